@@ -1,0 +1,20 @@
+/** The text of `--help`. */
+export function help(): string {
+  return `ledger-indexer: follows a ledger participant and keeps every event in Postgres, exactly once
+
+usage: ledger-indexer [command] [--option value …]
+
+  run       index LEDGER_URL into DATABASE_URL; whichever is missing runs embedded (default)
+  demo      run with everything embedded
+  sandbox   only the sandbox ledger, on port 7575
+  migrate   bring the schema up to date; --print shows the SQL instead
+  status    what the running indexer says of itself; --json
+  config    effective configuration with the origin of each value; --json, --markdown
+
+Every option is an environment variable and a flag: "ledger-indexer config" lists them.
+
+examples
+  ledger-indexer
+  LEDGER_URL=http://localhost:7575 DATABASE_URL=postgres://me@localhost/ledger ledger-indexer
+  ledger-indexer migrate --print > schema.sql`;
+}

@@ -1,0 +1,61 @@
+/**
+ * `ledger-indexer migrate`: brings the schema up to date and says what it did, or prints the SQL for somebody who is
+ * allowed to run it. Needs the database only, no ledger.
+ */
+import { loadConfig } from '../config.ts';
+import { ExitCode, IndexerError } from '../errors.ts';
+import { openDatabase } from '../store/database.ts';
+import { migrate, printMigrations } from '../store/migrations.ts';
+import { checkServer } from '../store/server-check.ts';
+
+export interface MigrateOptions {
+  readonly url: string;
+  readonly schema: string;
+  /** Only print the SQL; the database is not contacted. */
+  readonly print: boolean;
+  /** Receives the text for standard output, newlines included. */
+  readonly write: (text: string) => void;
+}
+
+/** @throws IndexerError as `checkServer` and `migrate` do */
+export async function migrateCommand({ url, schema, print, write }: MigrateOptions): Promise<void> {
+  if (print) {
+    write(await printMigrations(schema));
+    return;
+  }
+  const database = openDatabase({
+    url,
+    schema,
+    statementTimeoutMs: 60_000,
+    applicationName: 'ledger-indexer migrate',
+    maxConnections: 1,
+  });
+  try {
+    await checkServer(database);
+    const applied = await migrate(database);
+    for (const id of applied) write(`applied ${id}\n`);
+    if (applied.length === 0) write(`schema "${schema}" is up to date\n`);
+  } finally {
+    await database.close();
+  }
+}
+
+/** The verb: flags and environment to {@link migrateCommand}. `--print` needs no database. */
+export async function migrateVerb(
+  argv: readonly string[],
+  env: NodeJS.ProcessEnv,
+  write: (text: string) => void,
+): Promise<void> {
+  const print = argv.includes('--print');
+  const rest = argv.filter((word) => word !== '--print');
+  const { url, schema } = loadConfig(rest, env).database;
+  if (url === undefined && !print) {
+    throw new IndexerError('DATABASE_URL is not set', {
+      code: 'CONFIGURATION_INVALID',
+      retry: 'fatal',
+      exitCode: ExitCode.configuration,
+      remedy: 'name the database, or use --print to see the SQL',
+    });
+  }
+  await migrateCommand({ url: url ?? '', schema, print, write });
+}

@@ -1,0 +1,48 @@
+/** `run` (the default): indexes the ledger of LEDGER_URL into DATABASE_URL; whichever is missing runs embedded. */
+import { loadConfig } from '../config.ts';
+import { startIndexer } from '../indexer.ts';
+import { createLogger } from '../observe/logger.ts';
+import { version } from '../version.ts';
+import { startSurroundings, type Surroundings } from './embedded-parts.ts';
+import { greeting } from './greeting.ts';
+
+/**
+ * Runs until `stop` is aborted (SIGTERM, SIGINT).
+ * @throws IndexerError with its exit code
+ */
+export async function runCommand(argv: readonly string[], env: NodeJS.ProcessEnv, stop: AbortSignal): Promise<void> {
+  const config = loadConfig(argv, env);
+  const { logLevel: level, logFormat: format } = config.indexer;
+  const logging = createLogger({ level, format, stream: process.stdout });
+  const { logger } = logging;
+  logger.info({ version, node: process.version, schema: config.database.schema }, 'ledger-indexer starts');
+  const surroundings = await startSurroundings(config, logger);
+  try {
+    const { ledgerUrl, databaseUrl } = surroundings;
+    const indexer = await startIndexer({ config, ledgerUrl, databaseUrl, version, logging });
+    greet(surroundings, indexer.httpUrl, config.database.schema, logging.progress !== undefined);
+    logger.info({ http: indexer.httpUrl }, 'listening: /status /readyz /livez /metrics');
+    try {
+      await Promise.race([indexer.done, aborted(stop)]);
+    } finally {
+      await indexer.stop();
+    }
+    await indexer.done;
+  } finally {
+    await surroundings.stop();
+  }
+  logger.info('stopped');
+}
+
+function greet(surroundings: Surroundings, httpUrl: string, schema: string, terminal: boolean): void {
+  if (terminal) process.stdout.write(greeting(surroundings, httpUrl, schema));
+}
+
+function aborted(signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return Promise.resolve();
+  return new Promise((resolve) => {
+    signal.addEventListener('abort', () => {
+      resolve();
+    });
+  });
+}

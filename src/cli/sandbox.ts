@@ -1,0 +1,27 @@
+/** `sandbox`: only the sandbox ledger, for developing against it. */
+import { loadConfig } from '../config.ts';
+import { startDemoLedger } from '../sandbox/demo-ledger.ts';
+
+const defaultPort = 7575;
+
+/** Serves until `stop` is aborted. Its port is 7575, as a participant's, or SANDBOX_PORT. */
+export async function sandboxCommand(
+  argv: readonly string[],
+  env: NodeJS.ProcessEnv,
+  stop: AbortSignal,
+  write: (line: string) => void,
+): Promise<void> {
+  const { indexer } = loadConfig(argv, env);
+  const port = Number(env['SANDBOX_PORT'] ?? defaultPort);
+  const { demoSeed: seed, demoUpdatesPerSecond: updatesPerSecond } = indexer;
+  const ledger = await startDemoLedger({ seed, updatesPerSecond, port });
+  write(`sandbox ledger at ${ledger.url} (state in memory, gone when it stops)`);
+  if (!stop.aborted) {
+    await new Promise<void>((resolve) => {
+      stop.addEventListener('abort', () => {
+        resolve();
+      });
+    });
+  }
+  await ledger.close();
+}

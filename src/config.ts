@@ -1,0 +1,153 @@
+/**
+ * Configuration from flags, secret files and environment, in that order of precedence. Everything wrong is reported at
+ * once, by the name the operator used; nothing unknown is ignored; secrets are never shown.
+ */
+import { gatherOptions } from './option-sources.ts';
+import type { OptionSource, Origin } from './option-sources.ts';
+import { optionList, options } from './option-table.ts';
+
+export interface LedgerConfig {
+  /** Without a trailing slash; undefined runs the embedded sandbox. */
+  readonly url: string | undefined;
+  readonly token?: string | undefined;
+  /** Read again for every connection. When set, `token` is undefined. */
+  readonly tokenFile: string | undefined;
+  /** Empty: every party the token may read as. */
+  readonly parties: readonly string[];
+  /** `#package-name:Module:Entity`; empty: all templates. */
+  readonly templates: readonly string[];
+  readonly interfaces: readonly string[];
+  readonly createdEventBlobs: boolean;
+  readonly shape: 'LEDGER_EFFECTS' | 'ACS_DELTA';
+  readonly topology: boolean;
+  readonly caFile: string | undefined;
+  readonly insecure: boolean;
+}
+
+export interface DatabaseConfig {
+  /** Undefined runs the embedded Postgres. */
+  readonly url: string | undefined;
+  readonly schema: string;
+  readonly migrate: 'auto' | 'never';
+  readonly statementTimeoutMs: number;
+}
+
+export interface ProcessConfig {
+  readonly httpHost: string;
+  /** 0 takes any free port. */
+  readonly httpPort: number;
+  readonly batchUpdates: number;
+  readonly batchBytes: number;
+  readonly inboxUpdates: number;
+  readonly inboxBytes: number;
+  readonly logLevel: 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'silent';
+  readonly logFormat: 'auto' | 'pretty' | 'json';
+  readonly stalledAfterMs: number;
+  readonly stopTimeoutMs: number;
+  readonly pingIntervalMs: number;
+  readonly start: 'seed' | 'genesis' | 'oldest' | number;
+  readonly retryMaxMs: number;
+  readonly dataDir: string;
+  readonly demoUpdatesPerSecond: number;
+  readonly demoSeed: number;
+}
+
+export interface Config {
+  readonly ledger: LedgerConfig;
+  readonly database: DatabaseConfig;
+  readonly indexer: ProcessConfig;
+}
+
+export interface DescribedOption {
+  readonly name: string;
+  readonly env: string;
+  /** As the operator wrote it, secrets masked. */
+  readonly value: string;
+  readonly origin: Origin;
+}
+
+/**
+ * The configuration of this run.
+ * @param argv the arguments after the command word
+ * @throws IndexerError CONFIGURATION_INVALID (exit 78) whose message has one line for each problem
+ */
+export function loadConfig(argv: readonly string[], env: NodeJS.ProcessEnv): Config {
+  const source = gatherOptions(argv, env);
+  const config = {
+    ledger: ledgerConfig(source),
+    database: databaseConfig(source),
+    indexer: processConfig(source),
+  };
+  source.refuseProblems();
+  return config;
+}
+
+/** The same configuration as text for people, with the origin of each value. Throws like {@link loadConfig}. */
+export function describeConfig(argv: readonly string[], env: NodeJS.ProcessEnv): readonly DescribedOption[] {
+  const source = gatherOptions(argv, env);
+  const described = optionList.map((option) => {
+    source.read(option);
+    return { name: option.name, env: option.env, ...source.show(option) };
+  });
+  source.refuseProblems();
+  return described;
+}
+
+/** The option table as Markdown. */
+export function configMarkdown(): string {
+  const rows = optionList.map((option) => {
+    const flag = option.secret === 'value' ? 'none' : `\`--${option.name}\``;
+    const initial = (option.default ?? '') === '' ? option.unset : `\`${option.default}\``;
+    const file = option.secret === 'url' ? ` Or \`${option.env}_FILE\`: a file that holds it.` : '';
+    return `| \`${option.env}\` | ${flag} | ${initial} | ${option.doc}${file} |`;
+  });
+  return ['| Environment variable | Flag | Default | Meaning |', '| --- | --- | --- | --- |', ...rows].join('\n');
+}
+
+function ledgerConfig({ read }: OptionSource): LedgerConfig {
+  const token = read(options.ledgerToken);
+  const tokenFile = read(options.ledgerTokenFile);
+  return {
+    url: read(options.ledgerUrl),
+    token: tokenFile === undefined ? token : undefined,
+    tokenFile,
+    parties: read(options.ledgerParties),
+    templates: read(options.ledgerTemplates),
+    interfaces: read(options.ledgerInterfaces),
+    createdEventBlobs: read(options.ledgerCreatedEventBlobs),
+    shape: read(options.ledgerShape),
+    topology: read(options.ledgerTopology),
+    caFile: read(options.ledgerCaFile),
+    insecure: read(options.ledgerInsecure),
+  };
+}
+
+function databaseConfig({ read }: OptionSource): DatabaseConfig {
+  return {
+    url: read(options.databaseUrl),
+    schema: read(options.postgresSchema),
+    migrate: read(options.postgresMigrate),
+    statementTimeoutMs: read(options.postgresStatementTimeout),
+  };
+}
+
+function processConfig({ read }: OptionSource): ProcessConfig {
+  return {
+    httpHost: read(options.httpHost),
+    httpPort: read(options.httpPort),
+    batchUpdates: read(options.batchUpdates),
+    batchBytes: read(options.batchBytes),
+    inboxUpdates: read(options.inboxUpdates),
+    inboxBytes: read(options.inboxBytes),
+    logLevel: read(options.logLevel),
+    logFormat: read(options.logFormat),
+    stalledAfterMs: read(options.stalledAfter),
+    stopTimeoutMs: read(options.stopTimeout),
+    pingIntervalMs: read(options.pingInterval),
+    start: read(options.start),
+    retryMaxMs: read(options.retryMax),
+    dataDir: read(options.dataDir),
+    demoUpdatesPerSecond: read(options.demoUpdatesPerSecond),
+    demoSeed: read(options.demoSeed),
+  };
+}

@@ -1,0 +1,188 @@
+/**
+ * The composition root: builds every part from the configuration, runs the pipeline, and takes everything down in
+ * reverse order. One instance is one stream: one participant into one schema.
+ */
+import { readFile } from 'node:fs/promises';
+import type { Config } from './config.ts';
+import { ExitCode, IndexerError, toIndexerError } from './errors.ts';
+import { createLedgerClient } from './ledger/client.ts';
+import { openFrameStream } from './ledger/frame-stream.ts';
+import { assertTokenMayTravel, createTokenSource, type TokenSource } from './ledger/token.ts';
+import { HealthTracker } from './observe/health-tracker.ts';
+import { startHttpServer, type RunningHttpServer } from './observe/http-server.ts';
+import { createObserver, type IndexerObserver } from './observe/indexer-observer.ts';
+import type { Logging } from './observe/logger.ts';
+import { createMetrics } from './observe/metrics.ts';
+import type { OpenStream, PipelineParts } from './pipeline/parts.ts';
+import { runPipeline } from './pipeline/run.ts';
+import { openDatabase, type Database } from './store/database.ts';
+import { assertMigrated, migrate } from './store/migrations.ts';
+import { checkServer } from './store/server-check.ts';
+import { tryWriterLock } from './store/writer-lock.ts';
+
+const ledgerPollMs = 5_000;
+/** Longer than the longest silence the ledger allows itself between OffsetCheckpoints (75 s). */
+const ledgerSilenceMs = 120_000;
+const requestTimeoutMs = 20_000;
+
+export interface IndexerOptions {
+  readonly config: Config;
+  readonly ledgerUrl: string;
+  readonly databaseUrl: string;
+  readonly version: string;
+  readonly logging: Logging;
+}
+
+export interface Indexer {
+  /** Base URL of /metrics, /livez, /readyz and /status. */
+  readonly httpUrl: string;
+  /** Settles when the pipeline has ended: resolved after a stop, rejected with an IndexerError when fatal. */
+  readonly done: Promise<void>;
+  /** Finishes the batch in flight, at most `stopTimeoutMs`, then takes everything down. Can be called again. */
+  stop(): Promise<void>;
+}
+
+/** Builds and starts. @throws IndexerError when a part cannot be built (configuration, port taken) */
+export async function startIndexer(options: IndexerOptions): Promise<Indexer> {
+  const { config, logging, version } = options;
+  const { stalledAfterMs, httpHost, httpPort } = config.indexer;
+  const { schema } = config.database;
+  const health = new HealthTracker({ version, schema, stalledAfterMs });
+  const metrics = createMetrics({ version, commit: '' });
+  const observer = createObserver({ logger: logging.logger, metrics, health, progress: logging.progress });
+  const database = openDatabase({
+    url: options.databaseUrl,
+    schema,
+    statementTimeoutMs: config.database.statementTimeoutMs,
+    applicationName: 'ledger-indexer',
+  });
+  try {
+    const stop = new AbortController();
+    const parts = await pipelineParts(options, database, observer, stop.signal);
+    const http = await startHttpServer({
+      host: httpHost,
+      port: httpPort,
+      metrics,
+      status: () => health.status(),
+      verdict: () => health.verdict(),
+    });
+    return new RunningIndexer(options, { stop, parts, http, database, observer });
+  } catch (thrown) {
+    observer.close();
+    await database.close();
+    throw thrown;
+  }
+}
+
+interface Running {
+  readonly stop: AbortController;
+  readonly parts: PipelineParts;
+  readonly http: RunningHttpServer;
+  readonly database: Database;
+  readonly observer: IndexerObserver;
+}
+
+class RunningIndexer implements Indexer {
+  readonly httpUrl: string;
+  readonly done: Promise<void>;
+  readonly #running: Running;
+  readonly #stopTimeoutMs: number;
+  #stopped: Promise<void> | undefined;
+
+  constructor(options: IndexerOptions, running: Running) {
+    this.#running = running;
+    this.#stopTimeoutMs = options.config.indexer.stopTimeoutMs;
+    this.httpUrl = running.http.url;
+    this.done = runPipeline(running.parts);
+    // Whoever waits for `done` sees the rejection; until then it must not end the process.
+    this.done.catch(() => undefined);
+  }
+
+  stop(): Promise<void> {
+    this.#stopped ??= this.#takeDown();
+    return this.#stopped;
+  }
+
+  async #takeDown(): Promise<void> {
+    const { stop, http, database, observer } = this.#running;
+    stop.abort();
+    // What does not end in time is rolled back by the server when its connection is cut.
+    const limit = Math.max(0, this.#stopTimeoutMs - 2_000);
+    await Promise.race([this.done.catch(() => undefined), elapsed(limit)]);
+    await database.close(500);
+    await http.close();
+    observer.close();
+  }
+}
+
+function elapsed(ms: number): Promise<void> {
+  return new Promise((resolve) => {
+    setTimeout(resolve, ms).unref();
+  });
+}
+
+async function pipelineParts(
+  options: IndexerOptions,
+  database: Database,
+  observer: IndexerObserver,
+  stop: AbortSignal,
+): Promise<PipelineParts> {
+  const { config, ledgerUrl, databaseUrl } = options;
+  const { ledger, indexer } = config;
+  const ca = ledger.caFile === undefined ? undefined : await readCertificate(ledger.caFile);
+  const tokenSource = createTokenSource({ token: ledger.token, tokenFile: ledger.tokenFile });
+  const { insecure, parties, templates, interfaces, createdEventBlobs, shape, topology } = ledger;
+  return {
+    ledger: createLedgerClient({ url: ledgerUrl, tokenSource, ca, insecure, requestTimeoutMs, signal: stop }),
+    openStream: streamOpener(options, tokenSource, ca),
+    database,
+    prepare: databasePreparation(database, config.database.migrate),
+    tryLock: () => tryWriterLock(databaseUrl, database),
+    filter: { parties, templates, interfaces, createdEventBlobs, shape, topology },
+    start: indexer.start,
+    observer,
+    limits: {
+      batchUpdates: indexer.batchUpdates,
+      batchBytes: indexer.batchBytes,
+      inboxUpdates: indexer.inboxUpdates,
+      inboxBytes: indexer.inboxBytes,
+      retryMaxMs: indexer.retryMaxMs,
+      pollMs: ledgerPollMs,
+      silenceMs: ledgerSilenceMs,
+    },
+    stop,
+  };
+}
+
+function streamOpener(options: IndexerOptions, tokenSource: TokenSource, ca: string | undefined): OpenStream {
+  const { ledgerUrl: url, config } = options;
+  const { pingIntervalMs } = config.indexer;
+  return async (stream) => {
+    const token = await tokenSource.read();
+    assertTokenMayTravel(url, token, config.ledger.insecure);
+    return openFrameStream({ url, token, ca, pingIntervalMs, ...stream });
+  };
+}
+
+function databasePreparation(database: Database, mode: 'auto' | 'never'): () => Promise<void> {
+  let prepared = false;
+  return async () => {
+    if (prepared) return;
+    await checkServer(database);
+    await (mode === 'auto' ? migrate(database) : assertMigrated(database));
+    prepared = true;
+  };
+}
+
+async function readCertificate(file: string): Promise<string> {
+  try {
+    return await readFile(file, 'utf8');
+  } catch (thrown) {
+    throw new IndexerError(`LEDGER_CA_FILE: cannot read ${file}: ${toIndexerError(thrown).message}`, {
+      code: 'CONFIGURATION_INVALID',
+      retry: 'fatal',
+      exitCode: ExitCode.configuration,
+      remedy: 'name a readable PEM file',
+    });
+  }
+}

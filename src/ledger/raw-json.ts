@@ -1,0 +1,159 @@
+/**
+ * Parsing a frame without losing what JavaScript cannot hold. JSON.parse rounds numbers beyond 2^53 and drops the scale
+ * of decimals, JSON.stringify overflows on deep nesting. Frames with such content (rare) are read a second time by a
+ * small scanner that leaves payloads as slices of the ledger's own text; all others take the fast road.
+ */
+
+/** A JSON value left as the text it arrived as. */
+export class RawJson {
+  readonly text: string;
+  constructor(text: string) {
+    this.text = text;
+  }
+}
+
+/** Keys whose values are payloads: kept as text, whatever is in them. */
+const payloadKeys: ReadonlySet<string> = new Set([
+  'createArgument',
+  'contractKey',
+  'choiceArgument',
+  'exerciseResult',
+  'viewValue',
+  'details',
+]);
+
+/** A number that JavaScript may not give back digit by digit: 16 digits or more, a fraction, an exponent. */
+const riskyNumber = /(?:":\s*|[[,]\s*)-?(?:\d{16,}|\d+[.eE])/;
+
+/** Deepest structure the scanner follows outside payloads; the interface needs less than 12. */
+const structureLimit = 64;
+
+/**
+ * The frame as a JavaScript value. Payload values may be RawJson.
+ * @throws SyntaxError when the text is not JSON.
+ */
+export function parseFrame(text: string): unknown {
+  const value: unknown = JSON.parse(text);
+  return riskyNumber.test(text) ? scanFrame(text) : value;
+}
+
+/** The same frame with every payload as RawJson; `text` must be valid JSON. */
+export function scanFrame(text: string): unknown {
+  return new Scanner(text).value(0);
+}
+
+/** The JSON text of a payload value: the ledger's own where it was kept, else re-serialised; null for absent. */
+export function jsonTextOf(value: unknown): string | null {
+  if (value === undefined || value === null) return null;
+  if (value instanceof RawJson) return value.text;
+  return JSON.stringify(value);
+}
+
+/** JSON text of a piece of a frame that may contain RawJson (its structure is shallow, see structureLimit). */
+export function serialise(value: unknown): string {
+  if (value instanceof RawJson) return value.text;
+  if (typeof value === 'bigint') return value.toString();
+  if (Array.isArray(value)) return `[${value.map(serialise).join(',')}]`;
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value);
+  return `{${Object.entries(value)
+    .map(([key, inner]) => `${JSON.stringify(key)}:${serialise(inner)}`)
+    .join(',')}}`;
+}
+
+const quote = 0x22;
+const backslash = 0x5c;
+
+class Scanner {
+  readonly #text: string;
+  #at = 0;
+
+  constructor(text: string) {
+    this.#text = text;
+  }
+
+  value(depth: number): unknown {
+    this.#space();
+    const first = this.#text[this.#at];
+    if (depth > structureLimit) return this.#raw();
+    if (first === '{') return this.#object(depth);
+    if (first === '[') return this.#array(depth);
+    return scalar(this.#slice());
+  }
+
+  #object(depth: number): Record<string, unknown> {
+    const result: Record<string, unknown> = Object.create(null) as Record<string, unknown>;
+    this.#at += 1;
+    for (this.#space(); this.#text[this.#at] !== '}'; this.#space()) {
+      if (this.#text[this.#at] === ',') {
+        this.#at += 1;
+        this.#space();
+      }
+      const key = String(JSON.parse(this.#slice()));
+      this.#space();
+      this.#at += 1;
+      result[key] = payloadKeys.has(key) ? this.#raw() : this.value(depth + 1);
+    }
+    this.#at += 1;
+    return result;
+  }
+
+  #array(depth: number): unknown[] {
+    const result: unknown[] = [];
+    this.#at += 1;
+    for (this.#space(); this.#text[this.#at] !== ']'; this.#space()) {
+      if (this.#text[this.#at] === ',') this.#at += 1;
+      result.push(this.value(depth + 1));
+    }
+    this.#at += 1;
+    return result;
+  }
+
+  #raw(): RawJson | null {
+    this.#space();
+    const text = this.#slice();
+    return text === 'null' ? null : new RawJson(text);
+  }
+
+  /** The text of the value that begins here, found by counting brackets: no recursion, so no depth is too deep. */
+  #slice(): string {
+    const start = this.#at;
+    let depth = 0;
+    do {
+      const code = this.#text.charCodeAt(this.#at);
+      if (code === quote) this.#string();
+      else if (code === 0x7b || code === 0x5b) {
+        depth += 1;
+        this.#at += 1;
+      } else if (code === 0x7d || code === 0x5d) {
+        depth -= 1;
+        this.#at += 1;
+      } else if (depth > 0) this.#at += 1;
+      else this.#literal();
+    } while (depth > 0);
+    return this.#text.slice(start, this.#at);
+  }
+
+  #string(): void {
+    this.#at += 1;
+    while (this.#text.charCodeAt(this.#at) !== quote) {
+      this.#at += this.#text.charCodeAt(this.#at) === backslash ? 2 : 1;
+    }
+    this.#at += 1;
+  }
+
+  #literal(): void {
+    const end = /[,\]}\s]|$/g;
+    end.lastIndex = this.#at;
+    this.#at = end.exec(this.#text)?.index ?? this.#text.length;
+  }
+
+  #space(): void {
+    while (this.#at < this.#text.length && this.#text.charCodeAt(this.#at) <= 0x20) this.#at += 1;
+  }
+}
+
+function scalar(text: string): unknown {
+  const value: unknown = JSON.parse(text);
+  const lossy = typeof value === 'number' && Number.isInteger(value) && !Number.isSafeInteger(value);
+  return lossy && /^-?\d+$/.test(text) ? BigInt(text) : value;
+}

@@ -1,0 +1,134 @@
+/**
+ * The requests of the two streams, built from one filter. Seed and follow must ask for the same things, so both take
+ * their event format from here. Pure functions; nothing deprecated (top-level `filter`, `verbose`) is ever sent.
+ */
+import { createHash } from 'node:crypto';
+
+export interface LedgerFilter {
+  /** Empty: any party the participant hosts. */
+  readonly parties: readonly string[];
+  /** `#package-name:Module:Entity`. Empty: all templates. */
+  readonly templates: readonly string[];
+  /** `#package-name:Module:Entity`; each match carries its interface view. */
+  readonly interfaces: readonly string[];
+  readonly createdEventBlobs: boolean;
+  readonly shape: 'LEDGER_EFFECTS' | 'ACS_DELTA';
+  readonly topology: boolean;
+}
+
+type IdentifierFilter =
+  | { readonly WildcardFilter: { readonly value: { readonly includeCreatedEventBlob: boolean } } }
+  | {
+      readonly TemplateFilter: {
+        readonly value: { readonly templateId: string; readonly includeCreatedEventBlob: boolean };
+      };
+    }
+  | {
+      readonly InterfaceFilter: {
+        readonly value: {
+          readonly interfaceId: string;
+          readonly includeInterfaceView: boolean;
+          readonly includeCreatedEventBlob: boolean;
+        };
+      };
+    };
+
+interface PartyFilters {
+  readonly cumulative: readonly { readonly identifierFilter: IdentifierFilter }[];
+}
+
+export interface EventFormat {
+  readonly filtersByParty: Readonly<Record<string, PartyFilters>>;
+  readonly filtersForAnyParty?: PartyFilters;
+  readonly verbose: boolean;
+}
+
+export interface UpdateFormat {
+  readonly includeTransactions: { readonly eventFormat: EventFormat; readonly transactionShape: string };
+  readonly includeReassignments: EventFormat;
+  readonly includeTopologyEvents?: {
+    readonly includeParticipantAuthorizationEvents: { readonly parties: readonly string[] };
+  };
+}
+
+export interface ActiveContractsRequest {
+  readonly activeAtOffset: number;
+  readonly eventFormat: EventFormat;
+  readonly streamContinuationToken?: string;
+}
+
+export interface UpdatesRequest {
+  readonly beginExclusive: number;
+  readonly updateFormat: UpdateFormat;
+}
+
+function partyFilters(filter: LedgerFilter): PartyFilters {
+  const includeCreatedEventBlob = filter.createdEventBlobs;
+  const templates: IdentifierFilter[] = filter.templates.map((templateId) => ({
+    TemplateFilter: { value: { templateId, includeCreatedEventBlob } },
+  }));
+  const interfaces: IdentifierFilter[] = filter.interfaces.map((interfaceId) => ({
+    InterfaceFilter: { value: { interfaceId, includeInterfaceView: true, includeCreatedEventBlob } },
+  }));
+  // Entries are OR-ed: a wildcard next to interface filters means "everything, with views where they match".
+  const base: IdentifierFilter[] =
+    templates.length > 0 ? templates : [{ WildcardFilter: { value: { includeCreatedEventBlob } } }];
+  return { cumulative: [...base, ...interfaces].map((identifierFilter) => ({ identifierFilter })) };
+}
+
+/** What to see and how, for both streams. */
+export function eventFormat(filter: LedgerFilter): EventFormat {
+  const filters = partyFilters(filter);
+  if (filter.parties.length === 0) return { filtersByParty: {}, filtersForAnyParty: filters, verbose: false };
+  return { filtersByParty: Object.fromEntries(filter.parties.map((party) => [party, filters])), verbose: false };
+}
+
+/** Transactions in the wanted shape, reassignments, and topology events of the same parties if asked for. */
+export function updateFormat(filter: LedgerFilter): UpdateFormat {
+  const format = eventFormat(filter);
+  return {
+    includeTransactions: { eventFormat: format, transactionShape: `TRANSACTION_SHAPE_${filter.shape}` },
+    includeReassignments: format,
+    ...(filter.topology
+      ? { includeTopologyEvents: { includeParticipantAuthorizationEvents: { parties: filter.parties } } }
+      : {}),
+  };
+}
+
+/**
+ * The seed: all contracts active at `offset`.
+ * @param continuationToken of the last entry received, to go on after a cut at the same offset with the same filter
+ */
+export function activeContractsRequest(
+  offset: number,
+  filter: LedgerFilter,
+  continuationToken?: string,
+): ActiveContractsRequest {
+  const request = { activeAtOffset: offset, eventFormat: eventFormat(filter) };
+  return continuationToken === undefined ? request : { ...request, streamContinuationToken: continuationToken };
+}
+
+/** The follow stream: every update after `beginExclusive`, without an end. */
+export function updatesRequest(beginExclusive: number, filter: LedgerFilter): UpdatesRequest {
+  return { beginExclusive, updateFormat: updateFormat(filter) };
+}
+
+function sortedUnique(values: readonly string[]): readonly string[] {
+  return [...new Set(values)].sort();
+}
+
+/**
+ * What identifies a filter in the database: the same for filters that ask for the same things in another order.
+ * @returns canonical JSON and its SHA-256 in lower-case hex
+ */
+export function filterFingerprint(filter: LedgerFilter): { readonly json: string; readonly hash: string } {
+  const json = JSON.stringify({
+    createdEventBlobs: filter.createdEventBlobs,
+    interfaces: sortedUnique(filter.interfaces),
+    parties: sortedUnique(filter.parties),
+    shape: filter.shape,
+    templates: sortedUnique(filter.templates),
+    topology: filter.topology,
+  });
+  return { json, hash: createHash('sha256').update(json).digest('hex') };
+}

@@ -1,0 +1,163 @@
+/** Events of the wire, decoded: the only place that knows their field names and where a `value` level exists. */
+import type {
+  ArchivedEvent,
+  AssignedEvent,
+  CreatedEvent,
+  ExercisedEvent,
+  InterfaceView,
+  TopologyEvent,
+  UnassignedEvent,
+} from '../model/event.ts';
+import {
+  flagAt,
+  integerAt,
+  isObject,
+  listAt,
+  objectAt,
+  requiredText,
+  templateIdAt,
+  textAt,
+  textsAt,
+  undecodable,
+  type JsonObject,
+} from './field.ts';
+import { jsonTextOf } from './raw-json.ts';
+
+/** CreatedEvent. `fallbackOffset` and `fallbackNode` stand in where an old release leaves them out. */
+export function decodeCreated(
+  value: unknown,
+  path: string,
+  fallbackOffset: number,
+  fallbackNode: number,
+): CreatedEvent {
+  const event = objectAt(value, path);
+  return {
+    kind: 'created',
+    offset: integerAt(event, 'offset', path) ?? fallbackOffset,
+    nodeId: integerAt(event, 'nodeId', path) ?? fallbackNode,
+    contractId: requiredText(event, 'contractId', path),
+    templateId: templateIdAt(event, 'templateId', path),
+    packageName: textAt(event, 'packageName', path),
+    representativePackageId: textAt(event, 'representativePackageId', path),
+    payload: jsonTextOf(event['createArgument']),
+    contractKey: jsonTextOf(event['contractKey']),
+    contractKeyHash: textAt(event, 'contractKeyHash', path),
+    createdEventBlob: textAt(event, 'createdEventBlob', path),
+    interfaceViews: listAt(event, 'interfaceViews', path).map((view, index) =>
+      decodeView(view, `${path}.interfaceViews[${String(index)}]`),
+    ),
+    witnessParties: textsAt(event, 'witnessParties', path),
+    signatories: textsAt(event, 'signatories', path),
+    observers: textsAt(event, 'observers', path),
+    createdAt: textAt(event, 'createdAt', path),
+    acsDelta: flagAt(event, 'acsDelta', path),
+  };
+}
+
+function decodeView(value: unknown, path: string): InterfaceView {
+  const view = objectAt(value, path);
+  const status = isObject(view['viewStatus']) ? view['viewStatus'] : {};
+  const details = jsonTextOf(status['details']);
+  return {
+    interfaceId: templateIdAt(view, 'interfaceId', path),
+    view: jsonTextOf(view['viewValue']),
+    statusCode: integerAt(status, 'code', `${path}.viewStatus`) ?? 0,
+    statusMessage: textAt(status, 'message', `${path}.viewStatus`),
+    statusDetails: details === '[]' ? null : details,
+    implementationPackageId: textAt(view, 'implementationPackageId', path),
+  };
+}
+
+export function decodeArchived(value: unknown, path: string, fallbackNode: number): ArchivedEvent {
+  const event = objectAt(value, path);
+  return {
+    kind: 'archived',
+    nodeId: integerAt(event, 'nodeId', path) ?? fallbackNode,
+    contractId: requiredText(event, 'contractId', path),
+    templateId: templateIdAt(event, 'templateId', path),
+    packageName: textAt(event, 'packageName', path),
+    witnessParties: textsAt(event, 'witnessParties', path),
+    implementedInterfaces: textsAt(event, 'implementedInterfaces', path),
+  };
+}
+
+export function decodeExercised(value: unknown, path: string, fallbackNode: number): ExercisedEvent {
+  const event = objectAt(value, path);
+  return {
+    kind: 'exercised',
+    nodeId: integerAt(event, 'nodeId', path) ?? fallbackNode,
+    contractId: requiredText(event, 'contractId', path),
+    templateId: templateIdAt(event, 'templateId', path),
+    packageName: textAt(event, 'packageName', path),
+    interfaceId: textAt(event, 'interfaceId', path) === null ? null : templateIdAt(event, 'interfaceId', path),
+    choice: requiredText(event, 'choice', path),
+    argument: jsonTextOf(event['choiceArgument']),
+    result: jsonTextOf(event['exerciseResult']),
+    actingParties: textsAt(event, 'actingParties', path),
+    witnessParties: textsAt(event, 'witnessParties', path),
+    consuming: flagAt(event, 'consuming', path) ?? false,
+    lastDescendantNodeId: integerAt(event, 'lastDescendantNodeId', path),
+    implementedInterfaces: textsAt(event, 'implementedInterfaces', path),
+    acsDelta: flagAt(event, 'acsDelta', path),
+  };
+}
+
+export function decodeUnassigned(
+  value: unknown,
+  path: string,
+  fallbackOffset: number,
+  fallbackNode: number,
+): UnassignedEvent {
+  const event = objectAt(value, path);
+  return {
+    kind: 'unassigned',
+    offset: integerAt(event, 'offset', path) ?? fallbackOffset,
+    nodeId: integerAt(event, 'nodeId', path) ?? fallbackNode,
+    contractId: requiredText(event, 'contractId', path),
+    templateId: templateIdAt(event, 'templateId', path),
+    packageName: textAt(event, 'packageName', path),
+    assignmentExclusivity: textAt(event, 'assignmentExclusivity', path),
+    witnessParties: textsAt(event, 'witnessParties', path),
+    ...decodeReassignmentHalf(event, path),
+  };
+}
+
+export function decodeAssigned(
+  value: unknown,
+  path: string,
+  fallbackOffset: number,
+  fallbackNode: number,
+): AssignedEvent {
+  const event = objectAt(value, path);
+  if (!isObject(event['createdEvent'])) throw undecodable(`${path}.createdEvent`, 'an object', event['createdEvent']);
+  return {
+    kind: 'assigned',
+    created: decodeCreated(event['createdEvent'], `${path}.createdEvent`, fallbackOffset, fallbackNode),
+    ...decodeReassignmentHalf(event, path),
+  };
+}
+
+function decodeReassignmentHalf(event: JsonObject, path: string) {
+  return {
+    reassignmentId: textAt(event, 'reassignmentId', path) ?? '',
+    source: textAt(event, 'source', path) ?? '',
+    target: textAt(event, 'target', path) ?? '',
+    submitter: textAt(event, 'submitter', path),
+    reassignmentCounter: integerAt(event, 'reassignmentCounter', path),
+  };
+}
+
+/** `{"event":{"<Name>":{"value":{…}}}}`. */
+export function decodeTopologyEvent(value: unknown, path: string): TopologyEvent {
+  const variants = objectAt(objectAt(value, path)['event'], `${path}.event`);
+  const [name, wrapped] = Object.entries(variants)[0] ?? [];
+  if (name === undefined) throw undecodable(`${path}.event`, 'one event', variants);
+  const event = objectAt(objectAt(wrapped, `${path}.event.${name}`)['value'], `${path}.event.${name}.value`);
+  return {
+    kind: 'topology',
+    name,
+    partyId: textAt(event, 'partyId', path),
+    participantId: textAt(event, 'participantId', path),
+    participantPermission: textAt(event, 'participantPermission', path),
+  };
+}

@@ -1,0 +1,209 @@
+/**
+ * Frames of the two streams, decoded into model types. Tolerant of every absent field; refuses (UPDATE_UNDECODABLE, with
+ * JSON path and offset) only what cannot be indexed without: the offset, contract ids, template ids, choice names.
+ * Kinds of update this version does not know are kept raw.
+ */
+import { IndexerError, toIndexerError } from '../errors.ts';
+import type { ActiveContractEntry, OffsetCheckpoint, StoredUpdate, Update, UpdateHeader } from '../model/update.ts';
+import {
+  integerAt,
+  int64At,
+  isObject,
+  listAt,
+  objectAt,
+  offsetAt,
+  requiredText,
+  textAt,
+  undecodable,
+  type JsonObject,
+} from './field.ts';
+import { parseFrame, scanFrame, serialise } from './raw-json.ts';
+import {
+  decodeArchived,
+  decodeAssigned,
+  decodeCreated,
+  decodeExercised,
+  decodeTopologyEvent,
+  decodeUnassigned,
+} from './wire-event.ts';
+
+/** One frame of `/v2/updates`: `{"update":{"<Kind>":{"value":{…}}}}`. */
+export function decodeUpdate(text: string): Update {
+  return lossless(text, (frame) => decodeUpdateValue(frame));
+}
+
+/** One frame of `/v2/state/active-contracts`. */
+export function decodeActiveContract(text: string): ActiveContractEntry {
+  return lossless(text, (frame) => decodeEntryValue(frame));
+}
+
+function lossless<T>(text: string, decode: (frame: unknown) => T): T {
+  let frame: unknown;
+  try {
+    frame = parseFrame(text);
+  } catch (thrown) {
+    if (!(thrown instanceof SyntaxError)) throw thrown;
+    throw undecodable('frame', 'a JSON object', text);
+  }
+  try {
+    return decode(frame);
+  } catch (thrown) {
+    // JSON.stringify overflows on nesting that JSON.parse accepts; slices of the text have no such limit.
+    if (thrown instanceof RangeError) return decode(scanFrame(text));
+    throw withOffset(thrown, frame);
+  }
+}
+
+function withOffset(thrown: unknown, frame: unknown): IndexerError {
+  const error = toIndexerError(thrown);
+  const update = isObject(frame) && isObject(frame['update']) ? Object.values(frame['update'])[0] : undefined;
+  const value = isObject(update) ? update['value'] : undefined;
+  const offset = isObject(value) ? value['offset'] : undefined;
+  if (typeof offset !== 'number') return error;
+  return new IndexerError(`update at offset ${String(offset)}: ${error.message}`, {
+    code: error.code,
+    retry: error.retry,
+    exitCode: error.exitCode,
+    ...(error.remedy === undefined ? {} : { remedy: error.remedy }),
+    facts: { ...error.facts, offset },
+    cause: thrown,
+  });
+}
+
+function decodeUpdateValue(frame: unknown): Update {
+  const update = objectAt(objectAt(frame, 'frame')['update'], 'update');
+  const kind = Object.keys(update)[0];
+  if (kind === undefined) throw undecodable('update', 'one kind of update', update);
+  const path = `update.${kind}.value`;
+  const value = objectAt(objectAt(update[kind], `update.${kind}`)['value'], path);
+  switch (kind) {
+    case 'Transaction':
+      return decodeTransaction(value, path);
+    case 'Reassignment':
+      return decodeReassignment(value, path);
+    case 'TopologyTransaction':
+      return { kind: 'topology', ...header(value, path), events: topologyEvents(value, path) };
+    case 'OffsetCheckpoint':
+      return decodeOffsetCheckpoint(value, path);
+    default:
+      return { kind: 'unknown', ...header(value, path), raw: serialise(update), events: [] };
+  }
+}
+
+function header(value: JsonObject, path: string): UpdateHeader {
+  const trace = isObject(value['traceContext']) ? value['traceContext'] : {};
+  return {
+    offset: offsetAt(value, 'offset', path),
+    updateId: textAt(value, 'updateId', path),
+    synchronizerId: textAt(value, 'synchronizerId', path) ?? '',
+    recordTime: textAt(value, 'recordTime', path),
+    traceParent: textAt(trace, 'traceparent', `${path}.traceContext`),
+    traceState: textAt(trace, 'tracestate', `${path}.traceContext`),
+    commandId: textAt(value, 'commandId', path),
+    workflowId: textAt(value, 'workflowId', path),
+    paidTrafficCost: int64At(value, 'paidTrafficCost', path),
+  };
+}
+
+function decodeTransaction(value: JsonObject, path: string): StoredUpdate {
+  const head = header(value, path);
+  return {
+    kind: 'transaction',
+    ...head,
+    effectiveAt: textAt(value, 'effectiveAt', path),
+    externalTransactionHash: textAt(value, 'externalTransactionHash', path),
+    transactionHash: textAt(value, 'transactionHash', path),
+    events: listAt(value, 'events', path).map((event, index) => {
+      const at = `${path}.events[${String(index)}]`;
+      const variant = objectAt(event, at);
+      if ('CreatedEvent' in variant)
+        return decodeCreated(variant['CreatedEvent'], `${at}.CreatedEvent`, head.offset, index);
+      if ('ArchivedEvent' in variant) return decodeArchived(variant['ArchivedEvent'], `${at}.ArchivedEvent`, index);
+      if ('ExercisedEvent' in variant) return decodeExercised(variant['ExercisedEvent'], `${at}.ExercisedEvent`, index);
+      throw undecodable(at, 'CreatedEvent, ArchivedEvent or ExercisedEvent', event);
+    }),
+  };
+}
+
+function decodeReassignment(value: JsonObject, path: string): StoredUpdate {
+  const head = header(value, path);
+  return {
+    kind: 'reassignment',
+    ...head,
+    events: listAt(value, 'events', path).map((event, index) => {
+      const at = `${path}.events[${String(index)}]`;
+      const variant = objectAt(event, at);
+      if ('JsAssignmentEvent' in variant) {
+        return decodeAssigned(variant['JsAssignmentEvent'], `${at}.JsAssignmentEvent`, head.offset, index);
+      }
+      if ('JsUnassignedEvent' in variant) {
+        const half = objectAt(variant['JsUnassignedEvent'], `${at}.JsUnassignedEvent`);
+        return decodeUnassigned(half['value'], `${at}.JsUnassignedEvent.value`, head.offset, index);
+      }
+      throw undecodable(at, 'JsAssignmentEvent or JsUnassignedEvent', event);
+    }),
+  };
+}
+
+function topologyEvents(value: JsonObject, path: string) {
+  return listAt(value, 'events', path).map((event, index) =>
+    decodeTopologyEvent(event, `${path}.events[${String(index)}]`),
+  );
+}
+
+function decodeOffsetCheckpoint(value: JsonObject, path: string): OffsetCheckpoint {
+  return {
+    kind: 'offset_checkpoint',
+    offset: offsetAt(value, 'offset', path),
+    synchronizerTimes: listAt(value, 'synchronizerTimes', path).map((time, index) => {
+      const at = `${path}.synchronizerTimes[${String(index)}]`;
+      const entry = objectAt(time, at);
+      return {
+        synchronizerId: requiredText(entry, 'synchronizerId', at),
+        recordTime: requiredText(entry, 'recordTime', at),
+      };
+    }),
+  };
+}
+
+function decodeEntryValue(frame: unknown): ActiveContractEntry {
+  const source = objectAt(frame, 'frame');
+  const common = {
+    workflowId: textAt(source, 'workflowId', 'frame'),
+    continuationToken: textAt(source, 'streamContinuationToken', 'frame'),
+  };
+  const entry = objectAt(source['contractEntry'], 'contractEntry');
+  const kind = Object.keys(entry)[0] ?? 'JsEmpty';
+  const path = `contractEntry.${kind}`;
+  const value = objectAt(entry[kind] ?? {}, path);
+  switch (kind) {
+    case 'JsActiveContract':
+      return {
+        kind: 'active',
+        ...common,
+        created: decodeCreated(value['createdEvent'], `${path}.createdEvent`, 0, 0),
+        synchronizerId: textAt(value, 'synchronizerId', path) ?? '',
+        reassignmentCounter: integerAt(value, 'reassignmentCounter', path),
+      };
+    case 'JsIncompleteUnassigned':
+      return {
+        kind: 'incomplete_unassigned',
+        ...common,
+        created: decodeCreated(value['createdEvent'], `${path}.createdEvent`, 0, 0),
+        unassigned: decodeUnassigned(value['unassignedEvent'], `${path}.unassignedEvent`, 0, 0),
+      };
+    case 'JsIncompleteAssigned': {
+      const half = objectAt(value['assignedEvent'], `${path}.assignedEvent`);
+      return {
+        kind: 'incomplete_assigned',
+        ...common,
+        assigned: decodeAssigned(half, `${path}.assignedEvent`, 0, 0),
+        createdText: serialise(half['createdEvent']),
+      };
+    }
+    case 'JsEmpty':
+      return { kind: 'empty', ...common };
+    default:
+      throw undecodable('contractEntry', 'an active, incomplete or empty entry', entry);
+  }
+}

@@ -1,0 +1,69 @@
+#!/usr/bin/env node
+/** argv -> command -> exit code. The only place that sets the exit code and handles signals. */
+import { configCommand } from './cli/config.ts';
+import { demoCommand } from './cli/demo.ts';
+import { migrateVerb } from './cli/migrate.ts';
+import { runCommand } from './cli/run.ts';
+import { sandboxCommand } from './cli/sandbox.ts';
+import { statusCommand } from './cli/status.ts';
+import { help } from './cli/help.ts';
+import { ExitCode, toIndexerError } from './errors.ts';
+import { scrub } from './observe/scrub.ts';
+
+const [first, ...others] = process.argv.slice(2);
+const verb = first === undefined || first.startsWith('-') ? 'run' : first;
+const argv = verb === first ? others : process.argv.slice(2);
+const stop = new AbortController();
+
+function print(line: string): void {
+  process.stdout.write(`${line}\n`);
+}
+
+function onSignal(): void {
+  // The first asks, the second insists.
+  if (stop.signal.aborted) process.exit(ExitCode.temporary);
+  stop.abort();
+}
+
+async function command(): Promise<ExitCode> {
+  if (argv.includes('--help') || argv.includes('-h') || verb === 'help') {
+    print(help());
+    return ExitCode.stopped;
+  }
+  switch (verb) {
+    case 'run':
+      await runCommand(argv, process.env, stop.signal);
+      return ExitCode.stopped;
+    case 'demo':
+      await demoCommand(argv, process.env, stop.signal);
+      return ExitCode.stopped;
+    case 'sandbox':
+      await sandboxCommand(argv, process.env, stop.signal, print);
+      return ExitCode.stopped;
+    case 'migrate':
+      await migrateVerb(argv, process.env, (text) => process.stdout.write(text));
+      return ExitCode.stopped;
+    case 'status':
+      await statusCommand(argv, process.env, print);
+      return ExitCode.stopped;
+    case 'config':
+      configCommand(argv, process.env, print);
+      return ExitCode.stopped;
+    default:
+      process.stderr.write(`ledger-indexer: there is no command "${verb}"\n\n${help()}\n`);
+      return ExitCode.usage;
+  }
+}
+
+process.on('SIGTERM', onSignal);
+process.on('SIGINT', onSignal);
+try {
+  process.exitCode = await command();
+} catch (thrown) {
+  const error = toIndexerError(thrown);
+  const remedy = error.remedy === undefined ? '' : `\n  what to do: ${error.remedy}`;
+  process.stderr.write(`${scrub(`ledger-indexer: ${error.code}: ${error.message}${remedy}`)}\n`);
+  process.exitCode = error.exitCode;
+}
+// An idle event loop ends the process; a forgotten handle must not keep a stopped daemon alive.
+setTimeout(() => process.exit(), 2_000).unref();

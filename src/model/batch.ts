@@ -1,0 +1,260 @@
+/**
+ * A batch: the rows of consecutive updates, ready for one database transaction. Pure; the heart of the write path.
+ * Rules of activeness: an event with acsDelta switches a contract on or off for (contract, synchronizer); where the
+ * ledger does not say (before 3.4), a create counts if the reader is a stakeholder, a consuming exercise always.
+ */
+import { Activity } from './activity.ts';
+import type { Dictionary } from './dictionary.ts';
+import type {
+  ArchivedEvent,
+  AssignedEvent,
+  CreatedEvent,
+  ExercisedEvent,
+  JsonText,
+  TopologyEvent,
+  UnassignedEvent,
+} from './event.ts';
+import { Lifetimes } from './lifetimes.ts';
+import { contractRow, jsonb, text, updateRow, type Activation } from './rows.ts';
+import { tableNames, type Row, type TableName } from './tables.ts';
+import type { ActiveContractEntry, OffsetCheckpoint, StoredUpdate, Update } from './update.ts';
+
+export class Batch {
+  readonly rows = new Map<TableName, Row[]>(tableNames.map((name) => [name, []]));
+  readonly lifetimes = new Lifetimes();
+  readonly activity = new Activity();
+  readonly updatesByKind = new Map<string, number>();
+  readonly eventsByType = new Map<string, Map<string, number>>();
+  /** Latest record time per synchronizer id. */
+  readonly recordTimes = new Map<string, string>();
+  readonly #dictionary: Dictionary;
+  readonly #epoch: number;
+  /** The newest stored update of the batch. */
+  lastUpdate: { readonly offset: number; readonly updateId: string | null } | undefined;
+  /** The offset this batch moves the checkpoint to. */
+  offset: number;
+  entries = 0;
+  continuationToken: string | null = null;
+
+  constructor(dictionary: Dictionary, epoch: number, offset: number) {
+    this.#dictionary = dictionary;
+    this.#epoch = epoch;
+    this.offset = offset;
+  }
+
+  add(update: Update): void {
+    count(this.updatesByKind, update.kind);
+    this.offset = Math.max(this.offset, update.offset);
+    if (update.kind === 'offset_checkpoint') this.#addTimes(update);
+    else this.#addStored(update);
+  }
+
+  /** One entry of the active contracts at the seed offset. */
+  addEntry(entry: ActiveContractEntry): void {
+    this.entries += 1;
+    this.continuationToken = entry.continuationToken ?? this.continuationToken;
+    if (entry.kind === 'empty') return;
+    if (entry.kind === 'incomplete_assigned') {
+      this.#reassigned(entry.assigned.created.offset, entry.assigned, entry.createdText);
+      return;
+    }
+    const synchronizer = entry.kind === 'active' ? entry.synchronizerId : entry.unassigned.source;
+    const activation: Activation = {
+      origin: 'seed',
+      synchronizerPk: this.#dictionary.synchronizer(synchronizer),
+      reassignmentCounter: entry.kind === 'active' ? entry.reassignmentCounter : null,
+      workflowId: entry.workflowId,
+    };
+    this.#created(entry.created.offset, entry.created, activation, true);
+    if (entry.kind === 'incomplete_unassigned') this.#unassigned(entry.unassigned.offset, entry.unassigned, true);
+  }
+
+  #addTimes(checkpoint: OffsetCheckpoint): void {
+    for (const { synchronizerId, recordTime } of checkpoint.synchronizerTimes) {
+      this.recordTimes.set(synchronizerId, recordTime);
+    }
+  }
+
+  #addStored(update: StoredUpdate): void {
+    if (update.recordTime !== null) this.recordTimes.set(update.synchronizerId, update.recordTime);
+    this.lastUpdate = { offset: update.offset, updateId: update.updateId };
+    const synchronizerPk = this.#dictionary.synchronizer(update.synchronizerId);
+    this.#push('updates', updateRow(update, synchronizerPk, this.#epoch));
+    switch (update.kind) {
+      case 'transaction':
+        for (const event of update.events) this.#addEvent(update, event, synchronizerPk);
+        break;
+      case 'reassignment':
+        for (const event of update.events) this.#addHalf(update, event, synchronizerPk);
+        break;
+      case 'topology':
+        update.events.forEach((event, index) => {
+          this.#topology(update.offset, index, event);
+        });
+        break;
+      case 'unknown':
+        break;
+    }
+  }
+
+  #addEvent(update: StoredUpdate, event: CreatedEvent | ArchivedEvent | ExercisedEvent, synchronizerPk: number): void {
+    const { offset, recordTime } = update;
+    if (event.kind === 'created') {
+      const activation = { origin: 'create', synchronizerPk, reassignmentCounter: null, workflowId: null } as const;
+      const templatePk = this.#created(offset, event, activation, event.acsDelta ?? seenAsStakeholder(event));
+      const activity = this.activity.at(recordTime, templatePk, 0, synchronizerPk);
+      if (activity !== undefined) activity.creates += 1;
+      return;
+    }
+    const templatePk = this.#dictionary.template(event.templateId, event.packageName);
+    if (event.kind === 'archived') {
+      this.#archived(offset, event, templatePk, synchronizerPk);
+      const activity = this.activity.at(recordTime, templatePk, 0, synchronizerPk);
+      if (activity !== undefined) activity.archives += 1;
+      return;
+    }
+    const choicePk = this.#exercised(offset, event, templatePk, synchronizerPk);
+    const activity = this.activity.at(recordTime, templatePk, choicePk, synchronizerPk);
+    if (activity !== undefined) {
+      activity.exercises += 1;
+      activity.archives += event.consuming ? 1 : 0;
+    }
+  }
+
+  #addHalf(update: StoredUpdate, event: AssignedEvent | UnassignedEvent, synchronizerPk: number): void {
+    if (event.kind === 'unassigned') {
+      this.#unassigned(update.offset, event, false);
+      return;
+    }
+    const { reassignmentCounter } = event;
+    const activation = { origin: 'assign', synchronizerPk, reassignmentCounter, workflowId: null } as const;
+    this.#created(update.offset, event.created, activation, true);
+    this.#reassigned(update.offset, event, null);
+  }
+
+  #created(offset: number, event: CreatedEvent, activation: Activation, active: boolean): number {
+    const templatePk = this.#dictionary.template(event.templateId, event.packageName);
+    this.#countEvent(activation.origin === 'create' ? 'created' : activation.origin, templatePk);
+    this.#push('contracts', contractRow(offset, event, activation, templatePk));
+    for (const view of event.interfaceViews) {
+      this.#push('interface_views', [
+        event.contractId,
+        offset,
+        this.#dictionary.template(view.interfaceId, null),
+        jsonb(view.view),
+        view.statusCode,
+        text(view.statusMessage),
+        jsonb(view.statusDetails),
+        view.implementationPackageId,
+      ]);
+    }
+    if (active) this.lifetimes.activate(event.contractId, activation.synchronizerPk, offset, templatePk);
+    return templatePk;
+  }
+
+  #archived(offset: number, event: ArchivedEvent, templatePk: number, synchronizerPk: number): void {
+    this.#countEvent('archived', templatePk);
+    this.lifetimes.deactivate(event.contractId, synchronizerPk, offset);
+    const { nodeId, contractId, witnessParties, implementedInterfaces } = event;
+    this.#push('archives', [offset, nodeId, contractId, templatePk, witnessParties, implementedInterfaces]);
+  }
+
+  #exercised(offset: number, event: ExercisedEvent, templatePk: number, synchronizerPk: number): number {
+    this.#countEvent('exercised', templatePk);
+    if (event.consuming && event.acsDelta !== false) {
+      this.lifetimes.deactivate(event.contractId, synchronizerPk, offset);
+    }
+    const interfacePk = event.interfaceId === null ? 0 : this.#dictionary.template(event.interfaceId, null);
+    const choicePk = this.#dictionary.choice(templatePk, interfacePk, event.choice);
+    this.#push('exercises', [
+      offset,
+      event.nodeId,
+      event.contractId,
+      templatePk,
+      choicePk,
+      jsonb(event.argument),
+      jsonb(event.result),
+      event.actingParties,
+      event.witnessParties,
+      event.consuming,
+      event.lastDescendantNodeId,
+      event.implementedInterfaces,
+      event.acsDelta,
+    ]);
+    return choicePk;
+  }
+
+  #unassigned(offset: number, event: UnassignedEvent, incomplete: boolean): void {
+    const templatePk = this.#dictionary.template(event.templateId, event.packageName);
+    this.#countEvent('unassigned', templatePk);
+    const sourcePk = this.#dictionary.synchronizer(event.source);
+    this.lifetimes.deactivate(event.contractId, sourcePk, offset);
+    this.#push('reassignments', [
+      offset,
+      event.nodeId,
+      'unassign',
+      event.contractId,
+      templatePk,
+      event.reassignmentId,
+      sourcePk,
+      this.#dictionary.synchronizer(event.target),
+      text(event.submitter),
+      event.reassignmentCounter,
+      event.assignmentExclusivity,
+      event.witnessParties,
+      incomplete,
+      null,
+    ]);
+  }
+
+  /** The assign half; `createdText` is there only when the seed found it incomplete. */
+  #reassigned(offset: number, event: AssignedEvent, createdText: JsonText | null): void {
+    const { created } = event;
+    this.#push('reassignments', [
+      offset,
+      created.nodeId,
+      'assign',
+      created.contractId,
+      this.#dictionary.template(created.templateId, created.packageName),
+      event.reassignmentId,
+      this.#dictionary.synchronizer(event.source),
+      this.#dictionary.synchronizer(event.target),
+      text(event.submitter),
+      event.reassignmentCounter,
+      null,
+      created.witnessParties,
+      createdText !== null,
+      jsonb(createdText),
+    ]);
+  }
+
+  #topology(offset: number, index: number, event: TopologyEvent): void {
+    count(countsOf(this.eventsByType, 'topology'), '');
+    const { name, partyId, participantId, participantPermission } = event;
+    this.#push('topology_events', [offset, index, name, partyId, participantId, participantPermission]);
+  }
+
+  #push(table: TableName, row: Row): void {
+    this.rows.get(table)?.push(row);
+  }
+
+  #countEvent(type: string, templatePk: number): void {
+    const name = type === 'assign' ? 'assigned' : type;
+    count(countsOf(this.eventsByType, name), this.#dictionary.templateName(templatePk));
+  }
+}
+
+function seenAsStakeholder(event: CreatedEvent): boolean {
+  const witnesses = new Set(event.witnessParties);
+  return [...event.signatories, ...event.observers].some((party) => witnesses.has(party));
+}
+
+function count(counts: Map<string, number>, key: string): void {
+  counts.set(key, (counts.get(key) ?? 0) + 1);
+}
+
+function countsOf(counts: Map<string, Map<string, number>>, type: string): Map<string, number> {
+  let inner = counts.get(type);
+  if (inner === undefined) counts.set(type, (inner = new Map()));
+  return inner;
+}

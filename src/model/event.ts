@@ -1,0 +1,102 @@
+/**
+ * Events as the indexer stores them. Words are the ledger's own. Payloads stay JSON text (`JsonText`), times stay the
+ * ledger's text (microseconds do not fit a JavaScript Date), absent strings are null.
+ */
+import type { TemplateId } from './template-id.ts';
+
+/** A value as the ledger's own JSON text, never parsed again by us. */
+export type JsonText = string;
+
+export interface InterfaceView {
+  readonly interfaceId: TemplateId;
+  readonly view: JsonText | null;
+  /** gRPC status code of the view's computation; 0 is success. */
+  readonly statusCode: number;
+  readonly statusMessage: string | null;
+  readonly statusDetails: JsonText | null;
+  readonly implementationPackageId: string | null;
+}
+
+export interface CreatedEvent {
+  readonly kind: 'created';
+  readonly offset: number;
+  readonly nodeId: number;
+  readonly contractId: string;
+  readonly templateId: TemplateId;
+  readonly packageName: string | null;
+  readonly representativePackageId: string | null;
+  readonly payload: JsonText | null;
+  readonly contractKey: JsonText | null;
+  readonly contractKeyHash: string | null;
+  readonly createdEventBlob: string | null;
+  readonly interfaceViews: readonly InterfaceView[];
+  readonly witnessParties: readonly string[];
+  readonly signatories: readonly string[];
+  readonly observers: readonly string[];
+  readonly createdAt: string | null;
+  /** Null where the ledger did not say (releases before 3.4). */
+  readonly acsDelta: boolean | null;
+}
+
+export interface ArchivedEvent {
+  readonly kind: 'archived';
+  readonly nodeId: number;
+  readonly contractId: string;
+  readonly templateId: TemplateId;
+  readonly packageName: string | null;
+  readonly witnessParties: readonly string[];
+  readonly implementedInterfaces: readonly string[];
+}
+
+export interface ExercisedEvent {
+  readonly kind: 'exercised';
+  readonly nodeId: number;
+  readonly contractId: string;
+  readonly templateId: TemplateId;
+  readonly packageName: string | null;
+  readonly interfaceId: TemplateId | null;
+  readonly choice: string;
+  readonly argument: JsonText | null;
+  readonly result: JsonText | null;
+  readonly actingParties: readonly string[];
+  readonly witnessParties: readonly string[];
+  readonly consuming: boolean;
+  readonly lastDescendantNodeId: number | null;
+  readonly implementedInterfaces: readonly string[];
+  readonly acsDelta: boolean | null;
+}
+
+export interface UnassignedEvent {
+  readonly kind: 'unassigned';
+  readonly offset: number;
+  readonly nodeId: number;
+  readonly contractId: string;
+  readonly templateId: TemplateId;
+  readonly packageName: string | null;
+  readonly reassignmentId: string;
+  readonly source: string;
+  readonly target: string;
+  readonly submitter: string | null;
+  readonly reassignmentCounter: number | null;
+  readonly assignmentExclusivity: string | null;
+  readonly witnessParties: readonly string[];
+}
+
+export interface AssignedEvent {
+  readonly kind: 'assigned';
+  readonly reassignmentId: string;
+  readonly source: string;
+  readonly target: string;
+  readonly submitter: string | null;
+  readonly reassignmentCounter: number | null;
+  readonly created: CreatedEvent;
+}
+
+export interface TopologyEvent {
+  readonly kind: 'topology';
+  /** The ledger's own name, e.g. `ParticipantAuthorizationAdded`. */
+  readonly name: string;
+  readonly partyId: string | null;
+  readonly participantId: string | null;
+  readonly participantPermission: string | null;
+}

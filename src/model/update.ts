@@ -1,0 +1,87 @@
+/** What the ledger's streams deliver: updates (four kinds, plus those this version does not know) and seed entries. */
+import type {
+  ArchivedEvent,
+  AssignedEvent,
+  CreatedEvent,
+  ExercisedEvent,
+  JsonText,
+  TopologyEvent,
+  UnassignedEvent,
+} from './event.ts';
+
+/** Fields common to every stored update. Times are ISO-8601 text in UTC. */
+export interface UpdateHeader {
+  readonly offset: number;
+  readonly updateId: string | null;
+  readonly synchronizerId: string;
+  readonly recordTime: string | null;
+  readonly traceParent: string | null;
+  readonly traceState: string | null;
+  readonly commandId: string | null;
+  readonly workflowId: string | null;
+  readonly paidTrafficCost: number | bigint | null;
+}
+
+export interface Transaction extends UpdateHeader {
+  readonly kind: 'transaction';
+  readonly effectiveAt: string | null;
+  readonly externalTransactionHash: string | null;
+  readonly transactionHash: string | null;
+  readonly events: readonly (CreatedEvent | ArchivedEvent | ExercisedEvent)[];
+}
+
+export interface Reassignment extends UpdateHeader {
+  readonly kind: 'reassignment';
+  readonly events: readonly (AssignedEvent | UnassignedEvent)[];
+}
+
+export interface TopologyTransaction extends UpdateHeader {
+  readonly kind: 'topology';
+  readonly events: readonly TopologyEvent[];
+}
+
+/** A kind this version does not know: kept raw, so that nothing is skipped. */
+export interface UnknownUpdate extends UpdateHeader {
+  readonly kind: 'unknown';
+  readonly raw: JsonText;
+  readonly events: readonly [];
+}
+
+/** The ledger's promise that everything visible up to `offset` has been delivered. Moves the checkpoint, has no row. */
+export interface OffsetCheckpoint {
+  readonly kind: 'offset_checkpoint';
+  readonly offset: number;
+  readonly synchronizerTimes: readonly { readonly synchronizerId: string; readonly recordTime: string }[];
+}
+
+export type StoredUpdate = Transaction | Reassignment | TopologyTransaction | UnknownUpdate;
+export type Update = StoredUpdate | OffsetCheckpoint;
+
+/** One entry of the active contracts. */
+export type ActiveContractEntry = SeedHeader &
+  (
+    | {
+        readonly kind: 'active';
+        readonly created: CreatedEvent;
+        readonly synchronizerId: string;
+        readonly reassignmentCounter: number | null;
+      }
+    | {
+        readonly kind: 'incomplete_unassigned';
+        readonly created: CreatedEvent;
+        readonly unassigned: UnassignedEvent;
+      }
+    | {
+        readonly kind: 'incomplete_assigned';
+        readonly assigned: AssignedEvent;
+        /** The created event as the ledger sent it: no statement that the contract is active. */
+        readonly createdText: JsonText;
+      }
+    | { readonly kind: 'empty' }
+  );
+
+interface SeedHeader {
+  readonly workflowId: string | null;
+  /** Opaque; resumes a cut seed after this entry (releases from 3.5 on). */
+  readonly continuationToken: string | null;
+}

@@ -1,0 +1,112 @@
+/**
+ * The endpoints for operators: `/metrics`, `/livez`, `/readyz`, `/status`. Read-only, GET only, with limits on how long
+ * a client may take; nothing here can slow the pipeline down or show a payload.
+ */
+import { createServer } from 'node:http';
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+
+import { ExitCode, IndexerError } from '../errors.ts';
+import type { StatusDocument } from './health-tracker.ts';
+import type { Verdict } from './health.ts';
+import type { Metrics } from './metrics.ts';
+
+export interface HttpServerOptions {
+  readonly host: string;
+  /** 0 takes any free port; `url` tells which. */
+  readonly port: number;
+  readonly metrics: Pick<Metrics, 'registry'>;
+  readonly status: () => StatusDocument;
+  readonly verdict: () => Verdict;
+}
+
+export interface RunningHttpServer {
+  /** e.g. `http://127.0.0.1:9090` */
+  readonly url: string;
+  /** Resolves when the port is free again; open connections are cut. */
+  close(): Promise<void>;
+}
+
+/**
+ * Listens and answers until closed.
+ * @throws IndexerError HTTP_PORT_TAKEN or HTTP_ADDRESS_INVALID (exit 78)
+ */
+export async function startHttpServer(options: HttpServerOptions): Promise<RunningHttpServer> {
+  const server = createServer((request, response) => {
+    answer(options, request, response).catch(() => {
+      if (!response.headersSent) response.writeHead(500);
+      response.end();
+    });
+  });
+  server.headersTimeout = 5000;
+  server.requestTimeout = 10_000;
+  server.keepAliveTimeout = 5000;
+  await listen(server, options);
+  const address = server.address();
+  const port = typeof address === 'object' && address !== null ? address.port : options.port;
+  const host = options.host.includes(':') ? `[${options.host}]` : options.host;
+  return {
+    url: `http://${host}:${port}`,
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  };
+}
+
+function listen(server: Server, { host, port }: HttpServerOptions): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once('error', (error: NodeJS.ErrnoException) => reject(refused(error, host, port)));
+    server.listen(port, host, () => {
+      server.removeAllListeners('error');
+      server.on('error', () => undefined);
+      resolve();
+    });
+  });
+}
+
+function refused(error: NodeJS.ErrnoException, host: string, port: number): IndexerError {
+  const taken = error.code === 'EADDRINUSE';
+  const reason = taken ? 'another process listens there' : (error.code ?? error.name);
+  return new IndexerError(`cannot listen on ${host}:${port}: ${reason}`, {
+    code: taken ? 'HTTP_PORT_TAKEN' : 'HTTP_ADDRESS_INVALID',
+    retry: 'fatal',
+    exitCode: ExitCode.configuration,
+    remedy: taken
+      ? 'set INDEXER_HTTP_PORT to a free port, or to 0 for any'
+      : 'set INDEXER_HTTP_HOST and INDEXER_HTTP_PORT to an address of this machine that this user may use',
+    cause: error,
+  });
+}
+
+const paths = new Set(['/metrics', '/livez', '/readyz', '/status']);
+
+async function answer(options: HttpServerOptions, request: IncomingMessage, response: ServerResponse): Promise<void> {
+  const path = (request.url ?? '/').split('?', 1)[0] ?? '/';
+  if (!paths.has(path)) return sendJson(response, 404, { error: 'not found', paths: [...paths] });
+  if (request.method !== 'GET') {
+    response.setHeader('allow', 'GET');
+    return sendJson(response, 405, { error: 'only GET is answered' });
+  }
+  if (path === '/metrics') {
+    const { registry } = options.metrics;
+    return send(response, 200, registry.contentType, await registry.metrics());
+  }
+  if (path === '/status') return sendJson(response, 200, options.status());
+  const { state, ready, live, because } = options.verdict();
+  const good = path === '/readyz' ? ready : live;
+  sendJson(response, good ? 200 : 503, { state, ready, live, because });
+}
+
+function sendJson(response: ServerResponse, status: number, body: unknown): void {
+  send(response, status, 'application/json; charset=utf-8', `${JSON.stringify(body)}\n`);
+}
+
+function send(response: ServerResponse, status: number, type: string, body: string): void {
+  response.writeHead(status, {
+    'content-type': type,
+    'cache-control': 'no-store',
+    'x-content-type-options': 'nosniff',
+  });
+  response.end(body);
+}

@@ -1,0 +1,192 @@
+/**
+ * The observer of the pipeline: feeds metrics and health, and writes one log line for each change of state and one
+ * status line every ten seconds. Never a line per update, never a payload.
+ */
+import type { IndexerError } from '../errors.ts';
+import { phases } from '../model/phase.ts';
+import type { Phase } from '../model/phase.ts';
+import type { BatchFacts, Observer, QueueFacts, SeedFacts } from '../pipeline/observer.ts';
+import type { HealthTracker } from './health-tracker.ts';
+import type { Logger } from './logger.ts';
+import { updateKinds } from './metrics.ts';
+import type { Metrics } from './metrics.ts';
+import { ProgressLine } from './progress-line.ts';
+
+export interface ObserverParts {
+  readonly logger: Logger;
+  readonly metrics: Metrics;
+  readonly health: HealthTracker;
+  /** The progress line of a terminal. */
+  readonly progress?: ((text: string | undefined) => void) | undefined;
+  readonly statusEveryMs?: number;
+}
+
+/** An observer that must be closed, or its last progress line stays on the terminal. */
+export interface IndexerObserver extends Observer {
+  close(): void;
+}
+
+export function createObserver(parts: ObserverParts): IndexerObserver {
+  return new LoggingObserver(parts);
+}
+
+const writing: ReadonlySet<Phase> = new Set(['seeding', 'catching_up', 'live']);
+
+class LoggingObserver implements IndexerObserver {
+  readonly #logger: Logger;
+  readonly #metrics: Metrics;
+  readonly #health: HealthTracker;
+  readonly #progress: ObserverParts['progress'];
+  readonly #progressLine = new ProgressLine();
+  readonly #timers: NodeJS.Timeout[] = [];
+  readonly #open = new Set<string>();
+  #phase: Phase | undefined;
+  #seeded = 0;
+
+  constructor({ logger, metrics, health, progress, statusEveryMs = 10_000 }: ObserverParts) {
+    this.#logger = logger;
+    this.#metrics = metrics;
+    this.#health = health;
+    this.#progress = progress;
+    this.#timers.push(setInterval(() => this.#logStatus(), statusEveryMs).unref());
+    if (progress !== undefined) {
+      this.#timers.push(setInterval(() => progress(this.#progressLine.text(health)), 1000).unref());
+    }
+  }
+
+  close(): void {
+    for (const timer of this.#timers) clearInterval(timer);
+    this.#progress?.(undefined);
+  }
+
+  sessionOpened(participantId: string, checkpoint: number | null): void {
+    this.#health.identify(participantId);
+    if (checkpoint !== null) {
+      this.#health.resumeAt(checkpoint);
+      this.#metrics.checkpoint.set(checkpoint);
+    }
+  }
+
+  phaseChanged(phase: Phase, because?: IndexerError): void {
+    this.#health.phaseChanged(phase, because);
+    for (const known of phases) this.#metrics.phase.set({ phase: known }, known === phase ? 1 : 0);
+    this.#metrics.leader.set(writing.has(phase) ? 1 : 0);
+    if (phase === this.#phase) return;
+    const from = this.#phase;
+    this.#phase = phase;
+    this.#progress?.(this.#progressLine.text(this.#health));
+    const facts = { phase, from, checkpoint: this.#health.checkpoint, ledgerEnd: this.#health.ledgerEnd };
+    if (phase === 'parked') this.#logger.error({ ...facts, err: because }, 'parked: an operator is needed');
+    else if (phase === 'backing_off') this.#logger.warn({ ...facts, code: because?.code }, 'backing off');
+    else this.#logger.info(facts, phase.replace('_', ' '));
+  }
+
+  connected(stream: 'updates' | 'active_contracts'): void {
+    this.#open.add(stream);
+    this.#metrics.connectedStreams.set(1);
+    this.#metrics.connects.inc({ result: 'connected' });
+    this.#logger.info({ stream }, 'connected');
+  }
+
+  disconnected(stream: 'updates' | 'active_contracts', code: string): void {
+    this.#open.delete(stream);
+    this.#metrics.connectedStreams.set(this.#open.size > 0 ? 1 : 0);
+    this.#metrics.disconnects.inc({ code });
+    this.#logger.info({ stream, code }, 'disconnected');
+  }
+
+  frameReceived(bytes: number): void {
+    this.#metrics.bytesReceived.inc(bytes);
+    this.#metrics.lastFrame.set(this.#health.wallNow() / 1000);
+  }
+
+  queueChanged(queue: QueueFacts): void {
+    this.#metrics.queueDepth.set({ stage: 'inbox_updates' }, queue.updates);
+    this.#metrics.queueCapacity.set({ stage: 'inbox_updates' }, queue.updatesCapacity);
+    this.#metrics.queueDepth.set({ stage: 'inbox_bytes' }, queue.bytes);
+    this.#metrics.queueCapacity.set({ stage: 'inbox_bytes' }, queue.bytesCapacity);
+  }
+
+  backpressure(seconds: number): void {
+    this.#metrics.backpressure.inc(seconds);
+  }
+
+  batchCommitted(batch: BatchFacts): void {
+    this.#health.batchCommitted(batch);
+    const { metrics, wallMs } = { metrics: this.#metrics, wallMs: this.#health.wallNow() };
+    metrics.checkpoint.set(batch.checkpoint);
+    metrics.lastCommit.set(wallMs / 1000);
+    metrics.commit.observe(batch.commitSeconds);
+    metrics.decode.observe(batch.decodeSeconds);
+    if (batch.recordTimeMs !== undefined) {
+      metrics.lastRecord.set(batch.recordTimeMs / 1000);
+      // Catching up, the age of an update says nothing about the speed of this program.
+      if (this.#phase === 'live') metrics.latency.observe(Math.max(0, wallMs - batch.recordTimeMs) / 1000);
+    }
+    this.#countUpdates(batch);
+    this.#countEvents(batch);
+    for (const [table, count] of batch.rows) metrics.rows.inc({ table }, count);
+  }
+
+  seedProgress(seed: SeedFacts): void {
+    this.#countSeed(seed, false);
+  }
+
+  seedDone(seed: SeedFacts): void {
+    this.#countSeed(seed, true);
+    this.#metrics.checkpoint.set(seed.offset);
+    this.#metrics.seedDone.set(1);
+    this.#logger.info({ contracts: seed.contracts, offset: seed.offset }, 'seed done');
+  }
+
+  ledgerPolled(ledgerEnd: number, prunedOffset: number): void {
+    this.#health.ledgerPolled(ledgerEnd);
+    this.#metrics.ledgerEnd.set(ledgerEnd);
+    this.#metrics.pruned.set(prunedOffset);
+  }
+
+  failed(stage: 'ledger' | 'store' | 'pipeline', error: IndexerError, delayMs: number | undefined): void {
+    this.#health.failed(error);
+    const retryable = error.retry === 'park' || error.retry === 'fatal' ? 'false' : 'true';
+    this.#metrics.errors.inc({ stage, code: error.code, retryable });
+    if (delayMs !== undefined) this.#metrics.retries.inc({ stage });
+    if (stage === 'ledger' && this.#open.size === 0) this.#metrics.connects.inc({ result: 'failed' });
+    const facts = { stage, delayMs, err: error };
+    if (retryable === 'true') this.#logger.warn(facts, `${stage} failed, trying again`);
+    else this.#logger.error(facts, `${stage} failed`);
+  }
+
+  #countUpdates(batch: BatchFacts): void {
+    let total = 0;
+    for (const [kind, count] of batch.updates) {
+      this.#metrics.updates.inc({ kind: updateKinds.find((known) => known === kind) ?? 'unknown' }, count);
+      total += count;
+    }
+    if (total > 0) this.#metrics.batchUpdates.observe(total);
+  }
+
+  #countEvents(batch: BatchFacts): void {
+    const { templates, events } = this.#metrics;
+    for (const [type, byTemplate] of batch.events) {
+      templates.admit(byTemplate);
+      for (const [template, count] of byTemplate) events.inc({ type, template: templates.label(template) }, count);
+    }
+  }
+
+  #countSeed(seed: SeedFacts, done: boolean): void {
+    this.#health.seedProgress(seed, done);
+    this.#metrics.seedContracts.inc(seed.contracts >= this.#seeded ? seed.contracts - this.#seeded : seed.contracts);
+    this.#seeded = seed.contracts;
+    this.#metrics.seedOffset.set(seed.offset);
+  }
+
+  #logStatus(): void {
+    // On a terminal the progress line says the same.
+    if (this.#progress !== undefined && (this.#phase === 'seeding' || this.#phase === 'catching_up')) return;
+    const { state, checkpoint, ledgerEnd, offsetDistance, lagSeconds, updatesPerSecond, eventsPerSecond } =
+      this.#health.status();
+    const facts = { state, checkpoint, ledgerEnd, offsetDistance, lagSeconds, updatesPerSecond, eventsPerSecond };
+    if (state === 'stalled') this.#logger.warn({ ...facts, because: this.#health.verdict().because }, 'status');
+    else this.#logger.info(facts, 'status');
+  }
+}

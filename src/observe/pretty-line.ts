@@ -1,0 +1,32 @@
+/**
+ * One log line for people: time, level, message, then the remaining fields as `name=value`. Pure and synchronous.
+ */
+const colours: Readonly<Record<string, string>> = { warn: '33', error: '31', fatal: '31', debug: '90', trace: '90' };
+
+/** Turns a JSON log line into text; a line that is no JSON object is passed on as it is. */
+export function prettyLine(line: string, coloured: boolean): string {
+  const record = parseRecord(line);
+  if (record === undefined) return line;
+  const { level, time, msg, ...fields } = record;
+  const paint = (code: string | undefined, text: string): string =>
+    coloured && code !== undefined ? `\u001B[${code}m${text}\u001B[0m` : text;
+  const name = typeof level === 'string' ? level : 'info';
+  const clock = typeof time === 'string' ? time.slice(11, 19) : '';
+  const rest = Object.entries(fields).map(([key, value]) => paint('90', `${key}=`) + shown(value));
+  const parts = [paint('90', clock), paint(colours[name] ?? '32', name.toUpperCase().padEnd(5))];
+  if (typeof msg === 'string') parts.push(msg);
+  return `${[...parts, ...rest].join('  ')}\n`;
+}
+
+function parseRecord(line: string): Record<string, unknown> | undefined {
+  try {
+    const parsed: unknown = JSON.parse(line);
+    return typeof parsed === 'object' && parsed !== null ? { ...parsed } : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function shown(value: unknown): string {
+  return typeof value === 'string' && /^[^\s"=]+$/.test(value) ? value : JSON.stringify(value);
+}

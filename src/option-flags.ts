@@ -1,0 +1,88 @@
+/**
+ * Reads `--name value`, `--name=value`, `--flag` and `--no-flag` against the option table. Knows nothing of values:
+ * it returns their text, and a problem for every argument it cannot place.
+ */
+import { optionList } from './option-table.ts';
+
+export interface ParsedFlags {
+  /** Text by flag name without dashes; lists given twice are joined, everything else keeps the last text. */
+  readonly values: ReadonlyMap<string, string>;
+  readonly problems: readonly string[];
+}
+
+const byName = new Map(optionList.map((option) => [option.name, option]));
+
+/** Flags of the arguments after the command word. Never throws. */
+export function parseFlags(argv: readonly string[]): ParsedFlags {
+  const values = new Map<string, string>();
+  const problems: string[] = [];
+  for (let index = 0; index < argv.length; index += 1) {
+    const argument = argv[index] ?? '';
+    const found = readFlag(argument, argv[index + 1]);
+    if ('problem' in found) {
+      problems.push(found.problem);
+      // The value of an unknown flag is not a second mistake.
+      if (found.takesNext) index += 1;
+      continue;
+    }
+    if (found.takesNext) index += 1;
+    const earlier = byName.get(found.name)?.type === 'list' ? values.get(found.name) : undefined;
+    values.set(found.name, earlier === undefined ? found.text : `${earlier},${found.text}`);
+  }
+  return { values, problems };
+}
+
+type Flag =
+  | { readonly name: string; readonly text: string; readonly takesNext: boolean }
+  | { readonly problem: string; readonly takesNext: boolean };
+
+function readFlag(argument: string, next: string | undefined): Flag {
+  const match = /^--([^=]+)(?:=(.*))?$/s.exec(argument);
+  const name = match?.[1];
+  if (name === undefined) return { problem: `"${argument}": expected a flag such as --http-port`, takesNext: false };
+  const inline = match?.[2];
+  const follows = inline === undefined && next !== undefined && !next.startsWith('--');
+  const negated = name.startsWith('no-') ? byName.get(name.slice(3)) : undefined;
+  if (negated?.type === 'boolean') {
+    if (inline === undefined) return { name: negated.name, text: 'false', takesNext: false };
+    return { problem: `--${name}: expected no value`, takesNext: false };
+  }
+  const option = byName.get(name);
+  if (option === undefined) {
+    return { problem: `--${name}: no such flag${didYouMean(`--${name}`, flagNames)}`, takesNext: follows };
+  }
+  if (option.secret === 'value') {
+    const problem = `--${name}: expected in ${option.env} or ${option.env}_FILE, because every user of the machine can read arguments`;
+    return { problem, takesNext: follows };
+  }
+  if (inline !== undefined) return { name, text: inline, takesNext: false };
+  if (option.type === 'boolean') return { name, text: 'true', takesNext: false };
+  if (!follows) return { problem: `--${name}: expected a value`, takesNext: false };
+  return { name, text: next, takesNext: true };
+}
+
+const flagNames = optionList.filter((option) => option.secret !== 'value').map((option) => `--${option.name}`);
+
+/** `; did you mean X?` when a known name is close enough to be a slip of the same word, else nothing. */
+export function didYouMean(name: string, known: Iterable<string>): string {
+  let best: { readonly name: string; readonly distance: number } | undefined;
+  for (const candidate of known) {
+    const distance = editDistance(name, candidate);
+    if (best === undefined || distance < best.distance) best = { name: candidate, distance };
+  }
+  return best === undefined || best.distance > name.length / 2 ? '' : `; did you mean ${best.name}?`;
+}
+
+/** Levenshtein distance. */
+function editDistance(left: string, right: string): number {
+  let row = Array.from({ length: right.length + 1 }, (_, column) => column);
+  for (const [line, character] of Array.from(left).entries()) {
+    const next = [line + 1];
+    for (let column = 1; column <= right.length; column += 1) {
+      const changed = (row[column - 1] ?? 0) + (character === right[column - 1] ? 0 : 1);
+      next.push(Math.min(changed, (row[column] ?? 0) + 1, (next[column - 1] ?? 0) + 1));
+    }
+    row = next;
+  }
+  return row[right.length] ?? left.length;
+}

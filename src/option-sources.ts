@@ -1,0 +1,136 @@
+/**
+ * Where the value of an option comes from: flag, then secret file, then environment, then default. Collects every
+ * problem on the way instead of stopping at the first, and shows values only with their secrets masked.
+ */
+import { readFileSync } from 'node:fs';
+
+import { ExitCode, IndexerError } from './errors.ts';
+import { didYouMean, parseFlags } from './option-flags.ts';
+import { optionList } from './option-table.ts';
+import type { Option } from './option-table.ts';
+
+export type Origin = 'flag' | 'file' | 'environment' | 'default';
+
+interface Given {
+  readonly text: string;
+  readonly origin: Origin;
+}
+
+export interface OptionSource {
+  /** The value; when it is wrong the problem is noted and the fallback returned, so that reading can go on. */
+  readonly read: <T>(option: Option<T>) => T;
+  /** The value as the operator wrote it, secrets masked. */
+  readonly show: (option: Option<unknown>) => { readonly value: string; readonly origin: Origin };
+  /** @throws IndexerError CONFIGURATION_INVALID when anything was wrong */
+  readonly refuseProblems: () => void;
+}
+
+/** Looks at every flag and variable once; nothing is thrown before `refuseProblems`. */
+export function gatherOptions(argv: readonly string[], env: NodeJS.ProcessEnv): OptionSource {
+  const flags = parseFlags(argv);
+  const problems = [...flags.problems, ...unknownVariables(env)];
+  const given = new Map<string, Given>();
+  for (const option of optionList) {
+    const found = lookUp(option, flags.values, env, problems);
+    if (found !== undefined) given.set(option.name, found);
+  }
+  return {
+    read: (option) => {
+      const found = given.get(option.name);
+      if (found === undefined) return option.fallback;
+      const parsed = option.check(found.text);
+      if ('value' in parsed) return parsed.value;
+      problems.push(
+        `${sourceName(option, found.origin)}: expected ${parsed.expected}, got ${quoted(option, found.text)}`,
+      );
+      return option.fallback;
+    },
+    show: (option) => {
+      const found = given.get(option.name) ?? { text: option.default ?? '', origin: 'default' };
+      return { value: found.text === '' ? `(${option.unset})` : masked(option, found.text), origin: found.origin };
+    },
+    refuseProblems: () => {
+      if (problems.length > 0) throw invalid(problems);
+    },
+  };
+}
+
+/** A database URL with the password hidden, wherever it stands. */
+export function maskUrl(url: string): string {
+  // Greedy up to the last @: an unescaped @ or / in a password must not leave its tail visible.
+  return url
+    .replace(/(:\/\/[^:/?@]*):.*@/, '$1:***@')
+    .replaceAll(/([?&][a-z]*(?:password|passphrase|token|secret)=)[^&]*/gi, '$1***');
+}
+
+function lookUp(
+  option: Option<unknown>,
+  flags: ReadonlyMap<string, string>,
+  env: NodeJS.ProcessEnv,
+  problems: string[],
+): Given | undefined {
+  const flag = flags.get(option.name);
+  if (flag !== undefined) return { text: flag, origin: 'flag' };
+  const file = option.secret === 'url' ? env[`${option.env}_FILE`] : undefined;
+  if (file !== undefined && file !== '') return readSecret(`${option.env}_FILE`, file, problems);
+  const text = env[option.env]?.trim();
+  // Compose files pass `${NAME:-}` for what is not set, so an empty variable means the same as none.
+  return text === undefined || text === '' ? undefined : { text, origin: 'environment' };
+}
+
+function readSecret(name: string, file: string, problems: string[]): Given | undefined {
+  try {
+    return { text: readFileSync(file, 'utf8').trim(), origin: 'file' };
+  } catch (error) {
+    const why = error instanceof Error && 'code' in error ? String(error.code) : 'unknown reason';
+    problems.push(`${name}: expected a readable file, got "${file}" (${why})`);
+    return undefined;
+  }
+}
+
+const knownVariables = new Set(
+  optionList.flatMap((option) => (option.secret === 'url' ? [option.env, `${option.env}_FILE`] : [option.env])),
+);
+/** Set for tests that compare with recorded ledgers; not an option of the program. */
+const tolerated = new Set(['LEDGER_SAMPLES']);
+/** Kubernetes puts these into every pod for each service, also for one that is called `ledger-…` or `indexer`. */
+const serviceLink = /_(?:SERVICE_HOST|SERVICE_PORT(?:_\w+)?|PORT_\d+_(?:TCP|UDP|SCTP)(?:_(?:PROTO|PORT|ADDR))?)$/;
+
+function unknownVariables(env: NodeJS.ProcessEnv): string[] {
+  const problems: string[] = [];
+  for (const [name, value] of Object.entries(env)) {
+    if (!/^(?:LEDGER|INDEXER)_/.test(name) || knownVariables.has(name) || tolerated.has(name)) continue;
+    if (serviceLink.test(name) || (name.endsWith('_PORT') && /^(?:tcp|udp|sctp):\/\//.test(value ?? ''))) continue;
+    problems.push(`${name}: no such variable${didYouMean(name, knownVariables)}`);
+  }
+  return problems;
+}
+
+function sourceName(option: Option<unknown>, origin: Origin): string {
+  if (origin === 'flag') return `--${option.name}`;
+  return origin === 'file' ? `${option.env}_FILE` : option.env;
+}
+
+function masked(option: Option<unknown>, text: string): string {
+  if (option.secret === 'value') return '[set]';
+  return option.secret === 'url' ? maskUrl(text) : text;
+}
+
+function quoted(option: Option<unknown>, text: string): string {
+  if (option.secret !== 'no') return 'something else (not shown, it may hold a secret)';
+  // A ledger address with credentials in it is refused, and must not reach a log by being refused.
+  const visible = text.replaceAll(/:\/\/[^/\s]*@/g, '://***@');
+  return `"${visible.length > 200 ? `${visible.slice(0, 200)}…` : visible}"`;
+}
+
+function invalid(problems: readonly string[]): IndexerError {
+  const lead =
+    problems.length === 1 ? 'the configuration is invalid' : `the configuration has ${problems.length} problems`;
+  return new IndexerError([`${lead}:`, ...problems.map((problem) => `  ${problem}`)].join('\n'), {
+    code: 'CONFIGURATION_INVALID',
+    retry: 'fatal',
+    exitCode: ExitCode.configuration,
+    remedy: 'correct the listed values; `ledger-indexer config --markdown` lists every option',
+    facts: { problems: problems.length },
+  });
+}

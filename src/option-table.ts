@@ -1,0 +1,246 @@
+/**
+ * Every option of the program, once: its flag, environment variable, type, default and meaning. Reading, masking,
+ * refusing and documenting configuration all work from this table, so none of them can disagree with another.
+ */
+import {
+  boolean,
+  choice,
+  constant,
+  databaseUrl,
+  duration,
+  identifier,
+  integer,
+  ledgerUrl,
+  listOf,
+  matching,
+  size,
+  startPoint,
+  text,
+} from './option-types.ts';
+import type { OptionType, Parsed } from './option-types.ts';
+
+export type Section = 'ledger' | 'database' | 'indexer';
+
+export interface Option<T> {
+  /** The flag without its dashes, e.g. `batch-updates`. */
+  readonly name: string;
+  /** The environment variable, e.g. `INDEXER_BATCH_UPDATES`. */
+  readonly env: string;
+  readonly type: string;
+  /** The default as an operator would write it; undefined when there is none. */
+  readonly default: string | undefined;
+  /** `url`: the password in it is masked; `value`: never shown, and not accepted as a flag, which `ps` would show. */
+  readonly secret: 'no' | 'url' | 'value';
+  readonly doc: string;
+  readonly section: Section;
+  /** What holds when nothing is set, in words, for options without a default. */
+  readonly unset: string;
+  /** The value when nothing is set. */
+  readonly fallback: T;
+  check(given: string): Parsed<T>;
+}
+
+interface Spec {
+  readonly env: string;
+  readonly section: Section;
+  readonly doc: string;
+  readonly secret?: 'url' | 'value';
+  readonly unset?: string;
+}
+
+function optional<T>(spec: Spec, type: OptionType<T>): Option<T | undefined> {
+  return { ...common(spec, type), default: undefined, fallback: undefined, check: (given) => type.parse(given) };
+}
+
+function withDefault<T>(spec: Spec, type: OptionType<T>, given: string): Option<T> {
+  return {
+    ...common(spec, type),
+    default: given,
+    fallback: constant(type, given),
+    check: (given) => type.parse(given),
+  };
+}
+
+function common(spec: Spec, type: { readonly label: string }): Omit<Option<never>, 'default' | 'fallback' | 'check'> {
+  return {
+    name: spec.env
+      .replace(/^INDEXER_/, '')
+      .toLowerCase()
+      .replaceAll('_', '-'),
+    env: spec.env,
+    type: type.label,
+    secret: spec.secret ?? 'no',
+    doc: spec.doc,
+    section: spec.section,
+    unset: spec.unset ?? 'not set',
+  };
+}
+
+const ledger = (env: string, doc: string, more: Partial<Spec> = {}): Spec => ({ env, doc, section: 'ledger', ...more });
+const database = (env: string, doc: string, more: Partial<Spec> = {}): Spec => ({
+  env,
+  doc,
+  section: 'database',
+  ...more,
+});
+const indexer = (env: string, doc: string): Spec => ({ env, doc, section: 'indexer' });
+
+const party = matching('party', /^[A-Za-z0-9:_ -]{1,255}$/, 'party ids such as alice::1220ab…, separated by commas');
+const schemaName = matching(
+  'identifier',
+  /^[a-z_][a-z0-9_]{0,47}$/,
+  'a lower-case identifier of at most 48 characters',
+);
+const path = text;
+
+export const options = {
+  ledgerUrl: optional(
+    ledger('LEDGER_URL', 'Base address of the JSON Ledger API; a path is kept.', { unset: 'embedded sandbox' }),
+    ledgerUrl,
+  ),
+  ledgerToken: optional(
+    ledger('LEDGER_TOKEN', 'Access token, fixed for the life of the process; never a flag.', { secret: 'value' }),
+    matching('text', /^[\x21-\x7e]+$/, 'a token without blanks or line breaks'),
+  ),
+  ledgerTokenFile: optional(
+    ledger(
+      'LEDGER_TOKEN_FILE',
+      'File with the access token, read again for every connection; wins over `LEDGER_TOKEN`.',
+    ),
+    path,
+  ),
+  ledgerParties: withDefault(
+    ledger('LEDGER_PARTIES', 'Parties to index, separated by commas.', { unset: 'all the token may read' }),
+    listOf(party),
+    '',
+  ),
+  ledgerTemplates: withDefault(
+    ledger('LEDGER_TEMPLATES', 'Templates to index, as `#package-name:Module:Entity`.', { unset: 'all templates' }),
+    listOf(identifier),
+    '',
+  ),
+  ledgerInterfaces: withDefault(
+    ledger('LEDGER_INTERFACES', 'Interfaces whose views are kept, as `#package-name:Module:Entity`.', {
+      unset: 'none',
+    }),
+    listOf(identifier),
+    '',
+  ),
+  ledgerCreatedEventBlobs: withDefault(
+    ledger('LEDGER_CREATED_EVENT_BLOBS', 'Keep the blobs needed for explicit disclosure.'),
+    boolean,
+    'false',
+  ),
+  ledgerShape: withDefault(
+    ledger('LEDGER_SHAPE', 'Everything the parties witnessed, or only creates and archives of their own contracts.'),
+    choice(['LEDGER_EFFECTS', 'ACS_DELTA']),
+    'LEDGER_EFFECTS',
+  ),
+  ledgerTopology: withDefault(ledger('LEDGER_TOPOLOGY', 'Keep changes of party hosting as well.'), boolean, 'true'),
+  ledgerCaFile: optional(ledger('LEDGER_CA_FILE', 'PEM file with the authority of the ledger certificate.'), path),
+  ledgerInsecure: withDefault(
+    ledger('LEDGER_INSECURE', 'Accept any ledger certificate; for tests only.'),
+    boolean,
+    'false',
+  ),
+  databaseUrl: optional(
+    database('DATABASE_URL', 'Postgres to write to, as `postgres://user:password@host:port/database`.', {
+      secret: 'url',
+      unset: 'embedded Postgres',
+    }),
+    databaseUrl,
+  ),
+  postgresSchema: withDefault(database('POSTGRES_SCHEMA', 'Schema that holds every table.'), schemaName, 'ledger'),
+  postgresMigrate: withDefault(
+    database('POSTGRES_MIGRATE', 'Whether to bring the schema up to date at start.'),
+    choice(['auto', 'never']),
+    'auto',
+  ),
+  postgresStatementTimeout: withDefault(
+    database('POSTGRES_STATEMENT_TIMEOUT', 'Longest time one statement may take.'),
+    duration('100ms', '1h'),
+    '60s',
+  ),
+  httpHost: withDefault(
+    indexer('INDEXER_HTTP_HOST', 'Address of `/metrics`, `/livez`, `/readyz` and `/status`.'),
+    matching('host', /^[A-Za-z0-9_.:-]+$/, 'a host name or an address'),
+    '127.0.0.1',
+  ),
+  httpPort: withDefault(indexer('INDEXER_HTTP_PORT', 'Its port; 0 takes any free one.'), integer(0, 65_535), '9090'),
+  batchUpdates: withDefault(
+    indexer('INDEXER_BATCH_UPDATES', 'Most updates in one database transaction.'),
+    integer(1, 100_000),
+    '1000',
+  ),
+  batchBytes: withDefault(
+    indexer('INDEXER_BATCH_BYTES', 'Most bytes received in one database transaction.'),
+    size('64KiB', '256MiB'),
+    '8MiB',
+  ),
+  inboxUpdates: withDefault(
+    indexer('INDEXER_INBOX_UPDATES', 'Updates held in memory before the ledger is made to wait.'),
+    integer(1, 1_000_000),
+    '2000',
+  ),
+  inboxBytes: withDefault(
+    indexer('INDEXER_INBOX_BYTES', 'Bytes held in memory before the ledger is made to wait.'),
+    size('64KiB', '2GiB'),
+    '32MiB',
+  ),
+  logLevel: withDefault(
+    indexer('INDEXER_LOG_LEVEL', 'Least severe log lines to write.'),
+    choice(['trace', 'debug', 'info', 'warn', 'error', 'silent']),
+    'info',
+  ),
+  logFormat: withDefault(
+    indexer('INDEXER_LOG_FORMAT', 'Log lines for people or machines; `auto` is pretty on a terminal.'),
+    choice(['auto', 'pretty', 'json']),
+    'auto',
+  ),
+  stalledAfter: withDefault(
+    indexer('INDEXER_STALLED_AFTER', 'Behind the ledger without progress for this long is a stall: not ready.'),
+    duration('10ms', '24h'),
+    '5m',
+  ),
+  stopTimeout: withDefault(
+    indexer('INDEXER_STOP_TIMEOUT', 'Longest time to finish the batch in hand after SIGTERM.'),
+    duration('100ms', '10m'),
+    '10s',
+  ),
+  pingInterval: withDefault(
+    indexer('INDEXER_PING_INTERVAL', 'Time between WebSocket pings; two unanswered ones end the connection.'),
+    duration('100ms', '10m'),
+    '15s',
+  ),
+  start: withDefault(
+    indexer(
+      'INDEXER_START',
+      'Where an empty database begins: active contracts, first offset, oldest unpruned one, or a given one.',
+    ),
+    startPoint,
+    'seed',
+  ),
+  retryMax: withDefault(
+    indexer('INDEXER_RETRY_MAX', 'Longest delay between two attempts.'),
+    duration('10ms', '1h'),
+    '30s',
+  ),
+  dataDir: withDefault(
+    indexer('INDEXER_DATA_DIR', 'Folder of the embedded Postgres and sandbox.'),
+    path,
+    '.ledger-indexer',
+  ),
+  demoUpdatesPerSecond: withDefault(
+    indexer('INDEXER_DEMO_UPDATES_PER_SECOND', 'Traffic of the embedded sandbox.'),
+    integer(0, 100_000),
+    '20',
+  ),
+  demoSeed: withDefault(
+    indexer('INDEXER_DEMO_SEED', 'Random seed of that traffic; the same seed gives the same history.'),
+    integer(0, 4_294_967_295),
+    '1',
+  ),
+} as const;
+
+/** The table in the order of documentation. */
+export const optionList: readonly Option<unknown>[] = Object.values(options);

@@ -1,0 +1,70 @@
+/** Frames to a batch: decoding in slices, so that the sockets of ledger and database are served in between. */
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { IndexerError, toIndexerError } from '../errors.ts';
+import type { Batch } from '../model/batch.ts';
+import type { BatchFacts } from './observer.ts';
+
+/** A turn that decodes more starves the Postgres socket: both then wait for each other. */
+const framesPerTurn = 8;
+
+export interface Built {
+  /** How many frames went into the batch. */
+  readonly frames: number;
+  readonly bytes: number;
+  readonly seconds: number;
+  /** Why the frame after them could not be decoded. What was decoded before it is to be written first. */
+  readonly error: IndexerError | undefined;
+}
+
+/** Adds every frame to a batch through `add`; stops at the first that cannot be decoded. */
+export async function buildBatch(texts: readonly string[], add: (text: string) => void): Promise<Built> {
+  let bytes = 0;
+  let busyMs = 0;
+  for (let at = 0; at < texts.length; at += framesPerTurn) {
+    const started = performance.now();
+    for (let index = at; index < Math.min(at + framesPerTurn, texts.length); index += 1) {
+      const text = texts[index] ?? '';
+      try {
+        add(text);
+      } catch (thrown) {
+        return { frames: index, bytes, seconds: busyMs / 1000, error: toIndexerError(thrown) };
+      }
+      bytes += text.length;
+    }
+    busyMs += performance.now() - started;
+    if (at + framesPerTurn < texts.length) await nextTurn();
+  }
+  return { frames: texts.length, bytes, seconds: busyMs / 1000, error: undefined };
+}
+
+/** What the observer is told of a committed batch. */
+export function factsOf(
+  batch: Batch,
+  rows: ReadonlyMap<string, number>,
+  built: Built,
+  commitSeconds: number,
+): BatchFacts {
+  const times = [...batch.recordTimes.values()].map((time) => Date.parse(time));
+  return {
+    checkpoint: batch.offset,
+    updates: batch.updatesByKind,
+    events: batch.eventsByType,
+    rows,
+    recordTimeMs: times.length === 0 ? undefined : Math.max(...times),
+    bytes: built.bytes,
+    commitSeconds,
+    decodeSeconds: built.seconds,
+  };
+}
+
+/** The error with the offset of the one update it is about, for the operator who has to look at it. */
+export function namingOffset(error: IndexerError, offset: number): IndexerError {
+  return new IndexerError(`update at offset ${String(offset)}: ${error.message}`, {
+    code: error.code,
+    retry: error.retry,
+    exitCode: error.exitCode,
+    ...(error.remedy === undefined ? {} : { remedy: error.remedy }),
+    facts: { ...error.facts, offset },
+    cause: error,
+  });
+}

@@ -1,0 +1,128 @@
+/**
+ * Follow: updates after the checkpoint, forever. One pull is one batch is one transaction; a batch is what arrived while
+ * the last one was written. No timers, so no latency when idle and full batches under load.
+ */
+import { concatMap, defer, finalize, repeat, takeWhile, type Observable } from 'rxjs';
+import { IndexerError, toIndexerError } from '../errors.ts';
+import { updatesRequest } from '../ledger/request-format.ts';
+import { decodeUpdate } from '../ledger/wire.ts';
+import type { Batch } from '../model/batch.ts';
+import type { Update } from '../model/update.ts';
+import type { StoreSession } from '../store/store.ts';
+import { buildBatch, factsOf, namingOffset, type Built } from './batch-builder.ts';
+import { openFrames, type Frames } from './frames.ts';
+import type { PipelineParts } from './parts.ts';
+
+/** What the session shares with its follow stream. */
+export interface Following {
+  /** Newest checkpoint committed in this session. */
+  checkpoint: number;
+  /** Monotonic time of the newest frame, milliseconds. */
+  lastFrameAt: () => number;
+  /** Updates per batch; 1 while a batch that Postgres refused is taken apart. */
+  readonly maxUpdates: number;
+  onCommitted(checkpoint: number): void;
+}
+
+/** Checkpoints as they are committed; completes when a stop was asked for. */
+export function follow$(parts: PipelineParts, session: StoreSession, following: Following): Observable<number> {
+  const request = updatesRequest(following.checkpoint, parts.filter);
+  return defer(() => openFrames(parts, '/v2/updates', request)).pipe(
+    concatMap((frames) => batches$(parts, session, following, frames)),
+  );
+}
+
+function batches$(
+  parts: PipelineParts,
+  session: StoreSession,
+  following: Following,
+  frames: Frames,
+): Observable<number> {
+  following.lastFrameAt = () => frames.lastFrameAt();
+  const writer = new BatchWriter(parts, session, following);
+  return defer(() => writer.step(frames)).pipe(
+    repeat(),
+    takeWhile((checkpoint): checkpoint is number => checkpoint !== undefined),
+    finalize(() => {
+      frames.close();
+    }),
+  );
+}
+
+class BatchWriter {
+  readonly #parts: PipelineParts;
+  readonly #session: StoreSession;
+  readonly #following: Following;
+  #seen: number;
+  #pending: IndexerError | undefined;
+
+  constructor(parts: PipelineParts, session: StoreSession, following: Following) {
+    this.#parts = parts;
+    this.#session = session;
+    this.#following = following;
+    this.#seen = following.checkpoint;
+  }
+
+  /** One batch; undefined when a stop was asked for. */
+  async step(frames: Frames): Promise<number | undefined> {
+    if (this.#pending !== undefined) throw this.#pending;
+    const { limits, observer } = this.#parts;
+    const texts = await frames.inbox.take(this.#following.maxUpdates, limits.batchBytes);
+    if (texts.length === 0) return this.#ended(frames);
+    observer.queueChanged({
+      updates: frames.inbox.length,
+      updatesCapacity: limits.inboxUpdates,
+      bytes: frames.inbox.bytes,
+      bytesCapacity: limits.inboxBytes,
+    });
+    const batch = this.#session.newBatch(this.#following.checkpoint);
+    const built = await buildBatch(texts, (text) => {
+      this.#add(batch, decodeUpdate(text));
+    });
+    this.#pending = built.error;
+    if (batch.updatesByKind.size > 0) await this.#write(batch, built);
+    return this.#following.checkpoint;
+  }
+
+  #ended(frames: Frames): undefined {
+    if (frames.inbox.stopped) return undefined;
+    throw new IndexerError('the ledger ended the update stream', {
+      code: 'LEDGER_STREAM_CLOSED',
+      retry: 'retry',
+      remedy: 'none needed when the participant restarted; the stream is opened again at the checkpoint',
+    });
+  }
+
+  #add(batch: Batch, update: Update): void {
+    if (update.kind === 'offset_checkpoint') {
+      if (update.offset >= this.#following.checkpoint) batch.add(update);
+      return;
+    }
+    // The same update twice in a row is a repetition; an older one may be one we never saw.
+    if (update.offset === this.#seen) return;
+    if (update.offset < this.#seen) throw outOfOrder(update.offset, this.#seen);
+    this.#seen = update.offset;
+    batch.add(update);
+  }
+
+  async #write(batch: Batch, built: Built): Promise<void> {
+    const started = performance.now();
+    const rows = await this.#session.writeBatch(batch, this.#following.checkpoint).catch((thrown: unknown) => {
+      const error = toIndexerError(thrown);
+      throw this.#following.maxUpdates === 1 ? namingOffset(error, batch.offset) : error;
+    });
+    const seconds = (performance.now() - started) / 1000;
+    this.#following.checkpoint = batch.offset;
+    this.#parts.observer.batchCommitted(factsOf(batch, rows, built, seconds));
+    this.#following.onCommitted(batch.offset);
+  }
+}
+
+function outOfOrder(offset: number, seen: number): IndexerError {
+  return new IndexerError(`the ledger sent offset ${String(offset)} after offset ${String(seen)}`, {
+    code: 'LEDGER_OUT_OF_ORDER',
+    retry: 'retry',
+    remedy: 'if it repeats, look for a proxy that merges connections to different participants',
+    facts: { offset, seen },
+  });
+}

@@ -1,0 +1,57 @@
+/**
+ * The port through which the pipeline tells what happens. The pipeline knows nothing of metrics or logs; whoever
+ * implements this (src/observe) decides what becomes a log line, a counter or a gauge. No method may throw or block.
+ */
+import type { IndexerError } from '../errors.ts';
+import type { Phase } from '../model/phase.ts';
+
+/** What one committed database transaction contained. Counts are of this batch only. */
+export interface BatchFacts {
+  readonly checkpoint: number;
+  /** Updates by kind: transaction, reassignment, topology, offset_checkpoint, unknown. */
+  readonly updates: ReadonlyMap<string, number>;
+  /** Events by type (created, archived, exercised, assigned, unassigned, topology), then by `package:Module:Entity`. */
+  readonly events: ReadonlyMap<string, ReadonlyMap<string, number>>;
+  /** Rows written by table name. */
+  readonly rows: ReadonlyMap<string, number>;
+  /** Record time of the newest update or OffsetCheckpoint in the batch, milliseconds since 1970. */
+  readonly recordTimeMs: number | undefined;
+  readonly bytes: number;
+  /** BEGIN to COMMIT, seconds. */
+  readonly commitSeconds: number;
+  /** Time spent parsing and building the rows of the batch, seconds. */
+  readonly decodeSeconds: number;
+}
+
+export interface SeedFacts {
+  /** Contracts written so far. */
+  readonly contracts: number;
+  readonly offset: number;
+}
+
+export interface QueueFacts {
+  readonly updates: number;
+  readonly updatesCapacity: number;
+  readonly bytes: number;
+  readonly bytesCapacity: number;
+}
+
+export interface Observer {
+  /** A session begins: the ledger is proven to be ours, and this is where the database says we are. */
+  sessionOpened(participantId: string, checkpoint: number | null): void;
+  phaseChanged(phase: Phase, because?: IndexerError): void;
+  connected(stream: 'updates' | 'active_contracts'): void;
+  /** `code` is the close code as text, or `error_frame`, `no_pong`, `stopped`. */
+  disconnected(stream: 'updates' | 'active_contracts', code: string): void;
+  frameReceived(bytes: number): void;
+  queueChanged(queue: QueueFacts): void;
+  /** The ledger's socket was paused for this long because the database is slower. */
+  backpressure(seconds: number): void;
+  batchCommitted(batch: BatchFacts): void;
+  seedProgress(seed: SeedFacts): void;
+  seedDone(seed: SeedFacts): void;
+  /** Polled facts of the ledger: its end and the offset up to which it is pruned (0 = never pruned). */
+  ledgerPolled(ledgerEnd: number, prunedOffset: number): void;
+  /** A failure and what was decided: `delayMs` until the next try, undefined when there is none. */
+  failed(stage: 'ledger' | 'store' | 'pipeline', error: IndexerError, delayMs: number | undefined): void;
+}

@@ -1,0 +1,61 @@
+/** What the pipeline is built from; assembled once by the composition root. */
+import type { LedgerClient } from '../ledger/client.ts';
+import type { FrameStream, FrameStreamOptions } from '../ledger/frame-stream.ts';
+import type { LedgerFilter } from '../ledger/request-format.ts';
+import type { Phase } from '../model/phase.ts';
+import type { IndexerError } from '../errors.ts';
+import type { Database } from '../store/database.ts';
+import type { WriterLock } from '../store/writer-lock.ts';
+import type { Observer } from './observer.ts';
+
+export interface PipelineLimits {
+  readonly batchUpdates: number;
+  readonly batchBytes: number;
+  readonly inboxUpdates: number;
+  readonly inboxBytes: number;
+  readonly retryMaxMs: number;
+  /** Polls of the ledger end; milliseconds. */
+  readonly pollMs: number;
+  /** A stream without a frame for so long while the ledger end rises is cut and opened again; milliseconds. */
+  readonly silenceMs: number;
+}
+
+export type OpenStream = (
+  stream: Pick<FrameStreamOptions, 'path' | 'request' | 'onFrame' | 'onEnd' | 'onOpen'>,
+) => Promise<FrameStream>;
+
+export interface PipelineParts {
+  readonly ledger: LedgerClient;
+  readonly openStream: OpenStream;
+  readonly database: Database;
+  /** Checks the server and brings the schema up to date; called at the start of every session, cheap once done. */
+  readonly prepare: () => Promise<void>;
+  /** One try for the right to write; undefined while another indexer has it. */
+  readonly tryLock: () => Promise<WriterLock | undefined>;
+  readonly filter: LedgerFilter;
+  readonly start: 'seed' | 'genesis' | 'oldest' | number;
+  readonly observer: Observer;
+  readonly limits: PipelineLimits;
+  /** Aborted when the operator asks to stop. */
+  readonly stop: AbortSignal;
+}
+
+/** The one place where the phase changes; tells the observer only of changes. */
+export class PhaseKeeper {
+  readonly #observer: Observer;
+  #phase: Phase | undefined;
+
+  constructor(observer: Observer) {
+    this.#observer = observer;
+  }
+
+  get current(): Phase | undefined {
+    return this.#phase;
+  }
+
+  change(phase: Phase, because?: IndexerError): void {
+    if (phase === this.#phase) return;
+    this.#phase = phase;
+    this.#observer.phaseChanged(phase, because);
+  }
+}

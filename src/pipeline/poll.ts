@@ -1,0 +1,54 @@
+/** The ledger seen from outside the stream: its end, what is pruned, and whether the stream is silently dead. */
+import { concatMap, ignoreElements, timer, type Observable } from 'rxjs';
+import { IndexerError, toIndexerError } from '../errors.ts';
+import { noteLedgerFacts } from '../store/ledger-facts.ts';
+import type { StoreSession } from '../store/store.ts';
+import type { Following } from './follow.ts';
+import type { PipelineParts } from './parts.ts';
+
+/** Emits nothing; fails when frames stay away although the ledger moves on. */
+export function poll$(
+  parts: PipelineParts,
+  session: StoreSession,
+  following: Following,
+  onLedgerEnd: (ledgerEnd: number) => void,
+): Observable<never> {
+  return timer(parts.limits.pollMs, parts.limits.pollMs).pipe(
+    concatMap(() => pollOnce(parts, session, following, onLedgerEnd)),
+    ignoreElements(),
+  );
+}
+
+async function pollOnce(
+  parts: PipelineParts,
+  session: StoreSession,
+  following: Following,
+  onLedgerEnd: (ledgerEnd: number) => void,
+): Promise<void> {
+  try {
+    const ledgerEnd = await parts.ledger.ledgerEnd();
+    const pruned = await parts.ledger.latestPrunedOffsets();
+    parts.observer.ledgerPolled(ledgerEnd, pruned);
+    onLedgerEnd(ledgerEnd);
+    await noteLedgerFacts(parts.database, session.state.epoch, ledgerEnd, pruned);
+    refuseSilence(parts, following, ledgerEnd);
+  } catch (thrown) {
+    const error = toIndexerError(thrown);
+    if (error.code === 'LEDGER_SILENT') throw error;
+    // The stream decides about the session; a failed poll is shown and comes again.
+    parts.observer.failed('ledger', error, parts.limits.pollMs);
+  }
+}
+
+function refuseSilence(parts: PipelineParts, following: Following, ledgerEnd: number): void {
+  const silentMs = performance.now() - following.lastFrameAt();
+  if (ledgerEnd <= following.checkpoint || silentMs < parts.limits.silenceMs) return;
+  throw new IndexerError(
+    `no frame for ${String(Math.round(silentMs / 1000))} s although the ledger end ${String(ledgerEnd)} is past the checkpoint`,
+    {
+      code: 'LEDGER_SILENT',
+      retry: 'retry',
+      remedy: 'the stream is opened again; if it repeats, look at proxies between here and the participant',
+    },
+  );
+}

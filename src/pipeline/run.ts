@@ -1,0 +1,155 @@
+/**
+ * The program's one subscription: sessions, one after the other, until a stop is asked for or an error is fatal. A
+ * session acquires the lock, connects, seeds if needed and follows; it begins from what the database says, never from memory.
+ */
+import {
+  EMPTY,
+  concat,
+  concatMap,
+  defer,
+  endWith,
+  from,
+  lastValueFrom,
+  merge,
+  retry,
+  takeWhile,
+  type Observable,
+} from 'rxjs';
+import { toIndexerError, type IndexerError } from '../errors.ts';
+import type { WriterLock } from '../store/writer-lock.ts';
+import { follow$, type Following } from './follow.ts';
+import { connect, type Connected } from './identity.ts';
+import { PhaseKeeper, type PipelineParts } from './parts.ts';
+import { poll$ } from './poll.ts';
+import { decide, pause } from './retry.ts';
+import { seed$, skipSeed } from './seed.ts';
+
+const lockPollMs = 500;
+
+/** Runs until `parts.stop` is aborted. @throws IndexerError when an error is fatal */
+export async function runPipeline(parts: PipelineParts): Promise<void> {
+  const run = new Run(parts);
+  try {
+    await lastValueFrom(run.sessions$(), { defaultValue: undefined });
+  } finally {
+    await run.release();
+  }
+}
+
+class Run {
+  readonly #parts: PipelineParts;
+  readonly #phase: PhaseKeeper;
+  #lock: WriterLock | undefined;
+  #failures = 0;
+  /** Set when Postgres refused the data of a batch: the next session goes update by update to name the one. */
+  #takeApart = false;
+
+  constructor(parts: PipelineParts) {
+    this.#parts = parts;
+    this.#phase = new PhaseKeeper(parts.observer);
+    this.#phase.change('starting');
+    parts.stop.addEventListener('abort', () => {
+      this.#phase.change('stopping');
+    });
+  }
+
+  sessions$(): Observable<unknown> {
+    return defer(() => (this.#parts.stop.aborted ? EMPTY : this.#session$())).pipe(
+      retry({ delay: (thrown) => this.#recover$(toIndexerError(thrown)) }),
+    );
+  }
+
+  async release(): Promise<void> {
+    const lock = this.#lock;
+    this.#lock = undefined;
+    await lock?.release();
+  }
+
+  #session$(): Observable<unknown> {
+    return defer(() => this.#acquire()).pipe(
+      concatMap((lock) => {
+        if (lock === undefined) return EMPTY;
+        const work$ = defer(() => connect(this.#parts)).pipe(concatMap((connected) => this.#work$(connected)));
+        return merge(work$.pipe(endWith('done')), lock.lost).pipe(takeWhile((value) => value !== 'done'));
+      }),
+    );
+  }
+
+  /** Waits as standby until the lock is ours; undefined when a stop was asked for. */
+  async #acquire(): Promise<WriterLock | undefined> {
+    await this.#parts.prepare();
+    while (this.#lock === undefined && !this.#parts.stop.aborted) {
+      this.#lock = await this.#parts.tryLock();
+      if (this.#lock !== undefined) break;
+      this.#phase.change('standby');
+      await pause(lockPollMs, this.#parts.stop);
+    }
+    return this.#parts.stop.aborted ? undefined : this.#lock;
+  }
+
+  #work$(connected: Connected): Observable<unknown> {
+    const { session } = connected;
+    if (session.state.seeded && session.state.checkpoint !== null) {
+      return this.#follow$(connected, session.state.checkpoint);
+    }
+    this.#phase.change('seeding');
+    const seeded$ =
+      this.#parts.start === 'seed'
+        ? seed$(this.#parts, session, connected.ledgerEnd)
+        : from(skipSeed(this.#parts, session, connected.pruned));
+    return seeded$.pipe(
+      concatMap((offset) => (offset === undefined ? EMPTY : concat(from([offset]), this.#follow$(connected, offset)))),
+    );
+  }
+
+  #follow$(connected: Connected, checkpoint: number): Observable<unknown> {
+    let { ledgerEnd } = connected;
+    const showPhase = (reached: number): void => {
+      if (this.#parts.stop.aborted) return;
+      if (reached >= ledgerEnd) this.#phase.change('live');
+      else if (this.#phase.current !== 'live') this.#phase.change('catching_up');
+    };
+    const following: Following = {
+      checkpoint,
+      lastFrameAt: () => performance.now(),
+      maxUpdates: this.#takeApart ? 1 : this.#parts.limits.batchUpdates,
+      onCommitted: (reached) => {
+        this.#failures = 0;
+        showPhase(reached);
+      },
+    };
+    this.#takeApart = false;
+    showPhase(checkpoint);
+    const polled$ = poll$(this.#parts, connected.session, following, (end) => {
+      ledgerEnd = end;
+      showPhase(following.checkpoint);
+    });
+    return merge(follow$(this.#parts, connected.session, following).pipe(endWith(undefined)), polled$).pipe(
+      takeWhile((value) => value !== undefined),
+    );
+  }
+
+  #recover$(error: IndexerError): Observable<unknown> {
+    const { observer, limits, stop } = this.#parts;
+    if (stop.aborted) return from([undefined]);
+    this.#failures += 1;
+    if (error.code === 'STORE_DATA_REFUSED' && error.facts['offset'] === undefined) this.#takeApart = true;
+    const decision = decide(error, this.#failures, limits.retryMaxMs, Math.random());
+    const stage = error.code.startsWith('LEDGER_') ? 'ledger' : error.code.startsWith('STORE_') ? 'store' : 'pipeline';
+    if (decision.kind === 'give-up') {
+      observer.failed(stage, error, undefined);
+      throw error;
+    }
+    // The first refusal only starts the search for the update; what is found then parks.
+    const delayMs = this.#takeApart ? 0 : decision.delayMs;
+    observer.failed(stage, error, delayMs);
+    this.#phase.change(this.#takeApart ? 'backing_off' : decision.phase, error);
+    return from(this.#wait(error, delayMs));
+  }
+
+  /** The lock goes with a connection that is in doubt. */
+  async #wait(error: IndexerError, delayMs: number): Promise<void> {
+    if (error.retry === 'fenced' || error.code.startsWith('STORE_')) await this.release();
+    await pause(delayMs, this.#parts.stop);
+  }
+}

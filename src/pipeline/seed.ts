@@ -1,0 +1,131 @@
+/**
+ * Seed: the active contracts at one stored offset, in bounded transactions, published by a last one. Only a clean end of
+ * the stream counts. A seed that was cut goes on after the last committed continuation token, or starts over.
+ */
+import { concatMap, defer, finalize, from, last, repeat, takeWhile, type Observable } from 'rxjs';
+import { IndexerError, toIndexerError } from '../errors.ts';
+import { activeContractsRequest } from '../ledger/request-format.ts';
+import { decodeActiveContract } from '../ledger/wire.ts';
+import type { StoreSession } from '../store/store.ts';
+import { buildBatch, factsOf, namingOffset } from './batch-builder.ts';
+import { openFrames, type Frames } from './frames.ts';
+import type { PipelineParts } from './parts.ts';
+
+/** Errors after which the stored token or offset is of no use any more. */
+const startOver: ReadonlySet<string> = new Set([
+  'LEDGER_CONTINUATION_TOKEN_INVALID',
+  'LEDGER_PRUNED',
+  'LEDGER_OFFSET_AFTER_END',
+]);
+
+interface SeedPlan {
+  readonly offset: number;
+  readonly token: string | undefined;
+  readonly written: number;
+}
+
+/** Emits the seed offset once published, undefined when a stop was asked for. */
+export function seed$(parts: PipelineParts, session: StoreSession, ledgerEnd: number): Observable<number | undefined> {
+  return defer(() => plan(session, ledgerEnd)).pipe(
+    concatMap((seed) =>
+      from(openFrames(parts, '/v2/state/active-contracts', requestOf(parts, seed))).pipe(
+        concatMap((frames) => entries$(parts, session, seed, frames)),
+      ),
+    ),
+  );
+}
+
+/** Without an ACS: history is followed from a given offset. Resolves to that offset. */
+export async function skipSeed(parts: PipelineParts, session: StoreSession, pruned: number): Promise<number> {
+  const { start } = parts;
+  const offset = typeof start === 'number' ? start : start === 'oldest' ? pruned : 0;
+  await session.beginSeed(offset);
+  await session.publishSeed(offset, typeof start === 'number' ? 'offset' : start);
+  return offset;
+}
+
+async function plan(session: StoreSession, ledgerEnd: number): Promise<SeedPlan> {
+  const { seedOffset, seedToken, seedContracts } = session.state;
+  if (seedOffset !== null && seedToken !== null) {
+    return { offset: seedOffset, token: seedToken, written: seedContracts };
+  }
+  await session.beginSeed(ledgerEnd);
+  return { offset: ledgerEnd, token: undefined, written: 0 };
+}
+
+function requestOf(parts: PipelineParts, seed: SeedPlan): object {
+  return activeContractsRequest(seed.offset, parts.filter, seed.token);
+}
+
+function entries$(
+  parts: PipelineParts,
+  session: StoreSession,
+  seed: SeedPlan,
+  frames: Frames,
+): Observable<number | undefined> {
+  let written = seed.written;
+  const step = async (): Promise<'more' | 'stopped' | 'complete'> => {
+    const texts = await takeEntries(parts, session, seed, frames);
+    if (texts.length === 0) return frames.inbox.stopped ? 'stopped' : 'complete';
+    written = await writeEntries(parts, session, seed, texts, written);
+    return 'more';
+  };
+  return defer(step).pipe(
+    repeat(),
+    takeWhile((state) => state === 'more', true),
+    last(),
+    concatMap(async (state) => {
+      if (state === 'stopped') return undefined;
+      await session.publishSeed(seed.offset, 'seed');
+      parts.observer.seedDone({ contracts: written, offset: seed.offset });
+      return seed.offset;
+    }),
+    finalize(() => {
+      frames.close();
+    }),
+  );
+}
+
+async function takeEntries(
+  parts: PipelineParts,
+  session: StoreSession,
+  seed: SeedPlan,
+  frames: Frames,
+): Promise<readonly string[]> {
+  try {
+    return await frames.inbox.take(parts.limits.batchUpdates, parts.limits.batchBytes);
+  } catch (thrown) {
+    const error = toIndexerError(thrown);
+    if (!startOver.has(error.code)) throw error;
+    // Forgets the token, so that the next session takes a new ledger end.
+    await session.beginSeed(seed.offset);
+    throw new IndexerError(`the seed at offset ${String(seed.offset)} cannot go on: ${error.message}`, {
+      code: 'SEED_OVERTAKEN',
+      retry: 'retry',
+      remedy: 'none needed: the seed starts over at the current ledger end',
+      cause: error,
+    });
+  }
+}
+
+async function writeEntries(
+  parts: PipelineParts,
+  session: StoreSession,
+  seed: SeedPlan,
+  texts: readonly string[],
+  written: number,
+): Promise<number> {
+  const batch = session.newBatch(seed.offset);
+  const built = await buildBatch(texts, (text) => {
+    batch.addEntry(decodeActiveContract(text));
+  });
+  if (built.error !== undefined) throw built.error;
+  const started = performance.now();
+  const rows = await session.writeSeed(batch, written).catch((thrown: unknown) => {
+    throw namingOffset(toIndexerError(thrown), seed.offset);
+  });
+  const { observer } = parts;
+  observer.batchCommitted(factsOf(batch, rows, built, (performance.now() - started) / 1000));
+  observer.seedProgress({ contracts: written + batch.entries, offset: seed.offset });
+  return written + batch.entries;
+}

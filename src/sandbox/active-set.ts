@@ -1,0 +1,137 @@
+/**
+ * Which contracts are active at which offset. An activation belongs to one (contract, synchronizer) pair and holds from
+ * `at` (inclusive) until `until` (exclusive); asking for any offset that was not pruned gives the exact answer of then.
+ */
+import type { Model } from './model.ts';
+import type { CreatedEvent, Reassignment, Transaction, UnassignedEvent } from './wire.ts';
+
+export interface Activation {
+  readonly created: CreatedEvent;
+  readonly synchronizerId: string;
+  readonly counter: number;
+  readonly workflowId: string;
+  readonly at: number;
+  until: number;
+  /** Set when the activation ended by leaving for another synchronizer. */
+  unassigned: { readonly event: UnassignedEvent; assignedAt: number } | undefined;
+  /** The recorded entry to print instead of a rendered one. */
+  readonly raw: string | undefined;
+}
+
+/** What starts an activation. */
+export type NewActivation = Omit<Activation, 'until' | 'unassigned' | 'raw'> & { readonly raw?: string };
+
+export class ActiveSet {
+  #all: Activation[] = [];
+  readonly #recorded: Activation[] = [];
+  readonly #active = new Map<string, Activation[]>();
+  readonly #inFlight = new Map<string, Activation>();
+
+  /**
+   * Applies the creates and archives of a transaction. Gives back, by event index, the create of every contract that
+   * a consuming exercise archived, because rendering an archive needs its stakeholders.
+   */
+  applyTransaction(
+    transaction: Transaction,
+    at: number,
+    model: Model,
+  ): readonly (CreatedEvent | undefined)[] | undefined {
+    const { events, synchronizerId, workflowId } = transaction;
+    let archived: (CreatedEvent | undefined)[] | undefined;
+    for (const [index, event] of events.entries()) {
+      if ('CreatedEvent' in event) {
+        const created = event.CreatedEvent;
+        model.observe(created);
+        if (created.acsDelta) this.activate({ created, synchronizerId, counter: 0, workflowId, at });
+        continue;
+      }
+      const exercised = 'ExercisedEvent' in event ? event.ExercisedEvent : undefined;
+      if (exercised !== undefined && !(exercised.consuming && exercised.acsDelta)) continue;
+      const { contractId } = 'ArchivedEvent' in event ? event.ArchivedEvent : event.ExercisedEvent;
+      const ended = this.deactivate(contractId, synchronizerId, at);
+      if (ended === undefined) continue;
+      archived ??= [];
+      while (archived.length < index) archived.push(undefined);
+      archived.push(ended.created);
+    }
+    return archived;
+  }
+
+  /** Applies the unassigns and assigns of a reassignment. */
+  applyReassignment({ events, workflowId }: Reassignment, at: number, model: Model): void {
+    for (const event of events) {
+      if ('JsUnassignedEvent' in event) {
+        this.unassign(event.JsUnassignedEvent.value, at);
+        continue;
+      }
+      const { createdEvent: created, target, reassignmentId, reassignmentCounter: counter } = event.JsAssignmentEvent;
+      model.observe(created);
+      this.assigned(reassignmentId, at);
+      this.activate({ created, synchronizerId: target, counter, workflowId, at });
+    }
+  }
+
+  /** Starts an activation. Recorded entries hold from the first offset on, whenever they were added. */
+  activate(start: NewActivation): void {
+    const { created, synchronizerId, counter, workflowId, at, raw } = start;
+    const end = { until: Infinity, unassigned: undefined };
+    const activation: Activation = { created, synchronizerId, counter, workflowId, at, raw, ...end };
+    if (start.raw === undefined) this.#all.push(activation);
+    else this.#recorded.push(activation);
+    const others = this.#active.get(start.created.contractId);
+    if (others === undefined) this.#active.set(start.created.contractId, [activation]);
+    else others.push(activation);
+  }
+
+  /** Ends the contract's activation on the synchronizer (or its only one); tells which one it was. */
+  deactivate(contractId: string, synchronizerId: string, offset: number): Activation | undefined {
+    const candidates = this.#active.get(contractId);
+    if (candidates === undefined) return undefined;
+    const wanted = candidates.findIndex((candidate) => candidate.synchronizerId === synchronizerId);
+    const [ended] = candidates.splice(Math.max(wanted, 0), 1);
+    if (candidates.length === 0) this.#active.delete(contractId);
+    if (ended !== undefined) ended.until = offset;
+    return ended;
+  }
+
+  /** Ends an activation because the contract left; it stays visible as in flight until `assigned` is told. */
+  unassign(event: UnassignedEvent, offset: number): void {
+    const ended = this.deactivate(event.contractId, event.source, offset);
+    if (ended === undefined) return;
+    ended.unassigned = { event, assignedAt: Infinity };
+    this.#inFlight.set(event.reassignmentId, ended);
+  }
+
+  /** The contract of this reassignment arrived at the offset. */
+  assigned(reassignmentId: string, offset: number): void {
+    const left = this.#inFlight.get(reassignmentId);
+    if (left?.unassigned !== undefined) left.unassigned.assignedAt = offset;
+    this.#inFlight.delete(reassignmentId);
+  }
+
+  /** The activation that left under this reassignment id and has not arrived yet. */
+  inFlight(reassignmentId: string): Activation | undefined {
+    return this.#inFlight.get(reassignmentId);
+  }
+
+  /** The first of the contract's activations that holds now. */
+  find(contractId: string): Activation | undefined {
+    return this.#active.get(contractId)?.[0];
+  }
+
+  /** Every activation that holds at the offset, and those in flight then. Nothing holds at offset 0. */
+  *activeAt(offset: number): Generator<Activation> {
+    if (offset <= 0) return;
+    for (const activation of this.#recorded) if (offset < activation.until) yield activation;
+    for (const activation of this.#all) {
+      if (activation.at > offset) return;
+      const inFlight = activation.unassigned !== undefined && offset < activation.unassigned.assignedAt;
+      if (offset < activation.until || inFlight) yield activation;
+    }
+  }
+
+  /** Forgets what no offset from `offset` on needs. */
+  prune(offset: number): void {
+    this.#all = this.#all.filter((a) => offset < Math.max(a.until, a.unassigned?.assignedAt ?? 0));
+  }
+}

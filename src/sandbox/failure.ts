@@ -1,0 +1,141 @@
+/**
+ * What the participant answers when it refuses: the JSON body (key order and nulls as recorded) with the HTTP status it
+ * maps to. On a WebSocket the same body is one text frame before a close with code 1000.
+ */
+import type { JsonObject } from './json.ts';
+
+const grpcOfCategory: Readonly<Record<number, number>> = {
+  1: 14,
+  2: 10,
+  4: 13,
+  8: 3,
+  9: 9,
+  10: 6,
+  11: 5,
+  12: 11,
+};
+const httpOfGrpc: Readonly<Record<number, number>> = {
+  3: 400,
+  5: 404,
+  6: 409,
+  7: 403,
+  9: 400,
+  10: 409,
+  11: 400,
+  13: 500,
+  14: 503,
+  16: 401,
+};
+const retryable = new Set([1, 2, 3, 12]);
+const traceId = '99e67812af315256ef9a02a9fdb94646';
+
+export interface FailureOptions {
+  readonly code: string;
+  readonly category: number;
+  readonly cause: string;
+  readonly context?: Readonly<Record<string, string>>;
+  readonly resources?: readonly (readonly [string, string])[];
+  /** HTTP status when it is not the one of the category. */
+  readonly status?: number;
+}
+
+/** A refusal of the ledger. Thrown inside the sandbox, printed at its edges. */
+export class LedgerFailure extends Error {
+  override readonly name = 'LedgerFailure';
+  readonly body: JsonObject;
+  readonly status: number;
+
+  constructor(body: JsonObject, status: number) {
+    super(typeof body['code'] === 'string' ? body['code'] : 'failure');
+    this.body = body;
+    this.status = status;
+  }
+}
+
+/** A refusal with a code of its own. */
+export function failure(options: FailureOptions): LedgerFailure {
+  const grpc = grpcOfCategory[options.category] ?? 13;
+  const context = {
+    participant: "'participant1'",
+    tid: traceId,
+    category: String(options.category),
+    definite_answer: 'false',
+    ...options.context,
+  };
+  const body: JsonObject = {
+    code: options.code,
+    cause: options.cause,
+    correlationId: null,
+    traceId,
+    context,
+    resources: options.resources ?? [],
+    errorCategory: options.category,
+    grpcCodeValue: grpc,
+    retryInfo: retryable.has(options.category) ? '1 second' : null,
+    definiteAnswer: null,
+  };
+  return new LedgerFailure(body, options.status ?? httpOfGrpc[grpc] ?? 500);
+}
+
+/** The redacted answer to a missing or wrong token. */
+export function unauthenticated(): LedgerFailure {
+  const body: JsonObject = {
+    code: 'NA',
+    cause: 'A security-sensitive error has been received',
+    correlationId: null,
+    traceId: null,
+    context: {},
+    resources: [],
+    errorCategory: -1,
+    grpcCodeValue: 16,
+    retryInfo: null,
+    definiteAnswer: null,
+  };
+  return new LedgerFailure(body, 401);
+}
+
+/** The answer to a first frame that is not a request. */
+export function undecodableFrame(text: string): LedgerFailure {
+  const body: JsonObject = {
+    code: 'LEDGER_API_INTERNAL_ERROR',
+    cause: `Cannot decode frame: Text(${text.slice(0, 200)},true,None)`,
+    correlationId: null,
+    traceId: null,
+    context: {},
+    resources: [],
+    errorCategory: 4,
+    grpcCodeValue: 13,
+    retryInfo: null,
+    definiteAnswer: null,
+  };
+  return new LedgerFailure(body, 500);
+}
+
+export function invalidArgument(what: string): LedgerFailure {
+  const cause = `The submitted request has invalid arguments: ${what}`;
+  return failure({ code: 'INVALID_ARGUMENT', category: 8, cause });
+}
+
+export function missingField(field: string): LedgerFailure {
+  const cause = `The submitted command is missing a mandatory field: ${field}`;
+  return failure({ code: 'MISSING_FIELD', category: 8, cause, context: { field_name: field } });
+}
+
+/** @param what `Begin offset`, `End offset` or `active_at_offset offset` */
+export function afterLedgerEnd(what: string, offset: number, ledgerEnd: number): LedgerFailure {
+  const cause = `${what} (${offset}) is after ledger end (${ledgerEnd})`;
+  return failure({ code: 'OFFSET_AFTER_LEDGER_END', category: 12, cause });
+}
+
+/** @param request e.g. `Updates request from 6 to 250` */
+export function prunedAccess(request: string, pruned: number): LedgerFailure {
+  const cause = `${request} precedes pruned offset ${pruned}`;
+  const context = { earliest_offset: String(pruned) };
+  return failure({ code: 'PARTICIPANT_PRUNED_DATA_ACCESSED', category: 9, cause, context });
+}
+
+export function listTooLong(limit: number): LedgerFailure {
+  const cause = `The number of matching elements (${limit + 1}) is greater than the node limit (${limit}).`;
+  const code = 'JSON_API_MAXIMUM_LIST_ELEMENTS_NUMBER_REACHED';
+  return failure({ code, category: 2, cause, status: 413 });
+}

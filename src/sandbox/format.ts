@@ -1,0 +1,144 @@
+/**
+ * Event formats: who is asked for, by which template and interface, with which extras. `parse*` refuses what the
+ * participant refuses; `match` decides for one event whether it is visible and what of it is shown.
+ */
+import { failure, invalidArgument, missingField } from './failure.ts';
+import { asList, asObject, asText, asTexts } from './json.ts';
+import type { Json, JsonObject } from './json.ts';
+import { entityOf } from './model.ts';
+import type { Model } from './model.ts';
+
+interface Filters {
+  wildcard: boolean;
+  wildcardBlob: boolean;
+  /** Template name to "include the created event blob". */
+  readonly templates: Map<string, boolean>;
+  readonly interfaces: Map<string, { readonly view: boolean; readonly blob: boolean }>;
+}
+
+export interface EventFormat {
+  readonly anyParty: Filters | undefined;
+  readonly byParty: ReadonlyMap<string, Filters>;
+}
+
+export type Shape = 'TRANSACTION_SHAPE_ACS_DELTA' | 'TRANSACTION_SHAPE_LEDGER_EFFECTS';
+
+export interface UpdateFormat {
+  readonly transactions: { readonly format: EventFormat; readonly shape: Shape } | undefined;
+  readonly reassignments: EventFormat | undefined;
+  /** Parties whose topology events are asked for; empty means all. */
+  readonly topology: readonly string[] | undefined;
+}
+
+/** What of a visible event is shown. */
+export interface Match {
+  readonly witnesses: readonly string[];
+  readonly blob: boolean;
+  /** `Module:Entity` of the interfaces whose views are asked for. */
+  readonly views: ReadonlySet<string>;
+}
+
+function identifierName(identifier: string, field: string): string {
+  if (identifier.startsWith('#')) return identifier.slice(1);
+  const cause = `The submitted command has a field with invalid value: Invalid field ${field}: Received an identifier with package ID ${identifier.slice(0, identifier.indexOf(':'))}, but expected a package name.`;
+  throw failure({ code: 'INVALID_FIELD', category: 8, cause, context: { field_name: field } });
+}
+
+function addFilter(filters: Filters, entry: Json, model: Model): void {
+  const identifier = asObject(asObject(entry)?.['identifierFilter']);
+  const wildcard = asObject(asObject(identifier?.['WildcardFilter'])?.['value']);
+  const template = asObject(asObject(identifier?.['TemplateFilter'])?.['value']);
+  const byInterface = asObject(asObject(identifier?.['InterfaceFilter'])?.['value']);
+  if (wildcard !== undefined) {
+    filters.wildcard = true;
+    filters.wildcardBlob ||= wildcard['includeCreatedEventBlob'] === true;
+  } else if (template !== undefined) {
+    const name = identifierName(asText(template['templateId']), 'template_id');
+    model.requireKnown('template', name);
+    filters.templates.set(name, template['includeCreatedEventBlob'] === true);
+  } else if (byInterface !== undefined) {
+    const name = identifierName(asText(byInterface['interfaceId']), 'interface_id');
+    model.requireKnown('interface', name);
+    const view = byInterface['includeInterfaceView'] === true;
+    filters.interfaces.set(name, { view, blob: byInterface['includeCreatedEventBlob'] === true });
+  }
+}
+
+function parseFilters(body: Json, model: Model): Filters {
+  const filters: Filters = { wildcard: false, wildcardBlob: false, templates: new Map(), interfaces: new Map() };
+  for (const entry of asList(asObject(body)?.['cumulative'])) addFilter(filters, entry, model);
+  if (filters.templates.size === 0 && filters.interfaces.size === 0) filters.wildcard = true;
+  return filters;
+}
+
+/** Reads an EventFormat. Throws the participant's refusal for an empty one or for names nobody uploaded. */
+export function parseEventFormat(body: JsonObject, model: Model): EventFormat {
+  const byParty = Object.entries(asObject(body['filtersByParty']) ?? {});
+  const any = asObject(body['filtersForAnyParty']);
+  if (byParty.length === 0 && any === undefined) {
+    throw invalidArgument('filtersByParty and filtersForAnyParty cannot be empty simultaneously');
+  }
+  return {
+    anyParty: any === undefined ? undefined : parseFilters(any, model),
+    byParty: new Map(byParty.map(([party, filters]) => [party, parseFilters(filters, model)])),
+  };
+}
+
+/** Reads an UpdateFormat; an empty one is legal and shows checkpoints only. */
+export function parseUpdateFormat(body: JsonObject, model: Model): UpdateFormat {
+  const transactions = asObject(body['includeTransactions']);
+  const reassignments = asObject(body['includeReassignments']);
+  const topology = asObject(asObject(body['includeTopologyEvents'])?.['includeParticipantAuthorizationEvents']);
+  const shape = asText(transactions?.['transactionShape']);
+  const known = shape === 'TRANSACTION_SHAPE_ACS_DELTA' || shape === 'TRANSACTION_SHAPE_LEDGER_EFFECTS';
+  if (transactions !== undefined && !known) throw missingField('transaction_shape');
+  const format = asObject(transactions?.['eventFormat']);
+  if (transactions !== undefined && format === undefined) throw missingField('event_format');
+  return {
+    transactions: format !== undefined && known ? { format: parseEventFormat(format, model), shape } : undefined,
+    reassignments: reassignments === undefined ? undefined : parseEventFormat(reassignments, model),
+    topology: topology === undefined ? undefined : asTexts(topology['parties']),
+  };
+}
+
+/** The implemented interface that a filter asks for, by full name or, for unregistered templates, by entity. */
+function implemented(asked: string, names: readonly string[]): boolean {
+  return names.includes(asked) || names.includes(`:${entityOf(asked)}`);
+}
+
+/**
+ * Decides about one event. `template` is `package-name:Module:Entity`, `interfaces` the names it implements, `parties`
+ * those who may see it. Undefined: not visible.
+ */
+export function match(
+  format: EventFormat,
+  template: string,
+  interfaces: readonly string[],
+  parties: readonly string[],
+): Match | undefined {
+  const witnesses: string[] = [];
+  const views = new Set<string>();
+  let blob = false;
+  const accepts = (filters: Filters): boolean => {
+    let accepted = filters.wildcard;
+    blob ||= filters.wildcard && filters.wildcardBlob;
+    const byTemplate = filters.templates.get(template);
+    if (byTemplate !== undefined) accepted = true;
+    blob ||= byTemplate === true;
+    for (const [name, wanted] of filters.interfaces) {
+      if (!implemented(name, interfaces)) continue;
+      accepted = true;
+      blob ||= wanted.blob;
+      if (wanted.view) views.add(entityOf(name));
+    }
+    return accepted;
+  };
+  for (const party of parties) {
+    const filters = format.byParty.get(party);
+    if (filters !== undefined && accepts(filters)) witnesses.push(party);
+  }
+  if (format.anyParty !== undefined && parties.length > 0 && accepts(format.anyParty)) {
+    return { witnesses: parties, blob, views };
+  }
+  return witnesses.length === 0 ? undefined : { witnesses, blob, views };
+}

@@ -1,0 +1,46 @@
+/**
+ * JSON as the sandbox sees it: read-only values and the few narrowings its request parsing needs. Every accessor is
+ * lenient the way the participant's decoder is: a missing or null key reads as absent.
+ */
+
+export type Json = null | boolean | number | string | readonly Json[] | JsonObject;
+export interface JsonObject {
+  readonly [key: string]: Json;
+}
+
+/** The value as an object, or undefined when it is anything else (arrays included). */
+export function asObject(value: Json | undefined): JsonObject | undefined {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return undefined;
+  return value as JsonObject;
+}
+
+/** The value as a list; anything else reads as the empty list. */
+export function asList(value: Json | undefined): readonly Json[] {
+  return Array.isArray(value) ? (value as readonly Json[]) : [];
+}
+
+/** The value as text; anything else reads as ''. */
+export function asText(value: Json | undefined): string {
+  return typeof value === 'string' ? value : '';
+}
+
+/** The texts of a list; other elements are dropped. */
+export function asTexts(value: Json | undefined): string[] {
+  return asList(value).filter((element): element is string => typeof element === 'string');
+}
+
+/** The text of a nested key path; '' when any step is missing. */
+export function textAt(value: Json | undefined, ...path: readonly string[]): string {
+  let current: Json | undefined = value;
+  for (const key of path) current = asObject(current)?.[key];
+  return asText(current);
+}
+
+/** Parsed JSON, or undefined when the text is not JSON. */
+export function parseJson(text: string): Json | undefined {
+  try {
+    return JSON.parse(text) as Json;
+  } catch {
+    return undefined;
+  }
+}

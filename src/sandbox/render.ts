@@ -1,0 +1,191 @@
+/**
+ * Prints stored updates and activations for one reader: filtered, in the asked shape, as compact JSON text. Recorded
+ * ones come out verbatim. Nothing stored is changed.
+ */
+import type { Activation } from './active-set.ts';
+import { match } from './format.ts';
+import type { EventFormat, Match, Shape, UpdateFormat } from './format.ts';
+import type { StoredUpdate } from './history.ts';
+import { asObject, textAt } from './json.ts';
+import { entityOf, packageOf } from './model.ts';
+import type { Model } from './model.ts';
+import type {
+  CreatedEvent,
+  ExercisedEvent,
+  InterfaceView,
+  Reassignment,
+  ReassignmentEvent,
+  TopologyTransaction,
+  Transaction,
+  TransactionEvent,
+} from './wire.ts';
+
+const stakeholdersOf = (created: CreatedEvent): readonly string[] => [...created.signatories, ...created.observers];
+
+export class Renderer {
+  readonly #model: Model;
+
+  constructor(model: Model) {
+    this.#model = model;
+  }
+
+  /** The frame of an update, or undefined when the reader may not see any of it. */
+  update(stored: StoredUpdate, format: UpdateFormat): string | undefined {
+    if (stored.raw !== undefined) return stored.raw;
+    const { update } = stored;
+    if (update === undefined) return undefined;
+    if ('Transaction' in update) {
+      const value = this.transaction(update.Transaction.value, stored.archived, format.transactions);
+      return value === undefined ? undefined : JSON.stringify({ update: { Transaction: { value } } });
+    }
+    if ('Reassignment' in update) {
+      const value = this.#reassignment(update.Reassignment.value, format.reassignments);
+      return value === undefined ? undefined : JSON.stringify({ update: { Reassignment: { value } } });
+    }
+    const value = topology(update.TopologyTransaction.value, format.topology);
+    return value === undefined ? undefined : JSON.stringify({ update: { TopologyTransaction: { value } } });
+  }
+
+  /** The part of a transaction the reader sees; undefined when that is nothing. */
+  transaction(
+    value: Transaction,
+    archived: StoredUpdate['archived'],
+    asked: { readonly format: EventFormat; readonly shape: Shape } | undefined,
+  ): Transaction | undefined {
+    if (asked === undefined) return undefined;
+    const delta = asked.shape === 'TRANSACTION_SHAPE_ACS_DELTA';
+    const events: TransactionEvent[] = [];
+    for (const [index, event] of value.events.entries()) {
+      const shown = this.#event(event, asked.format, delta, archived?.[index]);
+      if (shown !== undefined) events.push(shown);
+    }
+    return events.length === 0 ? undefined : { ...value, events };
+  }
+
+  /** The active-contracts entry of an activation as the reader sees it at the offset. */
+  activation(activation: Activation, format: EventFormat, offset: number, token: string): string | undefined {
+    if (activation.raw !== undefined) return activation.raw;
+    const createdEvent = this.#created(activation.created, format, stakeholdersOf(activation.created));
+    if (createdEvent === undefined) return undefined;
+    const { synchronizerId, counter: reassignmentCounter, unassigned, until, workflowId } = activation;
+    const contractEntry =
+      until > offset || unassigned === undefined
+        ? { JsActiveContract: { createdEvent, synchronizerId, reassignmentCounter } }
+        : { JsIncompleteUnassigned: { createdEvent, unassignedEvent: unassigned.event } };
+    return JSON.stringify({ workflowId, contractEntry, streamContinuationToken: token });
+  }
+
+  #event(
+    event: TransactionEvent,
+    format: EventFormat,
+    delta: boolean,
+    archived: CreatedEvent | undefined,
+  ): TransactionEvent | undefined {
+    if ('CreatedEvent' in event) {
+      const created = event.CreatedEvent;
+      if (delta && !created.acsDelta) return undefined;
+      const shown = this.#created(created, format, delta ? stakeholdersOf(created) : created.witnessParties);
+      return shown === undefined ? undefined : { CreatedEvent: shown };
+    }
+    if ('ArchivedEvent' in event) {
+      const seen = this.#match(event.ArchivedEvent, format, event.ArchivedEvent.witnessParties);
+      return seen === undefined ? undefined : event;
+    }
+    return this.#exercise(event.ExercisedEvent, format, delta, archived);
+  }
+
+  #exercise(
+    event: ExercisedEvent,
+    format: EventFormat,
+    delta: boolean,
+    archived: CreatedEvent | undefined,
+  ): TransactionEvent | undefined {
+    if (delta && !(event.consuming && event.acsDelta)) return undefined;
+    const parties = delta && archived !== undefined ? stakeholdersOf(archived) : event.witnessParties;
+    const seen = this.#match(event, format, parties);
+    if (seen === undefined) return undefined;
+    const witnessParties = seen.witnesses;
+    const implementedInterfaces = this.#interfaceIds(event, seen);
+    if (!delta) return { ExercisedEvent: { ...event, witnessParties, implementedInterfaces } };
+    const { offset, nodeId, contractId, templateId, packageName } = event;
+    const identity = { offset, nodeId, contractId, templateId };
+    return { ArchivedEvent: { ...identity, witnessParties, packageName, implementedInterfaces } };
+  }
+
+  #created(event: CreatedEvent, format: EventFormat, parties: readonly string[]): CreatedEvent | undefined {
+    const seen = this.#match(event, format, parties);
+    if (seen === undefined) return undefined;
+    const stored = event.createdEventBlob === '' ? `sandbox blob of ${event.contractId}` : undefined;
+    const blob = stored === undefined ? event.createdEventBlob : Buffer.from(stored).toString('base64');
+    return {
+      ...event,
+      createdEventBlob: seen.blob ? blob : '',
+      interfaceViews: seen.views.size === 0 ? [] : this.#views(event, seen),
+      witnessParties: seen.witnesses,
+    };
+  }
+
+  #match(
+    event: {
+      readonly packageName: string;
+      readonly templateId: string;
+      readonly interfaceViews?: readonly InterfaceView[];
+    },
+    format: EventFormat,
+    parties: readonly string[],
+  ): Match | undefined {
+    const name = `${event.packageName}:${entityOf(event.templateId)}`;
+    const registered = this.#model.interfacesOf(name).map((implemented) => implemented.name);
+    const stored = (event.interfaceViews ?? []).map((view) => `:${entityOf(view.interfaceId)}`);
+    return match(format, name, stored.length === 0 ? registered : [...registered, ...stored], parties);
+  }
+
+  #views(event: CreatedEvent, seen: Match): readonly InterfaceView[] {
+    const stored = event.interfaceViews.filter((view) => seen.views.has(entityOf(view.interfaceId)));
+    if (event.interfaceViews.length > 0) return stored;
+    const name = `${event.packageName}:${entityOf(event.templateId)}`;
+    return this.#model
+      .interfacesOf(name)
+      .filter((implemented) => seen.views.has(entityOf(implemented.name)))
+      .map((implemented) => ({
+        interfaceId: this.#model.id(implemented.name),
+        viewStatus: { code: 0, message: '', details: [] },
+        viewValue: implemented.view(event.createArgument),
+        implementationPackageId: packageOf(event.templateId),
+      }));
+  }
+
+  #interfaceIds(event: ExercisedEvent, seen: Match): readonly string[] {
+    if (seen.views.size === 0) return event.implementedInterfaces;
+    const name = `${event.packageName}:${entityOf(event.templateId)}`;
+    const shown = this.#model.interfacesOf(name).filter((implemented) => seen.views.has(entityOf(implemented.name)));
+    return shown.map((implemented) => this.#model.id(implemented.name));
+  }
+
+  #reassignment(value: Reassignment, format: EventFormat | undefined): Reassignment | undefined {
+    if (format === undefined) return undefined;
+    const events: ReassignmentEvent[] = [];
+    for (const event of value.events) {
+      if ('JsUnassignedEvent' in event) {
+        const unassigned = event.JsUnassignedEvent.value;
+        const seen = this.#match(unassigned, format, unassigned.witnessParties);
+        if (seen === undefined) continue;
+        events.push({ JsUnassignedEvent: { value: { ...unassigned, witnessParties: seen.witnesses } } });
+      } else {
+        const assigned = event.JsAssignmentEvent;
+        const createdEvent = this.#created(assigned.createdEvent, format, stakeholdersOf(assigned.createdEvent));
+        if (createdEvent !== undefined) events.push({ JsAssignmentEvent: { ...assigned, createdEvent } });
+      }
+    }
+    return events.length === 0 ? undefined : { ...value, events };
+  }
+}
+
+function topology(value: TopologyTransaction, parties: readonly string[] | undefined): TopologyTransaction | undefined {
+  if (parties === undefined) return undefined;
+  const events = value.events.filter(({ event }) => {
+    const [variant] = Object.keys(event);
+    return parties.length === 0 || parties.includes(textAt(asObject(event[variant ?? '']), 'value', 'partyId'));
+  });
+  return events.length === 0 ? undefined : { ...value, events };
+}

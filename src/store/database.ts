@@ -1,0 +1,231 @@
+/**
+ * The connection to Postgres. Promises: a lost or frozen connection never ends the process and never hangs it (every
+ * wait has a limit on both sides), a client that saw a failure is destroyed rather than reused, a commit that was not
+ * confirmed as COMMIT is an error, and everything thrown is an IndexerError. Nothing global is changed in the driver.
+ */
+import { Socket } from 'node:net';
+import { Client, Pool, escapeIdentifier, types } from 'pg';
+import type { ClientBase, CustomTypesConfig, PoolClient, PoolConfig, QueryConfig } from 'pg';
+import { ExitCode, IndexerError } from '../errors.ts';
+import { toStoreError } from './store-error.ts';
+
+const connectLimitMs = 10_000;
+const idleInTransactionLimitMs = 60_000;
+const lockLimitMs = 30_000;
+/** How much longer the client waits than the server: the server's own refusal says more than a silent socket. */
+const queryGraceMs = 5_000;
+const rollbackLimitMs = 2_000;
+const closeLimitMs = 5_000;
+
+export interface DatabaseOptions {
+  /** `postgres://user:password@host:port/database`. */
+  readonly url: string;
+  /** The schema every unqualified name refers to; need not exist yet. */
+  readonly schema: string;
+  /** Limit of one statement, milliseconds. */
+  readonly statementTimeoutMs: number;
+  readonly applicationName: string;
+  /** Default 4. */
+  readonly maxConnections?: number;
+}
+
+export interface Database {
+  readonly pool: Pool;
+  readonly schema: string;
+  /** Lends one client. A failure of `work` destroys the client. Throws IndexerErrors only. */
+  withClient<T>(work: (client: PoolClient) => Promise<T>): Promise<T>;
+  /** `work` between BEGIN and COMMIT; rolled back when it fails. After an error assume neither commit nor rollback. */
+  transaction<T>(work: (client: PoolClient) => Promise<T>): Promise<T>;
+  /** Waits for lent clients (milliseconds, default 5000), then cuts every connection. Never rejects; may be called twice. */
+  close(limitMs?: number): Promise<void>;
+}
+
+/**
+ * Prepares a pool; connects only when a client is asked for.
+ * @throws IndexerError `STORE_URL_INVALID` when the URL cannot be used
+ */
+export function openDatabase(options: DatabaseOptions): Database {
+  refuseUnusableUrl(options.url);
+  const sockets = new Set<Socket>();
+  const pool = new Pool(poolConfig(options, sockets));
+  // Idle clients report their death here; without a listener it would end the process. The next query reconnects.
+  pool.on('error', ignore);
+  const closing = new AbortController();
+
+  async function withClient<T>(work: (client: PoolClient) => Promise<T>): Promise<T> {
+    const client = await lend(pool, closing.signal);
+    try {
+      const result = await work(client);
+      client.release();
+      return result;
+    } catch (error) {
+      client.release(true);
+      throw toStoreError(error);
+    }
+  }
+
+  let closed: Promise<void> | undefined;
+  return {
+    pool,
+    schema: options.schema,
+    withClient,
+    transaction: (work) => withClient((client) => inTransaction(client, work)),
+    close: (limitMs = closeLimitMs) => {
+      closing.abort();
+      return (closed ??= closePool(pool, sockets, limitMs));
+    },
+  };
+}
+
+/** The pool forgets who waits for a client when it ends; here they are refused at once. */
+function lend(pool: Pool, closing: AbortSignal): Promise<PoolClient> {
+  return new Promise((resolve, reject) => {
+    const refuse = (): void => reject(closedError());
+    if (closing.aborted) return refuse();
+    closing.addEventListener('abort', refuse, { once: true });
+    pool.connect().then(
+      (client) => {
+        closing.removeEventListener('abort', refuse);
+        return closing.aborted ? client.release(true) : resolve(client);
+      },
+      (error: unknown) => {
+        closing.removeEventListener('abort', refuse);
+        reject(toStoreError(error));
+      },
+    );
+  });
+}
+
+function closedError(): IndexerError {
+  return new IndexerError('the connection pool is closed: the indexer is stopping', {
+    code: 'STORE_CLOSED',
+    retry: 'retry',
+    exitCode: ExitCode.temporary,
+  });
+}
+
+async function inTransaction<T>(client: PoolClient, work: (client: PoolClient) => Promise<T>): Promise<T> {
+  try {
+    await client.query('begin');
+    const result = await work(client);
+    const { command } = await client.query('commit');
+    // The server answers COMMIT of an aborted transaction with ROLLBACK and no error.
+    if (command !== 'COMMIT') throw commitRefused(command);
+    return result;
+  } catch (error) {
+    // Frees the locks before the caller tries again; a dead connection needs no rollback.
+    const rollback: QueryConfig & { query_timeout: number } = { text: 'rollback', query_timeout: rollbackLimitMs };
+    await client.query(rollback).catch(ignore);
+    throw error;
+  }
+}
+
+function commitRefused(command: string): IndexerError {
+  return new IndexerError(`Postgres answered COMMIT with ${command}: a statement of the transaction had failed`, {
+    code: 'STORE_COMMIT_REFUSED',
+    retry: 'retry',
+    remedy: 'nothing was written and it is tried again; look for the failed statement in the log of Postgres',
+    exitCode: ExitCode.temporary,
+    facts: { command },
+  });
+}
+
+function poolConfig(options: DatabaseOptions, sockets: Set<Socket>): PoolConfig {
+  return {
+    connectionString: options.url,
+    max: options.maxConnections ?? 4,
+    application_name: options.applicationName,
+    connectionTimeoutMillis: connectLimitMs,
+    query_timeout: options.statementTimeoutMs + queryGraceMs,
+    keepAlive: true,
+    keepAliveInitialDelayMillis: 10_000,
+    types: exactTypes,
+    stream: () => trackedSocket(sockets),
+    onConnect: sessionSetup(options),
+  };
+}
+
+/** Own sockets are the only public way to end a connection that no longer answers. */
+function trackedSocket(sockets: Set<Socket>): Socket {
+  const socket = new Socket();
+  sockets.add(socket);
+  socket.once('close', () => sockets.delete(socket));
+  return socket;
+}
+
+/**
+ * Settings by query instead of startup parameters: poolers refuse unknown parameters, and an `options=` in the URL
+ * would replace ours. Returns `unknown` because the driver awaits the promise but declares it as void.
+ */
+function sessionSetup(options: DatabaseOptions): (client: ClientBase) => unknown {
+  const settings: readonly (readonly [string, string])[] = [
+    ['search_path', escapeIdentifier(options.schema)],
+    ['statement_timeout', String(options.statementTimeoutMs)],
+    ['lock_timeout', String(Math.min(lockLimitMs, options.statementTimeoutMs))],
+    ['idle_in_transaction_session_timeout', String(idleInTransactionLimitMs)],
+  ];
+  const calls = settings.map((_, index) => `set_config($${2 * index + 1}, $${2 * index + 2}, false)`);
+  return (client) => {
+    // The pool's own listener is absent while a client is lent: the death of a lent client must not end the process.
+    client.on('error', ignore);
+    return client.query(`select ${calls.join(', ')}`, settings.flat());
+  };
+}
+
+const int8 = 20;
+const int8Array = 1016;
+/** The driver's table without its closed list of type numbers: the server sends types that the list does not know. */
+const driverParser = types.getTypeParser as (oid: number, format?: 'text' | 'binary') => (text: string) => unknown;
+
+/** int8 as a number while that is exact, else as a bigint; everything else as the driver does it. */
+function parserOf(oid: number, format?: 'text' | 'binary'): unknown {
+  if (format !== 'binary' && oid === int8) return parseInt8;
+  if (format !== 'binary' && oid === int8Array) return parseInt8Array;
+  return driverParser(oid, format);
+}
+
+const exactTypes: CustomTypesConfig = { getTypeParser: parserOf as CustomTypesConfig['getTypeParser'] };
+
+function parseInt8(text: string): number | bigint {
+  const number = Number(text);
+  return Number.isSafeInteger(number) ? number : BigInt(text);
+}
+
+function parseInt8Array(text: string): unknown {
+  const entries = driverParser(int8Array)(text) as readonly (string | null)[];
+  return entries.map((entry) => (entry === null ? null : parseInt8(entry)));
+}
+
+async function closePool(pool: Pool, sockets: ReadonlySet<Socket>, limitMs: number): Promise<void> {
+  const ended = pool.end().catch(ignore);
+  if (await settlesWithin(ended, limitMs)) return;
+  for (const socket of sockets) socket.destroy();
+  await settlesWithin(ended, 1_000);
+}
+
+async function settlesWithin(promise: Promise<unknown>, limitMs: number): Promise<boolean> {
+  let timer: NodeJS.Timeout | undefined;
+  const limit = new Promise<boolean>((resolve) => {
+    timer = setTimeout(() => resolve(false), limitMs);
+  });
+  const settled = await Promise.race([promise.then(() => true), limit]);
+  clearTimeout(timer);
+  return settled;
+}
+
+function refuseUnusableUrl(url: string): void {
+  try {
+    // The constructor parses the URL and reads the certificates it names; it does not connect.
+    void new Client({ connectionString: url });
+  } catch {
+    // The driver's error holds the URL and with it the password: it is neither shown nor kept as a cause.
+    throw new IndexerError('the database URL cannot be used', {
+      code: 'STORE_URL_INVALID',
+      retry: 'fatal',
+      remedy: 'write it as postgres://user:password@host:port/database and check the certificate files it names',
+      exitCode: ExitCode.configuration,
+    });
+  }
+}
+
+function ignore(): void {}

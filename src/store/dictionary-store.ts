@@ -1,0 +1,68 @@
+/** The dictionaries (templates, choices, synchronizers) read whole at session start, extended within a batch's transaction. */
+import type { ClientBase } from 'pg';
+import { Dictionary, type DictionaryEntries } from '../model/dictionary.ts';
+
+interface TemplateRow {
+  readonly template_pk: number;
+  readonly package_id: string;
+  readonly module_name: string;
+  readonly entity_name: string;
+  readonly package_name: string | null;
+}
+
+interface ChoiceRow {
+  readonly choice_pk: number;
+  readonly template_pk: number;
+  readonly interface_pk: number;
+  readonly choice: string;
+}
+
+interface SynchronizerRow {
+  readonly synchronizer_pk: number;
+  readonly synchronizer_id: string;
+}
+
+export async function loadDictionary(client: ClientBase): Promise<Dictionary> {
+  const templates = await client.query<TemplateRow>('select * from templates order by template_pk');
+  const choices = await client.query<ChoiceRow>('select * from choices order by choice_pk');
+  const synchronizers = await client.query<SynchronizerRow>('select * from synchronizers order by synchronizer_pk');
+  return new Dictionary({
+    templates: templates.rows.map((row) => ({
+      pk: row.template_pk,
+      packageId: row.package_id,
+      moduleName: row.module_name,
+      entityName: row.entity_name,
+      packageName: row.package_name,
+    })),
+    choices: choices.rows.map((row) => ({
+      pk: row.choice_pk,
+      templatePk: row.template_pk,
+      interfacePk: row.interface_pk,
+      choice: row.choice,
+    })),
+    synchronizers: synchronizers.rows.map((row) => ({ pk: row.synchronizer_pk, synchronizerId: row.synchronizer_id })),
+  });
+}
+
+/** Stores new entries. A template may come again with the package name it lacked. */
+export async function storeEntries(client: ClientBase, added: DictionaryEntries): Promise<void> {
+  for (const entry of added.synchronizers) {
+    await client.query('insert into synchronizers values ($1, $2)', [entry.pk, entry.synchronizerId]);
+  }
+  for (const entry of added.templates) {
+    await client.query(
+      `insert into templates (template_pk, package_id, module_name, entity_name, package_name)
+       values ($1, $2, $3, $4, $5)
+       on conflict (template_pk) do update set package_name = excluded.package_name`,
+      [entry.pk, entry.packageId, entry.moduleName, entry.entityName, entry.packageName],
+    );
+  }
+  for (const entry of added.choices) {
+    await client.query('insert into choices values ($1, $2, $3, $4)', [
+      entry.pk,
+      entry.templatePk,
+      entry.interfacePk,
+      entry.choice,
+    ]);
+  }
+}

@@ -1,0 +1,187 @@
+/**
+ * The stream row: where the indexer is, and the fence that lets only one writer move it. Every change is a
+ * compare-and-set on epoch and old value; zero rows changed means somebody else did, and everything is forgotten.
+ */
+import type { ClientBase } from 'pg';
+import { ExitCode, IndexerError } from '../errors.ts';
+
+/** What identifies a stream: another participant, filter or shape would be another history. */
+export interface StreamIdentity {
+  readonly participantId: string;
+  /** Canonical JSON of the filter and its SHA-256. */
+  readonly filter: string;
+  readonly filterHash: string;
+  readonly shape: string;
+}
+
+export interface StreamState {
+  readonly epoch: number;
+  readonly seedOffset: number | null;
+  readonly seeded: boolean;
+  readonly seedToken: string | null;
+  readonly seedContracts: number;
+  readonly checkpoint: number | null;
+  readonly lastUpdate: { readonly offset: number; readonly updateId: string } | undefined;
+}
+
+interface StreamRow {
+  readonly participant_id: string;
+  readonly filter_hash: string;
+  readonly epoch: number;
+  readonly seed_offset: number | null;
+  readonly seeded_at: Date | null;
+  readonly seed_token: string | null;
+  readonly seed_contracts: number;
+  readonly checkpoint: number | null;
+  readonly checkpoint_update_offset: number | null;
+  readonly checkpoint_update_id: string | null;
+}
+
+/**
+ * Takes over the stream: creates its row on first use, proves identity, raises the epoch.
+ * @throws IndexerError PARTICIPANT_CHANGED or FILTER_CHANGED (park) when the row belongs to another stream
+ */
+export async function acquireStream(
+  client: ClientBase,
+  identity: StreamIdentity,
+  writer: string,
+): Promise<StreamState> {
+  await client.query(
+    `insert into stream (participant_id, filter, filter_hash, transaction_shape)
+     values ($1, $2, $3, $4) on conflict do nothing`,
+    [identity.participantId, identity.filter, identity.filterHash, identity.shape],
+  );
+  const { rows } = await client.query<StreamRow>('select * from stream for update');
+  const row = rows[0];
+  if (row === undefined) throw fenced('the stream row vanished');
+  proveIdentity(row, identity);
+  const taken = await client.query<StreamRow>('update stream set epoch = epoch + 1, writer = $1 returning *', [writer]);
+  return stateOf(taken.rows[0] ?? row);
+}
+
+function stateOf(row: StreamRow): StreamState {
+  const { checkpoint_update_offset: offset, checkpoint_update_id: updateId } = row;
+  return {
+    epoch: row.epoch,
+    seedOffset: row.seed_offset,
+    seeded: row.seeded_at !== null,
+    seedToken: row.seed_token,
+    seedContracts: row.seed_contracts,
+    checkpoint: row.checkpoint,
+    lastUpdate: offset === null || updateId === null ? undefined : { offset, updateId },
+  };
+}
+
+function proveIdentity(row: StreamRow, identity: StreamIdentity): void {
+  if (row.participant_id !== identity.participantId) {
+    throw new IndexerError(
+      `this schema holds participant ${row.participant_id}, the ledger is participant ${identity.participantId}`,
+      {
+        code: 'PARTICIPANT_CHANGED',
+        retry: 'park',
+        exitCode: ExitCode.configuration,
+        remedy: 'point LEDGER_URL back, or index the other participant into a schema of its own (POSTGRES_SCHEMA)',
+      },
+    );
+  }
+  if (row.filter_hash !== identity.filterHash) {
+    throw new IndexerError('the filter or shape differs from the one this schema was filled with', {
+      code: 'FILTER_CHANGED',
+      retry: 'park',
+      exitCode: ExitCode.configuration,
+      remedy: 'restore the former LEDGER_* filter options, or index with the new ones into another POSTGRES_SCHEMA',
+    });
+  }
+}
+
+export interface CheckpointMove {
+  readonly epoch: number;
+  readonly from: number;
+  readonly to: number;
+  readonly lastUpdate: { readonly offset: number; readonly updateId: string | null } | undefined;
+  readonly recordTimes: ReadonlyMap<string, string>;
+}
+
+/** Moves the checkpoint within a batch's transaction. @throws IndexerError CHECKPOINT_MOVED (fenced) */
+export async function moveCheckpoint(client: ClientBase, move: CheckpointMove): Promise<void> {
+  const times = [...move.recordTimes.entries()];
+  const newest = times.map(([, time]) => time).sort((a, b) => Date.parse(b) - Date.parse(a))[0] ?? null;
+  const { rowCount } = await client.query({
+    name: 'move-checkpoint',
+    text: `update stream
+              set checkpoint = $3,
+                  checkpoint_update_offset = coalesce($4, checkpoint_update_offset),
+                  checkpoint_update_id = coalesce($5, checkpoint_update_id),
+                  checkpoint_record_time = greatest(checkpoint_record_time, $6),
+                  record_times = record_times || $7
+            where epoch = $1 and checkpoint = $2 and seeded_at is not null`,
+    values: [
+      move.epoch,
+      move.from,
+      move.to,
+      move.lastUpdate?.offset ?? null,
+      move.lastUpdate?.updateId ?? null,
+      newest,
+      JSON.stringify(Object.fromEntries(times)),
+    ],
+  });
+  if (rowCount !== 1) throw fenced(`the checkpoint was no longer ${String(move.from)} or the epoch was taken over`);
+}
+
+/** Begins (or begins again) a seed at an offset: what an earlier unfinished seed left is removed. */
+export async function beginSeed(client: ClientBase, epoch: number, offset: number): Promise<void> {
+  await client.query(
+    `truncate contracts, lifetimes, interface_views, reassignments, templates, choices, synchronizers, coverage`,
+  );
+  await changeSeed(
+    client,
+    'seed_offset = $2, seed_token = null, seed_contracts = 0',
+    [epoch, offset],
+    'seeded_at is null',
+  );
+}
+
+/** Counts a seed batch and remembers where a cut seed may go on. */
+export async function advanceSeed(
+  client: ClientBase,
+  epoch: number,
+  from: number,
+  entries: number,
+  token: string | null,
+): Promise<void> {
+  await changeSeed(
+    client,
+    'seed_contracts = seed_contracts + $3, seed_token = $4',
+    [epoch, from, entries, token],
+    'seed_contracts = $2 and seeded_at is null',
+  );
+}
+
+/** Publishes the seed: from here on the tables count, and updates follow after `offset`. */
+export async function publishSeed(client: ClientBase, epoch: number, offset: number, origin: string): Promise<void> {
+  await changeSeed(
+    client,
+    'seed_offset = $2, checkpoint = $2, seeded_at = now(), seed_token = null',
+    [epoch, offset],
+    'seeded_at is null',
+  );
+  await client.query(
+    `insert into coverage (from_offset, origin, filter_hash, transaction_shape)
+     select $1, $2, filter_hash, transaction_shape from stream`,
+    [offset, origin],
+  );
+}
+
+async function changeSeed(client: ClientBase, set: string, values: unknown[], where: string): Promise<void> {
+  const { rowCount } = await client.query(`update stream set ${set} where epoch = $1 and ${where}`, values);
+  if (rowCount !== 1) throw fenced('the seed was taken over');
+}
+
+function fenced(found: string): IndexerError {
+  return new IndexerError(`${found}: another writer is at work`, {
+    code: 'CHECKPOINT_MOVED',
+    retry: 'fenced',
+    exitCode: ExitCode.unreachable,
+    remedy: 'run one indexer per schema; this one forgets what it had in memory and reads the checkpoint again',
+  });
+}

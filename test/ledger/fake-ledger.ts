@@ -1,0 +1,62 @@
+/**
+ * A real HTTP and WebSocket server that does what one test tells it to. It answers every handshake with the fixed
+ * subprotocol, as participants do, and keeps what it was sent.
+ */
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type RequestListener } from 'node:http';
+import type { AddressInfo, Socket } from 'node:net';
+import { WebSocketServer, type ServerOptions, type WebSocket } from 'ws';
+
+export interface FakeLedger {
+  readonly url: string;
+  readonly handshakes: readonly IncomingMessage[];
+  readonly connections: readonly Socket[];
+  stop(): Promise<void>;
+}
+
+export interface FakeLedgerBehaviour {
+  readonly http?: RequestListener;
+  /** Answers the upgrade with a plain HTTP response instead. */
+  readonly refuse?: { readonly status: string; readonly type: string; readonly body: string };
+  readonly socket?: (socket: WebSocket, firstFrame: string) => void;
+  readonly options?: ServerOptions;
+}
+
+export async function startFakeLedger(behaviour: FakeLedgerBehaviour): Promise<FakeLedger> {
+  const handshakes: IncomingMessage[] = [];
+  const connections: Socket[] = [];
+  const server = createServer(behaviour.http ?? ((_request, response) => response.writeHead(404).end()));
+  server.on('connection', (socket) => connections.push(socket));
+  const sockets = new WebSocketServer({
+    noServer: true,
+    handleProtocols: () => 'daml.ws.auth',
+    ...behaviour.options,
+  });
+  server.on('upgrade', (request, raw, head) => {
+    handshakes.push(request);
+    const { refuse } = behaviour;
+    if (refuse !== undefined) {
+      raw.end(
+        `HTTP/1.1 ${refuse.status}\r\ncontent-type: ${refuse.type}\r\ncontent-length: ${Buffer.byteLength(refuse.body)}\r\nconnection: close\r\n\r\n${refuse.body}`,
+      );
+      return;
+    }
+    sockets.handleUpgrade(request, raw, head, (socket) => {
+      socket.on('error', () => undefined);
+      socket.once('message', (data) => behaviour.socket?.(socket, (data as Buffer).toString('utf8')));
+    });
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  return {
+    url: `http://127.0.0.1:${port}`,
+    handshakes,
+    connections,
+    stop: async () => {
+      for (const socket of connections) socket.destroy();
+      server.close();
+      await once(server, 'close');
+    },
+  };
+}

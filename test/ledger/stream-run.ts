@@ -1,0 +1,44 @@
+/** Opens one stream and keeps what it delivers, for tests to wait on. */
+import type { IndexerError } from '../../src/errors.ts';
+import { openFrameStream, type FrameStream, type FrameStreamOptions } from '../../src/ledger/frame-stream.ts';
+
+export interface StreamRun {
+  readonly frames: string[];
+  readonly ends: (IndexerError | undefined)[];
+  readonly ended: Promise<IndexerError | undefined>;
+  readonly opened: Promise<void>;
+  readonly stream: FrameStream;
+}
+
+/** Promise.withResolvers is not in Node 20. */
+function deferred<T>(): { promise: Promise<T>; resolve: (value: T) => void } {
+  let resolve!: (value: T) => void;
+  const promise = new Promise<T>((settle) => {
+    resolve = settle;
+  });
+  return { promise, resolve };
+}
+
+export function openRun(url: string, options: Partial<FrameStreamOptions> = {}): StreamRun {
+  const frames: string[] = [];
+  const ends: (IndexerError | undefined)[] = [];
+  const ended = deferred<IndexerError | undefined>();
+  const opened = deferred<void>();
+  const stream = openFrameStream({
+    url,
+    path: '/v2/updates',
+    request: { beginExclusive: 7 },
+    token: undefined,
+    pingIntervalMs: 60_000,
+    onFrame: (text) => frames.push(text),
+    onEnd: (error) => {
+      ends.push(error);
+      ended.resolve(error);
+    },
+    onOpen: () => {
+      opened.resolve();
+    },
+    ...options,
+  });
+  return { frames, ends, ended: ended.promise, opened: opened.promise, stream };
+}

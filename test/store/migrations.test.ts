@@ -1,0 +1,196 @@
+import { randomUUID } from 'node:crypto';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { migrateCommand } from '../../src/cli/migrate.ts';
+import { openDatabase } from '../../src/store/database.ts';
+import type { Database } from '../../src/store/database.ts';
+import { assertMigrated, migrate, migrationFiles, printMigrations } from '../../src/store/migrations.ts';
+import type { Migration } from '../../src/store/migrations.ts';
+import { checkServer } from '../../src/store/server-check.ts';
+import { createTestDatabase } from '../support/database.ts';
+
+const first: Migration = {
+  id: '0001_first',
+  sql: `create table counters (id int primary key, n int not null);
+        insert into counters values (1, 0);
+        create function one() returns int language plpgsql as $$ begin return 1; end $$;`,
+};
+const second: Migration = { id: '0002_second', sql: 'update counters set n = n + one() where id = 1;' };
+const broken: Migration = { id: '0003_broken', sql: 'update counters set n = 99; select 1 from no_such_table;' };
+
+let server: Awaited<ReturnType<typeof createTestDatabase>>;
+const opened: Database[] = [];
+
+beforeAll(async () => {
+  server = await createTestDatabase();
+});
+afterEach(async () => {
+  await Promise.all(opened.splice(0).map((database) => database.close(500)));
+});
+afterAll(() => server.drop());
+
+function open(schema: string, url = server.url): Database {
+  const database = openDatabase({ url, schema, statementTimeoutMs: 10_000, applicationName: 'migrations-test' });
+  opened.push(database);
+  return database;
+}
+
+function freshSchema(): string {
+  return `Schema ${randomUUID()}`;
+}
+
+async function counter(database: Database): Promise<unknown> {
+  const { rows } = await database.pool.query<{ n: number }>('select n from counters');
+  return rows[0]?.n;
+}
+
+/** The same database, seen by a role without any right that is not granted here. Roles outlive databases. */
+async function asLimitedRole<T>(work: (url: string, role: string) => Promise<T>): Promise<T> {
+  const role = `limited_${randomUUID().replaceAll('-', '')}`;
+  const admin = open('public');
+  await admin.pool.query(`create role ${role}`);
+  const url = new URL(server.url);
+  url.searchParams.set('options', `-c role=${role}`);
+  try {
+    return await work(url.href, role);
+  } finally {
+    await admin.pool.query(`drop owned by ${role}; drop role ${role}`);
+  }
+}
+
+describe('migrate', () => {
+  it('creates the schema, applies what is pending in order, and finds nothing to do the second time', async () => {
+    const database = open(freshSchema());
+    expect(await migrate(database, [first])).toEqual(['0001_first']);
+    expect(await migrate(database, [first, second])).toEqual(['0002_second']);
+    expect(await migrate(database, [first, second])).toEqual([]);
+    expect(await counter(database)).toBe(1);
+  });
+
+  it('applies everything once when several start at the same moment', async () => {
+    const schema = freshSchema();
+    const starters = [open(schema), open(schema), open(schema)];
+    const applied = await Promise.all(starters.map((database) => migrate(database, [first, second])));
+    expect(applied.flat().sort()).toEqual(['0001_first', '0002_second']);
+    expect(await counter(starters[0] ?? open(schema))).toBe(1);
+  });
+
+  it('keeps what went before a broken migration and nothing of the broken one', async () => {
+    const database = open(freshSchema());
+    await expect(migrate(database, [first, second, broken])).rejects.toMatchObject({ code: 'STORE_SCHEMA' });
+    expect(await counter(database)).toBe(1);
+    await expect(assertMigrated(database, [first, second])).resolves.toBeUndefined();
+  });
+
+  it('refuses a schema that a newer program migrated', async () => {
+    const database = open(freshSchema());
+    await migrate(database, [first, second]);
+    const refusal = { code: 'SCHEMA_NEWER', retry: 'fatal', exitCode: 78 };
+    await expect(migrate(database, [first])).rejects.toMatchObject(refusal);
+    await expect(assertMigrated(database, [first])).rejects.toMatchObject(refusal);
+  });
+
+  it('needs no right to create when nothing is missing', async () => {
+    const schema = freshSchema();
+    const owner = open(schema);
+    await migrate(owner, [first]);
+    await asLimitedRole(async (url, role) => {
+      await owner.pool.query(
+        `grant usage on schema "${schema}" to ${role}; grant select on all tables in schema "${schema}" to ${role}`,
+      );
+      const limited = open(schema, url);
+      await expect(checkServer(limited)).resolves.toBeUndefined();
+      expect(await migrate(limited, [first])).toEqual([]);
+      await limited.close();
+    });
+  });
+
+  it('does not let the statement limit of the daemon cut a long migration short', async () => {
+    const database = openDatabase({
+      url: server.url,
+      schema: freshSchema(),
+      statementTimeoutMs: 100,
+      applicationName: 'migrations-test',
+    });
+    opened.push(database);
+    expect(await migrate(database, [{ id: '0001_slow', sql: 'select pg_sleep(0.3)' }])).toEqual(['0001_slow']);
+  });
+});
+
+describe('assertMigrated', () => {
+  it('names what is pending, also when there is no schema at all', async () => {
+    const database = open(freshSchema());
+    const outdated = { code: 'SCHEMA_OUTDATED', retry: 'fatal', exitCode: 78 };
+    await expect(assertMigrated(database, [first, second])).rejects.toMatchObject(outdated);
+    await migrate(database, [first]);
+    await expect(assertMigrated(database, [first, second])).rejects.toThrow('0002_second');
+  });
+});
+
+describe('printMigrations', () => {
+  it('prints SQL that leaves the schema exactly as migrate would', async () => {
+    const schema = freshSchema();
+    const sql = await printMigrations(schema, [first, second]);
+    await open('public').pool.query(sql);
+    const database = open(schema);
+    await expect(assertMigrated(database, [first, second])).resolves.toBeUndefined();
+    expect(await migrate(database, [first, second])).toEqual([]);
+    expect(await counter(database)).toBe(1);
+  });
+});
+
+describe('the shipped migrations', () => {
+  it('are numbered without gaps and can be applied by the command', { timeout: 20_000 }, async () => {
+    const ids = (await migrationFiles()).map(({ id }) => id);
+    expect(ids.map((id) => Number(id.slice(0, 4)))).toEqual(ids.map((_, index) => index + 1));
+    const schema = freshSchema();
+    const written: string[] = [];
+    const command = { url: server.url, schema, write: (text: string) => void written.push(text) };
+    await migrateCommand({ ...command, print: false });
+    await migrateCommand({ ...command, print: false });
+    expect(written).toEqual(
+      [...ids.map((id) => `applied ${id}\n`), `schema "${schema}" is up to date\n`].slice(-1 - ids.length),
+    );
+    await migrateCommand({ ...command, print: true });
+    expect(written.at(-1)).toBe(await printMigrations(schema));
+  });
+});
+
+describe('checkServer', () => {
+  it('accepts a server on which the schema can be created', async () => {
+    await expect(checkServer(open(freshSchema()))).resolves.toBeUndefined();
+  });
+
+  it('refuses a role that may neither create nor use the schema, naming the missing right', async () => {
+    const schema = freshSchema();
+    await asLimitedRole(async (url, role) => {
+      const limited = open(schema, url);
+      const refusal = { code: 'STORE_NOT_PERMITTED', retry: 'fatal', exitCode: 77 };
+      await expect(checkServer(limited)).rejects.toMatchObject(refusal);
+      const owner = open(schema);
+      await owner.pool.query(`create schema "${schema}"`);
+      await expect(checkServer(limited)).rejects.toThrow(`usage on schema "${schema}"`);
+      await owner.pool.query(`grant usage on schema "${schema}" to ${role}`);
+      await expect(checkServer(limited)).rejects.toThrow(`create on schema "${schema}"`);
+      await owner.pool.query(`grant create on schema "${schema}" to ${role}`);
+      await expect(checkServer(limited)).resolves.toBeUndefined();
+      await limited.close();
+    });
+  });
+
+  it('refuses a database that does not store UTF8', { timeout: 20_000 }, async () => {
+    const admin = open('public');
+    const name = `ascii_${randomUUID().replaceAll('-', '')}`;
+    const { rows } = await admin.pool.query<{ v: number }>(`select current_setting('server_version_num')::int as v`);
+    // Servers since 15 may have a default locale provider that knows UTF8 only.
+    const provider = (rows[0]?.v ?? 0) >= 150_000 ? 'locale_provider libc' : '';
+    await admin.pool.query(
+      `create database ${name} encoding 'SQL_ASCII' lc_collate 'C' lc_ctype 'C' ${provider} template template0`,
+    );
+    const url = new URL(server.url);
+    url.pathname = `/${name}`;
+    const ascii = open('public', url.href);
+    await expect(checkServer(ascii)).rejects.toMatchObject({ code: 'STORE_ENCODING', exitCode: 78 });
+    await ascii.close();
+    await admin.pool.query(`drop database ${name} with (force)`);
+  });
+});

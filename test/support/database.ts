@@ -1,0 +1,32 @@
+/** A database of one's own on the server of the test run: tests never see each other's rows. */
+import { randomBytes } from 'node:crypto';
+import { Client } from 'pg';
+
+export interface TestDatabase {
+  readonly url: string;
+  /** Removes the database, closing connections that are still open. Can be called again. */
+  drop(): Promise<void>;
+  [Symbol.asyncDispose](): Promise<void>;
+}
+
+/** An empty UTF-8 database with a name of its own. */
+export async function createTestDatabase(): Promise<TestDatabase> {
+  const server = process.env['TEST_POSTGRES_URL'];
+  if (server === undefined) throw new Error('TEST_POSTGRES_URL is not set: run the tests with vitest');
+  const name = `test_${randomBytes(8).toString('hex')}`;
+  await run(server, `CREATE DATABASE ${name} ENCODING 'UTF8' TEMPLATE template0`);
+  const url = new URL(server);
+  url.pathname = `/${name}`;
+  const drop = (): Promise<void> => run(server, `DROP DATABASE IF EXISTS ${name} WITH (FORCE)`);
+  return { url: url.href, drop, [Symbol.asyncDispose]: drop };
+}
+
+async function run(url: string, statement: string): Promise<void> {
+  const client = new Client({ connectionString: url });
+  await client.connect();
+  try {
+    await client.query(statement);
+  } finally {
+    await client.end();
+  }
+}

@@ -1,0 +1,95 @@
+/**
+ * The Postgres server of a test run, chosen once and told in one line: TEST_DATABASE_URL if given, else a container
+ * (TEST_POSTGRES=testcontainers, or an engine that has the image already), else the embedded server.
+ */
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { PostgreSqlContainer } from '@testcontainers/postgresql';
+import { Client } from 'pg';
+import { getContainerRuntimeClient, Wait } from 'testcontainers';
+import type { TestProject } from 'vitest/node';
+import { startEmbeddedPostgres } from '../../src/embedded/embedded-postgres.ts';
+
+declare module 'vitest' {
+  export interface ProvidedContext {
+    /** Connection URL of a role that may create databases. */
+    postgresUrl: string;
+  }
+}
+
+interface Server {
+  readonly kind: string;
+  readonly url: string;
+  stop(): Promise<void>;
+}
+
+const IMAGE = process.env['TEST_POSTGRES_IMAGE'] ?? 'postgres:17-alpine';
+
+export default async function setup(project: TestProject): Promise<() => Promise<void>> {
+  const server = await startServer();
+  process.stdout.write(`tests use ${server.kind}: Postgres ${await versionOf(server.url)}\n`);
+  process.env['TEST_POSTGRES_URL'] = server.url;
+  project.provide('postgresUrl', server.url);
+  return () => server.stop();
+}
+
+async function startServer(): Promise<Server> {
+  const given = process.env['TEST_DATABASE_URL'];
+  if (given !== undefined && given !== '')
+    return { kind: 'TEST_DATABASE_URL', url: given, stop: async () => undefined };
+  const wanted = process.env['TEST_POSTGRES'];
+  if (wanted === 'testcontainers' || (wanted !== 'embedded' && (await hasImage()))) return startContainer();
+  return startEmbedded();
+}
+
+async function hasImage(): Promise<boolean> {
+  try {
+    const client = await getContainerRuntimeClient();
+    const images = await client.container.dockerode.listImages();
+    return images.some((image) => image.RepoTags?.includes(IMAGE));
+  } catch {
+    return false;
+  }
+}
+
+async function startContainer(): Promise<Server> {
+  const container = await new PostgreSqlContainer(IMAGE)
+    // The image starts a first server to prepare the data; the second ready line is the one that counts.
+    .withWaitStrategy(Wait.forLogMessage(/database system is ready to accept connections/, 2))
+    .start();
+  return {
+    kind: `testcontainers (${IMAGE})`,
+    url: container.getConnectionUri(),
+    stop: async () => {
+      await container.stop();
+    },
+  };
+}
+
+async function startEmbedded(): Promise<Server> {
+  const folder = await mkdtemp(join(tmpdir(), 'ledger-indexer-test-'));
+  const server = await startEmbeddedPostgres({
+    dataDir: join(folder, 'postgres'),
+    settings: { max_connections: '200' },
+  });
+  return {
+    kind: 'the embedded server',
+    url: server.url,
+    stop: async () => {
+      await server.stop();
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+async function versionOf(url: string): Promise<string> {
+  const client = new Client({ connectionString: url });
+  await client.connect();
+  try {
+    const { rows } = await client.query<{ server_version: string }>('SHOW server_version');
+    return rows[0]?.server_version ?? 'of unknown version';
+  } finally {
+    await client.end();
+  }
+}

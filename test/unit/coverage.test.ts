@@ -1,0 +1,131 @@
+/**
+ * docs/coverage.md against the migrations and against recorded answers of real participants: every column it names
+ * exists, and every field that was ever seen on the wire has a row in it.
+ */
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+
+const root = join(import.meta.dirname, '../..');
+const samples = process.env['LEDGER_SAMPLES'] ?? join(root, '../shared/wire/samples');
+
+/** Keys under which a message stands, and its name in the table. */
+const messages: Readonly<Record<string, string>> = {
+  Transaction: 'Transaction',
+  Reassignment: 'Reassignment',
+  TopologyTransaction: 'TopologyTransaction',
+  OffsetCheckpoint: 'OffsetCheckpoint',
+  synchronizerTimes: 'SynchronizerTime',
+  CreatedEvent: 'CreatedEvent',
+  createdEvent: 'CreatedEvent',
+  interfaceViews: 'InterfaceView',
+  viewStatus: 'ViewStatus',
+  ArchivedEvent: 'ArchivedEvent',
+  archivedEvent: 'ArchivedEvent',
+  ExercisedEvent: 'ExercisedEvent',
+  JsAssignmentEvent: 'JsAssignmentEvent',
+  assignedEvent: 'JsAssignmentEvent',
+  JsUnassignedEvent: 'JsUnassignedEvent',
+  unassignedEvent: 'JsUnassignedEvent',
+  ParticipantAuthorizationAdded: 'TopologyEvent',
+  ParticipantAuthorizationChanged: 'TopologyEvent',
+  ParticipantAuthorizationRevoked: 'TopologyEvent',
+  ParticipantAuthorizationOnboarding: 'TopologyEvent',
+  JsActiveContract: 'JsActiveContract',
+  JsIncompleteUnassigned: 'JsIncompleteUnassigned',
+  JsIncompleteAssigned: 'JsIncompleteAssigned',
+  JsEmpty: 'JsEmpty',
+  traceContext: 'TraceContext',
+};
+/** What Daml defined or the ledger leaves open: kept as a whole, whatever is in it. */
+const opaque = new Set([
+  'createArgument',
+  'contractKey',
+  'choiceArgument',
+  'exerciseResult',
+  'viewValue',
+  'details',
+]);
+
+interface Row {
+  readonly field: string;
+  readonly columns: readonly string[];
+}
+
+function tableRows(): readonly Row[] {
+  const text = readFileSync(join(root, 'docs/coverage.md'), 'utf8');
+  return [...text.matchAll(/^\| ([A-Z]\w+\.\w+)\s*\| (.*?)\s*\|/gm)].map(([, field = '', target = '']) => ({
+    field,
+    columns: target.startsWith('none') ? [] : target.split(', '),
+  }));
+}
+
+function columnsOfMigrations(): ReadonlySet<string> {
+  const sql = readFileSync(join(root, 'migrations/0001_storage.sql'), 'utf8');
+  const found = new Set<string>();
+  for (const [, table = '', body = ''] of sql.matchAll(/^create table (\w+) \(\n(.*?)^\)/gms)) {
+    for (const [, column = ''] of body.matchAll(/^ {2}"?(\w+)"? (?!key\b|\()/gm)) found.add(`${table}.${column}`);
+  }
+  return found;
+}
+
+/** Adds `Message.field` for every leaf below `value`; `message` is undefined outside the messages of the table. */
+function collect(value: unknown, message: string | undefined, found: Set<string>): void {
+  if (Array.isArray(value)) {
+    for (const element of value) collect(element, message, found);
+    return;
+  }
+  if (typeof value !== 'object' || value === null) return;
+  if ('contractEntry' in value) message = 'ActiveContractEntry';
+  for (const [key, inner] of Object.entries(value)) {
+    const next = Object.hasOwn(messages, key) ? messages[key] : undefined;
+    if (opaque.has(key)) {
+      if (message !== undefined) found.add(`${message}.${key}`);
+    } else if (next !== undefined) collect(inner, next, found);
+    else if (isLeaf(inner)) {
+      if (message !== undefined) found.add(`${message}.${key}`);
+    } else collect(inner, message, found);
+  }
+}
+
+/** Scalars, and lists of scalars. An empty list says nothing about its elements, so it counts as a leaf too. */
+function isLeaf(value: unknown): boolean {
+  if (Array.isArray(value)) return value.every((element) => typeof element !== 'object' || element === null);
+  return typeof value !== 'object' || value === null;
+}
+
+function sampleFiles(): readonly string[] {
+  try {
+    return readdirSync(samples, { recursive: true, encoding: 'utf8' })
+      .filter((name) => name.endsWith('.json') && !/(^|\/)request-/.test(name))
+      .map((name) => join(samples, name));
+  } catch {
+    return [];
+  }
+}
+
+const files = sampleFiles();
+if (files.length === 0) console.log(`no recorded samples at ${samples} (set LEDGER_SAMPLES): fields are not compared`);
+
+describe('docs/coverage.md', () => {
+  it('names each field once', () => {
+    const fields = tableRows().map(({ field }) => field);
+    expect(fields.length).toBeGreaterThan(80);
+    expect(fields.filter((field, index) => fields.indexOf(field) !== index)).toEqual([]);
+  });
+
+  it('names only columns that the migrations create', () => {
+    const existing = columnsOfMigrations();
+    expect(existing.size).toBeGreaterThan(100);
+    const missing = tableRows().flatMap(({ columns }) => columns.filter((column) => !existing.has(column)));
+    expect(missing).toEqual([]);
+  });
+
+  it.skipIf(files.length === 0)('has a row for every field of the recorded messages', () => {
+    const documented = new Set(tableRows().map(({ field }) => field));
+    const found = new Set<string>();
+    for (const file of files) collect(JSON.parse(readFileSync(file, 'utf8')), undefined, found);
+    expect(found).toContain('CreatedEvent.contractId');
+    expect([...found].filter((field) => !documented.has(field)).sort()).toEqual([]);
+  });
+});
