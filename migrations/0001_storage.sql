@@ -338,3 +338,20 @@ create view active_contracts as
     join synchronizers s on s.synchronizer_pk = l.synchronizer_pk
    where l.deactivated_offset is null;
 comment on view active_contracts is 'Contracts active at the checkpoint, one row per synchronizer.';
+comment on column active_contracts.contract_id is 'Contract id.';
+comment on column active_contracts.package_name is 'Package name.';
+comment on column active_contracts.module_name is 'Module, dotted.';
+comment on column active_contracts.entity_name is 'Template name within the module.';
+comment on column active_contracts.package_id is 'Package id of the template as created.';
+comment on column active_contracts.payload is 'createArgument, the ledger''s own JSON.';
+comment on column active_contracts.contract_key is 'Contract key; null without key.';
+comment on column active_contracts.signatories is 'Signatories.';
+comment on column active_contracts.observers is 'Observers.';
+comment on column active_contracts.created_at is 'Ledger effective time of the original create.';
+comment on column active_contracts."offset" is 'Offset of the activation.';
+comment on column active_contracts.synchronizer_id is 'Synchronizer it is active on.';
+comment on column active_contracts.reassignment_counter is 'Reassignments before this activation; null where the ledger did not say.';
+
+comment on table schema_migrations is 'Migrations applied to this schema.';
+comment on column schema_migrations.id is 'File name of the migration, without .sql.';
+comment on column schema_migrations.applied_at is 'When it was applied.';

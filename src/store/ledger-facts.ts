@@ -1,5 +1,7 @@
 /** Facts of the ledger noted in the stream row, and the reads that `status` shows. Not part of the write path. */
+import { Kysely, PostgresDialect, type SelectQueryBuilder } from 'kysely';
 import type { Database } from './database.ts';
+import { toStoreError } from './store-error.ts';
 
 /** Notes the polled ledger end and pruned offset; a writer that was fenced changes nothing. */
 export async function noteLedgerFacts(
@@ -29,38 +31,46 @@ export interface StoredStatus {
   readonly activeContracts: number;
 }
 
-interface StatusRow {
-  readonly participant_id: string;
-  readonly checkpoint: number | null;
-  readonly seeded_at: Date | null;
-  readonly seed_offset: number | null;
-  readonly seed_contracts: number;
-  readonly ledger_end: number | null;
-  readonly checkpoint_record_time: Date | null;
-  readonly updates: number;
-  readonly active: number;
+/** The columns these reads touch; the SQL truth is migrations/. */
+interface Tables {
+  readonly stream: {
+    readonly participant_id: string;
+    readonly checkpoint: number | null;
+    readonly seeded_at: Date | null;
+    readonly seed_offset: number | null;
+    readonly seed_contracts: number;
+    readonly ledger_end: number | null;
+    readonly checkpoint_record_time: Date | null;
+  };
+  readonly updates: { readonly offset: number };
+  readonly lifetimes: { readonly deactivated_offset: number | null };
 }
 
 /** What the tables say of themselves; undefined when nothing was ever indexed here. Counts whole tables: seconds at millions. */
 export async function readStoredStatus(database: Database): Promise<StoredStatus | undefined> {
-  const { rows } = await database.withClient((client) =>
-    client.query<StatusRow>(
-      `select s.*, (select count(*) from updates) as updates,
-              (select count(*) from lifetimes where deactivated_offset is null) as active
-         from stream s`,
-    ),
-  );
-  const row = rows[0];
-  if (row === undefined) return undefined;
-  return {
-    participantId: row.participant_id,
-    checkpoint: row.checkpoint,
-    seeded: row.seeded_at !== null,
-    seedOffset: row.seed_offset,
-    seedContracts: row.seed_contracts,
-    ledgerEnd: row.ledger_end,
-    recordTime: row.checkpoint_record_time,
-    updates: row.updates,
-    activeContracts: row.active,
-  };
+  const read = new Kysely<Tables>({ dialect: new PostgresDialect({ pool: database.pool }) });
+  try {
+    const stream = await read.selectFrom('stream').selectAll().executeTakeFirst();
+    if (stream === undefined) return undefined;
+    const updates = await countOf(read.selectFrom('updates'));
+    const activeContracts = await countOf(read.selectFrom('lifetimes').where('deactivated_offset', 'is', null));
+    return {
+      participantId: stream.participant_id,
+      checkpoint: stream.checkpoint,
+      seeded: stream.seeded_at !== null,
+      seedOffset: stream.seed_offset,
+      seedContracts: stream.seed_contracts,
+      ledgerEnd: stream.ledger_end,
+      recordTime: stream.checkpoint_record_time,
+      updates,
+      activeContracts,
+    };
+  } catch (thrown) {
+    throw toStoreError(thrown);
+  }
+}
+
+async function countOf<T extends keyof Tables>(rows: SelectQueryBuilder<Tables, T, object>): Promise<number> {
+  const { count } = await rows.select((expression) => expression.fn.countAll().as('count')).executeTakeFirstOrThrow();
+  return Number(count);
 }

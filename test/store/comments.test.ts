@@ -1,0 +1,29 @@
+/** SQL is a public interface: whoever lists tables and columns finds out there what they mean. */
+import { describe, expect, it } from 'vitest';
+import { openDatabase } from '../../src/store/database.ts';
+import { migrate } from '../../src/store/migrations.ts';
+import { createTestDatabase } from '../support/database.ts';
+
+const uncommented = `
+  select c.relname || coalesce('.' || a.attname, '') as name
+    from pg_class c
+    left join pg_attribute a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped
+   where c.relnamespace = $1::regnamespace and c.relkind in ('r', 'v')
+     and (obj_description(c.oid) is null or col_description(c.oid, a.attnum) is null)
+   order by 1`;
+
+describe('the schema', () => {
+  it('has a comment on every table, view and column', async () => {
+    await using created = await createTestDatabase();
+    const database = openDatabase({
+      url: created.url,
+      schema: 'ledger',
+      statementTimeoutMs: 10_000,
+      applicationName: 'test',
+    });
+    await migrate(database);
+    const { rows } = await database.withClient((client) => client.query<{ name: string }>(uncommented, ['ledger']));
+    await database.close();
+    expect(rows.map((row) => row.name)).toEqual([]);
+  });
+});
