@@ -19,9 +19,14 @@ function print(line: string): void {
   process.stdout.write(`${line}\n`);
 }
 
+/** One Ctrl-C under npm arrives twice: from the terminal and passed on by npm. */
+const echoMs = 300;
+let askedAt = Number.POSITIVE_INFINITY;
+
 function onSignal(): void {
   // The first asks, the second insists.
-  if (stop.signal.aborted) process.exit(ExitCode.temporary);
+  if (performance.now() - askedAt > echoMs) process.exit(ExitCode.temporary);
+  askedAt = Math.min(askedAt, performance.now());
   stop.abort();
 }
 

@@ -139,7 +139,7 @@ export const options = {
   ledgerTopology: withDefault(ledger('LEDGER_TOPOLOGY', 'Keep changes of party hosting as well.'), boolean, 'true'),
   ledgerCaFile: optional(ledger('LEDGER_CA_FILE', 'PEM file with the authority of the ledger certificate.'), path),
   ledgerInsecure: withDefault(
-    ledger('LEDGER_INSECURE', 'Accept any ledger certificate; for tests only.'),
+    ledger('LEDGER_INSECURE', 'Send the token over plain http to another machine as well; for tests only.'),
     boolean,
     'false',
   ),

@@ -22,8 +22,8 @@ export function greeting(surroundings: Surroundings, httpUrl: string, schema: st
 
 function queries(schema: string): readonly string[] {
   return [
+    `select v.view->>'owner' as owner, sum((v.view->>'amount')::numeric) as amount from ${schema}.interface_views v join ${schema}.lifetimes l on l.contract_id = v.contract_id and l.activated_offset = v."offset" where l.deactivated_offset is null and v.view ? 'amount' group by 1 order by 2 desc;`,
     `select entity_name, count(*) from ${schema}.active_contracts group by 1 order by 2 desc;`,
-    `select hour, sum(creates) as creates, sum(archives) as archives from ${schema}.activity_hourly group by 1 order by 1;`,
     `select c.choice, count(*) from ${schema}.exercises e join ${schema}.choices c using (choice_pk) group by 1 order by 2 desc;`,
   ];
 }

@@ -1,7 +1,8 @@
 /** `run` (the default): indexes the ledger of LEDGER_URL into DATABASE_URL; whichever is missing runs embedded. */
-import { loadConfig } from '../config.ts';
+import { loadConfig, type Config } from '../config.ts';
 import { startIndexer } from '../indexer.ts';
 import { createLogger } from '../observe/logger.ts';
+import { demoInterfaces } from '../sandbox/demo-ledger.ts';
 import { version } from '../version.ts';
 import { startSurroundings, type Surroundings } from './embedded-parts.ts';
 import { greeting } from './greeting.ts';
@@ -11,7 +12,7 @@ import { greeting } from './greeting.ts';
  * @throws IndexerError with its exit code
  */
 export async function runCommand(argv: readonly string[], env: NodeJS.ProcessEnv, stop: AbortSignal): Promise<void> {
-  const config = loadConfig(argv, env);
+  const config = forDemo(loadConfig(argv, env));
   const { logLevel: level, logFormat: format } = config.indexer;
   const logging = createLogger({ level, format, stream: process.stdout });
   const { logger } = logging;
@@ -32,6 +33,12 @@ export async function runCommand(argv: readonly string[], env: NodeJS.ProcessEnv
     await surroundings.stop();
   }
   logger.info('stopped');
+}
+
+/** The sandbox's holdings and transfers are worth seeing through their interfaces, unless other ones are asked for. */
+function forDemo(config: Config): Config {
+  if (config.ledger.url !== undefined || config.ledger.interfaces.length > 0) return config;
+  return { ...config, ledger: { ...config.ledger, interfaces: demoInterfaces } };
 }
 
 function greet(surroundings: Surroundings, httpUrl: string, schema: string, terminal: boolean): void {

@@ -6,6 +6,7 @@
 import { appendFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { Submission } from './commands.ts';
+import { holdingInterface, instructionInterface } from './demo-model.ts';
 import { startSandbox } from './sandbox.ts';
 import { Steps } from './traffic.ts';
 
@@ -22,6 +23,9 @@ export interface DemoLedger {
   ledgerEnd(): number;
   close(): Promise<void>;
 }
+
+/** Interfaces of the demo's templates, as a filter names them. */
+export const demoInterfaces: readonly string[] = [`#${holdingInterface}`, `#${instructionInterface}`];
 
 /** Updates that a new demo begins with, and the mean time between them. */
 const initialUpdates = 2_000;

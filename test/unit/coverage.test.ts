@@ -12,6 +12,7 @@ const samples = process.env['LEDGER_SAMPLES'] ?? join(root, '../shared/wire/samp
 /** Keys under which a message stands, and its name in the table. */
 const messages: Readonly<Record<string, string>> = {
   Transaction: 'Transaction',
+  transaction: 'Transaction',
   Reassignment: 'Reassignment',
   TopologyTransaction: 'TopologyTransaction',
   OffsetCheckpoint: 'OffsetCheckpoint',
@@ -38,14 +39,7 @@ const messages: Readonly<Record<string, string>> = {
   traceContext: 'TraceContext',
 };
 /** What Daml defined or the ledger leaves open: kept as a whole, whatever is in it. */
-const opaque = new Set([
-  'createArgument',
-  'contractKey',
-  'choiceArgument',
-  'exerciseResult',
-  'viewValue',
-  'details',
-]);
+const opaque = new Set(['createArgument', 'contractKey', 'choiceArgument', 'exerciseResult', 'viewValue', 'details']);
 
 interface Row {
   readonly field: string;

@@ -1,0 +1,134 @@
+/** The rules of activeness: which updates switch a contract on and off, and what is left for the database to end. */
+import { describe, expect, it } from 'vitest';
+import { decodeActiveContract, decodeUpdate } from '../../src/ledger/wire.ts';
+import { Batch } from '../../src/model/batch.ts';
+import { Dictionary } from '../../src/model/dictionary.ts';
+import * as frames from '../support/frames.ts';
+import type { JsonRecord } from '../support/frames.ts';
+
+function batchOf(...updates: JsonRecord[]): Batch {
+  const batch = new Batch(new Dictionary({ templates: [], choices: [], synchronizers: [] }), 1, 0);
+  for (const update of updates) batch.add(decodeUpdate(frames.text(update)));
+  return batch;
+}
+function seedOf(...entries: JsonRecord[]): Batch {
+  const batch = batchOf();
+  for (const entry of entries) batch.addEntry(decodeActiveContract(frames.text(entry)));
+  return batch;
+}
+/** contract, synchronizer, from, to (null while active). */
+function lifetimes(batch: Batch): unknown[][] {
+  return batch.lifetimes.rows().map(([contract, synchronizer, from, , to]) => [contract, synchronizer, from, to]);
+}
+const create = (offset: number, change: JsonRecord = {}): JsonRecord =>
+  frames.transaction(offset, [{ CreatedEvent: frames.created(change) }]);
+const exercise = (offset: number, change: JsonRecord = {}): JsonRecord =>
+  frames.transaction(offset, [{ ExercisedEvent: frames.exercised(change) }]);
+const unassign = (offset: number): JsonRecord =>
+  frames.reassignment(offset, { JsUnassignedEvent: { value: frames.unassigned() } });
+const assign = (offset: number, change: JsonRecord = {}, target = frames.there): JsonRecord =>
+  frames.reassignment(offset, { JsAssignmentEvent: frames.assigned({ target, ...change }) }, target);
+
+describe('a batch', () => {
+  it('switches a contract on with its create and off with a consuming exercise', () => {
+    const batch = batchOf(create(1), exercise(2, { consuming: false }), exercise(3));
+    expect(lifetimes(batch)).toEqual([['00c1', 1, 1, 3]]);
+    expect(batch.lifetimes.deactivations()).toEqual([]);
+    expect(batch.rows.get('exercises')).toHaveLength(2);
+  });
+
+  it('closes a contract that is created and archived in one transaction', () => {
+    const transient = frames.transaction(1, [
+      { CreatedEvent: frames.created() },
+      { ExercisedEvent: frames.exercised() },
+    ]);
+    expect(lifetimes(batchOf(transient))).toEqual([['00c1', 1, 1, 1]]);
+  });
+
+  it('keeps a create with acsDelta false as a row that was never active, and ends nothing with its exercise', () => {
+    const batch = batchOf(create(1, { acsDelta: false }), exercise(2, { acsDelta: false }));
+    expect([lifetimes(batch), batch.lifetimes.deactivations()]).toEqual([[], []]);
+    expect(batch.rows.get('contracts')).toHaveLength(1);
+  });
+
+  it('counts a create without acsDelta only for a stakeholder', () => {
+    const { acsDelta: _, ...silent } = frames.created();
+    const seen = { ...silent, witnessParties: [frames.bob] };
+    const divulged = { ...silent, witnessParties: ['Eve::1220'] };
+    expect(lifetimes(batchOf(frames.transaction(1, [{ CreatedEvent: seen }])))).toHaveLength(1);
+    expect(lifetimes(batchOf(frames.transaction(1, [{ CreatedEvent: divulged }])))).toEqual([]);
+  });
+
+  it('ends contracts with the archived events of shape ACS_DELTA, those of earlier batches too', () => {
+    const archive = frames.transaction(2, [
+      { ArchivedEvent: frames.archived({ contractId: '00c1' }) },
+      { ArchivedEvent: frames.archived({ contractId: 'earlier' }) },
+    ]);
+    const batch = batchOf(create(1), archive);
+    expect(lifetimes(batch)).toEqual([['00c1', 1, 1, 2]]);
+    expect(batch.lifetimes.deactivations()).toEqual([{ contractId: 'earlier', synchronizerPk: 1, offset: 2 }]);
+  });
+
+  it('remembers only the first end of a contract it never saw begin', () => {
+    const batch = batchOf(exercise(4), exercise(5));
+    expect(batch.lifetimes.deactivations()).toEqual([{ contractId: '00c1', synchronizerPk: 1, offset: 4 }]);
+  });
+
+  it('moves a contract between synchronizers and back, active on one at a time', () => {
+    const back = assign(4, {}, frames.here);
+    const batch = batchOf(create(1), unassign(2), assign(3), back);
+    expect(lifetimes(batch)).toEqual([
+      ['00c1', 1, 1, 2],
+      ['00c1', 2, 3, null],
+      ['00c1', 1, 4, null],
+    ]);
+    expect(batch.rows.get('reassignments')?.map((row) => row[2])).toEqual(['unassign', 'assign', 'assign']);
+    expect(batch.rows.get('contracts')?.map((row) => row[3])).toEqual(['create', 'assign', 'assign']);
+  });
+
+  it('keeps the end of an earlier activation apart from a re-activation in the same batch', () => {
+    const batch = batchOf(unassign(2), assign(3, {}, frames.here), exercise(4));
+    expect(batch.lifetimes.deactivations()).toEqual([{ contractId: '00c1', synchronizerPk: 1, offset: 2 }]);
+    expect(lifetimes(batch)).toEqual([['00c1', 1, 3, 4]]);
+  });
+
+  it('moves its offset with OffsetCheckpoints and counts activity by the hour of record time', () => {
+    const batch = batchOf(frames.fullTransaction(41), frames.offsetCheckpoint(99));
+    expect([batch.offset, batch.lastUpdate?.offset]).toEqual([99, 41]);
+    expect(batch.rows.get('updates')).toHaveLength(1);
+    expect(batch.recordTimes).toEqual(new Map([[frames.here, frames.recordTime]]));
+    const rows = batch.activity.rows();
+    expect(new Set(rows.map((row) => row.hour))).toEqual(new Set(['2026-08-14T11:00:00Z']));
+    const sum = (key: 'creates' | 'archives' | 'exercises'): number => rows.reduce((total, row) => total + row[key], 0);
+    expect([sum('creates'), sum('archives'), sum('exercises')]).toEqual([1, 2, 1]);
+  });
+});
+
+describe('a seed batch', () => {
+  it('takes active entries as active from the offset of their create', () => {
+    const batch = seedOf(frames.activeEntry());
+    expect(lifetimes(batch)).toEqual([['00c1', 1, 41, null]]);
+    expect([batch.entries, batch.continuationToken]).toEqual([1, 'dG9r']);
+  });
+
+  it('takes a contract that has left its synchronizer as no longer active there', () => {
+    const value = { createdEvent: frames.created(), unassignedEvent: frames.unassigned() };
+    const batch = seedOf(frames.entry('JsIncompleteUnassigned', value));
+    expect(lifetimes(batch)).toEqual([['00c1', 1, 41, 50]]);
+    expect(batch.rows.get('reassignments')?.map((row) => [row[2], row[12]])).toEqual([['unassign', true]]);
+  });
+
+  it('takes an incomplete assign as no statement that the contract is active', () => {
+    const batch = seedOf(frames.entry('JsIncompleteAssigned', { assignedEvent: frames.assigned() }));
+    expect(lifetimes(batch)).toEqual([]);
+    expect(batch.rows.get('contracts')).toEqual([]);
+    const [row] = batch.rows.get('reassignments') ?? [];
+    expect([row?.[0], row?.[2], row?.[12]]).toEqual([51, 'assign', true]);
+    expect(JSON.parse(String(row?.[13]))).toEqual(frames.created({ offset: 51 }));
+  });
+
+  it('counts empty entries and keeps the token of the last entry that had one', () => {
+    const batch = seedOf(frames.activeEntry(), frames.entry('JsEmpty', {}, { streamContinuationToken: '' }));
+    expect([batch.entries, batch.continuationToken]).toEqual([2, 'dG9r']);
+  });
+});

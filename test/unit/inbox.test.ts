@@ -1,0 +1,96 @@
+/** The bounded hand-over between socket and writer: order, bounds, back-pressure and its end. */
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { IndexerError } from '../../src/errors.ts';
+import { Inbox } from '../../src/pipeline/inbox.ts';
+
+function inboxOf(frames: number, bytes = 1_000): { inbox: Inbox; calls: string[] } {
+  const calls: string[] = [];
+  const valve = {
+    pause: () => calls.push('pause'),
+    resume: () => calls.push('resume'),
+    paused: (seconds: number) => calls.push(seconds >= 0 ? 'paused' : 'negative'),
+  };
+  return { inbox: new Inbox({ frames, bytes }, valve), calls };
+}
+
+describe('the inbox', () => {
+  it('hands frames out in order, at most as many and as large as asked for, but at least one', async () => {
+    const { inbox } = inboxOf(10);
+    for (const [text, bytes] of [
+      ['a', 5],
+      ['b', 5],
+      ['c', 50],
+      ['d', 1],
+    ] as const)
+      inbox.push(text, bytes);
+    expect(await inbox.take(1, 100)).toEqual(['a']);
+    expect(await inbox.take(10, 20)).toEqual(['b']);
+    expect(await inbox.take(10, 20)).toEqual(['c']);
+    expect(await inbox.take(10, 20)).toEqual(['d']);
+    expect([inbox.length, inbox.bytes]).toEqual([0, 0]);
+  });
+
+  it('waits for the first frame when it is empty', async () => {
+    const { inbox } = inboxOf(10);
+    const taken = inbox.take(10, 10);
+    inbox.push('a', 1);
+    expect(await taken).toEqual(['a']);
+  });
+
+  it('pauses the socket once when full and resumes it when half is free, by frames and by bytes', async () => {
+    const { inbox, calls } = inboxOf(4, 1_000);
+    for (const text of 'abcdef') inbox.push(text, 1);
+    expect(calls).toEqual(['pause']);
+    await inbox.take(3, 100);
+    expect(calls).toEqual(['pause']);
+    await inbox.take(1, 100);
+    expect(calls).toEqual(['pause', 'paused', 'resume']);
+    inbox.push('large', 1_000);
+    expect(calls).toHaveLength(4);
+  });
+
+  it('hands out what has arrived before it reports the end or the error of the stream', async () => {
+    const failed = inboxOf(10).inbox;
+    failed.push('a', 1);
+    failed.end(new IndexerError('cut', { code: 'LEDGER_STREAM_CUT', retry: 'retry' }));
+    failed.end(undefined);
+    expect(await failed.take(10, 10)).toEqual(['a']);
+    await expect(failed.take(10, 10)).rejects.toMatchObject({ code: 'LEDGER_STREAM_CUT' });
+    const ended = inboxOf(10).inbox;
+    const taken = ended.take(10, 10);
+    ended.end(undefined);
+    expect(await taken).toEqual([]);
+  });
+
+  it('wakes the writer with nothing when it is stopped, and forgets what was queued', async () => {
+    const { inbox } = inboxOf(10);
+    const taken = inbox.take(10, 10);
+    inbox.stop();
+    expect(await taken).toEqual([]);
+    inbox.push('late', 1);
+    expect([inbox.stopped, inbox.length, inbox.bytes]).toEqual([true, 0, 0]);
+  });
+
+  it('never loses, repeats or reorders a frame, and is never left paused when empty', async () => {
+    const step = fc.oneof(
+      fc.record({ push: fc.nat(40) }),
+      fc.record({ frames: fc.integer({ min: 1, max: 5 }), bytes: fc.integer({ min: 1, max: 60 }) }),
+    );
+    await fc.assert(
+      fc.asyncProperty(fc.array(step, { maxLength: 60 }), async (steps) => {
+        const { inbox, calls } = inboxOf(5, 100);
+        const taken: string[] = [];
+        let pushed = 0;
+        for (const one of steps) {
+          if ('push' in one) inbox.push(String(pushed++), one.push);
+          else if (inbox.length > 0) taken.push(...(await inbox.take(one.frames, one.bytes)));
+        }
+        while (inbox.length > 0) taken.push(...(await inbox.take(3, 1_000)));
+        expect(taken).toEqual(Array.from({ length: pushed }, (_, index) => String(index)));
+        expect(inbox.bytes).toBe(0);
+        expect(calls.filter((call) => call === 'pause')).toHaveLength(calls.filter((call) => call === 'resume').length);
+      }),
+    );
+  });
+});
