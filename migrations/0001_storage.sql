@@ -260,6 +260,7 @@ create table reassignments (
   witness_parties text[] not null,
   incomplete boolean not null,
   created_event jsonb,
+  workflow_id text,
   primary key ("offset", contract_id, kind)
 );
 comment on table reassignments is 'Halves of reassignments: a contract leaving its source or arriving at its target synchronizer.';
@@ -276,6 +277,7 @@ comment on column reassignments.reassignment_counter is 'Counts the reassignment
 comment on column reassignments.assignment_exclusivity is 'Until when only the submitter may assign.';
 comment on column reassignments.witness_parties is 'Parties of the reader that see the event.';
 comment on column reassignments.incomplete is 'True when the seed found the reassignment in flight.';
+comment on column reassignments.workflow_id is 'Workflow id of an incomplete assign; elsewhere see updates and contracts.';
 comment on column reassignments.created_event is 'The created event of an incomplete assign, which is no statement that the contract is active; null otherwise.';
 
 create table topology_events (

@@ -23,7 +23,7 @@ const payloadKeys: ReadonlySet<string> = new Set([
 ]);
 
 /** A number that JavaScript may not give back digit by digit: 16 digits or more, a fraction, an exponent. */
-const riskyNumber = /(?:":\s*|[[,]\s*)-?(?:\d{16,}|\d+[.eE])/;
+const riskyNumber = /(?:"\s*:|[[,])\s*-?(?:\d{16,}|\d+[.eE])/;
 
 /** Deepest structure the scanner follows outside payloads; the interface needs less than 12. */
 const structureLimit = 64;

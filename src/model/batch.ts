@@ -10,7 +10,6 @@ import type {
   AssignedEvent,
   CreatedEvent,
   ExercisedEvent,
-  JsonText,
   TopologyEvent,
   UnassignedEvent,
 } from './event.ts';
@@ -18,6 +17,11 @@ import { Lifetimes } from './lifetimes.ts';
 import { contractRow, jsonb, text, updateRow, type Activation } from './rows.ts';
 import { tableNames, type Row, type TableName } from './tables.ts';
 import type { ActiveContractEntry, OffsetCheckpoint, StoredUpdate, Update } from './update.ts';
+
+type IncompleteAssign = Pick<
+  Extract<ActiveContractEntry, { kind: 'incomplete_assigned' }>,
+  'createdText' | 'workflowId'
+>;
 
 export class Batch {
   readonly rows = new Map<TableName, Row[]>(tableNames.map((name) => [name, []]));
@@ -55,7 +59,7 @@ export class Batch {
     this.continuationToken = entry.continuationToken ?? this.continuationToken;
     if (entry.kind === 'empty') return;
     if (entry.kind === 'incomplete_assigned') {
-      this.#reassigned(entry.assigned.created.offset, entry.assigned, entry.createdText);
+      this.#reassigned(entry.assigned.created.offset, entry.assigned, entry);
       return;
     }
     const synchronizer = entry.kind === 'active' ? entry.synchronizerId : entry.unassigned.source;
@@ -204,11 +208,12 @@ export class Batch {
       event.witnessParties,
       incomplete,
       null,
+      null,
     ]);
   }
 
-  /** The assign half; `createdText` is there only when the seed found it incomplete. */
-  #reassigned(offset: number, event: AssignedEvent, createdText: JsonText | null): void {
+  /** The assign half; `incomplete` is the entry when the seed found it in flight. */
+  #reassigned(offset: number, event: AssignedEvent, incomplete: IncompleteAssign | null): void {
     const { created } = event;
     this.#push('reassignments', [
       offset,
@@ -223,8 +228,9 @@ export class Batch {
       event.reassignmentCounter,
       null,
       created.witnessParties,
-      createdText !== null,
-      jsonb(createdText),
+      incomplete !== null,
+      jsonb(incomplete?.createdText ?? null),
+      text(incomplete?.workflowId ?? null),
     ]);
   }
 

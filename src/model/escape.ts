@@ -7,15 +7,34 @@
 const maximumNesting = 500;
 
 const suspicious = /\\u(?:0000|d[89a-f])/i;
-const refused = /\\u0000|\\ud[89ab][0-9a-f]{2}(?!\\ud[c-f])|(?<!\\ud[89ab][0-9a-f]{2})\\ud[c-f][0-9a-f]{2}/i;
+/** One escape of a JSON string; reading them one by one keeps `\\u0000` (a backslash, then u0000) apart from NUL. */
+const oneEscape = /\\(?:u([0-9a-fA-F]{4})|[^u])/g;
+/** A payload that looks like our own escape would be taken for one. */
+const alike = /^\s*\{\s*"(?:\$|\\u0024)escaped"/;
 
 /**
- * JSON text that jsonb accepts: the same text, or `{"$escaped":"<the text>"}` where it holds what jsonb refuses.
- * `->>'$escaped'` gives the ledger's own text back.
+ * JSON text that jsonb accepts: the same text, or `{"$escaped":"<the text>"}` where it holds what jsonb refuses or
+ * itself looks like that. `->>'$escaped'` gives the ledger's own text back.
  */
 export function jsonbText(text: string): string {
-  const odd = (suspicious.test(text) && refused.test(text)) || (text.length > maximumNesting && nesting(text));
+  const odd =
+    (suspicious.test(text) && holdsRefused(text)) ||
+    (text.length > maximumNesting && nesting(text)) ||
+    alike.test(text);
   return odd ? `{"$escaped":${JSON.stringify(text)}}` : text;
+}
+
+/** Whether an escape stands for NUL or for half a surrogate pair. */
+function holdsRefused(text: string): boolean {
+  let lowExpectedAt = -1;
+  for (const found of text.matchAll(oneEscape)) {
+    const unit = found[1] === undefined ? 0x20 : Number.parseInt(found[1], 16);
+    const low = unit >= 0xdc00 && unit <= 0xdfff;
+    if (unit === 0 || low !== (lowExpectedAt === found.index)) return true;
+    if (lowExpectedAt !== -1 && !low) return true;
+    lowExpectedAt = unit >= 0xd800 && unit <= 0xdbff ? found.index + found[0].length : -1;
+  }
+  return lowExpectedAt !== -1;
 }
 
 /** Whether brackets nest deeper than Postgres should be asked to parse. Text without a long run of openings is cheap. */

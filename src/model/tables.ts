@@ -84,6 +84,7 @@ export const tableColumns = {
     'witness_parties',
     'incomplete',
     'created_event',
+    'workflow_id',
   ],
   topology_events: ['offset', 'event_index', 'kind', 'party_id', 'participant_id', 'participant_permission'],
   lifetimes: ['contract_id', 'synchronizer_pk', 'activated_offset', 'template_pk', 'deactivated_offset'],

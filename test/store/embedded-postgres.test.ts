@@ -13,7 +13,8 @@ import { platformPackage } from '../../src/embedded/binaries.ts';
 import { startEmbeddedPostgres } from '../../src/embedded/embedded-postgres.ts';
 import { waitFor } from '../support/wait-for.ts';
 
-const MODULE = new URL('../../src/embedded/embedded-postgres.ts', import.meta.url).href;
+/** Another process runs the built program: Node itself reads no TypeScript. */
+const MODULE = new URL('../../dist/embedded/embedded-postgres.js', import.meta.url).href;
 const require = createRequire(import.meta.url);
 
 interface Child {
@@ -28,7 +29,7 @@ async function startElsewhere(dataDir: string, module = MODULE): Promise<Child> 
     const { pid, port } = await startEmbeddedPostgres({ dataDir: ${JSON.stringify(dataDir)} });
     console.log(JSON.stringify({ pid, port }));
     setInterval(() => {}, 1000);`;
-  const node = spawn(process.execPath, ['--import', 'tsx', '--input-type=module', '-e', script], {
+  const node = spawn(process.execPath, ['--input-type=module', '-e', script], {
     cwd: fileURLToPath(new URL('../..', import.meta.url)),
     stdio: ['ignore', 'pipe', 'inherit'],
   });
@@ -156,10 +157,12 @@ describe('the embedded Postgres', () => {
     await cp(installed, packaged, { recursive: true, verbatimSymlinks: true });
     const links = JSON.parse(await readFile(join(packaged, 'native/pg-symlinks.json'), 'utf8')) as { target: string }[];
     for (const { target } of links) await unlink(join(packaged, target));
-    await cp(fileURLToPath(new URL('../../src', import.meta.url)), join(folder, 'closed', 'src'), { recursive: true });
+    await cp(fileURLToPath(new URL('../../dist', import.meta.url)), join(folder, 'closed', 'dist'), {
+      recursive: true,
+    });
     await writeFile(join(folder, 'closed', 'package.json'), '{ "type": "module" }');
 
-    const child = await startElsewhere(dataDir, join(folder, 'closed/src/embedded/embedded-postgres.ts'));
+    const child = await startElsewhere(dataDir, join(folder, 'closed/dist/embedded/embedded-postgres.js'));
     await child.kill();
     const server = await startEmbeddedPostgres({ dataDir });
     expect(server.reused).toBe(true);

@@ -1,5 +1,5 @@
 /** What Postgres cannot hold is escaped, reversibly; everything else passes untouched. */
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { columnText, jsonbText } from '../../src/model/escape.ts';
 

@@ -1,5 +1,5 @@
 /** The bounded hand-over between socket and writer: order, bounds, back-pressure and its end. */
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { IndexerError } from '../../src/errors.ts';
 import { Inbox } from '../../src/pipeline/inbox.ts';

@@ -1,5 +1,5 @@
 /** Frames whose numbers or depth JavaScript cannot hold come out as the ledger wrote them. */
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { jsonTextOf, parseFrame, RawJson, scanFrame, serialise } from '../../src/ledger/raw-json.ts';
 

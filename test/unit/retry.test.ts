@@ -1,5 +1,5 @@
 /** From an error to what the pipeline does about it. */
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { IndexerError, type RetryClass } from '../../src/errors.ts';
 import { decide, pause } from '../../src/pipeline/retry.ts';

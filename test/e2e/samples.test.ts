@@ -1,0 +1,121 @@
+/** Every recorded frame of real participants, served over sockets and indexed: each field is found again in Postgres. */
+import { join } from 'node:path';
+import { afterAll, describe, expect, it } from 'vitest';
+import { loadConfig } from '../../src/config.ts';
+import { startIndexer, type Indexer } from '../../src/indexer.ts';
+import { createLogger } from '../../src/observe/logger.ts';
+import { startSandbox, type Sandbox } from '../../src/sandbox/sandbox.ts';
+import { openDatabase, type Database } from '../../src/store/database.ts';
+import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { waitFor } from '../support/wait-for.ts';
+import { readSamples, type Sample } from './sample-files.ts';
+import { LeafCheck, type Message } from './sample-leaves.ts';
+
+const folder = process.env['LEDGER_SAMPLES'] ?? join(import.meta.dirname, '../../../shared/wire/samples');
+const samples = readSamples(folder);
+if (samples === undefined) console.log(`no recorded samples at ${folder} (set LEDGER_SAMPLES): skipped`);
+else console.log(`samples that no stream delivers:\n  ${samples.excluded.join('\n  ')}`);
+
+interface Run {
+  readonly sandbox: Sandbox;
+  readonly database: Database;
+  readonly created: TestDatabase;
+  readonly indexer: Indexer;
+}
+const runs: Run[] = [];
+afterAll(async () => {
+  for (const { sandbox, database, created, indexer } of runs) {
+    await indexer.stop();
+    await database.close();
+    await sandbox.close();
+    await created.drop();
+  }
+});
+
+/** Indexes what the sandbox holds. */
+async function start(sandbox: Sandbox, shape: string): Promise<Run> {
+  const created = await createTestDatabase();
+  const env = { LEDGER_URL: sandbox.url, DATABASE_URL: created.url, INDEXER_HTTP_PORT: '0', LEDGER_SHAPE: shape };
+  const config = loadConfig([], env);
+  const logging = createLogger({ level: 'silent', format: 'json', stream: { write: () => true } });
+  const urls = { ledgerUrl: sandbox.url, databaseUrl: created.url };
+  const indexer = await startIndexer({ config, ...urls, version: 'test', logging });
+  const { schema } = config.database;
+  const options = { schema, statementTimeoutMs: 10_000, applicationName: 'test' };
+  const run = { sandbox, created, indexer, database: openDatabase({ url: created.url, ...options }) };
+  runs.push(run);
+  return run;
+}
+
+async function stream(run: Run): Promise<Message | undefined> {
+  return run.database
+    .withClient(async (client) => (await client.query<Message>('select * from stream')).rows[0])
+    .catch(() => undefined);
+}
+
+/** Waits until the checkpoint is at the ledger end. */
+async function indexed(run: Run): Promise<Message> {
+  const failed = run.indexer.done.then(() => 'it ended').catch((thrown: unknown) => thrown);
+  const reached = waitFor('the checkpoint at the ledger end', async () => {
+    const row = await stream(run);
+    return Number(row?.['checkpoint'] ?? -1) >= run.sandbox.ledger.ledgerEnd() ? row : undefined;
+  });
+  const first = await Promise.race([
+    reached,
+    failed.then((why) => Promise.reject(new Error('stopped', { cause: why }))),
+  ]);
+  return first;
+}
+
+/** The frame as if the participant had recorded it at this offset. */
+function at(offset: number, { frame, name }: Sample): { name: string; kind: string; value: Message; frame: Message } {
+  const copy = structuredClone(frame) as { update: Record<string, { value: Record<string, unknown> }> };
+  const [kind = ''] = Object.keys(copy.update);
+  const value = copy.update[kind]?.value ?? {};
+  value['offset'] = offset;
+  for (const event of (value['events'] ?? []) as Record<string, Record<string, unknown>>[]) {
+    for (const body of Object.values(event)) {
+      for (const holder of [body, body['value'], body['createdEvent']] as Record<string, unknown>[]) {
+        if (holder?.['offset'] !== undefined) holder['offset'] = offset;
+      }
+    }
+  }
+  return { name, kind, value, frame: copy };
+}
+
+describe.skipIf(samples === undefined).each(['LEDGER_EFFECTS', 'ACS_DELTA'])('recorded samples under %s', (shape) => {
+  it('are found again in Postgres, every field of every update and of every active contract', async () => {
+    const { updates = [], entries = [] } = samples ?? {};
+    expect(Math.min(updates.length, entries.length)).toBeGreaterThan(3);
+    const sandbox = await startSandbox();
+    for (const { frame } of entries) sandbox.ledger.addAcsEntryRaw(JSON.stringify(frame));
+    sandbox.ledger.skipOffsets(1_000_000);
+    const run = await start(sandbox, shape);
+    await indexed(run);
+    const served = updates.map((sample, index) => at(1_000_001 + index, sample));
+    for (const { frame } of served) sandbox.ledger.appendRaw(JSON.stringify(frame));
+    await indexed(run);
+    const check = await LeafCheck.of(run.database);
+    for (const { name, kind, value } of served) check.update(name, kind, value);
+    for (const { name, frame } of entries) check.entry(name, frame);
+    expect(check.problems).toEqual([]);
+    expect(check.leaves).toBeGreaterThan(500);
+    console.log(
+      `${shape}: ${updates.length} updates and ${entries.length} entries, ${check.leaves} fields found again`,
+    );
+  });
+
+  it('move the checkpoint and the record times with their OffsetCheckpoints', async () => {
+    for (const sample of samples?.checkpoints ?? []) {
+      const sandbox = await startSandbox();
+      const run = await start(sandbox, shape);
+      await indexed(run);
+      sandbox.ledger.appendRaw(JSON.stringify(sample.frame));
+      const { record_times: recordTimes, checkpoint } = await indexed(run);
+      const { value } = (sample.frame['update'] as Record<string, { value: Message }>)['OffsetCheckpoint'] ?? {};
+      const sent = (value?.['synchronizerTimes'] ?? []) as { synchronizerId: string; recordTime: string }[];
+      expect(checkpoint).toBe(value?.['offset']);
+      expect(recordTimes).toEqual(Object.fromEntries(sent.map((one) => [one.synchronizerId, one.recordTime])));
+    }
+  });
+});

@@ -1,0 +1,72 @@
+/**
+ * One SHA-256 over everything a schema says about the ledger: two schemas with the same digest hold the same facts,
+ * however many batches, restarts and writers it took. Left out is only what tells of the process that wrote.
+ */
+import { createHash, type Hash } from 'node:crypto';
+import { Client, escapeIdentifier } from 'pg';
+
+/** Columns that differ from run to run and say nothing about the ledger. */
+const volatileColumns: Readonly<Record<string, readonly string[]>> = {
+  stream: ['epoch', 'writer', 'seeded_at', 'ledger_end', 'pruned_offset'],
+  updates: ['epoch', 'indexed_at'],
+  schema_migrations: ['applied_at'],
+};
+
+interface Table {
+  readonly name: string;
+  readonly columns: readonly string[];
+  readonly key: readonly string[];
+}
+
+/** Hexadecimal SHA-256 of all tables of the schema, rows in the order of their primary keys, from one snapshot. */
+export async function digestOf(url: string, schema: string): Promise<string> {
+  const client = new Client({ connectionString: url });
+  await client.connect();
+  try {
+    // One text form of times and bytes, whatever the server or the role prefers.
+    await client.query(`begin transaction isolation level repeatable read, read only`);
+    await client.query(`set local timezone = 'UTC'; set local datestyle = 'ISO'; set local bytea_output = 'hex'`);
+    const hash = createHash('sha256');
+    const tables = await tablesOf(client, schema);
+    if (tables.length === 0) throw new Error(`schema ${schema} holds no table: there is nothing to compare`);
+    for (const table of tables) await addTable(client, schema, table, hash);
+    return hash.digest('hex');
+  } finally {
+    await client.end();
+  }
+}
+
+async function tablesOf(client: Client, schema: string): Promise<readonly Table[]> {
+  const { rows } = await client.query<Table>(
+    `select c.relname::text as name,
+            array_agg(a.attname::text order by a.attname collate "C") as columns,
+            array(select k.attname::text
+                    from pg_index i
+                    cross join lateral unnest(i.indkey::int2[]) with ordinality as u (attnum, place)
+                    join pg_attribute k on k.attrelid = c.oid and k.attnum = u.attnum
+                   where i.indrelid = c.oid and i.indisprimary order by u.place) as key
+       from pg_class c
+       join pg_attribute a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped
+      where c.relnamespace = $1::regnamespace and c.relkind in ('r', 'p') and not c.relispartition
+      group by c.oid, c.relname
+      order by c.relname collate "C"`,
+    [escapeIdentifier(schema)],
+  );
+  return rows.map(({ name, columns, key }) => {
+    const skipped = volatileColumns[name] ?? [];
+    if (key.length === 0) throw new Error(`table ${name} has no primary key: its rows have no order to compare in`);
+    return { name, columns: columns.filter((column) => !skipped.includes(column)), key };
+  });
+}
+
+async function addTable(client: Client, schema: string, table: Table, hash: Hash): Promise<void> {
+  const values = table.columns.map((column) => `t.${escapeIdentifier(column)}::text`).join(', ');
+  // As text, because numbers have no collation: any total order will do, as long as it is the same everywhere.
+  const order = table.key.map((column) => `t.${escapeIdentifier(column)}::text collate "C"`).join(', ');
+  const { rows } = await client.query<{ line: string }>(
+    `select json_build_array(${values})::text as line
+       from ${escapeIdentifier(schema)}.${escapeIdentifier(table.name)} t order by ${order}`,
+  );
+  hash.update(`${JSON.stringify([table.name, table.columns, rows.length])}\n`);
+  for (const { line } of rows) hash.update(`${line}\n`);
+}
