@@ -33,10 +33,9 @@ export function createObserver(parts: ObserverParts): IndexerObserver {
 const writing: ReadonlySet<Phase> = new Set(['seeding', 'catching_up', 'live']);
 
 /** The label of the metric: few values, known beforehand. The log line keeps the exact code. */
-function disconnectLabel(code: string, phase: Phase | undefined): string {
+function disconnectLabel(code: string): string {
   if (code === 'LEDGER_SILENT') return 'no_pong';
   if (code === 'LEDGER_UNREACHABLE') return '1006';
-  if (code === 'LEDGER_STREAM_CLOSED') return phase === 'stopping' ? 'stopped' : code;
   return code.startsWith('LEDGER_') ? 'error_frame' : code;
 }
 
@@ -101,7 +100,7 @@ class LoggingObserver implements IndexerObserver {
   disconnected(stream: 'updates' | 'active_contracts', code: string): void {
     this.#open.delete(stream);
     this.#metrics.connectedStreams.set(this.#open.size > 0 ? 1 : 0);
-    this.#metrics.disconnects.inc({ code: disconnectLabel(code, this.#phase) });
+    this.#metrics.disconnects.inc({ code: disconnectLabel(code) });
     this.#logger.info({ stream, code }, 'disconnected');
   }
 

@@ -1,4 +1,5 @@
 /** One stream of the ledger feeding one inbox: socket events in, bounded pulls out. */
+import type { IndexerError } from '../errors.ts';
 import type { FrameStream, StreamPath } from '../ledger/frame-stream.ts';
 import { Inbox } from './inbox.ts';
 import type { PipelineParts } from './parts.ts';
@@ -8,6 +9,13 @@ export interface Frames {
   /** Monotonic time of the newest frame, milliseconds. */
   lastFrameAt(): number;
   close(): void;
+}
+
+/** The close code as text where there was one, else the error's code. */
+function closeCodeOf(error: IndexerError | undefined): string {
+  if (error === undefined) return '1000';
+  if (error.facts['closedBy'] === 'us') return 'stopped';
+  return String(error.facts['closeCode'] ?? error.code);
 }
 
 /** Opens the stream and attaches everything before the first byte can arrive. */
@@ -41,7 +49,7 @@ export async function openFrames(parts: PipelineParts, path: StreamPath, request
       inbox.push(text, bytes);
     },
     onEnd: (error) => {
-      observer.disconnected(name, error?.code ?? '1000');
+      observer.disconnected(name, closeCodeOf(error));
       inbox.end(error);
     },
   });

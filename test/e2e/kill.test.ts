@@ -1,0 +1,227 @@
+/**
+ * The promise of the product under violence: whatever ends or cuts the daemon, and whenever, what is stored in the end
+ * is what a daemon stores that nobody disturbed. Real processes, a real database, a ledger over real sockets.
+ */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { Random } from '../../src/sandbox/random.ts';
+import { startSandbox, type Sandbox } from '../../src/sandbox/sandbox.ts';
+import { Steps } from '../../src/sandbox/traffic.ts';
+import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { digestOf } from '../support/digest.ts';
+import { waitFor } from '../support/wait-for.ts';
+import { assertBuilt, startDaemon, type Daemon } from './daemon.ts';
+import { watchStored, type Stored } from './stored.ts';
+
+const startAt = Date.UTC(2026, 0, 5, 8) * 1000;
+const secondMicros = 1_000_000;
+
+interface World extends AsyncDisposable {
+  readonly sandbox: Sandbox;
+  readonly database: TestDatabase;
+  readonly stored: Stored;
+  /** Appends updates; the same calls give the same history. */
+  grow(updates: number): void;
+  /** How many it has appended. */
+  updates(): number;
+  start(schema: string, env?: Readonly<Record<string, string>>): Daemon;
+  /** Stops it as an operator does, once everything is stored, and gives back what is stored. */
+  finish(daemon: Daemon, schema: string): Promise<string>;
+}
+
+async function createWorld(seed: number): Promise<World> {
+  assertBuilt();
+  const database = await createTestDatabase();
+  const sandbox = await startSandbox({ seed, now: () => startAt / 1000 });
+  const stored = await watchStored(database.url);
+  const steps = new Steps(sandbox.ledger, seed);
+  let made = 0;
+  return {
+    sandbox,
+    database,
+    stored,
+    grow: (updates) => {
+      for (const end = made + updates; made < end; made += 1) steps.step(startAt + made * secondMicros);
+    },
+    updates: () => made,
+    start: (schema, env) => startDaemon({ ledgerUrl: sandbox.url, databaseUrl: database.url, schema, env: env ?? {} }),
+    finish: async (daemon, schema) => {
+      await stored.reaches(daemon, schema, sandbox.ledger.ledgerEnd());
+      daemon.signal('SIGTERM');
+      expect(await daemon.exited).toEqual({ code: 0, signal: null });
+      return digestOf(database.url, schema);
+    },
+    [Symbol.asyncDispose]: async () => {
+      await stored[Symbol.asyncDispose]();
+      await sandbox.close();
+      await database.drop();
+    },
+  };
+}
+
+/** Waits until that many more offsets are stored than now. */
+async function progress(world: World, daemon: Daemon, schema: string, offsets: number): Promise<number> {
+  const from = (await world.stored.checkpoint(schema)) ?? 0;
+  return world.stored.reaches(daemon, schema, from + offsets);
+}
+
+describe('a daemon killed with SIGKILL fifty times', () => {
+  const kills = 50;
+  const seededUpdates = 1_500;
+  const followedUpdates = 4_500;
+
+  it('stores what an uninterrupted one stores, killed while starting, seeding and following', async () => {
+    await using world = await createWorld(41);
+    const { stored, sandbox } = world;
+    const random = new Random(7);
+    const hits = { starting: 0, seeding: 0, following: 0 };
+    world.grow(seededUpdates);
+
+    await using reference = world.start('reference');
+    await stored.reaches(reference, 'reference', sandbox.ledger.ledgerEnd());
+
+    // The process is hit after a time nobody chose, counted from a fact that it reported.
+    const hit = async (moment: keyof typeof hits, message: string, fromMs: number, toMs: number): Promise<void> => {
+      await using daemon = world.start('killed', { INDEXER_BATCH_UPDATES: String(random.between(1, 6)) });
+      await daemon.logged(message);
+      await sleep(random.between(fromMs, toMs));
+      expect(daemon.exit()).toBeUndefined();
+      await daemon.kill();
+      hits[moment] += 1;
+    };
+    for (let life = 0; life < 3; life += 1) await hit('starting', 'starting', 0, 60);
+    let midSeed = 0;
+    while (hits.seeding < 10 && (await stored.checkpoint('killed')) === undefined) {
+      await hit('seeding', 'seeding', 5, 60);
+      if ((await stored.seeded('killed')) > 0 && (await stored.checkpoint('killed')) === undefined) midSeed += 1;
+    }
+    // The offset of the seed has to be the same in both schemas, so the ledger moves on only now.
+    await using seeder = world.start('killed');
+    await stored.reaches(seeder, 'killed', sandbox.ledger.ledgerEnd());
+    world.grow(followedUpdates);
+    await seeder.kill();
+    hits.following += 1;
+    let midFollow = 0;
+    while (hits.starting + hits.seeding + hits.following < kills) {
+      // Whatever the speed of the machine, there is more to do than one life can.
+      const left = sandbox.ledger.ledgerEnd() - ((await stored.checkpoint('killed')) ?? 0);
+      if (left < 2_000) world.grow(500);
+      await hit('following', 'catching up', 20, 250);
+      if (((await stored.checkpoint('killed')) ?? 0) < sandbox.ledger.ledgerEnd()) midFollow += 1;
+    }
+
+    const expected = await world.finish(reference, 'reference');
+    await using last = world.start('killed');
+    const found = await world.finish(last, 'killed');
+    const updates = world.updates();
+    const work = `${midSeed} in the middle of the seed, ${midFollow} in the middle of the load`;
+    console.log(`${kills} SIGKILLs ${JSON.stringify(hits)}, ${work}; ${updates} updates, SHA-256 ${found}`);
+    expect(found).toBe(expected);
+    // A kill of an idle daemon proves nothing.
+    expect(midSeed).toBeGreaterThan(2);
+    expect(midFollow).toBe(hits.following - 1);
+  }, 180_000);
+});
+
+describe('a daemon disturbed while it loads', () => {
+  const slow = { INDEXER_START: 'genesis', INDEXER_BATCH_UPDATES: '3' };
+  let world: World;
+  let expected: string;
+
+  beforeAll(async () => {
+    world = await createWorld(43);
+    world.grow(2_500);
+    await using reference = world.start('reference', { INDEXER_START: 'genesis' });
+    expected = await world.finish(reference, 'reference');
+  });
+  afterAll(() => world[Symbol.asyncDispose]());
+
+  it('ends with 0 on SIGTERM within 10 s, and the next one goes on right after its checkpoint', async () => {
+    const { stored } = world;
+    await using first = world.start('stopped', slow);
+    await progress(world, first, 'stopped', 200);
+    const signalled = performance.now();
+    first.signal('SIGTERM');
+    expect(await first.exited).toEqual({ code: 0, signal: null });
+    expect(performance.now() - signalled).toBeLessThan(10_000);
+    const checkpoint = (await stored.checkpoint('stopped')) ?? 0;
+    expect(checkpoint).toBeLessThan(world.sandbox.ledger.ledgerEnd());
+
+    await using second = world.start('stopped', slow);
+    expect(await world.finish(second, 'stopped')).toBe(expected);
+    const { rows } = await stored.client.query<{ first: string; gap: string }>(
+      `select min("offset") filter (where epoch = 2) as first,
+              (select min("offset") from reference.updates where "offset" > $1) as gap from stopped.updates`,
+      [checkpoint],
+    );
+    expect(rows[0]?.first).toBe(rows[0]?.gap);
+  });
+
+  it('ends at once on a second SIGTERM, even while Postgres lets it wait, and loses nothing', async () => {
+    const { client } = world.stored;
+    await using first = world.start('insisted', slow);
+    await progress(world, first, 'insisted', 100);
+    await client.query('begin; lock table insisted.updates in access exclusive mode');
+    try {
+      await waitFor('a batch waits for the lock', async () => {
+        const { rowCount } = await client.query(
+          `select from pg_locks where relation = 'insisted.updates'::regclass and not granted`,
+        );
+        return rowCount === 0 ? undefined : true;
+      });
+      first.signal('SIGTERM');
+      await first.logged('stopping');
+      expect(first.exit()).toBeUndefined();
+      const insisted = performance.now();
+      first.signal('SIGTERM');
+      expect(await first.exited).toEqual({ code: 75, signal: null });
+      expect(performance.now() - insisted).toBeLessThan(2_000);
+    } finally {
+      await client.query('rollback');
+    }
+    await using second = world.start('insisted', slow);
+    expect(await world.finish(second, 'insisted')).toBe(expected);
+  });
+
+  it('is replaced by a waiting second daemon when it is killed', async () => {
+    await using first = world.start('shared', slow);
+    await progress(world, first, 'shared', 100);
+    await using second = world.start('shared', slow);
+    await second.logged('standby');
+    const ready = await fetch(`${await second.http()}/readyz`);
+    expect(ready.status).toBe(503);
+    expect(await ready.json()).toMatchObject({ state: 'standby' });
+    await progress(world, first, 'shared', 100);
+    await first.kill();
+    expect(await world.stored.checkpoint('shared')).toBeLessThan(world.sandbox.ledger.ledgerEnd());
+    await second.logged('catching up');
+    expect(await world.finish(second, 'shared')).toBe(expected);
+  });
+
+  it('stores the same when Postgres ends all its connections again and again', async () => {
+    const { client } = world.stored;
+    await using daemon = world.start('terminated', slow);
+    let ended = 0;
+    for (let round = 0; round < 6; round += 1) {
+      await progress(world, daemon, 'terminated', 50);
+      const { rowCount } = await client.query(
+        `select pg_terminate_backend(pid) from pg_stat_activity
+          where application_name like 'ledger-indexer%' and datname = current_database()`,
+      );
+      ended += rowCount ?? 0;
+    }
+    expect(ended).toBeGreaterThanOrEqual(12);
+    expect(await world.stored.checkpoint('terminated')).toBeLessThan(world.sandbox.ledger.ledgerEnd());
+    expect(await world.finish(daemon, 'terminated')).toBe(expected);
+  });
+
+  it('stores the same when the socket to the ledger is cut every few hundred frames', async () => {
+    world.sandbox.faults.cutEveryFrames = { min: 20, max: 400 };
+    await using daemon = world.start('cut', slow);
+    const found = await world.finish(daemon, 'cut').finally(() => {
+      world.sandbox.faults.cutEveryFrames = undefined;
+    });
+    expect(found).toBe(expected);
+    expect(daemon.output().split('"disconnected"').length - 1).toBeGreaterThan(5);
+  });
+});
