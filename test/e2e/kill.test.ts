@@ -15,6 +15,8 @@ import { watchStored, type Stored } from './stored.ts';
 
 const startAt = Date.UTC(2026, 0, 5, 8) * 1000;
 const secondMicros = 1_000_000;
+/** Longer than the time within which the daemon takes a second signal for an echo of the first. */
+const echoMs = 1_000;
 
 interface World extends AsyncDisposable {
   readonly sandbox: Sandbox;
@@ -157,7 +159,7 @@ describe('a daemon disturbed while it loads', () => {
     expect(rows[0]?.first).toBe(rows[0]?.gap);
   });
 
-  it('ends at once on a second SIGTERM, even while Postgres lets it wait, and loses nothing', async () => {
+  it('ends at once on a later second SIGTERM, even while Postgres lets it wait, and loses nothing', async () => {
     const { client } = world.stored;
     await using first = world.start('insisted', slow);
     await progress(world, first, 'insisted', 100);
@@ -171,6 +173,9 @@ describe('a daemon disturbed while it loads', () => {
       });
       first.signal('SIGTERM');
       await first.logged('stopping');
+      expect(first.exit()).toBeUndefined();
+      // Signals in quick succession are one signal that came twice; insisting takes a moment longer.
+      await sleep(echoMs);
       expect(first.exit()).toBeUndefined();
       const insisted = performance.now();
       first.signal('SIGTERM');
