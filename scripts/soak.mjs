@@ -2,6 +2,7 @@
 // daemon, each in a process of its own. Prints one table and leaves nothing behind.
 //   node scripts/soak.mjs            (after `npm run build`)
 //   SOAK_UPDATES   how many updates the ledger has, default 300000
+//   SOAK_HEAP_MIB  heap limit of the daemon, default 160
 //   DATABASE_URL   an empty database to use instead of an embedded server; the schema `soak` in it must not exist
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -14,6 +15,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 
 const updates = Number(process.env.SOAK_UPDATES ?? 300_000);
+// Without a limit the collector of Node waits as long as the machine has memory, and a leak would look the same.
+const heapMiB = Number(process.env.SOAK_HEAP_MIB ?? 160);
 const dist = new URL('../dist/', import.meta.url);
 const schema = 'soak';
 const sampleMs = 1_000;
@@ -52,7 +55,7 @@ async function soak() {
   const databaseUrl = process.env.DATABASE_URL ?? (await embeddedPostgres());
   say(`ledger end ${ledgerEnd}; the daemon starts from genesis`);
   const started = performance.now();
-  const daemon = start([fileURLToPath(new URL('main.js', dist))], {
+  const daemon = start([`--max-old-space-size=${heapMiB}`, fileURLToPath(new URL('main.js', dist))], {
     LEDGER_URL: ledgerUrl,
     DATABASE_URL: databaseUrl,
     POSTGRES_SCHEMA: schema,

@@ -31,6 +31,8 @@ export const demoInterfaces: readonly string[] = [`#${holdingInterface}`, `#${in
 const initialUpdates = 2_000;
 const initialGapMs = 1_000;
 const tickMs = 50;
+/** Offsets a demo keeps when it prunes: hours of traffic, in bounded memory. */
+const keptOffsets = 100_000;
 
 type Entry = { readonly step: number } | { readonly submission: Submission & { readonly at: number } };
 
@@ -40,8 +42,13 @@ export async function startDemoLedger(options: DemoLedgerOptions): Promise<DemoL
   const steps = new Steps(ledger, options.seed);
   const journal = new Journal(options.journal);
   const entries = journal.read();
+  const step = (at: number): void => {
+    steps.step(at);
+    const end = ledger.ledgerEnd();
+    if (end - ledger.prunedTo() > 2 * keptOffsets) ledger.pruneTo(end - keptOffsets);
+  };
   for (const entry of entries) {
-    if ('step' in entry) steps.step(entry.step);
+    if ('step' in entry) step(entry.step);
     else replay(() => ledger.submit(entry.submission));
   }
   ledger.journal = (submission) => {
@@ -49,7 +56,7 @@ export async function startDemoLedger(options: DemoLedgerOptions): Promise<DemoL
   };
   const stepAt = (at: number): void => {
     journal.write({ step: at });
-    steps.step(at);
+    step(at);
   };
   if (entries.length === 0) begin(stepAt, Date.now() * 1000);
   const timer = traffic(options.updatesPerSecond, () => {
