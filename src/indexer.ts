@@ -107,7 +107,7 @@ class RunningIndexer implements Indexer {
     const { stop, http, database, observer } = this.#running;
     stop.abort();
     // What does not end in time is rolled back by the server when its connection is cut.
-    const limit = Math.max(0, this.#stopTimeoutMs - 2_000);
+    const limit = Math.max(0, this.#stopTimeoutMs - 4_000);
     await Promise.race([this.done.catch(() => undefined), elapsed(limit)]);
     await database.close(500);
     await http.close();

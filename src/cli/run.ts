@@ -28,7 +28,6 @@ export async function runCommand(argv: readonly string[], env: NodeJS.ProcessEnv
     } finally {
       await indexer.stop();
     }
-    await indexer.done;
   } finally {
     await surroundings.stop();
   }

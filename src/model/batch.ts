@@ -33,8 +33,8 @@ export class Batch {
   readonly recordTimes = new Map<string, string>();
   readonly #dictionary: Dictionary;
   readonly #epoch: number;
-  /** The newest stored update of the batch. */
-  lastUpdate: { readonly offset: number; readonly updateId: string | null } | undefined;
+  /** The newest stored update of the batch that has an id. */
+  lastUpdate: { readonly offset: number; readonly updateId: string } | undefined;
   /** The offset this batch moves the checkpoint to. */
   offset: number;
   entries = 0;
@@ -81,7 +81,8 @@ export class Batch {
 
   #addStored(update: StoredUpdate): void {
     if (update.recordTime !== null) this.recordTimes.set(update.synchronizerId, update.recordTime);
-    this.lastUpdate = { offset: update.offset, updateId: update.updateId };
+    // Without an id there is nothing to prove the history with: the pair moves together or not at all.
+    if (update.updateId !== null) this.lastUpdate = { offset: update.offset, updateId: update.updateId };
     const synchronizerPk = this.#dictionary.synchronizer(update.synchronizerId);
     this.#push('updates', updateRow(update, synchronizerPk, this.#epoch));
     switch (update.kind) {

@@ -55,6 +55,7 @@ class BatchWriter {
   readonly #following: Following;
   #seen: number;
   #pending: IndexerError | undefined;
+  #building = false;
 
   constructor(parts: PipelineParts, session: StoreSession, following: Following) {
     this.#parts = parts;
@@ -79,6 +80,8 @@ class BatchWriter {
     const built = await buildBatch(texts, (text) => {
       this.#add(batch, decodeUpdate(text));
     });
+    // Rows half built must not be written: unlike a frame that cannot be decoded, they are in the batch already.
+    if (this.#building && built.error !== undefined) throw built.error;
     this.#pending = built.error;
     if (batch.updatesByKind.size > 0) await this.#write(batch, built);
     return this.#following.checkpoint;
@@ -102,7 +105,9 @@ class BatchWriter {
     if (update.offset === this.#seen) return;
     if (update.offset < this.#seen) throw outOfOrder(update.offset, this.#seen);
     this.#seen = update.offset;
+    this.#building = true;
     batch.add(update);
+    this.#building = false;
   }
 
   async #write(batch: Batch, built: Built): Promise<void> {

@@ -57,7 +57,11 @@ export async function openFrames(parts: PipelineParts, path: StreamPath, request
   stop.addEventListener('abort', stopInbox);
   return {
     inbox,
-    lastFrameAt: () => lastFrameAt,
+    // While frames wait here, the silence is ours: a paused socket delivers nothing.
+    lastFrameAt: () => {
+      if (inbox.length > 0) lastFrameAt = performance.now();
+      return lastFrameAt;
+    },
     close: () => {
       stop.removeEventListener('abort', stopInbox);
       stream.close();

@@ -1,5 +1,5 @@
 /** The ledger seen from outside the stream: its end, what is pruned, and whether the stream is silently dead. */
-import { concatMap, ignoreElements, timer, type Observable } from 'rxjs';
+import { exhaustMap, ignoreElements, timer, type Observable } from 'rxjs';
 import { IndexerError, toIndexerError } from '../errors.ts';
 import { noteLedgerFacts } from '../store/ledger-facts.ts';
 import type { StoreSession } from '../store/store.ts';
@@ -14,7 +14,7 @@ export function poll$(
   onLedgerEnd: (ledgerEnd: number) => void,
 ): Observable<never> {
   return timer(parts.limits.pollMs, parts.limits.pollMs).pipe(
-    concatMap(() => pollOnce(parts, session, following, onLedgerEnd)),
+    exhaustMap(() => pollOnce(parts, session, following, onLedgerEnd)),
     ignoreElements(),
   );
 }

@@ -133,17 +133,18 @@ class Run {
     const { observer, limits, stop } = this.#parts;
     if (stop.aborted) return from([undefined]);
     this.#failures += 1;
-    if (error.code === 'STORE_DATA_REFUSED' && error.facts['offset'] === undefined) this.#takeApart = true;
+    // The first refusal only starts the search for the update; what is found then parks.
+    const search = error.code === 'STORE_DATA_REFUSED' && error.facts['offset'] === undefined;
+    if (search) this.#takeApart = true;
     const decision = decide(error, this.#failures, limits.retryMaxMs, Math.random());
     const stage = error.code.startsWith('LEDGER_') ? 'ledger' : error.code.startsWith('STORE_') ? 'store' : 'pipeline';
     if (decision.kind === 'give-up') {
       observer.failed(stage, error, undefined);
       throw error;
     }
-    // The first refusal only starts the search for the update; what is found then parks.
-    const delayMs = this.#takeApart ? 0 : decision.delayMs;
+    const delayMs = search ? 0 : decision.delayMs;
     observer.failed(stage, error, delayMs);
-    this.#phase.change(this.#takeApart ? 'backing_off' : decision.phase, error);
+    this.#phase.change(search ? 'backing_off' : decision.phase, error);
     return from(this.#wait(error, delayMs));
   }
 

@@ -98,7 +98,7 @@ export interface CheckpointMove {
   readonly epoch: number;
   readonly from: number;
   readonly to: number;
-  readonly lastUpdate: { readonly offset: number; readonly updateId: string | null } | undefined;
+  readonly lastUpdate: { readonly offset: number; readonly updateId: string } | undefined;
   readonly recordTimes: ReadonlyMap<string, string>;
 }
 

@@ -132,3 +132,22 @@ describe('a seed batch', () => {
     expect([batch.entries, batch.continuationToken]).toEqual([2, 'dG9r']);
   });
 });
+
+describe('the proof of history', () => {
+  it('stays with the newest update that has an id, so that offset and id always belong together', () => {
+    const batch = new Batch(new Dictionary({ templates: [], choices: [], synchronizers: [] }), 1, 0);
+    const kept = { synchronizerId: 's', recordTime: null, traceParent: null, traceState: null, commandId: null };
+    const header = {
+      ...kept,
+      workflowId: null,
+      paidTrafficCost: null,
+      kind: 'unknown',
+      raw: '{}',
+      events: [],
+    } as const;
+    batch.add({ ...header, offset: 5, updateId: 'a' });
+    batch.add({ ...header, offset: 6, updateId: null });
+    expect(batch.lastUpdate).toEqual({ offset: 5, updateId: 'a' });
+    expect(batch.offset).toBe(6);
+  });
+});
