@@ -1,7 +1,18 @@
-/** Bearer tokens as the participant finds them: the Authorization header, else the first offered subprotocol. */
+/**
+ * Bearer tokens as the participant finds them (the Authorization header, else the first offered subprotocol) and the
+ * port through which they become callers.
+ */
 import type { IncomingMessage } from 'node:http';
+import { anyone } from './caller.ts';
+import type { Caller } from './caller.ts';
 
 const tokenEntry = 'jwt.token.';
+
+/**
+ * Turns a token into its user. Undefined: not authenticated (missing, malformed, expired, wrong signature), which a
+ * WebSocket handshake survives. A LedgerFailure: the user cannot be resolved, which fails the handshake itself.
+ */
+export type Authenticate = (token: string | undefined) => Promise<Caller | undefined>;
 
 /** The subprotocol names the client offers, in order. */
 export function offeredProtocols(request: IncomingMessage): string[] {
@@ -9,12 +20,18 @@ export function offeredProtocols(request: IncomingMessage): string[] {
   return header === undefined ? [] : header.split(',').map((name) => name.trim());
 }
 
-/** True when no token is required or the request carries exactly the required one. */
-export function authorized(request: IncomingMessage, token: string | undefined): boolean {
-  if (token === undefined) return true;
+/** The token a request carries. Like the real thing, a subprotocol entry counts only when it is the first. */
+export function tokenOf(request: IncomingMessage): string | undefined {
   const header = /^Bearer (.+)$/i.exec(request.headers.authorization ?? '');
-  if (header !== null) return header[1] === token;
-  // Like the real thing, a token entry counts only when it is the first in the list.
+  if (header !== null) return header[1];
   const [first = ''] = offeredProtocols(request);
-  return first === `${tokenEntry}${token}`;
+  return first.startsWith(tokenEntry) ? first.slice(tokenEntry.length) : undefined;
+}
+
+/** No authorization: everyone may do everything, tokens are ignored. */
+export const open: Authenticate = () => Promise.resolve(anyone);
+
+/** One token that may do everything; no other is accepted. */
+export function exactly(expected: string): Authenticate {
+  return (token) => Promise.resolve(token === expected ? anyone : undefined);
 }

@@ -19,6 +19,7 @@ export type Command =
 export interface Submission {
   readonly commands: readonly Command[];
   readonly actAs: readonly string[];
+  readonly readAs?: readonly string[];
   readonly commandId?: string;
   readonly workflowId?: string;
   readonly synchronizerId?: string;
@@ -55,7 +56,8 @@ export function parseSubmission(body: JsonObject): Submission {
   if (actAs.length === 0) throw missingField('act_as');
   const synchronizerId = asText(body['synchronizerId']);
   const target = synchronizerId === '' ? {} : { synchronizerId };
-  return { commands, actAs, commandId, workflowId: asText(body['workflowId']), ...target };
+  const readAs = asTexts(body['readAs']);
+  return { commands, actAs, readAs, commandId, workflowId: asText(body['workflowId']), ...target };
 }
 
 function template(model: Model, identifier: string): Template {

@@ -37,7 +37,11 @@ const keptOffsets = 100_000;
 type Entry = { readonly step: number } | { readonly submission: Submission & { readonly at: number } };
 
 export async function startDemoLedger(options: DemoLedgerOptions): Promise<DemoLedger> {
-  const sandbox = await startSandbox({ seed: options.seed, port: options.port ?? 0, checkpointIntervalMs: 15_000 });
+  const sandbox = await startSandbox({
+    seed: options.seed,
+    port: options.port ?? 0,
+    limits: { checkpointIntervalMs: 15_000 },
+  });
   const { ledger } = sandbox;
   const steps = new Steps(ledger, options.seed);
   const journal = new Journal(options.journal);

@@ -7,6 +7,7 @@ import type { JsonObject } from './json.ts';
 const grpcOfCategory: Readonly<Record<number, number>> = {
   1: 14,
   2: 10,
+  3: 4,
   4: 13,
   8: 3,
   9: 9,
@@ -16,12 +17,14 @@ const grpcOfCategory: Readonly<Record<number, number>> = {
 };
 const httpOfGrpc: Readonly<Record<number, number>> = {
   3: 400,
+  4: 504,
   5: 404,
   6: 409,
   7: 403,
   9: 400,
   10: 409,
   11: 400,
+  12: 501,
   13: 500,
   14: 503,
   16: 401,
@@ -77,8 +80,7 @@ export function failure(options: FailureOptions): LedgerFailure {
   return new LedgerFailure(body, options.status ?? httpOfGrpc[grpc] ?? 500);
 }
 
-/** The redacted answer to a missing or wrong token. */
-export function unauthenticated(): LedgerFailure {
+function redacted(grpcCodeValue: number): LedgerFailure {
   const body: JsonObject = {
     code: 'NA',
     cause: 'A security-sensitive error has been received',
@@ -87,11 +89,36 @@ export function unauthenticated(): LedgerFailure {
     context: {},
     resources: [],
     errorCategory: -1,
-    grpcCodeValue: 16,
+    grpcCodeValue,
     retryInfo: null,
     definiteAnswer: null,
   };
-  return new LedgerFailure(body, 401);
+  return new LedgerFailure(body, httpOfGrpc[grpcCodeValue] ?? 500);
+}
+
+/** The redacted answer to a missing, expired or wrong token. */
+export function unauthenticated(): LedgerFailure {
+  return redacted(16);
+}
+
+/** The redacted answer to a user without the right. */
+export function permissionDenied(): LedgerFailure {
+  return redacted(7);
+}
+
+/** The redacted answer to a defect or an operation the participant does not support. */
+export function redactedInternal(): LedgerFailure {
+  return redacted(13);
+}
+
+/** A request the decoder of the interface refuses before any code of the ledger sees it: 400 text/plain. */
+export class Undecodable extends Error {
+  override readonly name = 'Undecodable';
+
+  /** @param what e.g. `body`, `query parameter vetAllPackages` */
+  constructor(what: string, detail = '') {
+    super(`Invalid value for: ${what}${detail === '' ? '' : ` (${detail})`}`);
+  }
 }
 
 /** The answer to a first frame that is not a request. */

@@ -2,12 +2,15 @@
  * The stream requests: read, checked in the participant's order, ready to run. Every refusal is the one the participant
  * gives for that mistake.
  */
+import { require } from './caller.ts';
+import type { Caller } from './caller.ts';
 import { afterLedgerEnd, failure, invalidArgument, prunedAccess } from './failure.ts';
 import { parseEventFormat, parseUpdateFormat } from './format.ts';
 import type { EventFormat, UpdateFormat } from './format.ts';
 import { asObject, asText } from './json.ts';
 import type { Json, JsonObject } from './json.ts';
 import type { Ledger } from './ledger.ts';
+import { eventFormatNeeds, updateFormatNeeds } from './read-rights.ts';
 
 export interface UpdatesRequest {
   readonly beginExclusive: number;
@@ -69,9 +72,10 @@ function checkOffsets(begin: number, end: number | undefined, descending: boolea
   if (end !== undefined && end > ledgerEnd) throw afterLedgerEnd('End offset', end, ledgerEnd);
 }
 
-/** A GetUpdatesRequest, checked. Throws the participant's refusal. */
-export function parseUpdatesRequest(body: JsonObject, ledger: Ledger): UpdatesRequest {
+/** A GetUpdatesRequest, checked in the participant's order: form, rights, offsets, names, range. Throws the participant's refusal. */
+export function parseUpdatesRequest(body: JsonObject, ledger: Ledger, caller: Caller): UpdatesRequest {
   const updateFormat = oneForm(body, 'updateFormat');
+  require(caller, updateFormatNeeds(updateFormat));
   const beginExclusive = numberOf(body['beginExclusive']) ?? 0;
   const endInclusive = numberOf(body['endInclusive']);
   const descending = body['descendingOrder'] === true;
@@ -98,8 +102,9 @@ function skipOf(token: string, activeAtOffset: number): number {
 }
 
 /** A GetActiveContractsRequest, checked. Throws the participant's refusal. */
-export function parseActiveContractsRequest(body: JsonObject, ledger: Ledger): ActiveContractsRequest {
+export function parseActiveContractsRequest(body: JsonObject, ledger: Ledger, caller: Caller): ActiveContractsRequest {
   const eventFormat = oneForm(body, 'eventFormat');
+  require(caller, eventFormatNeeds(eventFormat));
   const activeAtOffset = numberOf(body['activeAtOffset']) ?? 0;
   if (activeAtOffset < 0) {
     const cause = `Offset ${activeAtOffset} in active_at_offset is a negative integer`;

@@ -6,41 +6,43 @@
 import { createServer } from 'node:http';
 import type { IncomingMessage, Server } from 'node:http';
 import type { Duplex } from 'node:stream';
-import { Socket } from 'node:net';
 import type { AddressInfo } from 'node:net';
-import { WebSocketServer } from 'ws';
-import type { RawData, WebSocket } from 'ws';
+import type { WebSocketServer } from 'ws';
 import { IndexerError } from '../errors.ts';
-import { authorized, offeredProtocols } from './authorization.ts';
-import { Connection } from './connection.ts';
-import { unauthenticated } from './failure.ts';
+import { exactly, open } from './authorization.ts';
+import { endpoints, streamEndpoints } from './endpoints.ts';
 import type { Faults } from './faults.ts';
 import { serveHttp } from './http.ts';
 import { Ledger } from './ledger.ts';
+import type { Limits, Participant } from './participant.ts';
 import { Random } from './random.ts';
-import { serveActiveContracts, serveUpdates } from './streams.ts';
-import type { StreamSettings } from './streams.ts';
+import type { Release } from './release.ts';
+import { routesOf } from './routes.ts';
+import { Upgrades } from './upgrades.ts';
 
 export interface SandboxOptions {
   /** Default 127.0.0.1. */
   readonly host?: string;
   /** Default 0: any free port. */
   readonly port?: number;
+  /** Path in front of every endpoint, e.g. `/participant1`. Default none. */
+  readonly pathPrefix?: string;
+  /** The participant release to stand for. Default 3.5. */
+  readonly release?: Release;
   readonly seed?: number;
   readonly participantId?: string;
   /** When set, every request needs exactly this bearer token. */
   readonly token?: string;
   /** Silence in both directions after which a socket is cut, milliseconds. Default 60000. */
   readonly idleTimeoutMs?: number;
-  /** Time between OffsetCheckpoints of a stream, milliseconds. Default 60000. */
-  readonly checkpointIntervalMs?: number;
+  readonly limits?: Partial<Limits>;
   readonly faults?: Faults;
   /** The ledger's clock, milliseconds since 1970. Default the system clock. */
   readonly now?: () => number;
 }
 
 export interface Sandbox extends AsyncDisposable {
-  /** `http://host:port`, without a trailing slash. */
+  /** `http://host:port` with the path prefix, without a trailing slash. */
   readonly url: string;
   readonly participantId: string;
   readonly ledger: Ledger;
@@ -50,27 +52,13 @@ export interface Sandbox extends AsyncDisposable {
   close(): Promise<void>;
 }
 
-const streams: Readonly<Record<string, typeof serveUpdates>> = {
-  '/v2/updates': serveUpdates,
-  '/v2/state/active-contracts': serveActiveContracts,
+/** The participant's own settings, as it ships. */
+const defaultLimits: Limits = {
+  checkpointIntervalMs: 60_000,
+  listElements: 200,
+  listWaitMs: 500,
+  bodyBytes: 8 * 1024 * 1024,
 };
-
-/** The participant ignores what was offered; the documented alias is answered only to clients that know no other name. */
-function subprotocol(offered: readonly string[]): string {
-  return offered.includes('ledger.ws.auth') && !offered.includes('daml.ws.auth') ? 'ledger.ws.auth' : 'daml.ws.auth';
-}
-
-function createSockets(): WebSocketServer {
-  const sockets = new WebSocketServer({
-    noServer: true,
-    perMessageDeflate: false,
-    handleProtocols: (offered) => subprotocol([...offered]),
-  });
-  sockets.on('headers', (headers: string[], request: IncomingMessage) => {
-    if (offeredProtocols(request).length === 0) headers.push('Sec-WebSocket-Protocol: daml.ws.auth');
-  });
-  return sockets;
-}
 
 function listen(server: Server, host: string, port: number): Promise<AddressInfo> {
   return new Promise((resolve, reject) => {
@@ -83,54 +71,40 @@ function listen(server: Server, host: string, port: number): Promise<AddressInfo
   });
 }
 
-function textOf(data: RawData): string {
-  if (Array.isArray(data)) return Buffer.concat(data).toString();
-  return (data instanceof ArrayBuffer ? Buffer.from(data) : data).toString();
-}
-
-/** Cuts the TCP connection, without a close frame, after silence in both directions. */
-function cutWhenIdle(socket: Duplex, idleTimeoutMs: number): void {
-  if (socket instanceof Socket) socket.setTimeout(idleTimeoutMs, () => socket.destroy());
+function participantOf(options: SandboxOptions): Participant {
+  const ledger = new Ledger(options);
+  const limits = { ...defaultLimits, ...options.limits };
+  return { ledger, release: options.release ?? '3.5', faults: options.faults ?? {}, limits };
 }
 
 /** Starts a sandbox participant. Rejects with SANDBOX_LISTEN when the port cannot be used. */
 export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbox> {
-  const ledger = new Ledger(options);
-  const faults: Faults = options.faults ?? {};
-  const settings: StreamSettings = { ledger, faults, checkpointIntervalMs: options.checkpointIntervalMs ?? 60_000 };
-  const random = new Random((options.seed ?? 1) + 1);
-  const sockets = createSockets();
-  const accept = (socket: WebSocket, request: IncomingMessage, serve: typeof serveUpdates): void => {
-    const connection = new Connection(socket, faults, random);
-    socket.once('message', (data) => {
-      const served = authorized(request, options.token)
-        ? serve(connection, textOf(data), settings)
-        : connection.refuse(unauthenticated());
-      served.catch((cause: unknown) => {
-        process.emitWarning(`a sandbox stream failed: ${String(cause)}`);
-      });
-    });
-  };
+  const participant = participantOf(options);
+  const { ledger, faults, release } = participant;
+  const pathPrefix = options.pathPrefix ?? '';
+  const authenticate = options.token === undefined ? open : exactly(options.token);
+  const service = { participant, authenticate, routes: routesOf(endpoints, release, pathPrefix) };
+  const upgrades = new Upgrades({
+    participant,
+    authenticate,
+    routes: routesOf(streamEndpoints, release, pathPrefix),
+    idleTimeoutMs: options.idleTimeoutMs ?? 60_000,
+    random: new Random((options.seed ?? 1) + 1),
+  });
   const server = createServer((request, response) => {
     if (faults.neverAnswer === true) return;
-    void serveHttp(request, response, ledger, options.token);
+    void serveHttp(request, response, service);
   });
   server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => {
-    const serve = streams[(request.url ?? '').split('?')[0] ?? ''];
-    if (serve === undefined) {
-      socket.end('HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\nConnection: close\r\n\r\n');
-      return;
-    }
-    sockets.handleUpgrade(request, socket, head, (accepted) => {
-      // After the upgrade: ws clears the time-out of the socket it takes over.
-      cutWhenIdle(socket, options.idleTimeoutMs ?? 60_000);
-      accept(accepted, request, serve);
+    upgrades.upgrade(request, socket, head).catch((cause: unknown) => {
+      socket.destroy();
+      process.emitWarning(`a sandbox handshake failed: ${String(cause)}`);
     });
   });
   const host = options.host ?? '127.0.0.1';
   const { port } = await listen(server, host, options.port ?? 0);
-  const close = (): Promise<void> => stop(server, sockets);
-  const url = `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
+  const close = (): Promise<void> => stop(server, upgrades.sockets);
+  const url = `http://${host.includes(':') ? `[${host}]` : host}:${port}${pathPrefix}`;
   return { url, participantId: ledger.participantId, ledger, faults, close, [Symbol.asyncDispose]: close };
 }
 

@@ -2,21 +2,14 @@
  * The two WebSocket streams after their handshake: one request frame in, one JSON object per text frame out, refusals
  * as a frame before a normal close. Later frames of the client are ignored.
  */
+import type { Caller } from './caller.ts';
 import type { Connection } from './connection.ts';
 import { LedgerFailure, undecodableFrame } from './failure.ts';
-import type { Faults } from './faults.ts';
 import { asObject, parseJson } from './json.ts';
 import type { JsonObject } from './json.ts';
-import type { Ledger } from './ledger.ts';
+import type { Participant } from './participant.ts';
 import { UpdatesReader, activeContracts } from './reader.ts';
 import { parseActiveContractsRequest, parseUpdatesRequest } from './requests.ts';
-
-export interface StreamSettings {
-  readonly ledger: Ledger;
-  readonly faults: Faults;
-  /** Milliseconds between OffsetCheckpoints. */
-  readonly checkpointIntervalMs: number;
-}
 
 /** The first checkpoint comes soon, so that a client learns quickly that it has caught up. */
 const firstCheckpointMs = 500;
@@ -48,19 +41,34 @@ function breathe(): Promise<void> {
   });
 }
 
+/** Sends one element; like the participant, it looks at the authorization of the stream before each. */
+function element(connection: Connection, caller: Caller): (frame: string) => Promise<void> {
+  return async (frame) => {
+    caller.assertCurrent();
+    await connection.send(frame);
+  };
+}
+
 /** Serves /v2/updates for the request text. Resolves when the stream is over. */
-export async function serveUpdates(connection: Connection, text: string, settings: StreamSettings): Promise<void> {
+export async function serveUpdates(
+  connection: Connection,
+  text: string,
+  participant: Participant,
+  caller: Caller,
+): Promise<void> {
+  const { ledger } = participant;
   await guarded(connection, async () => {
-    const request = parseUpdatesRequest(decode(text), settings.ledger);
-    const reader = new UpdatesReader(settings.ledger, request);
-    const checkpoints = new Checkpoints(reader, settings, request.beginExclusive);
+    const request = parseUpdatesRequest(decode(text), ledger, caller);
+    const reader = new UpdatesReader(ledger, request);
+    const checkpoints = new Checkpoints(reader, participant, request.beginExclusive);
+    const send = element(connection, caller);
     while (connection.open && !reader.finished) {
-      for (const frame of reader.read()) await connection.send(frame);
+      for (const frame of reader.read()) await send(frame);
       await breathe();
       if (request.endInclusive !== undefined) continue;
-      for (const frame of checkpoints.due()) await connection.send(frame);
+      for (const frame of checkpoints.due()) await send(frame);
       if (!reader.caughtUp) continue;
-      await connection.wait(checkpoints.remainingMs(), (wake) => settings.ledger.onChange(wake));
+      await connection.wait(checkpoints.remainingMs(), (wake) => ledger.onChange(wake));
     }
   });
 }
@@ -69,13 +77,15 @@ export async function serveUpdates(connection: Connection, text: string, setting
 export async function serveActiveContracts(
   connection: Connection,
   text: string,
-  { ledger }: StreamSettings,
+  { ledger }: Participant,
+  caller: Caller,
 ): Promise<void> {
   await guarded(connection, async () => {
-    const request = parseActiveContractsRequest(decode(text), ledger);
+    const request = parseActiveContractsRequest(decode(text), ledger, caller);
+    const send = element(connection, caller);
     let sent = 0;
     for (const entry of activeContracts(ledger, request)) {
-      await connection.send(entry);
+      await send(entry);
       if (!connection.open) return;
       sent += 1;
       if (sent % 64 === 0) await breathe();
@@ -86,13 +96,13 @@ export async function serveActiveContracts(
 /** When the ledger's own OffsetCheckpoints are due on one stream: only if the offset moved, then by timer. */
 class Checkpoints {
   readonly #reader: UpdatesReader;
-  readonly #settings: StreamSettings;
+  readonly #participant: Participant;
   #last: number;
   #dueAt = performance.now() + firstCheckpointMs;
 
-  constructor(reader: UpdatesReader, settings: StreamSettings, beginExclusive: number) {
+  constructor(reader: UpdatesReader, participant: Participant, beginExclusive: number) {
     this.#reader = reader;
-    this.#settings = settings;
+    this.#participant = participant;
     this.#last = beginExclusive;
   }
 
@@ -103,10 +113,10 @@ class Checkpoints {
   /** The checkpoint frames to send now; none before the time or when nothing moved. */
   due(): string[] {
     if (this.remainingMs() > 0) return [];
-    this.#dueAt = performance.now() + this.#settings.checkpointIntervalMs;
+    this.#dueAt = performance.now() + this.#participant.limits.checkpointIntervalMs;
     if (this.#reader.position <= this.#last) return [];
     this.#last = this.#reader.position;
     const frame = this.#reader.checkpoint();
-    return this.#settings.faults.duplicateCheckpoints === true ? [frame, frame] : [frame];
+    return this.#participant.faults.duplicateCheckpoints === true ? [frame, frame] : [frame];
   }
 }

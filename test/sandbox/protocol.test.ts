@@ -8,7 +8,7 @@ import { anyParty, at, post, stream, updateFormat } from './sockets.ts';
 
 let sandbox: Sandbox;
 beforeEach(async () => {
-  sandbox = await startSandbox({ seed: 3, checkpointIntervalMs: 50 });
+  sandbox = await startSandbox({ seed: 3, limits: { checkpointIntervalMs: 50 } });
 });
 afterEach(async () => {
   await sandbox.close();

@@ -1,0 +1,101 @@
+/**
+ * The WebSocket half of the interface: the handshake, which survives a bad token, then one request frame, then the
+ * stream of its path.
+ */
+import type { IncomingMessage } from 'node:http';
+import { Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
+import { WebSocketServer } from 'ws';
+import type { RawData, WebSocket } from 'ws';
+import { offeredProtocols, tokenOf } from './authorization.ts';
+import type { Authenticate } from './authorization.ts';
+import { Connection } from './connection.ts';
+import type { StreamEndpoint } from './endpoint.ts';
+import { LedgerFailure, unauthenticated } from './failure.ts';
+import type { Participant } from './participant.ts';
+import type { Random } from './random.ts';
+import { findRoute } from './routes.ts';
+import type { Route } from './routes.ts';
+
+/** The participant ignores what was offered; the documented alias is answered only to clients that know no other name. */
+function subprotocol(offered: readonly string[]): string {
+  return offered.includes('ledger.ws.auth') && !offered.includes('daml.ws.auth') ? 'ledger.ws.auth' : 'daml.ws.auth';
+}
+
+function createSockets(): WebSocketServer {
+  const sockets = new WebSocketServer({
+    noServer: true,
+    perMessageDeflate: false,
+    handleProtocols: (offered) => subprotocol([...offered]),
+  });
+  sockets.on('headers', (headers: string[], request: IncomingMessage) => {
+    if (offeredProtocols(request).length === 0) headers.push('Sec-WebSocket-Protocol: daml.ws.auth');
+  });
+  return sockets;
+}
+
+function textOf(data: RawData): string {
+  if (Array.isArray(data)) return Buffer.concat(data).toString();
+  return (data instanceof ArrayBuffer ? Buffer.from(data) : data).toString();
+}
+
+/** Cuts the TCP connection, without a close frame, after silence in both directions. */
+function cutWhenIdle(socket: Duplex, idleTimeoutMs: number): void {
+  if (socket instanceof Socket) socket.setTimeout(idleTimeoutMs, () => socket.destroy());
+}
+
+export interface UpgradeOptions {
+  readonly participant: Participant;
+  readonly authenticate: Authenticate;
+  readonly routes: readonly Route<StreamEndpoint>[];
+  /** Silence in both directions after which a socket is cut, milliseconds. */
+  readonly idleTimeoutMs: number;
+  readonly random: Random;
+}
+
+/** A handshake that fails with a real status: only an unresolvable user or an unknown path do that. */
+function refuseUpgrade(socket: Duplex, status: string, body: string): void {
+  const headers = `Content-Type: application/json\r\nContent-Length: ${Buffer.byteLength(body)}\r\nConnection: close`;
+  socket.end(`HTTP/1.1 ${status}\r\n${headers}\r\n\r\n${body}`);
+}
+
+/** Accepts sockets for the stream endpoints. */
+export class Upgrades {
+  readonly sockets = createSockets();
+  readonly #options: UpgradeOptions;
+
+  constructor(options: UpgradeOptions) {
+    this.#options = options;
+  }
+
+  /** Serves one upgrade request. Rejects only on a defect of the sandbox. */
+  async upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> {
+    const { participant, authenticate, routes, random, idleTimeoutMs } = this.#options;
+    const found = findRoute(routes, 'GET', (request.url ?? '').split('?')[0] ?? '');
+    if (found === undefined) return refuseUpgrade(socket, '404 Not Found', '');
+    try {
+      const caller = await authenticate(tokenOf(request));
+      this.sockets.handleUpgrade(request, socket, head, (accepted) => {
+        // After the upgrade: ws clears the time-out of the socket it takes over.
+        cutWhenIdle(socket, idleTimeoutMs);
+        const connection = new Connection(accepted, participant.faults, random);
+        onFirstFrame(accepted, (text) =>
+          caller === undefined
+            ? connection.refuse(unauthenticated())
+            : found.endpoint.serve(connection, text, participant, caller),
+        );
+      });
+    } catch (thrown) {
+      if (!(thrown instanceof LedgerFailure)) throw thrown;
+      refuseUpgrade(socket, `${thrown.status} Refused`, JSON.stringify(thrown.body));
+    }
+  }
+}
+
+function onFirstFrame(socket: WebSocket, serve: (text: string) => Promise<void>): void {
+  socket.once('message', (data) => {
+    serve(textOf(data)).catch((cause: unknown) => {
+      process.emitWarning(`a sandbox stream failed: ${String(cause)}`);
+    });
+  });
+}
