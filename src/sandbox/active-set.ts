@@ -2,8 +2,10 @@
  * Which contracts are active at which offset. An activation belongs to one (contract, synchronizer) pair and holds from
  * `at` (inclusive) until `until` (exclusive); asking for any offset that was not pruned gives the exact answer of then.
  */
+import { ContractLog } from './contract-events.ts';
+import { KeyIndex } from './contract-key.ts';
 import type { Model } from './model.ts';
-import type { CreatedEvent, Reassignment, Transaction, UnassignedEvent } from './wire.ts';
+import type { AssignmentEvent, CreatedEvent, Reassignment, Transaction, UnassignedEvent } from './wire.ts';
 
 export interface Activation {
   readonly created: CreatedEvent;
@@ -14,18 +16,29 @@ export interface Activation {
   until: number;
   /** Set when the activation ended by leaving for another synchronizer. */
   unassigned: { readonly event: UnassignedEvent; assignedAt: number } | undefined;
+  /** Set when the activation began with an assign whose unassign this participant sees only later, at `unassignedAt`. */
+  early: { readonly event: AssignmentEvent; unassignedAt: number } | undefined;
   /** The recorded entry to print instead of a rendered one. */
   readonly raw: string | undefined;
 }
 
 /** What starts an activation. */
-export type NewActivation = Omit<Activation, 'until' | 'unassigned' | 'raw'> & { readonly raw?: string };
+export type NewActivation = Omit<Activation, 'until' | 'unassigned' | 'early' | 'raw'> & { readonly raw?: string };
+
+/** One entry of a snapshot. A contract whose unassign is still to come has two: it is active, and incomplete. */
+export interface SnapshotEntry {
+  readonly activation: Activation;
+  readonly as: 'JsActiveContract' | 'JsIncompleteUnassigned' | 'JsIncompleteAssigned';
+}
 
 export class ActiveSet {
   #all: Activation[] = [];
   readonly #recorded: Activation[] = [];
   readonly #active = new Map<string, Activation[]>();
   readonly #inFlight = new Map<string, Activation>();
+  readonly #early = new Map<string, Activation>();
+  readonly known = new ContractLog();
+  readonly keys = new KeyIndex();
 
   /**
    * Applies the creates and archives of a transaction. Gives back, by event index, the create of every contract that
@@ -42,12 +55,16 @@ export class ActiveSet {
       if ('CreatedEvent' in event) {
         const created = event.CreatedEvent;
         model.observe(created);
+        this.known.created(created, synchronizerId);
         if (created.acsDelta) this.activate({ created, synchronizerId, counter: 0, workflowId, at });
         continue;
       }
       const exercised = 'ExercisedEvent' in event ? event.ExercisedEvent : undefined;
-      if (exercised !== undefined && !(exercised.consuming && exercised.acsDelta)) continue;
-      const { contractId } = 'ArchivedEvent' in event ? event.ArchivedEvent : event.ExercisedEvent;
+      if (exercised?.consuming === false) continue;
+      const ending = 'ArchivedEvent' in event ? event.ArchivedEvent : event.ExercisedEvent;
+      this.known.archived(ending, synchronizerId, at);
+      if (exercised?.acsDelta === false) continue;
+      const { contractId } = ending;
       const ended = this.deactivate(contractId, synchronizerId, at);
       if (ended === undefined) continue;
       archived ??= [];
@@ -64,23 +81,30 @@ export class ActiveSet {
         this.unassign(event.JsUnassignedEvent.value, at);
         continue;
       }
-      const { createdEvent: created, target, reassignmentId, reassignmentCounter: counter } = event.JsAssignmentEvent;
+      const assignment = event.JsAssignmentEvent;
+      const { createdEvent: created, source, target, reassignmentId, reassignmentCounter: counter } = assignment;
       model.observe(created);
       this.assigned(reassignmentId, at);
-      this.activate({ created, synchronizerId: target, counter, workflowId, at });
+      const early = this.#active.get(created.contractId)?.some(({ synchronizerId }) => synchronizerId === source);
+      const activation = this.activate({ created, synchronizerId: target, counter, workflowId, at });
+      if (early !== true) continue;
+      activation.early = { event: assignment, unassignedAt: Infinity };
+      this.#early.set(reassignmentId, activation);
     }
   }
 
   /** Starts an activation. Recorded entries hold from the first offset on, whenever they were added. */
-  activate(start: NewActivation): void {
+  activate(start: NewActivation): Activation {
     const { created, synchronizerId, counter, workflowId, at, raw } = start;
-    const end = { until: Infinity, unassigned: undefined };
+    const end = { until: Infinity, unassigned: undefined, early: undefined };
     const activation: Activation = { created, synchronizerId, counter, workflowId, at, raw, ...end };
+    this.keys.add(created);
     if (start.raw === undefined) this.#all.push(activation);
     else this.#recorded.push(activation);
     const others = this.#active.get(start.created.contractId);
     if (others === undefined) this.#active.set(start.created.contractId, [activation]);
     else others.push(activation);
+    return activation;
   }
 
   /** Ends the contract's activation on the synchronizer (or its only one); tells which one it was. */
@@ -98,8 +122,14 @@ export class ActiveSet {
   unassign(event: UnassignedEvent, offset: number): void {
     const ended = this.deactivate(event.contractId, event.source, offset);
     if (ended === undefined) return;
-    ended.unassigned = { event, assignedAt: Infinity };
-    this.#inFlight.set(event.reassignmentId, ended);
+    const early = this.#early.get(event.reassignmentId);
+    ended.unassigned = { event, assignedAt: early === undefined ? Infinity : offset };
+    if (early?.early === undefined) {
+      this.#inFlight.set(event.reassignmentId, ended);
+      return;
+    }
+    early.early.unassignedAt = offset;
+    this.#early.delete(event.reassignmentId);
   }
 
   /** The contract of this reassignment arrived at the offset. */
@@ -119,19 +149,26 @@ export class ActiveSet {
     return this.#active.get(contractId)?.[0];
   }
 
-  /** Every activation that holds at the offset, and those in flight then. Nothing holds at offset 0. */
-  *activeAt(offset: number): Generator<Activation> {
+  /** Every activation that holds at the offset, and the reassignments incomplete then. Nothing holds at offset 0. */
+  *activeAt(offset: number): Generator<SnapshotEntry> {
     if (offset <= 0) return;
-    for (const activation of this.#recorded) if (offset < activation.until) yield activation;
+    for (const activation of this.#recorded) {
+      if (offset < activation.until) yield { activation, as: 'JsActiveContract' };
+    }
     for (const activation of this.#all) {
       if (activation.at > offset) return;
-      const inFlight = activation.unassigned !== undefined && offset < activation.unassigned.assignedAt;
-      if (offset < activation.until || inFlight) yield activation;
+      if (offset < activation.until) yield { activation, as: 'JsActiveContract' };
+      else if (offset < (activation.unassigned?.assignedAt ?? 0)) yield { activation, as: 'JsIncompleteUnassigned' };
+      if (offset < (activation.early?.unassignedAt ?? 0)) yield { activation, as: 'JsIncompleteAssigned' };
     }
   }
 
   /** Forgets what no offset from `offset` on needs. */
   prune(offset: number): void {
-    this.#all = this.#all.filter((a) => offset < Math.max(a.until, a.unassigned?.assignedAt ?? 0));
+    this.known.prune(offset);
+    this.keys.retain((contractId) => this.#active.has(contractId) || this.known.get(contractId) !== undefined);
+    this.#all = this.#all.filter(
+      (a) => offset < Math.max(a.until, a.unassigned?.assignedAt ?? 0, a.early?.unassignedAt ?? 0),
+    );
   }
 }

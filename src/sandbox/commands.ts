@@ -1,13 +1,28 @@
-/** Reads a command submission (`JsCommands`) and runs its commands in one transaction. */
+/** The commands of a submission: how a request spells them, and how they run in one transaction. */
+import { traceName, traced } from './daml-failure.ts';
+import type { DeduplicationPeriod } from './deduplication.ts';
 import { failure, missingField } from './failure.ts';
-import { asList, asObject, asText, asTexts } from './json.ts';
+import { asObject, asText } from './json.ts';
 import type { Json, JsonObject } from './json.ts';
+import { entityOf } from './model.ts';
 import type { Model, Template } from './model.ts';
 import type { TransactionBuilder } from './transaction.ts';
+import type { CreatedEvent } from './wire.ts';
+
+interface Exercise {
+  readonly choice: string;
+  readonly argument: JsonObject;
+}
 
 export type Command =
   | { readonly kind: 'create'; readonly templateId: string; readonly argument: JsonObject }
-  | { readonly kind: 'exercise'; readonly contractId: string; readonly choice: string; readonly argument: JsonObject }
+  | (Exercise & {
+      readonly kind: 'exercise';
+      readonly contractId: string;
+      /** The template or the interface the contract is expected to be of; absent: any. */
+      readonly templateId?: string;
+    })
+  | (Exercise & { readonly kind: 'exercise-by-key'; readonly templateId: string; readonly key: Json })
   | {
       readonly kind: 'create-and-exercise';
       readonly templateId: string;
@@ -25,47 +40,75 @@ export interface Submission {
   readonly synchronizerId?: string;
   /** Microseconds since 1970; the ledger's clock when absent. */
   readonly at?: number;
+  /** The user who submits. Only submissions that have one are deduplicated and leave a completion. */
+  readonly userId?: string;
+  readonly submissionId?: string;
+  readonly deduplication?: DeduplicationPeriod;
+  /** Lower-case hex of the hash that external parties signed. */
+  readonly externalHash?: string;
+  /** Microseconds since 1970 after which the ledger must not record it. */
+  readonly maxRecordTime?: number;
 }
 
-function command(body: Json): Command {
+function required(of: JsonObject, key: string, field: string): string {
+  const given = asText(of[key]);
+  if (given === '') throw missingField(field);
+  return given;
+}
+
+function exerciseOf(given: JsonObject): Exercise & { readonly templateId: string } {
+  const templateId = required(given, 'templateId', 'template_id');
+  return { templateId, choice: required(given, 'choice', 'choice'), argument: asObject(given['choiceArgument']) ?? {} };
+}
+
+/** One element of `commands`. Throws MISSING_FIELD. */
+export function parseCommand(body: Json): Command {
   const given = asObject(body) ?? {};
+  const argument = (of: JsonObject): JsonObject => asObject(of['createArguments']) ?? {};
   const create = asObject(given['CreateCommand']);
-  const argument = (of: JsonObject, key: string): JsonObject => asObject(of[key]) ?? {};
   if (create !== undefined) {
-    return { kind: 'create', templateId: asText(create['templateId']), argument: argument(create, 'createArguments') };
+    return { kind: 'create', templateId: required(create, 'templateId', 'template_id'), argument: argument(create) };
   }
   const both = asObject(given['CreateAndExerciseCommand']);
   if (both !== undefined) {
-    const made = { templateId: asText(both['templateId']), argument: argument(both, 'createArguments') };
-    const choiceArgument = argument(both, 'choiceArgument');
-    return { kind: 'create-and-exercise', ...made, choice: asText(both['choice']), choiceArgument };
+    const { templateId, choice, argument: choiceArgument } = exerciseOf(both);
+    return { kind: 'create-and-exercise', templateId, argument: argument(both), choice, choiceArgument };
+  }
+  const byKey = asObject(given['ExerciseByKeyCommand']);
+  if (byKey !== undefined) {
+    const key = byKey['contractKey'] ?? null;
+    if (key === null) throw missingField('contract_key');
+    return { kind: 'exercise-by-key', key, ...exerciseOf(byKey) };
   }
   const exercise = asObject(given['ExerciseCommand']);
   if (exercise === undefined) throw missingField('command');
-  const target = { contractId: asText(exercise['contractId']), choice: asText(exercise['choice']) };
-  return { kind: 'exercise', ...target, argument: argument(exercise, 'choiceArgument') };
+  const contractId = required(exercise, 'contractId', 'contract_id');
+  return { kind: 'exercise', contractId, ...exerciseOf(exercise) };
 }
 
-/** A request body as a submission; refuses one without commands, commandId or actAs. */
-export function parseSubmission(body: JsonObject): Submission {
-  const commands = asList(body['commands']).map(command);
-  const actAs = asTexts(body['actAs']);
-  const commandId = asText(body['commandId']);
-  if (commands.length === 0) throw missingField('commands');
-  if (commandId === '') throw missingField('command_id');
-  if (actAs.length === 0) throw missingField('act_as');
-  const synchronizerId = asText(body['synchronizerId']);
-  const target = synchronizerId === '' ? {} : { synchronizerId };
-  const readAs = asTexts(body['readAs']);
-  return { commands, actAs, readAs, commandId, workflowId: asText(body['workflowId']), ...target };
-}
-
-function template(model: Model, identifier: string): Template {
-  const found = model.resolve(identifier);
-  if (found !== undefined) return found;
+function unknownIdentifier(model: Model, identifier: string): never {
   if (identifier.startsWith('#')) model.requireKnown('template', identifier.slice(1));
   const cause = `Templates or interfaces not found: ${identifier}`;
   throw failure({ code: 'TEMPLATES_OR_INTERFACES_NOT_FOUND', category: 11, cause });
+}
+
+function template(model: Model, identifier: string): Template {
+  return model.resolve(identifier) ?? unknownIdentifier(model, identifier);
+}
+
+/** Refuses a contract that is not of the template, or does not implement the interface, that a command names. */
+function requireType(model: Model, contract: CreatedEvent, identifier: string): void {
+  const name = `${contract.packageName}:${entityOf(contract.templateId)}`;
+  if (contract.templateId === identifier || `#${name}` === identifier) return;
+  const expected = model.resolve(identifier)?.name;
+  if (expected === name) return;
+  const asked = model.resolveInterface(identifier);
+  if (asked !== undefined && model.interfacesOf(name).some((implemented) => implemented.name === asked)) return;
+  if (expected === undefined && asked === undefined) unknownIdentifier(model, identifier);
+  const found = `the contract ${contract.contractId} is of type ${contract.templateId}`;
+  const cause = `Interpretation error: Error: wrongly typed contract: ${found}, expected ${identifier}`;
+  const code = asked === undefined ? 'WRONGLY_TYPED_CONTRACT' : 'CONTRACT_DOES_NOT_IMPLEMENT_INTERFACE';
+  throw failure({ code, category: 9, cause });
 }
 
 /** Refuses what the submitting parties may not authorize: signatories and controllers must be among them. */
@@ -76,21 +119,42 @@ function authorize(needed: readonly string[], actAs: readonly string[], what: st
   throw failure({ code: 'DAML_AUTHORIZATION_ERROR', category: 8, cause });
 }
 
+/** The contract an exercise is about; for a key the newest active one that a submitting or reading party sees. */
+function target(
+  builder: TransactionBuilder,
+  model: Model,
+  command: Extract<Command, { kind: 'exercise' | 'exercise-by-key' }>,
+  readers: readonly string[],
+): string {
+  if (command.kind === 'exercise-by-key') {
+    return builder.fetchByKey(template(model, command.templateId), command.key, readers).contractId;
+  }
+  if (command.templateId !== undefined) requireType(model, builder.fetch(command.contractId), command.templateId);
+  return command.contractId;
+}
+
 /** Runs one command in the transaction, with the rules of authorization for its root node. */
 export function runCommand(
   builder: TransactionBuilder,
   model: Model,
   command: Command,
-  actAs: readonly string[],
+  { actAs, readAs = [] }: Pick<Submission, 'actAs' | 'readAs'>,
 ): void {
-  let contractId = command.kind === 'exercise' ? command.contractId : '';
-  if (command.kind !== 'exercise') {
+  let contractId: string;
+  if (command.kind === 'create' || command.kind === 'create-and-exercise') {
     const made = builder.create(template(model, command.templateId), command.argument);
     authorize(made.signatories, actAs, `create of ${command.templateId}`);
+    if (command.kind === 'create') return;
     contractId = made.contractId;
+  } else {
+    contractId = target(builder, model, command, [...actAs, ...readAs]);
   }
-  if (command.kind === 'create') return;
-  const argument = command.kind === 'exercise' ? command.argument : command.choiceArgument;
-  const exercised = builder.exercise(contractId, command.choice, argument);
-  authorize(exercised.actingParties, actAs, `exercise of ${command.choice}`);
+  const argument = command.kind === 'create-and-exercise' ? command.choiceArgument : command.argument;
+  const { templateId } = builder.fetch(contractId);
+  try {
+    const exercised = builder.exercise(contractId, command.choice, argument);
+    authorize(exercised.actingParties, actAs, `exercise of ${command.choice}`);
+  } catch (thrown) {
+    throw traced(thrown, `in exercise command ${traceName(templateId, command.choice, contractId)}.`);
+  }
 }

@@ -1,28 +1,55 @@
 /**
- * One accepted socket: sends frames, applies the scripted faults, and waits whenever the receiver is slower than the
- * ledger. After the close every method is a no-op, so the streams above need no case for it.
+ * One accepted socket: sends frames as its fault script says, and waits whenever the receiver is slower than the ledger.
+ * After the close every method is a no-op, so the streams above need no case for it.
  */
-import type { WebSocket } from 'ws';
-import type { Faults } from './faults.ts';
+import { Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
+import { WebSocket } from 'ws';
 import type { LedgerFailure } from './failure.ts';
-import type { Random } from './random.ts';
+import type { FrameScript, Output } from './fault-frames.ts';
 
 /** Bytes that may wait in the process for a slow receiver. */
 const highWater = 256 * 1024;
 
+/** Milliseconds in which a receiver on this machine has read what was written. */
+const readMs = 20;
+
+/** A socket whose answer to the peer's close frame can be withheld; `end` is the sandbox's own close. */
+export class AcceptedSocket extends WebSocket {
+  answersClose: () => boolean = () => true;
+
+  override close(code?: number, reason?: string | Buffer): void {
+    if (this.answersClose()) super.close(code, reason);
+  }
+
+  end(code: number): void {
+    super.close(code);
+  }
+}
+
+/** Ends TCP with RST instead of FIN. */
+export function resetNow(transport: Duplex): void {
+  if (transport instanceof Socket) transport.resetAndDestroy();
+  else transport.destroy();
+}
+
 export class Connection {
-  readonly #socket: WebSocket;
-  readonly #faults: Faults;
-  readonly #cutAfter: number;
+  readonly #socket: AcceptedSocket;
+  readonly #transport: Duplex;
+  readonly #script: FrameScript;
   #frames = 0;
   #open = true;
   readonly #closing: (() => void)[] = [];
 
-  constructor(socket: WebSocket, faults: Faults, random: Random) {
+  /** @param transport what the socket writes to */
+  constructor(socket: AcceptedSocket, transport: Duplex, script: FrameScript) {
     this.#socket = socket;
-    this.#faults = faults;
-    const cut = faults.cutEveryFrames;
-    this.#cutAfter = cut === undefined ? Infinity : random.between(cut.min, cut.max);
+    this.#transport = transport;
+    this.#script = script;
+    socket.answersClose = () => script.answersClose(this.#frames);
+    socket.on('ping', (data) => {
+      if (script.answersPings(this.#frames)) socket.pong(data);
+    });
     socket.once('close', () => {
       this.#open = false;
       for (const wake of this.#closing.splice(0)) wake();
@@ -37,16 +64,9 @@ export class Connection {
 
   /** Sends one text frame and resolves when the next one may follow. */
   async send(text: string): Promise<void> {
-    await this.#misbehave();
+    await this.#held();
     if (!this.open) return;
-    this.#frames += 1;
-    const cut = this.#frames >= this.#cutAfter;
-    if (!cut && this.#socket.bufferedAmount < highWater) {
-      this.#socket.send(text);
-      return;
-    }
-    await this.#untilClosed((done) => this.#socket.send(text, done));
-    if (cut) this.#socket.terminate();
+    for (const output of this.#script.outputs(text, this.#frames)) await this.#put(output);
   }
 
   /** Sends the refusal as a frame and closes normally, as the participant does. */
@@ -57,7 +77,8 @@ export class Connection {
 
   /** The normal end of a stream: close code 1000, no reason. */
   finish(code = 1000): void {
-    if (this.open) this.#socket.close(code);
+    for (const text of this.#script.rest()) if (this.open) this.#socket.send(text);
+    if (this.open) this.#socket.end(code);
   }
 
   /** Resolves after the milliseconds, when `wake` is called, or when the socket closes. */
@@ -75,23 +96,63 @@ export class Connection {
     stop();
   }
 
-  async #misbehave(): Promise<void> {
-    while (this.open && this.#stalled()) await this.wait(20);
-    const { errorFrameOnce: error, closeWith1011Once: crash } = this.#faults;
-    if (this.open && error !== undefined && this.#frames >= (error.afterFrames ?? 0)) {
-      this.#faults.errorFrameOnce = undefined;
-      this.#socket.send(JSON.stringify(error.body));
-      this.finish();
+  /** Waits out what holds the next frame back. */
+  async #held(): Promise<void> {
+    let thaw: (() => void) | undefined;
+    for (let hold = this.#script.holds(this.#frames); this.open && hold !== undefined;) {
+      if (hold === 'half-open') thaw ??= this.#freeze();
+      await this.wait(20);
+      hold = this.#script.holds(this.#frames);
     }
-    if (this.open && crash !== undefined && this.#frames >= crash.afterFrames) {
-      this.#faults.closeWith1011Once = undefined;
-      this.finish(1011);
+    thaw?.();
+    const delay = this.#script.delayMs();
+    if (delay > 0) await this.wait(delay);
+  }
+
+  /** Reads nothing and lets no time-out close the connection; the result ends that. */
+  #freeze(): () => void {
+    const transport = this.#transport;
+    if (!(transport instanceof Socket)) return () => undefined;
+    const idle = transport.timeout ?? 0;
+    transport.setTimeout(0);
+    this.#socket.pause();
+    return () => {
+      transport.setTimeout(idle);
+      this.#socket.resume();
+    };
+  }
+
+  async #put(output: Output): Promise<void> {
+    if (!this.open) return;
+    switch (output.do) {
+      case 'close':
+        this.#socket.end(output.code);
+        return;
+      case 'break-off':
+        await this.#breakOff(output.bytes, output.reset);
+        return;
+      case 'send-bytes':
+        this.#frames += 1;
+        for (const [index, part] of output.parts.entries()) {
+          this.#socket.send(part, { binary: output.binary, fin: index === output.parts.length - 1 });
+        }
+        return;
+      case 'send':
+        this.#frames += 1;
+        if (this.#socket.bufferedAmount < highWater) this.#socket.send(output.text);
+        else await this.#untilClosed((done) => this.#socket.send(output.text, done));
     }
   }
 
-  #stalled(): boolean {
-    const { stall, neverAnswer } = this.#faults;
-    return neverAnswer === true || (stall !== undefined && this.#frames >= stall.afterFrames);
+  /** Writes the bytes behind everything sent so far and ends TCP without a close frame. */
+  async #breakOff(bytes: Buffer, reset: boolean): Promise<void> {
+    const transport = this.#transport;
+    await this.#untilClosed((done) => transport.write(bytes, done));
+    // A reader that finds bytes and RST together may take it for a FIN, or never see the bytes.
+    if (reset) await this.wait(readMs);
+    this.#open = false;
+    if (reset) resetNow(transport);
+    else this.#socket.terminate();
   }
 
   async #untilClosed(start: (done: () => void) => void): Promise<void> {

@@ -5,8 +5,10 @@
  */
 import { appendFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
-import type { Submission } from './commands.ts';
+import type { Deed } from './deed.ts';
 import { holdingInterface, instructionInterface } from './demo-model.ts';
+import type { Hosting } from './parties/parties.ts';
+import { perform } from './perform.ts';
 import { startSandbox } from './sandbox.ts';
 import { Steps } from './traffic.ts';
 
@@ -14,6 +16,8 @@ export interface DemoLedgerOptions {
   readonly seed: number;
   readonly updatesPerSecond: number;
   readonly port?: number;
+  /** Serve the sandbox's own endpoints, see SandboxOptions. */
+  readonly admin?: boolean;
   /** File of the journal, made if missing. Without it nothing survives the process. */
   readonly journal?: string;
 }
@@ -34,12 +38,13 @@ const tickMs = 50;
 /** Offsets a demo keeps when it prunes: hours of traffic, in bounded memory. */
 const keptOffsets = 100_000;
 
-type Entry = { readonly step: number } | { readonly submission: Submission & { readonly at: number } };
+type Entry = { readonly step: number } | { readonly hosting: Hosting & { readonly at: number } } | Deed;
 
 export async function startDemoLedger(options: DemoLedgerOptions): Promise<DemoLedger> {
   const sandbox = await startSandbox({
     seed: options.seed,
     port: options.port ?? 0,
+    admin: options.admin ?? false,
     limits: { checkpointIntervalMs: 15_000 },
   });
   const { ledger } = sandbox;
@@ -53,10 +58,14 @@ export async function startDemoLedger(options: DemoLedgerOptions): Promise<DemoL
   };
   for (const entry of entries) {
     if ('step' in entry) step(entry.step);
-    else replay(() => ledger.submit(entry.submission));
+    else if ('hosting' in entry) sandbox.parties.host(entry.hosting, entry.hosting.at);
+    else replay(() => perform(ledger, entry));
   }
-  ledger.journal = (submission) => {
-    journal.write({ submission });
+  ledger.journal = (deed) => {
+    journal.write(deed);
+  };
+  sandbox.parties.journal = (hosting) => {
+    journal.write({ hosting });
   };
   const stepAt = (at: number): void => {
     journal.write({ step: at });

@@ -2,9 +2,11 @@
  * The demo templates: CIP-56 tokens in two instruments (Amulet and a stable-coin) with one-step and two-step transfers,
  * mint requests, and the Iou of the tutorials. Package, module and entity names of Splice are the real ones.
  */
+import { assertionFailed } from './daml-failure.ts';
 import { asList, asObject, asText, asTexts, textAt } from './json.ts';
 import type { Json, JsonObject } from './json.ts';
 import type { ChoiceContext, Template } from './model.ts';
+import { withoutTrailingNones } from './release-fields.ts';
 import { formatNumeric, parseNumeric } from './values.ts';
 import { failure } from './failure.ts';
 
@@ -23,6 +25,8 @@ export interface Instrument {
   readonly factory: string;
   readonly instruction: string;
   readonly mintRequest: string;
+  /** The trailing Optional field of a mint request. */
+  readonly mintOptional: string;
   /** The payload field that names the issuing party. */
   readonly adminField: string;
   payload(admin: string, owner: string, amount: string): JsonObject;
@@ -35,6 +39,7 @@ export const amulet: Instrument = {
   factory: 'splice-amulet:Splice.ExternalPartyAmuletRules:ExternalPartyAmuletRules',
   instruction: 'splice-amulet:Splice.AmuletTransferInstruction:AmuletTransferInstruction',
   mintRequest: 'splice-amulet:Splice.Amulet:AppRewardCoupon',
+  mintOptional: 'beneficiary',
   adminField: 'dso',
   payload: (dso, owner, initialAmount) => ({
     dso,
@@ -50,6 +55,7 @@ export const stableCoin: Instrument = {
   factory: 'harbor-stablecoin:Harbor.StableCoin:TokenRules',
   instruction: 'harbor-stablecoin:Harbor.StableCoin:TokenTransferInstruction',
   mintRequest: 'harbor-stablecoin:Harbor.StableCoin:MintRequest',
+  mintOptional: 'memo',
   adminField: 'registrar',
   payload: (registrar, owner, amount) => ({
     registrar,
@@ -101,8 +107,7 @@ function runTransfer(context: ChoiceContext, instrument: Instrument): Json {
   const amount = parseNumeric(asText(transfer['amount'])) ?? 0n;
   const sum = consumeInputs(context, instrument, asTexts(transfer['inputHoldingCids']));
   if (amount <= 0n || sum < amount) {
-    const cause = `the inputs hold ${formatNumeric(sum)}, the transfer needs ${formatNumeric(amount)}`;
-    throw failure({ code: 'DAML_FAILURE', category: 9, cause });
+    throw assertionFailed(`the inputs hold ${formatNumeric(sum)}, the transfer needs ${formatNumeric(amount)}`);
   }
   const holdingOf = (owner: Json | undefined, units: bigint): string =>
     context.create(instrument.holding, instrument.payload(admin, asText(owner), formatNumeric(units)));
@@ -180,11 +185,14 @@ function instructionTemplate(instrument: Instrument): Template {
 }
 
 function mintTemplate(instrument: Instrument): Template {
+  const optionals = [instrument.mintOptional];
   return {
     name: instrument.mintRequest,
     signatories: (payload) => [asText(payload['admin'])],
     observers: (payload) => [asText(payload['owner'])],
     interfaces: [],
+    optionals,
+    normalise: (payload) => withoutTrailingNones(payload, optionals),
     choices: {
       Mint: {
         consuming: true,

@@ -80,13 +80,13 @@ export function failure(options: FailureOptions): LedgerFailure {
   return new LedgerFailure(body, options.status ?? httpOfGrpc[grpc] ?? 500);
 }
 
-function redacted(grpcCodeValue: number): LedgerFailure {
+function redacted(grpcCodeValue: number, context: JsonObject = {}): LedgerFailure {
   const body: JsonObject = {
     code: 'NA',
     cause: 'A security-sensitive error has been received',
     correlationId: null,
     traceId: null,
-    context: {},
+    context,
     resources: [],
     errorCategory: -1,
     grpcCodeValue,
@@ -104,6 +104,22 @@ export function unauthenticated(): LedgerFailure {
 /** The redacted answer to a user without the right. */
 export function permissionDenied(): LedgerFailure {
   return redacted(7);
+}
+
+/** The answer to a good token whose user cannot be resolved; the only one that fails a handshake. */
+export function invalidToken(): LedgerFailure {
+  return redacted(7, { ledger_api_error: 'invalid token' });
+}
+
+/** Ends a running stream whose token's time is over. */
+export function accessTokenExpired(): LedgerFailure {
+  return failure({ code: 'ACCESS_TOKEN_EXPIRED', category: 2, cause: 'JWT token has expired' });
+}
+
+/** Ends a running stream whose user has other rights than at its begin. */
+export function staleStreamAuthorization(): LedgerFailure {
+  const cause = 'Stale stream authorization. Retry quickly.';
+  return failure({ code: 'STALE_STREAM_AUTHORIZATION', category: 2, cause });
 }
 
 /** The redacted answer to a defect or an operation the participant does not support. */

@@ -2,11 +2,18 @@
  * Event formats: who is asked for, by which template and interface, with which extras. `parse*` refuses what the
  * participant refuses; `match` decides for one event whether it is visible and what of it is shown.
  */
-import { failure, invalidArgument, missingField } from './failure.ts';
+import { Undecodable, failure, invalidArgument, missingField } from './failure.ts';
 import { asList, asObject, asText, asTexts } from './json.ts';
 import type { Json, JsonObject } from './json.ts';
 import { entityOf } from './model.ts';
 import type { Model } from './model.ts';
+import type { Release } from './release.ts';
+
+/** What decides how a filter may name things: 3.4 still takes package ids. */
+interface Names {
+  readonly model: Model;
+  readonly release: Release;
+}
 
 interface Filters {
   wildcard: boolean;
@@ -38,13 +45,16 @@ export interface Match {
   readonly views: ReadonlySet<string>;
 }
 
-function identifierName(identifier: string, field: string): string {
+function identifierName(identifier: string, field: string, { model, release }: Names): string {
   if (identifier.startsWith('#')) return identifier.slice(1);
+  const known = release === '3.4' ? (model.resolve(identifier)?.name ?? model.resolveInterface(identifier)) : undefined;
+  if (known !== undefined) return known;
   const cause = `The submitted command has a field with invalid value: Invalid field ${field}: Received an identifier with package ID ${identifier.slice(0, identifier.indexOf(':'))}, but expected a package name.`;
   throw failure({ code: 'INVALID_FIELD', category: 8, cause, context: { field_name: field } });
 }
 
-function addFilter(filters: Filters, entry: Json, model: Model): void {
+function addFilter(filters: Filters, entry: Json, names: Names): void {
+  const { model } = names;
   const identifier = asObject(asObject(entry)?.['identifierFilter']);
   const wildcard = asObject(asObject(identifier?.['WildcardFilter'])?.['value']);
   const template = asObject(asObject(identifier?.['TemplateFilter'])?.['value']);
@@ -53,50 +63,53 @@ function addFilter(filters: Filters, entry: Json, model: Model): void {
     filters.wildcard = true;
     filters.wildcardBlob ||= wildcard['includeCreatedEventBlob'] === true;
   } else if (template !== undefined) {
-    const name = identifierName(asText(template['templateId']), 'template_id');
+    const name = identifierName(asText(template['templateId']), 'template_id', names);
     model.requireKnown('template', name);
     filters.templates.set(name, template['includeCreatedEventBlob'] === true);
   } else if (byInterface !== undefined) {
-    const name = identifierName(asText(byInterface['interfaceId']), 'interface_id');
+    const name = identifierName(asText(byInterface['interfaceId']), 'interface_id', names);
     model.requireKnown('interface', name);
     const view = byInterface['includeInterfaceView'] === true;
     filters.interfaces.set(name, { view, blob: byInterface['includeCreatedEventBlob'] === true });
   }
 }
 
-function parseFilters(body: Json, model: Model): Filters {
+function parseFilters(body: Json, names: Names): Filters {
   const filters: Filters = { wildcard: false, wildcardBlob: false, templates: new Map(), interfaces: new Map() };
-  for (const entry of asList(asObject(body)?.['cumulative'])) addFilter(filters, entry, model);
+  for (const entry of asList(asObject(body)?.['cumulative'])) addFilter(filters, entry, names);
   if (filters.templates.size === 0 && filters.interfaces.size === 0) filters.wildcard = true;
   return filters;
 }
 
 /** Reads an EventFormat. Throws the participant's refusal for an empty one or for names nobody uploaded. */
-export function parseEventFormat(body: JsonObject, model: Model): EventFormat {
+export function parseEventFormat(body: JsonObject, model: Model, release: Release): EventFormat {
+  const names = { model, release };
   const byParty = Object.entries(asObject(body['filtersByParty']) ?? {});
   const any = asObject(body['filtersForAnyParty']);
   if (byParty.length === 0 && any === undefined) {
     throw invalidArgument('filtersByParty and filtersForAnyParty cannot be empty simultaneously');
   }
   return {
-    anyParty: any === undefined ? undefined : parseFilters(any, model),
-    byParty: new Map(byParty.map(([party, filters]) => [party, parseFilters(filters, model)])),
+    anyParty: any === undefined ? undefined : parseFilters(any, names),
+    byParty: new Map(byParty.map(([party, filters]) => [party, parseFilters(filters, names)])),
   };
 }
 
 /** Reads an UpdateFormat; an empty one is legal and shows checkpoints only. */
-export function parseUpdateFormat(body: JsonObject, model: Model): UpdateFormat {
+export function parseUpdateFormat(body: JsonObject, model: Model, release: Release): UpdateFormat {
   const transactions = asObject(body['includeTransactions']);
   const reassignments = asObject(body['includeReassignments']);
   const topology = asObject(asObject(body['includeTopologyEvents'])?.['includeParticipantAuthorizationEvents']);
   const shape = asText(transactions?.['transactionShape']);
   const known = shape === 'TRANSACTION_SHAPE_ACS_DELTA' || shape === 'TRANSACTION_SHAPE_LEDGER_EFFECTS';
+  if (!known && !['', 'TRANSACTION_SHAPE_UNSPECIFIED'].includes(shape)) throw new Undecodable('body');
   if (transactions !== undefined && !known) throw missingField('transaction_shape');
   const format = asObject(transactions?.['eventFormat']);
   if (transactions !== undefined && format === undefined) throw missingField('event_format');
   return {
-    transactions: format !== undefined && known ? { format: parseEventFormat(format, model), shape } : undefined,
-    reassignments: reassignments === undefined ? undefined : parseEventFormat(reassignments, model),
+    transactions:
+      format !== undefined && known ? { format: parseEventFormat(format, model, release), shape } : undefined,
+    reassignments: reassignments === undefined ? undefined : parseEventFormat(reassignments, model, release),
     topology: topology === undefined ? undefined : asTexts(topology['parties']),
   };
 }

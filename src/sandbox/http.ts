@@ -10,8 +10,11 @@ import type { Caller } from './caller.ts';
 import type { Answer, Call, Endpoint } from './endpoint.ts';
 import { LedgerFailure, Undecodable, redactedInternal, unauthenticated } from './failure.ts';
 import { asObject, parseJson } from './json.ts';
+import { RequestTimeout, headerRefusal, within } from './limits.ts';
 import type { Participant } from './participant.ts';
-import { findRoute } from './routes.ts';
+import { refusalIn } from './release-fields.ts';
+import type { Release } from './release.ts';
+import { findRoute, noRoute } from './routes.ts';
 import type { Route } from './routes.ts';
 
 const json = 'application/json';
@@ -30,9 +33,10 @@ async function bytesOf(request: IncomingMessage, limit: number): Promise<Buffer>
   let size = 0;
   for await (const chunk of request as AsyncIterable<Buffer>) {
     size += chunk.length;
-    if (size > limit) throw new TooLarge();
-    chunks.push(chunk);
+    if (size <= limit) chunks.push(chunk);
   }
+  // Only after all of it came: a connection that is torn down while the peer writes loses the answer.
+  if (size > limit) throw new TooLarge();
   return Buffer.concat(chunks);
 }
 
@@ -68,10 +72,13 @@ function send(response: ServerResponse, status: number, answer: Answer): void {
   response.writeHead(status, { ...headers, ...(type === '' ? {} : { 'content-type': type }) }).end(content);
 }
 
-function refuse(response: ServerResponse, thrown: unknown): void {
+function refuse(response: ServerResponse, thrown: unknown, release: Release): void {
   if (thrown instanceof Undecodable) return send(response, 400, { type: plain, content: thrown.message });
   if (thrown instanceof TooLarge) return send(response, 413, { type: plain, content: 'Payload Too Large' });
-  if (thrown instanceof LedgerFailure) return send(response, thrown.status, JSON.stringify(thrown.body));
+  if (thrown instanceof RequestTimeout) return send(response, 503, { type: plain, content: thrown.message });
+  if (thrown instanceof LedgerFailure) {
+    return send(response, thrown.status, JSON.stringify(refusalIn(release, thrown).body));
+  }
   process.emitWarning(`a sandbox endpoint failed: ${String(thrown)}`);
   send(response, 500, JSON.stringify(redactedInternal().body));
 }
@@ -82,20 +89,22 @@ export async function serveHttp(
   response: ServerResponse,
   { participant, authenticate, routes }: HttpService,
 ): Promise<void> {
+  const refused = headerRefusal(request);
+  if (refused !== undefined) return send(response, refused.status, { type: plain, content: refused.content });
   const url = new URL(request.url ?? '/', `http://${request.headers.host ?? 'localhost'}`);
   const method = request.method ?? 'GET';
   const found = findRoute(routes, method, url.pathname);
   if (found === undefined) {
-    const errors = [`HttpMethod(${method}), uri: ${url.href}`];
-    send(response, 404, JSON.stringify({ errors, status: 404 }));
+    send(response, 404, noRoute(method, url.href));
     return;
   }
   try {
     const { endpoint, path } = found;
     const caller = await callerOf(request, endpoint, authenticate);
     const sent = await sentOf(request, endpoint, participant.limits.bodyBytes);
-    send(response, 200, await endpoint.run({ participant, caller, query: url.searchParams, path, ...sent }));
+    const call = { participant, caller, query: url.searchParams, path, ...sent };
+    send(response, 200, await within(participant.limits.requestTimeoutMs, () => endpoint.run(call)));
   } catch (thrown) {
-    refuse(response, thrown);
+    refuse(response, thrown, participant.release);
   }
 }

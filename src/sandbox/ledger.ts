@@ -1,24 +1,26 @@
 /**
  * The state of the sandbox participant: the history of updates by offset, the active contracts at any offset, pruning
- * and the clock. Deterministic: the same seed and the same calls give the same updates. Offsets only grow; `reset` is
- * the one exception and stands for a participant whose database was re-created.
+ * and the clock. Deterministic: the same seed and the same calls give the same updates. Offsets only grow, except by
+ * `reset` (a participant whose database was re-created), `restore` (one restored from a backup) and `lagBehind`.
  */
-import { IndexerError } from '../errors.ts';
-import { ActiveSet } from './active-set.ts';
-import type { Activation } from './active-set.ts';
-import { runCommand } from './commands.ts';
+import type { Activation, SnapshotEntry } from './active-set.ts';
+import type { ContractEvents } from './contract-events.ts';
 import type { Submission } from './commands.ts';
+import { Completions } from './completions.ts';
+import type { Deed } from './deed.ts';
 import { demoTemplates } from './demo-model.ts';
-import { failure } from './failure.ts';
-import { History } from './history.ts';
+import { withUpdateId } from './history.ts';
 import type { StoredUpdate } from './history.ts';
 import type { JsonObject } from './json.ts';
+import { LedgerClock } from './ledger-clock.ts';
+import { LedgerState, misuse } from './ledger-state.ts';
+import { account } from './keyed-model.ts';
 import { Model } from './model.ts';
 import { Random, partyId } from './random.ts';
 import { PartyLists } from './party-lists.ts';
-import { parseAcsEntry, parseUpdate } from './recorded.ts';
+import { parseUpdate } from './recorded.ts';
+import { runSubmission } from './submission-run.ts';
 import { TransactionBuilder } from './transaction.ts';
-import { formatTimestamp } from './values.ts';
 import { canonicalUpdate, patchOffset, valueOf } from './wire.ts';
 import type { CreatedEvent, TraceContext, Transaction, Update, UpdateInput } from './wire.ts';
 
@@ -36,37 +38,36 @@ export interface Synchronizer {
 }
 
 export class Ledger {
-  readonly participantId: string;
+  /** Changing it makes this another participant behind the same address. */
+  participantId: string;
   readonly model = new Model();
   readonly random: Random;
   readonly synchronizers: readonly [Synchronizer, Synchronizer];
-  /** Told of a client's submission, with its time, before it runs. */
-  journal: ((submission: Submission & { readonly at: number }) => void) | undefined;
-  readonly #now: () => number;
-  #history = new History();
-  #contracts = new ActiveSet();
+  readonly completions = new Completions();
+  /** Told of what a client makes the ledger do, before it happens. */
+  journal: ((deed: Deed) => void) | undefined;
+  readonly #clock: LedgerClock;
+  #state = new LedgerState(this.model);
   #ledgerEnd = 0;
   #prunedTo = 0;
-  #lastMicros = 0;
-  readonly #recordTimes = new Map<string, string>();
-  readonly #recordMicros = new Map<string, number>();
+  #hidden = 0;
   readonly #parties = new PartyLists();
   readonly #listeners = new Set<() => void>();
 
   constructor(options: LedgerOptions = {}) {
     this.participantId = options.participantId ?? partyId('participant1', 'participant1');
     this.random = new Random(options.seed ?? 1);
-    this.#now = options.now ?? Date.now;
+    this.#clock = new LedgerClock(options.now ?? Date.now);
     this.synchronizers = [
       { alias: 'global', id: partyId('global-domain', 'global-domain') },
       { alias: 'private', id: partyId('private-sync', 'private-sync') },
     ];
-    for (const template of demoTemplates()) this.model.register(template);
+    for (const template of [...demoTemplates(), account]) this.model.register(template);
   }
 
-  /** The offset of the newest thing that happened; 0 on an empty ledger. */
+  /** The offset of the newest thing that can be seen; 0 on an empty ledger. */
   ledgerEnd(): number {
-    return this.#ledgerEnd;
+    return Math.max(0, this.#ledgerEnd - this.#hidden);
   }
 
   /** The highest pruned offset; 0 when nothing was pruned. */
@@ -76,7 +77,7 @@ export class Ledger {
 
   /** Newest record time per synchronizer id. */
   recordTimes(): ReadonlyMap<string, string> {
-    return this.#recordTimes;
+    return this.#state.recordTimes;
   }
 
   /** The parties this participant hosts, as far as any contract named them. */
@@ -98,7 +99,8 @@ export class Ledger {
   commit(update: Update, offset?: number): number {
     const at = this.#advance(offset ?? this.#ledgerEnd + 1);
     patchOffset(update, at);
-    this.#history.add({ offset: at, update, raw: undefined, archived: this.#track(update, at) });
+    const { updateId } = valueOf(update);
+    this.#state.add({ offset: at, updateId, update, raw: undefined });
     this.#changed();
     return at;
   }
@@ -111,34 +113,19 @@ export class Ledger {
     const raw = typeof recorded === 'string' ? recorded : JSON.stringify(recorded);
     const parsed = parseUpdate(raw);
     const at = this.#advance(offset ?? parsed.offset ?? this.#ledgerEnd + 1);
-    const archived = parsed.update === undefined ? undefined : this.#track(parsed.update, at);
-    this.#history.add({ offset: at, update: parsed.update, raw, archived });
+    this.#state.add({ offset: at, updateId: parsed.updateId, update: parsed.update, raw });
     this.#changed();
     return at;
   }
 
   /** Adds a recorded active-contracts entry, served verbatim at every offset above 0 until something archives it. */
   addAcsEntryRaw(recorded: string | JsonObject): void {
-    const raw = typeof recorded === 'string' ? recorded : JSON.stringify(recorded);
-    const { created, synchronizerId } = parseAcsEntry(raw);
-    this.#contracts.activate({ created, synchronizerId, counter: 0, workflowId: '', at: 0, raw });
+    this.#state.addRecordedContract(typeof recorded === 'string' ? recorded : JSON.stringify(recorded));
   }
 
   /** Runs commands as one transaction and appends it. Throws a LedgerFailure when the ledger refuses. */
   submit(submission: Submission): Transaction {
-    const micros = submission.at === undefined ? this.clock() : this.clock(submission.at);
-    const builder = this.transaction(formatTimestamp(micros));
-    for (const command of submission.commands) runCommand(builder, this.model, command, submission.actAs);
-    const synchronizerId = builder.synchronizerId ?? submission.synchronizerId ?? this.synchronizers[0].id;
-    return this.seal(builder, { ...submission, synchronizerId, at: micros });
-  }
-
-  /** Runs a client's commands; a journal hears of them first. */
-  submitJournaled(submission: Submission): Transaction {
-    if (this.journal === undefined) return this.submit(submission);
-    const timed = { ...submission, at: submission.at ?? this.clock() };
-    this.journal(timed);
-    return this.submit(timed);
+    return runSubmission(this, submission);
   }
 
   /** Creates one contract of a template (`#package-name:Module:Entity`) and gives back its event. */
@@ -154,40 +141,20 @@ export class Ledger {
     return this.submit({ commands: [{ kind: 'exercise', contractId, choice, argument }], actAs });
   }
 
-  /** An empty transaction to fill; nothing is visible before `seal`. @param createdAt an API timestamp */
-  transaction(createdAt: string): TransactionBuilder {
-    const base = { model: this.model, random: this.random, find: this.find, parties: this.parties };
-    return new TransactionBuilder(base, createdAt);
-  }
-
-  /** Appends a filled transaction. `at` is its effective time, microseconds since 1970. */
-  seal(
-    builder: TransactionBuilder,
-    facts: Omit<Submission, 'commands' | 'actAs'> & { readonly at: number; readonly synchronizerId: string },
-  ): Transaction {
-    const value: Transaction = {
-      updateId: this.random.updateId(),
-      commandId: facts.commandId ?? '',
-      workflowId: facts.workflowId ?? '',
-      effectiveAt: builder.createdAt,
-      events: builder.events,
-      offset: 0,
-      synchronizerId: facts.synchronizerId,
-      traceContext: this.traceContext(),
-      recordTime: this.recordTime(facts.synchronizerId, facts.at),
-      externalTransactionHash: null,
-      paidTrafficCost: this.random.chance(0.2) ? null : this.random.between(2_000, 40_000),
-    };
-    this.commit({ Transaction: { value } });
-    return value;
+  /**
+   * An empty transaction to fill; nothing of it is visible before it is committed.
+   * @param createdAt an API timestamp
+   * @param random where its contract ids come from
+   */
+  transaction(createdAt: string, random: Random = this.random): TransactionBuilder {
+    const { model, find, parties } = this;
+    const keyed = (hash: string): readonly string[] => this.#state.contracts.keys.get(hash);
+    return new TransactionBuilder({ model, random, find, keyed, parties }, createdAt);
   }
 
   /** A record time 0.2 to 1.5 s after `at` (microseconds since 1970), strictly growing per synchronizer. */
   recordTime(synchronizerId: string, at: number): string {
-    const earliest = (this.#recordMicros.get(synchronizerId) ?? 0) + 1;
-    const micros = Math.max(at + this.random.between(200_000, 1_500_000), earliest);
-    this.#recordMicros.set(synchronizerId, micros);
-    return formatTimestamp(micros);
+    return this.#clock.recordTime(synchronizerId, at, this.random);
   }
 
   traceContext(): TraceContext {
@@ -195,16 +162,14 @@ export class Ledger {
   }
 
   /** The activation of a contract that holds now. */
-  readonly find = (contractId: string): Activation | undefined => this.#contracts.find(contractId);
+  readonly find = (contractId: string): Activation | undefined => this.#state.contracts.find(contractId);
 
   /** The list without repetitions, as one shared array per distinct content. */
   readonly parties = (list: readonly string[]): readonly string[] => this.#parties.shared(list);
 
   /** The activation under way with this reassignment id, or a refusal. */
   inFlight(reassignmentId: string): Activation {
-    const found = this.#contracts.inFlight(reassignmentId);
-    if (found !== undefined) return found;
-    throw failure({ code: 'UNKNOWN_CONTRACT', category: 11, cause: `no reassignment ${reassignmentId} is in flight` });
+    return this.#state.inFlight(reassignmentId);
   }
 
   /** Lets offsets pass without a visible update, as time proofs and foreign transactions do. */
@@ -217,35 +182,62 @@ export class Ledger {
   pruneTo(offset: number): void {
     if (offset > this.#ledgerEnd) throw misuse(`pruneTo(${offset}) is after the ledger end ${this.#ledgerEnd}`);
     this.#prunedTo = Math.max(this.#prunedTo, offset);
-    this.#history.prune(this.#prunedTo);
-    this.#contracts.prune(this.#prunedTo);
+    this.#state.prune(this.#prunedTo);
+    this.completions.prune(this.#prunedTo);
     this.#changed();
   }
 
   /** Empties the ledger: offsets start again at 1, no contract is active, nothing is pruned. */
   reset(): void {
-    this.#history = new History();
-    this.#contracts = new ActiveSet();
+    this.#state = this.#state.rebuilt([]);
     this.#ledgerEnd = 0;
     this.#prunedTo = 0;
-    this.#lastMicros = 0;
-    this.#recordTimes.clear();
-    this.#recordMicros.clear();
+    this.completions.rewind(0);
+    this.#clock.reset();
     this.#changed();
   }
 
-  /** At most `limit` stored updates with beginExclusive < offset <= endInclusive, ascending. */
-  range(beginExclusive: number, endInclusive: number, limit: number): readonly StoredUpdate[] {
-    return this.#history.range(beginExclusive, endInclusive, limit);
+  /** Back to the state of an earlier offset of an unpruned ledger; what is appended then gets other update ids. */
+  restore(offset: number): void {
+    this.#rebuild(this.#state.history.range(0, offset, Infinity), offset);
   }
 
-  findUpdate(matches: (stored: StoredUpdate) => boolean): StoredUpdate | undefined {
-    return this.#history.find(matches);
+  /** Gives every update after the offset another update id: another history with the same offsets. */
+  rewriteAfter(offset: number): void {
+    const all = this.#state.history.range(0, this.#ledgerEnd, Infinity);
+    const changed = all.map((one) => (one.offset <= offset ? one : withUpdateId(one, this.random.updateId())));
+    this.#rebuild(changed, this.#ledgerEnd);
   }
 
-  /** Contracts active or in flight at the offset, oldest activation first. */
-  activeAt(offset: number): Generator<Activation> {
-    return this.#contracts.activeAt(offset);
+  /** Hides the newest offsets, as a replica that lags behind does; 0 shows all again. */
+  lagBehind(offsets: number): void {
+    this.#hidden = offsets;
+    this.#changed();
+  }
+
+  /** Lets the clock of one synchronizer run behind by the microseconds; its own record times still only grow. */
+  lagSynchronizer(synchronizerId: string, micros: number): void {
+    this.#clock.lag(synchronizerId, micros);
+  }
+
+  /** At most `limit` stored updates with beginExclusive < offset <= endInclusive, from the lowest or the highest on. */
+  range(beginExclusive: number, endInclusive: number, limit: number, descending = false): readonly StoredUpdate[] {
+    return this.#state.history.range(beginExclusive, endInclusive, limit, descending);
+  }
+
+  /** @param key an update id, or a transaction hash in lower-case hex */
+  findUpdate(by: 'id' | 'hash', key: string): StoredUpdate | undefined {
+    return this.#state.history.find(by, key);
+  }
+
+  /** What is known of a contract's create and archive; undefined when both are pruned or never happened here. */
+  contract(contractId: string): ContractEvents | undefined {
+    return this.#state.contracts.known.get(contractId);
+  }
+
+  /** The snapshot at the offset: active contracts and incomplete reassignments, oldest activation first. */
+  activeAt(offset: number): Generator<SnapshotEntry> {
+    return this.#state.contracts.activeAt(offset);
   }
 
   /** Calls the listener after every change; the result ends that. */
@@ -256,8 +248,7 @@ export class Ledger {
 
   /** Ledger time in microseconds: strictly growing unless the caller sets it. */
   clock(at?: number): number {
-    this.#lastMicros = at ?? Math.max(this.#now() * 1000, this.#lastMicros + 1);
-    return this.#lastMicros;
+    return this.#clock.next(at);
   }
 
   #advance(offset: number): number {
@@ -268,20 +259,16 @@ export class Ledger {
     return offset;
   }
 
+  #rebuild(history: readonly StoredUpdate[], ledgerEnd: number): void {
+    if (this.#prunedTo > 0) throw misuse(`a ledger pruned to ${this.#prunedTo} cannot be taken back`);
+    if (ledgerEnd > this.#ledgerEnd) throw misuse(`${ledgerEnd} is after the ledger end ${this.#ledgerEnd}`);
+    this.#state = this.#state.rebuilt(history);
+    this.completions.rewind(ledgerEnd);
+    this.#ledgerEnd = ledgerEnd;
+    this.#changed();
+  }
+
   #changed(): void {
     for (const listener of this.#listeners) listener();
   }
-
-  #track(update: Update, offset: number): StoredUpdate['archived'] {
-    const { recordTime, synchronizerId } = valueOf(update);
-    this.#recordTimes.set(synchronizerId, recordTime);
-    if ('Transaction' in update) return this.#contracts.applyTransaction(update.Transaction.value, offset, this.model);
-    if ('Reassignment' in update) this.#contracts.applyReassignment(update.Reassignment.value, offset, this.model);
-    return undefined;
-  }
-}
-
-function misuse(found: string): IndexerError {
-  const remedy = 'append in ascending order and prune within the history';
-  return new IndexerError(`sandbox ledger: ${found}`, { code: 'SANDBOX_OFFSET', retry: 'fatal', remedy });
 }

@@ -2,6 +2,7 @@
  * The model registry: what stands in for uploaded Daml packages. A template knows its stakeholders, its interface views
  * and its choices as plain functions; names are `package-name:Module:Entity`, ids are `package-id:Module:Entity`.
  */
+import type { ContractKey } from './contract-key.ts';
 import { failure } from './failure.ts';
 import type { LedgerFailure } from './failure.ts';
 import type { Json, JsonObject } from './json.ts';
@@ -41,8 +42,12 @@ export interface Template {
   observers(payload: JsonObject): readonly string[];
   readonly interfaces: readonly InterfaceImplementation[];
   readonly choices: Readonly<Record<string, Choice>>;
+  /** The trailing fields that are Optional, in declared order: a None among them is not printed (3.4: as null). */
+  readonly optionals?: readonly string[];
   /** Brings an argument into the ledger's spelling, e.g. Numerics to ten digits. */
   normalise?(payload: JsonObject): JsonObject;
+  /** The contract key of a payload; maintainers are among the signatories. */
+  key?(payload: JsonObject): ContractKey;
 }
 
 /** The package of `package:Module:Entity`. */
@@ -111,6 +116,12 @@ export class Model {
     return name === undefined ? undefined : this.#templates.get(name);
   }
 
+  /** The name of the interface behind `#package-name:Module:Entity` or `package-id:Module:Entity`. */
+  resolveInterface(identifier: string): string | undefined {
+    if (identifier.startsWith('#')) return this.#interfaces.has(identifier.slice(1)) ? identifier.slice(1) : undefined;
+    return [...this.#interfaces].find((name) => this.id(name) === identifier);
+  }
+
   /** The id of a registered template or interface name. */
   id(name: string): string {
     return this.#ids.get(name) ?? idOf(name);
@@ -123,6 +134,24 @@ export class Model {
 
   packageIds(): string[] {
     return [...new Set(this.#packages.values())];
+  }
+
+  /** The packages by name: those of registered templates, of observed events and of uploads. */
+  packages(): ReadonlyMap<string, string> {
+    return this.#packages;
+  }
+
+  /** Makes the names of an uploaded package (`Module:Entity`) known to filters. Its templates cannot be run. */
+  learn(uploaded: {
+    readonly id: string;
+    readonly name: string;
+    readonly templates: readonly string[];
+    readonly interfaces: readonly string[];
+  }): void {
+    const { id, name, templates, interfaces } = uploaded;
+    if (!this.#packages.has(name)) this.#packages.set(name, id);
+    for (const template of templates) this.#known.add(`${name}:${template}`);
+    for (const declared of interfaces) this.#interfaces.add(`${name}:${declared}`);
   }
 
   /** Refuses a filter name (`package:Module:Entity`) that no package of this participant defines. */

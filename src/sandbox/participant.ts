@@ -1,6 +1,10 @@
 /** Everything one sandbox participant is made of; endpoints find their part here. */
 import type { Faults } from './faults.ts';
+import type { IdentityProviders } from './identity/identity-providers.ts';
+import type { Users } from './identity/users.ts';
 import type { Ledger } from './ledger.ts';
+import type { Packages } from './packages/packages.ts';
+import type { Parties } from './parties/parties.ts';
 import type { Release } from './release.ts';
 
 export interface Participant {
@@ -9,6 +13,10 @@ export interface Participant {
   /** Scripted misbehaviour, read anew at every use. */
   readonly faults: Faults;
   readonly limits: Limits;
+  readonly packages: Packages;
+  readonly parties: Parties;
+  readonly users: Users;
+  readonly identityProviders: IdentityProviders;
 }
 
 export interface Limits {
@@ -20,4 +28,6 @@ export interface Limits {
   readonly listWaitMs: number;
   /** Bytes of a request body. */
   readonly bodyBytes: number;
+  /** Milliseconds after which a request is answered with 503 (`request-timeout`). */
+  readonly requestTimeoutMs: number;
 }

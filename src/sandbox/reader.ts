@@ -3,9 +3,12 @@
  * makes the sandbox hold more than one slice. Pruning that overtakes a reader is reported at the next slice.
  */
 import { prunedAccess } from './failure.ts';
+import type { StoredUpdate } from './history.ts';
 import type { Ledger } from './ledger.ts';
+import { sealToken } from './page-token.ts';
+import type { Participant } from './participant.ts';
 import { Renderer } from './render.ts';
-import { continuationToken } from './requests.ts';
+import { transactionTree } from './trees.ts';
 import type { ActiveContractsRequest, UpdatesRequest } from './requests.ts';
 import { valueOf } from './wire.ts';
 
@@ -18,13 +21,15 @@ export class UpdatesReader {
   /** Everything up to here was looked at and delivered if visible. */
   #position: number;
   readonly #recordTimes = new Map<string, string>();
-  #descended = false;
+  /** In descending order: what lies above was delivered. */
+  #top: number;
 
-  constructor(ledger: Ledger, request: UpdatesRequest) {
-    this.#ledger = ledger;
+  constructor(participant: Participant, request: UpdatesRequest) {
+    this.#ledger = participant.ledger;
     this.#request = request;
-    this.#renderer = new Renderer(ledger.model);
+    this.#renderer = new Renderer(participant);
     this.#position = request.beginExclusive;
+    this.#top = request.endInclusive ?? 0;
   }
 
   get position(): number {
@@ -34,7 +39,9 @@ export class UpdatesReader {
   /** True when a bounded request has delivered everything. */
   get finished(): boolean {
     const { endInclusive, descending } = this.#request;
-    return descending ? this.#descended : endInclusive !== undefined && this.#position >= endInclusive;
+    return descending
+      ? this.#top <= this.#request.beginExclusive
+      : endInclusive !== undefined && this.#position >= endInclusive;
   }
 
   /** True when nothing is left to look at right now. */
@@ -46,17 +53,17 @@ export class UpdatesReader {
   read(): string[] {
     const end = this.#request.endInclusive ?? this.#ledger.ledgerEnd();
     const pruned = this.#ledger.prunedTo();
-    if (this.#position < pruned && !this.#descended) {
+    if (this.#position < pruned) {
       throw prunedAccess(`Updates request from ${this.#position} to ${end}`, pruned);
     }
-    if (this.#request.descending) return this.#readDescending(end);
+    if (this.#request.descending) return this.#readDescending();
     const stored = this.#ledger.range(this.#position, end, slice);
     this.#position = stored.length < slice ? Math.max(end, this.#position) : (stored.at(-1)?.offset ?? end);
     const frames: string[] = [];
     for (const one of stored) {
       if (one.update !== undefined)
         this.#recordTimes.set(valueOf(one.update).synchronizerId, valueOf(one.update).recordTime);
-      const frame = this.#renderer.update(one, this.#request.format);
+      const frame = this.#print(one);
       if (frame !== undefined) frames.push(frame);
     }
     return frames;
@@ -70,24 +77,28 @@ export class UpdatesReader {
     return JSON.stringify({ update: { OffsetCheckpoint: { value: { offset, synchronizerTimes } } } });
   }
 
-  #readDescending(end: number): string[] {
-    this.#descended = true;
-    const stored = this.#ledger.range(this.#position, end, Infinity);
-    const frames = stored.map((one) => this.#renderer.update(one, this.#request.format));
-    return frames.filter((frame) => frame !== undefined).toReversed();
+  #readDescending(): string[] {
+    const begin = this.#request.beginExclusive;
+    const stored = this.#ledger.range(begin, this.#top, slice, true);
+    this.#top = stored.length < slice ? begin : (stored.at(-1)?.offset ?? begin + 1) - 1;
+    return stored.map((one) => this.#print(one)).filter((frame) => frame !== undefined);
+  }
+
+  #print(stored: StoredUpdate): string | undefined {
+    const { form, format } = this.#request;
+    return form === 'trees' ? transactionTree(this.#renderer, stored, format) : this.#renderer.update(stored, format);
   }
 }
 
 /** The active-contracts entries of a request, one text each, lazily. */
-export function* activeContracts(ledger: Ledger, request: ActiveContractsRequest): Generator<string> {
-  const renderer = new Renderer(ledger.model);
-  const { activeAtOffset, format, skip } = request;
-  let count = 0;
-  for (const activation of ledger.activeAt(activeAtOffset)) {
-    const token = continuationToken(activeAtOffset, count + 1);
-    const entry = renderer.activation(activation, format, activeAtOffset, token);
-    if (entry === undefined) continue;
-    count += 1;
-    if (count > skip) yield entry;
+export function* activeContracts(participant: Participant, request: ActiveContractsRequest): Generator<string> {
+  const renderer = new Renderer(participant);
+  const { activeAtOffset, format, skip, binding } = request;
+  let position = 0;
+  for (const held of participant.ledger.activeAt(activeAtOffset)) {
+    position += 1;
+    if (position <= skip) continue;
+    const entry = renderer.entry(held, format, sealToken(binding, activeAtOffset, position));
+    if (entry !== undefined) yield entry;
   }
 }

@@ -1,6 +1,6 @@
 /** Reads just enough of recorded frames to place them in the history and the active set. Never changes their text. */
 import { IndexerError } from '../errors.ts';
-import { asObject, parseJson } from './json.ts';
+import { asObject, asText, parseJson } from './json.ts';
 import type { JsonObject } from './json.ts';
 import { canonicalUpdate } from './wire.ts';
 import type { CreatedEvent, Update, UpdateInput } from './wire.ts';
@@ -16,16 +16,24 @@ function parsed(raw: string): JsonObject {
   return body;
 }
 
-/** The offset and, for known kinds, the update of a recorded `{"update":{…}}` frame. */
-export function parseUpdate(raw: string): { readonly offset: number | undefined; readonly update: Update | undefined } {
+export interface RecordedUpdate {
+  readonly offset: number | undefined;
+  readonly updateId: string;
+  /** Undefined for a kind the sandbox does not know. */
+  readonly update: Update | undefined;
+}
+
+/** The offset, the id and, for known kinds, the update of a recorded `{"update":{…}}` frame. */
+export function parseUpdate(raw: string): RecordedUpdate {
   const update = asObject(parsed(raw)['update']);
   const [kind] = Object.keys(update ?? {});
   const value = asObject(asObject(update?.[kind ?? ''])?.['value']);
   if (update === undefined || value === undefined) throw unreadable('the recorded frame carries no update');
   const offset = typeof value['offset'] === 'number' ? value['offset'] : undefined;
+  const updateId = asText(value['updateId']);
   if (!['Transaction', 'Reassignment', 'TopologyTransaction'].includes(kind ?? ''))
-    return { offset, update: undefined };
-  return { offset, update: canonicalUpdate(update as unknown as UpdateInput) };
+    return { offset, updateId, update: undefined };
+  return { offset, updateId, update: canonicalUpdate(update as unknown as UpdateInput) };
 }
 
 /** The contract of a recorded active-contracts entry and where it is active. */

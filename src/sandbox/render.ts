@@ -2,14 +2,19 @@
  * Prints stored updates and activations for one reader: filtered, in the asked shape, as compact JSON text. Recorded
  * ones come out verbatim. Nothing stored is changed.
  */
-import type { Activation } from './active-set.ts';
+import type { Activation, SnapshotEntry } from './active-set.ts';
 import { match } from './format.ts';
 import type { EventFormat, Match, Shape, UpdateFormat } from './format.ts';
 import type { StoredUpdate } from './history.ts';
 import { asObject, textAt } from './json.ts';
 import { entityOf, packageOf } from './model.ts';
 import type { Model } from './model.ts';
+import type { Participant } from './participant.ts';
+import { fieldsOf } from './release-fields.ts';
+import type { ReleaseFields } from './release-fields.ts';
 import type {
+  ArchivedEvent,
+  AssignmentEvent,
   CreatedEvent,
   ExercisedEvent,
   InterfaceView,
@@ -24,9 +29,11 @@ const stakeholdersOf = (created: CreatedEvent): readonly string[] => [...created
 
 export class Renderer {
   readonly #model: Model;
+  readonly #fields: ReleaseFields;
 
-  constructor(model: Model) {
-    this.#model = model;
+  constructor({ ledger, release }: Pick<Participant, 'ledger' | 'release'>) {
+    this.#model = ledger.model;
+    this.#fields = fieldsOf(release, ledger.model);
   }
 
   /** The frame of an update, or undefined when the reader may not see any of it. */
@@ -39,10 +46,10 @@ export class Renderer {
       return value === undefined ? undefined : JSON.stringify({ update: { Transaction: { value } } });
     }
     if ('Reassignment' in update) {
-      const value = this.#reassignment(update.Reassignment.value, format.reassignments);
+      const value = this.reassignment(update.Reassignment.value, format.reassignments);
       return value === undefined ? undefined : JSON.stringify({ update: { Reassignment: { value } } });
     }
-    const value = topology(update.TopologyTransaction.value, format.topology);
+    const value = this.#topology(update.TopologyTransaction.value, format.topology);
     return value === undefined ? undefined : JSON.stringify({ update: { TopologyTransaction: { value } } });
   }
 
@@ -59,20 +66,32 @@ export class Renderer {
       const shown = this.#event(event, asked.format, delta, archived?.[index]);
       if (shown !== undefined) events.push(shown);
     }
-    return events.length === 0 ? undefined : { ...value, events };
+    return events.length === 0 ? undefined : this.#fields.transaction({ ...value, events });
   }
 
-  /** The active-contracts entry of an activation as the reader sees it at the offset. */
-  activation(activation: Activation, format: EventFormat, offset: number, token: string): string | undefined {
+  /** The active-contracts entry of a snapshot as the reader sees it. */
+  entry({ activation, as }: SnapshotEntry, format: EventFormat, token: string): string | undefined {
     if (activation.raw !== undefined) return activation.raw;
-    const createdEvent = this.#created(activation.created, format, stakeholdersOf(activation.created));
+    const createdEvent = this.created(activation.created, format);
     if (createdEvent === undefined) return undefined;
-    const { synchronizerId, counter: reassignmentCounter, unassigned, until, workflowId } = activation;
-    const contractEntry =
-      until > offset || unassigned === undefined
-        ? { JsActiveContract: { createdEvent, synchronizerId, reassignmentCounter } }
-        : { JsIncompleteUnassigned: { createdEvent, unassignedEvent: unassigned.event } };
-    return JSON.stringify({ workflowId, contractEntry, streamContinuationToken: token });
+    const { workflowId } = activation;
+    const contractEntry = { [as]: contentOf(activation, as, createdEvent) };
+    return JSON.stringify(this.#fields.entry({ workflowId, contractEntry, streamContinuationToken: token }));
+  }
+
+  /** A created event as its stakeholders among the readers see it. */
+  created(event: CreatedEvent, format: EventFormat): CreatedEvent | undefined {
+    return this.#created(event, format, stakeholdersOf(event));
+  }
+
+  /** The archive of a contract, transient or not, as its stakeholders among the readers see it. */
+  archived(
+    event: ArchivedEvent | ExercisedEvent,
+    format: EventFormat,
+    created: CreatedEvent,
+  ): ArchivedEvent | undefined {
+    const seen = this.#match(event, format, stakeholdersOf(created));
+    return seen === undefined ? undefined : this.#archive(event, seen);
   }
 
   #event(
@@ -104,12 +123,18 @@ export class Renderer {
     const parties = delta && archived !== undefined ? stakeholdersOf(archived) : event.witnessParties;
     const seen = this.#match(event, format, parties);
     if (seen === undefined) return undefined;
-    const witnessParties = seen.witnesses;
-    const implementedInterfaces = this.#interfaceIds(event, seen);
-    if (!delta) return { ExercisedEvent: { ...event, witnessParties, implementedInterfaces } };
+    if (!delta) {
+      const implementedInterfaces = this.#interfaceIds(event, seen);
+      return { ExercisedEvent: { ...event, witnessParties: seen.witnesses, implementedInterfaces } };
+    }
+    return { ArchivedEvent: this.#archive(event, seen) };
+  }
+
+  #archive(event: ArchivedEvent | ExercisedEvent, seen: Match): ArchivedEvent {
     const { offset, nodeId, contractId, templateId, packageName } = event;
+    const implementedInterfaces = this.#interfaceIds(event, seen);
     const identity = { offset, nodeId, contractId, templateId };
-    return { ArchivedEvent: { ...identity, witnessParties, packageName, implementedInterfaces } };
+    return { ...identity, witnessParties: seen.witnesses, packageName, implementedInterfaces };
   }
 
   #created(event: CreatedEvent, format: EventFormat, parties: readonly string[]): CreatedEvent | undefined {
@@ -117,12 +142,12 @@ export class Renderer {
     if (seen === undefined) return undefined;
     const stored = event.createdEventBlob === '' ? `sandbox blob of ${event.contractId}` : undefined;
     const blob = stored === undefined ? event.createdEventBlob : Buffer.from(stored).toString('base64');
-    return {
+    return this.#fields.created({
       ...event,
       createdEventBlob: seen.blob ? blob : '',
       interfaceViews: seen.views.size === 0 ? [] : this.#views(event, seen),
       witnessParties: seen.witnesses,
-    };
+    });
   }
 
   #match(
@@ -155,14 +180,15 @@ export class Renderer {
       }));
   }
 
-  #interfaceIds(event: ExercisedEvent, seen: Match): readonly string[] {
+  #interfaceIds(event: ArchivedEvent | ExercisedEvent, seen: Match): readonly string[] {
     if (seen.views.size === 0) return event.implementedInterfaces;
     const name = `${event.packageName}:${entityOf(event.templateId)}`;
     const shown = this.#model.interfacesOf(name).filter((implemented) => seen.views.has(entityOf(implemented.name)));
     return shown.map((implemented) => this.#model.id(implemented.name));
   }
 
-  #reassignment(value: Reassignment, format: EventFormat | undefined): Reassignment | undefined {
+  /** The part of a reassignment the reader sees; undefined when that is nothing. */
+  reassignment(value: Reassignment, format: EventFormat | undefined): Reassignment | undefined {
     if (format === undefined) return undefined;
     const events: ReassignmentEvent[] = [];
     for (const event of value.events) {
@@ -179,13 +205,25 @@ export class Renderer {
     }
     return events.length === 0 ? undefined : { ...value, events };
   }
+
+  #topology(value: TopologyTransaction, parties: readonly string[] | undefined): TopologyTransaction | undefined {
+    if (parties === undefined) return undefined;
+    const events = value.events.filter(({ event }) => {
+      const [variant = ''] = Object.keys(event);
+      if (!this.#fields.topologyVariant(variant)) return false;
+      return parties.length === 0 || parties.includes(textAt(asObject(event[variant]), 'value', 'partyId'));
+    });
+    return events.length === 0 ? undefined : { ...value, events };
+  }
 }
 
-function topology(value: TopologyTransaction, parties: readonly string[] | undefined): TopologyTransaction | undefined {
-  if (parties === undefined) return undefined;
-  const events = value.events.filter(({ event }) => {
-    const [variant] = Object.keys(event);
-    return parties.length === 0 || parties.includes(textAt(asObject(event[variant ?? '']), 'value', 'partyId'));
-  });
-  return events.length === 0 ? undefined : { ...value, events };
+/** What stands below the key of a contract entry. */
+function contentOf(activation: Activation, as: SnapshotEntry['as'], createdEvent: CreatedEvent): object {
+  const { synchronizerId, counter: reassignmentCounter, unassigned, early } = activation;
+  if (as === 'JsIncompleteUnassigned') return { createdEvent, unassignedEvent: unassigned?.event };
+  if (as === 'JsIncompleteAssigned') {
+    const assignedEvent: AssignmentEvent | undefined = early && { ...early.event, createdEvent };
+    return { assignedEvent };
+  }
+  return { createdEvent, synchronizerId, reassignmentCounter };
 }

@@ -4,15 +4,20 @@
  */
 import { require } from './caller.ts';
 import type { Caller } from './caller.ts';
-import { afterLedgerEnd, failure, invalidArgument, prunedAccess } from './failure.ts';
+import { Undecodable, afterLedgerEnd, failure, invalidArgument, prunedAccess } from './failure.ts';
 import { parseEventFormat, parseUpdateFormat } from './format.ts';
 import type { EventFormat, UpdateFormat } from './format.ts';
-import { asObject, asText } from './json.ts';
+import { asList, asObject, asText } from './json.ts';
 import type { Json, JsonObject } from './json.ts';
-import type { Ledger } from './ledger.ts';
+import { bindingOf, openToken } from './page-token.ts';
+import type { Participant } from './participant.ts';
 import { eventFormatNeeds, updateFormatNeeds } from './read-rights.ts';
 
+/** `trees`: the deprecated form, with one tree of events per transaction. */
+export type UpdatesForm = 'updates' | 'trees';
+
 export interface UpdatesRequest {
+  readonly form: UpdatesForm;
   readonly beginExclusive: number;
   /** Undefined: follow for ever. */
   readonly endInclusive: number | undefined;
@@ -23,39 +28,65 @@ export interface UpdatesRequest {
 export interface ActiveContractsRequest {
   readonly activeAtOffset: number;
   readonly format: EventFormat;
-  /** Entries an earlier, interrupted answer delivered already. */
+  /** Entries of the snapshot, seen or not, that an earlier, interrupted answer came past. */
   readonly skip: number;
+  /** What the tokens of the answer are bound to. */
+  readonly binding: string;
 }
 
-function numberOf(value: Json | undefined): number | undefined {
-  return typeof value === 'number' ? value : undefined;
+/** An int64 of a request: a number, or its digits in a text. Anything else is not decodable. */
+export function numberOf(value: Json | undefined): number | undefined {
+  if (value === undefined || value === null) return undefined;
+  const number = typeof value === 'string' && /^-?\d+$/.test(value) ? Number(value) : value;
+  if (typeof number !== 'number' || !Number.isSafeInteger(number)) throw new Undecodable('body');
+  return number;
 }
 
-/** The legacy filter as an update format: ACS delta transactions and reassignments. */
-function legacyUpdateFormat(filter: JsonObject): JsonObject {
-  const transactionShape = 'TRANSACTION_SHAPE_ACS_DELTA';
-  return { includeTransactions: { eventFormat: filter, transactionShape }, includeReassignments: filter };
+/** Every filter of a legacy request with a wildcard next to what it names, as the tree calls have it. */
+function withWildcards(filter: JsonObject): JsonObject {
+  const wildcard = { identifierFilter: { WildcardFilter: { value: { includeCreatedEventBlob: false } } } };
+  const widen = (filters: Json | undefined): JsonObject => ({
+    cumulative: [...asList(asObject(filters)?.['cumulative']), wildcard],
+  });
+  const byParty = Object.entries(asObject(filter['filtersByParty']) ?? {});
+  const any = asObject(filter['filtersForAnyParty']);
+  return {
+    filtersByParty: Object.fromEntries(byParty.map(([party, filters]) => [party, widen(filters)])),
+    ...(any === undefined ? {} : { filtersForAnyParty: widen(any) }),
+  };
 }
 
-/** Exactly one of the new and the legacy form, as the new form. */
-function oneForm(body: JsonObject, key: 'updateFormat' | 'eventFormat'): JsonObject {
+/** The legacy filter as an update format: transactions and reassignments, no topology. */
+function legacyUpdateFormat(filter: JsonObject, form: UpdatesForm): JsonObject {
+  const trees = form === 'trees';
+  const transactionShape = trees ? 'TRANSACTION_SHAPE_LEDGER_EFFECTS' : 'TRANSACTION_SHAPE_ACS_DELTA';
+  const eventFormat = trees ? withWildcards(filter) : filter;
+  return { includeTransactions: { eventFormat, transactionShape }, includeReassignments: eventFormat };
+}
+
+/** Exactly one of the new and the legacy form. */
+function oneForm(
+  body: JsonObject,
+  key: 'updateFormat' | 'eventFormat',
+  legacy: (filter: JsonObject) => JsonObject,
+): JsonObject {
   const name = key === 'updateFormat' ? 'update_format' : 'event_format';
   const format = asObject(body[key]);
   const filter = asObject(body['filter']);
   const hint = `Please use either backwards compatible arguments (filter and verbose) or ${name}`;
-  for (const [legacy, set] of [
+  for (const [field, set] of [
     ['filter', filter !== undefined],
     ['verbose', body['verbose'] === true],
   ] as const) {
-    if (format !== undefined && set)
-      throw invalidArgument(`Both ${name} and ${legacy} are set. ${hint}, but not both.`);
+    if (format !== undefined && set) throw invalidArgument(`Both ${name} and ${field} are set. ${hint}, but not both.`);
   }
   if (format !== undefined) return format;
   if (filter === undefined) throw invalidArgument(`Either filter/verbose or ${name} is required. ${hint}.`);
-  return key === 'updateFormat' ? legacyUpdateFormat(filter) : filter;
+  return legacy(filter);
 }
 
-function checkOffsets(begin: number, end: number | undefined, descending: boolean, ledgerEnd: number): void {
+/** The offsets of an updates request against the ledger end. */
+export function checkOffsets(begin: number, end: number | undefined, descending: boolean, ledgerEnd: number): void {
   if (begin < 0) {
     const cause = `Offset ${begin} in begin_exclusive is a negative integer`;
     throw failure({ code: 'NEGATIVE_OFFSET', category: 8, cause, context: { field_name: 'begin_exclusive' } });
@@ -73,48 +104,65 @@ function checkOffsets(begin: number, end: number | undefined, descending: boolea
 }
 
 /** A GetUpdatesRequest, checked in the participant's order: form, rights, offsets, names, range. Throws the participant's refusal. */
-export function parseUpdatesRequest(body: JsonObject, ledger: Ledger, caller: Caller): UpdatesRequest {
-  const updateFormat = oneForm(body, 'updateFormat');
+export function parseUpdatesRequest(
+  body: JsonObject,
+  { ledger, release }: Participant,
+  caller: Caller,
+  form: UpdatesForm = 'updates',
+): UpdatesRequest {
+  const updateFormat = oneForm(body, 'updateFormat', (filter) => legacyUpdateFormat(filter, form));
   require(caller, updateFormatNeeds(updateFormat));
   const beginExclusive = numberOf(body['beginExclusive']) ?? 0;
   const endInclusive = numberOf(body['endInclusive']);
-  const descending = body['descendingOrder'] === true;
+  // 3.4 does not know the key, and keys it does not know are ignored.
+  const descending = release !== '3.4' && body['descendingOrder'] === true;
   checkOffsets(beginExclusive, endInclusive, descending, ledger.ledgerEnd());
-  const format = parseUpdateFormat(updateFormat, ledger.model);
+  const format = parseUpdateFormat(updateFormat, ledger.model, release);
   if (endInclusive !== undefined && endInclusive < beginExclusive) {
     const cause = `End offset ${endInclusive} is before begin offset ${beginExclusive}.`;
     throw failure({ code: 'OFFSET_OUT_OF_RANGE', category: 9, cause });
   }
-  return { beginExclusive, endInclusive, descending, format };
+  return { form, beginExclusive, endInclusive, descending, format };
 }
 
-/** The opaque token of the `count`-th entry of an answer. */
-export function continuationToken(activeAtOffset: number, count: number): string {
-  return Buffer.from(`${activeAtOffset}:${count}`).toString('base64');
-}
-
-function skipOf(token: string, activeAtOffset: number): number {
+function skipOf(token: string, activeAtOffset: number, binding: string): number {
   if (token === '') return 0;
-  const [offset, count] = Buffer.from(token, 'base64').toString().split(':').map(Number);
-  if (offset === activeAtOffset && count !== undefined && Number.isSafeInteger(count)) return count;
+  const [offset, position] = openToken(token, binding) ?? [];
+  if (offset === activeAtOffset && position !== undefined) return position;
   const cause = 'The stream continuation token does not belong to this request';
   throw failure({ code: 'INVALID_CONTINUATION_TOKEN', category: 8, cause });
 }
 
-/** A GetActiveContractsRequest, checked. Throws the participant's refusal. */
-export function parseActiveContractsRequest(body: JsonObject, ledger: Ledger, caller: Caller): ActiveContractsRequest {
-  const eventFormat = oneForm(body, 'eventFormat');
-  require(caller, eventFormatNeeds(eventFormat));
-  const activeAtOffset = numberOf(body['activeAtOffset']) ?? 0;
-  if (activeAtOffset < 0) {
-    const cause = `Offset ${activeAtOffset} in active_at_offset is a negative integer`;
-    throw failure({ code: 'NEGATIVE_OFFSET', category: 8, cause, context: { field_name: 'active_at_offset' } });
-  }
-  const format = parseEventFormat(eventFormat, ledger.model);
+/** An `active_at_offset` against the ledger: not negative, not after its end, not below what was pruned. */
+export function checkSnapshotOffset(activeAtOffset: number, { ledger }: Participant): void {
   const ledgerEnd = ledger.ledgerEnd();
   if (activeAtOffset > ledgerEnd) throw afterLedgerEnd('active_at_offset offset', activeAtOffset, ledgerEnd);
   if (activeAtOffset < ledger.prunedTo()) {
     throw prunedAccess(`Active contracts request at offset ${activeAtOffset}`, ledger.prunedTo());
   }
-  return { activeAtOffset, format, skip: skipOf(asText(body['streamContinuationToken']), activeAtOffset) };
+}
+
+/** Refuses a negative `active_at_offset`. */
+export function requireNotNegative(activeAtOffset: number): void {
+  if (activeAtOffset >= 0) return;
+  const cause = `Offset ${activeAtOffset} in active_at_offset is a negative integer`;
+  throw failure({ code: 'NEGATIVE_OFFSET', category: 8, cause, context: { field_name: 'active_at_offset' } });
+}
+
+/** A GetActiveContractsRequest, checked. Throws the participant's refusal. */
+export function parseActiveContractsRequest(
+  body: JsonObject,
+  participant: Participant,
+  caller: Caller,
+): ActiveContractsRequest {
+  const { ledger, release } = participant;
+  const eventFormat = oneForm(body, 'eventFormat', (filter) => filter);
+  require(caller, eventFormatNeeds(eventFormat));
+  const activeAtOffset = numberOf(body['activeAtOffset']) ?? 0;
+  requireNotNegative(activeAtOffset);
+  const format = parseEventFormat(eventFormat, ledger.model, release);
+  checkSnapshotOffset(activeAtOffset, participant);
+  const binding = bindingOf('entry', ledger.participantId, eventFormat);
+  const token = release === '3.4' ? '' : asText(body['streamContinuationToken']);
+  return { activeAtOffset, format, skip: skipOf(token, activeAtOffset, binding), binding };
 }

@@ -71,3 +71,8 @@ export function findRoute<E>(routes: readonly Route<E>[], method: string, pathna
   }
   return undefined;
 }
+
+/** The JSON body of the 404 for a path that nothing serves. @param uri the whole of it */
+export function noRoute(method: string, uri: string): string {
+  return JSON.stringify({ errors: [`HttpMethod(${method}), uri: ${uri}`], status: 404 });
+}

@@ -4,17 +4,27 @@
  * tests, never for production data.
  */
 import { createServer } from 'node:http';
-import type { IncomingMessage, Server } from 'node:http';
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
 import type { AddressInfo } from 'node:net';
-import type { WebSocketServer } from 'ws';
 import { IndexerError } from '../errors.ts';
 import { exactly, open } from './authorization.ts';
+import type { Authenticate } from './authorization.ts';
+import { adminEndpoints, isLocalAdmin } from './endpoints/admin.ts';
 import { endpoints, streamEndpoints } from './endpoints.ts';
+import { misbehave, misbehaveAtConnect, misbehaveAtUpgrade } from './fault-answers.ts';
 import type { Faults } from './faults.ts';
+import { authentication } from './identity/authentication.ts';
+import type { AuthOptions } from './identity/authentication.ts';
+import { IdentityProviders } from './identity/identity-providers.ts';
+import { Users } from './identity/users.ts';
 import { serveHttp } from './http.ts';
+import type { HttpService } from './http.ts';
 import { Ledger } from './ledger.ts';
+import { headerSectionBytes, limitsOf } from './limits.ts';
 import type { Limits, Participant } from './participant.ts';
+import { Packages } from './packages/packages.ts';
+import { Parties } from './parties/parties.ts';
 import { Random } from './random.ts';
 import type { Release } from './release.ts';
 import { routesOf } from './routes.ts';
@@ -33,10 +43,16 @@ export interface SandboxOptions {
   readonly participantId?: string;
   /** When set, every request needs exactly this bearer token. */
   readonly token?: string;
+  /** Tokens and users as on a secured participant. Default none: everyone may do everything. `token` wins over it. */
+  readonly auth?: AuthOptions;
   /** Silence in both directions after which a socket is cut, milliseconds. Default 60000. */
   readonly idleTimeoutMs?: number;
   readonly limits?: Partial<Limits>;
+  /** DARs uploaded and vetted from the start. An invalid one rejects with the LedgerFailure of its upload. */
+  readonly dars?: readonly Uint8Array[];
   readonly faults?: Faults;
+  /** Serve `/sandbox/faults` and `/sandbox/ledger` to programs on this machine. Default false. */
+  readonly admin?: boolean;
   /** The ledger's clock, milliseconds since 1970. Default the system clock. */
   readonly now?: () => number;
 }
@@ -46,19 +62,12 @@ export interface Sandbox extends AsyncDisposable {
   readonly url: string;
   readonly participantId: string;
   readonly ledger: Ledger;
+  readonly parties: Parties;
   /** Change it at any time; running streams see the change at their next frame. */
   readonly faults: Faults;
   /** Cuts every socket and frees the port. */
   close(): Promise<void>;
 }
-
-/** The participant's own settings, as it ships. */
-const defaultLimits: Limits = {
-  checkpointIntervalMs: 60_000,
-  listElements: 200,
-  listWaitMs: 500,
-  bodyBytes: 8 * 1024 * 1024,
-};
 
 function listen(server: Server, host: string, port: number): Promise<AddressInfo> {
   return new Promise((resolve, reject) => {
@@ -73,16 +82,31 @@ function listen(server: Server, host: string, port: number): Promise<AddressInfo
 
 function participantOf(options: SandboxOptions): Participant {
   const ledger = new Ledger(options);
-  const limits = { ...defaultLimits, ...options.limits };
-  return { ledger, release: options.release ?? '3.5', faults: options.faults ?? {}, limits };
+  const release = options.release ?? '3.5';
+  const limits = limitsOf(release, options.limits);
+  const users = new Users(options.auth?.users);
+  const identityProviders = new IdentityProviders();
+  const packages = new Packages(ledger);
+  const synchronizerIds = ledger.synchronizers.map(({ id }) => id);
+  for (const dar of options.dars ?? []) packages.upload(dar, synchronizerIds);
+  const parties = new Parties(ledger, (options.seed ?? 1) + 2);
+  const base = { ledger, limits, users, identityProviders, packages, parties };
+  return { ...base, release, faults: options.faults ?? {} };
+}
+
+function authenticateOf({ token, auth }: SandboxOptions, participant: Participant): Authenticate {
+  if (token !== undefined) return exactly(token);
+  if (auth === undefined) return open;
+  const { ledger, users, identityProviders } = participant;
+  return authentication(auth, { participantId: () => ledger.participantId, users, identityProviders });
 }
 
 /** Starts a sandbox participant. Rejects with SANDBOX_LISTEN when the port cannot be used. */
 export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbox> {
   const participant = participantOf(options);
-  const { ledger, faults, release } = participant;
+  const { ledger, faults, parties, release } = participant;
   const pathPrefix = options.pathPrefix ?? '';
-  const authenticate = options.token === undefined ? open : exactly(options.token);
+  const authenticate = authenticateOf(options, participant);
   const service = { participant, authenticate, routes: routesOf(endpoints, release, pathPrefix) };
   const upgrades = new Upgrades({
     participant,
@@ -91,26 +115,55 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
     idleTimeoutMs: options.idleTimeoutMs ?? 60_000,
     random: new Random((options.seed ?? 1) + 1),
   });
-  const server = createServer((request, response) => {
-    if (faults.neverAnswer === true) return;
-    void serveHttp(request, response, service);
+  const admin =
+    options.admin === true ? { ...service, routes: routesOf(adminEndpoints, release, pathPrefix) } : undefined;
+  const server = serverOf({ service, admin, upgrades, pathPrefix });
+  const host = options.host ?? '127.0.0.1';
+  const { port } = await listen(server, host, options.port ?? 0);
+  const close = (): Promise<void> => stop(server, upgrades);
+  const url = `http://${host.includes(':') ? `[${host}]` : host}:${port}${pathPrefix}`;
+  const state = { ledger, parties, faults };
+  return {
+    url,
+    ...state,
+    get participantId() {
+      return ledger.participantId;
+    },
+    close,
+    [Symbol.asyncDispose]: close,
+  };
+}
+
+interface Parts {
+  readonly service: HttpService;
+  readonly admin: HttpService | undefined;
+  readonly upgrades: Upgrades;
+  readonly pathPrefix: string;
+}
+
+/** The server of all of it. The fault script sees everything first, except what switches it. */
+function serverOf({ service, admin, upgrades, pathPrefix }: Parts): Server {
+  const backdrop = { ...service.participant, pathPrefix };
+  const serve = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    if (admin !== undefined && isLocalAdmin(request, pathPrefix)) return serveHttp(request, response, admin);
+    if (!(await misbehave(request, response, backdrop))) await serveHttp(request, response, service);
+  };
+  const server = createServer({ maxHeaderSize: headerSectionBytes }, (request, response) => {
+    void serve(request, response);
   });
+  server.on('connection', (socket) => misbehaveAtConnect(socket, backdrop));
   server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => {
+    if (misbehaveAtUpgrade(request, socket, backdrop)) return upgrades.leave(socket);
     upgrades.upgrade(request, socket, head).catch((cause: unknown) => {
       socket.destroy();
       process.emitWarning(`a sandbox handshake failed: ${String(cause)}`);
     });
   });
-  const host = options.host ?? '127.0.0.1';
-  const { port } = await listen(server, host, options.port ?? 0);
-  const close = (): Promise<void> => stop(server, upgrades.sockets);
-  const url = `http://${host.includes(':') ? `[${host}]` : host}:${port}${pathPrefix}`;
-  return { url, participantId: ledger.participantId, ledger, faults, close, [Symbol.asyncDispose]: close };
+  return server;
 }
 
-async function stop(server: Server, sockets: WebSocketServer): Promise<void> {
-  for (const socket of sockets.clients) socket.terminate();
-  sockets.close();
+async function stop(server: Server, upgrades: Upgrades): Promise<void> {
+  upgrades.close();
   if (!server.listening) return;
   await new Promise<void>((resolve) => {
     server.close(() => resolve());

@@ -4,33 +4,42 @@
  */
 import type { Caller } from './caller.ts';
 import type { Connection } from './connection.ts';
-import { LedgerFailure, undecodableFrame } from './failure.ts';
+import { LedgerFailure, Undecodable, undecodableFrame } from './failure.ts';
 import { asObject, parseJson } from './json.ts';
 import type { JsonObject } from './json.ts';
 import type { Participant } from './participant.ts';
 import { UpdatesReader, activeContracts } from './reader.ts';
+import { refusalIn } from './release-fields.ts';
 import { parseActiveContractsRequest, parseUpdatesRequest } from './requests.ts';
+import type { UpdatesForm } from './requests.ts';
 
 /** The first checkpoint comes soon, so that a client learns quickly that it has caught up. */
 const firstCheckpointMs = 500;
 
-function decode(text: string): JsonObject {
+/** The request of a stream. Throws LEDGER_API_INTERNAL_ERROR for what is not a JSON object. */
+export function decode(text: string): JsonObject {
   const body = asObject(parseJson(text));
   if (body === undefined) throw undecodableFrame(text);
   return body;
 }
 
 /** Runs a stream to its end; a refusal becomes the last frame. */
-async function guarded(connection: Connection, run: () => Promise<void>): Promise<void> {
+export async function guarded(
+  connection: Connection,
+  text: string,
+  { release }: Participant,
+  run: () => Promise<void>,
+): Promise<void> {
   try {
     await run();
     connection.finish();
   } catch (thrown) {
+    if (thrown instanceof Undecodable) return connection.refuse(undecodableFrame(text));
     if (!(thrown instanceof LedgerFailure)) {
       connection.finish(1011);
       throw thrown;
     }
-    await connection.refuse(thrown);
+    await connection.refuse(refusalIn(release, thrown));
   }
 }
 
@@ -49,42 +58,71 @@ function element(connection: Connection, caller: Caller): (frame: string) => Pro
   };
 }
 
-/** Serves /v2/updates for the request text. Resolves when the stream is over. */
+/** Serves /v2/updates, or its deprecated tree form, for the request text. Resolves when the stream is over. */
 export async function serveUpdates(
   connection: Connection,
   text: string,
   participant: Participant,
   caller: Caller,
+  form: UpdatesForm = 'updates',
 ): Promise<void> {
-  const { ledger } = participant;
-  await guarded(connection, async () => {
-    const request = parseUpdatesRequest(decode(text), ledger, caller);
-    const reader = new UpdatesReader(ledger, request);
-    const checkpoints = new Checkpoints(reader, participant, request.beginExclusive);
-    const send = element(connection, caller);
-    while (connection.open && !reader.finished) {
-      for (const frame of reader.read()) await send(frame);
-      await breathe();
-      if (request.endInclusive !== undefined) continue;
-      for (const frame of checkpoints.due()) await send(frame);
-      if (!reader.caughtUp) continue;
-      await connection.wait(checkpoints.remainingMs(), (wake) => ledger.onChange(wake));
-    }
+  await guarded(connection, text, participant, async () => {
+    const request = parseUpdatesRequest(decode(text), participant, caller, form);
+    const reader = new UpdatesReader(participant, request);
+    await follow(connection, { participant, caller, reader, ...request });
   });
+}
+
+/** What a stream reads: slices of frames, and checkpoints for what it has looked at. */
+export interface FrameReader {
+  /** Everything up to this offset was looked at. */
+  readonly position: number;
+  /** True when nothing is left to look at right now. */
+  readonly caughtUp: boolean;
+  /** True when nothing will ever be left to look at. */
+  readonly finished: boolean;
+  read(): string[];
+  checkpoint(): string;
+}
+
+export interface Following {
+  readonly participant: Participant;
+  readonly caller: Caller;
+  readonly reader: FrameReader;
+  readonly beginExclusive: number;
+  /** Undefined: for ever, with checkpoints. */
+  readonly endInclusive: number | undefined;
+}
+
+/** Sends what a reader finds until it is finished, the socket closes, or the authorization ends. */
+export async function follow(connection: Connection, following: Following): Promise<void> {
+  const { participant, caller, reader, beginExclusive, endInclusive } = following;
+  const checkpoints = new Checkpoints(reader, participant, beginExclusive);
+  const send = element(connection, caller);
+  while (connection.open && !reader.finished) {
+    for (const frame of reader.read()) await send(frame);
+    await breathe();
+    if (endInclusive !== undefined) continue;
+    for (const frame of checkpoints.due()) await send(frame);
+    if (!reader.caughtUp) continue;
+    const waitMs = Math.min(checkpoints.remainingMs(), caller.rightsCheckInMs());
+    await connection.wait(waitMs, (wake) => participant.ledger.onChange(wake));
+    caller.assertRights();
+  }
 }
 
 /** Serves /v2/state/active-contracts for the request text. Resolves when the stream is over. */
 export async function serveActiveContracts(
   connection: Connection,
   text: string,
-  { ledger }: Participant,
+  participant: Participant,
   caller: Caller,
 ): Promise<void> {
-  await guarded(connection, async () => {
-    const request = parseActiveContractsRequest(decode(text), ledger, caller);
+  await guarded(connection, text, participant, async () => {
+    const request = parseActiveContractsRequest(decode(text), participant, caller);
     const send = element(connection, caller);
     let sent = 0;
-    for (const entry of activeContracts(ledger, request)) {
+    for (const entry of activeContracts(participant, request)) {
       await send(entry);
       if (!connection.open) return;
       sent += 1;
@@ -95,12 +133,12 @@ export async function serveActiveContracts(
 
 /** When the ledger's own OffsetCheckpoints are due on one stream: only if the offset moved, then by timer. */
 class Checkpoints {
-  readonly #reader: UpdatesReader;
+  readonly #reader: FrameReader;
   readonly #participant: Participant;
   #last: number;
   #dueAt = performance.now() + firstCheckpointMs;
 
-  constructor(reader: UpdatesReader, participant: Participant, beginExclusive: number) {
+  constructor(reader: FrameReader, participant: Participant, beginExclusive: number) {
     this.#reader = reader;
     this.#participant = participant;
     this.#last = beginExclusive;
@@ -116,7 +154,6 @@ class Checkpoints {
     this.#dueAt = performance.now() + this.#participant.limits.checkpointIntervalMs;
     if (this.#reader.position <= this.#last) return [];
     this.#last = this.#reader.position;
-    const frame = this.#reader.checkpoint();
-    return this.#participant.faults.duplicateCheckpoints === true ? [frame, frame] : [frame];
+    return [this.#reader.checkpoint()];
   }
 }

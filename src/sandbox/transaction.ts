@@ -2,6 +2,8 @@
  * Runs commands against the model and collects the full event tree of one transaction: node ids in pre-order, informees
  * handed down from the exercise above, transient contracts marked. Nothing reaches the ledger before it is complete.
  */
+import { contractKeyHash } from './contract-key.ts';
+import { traceName, traced } from './daml-failure.ts';
 import { failure } from './failure.ts';
 import type { Activation } from './active-set.ts';
 import type { Json, JsonObject } from './json.ts';
@@ -15,6 +17,8 @@ export interface TransactionBase {
   readonly model: Model;
   readonly random: Random;
   find(contractId: string): Activation | undefined;
+  /** Contracts that have or had the key of this hash, newest first. */
+  keyed(hash: string): readonly string[];
   /** One shared array per distinct list of parties, which keeps a long history small. */
   readonly parties: (list: readonly string[]) => readonly string[];
 }
@@ -48,13 +52,14 @@ export class TransactionBuilder {
     const signatories = this.#base.parties(template.signatories(argument));
     const observers = this.#base.parties(template.observers(argument).filter((p) => !signatories.includes(p)));
     const templateId = this.#base.model.id(template.name);
+    const key = template.key?.(argument);
     const event: CreatedEvent = {
       offset: 0,
       nodeId: this.events.length,
       contractId: this.#base.random.contractId(),
       templateId,
-      contractKey: null,
-      contractKeyHash: '',
+      contractKey: key?.value ?? null,
+      contractKeyHash: key === undefined ? '' : contractKeyHash(template.name, key.value),
       createArgument: argument,
       createdEventBlob: '',
       interfaceViews: [],
@@ -84,16 +89,42 @@ export class TransactionBuilder {
     const event = this.#exercised(contract, choiceName, choice, argument, actors, seenBy);
     this.events.push({ ExercisedEvent: event });
     if (choice.consuming) this.#consume(contractId, event);
-    event.exerciseResult = choice.run({
-      contract,
-      argument,
-      create: (name, payload) => this.create(this.#template(name), payload, event.witnessParties).contractId,
-      exercise: (child, name, payload, by) =>
-        this.exercise(child, name, payload, by, event.witnessParties).exerciseResult,
-      fetch: (child) => this.fetch(child),
-    });
+    event.exerciseResult = this.#run(contract, choice, event);
     event.lastDescendantNodeId = this.events.length - 1;
     return event;
+  }
+
+  /**
+   * The newest active contract with the key that one of the readers is a stakeholder of, or the participant's refusal.
+   * Keys are not unique.
+   */
+  fetchByKey(template: Template, key: Json, readers: readonly string[]): CreatedEvent {
+    const hash = contractKeyHash(template.name, key);
+    const local = [...this.#created.values()].filter((event) => event.contractKeyHash === hash).toReversed();
+    for (const contractId of [...local.map((event) => event.contractId), ...this.#base.keyed(hash)]) {
+      const event = this.#created.get(contractId) ?? this.#base.find(contractId)?.created;
+      if (event === undefined || this.#consumed.has(contractId)) continue;
+      if ([...event.signatories, ...event.observers].some((party) => readers.includes(party))) return event;
+    }
+    const cause = `Interpretation error: Error: couldn't find key GlobalKey(${this.#base.model.id(template.name)})`;
+    const resources = [['ErrorResource(CONTRACT_KEY)', hash]] as const;
+    throw failure({ code: 'CONTRACT_KEY_NOT_FOUND', category: 11, cause, resources });
+  }
+
+  #run(contract: CreatedEvent, choice: Choice, event: ExercisedEvent): Json {
+    try {
+      return choice.run({
+        contract,
+        argument: event.choiceArgument as JsonObject,
+        create: (name, payload) => this.create(this.#template(name), payload, event.witnessParties).contractId,
+        exercise: (child, name, payload, by) =>
+          this.exercise(child, name, payload, by, event.witnessParties).exerciseResult,
+        fetch: (child) => this.fetch(child),
+      });
+    } catch (thrown) {
+      const { templateId, contractId } = contract;
+      throw traced(thrown, `in choice ${traceName(templateId, event.choice, contractId)} (#${event.nodeId})`);
+    }
   }
 
   /** The active contract, or the participant's refusal. */

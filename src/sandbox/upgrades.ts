@@ -6,15 +6,17 @@ import type { IncomingMessage } from 'node:http';
 import { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { WebSocketServer } from 'ws';
-import type { RawData, WebSocket } from 'ws';
+import type { RawData, Server, WebSocket } from 'ws';
 import { offeredProtocols, tokenOf } from './authorization.ts';
 import type { Authenticate } from './authorization.ts';
-import { Connection } from './connection.ts';
+import { AcceptedSocket, Connection } from './connection.ts';
 import type { StreamEndpoint } from './endpoint.ts';
 import { LedgerFailure, unauthenticated } from './failure.ts';
+import { FrameScript } from './fault-frames.ts';
+import { headerRefusal } from './limits.ts';
 import type { Participant } from './participant.ts';
 import type { Random } from './random.ts';
-import { findRoute } from './routes.ts';
+import { findRoute, noRoute } from './routes.ts';
 import type { Route } from './routes.ts';
 
 /** The participant ignores what was offered; the documented alias is answered only to clients that know no other name. */
@@ -22,10 +24,14 @@ function subprotocol(offered: readonly string[]): string {
   return offered.includes('ledger.ws.auth') && !offered.includes('daml.ws.auth') ? 'ledger.ws.auth' : 'daml.ws.auth';
 }
 
-function createSockets(): WebSocketServer {
+/** @param compress whether permessage-deflate is accepted; the participant never does */
+function createSockets(compress: boolean): Server<typeof AcceptedSocket> {
   const sockets = new WebSocketServer({
     noServer: true,
-    perMessageDeflate: false,
+    WebSocket: AcceptedSocket,
+    // The connection answers pings itself.
+    autoPong: false,
+    perMessageDeflate: compress,
     handleProtocols: (offered) => subprotocol([...offered]),
   });
   sockets.on('headers', (headers: string[], request: IncomingMessage) => {
@@ -54,31 +60,59 @@ export interface UpgradeOptions {
 }
 
 /** A handshake that fails with a real status: only an unresolvable user or an unknown path do that. */
-function refuseUpgrade(socket: Duplex, status: string, body: string): void {
-  const headers = `Content-Type: application/json\r\nContent-Length: ${Buffer.byteLength(body)}\r\nConnection: close`;
+function refuseUpgrade(socket: Duplex, status: string, body: string, type = 'application/json'): void {
+  const headers = `Content-Type: ${type}\r\nContent-Length: ${Buffer.byteLength(body)}\r\nConnection: close`;
   socket.end(`HTTP/1.1 ${status}\r\n${headers}\r\n\r\n${body}`);
 }
 
 /** Accepts sockets for the stream endpoints. */
 export class Upgrades {
-  readonly sockets = createSockets();
+  readonly #plain = createSockets(false);
+  readonly #compressing = createSockets(true);
+  readonly #left = new Set<Duplex>();
   readonly #options: UpgradeOptions;
 
   constructor(options: UpgradeOptions) {
     this.#options = options;
   }
 
+  /** Cuts every socket and accepts no more. */
+  close(): void {
+    for (const sockets of [this.#plain, this.#compressing]) {
+      for (const socket of sockets.clients) socket.terminate();
+      sockets.close();
+    }
+    for (const socket of this.#left) socket.destroy();
+  }
+
+  /** Takes over a socket whose upgrade is served no further. */
+  leave(socket: Duplex): void {
+    this.#left.add(socket);
+    // Nobody else looks after it: a peer that gives up must not become an uncaught error.
+    socket.on('error', () => socket.destroy());
+    socket.on('close', () => this.#left.delete(socket));
+  }
+
   /** Serves one upgrade request. Rejects only on a defect of the sandbox. */
   async upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> {
     const { participant, authenticate, routes, random, idleTimeoutMs } = this.#options;
-    const found = findRoute(routes, 'GET', (request.url ?? '').split('?')[0] ?? '');
-    if (found === undefined) return refuseUpgrade(socket, '404 Not Found', '');
+    const limited = headerRefusal(request);
+    if (limited !== undefined) return refuseUpgrade(socket, `${limited.status} Refused`, limited.content, 'text/plain');
+    const url = request.url ?? '/';
+    const found = findRoute(routes, 'GET', url.split('?')[0] ?? '');
+    if (found === undefined) {
+      const uri = `http://${request.headers.host ?? 'localhost'}${url}`;
+      return refuseUpgrade(socket, '404 Not Found', noRoute('GET', uri));
+    }
     try {
       const caller = await authenticate(tokenOf(request));
-      this.sockets.handleUpgrade(request, socket, head, (accepted) => {
+      const sockets = participant.faults.compress === true ? this.#compressing : this.#plain;
+      sockets.handleUpgrade(request, socket, head, (accepted) => {
         // After the upgrade: ws clears the time-out of the socket it takes over.
         cutWhenIdle(socket, idleTimeoutMs);
-        const connection = new Connection(accepted, participant.faults, random);
+        const { ledger, faults } = participant;
+        const script = new FrameScript({ faults, ledger, path: found.endpoint.path, random });
+        const connection = new Connection(accepted, socket, script);
         onFirstFrame(accepted, (text) =>
           caller === undefined
             ? connection.refuse(unauthenticated())

@@ -80,6 +80,8 @@ export interface Transaction {
   readonly recordTime: string;
   readonly externalTransactionHash: string | null;
   readonly paidTrafficCost: number | null;
+  /** Printed from 3.6 on. */
+  readonly transactionHash?: string | null;
 }
 
 export interface UnassignedEvent {

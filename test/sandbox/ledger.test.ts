@@ -140,10 +140,13 @@ describe('filters', () => {
 
 describe('commands', () => {
   const iou = { issuer: 'Bank::1220aa', owner: 'Alice::1220aa', currency: 'USD', amount: '999.99', observers: [] };
-  const submit = (command: unknown, actAs: string[]): ReturnType<typeof post> =>
-    post(sandbox.url, '/v2/commands/submit-and-wait-for-transaction', {
-      commands: { commands: [command], commandId: 'c-1', actAs },
+  let submitted = 0;
+  const submit = (command: unknown, actAs: string[]): ReturnType<typeof post> => {
+    submitted += 1;
+    return post(sandbox.url, '/v2/commands/submit-and-wait-for-transaction', {
+      commands: { commands: [command], commandId: `c-${submitted}`, actAs },
     });
+  };
 
   it('create, exercise and archive contracts', async () => {
     const CreateCommand = { templateId: '#model-tests:Iou:Iou', createArguments: iou };
@@ -160,8 +163,9 @@ describe('commands', () => {
     const transfer = { templateId, contractId, choice: 'Iou_Transfer', choiceArgument: { newOwner: 'Bob::1220aa' } };
     const moved = await submit({ ExerciseCommand: transfer }, ['Alice::1220aa']);
     expect(at(moved.body, 'transaction', 'events', 0, 'ArchivedEvent', 'contractId')).toBe(contractId);
-    const next = at(moved.body, 'transaction', 'events', 1, 'CreatedEvent', 'contractId');
-    const archive = { templateId, contractId: next, choice: 'Archive', choiceArgument: {} };
+    const next = at(moved.body, 'transaction', 'events', 1, 'CreatedEvent');
+    const [nextTemplate, nextId] = [at(next, 'templateId'), at(next, 'contractId')];
+    const archive = { templateId: nextTemplate, contractId: nextId, choice: 'Archive', choiceArgument: {} };
     expect((await submit({ ExerciseCommand: archive }, ['Bank::1220aa', 'Alice::1220aa'])).status).toBe(200);
     expect(await acs(sandbox.ledger.ledgerEnd())).toEqual([]);
     expect(await submit({ ExerciseCommand: archive }, ['Alice::1220aa'])).toMatchObject({

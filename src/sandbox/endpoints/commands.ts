@@ -1,43 +1,65 @@
 /** Command submission: wait for the update, wait for the transaction, or do not wait. */
-import { parseSubmission } from '../commands.ts';
-import type { Submission } from '../commands.ts';
-import { require } from '../caller.ts';
 import type { Call, Endpoint } from '../endpoint.ts';
-import { parseUpdateFormat } from '../format.ts';
+import { failure } from '../failure.ts';
 import { asObject } from '../json.ts';
-import type { Json } from '../json.ts';
-import { Renderer } from '../render.ts';
-import type { Transaction } from '../wire.ts';
+import type { JsonObject } from '../json.ts';
+import { performJournaled } from '../perform.ts';
+import { naming, parseSubmission } from '../submission-request.ts';
+import type { ClientSubmission } from '../submission-request.ts';
+import { Rejection } from '../submission-run.ts';
+import { answerFormat, storedAt, transactionAnswer, treeAnswer } from '../transaction-answer.ts';
+import { valueOf } from '../wire.ts';
 
-/** Reads, authorizes and runs `JsCommands`. */
-function submit({ participant, caller }: Call, commands: Json | undefined): [Submission, Transaction] {
-  const submission = parseSubmission(asObject(commands) ?? {});
-  require(caller, [
-    ...submission.actAs.map((actAs) => ({ actAs })),
-    ...(submission.readAs ?? []).map((readAs) => ({ readAs })),
-  ]);
-  return [submission, participant.ledger.submitJournaled(submission)];
+/** Refuses to act for parties that sign themselves: the participant cannot authorize what they do. */
+function requireOwnParties({ participant: { parties } }: Call, actAs: readonly string[]): void {
+  const external = actAs.filter((party) => parties.signingKey(party) !== undefined);
+  if (external.length === 0) return;
+  const cause = `This participant cannot submit as the given submitters ${external.join(', ')}: they sign themselves`;
+  throw failure({ code: 'NO_SYNCHRONIZER_ON_WHICH_ALL_SUBMITTERS_CAN_SUBMIT', category: 9, cause });
+}
+
+/** Reads and authorizes `JsCommands`. */
+function submissionOf(call: Call, commands: JsonObject): ClientSubmission {
+  const submission = parseSubmission(call.participant.ledger, commands, call.caller);
+  requireOwnParties(call, submission.actAs);
+  return submission;
+}
+
+/** Runs a submission and gives back the offset of its update. */
+function run({ participant: { ledger } }: Call, submission: ClientSubmission): number {
+  return naming(submission, () => performJournaled(ledger, { submission }));
 }
 
 function submitAndWait(call: Call): string {
-  const [, { updateId, offset }] = submit(call, call.body);
-  return JSON.stringify({ updateId, completionOffset: offset });
+  const completionOffset = run(call, submissionOf(call, call.body));
+  const { update } = storedAt(call, completionOffset);
+  return JSON.stringify({ updateId: update === undefined ? '' : valueOf(update).updateId, completionOffset });
 }
 
 function submitForTransaction(call: Call): string {
-  const { ledger } = call.participant;
-  const [submission, submitted] = submit(call, call.body['commands']);
-  const asked = asObject(call.body['transactionFormat']);
-  const filtersByParty = Object.fromEntries(
-    [...submission.actAs, ...(submission.readAs ?? [])].map((party) => [party, {}]),
-  );
-  const transactionShape = 'TRANSACTION_SHAPE_ACS_DELTA';
-  const includeTransactions = asked ?? { eventFormat: { filtersByParty }, transactionShape };
-  const { transactions } = parseUpdateFormat({ includeTransactions }, ledger.model);
-  const [stored] = ledger.range(submitted.offset - 1, submitted.offset, 1);
-  const visible = new Renderer(ledger.model).transaction(submitted, stored?.archived, transactions);
-  const transaction: Transaction = visible ?? { ...submitted, events: [] };
-  return JSON.stringify({ transaction });
+  const submission = submissionOf(call, asObject(call.body['commands']) ?? {});
+  const format = answerFormat(call, submission, call.body['transactionFormat']);
+  return transactionAnswer(call, run(call, submission), format);
+}
+
+function submitForTree(call: Call): string {
+  const submission = submissionOf(call, call.body);
+  return treeAnswer(call, run(call, submission), submission);
+}
+
+/** Only refusals after the submission was ordered are left to its completion. */
+export function withoutWaiting(submit: () => unknown): string {
+  try {
+    submit();
+  } catch (thrown) {
+    if (!(thrown instanceof Rejection)) throw thrown;
+  }
+  return '{}';
+}
+
+function submitAsync(call: Call): string {
+  const submission = submissionOf(call, call.body);
+  return withoutWaiting(() => run(call, submission));
 }
 
 export const commandEndpoints: readonly Endpoint[] = [
@@ -59,13 +81,20 @@ export const commandEndpoints: readonly Endpoint[] = [
   },
   {
     method: 'POST',
+    path: '/v2/commands/submit-and-wait-for-transaction-tree',
+    summary: 'Submit commands and wait for their transaction tree',
+    last: '3.5',
+    deprecated: true,
+    request: 'JsCommands',
+    response: 'JsSubmitAndWaitForTransactionTreeResponse',
+    run: submitForTree,
+  },
+  {
+    method: 'POST',
     path: '/v2/commands/async/submit',
     summary: 'Submit commands without waiting',
     request: 'JsCommands',
     response: 'SubmitResponse',
-    run: (call) => {
-      submit(call, call.body);
-      return '{}';
-    },
+    run: submitAsync,
   },
 ];

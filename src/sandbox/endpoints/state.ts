@@ -1,6 +1,7 @@
 /** The state of the ledger: its end, its pruning, its synchronizers, its active contracts. */
 import type { Call, Endpoint, StreamEndpoint } from '../endpoint.ts';
 import { listAnswer, listOptions } from '../list-answer.ts';
+import { connectedSynchronizers } from '../parties/connected-synchronizers.ts';
 import { activeContracts } from '../reader.ts';
 import { parseActiveContractsRequest } from '../requests.ts';
 import { serveActiveContracts } from '../streams.ts';
@@ -13,21 +14,20 @@ function prunedOffsets({ participant }: Call): string {
   });
 }
 
-function connectedSynchronizers({ participant }: Call): string {
-  const permission = 'PARTICIPANT_PERMISSION_UNSPECIFIED';
-  const connected = participant.ledger.synchronizers.map(({ alias, id }) => ({
-    synchronizerAlias: alias,
-    synchronizerId: id,
-    permission,
-  }));
-  return JSON.stringify({ connectedSynchronizers: connected });
+/** `{offset}`; from 3.6 on with the newest record time of each synchronizer. */
+function ledgerEnd({ participant: { ledger, release } }: Call): string {
+  const offset = ledger.ledgerEnd();
+  if (release !== '3.6') return JSON.stringify({ offset });
+  const times = [...ledger.recordTimes()];
+  const synchronizerTimes = times.map(([synchronizerId, recordTime]) => ({ synchronizerId, recordTime }));
+  return JSON.stringify({ offset, synchronizerTimes });
 }
 
 function listContracts({ participant, caller, body, query }: Call): string {
-  const { ledger, limits } = participant;
+  const { limits } = participant;
   const { take } = listOptions(query, limits);
   const entries: string[] = [];
-  for (const entry of activeContracts(ledger, parseActiveContractsRequest(body, ledger, caller))) {
+  for (const entry of activeContracts(participant, parseActiveContractsRequest(body, participant, caller))) {
     if (entries.length >= take) break;
     entries.push(entry);
   }
@@ -40,7 +40,7 @@ export const stateEndpoints: readonly Endpoint[] = [
     path: '/v2/state/ledger-end',
     summary: 'The offset of the newest update',
     response: 'GetLedgerEndResponse',
-    run: ({ participant }) => JSON.stringify({ offset: participant.ledger.ledgerEnd() }),
+    run: ledgerEnd,
   },
   {
     method: 'GET',

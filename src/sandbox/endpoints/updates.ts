@@ -1,22 +1,16 @@
-/** Updates: the list form, the stream, and the look-ups of one. */
-import { require } from '../caller.ts';
+/** Updates after an offset: the list form and the stream, with their deprecated flat and tree forms. */
 import type { Call, Endpoint, StreamEndpoint } from '../endpoint.ts';
-import { failure, missingField } from '../failure.ts';
-import { parseUpdateFormat } from '../format.ts';
-import type { StoredUpdate } from '../history.ts';
-import { asObject, asText } from '../json.ts';
 import { changed, listAnswer, listOptions } from '../list-answer.ts';
-import { updateFormatNeeds } from '../read-rights.ts';
 import { UpdatesReader } from '../reader.ts';
-import { Renderer } from '../render.ts';
 import { parseUpdatesRequest } from '../requests.ts';
+import type { UpdatesForm } from '../requests.ts';
 import { serveUpdates } from '../streams.ts';
 
-async function listUpdates({ participant, caller, body, query }: Call): Promise<string> {
+async function listUpdates({ participant, caller, body, query }: Call, form: UpdatesForm): Promise<string> {
   const { ledger, limits } = participant;
-  const request = parseUpdatesRequest(body, ledger, caller);
+  const request = parseUpdatesRequest(body, participant, caller, form);
   const { take, waitMs } = listOptions(query, limits);
-  const reader = new UpdatesReader(ledger, request);
+  const reader = new UpdatesReader(participant, request);
   const frames: string[] = [];
   while (frames.length < take && !reader.finished) {
     frames.push(...reader.read());
@@ -25,55 +19,32 @@ async function listUpdates({ participant, caller, body, query }: Call): Promise<
   return listAnswer(frames.slice(0, take), limits);
 }
 
-function lookUp(call: Call, key: string, matches: (stored: StoredUpdate) => boolean): string {
-  const { ledger } = call.participant;
-  const asked = asObject(call.body['updateFormat']);
-  if (asked === undefined) throw missingField('update_format');
-  require(call.caller, updateFormatNeeds(asked));
-  const format = parseUpdateFormat(asked, ledger.model);
-  const stored = ledger.findUpdate(matches);
-  const answer = stored === undefined ? undefined : new Renderer(ledger.model).update(stored, format);
-  if (answer !== undefined) return answer;
-  const cause = 'Update not found, or not visible.';
-  throw failure({ code: 'UPDATE_NOT_FOUND', category: 11, cause, resources: [['TRANSACTION_ID', key]] });
-}
-
-function updateByOffset(call: Call): string {
-  const offset = call.body['offset'];
-  return lookUp(call, JSON.stringify(offset ?? 0), (stored) => stored.offset === offset);
-}
-
-function updateById(call: Call): string {
-  const id = asText(call.body['updateId']);
-  const needle = `"updateId":${JSON.stringify(id)}`;
-  return lookUp(call, id, ({ raw, update }) => (raw ?? JSON.stringify(update)).includes(needle));
-}
+const list = { method: 'POST', query: ['limit', 'stream_idle_timeout_ms'], request: 'GetUpdatesRequest' } as const;
+const before36 = { last: '3.5', deprecated: true } as const;
 
 export const updateEndpoints: readonly Endpoint[] = [
   {
-    method: 'POST',
+    ...list,
     path: '/v2/updates',
     summary: 'Updates after an offset, as a list',
-    query: ['limit', 'stream_idle_timeout_ms'],
-    request: 'GetUpdatesRequest',
     response: 'JsGetUpdatesResponse[]',
-    run: listUpdates,
+    run: (call) => listUpdates(call, 'updates'),
   },
   {
-    method: 'POST',
-    path: '/v2/updates/update-by-offset',
-    summary: 'The update at an offset',
-    request: 'GetUpdateByOffsetRequest',
-    response: 'JsGetUpdateResponse',
-    run: updateByOffset,
+    ...list,
+    ...before36,
+    path: '/v2/updates/flats',
+    summary: 'Updates after an offset, as a list; the same as /v2/updates',
+    response: 'JsGetUpdatesResponse[]',
+    run: (call) => listUpdates(call, 'updates'),
   },
   {
-    method: 'POST',
-    path: '/v2/updates/update-by-id',
-    summary: 'The update with an id',
-    request: 'GetUpdateByIdRequest',
-    response: 'JsGetUpdateResponse',
-    run: updateById,
+    ...list,
+    ...before36,
+    path: '/v2/updates/trees',
+    summary: 'Updates after an offset, as a list, with transactions as trees',
+    response: 'JsGetUpdateTreesResponse[]',
+    run: (call) => listUpdates(call, 'trees'),
   },
 ];
 
@@ -84,5 +55,21 @@ export const updateStreams: readonly StreamEndpoint[] = [
     request: 'GetUpdatesRequest',
     response: 'JsGetUpdatesResponse',
     serve: serveUpdates,
+  },
+  {
+    ...before36,
+    path: '/v2/updates/flats',
+    summary: 'Updates after an offset; the same as /v2/updates',
+    request: 'GetUpdatesRequest',
+    response: 'JsGetUpdatesResponse',
+    serve: serveUpdates,
+  },
+  {
+    ...before36,
+    path: '/v2/updates/trees',
+    summary: 'Updates after an offset, with transactions as trees',
+    request: 'GetUpdatesRequest',
+    response: 'JsGetUpdateTreesResponse',
+    serve: (connection, text, participant, caller) => serveUpdates(connection, text, participant, caller, 'trees'),
   },
 ];

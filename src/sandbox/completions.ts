@@ -1,0 +1,127 @@
+/**
+ * Completions: what became of every submission of a user, in offset order, and the look-up of earlier submissions of
+ * the same change. A change is what a user wants done: (user, acting parties, command id).
+ */
+import { deduplicationJson, reaches } from './deduplication.ts';
+import type { DeduplicationPeriod } from './deduplication.ts';
+import { asObject, asText } from './json.ts';
+import type { Json, JsonObject } from './json.ts';
+import { fingerprint } from './random.ts';
+import type { Release } from './release.ts';
+import { errorInfo } from './status-details.ts';
+import type { TraceContext } from './wire.ts';
+
+/** A submission, as far as its completion repeats it. */
+export interface Change {
+  readonly userId: string;
+  readonly actAs: readonly string[];
+  readonly commandId: string;
+  readonly submissionId: string;
+  readonly deduplication: DeduplicationPeriod;
+  /** Lower-case hex of the hash that external parties signed. */
+  readonly externalHash: string | null;
+}
+
+export interface Completion extends Change {
+  readonly offset: number;
+  /** Microseconds since 1970. */
+  readonly at: number;
+  /** The body of the refusal; undefined when the submission was accepted. */
+  readonly refusal: JsonObject | undefined;
+  /** '' when refused. */
+  readonly updateId: string;
+  readonly synchronizerId: string;
+  readonly recordTime: string;
+  readonly traceContext: TraceContext | null;
+  readonly paidTrafficCost: number;
+}
+
+/** One text per change: the acting parties are a set. */
+export function changeId({ userId, actAs, commandId }: Pick<Change, 'userId' | 'actAs' | 'commandId'>): string {
+  return fingerprint(JSON.stringify([userId, [...new Set(actAs)].sort(), commandId]));
+}
+
+export class Completions {
+  #all: Completion[] = [];
+  readonly #accepted = new Map<string, Completion>();
+  readonly #byHash = new Map<string, Completion>();
+
+  /** Takes in the next one; offsets grow. */
+  add(completion: Completion): void {
+    this.#all.push(completion);
+    if (completion.refusal !== undefined) return;
+    this.#accepted.set(changeId(completion), completion);
+    if (completion.externalHash !== null) this.#byHash.set(completion.externalHash, completion);
+  }
+
+  /**
+   * The accepted completion that makes a submission now (`at`, microseconds since 1970) a duplicate. What external
+   * parties signed counts once, whatever the period says.
+   */
+  duplicateOf(change: Change, at: number): Completion | undefined {
+    const replayed = change.externalHash === null ? undefined : this.#byHash.get(change.externalHash);
+    if (replayed !== undefined) return replayed;
+    const earlier = this.#accepted.get(changeId(change));
+    return earlier !== undefined && reaches(change.deduplication, earlier, at) ? earlier : undefined;
+  }
+
+  /** At most `limit` with beginExclusive < offset <= endInclusive, ascending. */
+  range(beginExclusive: number, endInclusive: number, limit: number): readonly Completion[] {
+    const from = this.#firstAfter(beginExclusive);
+    return this.#all.slice(from, Math.min(this.#firstAfter(endInclusive), from + limit));
+  }
+
+  /** Forgets everything up to and including the offset, except what later submissions are compared with. */
+  prune(offset: number): void {
+    this.#all = this.#all.slice(this.#firstAfter(offset));
+  }
+
+  /** Forgets everything after the offset, as if it had not happened. */
+  rewind(offset: number): void {
+    const kept = this.#all.slice(0, this.#firstAfter(offset));
+    for (const known of [this.#accepted, this.#byHash]) {
+      for (const [key, completion] of known) if (completion.offset > offset) known.delete(key);
+    }
+    this.#all = kept;
+  }
+
+  #firstAfter(offset: number): number {
+    const index = this.#all.findIndex((completion) => completion.offset > offset);
+    return index < 0 ? this.#all.length : index;
+  }
+}
+
+/** The status of a completion: gRPC code, `CODE(category,trace): cause`, one ErrorInfo. */
+function statusOf(refusal: JsonObject | undefined): JsonObject {
+  if (refusal === undefined) return { code: 0, message: '', details: [] };
+  const { code, cause, errorCategory, grpcCodeValue, traceId } = refusal;
+  const message = `${asText(code)}(${JSON.stringify(errorCategory ?? -1)},${asText(traceId).slice(0, 8)}): ${asText(cause)}`;
+  const details: Json[] = [errorInfo(asText(code), asObject(refusal['context']) ?? {})];
+  return { code: grpcCodeValue ?? 2, message, details };
+}
+
+/** The frame of a completion for readers of these parties; undefined parties: of any. */
+export function completionFrame(
+  completion: Completion,
+  parties: ReadonlySet<string> | undefined,
+  release: Release,
+): string | undefined {
+  const actAs = completion.actAs.filter((party) => parties === undefined || parties.has(party));
+  if (actAs.length === 0) return undefined;
+  const { commandId, updateId, userId, submissionId, traceContext, offset, synchronizerId, recordTime } = completion;
+  const value = {
+    commandId,
+    status: statusOf(completion.refusal),
+    updateId,
+    userId,
+    actAs,
+    submissionId,
+    deduplicationPeriod: deduplicationJson(completion.deduplication),
+    traceContext,
+    offset,
+    synchronizerTime: { synchronizerId, recordTime },
+    paidTrafficCost: completion.paidTrafficCost,
+    ...(release === '3.6' ? { transactionHash: completion.externalHash } : {}),
+  };
+  return JSON.stringify({ completionResponse: { Completion: { value } } });
+}

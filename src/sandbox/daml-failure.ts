@@ -1,0 +1,36 @@
+/**
+ * Failures that the code of a model raises: `DAML_FAILURE` with the id of the error and the exercises it came through,
+ * innermost first, in `context.exercise_trace`.
+ */
+import { LedgerFailure, failure } from './failure.ts';
+import { asObject, asText } from './json.ts';
+
+const assertion = 'UNHANDLED_EXCEPTION/DA.Exception.AssertionFailed:AssertionFailed';
+
+/** The failure of an assertion in a choice. @param message what the model says, e.g. `Insufficient balance` */
+export function assertionFailed(message: string): LedgerFailure {
+  const cause = `Interpretation error: Error: User failure: ${assertion} (error category 9): ${message}`;
+  const context = { error_id: assertion, exercise_trace: '' };
+  return failure({ code: 'DAML_FAILURE', category: 9, cause, context });
+}
+
+/** The same failure with texts added to its context; anything else as it is. */
+export function withContext(thrown: LedgerFailure, added: Readonly<Record<string, string>>): LedgerFailure {
+  return new LedgerFailure(
+    { ...thrown.body, context: { ...asObject(thrown.body['context']), ...added } },
+    thrown.status,
+  );
+}
+
+/** What was thrown, with one more line of its trace when it is a failure of the model. */
+export function traced(thrown: unknown, line: string): unknown {
+  if (!(thrown instanceof LedgerFailure) || thrown.body['code'] !== 'DAML_FAILURE') return thrown;
+  const before = asText(asObject(thrown.body['context'])?.['exercise_trace']);
+  return withContext(thrown, { exercise_trace: `${before}    ${line}\n` });
+}
+
+/** `b9e9e043:Asset:Asset:Withdraw on contract 0059f0a55b`: one exercise as traces name it. */
+export function traceName(templateId: string, choice: string, contractId: string): string {
+  const [packageId = '', ...entity] = templateId.split(':');
+  return `${[packageId.slice(0, 8), ...entity, choice].join(':')} on contract ${contractId.slice(0, 10)}`;
+}

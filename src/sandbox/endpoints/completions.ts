@@ -1,0 +1,56 @@
+/** Completions: what became of submissions, as a list and as a stream, of one user and of all. */
+import type { Caller } from '../caller.ts';
+import { CompletionsReader, parseCompletions } from '../completion-requests.ts';
+import type { CompletionsForm } from '../completion-requests.ts';
+import type { Connection } from '../connection.ts';
+import type { Call, Endpoint, StreamEndpoint } from '../endpoint.ts';
+import { changed, listAnswer, listOptions } from '../list-answer.ts';
+import type { Participant } from '../participant.ts';
+import { decode, follow, guarded } from '../streams.ts';
+
+/** Completions have no end: the list is over after a silence. */
+async function list({ participant, caller, body, query }: Call, form: CompletionsForm): Promise<string> {
+  const { ledger, limits } = participant;
+  const request = parseCompletions(body, participant, caller, form);
+  const { take, waitMs } = listOptions(query, limits);
+  const reader = new CompletionsReader(participant, request);
+  const frames: string[] = [];
+  while (frames.length < take) {
+    frames.push(...reader.read());
+    if (frames.length < take && reader.caughtUp && !(await changed(ledger, waitMs))) break;
+  }
+  return listAnswer(frames.slice(0, take), limits);
+}
+
+function stream(form: CompletionsForm): StreamEndpoint['serve'] {
+  return async (connection: Connection, text: string, participant: Participant, caller: Caller) => {
+    await guarded(connection, text, participant, async () => {
+      const request = parseCompletions(decode(text), participant, caller, form);
+      const reader = new CompletionsReader(participant, request);
+      await follow(connection, { participant, caller, reader, ...request });
+    });
+  };
+}
+
+const ofUser = {
+  path: '/v2/commands/completions',
+  summary: 'What became of the submissions of a user',
+  request: 'CompletionStreamRequest',
+} as const;
+const ofAll = {
+  path: '/v2/commands/command-completions',
+  summary: 'What became of the submissions of any user',
+  request: 'GetCompletionsRequest',
+  since: '3.5',
+} as const;
+const query = ['limit', 'stream_idle_timeout_ms'];
+
+export const completionEndpoints: readonly Endpoint[] = [
+  { method: 'POST', ...ofUser, query, response: 'CompletionStreamResponse[]', run: (call) => list(call, 'of-user') },
+  { method: 'POST', ...ofAll, query, response: 'CompletionStreamResponse[]', run: (call) => list(call, 'of-all') },
+];
+
+export const completionStreams: readonly StreamEndpoint[] = [
+  { ...ofUser, response: 'CompletionStreamResponse', serve: stream('of-user') },
+  { ...ofAll, response: 'CompletionStreamResponse', serve: stream('of-all') },
+];

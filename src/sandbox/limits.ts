@@ -1,0 +1,66 @@
+/** The limits of a participant as it ships, and the refusals of its HTTP server before any endpoint is looked for. */
+import type { IncomingMessage } from 'node:http';
+import type { Limits } from './participant.ts';
+import type { Release } from './release.ts';
+
+const mebibyte = 1024 * 1024;
+
+/** The limits of a release, with those given instead. */
+export function limitsOf(release: Release, given: Partial<Limits> = {}): Limits {
+  return {
+    checkpointIntervalMs: 60_000,
+    listElements: 200,
+    listWaitMs: 500,
+    bodyBytes: (release === '3.6' ? 10 : 8) * mebibyte,
+    requestTimeoutMs: 20_000,
+    ...given,
+  };
+}
+
+const headerCount = 64;
+const headerValueLength = 8192;
+
+/** Bytes of a whole header section: above the server's own limits, so that these decide. */
+export const headerSectionBytes = 2 * headerCount * headerValueLength;
+
+export interface HeaderRefusal {
+  readonly status: 400 | 431;
+  readonly content: string;
+}
+
+/** The refusal of a request with too many headers or too long a value (which bounds the token's size). */
+export function headerRefusal({ rawHeaders }: IncomingMessage): HeaderRefusal | undefined {
+  if (rawHeaders.length / 2 > headerCount) {
+    return { status: 400, content: `The request has more than ${headerCount} headers.` };
+  }
+  const long = rawHeaders.some((text, index) => index % 2 === 1 && text.length > headerValueLength);
+  if (!long) return undefined;
+  return { status: 431, content: `A header value is longer than ${headerValueLength} characters.` };
+}
+
+const timedOut =
+  'The server was not able to produce a timely response to your request.\r\nPlease try again in a short while!';
+
+/** An endpoint that took longer than the request time-out: 503 text/plain. */
+export class RequestTimeout extends Error {
+  override readonly name = 'RequestTimeout';
+
+  constructor() {
+    super(timedOut);
+  }
+}
+
+/** The result, or RequestTimeout after the milliseconds; what runs goes on unseen. */
+export async function within<T>(milliseconds: number, run: () => T | Promise<T>): Promise<T> {
+  const result = run();
+  if (!(result instanceof Promise)) return result;
+  let timer: NodeJS.Timeout | undefined;
+  const limit = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new RequestTimeout()), milliseconds);
+  });
+  try {
+    return await Promise.race([result, limit]);
+  } finally {
+    clearTimeout(timer);
+  }
+}

@@ -1,0 +1,125 @@
+/**
+ * The packages of a participant and where they are vetted. Those of the sandbox's own templates are known by name and id
+ * only: they have no archive to download. Uploaded packages can be named in filters; their templates cannot be run,
+ * because the sandbox does not interpret package code.
+ */
+import type { Ledger } from '../ledger.ts';
+import { readArchive } from './archive.ts';
+import type { PackageArchive } from './archive.ts';
+import { readDar } from './dar.ts';
+import { knownPackageVersion, packageNotFound } from './package-failure.ts';
+
+/** A package as lists of vetted packages name it. */
+export interface PackageName {
+  readonly id: string;
+  readonly name: string;
+  readonly version: string;
+}
+
+/** Packages vetted on one synchronizer. */
+export interface Vetting {
+  readonly synchronizerId: string;
+  /** By name, version and id. */
+  readonly packages: readonly PackageName[];
+  /** Counts the changes. */
+  readonly serial: number;
+}
+
+/** The version given to the packages of the sandbox's own templates. */
+export const builtInVersion = '1.0.0';
+
+/** Packages without templates and interfaces (the standard library) may repeat a name and a version. */
+function isUtility({ templates, interfaces }: PackageArchive): boolean {
+  return templates.length + interfaces.length === 0;
+}
+
+function shown({ id, name, version }: PackageName): string {
+  return `${id}(${name} v${version})`;
+}
+
+function byName(a: PackageName, b: PackageName): number {
+  for (const key of ['name', 'version', 'id'] as const) {
+    if (a[key] !== b[key]) return a[key] < b[key] ? -1 : 1;
+  }
+  return 0;
+}
+
+export class Packages {
+  readonly #ledger: Ledger;
+  readonly #stored = new Map<string, PackageArchive>();
+  /** Per synchronizer id: the ids of the uploaded packages vetted there, and how often that changed. */
+  readonly #vetted = new Map<string, { readonly ids: Set<string>; serial: number }>();
+
+  constructor(ledger: Ledger) {
+    this.#ledger = ledger;
+  }
+
+  /** Every id once: the sandbox's own packages, then the uploaded ones in order. */
+  ids(): readonly string[] {
+    return [...new Set([...this.#ledger.model.packageIds(), ...this.#stored.keys()])];
+  }
+
+  has(id: string): boolean {
+    return this.#stored.has(id) || this.#ledger.model.packageIds().includes(id);
+  }
+
+  /** An uploaded package. Throws PACKAGE_NOT_FOUND for others, the sandbox's own included. */
+  get(id: string): PackageArchive {
+    const found = this.#stored.get(id);
+    if (found === undefined) throw packageNotFound(id);
+    return found;
+  }
+
+  /**
+   * Reads a DAR and checks it against what is vetted on the synchronizers. Changes nothing. Throws the participant's
+   * refusal (INVALID_DAR, INVALID_ZIP_ENTRY, ZIP_BOMB, DAR_PARSE_ERROR, KNOWN_PACKAGE_VERSION).
+   */
+  validate(dar: Uint8Array, synchronizerIds: readonly string[]): readonly PackageArchive[] {
+    const archives = readDar(dar).map(readArchive);
+    const upgradable = archives.filter((archive) => !isUtility(archive));
+    for (const synchronizerId of synchronizerIds) {
+      const vetted = [...this.#idsOn(synchronizerId)].map((id) => this.get(id)).filter((known) => !isUtility(known));
+      const all = [...vetted, ...upgradable];
+      for (const next of upgradable) {
+        const same = all.find(
+          ({ id, name, version }) => id !== next.id && name === next.name && version === next.version,
+        );
+        if (same !== undefined) throw knownPackageVersion(shown(same), shown(next));
+      }
+    }
+    return archives;
+  }
+
+  /** Stores the packages of a DAR and vets them on the synchronizers; repeating it changes nothing. Throws as `validate`. */
+  upload(dar: Uint8Array, synchronizerIds: readonly string[]): void {
+    const archives = this.validate(dar, synchronizerIds);
+    for (const archive of archives) {
+      if (this.#stored.has(archive.id)) continue;
+      this.#stored.set(archive.id, archive);
+      this.#ledger.model.learn(archive);
+    }
+    for (const synchronizerId of synchronizerIds) this.#vet(synchronizerId, archives);
+  }
+
+  /** What is vetted on a synchronizer: the sandbox's own packages, and uploaded ones. */
+  vetting(synchronizerId: string): Vetting {
+    const ids = this.#idsOn(synchronizerId);
+    const own = [...this.#ledger.model.packages()]
+      .filter(([, id]) => !this.#stored.has(id))
+      .map(([name, id]) => ({ id, name, version: builtInVersion }));
+    const packages = [...own, ...[...ids].map((id) => this.get(id))].sort(byName);
+    return { synchronizerId, packages, serial: 1 + (this.#vetted.get(synchronizerId)?.serial ?? 0) };
+  }
+
+  #idsOn(synchronizerId: string): ReadonlySet<string> {
+    return this.#vetted.get(synchronizerId)?.ids ?? new Set();
+  }
+
+  #vet(synchronizerId: string, archives: readonly PackageArchive[]): void {
+    const vetted = this.#vetted.get(synchronizerId) ?? { ids: new Set<string>(), serial: 0 };
+    const before = vetted.ids.size;
+    for (const { id } of archives) vetted.ids.add(id);
+    if (vetted.ids.size > before) vetted.serial += 1;
+    this.#vetted.set(synchronizerId, vetted);
+  }
+}

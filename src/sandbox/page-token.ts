@@ -1,0 +1,24 @@
+/**
+ * The opaque tokens with which a reader goes on where an answer ended. A token belongs to one participant and one
+ * request: it carries a digest of both next to its position.
+ */
+import { createHash } from 'node:crypto';
+import type { Json } from './json.ts';
+
+/** The digest of everything a token is bound to. */
+export function bindingOf(...parts: readonly (Json | undefined)[]): string {
+  return createHash('sha256').update(JSON.stringify(parts)).digest('hex').slice(0, 16);
+}
+
+/** A token (Base64) for two numbers, e.g. an offset and a position. */
+export function sealToken(binding: string, first: number, second: number): string {
+  return Buffer.from(`${binding}:${first}:${second}`).toString('base64');
+}
+
+/** The numbers of a token; undefined when it is malformed or belongs to another participant or request. */
+export function openToken(token: string, binding: string): readonly [number, number] | undefined {
+  const [bound, first, second, ...rest] = Buffer.from(token, 'base64').toString().split(':');
+  const numbers = [Number(first), Number(second)] as const;
+  const fits = bound === binding && rest.length === 0 && numbers.every((n) => Number.isSafeInteger(n) && n >= 0);
+  return fits ? numbers : undefined;
+}

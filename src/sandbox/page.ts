@@ -1,0 +1,55 @@
+/** One page of a list: elements in the order of a key, and an opaque token that says after which key the next begins. */
+import { Undecodable, invalidArgument } from './failure.ts';
+
+export interface PageRequest {
+  /** Most elements; 0: as many as the server allows. */
+  readonly size: number;
+  /** As an earlier page gave it; '' begins. */
+  readonly token: string;
+}
+
+export interface Page<T> {
+  readonly elements: readonly T[];
+  /** '' behind the last element. */
+  readonly nextPageToken: string;
+}
+
+/** `pageSize` and `pageToken` of a query. Throws Undecodable for a size that is no int32. */
+export function pageRequestOf(query: URLSearchParams): PageRequest {
+  const size = query.get('pageSize') ?? '0';
+  if (!/^-?\d{1,10}$/.test(size) || Math.abs(Number(size)) >= 2 ** 31)
+    throw new Undecodable('query parameter pageSize');
+  return { size: Number(size), token: query.get('pageToken') ?? '' };
+}
+
+function keyBehind(token: string): string {
+  const key = Buffer.from(token, 'base64url').toString();
+  if (tokenOf(key) === token) return key;
+  throw invalidArgument('Invalid page token');
+}
+
+function tokenOf(key: string): string {
+  return Buffer.from(key).toString('base64url');
+}
+
+/**
+ * The page a request asks for. As on the participant, a page that is just full is followed by one more, if only an
+ * empty one. Throws INVALID_ARGUMENT for a size out of range or a token that no page gave.
+ * @param sorted ascending by key, keys unique
+ * @param most the server's maximum of elements
+ */
+export function pageOf<T>(
+  sorted: readonly T[],
+  keyOf: (element: T) => string,
+  { size, token }: PageRequest,
+  most: number,
+): Page<T> {
+  if (size < 0) throw invalidArgument('Page size must be non-negative');
+  if (size > most) throw invalidArgument(`Page size must not exceed the server's maximum of ${most}`);
+  const after = keyBehind(token);
+  const count = size === 0 ? most : size;
+  const rest = token === '' ? sorted : sorted.filter((element) => keyOf(element) > after);
+  const elements = rest.slice(0, count);
+  const last = elements.at(-1);
+  return { elements, nextPageToken: last === undefined || elements.length < count ? '' : tokenOf(keyOf(last)) };
+}
