@@ -50,7 +50,7 @@ const format = updateFormat({
 describe('the ledger client', () => {
   it('sends the bearer token below the path prefix and returns the ledger end', async () => {
     const client = await clientOf(200, '{"offset":250,"synchronizerTimes":[]}', '/prefix/');
-    expect(await client.ledgerEnd()).toBe(250);
+    expect(await client.state.ledgerEnd()).toBe(250);
     expect(seen).toEqual([{ url: '/prefix/v2/state/ledger-end', authorization: 'Bearer abc', body: '' }]);
   });
 
@@ -64,10 +64,10 @@ describe('the ledger client', () => {
         connectedSynchronizers: [{ synchronizerAlias: 'g', synchronizerId: 'g::1220', permission: 'P' }],
       }),
     );
-    expect(await client.version()).toBe('3.5.10');
-    expect(await client.participantId()).toBe('p::1220');
-    expect(await client.latestPrunedOffsets()).toBe(9);
-    expect(await client.connectedSynchronizers()).toEqual([
+    expect(await client.node.version()).toMatchObject({ version: '3.5.10' });
+    expect(await client.parties.participantId()).toBe('p::1220');
+    expect(await client.state.latestPrunedOffsets()).toBe(9);
+    expect(await client.state.connectedSynchronizers()).toEqual([
       { synchronizerAlias: 'g', synchronizerId: 'g::1220', permission: 'P' },
     ]);
   });
@@ -76,7 +76,7 @@ describe('the ledger client', () => {
     'parks on the ledger end %s, because it is not an offset that a number can hold',
     async (body) => {
       const client = await clientOf(200, body);
-      await expect(client.ledgerEnd()).rejects.toMatchObject({
+      await expect(client.state.ledgerEnd()).rejects.toMatchObject({
         code: 'LEDGER_UNDECODABLE',
         retry: 'park',
         exitCode: 65,
@@ -86,11 +86,11 @@ describe('the ledger client', () => {
 
   it('returns an update by offset, and undefined when there is none to see', async () => {
     let client = await clientOf(200, '{"update":{}}');
-    expect(await client.updateByOffset(5, format)).toEqual({ update: {} });
+    expect(await client.updates.byOffset(5, format)).toEqual({ update: {} });
     expect(JSON.parse(seen[0]?.body ?? '')).toEqual({ offset: 5, updateFormat: format });
     await ledger?.stop();
     client = await clientOf(404, '{"code":"UPDATE_NOT_FOUND","cause":"x","errorCategory":11,"grpcCodeValue":5}');
-    expect(await client.updateByOffset(5, format)).toBeUndefined();
+    expect(await client.updates.byOffset(5, format)).toBeUndefined();
   });
 
   it.each([
@@ -101,24 +101,26 @@ describe('the ledger client', () => {
     [401, '{"code":"NA","cause":"x","errorCategory":-1,"grpcCodeValue":16}', 'LEDGER_UNAUTHENTICATED'],
   ])('classifies HTTP %d %s', async (status, body, code) => {
     const client = await clientOf(status, body);
-    await expect(client.version()).rejects.toMatchObject({ code });
+    await expect(client.node.version()).rejects.toMatchObject({ code });
     expect(seen).toHaveLength(1);
   });
 
   it('gives up on a ledger that does not answer, or begins to and stops', async () => {
     ledger = await startFakeLedger({ http: () => undefined });
-    await expect(clientFor(ledger.url, 50).ledgerEnd()).rejects.toThrow(/did not answer within 50 ms/u);
+    await expect(clientFor(ledger.url, 50).state.ledgerEnd()).rejects.toThrow(/did not answer within 50 ms/u);
     await ledger.stop();
     ledger = await startFakeLedger({ http: (_request, response) => void response.writeHead(200).write('{') });
-    await expect(clientFor(ledger.url, 50).ledgerEnd()).rejects.toThrow(/did not answer within 50 ms/u);
+    await expect(clientFor(ledger.url, 50).state.ledgerEnd()).rejects.toThrow(/did not answer within 50 ms/u);
     await ledger.stop();
-    await expect(clientFor(ledger.url).ledgerEnd()).rejects.toMatchObject({
+    await expect(clientFor(ledger.url).state.ledgerEnd()).rejects.toMatchObject({
       code: 'LEDGER_UNREACHABLE',
       facts: { errno: 'ECONNREFUSED' },
     });
   });
 
   it('sends nothing in clear text to another machine', async () => {
-    await expect(clientFor('http://192.0.2.1:7575').version()).rejects.toMatchObject({ code: 'LEDGER_TOKEN_INSECURE' });
+    await expect(clientFor('http://192.0.2.1:7575').node.version()).rejects.toMatchObject({
+      code: 'LEDGER_TOKEN_INSECURE',
+    });
   });
 });

@@ -128,6 +128,24 @@ describe('the frames', () => {
   });
 
   it.each([
+    ['/v2/updates/flats', '{"update":{"code":"x","cause":"y"}}'],
+    ['/v2/updates/trees', '{"update":{"TransactionTree":{"value":{}}}}'],
+    ['/v2/commands/completions', '{"completionResponse":{"Completion":{"value":{}}}}'],
+    ['/v2/commands/command-completions', '{ "completionResponse":{}, "code":"x", "cause":"y" }'],
+  ] as const)('of %s are data, and an error frame there is one as well', async (path, data) => {
+    const url = await serve({
+      socket: (socket) => {
+        socket.send(data);
+        socket.send(expired);
+      },
+    });
+    const run = open(url, { path });
+    expect((await run.ended)?.code).toBe('LEDGER_TOKEN_EXPIRED');
+    expect(run.frames).toEqual([data]);
+    expect(ledger?.handshakes[0]?.url).toBe(path);
+  });
+
+  it.each([
     ['a binary frame', (socket: WebSocket) => socket.send(Buffer.from(update(1))), 'LEDGER_UNDECODABLE', 'retry'],
     ['broken JSON', (socket: WebSocket) => socket.send('{"upd'), 'LEDGER_UNDECODABLE', 'retry'],
     [

@@ -2,7 +2,7 @@ import { mkdtemp, rm, symlink, rename, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { assertTokenMayTravel, createTokenSource, tokenExpiry } from '../../src/ledger/token.ts';
+import { assertTokenMayTravel, createTokenSource } from '../../src/ledger/token.ts';
 
 let folder = '';
 beforeEach(async () => {
@@ -84,13 +84,43 @@ describe('where a token may travel', () => {
   );
 });
 
-describe('the expiry of a token', () => {
-  it('is the exp claim, or unknown', () => {
-    const jwt = (claims: unknown): string => `h.${Buffer.from(JSON.stringify(claims)).toString('base64url')}.s`;
-    expect(tokenExpiry(jwt({ exp: 1_800_000_000 }))).toBe(1_800_000_000);
-    expect(tokenExpiry(jwt({ sub: 'indexer' }))).toBeUndefined();
-    expect(tokenExpiry(jwt({ exp: 'soon' }))).toBeUndefined();
-    expect(tokenExpiry('opaque')).toBeUndefined();
-    expect(tokenExpiry('a.!!!.c')).toBeUndefined();
+describe('the lifetime of a token', () => {
+  const jwt = (claims: unknown): string => `h.${Buffer.from(JSON.stringify(claims)).toString('base64url')}.s`;
+  const now = (): number => Math.floor(Date.now() / 1000);
+
+  it('in a file is counted from its claims, and a token that was not replaced in time is looked for again soon', async () => {
+    const tokenFile = join(folder, 'token');
+    await writeFile(tokenFile, jwt({ iat: now() - 100, exp: now() + 900 }));
+    const source = createTokenSource({ tokenFile });
+    const lease = await source.lease();
+    expect((lease?.endsAt ?? 0) - performance.now()).toBeGreaterThan(898_000);
+    expect((lease?.endsAt ?? 0) - (lease?.renewAt ?? 0)).toBeCloseTo(200_000);
+    await writeFile(tokenFile, jwt({ iat: now() - 900, exp: now() + 100 }));
+    const late = await source.lease();
+    expect((late?.renewAt ?? 0) - performance.now()).toBeGreaterThan(4_000);
+    expect((late?.renewAt ?? 0) - performance.now()).toBeLessThan(5_001);
   });
+
+  it('is bounded by its claims when the wall clock is far off, and never makes a token be renewed without a pause', async () => {
+    const tokenFile = join(folder, 'token');
+    const source = createTokenSource({ tokenFile });
+    await writeFile(tokenFile, jwt({ iat: now() + 3_600, exp: now() + 3_900 }));
+    expect(((await source.lease())?.endsAt ?? 0) - performance.now()).toBeLessThan(300_001);
+    await writeFile(tokenFile, jwt({ iat: now() - 3_900, exp: now() - 3_600 }));
+    const expired = await source.lease();
+    expect((expired?.renewAt ?? 0) - performance.now()).toBeGreaterThan(4_000);
+  });
+
+  it('of a fixed token is shown, but nobody waits for another one', async () => {
+    const exp = now() + 300;
+    const lease = await createTokenSource({ token: jwt({ iat: now(), exp }) }).lease();
+    expect(lease).toMatchObject({ renewAt: undefined, expiresAt: exp });
+  });
+
+  it.each(['opaque', 'a.!!!.c', 'h.bnVsbA.s', jwt({ sub: 'indexer' }), jwt({ exp: 'soon' })])(
+    'is not known for %j',
+    async (token) => {
+      expect(await createTokenSource({ token }).lease()).toMatchObject({ endsAt: undefined, expiresAt: undefined });
+    },
+  );
 });

@@ -1,0 +1,86 @@
+/**
+ * Reading answers of the participant. Checked is only what a caller cannot do without; everything else is handed over
+ * as it came, because releases differ in what they leave out, send as null or add.
+ */
+import { type JsonObject, isObject } from '../field.ts';
+import { ledgerError } from '../ledger-error-codes.ts';
+
+/** What a field holds that a release may leave out: absent options come as null (3.5) or not at all. */
+export type Maybe<T> = T | null | undefined;
+
+function nameOf(value: unknown): string {
+  if (value === null) return 'null';
+  return Array.isArray(value) ? 'an array' : typeof value;
+}
+
+/** The answer as an object. @throws IndexerError LEDGER_NOT_A_LEDGER */
+export function answerObject(answer: unknown, path: string): JsonObject {
+  if (isObject(answer)) return answer;
+  throw ledgerError('LEDGER_NOT_A_LEDGER', `expected an object from ${path}, found ${nameOf(answer)}`);
+}
+
+function field(answer: unknown, name: string): unknown {
+  return isObject(answer) ? answer[name] : undefined;
+}
+
+/** An offset: a whole number from 0 to 2^53-1. @throws IndexerError LEDGER_UNDECODABLE */
+export function answerOffset(answer: unknown, name: string, path: string): number {
+  const value = field(answer, name);
+  if (typeof value === 'number' && Number.isSafeInteger(value) && value >= 0) return value;
+  const found = typeof value === 'number' ? 'a number outside 0..2^53-1' : nameOf(value);
+  throw ledgerError('LEDGER_UNDECODABLE', `expected an offset in '${name}' of ${path}, found ${found}`);
+}
+
+/** A text that every release sends. @throws IndexerError LEDGER_NOT_A_LEDGER */
+export function answerText(answer: unknown, name: string, path: string): string {
+  const value = field(answer, name);
+  if (typeof value === 'string') return value;
+  throw ledgerError('LEDGER_NOT_A_LEDGER', `expected a text in '${name}' of ${path}, found ${nameOf(value)}`);
+}
+
+/** A nested object that every release sends. @throws IndexerError LEDGER_UNDECODABLE */
+export function answerField(answer: unknown, name: string, path: string): JsonObject {
+  const value = field(answer, name);
+  if (isObject(value)) return value;
+  throw ledgerError('LEDGER_UNDECODABLE', `expected an object in '${name}' of ${path}, found ${nameOf(value)}`);
+}
+
+/** A list; empty when it is absent. @throws IndexerError LEDGER_UNDECODABLE when it is something else */
+export function answerList(answer: unknown, name: string, path: string): readonly unknown[] {
+  const value = field(answer, name);
+  if (value === undefined || value === null) return [];
+  if (Array.isArray(value)) return value as readonly unknown[];
+  throw ledgerError('LEDGER_UNDECODABLE', `expected a list in '${name}' of ${path}, found ${nameOf(value)}`);
+}
+
+/** A list of texts; empty when it is absent. @throws IndexerError LEDGER_UNDECODABLE */
+export function answerTexts(answer: unknown, name: string, path: string): readonly string[] {
+  const values = answerList(answer, name, path);
+  if (values.every((value) => typeof value === 'string')) return values;
+  throw ledgerError('LEDGER_UNDECODABLE', `expected a list of texts in '${name}' of ${path}, found something else`);
+}
+
+/** A list whose entries carry their key as a text under `key`. @throws IndexerError LEDGER_UNDECODABLE */
+export function answerEntries<K extends string>(
+  answer: unknown,
+  name: string,
+  key: K,
+  path: string,
+): readonly (JsonObject & Readonly<Record<K, string>>)[] {
+  const values = answerList(answer, name, path);
+  const wrong = values.find((value) => typeof field(value, key) !== 'string');
+  if (wrong === undefined) return values as readonly (JsonObject & Readonly<Record<K, string>>)[];
+  throw ledgerError('LEDGER_UNDECODABLE', `expected a text in '${name}[].${key}' of ${path}, found something else`);
+}
+
+/** The token of the next page; undefined on the last one. */
+export function nextPageToken(answer: unknown): string | undefined {
+  const value = field(answer, 'nextPageToken');
+  return typeof value === 'string' && value !== '' ? value : undefined;
+}
+
+/** An offset on its way to the ledger. @throws IndexerError LEDGER_REQUEST_INVALID when JSON would not carry it exactly */
+export function sentOffset(offset: number | undefined, name: string): void {
+  if (offset === undefined || Number.isSafeInteger(offset)) return;
+  throw ledgerError('LEDGER_REQUEST_INVALID', `expected a whole number up to 2^53-1 as ${name}, found another number`);
+}

@@ -1,0 +1,96 @@
+/** What became of submitted commands, as lists over HTTP. Right: CanActAs (or CanReadAs) for each party named. */
+import { isObject } from '../field.ts';
+import { ledgerError } from '../ledger-error-codes.ts';
+import type { Transport } from '../transport.ts';
+import { answerField, answerOffset, sentOffset, type Maybe } from './answer.ts';
+import type { Status, TraceContext } from './event.ts';
+import { listQuery, type ListOptions } from './list.ts';
+
+export interface CompletionStreamRequest {
+  readonly parties: readonly string[];
+  /** Taken from the token unless given. */
+  readonly userId?: string;
+  /** The ledger end unless given. */
+  readonly beginExclusive?: number;
+}
+
+export interface GetCompletionsRequest {
+  readonly parties?: readonly string[];
+  readonly beginExclusive?: number;
+}
+
+export interface Completion {
+  readonly offset: number;
+  readonly commandId?: string;
+  /** Code 0 is success. */
+  readonly status?: Maybe<Status>;
+  /** Empty when the command failed. */
+  readonly updateId?: Maybe<string>;
+  readonly userId?: string;
+  readonly actAs?: readonly string[];
+  readonly submissionId?: string;
+  readonly deduplicationPeriod?: unknown;
+  readonly traceContext?: Maybe<TraceContext>;
+  readonly synchronizerTime?: Maybe<SynchronizerTime>;
+  readonly paidTrafficCost?: Maybe<number>;
+  /** 3.6. */
+  readonly transactionHash?: Maybe<string>;
+}
+
+export interface SynchronizerTime {
+  readonly synchronizerId?: string;
+  readonly recordTime?: string;
+}
+
+/** Exactly one of the keys is there; kinds of later releases appear under their own name. */
+export interface CompletionResponse {
+  readonly Completion?: { readonly value: Completion };
+  readonly OffsetCheckpoint?: {
+    readonly value: { readonly offset: number; readonly synchronizerTimes?: Maybe<readonly SynchronizerTime[]> };
+  };
+}
+
+export interface CompletionCalls {
+  /** `POST /v2/commands/completions`; all releases, from 3.5.7 on deprecated in favour of `commandCompletions`. */
+  list(request: CompletionStreamRequest, options?: ListOptions): AsyncIterable<CompletionResponse>;
+  /** `POST /v2/commands/command-completions`; 3.5.7 and later, before it HTTP 404 (LEDGER_NOT_A_LEDGER). */
+  commandCompletions(request: GetCompletionsRequest, options?: ListOptions): AsyncIterable<CompletionResponse>;
+}
+
+/**
+ * The content of one element or frame: `{"completionResponse":{"<Kind>":{"value":…}}}`.
+ * @throws IndexerError LEDGER_UNDECODABLE when it is not JSON or has no offset
+ */
+export function completionIn(text: string, path: string): CompletionResponse {
+  let element: unknown;
+  try {
+    element = JSON.parse(text);
+  } catch {
+    throw ledgerError('LEDGER_UNDECODABLE', `an element of ${path} is not JSON`);
+  }
+  const response = answerField(element, 'completionResponse', path);
+  for (const kind of ['Completion', 'OffsetCheckpoint']) {
+    const body = response[kind];
+    if (isObject(body)) answerOffset(body['value'], 'offset', `${kind} of ${path}`);
+  }
+  return response;
+}
+
+async function* completions(
+  transport: Transport,
+  path: string,
+  request: GetCompletionsRequest,
+  options: ListOptions = {},
+): AsyncGenerator<CompletionResponse, void, undefined> {
+  sentOffset(request.beginExclusive, 'beginExclusive');
+  const elements = transport.requestElements('POST', path, request, listQuery(options));
+  for await (const text of elements) yield completionIn(text, path);
+}
+
+export function completionCalls(transport: Transport): CompletionCalls {
+  return {
+    list: (request, options) => completions(transport, '/v2/commands/completions', request, options),
+    commandCompletions: (request, options) =>
+      completions(transport, '/v2/commands/command-completions', request, options),
+  };
+}

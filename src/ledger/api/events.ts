@@ -1,0 +1,57 @@
+/** One contract: its events or its payload. */
+import { IndexerError } from '../../errors.ts';
+import { isObject } from '../field.ts';
+import type { Transport } from '../transport.ts';
+import { answerObject, type Maybe } from './answer.ts';
+import { checkEvent, createdEventIn, type ArchivedEvent, type CreatedEvent } from './event.ts';
+import type { EventFormat } from './format.ts';
+
+export interface ContractEvents {
+  readonly created?: Maybe<{ readonly createdEvent: CreatedEvent; readonly synchronizerId?: string }>;
+  readonly archived?: Maybe<{ readonly archivedEvent: ArchivedEvent; readonly synchronizerId?: string }>;
+}
+
+export interface EventCalls {
+  /**
+   * `POST /v2/events/events-by-contract-id`; all releases. Right: CanReadAs for each party in the format, or
+   * CanReadAsAnyParty. Undefined when neither event is visible or both are pruned (CONTRACT_EVENTS_NOT_FOUND).
+   */
+  byContractId(contractId: string, eventFormat: EventFormat): Promise<ContractEvents | undefined>;
+  /**
+   * `POST /v2/contracts/contract-by-id`: the create of a contract the participant knows, active or not. Right:
+   * CanReadAs for each of `queryingParties`, CanReadAsAnyParty without any. Undefined when there is none to see
+   * (CONTRACT_PAYLOAD_NOT_FOUND). 3.5 and later.
+   */
+  contractById(contractId: string, queryingParties?: readonly string[]): Promise<CreatedEvent | undefined>;
+}
+
+function unlessNotFound(code: string): (thrown: unknown) => undefined {
+  return (thrown) => {
+    if (thrown instanceof IndexerError && thrown.facts['ledgerCode'] === code) return undefined;
+    throw thrown;
+  };
+}
+
+function contractEvents(answer: unknown, path: string): ContractEvents {
+  const { created, archived } = answerObject(answer, path);
+  if (isObject(created)) checkEvent(created['createdEvent'], path);
+  if (isObject(archived)) checkEvent(archived['archivedEvent'], path);
+  return answer as ContractEvents;
+}
+
+export function eventCalls(transport: Transport): EventCalls {
+  return {
+    async byContractId(contractId, eventFormat) {
+      const path = '/v2/events/events-by-contract-id';
+      return await transport
+        .request('POST', path, { contractId, eventFormat })
+        .then((answer) => contractEvents(answer, path), unlessNotFound('CONTRACT_EVENTS_NOT_FOUND'));
+    },
+    async contractById(contractId, queryingParties) {
+      const path = '/v2/contracts/contract-by-id';
+      return await transport
+        .request('POST', path, { contractId, queryingParties })
+        .then((answer) => createdEventIn(answer, 'createdEvent', path), unlessNotFound('CONTRACT_PAYLOAD_NOT_FOUND'));
+    },
+  };
+}

@@ -1,0 +1,117 @@
+/**
+ * Interactive submission: the participant prepares a transaction, the party signs its hash with a key of its own, a
+ * participant executes it. For external parties; see `../signing.ts` for the signatures.
+ */
+import type { PartySignature } from '../signing.ts';
+import type { Transport } from '../transport.ts';
+import { answerList, answerText, type Maybe } from './answer.ts';
+import type { CommandContext, DeduplicationPeriod, Duration } from './command.ts';
+import { submittedIn, type Submitted } from './commands.ts';
+import { transactionIn, type Transaction } from './event.ts';
+import type { TransactionFormat } from './format.ts';
+
+/** The earliest ledger time of the transaction. */
+export interface MinLedgerTime {
+  readonly time:
+    | { readonly MinLedgerTimeAbs: { readonly value: string } }
+    | { readonly MinLedgerTimeRel: { readonly value: Duration } };
+}
+
+export interface PrepareRequest extends CommandContext {
+  readonly minLedgerTime?: MinLedgerTime;
+  /** ISO-8601: after it the prepared transaction is worthless. */
+  readonly maxRecordTime?: string;
+  /** Adds `hashingDetails` to the answer. */
+  readonly verboseHashing?: boolean;
+  readonly estimateTrafficCost?: { readonly disabled?: boolean; readonly expectedSignatures?: readonly string[] };
+  /** `HASHING_SCHEME_VERSION_V2` unless given; `…_V3`, from 3.6 on `…_V4`. */
+  readonly hashingSchemeVersion?: string;
+}
+
+export interface Prepared {
+  /** Base64. */
+  readonly preparedTransaction: string;
+  /** Base64: what is signed. */
+  readonly preparedTransactionHash: string;
+  /** To be handed on to `execute`. */
+  readonly hashingSchemeVersion: string;
+  readonly hashingDetails?: Maybe<string>;
+  readonly costEstimation?: Maybe<{
+    readonly estimationTimestamp?: string;
+    readonly confirmationRequestTrafficCostEstimation?: number;
+    readonly confirmationResponseTrafficCostEstimation?: number;
+    readonly totalTrafficCostEstimation?: number;
+  }>;
+}
+
+export interface ExecuteRequest {
+  readonly preparedTransaction: string;
+  readonly partySignatures: { readonly signatures: readonly PartySignature[] };
+  readonly submissionId: string;
+  readonly hashingSchemeVersion: string;
+  readonly deduplicationPeriod?: DeduplicationPeriod;
+  readonly userId?: string;
+  readonly minLedgerTime?: MinLedgerTime;
+}
+
+export interface PackageReference {
+  readonly packageId: string;
+  readonly packageName?: string;
+  readonly packageVersion?: string;
+}
+
+export interface PreferredPackagesRequest {
+  readonly packageVettingRequirements: readonly { readonly parties: readonly string[]; readonly packageName: string }[];
+  readonly synchronizerId?: string;
+  /** ISO-8601; now unless given. */
+  readonly vettingValidAt?: string;
+}
+
+export interface InteractiveCalls {
+  /** `POST /v2/interactive-submission/prepare`. Right: CanReadAs for `actAs` and `readAs`. All releases. */
+  prepare(request: PrepareRequest): Promise<Prepared>;
+  /** `POST /v2/interactive-submission/execute`: resolves when taken. Right: CanExecuteAs or CanActAs. All releases. */
+  execute(request: ExecuteRequest): Promise<void>;
+  /** `POST /v2/interactive-submission/executeAndWait`: resolves when the transaction is on the ledger. */
+  executeAndWait(request: ExecuteRequest): Promise<Submitted>;
+  /** `POST /v2/interactive-submission/executeAndWaitForTransaction`; also needs the right to read it. */
+  executeAndWaitForTransaction(request: ExecuteRequest, transactionFormat?: TransactionFormat): Promise<Transaction>;
+  /** `POST /v2/interactive-submission/preferred-packages`: versions that all the parties' participants have vetted. */
+  preferredPackages(
+    request: PreferredPackagesRequest,
+  ): Promise<{ readonly packageReferences: readonly PackageReference[]; readonly synchronizerId: string }>;
+}
+
+const base = '/v2/interactive-submission';
+
+async function prepare(transport: Transport, request: PrepareRequest): Promise<Prepared> {
+  const path = `${base}/prepare`;
+  const answer = await transport.request('POST', path, request);
+  for (const name of ['preparedTransaction', 'preparedTransactionHash', 'hashingSchemeVersion']) {
+    answerText(answer, name, path);
+  }
+  return answer as Prepared;
+}
+
+export function interactiveCalls(transport: Transport): InteractiveCalls {
+  return {
+    prepare: (request) => prepare(transport, request),
+    async execute(request) {
+      await transport.request('POST', `${base}/execute`, request);
+    },
+    async executeAndWait(request) {
+      const path = `${base}/executeAndWait`;
+      return submittedIn(await transport.request('POST', path, request), path);
+    },
+    async executeAndWaitForTransaction(request, transactionFormat) {
+      const path = `${base}/executeAndWaitForTransaction`;
+      return transactionIn(await transport.request('POST', path, { ...request, transactionFormat }), path);
+    },
+    async preferredPackages(request) {
+      const path = `${base}/preferred-packages`;
+      const answer = await transport.request('POST', path, request);
+      const packageReferences = answerList(answer, 'packageReferences', path) as readonly PackageReference[];
+      return { packageReferences, synchronizerId: answerText(answer, 'synchronizerId', path) };
+    },
+  };
+}

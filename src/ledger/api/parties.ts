@@ -1,0 +1,150 @@
+/**
+ * Parties, hosted here or elsewhere. Right unless said otherwise: ParticipantAdmin, or administrator of the identity
+ * provider named.
+ */
+import { pathSegment } from '../endpoint-url.ts';
+import type { SigningPublicKey, Signature } from '../signing.ts';
+import type { Transport } from '../transport.ts';
+import { answerEntries, answerField, answerText, answerTexts, nextPageToken, type Maybe } from './answer.ts';
+
+export interface ObjectMeta {
+  readonly resourceVersion?: Maybe<string>;
+  readonly annotations?: Maybe<Readonly<Record<string, string>>>;
+}
+
+export interface PartyDetails {
+  readonly party: string;
+  readonly isLocal?: boolean;
+  readonly localMetadata?: Maybe<ObjectMeta>;
+  readonly identityProviderId?: Maybe<string>;
+}
+
+export interface ListPartiesQuery {
+  readonly identityProviderId?: string;
+  /** Only parties whose id begins with this. */
+  readonly filterParty?: string;
+  /** At most `features.partyManagement.maxPartiesPageSize` of the version (10000). */
+  readonly pageSize?: number;
+  readonly pageToken?: string;
+}
+
+export interface PartiesPage {
+  readonly partyDetails: readonly PartyDetails[];
+  /** Undefined on the last page. */
+  readonly nextPageToken: string | undefined;
+}
+
+export interface AllocatePartyRequest {
+  /** The name in front of `::`; the node chooses one unless given. */
+  readonly partyIdHint?: string;
+  readonly localMetadata?: ObjectMeta;
+  readonly identityProviderId?: string;
+  /** Needed when the node is connected to more than one synchronizer. */
+  readonly synchronizerId?: string;
+  /** Gets CanActAs for the new party. */
+  readonly userId?: string;
+}
+
+export interface GenerateTopologyRequest {
+  /** A synchronizer id. */
+  readonly synchronizer: string;
+  readonly partyHint: string;
+  readonly publicKey: SigningPublicKey;
+  readonly localParticipantObservationOnly?: boolean;
+  readonly otherConfirmingParticipantUids?: readonly string[];
+  /** All confirming participants unless given. */
+  readonly confirmationThreshold?: number;
+  readonly observingParticipantUids?: readonly string[];
+}
+
+export interface GeneratedTopology {
+  readonly partyId: string;
+  readonly publicKeyFingerprint: string;
+  /** Base64. */
+  readonly topologyTransactions: readonly string[];
+  /** Base64; one signature of it stands for one of each transaction. */
+  readonly multiHash: string;
+}
+
+export interface AllocateExternalPartyRequest {
+  readonly synchronizer: string;
+  readonly onboardingTransactions: readonly {
+    /** Base64. */
+    readonly transaction: string;
+    readonly signatures?: readonly Signature[];
+  }[];
+  readonly multiHashSignatures?: readonly Signature[];
+  readonly identityProviderId?: string;
+  /** The node's default is true; only effective for a party hosted on one participant. */
+  readonly waitForAllocation?: boolean;
+  /** Gets CanActAs for the new party; 3.5 and later. */
+  readonly userId?: string;
+}
+
+export interface PartyCalls {
+  /** `GET /v2/parties/participant-id`; any authenticated user, all releases. */
+  participantId(): Promise<string>;
+  /** `GET /v2/parties`, one page; all releases. */
+  list(query?: ListPartiesQuery): Promise<PartiesPage>;
+  /** `GET /v2/parties/{party}`; undefined when the participant does not know the party. All releases. */
+  get(party: string, identityProviderId?: string): Promise<PartyDetails | undefined>;
+  /** `POST /v2/parties`; all releases. @throws IndexerError LEDGER_REQUEST_INVALID for a hint that is taken or illegal */
+  allocate(request: AllocatePartyRequest): Promise<PartyDetails>;
+  /**
+   * `POST /v2/parties/external/generate-topology`: what a party with a key of its own has to sign. Any authenticated
+   * user; the participant keeps nothing.
+   */
+  generateExternalTopology(request: GenerateTopologyRequest): Promise<GeneratedTopology>;
+  /** `POST /v2/parties/external/allocate`: hosts that party. Right: as above, or being `userId`. */
+  allocateExternal(request: AllocateExternalPartyRequest): Promise<string>;
+}
+
+async function list(transport: Transport, query: ListPartiesQuery): Promise<PartiesPage> {
+  const { identityProviderId, filterParty, pageSize, pageToken } = query;
+  const answer = await transport.request('GET', '/v2/parties', undefined, {
+    'identity-provider-id': identityProviderId,
+    'filter-party': filterParty,
+    pageSize,
+    pageToken,
+  });
+  const partyDetails = answerEntries(answer, 'partyDetails', 'party', '/v2/parties');
+  return { partyDetails, nextPageToken: nextPageToken(answer) };
+}
+
+async function generateTopology(transport: Transport, request: GenerateTopologyRequest): Promise<GeneratedTopology> {
+  const path = '/v2/parties/external/generate-topology';
+  const answer = await transport.request('POST', path, request);
+  return {
+    partyId: answerText(answer, 'partyId', path),
+    publicKeyFingerprint: answerText(answer, 'publicKeyFingerprint', path),
+    topologyTransactions: answerTexts(answer, 'topologyTransactions', path),
+    multiHash: answerText(answer, 'multiHash', path),
+  };
+}
+
+export function partyCalls(transport: Transport): PartyCalls {
+  return {
+    async participantId() {
+      const path = '/v2/parties/participant-id';
+      return answerText(await transport.request('GET', path), 'participantId', path);
+    },
+    list: (query = {}) => list(transport, query),
+    async get(party, identityProviderId) {
+      const path = `/v2/parties/${pathSegment(party)}`;
+      const query = { 'identity-provider-id': identityProviderId };
+      const answer = await transport.request('GET', path, undefined, query);
+      const details = answerEntries(answer, 'partyDetails', 'party', path);
+      return details.find((known) => known.party === party);
+    },
+    async allocate(request) {
+      const answer = await transport.request('POST', '/v2/parties', request);
+      const details = answerField(answer, 'partyDetails', '/v2/parties');
+      return { ...details, party: answerText(details, 'party', '/v2/parties') };
+    },
+    generateExternalTopology: (request) => generateTopology(transport, request),
+    async allocateExternal(request) {
+      const path = '/v2/parties/external/allocate';
+      return answerText(await transport.request('POST', path, request), 'partyId', path);
+    },
+  };
+}

@@ -1,0 +1,149 @@
+/**
+ * The state of the ledger as this participant sees it. Right for offsets: any authenticated user. For contracts:
+ * CanReadAs or CanActAs for each party named, CanReadAsAnyParty for filters for any party.
+ */
+import type { Transport } from '../transport.ts';
+import { answerList, answerObject, answerOffset, nextPageToken, sentOffset, type Maybe } from './answer.ts';
+import type { SynchronizerTime } from './completions.ts';
+import type { CreatedEvent } from './event.ts';
+import type { EventFormat, TransactionFilter } from './format.ts';
+import { listQuery, type ListOptions } from './list.ts';
+
+export interface ConnectedSynchronizer {
+  readonly synchronizerAlias: string;
+  readonly synchronizerId: string;
+  /** `PARTICIPANT_PERMISSION_…` of the party asked for; UNSPECIFIED when none was. */
+  readonly permission: string;
+}
+
+export interface ConnectedSynchronizersQuery {
+  /** Needs ParticipantAdmin, the identity provider's admin, or a right on the party. */
+  readonly party?: string;
+  readonly participantId?: string;
+  readonly identityProviderId?: string;
+}
+
+/** `eventFormat`, or the legacy `filter` and `verbose`; both at once are refused. */
+export interface GetActiveContractsRequest {
+  readonly activeAtOffset: number;
+  readonly eventFormat?: EventFormat;
+  /** Of the last entry received, to go on after a cut. 3.5 and later. */
+  readonly streamContinuationToken?: string;
+  /** @deprecated use `eventFormat` */
+  readonly filter?: TransactionFilter;
+  /** @deprecated use `eventFormat` */
+  readonly verbose?: boolean;
+}
+
+export interface ActiveContractsPageRequest {
+  readonly eventFormat: EventFormat;
+  /** The ledger end unless given. */
+  readonly activeAtOffset?: number;
+  /** 2000 unless given, at most 10000. */
+  readonly maxPageSize?: number;
+  readonly pageToken?: string;
+}
+
+/** Exactly one key of `contractEntry` is there. */
+export interface ActiveContract {
+  readonly workflowId?: string;
+  readonly contractEntry?: Maybe<{
+    readonly JsActiveContract?: {
+      readonly createdEvent: CreatedEvent;
+      readonly synchronizerId?: string;
+      readonly reassignmentCounter?: number;
+    };
+    readonly JsIncompleteUnassigned?: { readonly createdEvent: CreatedEvent; readonly unassignedEvent?: unknown };
+    readonly JsIncompleteAssigned?: { readonly assignedEvent?: unknown };
+    readonly JsEmpty?: object;
+  }>;
+  readonly streamContinuationToken?: Maybe<string>;
+}
+
+export interface ActiveContractsPage {
+  readonly activeContracts: readonly ActiveContract[];
+  readonly activeAtOffset: number;
+  /** Undefined on the last page. */
+  readonly nextPageToken: string | undefined;
+}
+
+export interface StateCalls {
+  /** `GET /v2/state/ledger-end`: offset of the last update; 0 on an empty ledger. All releases. */
+  ledgerEnd(): Promise<number>;
+  /** The same with the record time of each synchronizer, which 3.6 adds; an empty list before. */
+  ledgerEndTimes(): Promise<{ readonly offset: number; readonly synchronizerTimes: readonly SynchronizerTime[] }>;
+  /**
+   * `GET /v2/state/latest-pruned-offsets`: offset up to which the participant is pruned, inclusive; 0 if never. (The
+   * second offset of the answer, for divulged contracts, is the same number in all known releases.)
+   */
+  latestPrunedOffsets(): Promise<number>;
+  /** `GET /v2/state/connected-synchronizers`. All releases. */
+  connectedSynchronizers(query?: ConnectedSynchronizersQuery): Promise<readonly ConnectedSynchronizer[]>;
+  /**
+   * `POST /v2/state/active-contracts`: the JSON text of each entry, for `decodeActiveContract`. In no order that could
+   * be relied on. All releases.
+   * @throws IndexerError LEDGER_OFFSET_AFTER_END, LEDGER_PRUNED, LEDGER_FILTER_UNKNOWN, LEDGER_REQUEST_INVALID
+   */
+  activeContracts(request: GetActiveContractsRequest, options?: ListOptions): AsyncIterable<string>;
+  /**
+   * `POST /v2/state/active-contracts-page`; 3.5.10 and later. Follow with `pageToken` until there is none.
+   * @throws IndexerError LEDGER_CONTINUATION_TOKEN_INVALID and those of `activeContracts`
+   */
+  activeContractsPage(request: ActiveContractsPageRequest): Promise<ActiveContractsPage>;
+  /** The same by GET with a body, for 3.5 before 3.5.10. @deprecated use `activeContractsPage` */
+  activeContractsPageByGet(request: ActiveContractsPageRequest): Promise<ActiveContractsPage>;
+}
+
+function synchronizersIn(answer: unknown, path: string): readonly ConnectedSynchronizer[] {
+  const text = (entry: unknown, name: string): string => {
+    const value = typeof entry === 'object' && entry !== null ? (entry as Record<string, unknown>)[name] : undefined;
+    return typeof value === 'string' ? value : '';
+  };
+  return answerList(answer, 'connectedSynchronizers', path).map((entry) => ({
+    synchronizerAlias: text(entry, 'synchronizerAlias'),
+    synchronizerId: text(entry, 'synchronizerId'),
+    permission: text(entry, 'permission'),
+  }));
+}
+
+async function contractsPage(
+  transport: Transport,
+  method: 'GET' | 'POST',
+  request: ActiveContractsPageRequest,
+): Promise<ActiveContractsPage> {
+  sentOffset(request.activeAtOffset, 'activeAtOffset');
+  const path = '/v2/state/active-contracts-page';
+  const answer = answerObject(await transport.request(method, path, request), path);
+  return {
+    activeContracts: answerList(answer, 'activeContracts', path) as readonly ActiveContract[],
+    activeAtOffset: answerOffset(answer, 'activeAtOffset', path),
+    nextPageToken: nextPageToken(answer),
+  };
+}
+
+export function stateCalls(transport: Transport): StateCalls {
+  const ledgerEndTimes: StateCalls['ledgerEndTimes'] = async () => {
+    const path = '/v2/state/ledger-end';
+    const answer = await transport.request('GET', path);
+    const offset = answerOffset(answer, 'offset', path);
+    return { offset, synchronizerTimes: answerList(answer, 'synchronizerTimes', path) as readonly SynchronizerTime[] };
+  };
+  return {
+    ledgerEnd: async () => (await ledgerEndTimes()).offset,
+    ledgerEndTimes,
+    async latestPrunedOffsets() {
+      const path = '/v2/state/latest-pruned-offsets';
+      return answerOffset(await transport.request('GET', path), 'participantPrunedUpToInclusive', path);
+    },
+    async connectedSynchronizers(query) {
+      const path = '/v2/state/connected-synchronizers';
+      return synchronizersIn(await transport.request('GET', path, undefined, { ...query }), path);
+    },
+    activeContracts(request, options = {}) {
+      sentOffset(request.activeAtOffset, 'activeAtOffset');
+      return transport.requestElements('POST', '/v2/state/active-contracts', request, listQuery(options));
+    },
+    activeContractsPage: (request) => contractsPage(transport, 'POST', request),
+    activeContractsPageByGet: (request) => contractsPage(transport, 'GET', request),
+  };
+}

@@ -1,0 +1,122 @@
+/**
+ * Updates, looked up or listed. Right for all: CanReadAs or CanActAs for each party in the format, CanReadAsAnyParty
+ * for formats for any party and for topology events of all parties. An endless stream is a matter of the WebSocket.
+ */
+import { IndexerError } from '../../errors.ts';
+import type { Transport } from '../transport.ts';
+import { answerList, answerObject, answerOffset, nextPageToken, sentOffset } from './answer.ts';
+import { updateAnswer, type UpdateAnswer } from './event.ts';
+import type { TransactionFilter, UpdateFormat } from './format.ts';
+import { listQuery, type ListOptions } from './list.ts';
+
+/** `updateFormat`, or the legacy `filter` and `verbose`; both at once are refused. */
+export interface GetUpdatesRequest {
+  readonly beginExclusive: number;
+  /** Absent: a list that ends when nothing more comes for the idle time. */
+  readonly endInclusive?: number;
+  readonly updateFormat?: UpdateFormat;
+  /** Needs `endInclusive`. 3.5 and later. */
+  readonly descendingOrder?: boolean;
+  /** @deprecated use `updateFormat` */
+  readonly filter?: TransactionFilter;
+  /** @deprecated use `updateFormat` */
+  readonly verbose?: boolean;
+}
+
+export interface GetUpdatesPageRequest {
+  readonly updateFormat: UpdateFormat;
+  /** 0 or absent: from the pruned offset on, without an error. */
+  readonly beginOffsetExclusive?: number;
+  readonly endOffsetInclusive?: number;
+  /** 100 unless given, at most 2000. */
+  readonly maxPageSize?: number;
+  readonly descendingOrder?: boolean;
+  /** Of the answer before; bound to the participant and to the same request. */
+  readonly pageToken?: string;
+}
+
+export interface UpdatesPage {
+  readonly updates: readonly UpdateAnswer[];
+  readonly lowestPageOffsetExclusive: number;
+  /** Everything visible up to here was seen: as good as an OffsetCheckpoint. */
+  readonly highestPageOffsetInclusive: number;
+  /** Ascending without an end there is always one. */
+  readonly nextPageToken: string | undefined;
+}
+
+export interface UpdateCalls {
+  /**
+   * `POST /v2/updates`: the JSON text of each update, for `decodeUpdate`; of an open-ended list also checkpoints. All
+   * releases.
+   * @throws IndexerError LEDGER_PRUNED, LEDGER_OFFSET_AFTER_END, LEDGER_FILTER_UNKNOWN, LEDGER_REQUEST_INVALID
+   */
+  list(request: GetUpdatesRequest, options?: ListOptions): AsyncIterable<string>;
+  /** `POST /v2/updates/flats`. @deprecated removed in 3.6; use `list` */
+  flats(request: GetUpdatesRequest, options?: ListOptions): AsyncIterable<string>;
+  /**
+   * `POST /v2/updates/trees`: elements `{"update":{"TransactionTree":{"value":…}}}`.
+   * @deprecated removed in 3.6; use `list` with shape LEDGER_EFFECTS
+   */
+  trees(request: GetUpdatesRequest, options?: ListOptions): AsyncIterable<string>;
+  /**
+   * `POST /v2/updates/get-updates-page`; 3.5 and later. Never contains checkpoints.
+   * @throws IndexerError LEDGER_CONTINUATION_TOKEN_INVALID and those of `list`, except LEDGER_PRUNED
+   */
+  page(request: GetUpdatesPageRequest): Promise<UpdatesPage>;
+  /**
+   * `POST /v2/updates/update-by-offset`; all releases. Undefined when there is none at the offset or the format does
+   * not show it (UPDATE_NOT_FOUND).
+   */
+  byOffset(offset: number, updateFormat: UpdateFormat): Promise<UpdateAnswer | undefined>;
+  /** `POST /v2/updates/update-by-id`; all releases. Undefined as for `byOffset`. */
+  byId(updateId: string, updateFormat: UpdateFormat): Promise<UpdateAnswer | undefined>;
+  /**
+   * `POST /v2/updates/update-by-hash`; 3.6 and later, before it HTTP 404 (LEDGER_NOT_A_LEDGER). Undefined as for
+   * `byOffset`.
+   * @param transactionHash Base64 (transactions show it as hex)
+   */
+  byHash(transactionHash: string, updateFormat: UpdateFormat): Promise<UpdateAnswer | undefined>;
+}
+
+async function lookUp(transport: Transport, path: string, request: object): Promise<UpdateAnswer | undefined> {
+  try {
+    return updateAnswer(await transport.request('POST', path, request), path);
+  } catch (thrown) {
+    if (thrown instanceof IndexerError && thrown.facts['ledgerCode'] === 'UPDATE_NOT_FOUND') return undefined;
+    throw thrown;
+  }
+}
+
+async function updatesPage(transport: Transport, request: GetUpdatesPageRequest): Promise<UpdatesPage> {
+  sentOffset(request.beginOffsetExclusive, 'beginOffsetExclusive');
+  sentOffset(request.endOffsetInclusive, 'endOffsetInclusive');
+  const path = '/v2/updates/get-updates-page';
+  const answer = answerObject(await transport.request('POST', path, request), path);
+  return {
+    updates: answerList(answer, 'updates', path).map((update) => updateAnswer(update, path)),
+    lowestPageOffsetExclusive: answerOffset(answer, 'lowestPageOffsetExclusive', path),
+    highestPageOffsetInclusive: answerOffset(answer, 'highestPageOffsetInclusive', path),
+    nextPageToken: nextPageToken(answer),
+  };
+}
+
+export function updateCalls(transport: Transport): UpdateCalls {
+  const list = (path: string, request: GetUpdatesRequest, options: ListOptions = {}): AsyncIterable<string> => {
+    sentOffset(request.beginExclusive, 'beginExclusive');
+    sentOffset(request.endInclusive, 'endInclusive');
+    return transport.requestElements('POST', path, request, listQuery(options));
+  };
+  return {
+    list: (request, options) => list('/v2/updates', request, options),
+    flats: (request, options) => list('/v2/updates/flats', request, options),
+    trees: (request, options) => list('/v2/updates/trees', request, options),
+    page: (request) => updatesPage(transport, request),
+    async byOffset(offset, updateFormat) {
+      sentOffset(offset, 'offset');
+      return await lookUp(transport, '/v2/updates/update-by-offset', { offset, updateFormat });
+    },
+    byId: (updateId, updateFormat) => lookUp(transport, '/v2/updates/update-by-id', { updateId, updateFormat }),
+    byHash: (transactionHash, updateFormat) =>
+      lookUp(transport, '/v2/updates/update-by-hash', { transactionHash, updateFormat }),
+  };
+}

@@ -1,0 +1,120 @@
+/**
+ * Users of the participant and their rights; a token names a user, its rights are kept here. Right unless said
+ * otherwise: ParticipantAdmin, or administrator of the user's identity provider. All calls exist in all releases.
+ */
+import { pathSegment } from '../endpoint-url.ts';
+import type { Transport } from '../transport.ts';
+import { answerEntries, answerField, answerList, answerText, nextPageToken, type Maybe } from './answer.ts';
+import type { ObjectMeta } from './parties.ts';
+
+export interface User {
+  readonly id: string;
+  readonly primaryParty?: Maybe<string>;
+  readonly isDeactivated?: boolean;
+  readonly metadata?: Maybe<ObjectMeta>;
+  readonly identityProviderId?: Maybe<string>;
+  readonly primaryPartyAuthentication?: boolean;
+}
+
+type OfParty = { readonly value: { readonly party: string } };
+type Plain = { readonly value: Readonly<Record<string, never>> };
+
+/** Exactly one of the keys is there; kinds of later releases appear under their own name. */
+export interface RightKind {
+  readonly CanActAs?: OfParty;
+  readonly CanReadAs?: OfParty;
+  readonly CanExecuteAs?: OfParty;
+  readonly CanReadAsAnyParty?: Plain;
+  readonly CanExecuteAsAnyParty?: Plain;
+  /** 3.6 and later. */
+  readonly CanActAsAnyParty?: Plain;
+  readonly ParticipantAdmin?: Plain;
+  readonly IdentityProviderAdmin?: Plain;
+}
+
+export interface Right {
+  readonly kind?: Maybe<RightKind>;
+}
+
+export interface PageQuery {
+  /** At most `features.userManagement.maxUsersPageSize` of the version (1000). */
+  readonly pageSize?: number;
+  readonly pageToken?: string;
+}
+
+export interface UsersPage {
+  readonly users: readonly User[];
+  /** Undefined on the last page. */
+  readonly nextPageToken: string | undefined;
+}
+
+export interface UserCalls {
+  /** `GET /v2/users`, one page. */
+  list(query?: PageQuery): Promise<UsersPage>;
+  /** `POST /v2/users`. @throws IndexerError LEDGER_REQUEST_INVALID (`USER_ALREADY_EXISTS`, 409) */
+  create(user: User, rights?: readonly Right[]): Promise<User>;
+  /** `GET /v2/users/{user-id}`; a user may ask for itself. @throws IndexerError (`USER_NOT_FOUND`, 404) */
+  get(userId: string, identityProviderId?: string): Promise<User>;
+  /** `DELETE /v2/users/{user-id}`: the user and all its rights. */
+  delete(userId: string): Promise<void>;
+  /** `GET /v2/users/{user-id}/rights`; a user may ask for itself. */
+  rights(userId: string): Promise<readonly Right[]>;
+  /** `POST /v2/users/{user-id}/rights`: gives back those the user did not have yet. */
+  grant(userId: string, rights: readonly Right[], identityProviderId?: string): Promise<readonly Right[]>;
+  /** `PATCH /v2/users/{user-id}/rights`: gives back those the user had. */
+  revoke(userId: string, rights: readonly Right[], identityProviderId?: string): Promise<readonly Right[]>;
+  /** `GET /v2/authenticated-user`: the user of the token. Any authenticated user. */
+  authenticated(identityProviderId?: string): Promise<User>;
+}
+
+function userIn(answer: unknown, path: string): User {
+  const user = answerField(answer, 'user', path);
+  return { ...user, id: answerText(user, 'id', path) };
+}
+
+function rightsIn(answer: unknown, name: string, path: string): readonly Right[] {
+  return answerList(answer, name, path) as readonly Right[];
+}
+
+type RightsChange = (
+  userId: string,
+  rights: readonly Right[],
+  identityProviderId?: string,
+) => Promise<readonly Right[]>;
+
+function rightsChange(transport: Transport, method: 'POST' | 'PATCH', name: string): RightsChange {
+  return async (userId, rights, identityProviderId = '') => {
+    const path = rightsPath(userId);
+    return rightsIn(await transport.request(method, path, { userId, identityProviderId, rights }), name, path);
+  };
+}
+
+function rightsPath(userId: string): string {
+  return `/v2/users/${pathSegment(userId)}/rights`;
+}
+
+export function userCalls(transport: Transport): UserCalls {
+  const userAt = async (path: string, identityProviderId: string | undefined): Promise<User> => {
+    const query = { 'identity-provider-id': identityProviderId };
+    return userIn(await transport.request('GET', path, undefined, query), path);
+  };
+  return {
+    async list(query) {
+      const answer = await transport.request('GET', '/v2/users', undefined, { ...query });
+      const users = answerEntries(answer, 'users', 'id', '/v2/users');
+      return { users, nextPageToken: nextPageToken(answer) };
+    },
+    create: async (user, rights) => userIn(await transport.request('POST', '/v2/users', { user, rights }), '/v2/users'),
+    get: (userId, identityProviderId) => userAt(`/v2/users/${pathSegment(userId)}`, identityProviderId),
+    async delete(userId) {
+      await transport.requestText('DELETE', `/v2/users/${pathSegment(userId)}`);
+    },
+    async rights(userId) {
+      const path = rightsPath(userId);
+      return rightsIn(await transport.request('GET', path), 'rights', path);
+    },
+    grant: rightsChange(transport, 'POST', 'newlyGrantedRights'),
+    revoke: rightsChange(transport, 'PATCH', 'newlyRevokedRights'),
+    authenticated: (identityProviderId) => userAt('/v2/authenticated-user', identityProviderId),
+  };
+}
