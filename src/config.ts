@@ -2,16 +2,14 @@
  * Configuration from flags, secret files and environment, in that order of precedence. Everything wrong is reported at
  * once, by the name the operator used; nothing unknown is ignored; secrets are never shown.
  */
+import { accessConfig, type AccessConfig } from './option-access.ts';
 import { gatherOptions } from './option-sources.ts';
 import type { OptionSource, Origin } from './option-sources.ts';
 import { optionList, options } from './option-table.ts';
 
-export interface LedgerConfig {
+export interface LedgerConfig extends AccessConfig {
   /** Without a trailing slash; undefined runs the embedded sandbox. */
   readonly url: string | undefined;
-  readonly token?: string | undefined;
-  /** Read again for every connection. When set, `token` is undefined. */
-  readonly tokenFile: string | undefined;
   /** Empty: every party the token may read as. */
   readonly parties: readonly string[];
   /** `#package-name:Module:Entity`; empty: all templates. */
@@ -20,8 +18,6 @@ export interface LedgerConfig {
   readonly createdEventBlobs: boolean;
   readonly shape: 'LEDGER_EFFECTS' | 'ACS_DELTA';
   readonly topology: boolean;
-  readonly caFile: string | undefined;
-  readonly insecure: boolean;
 }
 
 export interface DatabaseConfig {
@@ -89,6 +85,7 @@ export function describeConfig(argv: readonly string[], env: NodeJS.ProcessEnv):
     source.read(option);
     return { name: option.name, env: option.env, ...source.show(option) };
   });
+  accessConfig(source);
   source.refuseProblems();
   return described;
 }
@@ -98,27 +95,23 @@ export function configMarkdown(): string {
   const rows = optionList.map((option) => {
     const flag = option.secret === 'value' ? 'none' : `\`--${option.name}\``;
     const initial = (option.default ?? '') === '' ? option.unset : `\`${option.default}\``;
-    const file = option.secret === 'url' ? ` Or \`${option.env}_FILE\`: a file that holds it.` : '';
+    const file = option.fileVariant ? ` Or \`${option.env}_FILE\`: a file that holds it.` : '';
     return `| \`${option.env}\` | ${flag} | ${initial} | ${option.doc}${file} |`;
   });
   return ['| Environment variable | Flag | Default | Meaning |', '| --- | --- | --- | --- |', ...rows].join('\n');
 }
 
-function ledgerConfig({ read }: OptionSource): LedgerConfig {
-  const token = read(options.ledgerToken);
-  const tokenFile = read(options.ledgerTokenFile);
+function ledgerConfig(source: OptionSource): LedgerConfig {
+  const { read } = source;
   return {
+    ...accessConfig(source),
     url: read(options.ledgerUrl),
-    token: tokenFile === undefined ? token : undefined,
-    tokenFile,
     parties: read(options.ledgerParties),
     templates: read(options.ledgerTemplates),
     interfaces: read(options.ledgerInterfaces),
     createdEventBlobs: read(options.ledgerCreatedEventBlobs),
     shape: read(options.ledgerShape),
     topology: read(options.ledgerTopology),
-    caFile: read(options.ledgerCaFile),
-    insecure: read(options.ledgerInsecure),
   };
 }
 

@@ -2,12 +2,11 @@
  * The composition root: builds every part from the configuration, runs the pipeline, and takes everything down in
  * reverse order. One instance is one stream: one participant into one schema.
  */
-import { readFile } from 'node:fs/promises';
+import type { LedgerAccess } from './access.ts';
 import type { Config } from './config.ts';
-import { ExitCode, IndexerError, toIndexerError } from './errors.ts';
 import { createLedgerClient } from './ledger/client.ts';
 import { openFrameStream } from './ledger/frame-stream.ts';
-import { assertTokenMayTravel, createTokenSource, type TokenSource } from './ledger/token.ts';
+import { assertTokenMayTravel } from './ledger/token.ts';
 import { HealthTracker } from './observe/health-tracker.ts';
 import { startHttpServer, type RunningHttpServer } from './observe/http-server.ts';
 import { createObserver, type IndexerObserver } from './observe/indexer-observer.ts';
@@ -27,6 +26,7 @@ const requestTimeoutMs = 20_000;
 
 export interface IndexerOptions {
   readonly config: Config;
+  readonly access: LedgerAccess;
   readonly ledgerUrl: string;
   readonly databaseUrl: string;
   readonly version: string;
@@ -58,7 +58,7 @@ export async function startIndexer(options: IndexerOptions): Promise<Indexer> {
   });
   try {
     const stop = new AbortController();
-    const parts = await pipelineParts(options, database, observer, stop.signal);
+    const parts = pipelineParts(options, database, observer, stop.signal);
     const http = await startHttpServer({
       host: httpHost,
       port: httpPort,
@@ -121,20 +121,20 @@ function elapsed(ms: number): Promise<void> {
   });
 }
 
-async function pipelineParts(
+function pipelineParts(
   options: IndexerOptions,
   database: Database,
   observer: IndexerObserver,
   stop: AbortSignal,
-): Promise<PipelineParts> {
+): PipelineParts {
   const { config, ledgerUrl, databaseUrl } = options;
   const { ledger, indexer } = config;
-  const ca = ledger.caFile === undefined ? undefined : await readCertificate(ledger.caFile);
-  const tokenSource = createTokenSource({ token: ledger.token, tokenFile: ledger.tokenFile });
+  const { tls, tokenSource } = options.access;
   const { insecure, parties, templates, interfaces, createdEventBlobs, shape, topology } = ledger;
   return {
-    ledger: createLedgerClient({ url: ledgerUrl, tokenSource, ca, insecure, requestTimeoutMs, signal: stop }),
-    openStream: streamOpener(options, tokenSource, ca),
+    ledger: createLedgerClient({ url: ledgerUrl, tokenSource, tls, insecure, requestTimeoutMs, signal: stop }),
+    openStream: streamOpener(options),
+    tokenSource,
     database,
     prepare: databasePreparation(database, config.database.migrate),
     tryLock: () => tryWriterLock(databaseUrl, database),
@@ -154,13 +154,12 @@ async function pipelineParts(
   };
 }
 
-function streamOpener(options: IndexerOptions, tokenSource: TokenSource, ca: string | undefined): OpenStream {
-  const { ledgerUrl: url, config } = options;
+function streamOpener({ ledgerUrl: url, config, access: { tls } }: IndexerOptions): OpenStream {
   const { pingIntervalMs } = config.indexer;
-  return async (stream) => {
-    const token = await tokenSource.read();
-    assertTokenMayTravel(url, token, config.ledger.insecure);
-    return openFrameStream({ url, token, ca, pingIntervalMs, ...stream });
+  const { insecure, tokenPlacement } = config.ledger;
+  return (stream) => {
+    assertTokenMayTravel(url, stream.token, insecure);
+    return openFrameStream({ url, tls, tokenPlacement, pingIntervalMs, ...stream });
   };
 }
 
@@ -172,17 +171,4 @@ function databasePreparation(database: Database, mode: 'auto' | 'never'): () => 
     await (mode === 'auto' ? migrate(database) : assertMigrated(database));
     prepared = true;
   };
-}
-
-async function readCertificate(file: string): Promise<string> {
-  try {
-    return await readFile(file, 'utf8');
-  } catch (thrown) {
-    throw new IndexerError(`LEDGER_CA_FILE: cannot read ${file}: ${toIndexerError(thrown).message}`, {
-      code: 'CONFIGURATION_INVALID',
-      retry: 'fatal',
-      exitCode: ExitCode.configuration,
-      remedy: 'name a readable PEM file',
-    });
-  }
 }

@@ -21,6 +21,8 @@ export interface OptionSource {
   readonly read: <T>(option: Option<T>) => T;
   /** The value as the operator wrote it, secrets masked. */
   readonly show: (option: Option<unknown>) => { readonly value: string; readonly origin: Origin };
+  /** Notes a problem that is not the value of one option, e.g. two that exclude each other. */
+  readonly refuse: (problem: string) => void;
   /** @throws IndexerError CONFIGURATION_INVALID when anything was wrong */
   readonly refuseProblems: () => void;
 }
@@ -28,7 +30,8 @@ export interface OptionSource {
 /** Looks at every flag and variable once; nothing is thrown before `refuseProblems`. */
 export function gatherOptions(argv: readonly string[], env: NodeJS.ProcessEnv): OptionSource {
   const flags = parseFlags(argv);
-  const problems = [...flags.problems, ...unknownVariables(env)];
+  // A set, because an option may be read more than once.
+  const problems = new Set([...flags.problems, ...unknownVariables(env)]);
   const given = new Map<string, Given>();
   for (const option of optionList) {
     const found = lookUp(option, flags.values, env, problems);
@@ -40,7 +43,7 @@ export function gatherOptions(argv: readonly string[], env: NodeJS.ProcessEnv): 
       if (found === undefined) return option.fallback;
       const parsed = option.check(found.text);
       if ('value' in parsed) return parsed.value;
-      problems.push(
+      problems.add(
         `${sourceName(option, found.origin)}: expected ${parsed.expected}, got ${quoted(option, found.text)}`,
       );
       return option.fallback;
@@ -49,8 +52,11 @@ export function gatherOptions(argv: readonly string[], env: NodeJS.ProcessEnv): 
       const found = given.get(option.name) ?? { text: option.default ?? '', origin: 'default' };
       return { value: found.text === '' ? `(${option.unset})` : masked(option, found.text), origin: found.origin };
     },
+    refuse: (problem) => {
+      problems.add(problem);
+    },
     refuseProblems: () => {
-      if (problems.length > 0) throw invalid(problems);
+      if (problems.size > 0) throw invalid([...problems]);
     },
   };
 }
@@ -67,29 +73,29 @@ function lookUp(
   option: Option<unknown>,
   flags: ReadonlyMap<string, string>,
   env: NodeJS.ProcessEnv,
-  problems: string[],
+  problems: Set<string>,
 ): Given | undefined {
   const flag = flags.get(option.name);
   if (flag !== undefined) return { text: flag, origin: 'flag' };
-  const file = option.secret === 'url' ? env[`${option.env}_FILE`] : undefined;
+  const file = option.fileVariant ? env[`${option.env}_FILE`] : undefined;
   if (file !== undefined && file !== '') return readSecret(`${option.env}_FILE`, file, problems);
   const text = env[option.env]?.trim();
   // Compose files pass `${NAME:-}` for what is not set, so an empty variable means the same as none.
   return text === undefined || text === '' ? undefined : { text, origin: 'environment' };
 }
 
-function readSecret(name: string, file: string, problems: string[]): Given | undefined {
+function readSecret(name: string, file: string, problems: Set<string>): Given | undefined {
   try {
     return { text: readFileSync(file, 'utf8').trim(), origin: 'file' };
   } catch (error) {
     const why = error instanceof Error && 'code' in error ? String(error.code) : 'unknown reason';
-    problems.push(`${name}: expected a readable file, got "${file}" (${why})`);
+    problems.add(`${name}: expected a readable file, got "${file}" (${why})`);
     return undefined;
   }
 }
 
 const knownVariables = new Set(
-  optionList.flatMap((option) => (option.secret === 'url' ? [option.env, `${option.env}_FILE`] : [option.env])),
+  optionList.flatMap((option) => (option.fileVariant ? [option.env, `${option.env}_FILE`] : [option.env])),
 );
 /** Set for tests that compare with recorded ledgers; not an option of the program. */
 const tolerated = new Set(['LEDGER_SAMPLES']);

@@ -13,6 +13,7 @@ import {
   ledgerUrl,
   listOf,
   matching,
+  providerUrl,
   size,
   startPoint,
   text,
@@ -31,6 +32,8 @@ export interface Option<T> {
   readonly default: string | undefined;
   /** `url`: the password in it is masked; `value`: never shown, and not accepted as a flag, which `ps` would show. */
   readonly secret: 'no' | 'url' | 'value';
+  /** True when the variable with `_FILE` appended may name a file that holds the value. */
+  readonly fileVariant: boolean;
   readonly doc: string;
   readonly section: Section;
   /** What holds when nothing is set, in words, for options without a default. */
@@ -45,6 +48,7 @@ interface Spec {
   readonly section: Section;
   readonly doc: string;
   readonly secret?: 'url' | 'value';
+  readonly fileVariant?: true;
   readonly unset?: string;
 }
 
@@ -70,6 +74,7 @@ function common(spec: Spec, type: { readonly label: string }): Omit<Option<never
     env: spec.env,
     type: type.label,
     secret: spec.secret ?? 'no',
+    fileVariant: spec.fileVariant ?? false,
     doc: spec.doc,
     section: spec.section,
     unset: spec.unset ?? 'not set',
@@ -109,6 +114,40 @@ export const options = {
     ),
     path,
   ),
+  ledgerTokenPlacement: withDefault(
+    ledger('LEDGER_TOKEN_PLACEMENT', 'Where a WebSocket handshake carries the token; for proxies that drop either.'),
+    choice(['header', 'subprotocol', 'both']),
+    'both',
+  ),
+  ledgerOauthIssuer: optional(
+    ledger('LEDGER_OAUTH_ISSUER', 'OpenID Connect issuer to obtain tokens from, by client credentials.'),
+    providerUrl,
+  ),
+  ledgerOauthTokenUrl: optional(
+    ledger('LEDGER_OAUTH_TOKEN_URL', 'The same for a provider without discovery: its token endpoint.'),
+    providerUrl,
+  ),
+  ledgerOauthClientId: optional(
+    ledger('LEDGER_OAUTH_CLIENT_ID', 'Client id; excludes `LEDGER_TOKEN` and `LEDGER_TOKEN_FILE`.'),
+    matching('text', /^[\x20-\x7e]+$/, 'a client id of printable characters'),
+  ),
+  ledgerOauthClientSecret: optional(
+    ledger('LEDGER_OAUTH_CLIENT_SECRET', 'Its secret; never a flag.', { secret: 'value', fileVariant: true }),
+    matching('text', /^[\x20-\x7e]+$/, 'a client secret of printable characters'),
+  ),
+  ledgerOauthAudience: optional(
+    ledger('LEDGER_OAUTH_AUDIENCE', 'Audience to ask for, where the participant checks one.'),
+    text,
+  ),
+  ledgerOauthScope: withDefault(
+    ledger('LEDGER_OAUTH_SCOPE', 'Scopes to ask for, separated by blanks.'),
+    matching('text', /^[\x21\x23-\x5b\x5d-\x7e]+(?: [\x21\x23-\x5b\x5d-\x7e]+)*$/, 'scopes separated by single blanks'),
+    'daml_ledger_api',
+  ),
+  ledgerOauthCaFile: optional(
+    ledger('LEDGER_OAUTH_CA_FILE', 'PEM file with the authority of the certificate of the token provider.'),
+    path,
+  ),
   ledgerParties: withDefault(
     ledger('LEDGER_PARTIES', 'Parties to index, separated by commas.', { unset: 'all the token may read' }),
     listOf(party),
@@ -138,14 +177,20 @@ export const options = {
   ),
   ledgerTopology: withDefault(ledger('LEDGER_TOPOLOGY', 'Keep changes of party hosting as well.'), boolean, 'true'),
   ledgerCaFile: optional(ledger('LEDGER_CA_FILE', 'PEM file with the authority of the ledger certificate.'), path),
+  ledgerCertFile: optional(
+    ledger('LEDGER_CERT_FILE', 'PEM file with our certificate, for a ledger that asks for one.'),
+    path,
+  ),
+  ledgerKeyFile: optional(ledger('LEDGER_KEY_FILE', 'PEM file with its private key, unencrypted.'), path),
   ledgerInsecure: withDefault(
-    ledger('LEDGER_INSECURE', 'Send the token over plain http to another machine as well; for tests only.'),
+    ledger('LEDGER_INSECURE', 'Send tokens and secrets over plain http to another machine as well; for tests only.'),
     boolean,
     'false',
   ),
   databaseUrl: optional(
     database('DATABASE_URL', 'Postgres to write to, as `postgres://user:password@host:port/database`.', {
       secret: 'url',
+      fileVariant: true,
       unset: 'embedded Postgres',
     }),
     databaseUrl,

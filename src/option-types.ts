@@ -136,6 +136,17 @@ export const ledgerUrl: OptionType<string> = {
   },
 };
 
+/** An address of a token provider, kept as it was written: an issuer has to match to the last character. */
+export const providerUrl: OptionType<string> = {
+  label: 'URL',
+  parse: (given) => {
+    const expected = 'an http:// or https:// address without credentials or fragment';
+    if (!/^https?:\/\//.test(given) || !URL.canParse(given)) return { expected };
+    const { username, password, hash } = new URL(given);
+    return username === '' && password === '' && hash === '' ? { value: given } : { expected };
+  },
+};
+
 export const databaseUrl: OptionType<string> = matching(
   'URL',
   /^postgres(?:ql)?:\/\/\S+$/,

@@ -1,8 +1,11 @@
 /** `demo`: everything embedded, whatever URLs the environment names. */
 import { runCommand } from './run.ts';
 
+/** Where the outside world is and what opens it. */
+const outside =
+  /^(?:LEDGER_URL|LEDGER_TOKEN(?:_FILE)?|LEDGER_OAUTH_\w+|LEDGER_(?:CA|CERT|KEY)_FILE|DATABASE_URL(?:_FILE)?)$/;
+
 export function demoCommand(argv: readonly string[], env: NodeJS.ProcessEnv, stop: AbortSignal): Promise<void> {
-  const { LEDGER_URL: _ledger, LEDGER_TOKEN: _token, LEDGER_TOKEN_FILE: _file, ...rest } = env;
-  const { DATABASE_URL: _database, DATABASE_URL_FILE: _databaseFile, ...bare } = rest;
+  const bare = Object.fromEntries(Object.entries(env).filter(([name]) => !outside.test(name)));
   return runCommand(argv, bare, stop);
 }

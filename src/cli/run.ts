@@ -1,4 +1,5 @@
 /** `run` (the default): indexes the ledger of LEDGER_URL into DATABASE_URL; whichever is missing runs embedded. */
+import { openAccess } from '../access.ts';
 import { loadConfig, type Config } from '../config.ts';
 import { startIndexer } from '../indexer.ts';
 import { createLogger } from '../observe/logger.ts';
@@ -13,6 +14,7 @@ import { greeting } from './greeting.ts';
  */
 export async function runCommand(argv: readonly string[], env: NodeJS.ProcessEnv, stop: AbortSignal): Promise<void> {
   const config = forDemo(loadConfig(argv, env));
+  const access = await openAccess(config.ledger, stop);
   const { logLevel: level, logFormat: format } = config.indexer;
   const logging = createLogger({ level, format, stream: process.stdout });
   const { logger } = logging;
@@ -20,7 +22,7 @@ export async function runCommand(argv: readonly string[], env: NodeJS.ProcessEnv
   const surroundings = await startSurroundings(config, logger);
   try {
     const { ledgerUrl, databaseUrl } = surroundings;
-    const indexer = await startIndexer({ config, ledgerUrl, databaseUrl, version, logging });
+    const indexer = await startIndexer({ config, access, ledgerUrl, databaseUrl, version, logging });
     greet(surroundings, indexer.httpUrl, config.database.schema, logging.progress !== undefined);
     logger.info({ http: indexer.httpUrl }, 'listening: /status /readyz /livez /metrics');
     try {

@@ -8,8 +8,11 @@ import type { Socket } from 'node:net';
 import { WebSocket, type RawData } from 'ws';
 import { type IndexerError, toIndexerError } from '../errors.ts';
 import { socketEndpoint } from './endpoint-url.ts';
-import { errorFromBody, errorFromClose, errorFromNetwork, isErrorFrame } from './ledger-error.ts';
+import { errorFromBody, errorFromClose, errorFromNetwork } from './ledger-error.ts';
+import { isErrorFrame } from './ledger-error-body.ts';
 import { ledgerError } from './ledger-error-codes.ts';
+import type { TlsMaterial } from './tls.ts';
+import { handshakeHeaders, subprotocols, type TokenPlacement } from './token-placement.ts';
 
 const closeGraceMs = 1000;
 const handshakeTimeoutMs = 10_000;
@@ -17,7 +20,13 @@ const defaultMaxPayloadBytes = 256 * 1024 * 1024;
 const refusalBytes = 64 * 1024;
 const missedPongsUntilDead = 2;
 
-export type StreamPath = '/v2/updates' | '/v2/state/active-contracts';
+export type StreamPath =
+  | '/v2/updates'
+  | '/v2/updates/flats'
+  | '/v2/updates/trees'
+  | '/v2/state/active-contracts'
+  | '/v2/commands/completions'
+  | '/v2/commands/command-completions';
 
 export interface FrameStreamOptions {
   /** Base URL, http or https, possibly with a path prefix. */
@@ -26,8 +35,10 @@ export interface FrameStreamOptions {
   /** Sent as the first and only frame. */
   readonly request: object;
   readonly token: string | undefined;
-  /** PEM of the issuer to trust instead of the system's; https only. */
-  readonly ca?: string | undefined;
+  /** `both` unless given. */
+  readonly tokenPlacement?: TokenPlacement | undefined;
+  /** For https only. */
+  readonly tls?: TlsMaterial | undefined;
   readonly pingIntervalMs: number;
   /** Largest accepted frame; 256 MiB unless given. */
   readonly maxPayloadBytes?: number | undefined;
@@ -52,16 +63,19 @@ export interface FrameStream {
   close(): void;
 }
 
-/** The order is that of the protocol's own clients: a server that does not trim the list finds the token only first. */
-function subprotocols(token: string | undefined): string[] {
-  const names = ['daml.ws.auth', 'ledger.ws.auth'];
-  return token === undefined ? names : [`jwt.token.${token}`, ...names];
-}
+/** How data begins on each path; recognised by that, because parsing twice would halve the throughput. */
+const dataBeginnings: Readonly<Record<StreamPath, string>> = {
+  '/v2/updates': '{"update"',
+  '/v2/updates/flats': '{"update"',
+  '/v2/updates/trees': '{"update"',
+  '/v2/state/active-contracts': '{"workflowId"',
+  '/v2/commands/completions': '{"completionResponse"',
+  '/v2/commands/command-completions': '{"completionResponse"',
+};
 
-/** Recognises data by its first characters, because parsing twice would halve the throughput. */
 function isDataFrame(path: StreamPath, text: string): boolean {
-  if (path === '/v2/updates') return text.startsWith('{"update"');
-  return text.startsWith('{"workflowId"') || text.slice(0, 256).includes('"contractEntry"');
+  if (text.startsWith(dataBeginnings[path])) return true;
+  return path === '/v2/state/active-contracts' && text.slice(0, 256).includes('"contractEntry"');
 }
 
 /** The error that a frame is, or undefined when it is data (or for the decoder to judge). */
@@ -95,13 +109,13 @@ async function readRefusal(response: IncomingMessage): Promise<unknown> {
 
 function openSocket(options: FrameStreamOptions): WebSocket {
   const secure = options.url.startsWith('https:');
-  return new WebSocket(socketEndpoint(options.url, options.path), subprotocols(options.token), {
-    headers: options.token === undefined ? {} : { authorization: `Bearer ${options.token}` },
+  return new WebSocket(socketEndpoint(options.url, options.path), subprotocols(options), {
+    headers: handshakeHeaders(options),
     // Compression costs more time than a local network saves, and lets a small message inflate to a huge one.
     perMessageDeflate: false,
     maxPayload: options.maxPayloadBytes ?? defaultMaxPayloadBytes,
     handshakeTimeout: handshakeTimeoutMs,
-    ...(secure && options.ca !== undefined ? { ca: options.ca } : {}),
+    ...(secure ? options.tls : {}),
   });
 }
 

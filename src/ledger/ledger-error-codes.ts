@@ -51,6 +51,17 @@ const verdicts = {
     exitCode: ExitCode.configuration,
     remedy: 'use an https URL, or allow insecure transport explicitly if the network itself is trusted',
   },
+  LEDGER_TOKEN_PROVIDER_UNAVAILABLE: {
+    retry: 'retry',
+    exitCode: ExitCode.unreachable,
+    remedy: 'nothing if this passes; otherwise check the address of the token provider, its health and its certificate',
+  },
+  LEDGER_TOKEN_REFUSED: {
+    retry: 'park',
+    exitCode: ExitCode.notPermitted,
+    remedy:
+      'check client id, client secret, scope and audience: the provider must allow this client the client_credentials grant',
+  },
   LEDGER_STALE_AUTHORIZATION: {
     retry: 'retry',
     exitCode: ExitCode.temporary,
@@ -79,7 +90,7 @@ const verdicts = {
   LEDGER_REQUEST_INVALID: {
     retry: 'park',
     exitCode: ExitCode.configuration,
-    remedy: 'correct the filter in the configuration; if it is right, report this with the trace id',
+    remedy: 'correct what the message names (filter, arguments, ids); if all is right, report this with the trace id',
   },
   LEDGER_CONTINUATION_TOKEN_INVALID: {
     retry: 'retry',
@@ -131,6 +142,8 @@ export interface LedgerErrorDetails {
   /** Replaces the class of the table, for the few codes whose class depends on where they happen. */
   readonly retry?: RetryClass;
   readonly exitCode?: ExitCode;
+  /** Replaces the remedy of the table where more is known than the code says. */
+  readonly remedy?: string;
 }
 
 /** An IndexerError with the class, exit code and remedy that belong to the code. */

@@ -1,148 +1,110 @@
 /**
- * Classifies everything that goes wrong between us and the participant: error bodies and frames, HTTP statuses, plain
- * text answers, close codes and network errors. Status and close code alone cannot tell "pruned" from "malformed", so
- * the code in the body decides first, then its category, then the gRPC code, then the HTTP status.
+ * Turns everything that goes wrong between us and the participant into an IndexerError: error bodies and frames, HTTP
+ * statuses, plain text answers, pages of proxies, close codes and network errors. What belongs to which code is in
+ * `error-classes.ts`.
  */
 import type { IndexerError } from '../errors.ts';
+import { byCloseCode, classify } from './error-classes.ts';
+import { isObject } from './field.ts';
+import { decodeLedgerError, isUnknownEndpoint, type ErrorResource, type LedgerErrorBody } from './ledger-error-body.ts';
 import { ledgerError, type LedgerErrorCode } from './ledger-error-codes.ts';
 
 type Facts = Record<string, string | number | boolean>;
-type JsonObject = Readonly<Record<string, unknown>>;
-
-const byLedgerCode = new Map<string, LedgerErrorCode>([
-  ['PARTICIPANT_PRUNED_DATA_ACCESSED', 'LEDGER_PRUNED'],
-  ['OFFSET_AFTER_LEDGER_END', 'LEDGER_OFFSET_AFTER_END'],
-  ['PARTICIPANT_DATA_ACCESSED_AFTER_LEDGER_END', 'LEDGER_OFFSET_AFTER_END'],
-  ['ACCESS_TOKEN_EXPIRED', 'LEDGER_TOKEN_EXPIRED'],
-  ['STALE_STREAM_AUTHORIZATION', 'LEDGER_STALE_AUTHORIZATION'],
-  ['PACKAGE_NAMES_NOT_FOUND', 'LEDGER_FILTER_UNKNOWN'],
-  ['NO_TEMPLATES_FOR_PACKAGE_NAME_AND_QUALIFIED_NAME', 'LEDGER_FILTER_UNKNOWN'],
-  ['NO_INTERFACE_FOR_PACKAGE_NAME_AND_QUALIFIED_NAME', 'LEDGER_FILTER_UNKNOWN'],
-  ['TEMPLATES_OR_INTERFACES_NOT_FOUND', 'LEDGER_PACKAGE_UNKNOWN'],
-  ['INVALID_CONTINUATION_TOKEN', 'LEDGER_CONTINUATION_TOKEN_INVALID'],
-  ['INVALID_ACS_PAGE_TOKEN', 'LEDGER_CONTINUATION_TOKEN_INVALID'],
-  ['INVALID_UPDATES_PAGE_TOKEN', 'LEDGER_CONTINUATION_TOKEN_INVALID'],
-  // Its category says "retry", but the same request meets the same limit for ever.
-  ['JSON_API_MAXIMUM_LIST_ELEMENTS_NUMBER_REACHED', 'LEDGER_REQUEST_INVALID'],
-]);
-
-/** Categories 4 (internal) and -1 (redacted or foreign) are absent on purpose: only the gRPC code tells them apart. */
-const byCategory = new Map<number, LedgerErrorCode>([
-  [1, 'LEDGER_UNAVAILABLE'],
-  [2, 'LEDGER_UNAVAILABLE'],
-  [3, 'LEDGER_UNAVAILABLE'],
-  [5, 'LEDGER_REQUEST_INVALID'],
-  [6, 'LEDGER_UNAUTHENTICATED'],
-  [7, 'LEDGER_PERMISSION_DENIED'],
-  [8, 'LEDGER_REQUEST_INVALID'],
-  [9, 'LEDGER_REQUEST_INVALID'],
-  [10, 'LEDGER_REQUEST_INVALID'],
-  [11, 'LEDGER_REQUEST_INVALID'],
-  [12, 'LEDGER_OFFSET_AFTER_END'],
-  [14, 'LEDGER_REQUEST_INVALID'],
-]);
-
-const byGrpcCode = new Map<number, LedgerErrorCode>([
-  [1, 'LEDGER_UNAVAILABLE'],
-  [2, 'LEDGER_INTERNAL'],
-  [3, 'LEDGER_REQUEST_INVALID'],
-  [4, 'LEDGER_UNAVAILABLE'],
-  [5, 'LEDGER_REQUEST_INVALID'],
-  [6, 'LEDGER_REQUEST_INVALID'],
-  [7, 'LEDGER_PERMISSION_DENIED'],
-  [8, 'LEDGER_UNAVAILABLE'],
-  [9, 'LEDGER_REQUEST_INVALID'],
-  [10, 'LEDGER_UNAVAILABLE'],
-  [11, 'LEDGER_OFFSET_AFTER_END'],
-  [12, 'LEDGER_REQUEST_INVALID'],
-  [13, 'LEDGER_INTERNAL'],
-  [14, 'LEDGER_UNAVAILABLE'],
-  [15, 'LEDGER_INTERNAL'],
-  [16, 'LEDGER_UNAUTHENTICATED'],
-]);
-
-const byHttpStatus = new Map<number, LedgerErrorCode>([
-  [400, 'LEDGER_REQUEST_INVALID'],
-  [401, 'LEDGER_UNAUTHENTICATED'],
-  [403, 'LEDGER_PERMISSION_DENIED'],
-  [408, 'LEDGER_UNAVAILABLE'],
-  [409, 'LEDGER_UNAVAILABLE'],
-  [413, 'LEDGER_REQUEST_INVALID'],
-  [415, 'LEDGER_REQUEST_INVALID'],
-  [429, 'LEDGER_UNAVAILABLE'],
-  [431, 'LEDGER_REQUEST_INVALID'],
-  [499, 'LEDGER_UNAVAILABLE'],
-  [500, 'LEDGER_INTERNAL'],
-  [501, 'LEDGER_REQUEST_INVALID'],
-  [502, 'LEDGER_UNAVAILABLE'],
-  [503, 'LEDGER_UNAVAILABLE'],
-  [504, 'LEDGER_UNAVAILABLE'],
-]);
-
-const byCloseCode = new Map<number, LedgerErrorCode>([
-  [1008, 'LEDGER_UNAUTHENTICATED'],
-  [1009, 'LEDGER_REQUEST_INVALID'],
-  [3000, 'LEDGER_UNAUTHENTICATED'],
-  [3003, 'LEDGER_PERMISSION_DENIED'],
-]);
-
-function isObject(value: unknown): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
 
 /** Text of a peer, fit for one log line: short, printable, and with anything that looks like a token taken out. */
-function printable(text: string): string {
+function printable(text: string, length = 300): string {
   return text
     .replace(/\bBearer\s+\S+/giu, 'Bearer [removed]')
     .replace(/\beyJ[\w-]*(?:\.[\w-]*)*/gu, '[token removed]')
     .replace(/[\p{Cc}\s]+/gu, ' ')
     .trim()
-    .slice(0, 300);
+    .slice(0, length);
 }
 
 /** The text as an offset when it is one, so that facts carry numbers; undefined for anything else. */
-function offsetIn(value: unknown): number | undefined {
-  const text = typeof value === 'number' ? String(value) : value;
-  if (typeof text !== 'string' || !/^\d{1,16}$/u.test(text)) return undefined;
+function offsetIn(text: string | undefined): number | undefined {
+  if (text === undefined || !/^\d{1,16}$/u.test(text)) return undefined;
   const offset = Number(text);
   return Number.isSafeInteger(offset) ? offset : undefined;
 }
 
-/** True for the ledger's error object (`code` and `cause`), which arrives in place of a data frame. */
-export function isErrorFrame(parsed: unknown): boolean {
-  if (!isObject(parsed) || 'update' in parsed || 'contractEntry' in parsed) return false;
-  return typeof parsed['code'] === 'string' && typeof parsed['cause'] === 'string';
+/** Resources whose id is a name or a hash. Others, contract keys above all, may be what a contract says. */
+const plainResource =
+  /^(?:CID|CONTRACT_ID|PACKAGE\w*|DALF\w*|TEMPLATE\w*|INTERFACE\w*|TRANSACTION_ID|UPDATE_ID|USER\w*)$/u;
+const resourcesShown = 3;
+const resourceLength = 80;
+
+function resourcesText(resources: readonly ErrorResource[]): string | undefined {
+  if (resources.length === 0) return undefined;
+  const shown = resources.slice(0, resourcesShown).map(({ type, id }) => {
+    const name = printable(type, resourceLength);
+    return plainResource.test(type) ? `${name} ${printable(id, resourceLength)}` : name;
+  });
+  const more = resources.length - shown.length;
+  return [...shown, ...(more > 0 ? [`${more} more`] : [])].join(', ');
 }
 
-function wireFacts(body: JsonObject, httpStatus: number | undefined): Facts {
+function short(text: string | undefined): string | undefined {
+  return text === undefined ? undefined : printable(text, 100);
+}
+
+/** What may be logged of an error: of the context only offsets, because other values may quote contract data. */
+function wireFacts(body: LedgerErrorBody, httpStatus: number | undefined): Facts {
+  const { context, cause = '' } = body;
+  const all = {
+    ledgerCode: short(body.code),
+    category: body.errorCategory,
+    grpcCode: body.grpcCodeValue,
+    traceId: short(body.traceId),
+    correlationId: short(body.correlationId),
+    httpStatus,
+    definiteAnswer: body.definiteAnswer,
+    retryInfo: short(body.retryInfo),
+    resources: resourcesText(body.resources),
+    earliestOffset: offsetIn(context['earliest_offset']),
+    // The request errors name the ledger end only in their text; there is no context key for it.
+    latestOffset: offsetIn(context['latest_offset'] ?? /after ledger end \((\d+)\)/u.exec(cause)?.[1]),
+  };
   const facts: Facts = {};
-  if (typeof body['code'] === 'string') facts['ledgerCode'] = printable(body['code']).slice(0, 100);
-  if (typeof body['errorCategory'] === 'number') facts['category'] = body['errorCategory'];
-  if (typeof body['grpcCodeValue'] === 'number') facts['grpcCode'] = body['grpcCodeValue'];
-  if (typeof body['traceId'] === 'string') facts['traceId'] = printable(body['traceId']).slice(0, 100);
-  if (httpStatus !== undefined) facts['httpStatus'] = httpStatus;
-  const context = isObject(body['context']) ? body['context'] : {};
-  const earliestOffset = offsetIn(context['earliest_offset']);
-  if (earliestOffset !== undefined) facts['earliestOffset'] = earliestOffset;
-  // The request errors name the ledger end only in their text; there is no context key for it.
-  const cause = typeof body['cause'] === 'string' ? body['cause'] : '';
-  const latestOffset = offsetIn(context['latest_offset'] ?? /after ledger end \((\d+)\)/u.exec(cause)?.[1]);
-  if (latestOffset !== undefined) facts['latestOffset'] = latestOffset;
+  for (const [name, value] of Object.entries(all)) if (value !== undefined) facts[name] = value;
   return facts;
 }
 
-function codeOfStatus(httpStatus: number): LedgerErrorCode {
-  return byHttpStatus.get(httpStatus) ?? (httpStatus >= 500 ? 'LEDGER_INTERNAL' : 'LEDGER_NOT_A_LEDGER');
+/** A good token whose user is not there: the one refusal that is the same for all requests and names its reason. */
+function userRemedy({ context }: LedgerErrorBody): { remedy?: string } {
+  if (context['ledger_api_error'] !== 'invalid token') return {};
+  return {
+    remedy: 'the token is good, its user is not: create the user, or activate it, in the identity provider meant',
+  };
 }
 
-function codeOfBody(body: JsonObject, httpStatus: number | undefined): LedgerErrorCode {
-  const { code, errorCategory, grpcCodeValue } = body;
-  const known =
-    (typeof code === 'string' ? byLedgerCode.get(code) : undefined) ??
-    (typeof errorCategory === 'number' ? byCategory.get(errorCategory) : undefined) ??
-    (typeof grpcCodeValue === 'number' ? byGrpcCode.get(grpcCodeValue) : undefined);
-  if (known !== undefined) return known;
-  return httpStatus === undefined ? 'LEDGER_INTERNAL' : codeOfStatus(httpStatus);
+function errorFromLedger(body: LedgerErrorBody, httpStatus: number | undefined): IndexerError {
+  const { code: ledgerCode, errorCategory: category, grpcCodeValue: grpcCode } = body;
+  const cause = body.cause === undefined ? 'no cause given' : printable(body.cause);
+  const trace = body.traceId === undefined ? '' : ` (trace id ${printable(body.traceId, 100)})`;
+  const message = `the ledger answered ${printable(ledgerCode ?? 'without a code')}: ${cause}${trace}`;
+  return ledgerError(classify({ ledgerCode, category, grpcCode, httpStatus }), message, {
+    facts: wireFacts(body, httpStatus),
+    ...userRemedy(body),
+  });
+}
+
+/** An answer that is not the participant's error object. */
+function errorFromStatus(body: unknown, httpStatus: number): IndexerError {
+  const code = classify({ httpStatus });
+  const facts = { httpStatus };
+  if (isUnknownEndpoint(body)) {
+    return ledgerError(code, 'the participant has no such endpoint (HTTP 404)', {
+      facts,
+      remedy:
+        'check host, port and path prefix of the ledger URL, and that the release of the participant has this call',
+    });
+  }
+  const page = typeof body === 'string' && /^\s*</u.test(body);
+  // Pages of proxies are noise in a log line; the plain text of the participant's own decoder is the explanation.
+  const text = page ? ' with a web page: something before the participant answered' : '';
+  const said = typeof body === 'string' && !page && body.trim() !== '' ? `: ${printable(body)}` : text;
+  return ledgerError(code, `the ledger URL answered HTTP ${httpStatus}${said}`, { facts });
 }
 
 /**
@@ -151,20 +113,12 @@ function codeOfBody(body: JsonObject, httpStatus: number | undefined): LedgerErr
  * @param httpStatus absent for frames of a stream
  */
 export function errorFromBody(body: unknown, httpStatus?: number): IndexerError {
-  if (isObject(body) && typeof body['code'] === 'string') {
-    const cause = typeof body['cause'] === 'string' ? printable(body['cause']) : 'no cause given';
-    const message = `the ledger answered ${printable(body['code'])}: ${cause}`;
-    return ledgerError(codeOfBody(body, httpStatus), message, { facts: wireFacts(body, httpStatus) });
-  }
-  if (httpStatus === undefined) {
-    return ledgerError('LEDGER_UNDECODABLE', 'expected an error object of the ledger, found something else', {
-      retry: 'retry',
-    });
-  }
-  // Pages of proxies are noise in a log line; the plain text of the participant's own decoder is the explanation.
-  const text = typeof body === 'string' && !/^\s*</u.test(body) ? printable(body) : '';
-  const message = `the ledger URL answered HTTP ${httpStatus}${text === '' ? '' : `: ${text}`}`;
-  return ledgerError(codeOfStatus(httpStatus), message, { facts: { httpStatus } });
+  const decoded = decodeLedgerError(body);
+  if (decoded !== undefined) return errorFromLedger(decoded, httpStatus);
+  if (httpStatus !== undefined) return errorFromStatus(body, httpStatus);
+  return ledgerError('LEDGER_UNDECODABLE', 'expected an error object of the ledger, found something else', {
+    retry: 'retry',
+  });
 }
 
 /** A stream that ended without an error frame. A seed may not take this for its end: only code 1000 is a clean end. */

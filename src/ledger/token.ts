@@ -3,12 +3,27 @@
  * appears in an error, a fact or a log line.
  */
 import { readFile } from 'node:fs/promises';
-import { isIPv4 } from 'node:net';
+import type { IndexerError } from '../errors.ts';
+import { travelsInClear } from '../loopback.ts';
 import { ledgerError } from './ledger-error-codes.ts';
+import { leaseOfFound, type TokenLease } from './token-lifetime.ts';
+
+/** What a stream is opened with. */
+export interface AccessToken extends TokenLease {
+  /** Why there is no newer token although it is time for one; the old one is still good. */
+  readonly problem?: IndexerError | undefined;
+}
 
 export interface TokenSource {
-  /** The token to use for the next connection; undefined when none is configured. Throws IndexerError. */
+  /** The token for one call; undefined when none is configured. Waits for a newer one only when there is no good one. */
   read(): Promise<string | undefined>;
+  /**
+   * The token for a stream, with its lifetime. At `renewAt` or later this asks for a newer one, and gives the old one,
+   * with a later `renewAt`, when there is none yet.
+   */
+  lease(): Promise<AccessToken | undefined>;
+  /** The ledger refused the token: it is not given out again if another one can be had. */
+  invalidate(): void;
 }
 
 export interface TokenSourceOptions {
@@ -17,10 +32,14 @@ export interface TokenSourceOptions {
   readonly tokenFile?: string | undefined;
 }
 
+/** How often a file is looked at once its token should have been replaced, milliseconds. */
+const fileCheckMs = 5_000;
+
 /** What both an HTTP header and a WebSocket subprotocol can carry: the `token` rule of RFC 9110. */
 const legalToken = /^[A-Za-z0-9!#$%&'*+.^_`|~-]+$/u;
 
-function assertWellFormed(token: string, origin: string): string {
+/** @throws IndexerError LEDGER_TOKEN_MALFORMED, without the token */
+export function assertWellFormed(token: string, origin: string): string {
   if (legalToken.test(token)) return token;
   throw ledgerError(
     'LEDGER_TOKEN_MALFORMED',
@@ -39,32 +58,51 @@ async function readTokenFile(path: string): Promise<{ token: string | undefined;
   }
 }
 
+function fileSource(path: string): TokenSource {
+  let last: TokenLease | undefined;
+  const lease = async (): Promise<AccessToken> => {
+    const found = await readTokenFile(path);
+    if (found.token !== undefined && found.token !== last?.token) {
+      last = leaseOfFound(assertWellFormed(found.token, 'the token file'), performance.now());
+    }
+    if (last !== undefined) return checkedAgain(last);
+    const state = found.cause === undefined ? 'is empty' : 'cannot be read';
+    throw ledgerError('LEDGER_TOKEN_UNREADABLE', `the token file ${path} ${state}`, { cause: found.cause });
+  };
+  return { lease, read: async () => (await lease()).token, invalidate: () => undefined };
+}
+
+/** When whoever renews the file is late with it, it is looked at again soon, sooner for a short life. */
+function checkedAgain(lease: TokenLease): TokenLease {
+  const { renewAt, endsAt } = lease;
+  const now = performance.now();
+  if (renewAt === undefined || endsAt === undefined || now < renewAt) return lease;
+  return { ...lease, renewAt: now + Math.min(fileCheckMs, (endsAt - renewAt) / 2) };
+}
+
+function fixedSource(given: string | undefined): TokenSource {
+  const token = given?.trim() ?? '';
+  let fixed: TokenLease | undefined;
+  const lease = (): AccessToken | undefined => {
+    if (token === '') return undefined;
+    // It can be replaced by a restart only, so there is no time to ask for another.
+    fixed ??= { ...leaseOfFound(assertWellFormed(token, 'the configuration'), performance.now()), renewAt: undefined };
+    return fixed;
+  };
+  return {
+    // Asynchronous, so that a malformed token rejects as it does from every other source.
+    lease: async () => await Promise.resolve(lease()),
+    read: async () => await Promise.resolve(lease()?.token),
+    invalidate: () => undefined,
+  };
+}
+
 /**
  * A token source over a fixed token or a file that something else renews. The file is read again at each call; while
  * it is empty or missing the last good token stays in use.
  */
 export function createTokenSource({ token, tokenFile }: TokenSourceOptions): TokenSource {
-  let last: string | undefined;
-  const fromFile = async (path: string): Promise<string> => {
-    const found = await readTokenFile(path);
-    if (found.token !== undefined) last = assertWellFormed(found.token, 'the token file');
-    if (last !== undefined) return last;
-    const state = found.cause === undefined ? 'is empty' : 'cannot be read';
-    throw ledgerError('LEDGER_TOKEN_UNREADABLE', `the token file ${path} ${state}`, { cause: found.cause });
-  };
-  return {
-    async read() {
-      if (tokenFile !== undefined) return await fromFile(tokenFile);
-      const fixed = token?.trim() ?? '';
-      return fixed === '' ? undefined : assertWellFormed(fixed, 'the configuration');
-    },
-  };
-}
-
-function isLoopback(hostname: string): boolean {
-  if (hostname === 'localhost' || hostname.endsWith('.localhost') || hostname === '[::1]') return true;
-  // Only a literal address counts: 127.example.org is somebody else's machine.
-  return isIPv4(hostname) && hostname.startsWith('127.');
+  return tokenFile === undefined ? fixedSource(token) : fileSource(tokenFile);
 }
 
 /**
@@ -72,21 +110,7 @@ function isLoopback(hostname: string): boolean {
  * @throws IndexerError LEDGER_TOKEN_INSECURE (fatal) for plain http to a host that is not this machine
  */
 export function assertTokenMayTravel(url: string, token: string | undefined, insecure: boolean): void {
-  if (token === undefined || insecure) return;
-  const { protocol, hostname, host } = new URL(url);
-  if (protocol === 'https:' || protocol === 'wss:' || isLoopback(hostname)) return;
+  if (token === undefined || insecure || !travelsInClear(url)) return;
+  const { host } = new URL(url);
   throw ledgerError('LEDGER_TOKEN_INSECURE', `will not send the token in clear text to ${host}`, { facts: { host } });
-}
-
-/** The `exp` claim in seconds since 1970; undefined when the token is not a JWT or has none. Nothing is verified. */
-export function tokenExpiry(jwt: string): number | undefined {
-  const payload = jwt.split('.')[1];
-  if (payload === undefined) return undefined;
-  try {
-    const claims: unknown = JSON.parse(Buffer.from(payload, 'base64url').toString('utf8'));
-    if (typeof claims !== 'object' || claims === null || !('exp' in claims)) return undefined;
-    return typeof claims.exp === 'number' && Number.isFinite(claims.exp) ? claims.exp : undefined;
-  } catch {
-    return undefined;
-  }
 }

@@ -49,6 +49,7 @@ class LoggingObserver implements IndexerObserver {
   readonly #open = new Set<string>();
   #phase: Phase | undefined;
   #seeded = 0;
+  #saidParticipantUnknown = false;
 
   constructor({ logger, metrics, health, progress, statusEveryMs = 10_000 }: ObserverParts) {
     this.#logger = logger;
@@ -66,14 +67,25 @@ class LoggingObserver implements IndexerObserver {
     this.#progress?.(undefined);
   }
 
-  sessionOpened(participantId: string, checkpoint: number | null): void {
-    this.#health.identify(participantId);
+  sessionOpened(participantId: string | undefined, checkpoint: number | null): void {
+    if (participantId !== undefined) this.#health.identify(participantId);
+    else this.#sayParticipantUnknown();
     if (checkpoint !== null) {
       this.#health.resumeAt(checkpoint);
       this.#metrics.checkpoint.set(checkpoint);
       // A checkpoint exists only once a seed was published, by this process or by an earlier one.
       this.#metrics.seedDone.set(1);
     }
+  }
+
+  /** Once: it is lawful, and every session finds it again. */
+  #sayParticipantUnknown(): void {
+    if (this.#saidParticipantUnknown) return;
+    this.#saidParticipantUnknown = true;
+    this.#logger.warn(
+      { remedy: 'nothing, or grant ParticipantAdmin so that another participant at this URL is noticed by its id' },
+      'the participant id cannot be read with the rights of this user: the last stored update alone proves the history',
+    );
   }
 
   phaseChanged(phase: Phase, because?: IndexerError): void {
@@ -88,6 +100,11 @@ class LoggingObserver implements IndexerObserver {
     if (phase === 'parked') this.#logger.error({ ...facts, err: because }, 'parked: an operator is needed');
     else if (phase === 'backing_off') this.#logger.warn({ ...facts, code: because?.code }, 'backing off');
     else this.#logger.info(facts, phase.replace('_', ' '));
+  }
+
+  tokenTaken(expiresAt: number | undefined, renewal: boolean): void {
+    this.#metrics.tokenExpiry.set(expiresAt ?? Number.NaN);
+    if (renewal) this.#metrics.tokenRenewals.inc();
   }
 
   connected(stream: 'updates' | 'active_contracts'): void {

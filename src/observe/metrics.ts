@@ -11,7 +11,17 @@ export const updateKinds = ['transaction', 'reassignment', 'topology', 'offset_c
 const eventTypes = ['created', 'archived', 'exercised', 'assigned', 'unassigned', 'topology'] as const;
 const queueStages = ['inbox_updates', 'inbox_bytes'] as const;
 const stages = ['ledger', 'store', 'pipeline'] as const;
-const disconnectCodes = ['1000', '1001', '1006', '1008', '1011', 'error_frame', 'no_pong', 'stopped'] as const;
+const disconnectCodes = [
+  '1000',
+  '1001',
+  '1006',
+  '1008',
+  '1011',
+  'error_frame',
+  'no_pong',
+  'stopped',
+  'renewed',
+] as const;
 const commonErrors = [
   ['ledger', 'LEDGER_UNREACHABLE', 'true'],
   ['store', 'STORE_UNREACHABLE', 'true'],
@@ -49,6 +59,8 @@ export function createMetrics(options: MetricsOptions) {
     { version: options.version, commit: options.commit ?? 'unknown' },
     1,
   );
+  // 0 would be a token that expired long ago, and raise the alarm.
+  metrics.tokenExpiry.set(Number.NaN);
   for (const phase of phases) metrics.phase.set({ phase }, phase === 'starting' ? 1 : 0);
   for (const kind of updateKinds) metrics.updates.inc({ kind }, 0);
   for (const type of eventTypes) metrics.events.inc({ type, template: 'other' }, 0);
@@ -77,6 +89,7 @@ function stateMetrics(registry: Registry) {
     lastFrame: one('last_frame_timestamp_seconds', 'Time of the last frame from the ledger.'),
     seedDone: one('seed_done', '1 once the active contracts are stored.'),
     connectedStreams: one('ws_connected', '1 while a stream of the ledger is open.'),
+    tokenExpiry: one('token_expiry_timestamp_seconds', 'When the access token in use expires; NaN when not known.'),
     queueDepth: gauge(registry, 'queue_depth', 'What waits in memory.', ['stage']),
     queueCapacity: gauge(registry, 'queue_capacity', 'What may wait in memory before the ledger is made to wait.', [
       'stage',
@@ -102,6 +115,7 @@ function flowMetrics(registry: Registry) {
 function failureMetrics(registry: Registry) {
   return {
     connects: counter(registry, 'ws_connects_total', 'Attempts to open a stream, by result.', ['result']),
+    tokenRenewals: counter(registry, 'token_renewals_total', 'Streams opened again with a newer access token.', []),
     disconnects: counter(registry, 'ws_disconnects_total', 'Streams that ended, by close code.', ['code']),
     errors: counter(registry, 'errors_total', 'Failures.', ['stage', 'code', 'retryable']),
     retries: counter(registry, 'retries_total', 'Failures after which another attempt was planned.', ['stage']),

@@ -2,7 +2,7 @@
  * Follow: updates after the checkpoint, forever. One pull is one batch is one transaction; a batch is what arrived while
  * the last one was written. No timers, so no latency when idle and full batches under load.
  */
-import { concatMap, defer, finalize, repeat, takeWhile, type Observable } from 'rxjs';
+import { EMPTY, concatMap, defer, finalize, of, repeat, takeWhile, type Observable } from 'rxjs';
 import { IndexerError, toIndexerError } from '../errors.ts';
 import { updatesRequest } from '../ledger/request-format.ts';
 import { decodeUpdate } from '../ledger/wire.ts';
@@ -10,8 +10,9 @@ import type { Batch } from '../model/batch.ts';
 import type { Update } from '../model/update.ts';
 import type { StoreSession } from '../store/store.ts';
 import { buildBatch, factsOf, namingOffset, type Built } from './batch-builder.ts';
-import { openFrames, type Frames } from './frames.ts';
+import { frames$, type Frames } from './frames.ts';
 import type { PipelineParts } from './parts.ts';
+import { newerToken } from './token-renewal.ts';
 
 /** What the session shares with its follow stream. */
 export interface Following {
@@ -24,14 +25,27 @@ export interface Following {
   onCommitted(checkpoint: number): void;
 }
 
-/** Checkpoints as they are committed; completes when a stop was asked for. */
+/**
+ * Checkpoints as they are committed; completes when a stop was asked for. When there is a newer access token, the batch
+ * in hand is committed and the next stream goes on, with that token, from the checkpoint.
+ */
 export function follow$(parts: PipelineParts, session: StoreSession, following: Following): Observable<number> {
-  const request = updatesRequest(following.checkpoint, parts.filter);
-  return defer(() => openFrames(parts, '/v2/updates', request)).pipe(
+  let renewal = false;
+  return defer(() => {
+    const request = updatesRequest(following.checkpoint, parts.filter);
+    return frames$(parts, '/v2/updates', request, renewal);
+  }).pipe(
     concatMap((frames) => batches$(parts, session, following, frames)),
+    repeat({
+      delay: () => {
+        renewal = true;
+        return parts.stop.aborted ? EMPTY : of(renewal);
+      },
+    }),
   );
 }
 
+/** The checkpoints of one stream; completes when it was stopped or retired. */
 function batches$(
   parts: PipelineParts,
   session: StoreSession,
@@ -40,10 +54,16 @@ function batches$(
 ): Observable<number> {
   following.lastFrameAt = () => frames.lastFrameAt();
   const writer = new BatchWriter(parts, session, following);
+  const watch = new AbortController();
+  const retire = async (): Promise<void> => {
+    if (await newerToken(parts, frames.token, watch.signal)) frames.retire();
+  };
+  void retire();
   return defer(() => writer.step(frames)).pipe(
     repeat(),
     takeWhile((checkpoint): checkpoint is number => checkpoint !== undefined),
     finalize(() => {
+      watch.abort();
       frames.close();
     }),
   );
@@ -64,7 +84,7 @@ class BatchWriter {
     this.#seen = following.checkpoint;
   }
 
-  /** One batch; undefined when a stop was asked for. */
+  /** One batch; undefined when the stream was stopped or retired. */
   async step(frames: Frames): Promise<number | undefined> {
     if (this.#pending !== undefined) throw this.#pending;
     const { limits, observer } = this.#parts;
@@ -88,7 +108,11 @@ class BatchWriter {
   }
 
   #ended(frames: Frames): undefined {
-    if (frames.inbox.stopped) return undefined;
+    if (frames.inbox.stopped) {
+      // Before the next stream opens, not when this one is taken down after it.
+      frames.close();
+      return undefined;
+    }
     throw new IndexerError('the ledger ended the update stream', {
       code: 'LEDGER_STREAM_CLOSED',
       retry: 'retry',

@@ -1,13 +1,19 @@
 /** One stream of the ledger feeding one inbox: socket events in, bounded pulls out. */
+import { Observable } from 'rxjs';
 import type { IndexerError } from '../errors.ts';
 import type { FrameStream, StreamPath } from '../ledger/frame-stream.ts';
+import type { AccessToken } from '../ledger/token.ts';
 import { Inbox } from './inbox.ts';
 import type { PipelineParts } from './parts.ts';
 
 export interface Frames {
   readonly inbox: Inbox;
+  /** What the stream was opened with. */
+  readonly token: AccessToken | undefined;
   /** Monotonic time of the newest frame, milliseconds. */
   lastFrameAt(): number;
+  /** Hands out no more, because another stream is to go on from the checkpoint; what is queued comes again there. */
+  retire(): void;
   close(): void;
 }
 
@@ -18,53 +24,108 @@ function closeCodeOf(error: IndexerError | undefined): string {
   return String(error.facts['closeCode'] ?? error.code);
 }
 
-/** Opens the stream and attaches everything before the first byte can arrive. */
-export async function openFrames(parts: PipelineParts, path: StreamPath, request: object): Promise<Frames> {
-  const { observer, limits, stop } = parts;
-  const name = path === '/v2/updates' ? 'updates' : 'active_contracts';
+/**
+ * One stream, once it is opened; closed again when nobody waits for it any more, because obtaining a token takes time.
+ * @param renewal true when it goes on, with a newer token, for a stream that was retired
+ */
+export function frames$(parts: PipelineParts, path: StreamPath, request: object, renewal = false): Observable<Frames> {
+  return new Observable((subscriber) => {
+    const open = async (): Promise<void> => {
+      try {
+        const frames = await openFrames(parts, path, request, renewal);
+        if (subscriber.closed) frames.close();
+        subscriber.next(frames);
+        subscriber.complete();
+      } catch (thrown) {
+        subscriber.error(thrown);
+      }
+    };
+    void open();
+  });
+}
+
+/** Attaches everything before the first byte can arrive. */
+async function openFrames(parts: PipelineParts, path: StreamPath, request: object, renewal: boolean): Promise<Frames> {
+  const { observer, stop } = parts;
+  const token = await parts.tokenSource.lease();
+  observer.tokenTaken(token?.expiresAt, renewal);
+  const { inbox, stream, ends, lastFrameAt } = openFeed(parts, path, request, token?.token);
+  const stopInbox = (): void => {
+    inbox.stop();
+  };
+  let retired = false;
+  if (stop.aborted) stopInbox();
+  stop.addEventListener('abort', stopInbox);
+  return {
+    inbox,
+    token,
+    lastFrameAt,
+    retire: () => {
+      retired = true;
+      stopInbox();
+    },
+    close: () => {
+      stop.removeEventListener('abort', stopInbox);
+      // Said now: a tailing ledger answers late, when the next stream is open already.
+      if (retired) ends.ended('renewed');
+      stream.close();
+    },
+  };
+}
+
+/** The stream with its inbox behind it. */
+function openFeed(parts: PipelineParts, path: StreamPath, request: object, token: string | undefined) {
+  const ends = reportingEnds(parts, path);
+  let newestFrameAt = performance.now();
   let stream: FrameStream | undefined;
-  let lastFrameAt = performance.now();
-  const inbox = new Inbox(
+  const inbox = createInbox(parts, () => stream);
+  stream = parts.openStream({
+    path,
+    request,
+    token,
+    onOpen: ends.opened,
+    onFrame: (text, bytes) => {
+      newestFrameAt = performance.now();
+      parts.observer.frameReceived(bytes);
+      inbox.push(text, bytes);
+    },
+    onEnd: (error) => {
+      ends.ended(closeCodeOf(error));
+      inbox.end(error);
+    },
+  });
+  // While frames wait here, the silence is ours: a paused socket delivers nothing.
+  const lastFrameAt = (): number => {
+    if (inbox.length > 0) newestFrameAt = performance.now();
+    return newestFrameAt;
+  };
+  return { inbox, stream, ends, lastFrameAt };
+}
+
+/** Tells the observer of the beginning and, once, of the end of a stream; nothing comes after the end. */
+function reportingEnds({ observer }: PipelineParts, path: StreamPath) {
+  const name = path === '/v2/updates' ? 'updates' : 'active_contracts';
+  let over = false;
+  return {
+    opened: (): void => {
+      if (!over) observer.connected(name);
+    },
+    ended: (code: string): void => {
+      if (!over) observer.disconnected(name, code);
+      over = true;
+    },
+  };
+}
+
+function createInbox({ limits, observer }: PipelineParts, stream: () => FrameStream | undefined): Inbox {
+  return new Inbox(
     { frames: limits.inboxUpdates, bytes: limits.inboxBytes },
     {
-      pause: () => stream?.pause(),
-      resume: () => stream?.resume(),
+      pause: () => stream()?.pause(),
+      resume: () => stream()?.resume(),
       paused: (seconds) => {
         observer.backpressure(seconds);
       },
     },
   );
-  const stopInbox = (): void => {
-    inbox.stop();
-  };
-  stream = await parts.openStream({
-    path,
-    request,
-    onOpen: () => {
-      observer.connected(name);
-    },
-    onFrame: (text, bytes) => {
-      lastFrameAt = performance.now();
-      observer.frameReceived(bytes);
-      inbox.push(text, bytes);
-    },
-    onEnd: (error) => {
-      observer.disconnected(name, closeCodeOf(error));
-      inbox.end(error);
-    },
-  });
-  if (stop.aborted) stopInbox();
-  stop.addEventListener('abort', stopInbox);
-  return {
-    inbox,
-    // While frames wait here, the silence is ours: a paused socket delivers nothing.
-    lastFrameAt: () => {
-      if (inbox.length > 0) lastFrameAt = performance.now();
-      return lastFrameAt;
-    },
-    close: () => {
-      stop.removeEventListener('abort', stopInbox);
-      stream.close();
-    },
-  };
 }

@@ -1,8 +1,10 @@
 /**
  * Connecting: is this still the ledger we indexed? Participant, filter and the update id at the checkpoint are proven
- * before anything is appended; offsets alone prove nothing, because a restored participant uses them again.
+ * before anything is appended; offsets alone prove nothing, because a restored participant uses them again. A
+ * participant that tells its id to administrators only is proven by the update id alone.
  */
 import { ExitCode, IndexerError } from '../errors.ts';
+import type { LedgerClient } from '../ledger/client.ts';
 import { filterFingerprint, updateFormat } from '../ledger/request-format.ts';
 import { isObject } from '../ledger/field.ts';
 import { openSession, type StoreSession } from '../store/store.ts';
@@ -16,16 +18,28 @@ export interface Connected {
 
 export async function connect(parts: PipelineParts): Promise<Connected> {
   const { ledger, database, filter } = parts;
-  const participantId = await ledger.participantId();
-  const ledgerEnd = await ledger.ledgerEnd();
-  const pruned = await ledger.latestPrunedOffsets();
+  const participantId = await readableParticipantId(ledger);
+  const ledgerEnd = await ledger.state.ledgerEnd();
+  const pruned = await ledger.state.latestPrunedOffsets();
   const { json, hash } = filterFingerprint(filter);
   const identity = { participantId, filter: json, filterHash: hash, shape: filter.shape };
   const session = await openSession(database, identity);
   parts.observer.ledgerPolled(ledgerEnd, pruned);
   await proveHistory(parts, session, ledgerEnd, pruned);
+  // Not before: a participant without a proven history must not give its name to ours.
+  if (participantId !== undefined) await session.noteParticipant(participantId);
   parts.observer.sessionOpened(participantId, session.state.checkpoint);
   return { session, ledgerEnd, pruned };
+}
+
+/** Undefined when this user may not ask for it, which the right to read does not include on every participant. */
+async function readableParticipantId(ledger: LedgerClient): Promise<string | undefined> {
+  try {
+    return await ledger.parties.participantId();
+  } catch (thrown) {
+    if (thrown instanceof IndexerError && thrown.code === 'LEDGER_PERMISSION_DENIED') return undefined;
+    throw thrown;
+  }
 }
 
 async function proveHistory(
@@ -37,10 +51,10 @@ async function proveHistory(
   if (state.checkpoint === null) return;
   if (state.checkpoint > ledgerEnd) throw behind(state.checkpoint, ledgerEnd);
   if (pruned > state.checkpoint) throw prunedPast(state.checkpoint, pruned);
-  // What is pruned cannot be shown again; the participant id has to be enough then.
+  // What is pruned cannot be shown again; the participant id, where it is known, has to be enough then.
   if (state.lastUpdate === undefined || state.lastUpdate.offset <= pruned) return;
   const { offset, updateId } = state.lastUpdate;
-  const found = updateIdOf(await parts.ledger.updateByOffset(offset, updateFormat(parts.filter)));
+  const found = updateIdOf(await parts.ledger.updates.byOffset(offset, updateFormat(parts.filter)));
   if (found === updateId) return;
   throw new IndexerError(
     `the ledger has ${found === undefined ? 'no update' : 'another update'} at offset ${String(offset)}, where we stored one`,

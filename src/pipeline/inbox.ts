@@ -45,7 +45,7 @@ export class Inbox {
     return this.#bytes;
   }
 
-  /** True after `stop`: what was queued is gone and will be read again from the checkpoint. */
+  /** True after `stop`: what was queued is gone and will be read again from the checkpoint, now or by the next process. */
   get stopped(): boolean {
     return this.#stopped;
   }

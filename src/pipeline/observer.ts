@@ -37,11 +37,20 @@ export interface QueueFacts {
 }
 
 export interface Observer {
-  /** A session begins: the ledger is proven to be ours, and this is where the database says we are. */
-  sessionOpened(participantId: string, checkpoint: number | null): void;
+  /**
+   * A session begins: the ledger is proven to be ours, and this is where the database says we are.
+   * @param participantId undefined when the ledger's user may not read it
+   */
+  sessionOpened(participantId: string | undefined, checkpoint: number | null): void;
   phaseChanged(phase: Phase, because?: IndexerError): void;
+  /**
+   * A stream is opened with this token.
+   * @param expiresAt seconds since 1970, undefined when not known
+   * @param renewal true when the token replaces the one of a running stream
+   */
+  tokenTaken(expiresAt: number | undefined, renewal: boolean): void;
   connected(stream: 'updates' | 'active_contracts'): void;
-  /** `code` is the close code as text, or `error_frame`, `no_pong`, `stopped`. */
+  /** `code` is the close code as text, or `error_frame`, `no_pong`, `stopped`, `renewed` (for a newer token). */
   disconnected(stream: 'updates' | 'active_contracts', code: string): void;
   frameReceived(bytes: number): void;
   queueChanged(queue: QueueFacts): void;

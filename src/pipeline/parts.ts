@@ -2,6 +2,7 @@
 import type { LedgerClient } from '../ledger/client.ts';
 import type { FrameStream, FrameStreamOptions } from '../ledger/frame-stream.ts';
 import type { LedgerFilter } from '../ledger/request-format.ts';
+import type { TokenSource } from '../ledger/token.ts';
 import type { Phase } from '../model/phase.ts';
 import type { IndexerError } from '../errors.ts';
 import type { Database } from '../store/database.ts';
@@ -21,12 +22,13 @@ export interface PipelineLimits {
 }
 
 export type OpenStream = (
-  stream: Pick<FrameStreamOptions, 'path' | 'request' | 'onFrame' | 'onEnd' | 'onOpen'>,
-) => Promise<FrameStream>;
+  stream: Pick<FrameStreamOptions, 'path' | 'request' | 'token' | 'onFrame' | 'onEnd' | 'onOpen'>,
+) => FrameStream;
 
 export interface PipelineParts {
   readonly ledger: LedgerClient;
   readonly openStream: OpenStream;
+  readonly tokenSource: TokenSource;
   readonly database: Database;
   /** Checks the server and brings the schema up to date; called at the start of every session, cheap once done. */
   readonly prepare: () => Promise<void>;

@@ -26,8 +26,8 @@ async function pollOnce(
   onLedgerEnd: (ledgerEnd: number) => void,
 ): Promise<void> {
   try {
-    const ledgerEnd = await parts.ledger.ledgerEnd();
-    const pruned = await parts.ledger.latestPrunedOffsets();
+    const ledgerEnd = await parts.ledger.state.ledgerEnd();
+    const pruned = await parts.ledger.state.latestPrunedOffsets();
     parts.observer.ledgerPolled(ledgerEnd, pruned);
     onLedgerEnd(ledgerEnd);
     await noteLedgerFacts(parts.database, session.state.epoch, ledgerEnd, pruned);
@@ -35,6 +35,7 @@ async function pollOnce(
   } catch (thrown) {
     const error = toIndexerError(thrown);
     if (error.code === 'LEDGER_SILENT') throw error;
+    if (error.retry === 'refresh-token') parts.tokenSource.invalidate();
     // The stream decides about the session; a failed poll is shown and comes again.
     parts.observer.failed('ledger', error, parts.limits.pollMs);
   }

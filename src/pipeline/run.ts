@@ -41,6 +41,8 @@ class Run {
   readonly #phase: PhaseKeeper;
   #lock: WriterLock | undefined;
   #failures = 0;
+  /** Refused tokens since the last committed batch. */
+  #refusals = 0;
   /** Set when Postgres refused the data of a batch: the next session goes update by update to name the one. */
   #takeApart = false;
 
@@ -115,6 +117,7 @@ class Run {
       maxUpdates: this.#takeApart ? 1 : this.#parts.limits.batchUpdates,
       onCommitted: (reached) => {
         this.#failures = 0;
+        this.#refusals = 0;
         showPhase(reached);
       },
     };
@@ -133,10 +136,16 @@ class Run {
     const { observer, limits, stop } = this.#parts;
     if (stop.aborted) return from([undefined]);
     this.#failures += 1;
+    if (error.retry === 'refresh-token') {
+      this.#refusals += 1;
+      this.#parts.tokenSource.invalidate();
+    }
     // The first refusal only starts the search for the update; what is found then parks.
     const search = error.code === 'STORE_DATA_REFUSED' && error.facts['offset'] === undefined;
     if (search) this.#takeApart = true;
-    const decision = decide(error, this.#failures, limits.retryMaxMs, Math.random());
+    // Other failures before it say nothing about the token: two new ones are tried before it parks.
+    const failures = error.retry === 'refresh-token' ? this.#refusals : this.#failures;
+    const decision = decide(error, failures, limits.retryMaxMs, Math.random());
     const stage = error.code.startsWith('LEDGER_') ? 'ledger' : error.code.startsWith('STORE_') ? 'store' : 'pipeline';
     if (decision.kind === 'give-up') {
       observer.failed(stage, error, undefined);

@@ -2,13 +2,13 @@
  * Seed: the active contracts at one stored offset, in bounded transactions, published by a last one. Only a clean end of
  * the stream counts. A seed that was cut goes on after the last committed continuation token, or starts over.
  */
-import { concatMap, defer, finalize, from, last, repeat, takeWhile, type Observable } from 'rxjs';
+import { concatMap, defer, finalize, last, repeat, takeWhile, type Observable } from 'rxjs';
 import { IndexerError, toIndexerError } from '../errors.ts';
 import { activeContractsRequest } from '../ledger/request-format.ts';
 import { decodeActiveContract } from '../ledger/wire.ts';
 import type { StoreSession } from '../store/store.ts';
 import { buildBatch, factsOf, namingOffset } from './batch-builder.ts';
-import { openFrames, type Frames } from './frames.ts';
+import { frames$, type Frames } from './frames.ts';
 import type { PipelineParts } from './parts.ts';
 
 /** Errors after which the stored token or offset is of no use any more. */
@@ -28,7 +28,7 @@ interface SeedPlan {
 export function seed$(parts: PipelineParts, session: StoreSession, ledgerEnd: number): Observable<number | undefined> {
   return defer(() => plan(session, ledgerEnd)).pipe(
     concatMap((seed) =>
-      from(openFrames(parts, '/v2/state/active-contracts', requestOf(parts, seed))).pipe(
+      frames$(parts, '/v2/state/active-contracts', requestOf(parts, seed)).pipe(
         concatMap((frames) => entries$(parts, session, seed, frames)),
       ),
     ),

@@ -20,7 +20,8 @@ export async function noteLedgerFacts(
 }
 
 export interface StoredStatus {
-  readonly participantId: string;
+  /** Null when the indexer's user could never read it. */
+  readonly participantId: string | null;
   readonly checkpoint: number | null;
   readonly seeded: boolean;
   readonly seedOffset: number | null;
@@ -34,7 +35,7 @@ export interface StoredStatus {
 /** The columns these reads touch; the SQL truth is migrations/. */
 interface Tables {
   readonly stream: {
-    readonly participant_id: string;
+    readonly participant_id: string | null;
     readonly checkpoint: number | null;
     readonly seeded_at: Date | null;
     readonly seed_offset: number | null;

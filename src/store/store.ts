@@ -13,6 +13,7 @@ import {
   advanceSeed,
   beginSeed,
   moveCheckpoint,
+  noteParticipant,
   publishSeed,
   type StreamIdentity,
   type StreamState,
@@ -24,6 +25,8 @@ export type SeedOrigin = 'seed' | 'genesis' | 'oldest' | 'offset';
 export interface StoreSession {
   readonly state: StreamState;
   readonly dictionary: Dictionary;
+  /** Notes the participant's id if the stream row has none; call it once the history is proven. */
+  noteParticipant(participantId: string): Promise<void>;
   /** A batch that begins after `offset`. */
   newBatch(offset: number): Batch;
   /** Writes the batch and moves the checkpoint from `from`. Resolves to rows written by table. */
@@ -58,6 +61,11 @@ class Session implements StoreSession {
 
   get dictionary(): Dictionary {
     return this.#dictionary;
+  }
+
+  async noteParticipant(participantId: string): Promise<void> {
+    if (this.state.participantId !== null) return;
+    await this.#database.transaction((client) => noteParticipant(client, this.state.epoch, participantId));
   }
 
   newBatch(offset: number) {

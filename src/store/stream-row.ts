@@ -7,7 +7,8 @@ import { ExitCode, IndexerError } from '../errors.ts';
 
 /** What identifies a stream: another participant, filter or shape would be another history. */
 export interface StreamIdentity {
-  readonly participantId: string;
+  /** Undefined when the participant does not tell it to this user; then it is not compared. */
+  readonly participantId: string | undefined;
   /** Canonical JSON of the filter and its SHA-256. */
   readonly filter: string;
   readonly filterHash: string;
@@ -16,6 +17,8 @@ export interface StreamIdentity {
 
 export interface StreamState {
   readonly epoch: number;
+  /** Null while no session could read it. */
+  readonly participantId: string | null;
   readonly seedOffset: number | null;
   readonly seeded: boolean;
   readonly seedToken: string | null;
@@ -25,7 +28,7 @@ export interface StreamState {
 }
 
 interface StreamRow {
-  readonly participant_id: string;
+  readonly participant_id: string | null;
   readonly filter_hash: string;
   readonly epoch: number;
   readonly seed_offset: number | null;
@@ -49,7 +52,7 @@ export async function acquireStream(
   await client.query(
     `insert into stream (participant_id, filter, filter_hash, transaction_shape)
      values ($1, $2, $3, $4) on conflict do nothing`,
-    [identity.participantId, identity.filter, identity.filterHash, identity.shape],
+    [identity.participantId ?? null, identity.filter, identity.filterHash, identity.shape],
   );
   const { rows } = await client.query<StreamRow>('select * from stream for update');
   const row = rows[0];
@@ -63,6 +66,7 @@ function stateOf(row: StreamRow): StreamState {
   const { checkpoint_update_offset: offset, checkpoint_update_id: updateId } = row;
   return {
     epoch: row.epoch,
+    participantId: row.participant_id,
     seedOffset: row.seed_offset,
     seeded: row.seeded_at !== null,
     seedToken: row.seed_token,
@@ -73,16 +77,15 @@ function stateOf(row: StreamRow): StreamState {
 }
 
 function proveIdentity(row: StreamRow, identity: StreamIdentity): void {
-  if (row.participant_id !== identity.participantId) {
-    throw new IndexerError(
-      `this schema holds participant ${row.participant_id}, the ledger is participant ${identity.participantId}`,
-      {
-        code: 'PARTICIPANT_CHANGED',
-        retry: 'park',
-        exitCode: ExitCode.configuration,
-        remedy: 'point LEDGER_URL back, or index the other participant into a schema of its own (POSTGRES_SCHEMA)',
-      },
-    );
+  const { participant_id: stored } = row;
+  const { participantId } = identity;
+  if (stored !== null && participantId !== undefined && stored !== participantId) {
+    throw new IndexerError(`this schema holds participant ${stored}, the ledger is participant ${participantId}`, {
+      code: 'PARTICIPANT_CHANGED',
+      retry: 'park',
+      exitCode: ExitCode.configuration,
+      remedy: 'point LEDGER_URL back, or index the other participant into a schema of its own (POSTGRES_SCHEMA)',
+    });
   }
   if (row.filter_hash !== identity.filterHash) {
     throw new IndexerError('the filter or shape differs from the one this schema was filled with', {
@@ -92,6 +95,14 @@ function proveIdentity(row: StreamRow, identity: StreamIdentity): void {
       remedy: 'restore the former LEDGER_* filter options, or index with the new ones into another POSTGRES_SCHEMA',
     });
   }
+}
+
+/** Notes the id of the participant where none is stored yet; a stored one is never replaced. */
+export async function noteParticipant(client: ClientBase, epoch: number, participantId: string): Promise<void> {
+  await client.query('update stream set participant_id = $2 where epoch = $1 and participant_id is null', [
+    epoch,
+    participantId,
+  ]);
 }
 
 export interface CheckpointMove {

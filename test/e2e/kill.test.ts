@@ -83,18 +83,32 @@ describe('a daemon killed with SIGKILL fifty times', () => {
     await stored.reaches(reference, 'reference', sandbox.ledger.ledgerEnd());
 
     // The process is hit after a time nobody chose, counted from a fact that it reported.
-    const hit = async (moment: keyof typeof hits, message: string, fromMs: number, toMs: number): Promise<void> => {
+    const hit = async (
+      moment: keyof typeof hits,
+      message: string,
+      [fromMs, toMs]: readonly [number, number],
+      fact: () => Promise<unknown> = async () => undefined,
+    ): Promise<void> => {
       await using daemon = world.start('killed', { INDEXER_BATCH_UPDATES: String(random.between(1, 6)) });
       await daemon.logged(message);
+      await fact();
       await sleep(random.between(fromMs, toMs));
       expect(daemon.exit()).toBeUndefined();
       await daemon.kill();
       hits[moment] += 1;
     };
-    for (let life = 0; life < 3; life += 1) await hit('starting', 'starting', 0, 60);
+    for (let life = 0; life < 3; life += 1) await hit('starting', 'starting', [0, 60]);
     let midSeed = 0;
     while (hits.seeding < 10 && (await stored.checkpoint('killed')) === undefined) {
-      await hit('seeding', 'seeding', 5, 60);
+      const before = await stored.seeded('killed');
+      const entries = (): Promise<number> =>
+        waitFor('the seed stores entries', async () => {
+          const found = await stored.seeded('killed');
+          return found > 0 && found !== before ? found : undefined;
+        });
+      // Every other one is hit where the seed has surely begun to store, however slow the machine is.
+      if (hits.seeding % 2 === 0) await hit('seeding', 'seeding', [5, 60]);
+      else await hit('seeding', 'seeding', [0, 20], entries);
       if ((await stored.seeded('killed')) > 0 && (await stored.checkpoint('killed')) === undefined) midSeed += 1;
     }
     // The offset of the seed has to be the same in both schemas, so the ledger moves on only now.
@@ -108,7 +122,7 @@ describe('a daemon killed with SIGKILL fifty times', () => {
       // Whatever the speed of the machine, there is more to do than one life can.
       const left = sandbox.ledger.ledgerEnd() - ((await stored.checkpoint('killed')) ?? 0);
       if (left < 2_000) world.grow(500);
-      await hit('following', 'catching up', 20, 250);
+      await hit('following', 'catching up', [20, 250]);
       if (((await stored.checkpoint('killed')) ?? 0) < sandbox.ledger.ledgerEnd()) midFollow += 1;
     }
 

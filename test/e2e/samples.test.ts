@@ -2,6 +2,7 @@
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { loadConfig } from '../../src/config.ts';
+import { openAccess } from '../../src/access.ts';
 import { startIndexer, type Indexer } from '../../src/indexer.ts';
 import { createLogger } from '../../src/observe/logger.ts';
 import { startSandbox, type Sandbox } from '../../src/sandbox/sandbox.ts';
@@ -39,7 +40,8 @@ async function start(sandbox: Sandbox, shape: string): Promise<Run> {
   const config = loadConfig([], env);
   const logging = createLogger({ level: 'silent', format: 'json', stream: { write: () => true } });
   const urls = { ledgerUrl: sandbox.url, databaseUrl: created.url };
-  const indexer = await startIndexer({ config, ...urls, version: 'test', logging });
+  const access = await openAccess(config.ledger, new AbortController().signal);
+  const indexer = await startIndexer({ config, access, ...urls, version: 'test', logging });
   const { schema } = config.database;
   const options = { schema, statementTimeoutMs: 10_000, applicationName: 'test' };
   const run = { sandbox, created, indexer, database: openDatabase({ url: created.url, ...options }) };

@@ -37,6 +37,8 @@ describe('loadConfig', () => {
         url: undefined,
         token: undefined,
         tokenFile: undefined,
+        oauth: undefined,
+        tokenPlacement: 'both',
         parties: [],
         templates: [],
         interfaces: [],
@@ -44,6 +46,8 @@ describe('loadConfig', () => {
         shape: 'LEDGER_EFFECTS',
         topology: true,
         caFile: undefined,
+        certFile: undefined,
+        keyFile: undefined,
         insecure: false,
       },
       database: { url: undefined, schema: 'ledger', migrate: 'auto', statementTimeoutMs: 60_000 },
@@ -158,6 +162,47 @@ describe('loadConfig', () => {
     });
     expect(error.facts).toEqual({ problems: 3 });
     expect(error.message).not.toContain('hunter2');
+  });
+
+  it('takes an OAuth client with its secret from the environment or a file, and keeps the address as it was written', () => {
+    withFile('hunter2\n', (path) => {
+      const env = { LEDGER_OAUTH_ISSUER: 'https://id.example/realms/x/', LEDGER_OAUTH_CLIENT_ID: 'indexer' };
+      const { oauth } = loadConfig([], { ...env, LEDGER_OAUTH_CLIENT_SECRET_FILE: path }).ledger;
+      expect(oauth).toMatchObject({
+        issuer: 'https://id.example/realms/x/',
+        clientId: 'indexer',
+        clientSecret: 'hunter2',
+      });
+      expect(oauth).toMatchObject({ tokenUrl: undefined, audience: undefined, scope: 'daml_ledger_api' });
+      const rows = describeConfig([], { ...env, LEDGER_OAUTH_CLIENT_SECRET: 'hunter2' });
+      expect(rows.find((row) => row.env === 'LEDGER_OAUTH_CLIENT_SECRET')?.value).toBe('[set]');
+    });
+  });
+
+  it('refuses half an OAuth client, two kinds of token, and a certificate without its key, all at once', () => {
+    const error = refusal([], {
+      LEDGER_TOKEN: 'abc',
+      LEDGER_OAUTH_ISSUER: 'http://id.example',
+      LEDGER_OAUTH_TOKEN_URL: 'https://id.example/token',
+      LEDGER_OAUTH_CLIENT_ID: 'indexer',
+      LEDGER_OAUTH_CLIENT_SECRET: 'hunter2',
+      LEDGER_CERT_FILE: '/nowhere/cert.pem',
+    });
+    expect(error.facts).toEqual({ problems: 4 });
+    expect(error.message).toContain('LEDGER_TOKEN: expected nothing beside LEDGER_OAUTH_CLIENT_ID');
+    expect(error.message).toContain('LEDGER_OAUTH_TOKEN_URL: expected nothing beside LEDGER_OAUTH_ISSUER');
+    expect(error.message).toContain(
+      'LEDGER_OAUTH_ISSUER: expected https, because the client secret travels to id.example',
+    );
+    expect(error.message).toContain('LEDGER_KEY_FILE: expected the private key of LEDGER_CERT_FILE');
+    expect(error.message).not.toContain('hunter2');
+    const incomplete = refusal(['--ledger-oauth-audience=x'], { LEDGER_KEY_FILE: '/nowhere/key.pem' });
+    expect(incomplete.facts).toEqual({ problems: 4 });
+    expect(refusal(['--ledger-oauth-client-secret=hunter2'], {}).message).not.toContain('hunter2');
+    const local = { LEDGER_OAUTH_CLIENT_ID: 'indexer', LEDGER_OAUTH_CLIENT_SECRET: 'hunter2' };
+    expect(() => loadConfig([], { ...local, LEDGER_OAUTH_TOKEN_URL: 'http://localhost:1/token' })).not.toThrow();
+    const lan = { ...local, LEDGER_OAUTH_TOKEN_URL: 'http://id.example/token' };
+    expect(() => loadConfig(['--ledger-insecure'], lan)).not.toThrow();
   });
 
   it('names a secret file that cannot be read', () => {

@@ -32,6 +32,8 @@ const names = [
   'indexer_seed_contracts_total',
   'indexer_seed_done',
   'indexer_seed_offset',
+  'indexer_token_expiry_timestamp_seconds',
+  'indexer_token_renewals_total',
   'indexer_updates_total',
   'indexer_ws_connected',
   'indexer_ws_connects_total',

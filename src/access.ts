@@ -1,0 +1,32 @@
+/**
+ * How the participant is reached: certificates and tokens. Opened before anything else is started, so that what can be
+ * refused without asking anybody is refused before a database is touched.
+ */
+import type { LedgerConfig } from './config.ts';
+import { createOAuthTokenSource } from './ledger/oauth.ts';
+import { readTlsFiles, type TlsMaterial } from './ledger/tls.ts';
+import { assertTokenMayTravel, createTokenSource, type TokenSource } from './ledger/token.ts';
+
+export interface LedgerAccess {
+  readonly tls: TlsMaterial;
+  readonly tokenSource: TokenSource;
+}
+
+/**
+ * Reads the certificates and builds the token source; no token is obtained yet.
+ * @param stop aborts running requests to the token provider
+ * @throws IndexerError CONFIGURATION_INVALID, LEDGER_TOKEN_INSECURE (both exit 78)
+ */
+export async function openAccess(ledger: LedgerConfig, stop: AbortSignal): Promise<LedgerAccess> {
+  const { url, token, tokenFile, oauth, insecure } = ledger;
+  const kind = oauth === undefined ? (token ?? tokenFile) : 'issued';
+  // Whichever token it will be: only whether there is one counts here.
+  if (url !== undefined) assertTokenMayTravel(url, kind === undefined ? undefined : 'any', insecure);
+  const { caFile, certFile, keyFile } = ledger;
+  const { tls, oauthCa: ca } = await readTlsFiles({ caFile, certFile, keyFile, oauthCaFile: oauth?.caFile });
+  const tokenSource =
+    oauth === undefined
+      ? createTokenSource({ token, tokenFile })
+      : createOAuthTokenSource({ ...oauth, ca, insecure, signal: stop });
+  return { tls, tokenSource };
+}

@@ -1,0 +1,83 @@
+/**
+ * How long an access token lives. Renewal follows the monotonic clock from the moment a token was obtained, so that a
+ * wall clock that is wrong, or is put right, neither renews in a loop nor lets a token expire unnoticed.
+ */
+
+/** Of its lifetime a token is used for this share; then a newer one is asked for. */
+const renewalShare = 0.8;
+
+/** A token and how long it may be used. */
+export interface TokenLease {
+  readonly token: string;
+  /** `performance.now()` from which a newer token should be asked for; undefined when the lifetime is not known. */
+  readonly renewAt: number | undefined;
+  /** `performance.now()` from which it is of no use any more; undefined when the lifetime is not known. */
+  readonly endsAt: number | undefined;
+  /** What the token itself says, seconds since 1970; for display only. */
+  readonly expiresAt: number | undefined;
+}
+
+interface Claims {
+  readonly exp: number | undefined;
+  readonly iat: number | undefined;
+}
+
+function finite(value: unknown): number | undefined {
+  return typeof value === 'number' && Number.isFinite(value) ? value : undefined;
+}
+
+function claimsOf(token: string): Claims {
+  const none = { exp: undefined, iat: undefined };
+  const payload = token.split('.')[1];
+  if (payload === undefined) return none;
+  try {
+    const claims: unknown = JSON.parse(Buffer.from(payload, 'base64url').toString('utf8'));
+    if (typeof claims !== 'object' || claims === null) return none;
+    const { exp, iat } = claims as Record<string, unknown>;
+    return { exp: finite(exp), iat: finite(iat) };
+  } catch {
+    return none;
+  }
+}
+
+function lease(token: string, fromMs: number, lifetimeMs: number, leftMs: number, exp: number | undefined): TokenLease {
+  return {
+    token,
+    renewAt: fromMs + leftMs - (1 - renewalShare) * lifetimeMs,
+    endsAt: fromMs + leftMs,
+    expiresAt: exp,
+  };
+}
+
+function endless(token: string): TokenLease {
+  return { token, renewAt: undefined, endsAt: undefined, expiresAt: undefined };
+}
+
+/**
+ * A token that was issued for us just now.
+ * @param askedAt `performance.now()` when it was asked for: it cannot be older
+ * @param expiresIn what the provider says, seconds; without it the token's own `exp - iat`
+ */
+export function leaseOfIssued(token: string, askedAt: number, expiresIn: number | undefined): TokenLease {
+  const { exp, iat } = claimsOf(token);
+  const seconds = expiresIn ?? (exp !== undefined && iat !== undefined ? exp - iat : undefined);
+  if (seconds === undefined || seconds <= 0) return endless(token);
+  // The times in a token are whole seconds, cut off: it may end almost a second before what was promised.
+  const certainMs = Math.max(seconds - 1, seconds / 2) * 1000;
+  // The token's own word where there is one: the gauge is compared with the clocks of others.
+  const shown = exp ?? Math.round(Date.now() / 1000 + seconds);
+  return lease(token, askedAt, certainMs, certainMs, shown);
+}
+
+/**
+ * A token that somebody else obtained some time ago, such as one in a file. Its age is known from the wall clock only,
+ * but is taken for at least 0 and at most its lifetime.
+ */
+export function leaseOfFound(token: string, foundAt: number): TokenLease {
+  const { exp, iat } = claimsOf(token);
+  if (exp === undefined) return endless(token);
+  const now = Date.now() / 1000;
+  const seconds = Math.max(0, exp - (iat ?? now));
+  const left = Math.min(seconds, Math.max(0, exp - now));
+  return lease(token, foundAt, seconds * 1000, left * 1000, exp);
+}

@@ -1,0 +1,101 @@
+/**
+ * The options that say how the participant is reached: token, OAuth client, certificates. Each is read like any other;
+ * what cannot go together is refused here, by the names the operator used.
+ */
+import { travelsInClear } from './loopback.ts';
+import type { OptionSource } from './option-sources.ts';
+import { options } from './option-table.ts';
+
+/** An OAuth 2.0 client that obtains its tokens by client credentials. */
+export interface OAuthConfig {
+  /** Exactly one of `issuer` and `tokenUrl` is set. */
+  readonly issuer: string | undefined;
+  readonly tokenUrl: string | undefined;
+  readonly clientId: string;
+  readonly clientSecret: string;
+  readonly audience: string | undefined;
+  /** Separated by blanks. */
+  readonly scope: string;
+  readonly caFile: string | undefined;
+}
+
+export interface AccessConfig {
+  readonly token?: string | undefined;
+  /** Read again for every connection. When set, `token` is undefined. */
+  readonly tokenFile: string | undefined;
+  /** When set, neither `token` nor `tokenFile` is. */
+  readonly oauth: OAuthConfig | undefined;
+  readonly tokenPlacement: 'header' | 'subprotocol' | 'both';
+  /** PEM files; `certFile` and `keyFile` are set together. */
+  readonly caFile: string | undefined;
+  readonly certFile: string | undefined;
+  readonly keyFile: string | undefined;
+  /** Tokens and secrets may travel over plain http to another machine. */
+  readonly insecure: boolean;
+}
+
+/** Reads them; what is wrong is noted in the source. */
+export function accessConfig(source: OptionSource): AccessConfig {
+  const { read } = source;
+  const token = read(options.ledgerToken);
+  const tokenFile = read(options.ledgerTokenFile);
+  const oauth = oauthConfig(source);
+  if (read(options.ledgerOauthClientId) !== undefined && (token ?? tokenFile) !== undefined) {
+    source.refuse(
+      `${token === undefined ? 'LEDGER_TOKEN_FILE' : 'LEDGER_TOKEN'}: expected nothing beside LEDGER_OAUTH_CLIENT_ID, which obtains tokens itself`,
+    );
+  }
+  const certFile = read(options.ledgerCertFile);
+  const keyFile = read(options.ledgerKeyFile);
+  if (certFile !== undefined && keyFile === undefined) {
+    source.refuse('LEDGER_KEY_FILE: expected the private key of LEDGER_CERT_FILE, got nothing');
+  }
+  if (keyFile !== undefined && certFile === undefined) {
+    source.refuse('LEDGER_CERT_FILE: expected the certificate of LEDGER_KEY_FILE, got nothing');
+  }
+  return {
+    token: tokenFile === undefined ? token : undefined,
+    tokenFile,
+    oauth,
+    tokenPlacement: read(options.ledgerTokenPlacement),
+    caFile: read(options.ledgerCaFile),
+    certFile,
+    keyFile,
+    insecure: read(options.ledgerInsecure),
+  };
+}
+
+/** Undefined when none of its options is set; an incomplete one is noted and undefined. */
+function oauthConfig(source: OptionSource): OAuthConfig | undefined {
+  const { read } = source;
+  const issuer = read(options.ledgerOauthIssuer);
+  const tokenUrl = read(options.ledgerOauthTokenUrl);
+  const clientId = read(options.ledgerOauthClientId);
+  const clientSecret = read(options.ledgerOauthClientSecret);
+  const audience = read(options.ledgerOauthAudience);
+  const caFile = read(options.ledgerOauthCaFile);
+  const scope = read(options.ledgerOauthScope);
+  if ([issuer, tokenUrl, clientId, clientSecret, audience, caFile].every((value) => value === undefined)) {
+    return undefined;
+  }
+  refuseEndpoint(source, issuer, tokenUrl);
+  if (clientId === undefined) source.refuse('LEDGER_OAUTH_CLIENT_ID: expected the client id, got nothing');
+  if (clientSecret === undefined) {
+    source.refuse('LEDGER_OAUTH_CLIENT_SECRET: expected it or LEDGER_OAUTH_CLIENT_SECRET_FILE, got nothing');
+  }
+  if (clientId === undefined || clientSecret === undefined) return undefined;
+  return { issuer, tokenUrl, clientId, clientSecret, audience, scope, caFile };
+}
+
+function refuseEndpoint(source: OptionSource, issuer: string | undefined, tokenUrl: string | undefined): void {
+  if (issuer === undefined && tokenUrl === undefined) {
+    source.refuse('LEDGER_OAUTH_ISSUER: expected it or LEDGER_OAUTH_TOKEN_URL, got nothing');
+  }
+  if (issuer !== undefined && tokenUrl !== undefined) {
+    source.refuse('LEDGER_OAUTH_TOKEN_URL: expected nothing beside LEDGER_OAUTH_ISSUER, which names its own endpoint');
+  }
+  const url = issuer ?? tokenUrl;
+  if (url === undefined || source.read(options.ledgerInsecure) || !travelsInClear(url)) return;
+  const name = issuer === undefined ? 'LEDGER_OAUTH_TOKEN_URL' : 'LEDGER_OAUTH_ISSUER';
+  source.refuse(`${name}: expected https, because the client secret travels to ${new URL(url).host}`);
+}

@@ -1,0 +1,90 @@
+/**
+ * A party whose key never touches the participant: onboarded, its transaction prepared, signed and executed through the
+ * client, and found again in Postgres with the hash it signed.
+ */
+import { Client } from 'pg';
+import { beforeAll, expect, it } from 'vitest';
+import { createLedgerClient, type LedgerClient } from '../../src/ledger/client.ts';
+import { generateSigningKey, hashSignature, partySignature, signingPublicKey } from '../../src/ledger/signing.ts';
+import type { SigningKey } from '../../src/ledger/signing.ts';
+import { createTokenSource } from '../../src/ledger/token.ts';
+import { startSandbox } from '../../src/sandbox/sandbox.ts';
+import { createTestDatabase } from '../support/database.ts';
+import { waitFor } from '../support/wait-for.ts';
+import { assertBuilt, startDaemon } from './daemon.ts';
+
+beforeAll(assertBuilt);
+
+interface Stored {
+  readonly external_transaction_hash: string | null;
+  readonly signatories: string[];
+}
+
+async function onboard(client: LedgerClient, key: SigningKey): Promise<string> {
+  const [first] = await client.state.connectedSynchronizers();
+  const synchronizer = first?.synchronizerId ?? '';
+  const topology = await client.parties.generateExternalTopology({
+    synchronizer,
+    partyHint: 'wallet',
+    publicKey: signingPublicKey(key),
+  });
+  expect(topology.publicKeyFingerprint).toBe(key.fingerprint);
+  return await client.parties.allocateExternal({
+    synchronizer,
+    onboardingTransactions: topology.topologyTransactions.map((transaction) => ({ transaction })),
+    multiHashSignatures: [hashSignature(key, topology.multiHash)],
+  });
+}
+
+async function createSigned(client: LedgerClient, key: SigningKey, party: string) {
+  const createArguments = { issuer: party, owner: party, currency: 'USD', amount: '7.0', observers: [] };
+  const prepared = await client.interactive.prepare({
+    commandId: 'signed-outside',
+    commands: [{ CreateCommand: { templateId: '#model-tests:Iou:Iou', createArguments } }],
+    actAs: [party],
+  });
+  const submitted = await client.interactive.executeAndWait({
+    preparedTransaction: prepared.preparedTransaction,
+    partySignatures: { signatures: [partySignature(key, party, prepared.preparedTransactionHash)] },
+    submissionId: 'one',
+    hashingSchemeVersion: prepared.hashingSchemeVersion,
+  });
+  return { offset: submitted.completionOffset, hash: Buffer.from(prepared.preparedTransactionHash, 'base64') };
+}
+
+async function stored(url: string, offset: number): Promise<Stored | undefined> {
+  const database = new Client({ connectionString: url });
+  await database.connect();
+  try {
+    const { rows } = await database.query<Stored>(
+      `select u.external_transaction_hash, c.signatories
+         from external.updates u join external.contracts c using ("offset") where u."offset" = $1`,
+      [offset],
+    );
+    return rows[0];
+  } catch (thrown) {
+    // Before the migration there is no table yet.
+    if ((thrown as { code?: string }).code === '42P01') return undefined;
+    throw thrown;
+  } finally {
+    await database.end();
+  }
+}
+
+it('an externally signed transaction is in Postgres with the hash that was signed', async () => {
+  await using database = await createTestDatabase();
+  await using sandbox = await startSandbox();
+  // From the first offset: what happens before the indexer is up would come as a contract of the seed, without its update.
+  const env = { INDEXER_START: 'genesis' };
+  await using daemon = startDaemon({ ledgerUrl: sandbox.url, databaseUrl: database.url, schema: 'external', env });
+  const tokenSource = createTokenSource({});
+  const client = createLedgerClient({ url: sandbox.url, tokenSource, insecure: false, requestTimeoutMs: 5_000 });
+  const key = generateSigningKey();
+  const party = await onboard(client, key);
+  expect(party).toBe(`wallet::${key.fingerprint}`);
+  const { offset, hash } = await createSigned(client, key, party);
+  const row = await waitFor('the transaction is indexed', async () => await stored(database.url, offset));
+  expect(row).toEqual({ external_transaction_hash: hash.toString('hex'), signatories: [party] });
+  daemon.signal('SIGTERM');
+  expect(await daemon.exited).toEqual({ code: 0, signal: null });
+});

@@ -1,0 +1,126 @@
+/**
+ * Tokens that live two seconds, from a real OpenID Connect provider to a ledger that checks them at every element: the
+ * stream is renewed again and again, and what is stored is what an undisturbed indexer stores.
+ * OIDC_SECONDS=60 makes the long run as long as that.
+ */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { startSandbox, type Sandbox } from '../../src/sandbox/sandbox.ts';
+import { startTraffic } from '../../src/sandbox/traffic.ts';
+import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { digestOf } from '../support/digest.ts';
+import { audience, clientId, clientSecret, startOidc, type Oidc } from '../support/oidc.ts';
+import { waitFor } from '../support/wait-for.ts';
+import { runIndexer, type IndexerRun } from './indexer-run.ts';
+
+const seconds = Number(process.env['OIDC_SECONDS'] ?? 12);
+
+let oidc: Oidc;
+let sandbox: Sandbox;
+let database: TestDatabase;
+beforeEach(async () => {
+  oidc = await startOidc({ tokenSeconds: 2 });
+  sandbox = await startSandbox({
+    auth: {
+      jwksUrl: oidc.jwksUrl,
+      audience,
+      users: [{ id: clientId, rights: [{ kind: 'CanReadAsAnyParty' }] }],
+    },
+    // So that a stream without updates notices the end of its token as well.
+    limits: { checkpointIntervalMs: 300 },
+  });
+  database = await createTestDatabase();
+});
+afterEach(async () => {
+  await sandbox.close();
+  await oidc.stop();
+  await database.drop();
+});
+
+function run(schema: string, env: Readonly<Record<string, string>> = {}): Promise<IndexerRun> {
+  return runIndexer({
+    LEDGER_URL: sandbox.url,
+    DATABASE_URL: database.url,
+    POSTGRES_SCHEMA: schema,
+    INDEXER_START: 'genesis',
+    LEDGER_OAUTH_ISSUER: oidc.issuer,
+    LEDGER_OAUTH_CLIENT_ID: clientId,
+    LEDGER_OAUTH_CLIENT_SECRET: clientSecret,
+    ...env,
+  });
+}
+
+/** What an indexer stores that gets everything within the life of one token. */
+async function undisturbed(): Promise<string> {
+  await using reference = await run('reference');
+  await reference.reaches(sandbox.ledger.ledgerEnd());
+  return digestOf(database.url, 'reference');
+}
+
+describe('an indexer with tokens of two seconds', () => {
+  it(
+    `streams ${seconds} s through renewal after renewal without a gap, a duplicate or a moment of not being ready`,
+    async () => {
+      await using indexer = await run('renewed');
+      await waitFor('the indexer is live', async () => ((await indexer.status()).state === 'live' ? true : undefined));
+      const traffic = startTraffic(sandbox.ledger, { seed: 5, updatesPerSecond: 200 });
+      // Half of the time the ledger is quiet: a renewal must not need an update to happen.
+      await sleep(seconds * 500);
+      traffic.stop();
+      await sleep(seconds * 500);
+      const renewals = await indexer.metric('indexer_token_renewals_total');
+      const updates = await indexer.metric('indexer_updates_total{kind="transaction"}');
+      await indexer.reaches(sandbox.ledger.ledgerEnd());
+      const late = indexer.logged('backing off');
+      const counts = `${oidc.tokenRequests.length} tokens, ${renewals} renewals (${late} too late)`;
+      console.log(`${seconds} s: ${counts}, ${updates} transactions`);
+      expect(renewals).toBeGreaterThan(seconds * 0.7);
+      expect(updates).toBeGreaterThan(seconds * 20);
+      const expiry = await indexer.metric('indexer_token_expiry_timestamp_seconds');
+      expect(Math.abs(expiry - Date.now() / 1000)).toBeLessThan(3);
+      expect(indexer.logged('parked: an operator is needed')).toBe(0);
+      // A machine that is busy for a moment may renew too late once; then the ledger ends the stream, and all is well.
+      expect(late).toBeLessThanOrEqual(renewals / 10);
+      expect(await digestOf(database.url, 'renewed')).toBe(await undisturbed());
+    },
+    (seconds + 30) * 1000,
+  );
+
+  it('outlives a provider that is down for longer than a token lives', async () => {
+    await using indexer = await run('outage');
+    const traffic = startTraffic(sandbox.ledger, { seed: 6, updatesPerSecond: 100 });
+    await sleep(1_000);
+    oidc.answerWith = (_request, response) => response.writeHead(503, { 'content-type': 'text/html' }).end('<html>');
+    await waitFor('a session without any good token', () =>
+      indexer.log.some((line) => /backing off/.test(line) && /LEDGER_TOKEN_EXPIRED/.test(line)) ? true : undefined,
+    );
+    await waitFor('the provider is missed', async () => {
+      const { lastError } = await indexer.status();
+      return /LEDGER_TOKEN_PROVIDER_UNAVAILABLE/.test(JSON.stringify(lastError)) ? true : undefined;
+    });
+    oidc.answerWith = undefined;
+    await sleep(500);
+    traffic.stop();
+    await indexer.reaches(sandbox.ledger.ledgerEnd());
+    expect(await digestOf(database.url, 'outage')).toBe(await undisturbed());
+  });
+
+  it('parks with the reason when the provider refuses the client, and never shows the secret', async () => {
+    await using indexer = await run('refused', { LEDGER_OAUTH_CLIENT_SECRET: `${clientSecret}-wrong` });
+    await waitFor('the indexer parks', async () => ((await indexer.status()).state === 'parked' ? true : undefined));
+    expect((await indexer.status()).lastError).toMatchObject({
+      code: 'LEDGER_TOKEN_REFUSED',
+      message: expect.stringContaining('refused: invalid_client') as unknown,
+    });
+    expect(indexer.log.join('')).not.toContain(clientSecret);
+  });
+
+  it('parks after two new tokens when the participant wants another audience', async () => {
+    await sandbox.close();
+    sandbox = await startSandbox({ auth: { jwksUrl: oidc.jwksUrl, audience: 'somebody-else' } });
+    await using indexer = await run('audience');
+    await waitFor('the indexer parks', async () => ((await indexer.status()).state === 'parked' ? true : undefined));
+    expect((await indexer.status()).lastError).toMatchObject({ code: 'LEDGER_UNAUTHENTICATED' });
+    expect(oidc.tokenRequests).toHaveLength(3);
+  });
+});

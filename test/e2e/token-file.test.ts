@@ -1,0 +1,90 @@
+/** A token file that something else renews while the indexer streams, through the whole indexer into Postgres. */
+import { mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { startSandbox, type Sandbox } from '../../src/sandbox/sandbox.ts';
+import { startTraffic } from '../../src/sandbox/traffic.ts';
+import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { digestOf } from '../support/digest.ts';
+import { waitFor } from '../support/wait-for.ts';
+import { runIndexer, type IndexerRun } from './indexer-run.ts';
+
+let folder: string;
+let sandbox: Sandbox;
+let database: TestDatabase;
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'token-file-'));
+  // The newest offsets may be ones that nobody sees; only an OffsetCheckpoint shows them.
+  sandbox = await startSandbox({ limits: { checkpointIntervalMs: 200 } });
+  database = await createTestDatabase();
+});
+afterEach(async () => {
+  await sandbox.close();
+  await database.drop();
+  await rm(folder, { recursive: true });
+});
+
+let issued = 0;
+
+/** Replaces the file at once, by a token that should be renewed within a second and would be good for some more. */
+async function rotate(): Promise<void> {
+  issued += 1;
+  const now = Math.floor(Date.now() / 1000);
+  const claims = { iat: now - 12, exp: now + 4, jti: String(issued) };
+  const token = `e30.${Buffer.from(JSON.stringify(claims)).toString('base64url')}.s`;
+  await writeFile(join(folder, 'next'), token);
+  await rename(join(folder, 'next'), join(folder, 'token'));
+}
+
+function run(schema: string): Promise<IndexerRun> {
+  return runIndexer({
+    LEDGER_URL: sandbox.url,
+    DATABASE_URL: database.url,
+    POSTGRES_SCHEMA: schema,
+    INDEXER_START: 'genesis',
+    LEDGER_TOKEN_FILE: join(folder, 'token'),
+    // Full batches are cut into several, so that a renewal finds one in hand and frames behind it.
+    INDEXER_BATCH_UPDATES: '5',
+  });
+}
+
+describe('a token file', () => {
+  it('that is renewed in time moves the stream to the new token, loaded or idle, without the phase changing', async () => {
+    await rotate();
+    await using indexer = await run('file');
+    const traffic = startTraffic(sandbox.ledger, { seed: 8, updatesPerSecond: 400 });
+    const renewals = (count: number): Promise<true> =>
+      waitFor(`${count} renewals`, async () => {
+        await rotate();
+        await sleep(200);
+        return (await indexer.metric('indexer_token_renewals_total')) >= count ? true : undefined;
+      });
+    await renewals(2);
+    traffic.stop();
+    await indexer.reaches(sandbox.ledger.ledgerEnd());
+    const loaded = await indexer.metric('indexer_token_renewals_total');
+    await renewals(loaded + 2);
+    expect(indexer.logged('live')).toBe(1);
+    expect(indexer.logged('backing off')).toBe(0);
+    expect(await indexer.metric('indexer_ws_connected')).toBe(1);
+    expect(await indexer.metric('indexer_ws_disconnects_total{code="renewed"}')).toBeGreaterThanOrEqual(4);
+    expect(await indexer.metric('indexer_retries_total{stage="ledger"}')).toBe(0);
+    await using reference = await run('reference');
+    await reference.reaches(sandbox.ledger.ledgerEnd());
+    expect(await digestOf(database.url, 'file')).toBe(await digestOf(database.url, 'reference'));
+  });
+
+  it('that nobody renews leaves the stream alone', async () => {
+    await rotate();
+    await using indexer = await run('old');
+    await indexer.reaches(0);
+    const traffic = startTraffic(sandbox.ledger, { seed: 9, updatesPerSecond: 50 });
+    await sleep(2_500);
+    traffic.stop();
+    await indexer.reaches(sandbox.ledger.ledgerEnd());
+    expect(await indexer.metric('indexer_token_renewals_total')).toBe(0);
+    expect(await indexer.metric('indexer_ws_connects_total{result="connected"}')).toBe(1);
+  });
+});

@@ -1,0 +1,130 @@
+/**
+ * A real OpenID Connect provider on a free port, with one client that may obtain JWT access tokens by client
+ * credentials, and switches for what providers do on bad days.
+ */
+import { generateKeyPairSync, type JsonWebKey } from 'node:crypto';
+import { once } from 'node:events';
+import { createServer, type RequestListener, type Server } from 'node:http';
+import type { AddressInfo, Socket } from 'node:net';
+import { Provider, type Configuration } from 'oidc-provider';
+
+export const clientId = 'indexer';
+/** Looks like nothing else, so that a test can search for it. */
+export const clientSecret = 'canary-client-secret-7f3a';
+/** What the tokens are for; the default when the client names no resource. */
+export const audience = 'https://daml.com/jwt/aud/participant/sandbox';
+
+export interface OidcOptions {
+  /** Life of a token, whole seconds. Default 2. */
+  readonly tokenSeconds?: number;
+  /** Wraps the server that will listen, e.g. in TLS. */
+  readonly server?: (listener: RequestListener) => Server;
+  readonly protocol?: 'http' | 'https';
+}
+
+export interface Oidc extends AsyncDisposable {
+  readonly issuer: string;
+  readonly tokenUrl: string;
+  readonly jwksUrl: string;
+  /** Form bodies of the token requests so far. */
+  readonly tokenRequests: readonly URLSearchParams[];
+  /** Replaces the answers to token requests; undefined lets the provider answer. May be changed at any time. */
+  answerWith: RequestListener | undefined;
+  /** Stops listening and cuts its connections. Can be called again. */
+  stop(): Promise<void>;
+}
+
+function signingKey(): JsonWebKey {
+  const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
+  return { ...privateKey.export({ format: 'jwk' }), use: 'sig', alg: 'RS256', kid: 'test' };
+}
+
+function configuration(tokenSeconds: number): Configuration {
+  return {
+    clients: [
+      {
+        client_id: clientId,
+        client_secret: clientSecret,
+        grant_types: ['client_credentials'],
+        redirect_uris: [],
+        response_types: [],
+        scope: 'daml_ledger_api',
+      },
+    ],
+    scopes: ['daml_ledger_api', 'admin'],
+    jwks: { keys: [signingKey()] },
+    features: {
+      devInteractions: { enabled: false },
+      clientCredentials: { enabled: true },
+      resourceIndicators: {
+        enabled: true,
+        defaultResource: () => audience,
+        useGrantedResource: () => true,
+        getResourceServerInfo: () => ({
+          scope: 'daml_ledger_api admin',
+          audience,
+          accessTokenFormat: 'jwt',
+          accessTokenTTL: tokenSeconds,
+          jwt: { sign: { alg: 'RS256' } },
+        }),
+      },
+    },
+    ttl: { ClientCredentials: tokenSeconds },
+    // A service user: the participant takes the subject for the user id.
+    extraTokenClaims: () => ({ sub: clientId }),
+  };
+}
+
+/** Starts it. */
+export async function startOidc(options: OidcOptions = {}): Promise<Oidc> {
+  let provide: RequestListener = (_request, response) => response.writeHead(503).end();
+  let answerWith: RequestListener | undefined;
+  const tokenRequests: URLSearchParams[] = [];
+  const listener: RequestListener = (request, response) => {
+    if (request.url !== '/token') {
+      provide(request, response);
+      return;
+    }
+    if (answerWith !== undefined) answerWith(request, response);
+    else provide(request, response);
+  };
+  const server = (options.server ?? createServer)(listener);
+  const connections = new Set<Socket>();
+  server.on('connection', (socket: Socket) => {
+    connections.add(socket);
+    socket.on('close', () => connections.delete(socket));
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  const issuer = `${options.protocol ?? 'http'}://127.0.0.1:${port}`;
+  const provider = new Provider(issuer, configuration(options.tokenSeconds ?? 2));
+  provider.use(async (context, next) => {
+    await next();
+    if (context.path !== '/token') return;
+    const { body } = context['oidc'] as { readonly body?: Record<string, string> };
+    tokenRequests.push(new URLSearchParams(body));
+  });
+  const callback = provider.callback();
+  provide = (request, response) => void callback(request, response);
+  const stop = async (): Promise<void> => {
+    for (const socket of connections) socket.destroy();
+    if (!server.listening) return;
+    server.close();
+    await once(server, 'close');
+  };
+  return {
+    issuer,
+    tokenUrl: `${issuer}/token`,
+    jwksUrl: `${issuer}/jwks`,
+    tokenRequests,
+    get answerWith() {
+      return answerWith;
+    },
+    set answerWith(value) {
+      answerWith = value;
+    },
+    stop,
+    [Symbol.asyncDispose]: stop,
+  };
+}
