@@ -12,6 +12,8 @@ const parkedDelayMs = 60_000;
 /** A full disk heals by an operator's hand, not within milliseconds. */
 const fullDelayMs = 30_000;
 const refreshesBeforePark = 2;
+/** Ends of a stream that the ledger itself says to answer with a new connection at once. */
+const atOnce: ReadonlySet<string> = new Set(['LEDGER_STALE_AUTHORIZATION', 'LEDGER_TOKEN_EXPIRED']);
 
 /**
  * @param failures failures since the last committed batch, this one included (1 = first)
@@ -21,6 +23,7 @@ export function decide(error: IndexerError, failures: number, maxDelayMs: number
   if (error.retry === 'fatal') return { kind: 'give-up' };
   const refused = error.retry === 'refresh-token' && failures > refreshesBeforePark;
   if (error.retry === 'park' || refused) return { kind: 'again', delayMs: parkedDelayMs, phase: 'parked' };
+  if (atOnce.has(error.code) && failures === 1) return { kind: 'again', delayMs: 0, phase: 'backing_off' };
   if (error.code === 'STORE_FULL') return { kind: 'again', delayMs: fullDelayMs, phase: 'backing_off' };
   return backOff(failures, maxDelayMs, random);
 }

@@ -4,7 +4,7 @@
  * themselves when they happen; the others last as long as they are set.
  */
 import type { JsonObject } from './json.ts';
-import type { FailureName, StrayName } from './named-failures.ts';
+import type { FailureName, Refusal, StrayName } from './named-failures.ts';
 
 /** Which requests or streams a fault is for, and how often it happens. */
 export interface Where {
@@ -93,14 +93,14 @@ export interface Faults {
 
   /** Accept sockets and requests and never answer. */
   neverAnswer?: boolean | { readonly path?: string } | undefined;
-  /** Answer requests with this refusal instead. */
-  answer?: (Where & { readonly as: FailureName | StrayName }) | undefined;
+  /** Answer requests with this refusal instead: one by name, or written out. */
+  answer?: (Where & { readonly as: FailureName | StrayName | Refusal }) | undefined;
   /** Wait before every answer, milliseconds. */
   slowAnswers?: (Where & { readonly delayMs: number }) | undefined;
   /** Break off in the middle of the body of a 200. */
   cutAnswers?: Where | undefined;
   /** Refuse the handshake of a stream with this real HTTP status and body. */
-  refuseUpgrade?: (Where & { readonly as: FailureName | StrayName }) | undefined;
+  refuseUpgrade?: (Where & { readonly as: FailureName | StrayName | Refusal }) | undefined;
   /** Leave the handshake of a stream unanswered. */
   hangUpgrade?: Where | undefined;
   /** Cut every new TCP connection with RST before anything is read. */

@@ -95,8 +95,9 @@ const strays = {
 export type StrayName = keyof typeof strays;
 export const strayNames = Object.keys(strays) as readonly StrayName[];
 
-/** The answer of this name. */
-export function namedAnswer(name: FailureName | StrayName, ledger: Ledger): Refusal {
+/** The answer of this name; one that is written out is itself. */
+export function namedAnswer(name: FailureName | StrayName | Refusal, ledger: Ledger): Refusal {
+  if (typeof name === 'object') return name;
   if (name in strays) return strays[name as StrayName];
   const { status, body } = namedFailure(name as FailureName, ledger);
   return { status, type: 'application/json', content: JSON.stringify(body) };

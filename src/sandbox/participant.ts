@@ -1,4 +1,5 @@
 /** Everything one sandbox participant is made of; endpoints find their part here. */
+import type { Need } from './caller.ts';
 import type { Faults } from './faults.ts';
 import type { IdentityProviders } from './identity/identity-providers.ts';
 import type { Users } from './identity/users.ts';
@@ -13,6 +14,8 @@ export interface Participant {
   /** Scripted misbehaviour, read anew at every use. */
   readonly faults: Faults;
   readonly limits: Limits;
+  /** What GET /v2/parties/participant-id asks of its caller. */
+  readonly participantIdNeeds: Need;
   readonly packages: Packages;
   readonly parties: Parties;
   readonly users: Users;

@@ -45,6 +45,8 @@ export interface SandboxOptions {
   readonly token?: string;
   /** Tokens and users as on a secured participant. Default none: everyone may do everything. `token` wins over it. */
   readonly auth?: AuthOptions;
+  /** Tell the participant's id to any authenticated user. Default false: to administrators only. */
+  readonly openParticipantId?: boolean;
   /** Silence in both directions after which a socket is cut, milliseconds. Default 60000. */
   readonly idleTimeoutMs?: number;
   readonly limits?: Partial<Limits>;
@@ -91,7 +93,8 @@ function participantOf(options: SandboxOptions): Participant {
   for (const dar of options.dars ?? []) packages.upload(dar, synchronizerIds);
   const parties = new Parties(ledger, (options.seed ?? 1) + 2);
   const base = { ledger, limits, users, identityProviders, packages, parties };
-  return { ...base, release, faults: options.faults ?? {} };
+  const participantIdNeeds = options.openParticipantId === true ? 'authenticated' : 'admin';
+  return { ...base, release, participantIdNeeds, faults: options.faults ?? {} };
 }
 
 function authenticateOf({ token, auth }: SandboxOptions, participant: Participant): Authenticate {

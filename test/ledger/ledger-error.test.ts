@@ -112,6 +112,73 @@ describe('errors of the ledger', () => {
     expect(error.message + JSON.stringify(error.facts)).not.toContain('secret');
   });
 
+  it('reads all ten fields of an error of the ledger, and none of them where there is none', () => {
+    const context = { category: '9', tid: 'tid', definite_answer: 'true', number: 7 };
+    const resources = [['ErrorResource(CID)', '00ab'], ['CID', '00cd'], ['broken'], 'broken'];
+    const base = { code: 'X', cause: 'Y', correlationId: 's-1', traceId: null, context, resources };
+    const body = { ...base, errorCategory: 9, grpcCodeValue: 9, retryInfo: '1 second', definiteAnswer: null };
+    expect(decodeLedgerError(body)).toEqual({
+      code: 'X',
+      cause: 'Y',
+      correlationId: 's-1',
+      traceId: 'tid',
+      context: { category: '9', tid: 'tid', definite_answer: 'true' },
+      resources: [
+        { type: 'CID', id: '00ab' },
+        { type: 'CID', id: '00cd' },
+      ],
+      errorCategory: 9,
+      grpcCodeValue: 9,
+      retryInfo: '1 second',
+      definiteAnswer: true,
+    });
+    expect(decodeLedgerError({ ...body, definiteAnswer: false })?.definiteAnswer).toBe(false);
+    expect(decodeLedgerError({ code: 'X' })).toMatchObject({ code: 'X', context: {}, resources: [], cause: undefined });
+    for (const other of [{ update: {}, code: 'X' }, { errors: [], status: 404 }, {}, 'text', null]) {
+      expect(decodeLedgerError(other)).toBeUndefined();
+    }
+  });
+
+  it('keeps an error without a code, of which only category and gRPC code are known', () => {
+    const body = { code: null, cause: 'stopped', errorCategory: -1, grpcCodeValue: 14 };
+    expect(isErrorFrame(body)).toBe(true);
+    expect(errorFromBody(body)).toMatchObject({ code: 'LEDGER_UNAVAILABLE', facts: { category: -1, grpcCode: 14 } });
+  });
+
+  it('tells facts and the trace id, and nothing that contract data may be in', () => {
+    const context = { commands: 'secret', exercise_trace: 'secret', definite_answer: 'false' };
+    const resources = ['CID', 'CONTRACT_KEY', 'USER', 'PACKAGE'].map((type) => [
+      type,
+      type === 'CID' ? '00' : 'secret',
+    ]);
+    const body = { ...wireError('DUPLICATE_COMMAND', 10, 6, context), correlationId: 'sub', resources };
+    const error = errorFromBody({ ...body, resources: resources.slice(0, 2) }, 409);
+    expect(error.facts).toEqual({
+      ledgerCode: 'DUPLICATE_COMMAND',
+      category: 10,
+      grpcCode: 6,
+      traceId: 'abc',
+      correlationId: 'sub',
+      httpStatus: 409,
+      definiteAnswer: false,
+      resources: 'CID 00, CONTRACT_KEY',
+    });
+    expect(error.message).toBe('the ledger answered DUPLICATE_COMMAND: why (trace id abc)');
+    expect(errorFromBody(body).facts['resources']).toMatch(/, 1 more$/);
+  });
+
+  it('says what to do about a wrong path and about a user that is not there', () => {
+    const path = errorFromBody(
+      { errors: ['HttpMethod(GET), uri: http://u:secret@h/v2?token=secret'], status: 404 },
+      404,
+    );
+    expect(path.message).toBe('the participant has no such endpoint (HTTP 404)');
+    expect(path.remedy).toMatch(/prefix.*release/u);
+    const user = errorFromBody({ ...wireError('NA', -1, 7, { ledger_api_error: 'invalid token' }) }, 403);
+    expect([user.code, user.remedy]).toEqual(['LEDGER_PERMISSION_DENIED', expect.stringContaining('create the user')]);
+    expect(errorFromBody(wireError('NA', -1, 7), 403).remedy).toContain('CanReadAs');
+  });
+
   it('does not take data for an error frame', () => {
     expect(isErrorFrame({ update: {}, code: 'X', cause: 'Y' })).toBe(false);
     expect(isErrorFrame({ contractEntry: {} })).toBe(false);

@@ -23,6 +23,13 @@ describe('decide', () => {
     expect(phases).toMatchObject([{ phase: 'backing_off' }, { phase: 'backing_off' }, { phase: 'parked' }]);
   });
 
+  it('connects again at once when rights changed or a token ran out, and backs off when that did not help', () => {
+    for (const code of ['LEDGER_STALE_AUTHORIZATION', 'LEDGER_TOKEN_EXPIRED']) {
+      expect(decide(error('retry', code), 1, 1_000, 0.5)).toMatchObject({ delayMs: 0, phase: 'backing_off' });
+      expect(decide(error('retry', code), 2, 1_000, 0.5)).toMatchObject({ delayMs: 200 });
+    }
+  });
+
   it('waits half a minute for a full disk', () => {
     expect(decide(error('retry', 'STORE_FULL'), 1, 10, 0)).toMatchObject({ delayMs: 30_000, phase: 'backing_off' });
   });

@@ -82,7 +82,7 @@ export interface AllocateExternalPartyRequest {
 }
 
 export interface PartyCalls {
-  /** `GET /v2/parties/participant-id`; any authenticated user, all releases. */
+  /** `GET /v2/parties/participant-id`; ParticipantAdmin (participants may ask less), all releases. */
   participantId(): Promise<string>;
   /** `GET /v2/parties`, one page; all releases. */
   list(query?: ListPartiesQuery): Promise<PartiesPage>;

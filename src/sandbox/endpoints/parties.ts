@@ -63,6 +63,11 @@ function update({ participant, caller, body, path }: Call): string {
   return JSON.stringify({ partyDetails: bodyOf(record, identityProviderId) });
 }
 
+function participantId({ participant, caller }: Call): string {
+  require(caller, [participant.participantIdNeeds]);
+  return JSON.stringify({ participantId: participant.ledger.participantId });
+}
+
 export const partyEndpoints: readonly Endpoint[] = [
   {
     method: 'GET',
@@ -85,7 +90,7 @@ export const partyEndpoints: readonly Endpoint[] = [
     path: '/v2/parties/participant-id',
     summary: 'The id of the participant',
     response: 'GetParticipantIdResponse',
-    run: ({ participant }) => JSON.stringify({ participantId: participant.ledger.participantId }),
+    run: participantId,
   },
   {
     method: 'GET',

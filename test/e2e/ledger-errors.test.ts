@@ -1,0 +1,121 @@
+/** What the whole indexer does about errors of the ledger: resume, wait, or park with the tables untouched. */
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { createLedgerClient } from '../../src/ledger/client.ts';
+import { createTokenSource } from '../../src/ledger/token.ts';
+import { startSandbox, type Sandbox } from '../../src/sandbox/sandbox.ts';
+import { generateHistory } from '../../src/sandbox/traffic.ts';
+import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { digestOf } from '../support/digest.ts';
+import { sharedSecret, token } from '../support/tokens.ts';
+import { waitFor } from '../support/wait-for.ts';
+import { runIndexer, type IndexerRun } from './indexer-run.ts';
+
+const secret = 'a shared secret for tests of ledger errors';
+const signer = sharedSecret(secret);
+const read = { kind: { CanReadAsAnyParty: { value: {} } } } as const;
+
+let sandbox: Sandbox;
+let database: TestDatabase;
+let history = 10;
+beforeEach(async () => {
+  const users = [{ id: 'reader', rights: [{ kind: 'CanReadAsAnyParty' as const }] }];
+  sandbox = await startSandbox({ auth: { secret, users, rightsCheckMs: 20 }, limits: { checkpointIntervalMs: 50 } });
+  more();
+  database = await createTestDatabase();
+});
+afterEach(async () => {
+  await sandbox.close();
+  await database.drop();
+});
+
+function more(): void {
+  generateHistory(sandbox.ledger, { seed: (history += 1), updates: 20 });
+}
+
+async function run(schema = 'ledger'): Promise<IndexerRun> {
+  const LEDGER_TOKEN = await token(signer, { sub: 'reader' });
+  const DATABASE_URL = database.url;
+  const base = { LEDGER_URL: sandbox.url, POSTGRES_SCHEMA: schema, INDEXER_START: 'genesis' };
+  return await runIndexer({ ...base, DATABASE_URL, LEDGER_TOKEN });
+}
+
+async function inState(indexer: IndexerRun, state: string): Promise<void> {
+  await waitFor(`the state ${state}`, async () => ((await indexer.status()).state === state ? true : undefined));
+}
+
+/** Changes the rights of the reader as an administrator does. */
+async function changeRights(change: 'grant' | 'revoke'): Promise<void> {
+  const tokenSource = createTokenSource({ token: await token(signer, { sub: 'participant_admin' }) });
+  const options = { url: sandbox.url, tokenSource, insecure: false, requestTimeoutMs: 5_000 };
+  const { users } = createLedgerClient(options);
+  if (change === 'revoke') await users.revoke('reader', [read]);
+  else await users.grant('reader', [{ kind: { CanReadAs: { value: { party: 'anyone' } } } }]);
+}
+
+async function expectUndisturbed(): Promise<void> {
+  await using reference = await run('reference');
+  await reference.reaches(sandbox.ledger.ledgerEnd());
+  expect(await digestOf(database.url, 'ledger')).toBe(await digestOf(database.url, 'reference'));
+}
+
+describe('the indexer', () => {
+  it('goes on after every error frame that passes, and stores what it stores without them', async () => {
+    await using indexer = await run();
+    const passing = [
+      'STALE_STREAM_AUTHORIZATION',
+      'ACCESS_TOKEN_EXPIRED',
+      'SERVER_OVERLOADED',
+      'RESOURCE_EXHAUSTED',
+      'SERVICE_NOT_RUNNING',
+      'INTERNAL',
+    ] as const;
+    for (const [index, failure] of passing.entries()) {
+      sandbox.faults.streamFailure = { path: '/v2/updates', failure, times: 1 };
+      more();
+      await waitFor(failure, () => (indexer.logged('backing off') > index ? true : undefined));
+      await indexer.reaches(sandbox.ledger.ledgerEnd());
+    }
+    expect(indexer.logged('parked: an operator is needed')).toBe(0);
+    await expectUndisturbed();
+  });
+
+  it('opens the next stream with the new rights when they were widened', async () => {
+    await using indexer = await run();
+    await indexer.reaches(sandbox.ledger.ledgerEnd());
+    await changeRights('grant');
+    await waitFor('the stream to end', () =>
+      indexer.log.some((line) => line.includes('LEDGER_STALE_AUTHORIZATION')) ? true : undefined,
+    );
+    more();
+    await indexer.reaches(sandbox.ledger.ledgerEnd());
+    await expectUndisturbed();
+  });
+
+  it('parks when the right to read was taken away, and keeps what it has', async () => {
+    await using indexer = await run();
+    await indexer.reaches(sandbox.ledger.ledgerEnd());
+    const before = await digestOf(database.url, 'ledger');
+    await changeRights('revoke');
+    await inState(indexer, 'parked');
+    expect((await indexer.status()).lastError).toMatchObject({ code: 'LEDGER_PERMISSION_DENIED' });
+    expect(await digestOf(database.url, 'ledger')).toBe(before);
+  });
+
+  it('does not follow a replica that lags behind its checkpoint', async () => {
+    await using indexer = await run();
+    await indexer.reaches(sandbox.ledger.ledgerEnd());
+    const { checkpoint } = await indexer.status();
+    sandbox.ledger.lagBehind(5);
+    sandbox.faults.cut = { path: '/v2/updates', times: 1 };
+    await inState(indexer, 'parked');
+    expect(await indexer.status()).toMatchObject({ checkpoint, lastError: { code: 'LEDGER_BEHIND_CHECKPOINT' } });
+  });
+
+  it('waits out requests that are refused for load', async () => {
+    sandbox.faults.answer = { path: '/v2/state/ledger-end', as: 'RESOURCE_EXHAUSTED', times: 3 };
+    await using indexer = await run();
+    await indexer.reaches(sandbox.ledger.ledgerEnd());
+    expect(indexer.logged('backing off')).toBeGreaterThan(0);
+    expect(indexer.logged('parked: an operator is needed')).toBe(0);
+  });
+});

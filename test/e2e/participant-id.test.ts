@@ -1,0 +1,105 @@
+/** A participant tells its id to administrators only; an indexer that may only read does without it, and stays safe. */
+import { Client } from 'pg';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { startSandbox, type Sandbox } from '../../src/sandbox/sandbox.ts';
+import { generateHistory } from '../../src/sandbox/traffic.ts';
+import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { sharedSecret, token } from '../support/tokens.ts';
+import { waitFor } from '../support/wait-for.ts';
+import { runIndexer, type IndexerRun } from './indexer-run.ts';
+
+const secret = 'a shared secret for tests of the participant id';
+const signer = sharedSecret(secret);
+const unknown =
+  'the participant id cannot be read with the rights of this user: the last stored update alone proves the history';
+
+let sandbox: Sandbox;
+let database: TestDatabase;
+beforeEach(async () => {
+  const read = { kind: 'CanReadAsAnyParty' } as const;
+  const users = [
+    { id: 'reader', rights: [read] },
+    { id: 'admin', rights: [read, { kind: 'ParticipantAdmin' as const }] },
+  ];
+  sandbox = await startSandbox({ auth: { secret, users }, limits: { checkpointIntervalMs: 100 } });
+  generateHistory(sandbox.ledger, { seed: 4, updates: 20 });
+  database = await createTestDatabase();
+});
+afterEach(async () => {
+  await sandbox.close();
+  await database.drop();
+});
+
+async function run(user: 'reader' | 'admin'): Promise<IndexerRun> {
+  const LEDGER_TOKEN = await token(signer, { sub: user });
+  return await runIndexer({
+    LEDGER_URL: sandbox.url,
+    DATABASE_URL: database.url,
+    INDEXER_START: 'genesis',
+    LEDGER_TOKEN,
+  });
+}
+
+async function storedId(): Promise<unknown> {
+  const client = new Client({ connectionString: database.url });
+  await client.connect();
+  try {
+    const { rows } = await client.query<{ participant_id: unknown }>('select participant_id from ledger.stream');
+    return rows[0]?.participant_id;
+  } finally {
+    await client.end();
+  }
+}
+
+/** Runs it until it has everything. @returns the participant id that is stored then */
+async function indexAs(user: 'reader' | 'admin', during?: (indexer: IndexerRun) => Promise<void>): Promise<unknown> {
+  {
+    await using indexer = await run(user);
+    await indexer.reaches(sandbox.ledger.ledgerEnd());
+    await during?.(indexer);
+  }
+  return await storedId();
+}
+
+async function parksWith(user: 'reader' | 'admin', code: string): Promise<void> {
+  await using indexer = await run(user);
+  await waitFor('the indexer parks', async () => ((await indexer.status()).state === 'parked' ? true : undefined));
+  expect((await indexer.status()).lastError).toMatchObject({ code });
+}
+
+describe('an indexer whose user may only read', () => {
+  it('follows without the participant id and says so once, however many sessions it has', async () => {
+    const stored = await indexAs('reader', async (indexer) => {
+      sandbox.faults.cut = { times: 2 };
+      await waitFor('two cuts', async () => {
+        generateHistory(sandbox.ledger, { seed: 5, updates: 1 });
+        return indexer.logged('backing off') >= 2 ? true : undefined;
+      });
+      await indexer.reaches(sandbox.ledger.ledgerEnd());
+      expect(indexer.logged(unknown)).toBe(1);
+      expect(await indexer.status()).toMatchObject({ participantId: null });
+    });
+    expect(stored).toBeNull();
+  });
+
+  it('gets the id stored as soon as it may read it, and keeps it when it may not any more', async () => {
+    expect(await indexAs('reader')).toBeNull();
+    const known = await indexAs('admin', async (indexer) => {
+      expect(indexer.logged(unknown)).toBe(0);
+      expect(await indexer.status()).toMatchObject({ participantId: sandbox.participantId });
+    });
+    expect(known).toBe(sandbox.participantId);
+    expect(await indexAs('reader')).toBe(sandbox.participantId);
+    sandbox.ledger.participantId = 'participant2::1220bb';
+    await parksWith('admin', 'PARTICIPANT_CHANGED');
+  });
+
+  it('still refuses a history that was rewritten, and gives it no name', async () => {
+    await indexAs('reader');
+    sandbox.ledger.participantId = 'participant2::1220bb';
+    sandbox.ledger.rewriteAfter(0);
+    await parksWith('reader', 'HISTORY_CHANGED');
+    await parksWith('admin', 'HISTORY_CHANGED');
+    expect(await storedId()).toBeNull();
+  });
+});
