@@ -2,6 +2,7 @@
 /** argv -> command -> exit code. The only place that sets the exit code and handles signals. */
 import { configCommand } from './cli/config.ts';
 import { demoCommand } from './cli/demo.ts';
+import { ledgerCommand } from './cli/ledger.ts';
 import { migrateVerb } from './cli/migrate.ts';
 import { runCommand } from './cli/run.ts';
 import { sandboxCommand } from './cli/sandbox.ts';
@@ -31,7 +32,8 @@ function onSignal(): void {
 }
 
 async function command(): Promise<ExitCode> {
-  if (argv.includes('--help') || argv.includes('-h') || verb === 'help') {
+  // The verbs of `ledger` have texts of their own.
+  if (verb === 'help' || (verb !== 'ledger' && (argv.includes('--help') || argv.includes('-h')))) {
     print(help());
     return ExitCode.stopped;
   }
@@ -47,6 +49,9 @@ async function command(): Promise<ExitCode> {
       return ExitCode.stopped;
     case 'migrate':
       await migrateVerb(argv, process.env, (text) => process.stdout.write(text));
+      return ExitCode.stopped;
+    case 'ledger':
+      await ledgerCommand(argv, process.env, { stdin: process.stdin, stdout: process.stdout, stop: stop.signal });
       return ExitCode.stopped;
     case 'status':
       await statusCommand(argv, process.env, print);

@@ -9,6 +9,7 @@ usage: ledger-indexer [command] [--option value …]
   sandbox   only the sandbox ledger, on port 7575
   migrate   bring the schema up to date; --print shows the SQL instead
   status    what the running indexer says of itself; --json
+  ledger    ask the participant by hand: contracts, updates, packages, parties …; ledger --help
   config    effective configuration with the origin of each value; --json, --markdown
 
 Every option is an environment variable and a flag: "ledger-indexer config" lists them.
@@ -16,5 +17,6 @@ Every option is an environment variable and a flag: "ledger-indexer config" list
 examples
   ledger-indexer
   LEDGER_URL=http://localhost:7575 DATABASE_URL=postgres://me@localhost/ledger ledger-indexer
+  LEDGER_URL=http://localhost:7575 ledger-indexer ledger end
   ledger-indexer migrate --print > schema.sql`;
 }

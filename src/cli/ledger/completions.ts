@@ -1,0 +1,120 @@
+/** What became of submitted commands. */
+import { completionIn, type CompletionResponse } from '../../ledger/api/completions.ts';
+import { followed, frames, limitFlag, offsetType, partyFlag, readRemedies, type Positioned } from './streams.ts';
+import { limited, shortId, type RowFormat } from './table.ts';
+import { usageError, type Verb, type VerbCall } from './verb.ts';
+
+/** Of one user, in all releases, or of all users, since 3.5.7. */
+type CompletionsPath = '/v2/commands/completions' | '/v2/commands/command-completions';
+
+interface Wanted {
+  readonly path: CompletionsPath;
+  readonly who: { readonly parties: readonly string[]; readonly userId?: string };
+}
+
+/** Completions have no end of their own. Those there are now come at once: after such a silence there are no more. */
+const silenceMs = 3_000;
+
+interface CompletionRow extends Positioned {
+  readonly response: CompletionResponse;
+}
+
+function rowOf(text: string, response: CompletionResponse): CompletionRow {
+  const offset = (response.Completion ?? response.OffsetCheckpoint)?.value.offset ?? 0;
+  return { text, offset, response };
+}
+
+const rowFormat: RowFormat<CompletionRow> = {
+  columns: [
+    { title: 'OFFSET', right: true, least: 8 },
+    { title: 'STATUS', least: 12 },
+    { title: 'COMMAND', least: 36 },
+    { title: 'USER' },
+    { title: 'ACT AS' },
+    { title: 'UPDATE' },
+  ],
+  lines: ({ response: { Completion: completion } }) => {
+    if (completion === undefined) return [];
+    const { offset, status, commandId = '', userId = '', actAs = [], updateId } = completion.value;
+    const failed = status?.message?.replace(/\(.*/s, '') ?? '';
+    return [
+      [
+        String(offset),
+        (status?.code ?? 0) === 0 ? 'accepted' : `${String(status?.code)} ${failed}`.trim(),
+        commandId,
+        userId,
+        actAs.map(shortId).join(' '),
+        shortId(updateId ?? ''),
+      ],
+    ];
+  },
+  json: ({ text }) => text,
+};
+
+function isCompletion({ response }: CompletionRow): boolean {
+  return response.OffsetCheckpoint === undefined;
+}
+
+/** Everything there is now: up to the ledger end, as far as the stream shows that it has got there. */
+async function* history(
+  call: VerbCall,
+  wanted: Wanted,
+  beginExclusive: number,
+): AsyncGenerator<readonly CompletionRow[]> {
+  const { path, who } = wanted;
+  const end = await call.client.state.ledgerEnd();
+  for await (const texts of frames(call, path, { ...who, beginExclusive }, silenceMs)) {
+    const rows = texts.map((text) => rowOf(text, completionIn(text, path)));
+    yield rows.filter((row) => isCompletion(row) && row.offset <= end);
+    if ((rows.at(-1)?.offset ?? 0) >= end) return;
+  }
+}
+
+async function* live(call: VerbCall, { path, who }: Wanted, after: number): AsyncGenerator<readonly CompletionRow[]> {
+  const request = (beginExclusive: number): object => ({ ...who, beginExclusive });
+  const read = (text: string): CompletionRow => rowOf(text, completionIn(text, path));
+  for await (const rows of followed(call, path, { after, request, read })) yield rows.filter(isCompletion);
+}
+
+function wantedOf({ args, config }: VerbCall): Wanted {
+  const userId = args.text('user');
+  const parties = args.list('party') ?? config.ledger.parties;
+  if (userId === undefined) return { path: '/v2/commands/command-completions', who: { parties } };
+  if (parties.length === 0) throw usageError('--user: expected --party as well', 'name the parties that acted');
+  return { path: '/v2/commands/completions', who: { parties, userId } };
+}
+
+async function completions(call: VerbCall): Promise<void> {
+  const { args, client, output } = call;
+  const wanted = wantedOf(call);
+  const follow = args.has('follow');
+  const from = args.number('from') ?? (await (follow ? client.state.ledgerEnd() : client.state.latestPrunedOffsets()));
+  const rows = follow ? live(call, wanted, from) : history(call, wanted, from);
+  await output.rows(limited(rows, args.number('limit')), rowFormat);
+}
+
+export const completionVerbs: readonly Verb[] = [
+  {
+    name: 'completions',
+    summary: 'what became of submitted commands',
+    operands: [],
+    flags: [
+      partyFlag,
+      {
+        name: 'from',
+        value: 'OFFSET',
+        type: offsetType,
+        doc: 'after this offset; default where the participant is pruned, with --follow the ledger end',
+      },
+      { name: 'user', value: 'ID', doc: 'of this user only; the one form participants before 3.5.7 have' },
+      { name: 'follow', doc: 'go on with what comes, until interrupted' },
+      limitFlag,
+    ],
+    example: 'ledger completions --party alice::1220… --from 250',
+    remedies: {
+      ...readRemedies,
+      LEDGER_NOT_A_LEDGER: 'check LEDGER_URL; a participant before 3.5.7 needs --user and --party',
+    },
+    run: completions,
+  },
+];

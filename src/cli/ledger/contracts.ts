@@ -1,0 +1,79 @@
+/** The active contracts, read from the WebSocket: any number of them, in the memory of a few. */
+import { activeContractsRequest } from '../../ledger/request-format.ts';
+import { isObject, type JsonObject } from '../../ledger/field.ts';
+import { filterFlags, filterOf, frames, limitFlag, offsetType, readRemedies } from './streams.ts';
+import { limited, oneBatch, shortId, type RowFormat } from './table.ts';
+import { objectIn, templateName, textIn, textsIn } from './shown.ts';
+import type { Verb, VerbCall } from './verb.ts';
+
+/** The states of an entry, by their name on the wire. */
+const states: Readonly<Record<string, string>> = {
+  JsActiveContract: 'active',
+  JsIncompleteUnassigned: 'unassigned',
+  JsIncompleteAssigned: 'assigned',
+};
+
+/** Where an entry carries the create and its synchronizer: only an incomplete assignment has it one level deeper. */
+function createdIn(kind: string, body: JsonObject): { readonly event: JsonObject; readonly synchronizerId: string } {
+  if (kind === 'JsIncompleteAssigned') {
+    const assigned = objectIn(body, 'assignedEvent');
+    return { event: objectIn(assigned, 'createdEvent'), synchronizerId: textIn(assigned, 'target') };
+  }
+  const unassigned = objectIn(body, 'unassignedEvent');
+  const synchronizerId = textIn(body, 'synchronizerId') || textIn(unassigned, 'source');
+  return { event: objectIn(body, 'createdEvent'), synchronizerId };
+}
+
+function linesOf(text: string): readonly (readonly string[])[] {
+  const entry: unknown = JSON.parse(text);
+  const kinds = Object.entries(objectIn(entry, 'contractEntry'));
+  return kinds.map(([kind, body]) => {
+    const { event, synchronizerId } = createdIn(kind, isObject(body) ? body : {});
+    return [
+      shortId(textIn(event, 'contractId')),
+      states[kind] ?? kind,
+      textIn(event, 'createdAt'),
+      shortId(synchronizerId),
+      templateName(event),
+      textsIn(event, 'signatories').map(shortId).join(' '),
+    ];
+  });
+}
+
+/** As JSON the ledger's own text: nothing of a payload is lost on the way. */
+const contractFormat: RowFormat<string> = {
+  columns: [
+    { title: 'CONTRACT' },
+    { title: 'STATE', least: 6 },
+    { title: 'CREATED', least: 27 },
+    { title: 'SYNCHRONIZER', least: 24 },
+    { title: 'TEMPLATE', least: 48 },
+    { title: 'SIGNATORIES' },
+  ],
+  lines: linesOf,
+  json: (text) => text,
+};
+
+async function activeContracts(call: VerbCall): Promise<void> {
+  const { args, client, output } = call;
+  const at = args.number('at') ?? (await client.state.ledgerEnd());
+  const request = activeContractsRequest(at, filterOf(call));
+  const contracts = at === 0 ? oneBatch([]) : frames(call, '/v2/state/active-contracts', request);
+  await output.rows(limited(contracts, args.number('limit')), contractFormat);
+}
+
+export const contractVerbs: readonly Verb[] = [
+  {
+    name: 'acs',
+    summary: 'the active contracts',
+    operands: [],
+    flags: [
+      { name: 'at', value: 'OFFSET', type: offsetType, doc: 'active at this offset; default the ledger end' },
+      ...filterFlags,
+      limitFlag,
+    ],
+    example: "ledger acs --template '#iou:Iou:Iou' --party alice::1220… --limit 1000",
+    remedies: readRemedies,
+    run: activeContracts,
+  },
+];

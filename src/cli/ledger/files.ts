@@ -1,0 +1,28 @@
+/** Files that the operator names. */
+import { readFile, writeFile } from 'node:fs/promises';
+import { ExitCode, IndexerError } from '../../errors.ts';
+
+function fileError(what: string, path: string, cause: unknown): IndexerError {
+  const why = cause instanceof Error && 'code' in cause ? String(cause.code) : 'unknown reason';
+  return new IndexerError(`cannot ${what} ${path}: ${why}`, {
+    code: 'FILE_UNUSABLE',
+    retry: 'fatal',
+    exitCode: ExitCode.configuration,
+    remedy: 'check the path and the permissions of the file',
+    cause,
+  });
+}
+
+/** @throws IndexerError FILE_UNUSABLE */
+export async function bytesOf(path: string): Promise<Buffer> {
+  return await readFile(path).catch((cause: unknown) => {
+    throw fileError('read', path, cause);
+  });
+}
+
+/** Replaces the file if there is one. @throws IndexerError FILE_UNUSABLE */
+export async function saveBytes(path: string, bytes: Uint8Array): Promise<void> {
+  await writeFile(path, bytes).catch((cause: unknown) => {
+    throw fileError('write', path, cause);
+  });
+}

@@ -1,0 +1,44 @@
+/** The texts of `ledger --help` and of `ledger <verb> --help`. */
+import { commonFlags } from './arguments.ts';
+import type { Verb, VerbFlag } from './verb.ts';
+
+function aligned(rows: readonly (readonly [string, string])[]): string {
+  const width = Math.max(...rows.map(([name]) => name.length));
+  return rows.map(([name, text]) => `  ${name.padEnd(width)}  ${text}`).join('\n');
+}
+
+function call({ name, operands }: Verb): string {
+  return [name, ...operands].join(' ');
+}
+
+function flagCall({ name, value }: VerbFlag): string {
+  return value === undefined ? `--${name}` : `--${name} ${value}`;
+}
+
+/** All verbs. */
+export function ledgerHelp(verbs: readonly Verb[]): string {
+  return `ledger-indexer ledger: the participant at LEDGER_URL, by hand
+
+usage: ledger-indexer ledger <verb> [--option value …]
+
+${aligned(verbs.map((verb) => [call(verb), verb.summary]))}
+
+On a terminal a table, else JSON: one object, or one line for each row. --json and --table choose.
+Address, token and certificates are those of the indexer: "ledger-indexer config" lists them.
+
+example
+  LEDGER_URL=http://localhost:7575 ledger-indexer ledger end`;
+}
+
+/** One verb with its flags. */
+export function verbHelp(verb: Verb): string {
+  const flags = [...verb.flags, ...commonFlags];
+  return `ledger-indexer ledger ${call(verb)}: ${verb.summary}
+
+${aligned(flags.map((flag) => [flagCall(flag), flag.doc]))}
+
+and every option of "ledger-indexer config", as --ledger-url
+
+example
+  ledger-indexer ${verb.example}`;
+}

@@ -1,0 +1,65 @@
+/** The node itself: its release, where its ledger is, its own descriptions. */
+import type { Verb, VerbCall } from './verb.ts';
+
+async function showVersion({ client, output }: VerbCall): Promise<void> {
+  const answer = await client.node.version();
+  const features = Object.entries(answer.features ?? {}).filter(([, value]) => value !== null && value !== undefined);
+  await output.object(answer, [
+    ['version', answer.version],
+    ...features.map(([name, value]): [string, string] => [name, JSON.stringify(value)]),
+  ]);
+}
+
+async function showEnd({ client, output }: VerbCall): Promise<void> {
+  const [offset, participantPrunedUpToInclusive, participantId, connectedSynchronizers] = await Promise.all([
+    client.state.ledgerEnd(),
+    client.state.latestPrunedOffsets(),
+    client.parties.participantId(),
+    client.state.connectedSynchronizers(),
+  ]);
+  await output.object({ offset, participantPrunedUpToInclusive, participantId, connectedSynchronizers }, [
+    ['ledger end', String(offset)],
+    ['pruned up to', participantPrunedUpToInclusive === 0 ? 'never pruned' : String(participantPrunedUpToInclusive)],
+    // Whole, because these are here to be copied.
+    ['participant', participantId],
+    ...connectedSynchronizers.map(({ synchronizerAlias, synchronizerId }): [string, string] => [
+      'synchronizer',
+      `${synchronizerAlias}  ${synchronizerId}`,
+    ]),
+  ]);
+}
+
+export const nodeVerbs: readonly Verb[] = [
+  {
+    name: 'version',
+    summary: 'the release of the participant and its limits',
+    operands: [],
+    flags: [],
+    example: 'ledger version',
+    run: showVersion,
+  },
+  {
+    name: 'end',
+    summary: 'ledger end, pruned offset, participant id, connected synchronizers',
+    operands: [],
+    flags: [],
+    example: 'ledger end --json',
+    run: showEnd,
+  },
+  {
+    name: 'openapi',
+    summary: "the participant's own description of its HTTP endpoints, YAML",
+    operands: [],
+    flags: [],
+    example: 'ledger openapi > openapi.yaml',
+    run: async ({ client, output }) => output.text(await client.node.openapi()),
+  },
+  {
+    name: 'asyncapi',
+    summary: "the participant's own description of its WebSocket endpoints, YAML",
+    operands: [],
+    flags: [],
+    example: 'ledger asyncapi > asyncapi.yaml',
+    run: async ({ client, output }) => output.text(await client.node.asyncapi()),
+  },
+];

@@ -1,0 +1,129 @@
+/** Daml packages: what the participant has, the archive of one, the upload of a DAR. */
+import { IndexerError } from '../../errors.ts';
+import type { VettedPackage } from '../../ledger/api/packages.ts';
+import type { LedgerClient } from '../../ledger/client.ts';
+import { bytesOf, saveBytes } from './files.ts';
+import { oneBatch, type RowFormat } from './table.ts';
+import { usageError, type Verb, type VerbCall } from './verb.ts';
+
+interface PackageRow {
+  readonly packageId: string;
+  readonly packageStatus: string;
+  /** Null for packages that are vetted nowhere, and for all before 3.5. */
+  readonly packageName: string | null;
+  readonly packageVersion: string | null;
+}
+
+/** Package ids stay whole: they are here to be copied. */
+const packageFormat: RowFormat<PackageRow> = {
+  columns: [{ title: 'PACKAGE' }, { title: 'STATUS' }, { title: 'NAME' }, { title: 'VERSION' }],
+  lines: (row) => [
+    [
+      row.packageId,
+      row.packageStatus.replace(/^PACKAGE_STATUS_/, '').toLowerCase(),
+      row.packageName ?? '-',
+      row.packageVersion ?? '-',
+    ],
+  ],
+  json: (row) => JSON.stringify(row),
+};
+
+/** Statuses are asked for one by one, so many at a time. */
+const atOnce = 16;
+
+/** Names and versions by id; releases without the call know none. */
+async function namesOf(client: LedgerClient): Promise<ReadonlyMap<string, VettedPackage>> {
+  const names = new Map<string, VettedPackage>();
+  let pageToken: string | undefined;
+  try {
+    do {
+      const page = await client.packages.vetted(pageToken === undefined ? {} : { pageToken });
+      for (const { packages } of page.vettedPackages) for (const one of packages ?? []) names.set(one.packageId, one);
+      pageToken = page.nextPageToken;
+    } while (pageToken !== undefined);
+  } catch (thrown) {
+    const absent = thrown instanceof IndexerError && thrown.facts['httpStatus'] === 404;
+    if (!absent) throw thrown;
+  }
+  return names;
+}
+
+type Names = ReadonlyMap<string, VettedPackage>;
+
+async function rowOf(client: LedgerClient, names: Names, packageId: string): Promise<PackageRow> {
+  const { packageName, packageVersion } = names.get(packageId) ?? {};
+  const packageStatus = await client.packages.status(packageId);
+  return { packageId, packageStatus, packageName: packageName ?? null, packageVersion: packageVersion ?? null };
+}
+
+async function* rowsOf(client: LedgerClient, ids: readonly string[]): AsyncGenerator<readonly PackageRow[]> {
+  const names = await namesOf(client);
+  for (let at = 0; at < ids.length; at += atOnce) {
+    yield await Promise.all(ids.slice(at, at + atOnce).map((id) => rowOf(client, names, id)));
+  }
+}
+
+async function packages({ args, client, output }: VerbCall): Promise<void> {
+  const [packageId] = args.operands;
+  const file = args.text('output');
+  if (packageId === undefined) {
+    if (file !== undefined) throw usageError('--output: expected a package id in front of it', 'name the package');
+    await output.rows(rowsOf(client, await client.packages.list()), packageFormat);
+    return;
+  }
+  if (file === undefined) {
+    await output.rows(rowsOf(client, [packageId]), packageFormat);
+    return;
+  }
+  const { bytes, hash } = await client.packages.content(packageId);
+  await saveBytes(file, bytes);
+  await output.object({ packageId, file, bytes: bytes.length, hash: hash ?? null }, [
+    ['package', packageId],
+    ['file', file],
+    ['bytes', String(bytes.length)],
+    ['hash', hash ?? '-'],
+  ]);
+}
+
+async function uploadDar({ args, client, output }: VerbCall): Promise<void> {
+  const dar = await bytesOf(args.operands[0] ?? '');
+  const synchronizerId = args.text('synchronizer');
+  const before = new Set(await client.packages.list());
+  await client.packages.uploadDar(dar, {
+    ...(args.has('no-vet') ? { vetAllPackages: false } : {}),
+    ...(synchronizerId === undefined ? {} : { synchronizerId }),
+  });
+  const added = (await client.packages.list()).filter((id) => !before.has(id));
+  await output.rows(oneBatch(added), {
+    columns: [{ title: 'NEW PACKAGE' }],
+    lines: (id) => [[id]],
+    json: (packageId) => JSON.stringify({ packageId }),
+  });
+}
+
+export const packageVerbs: readonly Verb[] = [
+  {
+    name: 'packages',
+    summary: 'packages with status, name and version; of one, the archive as well',
+    operands: ['[ID]'],
+    flags: [{ name: 'output', value: 'FILE', doc: 'write the archive of package ID to this file' }],
+    example: 'ledger packages 5b1e…c0 --output iou.dalf',
+    remedies: { LEDGER_REQUEST_INVALID: 'name a package the participant has: `ledger-indexer ledger packages`' },
+    run: packages,
+  },
+  {
+    name: 'upload-dar',
+    summary: 'upload a DAR; prints the ids of the packages that are new',
+    operands: ['FILE'],
+    flags: [
+      { name: 'no-vet', doc: 'do not vet its packages' },
+      { name: 'synchronizer', value: 'ID', doc: 'where to vet; needed when several are connected' },
+    ],
+    example: 'ledger upload-dar .daml/dist/iou-1.0.0.dar',
+    remedies: {
+      LEDGER_REQUEST_INVALID: 'correct the DAR by what the ledger says; nothing was uploaded',
+      LEDGER_PERMISSION_DENIED: 'use a token of a user with the right ParticipantAdmin',
+    },
+    run: uploadDar,
+  },
+];

@@ -1,0 +1,29 @@
+/** Reading the ledger's JSON for a table: what is missing or of another type is simply not shown. */
+import { isObject, type JsonObject } from '../../ledger/field.ts';
+
+export function objectIn(value: unknown, key: string): JsonObject {
+  const found = isObject(value) ? value[key] : undefined;
+  return isObject(found) ? found : {};
+}
+
+/** A text or a number as text; empty when there is none. */
+export function textIn(value: unknown, key: string): string {
+  const found = isObject(value) ? value[key] : undefined;
+  return typeof found === 'string' || typeof found === 'number' ? String(found) : '';
+}
+
+export function listIn(value: unknown, key: string): readonly unknown[] {
+  const found = isObject(value) ? value[key] : undefined;
+  return Array.isArray(found) ? (found as readonly unknown[]) : [];
+}
+
+export function textsIn(value: unknown, key: string): readonly string[] {
+  return listIn(value, key).filter((entry) => typeof entry === 'string');
+}
+
+/** The template of an event as a filter names it, `#package-name:Module:Entity`, to be copied into `--template`. */
+export function templateName(event: JsonObject): string {
+  const packageName = textIn(event, 'packageName');
+  const [packageId = '', ...path] = textIn(event, 'templateId').split(':');
+  return `${packageName === '' ? `${packageId.slice(0, 8)}…` : `#${packageName}`}:${path.join(':')}`;
+}

@@ -1,0 +1,191 @@
+/** Streams of the participant for verbs: frames in batches, pulled, so that memory is bounded and nothing is dropped. */
+import { IndexerError } from '../../errors.ts';
+import { openFrameStream, type FrameStream, type StreamPath } from '../../ledger/frame-stream.ts';
+import { ledgerError } from '../../ledger/ledger-error-codes.ts';
+import type { LedgerFilter } from '../../ledger/request-format.ts';
+import { assertTokenMayTravel } from '../../ledger/token.ts';
+import { integer, listOf, type OptionType } from '../../option-types.ts';
+import { options } from '../../option-table.ts';
+import { Inbox } from '../../pipeline/inbox.ts';
+import type { VerbCall, VerbFlag } from './verb.ts';
+
+/** Held while the output is slow; above it the ledger has to wait. */
+const held = { frames: 1000, bytes: 8 * 1024 * 1024 };
+const batch = { frames: 200, bytes: 1024 * 1024 };
+
+/**
+ * The frames as text. Ends when the ledger has ended the stream cleanly, or when the verb is stopped.
+ * @param silenceMs also ends when nothing came for so long
+ * @throws IndexerError what the stream ended with
+ */
+export async function* frames(
+  call: VerbCall,
+  path: StreamPath,
+  request: object,
+  silenceMs?: number,
+): AsyncGenerator<readonly string[]> {
+  const { config, access, stop } = call;
+  const { insecure } = config.ledger;
+  const token = (await access.tokenSource.lease())?.token;
+  assertTokenMayTravel(call.url, token, insecure);
+  const { inbox, stream, opened } = openFeed(call, path, request, token);
+  const end = (): void => {
+    inbox.stop();
+  };
+  stop.addEventListener('abort', end);
+  if (stop.aborted) end();
+  try {
+    await opened;
+    for (;;) {
+      const silence = silenceMs === undefined ? undefined : setTimeout(end, silenceMs);
+      const texts = await inbox.take(batch.frames, batch.bytes).finally(() => {
+        clearTimeout(silence);
+      });
+      if (texts.length === 0) return;
+      yield texts;
+    }
+  } finally {
+    stop.removeEventListener('abort', end);
+    stream.close();
+  }
+}
+
+interface Feed {
+  readonly inbox: Inbox;
+  readonly stream: FrameStream;
+  /** Settles when the request is sent, or the stream has ended before. */
+  readonly opened: Promise<void>;
+}
+
+function openFeed(call: VerbCall, path: StreamPath, request: object, token: string | undefined): Feed {
+  const { url, config, access, stop } = call;
+  let stream: FrameStream | undefined;
+  const inbox = new Inbox(held, {
+    pause: () => stream?.pause(),
+    resume: () => stream?.resume(),
+    paused: () => undefined,
+  });
+  let onOpen = (): void => undefined;
+  const opened = new Promise<void>((resolve) => {
+    onOpen = resolve;
+  });
+  stream = openFrameStream({
+    url,
+    path,
+    request,
+    token,
+    tokenPlacement: config.ledger.tokenPlacement,
+    tls: access.tls,
+    pingIntervalMs: config.indexer.pingIntervalMs,
+    signal: stop,
+    onOpen,
+    onFrame: (text, bytes) => {
+      inbox.push(text, bytes);
+    },
+    onEnd: (error) => {
+      inbox.end(error);
+      onOpen();
+    },
+  });
+  return { inbox, stream, opened };
+}
+
+/** One frame of a stream with offsets. */
+export interface Positioned {
+  readonly text: string;
+  readonly offset: number;
+}
+
+/** A stream that lived so long may be opened again, although it showed nothing. */
+const worthReopeningMs = 10_000;
+
+/**
+ * An endless stream. When the token or the rights it was opened with have run out, it goes on after the last offset.
+ * @param read gives the frame its place
+ */
+export async function* followed<T extends Positioned>(
+  call: VerbCall,
+  path: StreamPath,
+  start: { readonly after: number; request(after: number): object; read(text: string): T },
+): AsyncGenerator<readonly T[]> {
+  let { after } = start;
+  for (;;) {
+    const openedAt = performance.now();
+    const before = after;
+    try {
+      for await (const texts of frames(call, path, start.request(after))) {
+        const rows = texts.map((text) => start.read(text));
+        after = rows.at(-1)?.offset ?? after;
+        yield rows;
+      }
+      if (call.stop.aborted) return;
+      throw ledgerError('LEDGER_STREAM_CLOSED', `the ledger ended the stream after offset ${after}`);
+    } catch (thrown) {
+      const alive = after > before || performance.now() - openedAt > worthReopeningMs;
+      if (!alive || !isRunOut(thrown)) throw thrown;
+      call.access.tokenSource.invalidate();
+    }
+  }
+}
+
+function isRunOut(thrown: unknown): boolean {
+  if (!(thrown instanceof IndexerError)) return false;
+  return thrown.code === 'LEDGER_TOKEN_EXPIRED' || thrown.code === 'LEDGER_STALE_AUTHORIZATION';
+}
+
+export const offsetType = integer(0, Number.MAX_SAFE_INTEGER);
+
+const listed = listOf({ label: 'text', parse: (given) => ({ value: given }) }).label;
+
+/** The check of a configuration option for the flag of a verb that stands for it. */
+function likeOption(check: OptionType<unknown>['parse']): OptionType<unknown> {
+  return { label: listed, parse: (given) => check(given) };
+}
+
+export const limitFlag: VerbFlag = {
+  name: 'limit',
+  value: 'N',
+  type: integer(1, Number.MAX_SAFE_INTEGER),
+  doc: 'end after so many rows',
+};
+
+export const partyFlag: VerbFlag = {
+  name: 'party',
+  value: 'PARTY',
+  type: likeOption((given) => options.ledgerParties.check(given)),
+  doc: 'only what this party sees; again or with commas for more; default LEDGER_PARTIES, else any party',
+};
+
+/** `--template` and `--party`; what they leave open comes from the configuration. */
+export const filterFlags: readonly VerbFlag[] = [
+  {
+    name: 'template',
+    value: '#NAME:MODULE:ENTITY',
+    type: likeOption((given) => options.ledgerTemplates.check(given)),
+    doc: 'only this template; again or with commas for more; default LEDGER_TEMPLATES, else all',
+  },
+  partyFlag,
+];
+
+/** The filter that the flags and the configuration ask for. */
+export function filterOf({ args, config }: VerbCall): LedgerFilter {
+  const { parties, templates, interfaces, createdEventBlobs, shape, topology } = config.ledger;
+  return {
+    parties: args.list('party') ?? parties,
+    templates: args.list('template') ?? templates,
+    // An interface filter adds contracts of other templates, and changes of party hosting belong to no template.
+    interfaces: args.has('template') ? [] : interfaces,
+    createdEventBlobs,
+    shape,
+    topology: topology && !args.has('template'),
+  };
+}
+
+/** Advice for reading by hand. */
+export const readRemedies = {
+  LEDGER_PERMISSION_DENIED: 'name a party the user may read as with --party; `ledger-indexer ledger rights` lists them',
+  LEDGER_FILTER_UNKNOWN: 'correct the name, or upload the package: `ledger-indexer ledger packages` lists those known',
+  LEDGER_PRUNED: 'name a later offset; `ledger-indexer ledger end` shows up to where the participant is pruned',
+  LEDGER_OFFSET_AFTER_END: 'name an earlier offset; `ledger-indexer ledger end` shows the last one',
+  LEDGER_REQUEST_INVALID: 'correct the arguments by what the ledger says',
+};

@@ -1,0 +1,103 @@
+/** Submits commands that the operator wrote as JSON. */
+import { ExitCode, IndexerError } from '../../errors.ts';
+import type { Commands } from '../../ledger/api/command.ts';
+import { isObject, type JsonObject } from '../../ledger/field.ts';
+import { bytesOf } from './files.ts';
+import { usageError, type Verb, type VerbCall } from './verb.ts';
+
+async function textOf(file: string, stdin: VerbCall['stdin']): Promise<string> {
+  if (file !== '-') return (await bytesOf(file)).toString('utf8');
+  const parts: Buffer[] = [];
+  for await (const part of stdin) parts.push(Buffer.from(part));
+  return Buffer.concat(parts).toString('utf8');
+}
+
+function invalid(file: string, problem: string): IndexerError {
+  return new IndexerError(`${file === '-' ? 'standard input' : file}: ${problem}`, {
+    code: 'COMMANDS_INVALID',
+    retry: 'fatal',
+    exitCode: ExitCode.undecodable,
+    remedy: 'write one JsCommands object: {"commandId":"…","actAs":["…"],"commands":[{"CreateCommand":{…}}]}',
+  });
+}
+
+/** A number that JavaScript may not hold digit by digit, outside of texts. */
+function hasLongNumber(json: string): boolean {
+  const numbers = json.replaceAll(/"(?:[^"\\]|\\.)*"/gs, '""').match(/[\d.]{16,}/g) ?? [];
+  return numbers.some((digits) => digits.replaceAll(/\.|^[0.]+/g, '').length > 15);
+}
+
+function parsed(file: string, text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    // The message of the parser quotes the text, which may hold a payload.
+    throw invalid(file, 'expected JSON, found something else');
+  }
+}
+
+/** Only what every submission needs is checked; the rest is for the ledger to judge. */
+function commandsIn(file: string, text: string): Commands {
+  const value = parsed(file, text);
+  if (!isObject(value)) throw invalid(file, 'expected a JSON object, found something else');
+  const { commands, commandId, actAs }: JsonObject = value;
+  if (!Array.isArray(commands) || commands.length === 0) throw invalid(file, 'expected a list "commands"');
+  if (typeof commandId !== 'string' || commandId === '') throw invalid(file, 'expected a text "commandId"');
+  if (!Array.isArray(actAs) || actAs.length === 0) throw invalid(file, 'expected a list "actAs" of parties');
+  if (hasLongNumber(text)) {
+    throw invalid(file, 'expected numbers of more than 15 digits as text, "0.1234567890123456": they would be rounded');
+  }
+  return value as unknown as Commands;
+}
+
+async function submit({ args, client, output, stdin }: VerbCall): Promise<void> {
+  const [file = ''] = args.operands;
+  if (args.has('async') && args.has('for-transaction')) {
+    throw usageError('--for-transaction: expected nothing beside --async', 'leave one of them out');
+  }
+  const commands = commandsIn(file, await textOf(file, stdin));
+  const { commandId } = commands;
+  if (args.has('async')) {
+    await client.commands.submit(commands);
+    await output.object({ commandId }, [['taken', commandId]]);
+  } else if (args.has('for-transaction')) {
+    const transaction = await client.commands.submitAndWaitForTransaction(commands);
+    await output.object(transaction, [
+      ['offset', String(transaction.offset)],
+      ['update', transaction.updateId ?? ''],
+      ...(transaction.events ?? []).flatMap((event): [string, string][] =>
+        Object.entries(event).map(([kind, body]) => [kind, JSON.stringify(body)]),
+      ),
+    ]);
+  } else {
+    const submitted = await client.commands.submitAndWait(commands);
+    await output.object(submitted, [
+      ['offset', String(submitted.completionOffset)],
+      ['update', submitted.updateId],
+    ]);
+  }
+}
+
+const again = 'it is open whether the commands were accepted: submit the same command id again, it counts once';
+
+export const submitVerbs: readonly Verb[] = [
+  {
+    name: 'submit',
+    summary: 'submit the commands in FILE (JsCommands as JSON; - is standard input) and wait',
+    operands: ['FILE'],
+    flags: [
+      { name: 'for-transaction', doc: 'print the transaction instead of offset and update id' },
+      { name: 'async', doc: 'do not wait; `ledger completions` shows what became of it' },
+    ],
+    example: 'ledger submit commands.json --for-transaction',
+    remedies: {
+      LEDGER_REQUEST_INVALID: 'correct the commands by what the ledger says; this submission changed nothing',
+      LEDGER_PERMISSION_DENIED: 'use a token of a user who may act as every party in "actAs"',
+      LEDGER_UNREACHABLE: again,
+      LEDGER_UNAVAILABLE: again,
+      LEDGER_INTERNAL: again,
+      INTERRUPTED: again,
+    },
+    run: submit,
+  },
+];

@@ -1,0 +1,149 @@
+/**
+ * What the verbs print: for people an aligned table with long ids shortened, for programs JSON with everything. Each
+ * write waits until it is taken, so that a slow reader slows the ledger's stream down instead of filling the memory.
+ */
+import type { Writable } from 'node:stream';
+import { ExitCode, IndexerError } from '../../errors.ts';
+
+export interface Column {
+  readonly title: string;
+  /** For numbers. */
+  readonly right?: true;
+  /** Width at least, where a stream shows its first row before it has seen the wider ones. */
+  readonly least?: number;
+}
+
+/** How rows of one kind are shown. */
+export interface RowFormat<T> {
+  readonly columns: readonly Column[];
+  /** The lines of a row in the table, each with a cell for every column. */
+  lines(row: T): readonly (readonly string[])[];
+  /** The row as one line of JSON. */
+  json(row: T): string;
+}
+
+export interface Output {
+  /** Rows as they come, a batch at a time. */
+  rows<T>(batches: AsyncIterable<readonly T[]>, format: RowFormat<T>): Promise<void>;
+  /** One object; `pairs` is what a person sees of it. */
+  object(value: object, pairs: readonly (readonly [name: string, value: string])[]): Promise<void>;
+  /** Text of the ledger as it is. */
+  text(text: string): Promise<void>;
+}
+
+/** Wider cells overflow into the next column; the width is found out from the first batch. */
+const widestColumn = 60;
+
+/** @param table true: for people, false: for programs */
+export function createOutput(stdout: Writable, table: boolean): Output {
+  // Each write has its own callback; without a listener the same error would end the process.
+  stdout.on('error', () => undefined);
+  const write = (text: string): Promise<void> => written(stdout, text);
+  return {
+    rows: async (batches, format) => {
+      if (table) await writeTable(write, batches, format);
+      else await writeLines(write, batches, format);
+    },
+    object: async (value, pairs) => {
+      await write(table ? pairLines(pairs) : `${JSON.stringify(value)}\n`);
+    },
+    text: async (text) => {
+      await write(text.endsWith('\n') ? text : `${text}\n`);
+    },
+  };
+}
+
+type Write = (text: string) => Promise<void>;
+
+function written(stdout: Writable, text: string): Promise<void> {
+  return new Promise((resolve, reject) => {
+    stdout.write(text, (cause) => {
+      if (cause === undefined || cause === null) resolve();
+      else reject(outputError(cause));
+    });
+  });
+}
+
+const goneCodes = new Set(['EPIPE', 'ERR_STREAM_DESTROYED', 'ECONNRESET']);
+
+/** OUTPUT_CLOSED: whoever read the output has seen enough (`| head`), which is no failure. */
+function outputError(cause: Error): IndexerError {
+  const errno = 'code' in cause ? String(cause.code) : 'unknown reason';
+  const gone = goneCodes.has(errno);
+  return new IndexerError(`cannot write the output: ${errno}`, {
+    code: gone ? 'OUTPUT_CLOSED' : 'OUTPUT_NOT_WRITTEN',
+    retry: 'fatal',
+    exitCode: gone ? ExitCode.stopped : ExitCode.temporary,
+    remedy: 'check where the output goes: is the disk full?',
+    cause,
+  });
+}
+
+async function writeLines<T>(write: Write, batches: AsyncIterable<readonly T[]>, format: RowFormat<T>): Promise<void> {
+  // A line break between the tokens of JSON is mere layout, and would make two lines of one row.
+  const lineOf = (row: T): string => format.json(row).replaceAll(/[\r\n]+/g, ' ');
+  for await (const batch of batches) {
+    if (batch.length > 0) await write(`${batch.map(lineOf).join('\n')}\n`);
+  }
+}
+
+async function writeTable<T>(write: Write, batches: AsyncIterable<readonly T[]>, format: RowFormat<T>): Promise<void> {
+  let widths: readonly number[] | undefined;
+  for await (const batch of batches) {
+    const lines = batch.flatMap((row) => format.lines(row).map((line) => line.map(visible)));
+    if (lines.length === 0) continue;
+    const titles = format.columns.map(({ title }) => title);
+    const shown = widths === undefined ? [titles, ...lines] : lines;
+    const known = widths ?? widthsOf(format.columns, shown);
+    widths = known;
+    await write(shown.map((line) => `${aligned(line, format.columns, known)}\n`).join(''));
+  }
+  if (widths === undefined) await write('none\n');
+}
+
+function widthsOf(columns: readonly Column[], lines: readonly (readonly string[])[]): readonly number[] {
+  const widest = (at: number): number => Math.max(...lines.map((line) => line[at]?.length ?? 0));
+  return columns.map(({ least = 0 }, at) => Math.max(least, Math.min(widestColumn, widest(at))));
+}
+
+function aligned(line: readonly string[], columns: readonly Column[], widths: readonly number[]): string {
+  const cells = line.map((cell, at) =>
+    columns[at]?.right === true ? cell.padStart(widths[at] ?? 0) : cell.padEnd(widths[at] ?? 0),
+  );
+  return cells.join('  ').trimEnd();
+}
+
+function pairLines(pairs: readonly (readonly [string, string])[]): string {
+  const width = Math.max(...pairs.map(([name]) => name.length));
+  return pairs.map(([name, value]) => `${name.padEnd(width)}  ${visible(value)}\n`).join('');
+}
+
+/** Text of the ledger must not steer the terminal. */
+function visible(text: string): string {
+  return text.replaceAll(/\p{Cc}+/gu, ' ');
+}
+
+/** An id short enough for a table: the name in front of `::` stays whole. */
+export function shortId(id: string): string {
+  const at = id.lastIndexOf('::');
+  if (at >= 0) return `${id.slice(0, at)}::${id.length > at + 12 ? `${id.slice(at + 2, at + 10)}…` : id.slice(at + 2)}`;
+  return id.length <= 24 ? id : `${id.slice(0, 12)}…${id.slice(-6)}`;
+}
+
+/** Rows that are known at once, as one batch. */
+export async function* oneBatch<T>(rows: readonly T[] | Promise<readonly T[]>): AsyncGenerator<readonly T[]> {
+  yield await rows;
+}
+
+/** Ends after so many rows; undefined is no limit. */
+export async function* limited<T>(
+  batches: AsyncIterable<readonly T[]>,
+  limit: number | undefined,
+): AsyncGenerator<readonly T[]> {
+  let left = limit ?? Number.POSITIVE_INFINITY;
+  for await (const batch of batches) {
+    yield batch.length > left ? batch.slice(0, left) : batch;
+    left -= batch.length;
+    if (left <= 0) return;
+  }
+}

@@ -1,0 +1,171 @@
+/** Updates: a range of them or all that come, from the WebSocket, and single ones. */
+import { ExitCode, IndexerError } from '../../errors.ts';
+import type { UpdateAnswer } from '../../ledger/api/event.ts';
+import { isObject, type JsonObject } from '../../ledger/field.ts';
+import { ledgerError } from '../../ledger/ledger-error-codes.ts';
+import { updateFormat, updatesRequest } from '../../ledger/request-format.ts';
+import { listIn, objectIn, templateName, textIn } from './shown.ts';
+import {
+  filterFlags,
+  filterOf,
+  followed,
+  frames,
+  limitFlag,
+  offsetType,
+  readRemedies,
+  type Positioned,
+} from './streams.ts';
+import { limited, oneBatch, shortId, type RowFormat } from './table.ts';
+import { usageError, type Verb, type VerbCall } from './verb.ts';
+
+interface UpdateRow extends Positioned {
+  readonly kind: string;
+  readonly value: JsonObject;
+}
+
+function rowOf(text: string): UpdateRow {
+  let frame: unknown;
+  try {
+    frame = JSON.parse(text);
+  } catch {
+    throw ledgerError('LEDGER_UNDECODABLE', 'expected JSON in a frame of /v2/updates, found something else');
+  }
+  const [kind = '', body] = Object.entries(objectIn(frame, 'update'))[0] ?? [];
+  const value = objectIn({ body }, 'body')['value'];
+  const offset = isObject(value) ? value['offset'] : undefined;
+  if (isObject(value) && typeof offset === 'number') return { text, kind, value, offset };
+  throw ledgerError('LEDGER_UNDECODABLE', 'expected an offset in an update, found none');
+}
+
+/** To which contract, what happened, of which template or to which party. */
+function eventCells(name: string, event: JsonObject): readonly string[] {
+  const contract = shortId(textIn(event, 'contractId'));
+  switch (name) {
+    case 'CreatedEvent':
+      return [contract, 'create', templateName(event)];
+    case 'ArchivedEvent':
+      return [contract, 'archive', templateName(event)];
+    case 'ExercisedEvent':
+      return [contract, `exercise ${textIn(event, 'choice')}`, templateName(event)];
+    case 'JsUnassignedEvent': {
+      const value = objectIn(event, 'value');
+      return [shortId(textIn(value, 'contractId')), 'unassign', templateName(value)];
+    }
+    case 'JsAssignmentEvent': {
+      const created = objectIn(event, 'createdEvent');
+      return [shortId(textIn(created, 'contractId')), 'assign', templateName(created)];
+    }
+    default:
+      return ['', name, shortId(textIn(objectIn(event, 'value'), 'partyId'))];
+  }
+}
+
+/** One line for each event; the offset stands in each, so that lines can be picked out. */
+function linesOf({ kind, value, offset }: UpdateRow): readonly (readonly string[])[] {
+  const events = listIn(value, 'events').flatMap((entry) => {
+    // Topology events have one level more.
+    const body = kind === 'TopologyTransaction' ? objectIn(entry, 'event') : entry;
+    return Object.entries(isObject(body) ? body : {});
+  });
+  const place = [String(offset), textIn(value, 'recordTime')];
+  if (events.length === 0) return [[...place, '', kind, '']];
+  return events.map(([name, event]) => [...place, ...eventCells(name, isObject(event) ? event : {})]);
+}
+
+/** As JSON the ledger's own text: nothing of a payload is lost on the way. */
+const rowFormat: RowFormat<UpdateRow> = {
+  columns: [
+    { title: 'OFFSET', right: true, least: 8 },
+    { title: 'RECORD TIME', least: 27 },
+    { title: 'CONTRACT', least: 19 },
+    { title: 'EVENT', least: 24 },
+    { title: 'TEMPLATE' },
+  ],
+  lines: linesOf,
+  json: ({ text }) => text,
+};
+
+async function* range(call: VerbCall): AsyncGenerator<readonly UpdateRow[]> {
+  const { args, client } = call;
+  const from = args.number('from') ?? (await client.state.latestPrunedOffsets());
+  const endInclusive = args.number('to') ?? (await client.state.ledgerEnd());
+  // The ledger takes no end of 0, which is where an empty one ends.
+  if (endInclusive === 0 && from === 0) return;
+  const request = { ...updatesRequest(from, filterOf(call)), endInclusive };
+  for await (const texts of frames(call, '/v2/updates', request)) yield texts.map(rowOf);
+}
+
+async function* follow(call: VerbCall): AsyncGenerator<readonly UpdateRow[]> {
+  const filter = filterOf(call);
+  const after = call.args.number('from') ?? (await call.client.state.ledgerEnd());
+  const start = { after, request: (offset: number) => updatesRequest(offset, filter), read: rowOf };
+  for await (const rows of followed(call, '/v2/updates', start)) {
+    yield rows.filter(({ kind }) => kind !== 'OffsetCheckpoint');
+  }
+}
+
+async function updates(call: VerbCall): Promise<void> {
+  const { args, output } = call;
+  if (args.has('follow') && args.has('to')) {
+    throw usageError('--to: expected nothing beside --follow, which has no end', 'leave one of them out');
+  }
+  const rows = args.has('follow') ? follow(call) : range(call);
+  await output.rows(limited(rows, args.number('limit')), rowFormat);
+}
+
+/** A number of at most 16 digits is an offset; an update id is longer. */
+const offsetShape = /^\d{1,16}$/;
+
+async function update(call: VerbCall): Promise<void> {
+  const { args, client, output } = call;
+  const [which = ''] = args.operands;
+  const format = updateFormat(filterOf(call));
+  const answer = await (offsetShape.test(which)
+    ? client.updates.byOffset(Number(which), format)
+    : client.updates.byId(which, format));
+  if (answer?.update === undefined || answer.update === null) {
+    throw new IndexerError(`there is no update ${which} that the filter shows`, {
+      code: 'UPDATE_NOT_FOUND',
+      retry: 'fatal',
+      exitCode: ExitCode.undecodable,
+      remedy: 'name an offset or update id as `ledger-indexer ledger updates` shows them, or widen the filter',
+    });
+  }
+  await output.rows(oneBatch([answer]), {
+    columns: rowFormat.columns,
+    lines: (found: UpdateAnswer) => linesOf(rowOf(JSON.stringify(found))),
+    json: (found) => JSON.stringify(found),
+  });
+}
+
+export const updateVerbs: readonly Verb[] = [
+  {
+    name: 'updates',
+    summary: 'updates in the order of the ledger',
+    operands: [],
+    flags: [
+      {
+        name: 'from',
+        value: 'OFFSET',
+        type: offsetType,
+        doc: 'after this offset; default where the participant is pruned, with --follow the ledger end',
+      },
+      { name: 'to', value: 'OFFSET', type: offsetType, doc: 'up to this offset; default the ledger end' },
+      { name: 'follow', doc: 'go on with what comes, until interrupted' },
+      ...filterFlags,
+      limitFlag,
+    ],
+    example: 'ledger updates --follow --party alice::1220…',
+    remedies: readRemedies,
+    run: updates,
+  },
+  {
+    name: 'update',
+    summary: 'one update, by its offset or id',
+    operands: ['OFFSET|ID'],
+    flags: filterFlags,
+    example: 'ledger update 250 --json',
+    remedies: readRemedies,
+    run: update,
+  },
+];

@@ -1,0 +1,47 @@
+/** What one verb of `ledger-indexer ledger` is: how it is called, what it needs, what it does. */
+import type { LedgerAccess } from '../../access.ts';
+import type { Config } from '../../config.ts';
+import { ExitCode, IndexerError } from '../../errors.ts';
+import type { LedgerClient } from '../../ledger/client.ts';
+import type { OptionType } from '../../option-types.ts';
+import type { VerbArguments } from './arguments.ts';
+import type { Output } from './table.ts';
+
+export interface VerbFlag {
+  /** Without its dashes. */
+  readonly name: string;
+  /** The word that stands for its value in the help; undefined for a switch. */
+  readonly value?: string;
+  readonly type?: OptionType<unknown>;
+  readonly doc: string;
+}
+
+export interface VerbCall {
+  readonly args: VerbArguments;
+  readonly config: Config;
+  readonly url: string;
+  readonly access: LedgerAccess;
+  readonly client: LedgerClient;
+  readonly output: Output;
+  readonly stdin: AsyncIterable<Uint8Array | string>;
+  /** Aborted by SIGINT and SIGTERM. */
+  readonly stop: AbortSignal;
+}
+
+export interface Verb {
+  readonly name: string;
+  readonly summary: string;
+  /** Words that are no flags, in order; those in brackets may be left out. */
+  readonly operands: readonly string[];
+  readonly flags: readonly VerbFlag[];
+  /** One call, without `ledger-indexer`. */
+  readonly example: string;
+  /** What to do about an error of this code, where the general advice (for the indexer) does not fit. */
+  readonly remedies?: Readonly<Record<string, string>>;
+  run(call: VerbCall): Promise<void>;
+}
+
+/** The command line is wrong. */
+export function usageError(message: string, remedy: string): IndexerError {
+  return new IndexerError(message, { code: 'USAGE', retry: 'fatal', exitCode: ExitCode.usage, remedy });
+}

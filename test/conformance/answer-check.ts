@@ -1,0 +1,118 @@
+/**
+ * What is wrong with a recorded answer or frame, by the participant's own descriptions: those of 3.5.6, and of 3.5.10
+ * for operations that came later. What other releases, or the real server, do otherwise is named here.
+ */
+import type { Release } from '../../src/sandbox/release.ts';
+import type { RecordedAnswer, RecordedFrame } from './recorder.ts';
+import { readWireSchemas, type WireSchemas } from './wire-schemas.ts';
+
+/** Operations that no description names. */
+const undescribed = ['GET /docs/openapi', 'GET /docs/asyncapi', 'POST /v2/updates/update-by-hash'];
+
+/** Known differences from the descriptions of 3.5: problems that are none. */
+const deviations: readonly { readonly releases: readonly Release[]; readonly is: RegExp }[] = [
+  // 3.6 adds the hash of a transaction, and the record times of the ledger end.
+  { releases: ['3.6'], is: /"additionalProperty":"(?:transactionHash|synchronizerTimes)"/u },
+];
+
+const refusalKeys =
+  'code cause correlationId traceId context resources errorCategory grpcCodeValue retryInfo definiteAnswer'.split(' ');
+
+export interface AnswerCheck {
+  /** False without the descriptions: then only the form of refusals is checked. */
+  readonly described: boolean;
+  answerProblems(answer: RecordedAnswer, release: Release): readonly string[];
+  frameProblems(frame: RecordedFrame, release: Release): readonly string[];
+  /** The template of what was called, e.g. `GET /v2/users/{user-id}`; the path itself when none fits. */
+  operationOf(method: string, path: string): string;
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** The participant writes compact JSON with `null` for what is absent. */
+function isCompact(text: string, value: unknown): boolean {
+  return text === JSON.stringify(value);
+}
+
+function refusalProblems(body: unknown): readonly string[] {
+  if (!isObject(body)) return ['expected an error object, found something else'];
+  const keys = Object.keys(body);
+  return keys.join() === refusalKeys.join() ? [] : [`expected the keys ${refusalKeys.join()}, found ${keys.join()}`];
+}
+
+/** Matches a path with templates; those with fixed segments only come first. */
+function matcher(operations: Iterable<string>): AnswerCheck['operationOf'] {
+  const sorted = [...operations].sort((a, b) => a.split('{').length - b.split('{').length);
+  const patterns = sorted.map((operation) => {
+    const source = operation.replaceAll(/[.]/gu, '\\.').replaceAll(/\{[^}]+\}/gu, '[^/]+');
+    return { operation, pattern: new RegExp(`^${source}$`, 'u') };
+  });
+  return (method, path) => {
+    const called = `${method} ${path.split('?')[0] ?? ''}`;
+    return patterns.find(({ pattern }) => pattern.test(called))?.operation ?? called;
+  };
+}
+
+/** @param templates operations to recognise when there are no descriptions */
+export function answerCheck(templates: readonly string[]): AnswerCheck {
+  const releases = [readWireSchemas('3.5.6'), readWireSchemas('3.5.10')].filter((one) => one !== undefined);
+  const describing = (operation: string): WireSchemas | undefined =>
+    releases.find(({ operations }) => operations.has(operation));
+  const operationOf = matcher(new Set([...releases.flatMap(({ operations }) => [...operations]), ...templates]));
+
+  const schemaProblems = (schema: string, operation: string, body: unknown, release: Release): readonly string[] => {
+    const found = describing(operation)?.problems(schema, body) ?? [];
+    return found.filter((problem) => !deviations.some((one) => one.releases.includes(release) && one.is.test(problem)));
+  };
+  const jsonProblems = (schema: string, operation: string, text: string, release: Release): readonly string[] => {
+    const body = parsed(text);
+    if (body === undefined || !isCompact(text, body)) return ['expected compact JSON, found something else'];
+    return schemaProblems(schema, operation, body, release);
+  };
+  const refused = (text: string, operation: string, release: Release): readonly string[] => [
+    ...refusalProblems(parsed(text)),
+    ...jsonProblems('JsCantonError', operation, text, release),
+  ];
+  const successProblems = (operation: string, answer: RecordedAnswer, release: Release): readonly string[] => {
+    if (releases.length > 0 && describing(operation) === undefined && !undescribed.includes(operation)) {
+      return [`${operation} is not in the descriptions`];
+    }
+    const schema = describing(operation)?.responseOf(operation);
+    if (schema === undefined) return [];
+    const type = answer.contentType === 'application/json' ? [] : [`expected JSON, found ${answer.contentType}`];
+    return [...type, ...jsonProblems(schema, operation, answer.body, release)];
+  };
+  return {
+    described: releases.length > 0,
+    operationOf,
+    answerProblems(answer, release) {
+      const { method, path, status, contentType, body } = answer;
+      const operation = operationOf(method, path);
+      if (status === 200) return successProblems(operation, answer, release);
+      if (contentType.startsWith('text/plain')) {
+        return [400, 413, 503].includes(status) ? [] : [`${status} as text/plain`];
+      }
+      const content = parsed(body);
+      // The one refusal that is no error object: a path that nothing serves.
+      if (status === 404 && isObject(content) && 'errors' in content) return [];
+      return refused(body, operation, release);
+    },
+    frameProblems({ path, text }, release) {
+      const operation = operationOf('WS', path);
+      const content = parsed(text);
+      if (isObject(content) && 'code' in content) return refused(text, operation, release);
+      const schema = describing(operation)?.responseOf(operation);
+      return schema === undefined ? [] : jsonProblems(schema, operation, text, release);
+    },
+  };
+}

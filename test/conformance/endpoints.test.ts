@@ -1,0 +1,154 @@
+/**
+ * Every endpoint the client speaks, with every refusal it can meet: what the client makes of the answer, and whether the
+ * answer is the one that the participant's own descriptions promise. Against a sandbox of each release, or, when
+ * LEDGER_URL is set, against that participant, which is only read.
+ */
+import { afterAll, beforeAll, describe, expect, it, type TestContext } from 'vitest';
+import { IndexerError } from '../../src/errors.ts';
+import type { Faults } from '../../src/sandbox/faults.ts';
+import type { Release } from '../../src/sandbox/release.ts';
+import { node, packages, parties, users } from '../ledger/calls-manage.ts';
+import { state, updates } from '../ledger/calls-read.ts';
+import { interactive, submission } from '../ledger/calls-submit.ts';
+import { answerCheck } from './answer-check.ts';
+import { expectedOf, type Outcome } from './outcomes.ts';
+import { required } from './required.ts';
+import type { Row } from './row.ts';
+import { cases, rows } from './table.ts';
+import { joinWorld, Missing, startWorld, type World } from './world.ts';
+
+const url = process.env['LEDGER_URL'];
+const check = answerCheck(cases.map(({ operation }) => operation));
+if (!check.described) console.log('the descriptions of the participant are not on this machine: answers not validated');
+
+/** Rows that ran to their end, as `operation outcome`. */
+const covered = new Set<string>();
+/** Why rows were left out, and how many for that reason. */
+const skipped = new Map<string, number>();
+
+function skip(context: TestContext, reason: string): never {
+  skipped.set(reason, (skipped.get(reason) ?? 0) + 1);
+  return context.skip(reason);
+}
+
+function nameOf({ operation, outcome, how, as }: Row): string {
+  return `${operation}: ${outcome}${how === '' ? '' : ` (${how})`}${outcome === '403' ? ` as ${as}` : ''}`;
+}
+
+/** The error a call ended with, or its result. */
+async function outcomeOf(call: Promise<unknown>): Promise<{ readonly error?: unknown; readonly result?: unknown }> {
+  try {
+    return { result: await call };
+  } catch (error) {
+    return { error };
+  }
+}
+
+function checkRefusal(row: Row, error: unknown, world: World): void {
+  const { status, ledgerCode, code } = expectedOf(row.outcome as Outcome);
+  const streams = row.operation.startsWith('WS ');
+  const last = world.recorder.answers.at(-1);
+  const frame = world.recorder.frames.at(-1);
+  const onSocket = streams && row.outcome !== '404 unknown path';
+  if (!onSocket) expect(last?.status).toBe(status);
+  if (ledgerCode !== undefined) {
+    expect(JSON.parse((onSocket ? frame?.text : last?.body) ?? '')).toMatchObject({ code: ledgerCode });
+  }
+  if (code === undefined) {
+    expect(error).toBeUndefined();
+    return;
+  }
+  expect(error).toBeInstanceOf(IndexerError);
+  const httpStatus = onSocket ? {} : { httpStatus: status };
+  const facts = { ...httpStatus, ...(ledgerCode === undefined ? {} : { ledgerCode }) };
+  expect(error).toMatchObject({ code, facts });
+}
+
+function checkWire(world: World): void {
+  const { answers, frames } = world.recorder;
+  const problems = [
+    ...answers.flatMap((answer) => check.answerProblems(answer, world.release)),
+    ...frames.flatMap((frame) => check.frameProblems(frame, world.release)),
+  ];
+  expect(problems).toEqual([]);
+  expect(answers.length + frames.length).toBeGreaterThan(0);
+}
+
+async function runRow(row: Row, world: World, context: TestContext): Promise<void> {
+  if (world.sandbox === undefined && !row.readOnly) skip(context, 'changes the ledger, or needs the sandbox');
+  if (!row.releases.includes(world.release)) skip(context, `a row of ${row.releases.join(', ')}`);
+  const { recorder, sandbox } = world;
+  recorder.clear();
+  if (sandbox !== undefined) Object.assign(sandbox.faults, row.fault);
+  const { error, result } = await outcomeOf(Promise.resolve().then(() => row.call(world.session(row.as), world)));
+  for (const name of Object.keys(row.fault ?? {})) delete sandbox?.faults[name as keyof Faults];
+  if (error instanceof Missing) skip(context, `needs ${error.message}`);
+  if (sandbox === undefined && error instanceof IndexerError && error.code === 'LEDGER_PERMISSION_DENIED') {
+    skip(context, 'the user of LEDGER_TOKEN may not do this');
+  }
+  const success = row.outcome.startsWith('success');
+  if (!success) checkRefusal(row, error, world);
+  else if (error !== undefined) throw error;
+  row.check(result, world);
+  checkWire(world);
+  covered.add(`${row.operation} ${row.outcome}`);
+}
+
+/** Runs the rows one after the other; those of one world share its recorder. */
+function suite(chosen: readonly Row[], start: () => Promise<World>): void {
+  let world: World | undefined;
+  beforeAll(async () => {
+    world = await start();
+    console.log(`conformance of ${world.target}`);
+  });
+  afterAll(async () => {
+    await world?.[Symbol.asyncDispose]();
+  });
+  for (const row of chosen) {
+    it(nameOf(row), async (context) => {
+      if (world !== undefined) await runRow(row, world, context);
+    });
+  }
+}
+
+const tested: readonly Release[] = url === undefined ? ['3.4', '3.5', '3.6'] : [];
+
+describe.each(tested)('release %s', (release) => {
+  suite(
+    rows.filter(({ releases }) => releases.includes(release)),
+    () => startWorld(release),
+  );
+});
+
+describe.skipIf(url === undefined)('the participant of LEDGER_URL', () => {
+  suite(url === undefined ? [] : rows, () => joinWorld(url ?? '', process.env['LEDGER_TOKEN']));
+});
+
+describe('the table', () => {
+  afterAll(() => {
+    const endpoints = new Set([...covered].filter((name) => name.endsWith(' success')));
+    const refusals = [...covered].filter((name) => !name.includes(' success'));
+    const releases = url === undefined ? tested.length : 1;
+    for (const [reason, count] of skipped) console.log(`skipped ${count} rows: ${reason}`);
+    console.log(`conformance: ${endpoints.size} endpoints, ${refusals.length} error rows, ${releases} releases`);
+  });
+
+  it.skipIf(url !== undefined)('has a row that succeeded for every endpoint of the interface', () => {
+    expect(required.filter((operation) => !covered.has(`${operation} success`))).toEqual([]);
+  });
+
+  it('has a case for every operation of the client, but for those the sandbox does not serve', () => {
+    const tabled = new Set(cases.map(({ operation }) => operation));
+    const calls = [...node, ...packages, ...submission, ...state, ...updates, ...parties, ...users, ...interactive];
+    const missing = calls.map(({ operation }) => operation).filter((operation) => !tabled.has(operation));
+    expect(missing.sort()).toEqual([
+      'POST /v2/interactive-submission/preferred-packages',
+      'POST /v2/package-vetting/update',
+    ]);
+  });
+
+  it('has no two rows of the same name', () => {
+    const names = rows.map((row) => `${nameOf(row)} ${row.releases.join()}`);
+    expect(names.filter((name, index) => names.indexOf(name) !== index)).toEqual([]);
+  });
+});

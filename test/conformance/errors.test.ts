@@ -1,0 +1,96 @@
+/**
+ * Every error the wire knows, raised by the sandbox and classified by the client: over HTTP and over WebSocket, with
+ * code, retry class, exit code, facts and remedy; and every entry of the client's tables was the one that decided.
+ */
+import { afterAll, describe, expect, it } from 'vitest';
+import { ExitCode, type IndexerError, type RetryClass } from '../../src/errors.ts';
+import { byCategory, byCloseCode, byGrpcCode, byHttpStatus, byLedgerCode } from '../../src/ledger/error-classes.ts';
+import { after, ending, onStage, type ErrorRow } from './error-row.ts';
+import { accessRows } from './error-rows-access.ts';
+import { commandRows } from './error-rows-commands.ts';
+import { naturalRows } from './error-rows-natural.ts';
+import { scriptedRows } from './error-rows-scripted.ts';
+
+const rows: readonly ErrorRow[] = [...naturalRows, ...accessRows, ...commandRows, ...scriptedRows];
+
+/** What an operator and a supervisor are told; written out, not taken from the source. */
+const classes: Readonly<Record<string, readonly [RetryClass, ExitCode]>> = {
+  LEDGER_PRUNED: ['park', ExitCode.undecodable],
+  LEDGER_OFFSET_AFTER_END: ['retry', ExitCode.temporary],
+  LEDGER_TOKEN_EXPIRED: ['refresh-token', ExitCode.notPermitted],
+  LEDGER_STALE_AUTHORIZATION: ['retry', ExitCode.temporary],
+  LEDGER_FILTER_UNKNOWN: ['park', ExitCode.configuration],
+  LEDGER_PACKAGE_UNKNOWN: ['park', ExitCode.undecodable],
+  LEDGER_CONTINUATION_TOKEN_INVALID: ['retry', ExitCode.temporary],
+  LEDGER_REQUEST_INVALID: ['park', ExitCode.configuration],
+  LEDGER_UNAVAILABLE: ['retry', ExitCode.temporary],
+  LEDGER_INTERNAL: ['retry', ExitCode.temporary],
+  LEDGER_UNAUTHENTICATED: ['refresh-token', ExitCode.notPermitted],
+  LEDGER_PERMISSION_DENIED: ['park', ExitCode.notPermitted],
+  LEDGER_STREAM_CLOSED: ['retry', ExitCode.temporary],
+  LEDGER_NOT_A_LEDGER: ['park', ExitCode.configuration],
+};
+
+/** The table entry that must have decided, going by what the error says of itself. */
+function decider({ facts }: IndexerError): string {
+  if (byLedgerCode.has(String(facts['ledgerCode']))) return `code ${facts['ledgerCode']}`;
+  if (byCategory.has(Number(facts['category'] ?? NaN))) return `category ${facts['category']}`;
+  if (byGrpcCode.has(Number(facts['grpcCode'] ?? NaN))) return `gRPC ${facts['grpcCode']}`;
+  if (byHttpStatus.has(Number(facts['httpStatus'] ?? NaN))) return `HTTP ${facts['httpStatus']}`;
+  return `close ${facts['closeCode']}`;
+}
+
+const entries = [
+  ...[...byLedgerCode.keys()].map((code) => `code ${code}`),
+  ...[...byCategory.keys()].map((category) => `category ${category}`),
+  ...[...byGrpcCode.keys()].map((grpc) => `gRPC ${grpc}`),
+  ...[...byHttpStatus.keys()].map((status) => `HTTP ${status}`),
+  ...[...byCloseCode.keys()].map((code) => `close ${code}`),
+];
+
+function check(row: ErrorRow, error: IndexerError): void {
+  expect(error).toMatchObject({ code: row.code });
+  expect([error.retry, error.exitCode]).toEqual(classes[row.code]);
+  expect(error.remedy).toMatch(row.remedy ?? /\w{3}/);
+  if (row.message !== undefined) expect(error.message).toMatch(row.message);
+  for (const [name, value] of Object.entries(row.facts ?? {})) {
+    if (value instanceof RegExp) expect(String(error.facts[name]), name).toMatch(value);
+    else expect(error.facts[name], name).toBe(value);
+  }
+  expect(JSON.stringify(error.facts)).not.toContain('secret');
+}
+
+const seen = { http: new Set<string>(), ws: new Set<string>() };
+
+for (const way of ['http', 'ws'] as const) {
+  describe(way === 'http' ? 'over HTTP' : 'over WebSocket', () => {
+    for (const row of rows) {
+      const raise = row[way];
+      if (raise === undefined) continue;
+      it(`${row.says} is ${row.code}`, async () => {
+        const error = await onStage({ sandbox: row.sandbox, token: await row.token?.() }, raise);
+        check(row, error);
+        if (way === 'http' && row.httpStatus !== undefined) expect(error.facts['httpStatus']).toBe(row.httpStatus);
+        seen[way].add(decider(error));
+      });
+    }
+  });
+}
+
+describe('the table of error classes', () => {
+  it('takes a normal close without an error frame for no error', async () => {
+    const end = await onStage({}, (stage) => {
+      stage.sandbox.faults.close = { code: 1000, afterFrames: 2 };
+      return ending('/v2/updates', after(0))(stage);
+    });
+    expect(end).toBeUndefined();
+  });
+
+  it('has no entry that no row needs', () => {
+    expect(entries.filter((entry) => !seen.http.has(entry) && !seen.ws.has(entry))).toEqual([]);
+  });
+
+  afterAll(() => {
+    console.log(`conformance: ${seen.http.size} error classes over HTTP, ${seen.ws.size} over WebSocket`);
+  });
+});

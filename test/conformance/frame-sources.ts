@@ -1,0 +1,253 @@
+/** For each recorded or derived sample: how to make the sandbox send the same, and what may differ. */
+import { assign, assignAhead, authorize, unassign } from '../../src/sandbox/reassignments.ts';
+import type { FailureName } from '../../src/sandbox/named-failures.ts';
+import type { Release } from '../../src/sandbox/release.ts';
+import { startSandbox, type Sandbox } from '../../src/sandbox/sandbox.ts';
+import { generateHistory } from '../../src/sandbox/traffic.ts';
+import { shared, startSecured } from '../sandbox/callers.ts';
+import { anyParty, at, stream, updateFormat } from '../sandbox/sockets.ts';
+import { token } from '../support/tokens.ts';
+import type { ShapeOptions } from './frame-shape.ts';
+
+export interface Source extends ShapeOptions {
+  /** Relative to the folder of the samples. */
+  readonly sample: string;
+  /** 3.5 unless given. */
+  readonly release?: Release;
+  /** The messages to compare: all of one kind. */
+  readonly messages: (sandbox: Sandbox) => Promise<readonly unknown[]>;
+  /** Kinds of the sample that the sandbox does not make, with the reason. */
+  readonly without?: Readonly<Record<string, string>>;
+  /** Keys of an error's context that only the sample, or only the sandbox, has, with the reason. */
+  readonly context?: Readonly<Record<string, string>>;
+}
+
+const [alice, bob] = ['Alice::1220aa', 'Bob::1220bb'];
+const iou = (ledger: Sandbox['ledger']): string => {
+  const argument = { issuer: alice, owner: bob, currency: 'USD', amount: '60', observers: [] };
+  return ledger.create('#model-tests:Iou:Iou', argument, [alice, bob]).contractId;
+};
+
+function changeHosting({ ledger }: Sandbox, kind: 'Changed' | 'Onboarding'): void {
+  const participantPermission = 'PARTICIPANT_PERMISSION_OBSERVATION';
+  const value = { partyId: bob, participantId: ledger.participantId, participantPermission };
+  const event = { [`ParticipantAuthorization${kind}`]: { value } };
+  ledger.append({ TopologyTransaction: { value: { events: [{ event }] } } });
+}
+
+/** A sandbox on which everything happened that the samples show. */
+export async function eventful(release: Release): Promise<Sandbox> {
+  const sandbox = await startSandbox({ seed: 9, release });
+  const { ledger } = sandbox;
+  generateHistory(ledger, { seed: 4, updates: 120 });
+  const account = { bank: alice, owner: bob, number: '1', balance: '1', version: '1' };
+  ledger.create('#sandbox-test:Keyed:Account', account, [alice]);
+  ledger.exercise(iou(ledger), 'Archive', {}, [alice, bob]);
+  assign(ledger, unassign(ledger, iou(ledger)));
+  unassign(ledger, iou(ledger));
+  authorize(ledger, bob, true);
+  authorize(ledger, bob, false);
+  changeHosting(sandbox, 'Changed');
+  if (release !== '3.4') changeHosting(sandbox, 'Onboarding');
+  assignAhead(ledger, iou(ledger));
+  const commands = [{ kind: 'create' as const, templateId: '#sandbox-test:Keyed:Account', argument: account }];
+  ledger.submit({ commands, actAs: [alice], commandId: 'c', submissionId: 's', userId: 'app' });
+  return sandbox;
+}
+
+const parsed = (frames: readonly string[]): unknown[] => frames.map((frame) => JSON.parse(frame) as unknown);
+
+async function updates(
+  { url, ledger }: Sandbox,
+  kind: string,
+  shape: 'LEDGER_EFFECTS' | 'ACS_DELTA',
+): Promise<unknown[]> {
+  const identifierFilter = {
+    InterfaceFilter: {
+      value: {
+        interfaceId: '#splice-api-token-holding-v1:Splice.Api.Token.HoldingV1:Holding',
+        includeInterfaceView: true,
+      },
+    },
+  };
+  const wildcard = { WildcardFilter: { value: { includeCreatedEventBlob: true } } };
+  const cumulative = [{ identifierFilter }, { identifierFilter: wildcard }];
+  const format = updateFormat(shape, { filtersByParty: {}, filtersForAnyParty: { cumulative } });
+  const request = { beginExclusive: 0, endInclusive: ledger.ledgerEnd(), updateFormat: format };
+  const { frames } = await stream(url, '/v2/updates', request);
+  return parsed(frames).filter((frame) => at(frame, 'update', kind) !== undefined);
+}
+
+const ofKind =
+  (kind: string, shape: 'LEDGER_EFFECTS' | 'ACS_DELTA' = 'LEDGER_EFFECTS'): Source['messages'] =>
+  (sandbox) =>
+    updates(sandbox, kind, shape);
+
+const entries =
+  (kind: string): Source['messages'] =>
+  async ({ url, ledger }) => {
+    const request = { activeAtOffset: ledger.ledgerEnd(), eventFormat: anyParty };
+    const { frames } = await stream(url, '/v2/state/active-contracts', request);
+    return parsed(frames).filter((frame) => at(frame, 'contractEntry', kind) !== undefined);
+  };
+
+async function sent(url: string, path: string, body?: unknown, headers: Record<string, string> = {}): Promise<unknown> {
+  const method = body === undefined ? 'GET' : 'POST';
+  const response = await fetch(`${url}${path}`, {
+    method,
+    headers,
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+  });
+  return await response.json();
+}
+
+const answer =
+  (path: string, body?: (sandbox: Sandbox) => unknown): Source['messages'] =>
+  async (sandbox) => [await sent(sandbox.url, path, body?.(sandbox))];
+
+const checkpoint: Source['messages'] = async ({ url, ledger }) => {
+  const request = { beginExclusive: ledger.ledgerEnd() - 1, updateFormat: {} };
+  return parsed((await stream(url, '/v2/updates', request, (frames) => frames.length > 0)).frames);
+};
+
+const frameOf =
+  (path: string, request: unknown): Source['messages'] =>
+  async ({ url }) =>
+    parsed((await stream(url, path, request)).frames);
+
+const scripted =
+  (failure: FailureName): Source['messages'] =>
+  async (sandbox) => {
+    sandbox.faults.streamFailure = { failure, times: 1 };
+    return await frameOf('/v2/updates', { beginExclusive: 0, updateFormat: updateFormat('ACS_DELTA') })(sandbox);
+  };
+
+const effects = updateFormat('LEDGER_EFFECTS');
+const wait = '/v2/commands/submit-and-wait';
+const overdraft = ({ ledger }: Sandbox): object => {
+  const argument = { bank: alice, owner: bob, number: '2', balance: '1', version: '1' };
+  const { contractId } = ledger.create('#sandbox-test:Keyed:Account', argument, [alice]);
+  const exercise = { templateId: '#sandbox-test:Keyed:Account', contractId, choice: 'Account_Withdraw' };
+  const command = { ExerciseCommand: { ...exercise, choiceArgument: { amount: '2' } } };
+  return { commands: [command], commandId: 'c', actAs: [bob] };
+};
+const sameSynchronizer = ({ ledger }: Sandbox): object => {
+  const [{ id }] = ledger.synchronizers;
+  const value = { contractId: '00ff', source: id, target: id };
+  const commands = [{ command: { UnassignCommand: { value } } }];
+  return { reassignmentCommands: { commands, commandId: 'c', submitter: alice } };
+};
+const archiveOfNothing = (): object => {
+  const templateId = '#model-tests:Iou:Iou';
+  const exercise = { templateId, contractId: '00ff', choice: 'Archive', choiceArgument: {} };
+  return { commands: [{ ExerciseCommand: exercise }], commandId: 'c', actAs: [alice] };
+};
+
+const withoutToken: Source['messages'] = async () => {
+  await using sandbox = await startSecured();
+  const request = { beginExclusive: 0, updateFormat: effects };
+  return parsed((await stream(sandbox.url, '/v2/updates', request)).frames);
+};
+
+const withoutRight: Source['messages'] = async () => {
+  await using sandbox = await startSecured();
+  const authorization = `Bearer ${await token(shared)}`;
+  return [await sent(sandbox.url, '/v2/parties', undefined, { authorization })];
+};
+
+const pruned: Source['messages'] = async () => {
+  await using sandbox = await eventful('3.5');
+  sandbox.ledger.pruneTo(20);
+  return [await sent(sandbox.url, '/v2/updates', { beginExclusive: 6, updateFormat: effects })];
+};
+const prunedContracts: Source['messages'] = async () => {
+  await using sandbox = await eventful('3.5');
+  sandbox.ledger.pruneTo(20);
+  return [await sent(sandbox.url, '/v2/state/active-contracts', { activeAtOffset: 15, eventFormat: anyParty })];
+};
+
+const views = 'derived/ws-tx-interface-views-ok-and-failed.json';
+
+export const sources: readonly Source[] = [
+  { sample: 'reassignment-assign-3.5.json', messages: ofKind('Reassignment') },
+  { sample: 'reassignment-unassign-3.5.json', messages: ofKind('Reassignment') },
+  { sample: 'derived/ws-offset-checkpoint.json', messages: checkpoint },
+  { sample: 'derived/ws-topology-added.json', messages: ofKind('TopologyTransaction') },
+  { sample: 'derived/ws-topology-revoked.json', messages: ofKind('TopologyTransaction') },
+  { sample: 'derived/ws-topology-onboarding.json', messages: ofKind('TopologyTransaction') },
+  { sample: 'derived/ws-tx-acs-delta-3.5.json', messages: ofKind('Transaction', 'ACS_DELTA') },
+  { sample: 'derived/ws-tx-ledger-effects-3.5.json', messages: ofKind('Transaction') },
+  { sample: 'derived/ws-tx-keyed-create.json', messages: ofKind('Transaction') },
+  { sample: views, messages: ofKind('Transaction') },
+  { sample: 'derived/ws-tx-3.6-main.json', release: '3.6', messages: ofKind('Transaction') },
+  { sample: 'derived/acs-active-3.5.json', messages: entries('JsActiveContract') },
+  { sample: 'derived/acs-incomplete-assigned.json', messages: entries('JsIncompleteAssigned') },
+  { sample: 'derived/acs-incomplete-unassigned.json', messages: entries('JsIncompleteUnassigned') },
+  { sample: 'derived/acs-empty.json', messages: entries('JsEmpty'), without: { JsEmpty: 'no entry is ever empty' } },
+  {
+    sample: 'derived/response-completions.json',
+    messages: answer('/v2/commands/completions?limit=2', ({ ledger }) => ({
+      userId: 'app',
+      parties: [alice],
+      beginExclusive: ledger.ledgerEnd() - 1,
+    })),
+    without: { OffsetCheckpoint: 'a list holds one only when it stays open for longer' },
+  },
+  {
+    sample: 'derived/response-connected-synchronizers.json',
+    messages: answer('/v2/state/connected-synchronizers'),
+  },
+  { sample: 'derived/response-latest-pruned-offsets.json', messages: answer('/v2/state/latest-pruned-offsets') },
+  { sample: 'derived/response-ledger-end.json', messages: answer('/v2/state/ledger-end') },
+  { sample: 'derived/response-ledger-end-3.6.json', release: '3.6', messages: answer('/v2/state/ledger-end') },
+  {
+    sample: 'derived/response-updates-page.json',
+    messages: answer('/v2/updates/get-updates-page', () => ({ updateFormat: effects, maxPageSize: 3 })),
+  },
+  { sample: 'derived/not-found-404.json', messages: answer('/v2/nothing-here') },
+];
+
+export const refusals: readonly Source[] = [
+  { sample: 'error-403-redacted-devnet.json', messages: withoutRight },
+  { sample: 'ws-error-frame-unauthenticated.json', messages: withoutToken },
+  {
+    sample: 'error-413-list-limit.json',
+    messages: async () => {
+      await using sandbox = await startSandbox();
+      generateHistory(sandbox.ledger, { seed: 4, updates: 210 });
+      return [await sent(sandbox.url, '/v2/updates', { beginExclusive: 0, updateFormat: effects })];
+    },
+  },
+  { sample: 'error-contract-not-found-3.4.json', release: '3.4', messages: answer(wait, archiveOfNothing) },
+  { sample: 'error-daml-failure-3.5.json', messages: answer(wait, overdraft), ordered: false },
+  {
+    sample: 'error-invalid-argument-docs.json',
+    messages: answer('/v2/commands/submit-and-wait-for-reassignment', sameSynchronizer),
+    ordered: false,
+    context: { test: 'added by the test that was recorded' },
+  },
+  { sample: 'derived/error-access-token-expired.json', messages: scripted('ACCESS_TOKEN_EXPIRED') },
+  { sample: 'derived/error-stale-stream-authorization.json', messages: scripted('STALE_STREAM_AUTHORIZATION') },
+  { sample: 'derived/error-service-not-running.json', messages: scripted('SERVICE_NOT_RUNNING') },
+  { sample: 'derived/error-pruned.json', messages: pruned },
+  { sample: 'derived/error-acs-pruned.json', messages: prunedContracts },
+  {
+    sample: 'derived/error-both-formats.json',
+    messages: frameOf('/v2/updates', { beginExclusive: 0, updateFormat: effects, verbose: true }),
+  },
+  { sample: 'derived/error-neither-format.json', messages: frameOf('/v2/updates', { beginExclusive: 0 }) },
+  {
+    sample: 'derived/error-offset-after-ledger-end.json',
+    messages: frameOf('/v2/updates', { beginExclusive: 500_000, updateFormat: effects }),
+  },
+  {
+    sample: 'derived/error-offset-out-of-range.json',
+    messages: frameOf('/v2/updates', { beginExclusive: 10, endInclusive: 5, updateFormat: effects }),
+  },
+  { sample: 'derived/error-undecodable-first-frame.json', messages: frameOf('/v2/updates', 'hello') },
+  {
+    sample: 'derived/error-update-not-found.json',
+    release: '3.6',
+    messages: answer('/v2/updates/update-by-id', () => ({ updateId: '1220dead', updateFormat: effects })),
+  },
+];

@@ -1,0 +1,92 @@
+/**
+ * The frames and answers of the sandbox, read without the client, have the form of what participants were recorded to
+ * send: the same keys in the same order, the same types, and the same refusals.
+ */
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { Release } from '../../src/sandbox/release.ts';
+import type { Sandbox } from '../../src/sandbox/sandbox.ts';
+import { kindsIn, shapeProblems } from './frame-shape.ts';
+import { eventful, refusals, sources, type Source } from './frame-sources.ts';
+
+const folder = process.env['LEDGER_SAMPLES'] ?? join(import.meta.dirname, '../../../shared/wire/samples');
+const present = existsSync(folder);
+if (!present) console.log(`no recorded samples at ${folder} (set LEDGER_SAMPLES): skipped`);
+
+type Message = Readonly<Record<string, unknown>>;
+
+const sandboxes = new Map<Release, Sandbox>();
+beforeAll(async () => {
+  for (const release of ['3.4', '3.5', '3.6'] as const) sandboxes.set(release, await eventful(release));
+});
+afterAll(async () => {
+  for (const sandbox of sandboxes.values()) await sandbox.close();
+});
+
+function read(sample: string): unknown {
+  return JSON.parse(readFileSync(join(folder, sample), 'utf8')) as unknown;
+}
+
+async function messagesOf({ messages, release = '3.5' }: Source): Promise<readonly unknown[]> {
+  const sandbox = sandboxes.get(release);
+  return sandbox === undefined ? [] : await messages(sandbox);
+}
+
+/** A text with what differs from ledger to ledger taken out. */
+function wording(text: unknown): string {
+  return String(text).replaceAll(/\b[0-9a-f]{4,}\b|\d+/gu, '#');
+}
+
+function keysOf(value: unknown): readonly string[] {
+  return Object.keys(value ?? {}).sort();
+}
+
+function typesOf(resources: unknown): readonly unknown[] {
+  return ((resources ?? []) as readonly (readonly unknown[])[]).map(([type]) => type);
+}
+
+// Where nobody reads the output, a comparison that was left out has to be noticed.
+if (process.env['CI'] === 'true') {
+  it('the recorded samples are there', () => {
+    expect(present, `expected samples at ${folder}`).toBe(true);
+  });
+}
+
+describe.skipIf(!present)('what the sandbox sends', () => {
+  it.each(sources)('has the form of $sample', async (source) => {
+    const sample = read(source.sample);
+    const messages = await messagesOf(source);
+    const problems = messages.flatMap((message) => shapeProblems(sample, message, source));
+    expect([...new Set(problems)]).toEqual([]);
+    const kinds = new Set(messages.flatMap((message) => [...kindsIn(message)]));
+    const missing = [...kindsIn(sample)].filter((kind) => !kinds.has(kind));
+    expect(missing).toEqual(Object.keys(source.without ?? {}));
+    expect(messages.length + missing.length).toBeGreaterThan(0);
+  });
+
+  it.each(refusals)('has the form and the words of $sample', async (source) => {
+    const { context = {}, ordered } = source;
+    const sample = read(source.sample) as Message;
+    const [message] = (await messagesOf(source)) as readonly Message[];
+    for (const key of ['code', 'errorCategory', 'grpcCodeValue', 'retryInfo', 'definiteAnswer']) {
+      if (key in sample) expect([key, message?.[key]]).toEqual([key, sample[key]]);
+    }
+    expect(wording(message?.['cause'])).toBe(wording(sample['cause']));
+    // A recording that its source cut short has but these two keys.
+    if (Object.keys(sample).length === 2) return;
+    expect(
+      shapeProblems(sample, message, { ...(ordered === undefined ? {} : { ordered }), except: ['$.context'] }),
+    ).toEqual([]);
+    const expected = keysOf(sample['context']).filter((key) => !(key in context));
+    expect(keysOf(message?.['context']).filter((key) => !(key in context))).toEqual(expected);
+    expect(typesOf(message?.['resources'])).toEqual(typesOf(sample['resources']));
+  });
+
+  it('covers every recorded frame, entry, answer and refusal', () => {
+    const covered = new Set([...sources, ...refusals].map(({ sample }) => sample));
+    const relevant = /^(?:reassignment-|error-|ws-error-|derived\/(?:ws-|acs-|response-|error-|not-found))/u;
+    const files = readdirSync(folder, { recursive: true }).map((name) => String(name).replaceAll('\\', '/'));
+    expect(files.filter((name) => relevant.test(name) && !covered.has(name))).toEqual([]);
+  });
+});

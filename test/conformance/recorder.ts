@@ -1,0 +1,136 @@
+/**
+ * A reverse proxy between client and participant that keeps what the participant sent, as it sent it: every answer, and
+ * every text frame of a stream. It changes nothing but the host name.
+ */
+import { createServer, request as httpRequest, type IncomingMessage, type ServerResponse } from 'node:http';
+import { request as httpsRequest } from 'node:https';
+import type { AddressInfo } from 'node:net';
+import type { Duplex } from 'node:stream';
+import { textFrames } from './text-frames.ts';
+
+/** One answer to a request, or the refusal of a handshake. */
+export interface RecordedAnswer {
+  readonly method: string;
+  /** Without the path of the base URL, with the query. */
+  readonly path: string;
+  readonly status: number;
+  /** '' when there was none. */
+  readonly contentType: string;
+  readonly body: string;
+}
+
+export interface RecordedFrame {
+  readonly path: string;
+  readonly text: string;
+}
+
+export interface Recorder extends AsyncDisposable {
+  /** In front of the participant; with the path of its base URL, without a trailing slash. */
+  readonly url: string;
+  readonly answers: readonly RecordedAnswer[];
+  readonly frames: readonly RecordedFrame[];
+  /** Forgets what was recorded. */
+  clear(): void;
+}
+
+type Sent = ReturnType<typeof httpRequest>;
+
+function headLines(response: IncomingMessage): string {
+  const { rawHeaders, statusCode = 0, statusMessage = '' } = response;
+  const lines = [`HTTP/1.1 ${statusCode} ${statusMessage}`];
+  for (let index = 0; index < rawHeaders.length; index += 2) {
+    lines.push(`${rawHeaders[index] ?? ''}: ${rawHeaders[index + 1] ?? ''}`);
+  }
+  return `${lines.join('\r\n')}\r\n\r\n`;
+}
+
+async function bodyOf(response: IncomingMessage): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of response as AsyncIterable<Buffer>) chunks.push(chunk);
+  return Buffer.concat(chunks);
+}
+
+/** Joins two sockets: what comes out of one goes into the other, and both end together. */
+function join(client: Duplex, participant: Duplex): void {
+  client.on('error', () => participant.destroy()).on('close', () => participant.destroy());
+  // Ended and not destroyed: the last frame may still be on its way.
+  participant.on('error', () => client.destroy()).on('close', () => client.end());
+  client.pipe(participant);
+  participant.pipe(client);
+}
+
+/** Starts a recorder on a free port of this machine. @param target base URL of the participant */
+export async function startRecorder(target: string): Promise<Recorder> {
+  const base = new URL(target);
+  const prefix = base.pathname.replace(/\/$/u, '');
+  const answers: RecordedAnswer[] = [];
+  const frames: RecordedFrame[] = [];
+  const sockets = new Set<Duplex>();
+
+  const send = ({ method = 'GET', url = '/', headers }: IncomingMessage): Sent => {
+    const request = base.protocol === 'https:' ? httpsRequest : httpRequest;
+    return request(new URL(url, base.origin), { method, headers: { ...headers, host: base.host }, agent: false });
+  };
+  const keep = async (request: IncomingMessage, response: IncomingMessage): Promise<Buffer> => {
+    const body = await bodyOf(response);
+    answers.push({
+      method: request.method ?? 'GET',
+      path: (request.url ?? '/').slice(prefix.length),
+      status: response.statusCode ?? 0,
+      contentType: response.headers['content-type'] ?? '',
+      body: body.toString('utf8'),
+    });
+    return body;
+  };
+
+  const server = createServer((request: IncomingMessage, response: ServerResponse) => {
+    const sent = send(request);
+    sent.on('error', () => response.destroy());
+    sent.on('response', (answer) => {
+      keep(request, answer).then(
+        (body) => response.writeHead(answer.statusCode ?? 0, answer.headers).end(body),
+        () => response.destroy(),
+      );
+    });
+    request.pipe(sent);
+  });
+  server.on('upgrade', (request: IncomingMessage, client: Duplex) => {
+    sockets.add(client);
+    client.on('close', () => sockets.delete(client));
+    const sent = send(request);
+    sent.on('error', () => client.destroy());
+    sent.on('response', (answer) => {
+      keep(request, answer).then(
+        (body) => client.end(Buffer.concat([Buffer.from(headLines(answer)), body])),
+        () => client.destroy(),
+      );
+    });
+    sent.on('upgrade', (answer, participant: Duplex, head: Buffer) => {
+      client.write(headLines(answer));
+      const read = textFrames((text) => frames.push({ path: (request.url ?? '/').slice(prefix.length), text }));
+      participant.on('data', read);
+      join(client, participant);
+      if (head.length > 0) participant.unshift(head);
+    });
+    sent.end();
+  });
+  await new Promise<void>((resolve) => {
+    server.listen(0, '127.0.0.1', resolve);
+  });
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}${prefix}`,
+    answers,
+    frames,
+    clear: () => {
+      answers.length = 0;
+      frames.length = 0;
+    },
+    [Symbol.asyncDispose]: async () => {
+      for (const socket of sockets) socket.destroy();
+      server.closeAllConnections();
+      await new Promise((resolve) => {
+        server.close(resolve);
+      });
+    },
+  };
+}

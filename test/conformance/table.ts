@@ -1,0 +1,102 @@
+/** The whole table: every case as rows, with the refusals that every operation has in common. */
+import { expect } from 'vitest';
+import type { Release } from '../../src/sandbox/release.ts';
+import type { StreamPath } from '../../src/ledger/frame-stream.ts';
+import { expectedOf, type Outcome } from './outcomes.ts';
+import type { Call, Case, Refusal, Row } from './row.ts';
+import { commandCases } from './rows-commands.ts';
+import { completionCases } from './rows-completions.ts';
+import { contractCases, stateCases } from './rows-state.ts';
+import { interactiveCases } from './rows-interactive.ts';
+import { nodeCases, packageCases } from './rows-node.ts';
+import { partyCases } from './rows-parties.ts';
+import { lookupCases, updateCases } from './rows-updates.ts';
+import { userCases } from './rows-users.ts';
+
+const all: readonly Release[] = ['3.4', '3.5', '3.6'];
+
+export const cases: readonly Case[] = [
+  ...nodeCases,
+  ...packageCases,
+  ...commandCases,
+  ...completionCases,
+  ...stateCases,
+  ...contractCases,
+  ...updateCases,
+  ...lookupCases,
+  ...partyCases,
+  ...userCases,
+  ...interactiveCases,
+];
+
+/** A path of the operation with something in place of its parameters. */
+function pathOf(operation: string): string {
+  return (operation.split(' ')[1] ?? '').replaceAll(/\{[^}]+\}/gu, 'nobody');
+}
+
+/** Requests that no typed call makes: a body or a query that cannot be decoded. */
+function undecodable({ operation, body, badQuery = [] }: Case): readonly (readonly [string, Call])[] {
+  const method = operation.split(' ')[0] as 'GET' | 'POST' | 'PATCH';
+  const sent = Buffer.from(body === 'json' ? '{' : '');
+  const broken: Call = ({ client }) => client.transport.requestText(method, pathOf(operation), sent);
+  const wrong = (name: string): Call => {
+    const content = body === 'bytes' ? Buffer.from('PK') : body === 'json' ? {} : undefined;
+    return ({ client }) => client.transport.requestText(method, pathOf(operation), content, { [name]: 'maybe' });
+  };
+  const queries = badQuery.map((name) => [`query parameter ${name}`, wrong(name)] as const);
+  return body === undefined ? queries : [[`body of ${body}`, broken], ...queries];
+}
+
+/** What ends a running stream, whatever it carries. */
+const streamEnds: readonly Outcome[] = ['ACCESS_TOKEN_EXPIRED', 'STALE_STREAM_AUTHORIZATION', 'SERVICE_NOT_RUNNING'];
+
+function streamRefusals({ operation, call }: Case): readonly (readonly [Outcome, Refusal])[] {
+  if (!operation.startsWith('WS ')) return [];
+  const path = pathOf(operation) as StreamPath;
+  const ends = streamEnds.map((outcome) => {
+    const fault = { streamFailure: { failure: outcome as 'ACCESS_TOKEN_EXPIRED', path, times: 1 } };
+    return [outcome, { run: call, fault }] as const;
+  });
+  const undecoded: Call = ({ stream }) => stream(path, [1]);
+  return [['LEDGER_API_INTERNAL_ERROR', { run: undecoded }], ...ends];
+}
+
+function rowOf(of: Case, outcome: Row['outcome'], refusal: Refusal, how = ''): Row {
+  const { operation, as = 'reader', releases = all, readOnly = false } = of;
+  const success = outcome.startsWith('success');
+  return {
+    operation,
+    outcome,
+    how,
+    as: refusal.as ?? as,
+    releases: refusal.releases ?? (success ? releases : releases.filter((release) => release === '3.5')),
+    readOnly: readOnly && refusal.fault === undefined && refusal.inSandbox !== true,
+    fault: refusal.fault,
+    call: refusal.run,
+    check: (result, world) => {
+      if (outcome === 'success') of.check?.(result, world);
+      else if (!success && expectedOf(outcome as Outcome).code === undefined) expect(result).toBeUndefined();
+    },
+  };
+}
+
+function rowsOf(of: Case): readonly Row[] {
+  const { call, needs = 'right', refused = {}, also = {}, as = 'reader' } = of;
+  const absent = all.filter((release) => of.releases !== undefined && !of.releases.includes(release));
+  const refusals = Object.entries(refused).map(([outcome, given]) => {
+    const refusal = typeof given === 'function' ? { run: given } : given;
+    return rowOf(of, outcome as Outcome, refusal);
+  });
+  return [
+    rowOf(of, 'success', { run: call }),
+    ...Object.entries(also).map(([name, variant]) => rowOf(of, `success (${name})`, { run: variant, inSandbox: true })),
+    ...(needs === 'nothing' ? [] : [rowOf(of, '401', { run: call, as: 'stranger' })]),
+    ...(needs === 'right' ? [rowOf(of, '403', { run: call, as: 'nobody' })] : []),
+    ...(absent.length === 0 ? [] : [rowOf(of, '404 unknown path', { run: call, as, releases: absent })]),
+    ...undecodable(of).map(([how, broken]) => rowOf(of, '400 text/plain', { run: broken }, how)),
+    ...streamRefusals(of).map(([outcome, refusal]) => rowOf(of, outcome, refusal)),
+    ...refusals,
+  ];
+}
+
+export const rows: readonly Row[] = cases.flatMap(rowsOf).filter(({ releases }) => releases.length > 0);

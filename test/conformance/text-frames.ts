@@ -1,0 +1,32 @@
+/** Text frames out of the bytes that a WebSocket server sends (RFC 6455: unmasked), for a recorder in between. */
+
+const textOpcode = 1;
+
+interface Head {
+  readonly opcode: number;
+  readonly start: number;
+  readonly end: number;
+}
+
+/** The head of the first frame; undefined while its length is not there yet. */
+function headOf(bytes: Buffer): Head | undefined {
+  if (bytes.length < 2) return undefined;
+  const opcode = bytes.readUInt8(0) & 0x0f;
+  const short = bytes.readUInt8(1) & 0x7f;
+  const start = short === 127 ? 10 : short === 126 ? 4 : 2;
+  if (bytes.length < start) return undefined;
+  const length = short === 127 ? Number(bytes.readBigUInt64BE(2)) : short === 126 ? bytes.readUInt16BE(2) : short;
+  return { opcode, start, end: start + length };
+}
+
+/** A reader of chunks: calls `seen` for every whole text frame. Fragmented ones, which the ledger never sends, are not read. */
+export function textFrames(seen: (text: string) => void): (chunk: Buffer) => void {
+  let rest = Buffer.alloc(0);
+  return (chunk) => {
+    rest = Buffer.concat([rest, chunk]);
+    for (let head = headOf(rest); head !== undefined && rest.length >= head.end; head = headOf(rest)) {
+      if (head.opcode === textOpcode) seen(rest.toString('utf8', head.start, head.end));
+      rest = rest.subarray(head.end);
+    }
+  };
+}

@@ -1,0 +1,217 @@
+/**
+ * A participant to test: a sandbox with users, history, parties and a DAR, or the one that LEDGER_URL names, which is
+ * only read.
+ */
+import { createLedgerClient, type LedgerClient } from '../../src/ledger/client.ts';
+import type { IndexerError } from '../../src/errors.ts';
+import { openFrameStream } from '../../src/ledger/frame-stream.ts';
+import { assertTokenMayTravel, createTokenSource } from '../../src/ledger/token.ts';
+import type { Release } from '../../src/sandbox/release.ts';
+import { startSandbox, type Sandbox } from '../../src/sandbox/sandbox.ts';
+import { generateHistory } from '../../src/sandbox/traffic.ts';
+import { darOfPackage } from '../sandbox/dars.ts';
+import { endsIn, sharedSecret, token } from '../support/tokens.ts';
+import { startRecorder, type Recorder } from './recorder.ts';
+import type { Session, UserName } from './row.ts';
+
+/** What only a sandbox of the suite has, e.g. a user without rights: the row is skipped. */
+export class Missing extends Error {}
+
+export interface World extends AsyncDisposable {
+  /** For people: what is tested. */
+  readonly target: string;
+  readonly release: Release;
+  readonly recorder: Recorder;
+  /** Undefined when it is another participant. */
+  readonly sandbox: Sandbox | undefined;
+  readonly session: (user: UserName) => Session;
+  readonly ledgerEnd: number;
+  /** The lowest legal `beginExclusive`. */
+  readonly pruned: number;
+  /** Where reading rows begin: the pruned offset, or, on a long history, not far from its end. */
+  readonly begin: number;
+  /** A visible update, and a contract that is active at the ledger end. */
+  readonly update: { readonly offset: number; readonly updateId: string };
+  readonly contractId: string;
+  /** Allocated here; the admin may act for both. Only in a sandbox. */
+  readonly bank: string;
+  readonly alice: string;
+  /** The second one is '' when there is but one. */
+  readonly synchronizers: readonly [string, string];
+  /** Of a DAR that was uploaded; only in a sandbox. */
+  readonly packageId: string;
+  /** A text that no other call got. */
+  readonly unique: (prefix: string) => string;
+}
+
+export const anyParty = { filtersByParty: {}, filtersForAnyParty: {} };
+export const updateFormat = {
+  includeTransactions: { eventFormat: anyParty, transactionShape: 'TRANSACTION_SHAPE_LEDGER_EFFECTS' },
+  includeReassignments: anyParty,
+  includeTopologyEvents: { includeParticipantAuthorizationEvents: { parties: [] } },
+};
+export const accountTemplate = '#sandbox-test:Keyed:Account';
+
+const secret = 'a shared secret for the conformance suite';
+const signer = sharedSecret(secret);
+const plain = (kind: 'ParticipantAdmin' | 'CanReadAsAnyParty' | 'CanExecuteAsAnyParty'): { kind: typeof kind } => ({
+  kind,
+});
+const users = [
+  { id: 'admin', rights: [plain('ParticipantAdmin'), plain('CanReadAsAnyParty'), plain('CanExecuteAsAnyParty')] },
+  { id: 'reader', rights: [plain('CanReadAsAnyParty')] },
+  { id: 'nobody', rights: [] },
+];
+/** More than a list answer holds (200). */
+const manyAccounts = 205;
+/** How far back the rows read on a participant that is not ours. */
+const recentOffsets = 1000;
+
+type Tokens = Readonly<Record<UserName, string | undefined>>;
+
+function sessionOf(url: string, bearer: string | undefined): Session {
+  const tokenSource = createTokenSource(bearer === undefined ? {} : { token: bearer });
+  const client = createLedgerClient({ url, tokenSource, insecure: false, requestTimeoutMs: 30_000 });
+  const stream: Session['stream'] = (path, request, enough = Infinity) =>
+    new Promise((resolve, reject) => {
+      const frames: string[] = [];
+      const onEnd = (error: IndexerError | undefined): void => {
+        if (error === undefined || frames.length >= enough) resolve(frames);
+        else reject(error);
+      };
+      const onFrame = (text: string): void => {
+        if (frames.push(text) >= enough) opened.close();
+      };
+      const opened = openFrameStream({ url, path, request, token: bearer, pingIntervalMs: 20_000, onFrame, onEnd });
+    });
+  return { client, stream };
+}
+
+type Facts = Pick<World, 'release' | 'ledgerEnd' | 'pruned' | 'begin' | 'update' | 'contractId' | 'synchronizers'>;
+
+async function firstOf(elements: AsyncIterable<string>): Promise<string | undefined> {
+  for await (const element of elements) return element;
+  return undefined;
+}
+
+function releaseIn(version: string): Release {
+  const release = /^\d+\.\d+/u.exec(version)?.[0];
+  if (release === '3.4' || release === '3.5' || release === '3.6') return release;
+  throw new Error(`expected a participant of release 3.4, 3.5 or 3.6, found ${version}`);
+}
+
+/**
+ * What reading rows need to know, asked from the participant itself.
+ * @throws Error when there is nothing to read
+ */
+async function factsOf({ node, state, updates }: LedgerClient): Promise<Facts> {
+  const release = releaseIn((await node.version()).version);
+  const ledgerEnd = await state.ledgerEnd();
+  const pruned = await state.latestPrunedOffsets();
+  const begin = Math.max(pruned, ledgerEnd - recentOffsets);
+  const connected = (await state.connectedSynchronizers()).map(({ synchronizerId }) => synchronizerId);
+  const range = { beginExclusive: begin, endInclusive: ledgerEnd, updateFormat };
+  const update = ledgerEnd > begin ? await firstOf(updates.list(range, { limit: 1 })) : undefined;
+  const snapshot = { activeAtOffset: ledgerEnd, eventFormat: anyParty };
+  const contract = await firstOf(state.activeContracts(snapshot, { limit: 1 }));
+  const offset = Number(/"offset":(\d+)/u.exec(update ?? '')?.[1]);
+  const updateId = /"updateId":"([^"]+)"/u.exec(update ?? '')?.[1];
+  const contractId = /"contractId":"([^"]+)"/u.exec(contract ?? '')?.[1];
+  if (updateId === undefined || contractId === undefined) {
+    const found = updateId === undefined ? `no update from ${begin} to ${ledgerEnd}` : 'no active contract';
+    throw new Error(`expected a participant with updates and contracts that the user may read, found ${found}`);
+  }
+  const synchronizers = [connected[0] ?? '', connected[1] ?? ''] as const;
+  return { release, ledgerEnd, pruned, begin, update: { offset, updateId }, contractId, synchronizers };
+}
+
+interface Furnished {
+  readonly bank: string;
+  readonly alice: string;
+  readonly packageId: string;
+}
+
+/** Traffic, a pruned beginning, parties, more contracts, updates and completions than a list holds, a package. */
+async function furnish(sandbox: Sandbox, { client }: Session): Promise<Furnished> {
+  generateHistory(sandbox.ledger, { seed: 2, updates: 60 });
+  sandbox.ledger.pruneTo(5);
+  const allocate = async (partyIdHint: string): Promise<string> =>
+    (await client.parties.allocate({ partyIdHint, userId: 'admin' })).party;
+  const [bank, alice] = [await allocate('bank'), await allocate('alice')];
+  for (let number = 0; number < manyAccounts; number += 1) {
+    const argument = { bank, owner: alice, number: `many-${number}`, balance: '1', version: '1' };
+    const commands = [{ kind: 'create' as const, templateId: accountTemplate, argument }];
+    const ids = { commandId: `many-${number}`, submissionId: `many-${number}`, userId: 'admin' };
+    sandbox.ledger.submit({ commands, actAs: [bank], ...ids });
+  }
+  await client.packages.uploadDar(darOfPackage({ name: 'conformance', version: '1.0.0', templates: ['Thing'] }));
+  return { bank, alice, packageId: (await client.packages.list()).at(-1) ?? '' };
+}
+
+function counter(): World['unique'] {
+  let count = 0;
+  return (prefix) => `${prefix}-${(count += 1)}`;
+}
+
+/** A sandbox of a release, with everything the rows ask for. */
+export async function startWorld(release: Release): Promise<World> {
+  const sandbox = await startSandbox({ seed: 7, release, auth: { secret, users } });
+  const recorder = await startRecorder(sandbox.url);
+  const tokenOf = (sub: string): Promise<string> => token(signer, { sub, exp: endsIn(280_000) });
+  const tokens: Tokens = {
+    admin: await tokenOf('admin'),
+    reader: await tokenOf('reader'),
+    nobody: await tokenOf('nobody'),
+    stranger: undefined,
+  };
+  const furnished = await furnish(sandbox, sessionOf(sandbox.url, tokens.admin));
+  const facts = await factsOf(sessionOf(sandbox.url, tokens.reader).client);
+  return {
+    ...facts,
+    target: `a sandbox of release ${release}`,
+    recorder,
+    sandbox,
+    session: (user: UserName) => sessionOf(recorder.url, tokens[user]),
+    ...furnished,
+    unique: counter(),
+    [Symbol.asyncDispose]: async () => {
+      await recorder[Symbol.asyncDispose]();
+      await sandbox.close();
+    },
+  };
+}
+
+/**
+ * A participant that is not ours, with one token for every user.
+ * @throws IndexerError LEDGER_TOKEN_INSECURE when the token would travel in clear text and LEDGER_INSECURE is not `true`
+ */
+export async function joinWorld(url: string, bearer: string | undefined): Promise<World> {
+  assertTokenMayTravel(url, bearer, process.env['LEDGER_INSECURE'] === 'true');
+  const recorder = await startRecorder(url);
+  const session = sessionOf(recorder.url, bearer);
+  const facts = await factsOf(session.client).catch(async (thrown: unknown) => {
+    await recorder[Symbol.asyncDispose]();
+    throw thrown;
+  });
+  const sandboxOnly = (): never => {
+    throw new Missing('a sandbox of the suite');
+  };
+  return {
+    ...facts,
+    target: `the participant at ${new URL(url).host} (LEDGER_URL), release ${facts.release}`,
+    recorder,
+    sandbox: undefined,
+    session: (user: UserName) => (user === 'nobody' || user === 'stranger' ? sandboxOnly() : session),
+    get bank(): string {
+      return sandboxOnly();
+    },
+    get alice(): string {
+      return sandboxOnly();
+    },
+    get packageId(): string {
+      return sandboxOnly();
+    },
+    unique: counter(),
+    [Symbol.asyncDispose]: () => recorder[Symbol.asyncDispose](),
+  };
+}

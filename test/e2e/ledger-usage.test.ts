@@ -1,0 +1,51 @@
+/** The command line of `ledger-indexer ledger`: what is refused, what comes from the configuration, what it explains. */
+import { describe, expect, it } from 'vitest';
+import { startSandbox } from '../../src/sandbox/sandbox.ts';
+import { generateHistory } from '../../src/sandbox/traffic.ts';
+import { run } from './verb-run.ts';
+
+/** Nobody listens there: what is wrong is said before anybody is asked. */
+const env = { LEDGER_URL: 'http://127.0.0.1:1' };
+
+describe('the command line', () => {
+  const usage = (message: string): object => ({
+    code: 'USAGE',
+    exitCode: 2,
+    message: expect.stringContaining(message) as string,
+  });
+
+  it('is refused with a hint when the verb, a flag or a value is wrong, all at once', async () => {
+    await expect(run(['acd'], { env })).rejects.toMatchObject(usage('did you mean acs?'));
+    await expect(run([], { env })).rejects.toMatchObject(usage('expected a verb'));
+    const wrong = run(['acs', '--tempalte', 'x', '--at', 'soon', 'more'], { env });
+    await expect(wrong).rejects.toMatchObject(usage('did you mean --template?'));
+    await expect(wrong).rejects.toMatchObject(usage('--at: expected an integer'));
+    await expect(wrong).rejects.toMatchObject(usage('"more": expected no such argument'));
+    await expect(run(['submit'], { env })).rejects.toMatchObject(usage('expected FILE, got nothing'));
+    await expect(run(['acs', '--at'], { env })).rejects.toMatchObject(usage('--at: expected OFFSET after it'));
+    await expect(run(['acs', '--template', 'Iou'], { env })).rejects.toMatchObject(
+      usage('--template: expected #package-name'),
+    );
+  });
+
+  it('takes the options of the configuration, before and behind its own, and needs LEDGER_URL', async () => {
+    await using sandbox = await startSandbox();
+    const byFlag = ['update', '--ledger-url', sandbox.url, '1', '--ledger-topology=false'];
+    generateHistory(sandbox.ledger, { seed: 2, updates: 2 });
+    expect((await run(byFlag, { env: {} })).rows).toHaveLength(1);
+    await expect(run(['end'], { env: {} })).rejects.toMatchObject({
+      exitCode: 78,
+      remedy: expect.stringContaining('LEDGER_URL') as string,
+    });
+    await expect(run(['end'], { env: { LEDGER_URL: 'x' } })).rejects.toMatchObject({ code: 'CONFIGURATION_INVALID' });
+  });
+
+  it('is explained with an example for each verb', async () => {
+    const { text } = await run(['--help'], { env: {} });
+    const names = [...text.matchAll(/^ {2}([a-z-]+)(?: \S+)? {2,}/gm)].map((match) => match[1] ?? '');
+    expect(names.length).toBe(13);
+    for (const name of names) {
+      expect((await run([name, '--help'], { env: {} })).text).toContain(`\n  ledger-indexer ledger ${name}`);
+    }
+  });
+});

@@ -1,0 +1,60 @@
+/** Verbs of `ledger-indexer ledger`, run in this process, with an output that a test can read or break. */
+import { Readable, Writable } from 'node:stream';
+import { ledgerCommand } from '../../src/cli/ledger.ts';
+
+export interface RunOptions {
+  readonly env: NodeJS.ProcessEnv;
+  readonly stdin?: string;
+  readonly isTTY?: boolean;
+  readonly stop?: AbortSignal;
+  /** Takes so many writes, then fails as a pipe whose reader has gone. */
+  readonly writes?: number;
+}
+
+export class Captured extends Writable {
+  text = '';
+  readonly isTTY: boolean;
+  #left: number;
+
+  constructor({ isTTY = false, writes = Number.POSITIVE_INFINITY }: RunOptions) {
+    super({ decodeStrings: false });
+    this.isTTY = isTTY;
+    this.#left = writes;
+  }
+
+  override _write(chunk: string, _encoding: string, done: (error?: Error) => void): void {
+    this.#left -= 1;
+    if (this.#left < 0) return done(Object.assign(new Error('write EPIPE'), { code: 'EPIPE' }));
+    this.text += chunk;
+    return done();
+  }
+
+  get rows(): unknown[] {
+    return this.text
+      .split('\n')
+      .filter((line) => line !== '')
+      .map((line) => JSON.parse(line) as unknown);
+  }
+}
+
+export interface Running {
+  readonly stdout: Captured;
+  readonly done: Promise<void>;
+}
+
+/** Runs one verb in this process, as the program does. */
+export function start(argv: readonly string[], options: RunOptions): Running {
+  const stdout = new Captured(options);
+  const stdin = Readable.from([options.stdin ?? '']);
+  const stop = options.stop ?? new AbortController().signal;
+  const done = ledgerCommand(argv, options.env, { stdin, stdout, stop });
+  done.catch(() => undefined);
+  return { stdout, done };
+}
+
+/** The same, waited for. */
+export async function run(argv: readonly string[], options: RunOptions): Promise<Captured> {
+  const { stdout, done } = start(argv, options);
+  await done;
+  return stdout;
+}
