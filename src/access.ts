@@ -2,7 +2,7 @@
  * How the participant is reached: certificates and tokens. Opened before anything else is started, so that what can be
  * refused without asking anybody is refused before a database is touched.
  */
-import type { LedgerConfig } from './config.ts';
+import type { LedgerConfig } from './config/config.ts';
 import { createOAuthTokenSource } from './ledger/oauth.ts';
 import { readTlsFiles, type TlsMaterial } from './ledger/tls.ts';
 import { assertTokenMayTravel, createTokenSource, type TokenSource } from './ledger/token.ts';

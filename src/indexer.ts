@@ -3,7 +3,7 @@
  * reverse order. One instance is one stream: one participant into one schema.
  */
 import type { LedgerAccess } from './access.ts';
-import type { Config } from './config.ts';
+import type { Config } from './config/config.ts';
 import { createLedgerClient } from './ledger/client.ts';
 import { openFrameStream } from './ledger/frame-stream.ts';
 import { assertTokenMayTravel } from './ledger/token.ts';

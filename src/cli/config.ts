@@ -1,7 +1,7 @@
 /**
  * `ledger-indexer config`: the configuration this run would have, with the origin of every value and no secrets.
  */
-import { configMarkdown, describeConfig } from '../config.ts';
+import { configMarkdown, describeConfig } from '../config/config.ts';
 
 /**
  * Writes the effective configuration as an aligned table, with `--json` as one JSON array, with `--markdown` the option

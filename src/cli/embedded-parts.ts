@@ -1,6 +1,6 @@
 /** The parts that run inside this process when no URL names real ones: Postgres and the sandbox ledger. */
 import { join } from 'node:path';
-import type { Config } from '../config.ts';
+import type { Config } from '../config/config.ts';
 import { startEmbeddedPostgres } from '../embedded/embedded-postgres.ts';
 import type { Logger } from '../observe/logger.ts';
 import { startDemoLedger } from '../sandbox/demo-ledger.ts';

@@ -1,10 +1,10 @@
 /** `ledger-indexer ledger <verb>`: what an operator wants to know from the participant, or to do there, by hand. */
 import type { Writable } from 'node:stream';
 import { openAccess } from '../access.ts';
-import { loadConfig, type Config } from '../config.ts';
+import { loadConfig, type Config } from '../config/config.ts';
 import { ExitCode, IndexerError } from '../errors.ts';
 import { createLedgerClient } from '../ledger/client.ts';
-import { didYouMean } from '../option-flags.ts';
+import { didYouMean } from '../config/option-flags.ts';
 import { verbArguments, type VerbArguments } from './ledger/arguments.ts';
 import { completionVerbs } from './ledger/completions.ts';
 import { contractVerbs } from './ledger/contracts.ts';

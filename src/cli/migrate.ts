@@ -2,7 +2,7 @@
  * `ledger-indexer migrate`: brings the schema up to date and says what it did, or prints the SQL for somebody who is
  * allowed to run it. Needs the database only, no ledger.
  */
-import { loadConfig } from '../config.ts';
+import { loadConfig } from '../config/config.ts';
 import { ExitCode, IndexerError } from '../errors.ts';
 import { openDatabase } from '../store/database.ts';
 import { migrate, printMigrations } from '../store/migrations.ts';

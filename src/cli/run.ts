@@ -1,6 +1,6 @@
 /** `run` (the default): indexes the ledger of LEDGER_URL into DATABASE_URL; whichever is missing runs embedded. */
 import { openAccess } from '../access.ts';
-import { loadConfig, type Config } from '../config.ts';
+import { loadConfig, type Config } from '../config/config.ts';
 import { startIndexer } from '../indexer.ts';
 import { createLogger } from '../observe/logger.ts';
 import { demoInterfaces } from '../sandbox/demo-ledger.ts';

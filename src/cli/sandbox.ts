@@ -1,5 +1,5 @@
 /** `sandbox`: only the sandbox ledger, for developing against it. */
-import { loadConfig } from '../config.ts';
+import { loadConfig } from '../config/config.ts';
 import { startDemoLedger } from '../sandbox/demo-ledger.ts';
 
 const defaultPort = 7575;

@@ -1,5 +1,5 @@
 /** `status`: what the running indexer says of itself; when none answers, what the database says. */
-import { loadConfig, type Config } from '../config.ts';
+import { loadConfig, type Config } from '../config/config.ts';
 import { ExitCode, IndexerError } from '../errors.ts';
 import { openDatabase } from '../store/database.ts';
 import { readStoredStatus } from '../store/ledger-facts.ts';

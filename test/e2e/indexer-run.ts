@@ -1,6 +1,6 @@
 /** The whole indexer inside the test's process, configured by environment variables as an operator does it. */
 import { openAccess } from '../../src/access.ts';
-import { loadConfig } from '../../src/config.ts';
+import { loadConfig } from '../../src/config/config.ts';
 import { startIndexer } from '../../src/indexer.ts';
 import { createLogger } from '../../src/observe/logger.ts';
 import { waitFor } from '../support/wait-for.ts';

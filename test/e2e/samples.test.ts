@@ -1,7 +1,7 @@
 /** Every recorded frame of real participants, served over sockets and indexed: each field is found again in Postgres. */
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
-import { loadConfig } from '../../src/config.ts';
+import { loadConfig } from '../../src/config/config.ts';
 import { openAccess } from '../../src/access.ts';
 import { startIndexer, type Indexer } from '../../src/indexer.ts';
 import { createLogger } from '../../src/observe/logger.ts';

@@ -5,9 +5,9 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 
 import { configCommand } from '../../src/cli/config.ts';
-import { configMarkdown, describeConfig, loadConfig } from '../../src/config.ts';
+import { configMarkdown, describeConfig, loadConfig } from '../../src/config/config.ts';
 import { IndexerError } from '../../src/errors.ts';
-import { optionList } from '../../src/option-table.ts';
+import { optionList } from '../../src/config/option-table.ts';
 
 function refusal(argv: readonly string[], env: NodeJS.ProcessEnv): IndexerError {
   try {

@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { configMarkdown } from '../../src/config.ts';
+import { configMarkdown } from '../../src/config/config.ts';
 
 describe('README.md', () => {
   const readme = readFileSync(join(import.meta.dirname, '../../README.md'), 'utf8');

@@ -2,8 +2,8 @@
  * Takes the command line of a verb apart: its own flags, its operands, and what is left for the configuration. All
  * problems are reported at once.
  */
-import { didYouMean } from '../../option-flags.ts';
-import { optionList } from '../../option-table.ts';
+import { didYouMean } from '../../config/option-flags.ts';
+import { optionList } from '../../config/option-table.ts';
 import { usageError, type Verb, type VerbFlag } from './verb.ts';
 
 export interface VerbArguments {

@@ -4,8 +4,8 @@ import { openFrameStream, type FrameStream, type StreamPath } from '../../ledger
 import { ledgerError } from '../../ledger/ledger-error-codes.ts';
 import type { LedgerFilter } from '../../ledger/request-format.ts';
 import { assertTokenMayTravel } from '../../ledger/token.ts';
-import { integer, listOf, type OptionType } from '../../option-types.ts';
-import { options } from '../../option-table.ts';
+import { integer, listOf, type OptionType } from '../../config/option-types.ts';
+import { options } from '../../config/option-table.ts';
 import { Inbox } from '../../pipeline/inbox.ts';
 import type { VerbCall, VerbFlag } from './verb.ts';
 

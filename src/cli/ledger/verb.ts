@@ -1,9 +1,9 @@
 /** What one verb of `ledger-indexer ledger` is: how it is called, what it needs, what it does. */
 import type { LedgerAccess } from '../../access.ts';
-import type { Config } from '../../config.ts';
+import type { Config } from '../../config/config.ts';
 import { ExitCode, IndexerError } from '../../errors.ts';
 import type { LedgerClient } from '../../ledger/client.ts';
-import type { OptionType } from '../../option-types.ts';
+import type { OptionType } from '../../config/option-types.ts';
 import type { VerbArguments } from './arguments.ts';
 import type { Output } from './table.ts';
 
