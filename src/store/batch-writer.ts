@@ -9,13 +9,17 @@ import { escapeIdentifier } from 'pg';
 import { from as copyFrom } from 'pg-copy-streams';
 import type { Batch } from '../model/batch.ts';
 import type { DictionaryEntries } from '../model/dictionary.ts';
-import { tableColumns, tableNames, type Row, type TableName } from '../model/tables.ts';
-import { copyText } from './copy-text.ts';
+import { tableNames, tables, type Row, type TableName } from '../model/tables.ts';
+import type { BinaryCopy } from './copy-binary.ts';
 import { storeEntries } from './dictionary-store.ts';
 
-/** Everything of a batch but the stream row. The client must be in a transaction. Resolves to rows written by table. */
+/**
+ * Everything of a batch but the stream row. The client must be in a transaction, and nobody else may use the encoder
+ * meanwhile. Resolves to rows written by table.
+ */
 export async function writeRows(
   client: ClientBase,
+  encoder: BinaryCopy,
   batch: Batch,
   added: DictionaryEntries,
 ): Promise<ReadonlyMap<string, number>> {
@@ -24,7 +28,7 @@ export async function writeRows(
   for (const table of tableNames) {
     const rows = table === 'lifetimes' ? batch.lifetimes.rows() : (batch.rows.get(table) ?? []);
     if (rows.length === 0) continue;
-    await copyRows(client, table, rows);
+    await copyRows(client, encoder, table, rows);
     written.set(table, rows.length);
   }
   await deactivate(client, batch);
@@ -32,11 +36,22 @@ export async function writeRows(
   return written;
 }
 
-async function copyRows(client: ClientBase, table: TableName, rows: readonly Row[]): Promise<void> {
-  const columns = tableColumns[table].map((column) => escapeIdentifier(column)).join(', ');
-  const stream = client.query(copyFrom(`copy ${escapeIdentifier(table)} (${columns}) from stdin`));
+function copyStatement(table: TableName): string {
+  const columns = Object.keys(tables[table]).map((column) => escapeIdentifier(column));
+  return `copy ${escapeIdentifier(table)} (${columns.join(', ')}) from stdin (format binary)`;
+}
+
+async function copyRows(
+  client: ClientBase,
+  encoder: BinaryCopy,
+  table: TableName,
+  rows: readonly Row[],
+): Promise<void> {
+  // Before the COPY begins: a refused value must not leave one open on the connection.
+  const bytes = encoder.encode(table, rows);
+  const stream = client.query(copyFrom(copyStatement(table)));
   const finished = once(stream, 'finish');
-  stream.end(copyText(rows));
+  stream.end(bytes);
   await finished;
 }
 

@@ -183,6 +183,17 @@ export function toStoreError(thrown: unknown): IndexerError {
   return fromDriver(thrown);
 }
 
+/** A value refused before it was sent, with the class of one that Postgres refuses. @param found what it is, not the value */
+export function dataRefused(table: string, found: string): IndexerError {
+  return new IndexerError(`a value of table ${table} cannot be stored: ${found}`, {
+    code: 'STORE_DATA_REFUSED',
+    retry: 'park',
+    exitCode: undecodable,
+    remedy: 'report the update at this offset; the column cannot hold it',
+    facts: { table },
+  });
+}
+
 function fromServer(error: DatabaseError): IndexerError {
   const sqlstate = error.code ?? '';
   const matching = rules.find((candidate) => candidate.sqlstates.some((start) => sqlstate.startsWith(start)));

@@ -6,6 +6,7 @@ import { hostname } from 'node:os';
 import { Batch } from '../model/batch.ts';
 import type { Dictionary } from '../model/dictionary.ts';
 import { writeRows } from './batch-writer.ts';
+import { BinaryCopy } from './copy-binary.ts';
 import type { Database } from './database.ts';
 import { loadDictionary } from './dictionary-store.ts';
 import {
@@ -51,6 +52,8 @@ export async function openSession(database: Database, identity: StreamIdentity):
 class Session implements StoreSession {
   readonly state: StreamState;
   readonly #database: Database;
+  /** One is enough: a session writes one batch after the other. */
+  readonly #encoder = new BinaryCopy();
   #dictionary: Dictionary;
 
   constructor(database: Database, state: StreamState, dictionary: Dictionary) {
@@ -77,7 +80,7 @@ class Session implements StoreSession {
     const { lastUpdate, recordTimes, offset: to } = batch;
     return this.#database.transaction(async (client) => {
       await moveCheckpoint(client, { epoch: this.state.epoch, from, to, lastUpdate, recordTimes });
-      return writeRows(client, batch, added);
+      return writeRows(client, this.#encoder, batch, added);
     });
   }
 
@@ -92,7 +95,7 @@ class Session implements StoreSession {
     const added = this.#dictionary.takeAdded();
     return this.#database.transaction(async (client) => {
       await advanceSeed(client, this.state.epoch, written, batch.entries, batch.continuationToken);
-      return writeRows(client, batch, added);
+      return writeRows(client, this.#encoder, batch, added);
     });
   }
 

@@ -1,0 +1,121 @@
+/** Rows in binary form against a real Postgres: every type comes back as it went in, and as text would have gone in. */
+import * as fc from 'fast-check';
+import { Client } from 'pg';
+import { from as copyFrom } from 'pg-copy-streams';
+import { once } from 'node:events';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { tableNames, tables, type Row, type TableName } from '../../src/model/tables.ts';
+import { BinaryCopy } from '../../src/store/copy-binary.ts';
+import { openDatabase } from '../../src/store/database.ts';
+import { migrate } from '../../src/store/migrations.ts';
+import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+
+let created: TestDatabase;
+let client: Client;
+const encoder = new BinaryCopy();
+
+beforeAll(async () => {
+  created = await createTestDatabase();
+  const options = { schema: 'ledger', statementTimeoutMs: 60_000, applicationName: 'test' };
+  const database = openDatabase({ url: created.url, ...options });
+  await migrate(database);
+  await database.close();
+  client = new Client({ connectionString: created.url });
+  await client.connect();
+  await client.query('set search_path to ledger');
+});
+afterAll(async () => {
+  await client.end();
+  await created.drop();
+});
+
+async function copy(table: TableName, rows: readonly Row[]): Promise<void> {
+  const columns = Object.keys(tables[table])
+    .map((name) => `"${name}"`)
+    .join(', ');
+  const stream = client.query(copyFrom(`copy ${table} (${columns}) from stdin (format binary)`));
+  const finished = once(stream, 'finish');
+  stream.end(encoder.encode(table, rows));
+  await finished;
+}
+
+const texts = fc.string({ unit: 'grapheme', maxLength: 60 }).filter((text) => !text.includes('\0'));
+const json = fc.jsonValue({ stringUnit: 'grapheme' }).map((value) => JSON.stringify(value).replaceAll('\\u0000', ''));
+const int8 = fc.oneof(fc.maxSafeInteger(), fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n }));
+
+describe('COPY in binary form', () => {
+  it('names the columns and types that the migrations make', async () => {
+    const { rows } = await client.query<{ table: TableName; column: string; type: string }>(
+      `select table_name as table, column_name as column, udt_name as type
+         from information_schema.columns where table_schema = 'ledger'`,
+    );
+    const types = new Map(
+      rows.map(({ table, column, type }) => [`${table}.${column}`, type.replace(/^_(.*)/, '$1[]')]),
+    );
+    for (const table of tableNames) {
+      for (const [column, type] of Object.entries(tables[table])) expect(types.get(`${table}.${column}`)).toBe(type);
+    }
+  });
+
+  it('brings texts, JSON, lists and numbers into Postgres unchanged', async () => {
+    let offset = 0;
+    const row = fc.tuple(texts, json, fc.array(texts, { maxLength: 4 }), int8, fc.boolean());
+    await fc.assert(
+      fc.asyncProperty(fc.array(row, { minLength: 1, maxLength: 20 }), async (values) => {
+        await client.query('truncate contracts');
+        const rows = values.map(([text, payload, list, counter, flag]): Row => {
+          offset += 1;
+          const at = '2026-08-14T10:51:04.3Z';
+          return [`id ${offset}`, offset, -1, 'create', 1, 2, text, payload, null, text, list, [], list, null, at, flag, counter, text]; // prettier-ignore
+        });
+        await copy('contracts', rows);
+        const { rows: found } = await client.query<Record<string, unknown>>(
+          `select representative_package_id as text, payload = any(array[]::jsonb[]) as none, payload::text as payload,
+                  signatories as list, reassignment_counter::text as counter, acs_delta as flag, node_id, observers
+             from contracts order by "offset"`,
+        );
+        for (const [index, [text, payload, list, counter, flag]] of values.entries()) {
+          const one = found[index];
+          expect(one).toMatchObject({ text, list, counter: String(counter), flag, node_id: -1, observers: [] });
+          expect(JSON.parse(String(one?.['payload']))).toEqual(JSON.parse(payload));
+        }
+      }),
+      { numRuns: 40 },
+    );
+  });
+
+  it('reads times as Postgres reads their text', async () => {
+    const times = ['1970-01-01T00:01:00Z', '2026-08-14T10:51:04.3Z', '2026-08-14T10:51:04.319123Z', '9999-12-31T23:59:59.999999Z']; // prettier-ignore
+    await client.query('truncate updates');
+    await copy(
+      'updates',
+      times.map((time, index) => [index + 1, 'transaction', null, 1, null, null, time, time, null, null, null, null, null, 0, null, 1]), // prettier-ignore
+    );
+    const { rows } = await client.query<{ same: boolean }>(
+      'select array_agg(effective_at order by "offset") = $1::timestamptz[] as same from updates',
+      [times],
+    );
+    expect(rows[0]?.same).toBe(true);
+  });
+
+  it('grows for rows larger than its buffer, and stays correct after them', async () => {
+    await client.query('truncate exercises');
+    const big = JSON.stringify('x'.repeat(5_000_000));
+    const row = (offset: number, argument: string): Row => [offset, 0, 'c', 1, 1, argument, null, [], [], true, null, [], null]; // prettier-ignore
+    await copy('exercises', [row(1, '{}'), row(2, big), row(3, big), row(4, big), row(5, big), row(6, '[1]')]);
+    await copy('exercises', [row(7, '{"a":1}')]);
+    const { rows } = await client.query<{ sizes: number[] }>(
+      'select array_agg(length(argument::text) order by "offset") as sizes from exercises',
+    );
+    expect(rows[0]?.sizes).toEqual([2, 5_000_002, 5_000_002, 5_000_002, 5_000_002, 3, 8]);
+  });
+
+  it('refuses a number beyond the column and a time that is none, by the name of the table only', () => {
+    const row = (nodeId: number, view: string | null): Row => [1, nodeId, 'c', 1, [], [view ?? 'x']];
+    expect(() => encoder.encode('archives', [row(2 ** 31, null)])).toThrow(/archives.*32 bits/);
+    expect(() => encoder.encode('archives', [row(Number.NaN, null)])).toThrow(/32 bits/);
+    const update: Row = [1, 'transaction', null, 1, null, null, 'secret words', null, null, null, null, null, null, 0, null, 1]; // prettier-ignore
+    expect(() => encoder.encode('updates', [update])).toThrow(/updates.*a time/);
+    expect(() => encoder.encode('updates', [update])).not.toThrow(/secret/);
+  });
+});
