@@ -1,7 +1,7 @@
 /**
- * Parsing a frame without losing what JavaScript cannot hold. JSON.parse rounds numbers beyond 2^53 and drops the scale
- * of decimals, JSON.stringify overflows on deep nesting. Frames with such content (rare) are read a second time by a
- * small scanner that leaves payloads as slices of the ledger's own text; all others take the fast road.
+ * Parsing a frame without losing what JavaScript cannot hold: JSON.parse rounds numbers beyond 2^53 and drops the scale
+ * of decimals, and nesting has no limit. So payloads stay slices of the ledger's own text. `payload-cut.ts` does that
+ * for the frames that come; this scanner does it for any, more slowly, and keeps large numbers of the structure exact.
  */
 
 /** A JSON value left as the text it arrived as. */
@@ -13,7 +13,7 @@ export class RawJson {
 }
 
 /** Keys whose values are payloads: kept as text, whatever is in them. */
-const payloadKeys: ReadonlySet<string> = new Set([
+export const payloadKeys: ReadonlySet<string> = new Set([
   'createArgument',
   'contractKey',
   'choiceArgument',
@@ -22,22 +22,10 @@ const payloadKeys: ReadonlySet<string> = new Set([
   'details',
 ]);
 
-/** A number that JavaScript may not give back digit by digit: 16 digits or more, a fraction, an exponent. */
-const riskyNumber = /(?:"\s*:|[[,])\s*-?(?:\d{16,}|\d+[.eE])/;
-
 /** Deepest structure the scanner follows outside payloads; the interface needs less than 12. */
 const structureLimit = 64;
 
-/**
- * The frame as a JavaScript value. Payload values may be RawJson.
- * @throws SyntaxError when the text is not JSON.
- */
-export function parseFrame(text: string): unknown {
-  const value: unknown = JSON.parse(text);
-  return riskyNumber.test(text) ? scanFrame(text) : value;
-}
-
-/** The same frame with every payload as RawJson; `text` must be valid JSON. */
+/** The frame as a JavaScript value with every payload as RawJson; `text` must be valid JSON. */
 export function scanFrame(text: string): unknown {
   return new Scanner(text).value(0);
 }

@@ -21,10 +21,13 @@ import {
   undecodable,
   type JsonObject,
 } from './field.ts';
-import { jsonTextOf } from './raw-json.ts';
+
+/** How the frame holds its payloads: the JSON text of one, null for an absent one. */
+export type PayloadOf = (value: unknown) => string | null;
 
 /** CreatedEvent. `fallbackOffset` and `fallbackNode` stand in where an old release leaves them out. */
 export function decodeCreated(
+  payloadOf: PayloadOf,
   value: unknown,
   path: string,
   fallbackOffset: number,
@@ -39,12 +42,12 @@ export function decodeCreated(
     templateId: templateIdAt(event, 'templateId', path),
     packageName: textAt(event, 'packageName', path),
     representativePackageId: textAt(event, 'representativePackageId', path),
-    payload: jsonTextOf(event['createArgument']),
-    contractKey: jsonTextOf(event['contractKey']),
+    payload: payloadOf(event['createArgument']),
+    contractKey: payloadOf(event['contractKey']),
     contractKeyHash: textAt(event, 'contractKeyHash', path),
     createdEventBlob: textAt(event, 'createdEventBlob', path),
     interfaceViews: listAt(event, 'interfaceViews', path).map((view, index) =>
-      decodeView(view, `${path}.interfaceViews[${String(index)}]`),
+      decodeView(payloadOf, view, `${path}.interfaceViews[${String(index)}]`),
     ),
     witnessParties: textsAt(event, 'witnessParties', path),
     signatories: textsAt(event, 'signatories', path),
@@ -54,13 +57,13 @@ export function decodeCreated(
   };
 }
 
-function decodeView(value: unknown, path: string): InterfaceView {
+function decodeView(payloadOf: PayloadOf, value: unknown, path: string): InterfaceView {
   const view = objectAt(value, path);
   const status = isObject(view['viewStatus']) ? view['viewStatus'] : {};
-  const details = jsonTextOf(status['details']);
+  const details = payloadOf(status['details']);
   return {
     interfaceId: templateIdAt(view, 'interfaceId', path),
-    view: jsonTextOf(view['viewValue']),
+    view: payloadOf(view['viewValue']),
     statusCode: integerAt(status, 'code', `${path}.viewStatus`) ?? 0,
     statusMessage: textAt(status, 'message', `${path}.viewStatus`),
     statusDetails: details === '[]' ? null : details,
@@ -81,7 +84,12 @@ export function decodeArchived(value: unknown, path: string, fallbackNode: numbe
   };
 }
 
-export function decodeExercised(value: unknown, path: string, fallbackNode: number): ExercisedEvent {
+export function decodeExercised(
+  payloadOf: PayloadOf,
+  value: unknown,
+  path: string,
+  fallbackNode: number,
+): ExercisedEvent {
   const event = objectAt(value, path);
   return {
     kind: 'exercised',
@@ -91,8 +99,8 @@ export function decodeExercised(value: unknown, path: string, fallbackNode: numb
     packageName: textAt(event, 'packageName', path),
     interfaceId: textAt(event, 'interfaceId', path) === null ? null : templateIdAt(event, 'interfaceId', path),
     choice: requiredText(event, 'choice', path),
-    argument: jsonTextOf(event['choiceArgument']),
-    result: jsonTextOf(event['exerciseResult']),
+    argument: payloadOf(event['choiceArgument']),
+    result: payloadOf(event['exerciseResult']),
     actingParties: textsAt(event, 'actingParties', path),
     witnessParties: textsAt(event, 'witnessParties', path),
     consuming: flagAt(event, 'consuming', path) ?? false,
@@ -123,6 +131,7 @@ export function decodeUnassigned(
 }
 
 export function decodeAssigned(
+  payloadOf: PayloadOf,
   value: unknown,
   path: string,
   fallbackOffset: number,
@@ -132,7 +141,7 @@ export function decodeAssigned(
   if (!isObject(event['createdEvent'])) throw undecodable(`${path}.createdEvent`, 'an object', event['createdEvent']);
   return {
     kind: 'assigned',
-    created: decodeCreated(event['createdEvent'], `${path}.createdEvent`, fallbackOffset, fallbackNode),
+    created: decodeCreated(payloadOf, event['createdEvent'], `${path}.createdEvent`, fallbackOffset, fallbackNode),
     ...decodeReassignmentHalf(event, path),
   };
 }

@@ -17,7 +17,8 @@ import {
   undecodable,
   type JsonObject,
 } from './field.ts';
-import { parseFrame, scanFrame, serialise } from './raw-json.ts';
+import { cutPayloads } from './payload-cut.ts';
+import { jsonTextOf, scanFrame, serialise } from './raw-json.ts';
 import {
   decodeArchived,
   decodeAssigned,
@@ -25,33 +26,60 @@ import {
   decodeExercised,
   decodeTopologyEvent,
   decodeUnassigned,
+  type PayloadOf,
 } from './wire-event.ts';
 
 /** One frame of `/v2/updates`: `{"update":{"<Kind>":{"value":{…}}}}`. */
 export function decodeUpdate(text: string): Update {
-  return lossless(text, (frame) => decodeUpdateValue(frame));
+  return lossless(text, decodeUpdateValue);
 }
 
 /** One frame of `/v2/state/active-contracts`. */
 export function decodeActiveContract(text: string): ActiveContractEntry {
-  return lossless(text, (frame) => decodeEntryValue(frame));
+  return lossless(text, decodeEntryValue);
 }
 
-function lossless<T>(text: string, decode: (frame: unknown) => T): T {
-  let frame: unknown;
+type Decode<T> = (frame: unknown, payloadOf: PayloadOf) => T;
+
+function lossless<T>(text: string, decode: Decode<T>): T {
+  const cut = valid(text, cutPayloads);
+  if (cut === undefined) return scanned(text, decode);
+  const { value, payloads } = cut;
   try {
-    frame = parseFrame(text);
+    return decode(value, (at) => {
+      const payload = typeof at === 'number' ? payloads[at] : undefined;
+      return payload === 'null' ? null : (payload ?? null);
+    });
+  } catch {
+    // Integers beyond 2^53, parts that are kept whole, or an error: the slow way finds out which.
+    return scanned(text, decode);
+  }
+}
+
+function scanned<T>(text: string, decode: Decode<T>): T {
+  // The scanner can only tell the parts of JSON from each other.
+  valid(text, JSON.parse);
+  const frame = scanFrame(text);
+  try {
+    return decode(frame, jsonTextOf);
+  } catch (thrown) {
+    throw withOffset(thrown, frame);
+  }
+}
+
+function valid<T>(text: string, parse: (text: string) => T): T {
+  try {
+    return parse(text);
   } catch (thrown) {
     if (!(thrown instanceof SyntaxError)) throw thrown;
     throw undecodable('frame', 'a JSON object', text);
   }
-  try {
-    return decode(frame);
-  } catch (thrown) {
-    // JSON.stringify overflows on nesting that JSON.parse accepts; slices of the text have no such limit.
-    if (thrown instanceof RangeError) return decode(scanFrame(text));
-    throw withOffset(thrown, frame);
-  }
+}
+
+/** A part of the frame as JSON text; where payloads are cut out of it, the frame has to be scanned instead. */
+function wholeText(part: unknown, payloadOf: PayloadOf): string {
+  if (payloadOf !== jsonTextOf) throw new RangeError('a part without its payloads');
+  return serialise(part);
 }
 
 function withOffset(thrown: unknown, frame: unknown): IndexerError {
@@ -70,7 +98,7 @@ function withOffset(thrown: unknown, frame: unknown): IndexerError {
   });
 }
 
-function decodeUpdateValue(frame: unknown): Update {
+function decodeUpdateValue(frame: unknown, payloadOf: PayloadOf): Update {
   const update = objectAt(objectAt(frame, 'frame')['update'], 'update');
   const kind = Object.keys(update)[0];
   if (kind === undefined) throw undecodable('update', 'one kind of update', update);
@@ -78,15 +106,15 @@ function decodeUpdateValue(frame: unknown): Update {
   const value = objectAt(objectAt(update[kind], `update.${kind}`)['value'], path);
   switch (kind) {
     case 'Transaction':
-      return decodeTransaction(value, path);
+      return decodeTransaction(payloadOf, value, path);
     case 'Reassignment':
-      return decodeReassignment(value, path);
+      return decodeReassignment(payloadOf, value, path);
     case 'TopologyTransaction':
       return { kind: 'topology', ...header(value, path), events: topologyEvents(value, path) };
     case 'OffsetCheckpoint':
       return decodeOffsetCheckpoint(value, path);
     default:
-      return { kind: 'unknown', ...header(value, path), raw: serialise(update), events: [] };
+      return { kind: 'unknown', ...header(value, path), raw: wholeText(update, payloadOf), events: [] };
   }
 }
 
@@ -105,7 +133,7 @@ function header(value: JsonObject, path: string): UpdateHeader {
   };
 }
 
-function decodeTransaction(value: JsonObject, path: string): StoredUpdate {
+function decodeTransaction(payloadOf: PayloadOf, value: JsonObject, path: string): StoredUpdate {
   const head = header(value, path);
   return {
     kind: 'transaction',
@@ -117,15 +145,16 @@ function decodeTransaction(value: JsonObject, path: string): StoredUpdate {
       const at = `${path}.events[${String(index)}]`;
       const variant = objectAt(event, at);
       if ('CreatedEvent' in variant)
-        return decodeCreated(variant['CreatedEvent'], `${at}.CreatedEvent`, head.offset, index);
+        return decodeCreated(payloadOf, variant['CreatedEvent'], `${at}.CreatedEvent`, head.offset, index);
       if ('ArchivedEvent' in variant) return decodeArchived(variant['ArchivedEvent'], `${at}.ArchivedEvent`, index);
-      if ('ExercisedEvent' in variant) return decodeExercised(variant['ExercisedEvent'], `${at}.ExercisedEvent`, index);
+      if ('ExercisedEvent' in variant)
+        return decodeExercised(payloadOf, variant['ExercisedEvent'], `${at}.ExercisedEvent`, index);
       throw undecodable(at, 'CreatedEvent, ArchivedEvent or ExercisedEvent', event);
     }),
   };
 }
 
-function decodeReassignment(value: JsonObject, path: string): StoredUpdate {
+function decodeReassignment(payloadOf: PayloadOf, value: JsonObject, path: string): StoredUpdate {
   const head = header(value, path);
   return {
     kind: 'reassignment',
@@ -134,7 +163,7 @@ function decodeReassignment(value: JsonObject, path: string): StoredUpdate {
       const at = `${path}.events[${String(index)}]`;
       const variant = objectAt(event, at);
       if ('JsAssignmentEvent' in variant) {
-        return decodeAssigned(variant['JsAssignmentEvent'], `${at}.JsAssignmentEvent`, head.offset, index);
+        return decodeAssigned(payloadOf, variant['JsAssignmentEvent'], `${at}.JsAssignmentEvent`, head.offset, index);
       }
       if ('JsUnassignedEvent' in variant) {
         const half = objectAt(variant['JsUnassignedEvent'], `${at}.JsUnassignedEvent`);
@@ -166,7 +195,7 @@ function decodeOffsetCheckpoint(value: JsonObject, path: string): OffsetCheckpoi
   };
 }
 
-function decodeEntryValue(frame: unknown): ActiveContractEntry {
+function decodeEntryValue(frame: unknown, payloadOf: PayloadOf): ActiveContractEntry {
   const source = objectAt(frame, 'frame');
   const common = {
     workflowId: textAt(source, 'workflowId', 'frame'),
@@ -181,7 +210,7 @@ function decodeEntryValue(frame: unknown): ActiveContractEntry {
       return {
         kind: 'active',
         ...common,
-        created: decodeCreated(value['createdEvent'], `${path}.createdEvent`, 0, 0),
+        created: decodeCreated(payloadOf, value['createdEvent'], `${path}.createdEvent`, 0, 0),
         synchronizerId: textAt(value, 'synchronizerId', path) ?? '',
         reassignmentCounter: integerAt(value, 'reassignmentCounter', path),
       };
@@ -189,7 +218,7 @@ function decodeEntryValue(frame: unknown): ActiveContractEntry {
       return {
         kind: 'incomplete_unassigned',
         ...common,
-        created: decodeCreated(value['createdEvent'], `${path}.createdEvent`, 0, 0),
+        created: decodeCreated(payloadOf, value['createdEvent'], `${path}.createdEvent`, 0, 0),
         unassigned: decodeUnassigned(value['unassignedEvent'], `${path}.unassignedEvent`, 0, 0),
       };
     case 'JsIncompleteAssigned': {
@@ -197,8 +226,8 @@ function decodeEntryValue(frame: unknown): ActiveContractEntry {
       return {
         kind: 'incomplete_assigned',
         ...common,
-        assigned: decodeAssigned(half, `${path}.assignedEvent`, 0, 0),
-        createdText: serialise(half['createdEvent']),
+        assigned: decodeAssigned(payloadOf, half, `${path}.assignedEvent`, 0, 0),
+        createdText: wholeText(half['createdEvent'], payloadOf),
       };
     }
     case 'JsEmpty':

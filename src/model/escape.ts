@@ -6,6 +6,7 @@
 /** Postgres overflows its stack well above this; Daml itself stops at 100. */
 const maximumNesting = 500;
 
+const unicodeEscape = String.raw`\u`;
 const suspicious = /\\u(?:0000|d[89a-f])/i;
 /** One escape of a JSON string; reading them one by one keeps `\\u0000` (a backslash, then u0000) apart from NUL. */
 const oneEscape = /\\(?:u([0-9a-fA-F]{4})|[^u])/g;
@@ -18,9 +19,9 @@ const alike = /^\s*\{\s*"(?:\$|\\u0024)escaped"/;
  */
 export function jsonbText(text: string): string {
   const odd =
-    (suspicious.test(text) && holdsRefused(text)) ||
-    (text.length > maximumNesting && nesting(text)) ||
-    alike.test(text);
+    (text.includes(unicodeEscape) && suspicious.test(text) && holdsRefused(text)) ||
+    (hasManyOpenings(text) && nesting(text)) ||
+    (text.includes('escaped"') && alike.test(text));
   return odd ? `{"$escaped":${JSON.stringify(text)}}` : text;
 }
 
@@ -37,7 +38,20 @@ function holdsRefused(text: string): boolean {
   return lowExpectedAt !== -1;
 }
 
-/** Whether brackets nest deeper than Postgres should be asked to parse. Text without a long run of openings is cheap. */
+/** Whether there are enough brackets to nest too deep; searching for them is far cheaper than following them. */
+function hasManyOpenings(text: string): boolean {
+  if (text.length <= maximumNesting) return false;
+  let openings = 0;
+  for (const opening of '{[') {
+    for (let at = text.indexOf(opening); at !== -1; at = text.indexOf(opening, at + 1)) {
+      openings += 1;
+      if (openings > maximumNesting) return true;
+    }
+  }
+  return false;
+}
+
+/** Whether brackets nest deeper than Postgres should be asked to parse. */
 function nesting(text: string): boolean {
   let depth = 0;
   let inString = false;
