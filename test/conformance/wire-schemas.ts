@@ -3,13 +3,12 @@
  * and knows every key of it. The descriptions are not part of the project; without them the caller skips, and says so.
  */
 import { existsSync, readFileSync } from 'node:fs';
-import { fileURLToPath } from 'node:url';
+import { join } from 'node:path';
 import { Ajv, type ValidateFunction } from 'ajv';
 import { parse } from 'yaml';
+import { descriptionsFolder } from '../support/recorded.ts';
 
 type Schema = Record<string, unknown>;
-
-const folder = fileURLToPath(new URL('../../../shared/wire/', import.meta.url));
 
 export interface WireSchemas {
   /** Everything wrong with a body, in words; empty when the schema accepts it. `Name[]` is a list of `Name`. */
@@ -84,12 +83,12 @@ function operationsOf(openapi: Schema, asyncapi: Schema): Set<string> {
 }
 
 function description(name: string): Schema {
-  return parse(readFileSync(`${folder}${name}`, 'utf8')) as Schema;
+  return parse(readFileSync(join(descriptionsFolder, name), 'utf8')) as Schema;
 }
 
 /** The descriptions of a release, or undefined when they are not on this machine. */
 export function readWireSchemas(release = '3.5.6'): WireSchemas | undefined {
-  if (!existsSync(`${folder}openapi-${release}.yaml`)) return undefined;
+  if (!existsSync(join(descriptionsFolder, `openapi-${release}.yaml`))) return undefined;
   const openapi = description(`openapi-${release}.yaml`);
   const asyncapi = description(`asyncapi-${release}.yaml`);
   const schemas = (openapi['components'] as { schemas: Schema }).schemas;

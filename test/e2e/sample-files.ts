@@ -1,5 +1,5 @@
 /** The recorded samples: which of them the two streams can deliver, and why the others are left out. */
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Message } from './sample-leaves.ts';
 
@@ -15,9 +15,8 @@ export interface Samples {
   readonly excluded: readonly string[];
 }
 
-/** Undefined when the folder is missing. */
-export function readSamples(folder: string): Samples | undefined {
-  if (!existsSync(folder)) return undefined;
+/** Every sample of the folder, in the order of their names. */
+export function readSamples(folder: string): Samples {
   const found = {
     updates: [] as Sample[],
     checkpoints: [] as Sample[],

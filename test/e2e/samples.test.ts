@@ -1,5 +1,4 @@
 /** Every recorded frame of real participants, served over sockets and indexed: each field is found again in Postgres. */
-import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { loadConfig } from '../../src/config/config.ts';
 import { openAccess } from '../../src/access.ts';
@@ -8,14 +7,13 @@ import { createLogger } from '../../src/observe/logger.ts';
 import { startSandbox, type Sandbox } from '../../src/sandbox/sandbox.ts';
 import { openDatabase, type Database } from '../../src/store/database.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { haveSamples, samplesFolder } from '../support/recorded.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { readSamples, type Sample } from './sample-files.ts';
 import { LeafCheck, type Message } from './sample-leaves.ts';
 
-const folder = process.env['LEDGER_SAMPLES'] ?? join(import.meta.dirname, '../../../shared/wire/samples');
-const samples = readSamples(folder);
-if (samples === undefined) console.log(`no recorded samples at ${folder} (set LEDGER_SAMPLES): skipped`);
-else console.log(`samples that no stream delivers:\n  ${samples.excluded.join('\n  ')}`);
+const samples = haveSamples('nothing recorded is indexed') ? readSamples(samplesFolder) : undefined;
+if (samples !== undefined) console.log(`samples that no stream delivers:\n  ${samples.excluded.join('\n  ')}`);
 
 interface Run {
   readonly sandbox: Sandbox;

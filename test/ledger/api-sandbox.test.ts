@@ -5,6 +5,7 @@ import { createTokenSource } from '../../src/ledger/token.ts';
 import { decodeActiveContract, decodeUpdate } from '../../src/ledger/wire.ts';
 import { startSandbox, type Sandbox } from '../../src/sandbox/sandbox.ts';
 import { generateHistory } from '../../src/sandbox/traffic.ts';
+import { all } from '../support/all.ts';
 
 let sandbox: Sandbox;
 let client: LedgerClient;
@@ -23,12 +24,6 @@ const updateFormat = {
   includeTransactions: { eventFormat: anyParty, transactionShape: 'TRANSACTION_SHAPE_LEDGER_EFFECTS' },
   includeReassignments: anyParty,
 };
-
-async function all<T>(elements: AsyncIterable<T>): Promise<T[]> {
-  const found: T[] = [];
-  for await (const element of elements) found.push(element);
-  return found;
-}
 
 describe('the client against the sandbox', () => {
   it('reads what the node says about itself', async () => {

@@ -19,12 +19,6 @@ export interface CallCase {
   readonly later?: boolean;
 }
 
-export async function all<T>(elements: AsyncIterable<T>): Promise<T[]> {
-  const found: T[] = [];
-  for await (const element of elements) found.push(element);
-  return found;
-}
-
 export const party = 'Alice::1220ab';
 export const escaped = 'Alice%3A%3A1220ab';
 export const eventFormat = { filtersByParty: { [party]: {} } };

@@ -1,6 +1,7 @@
 /** The cases of the calls that read: state, contracts, updates. */
 import type { LedgerClient } from '../../src/ledger/client.ts';
-import { all, party, escaped, eventFormat, updateFormat, created, update, type CallCase } from './call-case.ts';
+import { all } from '../support/all.ts';
+import { party, escaped, eventFormat, updateFormat, created, update, type CallCase } from './call-case.ts';
 
 export const state: readonly CallCase[] = [
   {

@@ -2,6 +2,7 @@ import { mkdtemp, rm, symlink, rename, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { leaseOfIssued } from '../../src/ledger/token-lifetime.ts';
 import { assertTokenMayTravel, createTokenSource } from '../../src/ledger/token.ts';
 
 let folder = '';
@@ -109,6 +110,27 @@ describe('the lifetime of a token', () => {
     await writeFile(tokenFile, jwt({ iat: now() - 3_900, exp: now() - 3_600 }));
     const expired = await source.lease();
     expect((expired?.renewAt ?? 0) - performance.now()).toBeGreaterThan(4_000);
+  });
+
+  it('in a file never lets the file be read again without a pause, not even when it ended before it began', async () => {
+    const tokenFile = join(folder, 'token');
+    const source = createTokenSource({ tokenFile });
+    for (const claims of [{ exp: now() - 10 }, { iat: now(), exp: now() }, { iat: now() + 9, exp: now() }]) {
+      await writeFile(tokenFile, jwt(claims));
+      expect(((await source.lease())?.renewAt ?? 0) - performance.now()).toBeGreaterThan(150);
+    }
+  });
+
+  it('of an issued one is its own where the provider names none, and a number whatever the provider names', () => {
+    const own = jwt({ iat: now(), exp: now() + 100 });
+    expect(leaseOfIssued(own, 0, 0)).toMatchObject({ endsAt: 99_000 });
+    expect(leaseOfIssued(own, 0, undefined)).toMatchObject({ endsAt: 99_000 });
+    expect(leaseOfIssued(own, 0, 50)).toMatchObject({ endsAt: 49_000 });
+    expect(leaseOfIssued('opaque', 0, 0)).toMatchObject({ renewAt: undefined, endsAt: undefined });
+    const endless = jwt({ iat: -1e308, exp: 1e308 });
+    for (const lease of [leaseOfIssued('opaque', 0, 1e308), leaseOfIssued(endless, 0, undefined)]) {
+      expect(lease.renewAt).toBeGreaterThan(300_000_000);
+    }
   });
 
   it('of a fixed token is shown, but nobody waits for another one', async () => {

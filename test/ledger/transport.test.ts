@@ -1,9 +1,11 @@
 /** The transport on real connections: what is sent, how answers are read, and that nothing waits for ever. */
 import { once } from 'node:events';
-import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
+import type { RequestListener, ServerResponse } from 'node:http';
+import { buffer as body, text as bodyText } from 'node:stream/consumers';
 import { afterEach, describe, expect, it } from 'vitest';
 import { createTokenSource } from '../../src/ledger/token.ts';
 import { createTransport, type Transport } from '../../src/ledger/transport.ts';
+import { all } from '../support/all.ts';
 import { startFakeLedger, type FakeLedger } from './fake-ledger.ts';
 
 let ledger: FakeLedger | undefined;
@@ -20,18 +22,6 @@ async function transportTo(answer: Answering, requestTimeoutMs = 5000, signal?: 
   return createTransport({ url: `${ledger.url}/prefix`, tokenSource, insecure: false, requestTimeoutMs, signal });
 }
 
-async function bodyOf(request: IncomingMessage): Promise<Buffer> {
-  const parts: Buffer[] = [];
-  for await (const part of request as AsyncIterable<Buffer>) parts.push(part);
-  return Buffer.concat(parts);
-}
-
-async function all(elements: AsyncIterable<string>): Promise<string[]> {
-  const found: string[] = [];
-  for await (const element of elements) found.push(element);
-  return found;
-}
-
 const list = ['POST', '/v2/updates', {}] as const;
 
 describe('a request', () => {
@@ -40,7 +30,7 @@ describe('a request', () => {
     const transport = await transportTo(async (request, response) => {
       const { method, url, headers } = request;
       const { accept, authorization, 'content-type': type } = headers;
-      seen.push({ method, url, accept, authorization, type, body: (await bodyOf(request)).toString() });
+      seen.push({ method, url, accept, authorization, type, body: await bodyText(request) });
       response.end('{"ä":1}');
     });
     const query = { party: 'Alice::12 20', limit: 3, vetAllPackages: false, parties: ['a', 'b'], absent: undefined };
@@ -61,7 +51,7 @@ describe('a request', () => {
     const dar = Buffer.from([0, 255, 10, 13, 128]).subarray(1);
     const transport = await transportTo(async (request, response) => {
       response.writeHead(200, { 'Canton-Package-Hash': 'f00', 'x-type': request.headers['content-type'] ?? '' });
-      response.end(await bodyOf(request));
+      response.end(await body(request));
     });
     const { bytes, headers } = await transport.requestBytes('POST', '/v2/dars', dar);
     expect(bytes).toEqual(dar);

@@ -14,18 +14,21 @@ export async function createTestDatabase(): Promise<TestDatabase> {
   const server = process.env['TEST_POSTGRES_URL'];
   if (server === undefined) throw new Error('TEST_POSTGRES_URL is not set: run the tests with vitest');
   const name = `test_${randomBytes(8).toString('hex')}`;
-  await run(server, `CREATE DATABASE ${name} ENCODING 'UTF8' TEMPLATE template0`);
+  await query(server, `CREATE DATABASE ${name} ENCODING 'UTF8' TEMPLATE template0`);
   const url = new URL(server);
   url.pathname = `/${name}`;
-  const drop = (): Promise<void> => run(server, `DROP DATABASE IF EXISTS ${name} WITH (FORCE)`);
+  const drop = async (): Promise<void> => {
+    await query(server, `DROP DATABASE IF EXISTS ${name} WITH (FORCE)`);
+  };
   return { url: url.href, drop, [Symbol.asyncDispose]: drop };
 }
 
-async function run(url: string, statement: string): Promise<void> {
+/** One statement on a connection of its own, as the role of the URL; its rows. */
+export async function query(url: string, text: string): Promise<readonly Record<string, unknown>[]> {
   const client = new Client({ connectionString: url });
   await client.connect();
   try {
-    await client.query(statement);
+    return (await client.query<Record<string, unknown>>(text)).rows;
   } finally {
     await client.end();
   }

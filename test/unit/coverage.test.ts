@@ -5,9 +5,9 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { haveSamples, samplesFolder } from '../support/recorded.ts';
 
 const root = join(import.meta.dirname, '../..');
-const samples = process.env['LEDGER_SAMPLES'] ?? join(root, '../shared/wire/samples');
 
 /** Keys under which a message stands, and its name in the table. */
 const messages: Readonly<Record<string, string>> = {
@@ -89,17 +89,12 @@ function isLeaf(value: unknown): boolean {
 }
 
 function sampleFiles(): readonly string[] {
-  try {
-    return readdirSync(samples, { recursive: true, encoding: 'utf8' })
-      .filter((name) => name.endsWith('.json') && !/(^|\/)request-/.test(name))
-      .map((name) => join(samples, name));
-  } catch {
-    return [];
-  }
+  return readdirSync(samplesFolder, { recursive: true, encoding: 'utf8' })
+    .filter((name) => name.endsWith('.json') && !/(^|\/)request-/.test(name))
+    .map((name) => join(samplesFolder, name));
 }
 
-const files = sampleFiles();
-if (files.length === 0) console.log(`no recorded samples at ${samples} (set LEDGER_SAMPLES): fields are not compared`);
+const present = haveSamples('fields are not compared');
 
 describe('docs/coverage.md', () => {
   it('names each field once', () => {
@@ -115,10 +110,10 @@ describe('docs/coverage.md', () => {
     expect(missing).toEqual([]);
   });
 
-  it.skipIf(files.length === 0)('has a row for every field of the recorded messages', () => {
+  it.skipIf(!present)('has a row for every field of the recorded messages', () => {
     const documented = new Set(tableRows().map(({ field }) => field));
     const found = new Set<string>();
-    for (const file of files) collect(JSON.parse(readFileSync(file, 'utf8')), undefined, found);
+    for (const file of sampleFiles()) collect(JSON.parse(readFileSync(file, 'utf8')), undefined, found);
     expect(found).toContain('CreatedEvent.contractId');
     expect([...found].filter((field) => !documented.has(field)).sort()).toEqual([]);
   });

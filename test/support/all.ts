@@ -1,0 +1,6 @@
+/** All elements, in their order. */
+export async function all<T>(elements: AsyncIterable<T>): Promise<T[]> {
+  const found: T[] = [];
+  for await (const element of elements) found.push(element);
+  return found;
+}

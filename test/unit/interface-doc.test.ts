@@ -1,0 +1,100 @@
+/** docs/interface.md against the project: what it names is there, and no operation is missing in it. */
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { required } from '../conformance/required.ts';
+import { rows } from '../conformance/table.ts';
+
+const root = join(import.meta.dirname, '../..');
+const text = readFileSync(join(root, 'docs/interface.md'), 'utf8');
+const suite = 'test/conformance/endpoints.test.ts';
+
+/** The cells of every row of every table, without the rules below the headings. */
+function tableRows(): readonly (readonly string[])[] {
+  const lines = text.split('\n').filter((line) => line.startsWith('|') && !/^[|\s-]+$/u.test(line));
+  return lines.map((line) =>
+    line
+      .split('|')
+      .slice(1, -1)
+      .map((cell) => cell.trim()),
+  );
+}
+
+interface Quoted {
+  readonly file: string;
+  readonly name: string;
+}
+
+/** What a cell says of tests: `file`: "name", "name" */
+function quotedIn(cell: string): readonly Quoted[] {
+  return [...cell.matchAll(/`(test\/[^`]+)`: ("[^"]+"(?:, "[^"]+")*)/gu)].flatMap(([, file = '', names = '']) =>
+    [...names.matchAll(/"([^"]+)"/gu)].map(([, name = '']) => ({ file, name })),
+  );
+}
+
+/** The names that rows of the conformance table run under. */
+const rowNames = rows.map(({ operation, outcome, how, as }) => {
+  const user = outcome === '403' ? ` as ${as}` : '';
+  return `${operation}: ${outcome}${how === '' ? '' : ` (${how})`}${user}`;
+});
+
+/** The texts of a test file and of the tables beside it, of which it may make its names. */
+function sourcesOf(file: string): string {
+  const folder = join(root, file, '..');
+  const tables = readdirSync(folder).filter((name) => name.endsWith('.ts') && !name.endsWith('.test.ts'));
+  return [join(root, file), ...tables.map((name) => join(folder, name))]
+    .map((name) => readFileSync(name, 'utf8'))
+    .join('\n');
+}
+
+function exists({ file, name }: Quoted): boolean {
+  if (file === suite) return rowNames.some((row) => row.startsWith(name));
+  return existsSync(join(root, file)) && sourcesOf(file).includes(name);
+}
+
+describe('docs/interface.md', () => {
+  const cells = tableRows();
+
+  it('has no empty cell, and at least one test in every row', () => {
+    expect(cells.length).toBeGreaterThan(80);
+    expect(cells.filter((row) => row.length !== 4 || row.includes(''))).toEqual([]);
+    const headings = cells.filter((row) => row[3] === 'Test');
+    expect(headings.length).toBeGreaterThan(8);
+    const untested = cells.filter((row) => !headings.includes(row) && quotedIn(row[3] ?? '').length === 0);
+    expect(untested).toEqual([]);
+  });
+
+  it('names only files that are there', () => {
+    const files = [...text.matchAll(/`((?:src|test|docs)\/[^`]*)`/gu)].map(([, file = '']) => file);
+    const links = [...text.matchAll(/\]\(([\w-]+\.md)/gu)].map(([, file = '']) => `docs/${file}`);
+    expect(files.length).toBeGreaterThan(150);
+    expect([...files, ...links].filter((file) => !existsSync(join(root, file)))).toEqual([]);
+  });
+
+  it('quotes only tests that exist', () => {
+    const quoted = cells.flatMap((row) => quotedIn(row[3] ?? ''));
+    expect(quoted.length).toBeGreaterThan(100);
+    expect(quoted.filter((one) => !exists(one))).toEqual([]);
+    // Nothing in quotation marks escapes the reader above.
+    expect(quoted.length).toBe(cells.flatMap((row) => [...(row[3] ?? '').matchAll(/"[^"]+"/gu)]).length);
+  });
+
+  it('names calls that the client has', () => {
+    const calls = cells.flatMap((row) => [
+      ...(row[1] ?? '').matchAll(
+        /`(?:node|packages|commands|completions|state|updates|events|parties|users|interactive)\.(\w+)`(?=[^|]*?in `(src\/ledger\/api\/[\w-]+\.ts)`)/gu,
+      ),
+    ]);
+    expect(calls.length).toBeGreaterThan(50);
+    const absent = calls.filter(([, name = '', file = '']) => {
+      const declared = new RegExp(`^ {2}${name}\\(`, 'mu');
+      return !declared.test(readFileSync(join(root, file), 'utf8'));
+    });
+    expect(absent.map(([call]) => call)).toEqual([]);
+  });
+
+  it('has every operation that the conformance suite requires', () => {
+    const quoted = new Set(cells.flatMap((row) => quotedIn(row[3] ?? '')).map(({ name }) => name));
+    expect(required.filter((operation) => !quoted.has(`${operation}: success`))).toEqual([]);
+  });
+});
