@@ -15,7 +15,7 @@ import type { TlsMaterial } from './tls.ts';
 import { handshakeHeaders, subprotocols, type TokenPlacement } from './token-placement.ts';
 
 const closeGraceMs = 1000;
-const handshakeTimeoutMs = 10_000;
+const defaultHandshakeTimeoutMs = 10_000;
 const defaultMaxPayloadBytes = 256 * 1024 * 1024;
 const refusalBytes = 64 * 1024;
 const missedPongsUntilDead = 2;
@@ -42,6 +42,8 @@ export interface FrameStreamOptions {
   readonly pingIntervalMs: number;
   /** Largest accepted frame; 256 MiB unless given. */
   readonly maxPayloadBytes?: number | undefined;
+  /** Silence during the handshake, and the whole of an answer that refuses it; 10 s unless given. */
+  readonly handshakeTimeoutMs?: number | undefined;
   onFrame(text: string, bytes: number): void;
   /**
    * Called exactly once. Undefined only when the ledger closed with code 1000 and sent no error frame, which for
@@ -90,14 +92,22 @@ function errorInFrame(path: StreamPath, text: string): IndexerError | undefined 
   return isErrorFrame(parsed) ? errorFromBody(parsed) : undefined;
 }
 
-async function readRefusal(response: IncomingMessage): Promise<unknown> {
+/** What comes of the body in time; whoever sends it byte by byte is not listened to for ever. */
+async function readRefusal(response: IncomingMessage, limitMs: number): Promise<unknown> {
   const chunks: Buffer[] = [];
   let bytes = 0;
-  for await (const chunk of response) {
-    if (!Buffer.isBuffer(chunk)) continue;
-    chunks.push(chunk);
-    bytes += chunk.length;
-    if (bytes > refusalBytes) break;
+  const limit = setTimeout(response.destroy.bind(response), limitMs);
+  try {
+    for await (const chunk of response) {
+      if (!Buffer.isBuffer(chunk)) continue;
+      chunks.push(chunk);
+      bytes += chunk.length;
+      if (bytes > refusalBytes) break;
+    }
+  } catch {
+    // Cut off, by them or by us: the status and what has come have to explain it.
+  } finally {
+    clearTimeout(limit);
   }
   const text = Buffer.concat(chunks).toString('utf8');
   try {
@@ -114,7 +124,7 @@ function openSocket(options: FrameStreamOptions): WebSocket {
     // Compression costs more time than a local network saves, and lets a small message inflate to a huge one.
     perMessageDeflate: false,
     maxPayload: options.maxPayloadBytes ?? defaultMaxPayloadBytes,
-    handshakeTimeout: handshakeTimeoutMs,
+    handshakeTimeout: options.handshakeTimeoutMs ?? defaultHandshakeTimeoutMs,
     ...(secure ? options.tls : {}),
   });
 }
@@ -246,7 +256,7 @@ class SocketStream implements FrameStream {
   /** The ledger answered the handshake with an ordinary HTTP response; its body says why. */
   async #refused(response: IncomingMessage): Promise<void> {
     const status = response.statusCode ?? 0;
-    const body = await readRefusal(response).catch(() => '');
+    const body = await readRefusal(response, this.#options.handshakeTimeoutMs ?? defaultHandshakeTimeoutMs);
     this.#end(this.#closing ? this.#closedByUs() : errorFromBody(body, status));
     this.#socket.terminate();
   }

@@ -6,6 +6,9 @@
 /** Of its lifetime a token is used for this share; then a newer one is asked for. */
 const renewalShare = 0.8;
 
+/** Longer is taken for this: a lifetime near the largest number would make the time of renewal no number at all. */
+const longestLifeSeconds = 10 * 365 * 86_400;
+
 /** A token and how long it may be used. */
 export interface TokenLease {
   readonly token: string;
@@ -56,12 +59,14 @@ function endless(token: string): TokenLease {
 /**
  * A token that was issued for us just now.
  * @param askedAt `performance.now()` when it was asked for: it cannot be older
- * @param expiresIn what the provider says, seconds; without it the token's own `exp - iat`
+ * @param expiresIn what the provider says, seconds; without it, or when it is 0 (some mean "not known", some the last
+ * second of a token they keep), the token's own `exp - iat`
  */
 export function leaseOfIssued(token: string, askedAt: number, expiresIn: number | undefined): TokenLease {
   const { exp, iat } = claimsOf(token);
-  const seconds = expiresIn ?? (exp !== undefined && iat !== undefined ? exp - iat : undefined);
-  if (seconds === undefined || seconds <= 0) return endless(token);
+  const own = exp !== undefined && iat !== undefined ? exp - iat : 0;
+  const seconds = Math.min(expiresIn !== undefined && expiresIn > 0 ? expiresIn : own, longestLifeSeconds);
+  if (seconds <= 0) return endless(token);
   // The times in a token are whole seconds, cut off: it may end almost a second before what was promised.
   const certainMs = Math.max(seconds - 1, seconds / 2) * 1000;
   // The token's own word where there is one: the gauge is compared with the clocks of others.
@@ -77,7 +82,7 @@ export function leaseOfFound(token: string, foundAt: number): TokenLease {
   const { exp, iat } = claimsOf(token);
   if (exp === undefined) return endless(token);
   const now = Date.now() / 1000;
-  const seconds = Math.max(0, exp - (iat ?? now));
+  const seconds = Math.min(longestLifeSeconds, Math.max(0, exp - (iat ?? now)));
   const left = Math.min(seconds, Math.max(0, exp - now));
   return lease(token, foundAt, seconds * 1000, left * 1000, exp);
 }

@@ -34,6 +34,8 @@ export interface TokenSourceOptions {
 
 /** How often a file is looked at once its token should have been replaced, milliseconds. */
 const fileCheckMs = 5_000;
+/** But not more often, however short or long past the life of the token in it. */
+const shortestFileCheckMs = 200;
 
 /** What both an HTTP header and a WebSocket subprotocol can carry: the `token` rule of RFC 9110. */
 const legalToken = /^[A-Za-z0-9!#$%&'*+.^_`|~-]+$/u;
@@ -77,7 +79,7 @@ function checkedAgain(lease: TokenLease): TokenLease {
   const { renewAt, endsAt } = lease;
   const now = performance.now();
   if (renewAt === undefined || endsAt === undefined || now < renewAt) return lease;
-  return { ...lease, renewAt: now + Math.min(fileCheckMs, (endsAt - renewAt) / 2) };
+  return { ...lease, renewAt: now + Math.min(fileCheckMs, Math.max(shortestFileCheckMs, (endsAt - renewAt) / 2)) };
 }
 
 function fixedSource(given: string | undefined): TokenSource {

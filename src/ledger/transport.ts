@@ -14,6 +14,8 @@ import { assertTokenMayTravel, type TokenSource } from './token.ts';
 
 /** Of an answer that is held as a whole, or of one element of a list. */
 const maxAnswerBytes = 256 * 1024 * 1024;
+/** Of an answer that is an error: what stands behind that explains nothing more. */
+const maxRefusalBytes = 1024 * 1024;
 
 export interface TransportOptions {
   /** Base URL, http or https, possibly with a path prefix. */
@@ -73,6 +75,18 @@ async function readBytes(chunks: AsyncIterable<Buffer>): Promise<Buffer> {
       throw ledgerError('LEDGER_FRAME_TOO_LARGE', `an answer of the ledger is larger than ${maxAnswerBytes} bytes`);
     }
     parts.push(part);
+  }
+  return Buffer.concat(parts);
+}
+
+async function readStart(chunks: AsyncIterable<Buffer>): Promise<Buffer> {
+  const parts: Buffer[] = [];
+  let bytes = 0;
+  for await (const part of chunks) {
+    parts.push(part);
+    bytes += part.length;
+    // Leaving the loop closes the connection.
+    if (bytes >= maxRefusalBytes) break;
   }
   return Buffer.concat(parts);
 }
@@ -143,8 +157,9 @@ async function wholeAnswer(options: TransportOptions, call: Call): Promise<Answe
   const sent = await send(options, call);
   const read = async (): Promise<Answer> => {
     const response = await sent.response;
-    const bytes = await readBytes(response as AsyncIterable<Buffer>);
-    return { status: response.statusCode ?? 0, headers: response.headers, bytes };
+    const status = response.statusCode ?? 0;
+    const bytes = await (status === 200 ? readBytes : readStart)(response as AsyncIterable<Buffer>);
+    return { status, headers: response.headers, bytes };
   };
   return await within(options, call, sent.request, read());
 }
@@ -180,7 +195,7 @@ async function* elementsOf(options: TransportOptions, call: Call): AsyncGenerato
     const response = await within(options, call, sent.request, sent.response);
     const chunks = chunksOf(options, call, response);
     const status = response.statusCode ?? 0;
-    if (status !== 200) throw refusal(await readBytes(chunks), status);
+    if (status !== 200) throw refusal(await readStart(chunks), status);
     yield* jsonArrayElements(chunks, maxAnswerBytes);
   } catch (thrown) {
     throw translated(thrown, options);

@@ -54,7 +54,7 @@ async function proveHistory(
   // What is pruned cannot be shown again; the participant id, where it is known, has to be enough then.
   if (state.lastUpdate === undefined || state.lastUpdate.offset <= pruned) return;
   const { offset, updateId } = state.lastUpdate;
-  const found = updateIdOf(await parts.ledger.updates.byOffset(offset, updateFormat(parts.filter)));
+  const found = await updateIdAt(parts, offset);
   if (found === updateId) return;
   throw new IndexerError(
     `the ledger has ${found === undefined ? 'no update' : 'another update'} at offset ${String(offset)}, where we stored one`,
@@ -67,6 +67,11 @@ async function proveHistory(
       facts: { offset },
     },
   );
+}
+
+/** The id of the update at an offset; undefined when there is none that the filter shows. */
+export async function updateIdAt({ ledger, filter }: PipelineParts, offset: number): Promise<string | undefined> {
+  return updateIdOf(await ledger.updates.byOffset(offset, updateFormat(filter)));
 }
 
 function updateIdOf(answer: unknown): string | undefined {

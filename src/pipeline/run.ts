@@ -97,7 +97,7 @@ class Run {
     this.#phase.change('seeding');
     const seeded$ =
       this.#parts.start === 'seed'
-        ? seed$(this.#parts, session, connected.ledgerEnd)
+        ? seed$(this.#parts, session, connected.ledgerEnd, () => this.#progressed())
         : from(skipSeed(this.#parts, session, connected.pruned));
     return seeded$.pipe(
       concatMap((offset) => (offset === undefined ? EMPTY : concat(from([offset]), this.#follow$(connected, offset)))),
@@ -116,8 +116,7 @@ class Run {
       lastFrameAt: () => performance.now(),
       maxUpdates: this.#takeApart ? 1 : this.#parts.limits.batchUpdates,
       onCommitted: (reached) => {
-        this.#failures = 0;
-        this.#refusals = 0;
+        this.#progressed();
         showPhase(reached);
       },
     };
@@ -130,6 +129,12 @@ class Run {
     return merge(follow$(this.#parts, connected.session, following).pipe(endWith(undefined)), polled$).pipe(
       takeWhile((value) => value !== undefined),
     );
+  }
+
+  /** Something was stored for good: failures are counted from here. */
+  #progressed(): void {
+    this.#failures = 0;
+    this.#refusals = 0;
   }
 
   #recover$(error: IndexerError): Observable<unknown> {

@@ -7,8 +7,10 @@ import { IndexerError, toIndexerError } from '../errors.ts';
 import { activeContractsRequest } from '../ledger/request-format.ts';
 import { decodeActiveContract } from '../ledger/wire.ts';
 import type { StoreSession } from '../store/store.ts';
+import type { UpdateMark } from '../store/stream-row.ts';
 import { buildBatch, factsOf, namingOffset } from './batch-builder.ts';
 import { frames$, type Frames } from './frames.ts';
+import { updateIdAt } from './identity.ts';
 import type { PipelineParts } from './parts.ts';
 
 /** Errors after which the stored token or offset is of no use any more. */
@@ -24,12 +26,24 @@ interface SeedPlan {
   readonly written: number;
 }
 
-/** Emits the seed offset once published, undefined when a stop was asked for. */
-export function seed$(parts: PipelineParts, session: StoreSession, ledgerEnd: number): Observable<number | undefined> {
+interface RunningSeed extends SeedPlan {
+  onProgress(): void;
+}
+
+/**
+ * Emits the seed offset once published, undefined when a stop was asked for.
+ * @param onProgress entries were stored that no later session has to read again
+ */
+export function seed$(
+  parts: PipelineParts,
+  session: StoreSession,
+  ledgerEnd: number,
+  onProgress: () => void,
+): Observable<number | undefined> {
   return defer(() => plan(session, ledgerEnd)).pipe(
     concatMap((seed) =>
       frames$(parts, '/v2/state/active-contracts', requestOf(parts, seed)).pipe(
-        concatMap((frames) => entries$(parts, session, seed, frames)),
+        concatMap((frames) => entries$(parts, session, { ...seed, onProgress }, frames)),
       ),
     ),
   );
@@ -60,7 +74,7 @@ function requestOf(parts: PipelineParts, seed: SeedPlan): object {
 function entries$(
   parts: PipelineParts,
   session: StoreSession,
-  seed: SeedPlan,
+  seed: RunningSeed,
   frames: Frames,
 ): Observable<number | undefined> {
   let written = seed.written;
@@ -76,7 +90,7 @@ function entries$(
     last(),
     concatMap(async (state) => {
       if (state === 'stopped') return undefined;
-      await session.publishSeed(seed.offset, 'seed');
+      await session.publishSeed(seed.offset, 'seed', await anchorOf(parts, session));
       parts.observer.seedDone({ contracts: written, offset: seed.offset });
       return seed.offset;
     }),
@@ -86,10 +100,22 @@ function entries$(
   );
 }
 
+/**
+ * The update that made the newest of the seed's contracts active: until an update comes it is what proves the history.
+ * Undefined when there is none, when it is pruned, or when the ledger cannot show it now.
+ */
+async function anchorOf(parts: PipelineParts, session: StoreSession): Promise<UpdateMark | undefined> {
+  const offset = await session.newestActivation();
+  if (offset === undefined || offset === 0) return undefined;
+  // A proof more, not a condition: for the want of it a seed of hours is not thrown away.
+  const updateId = await updateIdAt(parts, offset).catch(() => undefined);
+  return updateId === undefined ? undefined : { offset, updateId };
+}
+
 async function takeEntries(
   parts: PipelineParts,
   session: StoreSession,
-  seed: SeedPlan,
+  seed: RunningSeed,
   frames: Frames,
 ): Promise<readonly string[]> {
   try {
@@ -111,7 +137,7 @@ async function takeEntries(
 async function writeEntries(
   parts: PipelineParts,
   session: StoreSession,
-  seed: SeedPlan,
+  seed: RunningSeed,
   texts: readonly string[],
   written: number,
 ): Promise<number> {
@@ -127,5 +153,7 @@ async function writeEntries(
   const { observer } = parts;
   observer.batchCommitted(factsOf(batch, rows, built, (performance.now() - started) / 1000));
   observer.seedProgress({ contracts: written + batch.entries, offset: seed.offset });
+  // Without a token the next session starts over, which must not look like progress.
+  if (batch.continuationToken !== null) seed.onProgress();
   return written + batch.entries;
 }

@@ -14,10 +14,12 @@ import {
   advanceSeed,
   beginSeed,
   moveCheckpoint,
+  newestActivation,
   noteParticipant,
   publishSeed,
   type StreamIdentity,
   type StreamState,
+  type UpdateMark,
 } from './stream-row.ts';
 
 export type SeedOrigin = 'seed' | 'genesis' | 'oldest' | 'offset';
@@ -35,7 +37,10 @@ export interface StoreSession {
   beginSeed(offset: number): Promise<void>;
   /** Writes entries; `written` is the count before. */
   writeSeed(batch: Batch, written: number): Promise<ReadonlyMap<string, number>>;
-  publishSeed(offset: number, origin: SeedOrigin): Promise<void>;
+  /** The newest offset at which a contract of the seed became active; undefined without contracts. */
+  newestActivation(): Promise<number | undefined>;
+  /** `anchor`: an update of the seed by which the history is proven until another one is stored. */
+  publishSeed(offset: number, origin: SeedOrigin, anchor?: UpdateMark): Promise<void>;
 }
 
 const writer = `${hostname()}:${String(process.pid)}`;
@@ -99,7 +104,11 @@ class Session implements StoreSession {
     });
   }
 
-  publishSeed(offset: number, origin: SeedOrigin): Promise<void> {
-    return this.#database.transaction((client) => publishSeed(client, this.state.epoch, offset, origin));
+  newestActivation(): Promise<number | undefined> {
+    return this.#database.withClient(newestActivation);
+  }
+
+  publishSeed(offset: number, origin: SeedOrigin, anchor?: UpdateMark): Promise<void> {
+    return this.#database.transaction((client) => publishSeed(client, this.state.epoch, offset, origin, anchor));
   }
 }

@@ -15,6 +15,12 @@ export interface StreamIdentity {
   readonly shape: string;
 }
 
+/** A stored update, by which the ledger's history can be told from another one. */
+export interface UpdateMark {
+  readonly offset: number;
+  readonly updateId: string;
+}
+
 export interface StreamState {
   readonly epoch: number;
   /** Null while no session could read it. */
@@ -24,7 +30,7 @@ export interface StreamState {
   readonly seedToken: string | null;
   readonly seedContracts: number;
   readonly checkpoint: number | null;
-  readonly lastUpdate: { readonly offset: number; readonly updateId: string } | undefined;
+  readonly lastUpdate: UpdateMark | undefined;
 }
 
 interface StreamRow {
@@ -109,7 +115,7 @@ export interface CheckpointMove {
   readonly epoch: number;
   readonly from: number;
   readonly to: number;
-  readonly lastUpdate: { readonly offset: number; readonly updateId: string } | undefined;
+  readonly lastUpdate: UpdateMark | undefined;
   readonly recordTimes: ReadonlyMap<string, string>;
 }
 
@@ -168,12 +174,30 @@ export async function advanceSeed(
   );
 }
 
-/** Publishes the seed: from here on the tables count, and updates follow after `offset`. */
-export async function publishSeed(client: ClientBase, epoch: number, offset: number, origin: string): Promise<void> {
+/** The newest offset at which a stored contract became active; undefined without contracts. Reads all lifetimes. */
+export async function newestActivation(client: ClientBase): Promise<number | undefined> {
+  const { rows } = await client.query<{ newest: number | null }>(
+    'select max(activated_offset) as newest from lifetimes',
+  );
+  return rows[0]?.newest ?? undefined;
+}
+
+/**
+ * Publishes the seed: from here on the tables count, and updates follow after `offset`.
+ * @param anchor an update up to `offset`, proof of the history until the first update is stored
+ */
+export async function publishSeed(
+  client: ClientBase,
+  epoch: number,
+  offset: number,
+  origin: string,
+  anchor?: UpdateMark,
+): Promise<void> {
   await changeSeed(
     client,
-    'seed_offset = $2, checkpoint = $2, seeded_at = now(), seed_token = null',
-    [epoch, offset],
+    `seed_offset = $2, checkpoint = $2, seeded_at = now(), seed_token = null,
+     checkpoint_update_offset = $3, checkpoint_update_id = $4`,
+    [epoch, offset, anchor?.offset ?? null, anchor?.updateId ?? null],
     'seeded_at is null',
   );
   await client.query(

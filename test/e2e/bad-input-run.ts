@@ -5,7 +5,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
-import { Client } from 'pg';
+import { query } from '../support/database.ts';
 import { waitFor } from '../support/wait-for.ts';
 
 const program = fileURLToPath(new URL('../../dist/main.js', import.meta.url));
@@ -89,17 +89,6 @@ export function startRun(env: Readonly<Record<string, string>>, args: readonly s
 export async function runToEnd(env: Readonly<Record<string, string>>, args: readonly string[] = []): Promise<Ended> {
   await using run = startRun(env, args);
   return await run.ended;
-}
-
-/** Statements as the owner of the database; the rows of the last one. */
-export async function query(url: string, text: string): Promise<readonly Record<string, unknown>[]> {
-  const client = new Client({ connectionString: url });
-  await client.connect();
-  try {
-    return (await client.query<Record<string, unknown>>(text)).rows;
-  } finally {
-    await client.end();
-  }
 }
 
 /** How many updates and contracts are stored; 0 as well when the tables do not exist. */

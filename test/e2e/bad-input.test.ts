@@ -9,9 +9,9 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startSandbox } from '../../src/sandbox/sandbox.ts';
 import { generateHistory } from '../../src/sandbox/traffic.ts';
 import { startFakeLedger, type FakeLedger } from '../ledger/fake-ledger.ts';
-import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { createTestDatabase, query, type TestDatabase } from '../support/database.ts';
 import { waitFor } from '../support/wait-for.ts';
-import { everythingPrinted, query, rowsStored, runToEnd, schema, startRun, type Ended } from './bad-input-run.ts';
+import { everythingPrinted, rowsStored, runToEnd, schema, startRun, type Ended } from './bad-input-run.ts';
 
 const canaryToken = 'canary-token-5b1f';
 const canaryPassword = 'canary-password-77c2';

@@ -259,6 +259,7 @@ describe('rights', () => {
       code: 'LEDGER_PERMISSION_DENIED',
       remedy: expect.stringContaining('ParticipantAdmin') as string,
     });
+    expect((await run(['end'], { env })).rows[0]).toMatchObject({ offset: 0, participantId: null });
     await expect(run(['end'], { env: { LEDGER_URL: secured.url } })).rejects.toMatchObject({ exitCode: 77 });
   });
 });

@@ -1,9 +1,8 @@
 /** A participant tells its id to administrators only; an indexer that may only read does without it, and stays safe. */
-import { Client } from 'pg';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { startSandbox, type Sandbox } from '../../src/sandbox/sandbox.ts';
 import { generateHistory } from '../../src/sandbox/traffic.ts';
-import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { createTestDatabase, query, type TestDatabase } from '../support/database.ts';
 import { sharedSecret, token } from '../support/tokens.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { runIndexer, type IndexerRun } from './indexer-run.ts';
@@ -41,14 +40,8 @@ async function run(user: 'reader' | 'admin'): Promise<IndexerRun> {
 }
 
 async function storedId(): Promise<unknown> {
-  const client = new Client({ connectionString: database.url });
-  await client.connect();
-  try {
-    const { rows } = await client.query<{ participant_id: unknown }>('select participant_id from ledger.stream');
-    return rows[0]?.participant_id;
-  } finally {
-    await client.end();
-  }
+  const rows = await query(database.url, 'select participant_id from ledger.stream');
+  return rows[0]?.['participant_id'];
 }
 
 /** Runs it until it has everything. @returns the participant id that is stored then */

@@ -7,10 +7,10 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
-import { Client } from 'pg';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { platformPackage } from '../../src/embedded/binaries.ts';
 import { startEmbeddedPostgres } from '../../src/embedded/embedded-postgres.ts';
+import { query } from '../support/database.ts';
 import { waitFor } from '../support/wait-for.ts';
 
 /** Another process runs the built program: Node itself reads no TypeScript. */
@@ -45,16 +45,6 @@ async function startElsewhere(dataDir: string, module = MODULE): Promise<Child> 
     await gone;
   };
   return { ...(JSON.parse(line) as { pid: number; port: number }), kill };
-}
-
-async function query(url: string, text: string): Promise<Record<string, unknown>[]> {
-  const client = new Client({ connectionString: url });
-  await client.connect();
-  try {
-    return (await client.query<Record<string, unknown>>(text)).rows;
-  } finally {
-    await client.end();
-  }
 }
 
 function runs(pid: number): boolean {

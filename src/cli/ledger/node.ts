@@ -1,4 +1,6 @@
 /** The node itself: its release, where its ledger is, its own descriptions. */
+import { IndexerError } from '../../errors.ts';
+import type { LedgerClient } from '../../ledger/client.ts';
 import type { Verb, VerbCall } from './verb.ts';
 
 async function showVersion({ client, output }: VerbCall): Promise<void> {
@@ -10,18 +12,28 @@ async function showVersion({ client, output }: VerbCall): Promise<void> {
   ]);
 }
 
+/** Null for a user without the right to ask for it, who may have the rest all the same. */
+async function readableParticipantId({ parties }: LedgerClient): Promise<string | null> {
+  try {
+    return await parties.participantId();
+  } catch (thrown) {
+    if (thrown instanceof IndexerError && thrown.code === 'LEDGER_PERMISSION_DENIED') return null;
+    throw thrown;
+  }
+}
+
 async function showEnd({ client, output }: VerbCall): Promise<void> {
   const [offset, participantPrunedUpToInclusive, participantId, connectedSynchronizers] = await Promise.all([
     client.state.ledgerEnd(),
     client.state.latestPrunedOffsets(),
-    client.parties.participantId(),
+    readableParticipantId(client),
     client.state.connectedSynchronizers(),
   ]);
   await output.object({ offset, participantPrunedUpToInclusive, participantId, connectedSynchronizers }, [
     ['ledger end', String(offset)],
     ['pruned up to', participantPrunedUpToInclusive === 0 ? 'never pruned' : String(participantPrunedUpToInclusive)],
     // Whole, because these are here to be copied.
-    ['participant', participantId],
+    ['participant', participantId ?? 'not shown to this user'],
     ...connectedSynchronizers.map(({ synchronizerAlias, synchronizerId }): [string, string] => [
       'synchronizer',
       `${synchronizerAlias}  ${synchronizerId}`,

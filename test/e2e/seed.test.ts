@@ -1,0 +1,78 @@
+/** What a seed survives before any update has come: tokens that end while it runs, and another ledger behind the URL. */
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { startSandbox, type Sandbox } from '../../src/sandbox/sandbox.ts';
+import { generateHistory } from '../../src/sandbox/traffic.ts';
+import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { digestOf } from '../support/digest.ts';
+import { sharedSecret, token } from '../support/tokens.ts';
+import { waitFor } from '../support/wait-for.ts';
+import { runIndexer, type IndexerRun } from './indexer-run.ts';
+
+const secret = 'a shared secret for tests of the seed';
+const signer = sharedSecret(secret);
+
+let sandbox: Sandbox;
+let database: TestDatabase;
+beforeEach(async () => {
+  // May read, but not ask for the participant id.
+  const users = [{ id: 'reader', rights: [{ kind: 'CanReadAsAnyParty' as const }] }];
+  sandbox = await startSandbox({ auth: { secret, users }, limits: { checkpointIntervalMs: 50 } });
+  generateHistory(sandbox.ledger, { seed: 21, updates: 500 });
+  database = await createTestDatabase();
+});
+afterEach(async () => {
+  await sandbox.close();
+  await database.drop();
+});
+
+async function run(schema = 'ledger'): Promise<IndexerRun> {
+  return await runIndexer({
+    LEDGER_URL: sandbox.url,
+    DATABASE_URL: database.url,
+    POSTGRES_SCHEMA: schema,
+    LEDGER_TOKEN: await token(signer, { sub: 'reader' }),
+    INDEXER_BATCH_UPDATES: '2',
+  });
+}
+
+async function inState(indexer: IndexerRun, state: string): Promise<void> {
+  await waitFor(`the state ${state}`, async () => ((await indexer.status()).state === state ? true : undefined));
+}
+
+describe('a seed', () => {
+  it('goes on without parking however many tokens end while it runs, as long as each stored something', async () => {
+    const times = 5;
+    const path = '/v2/state/active-contracts';
+    sandbox.faults.streamFailure = { path, failure: 'ACCESS_TOKEN_EXPIRED', afterFrames: 2, times };
+    await using indexer = await run();
+    await inState(indexer, 'live');
+    expect(indexer.logged('backing off')).toBe(times);
+    expect(indexer.logged('parked: an operator is needed')).toBe(0);
+    await using reference = await run('reference');
+    await inState(reference, 'live');
+    expect(await digestOf(database.url, 'ledger')).toBe(await digestOf(database.url, 'reference'));
+  });
+
+  it('parks when the token ends each time before anything is stored', async () => {
+    sandbox.faults.streamFailure = { path: '/v2/state/active-contracts', failure: 'ACCESS_TOKEN_EXPIRED' };
+    await using indexer = await run();
+    await inState(indexer, 'parked');
+    expect(indexer.logged('backing off')).toBe(2);
+  });
+
+  it('proves its history by an update of its contracts, although no update has come and the id cannot be read', async () => {
+    {
+      await using indexer = await run();
+      await inState(indexer, 'live');
+    }
+    {
+      await using same = await run();
+      await inState(same, 'live');
+    }
+    sandbox.ledger.participantId = 'participant2::1220bb';
+    sandbox.ledger.rewriteAfter(0);
+    await using indexer = await run();
+    await inState(indexer, 'parked');
+    expect((await indexer.status()).lastError).toMatchObject({ code: 'HISTORY_CHANGED' });
+  });
+});
