@@ -20,6 +20,7 @@ import { unusableData } from './unavailable.ts';
 
 const ATTEMPTS = 5;
 const ATTEMPT_DELAY_MS = 500;
+const START_LIMIT_MS = 120_000;
 
 export interface EmbeddedPostgresOptions {
   /** Folder of the server's files, made if missing. Everything in it belongs to the server. */
@@ -32,6 +33,8 @@ export interface EmbeddedPostgresOptions {
   readonly settings?: Readonly<Record<string, string>>;
   /** Receives the server's log, line by line. */
   readonly log?: (line: string) => void;
+  /** Longest time a start may take, milliseconds; two minutes by default. */
+  readonly startLimitMs?: number;
   /** The account of the server's programs; by default the best that works here. */
   readonly account?: Account;
 }
@@ -111,7 +114,12 @@ async function startPatiently(place: Place, cluster: Cluster, options: EmbeddedP
   for (let attempt = 1; ; attempt++) {
     const port = options.port ?? (await freePort());
     try {
-      return await startPostmaster(place, cluster, port, options.settings ?? {}, options.log ?? (() => undefined));
+      return await startPostmaster(place, cluster, {
+        port,
+        settings: options.settings ?? {},
+        log: options.log ?? (() => undefined),
+        limitMs: options.startLimitMs ?? START_LIMIT_MS,
+      });
     } catch (thrown) {
       const reason = thrown instanceof IndexerError ? thrown.message : '';
       const passing = /could not bind|could not create any TCP|shared memory block .*still in use/.test(reason);

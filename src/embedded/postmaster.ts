@@ -13,7 +13,6 @@ import type { Place } from './run-program.ts';
 import { runProgram, startProgram } from './run-program.ts';
 import { failedProgram } from './unavailable.ts';
 
-const START_LIMIT_MS = 120_000;
 const FAST_STOP_LIMIT_MS = 30_000;
 const HARD_STOP_LIMIT_MS = 10_000;
 const POLL_MS = 20;
@@ -21,6 +20,14 @@ const POLL_MS = 20;
 export interface Postmaster {
   readonly pid: number;
   readonly port: number;
+}
+
+export interface PostmasterStart {
+  readonly port: number;
+  readonly settings: Readonly<Record<string, string>>;
+  readonly log: (line: string) => void;
+  /** Longest time until it takes connections, milliseconds. */
+  readonly limitMs: number;
 }
 
 /** The server that runs on this cluster already, if any; the lock file of one that is gone is removed. */
@@ -33,23 +40,18 @@ export async function findPostmaster(cluster: Cluster): Promise<Postmaster | und
 }
 
 /**
- * Starts the server on 127.0.0.1:`port` and waits until it takes connections. Its log lines go to `log` as long as
+ * Starts the server on 127.0.0.1 and waits until it takes connections. Its log lines go to `log` as long as
  * this process lives; it does not keep this process alive.
  * @throws IndexerError EMBEDDED_POSTGRES_FAILED with the server's last lines when it does not come up
  */
-export async function startPostmaster(
-  place: Place,
-  cluster: Cluster,
-  port: number,
-  settings: Readonly<Record<string, string>>,
-  log: (line: string) => void,
-): Promise<Postmaster> {
-  const all = { ...fixedSettings(port), ...settings };
+export async function startPostmaster(place: Place, cluster: Cluster, start: PostmasterStart): Promise<Postmaster> {
+  const { port, log } = start;
+  const all = { ...fixedSettings(port), ...start.settings };
   const args = Object.entries(all).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
   const child = startProgram(place, place.binaries.postgres, ['-D', cluster.name, ...args], cluster.folder);
   child.stdin?.end();
   child.stdout?.resume();
-  await untilReady(child, log);
+  await untilReady(child, log, start.limitMs);
   child.unref();
   for (const stream of [child.stdout, child.stderr]) if (stream !== null && 'unref' in stream) unref(stream);
   if (child.pid === undefined) throw failedProgram('postgres', 'it has no process id');
@@ -84,10 +86,10 @@ function fixedSettings(port: number): Readonly<Record<string, string>> {
   };
 }
 
-async function untilReady(child: ChildProcess, log: (line: string) => void): Promise<void> {
+async function untilReady(child: ChildProcess, log: (line: string) => void, limitMs: number): Promise<void> {
   if (child.stderr === null) throw failedProgram('postgres', 'it has no stderr');
   const last: string[] = [];
-  const limit = AbortSignal.timeout(START_LIMIT_MS);
+  let limit: NodeJS.Timeout | undefined;
   await new Promise<void>((resolve, reject) => {
     const fail = (cause?: unknown): void => reject(failedProgram('postgres', last.join('\n'), cause));
     const lines = createInterface({ input: child.stderr as NodeJS.ReadableStream });
@@ -98,11 +100,14 @@ async function untilReady(child: ChildProcess, log: (line: string) => void): Pro
     });
     child.once('error', fail);
     child.once('close', () => fail());
-    limit.addEventListener('abort', () => {
+    limit = setTimeout(() => {
       child.kill('SIGQUIT');
-      last.push(`it was not ready after ${START_LIMIT_MS / 1000} s`);
+      last.push(`it was not ready after ${limitMs / 1000} s`);
       fail();
-    });
+    }, limitMs);
+  }).finally(() => {
+    // A limit that outlives the start would end a server at work.
+    clearTimeout(limit);
   });
 }
 

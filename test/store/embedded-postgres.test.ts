@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import { cp, mkdir, mkdtemp, readFile, rm, stat, unlink, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
@@ -80,6 +81,13 @@ describe('the embedded Postgres', () => {
       { bytes: true, upper: 'Ä' },
     ]);
     expect(await query(second.url, 'SHOW server_version')).toEqual([{ server_version: second.version }]);
+  });
+
+  it('goes on when the time allowed for its start has passed', async () => {
+    const startLimitMs = 4_000;
+    await using server = await startEmbeddedPostgres({ dataDir, startLimitMs });
+    await sleep(startLimitMs + 500);
+    expect(await query(server.url, 'SELECT 1 AS one')).toEqual([{ one: 1 }]);
   });
 
   it('lets nobody in without the password, which only its user can read', async () => {
