@@ -146,6 +146,7 @@ function pipelineParts(
       batchBytes: indexer.batchBytes,
       inboxUpdates: indexer.inboxUpdates,
       inboxBytes: indexer.inboxBytes,
+      writeLanes: indexer.writeLanes,
       retryMaxMs: indexer.retryMaxMs,
       pollMs: ledgerPollMs,
       silenceMs: ledgerSilenceMs,

@@ -36,6 +36,7 @@ export interface ProcessConfig {
   readonly batchBytes: number;
   readonly inboxUpdates: number;
   readonly inboxBytes: number;
+  readonly writeLanes: number;
   readonly logLevel: 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'silent';
   readonly logFormat: 'auto' | 'pretty' | 'json';
   readonly stalledAfterMs: number;
@@ -132,6 +133,7 @@ function processConfig({ read }: OptionSource): ProcessConfig {
     batchBytes: read(options.batchBytes),
     inboxUpdates: read(options.inboxUpdates),
     inboxBytes: read(options.inboxBytes),
+    writeLanes: read(options.writeLanes),
     logLevel: read(options.logLevel),
     logFormat: read(options.logFormat),
     stalledAfterMs: read(options.stalledAfter),

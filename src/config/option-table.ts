@@ -232,6 +232,14 @@ export const options = {
     size('64KiB', '2GiB'),
     '32MiB',
   ),
+  writeLanes: withDefault(
+    indexer(
+      'INDEXER_WRITE_LANES',
+      'Batches written at the same time, each on its own connection; they commit in order.',
+    ),
+    integer(1, 4),
+    '2',
+  ),
   logLevel: withDefault(
     indexer('INDEXER_LOG_LEVEL', 'Least severe log lines to write.'),
     choice(['trace', 'debug', 'info', 'warn', 'error', 'silent']),

@@ -1,6 +1,7 @@
 /**
  * Follow: updates after the checkpoint, forever. One pull is one batch is one transaction; a batch is what arrived while
- * the last one was written. No timers, so no latency when idle and full batches under load.
+ * earlier ones were written. No timers, so no latency when idle and full batches under load, where the next batch is
+ * built while the last is written.
  */
 import { EMPTY, concatMap, defer, finalize, of, repeat, takeWhile, type Observable } from 'rxjs';
 import { IndexerError, toIndexerError } from '../errors.ts';
@@ -13,6 +14,10 @@ import { buildBatch, factsOf, namingOffset, type Built } from './batch-builder.t
 import { frames$, type Frames } from './frames.ts';
 import type { PipelineParts } from './parts.ts';
 import { newerToken } from './token-renewal.ts';
+import { WriteQueue } from './write-queue.ts';
+
+/** With so many updates waiting the next batch is built before there is room to write it. */
+const aheadUpdates = 64;
 
 /** What the session shares with its follow stream. */
 export interface Following {
@@ -73,6 +78,9 @@ class BatchWriter {
   readonly #parts: PipelineParts;
   readonly #session: StoreSession;
   readonly #following: Following;
+  readonly #writes: WriteQueue;
+  /** Where the newest batch given to the database ends; the next one begins there. */
+  #from: number;
   #seen: number;
   #pending: IndexerError | undefined;
   #building = false;
@@ -81,14 +89,19 @@ class BatchWriter {
     this.#parts = parts;
     this.#session = session;
     this.#following = following;
+    // Whose data is searched for the one that Postgres refuses is written alone.
+    this.#writes = new WriteQueue(following.maxUpdates === 1 ? 1 : parts.limits.writeLanes);
+    this.#from = following.checkpoint;
     this.#seen = following.checkpoint;
   }
 
-  /** One batch; undefined when the stream was stopped or retired. */
+  /** One batch, built while earlier ones are written; undefined when the stream was stopped or retired. */
   async step(frames: Frames): Promise<number | undefined> {
-    if (this.#pending !== undefined) throw this.#pending;
+    if (this.#pending !== undefined) return this.#giveUp(this.#pending);
     const { limits, observer } = this.#parts;
-    const texts = await frames.inbox.take(this.#following.maxUpdates, limits.batchBytes);
+    // Little is decoded quickly: rather wait for room and take with it what comes meanwhile.
+    if (frames.inbox.length < aheadUpdates) await this.#writes.room();
+    const texts = await this.#writes.orFailure(frames.inbox.take(this.#following.maxUpdates, limits.batchBytes));
     if (texts.length === 0) return this.#ended(frames);
     observer.queueChanged({
       updates: frames.inbox.length,
@@ -96,18 +109,26 @@ class BatchWriter {
       bytes: frames.inbox.bytes,
       bytesCapacity: limits.inboxBytes,
     });
-    const batch = this.#session.newBatch(this.#following.checkpoint);
+    const batch = this.#session.newBatch(this.#from);
     const built = await buildBatch(texts, (text) => {
       this.#add(batch, decodeUpdate(text));
     });
     // Rows half built must not be written: unlike a frame that cannot be decoded, they are in the batch already.
-    if (this.#building && built.error !== undefined) throw built.error;
+    if (this.#building && built.error !== undefined) return this.#giveUp(built.error);
     this.#pending = built.error;
-    if (batch.updatesByKind.size > 0) await this.#write(batch, built);
+    await this.#writes.room();
+    if (batch.updatesByKind.size > 0) this.#write(batch, built);
     return this.#following.checkpoint;
   }
 
-  #ended(frames: Frames): undefined {
+  /** What came before the error is stored first. */
+  async #giveUp(error: IndexerError): Promise<never> {
+    await this.#writes.drain();
+    throw error;
+  }
+
+  async #ended(frames: Frames): Promise<undefined> {
+    await this.#writes.drain();
     if (frames.inbox.stopped) {
       // Before the next stream opens, not when this one is taken down after it.
       frames.close();
@@ -122,7 +143,7 @@ class BatchWriter {
 
   #add(batch: Batch, update: Update): void {
     if (update.kind === 'offset_checkpoint') {
-      if (update.offset >= this.#following.checkpoint) batch.add(update);
+      if (update.offset >= this.#from) batch.add(update);
       return;
     }
     // The same update twice in a row is a repetition; an older one may be one we never saw.
@@ -134,16 +155,20 @@ class BatchWriter {
     this.#building = false;
   }
 
-  async #write(batch: Batch, built: Built): Promise<void> {
-    const started = performance.now();
-    const rows = await this.#session.writeBatch(batch, this.#following.checkpoint).catch((thrown: unknown) => {
-      const error = toIndexerError(thrown);
-      throw this.#following.maxUpdates === 1 ? namingOffset(error, batch.offset) : error;
+  #write(batch: Batch, built: Built): void {
+    const from = this.#from;
+    this.#from = batch.offset;
+    this.#writes.add(async (predecessor) => {
+      const started = performance.now();
+      const rows = await this.#session.writeBatch(batch, from, predecessor).catch((thrown: unknown) => {
+        const error = toIndexerError(thrown);
+        throw this.#following.maxUpdates === 1 ? namingOffset(error, batch.offset) : error;
+      });
+      const seconds = (performance.now() - started) / 1000;
+      this.#following.checkpoint = batch.offset;
+      this.#parts.observer.batchCommitted(factsOf(batch, rows, built, seconds));
+      this.#following.onCommitted(batch.offset);
     });
-    const seconds = (performance.now() - started) / 1000;
-    this.#following.checkpoint = batch.offset;
-    this.#parts.observer.batchCommitted(factsOf(batch, rows, built, seconds));
-    this.#following.onCommitted(batch.offset);
   }
 }
 

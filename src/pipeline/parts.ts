@@ -14,6 +14,8 @@ export interface PipelineLimits {
   readonly batchBytes: number;
   readonly inboxUpdates: number;
   readonly inboxBytes: number;
+  /** Batches under way to the database at the same time; they commit in order. */
+  readonly writeLanes: number;
   readonly retryMaxMs: number;
   /** Polls of the ledger end; milliseconds. */
   readonly pollMs: number;

@@ -8,10 +8,12 @@ import { activeContractsRequest } from '../ledger/request-format.ts';
 import { decodeActiveContract } from '../ledger/wire.ts';
 import type { StoreSession } from '../store/store.ts';
 import type { UpdateMark } from '../store/stream-row.ts';
-import { buildBatch, factsOf, namingOffset } from './batch-builder.ts';
+import type { Batch } from '../model/batch.ts';
+import { buildBatch, factsOf, namingOffset, type Built } from './batch-builder.ts';
 import { frames$, type Frames } from './frames.ts';
 import { updateIdAt } from './identity.ts';
 import type { PipelineParts } from './parts.ts';
+import { WriteQueue } from './write-queue.ts';
 
 /** Errors after which the stored token or offset is of no use any more. */
 const startOver: ReadonlySet<string> = new Set([
@@ -78,10 +80,18 @@ function entries$(
   frames: Frames,
 ): Observable<number | undefined> {
   let written = seed.written;
+  const writes = new WriteQueue(parts.limits.writeLanes);
   const step = async (): Promise<'more' | 'stopped' | 'complete'> => {
-    const texts = await takeEntries(parts, session, seed, frames);
-    if (texts.length === 0) return frames.inbox.stopped ? 'stopped' : 'complete';
-    written = await writeEntries(parts, session, seed, texts, written);
+    const texts = await writes.orFailure(takeEntries(parts, session, seed, frames, writes));
+    if (texts.length === 0) {
+      await writes.drain();
+      return frames.inbox.stopped ? 'stopped' : 'complete';
+    }
+    const built = await buildEntries(session, seed, texts);
+    await writes.room();
+    const before = written;
+    written += built.batch.entries;
+    writes.add((predecessor) => writeEntries(parts, session, seed, { ...built, before, predecessor }));
     return 'more';
   };
   return defer(step).pipe(
@@ -117,12 +127,14 @@ async function takeEntries(
   session: StoreSession,
   seed: RunningSeed,
   frames: Frames,
+  writes: WriteQueue,
 ): Promise<readonly string[]> {
   try {
     return await frames.inbox.take(parts.limits.batchUpdates, parts.limits.batchBytes);
   } catch (thrown) {
     const error = toIndexerError(thrown);
     if (!startOver.has(error.code)) throw error;
+    await writes.drain();
     // Forgets the token, so that the next session takes a new ledger end.
     await session.beginSeed(seed.offset);
     throw new IndexerError(`the seed at offset ${String(seed.offset)} cannot go on: ${error.message}`, {
@@ -134,26 +146,39 @@ async function takeEntries(
   }
 }
 
-async function writeEntries(
-  parts: PipelineParts,
-  session: StoreSession,
-  seed: RunningSeed,
-  texts: readonly string[],
-  written: number,
-): Promise<number> {
+interface BuiltEntries {
+  readonly batch: Batch;
+  readonly built: Built;
+}
+
+async function buildEntries(session: StoreSession, seed: RunningSeed, texts: readonly string[]): Promise<BuiltEntries> {
   const batch = session.newBatch(seed.offset);
   const built = await buildBatch(texts, (text) => {
     batch.addEntry(decodeActiveContract(text));
   });
   if (built.error !== undefined) throw built.error;
+  return { batch, built };
+}
+
+interface EntriesToWrite extends BuiltEntries {
+  /** Entries stored before these. */
+  readonly before: number;
+  readonly predecessor: Promise<void> | undefined;
+}
+
+async function writeEntries(
+  parts: PipelineParts,
+  session: StoreSession,
+  seed: RunningSeed,
+  { batch, built, before, predecessor }: EntriesToWrite,
+): Promise<void> {
   const started = performance.now();
-  const rows = await session.writeSeed(batch, written).catch((thrown: unknown) => {
+  const rows = await session.writeSeed(batch, before, predecessor).catch((thrown: unknown) => {
     throw namingOffset(toIndexerError(thrown), seed.offset);
   });
   const { observer } = parts;
   observer.batchCommitted(factsOf(batch, rows, built, (performance.now() - started) / 1000));
-  observer.seedProgress({ contracts: written + batch.entries, offset: seed.offset });
+  observer.seedProgress({ contracts: before + batch.entries, offset: seed.offset });
   // Without a token the next session starts over, which must not look like progress.
   if (batch.continuationToken !== null) seed.onProgress();
-  return written + batch.entries;
 }

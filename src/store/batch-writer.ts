@@ -1,7 +1,6 @@
 /**
- * One batch, one transaction: the stream row moves first by compare-and-set (a stale writer stops before it costs
- * anything), then COPY into the append-only tables, set-based maintenance of lifetimes and rollup, COMMIT.
- * Takes the client as a parameter, so that lanes can run several transactions with commits in order.
+ * One batch, one transaction: compare-and-set of the stream row, COPY into the append-only tables, set-based maintenance
+ * of lifetimes and rollup, COMMIT. Several may be under way on connections of their own; they commit in order.
  */
 import { once } from 'node:events';
 import type { ClientBase } from 'pg';
@@ -13,26 +12,46 @@ import { tableNames, tables, type Row, type TableName } from '../model/tables.ts
 import type { BinaryCopy } from './copy-binary.ts';
 import { storeEntries } from './dictionary-store.ts';
 
+export interface BatchWrite {
+  readonly batch: Batch;
+  /** New dictionary entries that the rows refer to. */
+  readonly added: DictionaryEntries;
+  /** For this write alone until it ends. */
+  readonly encoder: BinaryCopy;
+  /** The write of the batch before, while it is under way. */
+  readonly predecessor: Promise<unknown> | undefined;
+  /** Moves the stream row by compare-and-set; throws when somebody else did. */
+  readonly advance: (client: ClientBase) => Promise<void>;
+}
+
 /**
- * Everything of a batch but the stream row. The client must be in a transaction, and nobody else may use the encoder
- * meanwhile. Resolves to rows written by table.
+ * Writes a batch on a client that is in a transaction; whoever calls commits. What only adds rows is sent at once, what
+ * builds on earlier batches (the stream row, ends of lifetimes, sums) after the predecessor has committed.
+ * Resolves to rows written by table.
  */
-export async function writeRows(
-  client: ClientBase,
-  encoder: BinaryCopy,
-  batch: Batch,
-  added: DictionaryEntries,
-): Promise<ReadonlyMap<string, number>> {
+export async function writeBatch(client: ClientBase, write: BatchWrite): Promise<ReadonlyMap<string, number>> {
+  const { batch, predecessor, advance } = write;
+  // Without a predecessor the fence comes first: a stale writer stops before it costs anything.
+  if (predecessor === undefined) await advance(client);
+  const written = await copyBatch(client, write.encoder, batch);
+  if (predecessor !== undefined) {
+    await predecessor;
+    await advance(client);
+  }
+  await storeEntries(client, write.added);
+  await deactivate(client, batch);
+  await addActivity(client, batch);
+  return written;
+}
+
+async function copyBatch(client: ClientBase, encoder: BinaryCopy, batch: Batch): Promise<ReadonlyMap<string, number>> {
   const written = new Map<string, number>();
-  await storeEntries(client, added);
   for (const table of tableNames) {
     const rows = table === 'lifetimes' ? batch.lifetimes.rows() : (batch.rows.get(table) ?? []);
     if (rows.length === 0) continue;
     await copyRows(client, encoder, table, rows);
     written.set(table, rows.length);
   }
-  await deactivate(client, batch);
-  await addActivity(client, batch);
   return written;
 }
 

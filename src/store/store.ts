@@ -5,7 +5,8 @@
 import { hostname } from 'node:os';
 import { Batch } from '../model/batch.ts';
 import type { Dictionary } from '../model/dictionary.ts';
-import { writeRows } from './batch-writer.ts';
+import type { ClientBase } from 'pg';
+import { writeBatch } from './batch-writer.ts';
 import { BinaryCopy } from './copy-binary.ts';
 import type { Database } from './database.ts';
 import { loadDictionary } from './dictionary-store.ts';
@@ -32,11 +33,14 @@ export interface StoreSession {
   noteParticipant(participantId: string): Promise<void>;
   /** A batch that begins after `offset`. */
   newBatch(offset: number): Batch;
-  /** Writes the batch and moves the checkpoint from `from`. Resolves to rows written by table. */
-  writeBatch(batch: Batch, from: number): Promise<ReadonlyMap<string, number>>;
+  /**
+   * Writes the batch and moves the checkpoint from `from`. Resolves to rows written by table.
+   * @param predecessor the write of the batch before, when it is still under way: this one commits after it or not at all
+   */
+  writeBatch(batch: Batch, from: number, predecessor?: Promise<unknown>): Promise<ReadonlyMap<string, number>>;
   beginSeed(offset: number): Promise<void>;
-  /** Writes entries; `written` is the count before. */
-  writeSeed(batch: Batch, written: number): Promise<ReadonlyMap<string, number>>;
+  /** Writes entries of the seed; `written` is the count before. */
+  writeSeed(batch: Batch, written: number, predecessor?: Promise<unknown>): Promise<ReadonlyMap<string, number>>;
   /** The newest offset at which a contract of the seed became active; undefined without contracts. */
   newestActivation(): Promise<number | undefined>;
   /** `anchor`: an update of the seed by which the history is proven until another one is stored. */
@@ -57,8 +61,8 @@ export async function openSession(database: Database, identity: StreamIdentity):
 class Session implements StoreSession {
   readonly state: StreamState;
   readonly #database: Database;
-  /** One is enough: a session writes one batch after the other. */
-  readonly #encoder = new BinaryCopy();
+  /** Those not in use: each write under way has one of its own. */
+  readonly #encoders: BinaryCopy[] = [];
   #dictionary: Dictionary;
 
   constructor(database: Database, state: StreamState, dictionary: Dictionary) {
@@ -80,13 +84,10 @@ class Session implements StoreSession {
     return new Batch(this.#dictionary, this.state.epoch, offset);
   }
 
-  writeBatch(batch: Batch, from: number): Promise<ReadonlyMap<string, number>> {
-    const added = this.#dictionary.takeAdded();
+  writeBatch(batch: Batch, from: number, predecessor?: Promise<unknown>): Promise<ReadonlyMap<string, number>> {
     const { lastUpdate, recordTimes, offset: to } = batch;
-    return this.#database.transaction(async (client) => {
-      await moveCheckpoint(client, { epoch: this.state.epoch, from, to, lastUpdate, recordTimes });
-      return writeRows(client, this.#encoder, batch, added);
-    });
+    const move = { epoch: this.state.epoch, from, to, lastUpdate, recordTimes };
+    return this.#write(batch, predecessor, (client) => moveCheckpoint(client, move));
   }
 
   async beginSeed(offset: number): Promise<void> {
@@ -96,12 +97,27 @@ class Session implements StoreSession {
     });
   }
 
-  writeSeed(batch: Batch, written: number): Promise<ReadonlyMap<string, number>> {
+  writeSeed(batch: Batch, written: number, predecessor?: Promise<unknown>): Promise<ReadonlyMap<string, number>> {
+    const { entries, continuationToken } = batch;
+    return this.#write(batch, predecessor, (client) =>
+      advanceSeed(client, this.state.epoch, written, entries, continuationToken),
+    );
+  }
+
+  async #write(
+    batch: Batch,
+    predecessor: Promise<unknown> | undefined,
+    advance: (client: ClientBase) => Promise<void>,
+  ): Promise<ReadonlyMap<string, number>> {
     const added = this.#dictionary.takeAdded();
-    return this.#database.transaction(async (client) => {
-      await advanceSeed(client, this.state.epoch, written, batch.entries, batch.continuationToken);
-      return writeRows(client, this.#encoder, batch, added);
-    });
+    const encoder = this.#encoders.pop() ?? new BinaryCopy();
+    try {
+      return await this.#database.transaction((client) =>
+        writeBatch(client, { batch, added, encoder, predecessor, advance }),
+      );
+    } finally {
+      this.#encoders.push(encoder);
+    }
   }
 
   newestActivation(): Promise<number | undefined> {

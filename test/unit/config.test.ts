@@ -58,6 +58,7 @@ describe('loadConfig', () => {
         batchBytes: 8 * 1024 * 1024,
         inboxUpdates: 2000,
         inboxBytes: 32 * 1024 * 1024,
+        writeLanes: 2,
         logLevel: 'info',
         logFormat: 'auto',
         stalledAfterMs: 300_000,

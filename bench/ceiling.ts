@@ -1,0 +1,105 @@
+/**
+ * The ceiling: what Postgres itself does with the same rows. The tables of a finished run of the indexer are written to
+ * files by the server (`copy … to`), halves of each table, in the order of storage; then the server loads them
+ * (`copy … from`) into an empty schema with all indexes: one connection, one transaction per file, or two connections
+ * with a half each.
+ */
+import { rmSync } from 'node:fs';
+import { escapeIdentifier, escapeLiteral, type Client } from 'pg';
+import { digestOf, type Digest } from './digest.ts';
+import { measured, type Cost } from './cost.ts';
+import { migrated, schema, withClient, type RunDatabase, type Server } from './postgres.ts';
+
+/** Already in a migrated schema. */
+const notLoaded: readonly string[] = ['schema_migrations'];
+
+interface TableFile {
+  readonly table: string;
+  readonly columns: string;
+  readonly path: string;
+}
+
+export interface ReferenceRows {
+  readonly digest: Digest;
+  /** First and second halves. */
+  readonly halves: readonly [readonly TableFile[], readonly TableFile[]];
+  readonly events: number;
+}
+
+export interface CeilingRun extends Cost {
+  readonly error: string | undefined;
+}
+
+interface Leaf {
+  readonly root: string;
+  readonly leaf: string;
+  readonly pages: number;
+  readonly columns: readonly string[];
+}
+
+/** Writes the rows of a finished run to files in the data directory of the server, where it can read them again. */
+export async function exportRows(database: RunDatabase, events: number): Promise<ReferenceRows> {
+  const digest = await digestOf(database.url);
+  return withClient(database.url, async (client) => {
+    await client.query(`set search_path = ${schema}`);
+    const folder = (await client.query<{ data_directory: string }>('show data_directory')).rows[0]?.data_directory;
+    const halves: [TableFile[], TableFile[]] = [[], []];
+    for (const leaf of await leavesOf(client)) {
+      const middle = `'(${String(Math.floor(leaf.pages / 2))},0)'`;
+      const columns = leaf.columns.map((column) => escapeIdentifier(column)).join(', ');
+      for (const [half, compare] of ['<', '>='].entries()) {
+        const path = `${folder ?? ''}/${database.name}_${leaf.leaf}_${String(half)}.copy`;
+        const rows = `select ${columns} from ${escapeIdentifier(leaf.leaf)} where ctid ${compare} ${middle}`;
+        const { rowCount } = await client.query(`copy (${rows}) to ${escapeLiteral(path)}`);
+        if ((rowCount ?? 0) > 0) halves[half]?.push({ table: leaf.root, columns, path });
+      }
+    }
+    return { digest, halves, events };
+  });
+}
+
+async function leavesOf(client: Client): Promise<readonly Leaf[]> {
+  await client.query('analyze');
+  const { rows } = await client.query<Leaf>(
+    `select coalesce(pg_partition_root(c.oid), c.oid::regclass)::text as root, c.relname::text as leaf,
+            c.relpages as pages, array_agg(a.attname::text order by a.attnum) as columns
+       from pg_class c join pg_attribute a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped
+                                          and a.attgenerated = ''
+      where c.relnamespace = $1::regnamespace and c.relkind = 'r' and c.relname <> all ($2::text[])
+      group by c.oid, c.relname, c.relpages order by c.relname`,
+    [schema, notLoaded],
+  );
+  return rows;
+}
+
+/** Loads the rows over so many connections; checks that the tables are the same as those of the reference. */
+export async function runCeiling(server: Server, rows: ReferenceRows, lanes: 1 | 2): Promise<CeilingRun> {
+  const database = await migrated(await server.createDatabase());
+  try {
+    const [first, second] = rows.halves;
+    const parts = lanes === 1 ? [[...first, ...second].toSorted(byTable)] : [first, second];
+    const stop = measured({ server });
+    await Promise.all(parts.map((files) => withClient(database.url, (client) => load(client, files))));
+    const cost = stop();
+    const same = (await digestOf(database.url)).hash === rows.digest.hash;
+    return { ...cost, error: same ? undefined : 'the loaded tables differ from the reference' };
+  } finally {
+    await database.drop();
+  }
+}
+
+/** Removes the files, as far as they are on this machine. */
+export function forgetRows({ halves }: ReferenceRows): void {
+  for (const { path } of halves.flat()) rmSync(path, { force: true });
+}
+
+function byTable(a: TableFile, b: TableFile): number {
+  return a.table < b.table ? -1 : a.table > b.table ? 1 : 0;
+}
+
+async function load(client: Client, files: readonly TableFile[]): Promise<void> {
+  await client.query(`set search_path = ${schema}`);
+  for (const { table, columns, path } of files) {
+    await client.query(`copy ${table} (${columns}) from ${escapeLiteral(path)}`);
+  }
+}

@@ -1,0 +1,62 @@
+/** Processes of the measurements: started with a short environment, ended with certainty. */
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+import { onExit } from './cleanup.ts';
+
+const patienceMs = 15_000;
+const keptLines = 12;
+
+export interface ChildOptions {
+  /** Compiled file beside this one, or an absolute path. */
+  readonly file: string;
+  readonly args?: readonly string[];
+  readonly nodeArgs?: readonly string[];
+  readonly env?: Readonly<Record<string, string>>;
+}
+
+export interface Child {
+  readonly process: ChildProcess;
+  readonly pid: number;
+  /** The last lines of its output, to say why it ended. */
+  lastLines(): string;
+  /** Rejects when the process ends by itself; never resolves. */
+  readonly died: Promise<never>;
+  /** SIGTERM, and SIGKILL when that does not end it within 15 s. */
+  readonly stop: () => Promise<void>;
+}
+
+/** Starts a Node program with a message channel. Its output is read and forgotten, except the last lines. */
+export function startChild({ file, args = [], nodeArgs = [], env = {} }: ChildOptions): Child {
+  const path = file.startsWith('/') ? file : fileURLToPath(new URL(file, import.meta.url));
+  const child = spawn(process.execPath, [...nodeArgs, path, ...args], {
+    // The variables of this shell are not part of the experiment.
+    env: { PATH: process.env['PATH'] ?? '', ...env },
+    stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
+    serialization: 'advanced',
+    // Of its own group: Ctrl-C reaches the measuring process alone, which ends the others in order.
+    detached: true,
+  });
+  const lines: string[] = [];
+  const remember = (chunk: Buffer): void => {
+    lines.push(...chunk.toString().split('\n').filter(Boolean));
+    lines.splice(0, lines.length - keptLines);
+  };
+  child.stdout?.on('data', remember);
+  child.stderr?.on('data', remember);
+  const exited = once(child, 'exit');
+  const stop = onExit(() => end(child, exited));
+  const died = exited.then(([code, signal]) => {
+    throw new Error(`${path} ended (${String(code ?? signal)}):\n${lines.join('\n')}`);
+  });
+  died.catch(() => undefined);
+  return { process: child, pid: child.pid ?? 0, lastLines: () => lines.join('\n'), died, stop };
+}
+
+async function end(child: ChildProcess, exited: Promise<unknown>): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  child.kill('SIGTERM');
+  const timer = setTimeout(() => child.kill('SIGKILL'), patienceMs);
+  await exited;
+  clearTimeout(timer);
+}

@@ -1,0 +1,54 @@
+/** A V8 CPU profile in a few lines: microseconds of self time per event, by part of the program and by function. */
+import { readFileSync } from 'node:fs';
+import { aligned } from './figures.ts';
+
+interface ProfileNode {
+  readonly id: number;
+  readonly callFrame: { readonly functionName: string; readonly url: string; readonly lineNumber: number };
+}
+
+interface CpuProfile {
+  readonly nodes: readonly ProfileNode[];
+  readonly samples: readonly number[];
+  readonly timeDeltas: readonly number[];
+}
+
+const shownFunctions = 25;
+
+/** Text for the terminal. The whole process is profiled, its start and end included. */
+export function summaryOf(path: string, events: number): string {
+  const profile = JSON.parse(readFileSync(path, 'utf8')) as CpuProfile;
+  const byPart = new Map<string, number>();
+  const byFunction = new Map<string, number>();
+  const nodes = new Map(profile.nodes.map((node) => [node.id, node]));
+  profile.samples.forEach((id, index) => {
+    const node = nodes.get(id);
+    if (node === undefined || node.callFrame.functionName === '(idle)') return;
+    const microseconds = profile.timeDeltas[index] ?? 0;
+    const part = partOf(node);
+    add(byPart, part, microseconds);
+    add(
+      byFunction,
+      `${node.callFrame.functionName || '(anonymous)'} ${part}:${String(node.callFrame.lineNumber + 1)}`,
+      microseconds,
+    );
+  });
+  return `${listOf('part', byPart, events, 15)}\n\n${listOf('function', byFunction, events, shownFunctions)}`;
+}
+
+function partOf({ callFrame: { url, functionName } }: ProfileNode): string {
+  if (url === '') return functionName.startsWith('(') ? functionName : 'engine';
+  const module = /node_modules\/([^/]+)/.exec(url)?.[1];
+  if (module !== undefined) return module;
+  return /\/src\/(.+)\.js$/.exec(url)?.[1] ?? url.replace('file://', '');
+}
+
+function add(sums: Map<string, number>, key: string, value: number): void {
+  sums.set(key, (sums.get(key) ?? 0) + value);
+}
+
+function listOf(head: string, sums: ReadonlyMap<string, number>, events: number, most: number): string {
+  const sorted = [...sums].toSorted(([, a], [, b]) => b - a).slice(0, most);
+  const rows = sorted.map(([name, microseconds]) => [name, '', (microseconds / events).toFixed(2)]);
+  return aligned([[head, '', 'us/event'], ...rows]);
+}

@@ -1,0 +1,116 @@
+/**
+ * Frames of `/v2/updates` and `/v2/state/active-contracts` as JSON text, key by key in the order the ledger writes them
+ * (compact, absent options as null). Written by hand on purpose: nothing of the indexer's own reading is used.
+ */
+import { parties, synchronizerId, updateId, type Random, type TemplateName } from './names.ts';
+
+export interface Contract {
+  readonly id: string;
+  readonly template: TemplateName;
+}
+
+/** Where an event stands. */
+export interface Place {
+  readonly offset: number;
+  readonly nodeId: number;
+}
+
+const firstRecordTime = Date.UTC(2026, 0, 5, 8);
+const millisecondsPerUpdate = 100;
+
+/** ISO-8601 UTC with microseconds, 100 ms later for each offset. */
+export function timeAt(offset: number, microseconds: number): string {
+  const iso = new Date(firstRecordTime + offset * millisecondsPerUpdate).toISOString();
+  return `${iso.slice(0, -1)}${String(microseconds % 1000).padStart(3, '0')}Z`;
+}
+
+function party(random: Random): string {
+  return parties[random(parties.length)] ?? '';
+}
+
+const plainNotes = ['Payload for \\"Phillip\\"', 'C:\\\\ledger\\\\in', 'line one\\nline two', 'settled', 'as agreed'];
+const foreignNote = 'Zürich → 東京 🚚';
+
+/** One note in fifty is not Latin-1, which makes the whole frame a string of two bytes per character in the engine. */
+function note(random: Random): string {
+  return random(50) === 0 ? foreignNote : (plainNotes[random(plainNotes.length)] ?? '');
+}
+
+/** A nested create argument of about `bytes` bytes; Int64 and Numeric travel as text. */
+export function payload(random: Random, bytes: number): string {
+  if (bytes < 100) return `{"label":"n${String(random(1_000_000))}","amount":"${String(random(1000))}.0000000000"}`;
+  const head =
+    `{"operator":"${party(random)}","owner":"${party(random)}","instrument":{"source":"${party(random)}",` +
+    `"id":"LOAD${String(random(100))}","scheme":{"tag":"RegistrarInternalScheme","value":{}}},` +
+    `"amount":"${String(random(1_000_000))}.0000000000","round":"${String(random(100_000))}",` +
+    `"note":"${note(random)}","lock":null,"meta":{"values":[`;
+  const items: string[] = [];
+  for (let length = head.length + 4; length < bytes || items.length === 0;) {
+    const item = `{"key":"splice.org/reason-${String(items.length)}","value":"${random(0x7fffffff).toString(36)}"}`;
+    items.push(item);
+    length += item.length + 1;
+  }
+  return `${head}${items.join(',')}]}}`;
+}
+
+/** The CreatedEvent without its envelope; `bytes` is the size of its argument. */
+function createdFields(place: Place, contract: Contract, random: Random, bytes: number): string {
+  const { template } = contract;
+  const signatory = party(random);
+  const observer = party(random);
+  return (
+    `{"offset":${String(place.offset)},"nodeId":${String(place.nodeId)},"contractId":"${contract.id}",` +
+    `"templateId":"${template.id}","contractKey":null,"contractKeyHash":"",` +
+    `"createArgument":${payload(random, bytes)},"createdEventBlob":"","interfaceViews":[],` +
+    `"witnessParties":["${signatory}","${observer}"],"signatories":["${signatory}"],"observers":["${observer}"],` +
+    `"createdAt":"${timeAt(place.offset, 0)}","packageName":"${template.packageName}",` +
+    `"representativePackageId":"${template.packageId}","acsDelta":true}`
+  );
+}
+
+/** `{"CreatedEvent":…}`. */
+export function createdEvent(place: Place, contract: Contract, random: Random, bytes: number): string {
+  return `{"CreatedEvent":${createdFields(place, contract, random, bytes)}}`;
+}
+
+/** `{"ExercisedEvent":…}`; a consuming one archives the contract and names its successor in the result. */
+export function exercisedEvent(place: Place, contract: Contract, random: Random, successor?: Contract): string {
+  const { template } = contract;
+  const consuming = successor !== undefined;
+  const acting = party(random);
+  const argument =
+    `{"context":{"values":{"utility.org/fee":{"tag":"AV_Decimal","value":"0.${String(random(10_000))}"}}},` +
+    `"requestedAt":"${timeAt(place.offset, 0)}","requestedBy":"${acting}","reference":"${String(random(0x7fffffff))}"}`;
+  const result = consuming
+    ? `{"holdingCid":"${successor.id}","meta":{"values":{"splice.org/tx-kind":"transfer"}}}`
+    : '{"meta":{"values":{}}}';
+  return (
+    `{"ExercisedEvent":{"offset":${String(place.offset)},"nodeId":${String(place.nodeId)},` +
+    `"contractId":"${contract.id}","templateId":"${template.id}","interfaceId":null,` +
+    `"choice":"${template.choices[consuming ? 1 : 0]}","choiceArgument":${argument},"actingParties":["${acting}"],` +
+    `"consuming":${String(consuming)},"witnessParties":["${acting}","${party(random)}"],` +
+    `"lastDescendantNodeId":${String(place.nodeId + (consuming ? 1 : 0))},"exerciseResult":${result},` +
+    `"packageName":"${template.packageName}","implementedInterfaces":[],"acsDelta":${String(consuming)}}}`
+  );
+}
+
+/** One frame of `/v2/updates`. */
+export function transactionFrame(offset: number, events: readonly string[], random: Random): string {
+  const id = updateId(offset);
+  return (
+    `{"update":{"Transaction":{"value":{"updateId":"${id}","commandId":"command-${String(random(0x7fffffff))}",` +
+    `"workflowId":"","effectiveAt":"${timeAt(offset, 0)}","events":[${events.join(',')}],"offset":${String(offset)},` +
+    `"synchronizerId":"${synchronizerId}","traceContext":{"traceparent":"00-${id.slice(4, 36)}-${id.slice(36, 52)}-01",` +
+    `"tracestate":null},"recordTime":"${timeAt(offset, offset)}","externalTransactionHash":null,` +
+    `"paidTrafficCost":${String(random(20_000))}}}}}`
+  );
+}
+
+/** One frame of `/v2/state/active-contracts`. */
+export function activeContractFrame(place: Place, contract: Contract, random: Random, bytes: number): string {
+  return (
+    `{"workflowId":"","contractEntry":{"JsActiveContract":{"createdEvent":` +
+    `${createdFields(place, contract, random, bytes)},"synchronizerId":"${synchronizerId}","reassignmentCounter":0}},` +
+    `"streamContinuationToken":"${Buffer.from(`entry ${String(place.offset)}`).toString('base64')}"}`
+  );
+}

@@ -1,0 +1,118 @@
+/** Figures of many rounds: medians and spread, rates and CPU per event, and the lines of the table. */
+import type { Cost } from './cost.ts';
+
+/** One measured thing; what is undefined was not or could not be measured. */
+export interface Figure {
+  /** Events per second, or contracts for a seed. */
+  readonly rate?: number | undefined;
+  readonly steadyRate?: number | undefined;
+  /** Microseconds of CPU per event. */
+  readonly nodeUs?: number | undefined;
+  readonly postgresUs?: number | undefined;
+  readonly replayUs?: number | undefined;
+  readonly peakRssMiB?: number | undefined;
+  readonly error?: string | undefined;
+}
+
+export interface Line {
+  readonly profile: string;
+  readonly name: string;
+  readonly figures: Figure[];
+}
+
+/** The figure of a run over so many events. */
+export function figureOf(
+  run: Cost & { readonly error?: string | undefined; readonly peakRssMiB?: number | undefined },
+  events: number,
+  steady?: { readonly events: number; readonly cost: Cost },
+): Figure {
+  const each = (cpu: number | undefined) => (cpu === undefined ? undefined : cpu / events);
+  return {
+    rate: events / run.seconds,
+    steadyRate: steady === undefined ? undefined : steady.events / steady.cost.seconds,
+    nodeUs: each(run.nodeCpu),
+    postgresUs: each(run.postgresCpu),
+    replayUs: each(run.replayCpu),
+    peakRssMiB: run.peakRssMiB,
+    error: run.error,
+  };
+}
+
+/** Undefined for an empty list. */
+export function median(values: readonly number[]): number | undefined {
+  if (values.length === 0) return undefined;
+  const sorted = values.toSorted((a, b) => a - b);
+  const middle = Math.floor(sorted.length / 2);
+  const upper = sorted[middle] ?? 0;
+  return sorted.length % 2 === 1 ? upper : (upper + (sorted[middle - 1] ?? 0)) / 2;
+}
+
+/** The values of one column over the rounds; rounds with an error do not count. */
+export function values(line: Line | undefined, column: Exclude<keyof Figure, 'error'>): readonly number[] {
+  return (line?.figures ?? [])
+    .filter(({ error }) => error === undefined)
+    .map((figure) => figure[column])
+    .filter((value) => value !== undefined);
+}
+
+/** Median of one column. */
+export function middle(line: Line | undefined, column: Exclude<keyof Figure, 'error'>): number | undefined {
+  return median(values(line, column));
+}
+
+/**
+ * Median over the rounds of the ratio of two lines. Taken round by round, because neighbours in time saw the same
+ * machine; undefined when no round has both.
+ */
+export function ratio(of: Line | undefined, to: Line | undefined): number | undefined {
+  if (of === undefined || to === undefined) return undefined;
+  const ratios = of.figures.flatMap((figure, round) => {
+    const other = to.figures[round];
+    const valid = figure.error === undefined && other?.error === undefined;
+    return valid && figure.rate !== undefined && other?.rate !== undefined ? [figure.rate / other.rate] : [];
+  });
+  return median(ratios);
+}
+
+const kilo = (value: number): string => (value >= 10_000 ? `${(value / 1000).toFixed(1)}k` : String(Math.round(value)));
+const shown = (value: number | undefined, digits = 1): string => (value === undefined ? '-' : value.toFixed(digits));
+
+function cells(line: Line): readonly string[] {
+  const rates = values(line, 'rate');
+  const rate = median(rates);
+  const spread = rates.length < 2 ? '' : `[${kilo(Math.min(...rates))}-${kilo(Math.max(...rates))}]`;
+  const steady = middle(line, 'steadyRate');
+  const errors = line.figures.filter(({ error }) => error !== undefined).length;
+  return [
+    line.profile,
+    line.name,
+    rate === undefined ? '-' : kilo(rate),
+    spread,
+    steady === undefined ? '-' : kilo(steady),
+    shown(middle(line, 'nodeUs')),
+    shown(middle(line, 'postgresUs')),
+    shown(middle(line, 'replayUs')),
+    shown(middle(line, 'peakRssMiB'), 0),
+    errors === 0 ? '' : `${String(errors)} BAD`,
+  ];
+}
+
+const heads = ['profile', 'what', 'events/s', 'min-max', 'steady', 'node us', 'pg us', 'replay us', 'peak MiB', ''];
+
+/** The table, columns aligned. */
+export function tableOf(lines: readonly Line[]): string {
+  return aligned([heads, ...lines.map(cells)]);
+}
+
+/** Rows of text with aligned columns: the first two to the left, the others to the right. */
+export function aligned(rows: readonly (readonly string[])[]): string {
+  const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
+  return rows
+    .map((row) =>
+      row
+        .map((cell, column) => (column < 2 ? cell.padEnd(widths[column] ?? 0) : cell.padStart(widths[column] ?? 0)))
+        .join('  ')
+        .trimEnd(),
+    )
+    .join('\n');
+}

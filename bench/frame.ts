@@ -1,0 +1,59 @@
+/** WebSocket framing (RFC 6455), as much as a replaying server needs: unfragmented text out, small frames in. */
+
+export const opcodes = { text: 1, close: 8, ping: 9, pong: 10 } as const;
+
+/** The header of an unmasked, final frame. */
+export function frameHeader(opcode: number, length: number): Buffer {
+  if (length < 126) return Buffer.from([0x80 | opcode, length]);
+  if (length < 65_536) return Buffer.from([0x80 | opcode, 126, length >> 8, length & 0xff]);
+  const header = Buffer.alloc(10);
+  header[0] = 0x80 | opcode;
+  header[1] = 127;
+  header.writeBigUInt64BE(BigInt(length), 2);
+  return header;
+}
+
+/** Bytes of the header in front of a payload of this length in a file of frames. */
+export function headerLength(frame: Buffer): number {
+  const length = (frame[1] ?? 0) & 0x7f;
+  return length < 126 ? 2 : length === 126 ? 4 : 10;
+}
+
+export interface ClientFrame {
+  readonly opcode: number;
+  readonly payload: Buffer;
+}
+
+/** Collects bytes of a client and calls back with each whole, unmasked frame. Clients send little: no care for speed. */
+export function clientFrames(onFrame: (frame: ClientFrame) => void): (chunk: Buffer) => void {
+  let waiting: Buffer = Buffer.alloc(0);
+  return (chunk) => {
+    waiting = Buffer.concat([waiting, chunk]);
+    for (let end = frameEnd(waiting); end !== undefined; end = frameEnd(waiting)) {
+      onFrame(unmasked(waiting.subarray(0, end)));
+      waiting = waiting.subarray(end);
+    }
+  };
+}
+
+const maskBytes = 4;
+
+function frameEnd(bytes: Buffer): number | undefined {
+  if (bytes.length < 2) return undefined;
+  const header = headerLength(bytes);
+  if (bytes.length < header) return undefined;
+  const short = (bytes[1] ?? 0) & 0x7f;
+  const length = header === 2 ? short : header === 4 ? bytes.readUInt16BE(2) : Number(bytes.readBigUInt64BE(2));
+  const end = header + maskBytes + length;
+  return bytes.length < end ? undefined : end;
+}
+
+function unmasked(frame: Buffer): ClientFrame {
+  const at = headerLength(frame);
+  const mask = frame.subarray(at, at + maskBytes);
+  const payload = Buffer.from(frame.subarray(at + maskBytes));
+  for (let index = 0; index < payload.length; index += 1) {
+    payload[index] = (payload[index] ?? 0) ^ (mask[index % maskBytes] ?? 0);
+  }
+  return { opcode: (frame[0] ?? 0) & 0x0f, payload };
+}

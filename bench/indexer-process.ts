@@ -1,0 +1,67 @@
+/** The indexer as operators run it: the compiled program in a process of its own, configured by environment. */
+import { existsSync, symlinkSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { optionList } from '../src/config/option-table.ts';
+import { startChild, type Child } from './child.ts';
+import { schema } from './postgres.ts';
+
+/** Output of `tsc -p tsconfig.bench.json`. */
+const outputs = dirname(dirname(fileURLToPath(import.meta.url)));
+
+/** A way to run the indexer. */
+export interface Variant {
+  readonly name: string;
+  readonly env: Readonly<Record<string, string>>;
+  /** `main.js` of another build; this one unless given. */
+  readonly program?: string;
+}
+
+export interface IndexerRun {
+  readonly variant: Variant;
+  readonly ledgerUrl: string;
+  readonly databaseUrl: string;
+  readonly start: 'seed' | 'genesis';
+  /** Where to write a V8 CPU profile when it ends. */
+  readonly cpuProfile?: string | undefined;
+}
+
+/** Starts it; it migrates the database by itself if nobody did. */
+export function startIndexerProcess(run: IndexerRun): Child {
+  const { variant, cpuProfile } = run;
+  linkSiblings();
+  const profiling =
+    cpuProfile === undefined
+      ? []
+      : [
+          '--cpu-prof',
+          `--cpu-prof-dir=${dirname(cpuProfile)}`,
+          `--cpu-prof-name=${cpuProfile.slice(dirname(cpuProfile).length + 1)}`,
+        ];
+  return startChild({
+    file: variant.program ?? join(outputs, 'src', 'main.js'),
+    nodeArgs: profiling,
+    env: {
+      LEDGER_URL: run.ledgerUrl,
+      DATABASE_URL: run.databaseUrl,
+      POSTGRES_SCHEMA: schema,
+      INDEXER_START: run.start,
+      INDEXER_HTTP_PORT: '0',
+      INDEXER_LOG_FORMAT: 'json',
+      ...variant.env,
+    },
+  });
+}
+
+/** The option that sets the number of writing connections, once there is one. */
+export const lanesVariable: string | undefined = optionList.find(({ env }) => env === 'INDEXER_WRITE_LANES')?.env;
+
+/** What the program expects beside its compiled files, as in the published package. */
+function linkSiblings(): void {
+  for (const name of ['package.json', 'migrations']) {
+    if (!existsSync(join(outputs, name))) symlinkSync(join('..', name), join(outputs, name));
+  }
+}
+
+/** Called before anything of `src` that reads those files. */
+export const prepareOutputs = linkSiblings;

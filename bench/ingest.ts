@@ -1,0 +1,117 @@
+/** The indexer from socket to committed checkpoint: an update stream at full speed into an empty (or given) database. */
+import type { Child } from './child.ts';
+import { measured, type Cost } from './cost.ts';
+import { complaint, digestOf, type Digest } from './digest.ts';
+import { startIndexerProcess, type Variant } from './indexer-process.ts';
+import { migrated, type RunDatabase, type Server } from './postgres.ts';
+import { peakRssMiB } from './process-cpu.ts';
+import { eventsUpTo, expectedAfter, openingTransactions, type Expected, type Profile } from './profiles.ts';
+import { reached, type Sample } from './progress.ts';
+import type { Recording } from './recording.ts';
+import { startReplay, type Replay } from './replay.ts';
+
+const warmUpMs = 1_000;
+
+export interface IngestOptions {
+  readonly server: Server;
+  readonly profile: Profile;
+  readonly recording: Recording;
+  readonly transactions: number;
+  readonly variant: Variant;
+  /** Copied for the run instead of an empty one. */
+  readonly template?: RunDatabase;
+  /** Counted besides the profile's own. */
+  readonly preloaded?: Pick<Expected, 'contracts' | 'active'>;
+  readonly reference?: Digest;
+  readonly cpuProfile?: string | undefined;
+  /** Skips the comparison of the contents, not the run's own end. */
+  readonly unchecked?: boolean;
+  /** Runs beside the measurement. */
+  readonly disturb?: (indexer: Child, databaseUrl: string) => Promise<void>;
+  readonly onSample?: (sample: Sample, indexer: Child) => void;
+}
+
+export interface IngestRun extends Cost {
+  readonly events: number;
+  /** Without the first second; undefined when the run was too short for that. */
+  readonly steady: { readonly events: number; readonly cost: Cost } | undefined;
+  readonly peakRssMiB: number | undefined;
+  readonly error: string | undefined;
+}
+
+/** One run; `keep` gets the finished database before it is dropped. */
+export async function runIngest(
+  options: IngestOptions,
+  keep?: (database: RunDatabase) => Promise<void>,
+): Promise<IngestRun> {
+  const { server, profile, recording, transactions, variant, template } = options;
+  const frames = openingTransactions(profile) + transactions;
+  const database = await server.createDatabase(template);
+  // Another build brings its own schema.
+  if (variant.program === undefined && template === undefined) await migrated(database);
+  const replay = await startReplay({ updates: { path: recording.path, frames }, ledgerEnd: frames });
+  const indexer = startIndexerProcess({
+    variant,
+    ledgerUrl: replay.url,
+    databaseUrl: database.url,
+    start: 'genesis',
+    cpuProfile: options.cpuProfile,
+  });
+  try {
+    const run = await measuredRun(options, { database, replay, indexer, frames });
+    await indexer.stop();
+    const error = await checked(options, database);
+    await keep?.(database);
+    return { ...run, error };
+  } finally {
+    await indexer.stop();
+    await replay.stop();
+    await database.drop();
+  }
+}
+
+interface Parts {
+  readonly database: RunDatabase;
+  readonly replay: Replay;
+  readonly indexer: Child;
+  readonly frames: number;
+}
+
+async function measuredRun(options: IngestOptions, { database, replay, indexer, frames }: Parts) {
+  const { server, profile } = options;
+  const watched = { server, node: indexer.pid, replay: replay.pid };
+  const first = await Promise.race([replay.message('first'), indexer.died]);
+  const whole = measured(watched);
+  const disturbed = options.disturb?.(indexer, database.url);
+  let steady: { readonly cost: () => Cost; readonly from: number } | undefined;
+  const last = await reached(database.url, indexer, {
+    checkpoint: frames,
+    onSample: (sample) => {
+      const early = Number(sample.at - first.at) / 1e6 < warmUpMs;
+      if (!early && steady === undefined) steady = { cost: measured(watched), from: sample.reached };
+      options.onSample?.(sample, indexer);
+    },
+  });
+  const cost = whole();
+  await disturbed;
+  const { events } = expectedAfter(profile, options.transactions);
+  const rest = steady === undefined ? 0 : events - eventsUpTo(profile, steady.from);
+  return {
+    ...cost,
+    seconds: Number(last.at - first.at) / 1e9,
+    events,
+    // A rate over less than a third of the events would say little.
+    steady: steady === undefined || rest < events / 3 ? undefined : { events: rest, cost: steady.cost() },
+    peakRssMiB: peakRssMiB(indexer.pid),
+  };
+}
+
+async function checked(options: IngestOptions, database: RunDatabase): Promise<string | undefined> {
+  if (options.unchecked === true) return undefined;
+  const expected = expectedAfter(options.profile, options.transactions);
+  const { contracts = 0, active = 0 } = options.preloaded ?? {};
+  const both = { ...expected, contracts: expected.contracts + contracts, active: expected.active + active };
+  // Another build may have another schema: only the counts can be compared.
+  const reference = options.variant.program === undefined ? options.reference : undefined;
+  return complaint(await digestOf(database.url), both, reference);
+}

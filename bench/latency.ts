@@ -1,0 +1,93 @@
+/** Latency: from handing an update to the ledger's socket to another session's SELECT seeing its offset. */
+import { once } from 'node:events';
+import { startChild } from './child.ts';
+import { measured } from './cost.ts';
+import { startIndexerProcess, type Variant } from './indexer-process.ts';
+import { migrated, schema, type Server } from './postgres.ts';
+import { openingTransactions, type Profile } from './profiles.ts';
+import type { Recording } from './recording.ts';
+import { startReplay } from './replay.ts';
+
+/** Sent at the same pace and not counted: the opening transactions, and the compiler of the engine. */
+const warmUpSeconds = 2;
+
+export interface LatencyOptions {
+  readonly server: Server;
+  readonly profile: Profile;
+  readonly recording: Recording;
+  readonly variant: Variant;
+  readonly updatesPerSecond: number;
+  readonly seconds: number;
+  /** Pause of the observer between two polls. */
+  readonly pollPauseMs: number;
+}
+
+export interface LatencyRun {
+  readonly p50: number;
+  readonly p95: number;
+  readonly p99: number;
+  /** Mean distance of two polls: on average half of it is in every figure. */
+  readonly pollMs: number;
+  /** Of one core. */
+  readonly nodeShare: number | undefined;
+  readonly postgresShare: number | undefined;
+  readonly updates: number;
+}
+
+interface Observed {
+  readonly seenAt: BigInt64Array;
+  readonly checkpoints: Float64Array;
+  readonly pollMs: number;
+}
+
+/** One run at one pace. */
+export async function runLatency(options: LatencyOptions): Promise<LatencyRun> {
+  const { server, profile, recording, variant, updatesPerSecond, seconds } = options;
+  const skipped = openingTransactions(profile) + Math.round(warmUpSeconds * updatesPerSecond);
+  const frames = Math.min(recording.frames, skipped + Math.round(seconds * updatesPerSecond));
+  const database = await migrated(await server.createDatabase());
+  const replay = await startReplay({ updates: { path: recording.path, frames }, ledgerEnd: frames, updatesPerSecond });
+  const args = [database.url, schema, String(frames), String(options.pollPauseMs)];
+  const indexer = startIndexerProcess({ variant, ledgerUrl: replay.url, databaseUrl: database.url, start: 'genesis' });
+  const observer = startChild({ file: 'observer.js', args });
+  try {
+    const cost = measured({ server, node: indexer.pid });
+    const message = Promise.race([once(observer.process, 'message'), indexer.died, observer.died]);
+    const [observed] = (await message) as [Observed];
+    const { nodeCpu, postgresCpu, seconds: elapsed } = cost();
+    const share = (cpu: number | undefined) => (cpu === undefined ? undefined : cpu / 1e6 / elapsed);
+    const first = await replay.message('first');
+    const { microseconds } = await replay.message('sent');
+    const delays = delaysOf(microseconds, first.at, observed, skipped).toSorted((a, b) => a - b);
+    return {
+      p50: percentile(delays, 50),
+      p95: percentile(delays, 95),
+      p99: percentile(delays, 99),
+      pollMs: observed.pollMs,
+      nodeShare: share(nodeCpu),
+      postgresShare: share(postgresCpu),
+      updates: delays.length,
+    };
+  } finally {
+    await observer.stop();
+    await indexer.stop();
+    await replay.stop();
+    await database.drop();
+  }
+}
+
+/** Milliseconds per update; frame k is offset k + 1. */
+function delaysOf(sent: Float64Array, startedAt: bigint, observed: Observed, skipped: number): Float64Array {
+  const delays = new Float64Array(sent.length - skipped);
+  let seen = 0;
+  for (let frame = 0; frame < sent.length; frame += 1) {
+    while ((observed.checkpoints[seen] ?? Number.POSITIVE_INFINITY) < frame + 1) seen += 1;
+    const visible = Number((observed.seenAt[seen] ?? 0n) - startedAt) / 1e6;
+    if (frame >= skipped) delays[frame - skipped] = visible - (sent[frame] ?? 0) / 1e3;
+  }
+  return delays;
+}
+
+function percentile(sorted: Float64Array, percent: number): number {
+  return sorted[Math.min(sorted.length - 1, Math.floor((sorted.length * percent) / 100))] ?? Number.NaN;
+}

@@ -1,0 +1,108 @@
+/** `npm run bench`: how fast the indexer is, beside what Postgres itself does with the same rows. docs/performance.md */
+import { execFileSync } from 'node:child_process';
+import { mkdirSync } from 'node:fs';
+import { cpus, totalmem } from 'node:os';
+import { dirname } from 'node:path';
+import { isEnding, undoAll } from './cleanup.ts';
+import { prepareOutputs } from './indexer-process.ts';
+import { runGrowth, runMemories } from './once.ts';
+import { help, readOptions, type Measure, type Options } from './options.ts';
+import { openServer } from './postgres.ts';
+import { reportOf, writeJson } from './report.ts';
+import { runRounds } from './rounds.ts';
+import type { Session } from './session.ts';
+import { say } from './terminal.ts';
+
+/** Most rounds of the profiles after the first. */
+const furtherRounds = { quick: 1, full: 3 } as const;
+
+function machineText(): string {
+  const [cpu] = cpus();
+  const memory = `${String(Math.round(totalmem() / 2 ** 30))} GiB`;
+  return `${String(cpus().length)} x ${cpu?.model.trim() ?? '?'}, ${memory}, Node ${process.version}, ${commit()}`;
+}
+
+function commit(): string {
+  try {
+    const git = (...args: string[]): string => execFileSync('git', args, { encoding: 'utf8', stdio: 'pipe' }).trim();
+    const changed = git('status', '--porcelain', 'src', 'migrations') === '' ? '' : ' with changes';
+    return `commit ${git('rev-parse', '--short', 'HEAD')}${changed}`;
+  } catch {
+    return 'no commit';
+  }
+}
+
+async function openSession(options: Options): Promise<Session> {
+  prepareOutputs();
+  mkdirSync(options.cache, { recursive: true });
+  say('starting Postgres');
+  const server = await openServer({
+    url: options.databaseUrl,
+    folder: dirname(options.cache),
+    settings: options.settings,
+  });
+  return { options, server, lines: [], latencies: [], memories: [], errors: [], notes: [] };
+}
+
+async function measure(session: Session): Promise<void> {
+  const { options } = session;
+  for (const [index, profile] of options.profiles.entries()) {
+    const whole = index === 0 || options.everywhere;
+    const measures = whole ? options.measures : ingestOnly(options.measures);
+    const rounds = whole ? options.rounds : Math.min(options.rounds, furtherRounds[options.quick ? 'quick' : 'full']);
+    await runRounds(session, profile, measures, rounds);
+    if (measures.has('memory')) await runMemories(session, profile);
+    if (measures.has('growth')) await runGrowth(session, profile);
+  }
+}
+
+function ingestOnly(measures: ReadonlySet<Measure>): ReadonlySet<Measure> {
+  return new Set<Measure>(measures.has('ingest') ? ['ingest'] : []);
+}
+
+/** What was measured before something failed is still worth showing. */
+async function measureAsFarAsPossible(session: Session): Promise<void> {
+  try {
+    await measure(session);
+  } catch (thrown) {
+    const reason = thrown instanceof Error ? thrown.message : String(thrown);
+    session.errors.push(`ended early: ${reason}`);
+  }
+}
+
+async function main(): Promise<void> {
+  const options = readOptions(process.argv.slice(2));
+  if (options === undefined) {
+    process.stdout.write(help);
+    return;
+  }
+  const session = await openSession(options);
+  await measureAsFarAsPossible(session);
+  if (isEnding()) return;
+  say('');
+  const machine = machineText();
+  process.stdout.write(`${reportOf(session, machine)}\n`);
+  if (options.json !== undefined) writeJson(options.json, session, machine);
+  if (session.errors.length > 0) process.exitCode = 1;
+}
+
+const interrupted = new Promise<never>((_, reject) => {
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+    process.on(signal, () => {
+      reject(new Error(`ended by ${signal}`));
+    });
+  }
+});
+process.stdout.on('error', () => undefined);
+process.stderr.on('error', () => undefined);
+try {
+  await Promise.race([main(), interrupted]);
+} catch (thrown) {
+  say('');
+  process.stderr.write(`bench: ${thrown instanceof Error ? thrown.message : String(thrown)}\n`);
+  process.exitCode = 1;
+} finally {
+  await undoAll();
+}
+// An interrupted run may still wait for something that is gone by now.
+process.exit();

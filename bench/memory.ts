@@ -1,0 +1,54 @@
+/** Memory: resident size over a long run, and while Postgres does not answer for half a minute. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { onExit } from './cleanup.ts';
+import { runIngest, type IngestOptions, type IngestRun } from './ingest.ts';
+import { withClient } from './postgres.ts';
+import { rssMiB } from './process-cpu.ts';
+
+export interface MemoryRun extends IngestRun {
+  /** Largest resident size in the second quarter of the run and in the last one, MiB: flat means equal. */
+  readonly secondQuarterMiB: number;
+  readonly lastQuarterMiB: number;
+}
+
+/** One run; with `stallSeconds` the backends of the indexer stand still for so long after three seconds. */
+export async function runMemory(options: IngestOptions, lastOffset: number, stallSeconds = 0): Promise<MemoryRun> {
+  const quarters = [0, 0, 0, 0];
+  const run = await runIngest({
+    ...options,
+    onSample: ({ reached }, indexer) => {
+      const quarter = Math.min(3, Math.floor((4 * reached) / lastOffset));
+      quarters[quarter] = Math.max(quarters[quarter] ?? 0, rssMiB(indexer.pid) ?? 0);
+    },
+    ...(stallSeconds > 0 ? { disturb: (_, url) => stall(url, stallSeconds) } : {}),
+  });
+  return { ...run, secondQuarterMiB: quarters[1] ?? 0, lastQuarterMiB: quarters[3] ?? 0 };
+}
+
+const runUpMs = 1_000;
+
+/** Stops the processes of Postgres that serve the indexer: the connections stay, nothing is answered. */
+async function stall(url: string, seconds: number): Promise<void> {
+  await sleep(runUpMs);
+  const pids = await withClient(url, async (client) => {
+    const { rows } = await client.query<{ pid: number }>(
+      `select pid from pg_stat_activity where datname = current_database() and application_name = 'ledger-indexer'`,
+    );
+    return rows.map(({ pid }) => pid);
+  });
+  const go = onExit(() => {
+    for (const pid of pids) signal(pid, 'SIGCONT');
+  });
+  for (const pid of pids) signal(pid, 'SIGSTOP');
+  await sleep(seconds * 1_000);
+  await go();
+}
+
+/** A backend that ended in between needs no signal. */
+function signal(pid: number, name: 'SIGSTOP' | 'SIGCONT'): void {
+  try {
+    process.kill(pid, name);
+  } catch (thrown) {
+    if (!(thrown instanceof Error && 'code' in thrown && thrown.code === 'ESRCH')) throw thrown;
+  }
+}

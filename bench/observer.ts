@@ -1,0 +1,35 @@
+/**
+ * The other session: asks for the checkpoint over and over, as fast as its pause allows, and notes when each value was
+ * first seen. In a process of its own, because its pause blocks (timers are too coarse). Arguments: URL of the
+ * database, schema, last offset, pause in milliseconds.
+ */
+import { Client } from 'pg';
+
+const [url = '', schema = '', last = '0', pauseMs = '0'] = process.argv.slice(2);
+const clock = new Int32Array(new SharedArrayBuffer(4));
+const client = new Client({ connectionString: url, application_name: 'bench observer' });
+await client.connect();
+
+const seenAt: bigint[] = [];
+const checkpoints: number[] = [];
+const started = process.hrtime.bigint();
+let polls = 0;
+for (let checkpoint = 0; checkpoint < Number(last);) {
+  const { rows } = await client.query<{ checkpoint: string | null }>({
+    name: 'observe',
+    text: `select checkpoint from ${schema}.stream`,
+  });
+  polls += 1;
+  const value = Number(rows[0]?.checkpoint ?? 0);
+  if (value !== checkpoint) {
+    seenAt.push(process.hrtime.bigint());
+    checkpoints.push(value);
+    checkpoint = value;
+  }
+  if (Number(pauseMs) > 0) Atomics.wait(clock, 0, 0, Number(pauseMs));
+}
+const pollMs = Number(process.hrtime.bigint() - started) / 1e6 / polls;
+await client.end();
+process.send?.({ seenAt: BigInt64Array.from(seenAt), checkpoints: Float64Array.from(checkpoints), pollMs }, () => {
+  process.disconnect();
+});

@@ -1,0 +1,153 @@
+/** The command line of `npm run bench --`. */
+import { isAbsolute, resolve } from 'node:path';
+import { parseArgs } from 'node:util';
+import type { Variant } from './indexer-process.ts';
+import { profileNamed, profileNames, type Profile } from './profiles.ts';
+
+export const measures = ['ingest', 'seed', 'toy', 'latency', 'memory', 'growth'] as const;
+export type Measure = (typeof measures)[number];
+
+export interface Options {
+  readonly profiles: readonly Profile[];
+  readonly measures: ReadonlySet<Measure>;
+  /** Measure all of them for every profile, because they were asked for by name. */
+  readonly everywhere: boolean;
+  readonly rounds: number;
+  /** Of the workload; the profile's own number unless given. */
+  readonly transactions: number | undefined;
+  readonly quick: boolean;
+  readonly ceiling: boolean;
+  readonly check: boolean;
+  readonly cache: string;
+  readonly databaseUrl: string | undefined;
+  readonly settings: Readonly<Record<string, string>>;
+  /** Further ways to run the indexer, measured in the same rounds. */
+  readonly variants: readonly Variant[];
+  /** Set for every run of the indexer. */
+  readonly env: Readonly<Record<string, string>>;
+  readonly json: string | undefined;
+  readonly profileCpu: boolean;
+  readonly latencySeconds: number;
+  readonly pollPauseMs: number;
+  readonly growthSizes: readonly number[];
+  readonly memoryTransactions: number;
+  readonly stallSeconds: number;
+  readonly toySeconds: number;
+}
+
+export const help = `npm run bench -- [options]
+
+  --only LIST          of ${measures.join(', ')}; all unless given
+  --profile LIST       of ${profileNames.join(', ')}; all unless given (ingest only, but for the first)
+  --rounds N           rounds, each measuring everything once in turn; 5, quick: 2
+  --transactions N     length of the streams, and entries of the seed
+  --quick              short streams, few rounds: about three minutes
+  --no-ceiling         without COPY of the same rows, so without ratios
+  --no-check           without reading the tables after each run
+  --env NAME=VALUE     for every run of the indexer; may be repeated
+  --variant LABEL:NAME=VALUE[,NAME=VALUE]   the indexer once more per round, configured otherwise
+  --against LABEL:PATH the indexer of another build once more per round; PATH is its main.js
+  --profile-cpu        one more run per profile with a V8 CPU profile and its summary
+  --json FILE          the figures as JSON
+  --cache DIR          recordings and profiles; .bench/cache unless given
+  --database-url URL   a server of one's own on this machine (superuser); embedded unless given
+  --pg NAME=VALUE      setting of the embedded server; may be repeated
+  --latency-seconds N  length of each latency run
+  --poll-pause MS      pause of the latency observer between two polls; 0.3
+  --growth-sizes LIST  contracts there before the stream begins
+  --stall-seconds N    how long Postgres stands still in the memory run
+`;
+
+const flags = {
+  only: { type: 'string' },
+  profile: { type: 'string' },
+  rounds: { type: 'string' },
+  transactions: { type: 'string' },
+  quick: { type: 'boolean', default: false },
+  'no-ceiling': { type: 'boolean', default: false },
+  'no-check': { type: 'boolean', default: false },
+  env: { type: 'string', multiple: true, default: [] as string[] },
+  variant: { type: 'string', multiple: true, default: [] as string[] },
+  against: { type: 'string', multiple: true, default: [] as string[] },
+  'profile-cpu': { type: 'boolean', default: false },
+  json: { type: 'string' },
+  cache: { type: 'string', default: '.bench/cache' },
+  'database-url': { type: 'string' },
+  pg: { type: 'string', multiple: true, default: [] as string[] },
+  'latency-seconds': { type: 'string' },
+  'poll-pause': { type: 'string', default: '0.3' },
+  'growth-sizes': { type: 'string' },
+  'stall-seconds': { type: 'string' },
+  help: { type: 'boolean', short: 'h', default: false },
+} as const;
+
+/** Reads the arguments; undefined when help was asked for. @throws Error that says what is wrong with them */
+export function readOptions(argv: readonly string[]): Options | undefined {
+  const { values } = parseArgs({ args: [...argv], options: flags, strict: true });
+  if (values.help) return undefined;
+  const { quick } = values;
+  return {
+    profiles: listed(values.profile, profileNames).map(profileNamed),
+    measures: new Set(listed(values.only, measures)),
+    everywhere: values.only !== undefined,
+    rounds: numberOf('--rounds', values.rounds, quick ? 2 : 5),
+    transactions: values.transactions === undefined ? undefined : numberOf('--transactions', values.transactions, 0),
+    quick,
+    ceiling: !values['no-ceiling'],
+    check: !values['no-check'],
+    cache: resolve(values.cache),
+    databaseUrl: values['database-url'],
+    settings: pairs('--pg', values.pg),
+    variants: [...values.variant.map(variantOf), ...values.against.map(buildOf)],
+    env: pairs('--env', values.env),
+    json: values.json,
+    profileCpu: values['profile-cpu'],
+    latencySeconds: numberOf('--latency-seconds', values['latency-seconds'], quick ? 4 : 10),
+    pollPauseMs: numberOf('--poll-pause', values['poll-pause'], 0),
+    growthSizes: (values['growth-sizes'] ?? (quick ? '200000' : '1000000,5000000,10000000')).split(',').map(Number),
+    memoryTransactions: quick ? 60_000 : 335_000,
+    stallSeconds: numberOf('--stall-seconds', values['stall-seconds'], quick ? 5 : 30),
+    toySeconds: quick ? 3 : 8,
+  };
+}
+
+function listed<T extends string>(given: string | undefined, known: readonly T[]): readonly T[] {
+  if (given === undefined) return known;
+  return given.split(',').map((name) => {
+    const found = known.find((candidate) => candidate === name);
+    if (found === undefined) throw new Error(`"${name}" is not known: expected some of ${known.join(', ')}`);
+    return found;
+  });
+}
+
+function numberOf(flag: string, given: string | undefined, fallback: number): number {
+  const value = given === undefined ? fallback : Number(given);
+  if (!Number.isFinite(value) || value < 0) throw new Error(`${flag} ${given ?? ''}: expected a number`);
+  return value;
+}
+
+function pairs(flag: string, given: readonly string[]): Record<string, string> {
+  return Object.fromEntries(
+    given.map((pair) => {
+      const at = pair.indexOf('=');
+      if (at < 1) throw new Error(`${flag} ${pair}: expected NAME=VALUE`);
+      return [pair.slice(0, at), pair.slice(at + 1)];
+    }),
+  );
+}
+
+function labelled(flag: string, given: string): readonly [string, string] {
+  const at = given.indexOf(':');
+  if (at < 1) throw new Error(`${flag} ${given}: expected LABEL:…`);
+  return [given.slice(0, at), given.slice(at + 1)];
+}
+
+function variantOf(given: string): Variant {
+  const [name, env] = labelled('--variant', given);
+  return { name, env: pairs('--variant', env.split(',')) };
+}
+
+function buildOf(given: string): Variant {
+  const [name, path] = labelled('--against', given);
+  return { name, env: {}, program: isAbsolute(path) ? path : resolve(path) };
+}

@@ -1,0 +1,128 @@
+/**
+ * The server of the measurements and its databases: every run gets an empty one of its own, and a checkpoint first, so
+ * that no run pays for the dirty pages of the one before.
+ */
+import { once } from 'node:events';
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { Client, escapeIdentifier } from 'pg';
+import { startEmbeddedPostgres } from '../src/embedded/embedded-postgres.ts';
+import { openDatabase } from '../src/store/database.ts';
+import { migrate } from '../src/store/migrations.ts';
+import { startChild } from './child.ts';
+import { onExit, type Undo } from './cleanup.ts';
+import { parentOf, treeCpu } from './process-cpu.ts';
+
+/** Where the tables are, in every database of a run. */
+export const schema = 'ledger';
+
+export interface ServerOptions {
+  /** A server of one's own, whose role may create databases; an embedded one is started otherwise. */
+  readonly url: string | undefined;
+  /** For the files of the embedded server; removed at the end. */
+  readonly folder: string;
+  /** Settings of the embedded server; the defaults of Postgres otherwise. */
+  readonly settings: Readonly<Record<string, string>>;
+}
+
+export interface Server {
+  readonly version: string;
+  /** Settings that differ from the defaults, for the report. */
+  readonly settings: string;
+  /** CPU of the whole server so far, microseconds; undefined for a server on another machine. */
+  cpu(): number | undefined;
+  /** An empty database, or a copy of another one. */
+  createDatabase(template?: RunDatabase): Promise<RunDatabase>;
+}
+
+export interface RunDatabase {
+  readonly name: string;
+  readonly url: string;
+  drop(): Promise<void>;
+}
+
+/** Starts or opens the server. */
+export async function openServer(options: ServerOptions): Promise<Server> {
+  const url = options.url ?? (await startEmbedded(options));
+  const admin = await connect(url);
+  onExit(() => admin.end());
+  const { rows } = await admin.query<{ version: string; pid: number; local: boolean }>(
+    `select current_setting('server_version') as version, pg_backend_pid() as pid,
+            coalesce(inet_server_addr() in ('127.0.0.1', '::1'), true) as local`,
+  );
+  const facts = rows[0] ?? { version: '?', pid: 0, local: false };
+  const postmaster = facts.local ? parentOf(facts.pid) : undefined;
+  return {
+    version: facts.version,
+    settings: Object.entries(options.settings)
+      .map((pair) => pair.join('='))
+      .join(' '),
+    cpu: () => (postmaster === undefined ? undefined : treeCpu(postmaster)),
+    createDatabase: (template) => createDatabase(admin, url, template),
+  };
+}
+
+async function startEmbedded({ folder, settings }: ServerOptions): Promise<string> {
+  mkdirSync(folder, { recursive: true });
+  const own = mkdtempSync(join(folder, 'postgres-'));
+  onExit(() => {
+    rmSync(own, { recursive: true, force: true });
+  });
+  const starter = startChild({ file: 'postgres-starter.js', args: [own, JSON.stringify(settings)] });
+  const [code] = (await once(starter.process, 'exit')) as [number | null];
+  if (code !== 0) throw new Error(`the embedded Postgres did not start:\n${starter.lastLines()}`);
+  const server = await startEmbeddedPostgres({ dataDir: own });
+  onExit(() => server.stop());
+  return server.url;
+}
+
+let databases = 0;
+
+async function createDatabase(admin: Client, base: string, template?: RunDatabase): Promise<RunDatabase> {
+  databases += 1;
+  const name = `bench_${String(process.pid)}_${String(databases)}`;
+  const from = template === undefined ? 'template0' : `${escapeIdentifier(template.name)} strategy file_copy`;
+  await admin.query(`create database ${name} template ${from}`);
+  await admin.query('checkpoint');
+  const url = new URL(base);
+  url.pathname = `/${name}`;
+  const drop: Undo = onExit(async () => {
+    await admin.query(`drop database if exists ${name} with (force)`);
+  });
+  return { name, url: url.href, drop };
+}
+
+/** A client of a database; the caller ends it. */
+export async function connect(url: string): Promise<Client> {
+  const client = new Client({ connectionString: url, application_name: 'bench' });
+  // The end of a database that is dropped by force must not end the measurements.
+  client.on('error', () => undefined);
+  await client.connect();
+  return client;
+}
+
+/** `work` with a client of its own. */
+export async function withClient<T>(url: string, work: (client: Client) => Promise<T>): Promise<T> {
+  const client = await connect(url);
+  try {
+    return await work(client);
+  } finally {
+    await client.end();
+  }
+}
+
+/** Brings an empty database to the schema of the product. */
+export async function migrated(database: RunDatabase): Promise<RunDatabase> {
+  const opened = openDatabase({
+    url: database.url,
+    schema,
+    statementTimeoutMs: 60_000,
+    applicationName: 'bench migrations',
+  });
+  try {
+    await migrate(opened);
+  } finally {
+    await opened.close();
+  }
+  return database;
+}

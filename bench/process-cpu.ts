@@ -1,0 +1,82 @@
+/** CPU time and memory of processes, from /proc. Where there is no /proc, nothing is known and the tables say so. */
+import { readFileSync, readdirSync } from 'node:fs';
+
+/** Linux reports CPU times in hundredths of a second to user space, whatever the kernel's own tick. */
+const microsecondsPerTick = 10_000;
+
+interface Stat {
+  readonly parent: number;
+  /** Its own ticks and those of children it has waited for. */
+  readonly ticks: number;
+  readonly waitedTicks: number;
+}
+
+function statOf(pid: number): Stat | undefined {
+  try {
+    const text = readFileSync(`/proc/${String(pid)}/stat`, 'utf8');
+    // The name in parentheses may hold blanks; what follows it does not.
+    const fields = text
+      .slice(text.lastIndexOf(')') + 2)
+      .split(' ')
+      .map(Number);
+    const [, parent = 0] = fields;
+    const [user = 0, system = 0, waitedUser = 0, waitedSystem = 0] = fields.slice(11, 15);
+    return { parent, ticks: user + system, waitedTicks: waitedUser + waitedSystem };
+  } catch {
+    return undefined;
+  }
+}
+
+/** CPU of one process so far, microseconds. */
+export function processCpu(pid: number): number | undefined {
+  const stat = statOf(pid);
+  return stat === undefined ? undefined : stat.ticks * microsecondsPerTick;
+}
+
+/** CPU of a process, its children and what became of earlier children, microseconds. For Postgres: the whole server. */
+export function treeCpu(root: number): number | undefined {
+  // A child that ends while this reads would be counted nowhere, so it reads until nothing ended in between.
+  for (let before = statOf(root); before !== undefined;) {
+    let ticks = before.ticks + before.waitedTicks;
+    for (const child of childrenOf(root)) {
+      const stat = statOf(child);
+      if (stat !== undefined) ticks += stat.ticks + stat.waitedTicks;
+    }
+    const after = statOf(root);
+    if (after?.waitedTicks === before.waitedTicks) return ticks * microsecondsPerTick;
+    before = after;
+  }
+  return undefined;
+}
+
+/** Postgres has one level of processes below the postmaster. */
+function childrenOf(root: number): readonly number[] {
+  return readdirSync('/proc')
+    .map(Number)
+    .filter((pid) => Number.isInteger(pid) && pid > 0 && statOf(pid)?.parent === root);
+}
+
+/** Largest resident memory so far, MiB. */
+export function peakRssMiB(pid: number): number | undefined {
+  return memory(pid, 'VmHWM');
+}
+
+/** Resident memory now, MiB. */
+export function rssMiB(pid: number): number | undefined {
+  return memory(pid, 'VmRSS');
+}
+
+function memory(pid: number, field: string): number | undefined {
+  try {
+    const text = readFileSync(`/proc/${String(pid)}/status`, 'utf8');
+    const found = new RegExp(`${field}:\\s+(\\d+) kB`).exec(text)?.[1];
+    return found === undefined ? undefined : Number(found) / 1024;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Parent of a process; undefined where it cannot be seen. */
+export function parentOf(pid: number): number | undefined {
+  return statOf(pid)?.parent;
+}

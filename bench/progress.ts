@@ -1,0 +1,60 @@
+/** Follows a run in its database: the checkpoint, asked for on a connection of its own. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Child } from './child.ts';
+import { now } from './cost.ts';
+import { connect, schema } from './postgres.ts';
+
+/** Cheap for Postgres, and 1 % of a run of one second. */
+const pollMs = 10;
+const silenceMs = 120_000;
+
+export interface Sample {
+  readonly at: bigint;
+  /** Checkpoint, or entries of the seed. */
+  readonly reached: number;
+}
+
+interface Row {
+  readonly checkpoint: string | null;
+  readonly seeded: boolean;
+  readonly entries: string;
+}
+
+const question = {
+  name: 'progress',
+  text: `select checkpoint, seeded_at is not null as seeded, seed_contracts as entries from ${schema}.stream`,
+};
+
+export interface Goal {
+  /** Checkpoint to wait for; the publication of the seed unless given. */
+  readonly checkpoint?: number;
+  /** Called with each sample; an error ends the wait. */
+  readonly onSample?: (sample: Sample) => void;
+}
+
+/**
+ * Waits until the goal is committed. The last sample is the one that showed it, at most 10 ms late.
+ * @throws Error when the indexer ends or nothing moves for two minutes
+ */
+export async function reached(url: string, indexer: Child, goal: Goal): Promise<Sample> {
+  const client = await connect(url);
+  try {
+    let newest: Sample = { at: now(), reached: -1 };
+    for (;;) {
+      const [row] = (await Promise.race([client.query<Row>(question), indexer.died])).rows;
+      const done = goal.checkpoint === undefined ? row?.seeded === true : Number(row?.checkpoint) >= goal.checkpoint;
+      const sample = { at: now(), reached: Number(goal.checkpoint === undefined ? row?.entries : row?.checkpoint) };
+      if (sample.reached !== newest.reached) newest = sample;
+      goal.onSample?.(sample);
+      if (done) return sample;
+      if (Number(sample.at - newest.at) / 1e6 > silenceMs) throw new Error(stuck(newest, indexer));
+      await sleep(pollMs);
+    }
+  } finally {
+    await client.end();
+  }
+}
+
+function stuck({ reached: offset }: Sample, indexer: Child): string {
+  return `nothing was committed for 120 s after ${String(offset)}; last words of the indexer:\n${indexer.lastLines()}`;
+}

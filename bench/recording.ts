@@ -1,0 +1,219 @@
+/**
+ * Recordings: files of ready WebSocket frames with an index of their positions, made once per profile and kept. A
+ * recording of many transactions also serves a run of few. Bump `format` when the frames change.
+ */
+import { closeSync, mkdirSync, openSync, readFileSync, renameSync, rmSync, writeFileSync, writeSync } from 'node:fs';
+import { join } from 'node:path';
+import { activeContractFrame, createdEvent, exercisedEvent, transactionFrame, type Contract } from './events.ts';
+import { frameHeader, opcodes } from './frame.ts';
+import { contractId, randomFrom, templateName, type Random } from './names.ts';
+import { hugeAt, openingSize, openingTransactions, type Profile } from './profiles.ts';
+
+export const format = 2;
+const flushBytes = 8 * 1024 * 1024;
+
+export interface Recording {
+  /** Path of the frames; `.index` and `.json` stand beside it. */
+  readonly path: string;
+  readonly frames: number;
+  readonly bytes: number;
+}
+
+export interface RecordingRequest {
+  readonly folder: string;
+  readonly profile: Profile;
+  /** Transactions of the workload, or entries of the active contracts. */
+  readonly count: number;
+  /** Contracts said to exist before the stream begins: half of the archives then hit those. See `preload.ts`. */
+  readonly preloaded?: number;
+  readonly say: (text: string) => void;
+}
+
+/** The update stream of a profile, from the cache where it is long enough. Offsets are 1, 2, 3 … without gaps. */
+export function updatesRecording(request: RecordingRequest): Recording {
+  const { profile, preloaded = 0 } = request;
+  const name = preloaded === 0 ? `updates-${profile.name}` : `updates-${profile.name}-over-${String(preloaded)}`;
+  const wanted = openingTransactions(profile) + request.count;
+  return cached(request, name, wanted, (writer) => {
+    const ledger = new RecordedLedger(profile, preloaded);
+    const huge = hugeAt(profile, request.count);
+    for (let index = 0; index < openingTransactions(profile); index += 1) {
+      writer.add(ledger.opening(openingSize(profile, index)));
+    }
+    for (let index = 0; index < request.count; index += 1) {
+      writer.add(index === huge ? ledger.transaction(Math.floor(profile.hugeEvents / 3), 0) : ledger.usual());
+    }
+  });
+}
+
+/** So many entries of active contracts; entry k was created at offset k + 1. */
+export function activeContractsRecording(request: RecordingRequest): Recording {
+  const { profile } = request;
+  return cached(request, `active-contracts-${profile.name}`, request.count, (writer) => {
+    const random = randomFrom(77);
+    for (let index = 0; index < request.count; index += 1) {
+      const contract = { id: contractId('seeded', index), template: templateName(random(profile.templates)) };
+      writer.add(activeContractFrame({ offset: index + 1, nodeId: 0 }, contract, random, profile.payloadBytes));
+    }
+  });
+}
+
+/** Byte positions of all frames of a recording; one more entry than frames. */
+export function recordingIndex(path: string): Float64Array {
+  const bytes = readFileSync(`${path}.index`);
+  return new Float64Array(bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.byteLength));
+}
+
+/** Share of archives that hit preloaded contracts, where there are some: one of so many. */
+const preloadedShare = 2;
+/** One preloaded contract of so many is active; see `preload.ts`. */
+export const preloadedPerActive = 10;
+
+class RecordedLedger {
+  readonly #profile: Profile;
+  readonly #preloaded: number;
+  readonly #random: Random = randomFrom(4711);
+  readonly #pool: Contract[] = [];
+  readonly #archived = new Set<number>();
+  #offset = 0;
+  #created = 0;
+
+  constructor(profile: Profile, preloaded: number) {
+    this.#profile = profile;
+    this.#preloaded = preloaded;
+  }
+
+  opening(creates: number): string {
+    this.#offset += 1;
+    const events = Array.from({ length: creates }, (_, nodeId) => {
+      const contract = this.#newContract();
+      this.#pool.push(contract);
+      return createdEvent({ offset: this.#offset, nodeId }, contract, this.#random, this.#profile.payloadBytes);
+    });
+    return transactionFrame(this.#offset, events, this.#random);
+  }
+
+  usual(): string {
+    return this.transaction(this.#profile.triples, this.#profile.extraExercises);
+  }
+
+  transaction(triples: number, extraExercises: number): string {
+    this.#offset += 1;
+    const offset = this.#offset;
+    const events: string[] = [];
+    for (let triple = 0; triple < triples; triple += 1) {
+      const nodeId = events.length;
+      const successor = this.#newContract();
+      const payloadBytes = this.#profile.hugeEvents > 0 && triples > 1 ? 300 : this.#profile.payloadBytes;
+      events.push(
+        exercisedEvent({ offset, nodeId }, this.#anyActive(), this.#random),
+        exercisedEvent({ offset, nodeId: nodeId + 1 }, this.#replaced(successor), this.#random, successor),
+        createdEvent({ offset, nodeId: nodeId + 2 }, successor, this.#random, payloadBytes),
+      );
+    }
+    for (let extra = 0; extra < extraExercises; extra += 1) {
+      events.push(exercisedEvent({ offset, nodeId: events.length }, this.#anyActive(), this.#random));
+    }
+    return transactionFrame(offset, events, this.#random);
+  }
+
+  #newContract(): Contract {
+    this.#created += 1;
+    const template = templateName(this.#random(this.#profile.templates));
+    return { id: contractId('streamed', this.#created), template };
+  }
+
+  #anyActive(): Contract {
+    return this.#pool[this.#random(this.#pool.length)] ?? this.#newContract();
+  }
+
+  /** Takes the contract to archive out of the pool, or one of those that were there before the stream. */
+  #replaced(successor: Contract): Contract {
+    if (this.#preloaded > 0 && this.#random(preloadedShare) === 0) return this.#preloadedActive();
+    const at = this.#random(this.#pool.length);
+    const archived = this.#pool[at] ?? successor;
+    this.#pool[at] = successor;
+    return archived;
+  }
+
+  #preloadedActive(): Contract {
+    const active = Math.floor(this.#preloaded / preloadedPerActive);
+    let number = this.#random(active);
+    while (this.#archived.has(number)) number = (number + 1) % active;
+    this.#archived.add(number);
+    return { id: contractId('preloaded', (number + 1) * preloadedPerActive), template: templateName(0) };
+  }
+}
+
+interface FrameWriter {
+  add(text: string): void;
+}
+
+/** Looks for a recording of at least `wanted` frames; makes one otherwise. The description is written last. */
+function cached(
+  { folder, say }: RecordingRequest,
+  name: string,
+  wanted: number,
+  make: (writer: FrameWriter) => void,
+): Recording {
+  const path = join(folder, `${name}.frames`);
+  const known = described(`${path}.json`);
+  if (known !== undefined && known.format === format && known.frames >= wanted) {
+    return { path, frames: known.frames, bytes: known.bytes };
+  }
+  say(`recording ${name}: ${String(wanted)} frames, once`);
+  mkdirSync(folder, { recursive: true });
+  rmSync(`${path}.json`, { force: true });
+  // Under a name of its own until whole: another run may be reading the former one.
+  const temporary = `${path}.${String(process.pid)}`;
+  const { frames, bytes } = written(temporary, wanted, make);
+  renameSync(temporary, path);
+  renameSync(`${temporary}.index`, `${path}.index`);
+  writeFileSync(`${path}.json`, JSON.stringify({ format, frames, bytes }));
+  return { path, frames, bytes };
+}
+
+function written(path: string, wanted: number, make: (writer: FrameWriter) => void) {
+  const positions = new Float64Array(wanted + 1);
+  const file = openSync(path, 'w');
+  let waiting: Buffer[] = [];
+  let waitingBytes = 0;
+  let frames = 0;
+  let bytes = 0;
+  const flush = (): void => {
+    const block = Buffer.concat(waiting);
+    for (let at = 0; at < block.length;) at += writeSync(file, block, at);
+    waiting = [];
+    waitingBytes = 0;
+  };
+  make({
+    add: (text) => {
+      const payload = Buffer.from(text);
+      const header = frameHeader(opcodes.text, payload.length);
+      waiting.push(header, payload);
+      waitingBytes += header.length + payload.length;
+      bytes += header.length + payload.length;
+      frames += 1;
+      positions[frames] = bytes;
+      if (waitingBytes > flushBytes) flush();
+    },
+  });
+  flush();
+  closeSync(file);
+  writeFileSync(`${path}.index`, new Uint8Array(positions.buffer));
+  return { frames, bytes };
+}
+
+interface Description {
+  readonly format: number;
+  readonly frames: number;
+  readonly bytes: number;
+}
+
+function described(path: string): Description | undefined {
+  try {
+    return JSON.parse(readFileSync(path, 'utf8')) as Description;
+  } catch {
+    return undefined;
+  }
+}

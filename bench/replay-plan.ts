@@ -1,0 +1,26 @@
+/** What the replay server is told and what it tells: the messages between its process and the one that measures. */
+
+export interface ReplayStream {
+  /** Path of a recording. */
+  readonly path: string;
+  /** So many frames of it exist in this run. */
+  readonly frames: number;
+}
+
+export interface ReplayPlan {
+  /** Frame k is the update at offset k. Without it the update stream stays silent. */
+  readonly updates?: ReplayStream;
+  /** All entries, then a clean end of the stream. */
+  readonly activeContracts?: ReplayStream;
+  readonly ledgerEnd: number;
+  /** Updates per second; as fast as they are taken unless given. */
+  readonly updatesPerSecond?: number;
+}
+
+/** Times are nanoseconds of the system-wide monotonic clock (`process.hrtime`), which all processes share. */
+export type ReplayMessage =
+  | { readonly kind: 'listening'; readonly port: number }
+  | { readonly kind: 'first'; readonly at: bigint }
+  | { readonly kind: 'last'; readonly at: bigint }
+  /** Paced runs only, after the last frame: microseconds since `at` of 'first', by frame. */
+  | { readonly kind: 'sent'; readonly from: number; readonly microseconds: Float64Array };

@@ -1,0 +1,176 @@
+/**
+ * The ledger of the measurements, in a process of its own: answers what the indexer asks when it connects, and sends
+ * recorded frames as raw chunks of a file, as fast as the socket takes them or at a given pace. Decodes nothing.
+ */
+import { createHash } from 'node:crypto';
+import { once } from 'node:events';
+import { open, type FileHandle } from 'node:fs/promises';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo, Socket } from 'node:net';
+import { clientFrames, frameHeader, headerLength, opcodes } from './frame.ts';
+import { participantId, synchronizerId } from './names.ts';
+import { recordingIndex } from './recording.ts';
+import type { ReplayMessage, ReplayPlan, ReplayStream } from './replay-plan.ts';
+
+const chunkBytes = 256 * 1024;
+const webSocketKey = '258EAFA5-E914-47DA-95CA-C5AB0DC85B11';
+const plan = JSON.parse(process.argv[2] ?? '{}') as ReplayPlan;
+const indexes = new Map<string, Float64Array>();
+
+function tell(message: ReplayMessage): void {
+  process.send?.(message);
+}
+
+function indexOf({ path }: ReplayStream): Float64Array {
+  const known = indexes.get(path) ?? recordingIndex(path);
+  indexes.set(path, known);
+  return known;
+}
+
+const position = (index: Float64Array, frame: number): number => index[frame] ?? 0;
+
+async function block(file: FileHandle, index: Float64Array, from: number, to: number): Promise<Buffer> {
+  const buffer = Buffer.allocUnsafe(position(index, to) - position(index, from));
+  await file.read(buffer, 0, buffer.length, position(index, from));
+  return buffer;
+}
+
+/** Whole frames only, so that a pong between two writes never lands inside a frame. */
+async function write(socket: Socket, bytes: Buffer): Promise<void> {
+  if (socket.write(bytes) || socket.destroyed) return;
+  await Promise.race([once(socket, 'drain'), once(socket, 'close')]);
+}
+
+async function sendAll(socket: Socket, file: FileHandle, stream: ReplayStream, begin: number): Promise<void> {
+  const index = indexOf(stream);
+  for (let from = begin; from < stream.frames && !socket.destroyed;) {
+    let to = from + 1;
+    while (to < stream.frames && position(index, to + 1) - position(index, from) <= chunkBytes) to += 1;
+    await write(socket, await block(file, index, from, to));
+    from = to;
+  }
+}
+
+/** Frames at their due times, in bursts of a millisecond; notes when each was handed to the socket. */
+async function sendPaced(socket: Socket, file: FileHandle, stream: ReplayStream, begin: number, rate: number) {
+  const index = indexOf(stream);
+  const microseconds = new Float64Array(stream.frames - begin);
+  const started = process.hrtime.bigint();
+  const elapsed = (): number => Number(process.hrtime.bigint() - started) / 1_000;
+  for (let from = begin; from < stream.frames && !socket.destroyed;) {
+    const due = Math.min(stream.frames, begin + Math.floor((elapsed() * rate) / 1_000_000) + 1);
+    if (due > from) {
+      const bytes = await block(file, index, from, due);
+      const at = elapsed();
+      await write(socket, bytes);
+      microseconds.fill(at, from - begin, due - begin);
+      from = due;
+    }
+    await new Promise((resolve) => setTimeout(resolve, 1));
+  }
+  tell({ kind: 'first', at: started });
+  tell({ kind: 'sent', from: begin, microseconds });
+}
+
+async function sendUpdates(socket: Socket, beginExclusive: number): Promise<void> {
+  const { updates, updatesPerSecond } = plan;
+  if (updates === undefined || beginExclusive >= updates.frames) return;
+  const file = await open(updates.path);
+  try {
+    if (updatesPerSecond !== undefined) return await sendPaced(socket, file, updates, beginExclusive, updatesPerSecond);
+    tell({ kind: 'first', at: process.hrtime.bigint() });
+    await sendAll(socket, file, updates, beginExclusive);
+    tell({ kind: 'last', at: process.hrtime.bigint() });
+  } finally {
+    await file.close();
+  }
+}
+
+async function sendActiveContracts(socket: Socket): Promise<void> {
+  if (plan.activeContracts !== undefined) {
+    const file = await open(plan.activeContracts.path);
+    tell({ kind: 'first', at: process.hrtime.bigint() });
+    await sendAll(socket, file, plan.activeContracts, 0);
+    tell({ kind: 'last', at: process.hrtime.bigint() });
+    await file.close();
+  }
+  socket.write(Buffer.concat([frameHeader(opcodes.close, 2), Buffer.from([0x03, 0xe8])]));
+}
+
+function accept(request: IncomingMessage, socket: Socket): void {
+  const key = request.headers['sec-websocket-key'] ?? '';
+  const answer = createHash('sha1').update(`${key}${webSocketKey}`).digest('base64');
+  socket.setNoDelay(true);
+  socket.on('error', () => socket.destroy());
+  socket.write(
+    'HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n' +
+      `Sec-WebSocket-Accept: ${answer}\r\nSec-WebSocket-Protocol: daml.ws.auth\r\n\r\n`,
+  );
+  let asked = false;
+  socket.on(
+    'data',
+    clientFrames(({ opcode, payload }) => {
+      if (opcode === opcodes.ping) socket.write(Buffer.concat([frameHeader(opcodes.pong, payload.length), payload]));
+      if (opcode === opcodes.close) socket.end(Buffer.concat([frameHeader(opcodes.close, payload.length), payload]));
+      if (opcode !== opcodes.text || asked) return;
+      asked = true;
+      const { beginExclusive = 0 } = JSON.parse(payload.toString()) as { beginExclusive?: number };
+      const updates = request.url?.startsWith('/v2/updates') === true;
+      void (updates ? sendUpdates(socket, beginExclusive) : sendActiveContracts(socket));
+    }),
+  );
+}
+
+/** The update at an offset, as the indexer asks for it to prove the history. */
+async function updateAt(offset: number): Promise<string | undefined> {
+  const { updates } = plan;
+  if (updates === undefined || offset < 1 || offset > updates.frames) return undefined;
+  const file = await open(updates.path);
+  const frame = await block(file, indexOf(updates), offset - 1, offset);
+  await file.close();
+  return frame.subarray(headerLength(frame)).toString();
+}
+
+async function bodyOf(request: IncomingMessage): Promise<string> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of request as AsyncIterable<Buffer>) chunks.push(chunk);
+  return Buffer.concat(chunks).toString();
+}
+
+async function answerTo(request: IncomingMessage): Promise<string | undefined> {
+  switch (new URL(request.url ?? '/', 'http://ledger').pathname) {
+    case '/v2/version':
+      return '{"version":"3.5.10","features":{}}';
+    case '/v2/parties/participant-id':
+      return JSON.stringify({ participantId });
+    case '/v2/state/ledger-end':
+      return JSON.stringify({ offset: plan.ledgerEnd });
+    case '/v2/state/latest-pruned-offsets':
+      return '{"participantPrunedUpToInclusive":0,"allDivulgedContractsPrunedUpToInclusive":0}';
+    case '/v2/state/connected-synchronizers':
+      return JSON.stringify({ connectedSynchronizers: [{ synchronizerAlias: 'global', synchronizerId }] });
+    case '/v2/updates/update-by-offset':
+      return await updateAt((JSON.parse(await bodyOf(request)) as { offset: number }).offset);
+    default:
+      return undefined;
+  }
+}
+
+async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  const answer = await answerTo(request);
+  response.writeHead(answer === undefined ? 404 : 200, { 'content-type': 'application/json' });
+  response.end(answer ?? '{"errors":["not found"],"status":404}');
+}
+
+// Read beforehand: the first chunk must not wait for the index.
+for (const stream of [plan.updates, plan.activeContracts]) if (stream !== undefined) indexOf(stream);
+const server = createServer((request, response) => void serve(request, response));
+server.on('upgrade', (request, socket) => {
+  accept(request, socket as Socket);
+});
+server.listen(0, '127.0.0.1', () => {
+  tell({ kind: 'listening', port: (server.address() as AddressInfo).port });
+});
+// The measuring process is gone: nobody needs this one any more. Its Ctrl-C is not ours to act on.
+process.on('disconnect', () => process.exit());
+process.on('SIGINT', () => undefined);

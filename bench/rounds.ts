@@ -1,0 +1,181 @@
+/** One profile: recordings, the reference run, then rounds in which everything has its turn. */
+import { join } from 'node:path';
+import { exportRows, forgetRows, runCeiling, type ReferenceRows } from './ceiling.ts';
+import { summaryOf } from './cpu-profile.ts';
+import { figureOf } from './figures.ts';
+import { runIngest, type IngestOptions } from './ingest.ts';
+import { unlikeBefore } from './known-digest.ts';
+import { runLatency } from './latency.ts';
+import type { Measure } from './options.ts';
+import { expectedAfter, type Profile } from './profiles.ts';
+import { activeContractsRecording, format, updatesRecording, type Recording } from './recording.ts';
+import { runSeed } from './seed.ts';
+import { lineOf, note, plainVariant, variantsOf, type Session } from './session.ts';
+import { say } from './terminal.ts';
+import { runToy } from './toy-run.ts';
+
+export const paces: readonly number[] = [500, 100, 3_000];
+
+interface Job {
+  readonly session: Session;
+  readonly profile: Profile;
+  readonly transactions: number;
+  readonly measures: ReadonlySet<Measure>;
+}
+
+interface Source {
+  readonly recording: Recording;
+  readonly rows: ReferenceRows | undefined;
+}
+
+/** Length of the streams of a profile. */
+export function transactionsOf({ options }: Session, profile: Profile): number {
+  return options.transactions ?? (options.quick ? profile.quickTransactions : profile.transactions);
+}
+
+/** Everything that is measured in rounds. */
+export async function runRounds(
+  session: Session,
+  profile: Profile,
+  measures: ReadonlySet<Measure>,
+  rounds: number,
+): Promise<void> {
+  const job: Job = { session, profile, measures, transactions: transactionsOf(session, profile) };
+  const streamed = ['ingest', 'toy', 'latency'].some((measure) => measures.has(measure as Measure));
+  const updates = streamed ? await updatesSource(job) : undefined;
+  const seeds = measures.has('seed') ? await seedSource(job) : undefined;
+  for (let round = 0; round < rounds; round += 1) {
+    if (updates !== undefined && measures.has('ingest')) await ingestRound(job, updates);
+    if (seeds !== undefined) await seedRound(job, seeds);
+    if (updates !== undefined && measures.has('toy')) await toyRound(job, updates);
+    if (updates !== undefined && measures.has('latency')) await latencyRound(job, updates);
+  }
+  if (session.options.profileCpu && updates !== undefined) await profiledRun(job, updates);
+  for (const source of [updates, seeds]) if (source?.rows !== undefined) forgetRows(source.rows);
+}
+
+function ingestOptions({ session, profile, transactions }: Job, { recording, rows }: Source): IngestOptions {
+  const { options, server } = session;
+  return {
+    server,
+    profile,
+    recording,
+    transactions,
+    variant: plainVariant(options),
+    unchecked: !options.check,
+    ...(rows === undefined ? {} : { reference: rows.digest }),
+  };
+}
+
+/** Frames, and the rows that a first run makes of them: not counted, but it must be right. */
+async function updatesSource(job: Job): Promise<Source> {
+  const { session, profile, transactions } = job;
+  const { cache: folder, ceiling } = session.options;
+  const paced = job.measures.has('latency') ? Math.max(...paces) * (session.options.latencySeconds + 2) : 0;
+  // At once as long as anything needs it: a longer one is recorded from the beginning.
+  const long = job.measures.has('memory') ? (session.options.transactions ?? session.options.memoryTransactions) : 0;
+  const recording = updatesRecording({ folder, profile, count: Math.max(transactions, paced, long), say });
+  const source: Source = { recording, rows: undefined };
+  if (!job.measures.has('ingest') || !ceiling) return source;
+  say(`${profile.name}: reference run`);
+  const kept: ReferenceRows[] = [];
+  const { events } = expectedAfter(profile, transactions);
+  const run = await runIngest({ ...ingestOptions(job, source), unchecked: false }, async (database) => {
+    kept.push(await exportRows(database, events));
+  });
+  return { recording, rows: await accepted(job, 'updates', run.error, kept[0]) };
+}
+
+async function seedSource(job: Job): Promise<Source> {
+  const { session, profile, transactions } = job;
+  const { cache: folder, ceiling } = session.options;
+  const recording = activeContractsRecording({ folder, profile, count: transactions, say });
+  if (!ceiling) return { recording, rows: undefined };
+  say(`${profile.name}: reference seed`);
+  const kept: ReferenceRows[] = [];
+  const { server } = session;
+  const variant = plainVariant(session.options);
+  const run = await runSeed({ server, recording, contracts: transactions, variant }, async (database) => {
+    kept.push(await exportRows(database, transactions));
+  });
+  return { recording, rows: await accepted(job, 'active-contracts', run.error, kept[0]) };
+}
+
+/** A wrong reference is an error of the whole call: every ratio would rest on it. */
+async function accepted(job: Job, name: string, error: string | undefined, rows: ReferenceRows | undefined) {
+  const { session, profile, transactions } = job;
+  if (error !== undefined || rows === undefined) throw new Error(`${profile.name}, reference: ${error ?? 'no rows'}`);
+  const key = `${name}-${profile.name}-${String(transactions)}-v${String(format)}`;
+  const unlike = await unlikeBefore(session.options.cache, key, rows.digest, session.server.version);
+  if (unlike !== undefined) session.errors.push(`${profile.name}, reference: ${unlike}`);
+  return rows;
+}
+
+async function ceilings({ session, profile }: Job, rows: ReferenceRows | undefined, prefix: string): Promise<void> {
+  if (rows === undefined) return;
+  for (const lanes of [1, 2] as const) {
+    await note(session, profile.name, ceilingName(prefix, lanes), async () => {
+      const run = await runCeiling(session.server, rows, lanes);
+      return figureOf(run, rows.events);
+    });
+  }
+}
+
+/** Name of a ceiling's line; `prefix` is empty for the update stream. */
+export function ceilingName(prefix: string, lanes: 1 | 2): string {
+  return `${prefix}COPY${lanes === 2 ? ', 2 connections' : ''}`;
+}
+
+async function ingestRound(job: Job, source: Source): Promise<void> {
+  const { session, profile } = job;
+  await ceilings(job, source.rows, '');
+  for (const variant of variantsOf(session.options)) {
+    await note(session, profile.name, variant.name, async () => {
+      const run = await runIngest({ ...ingestOptions(job, source), variant });
+      return figureOf(run, run.events, run.steady);
+    });
+  }
+}
+
+async function seedRound(job: Job, { recording, rows }: Source): Promise<void> {
+  const { session, profile, transactions: contracts } = job;
+  const { server, options } = session;
+  await ceilings(job, rows, 'seed: ');
+  await note(session, profile.name, 'seed', async () => {
+    const reference = rows === undefined ? {} : { reference: rows.digest };
+    const run = await runSeed({ server, recording, contracts, variant: plainVariant(options), ...reference });
+    return figureOf(run, run.events);
+  });
+}
+
+async function toyRound({ session, profile, transactions }: Job, { recording }: Source): Promise<void> {
+  const { server, options } = session;
+  await note(session, profile.name, 'toy', async () => {
+    const run = await runToy({ server, profile, recording, transactions, seconds: options.toySeconds });
+    return { rate: run.events / run.seconds };
+  });
+}
+
+async function latencyRound({ session, profile }: Job, { recording }: Source): Promise<void> {
+  const { server, options } = session;
+  const { latencySeconds: seconds, pollPauseMs } = options;
+  for (const updatesPerSecond of paces.toSorted((a, b) => a - b)) {
+    say(`${profile.name}: latency at ${String(updatesPerSecond)} updates/s`);
+    let line = session.latencies.find(
+      (known) => known.profile === profile.name && known.updatesPerSecond === updatesPerSecond,
+    );
+    if (line === undefined) session.latencies.push((line = { profile: profile.name, updatesPerSecond, runs: [] }));
+    const variant = plainVariant(options);
+    line.runs.push(await runLatency({ server, profile, recording, variant, updatesPerSecond, seconds, pollPauseMs }));
+  }
+}
+
+/** Not one of the rounds: a profiled process is a slower one. */
+async function profiledRun(job: Job, source: Source): Promise<void> {
+  const { session, profile } = job;
+  const cpuProfile = join(session.options.cache, '..', `${profile.name}.cpuprofile`);
+  say(`${profile.name}: CPU profile`);
+  const run = await runIngest({ ...ingestOptions(job, source), cpuProfile });
+  lineOf(session, profile.name, 'ingest, profiled').figures.push(figureOf(run, run.events, run.steady));
+  session.notes.push(`${profile.name}: CPU profile in ${cpuProfile}\n${summaryOf(cpuProfile, run.events)}`);
+}

@@ -1,0 +1,74 @@
+/** What all measurements of one call share, and where their figures are collected. */
+import type { Figure, Line } from './figures.ts';
+import type { Variant } from './indexer-process.ts';
+import { lanesVariable } from './indexer-process.ts';
+import type { LatencyRun } from './latency.ts';
+import type { MemoryRun } from './memory.ts';
+import type { Options } from './options.ts';
+import type { Server } from './postgres.ts';
+import { say } from './terminal.ts';
+
+export interface LatencyLine {
+  readonly profile: string;
+  readonly updatesPerSecond: number;
+  readonly runs: LatencyRun[];
+}
+
+export interface MemoryLine {
+  readonly profile: string;
+  readonly name: string;
+  readonly run: MemoryRun;
+}
+
+export interface Session {
+  readonly options: Options;
+  readonly server: Server;
+  readonly lines: Line[];
+  readonly latencies: LatencyLine[];
+  readonly memories: MemoryLine[];
+  /** Texts printed below the table: what was wrong, summaries of CPU profiles. */
+  readonly errors: string[];
+  readonly notes: string[];
+}
+
+/** The line of that name, made when it is new. */
+export function lineOf(session: Session, profile: string, name: string): Line {
+  const known = session.lines.find((line) => line.profile === profile && line.name === name);
+  if (known !== undefined) return known;
+  const line: Line = { profile, name, figures: [] };
+  session.lines.push(line);
+  return line;
+}
+
+/** Measures once and notes the figure; an error counts for that round only. */
+export async function note(session: Session, profile: string, name: string, run: () => Promise<Figure>): Promise<void> {
+  const line = lineOf(session, profile, name);
+  say(`${profile}, round ${String(line.figures.length + 1)}: ${name}`);
+  const figure = await run().catch((thrown: unknown): Figure => {
+    return { error: thrown instanceof Error ? thrown.message : String(thrown) };
+  });
+  if (figure.error !== undefined) session.errors.push(`${profile}, ${name}: ${figure.error}`);
+  line.figures.push(figure);
+}
+
+export const oneLane = 'ingest';
+export const twoLanes = 'ingest, 2 lanes';
+
+/** The ways the indexer is run in each round: one lane, two lanes where it has them, and what the caller added. */
+export function variantsOf(options: Options): readonly Variant[] {
+  const lanes = (count: string): Record<string, string> =>
+    lanesVariable === undefined ? {} : { [lanesVariable]: count };
+  const own: Variant[] = [{ name: oneLane, env: { ...lanes('1'), ...options.env } }];
+  if (lanesVariable !== undefined) own.push({ name: twoLanes, env: { ...lanes('2'), ...options.env } });
+  const others = options.variants.map(({ name, env, program }) => ({
+    name: `ingest, ${name}`,
+    env: { ...options.env, ...env },
+    ...(program === undefined ? {} : { program }),
+  }));
+  return [...own, ...others];
+}
+
+/** The first of them: what everything but ingest is measured with. */
+export function plainVariant(options: Options): Variant {
+  return variantsOf(options)[0] ?? { name: oneLane, env: {} };
+}

@@ -1,0 +1,21 @@
+/** One line of progress on a terminal; nothing where nobody watches. */
+
+let text = '';
+let began = performance.now();
+
+/** Says what is going on now; an empty text removes the line. */
+export function say(now: string): void {
+  if (!process.stderr.isTTY) return;
+  if (now !== text) began = performance.now();
+  text = now;
+  draw();
+}
+
+function draw(): void {
+  const seconds = Math.round((performance.now() - began) / 1000);
+  process.stderr.write(
+    `\r\u001B[2K${text === '' ? '' : `bench: ${text}${seconds < 2 ? '' : ` ${String(seconds)} s`}`}`,
+  );
+}
+
+if (process.stderr.isTTY) setInterval(() => (text === '' ? undefined : draw()), 1_000).unref();

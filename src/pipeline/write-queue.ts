@@ -1,0 +1,57 @@
+/**
+ * The writes of one stream: several may be under way, each on a connection of its own, but they commit in the order they
+ * were added. The first failure takes all later ones with it; after it the queue is of no use any more.
+ */
+
+/** One write; it commits nothing before `predecessor` has. Undefined: nothing is under way before it. */
+export type Write = (predecessor: Promise<void> | undefined) => Promise<void>;
+
+export class WriteQueue {
+  readonly #lanes: number;
+  #underWay: readonly Promise<void>[] = [];
+  readonly #failure: Promise<never>;
+  #fail: (thrown: unknown) => void = () => undefined;
+
+  /** @param lanes how many writes may be under way at the same time */
+  constructor(lanes: number) {
+    this.#lanes = lanes;
+    this.#failure = new Promise<never>((_, reject) => {
+      this.#fail = reject;
+    });
+    // Whoever waits next sees it; until then it must not end the process.
+    this.#failure.catch(() => undefined);
+  }
+
+  /** Starts a write. Call it when there is room. */
+  add(write: Write): void {
+    const written = write(this.#underWay.at(-1));
+    this.#underWay = [...this.#underWay, written];
+    void this.#watch(written);
+  }
+
+  async #watch(written: Promise<void>): Promise<void> {
+    try {
+      await written;
+      this.#underWay = this.#underWay.filter((other) => other !== written);
+    } catch (thrown) {
+      this.#fail(thrown);
+    }
+  }
+
+  /** Resolves when one more write may be under way. @throws what the first failed write threw */
+  async room(): Promise<void> {
+    while (this.#underWay.length >= this.#lanes) await this.orFailure(this.#underWay[0] ?? Promise.resolve());
+    // A failure that nobody has seen yet.
+    await this.orFailure(Promise.resolve());
+  }
+
+  /** Resolves when everything added is committed. @throws what the first failed write threw */
+  async drain(): Promise<void> {
+    while (this.#underWay.length > 0) await this.orFailure(this.#underWay[0] ?? Promise.resolve());
+  }
+
+  /** The result of other work, unless a write fails before. @throws what the first failed write threw */
+  orFailure<T>(work: Promise<T>): Promise<T> {
+    return Promise.race([this.#failure, work]);
+  }
+}

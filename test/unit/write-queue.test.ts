@@ -1,0 +1,92 @@
+/** The order and the failures of writes that run side by side. */
+import { describe, expect, it } from 'vitest';
+import { WriteQueue } from '../../src/pipeline/write-queue.ts';
+
+interface Deferred {
+  readonly promise: Promise<void>;
+  resolve(): void;
+  reject(thrown: Error): void;
+}
+
+function deferred(): Deferred {
+  let settle: Pick<Deferred, 'resolve' | 'reject'> | undefined;
+  const promise = new Promise<void>((resolve, reject) => {
+    settle = { resolve, reject };
+  });
+  return { promise, resolve: () => settle?.resolve(), reject: (thrown) => settle?.reject(thrown) };
+}
+
+/** Whether the promise is settled once everything that can happen now has happened. */
+async function settled(promise: Promise<unknown>): Promise<boolean> {
+  let done = false;
+  const note = (): void => {
+    done = true;
+  };
+  promise.then(note, note);
+  await new Promise((resolve) => {
+    setImmediate(resolve);
+  });
+  return done;
+}
+
+describe('a write queue', () => {
+  it('has room for as many writes as it has lanes, and again when one has ended', async () => {
+    const queue = new WriteQueue(2);
+    const [first, second] = [deferred(), deferred()];
+    queue.add(() => first.promise);
+    expect(await settled(queue.room())).toBe(true);
+    queue.add(() => second.promise);
+    const room = queue.room();
+    expect(await settled(room)).toBe(false);
+    first.resolve();
+    expect(await settled(room)).toBe(true);
+  });
+
+  it('tells each write which one is under way before it, and nothing when none is', async () => {
+    const queue = new WriteQueue(3);
+    const first = deferred();
+    const seen: (Promise<void> | undefined)[] = [];
+    const watched = (end: Promise<void>) => (predecessor: Promise<void> | undefined) => {
+      seen.push(predecessor);
+      return end;
+    };
+    queue.add(watched(first.promise));
+    queue.add(watched(first.promise));
+    expect(seen[0]).toBeUndefined();
+    expect(seen[1]).toBeInstanceOf(Promise);
+    first.resolve();
+    await queue.drain();
+    queue.add(watched(Promise.resolve()));
+    expect(seen[2]).toBeUndefined();
+  });
+
+  it('drains when everything has ended', async () => {
+    const queue = new WriteQueue(2);
+    const [first, second] = [deferred(), deferred()];
+    queue.add(() => first.promise);
+    queue.add(() => second.promise);
+    const drained = queue.drain();
+    second.resolve();
+    expect(await settled(drained)).toBe(false);
+    first.resolve();
+    expect(await settled(drained)).toBe(true);
+  });
+
+  it('gives the first failure to whoever waits: for room, for the end, or for other work', async () => {
+    const queue = new WriteQueue(1);
+    const write = deferred();
+    queue.add(() => write.promise);
+    const never = new Promise<void>(() => undefined);
+    const waiting = [queue.room(), queue.drain(), queue.orFailure(never)];
+    write.reject(new Error('gone'));
+    for (const one of await Promise.allSettled(waiting)) expect(one).toMatchObject({ reason: { message: 'gone' } });
+    await expect(queue.room()).rejects.toThrow('gone');
+  });
+
+  it('lets a failure that nobody waits for pass until somebody does', async () => {
+    const queue = new WriteQueue(2);
+    queue.add(() => Promise.reject(new Error('gone')));
+    await settled(Promise.resolve());
+    await expect(queue.drain()).rejects.toThrow('gone');
+  });
+});
