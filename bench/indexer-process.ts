@@ -2,7 +2,6 @@
 import { existsSync, symlinkSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { optionList } from '../src/config/option-table.ts';
 import { startChild, type Child } from './child.ts';
 import { schema } from './postgres.ts';
 
@@ -52,9 +51,6 @@ export function startIndexerProcess(run: IndexerRun): Child {
     },
   });
 }
-
-/** The option that sets the number of writing connections, once there is one. */
-export const lanesVariable: string | undefined = optionList.find(({ env }) => env === 'INDEXER_WRITE_LANES')?.env;
 
 /** What the program expects beside its compiled files, as in the published package. */
 function linkSiblings(): void {

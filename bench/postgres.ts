@@ -2,14 +2,13 @@
  * The server of the measurements and its databases: every run gets an empty one of its own, and a checkpoint first, so
  * that no run pays for the dirty pages of the one before.
  */
-import { once } from 'node:events';
+
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { Client, escapeIdentifier } from 'pg';
 import { startEmbeddedPostgres } from '../src/embedded/embedded-postgres.ts';
 import { openDatabase } from '../src/store/database.ts';
 import { migrate } from '../src/store/migrations.ts';
-import { startChild } from './child.ts';
 import { onExit, type Undo } from './cleanup.ts';
 import { parentOf, treeCpu } from './process-cpu.ts';
 
@@ -68,10 +67,7 @@ async function startEmbedded({ folder, settings }: ServerOptions): Promise<strin
   onExit(() => {
     rmSync(own, { recursive: true, force: true });
   });
-  const starter = startChild({ file: 'postgres-starter.js', args: [own, JSON.stringify(settings)] });
-  const [code] = (await once(starter.process, 'exit')) as [number | null];
-  if (code !== 0) throw new Error(`the embedded Postgres did not start:\n${starter.lastLines()}`);
-  const server = await startEmbeddedPostgres({ dataDir: own });
+  const server = await startEmbeddedPostgres({ dataDir: own, settings });
   onExit(() => server.stop());
   return server.url;
 }

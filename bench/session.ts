@@ -1,7 +1,6 @@
 /** What all measurements of one call share, and where their figures are collected. */
 import type { Figure, Line } from './figures.ts';
 import type { Variant } from './indexer-process.ts';
-import { lanesVariable } from './indexer-process.ts';
 import type { LatencyRun } from './latency.ts';
 import type { MemoryRun } from './memory.ts';
 import type { Options } from './options.ts';
@@ -54,12 +53,12 @@ export async function note(session: Session, profile: string, name: string, run:
 export const oneLane = 'ingest';
 export const twoLanes = 'ingest, 2 lanes';
 
-/** The ways the indexer is run in each round: one lane, two lanes where it has them, and what the caller added. */
+/** The ways the indexer is run in each round: one lane, two lanes, and what the caller added. */
 export function variantsOf(options: Options): readonly Variant[] {
-  const lanes = (count: string): Record<string, string> =>
-    lanesVariable === undefined ? {} : { [lanesVariable]: count };
-  const own: Variant[] = [{ name: oneLane, env: { ...lanes('1'), ...options.env } }];
-  if (lanesVariable !== undefined) own.push({ name: twoLanes, env: { ...lanes('2'), ...options.env } });
+  const own: Variant[] = [
+    { name: oneLane, env: { INDEXER_WRITE_LANES: '1', ...options.env } },
+    { name: twoLanes, env: { INDEXER_WRITE_LANES: '2', ...options.env } },
+  ];
   const others = options.variants.map(({ name, env, program }) => ({
     name: `ingest, ${name}`,
     env: { ...options.env, ...env },
@@ -68,7 +67,7 @@ export function variantsOf(options: Options): readonly Variant[] {
   return [...own, ...others];
 }
 
-/** The first of them: what everything but ingest is measured with. */
+/** The program as it ships: what everything but ingest is measured with. */
 export function plainVariant(options: Options): Variant {
-  return variantsOf(options)[0] ?? { name: oneLane, env: {} };
+  return { name: 'as shipped', env: options.env };
 }

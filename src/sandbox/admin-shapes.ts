@@ -80,7 +80,7 @@ export function check(value: Json, { flag, needs = {}, takes = {} }: Shape, what
     throw new Undecodable('body', `${what}: expected ${flag === true ? 'true' : `an object of ${fields.join(', ')}`}`);
   }
   for (const [name, kind] of Object.entries({ ...needs, ...object })) {
-    const wanted = known[name];
+    const wanted = Object.hasOwn(known, name) ? known[name] : undefined;
     if (wanted === undefined)
       throw new Undecodable('body', `${what}: unknown field ${name}; known: ${fields.join(', ')}`);
     if (!(name in object)) throw new Undecodable('body', `${what}: missing field ${name}, ${expected(kind as Kind)}`);

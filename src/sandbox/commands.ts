@@ -1,5 +1,5 @@
 /** The commands of a submission: how a request spells them, and how they run in one transaction. */
-import { traceName, traced } from './daml-failure.ts';
+import { authorize, traceName, traced } from './daml-failure.ts';
 import type { DeduplicationPeriod } from './deduplication.ts';
 import { failure, missingField } from './failure.ts';
 import { asObject, asText } from './json.ts';
@@ -109,14 +109,6 @@ function requireType(model: Model, contract: CreatedEvent, identifier: string): 
   const cause = `Interpretation error: Error: wrongly typed contract: ${found}, expected ${identifier}`;
   const code = asked === undefined ? 'WRONGLY_TYPED_CONTRACT' : 'CONTRACT_DOES_NOT_IMPLEMENT_INTERFACE';
   throw failure({ code, category: 9, cause });
-}
-
-/** Refuses what the submitting parties may not authorize: signatories and controllers must be among them. */
-function authorize(needed: readonly string[], actAs: readonly string[], what: string): void {
-  const missing = needed.filter((party) => !actAs.includes(party));
-  if (missing.length === 0) return;
-  const cause = `Interpretation error: Error: ${what} requires authorizers ${needed.join(',')}, but only ${actAs.join(',')} were given`;
-  throw failure({ code: 'DAML_AUTHORIZATION_ERROR', category: 8, cause });
 }
 
 /** The contract an exercise is about; for a key the newest active one that a submitting or reading party sees. */

@@ -7,6 +7,7 @@ import type { JsonObject } from './json.ts';
 import type { Ledger } from './ledger.ts';
 import { completionFrame } from './completions.ts';
 import type { Participant } from './participant.ts';
+import { numberOf } from './requests.ts';
 import { userOf } from './submission-request.ts';
 
 export interface CompletionsRequest {
@@ -23,8 +24,7 @@ export interface CompletionsRequest {
 export type CompletionsForm = 'of-user' | 'of-all';
 
 function beginOf(body: JsonObject, ledger: Ledger): number {
-  const { beginExclusive } = body;
-  const begin = typeof beginExclusive === 'number' ? beginExclusive : 0;
+  const begin = numberOf(body['beginExclusive']) ?? 0;
   if (begin < 0) {
     const cause = `Offset ${begin} in begin_exclusive is a negative integer`;
     throw failure({ code: 'NEGATIVE_OFFSET', category: 8, cause, context: { field_name: 'begin_exclusive' } });

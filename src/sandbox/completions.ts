@@ -2,7 +2,7 @@
  * Completions: what became of every submission of a user, in offset order, and the look-up of earlier submissions of
  * the same change. A change is what a user wants done: (user, acting parties, command id).
  */
-import { deduplicationJson, reaches } from './deduplication.ts';
+import { deduplicationJson, longestSeconds, reaches } from './deduplication.ts';
 import type { DeduplicationPeriod } from './deduplication.ts';
 import { asObject, asText } from './json.ts';
 import type { Json, JsonObject } from './json.ts';
@@ -71,8 +71,17 @@ export class Completions {
     return this.#all.slice(from, Math.min(this.#firstAfter(endInclusive), from + limit));
   }
 
-  /** Forgets everything up to and including the offset, except what later submissions are compared with. */
+  /**
+   * Forgets everything up to and including the offset, except what later submissions are compared with: for as long as
+   * a period can reach back, which is longer than a signed transaction can be executed.
+   */
   prune(offset: number): void {
+    const newest = this.#all.at(-1)?.at ?? 0;
+    for (const known of [this.#accepted, this.#byHash]) {
+      for (const [key, completion] of known) {
+        if (completion.offset <= offset && completion.at < newest - longestSeconds * 1_000_000) known.delete(key);
+      }
+    }
     this.#all = this.#all.slice(this.#firstAfter(offset));
   }
 
@@ -86,8 +95,14 @@ export class Completions {
   }
 
   #firstAfter(offset: number): number {
-    const index = this.#all.findIndex((completion) => completion.offset > offset);
-    return index < 0 ? this.#all.length : index;
+    let low = 0;
+    let high = this.#all.length;
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      if ((this.#all[middle]?.offset ?? Infinity) <= offset) low = middle + 1;
+      else high = middle;
+    }
+    return low;
   }
 }
 

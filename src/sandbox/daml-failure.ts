@@ -14,6 +14,13 @@ export function assertionFailed(message: string): LedgerFailure {
   return failure({ code: 'DAML_FAILURE', category: 9, cause, context });
 }
 
+/** Refuses what the given parties may not authorize: signatories and controllers must be among them. */
+export function authorize(needed: readonly string[], given: readonly string[], what: string): void {
+  if (needed.every((party) => given.includes(party))) return;
+  const cause = `Interpretation error: Error: ${what} requires authorizers ${needed.join(',')}, but only ${given.join(',')} were given`;
+  throw failure({ code: 'DAML_AUTHORIZATION_ERROR', category: 8, cause });
+}
+
 /** The same failure with texts added to its context; anything else as it is. */
 export function withContext(thrown: LedgerFailure, added: Readonly<Record<string, string>>): LedgerFailure {
   return new LedgerFailure(

@@ -15,6 +15,7 @@ import { updateLookupEndpoints } from './endpoints/update-lookups.ts';
 import { updateEndpoints, updateStreams } from './endpoints/updates.ts';
 import { userEndpoints } from './endpoints/users.ts';
 import { versionEndpoints } from './endpoints/version.ts';
+import { vettingEndpoints } from './endpoints/vetting.ts';
 
 const described: readonly Endpoint[] = [
   ...versionEndpoints,
@@ -28,6 +29,7 @@ const described: readonly Endpoint[] = [
   ...completionEndpoints,
   ...externalEndpoints,
   ...packageEndpoints,
+  ...vettingEndpoints,
   ...partyEndpoints,
   ...userEndpoints,
   ...identityProviderEndpoints,

@@ -9,7 +9,7 @@ import { anyone, require } from './caller.ts';
 import type { Caller } from './caller.ts';
 import type { Answer, Call, Endpoint } from './endpoint.ts';
 import { LedgerFailure, Undecodable, redactedInternal, unauthenticated } from './failure.ts';
-import { asObject, parseJson } from './json.ts';
+import { asObject, parseRequest } from './json.ts';
 import { RequestTimeout, headerRefusal, within } from './limits.ts';
 import type { Participant } from './participant.ts';
 import { refusalIn } from './release-fields.ts';
@@ -61,7 +61,7 @@ async function sentOf(
     if (bytes.length === 0) throw new Undecodable('body');
     return { ...nothing, bytes };
   }
-  const body = asObject(parseJson(bytes.toString()));
+  const body = asObject(parseRequest(bytes.toString()));
   if (body === undefined) throw new Undecodable('body');
   return { ...nothing, body };
 }
@@ -73,6 +73,8 @@ function send(response: ServerResponse, status: number, answer: Answer): void {
 }
 
 function refuse(response: ServerResponse, thrown: unknown, release: Release): void {
+  // The peer is gone, perhaps in the middle of its request: nobody reads an answer, and it is no defect.
+  if (response.destroyed) return;
   if (thrown instanceof Undecodable) return send(response, 400, { type: plain, content: thrown.message });
   if (thrown instanceof TooLarge) return send(response, 413, { type: plain, content: 'Payload Too Large' });
   if (thrown instanceof RequestTimeout) return send(response, 503, { type: plain, content: thrown.message });
@@ -83,6 +85,14 @@ function refuse(response: ServerResponse, thrown: unknown, release: Release): vo
   send(response, 500, JSON.stringify(redactedInternal().body));
 }
 
+/** The path as it stands in the request line, with nothing resolved or decoded, and the query behind it. */
+function targetOf({ url = '/' }: IncomingMessage): { readonly pathname: string; readonly query: string } {
+  // A proxy may be told the whole address; what it names is served here anyway.
+  const target = url.replace(/^https?:\/\/[^/?]*/i, '');
+  const at = target.indexOf('?');
+  return at < 0 ? { pathname: target, query: '' } : { pathname: target.slice(0, at), query: target.slice(at + 1) };
+}
+
 /** Answers one HTTP request. Never rejects: refusals and defects become answers. */
 export async function serveHttp(
   request: IncomingMessage,
@@ -91,18 +101,19 @@ export async function serveHttp(
 ): Promise<void> {
   const refused = headerRefusal(request);
   if (refused !== undefined) return send(response, refused.status, { type: plain, content: refused.content });
-  const url = new URL(request.url ?? '/', `http://${request.headers.host ?? 'localhost'}`);
+  const { pathname, query } = targetOf(request);
   const method = request.method ?? 'GET';
-  const found = findRoute(routes, method, url.pathname);
+  const found = findRoute(routes, method, pathname);
   if (found === undefined) {
-    send(response, 404, noRoute(method, url.href));
+    const asked = query === '' ? pathname : `${pathname}?${query}`;
+    send(response, 404, noRoute(method, `http://${request.headers.host ?? 'localhost'}${asked}`));
     return;
   }
   try {
     const { endpoint, path } = found;
     const caller = await callerOf(request, endpoint, authenticate);
     const sent = await sentOf(request, endpoint, participant.limits.bodyBytes);
-    const call = { participant, caller, query: url.searchParams, path, ...sent };
+    const call = { participant, caller, query: new URLSearchParams(query), path, ...sent };
     send(response, 200, await within(participant.limits.requestTimeoutMs, () => endpoint.run(call)));
   } catch (thrown) {
     refuse(response, thrown, participant.release);

@@ -44,3 +44,28 @@ export function parseJson(text: string): Json | undefined {
     return undefined;
   }
 }
+
+/** Levels of nesting in a request. What is deeper could be read, but not be printed again or compared. */
+const deepest = 512;
+
+/** Whether the text nests lists and objects deeper than any request does. */
+function isTooDeep(text: string): boolean {
+  if (text.length <= deepest) return false;
+  let depth = 0;
+  let inText = false;
+  for (let at = 0; at < text.length; at += 1) {
+    const char = text[at];
+    if (inText && char === '\\') at += 1;
+    else if (char === '"') inText = !inText;
+    else if (inText) continue;
+    else if (char === '[' || char === '{') depth += 1;
+    else if (char === ']' || char === '}') depth -= 1;
+    if (depth > deepest) return true;
+  }
+  return false;
+}
+
+/** Parsed JSON of a client, or undefined when the text is not JSON or nested deeper than any request. */
+export function parseRequest(text: string): Json | undefined {
+  return isTooDeep(text) ? undefined : parseJson(text);
+}

@@ -22,7 +22,7 @@ import { parseUpdate } from './recorded.ts';
 import { runSubmission } from './submission-run.ts';
 import { TransactionBuilder } from './transaction.ts';
 import { canonicalUpdate, patchOffset, valueOf } from './wire.ts';
-import type { CreatedEvent, TraceContext, Transaction, Update, UpdateInput } from './wire.ts';
+import type { CreatedEvent, TraceContext, Transaction, TransactionEvent, Update, UpdateInput } from './wire.ts';
 
 export interface LedgerOptions {
   readonly seed?: number;
@@ -35,6 +35,11 @@ export interface LedgerOptions {
 export interface Synchronizer {
   readonly alias: string;
   readonly id: string;
+}
+
+function witnessesOf(event: TransactionEvent): readonly string[] {
+  if ('CreatedEvent' in event) return event.CreatedEvent.witnessParties;
+  return ('ExercisedEvent' in event ? event.ExercisedEvent : event.ArchivedEvent).witnessParties;
 }
 
 export class Ledger {
@@ -85,6 +90,15 @@ export class Ledger {
     return this.#parties.all();
   }
 
+  isLocalParty(party: string): boolean {
+    return this.#parties.isNamed(party);
+  }
+
+  /** Makes a party known that no contract named yet. */
+  addLocalParty(party: string): void {
+    this.#parties.name(this.parties([party]));
+  }
+
   /**
    * Appends an update in wire form. Missing keys are filled in, the offset is the next one unless `value.offset` is
    * set and larger than the ledger end, and every event gets the update's offset. Gives back the offset.
@@ -101,6 +115,8 @@ export class Ledger {
     patchOffset(update, at);
     const { updateId } = valueOf(update);
     this.#state.add({ offset: at, updateId, update, raw: undefined });
+    if ('Transaction' in update)
+      for (const event of update.Transaction.value.events) this.#parties.name(witnessesOf(event));
     this.#changed();
     return at;
   }
@@ -147,7 +163,9 @@ export class Ledger {
    * @param random where its contract ids come from
    */
   transaction(createdAt: string, random: Random = this.random): TransactionBuilder {
-    const { model, find, parties } = this;
+    const { model, find } = this;
+    // What has chance of its own is only tried out: nothing of it is kept.
+    const parties = random === this.random ? this.parties : (list: readonly string[]) => [...new Set(list)];
     const keyed = (hash: string): readonly string[] => this.#state.contracts.keys.get(hash);
     return new TransactionBuilder({ model, random, find, keyed, parties }, createdAt);
   }

@@ -25,7 +25,8 @@ export function listOptions(query: URLSearchParams, limits: Limits): ListOptions
   const most = limits.listElements + 1;
   return {
     take: Math.min(numberIn(query, 'limit') ?? most, most),
-    waitMs: numberIn(query, 'stream_idle_timeout_ms') ?? limits.listWaitMs,
+    // The request is over before that; a longer wait would go on unseen, and for a timer be none at all.
+    waitMs: Math.min(numberIn(query, 'stream_idle_timeout_ms') ?? limits.listWaitMs, 2 * limits.requestTimeoutMs),
   };
 }
 
@@ -35,8 +36,35 @@ export function listAnswer(elements: readonly string[], limits: Limits): string 
   return `[${elements.join()}]`;
 }
 
+/** What a list is read from. */
+interface Source {
+  /** True when nothing is left to look at right now. */
+  readonly caughtUp: boolean;
+  /** True when nothing will ever be left to look at. */
+  readonly finished: boolean;
+  read(): string[];
+}
+
+/**
+ * The elements of an open-ended list: until there are enough, or until none came for `waitMs`. Only elements count; what
+ * else moves the ledger does not start the wait anew.
+ */
+export async function listed(ledger: Ledger, source: Source, { take, waitMs }: ListOptions): Promise<string[]> {
+  const elements: string[] = [];
+  let silentAt = performance.now() + waitMs;
+  while (elements.length < take && !source.finished) {
+    const found = source.read();
+    elements.push(...found);
+    if (found.length > 0) silentAt = performance.now() + waitMs;
+    if (source.finished || !source.caughtUp) continue;
+    if (!(await changed(ledger, silentAt - performance.now()))) break;
+  }
+  return elements.slice(0, Math.max(0, take));
+}
+
 /** Resolves with true when the ledger changed within the milliseconds. */
-export function changed(ledger: Ledger, milliseconds: number): Promise<boolean> {
+function changed(ledger: Ledger, milliseconds: number): Promise<boolean> {
+  if (milliseconds <= 0) return Promise.resolve(false);
   return new Promise((resolve) => {
     const settle = (result: boolean): void => {
       clearTimeout(timer);

@@ -10,7 +10,8 @@ interface Node {
 
 export class PartyLists {
   readonly #root: Node = { list: [], next: new Map() };
-  readonly #all = new Set<string>();
+  readonly #named = new Set<string>();
+  readonly #lists = new Set<readonly string[]>();
 
   /** The list without repetitions, in the order given. */
   shared(list: readonly string[]): readonly string[] {
@@ -21,15 +22,25 @@ export class PartyLists {
       if (next === undefined) {
         next = { list: [...node.list, party], next: new Map() };
         node.next.set(party, next);
-        this.#all.add(party);
       }
       node = next;
     }
     return node.list;
   }
 
-  /** Every party any list named. */
+  /** Takes in the parties of a list that became part of the ledger. Other lists are of transactions that never were. */
+  name(list: readonly string[]): void {
+    if (this.#lists.has(list)) return;
+    this.#lists.add(list);
+    for (const party of list) this.#named.add(party);
+  }
+
+  isNamed(party: string): boolean {
+    return this.#named.has(party);
+  }
+
+  /** Every party that a list was taken in with. */
   all(): readonly string[] {
-    return [...this.#all];
+    return [...this.#named];
   }
 }

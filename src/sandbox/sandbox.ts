@@ -152,7 +152,10 @@ function serverOf({ service, admin, upgrades, pathPrefix }: Parts): Server {
     if (!(await misbehave(request, response, backdrop))) await serveHttp(request, response, service);
   };
   const server = createServer({ maxHeaderSize: headerSectionBytes }, (request, response) => {
-    void serve(request, response);
+    serve(request, response).catch((cause: unknown) => {
+      response.destroy();
+      process.emitWarning(`a sandbox answer failed: ${String(cause)}`);
+    });
   });
   server.on('connection', (socket) => misbehaveAtConnect(socket, backdrop));
   server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => {

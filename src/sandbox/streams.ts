@@ -5,7 +5,7 @@
 import type { Caller } from './caller.ts';
 import type { Connection } from './connection.ts';
 import { LedgerFailure, Undecodable, undecodableFrame } from './failure.ts';
-import { asObject, parseJson } from './json.ts';
+import { asObject, parseRequest } from './json.ts';
 import type { JsonObject } from './json.ts';
 import type { Participant } from './participant.ts';
 import { UpdatesReader, activeContracts } from './reader.ts';
@@ -18,7 +18,7 @@ const firstCheckpointMs = 500;
 
 /** The request of a stream. Throws LEDGER_API_INTERNAL_ERROR for what is not a JSON object. */
 export function decode(text: string): JsonObject {
-  const body = asObject(parseJson(text));
+  const body = asObject(parseRequest(text));
   if (body === undefined) throw undecodableFrame(text);
   return body;
 }

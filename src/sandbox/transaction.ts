@@ -3,7 +3,7 @@
  * handed down from the exercise above, transient contracts marked. Nothing reaches the ledger before it is complete.
  */
 import { contractKeyHash } from './contract-key.ts';
-import { traceName, traced } from './daml-failure.ts';
+import { authorize, traceName, traced } from './daml-failure.ts';
 import { failure } from './failure.ts';
 import type { Activation } from './active-set.ts';
 import type { Json, JsonObject } from './json.ts';
@@ -117,8 +117,10 @@ export class TransactionBuilder {
         contract,
         argument: event.choiceArgument as JsonObject,
         create: (name, payload) => this.create(this.#template(name), payload, event.witnessParties).contractId,
-        exercise: (child, name, payload, by) =>
-          this.exercise(child, name, payload, by, event.witnessParties).exerciseResult,
+        exercise: (child, name, payload, by) => {
+          authorize(by, [...contract.signatories, ...event.actingParties], `exercise of ${name}`);
+          return this.exercise(child, name, payload, by, event.witnessParties).exerciseResult;
+        },
         fetch: (child) => this.fetch(child),
       });
     } catch (thrown) {
@@ -184,7 +186,8 @@ export class TransactionBuilder {
   #choice(contract: CreatedEvent, name: string): Choice {
     if (name === 'Archive') return archive;
     const template = this.#base.model.resolve(`#${contract.packageName}:${entityOf(contract.templateId)}`);
-    const choice = template?.choices[name];
+    // Own ones only: every object has a `constructor`.
+    const choice = template !== undefined && Object.hasOwn(template.choices, name) ? template.choices[name] : undefined;
     if (choice !== undefined) return choice;
     const cause = `choice ${name} is not known for template ${contract.templateId}; its package is not part of this ledger`;
     throw failure({ code: 'TEMPLATES_OR_INTERFACES_NOT_FOUND', category: 11, cause });

@@ -59,10 +59,14 @@ export interface UpgradeOptions {
   readonly random: Random;
 }
 
-/** A handshake that fails with a real status: only an unresolvable user or an unknown path do that. */
+/**
+ * A handshake that fails with a real status: only an unresolvable user or an unknown path do that. What the peer still
+ * sends is read and dropped, so that its end is seen and the connection with it.
+ */
 function refuseUpgrade(socket: Duplex, status: string, body: string, type = 'application/json'): void {
   const headers = `Content-Type: ${type}\r\nContent-Length: ${Buffer.byteLength(body)}\r\nConnection: close`;
   socket.end(`HTTP/1.1 ${status}\r\n${headers}\r\n\r\n${body}`);
+  socket.resume();
 }
 
 /** Accepts sockets for the stream endpoints. */
@@ -85,7 +89,7 @@ export class Upgrades {
     for (const socket of this.#left) socket.destroy();
   }
 
-  /** Takes over a socket whose upgrade is served no further. */
+  /** Takes over a socket that no HTTP server looks after any more. */
   leave(socket: Duplex): void {
     this.#left.add(socket);
     // Nobody else looks after it: a peer that gives up must not become an uncaught error.
@@ -96,6 +100,8 @@ export class Upgrades {
   /** Serves one upgrade request. Rejects only on a defect of the sandbox. */
   async upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> {
     const { participant, authenticate, routes, random, idleTimeoutMs } = this.#options;
+    this.leave(socket);
+    cutWhenIdle(socket, idleTimeoutMs);
     const limited = headerRefusal(request);
     if (limited !== undefined) return refuseUpgrade(socket, `${limited.status} Refused`, limited.content, 'text/plain');
     const url = request.url ?? '/';

@@ -77,7 +77,24 @@ const prepareWith =
     return await client.interactive.prepare({ ...preparation(world, party), ...change(world, party) });
   };
 
+/** Asks for the newest package of a name that the bank's participant has vetted. */
+function preferredFor(packageName: string): Call {
+  return ({ client }, { bank }) =>
+    client.interactive.preferredPackages({ packageVettingRequirements: [{ parties: [bank], packageName }] });
+}
+
 export const interactiveCases: readonly Case[] = [
+  {
+    operation: 'POST /v2/interactive-submission/preferred-packages',
+    needs: 'token',
+    call: preferredFor('sandbox-test'),
+    check: (result) => expect(JSON.stringify(result)).toContain('"packageName":"sandbox-test"'),
+    body: 'json',
+    refused: {
+      NO_PREFERRED_PACKAGES_FOUND: preferredFor('nobody-uploaded-it'),
+      MISSING_FIELD: ({ client }) => client.interactive.preferredPackages({ packageVettingRequirements: [] }),
+    },
+  },
   {
     operation: 'POST /v2/interactive-submission/prepare',
     as: 'admin',

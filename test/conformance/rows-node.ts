@@ -1,7 +1,8 @@
 /** The node itself, and packages. */
 import { expect } from 'vitest';
 import { darOf, darOfPackage, sealed } from '../sandbox/dars.ts';
-import type { Case } from './row.ts';
+import type { UpdateVettedPackages } from '../../src/ledger/api/packages.ts';
+import type { Call, Case } from './row.ts';
 
 export const nodeCases: readonly Case[] = [
   {
@@ -60,6 +61,14 @@ const darRefusals: Case['refused'] = {
   DAR_PARSE_ERROR: ({ client }) => client.packages.validateDar(notAnArchive),
   KNOWN_PACKAGE_VERSION: ({ client }) => client.packages.validateDar(clash),
 };
+
+/** Vets or unvets the package every world has, or another one by name. */
+function vet(operation: 'Vet' | 'Unvet', more: object = {}, packageName = 'conformance'): Call {
+  const change = { [operation]: { value: { packages: [{ packageName, packageVersion: '1.0.0' }] } } };
+  const changes = [{ operation: change as unknown as UpdateVettedPackages['changes'][number]['operation'] }];
+  return ({ client }, { synchronizers }) =>
+    client.packages.updateVetted({ changes, synchronizerId: synchronizers[0], ...more });
+}
 
 export const packageCases: readonly Case[] = [
   {
@@ -127,5 +136,21 @@ export const packageCases: readonly Case[] = [
     call: ({ client }) => client.packages.vetted({ packageMetadataFilter: { packageNamePrefixes: ['conformance'] } }),
     check: (result) => expect(JSON.stringify(result)).toContain('"packageName":"conformance"'),
     body: 'json',
+  },
+  {
+    operation: 'POST /v2/package-vetting/update',
+    as: 'admin',
+    releases: ['3.5', '3.6'],
+    call: async (session, world) => {
+      await vet('Unvet')(session, world);
+      return await vet('Vet')(session, world);
+    },
+    check: (result) => expect(JSON.stringify(result)).toContain('"packageName":"conformance"'),
+    also: { dryRun: vet('Unvet', { dryRun: true }) },
+    body: 'json',
+    refused: {
+      PACKAGE_NOT_FOUND: vet('Vet', {}, 'nobody-uploaded-it'),
+      MISSING_FIELD: ({ client }) => client.packages.updateVetted({ changes: [] }),
+    },
   },
 ];

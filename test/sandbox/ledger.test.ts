@@ -1,5 +1,5 @@
 /** The sandbox ledger keeps its books: seeding is gap-free, shapes and filters hold, commands work, seeds repeat. */
-import { existsSync, readFileSync, readdirSync } from 'node:fs';
+import { readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { holdingInterface } from '../../src/sandbox/demo-model.ts';
@@ -7,6 +7,7 @@ import { Ledger } from '../../src/sandbox/ledger.ts';
 import { startSandbox } from '../../src/sandbox/sandbox.ts';
 import type { Sandbox } from '../../src/sandbox/sandbox.ts';
 import { generateHistory, startTraffic } from '../../src/sandbox/traffic.ts';
+import { haveSamples, samplesFolder } from '../support/recorded.ts';
 import { anyParty, at, post, stream, updateFormat } from './sockets.ts';
 
 let sandbox: Sandbox;
@@ -236,17 +237,17 @@ describe('the same seed', () => {
   });
 });
 
-const samples = process.env['LEDGER_SAMPLES'] ?? join(import.meta.dirname, '../../../shared/wire/samples');
-const missing = !existsSync(samples);
-if (missing) console.log(`recorded samples are not at ${samples} (set LEDGER_SAMPLES): the verbatim test is skipped`);
+const present = haveSamples('that they come out verbatim is not tested');
 
 describe('recorded samples', () => {
-  it.skipIf(missing)('come out exactly as they went in, whatever the filter', async () => {
-    const files = readdirSync(samples, { recursive: true })
+  it.skipIf(!present)('come out exactly as they went in, whatever the filter', async () => {
+    const files = readdirSync(samplesFolder, { recursive: true })
       .map(String)
       .filter((name) => name.endsWith('.json'))
       .sort();
-    const bodies = files.map((name) => JSON.parse(readFileSync(join(samples, name), 'utf8')) as Record<string, never>);
+    const bodies = files.map(
+      (name) => JSON.parse(readFileSync(join(samplesFolder, name), 'utf8')) as Record<string, never>,
+    );
     const recorded = bodies.filter((body) => body['update'] !== undefined).map((body) => JSON.stringify(body));
     const entries = bodies
       .flat()

@@ -1,9 +1,11 @@
 /** Requests in the legacy form (`filter`, `verbose`), and the refusals of mixed, missing and undecodable forms. */
-import { existsSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { startSandbox } from '../../src/sandbox/sandbox.ts';
 import type { Sandbox } from '../../src/sandbox/sandbox.ts';
 import { generateHistory } from '../../src/sandbox/traffic.ts';
+import { haveSamples, samplesFolder } from '../support/recorded.ts';
 import { anyParty, at, post, stream } from './sockets.ts';
 
 let sandbox: Sandbox;
@@ -15,9 +17,7 @@ afterEach(async () => {
   await sandbox.close();
 });
 
-const samples = new URL('../../../shared/wire/samples/derived/', import.meta.url);
-const haveSamples = existsSync(samples);
-if (!haveSamples) process.stdout.write('samples of the wire are absent: legacy refusals are not compared with them\n');
+const present = haveSamples('legacy refusals are not compared');
 
 const delta = { eventFormat: anyParty, transactionShape: 'TRANSACTION_SHAPE_ACS_DELTA' };
 
@@ -39,8 +39,8 @@ describe('the legacy form', () => {
     expect(at(legacy.body, 'length')).toBeGreaterThan(2);
   });
 
-  it.runIf(haveSamples)('is refused as recorded next to the new form, and when neither is there', async () => {
-    const sample = (name: string): unknown => JSON.parse(readFileSync(new URL(name, samples), 'utf8'));
+  it.skipIf(!present)('is refused as recorded next to the new form, and when neither is there', async () => {
+    const sample = (name: string): unknown => JSON.parse(readFileSync(join(samplesFolder, 'derived', name), 'utf8'));
     const both = { beginExclusive: 0, verbose: true, updateFormat: { includeTransactions: delta } };
     expect((await post(sandbox.url, '/v2/updates', both)).body).toEqual(sample('error-both-formats.json'));
     const neither = await post(sandbox.url, '/v2/updates', { beginExclusive: 0 });

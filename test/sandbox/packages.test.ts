@@ -8,6 +8,7 @@ import { readDar } from '../../src/sandbox/packages/dar.ts';
 import { readArchive } from '../../src/sandbox/packages/archive.ts';
 import { startSandbox } from '../../src/sandbox/sandbox.ts';
 import type { Sandbox } from '../../src/sandbox/sandbox.ts';
+import { darsFolder } from '../support/recorded.ts';
 import { compiled, darOf, darOfPackage, manifestOf, sealed, sha256 } from './dars.ts';
 import { anyParty, at, post, stream } from './sockets.ts';
 
@@ -238,16 +239,15 @@ describe('vetting', () => {
   });
 });
 
-const folder = process.env['LEDGER_DARS'] ?? join(import.meta.dirname, '../../../shared/dars');
-const dars = existsSync(folder) ? readdirSync(folder).filter((name) => name.endsWith('.dar')) : [];
-if (dars.length === 0) console.log(`real DARs are absent (${folder}): their tests are skipped`);
+const dars = existsSync(darsFolder) ? readdirSync(darsFolder).filter((name) => name.endsWith('.dar')) : [];
+if (dars.length === 0) console.log(`no real DARs at ${darsFolder} (set LEDGER_DARS): their tests are skipped`);
 
 describe.skipIf(dars.length === 0)('real DARs', () => {
   it('are read: names and versions, and ids that are the hashes their compilers gave them', () => {
     const mains = dars.map((name) => {
-      const archives = readDar(readFileSync(join(folder, name))).map(readArchive);
+      const archives = readDar(readFileSync(join(darsFolder, name))).map(readArchive);
       for (const { id, payload } of archives) expect(sha256(payload)).toBe(id);
-      const inside = Object.keys(unzipSync(readFileSync(join(folder, name)))).filter((entry) =>
+      const inside = Object.keys(unzipSync(readFileSync(join(darsFolder, name)))).filter((entry) =>
         entry.endsWith('.dalf'),
       );
       expect(inside.every((entry) => archives.some(({ id }) => entry.endsWith(`-${id}.dalf`)))).toBe(true);
@@ -261,7 +261,7 @@ describe.skipIf(dars.length === 0)('real DARs', () => {
 
   it('all upload to one participant, although their standard libraries differ', async () => {
     for (const name of dars) {
-      const { status } = await send('/v2/dars', readFileSync(join(folder, name)));
+      const { status } = await send('/v2/dars', readFileSync(join(darsFolder, name)));
       expect([name, status]).toEqual([name, 200]);
     }
     expect((await ids()).length).toBeGreaterThan(40);

@@ -138,7 +138,7 @@ describe('an allocated party', () => {
 describe('the list of parties', () => {
   it('has the participant, allocated parties and those of contracts, by id and in pages', async () => {
     const bank = 'bank::1220ab';
-    sandbox.ledger.parties([bank]);
+    sandbox.ledger.addLocalParty(bank);
     const alice = await allocated({ partyIdHint: 'alice' });
     const all = [alice, bank, sandbox.participantId].sort();
     const [, whole] = await call('GET', '/v2/parties');

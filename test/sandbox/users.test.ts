@@ -1,8 +1,10 @@
 /** User management over HTTP: shapes as recorded, refusals, paging, and who may manage whom. */
-import { existsSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { startSandbox } from '../../src/sandbox/sandbox.ts';
 import type { Sandbox, SandboxOptions } from '../../src/sandbox/sandbox.ts';
+import { haveSamples, samplesFolder } from '../support/recorded.ts';
 import { keyPair, serveJwks, token } from '../support/tokens.ts';
 import { call as callAs, secret, shared } from './callers.ts';
 import type { Answered } from './callers.ts';
@@ -35,13 +37,11 @@ async function refusal(what: string, body?: unknown, bearer?: string): Promise<u
   return [answer.status, at(answer.body, 'code') ?? answer.text];
 }
 
+const present = haveSamples('lists of users and rights are not compared');
+
 function recorded(name: string): string | undefined {
-  const file = new URL(`../../../shared/wire/samples/${name}`, import.meta.url);
-  if (!existsSync(file)) {
-    console.log(`skipped: no recorded ${name}`);
-    return undefined;
-  }
-  return JSON.stringify(JSON.parse(readFileSync(file, 'utf8')));
+  if (!present) return undefined;
+  return JSON.stringify(JSON.parse(readFileSync(join(samplesFolder, name), 'utf8')));
 }
 
 describe('users', () => {

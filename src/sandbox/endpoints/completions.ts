@@ -4,7 +4,7 @@ import { CompletionsReader, parseCompletions } from '../completion-requests.ts';
 import type { CompletionsForm } from '../completion-requests.ts';
 import type { Connection } from '../connection.ts';
 import type { Call, Endpoint, StreamEndpoint } from '../endpoint.ts';
-import { changed, listAnswer, listOptions } from '../list-answer.ts';
+import { listAnswer, listOptions, listed } from '../list-answer.ts';
 import type { Participant } from '../participant.ts';
 import { decode, follow, guarded } from '../streams.ts';
 
@@ -12,14 +12,8 @@ import { decode, follow, guarded } from '../streams.ts';
 async function list({ participant, caller, body, query }: Call, form: CompletionsForm): Promise<string> {
   const { ledger, limits } = participant;
   const request = parseCompletions(body, participant, caller, form);
-  const { take, waitMs } = listOptions(query, limits);
   const reader = new CompletionsReader(participant, request);
-  const frames: string[] = [];
-  while (frames.length < take) {
-    frames.push(...reader.read());
-    if (frames.length < take && reader.caughtUp && !(await changed(ledger, waitMs))) break;
-  }
-  return listAnswer(frames.slice(0, take), limits);
+  return listAnswer(await listed(ledger, reader, listOptions(query, limits)), limits);
 }
 
 function stream(form: CompletionsForm): StreamEndpoint['serve'] {

@@ -49,7 +49,11 @@ function names(list: readonly string[], value: string): boolean {
   return list.length === 0 || list.includes(value);
 }
 
-function vettingBody({ participantId }: Participant['ledger'], { packages, serial, synchronizerId }: Vetting): unknown {
+/** A `VettedPackages` of an answer. */
+export function vettingBody(
+  { participantId }: Participant['ledger'],
+  { packages, serial, synchronizerId }: Vetting,
+): unknown {
   const bodies = packages.map(({ id, name, version }) => ({
     packageId: id,
     validFromInclusive: null,

@@ -59,7 +59,7 @@ function allocate({ participant, caller, body }: Call): string {
 
 function update({ participant, caller, body, path }: Call): string {
   const { party, change, identityProviderId } = parsePartyUpdate(body, path['party'] ?? '', caller);
-  const record = participant.parties.update(party, change);
+  const record = participant.parties.update(party, change, identityProviderId);
   return JSON.stringify({ partyDetails: bodyOf(record, identityProviderId) });
 }
 

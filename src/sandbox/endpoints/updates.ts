@@ -1,6 +1,6 @@
 /** Updates after an offset: the list form and the stream, with their deprecated flat and tree forms. */
 import type { Call, Endpoint, StreamEndpoint } from '../endpoint.ts';
-import { changed, listAnswer, listOptions } from '../list-answer.ts';
+import { listAnswer, listOptions, listed } from '../list-answer.ts';
 import { UpdatesReader } from '../reader.ts';
 import { parseUpdatesRequest } from '../requests.ts';
 import type { UpdatesForm } from '../requests.ts';
@@ -9,14 +9,8 @@ import { serveUpdates } from '../streams.ts';
 async function listUpdates({ participant, caller, body, query }: Call, form: UpdatesForm): Promise<string> {
   const { ledger, limits } = participant;
   const request = parseUpdatesRequest(body, participant, caller, form);
-  const { take, waitMs } = listOptions(query, limits);
   const reader = new UpdatesReader(participant, request);
-  const frames: string[] = [];
-  while (frames.length < take && !reader.finished) {
-    frames.push(...reader.read());
-    if (request.endInclusive === undefined && reader.caughtUp && !(await changed(ledger, waitMs))) break;
-  }
-  return listAnswer(frames.slice(0, take), limits);
+  return listAnswer(await listed(ledger, reader, listOptions(query, limits)), limits);
 }
 
 const list = { method: 'POST', query: ['limit', 'stream_idle_timeout_ms'], request: 'GetUpdatesRequest' } as const;

@@ -50,9 +50,19 @@ function assertSameUser({ path }: Call, named: string): void {
   if (named !== id) throw invalidArgument(`${id} does not match user in body ${named}`);
 }
 
-/** Only a participant's administrator makes others. */
-function assertMayGive({ caller }: Call, rights: readonly Right[]): void {
-  if (rights.some(({ kind }) => kind === 'ParticipantAdmin')) require(caller, ['admin']);
+/**
+ * Only a participant's administrator makes others, and gives rights to parties of any identity provider; that of a
+ * provider gives those to the parties the provider has.
+ */
+function assertMayGive({ caller, participant }: Call, rights: readonly Right[], identityProviderId: string): void {
+  if (caller.may('admin')) return;
+  if (rights.some(({ kind }) => kind === 'ParticipantAdmin')) throw permissionDenied();
+  const parties = rights.flatMap((right) => ('party' in right ? [right.party] : []));
+  const strange = parties.filter((party) => !participant.parties.isOf(identityProviderId, party));
+  if (strange.length === 0) return;
+  throw invalidArgument(
+    `Provided parties have not been found in identity_provider_id=${identityProviderId}: [${strange.join()}].`,
+  );
 }
 
 function pageSize(given: string | null): number {
@@ -82,7 +92,7 @@ function createUser(call: Call): string {
   const user = readUser(body['user']);
   const rights = parseRights(body['rights'], participant.release);
   require(caller, [{ administer: user.identityProviderId }]);
-  assertMayGive(call, rights);
+  assertMayGive(call, rights, user.identityProviderId);
   const provider = user.identityProviderId;
   if (provider !== '' && !participant.identityProviders.has(provider)) {
     throw invalidArgument(`Provided identity_provider_id ${provider} has not been found.`);
@@ -138,9 +148,9 @@ function listRights(call: Call): string {
 /** Reads a grant or a revocation, for a caller that may do either. */
 function rightsChange(call: Call, doing: string): { readonly id: string; readonly rights: readonly Right[] } {
   const rights = parseRights(call.body['rights'], call.participant.release);
-  const { id } = managed(call, doing);
+  const { id, identityProviderId } = managed(call, doing);
   assertSameUser(call, asText(call.body['userId']));
-  assertMayGive(call, rights);
+  assertMayGive(call, rights, identityProviderId);
   return { id, rights };
 }
 

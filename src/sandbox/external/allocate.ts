@@ -57,6 +57,7 @@ export function allocateExternalParty({ participant, caller, body }: Call): stri
   const { party, key, observing } = onboarding;
   const permission = observing ? 'PARTICIPANT_PERMISSION_OBSERVATION' : 'PARTICIPANT_PERMISSION_CONFIRMATION';
   const signingKey = key.toString('base64');
+  parties.requireFree(party, identityProviderId, caller.may({ administer: identityProviderId }));
   if (userId !== '') users.get(userId, 'allocating an external party');
   parties.host({ party, synchronizerId, permission, annotations: {}, identityProviderId, signingKey });
   if (userId !== '') users.grant(userId, [{ kind: 'CanActAs', party }]);

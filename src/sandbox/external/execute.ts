@@ -7,7 +7,7 @@ import { asList, asObject, asText } from '../json.ts';
 import type { Json } from '../json.ts';
 import type { Parties } from '../parties/parties.ts';
 import { performJournaled } from '../perform.ts';
-import { naming, parseAsked } from '../submission-request.ts';
+import { naming, parseAsked, parseWhat } from '../submission-request.ts';
 import type { ClientSubmission } from '../submission-request.ts';
 import { base64, isSigned, parseSignature } from './keys.ts';
 import type { Signature } from './keys.ts';
@@ -49,8 +49,8 @@ function requireSigned(
 }
 
 function requireYoung({ preparedAt }: Prepared, at: number): void {
-  if (at - preparedAt <= lifetimeMicros) return;
-  refuseExecution('it was prepared more than 24 hours ago');
+  if (at - preparedAt > lifetimeMicros) refuseExecution('it was prepared more than 24 hours ago');
+  if (preparedAt - at > lifetimeMicros) refuseExecution('it was prepared in the future');
 }
 
 /**
@@ -64,17 +64,18 @@ export function executionOf({ participant, caller, body }: Call): ClientSubmissi
   const bytes = base64(body['preparedTransaction']);
   if (bytes.length === 0) throw missingField('prepared_transaction');
   const prepared = decodePrepared(bytes);
+  const { commands, actAs } = parseWhat(ledger, { ...prepared });
   if (asText(body['submissionId']) === '') throw missingField('submission_id');
   const asked = parseAsked(ledger, { ...body, commandId: prepared.commandId }, caller);
-  require(caller, prepared.actAs.map((executeAs) => ({ executeAs })));
+  require(caller, actAs.map((executeAs) => ({ executeAs })));
   const hash = hashPrepared(bytes, scheme);
-  requireSigned(parties, prepared.actAs, hash, signaturesIn(body['partySignatures']));
+  requireSigned(parties, actAs, hash, signaturesIn(body['partySignatures']));
   const at = ledger.clock();
   requireYoung(prepared, at);
   const deduplication = parseDeduplication(body['deduplicationPeriod'], ledger.prunedTo());
-  const { commands, actAs, readAs = [], synchronizerId, maxRecordTime } = prepared;
+  const { synchronizerId, maxRecordTime } = prepared;
   const limits = maxRecordTime === undefined ? {} : { maxRecordTime };
-  const signed = { commands, actAs, readAs, synchronizerId, ...limits, externalHash: hash.toString('hex') };
+  const signed = { commands, actAs, readAs: [], synchronizerId, ...limits, externalHash: hash.toString('hex') };
   return { ...signed, ...asked, deduplication, at };
 }
 

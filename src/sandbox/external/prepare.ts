@@ -3,11 +3,13 @@ import { randomSeed } from './seed.ts';
 import { require } from '../caller.ts';
 import type { Call } from '../endpoint.ts';
 import { failure, invalidArgument } from '../failure.ts';
-import { asObject } from '../json.ts';
-import type { JsonObject } from '../json.ts';
+import { asList, asObject } from '../json.ts';
+import type { Json, JsonObject } from '../json.ts';
 import { Random } from '../random.ts';
 import { parseAsked, parseTime, parseWhat } from '../submission-request.ts';
 import { interpret } from '../submission-run.ts';
+import type { Submission } from '../commands.ts';
+import type { TransactionBuilder } from '../transaction.ts';
 import { formatTimestamp } from '../values.ts';
 import { defaultScheme, encodePrepared, hashPrepared, parseScheme } from './prepared.ts';
 import type { Prepared } from './prepared.ts';
@@ -30,8 +32,14 @@ function costEstimation(bytes: Buffer, at: number): JsonObject {
   };
 }
 
+/** What is interpreted, and what is known of its execution before that. */
+interface Preparation {
+  readonly what: Pick<Submission, 'commands' | 'actAs' | 'readAs'>;
+  readonly prepared: Omit<Prepared, 'commands'>;
+}
+
 /** Reads a JsPrepareSubmissionRequest; reading as the acting parties is enough, as nothing is executed. */
-function preparationOf({ participant: { ledger }, caller, body }: Call): Prepared {
+function preparationOf({ participant: { ledger }, caller, body }: Call): Preparation {
   const what = parseWhat(ledger, body);
   const { commandId, userId } = parseAsked(ledger, body, caller);
   require(caller, [...what.actAs, ...(what.readAs ?? [])].map((readAs) => ({ readAs })));
@@ -44,7 +52,17 @@ function preparationOf({ participant: { ledger }, caller, body }: Call): Prepare
   const transactionUuid = randomSeed([userId, commandId, String(ledger.ledgerEnd()), String(preparedAt)]).uuid;
   const limits = maxRecordTime === undefined ? {} : { maxRecordTime };
   const synchronizerId = what.synchronizerId ?? ledger.synchronizers[0].id;
-  return { ...what, ...limits, commandId, synchronizerId, preparedAt, transactionUuid };
+  const { actAs } = what;
+  return { what, prepared: { actAs, ...limits, commandId, synchronizerId, preparedAt, transactionUuid } };
+}
+
+/** The command of a request as it is executed: a key has become the contract that was found with it. */
+function settled(command: Json | undefined, { events: [root] }: TransactionBuilder): Json {
+  const byKey = asObject(asObject(command)?.['ExerciseByKeyCommand']);
+  if (byKey === undefined || root === undefined || !('ExercisedEvent' in root)) return command ?? null;
+  const { contractId } = root.ExercisedEvent;
+  const { templateId = null, choice = null, choiceArgument = null } = byKey;
+  return { ExerciseCommand: { templateId, contractId, choice, choiceArgument } };
 }
 
 /** Answers POST /v2/interactive-submission/prepare. Throws the participant's refusal. */
@@ -52,12 +70,13 @@ export function prepare(call: Call): string {
   const { participant, body } = call;
   const { ledger, release } = participant;
   const scheme = parseScheme(body['hashingSchemeVersion'], release) ?? defaultScheme;
-  const asked = preparationOf(call);
-  const chance = new Random(randomSeed([asked.transactionUuid]).seed);
-  const builder = ledger.transaction(formatTimestamp(asked.preparedAt), chance);
-  interpret(builder, ledger.model, asked);
-  const prepared = { ...asked, synchronizerId: builder.synchronizerId ?? asked.synchronizerId };
-  const bytes = encodePrepared(prepared);
+  const { what, prepared } = preparationOf(call);
+  const { preparedAt, transactionUuid } = prepared;
+  const builder = ledger.transaction(formatTimestamp(preparedAt), new Random(randomSeed([transactionUuid]).seed));
+  interpret(builder, ledger.model, what);
+  const commands = [settled(asList(body['commands'])[0], builder)];
+  const synchronizerId = builder.synchronizerId ?? prepared.synchronizerId;
+  const bytes = encodePrepared({ ...prepared, commands, synchronizerId });
   const hash = hashPrepared(bytes, scheme);
   const details = `scheme ${scheme.slice(-2)}, ${bytes.length} bytes, hash ${hash.toString('hex')}`;
   const estimate = asObject(body['estimateTrafficCost'])?.['disabled'] !== true;
@@ -66,6 +85,6 @@ export function prepare(call: Call): string {
     preparedTransactionHash: hash.toString('base64'),
     hashingSchemeVersion: scheme,
     hashingDetails: body['verboseHashing'] === true ? details : null,
-    costEstimation: estimate ? costEstimation(bytes, asked.preparedAt) : null,
+    costEstimation: estimate ? costEstimation(bytes, preparedAt) : null,
   });
 }

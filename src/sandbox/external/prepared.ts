@@ -3,9 +3,8 @@
  * external parties sign. The bytes are opaque to clients; they say what they are to those who look.
  */
 import { createHash } from 'node:crypto';
-import type { Submission } from '../commands.ts';
 import { Undecodable, invalidArgument } from '../failure.ts';
-import { asObject, asText, parseJson } from '../json.ts';
+import { asList, asObject, asText, asTexts, parseRequest } from '../json.ts';
 import type { Json } from '../json.ts';
 import { isWithin } from '../release.ts';
 import type { Release } from '../release.ts';
@@ -14,13 +13,18 @@ import { purpose, purposeHash } from './keys.ts';
 /** A prepared transaction can be executed for this long, microseconds. */
 export const lifetimeMicros = 24 * 3600 * 1_000_000;
 
-export interface Prepared extends Pick<Submission, 'commands' | 'actAs' | 'readAs' | 'maxRecordTime'> {
+export interface Prepared {
+  /** In the form of requests; they name contracts by id only, so that executing them looks nothing up. */
+  readonly commands: readonly Json[];
+  readonly actAs: readonly string[];
   readonly commandId: string;
   readonly synchronizerId: string;
   /** Microseconds since 1970. */
   readonly preparedAt: number;
   /** Tells apart transactions that are otherwise alike. */
   readonly transactionUuid: string;
+  /** Microseconds since 1970 after which the ledger must not record it. */
+  readonly maxRecordTime?: number;
 }
 
 const mark = 'sandbox prepared transaction 1';
@@ -48,15 +52,27 @@ export function encodePrepared(prepared: Prepared): Buffer {
   return Buffer.from(`${mark}\n${JSON.stringify(prepared)}`);
 }
 
-/** Throws INVALID_ARGUMENT for bytes that no preparation made. */
+/**
+ * Throws INVALID_ARGUMENT for bytes that no preparation could have made. Anybody can write such bytes, so what is in them
+ * is worth as much as a request: its signatures say who wants it, nothing says that it was ever checked.
+ */
 export function decodePrepared(bytes: Buffer): Prepared {
   const text = bytes.toString();
-  const body = text.startsWith(`${mark}\n`) ? asObject(parseJson(text.slice(mark.length + 1))) : undefined;
-  const whole = ['commands', 'actAs', 'commandId', 'synchronizerId', 'preparedAt', 'transactionUuid'];
-  if (body === undefined || whole.some((key) => body[key] === undefined)) {
+  const body = text.startsWith(`${mark}\n`) ? asObject(parseRequest(text.slice(mark.length + 1))) : undefined;
+  const { preparedAt, maxRecordTime } = body ?? {};
+  const isTime = (value: Json | undefined): value is number => Number.isSafeInteger(value);
+  const texts = ['commandId', 'synchronizerId', 'transactionUuid'].map((key) => asText(body?.[key]));
+  const [commandId = '', synchronizerId = '', transactionUuid = ''] = texts;
+  if (
+    body === undefined ||
+    texts.includes('') ||
+    !isTime(preparedAt) ||
+    !(maxRecordTime === undefined || isTime(maxRecordTime))
+  ) {
     throw invalidArgument('Unable to parse the prepared transaction');
   }
-  return body as unknown as Prepared;
+  const what = { commands: asList(body['commands']), actAs: asTexts(body['actAs']), commandId, synchronizerId };
+  return { ...what, preparedAt, transactionUuid, ...(maxRecordTime === undefined ? {} : { maxRecordTime }) };
 }
 
 /** The 32 bytes that external parties sign, which differ by scheme. */

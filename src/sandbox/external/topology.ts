@@ -3,7 +3,7 @@
  * hosts the party here. What is inside them is our own; how they are hashed together is what signers rely on.
  */
 import { invalidArgument, missingField } from '../failure.ts';
-import { asObject, asText, parseJson, textAt } from '../json.ts';
+import { asObject, asText, parseRequest, textAt } from '../json.ts';
 import type { JsonObject } from '../json.ts';
 import { invalidField, requireSynchronizer } from '../submission-request.ts';
 import type { Ledger } from '../ledger.ts';
@@ -26,7 +26,9 @@ function lengthAnd(bytes: Buffer): Buffer {
 
 /** The hash to sign instead of every transaction: over the ascending hashes of them, 34 bytes. */
 export function combinedHash(transactions: readonly Buffer[]): Buffer {
-  const hashes = transactions.map((one) => multiHash(purpose.topologyTransaction, one)).sort((a, b) => Buffer.compare(a, b));
+  const hashes = transactions
+    .map((one) => multiHash(purpose.topologyTransaction, one))
+    .sort((a, b) => Buffer.compare(a, b));
   const count = Buffer.alloc(4);
   count.writeUInt32BE(hashes.length);
   return multiHash(purpose.topologyTransactions, Buffer.concat([count, ...hashes.map(lengthAnd)]));
@@ -69,7 +71,7 @@ export function generateTopology(ledger: Ledger, body: JsonObject): string {
 }
 
 function mappingOf(transaction: Buffer): JsonObject {
-  const mapping = asObject(parseJson(transaction.toString()));
+  const mapping = asObject(parseRequest(transaction.toString()));
   if (mapping !== undefined) return mapping;
   throw invalidArgument('a topology transaction cannot be parsed');
 }

@@ -82,9 +82,13 @@ function numberIn(bytes: Uint8Array, field: number): number {
   return found;
 }
 
+/** Most characters of all names together. A table spells a name once, however often and wherever it is used. */
+const spelledLimit = 16 * 1024 * 1024;
+
 class Names {
   readonly strings: string[] = [];
   readonly dotted: (readonly number[])[] = [];
+  #spelled = 0;
 
   text(index: number): string {
     const found = this.strings[index];
@@ -95,7 +99,10 @@ class Names {
   path(index: number): string {
     const found = this.dotted[index];
     if (found === undefined) throw darParseError(`no interned name ${index}`);
-    return found.map((segment) => this.text(segment)).join('.');
+    const segments = found.map((segment) => this.text(segment));
+    for (const segment of segments) this.#spelled += segment.length + 1;
+    if (this.#spelled > spelledLimit) throw darParseError(`its names have more than ${spelledLimit} characters`);
+    return segments.join('.');
   }
 }
 

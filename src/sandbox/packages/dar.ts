@@ -70,7 +70,7 @@ function archiveNames({ files, names }: Contents): readonly string[] {
 export function readDar(bytes: Uint8Array, limit: number = inflatedLimit): readonly Uint8Array[] {
   const contents = unzip(bytes, limit);
   return archiveNames(contents).map((name) => {
-    const archive = contents.files[name];
+    const archive = Object.hasOwn(contents.files, name) ? contents.files[name] : undefined;
     if (archive === undefined) throw invalidZipEntry(name, contents.names);
     return archive;
   });

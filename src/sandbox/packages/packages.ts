@@ -7,6 +7,7 @@ import type { Ledger } from '../ledger.ts';
 import { readArchive } from './archive.ts';
 import type { PackageArchive } from './archive.ts';
 import { readDar } from './dar.ts';
+import { invalidArgument } from '../failure.ts';
 import { knownPackageVersion, packageNotFound } from './package-failure.ts';
 
 /** A package as lists of vetted packages name it. */
@@ -25,12 +26,29 @@ export interface Vetting {
   readonly serial: number;
 }
 
+/** One change of what is vetted: packages that become so, or stop being so. */
+export interface VettingChange {
+  readonly vets: boolean;
+  /** Ids. */
+  readonly packages: readonly string[];
+}
+
 /** The version given to the packages of the sandbox's own templates. */
 export const builtInVersion = '1.0.0';
 
 /** Packages without templates and interfaces (the standard library) may repeat a name and a version. */
 function isUtility({ templates, interfaces }: PackageArchive): boolean {
   return templates.length + interfaces.length === 0;
+}
+
+/** Refuses another package with the name and version of one that is or becomes vetted. */
+function refuseClashes(vetted: readonly PackageArchive[], next: readonly PackageArchive[]): void {
+  const upgradable = next.filter((archive) => !isUtility(archive));
+  const all = [...vetted.filter((known) => !isUtility(known)), ...upgradable];
+  for (const one of upgradable) {
+    const same = all.find(({ id, name, version }) => id !== one.id && name === one.name && version === one.version);
+    if (same !== undefined) throw knownPackageVersion(shown(same), shown(one));
+  }
 }
 
 function shown({ id, name, version }: PackageName): string {
@@ -76,16 +94,11 @@ export class Packages {
    */
   validate(dar: Uint8Array, synchronizerIds: readonly string[]): readonly PackageArchive[] {
     const archives = readDar(dar).map(readArchive);
-    const upgradable = archives.filter((archive) => !isUtility(archive));
     for (const synchronizerId of synchronizerIds) {
-      const vetted = [...this.#idsOn(synchronizerId)].map((id) => this.get(id)).filter((known) => !isUtility(known));
-      const all = [...vetted, ...upgradable];
-      for (const next of upgradable) {
-        const same = all.find(
-          ({ id, name, version }) => id !== next.id && name === next.name && version === next.version,
-        );
-        if (same !== undefined) throw knownPackageVersion(shown(same), shown(next));
-      }
+      refuseClashes(
+        [...this.#idsOn(synchronizerId)].map((id) => this.get(id)),
+        archives,
+      );
     }
     return archives;
   }
@@ -101,14 +114,63 @@ export class Packages {
     for (const synchronizerId of synchronizerIds) this.#vet(synchronizerId, archives);
   }
 
+  /** The packages with this id, name and version; '' matches any. Throws PACKAGE_NOT_FOUND when there are none. */
+  matching({ id, name, version }: PackageName): readonly PackageName[] {
+    const fits = (asked: string, found: string): boolean => asked === '' || asked === found;
+    const found = [...this.#own(), ...this.#stored.values()].filter(
+      (known) => fits(id, known.id) && fits(name, known.name) && fits(version, known.version),
+    );
+    if (found.length === 0) throw packageNotFound(id === '' ? `${name}:${version}` : id);
+    return found;
+  }
+
   /** What is vetted on a synchronizer: the sandbox's own packages, and uploaded ones. */
   vetting(synchronizerId: string): Vetting {
-    const ids = this.#idsOn(synchronizerId);
-    const own = [...this.#ledger.model.packages()]
+    return this.#vettingOf(synchronizerId, this.#idsOn(synchronizerId), this.#serial(synchronizerId));
+  }
+
+  /**
+   * Vets and unvets known packages on a synchronizer, in order. The sandbox's own stay vetted. Throws
+   * KNOWN_PACKAGE_VERSION or INVALID_ARGUMENT.
+   * @param dryRun changes nothing
+   * @returns what is vetted then
+   */
+  change(synchronizerId: string, changes: readonly VettingChange[], dryRun: boolean): Vetting {
+    const before = this.#idsOn(synchronizerId);
+    const ids = new Set(before);
+    for (const { vets, packages } of changes) {
+      for (const id of packages) {
+        const archive = this.#stored.get(id);
+        if (archive === undefined && !vets) throw invalidArgument(`the sandbox's own package ${id} stays vetted`);
+        if (archive !== undefined && vets) {
+          refuseClashes(
+            [...ids].map((known) => this.get(known)),
+            [archive],
+          );
+          ids.add(id);
+        }
+        if (!vets) ids.delete(id);
+      }
+    }
+    const same = ids.size === before.size && [...ids].every((id) => before.has(id));
+    const serial = this.#serial(synchronizerId) + (same ? 0 : 1);
+    if (!dryRun) this.#vetted.set(synchronizerId, { ids, serial: serial - 1 });
+    return this.#vettingOf(synchronizerId, ids, serial);
+  }
+
+  #serial(synchronizerId: string): number {
+    return 1 + (this.#vetted.get(synchronizerId)?.serial ?? 0);
+  }
+
+  #own(): readonly PackageName[] {
+    return [...this.#ledger.model.packages()]
       .filter(([, id]) => !this.#stored.has(id))
       .map(([name, id]) => ({ id, name, version: builtInVersion }));
-    const packages = [...own, ...[...ids].map((id) => this.get(id))].sort(byName);
-    return { synchronizerId, packages, serial: 1 + (this.#vetted.get(synchronizerId)?.serial ?? 0) };
+  }
+
+  #vettingOf(synchronizerId: string, ids: ReadonlySet<string>, serial: number): Vetting {
+    const packages = [...this.#own(), ...[...ids].map((id) => this.get(id))].sort(byName);
+    return { synchronizerId, packages, serial };
   }
 
   #idsOn(synchronizerId: string): ReadonlySet<string> {

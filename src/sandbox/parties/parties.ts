@@ -2,7 +2,7 @@
  * The parties of a participant: its own, those its contracts name, and those allocated through the interface. An
  * allocation is a topology event on one synchronizer of the ledger; the metadata of parties lives here only.
  */
-import { failure, invalidArgument } from '../failure.ts';
+import { failure, invalidArgument, permissionDenied } from '../failure.ts';
 import type { LedgerFailure } from '../failure.ts';
 import type { Ledger } from '../ledger.ts';
 import { Random } from '../random.ts';
@@ -85,8 +85,13 @@ export class Parties {
   find(party: string): PartyRecord | undefined {
     const record = this.#records.get(party);
     if (record !== undefined) return record;
-    const known = party === this.#ledger.participantId || this.#ledger.localParties().includes(party);
+    const known = party === this.#ledger.participantId || this.#ledger.isLocalParty(party);
     return known ? { party, annotations: {}, resourceVersion: '', identityProviderId: '' } : undefined;
+  }
+
+  /** Whether the participant keeps metadata of the party for this identity provider. */
+  isOf(identityProviderId: string, party: string): boolean {
+    return this.#records.get(party)?.identityProviderId === identityProviderId;
   }
 
   /**
@@ -118,6 +123,17 @@ export class Parties {
   }
 
   /**
+   * Refuses to host a party for those who may not have it: one of another identity provider, or, unless they administer
+   * that provider, one that is known already. Throws the redacted 403 or INVALID_ARGUMENT.
+   */
+  requireFree(party: string, identityProviderId: string, administers: boolean): void {
+    const known = this.find(party);
+    if (known === undefined) return;
+    if (known.resourceVersion !== '' && known.identityProviderId !== identityProviderId) throw permissionDenied();
+    if (!administers) throw alreadyHosted(party);
+  }
+
+  /**
    * Hosts a party from now on: a topology event on the ledger, journaled first. Throws INVALID_ARGUMENT when it is
    * hosted on that synchronizer already.
    * @param at microseconds since 1970; a replay gives it
@@ -132,15 +148,19 @@ export class Parties {
     const record = { party, annotations, resourceVersion: '0', identityProviderId };
     this.#records.set(party, record);
     if (hosting.signingKey !== undefined) this.#signingKeys.set(party, hosting.signingKey);
-    this.#ledger.parties([party]);
+    this.#ledger.addLocalParty(party);
     authorize(this.#ledger, party, true, time, { synchronizerId, permission });
     return record;
   }
 
-  /** Changes the metadata of a party. Throws PARTY_NOT_FOUND or CONCURRENT_PARTY_DETAILS_UPDATE_DETECTED. */
-  update(party: string, { resourceVersion, annotations }: PartyChange): PartyRecord {
+  /**
+   * Changes the metadata of a party, on behalf of an identity provider. Throws PARTY_NOT_FOUND,
+   * CONCURRENT_PARTY_DETAILS_UPDATE_DETECTED, or the redacted 403 for a party of another provider.
+   */
+  update(party: string, { resourceVersion, annotations }: PartyChange, identityProviderId: string): PartyRecord {
     const record = this.find(party);
     if (record === undefined) throw partyNotFound(party);
+    if (record.resourceVersion !== '' && record.identityProviderId !== identityProviderId) throw permissionDenied();
     if (resourceVersion !== '' && resourceVersion !== record.resourceVersion) throw concurrentUpdate(party);
     const version = record.resourceVersion === '' ? 0 : Number(record.resourceVersion) + 1;
     const changed = {

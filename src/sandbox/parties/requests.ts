@@ -73,6 +73,7 @@ export function parseAllocation(body: JsonObject, participant: Participant, call
   }
   if (userId !== '') participant.users.get(userId, "checking user's existence");
   const party = participant.parties.idFor(hint);
+  participant.parties.requireFree(party, identityProviderId, caller.may({ administer: identityProviderId }));
   const permission = 'PARTICIPANT_PERMISSION_SUBMISSION';
   return { hosting: { party, synchronizerId, permission, annotations, identityProviderId }, userId };
 }

@@ -1,0 +1,42 @@
+/** What hostile clients put into requests. */
+
+/** Values that no field expects all of; keys that objects inherit are among them. */
+export const oddities: readonly unknown[] = [
+  null,
+  true,
+  -1,
+  1.5,
+  2 ** 53,
+  1e308,
+  '',
+  '\u0000',
+  '\ud800',
+  'constructor',
+  '__proto__',
+  'x'.repeat(300),
+  [],
+  [null],
+  [[]],
+  ['__proto__', 'constructor', 'toString'],
+  {},
+  { value: null },
+  { constructor: { value: {} } },
+  JSON.parse('{"__proto__":{"value":{"party":"x"}}}'),
+];
+
+/** Copies of a value, each with one of its parts (itself included) replaced or left out. */
+export function* mutations(value: unknown): Generator {
+  yield* oddities;
+  if (typeof value !== 'object' || value === null) return;
+  const entries = Object.entries(value);
+  for (const [at, [, part]] of entries.entries()) {
+    for (const odd of mutations(part)) {
+      const changed = entries.map(([key, old], index): [string, unknown] => [key, index === at ? odd : old]);
+      yield Array.isArray(value) ? changed.map(([, element]) => element) : Object.fromEntries(changed);
+    }
+    const rest = entries.filter((_, index) => index !== at);
+    yield Array.isArray(value) ? rest.map(([, element]) => element) : Object.fromEntries(rest);
+    if (Array.isArray(value)) continue;
+    for (const key of ['__proto__', 'constructor', 'toString']) yield Object.fromEntries([...rest, [key, part]]);
+  }
+}
