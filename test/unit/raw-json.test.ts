@@ -47,9 +47,12 @@ describe('cutPayloads', () => {
         const frame = `{"commandId":${JSON.stringify(id)},"e":[{"choiceArgument":${one}},{"contractKey":${two},"n":3}]}`;
         const found = cutPayloads(frame);
         // A structure with escapes is left to the scanner.
-        if (found === undefined) return expect(JSON.stringify(id)).toContain(String.raw`\u`);
-        expect(found.value).toEqual({ commandId: id, e: [{ choiceArgument: 0 }, { contractKey: 1, n: 3 }] });
-        expect(found.payloads).toEqual([one, two].map((json) => json.trim()));
+        if (JSON.stringify(id).includes(String.raw`\u`)) {
+          expect(found).toBeUndefined();
+        } else {
+          expect(found?.value).toEqual({ commandId: id, e: [{ choiceArgument: 0 }, { contractKey: 1, n: 3 }] });
+          expect(found?.payloads).toEqual([one, two].map((json) => json.trim()));
+        }
       }),
       { numRuns: 1_000 },
     );
