@@ -5,7 +5,7 @@ import { loadConfig, type Config } from '../config/config.ts';
 import { ExitCode, IndexerError } from '../errors.ts';
 import { createLedgerClient } from '../ledger/client.ts';
 import { didYouMean } from '../config/option-flags.ts';
-import { verbArguments, type VerbArguments } from './ledger/arguments.ts';
+import { verbArguments } from './ledger/arguments.ts';
 import { completionVerbs } from './ledger/completions.ts';
 import { contractVerbs } from './ledger/contracts.ts';
 import { ledgerHelp, verbHelp } from './ledger/help.ts';
@@ -15,7 +15,7 @@ import { partyVerbs } from './ledger/parties.ts';
 import { submitVerbs } from './ledger/submit.ts';
 import { createOutput, type Output } from './ledger/table.ts';
 import { updateVerbs } from './ledger/updates.ts';
-import { usageError, type Verb } from './ledger/verb.ts';
+import { usageError, type Verb, type VerbArguments } from './ledger/verb.ts';
 
 export interface LedgerIo {
   readonly stdin: AsyncIterable<Uint8Array | string>;

@@ -2,6 +2,7 @@
  * HTTP towards one participant. Every call ends within its timeout, every failure is an IndexerError, any status but
  * 200 is one, and redirects are not followed (the token would travel with them). The token is read again for every call.
  */
+import { setMaxListeners } from 'node:events';
 import { request as httpRequest, type ClientRequest, type IncomingHttpHeaders, type IncomingMessage } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import { IndexerError } from '../errors.ts';
@@ -217,6 +218,8 @@ function parsed(text: string): unknown {
 
 /** Calls towards one participant. Holds no connection of its own. */
 export function createTransport(options: TransportOptions): Transport {
+  // Every call under way listens to it; there may be many at the same time.
+  if (options.signal !== undefined) setMaxListeners(0, options.signal);
   const answerTo = async (call: Call): Promise<BytesAnswer> => {
     const answer = await wholeAnswer(options, call).catch((thrown: unknown) => {
       throw translated(thrown, options);

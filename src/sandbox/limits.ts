@@ -1,9 +1,21 @@
 /** The limits of a participant as it ships, and the refusals of its HTTP server before any endpoint is looked for. */
 import type { IncomingMessage } from 'node:http';
-import type { Limits } from './participant.ts';
 import type { Release } from './release.ts';
 
 const mebibyte = 1024 * 1024;
+
+export interface Limits {
+  /** Milliseconds between OffsetCheckpoints of a stream. */
+  readonly checkpointIntervalMs: number;
+  /** Most elements of a list answer (`http-list-max-elements-limit`). */
+  readonly listElements: number;
+  /** Milliseconds of silence that end an open list (`http-list-wait-time`). */
+  readonly listWaitMs: number;
+  /** Bytes of a request body. */
+  readonly bodyBytes: number;
+  /** Milliseconds after which a request is answered with 503 (`request-timeout`). */
+  readonly requestTimeoutMs: number;
+}
 
 /** The limits of a release, with those given instead. */
 export function limitsOf(release: Release, given: Partial<Limits> = {}): Limits {

@@ -4,7 +4,7 @@
  */
 import { Undecodable, listTooLong } from './failure.ts';
 import type { Ledger } from './ledger.ts';
-import type { Limits } from './participant.ts';
+import type { Limits } from './limits.ts';
 
 export interface ListOptions {
   /** Elements to take: one more than the limit when the request sets none, so that "too many" is noticed. */

@@ -4,19 +4,7 @@
  */
 import { didYouMean } from '../../config/option-flags.ts';
 import { optionList } from '../../config/option-table.ts';
-import { usageError, type Verb, type VerbFlag } from './verb.ts';
-
-export interface VerbArguments {
-  readonly operands: readonly string[];
-  /** The arguments for `loadConfig`. */
-  readonly rest: readonly string[];
-  has(flag: string): boolean;
-  text(flag: string): string | undefined;
-  /** The value of a flag with a number type. */
-  number(flag: string): number | undefined;
-  /** The value of a flag with a list type. */
-  list(flag: string): readonly string[] | undefined;
-}
+import { usageError, type Verb, type VerbArguments, type VerbFlag } from './verb.ts';
 
 /** Flags of every verb. */
 export const commonFlags: readonly VerbFlag[] = [

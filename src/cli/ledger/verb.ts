@@ -4,7 +4,6 @@ import type { Config } from '../../config/config.ts';
 import { ExitCode, IndexerError } from '../../errors.ts';
 import type { LedgerClient } from '../../ledger/client.ts';
 import type { OptionType } from '../../config/option-types.ts';
-import type { VerbArguments } from './arguments.ts';
 import type { Output } from './table.ts';
 
 export interface VerbFlag {
@@ -14,6 +13,18 @@ export interface VerbFlag {
   readonly value?: string;
   readonly type?: OptionType<unknown>;
   readonly doc: string;
+}
+
+export interface VerbArguments {
+  readonly operands: readonly string[];
+  /** The arguments for `loadConfig`. */
+  readonly rest: readonly string[];
+  has(flag: string): boolean;
+  text(flag: string): string | undefined;
+  /** The value of a flag with a number type. */
+  number(flag: string): number | undefined;
+  /** The value of a flag with a list type. */
+  list(flag: string): readonly string[] | undefined;
 }
 
 export interface VerbCall {
