@@ -44,7 +44,8 @@ export interface FrameStreamOptions {
   readonly maxPayloadBytes?: number | undefined;
   /** Silence during the handshake, and the whole of an answer that refuses it; 10 s unless given. */
   readonly handshakeTimeoutMs?: number | undefined;
-  onFrame(text: string, bytes: number): void;
+  /** One frame of data, UTF-8; its bytes are the receiver's to keep. */
+  onFrame(frame: Buffer): void;
   /**
    * Called exactly once. Undefined only when the ledger closed with code 1000 and sent no error frame, which for
    * active contracts is the one sign of completeness. A stream closed by us ends with LEDGER_STREAM_CLOSED and
@@ -75,17 +76,17 @@ const dataBeginnings: Readonly<Record<StreamPath, string>> = {
   '/v2/commands/command-completions': '{"completionResponse"',
 };
 
-function isDataFrame(path: StreamPath, text: string): boolean {
-  if (text.startsWith(dataBeginnings[path])) return true;
-  return path === '/v2/state/active-contracts' && text.slice(0, 256).includes('"contractEntry"');
+function isDataFrame(path: StreamPath, frame: Buffer): boolean {
+  if (frame.toString('latin1', 0, 24).startsWith(dataBeginnings[path])) return true;
+  return path === '/v2/state/active-contracts' && frame.toString('latin1', 0, 256).includes('"contractEntry"');
 }
 
 /** The error that a frame is, or undefined when it is data (or for the decoder to judge). */
-function errorInFrame(path: StreamPath, text: string): IndexerError | undefined {
-  if (isDataFrame(path, text)) return undefined;
+function errorInFrame(path: StreamPath, frame: Buffer): IndexerError | undefined {
+  if (isDataFrame(path, frame)) return undefined;
   let parsed: unknown;
   try {
-    parsed = JSON.parse(text);
+    parsed = JSON.parse(frame.toString());
   } catch {
     return ledgerError('LEDGER_UNDECODABLE', `a frame of ${path} is not JSON`, { retry: 'retry' });
   }
@@ -240,14 +241,13 @@ class SocketStream implements FrameStream {
       this.#fail(ledgerError('LEDGER_UNDECODABLE', 'expected text frames, found a binary one', { retry: 'retry' }));
       return;
     }
-    const text = data.toString('utf8');
-    const error = errorInFrame(this.#options.path, text);
+    const error = errorInFrame(this.#options.path, data);
     if (error !== undefined) {
       this.#fail(error);
       return;
     }
     try {
-      this.#options.onFrame(text, data.length);
+      this.#options.onFrame(data);
     } catch (thrown) {
       this.#fail(toIndexerError(thrown));
     }

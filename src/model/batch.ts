@@ -15,7 +15,7 @@ import type {
 } from './event.ts';
 import { Lifetimes } from './lifetimes.ts';
 import { contractRow, jsonb, text, updateRow, type Activation } from './rows.ts';
-import { tableNames, type Row, type TableName } from './tables.ts';
+import type { Row, RowSink, TableName } from './tables.ts';
 import type { ActiveContractEntry, OffsetCheckpoint, StoredUpdate, Update } from './update.ts';
 
 type IncompleteAssign = Pick<
@@ -23,8 +23,9 @@ type IncompleteAssign = Pick<
   'createdText' | 'workflowId'
 >;
 
-export class Batch {
-  readonly rows = new Map<TableName, Row[]>(tableNames.map((name) => [name, []]));
+export class Batch<Sink extends RowSink = RowSink> {
+  /** Where the rows went, but for those of `lifetimes`, which are known at the end. */
+  readonly sink: Sink;
   readonly lifetimes = new Lifetimes();
   readonly activity = new Activity();
   readonly updatesByKind = new Map<string, number>();
@@ -40,7 +41,8 @@ export class Batch {
   entries = 0;
   continuationToken: string | null = null;
 
-  constructor(dictionary: Dictionary, epoch: number, offset: number) {
+  constructor(sink: Sink, dictionary: Dictionary, epoch: number, offset: number) {
+    this.sink = sink;
     this.#dictionary = dictionary;
     this.#epoch = epoch;
     this.offset = offset;
@@ -242,7 +244,7 @@ export class Batch {
   }
 
   #push(table: TableName, row: Row): void {
-    this.rows.get(table)?.push(row);
+    this.sink.push(table, row);
   }
 
   #countEvent(type: string, templatePk: number): void {

@@ -116,4 +116,8 @@ export const tables = {
 } as const satisfies Record<string, Readonly<Record<string, ColumnType>>>;
 
 export type TableName = keyof typeof tables;
-export const tableNames = Object.keys(tables) as readonly TableName[];
+
+/** Takes rows as they are built; a row is not looked at again after the call. */
+export interface RowSink {
+  push(table: TableName, row: Row): void;
+}

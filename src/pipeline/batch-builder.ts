@@ -17,24 +17,25 @@ export interface Built {
 }
 
 /** Adds every frame to a batch through `add`; stops at the first that cannot be decoded. */
-export async function buildBatch(texts: readonly string[], add: (text: string) => void): Promise<Built> {
+export async function buildBatch(frames: readonly Buffer[], add: (text: string) => void): Promise<Built> {
   let bytes = 0;
   let busyMs = 0;
-  for (let at = 0; at < texts.length; at += framesPerTurn) {
+  for (let at = 0; at < frames.length; at += framesPerTurn) {
     const started = performance.now();
-    for (let index = at; index < Math.min(at + framesPerTurn, texts.length); index += 1) {
-      const text = texts[index] ?? '';
+    for (let index = at; index < Math.min(at + framesPerTurn, frames.length); index += 1) {
+      const frame = frames[index];
+      if (frame === undefined) continue;
       try {
-        add(text);
+        add(frame.toString());
       } catch (thrown) {
         return { frames: index, bytes, seconds: busyMs / 1000, error: toIndexerError(thrown) };
       }
-      bytes += text.length;
+      bytes += frame.length;
     }
     busyMs += performance.now() - started;
-    if (at + framesPerTurn < texts.length) await nextTurn();
+    if (at + framesPerTurn < frames.length) await nextTurn();
   }
-  return { frames: texts.length, bytes, seconds: busyMs / 1000, error: undefined };
+  return { frames: frames.length, bytes, seconds: busyMs / 1000, error: undefined };
 }
 
 /** What the observer is told of a committed batch. */

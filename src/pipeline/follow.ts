@@ -7,9 +7,8 @@ import { EMPTY, concatMap, defer, finalize, of, repeat, takeWhile, type Observab
 import { IndexerError, toIndexerError } from '../errors.ts';
 import { updatesRequest } from '../ledger/request-format.ts';
 import { decodeUpdate } from '../ledger/wire.ts';
-import type { Batch } from '../model/batch.ts';
 import type { Update } from '../model/update.ts';
-import type { StoreSession } from '../store/store.ts';
+import type { StoreBatch, StoreSession } from '../store/store.ts';
 import { buildBatch, factsOf, namingOffset, type Built } from './batch-builder.ts';
 import { frames$, type Frames } from './frames.ts';
 import type { PipelineParts } from './parts.ts';
@@ -101,8 +100,8 @@ class BatchWriter {
     const { limits, observer } = this.#parts;
     // Little is decoded quickly: rather wait for room and take with it what comes meanwhile.
     if (frames.inbox.length < aheadUpdates) await this.#writes.room();
-    const texts = await this.#writes.orFailure(frames.inbox.take(this.#following.maxUpdates, limits.batchBytes));
-    if (texts.length === 0) return this.#ended(frames);
+    const taken = await this.#writes.orFailure(frames.inbox.take(this.#following.maxUpdates, limits.batchBytes));
+    if (taken.length === 0) return this.#ended(frames);
     observer.queueChanged({
       updates: frames.inbox.length,
       updatesCapacity: limits.inboxUpdates,
@@ -110,7 +109,7 @@ class BatchWriter {
       bytesCapacity: limits.inboxBytes,
     });
     const batch = this.#session.newBatch(this.#from);
-    const built = await buildBatch(texts, (text) => {
+    const built = await buildBatch(taken, (text) => {
       this.#add(batch, decodeUpdate(text));
     });
     // Rows half built must not be written: unlike a frame that cannot be decoded, they are in the batch already.
@@ -141,7 +140,7 @@ class BatchWriter {
     });
   }
 
-  #add(batch: Batch, update: Update): void {
+  #add(batch: StoreBatch, update: Update): void {
     if (update.kind === 'offset_checkpoint') {
       if (update.offset >= this.#from) batch.add(update);
       return;
@@ -151,11 +150,15 @@ class BatchWriter {
     if (update.offset < this.#seen) throw outOfOrder(update.offset, this.#seen);
     this.#seen = update.offset;
     this.#building = true;
-    batch.add(update);
+    try {
+      batch.add(update);
+    } catch (thrown) {
+      throw namingOffset(toIndexerError(thrown), update.offset);
+    }
     this.#building = false;
   }
 
-  #write(batch: Batch, built: Built): void {
+  #write(batch: StoreBatch, built: Built): void {
     const from = this.#from;
     this.#from = batch.offset;
     this.#writes.add(async (predecessor) => {

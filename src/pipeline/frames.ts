@@ -7,7 +7,8 @@ import { Inbox } from './inbox.ts';
 import type { PipelineParts } from './parts.ts';
 
 export interface Frames {
-  readonly inbox: Inbox;
+  /** Frames as they came: bytes outside the heap of JavaScript are never copied by its collector. */
+  readonly inbox: Inbox<Buffer>;
   /** What the stream was opened with. */
   readonly token: AccessToken | undefined;
   /** Monotonic time of the newest frame, milliseconds. */
@@ -84,10 +85,10 @@ function openFeed(parts: PipelineParts, path: StreamPath, request: object, token
     request,
     token,
     onOpen: ends.opened,
-    onFrame: (text, bytes) => {
+    onFrame: (frame) => {
       newestFrameAt = performance.now();
-      parts.observer.frameReceived(bytes);
-      inbox.push(text, bytes);
+      parts.observer.frameReceived(frame.length);
+      inbox.push(frame, frame.length);
     },
     onEnd: (error) => {
       ends.ended(closeCodeOf(error));
@@ -117,7 +118,7 @@ function reportingEnds({ observer }: PipelineParts, path: StreamPath) {
   };
 }
 
-function createInbox({ limits, observer }: PipelineParts, stream: () => FrameStream | undefined): Inbox {
+function createInbox({ limits, observer }: PipelineParts, stream: () => FrameStream | undefined): Inbox<Buffer> {
   return new Inbox(
     { frames: limits.inboxUpdates, bytes: limits.inboxBytes },
     {

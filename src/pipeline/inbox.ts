@@ -16,15 +16,16 @@ export interface InboxValve {
   paused(seconds: number): void;
 }
 
-interface Frame {
-  readonly text: string;
+interface Held<F> {
+  readonly frame: F;
   readonly bytes: number;
 }
 
-export class Inbox {
+/** @typeParam F what a frame is held as */
+export class Inbox<F> {
   readonly #limits: InboxLimits;
   readonly #valve: InboxValve;
-  #frames: Frame[] = [];
+  #frames: Held<F>[] = [];
   #head = 0;
   #bytes = 0;
   #pausedAt: number | undefined;
@@ -50,9 +51,9 @@ export class Inbox {
     return this.#stopped;
   }
 
-  push(text: string, bytes: number): void {
+  push(frame: F, bytes: number): void {
     if (this.#stopped) return;
-    this.#frames.push({ text, bytes });
+    this.#frames.push({ frame, bytes });
     this.#bytes += bytes;
     if (this.length >= this.#limits.frames || this.#bytes >= this.#limits.bytes) this.#pause();
     this.#wake?.();
@@ -76,7 +77,7 @@ export class Inbox {
    * What has arrived, at least one frame and at most the given amounts (a single frame may exceed the bytes).
    * Empty when the stream ended cleanly or `stop` was called. @throws the error the stream ended with
    */
-  async take(frames: number, bytes: number): Promise<readonly string[]> {
+  async take(frames: number, bytes: number): Promise<readonly F[]> {
     while (this.length === 0) {
       if (this.#stopped) return [];
       if (this.#ended?.error !== undefined) throw this.#ended.error;
@@ -89,14 +90,14 @@ export class Inbox {
     return this.#cut(frames, bytes);
   }
 
-  #cut(maxFrames: number, maxBytes: number): readonly string[] {
-    const texts: string[] = [];
+  #cut(maxFrames: number, maxBytes: number): readonly F[] {
+    const cut: F[] = [];
     let taken = 0;
-    while (this.length > 0 && texts.length < maxFrames) {
-      const frame = this.#frames[this.#head];
-      if (frame === undefined || (texts.length > 0 && taken + frame.bytes > maxBytes)) break;
-      texts.push(frame.text);
-      taken += frame.bytes;
+    while (this.length > 0 && cut.length < maxFrames) {
+      const next = this.#frames[this.#head];
+      if (next === undefined || (cut.length > 0 && taken + next.bytes > maxBytes)) break;
+      cut.push(next.frame);
+      taken += next.bytes;
       this.#head += 1;
     }
     this.#bytes -= taken;
@@ -104,7 +105,7 @@ export class Inbox {
     this.#frames = this.#frames.slice(this.#head);
     this.#head = 0;
     if (this.length <= this.#limits.frames / 2 && this.#bytes <= this.#limits.bytes / 2) this.#resume();
-    return texts;
+    return cut;
   }
 
   #pause(): void {

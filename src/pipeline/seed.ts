@@ -6,9 +6,8 @@ import { concatMap, defer, finalize, last, repeat, takeWhile, type Observable } 
 import { IndexerError, toIndexerError } from '../errors.ts';
 import { activeContractsRequest } from '../ledger/request-format.ts';
 import { decodeActiveContract } from '../ledger/wire.ts';
-import type { StoreSession } from '../store/store.ts';
+import type { StoreBatch, StoreSession } from '../store/store.ts';
 import type { UpdateMark } from '../store/stream-row.ts';
-import type { Batch } from '../model/batch.ts';
 import { buildBatch, factsOf, namingOffset, type Built } from './batch-builder.ts';
 import { frames$, type Frames } from './frames.ts';
 import { updateIdAt } from './identity.ts';
@@ -82,12 +81,12 @@ function entries$(
   let written = seed.written;
   const writes = new WriteQueue(parts.limits.writeLanes);
   const step = async (): Promise<'more' | 'stopped' | 'complete'> => {
-    const texts = await writes.orFailure(takeEntries(parts, session, seed, frames, writes));
-    if (texts.length === 0) {
+    const taken = await writes.orFailure(takeEntries(parts, session, seed, frames, writes));
+    if (taken.length === 0) {
       await writes.drain();
       return frames.inbox.stopped ? 'stopped' : 'complete';
     }
-    const built = await buildEntries(session, seed, texts);
+    const built = await buildEntries(session, seed, taken);
     await writes.room();
     const before = written;
     written += built.batch.entries;
@@ -128,7 +127,7 @@ async function takeEntries(
   seed: RunningSeed,
   frames: Frames,
   writes: WriteQueue,
-): Promise<readonly string[]> {
+): Promise<readonly Buffer[]> {
   try {
     return await frames.inbox.take(parts.limits.batchUpdates, parts.limits.batchBytes);
   } catch (thrown) {
@@ -147,16 +146,22 @@ async function takeEntries(
 }
 
 interface BuiltEntries {
-  readonly batch: Batch;
+  readonly batch: StoreBatch;
   readonly built: Built;
 }
 
-async function buildEntries(session: StoreSession, seed: RunningSeed, texts: readonly string[]): Promise<BuiltEntries> {
+async function buildEntries(
+  session: StoreSession,
+  seed: RunningSeed,
+  frames: readonly Buffer[],
+): Promise<BuiltEntries> {
   const batch = session.newBatch(seed.offset);
-  const built = await buildBatch(texts, (text) => {
+  const built = await buildBatch(frames, (text) => {
     batch.addEntry(decodeActiveContract(text));
   });
-  if (built.error !== undefined) throw built.error;
+  if (built.error !== undefined) {
+    throw built.error.code === 'STORE_DATA_REFUSED' ? namingOffset(built.error, seed.offset) : built.error;
+  }
   return { batch, built };
 }
 

@@ -8,16 +8,14 @@ import { escapeIdentifier } from 'pg';
 import { from as copyFrom } from 'pg-copy-streams';
 import type { Batch } from '../model/batch.ts';
 import type { DictionaryEntries } from '../model/dictionary.ts';
-import { tableNames, tables, type Row, type TableName } from '../model/tables.ts';
-import type { BinaryCopy } from './copy-binary.ts';
+import { tables, type TableName } from '../model/tables.ts';
+import type { BinaryRows } from './copy-binary.ts';
 import { storeEntries } from './dictionary-store.ts';
 
 export interface BatchWrite {
-  readonly batch: Batch;
+  readonly batch: Batch<BinaryRows>;
   /** New dictionary entries that the rows refer to. */
   readonly added: DictionaryEntries;
-  /** For this write alone until it ends. */
-  readonly encoder: BinaryCopy;
   /** The write of the batch before, while it is under way. */
   readonly predecessor: Promise<unknown> | undefined;
   /** Moves the stream row by compare-and-set; throws when somebody else did. */
@@ -33,7 +31,7 @@ export async function writeBatch(client: ClientBase, write: BatchWrite): Promise
   const { batch, predecessor, advance } = write;
   // Without a predecessor the fence comes first: a stale writer stops before it costs anything.
   if (predecessor === undefined) await advance(client);
-  const written = await copyBatch(client, write.encoder, batch);
+  const written = await copyBatch(client, batch);
   if (predecessor !== undefined) {
     await predecessor;
     await advance(client);
@@ -44,13 +42,15 @@ export async function writeBatch(client: ClientBase, write: BatchWrite): Promise
   return written;
 }
 
-async function copyBatch(client: ClientBase, encoder: BinaryCopy, batch: Batch): Promise<ReadonlyMap<string, number>> {
+async function copyBatch(client: ClientBase, batch: Batch<BinaryRows>): Promise<ReadonlyMap<string, number>> {
   const written = new Map<string, number>();
-  for (const table of tableNames) {
-    const rows = table === 'lifetimes' ? batch.lifetimes.rows() : (batch.rows.get(table) ?? []);
-    if (rows.length === 0) continue;
-    await copyRows(client, encoder, table, rows);
-    written.set(table, rows.length);
+  for (const row of batch.lifetimes.rows()) batch.sink.push('lifetimes', row);
+  for (const { table, rows, stream } of batch.sink.filled()) {
+    const copy = client.query(copyFrom(copyStatement(table)));
+    const finished = once(copy, 'finish');
+    copy.end(stream);
+    await finished;
+    written.set(table, rows);
   }
   return written;
 }
@@ -58,20 +58,6 @@ async function copyBatch(client: ClientBase, encoder: BinaryCopy, batch: Batch):
 function copyStatement(table: TableName): string {
   const columns = Object.keys(tables[table]).map((column) => escapeIdentifier(column));
   return `copy ${escapeIdentifier(table)} (${columns.join(', ')}) from stdin (format binary)`;
-}
-
-async function copyRows(
-  client: ClientBase,
-  encoder: BinaryCopy,
-  table: TableName,
-  rows: readonly Row[],
-): Promise<void> {
-  // Before the COPY begins: a refused value must not leave one open on the connection.
-  const bytes = encoder.encode(table, rows);
-  const stream = client.query(copyFrom(copyStatement(table)));
-  const finished = once(stream, 'finish');
-  stream.end(bytes);
-  await finished;
 }
 
 async function deactivate(client: ClientBase, batch: Batch): Promise<void> {

@@ -1,69 +1,82 @@
 /**
  * Rows in the binary format of COPY: Postgres takes numbers, times and arrays as they are instead of parsing text, and
- * nothing needs escaping. One buffer per encoder, used again for every table and batch.
+ * nothing needs escaping. One buffer per table, used again for every batch.
  * Source: Postgres documentation, COPY, "Binary Format", and the receive functions of the types.
  */
-import { tableNames, tables, type ColumnType, type ColumnValue, type Row, type TableName } from '../model/tables.ts';
+import { tables, type ColumnType, type ColumnValue, type Row, type RowSink, type TableName } from '../model/tables.ts';
 import { postgresMicroseconds } from './binary-timestamp.ts';
 import { dataRefused } from './store-error.ts';
 
 /** Signature, no flags, no header extension. */
 const head = Buffer.from('PGCOPY\n\xff\r\n\0\0\0\0\0\0\0\0\0', 'latin1');
-const initialBytes = 1024 * 1024;
+const initialBytes = 64 * 1024;
 /** A buffer that one huge batch made larger than this is not kept. */
-const keptBytes = 16 * 1024 * 1024;
+const keptBytes = 8 * 1024 * 1024;
 const textOid = 25;
 const jsonbVersion = 1;
 const int4Limit = 2 ** 31;
 const word = 2 ** 32;
 
-const columnTypes = new Map<TableName, readonly ColumnType[]>(
-  tableNames.map((table) => [table, Object.values(tables[table])]),
-);
-
-export class BinaryCopy {
+/** The COPY stream of one table, row by row. */
+class TableCopy {
+  readonly #table: TableName;
+  readonly #types: readonly ColumnType[];
   #bytes = Buffer.allocUnsafeSlow(initialBytes);
   #at = 0;
+  #rows = 0;
 
-  /**
-   * The whole COPY stream of the rows. Valid until the next call.
-   * @throws IndexerError STORE_DATA_REFUSED for what the column's type cannot hold
-   */
-  encode(table: TableName, rows: readonly Row[]): Buffer {
-    const types = columnTypes.get(table) ?? [];
+  constructor(table: TableName) {
+    this.#table = table;
+    this.#types = Object.values(tables[table]);
+    this.clear();
+  }
+
+  get rows(): number {
+    return this.#rows;
+  }
+
+  clear(): void {
     if (this.#bytes.length > keptBytes) this.#bytes = Buffer.allocUnsafeSlow(initialBytes);
     this.#at = head.copy(this.#bytes);
-    for (const row of rows) {
-      this.#reserve(2 + types.length * 12);
-      this.#int16(types.length);
-      for (let column = 0; column < types.length; column += 1) this.#value(types[column], row[column] ?? null, table);
-    }
+    this.#rows = 0;
+  }
+
+  /** The stream with its end; nothing may be added to it after. */
+  stream(): Buffer {
     this.#reserve(2);
     this.#int16(-1);
     return this.#bytes.subarray(0, this.#at);
   }
 
-  #value(type: ColumnType | undefined, value: ColumnValue, table: TableName): void {
+  append(row: Row): void {
+    const types = this.#types;
+    this.#reserve(2 + types.length * 12);
+    this.#int16(types.length);
+    for (let column = 0; column < types.length; column += 1) this.#value(types[column], row[column] ?? null);
+    this.#rows += 1;
+  }
+
+  #value(type: ColumnType | undefined, value: ColumnValue): void {
     if (value === null) {
       this.#reserve(4);
       this.#int32(-1);
     } else if (typeof value === 'string') {
       if (type === 'text') this.#text(value);
       else if (type === 'jsonb') this.#jsonb(value);
-      else this.#timestamp(value, table);
+      else this.#timestamp(value);
     } else if (typeof value === 'object') this.#texts(value);
     else if (typeof value === 'boolean') {
       this.#reserve(5);
       this.#int32(1);
       this.#bytes[this.#at] = value ? 1 : 0;
       this.#at += 1;
-    } else if (type === 'int4') this.#int4(value, table);
+    } else if (type === 'int4') this.#int4(value);
     else this.#int8(value);
   }
 
-  #int4(value: number | bigint, table: TableName): void {
+  #int4(value: number | bigint): void {
     const number = Number(value);
-    if (!(number >= -int4Limit && number < int4Limit)) throw dataRefused(table, 'a number beyond 32 bits');
+    if (!(number >= -int4Limit && number < int4Limit)) throw dataRefused(this.#table, 'a number beyond 32 bits');
     this.#reserve(8);
     this.#int32(4);
     this.#int32(number);
@@ -82,9 +95,9 @@ export class BinaryCopy {
     this.#int32(value - high * word);
   }
 
-  #timestamp(value: string, table: TableName): void {
+  #timestamp(value: string): void {
     const microseconds = postgresMicroseconds(value);
-    if (microseconds === undefined) throw dataRefused(table, 'a time that is not ISO-8601 in UTC');
+    if (microseconds === undefined) throw dataRefused(this.#table, 'a time that is not ISO-8601 in UTC');
     this.#int8(microseconds);
   }
 
@@ -143,5 +156,28 @@ export class BinaryCopy {
     const larger = Buffer.allocUnsafeSlow(Math.max(needed, this.#bytes.length * 2));
     this.#bytes.copy(larger, 0, 0, this.#at);
     this.#bytes = larger;
+  }
+}
+
+/** The rows of one batch, encoded as they come: no row and no payload is kept as an object. Can be used again. */
+export class BinaryRows implements RowSink {
+  readonly #tables = new Map<TableName, TableCopy>();
+
+  /** @throws IndexerError STORE_DATA_REFUSED for what the column's type cannot hold; then nothing of this is of use */
+  push(table: TableName, row: Row): void {
+    let copy = this.#tables.get(table);
+    if (copy === undefined) this.#tables.set(table, (copy = new TableCopy(table)));
+    copy.append(row);
+  }
+
+  /** Tables with rows, in no order that matters. */
+  *filled(): Generator<{ readonly table: TableName; readonly rows: number; readonly stream: Buffer }> {
+    for (const [table, copy] of this.#tables) {
+      if (copy.rows > 0) yield { table, rows: copy.rows, stream: copy.stream() };
+    }
+  }
+
+  clear(): void {
+    for (const copy of this.#tables.values()) copy.clear();
   }
 }

@@ -7,7 +7,7 @@ import { Batch } from '../model/batch.ts';
 import type { Dictionary } from '../model/dictionary.ts';
 import type { ClientBase } from 'pg';
 import { writeBatch } from './batch-writer.ts';
-import { BinaryCopy } from './copy-binary.ts';
+import { BinaryRows } from './copy-binary.ts';
 import type { Database } from './database.ts';
 import { loadDictionary } from './dictionary-store.ts';
 import {
@@ -25,6 +25,9 @@ import {
 
 export type SeedOrigin = 'seed' | 'genesis' | 'oldest' | 'offset';
 
+/** A batch whose rows are encoded as they are added. */
+export type StoreBatch = Batch<BinaryRows>;
+
 /** One session: valid until the first error. */
 export interface StoreSession {
   readonly state: StreamState;
@@ -32,15 +35,15 @@ export interface StoreSession {
   /** Notes the participant's id if the stream row has none; call it once the history is proven. */
   noteParticipant(participantId: string): Promise<void>;
   /** A batch that begins after `offset`. */
-  newBatch(offset: number): Batch;
+  newBatch(offset: number): StoreBatch;
   /**
    * Writes the batch and moves the checkpoint from `from`. Resolves to rows written by table.
    * @param predecessor the write of the batch before, when it is still under way: this one commits after it or not at all
    */
-  writeBatch(batch: Batch, from: number, predecessor?: Promise<unknown>): Promise<ReadonlyMap<string, number>>;
+  writeBatch(batch: StoreBatch, from: number, predecessor?: Promise<unknown>): Promise<ReadonlyMap<string, number>>;
   beginSeed(offset: number): Promise<void>;
   /** Writes entries of the seed; `written` is the count before. */
-  writeSeed(batch: Batch, written: number, predecessor?: Promise<unknown>): Promise<ReadonlyMap<string, number>>;
+  writeSeed(batch: StoreBatch, written: number, predecessor?: Promise<unknown>): Promise<ReadonlyMap<string, number>>;
   /** The newest offset at which a contract of the seed became active; undefined without contracts. */
   newestActivation(): Promise<number | undefined>;
   /** `anchor`: an update of the seed by which the history is proven until another one is stored. */
@@ -61,8 +64,8 @@ export async function openSession(database: Database, identity: StreamIdentity):
 class Session implements StoreSession {
   readonly state: StreamState;
   readonly #database: Database;
-  /** Those not in use: each write under way has one of its own. */
-  readonly #encoders: BinaryCopy[] = [];
+  /** Buffers of batches that are written, to be used again. */
+  readonly #spare: BinaryRows[] = [];
   #dictionary: Dictionary;
 
   constructor(database: Database, state: StreamState, dictionary: Dictionary) {
@@ -80,11 +83,11 @@ class Session implements StoreSession {
     await this.#database.transaction((client) => noteParticipant(client, this.state.epoch, participantId));
   }
 
-  newBatch(offset: number) {
-    return new Batch(this.#dictionary, this.state.epoch, offset);
+  newBatch(offset: number): StoreBatch {
+    return new Batch(this.#spare.pop() ?? new BinaryRows(), this.#dictionary, this.state.epoch, offset);
   }
 
-  writeBatch(batch: Batch, from: number, predecessor?: Promise<unknown>): Promise<ReadonlyMap<string, number>> {
+  writeBatch(batch: StoreBatch, from: number, predecessor?: Promise<unknown>): Promise<ReadonlyMap<string, number>> {
     const { lastUpdate, recordTimes, offset: to } = batch;
     const move = { epoch: this.state.epoch, from, to, lastUpdate, recordTimes };
     return this.#write(batch, predecessor, (client) => moveCheckpoint(client, move));
@@ -97,7 +100,7 @@ class Session implements StoreSession {
     });
   }
 
-  writeSeed(batch: Batch, written: number, predecessor?: Promise<unknown>): Promise<ReadonlyMap<string, number>> {
+  writeSeed(batch: StoreBatch, written: number, predecessor?: Promise<unknown>): Promise<ReadonlyMap<string, number>> {
     const { entries, continuationToken } = batch;
     return this.#write(batch, predecessor, (client) =>
       advanceSeed(client, this.state.epoch, written, entries, continuationToken),
@@ -105,19 +108,17 @@ class Session implements StoreSession {
   }
 
   async #write(
-    batch: Batch,
+    batch: StoreBatch,
     predecessor: Promise<unknown> | undefined,
     advance: (client: ClientBase) => Promise<void>,
   ): Promise<ReadonlyMap<string, number>> {
     const added = this.#dictionary.takeAdded();
-    const encoder = this.#encoders.pop() ?? new BinaryCopy();
-    try {
-      return await this.#database.transaction((client) =>
-        writeBatch(client, { batch, added, encoder, predecessor, advance }),
-      );
-    } finally {
-      this.#encoders.push(encoder);
-    }
+    const rows = await this.#database.transaction((client) =>
+      writeBatch(client, { batch, added, predecessor, advance }),
+    );
+    batch.sink.clear();
+    this.#spare.push(batch.sink);
+    return rows;
   }
 
   newestActivation(): Promise<number | undefined> {

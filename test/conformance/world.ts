@@ -79,8 +79,8 @@ function sessionOf(url: string, bearer: string | undefined): Session {
         if (error === undefined || frames.length >= enough) resolve(frames);
         else reject(error);
       };
-      const onFrame = (text: string): void => {
-        if (frames.push(text) >= enough) opened.close();
+      const onFrame = (frame: Buffer): void => {
+        if (frames.push(frame.toString()) >= enough) opened.close();
       };
       const opened = openFrameStream({ url, path, request, token: bearer, pingIntervalMs: 20_000, onFrame, onEnd });
     });

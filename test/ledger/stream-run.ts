@@ -30,7 +30,7 @@ export function openRun(url: string, options: Partial<FrameStreamOptions> = {}):
     request: { beginExclusive: 7 },
     token: undefined,
     pingIntervalMs: 60_000,
-    onFrame: (text) => frames.push(text),
+    onFrame: (frame) => frames.push(frame.toString()),
     onEnd: (error) => {
       ends.push(error);
       ended.resolve(error);

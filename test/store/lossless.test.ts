@@ -247,13 +247,18 @@ describe('a batch is written whole, once, by one writer', () => {
     const half = batchOf(
       checkpoint,
       create(checkpoint + 1, { templateId: 'new:Half:Way' }),
-      create(checkpoint + 2, { createdAt: 'not a time' }),
+      // No text column holds NUL.
+      create(checkpoint + 2, { contractId: '00\u0000' }),
     );
     await expect(session.writeBatch(half, checkpoint)).rejects.toHaveProperty('code');
     expect(await query(everything)).toEqual(before);
     session = await openSession(database, identity);
     await write(frames.text(create(nextOffset(), { templateId: 'new:Half:Way' })));
     expect(await query(everything)).not.toEqual(before);
+  });
+
+  it('refuses a time that is none before anything is sent', () => {
+    expect(() => batchOf(checkpoint, create(checkpoint + 1, { createdAt: 'not a time' }))).toThrow(/contracts.*time/);
   });
 
   it('refuses to write the same updates twice', async () => {

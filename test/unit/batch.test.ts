@@ -3,15 +3,25 @@ import { describe, expect, it } from 'vitest';
 import { decodeActiveContract, decodeUpdate } from '../../src/ledger/wire.ts';
 import { Batch } from '../../src/model/batch.ts';
 import { Dictionary } from '../../src/model/dictionary.ts';
+import { tables, type Row, type RowSink, type TableName } from '../../src/model/tables.ts';
 import * as frames from '../support/frames.ts';
 import type { JsonRecord } from '../support/frames.ts';
 
-function batchOf(...updates: JsonRecord[]): Batch {
-  const batch = new Batch(new Dictionary({ templates: [], choices: [], synchronizers: [] }), 1, 0);
+/** A sink that keeps the rows to be looked at. */
+class KeptRows implements RowSink {
+  readonly rows = new Map<string, Row[]>(Object.keys(tables).map((name) => [name, []]));
+
+  push(table: TableName, row: Row): void {
+    this.rows.get(table)?.push(row);
+  }
+}
+
+function batchOf(...updates: JsonRecord[]): Batch<KeptRows> {
+  const batch = new Batch(new KeptRows(), new Dictionary({ templates: [], choices: [], synchronizers: [] }), 1, 0);
   for (const update of updates) batch.add(decodeUpdate(frames.text(update)));
   return batch;
 }
-function seedOf(...entries: JsonRecord[]): Batch {
+function seedOf(...entries: JsonRecord[]): Batch<KeptRows> {
   const batch = batchOf();
   for (const entry of entries) batch.addEntry(decodeActiveContract(frames.text(entry)));
   return batch;
@@ -34,7 +44,7 @@ describe('a batch', () => {
     const batch = batchOf(create(1), exercise(2, { consuming: false }), exercise(3));
     expect(lifetimes(batch)).toEqual([['00c1', 1, 1, 3]]);
     expect(batch.lifetimes.deactivations()).toEqual([]);
-    expect(batch.rows.get('exercises')).toHaveLength(2);
+    expect(batch.sink.rows.get('exercises')).toHaveLength(2);
   });
 
   it('closes a contract that is created and archived in one transaction', () => {
@@ -48,7 +58,7 @@ describe('a batch', () => {
   it('keeps a create with acsDelta false as a row that was never active, and ends nothing with its exercise', () => {
     const batch = batchOf(create(1, { acsDelta: false }), exercise(2, { acsDelta: false }));
     expect([lifetimes(batch), batch.lifetimes.deactivations()]).toEqual([[], []]);
-    expect(batch.rows.get('contracts')).toHaveLength(1);
+    expect(batch.sink.rows.get('contracts')).toHaveLength(1);
   });
 
   it('counts a create without acsDelta only for a stakeholder', () => {
@@ -82,8 +92,8 @@ describe('a batch', () => {
       ['00c1', 2, 3, null],
       ['00c1', 1, 4, null],
     ]);
-    expect(batch.rows.get('reassignments')?.map((row) => row[2])).toEqual(['unassign', 'assign', 'assign']);
-    expect(batch.rows.get('contracts')?.map((row) => row[3])).toEqual(['create', 'assign', 'assign']);
+    expect(batch.sink.rows.get('reassignments')?.map((row) => row[2])).toEqual(['unassign', 'assign', 'assign']);
+    expect(batch.sink.rows.get('contracts')?.map((row) => row[3])).toEqual(['create', 'assign', 'assign']);
   });
 
   it('keeps the end of an earlier activation apart from a re-activation in the same batch', () => {
@@ -95,7 +105,7 @@ describe('a batch', () => {
   it('moves its offset with OffsetCheckpoints and counts activity by the hour of record time', () => {
     const batch = batchOf(frames.fullTransaction(41), frames.offsetCheckpoint(99));
     expect([batch.offset, batch.lastUpdate?.offset]).toEqual([99, 41]);
-    expect(batch.rows.get('updates')).toHaveLength(1);
+    expect(batch.sink.rows.get('updates')).toHaveLength(1);
     expect(batch.recordTimes).toEqual(new Map([[frames.here, frames.recordTime]]));
     const rows = batch.activity.rows();
     expect(new Set(rows.map((row) => row.hour))).toEqual(new Set(['2026-08-14T11:00:00Z']));
@@ -115,14 +125,14 @@ describe('a seed batch', () => {
     const value = { createdEvent: frames.created(), unassignedEvent: frames.unassigned() };
     const batch = seedOf(frames.entry('JsIncompleteUnassigned', value));
     expect(lifetimes(batch)).toEqual([['00c1', 1, 41, 50]]);
-    expect(batch.rows.get('reassignments')?.map((row) => [row[2], row[12]])).toEqual([['unassign', true]]);
+    expect(batch.sink.rows.get('reassignments')?.map((row) => [row[2], row[12]])).toEqual([['unassign', true]]);
   });
 
   it('takes an incomplete assign as no statement that the contract is active', () => {
     const batch = seedOf(frames.entry('JsIncompleteAssigned', { assignedEvent: frames.assigned() }));
     expect(lifetimes(batch)).toEqual([]);
-    expect(batch.rows.get('contracts')).toEqual([]);
-    const [row] = batch.rows.get('reassignments') ?? [];
+    expect(batch.sink.rows.get('contracts')).toEqual([]);
+    const [row] = batch.sink.rows.get('reassignments') ?? [];
     expect([row?.[0], row?.[2], row?.[12]]).toEqual([51, 'assign', true]);
     expect(JSON.parse(String(row?.[13]))).toEqual(frames.created({ offset: 51 }));
   });
@@ -135,7 +145,7 @@ describe('a seed batch', () => {
 
 describe('the proof of history', () => {
   it('stays with the newest update that has an id, so that offset and id always belong together', () => {
-    const batch = new Batch(new Dictionary({ templates: [], choices: [], synchronizers: [] }), 1, 0);
+    const batch = new Batch(new KeptRows(), new Dictionary({ templates: [], choices: [], synchronizers: [] }), 1, 0);
     const kept = { synchronizerId: 's', recordTime: null, traceParent: null, traceState: null, commandId: null };
     const header = {
       ...kept,

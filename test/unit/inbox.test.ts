@@ -4,14 +4,14 @@ import { describe, expect, it } from 'vitest';
 import { IndexerError } from '../../src/errors.ts';
 import { Inbox } from '../../src/pipeline/inbox.ts';
 
-function inboxOf(frames: number, bytes = 1_000): { inbox: Inbox; calls: string[] } {
+function inboxOf(frames: number, bytes = 1_000): { inbox: Inbox<string>; calls: string[] } {
   const calls: string[] = [];
   const valve = {
     pause: () => calls.push('pause'),
     resume: () => calls.push('resume'),
     paused: (seconds: number) => calls.push(seconds >= 0 ? 'paused' : 'negative'),
   };
-  return { inbox: new Inbox({ frames, bytes }, valve), calls };
+  return { inbox: new Inbox<string>({ frames, bytes }, valve), calls };
 }
 
 describe('the inbox', () => {

@@ -51,7 +51,7 @@ export async function* frames(
 }
 
 interface Feed {
-  readonly inbox: Inbox;
+  readonly inbox: Inbox<string>;
   readonly stream: FrameStream;
   /** Settles when the request is sent, or the stream has ended before. */
   readonly opened: Promise<void>;
@@ -60,7 +60,7 @@ interface Feed {
 function openFeed(call: VerbCall, path: StreamPath, request: object, token: string | undefined): Feed {
   const { url, config, access, stop } = call;
   let stream: FrameStream | undefined;
-  const inbox = new Inbox(held, {
+  const inbox = new Inbox<string>(held, {
     pause: () => stream?.pause(),
     resume: () => stream?.resume(),
     paused: () => undefined,
@@ -79,8 +79,8 @@ function openFeed(call: VerbCall, path: StreamPath, request: object, token: stri
     pingIntervalMs: config.indexer.pingIntervalMs,
     signal: stop,
     onOpen,
-    onFrame: (text, bytes) => {
-      inbox.push(text, bytes);
+    onFrame: (frame) => {
+      inbox.push(frame.toString(), frame.length);
     },
     onEnd: (error) => {
       inbox.end(error);
