@@ -11,23 +11,40 @@ export interface ActivityRow {
   exercises: number;
 }
 
+/** Where an hour ends in ISO-8601. */
+const hourLength = 13;
+
 export class Activity {
-  readonly #rows = new Map<string, ActivityRow>();
+  /** By hour, then by template, then by choice and synchronizer. */
+  readonly #hours = new Map<string, Map<number, Map<number, ActivityRow>>>();
+  #hour = '';
+  #templates = new Map<number, Map<number, ActivityRow>>();
 
   /** The row to count on; `recordTime` is ISO-8601 UTC text. Updates without record time are not counted. */
   at(recordTime: string | null, templatePk: number, choicePk: number, synchronizerPk: number): ActivityRow | undefined {
     if (recordTime === null) return undefined;
-    const hour = `${recordTime.slice(0, 13)}:00:00Z`;
-    const key = `${hour}|${String(templatePk)}|${String(choicePk)}|${String(synchronizerPk)}`;
-    let row = this.#rows.get(key);
+    if (this.#hour === '' || !recordTime.startsWith(this.#hour)) this.#enter(recordTime.slice(0, hourLength));
+    let rows = this.#templates.get(templatePk);
+    if (rows === undefined) this.#templates.set(templatePk, (rows = new Map()));
+    const key = choicePk * 2 ** 20 + synchronizerPk;
+    let row = rows.get(key);
     if (row === undefined) {
+      const hour = `${this.#hour}:00:00Z`;
       row = { hour, templatePk, choicePk, synchronizerPk, creates: 0, archives: 0, exercises: 0 };
-      this.#rows.set(key, row);
+      rows.set(key, row);
     }
     return row;
   }
 
   rows(): readonly ActivityRow[] {
-    return [...this.#rows.values()];
+    const byHour = [...this.#hours.values()];
+    return byHour.flatMap((templates) => [...templates.values()].flatMap((rows) => [...rows.values()]));
+  }
+
+  #enter(hour: string): void {
+    this.#hour = hour;
+    let templates = this.#hours.get(hour);
+    if (templates === undefined) this.#hours.set(hour, (templates = new Map()));
+    this.#templates = templates;
   }
 }

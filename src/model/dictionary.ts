@@ -31,14 +31,16 @@ export interface DictionaryEntries {
 
 export class Dictionary {
   readonly #templates = new Map<string, TemplateEntry>();
-  readonly #choices = new Map<string, ChoiceEntry>();
+  /** By template and interface, then by name. */
+  readonly #choices = new Map<number, Map<string, ChoiceEntry>>();
+  #choiceCount = 0;
   readonly #synchronizers = new Map<string, SynchronizerEntry>();
   #added: { templates: TemplateEntry[]; choices: ChoiceEntry[]; synchronizers: SynchronizerEntry[] };
   readonly #names = new Map<number, string>();
 
   constructor(stored: DictionaryEntries) {
     for (const entry of stored.templates) this.#remember(entry);
-    for (const entry of stored.choices) this.#choices.set(choiceKey(entry), entry);
+    for (const entry of stored.choices) this.#rememberChoice(entry);
     for (const entry of stored.synchronizers) this.#synchronizers.set(entry.synchronizerId, entry);
     this.#added = { templates: [], choices: [], synchronizers: [] };
   }
@@ -54,8 +56,7 @@ export class Dictionary {
 
   /** A template or interface; a package name learned later is added to the entry. */
   template(id: TemplateId, packageName: string | null): number {
-    const key = `${id.packageId}:${id.moduleName}:${id.entityName}`;
-    const known = this.#templates.get(key);
+    const known = this.#templates.get(id.text);
     if (known !== undefined && (packageName === null || known.packageName !== null)) return known.pk;
     const entry = { ...id, pk: known?.pk ?? this.#templates.size + 1, packageName };
     this.#remember(entry);
@@ -64,11 +65,10 @@ export class Dictionary {
   }
 
   choice(templatePk: number, interfacePk: number, choice: string): number {
-    const key = choiceKey({ templatePk, interfacePk, choice });
-    const known = this.#choices.get(key);
+    const known = this.#choices.get(pairOf(templatePk, interfacePk))?.get(choice);
     if (known !== undefined) return known.pk;
-    const entry = { pk: this.#choices.size + 1, templatePk, interfacePk, choice };
-    this.#choices.set(key, entry);
+    const entry = { pk: this.#choiceCount + 1, templatePk, interfacePk, choice };
+    this.#rememberChoice(entry);
     this.#added.choices.push(entry);
     return entry.pk;
   }
@@ -85,12 +85,21 @@ export class Dictionary {
     return added;
   }
 
+  #rememberChoice(entry: ChoiceEntry): void {
+    const pair = pairOf(entry.templatePk, entry.interfacePk);
+    let named = this.#choices.get(pair);
+    if (named === undefined) this.#choices.set(pair, (named = new Map()));
+    named.set(entry.choice, entry);
+    this.#choiceCount += 1;
+  }
+
   #remember(entry: TemplateEntry): void {
-    this.#templates.set(`${entry.packageId}:${entry.moduleName}:${entry.entityName}`, entry);
+    this.#templates.set(entry.text, entry);
     this.#names.set(entry.pk, `${entry.packageName ?? entry.packageId}:${entry.moduleName}:${entry.entityName}`);
   }
 }
 
-function choiceKey(entry: { templatePk: number; interfacePk: number; choice: string }): string {
-  return `${String(entry.templatePk)}|${String(entry.interfacePk)}|${entry.choice}`;
+/** One number for two small ones: a text as key would be made anew for every event. */
+function pairOf(templatePk: number, interfacePk: number): number {
+  return templatePk * 2 ** 24 + interfacePk;
 }

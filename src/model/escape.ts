@@ -21,7 +21,7 @@ export function jsonbText(text: string): string {
   const odd =
     (text.includes(unicodeEscape) && suspicious.test(text) && holdsRefused(text)) ||
     (hasManyOpenings(text) && nesting(text)) ||
-    (text.includes('escaped"') && alike.test(text));
+    alike.test(text);
   return odd ? `{"$escaped":${JSON.stringify(text)}}` : text;
 }
 
@@ -40,7 +40,8 @@ function holdsRefused(text: string): boolean {
 
 /** Whether there are enough brackets to nest too deep; searching for them is far cheaper than following them. */
 function hasManyOpenings(text: string): boolean {
-  if (text.length <= maximumNesting) return false;
+  // What is opened is closed as well.
+  if (text.length <= 2 * maximumNesting) return false;
   let openings = 0;
   for (const opening of '{[') {
     for (let at = text.indexOf(opening); at !== -1; at = text.indexOf(opening, at + 1)) {

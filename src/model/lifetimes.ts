@@ -17,25 +17,27 @@ interface Activation extends Deactivation {
 
 export class Lifetimes {
   readonly #activations: Activation[] = [];
-  readonly #open = new Map<string, Activation>();
-  readonly #deactivations = new Map<string, Deactivation>();
+  /** By synchronizer, then by contract. */
+  readonly #open = new Map<number, Map<string, Activation>>();
+  readonly #ended = new Map<number, Map<string, Deactivation>>();
 
   activate(contractId: string, synchronizerPk: number, offset: number, templatePk: number): void {
     const activation: Activation = { contractId, synchronizerPk, offset, templatePk, deactivatedOffset: null };
     this.#activations.push(activation);
-    this.#open.set(keyOf(contractId, synchronizerPk), activation);
+    on(this.#open, synchronizerPk).set(contractId, activation);
   }
 
   /** The first one wins: a second deactivation of the same activation is of a contract we never saw active. */
   deactivate(contractId: string, synchronizerPk: number, offset: number): void {
-    const key = keyOf(contractId, synchronizerPk);
-    const activation = this.#open.get(key);
+    const open = on(this.#open, synchronizerPk);
+    const activation = open.get(contractId);
     if (activation !== undefined) {
       activation.deactivatedOffset = offset;
-      this.#open.delete(key);
-    } else if (!this.#deactivations.has(key)) {
-      this.#deactivations.set(key, { contractId, synchronizerPk, offset });
+      open.delete(contractId);
+      return;
     }
+    const ended = on(this.#ended, synchronizerPk);
+    if (!ended.has(contractId)) ended.set(contractId, { contractId, synchronizerPk, offset });
   }
 
   /** Rows of table `lifetimes`. */
@@ -45,10 +47,12 @@ export class Lifetimes {
 
   /** What ends activations that earlier batches stored. */
   deactivations(): readonly Deactivation[] {
-    return [...this.#deactivations.values()];
+    return [...this.#ended.values()].flatMap((ended) => [...ended.values()]);
   }
 }
 
-function keyOf(contractId: string, synchronizerPk: number): string {
-  return `${String(synchronizerPk)}|${contractId}`;
+function on<T>(bySynchronizer: Map<number, Map<string, T>>, synchronizerPk: number): Map<string, T> {
+  let contracts = bySynchronizer.get(synchronizerPk);
+  if (contracts === undefined) bySynchronizer.set(synchronizerPk, (contracts = new Map()));
+  return contracts;
 }

@@ -1,19 +1,31 @@
 /** Identifiers of templates and interfaces as the ledger prints them in responses: `package-id:Module.Path:Entity`. */
 
 export interface TemplateId {
+  /** The whole, as printed. */
+  readonly text: string;
   readonly packageId: string;
   readonly moduleName: string;
   readonly entityName: string;
 }
 
+/** Identifiers read before: a ledger has few, and prints one with every event. */
+const known = new Map<string, TemplateId>();
+const knownLimit = 10_000;
+
 /** The parts of an identifier, or undefined when the text does not have three non-empty parts. */
 export function parseTemplateId(text: string): TemplateId | undefined {
+  const found = known.get(text);
+  if (found !== undefined) return found;
   const first = text.indexOf(':');
   const last = text.lastIndexOf(':');
   if (first <= 0 || last <= first + 1 || last === text.length - 1) return undefined;
-  return {
+  const id = {
+    text,
     packageId: text.slice(0, first),
     moduleName: text.slice(first + 1, last),
     entityName: text.slice(last + 1),
   };
+  if (known.size >= knownLimit) known.clear();
+  known.set(text, id);
+  return id;
 }

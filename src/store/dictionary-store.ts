@@ -29,6 +29,7 @@ export async function loadDictionary(client: ClientBase): Promise<Dictionary> {
   return new Dictionary({
     templates: templates.rows.map((row) => ({
       pk: row.template_pk,
+      text: `${row.package_id}:${row.module_name}:${row.entity_name}`,
       packageId: row.package_id,
       moduleName: row.module_name,
       entityName: row.entity_name,
