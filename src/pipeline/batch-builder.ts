@@ -3,6 +3,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { IndexerError, toIndexerError } from '../errors.ts';
 import type { Batch } from '../model/batch.ts';
 import type { BatchFacts } from './observer.ts';
+import { textOf, type KeptFrame } from './slabs.ts';
 
 /** A turn that decodes more starves the Postgres socket: both then wait for each other. */
 const framesPerTurn = 8;
@@ -17,7 +18,7 @@ export interface Built {
 }
 
 /** Adds every frame to a batch through `add`; stops at the first that cannot be decoded. */
-export async function buildBatch(frames: readonly Buffer[], add: (text: string) => void): Promise<Built> {
+export async function buildBatch(frames: readonly KeptFrame[], add: (text: string) => void): Promise<Built> {
   let bytes = 0;
   let busyMs = 0;
   for (let at = 0; at < frames.length; at += framesPerTurn) {
@@ -26,11 +27,11 @@ export async function buildBatch(frames: readonly Buffer[], add: (text: string) 
       const frame = frames[index];
       if (frame === undefined) continue;
       try {
-        add(frame.toString());
+        add(textOf(frame));
       } catch (thrown) {
         return { frames: index, bytes, seconds: busyMs / 1000, error: toIndexerError(thrown) };
       }
-      bytes += frame.length;
+      bytes += frame.end - frame.start;
     }
     busyMs += performance.now() - started;
     if (at + framesPerTurn < frames.length) await nextTurn();

@@ -112,6 +112,7 @@ class BatchWriter {
     const built = await buildBatch(taken, (text) => {
       this.#add(batch, decodeUpdate(text));
     });
+    frames.release(taken);
     // Rows half built must not be written: unlike a frame that cannot be decoded, they are in the batch already.
     if (this.#building && built.error !== undefined) return this.#giveUp(built.error);
     this.#pending = built.error;

@@ -5,10 +5,12 @@ import type { FrameStream, StreamPath } from '../ledger/frame-stream.ts';
 import type { AccessToken } from '../ledger/token.ts';
 import { Inbox } from './inbox.ts';
 import type { PipelineParts } from './parts.ts';
+import { Slabs, type KeptFrame } from './slabs.ts';
 
 export interface Frames {
-  /** Frames as they came: bytes outside the heap of JavaScript are never copied by its collector. */
-  readonly inbox: Inbox<Buffer>;
+  readonly inbox: Inbox<KeptFrame>;
+  /** What was taken from the inbox is decoded. */
+  release(frames: readonly KeptFrame[]): void;
   /** What the stream was opened with. */
   readonly token: AccessToken | undefined;
   /** Monotonic time of the newest frame, milliseconds. */
@@ -50,7 +52,7 @@ async function openFrames(parts: PipelineParts, path: StreamPath, request: objec
   const { observer, stop } = parts;
   const token = await parts.tokenSource.lease();
   observer.tokenTaken(token?.expiresAt, renewal);
-  const { inbox, stream, ends, lastFrameAt } = openFeed(parts, path, request, token?.token);
+  const { inbox, slabs, stream, ends, lastFrameAt } = openFeed(parts, path, request, token?.token);
   const stopInbox = (): void => {
     inbox.stop();
   };
@@ -59,6 +61,9 @@ async function openFrames(parts: PipelineParts, path: StreamPath, request: objec
   stop.addEventListener('abort', stopInbox);
   return {
     inbox,
+    release: (frames) => {
+      slabs.release(frames);
+    },
     token,
     lastFrameAt,
     retire: () => {
@@ -80,6 +85,7 @@ function openFeed(parts: PipelineParts, path: StreamPath, request: object, token
   let newestFrameAt = performance.now();
   let stream: FrameStream | undefined;
   const inbox = createInbox(parts, () => stream);
+  const slabs = new Slabs();
   stream = parts.openStream({
     path,
     request,
@@ -88,7 +94,7 @@ function openFeed(parts: PipelineParts, path: StreamPath, request: object, token
     onFrame: (frame) => {
       newestFrameAt = performance.now();
       parts.observer.frameReceived(frame.length);
-      inbox.push(frame, frame.length);
+      inbox.push(slabs.keep(frame), frame.length);
     },
     onEnd: (error) => {
       ends.ended(closeCodeOf(error));
@@ -100,7 +106,7 @@ function openFeed(parts: PipelineParts, path: StreamPath, request: object, token
     if (inbox.length > 0) newestFrameAt = performance.now();
     return newestFrameAt;
   };
-  return { inbox, stream, ends, lastFrameAt };
+  return { inbox, slabs, stream, ends, lastFrameAt };
 }
 
 /** Tells the observer of the beginning and, once, of the end of a stream; nothing comes after the end. */
@@ -118,7 +124,7 @@ function reportingEnds({ observer }: PipelineParts, path: StreamPath) {
   };
 }
 
-function createInbox({ limits, observer }: PipelineParts, stream: () => FrameStream | undefined): Inbox<Buffer> {
+function createInbox({ limits, observer }: PipelineParts, stream: () => FrameStream | undefined): Inbox<KeptFrame> {
   return new Inbox(
     { frames: limits.inboxUpdates, bytes: limits.inboxBytes },
     {

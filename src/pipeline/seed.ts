@@ -12,6 +12,7 @@ import { buildBatch, factsOf, namingOffset, type Built } from './batch-builder.t
 import { frames$, type Frames } from './frames.ts';
 import { updateIdAt } from './identity.ts';
 import type { PipelineParts } from './parts.ts';
+import type { KeptFrame } from './slabs.ts';
 import { WriteQueue } from './write-queue.ts';
 
 /** Errors after which the stored token or offset is of no use any more. */
@@ -87,6 +88,7 @@ function entries$(
       return frames.inbox.stopped ? 'stopped' : 'complete';
     }
     const built = await buildEntries(session, seed, taken);
+    frames.release(taken);
     await writes.room();
     const before = written;
     written += built.batch.entries;
@@ -127,7 +129,7 @@ async function takeEntries(
   seed: RunningSeed,
   frames: Frames,
   writes: WriteQueue,
-): Promise<readonly Buffer[]> {
+): Promise<readonly KeptFrame[]> {
   try {
     return await frames.inbox.take(parts.limits.batchUpdates, parts.limits.batchBytes);
   } catch (thrown) {
@@ -153,7 +155,7 @@ interface BuiltEntries {
 async function buildEntries(
   session: StoreSession,
   seed: RunningSeed,
-  frames: readonly Buffer[],
+  frames: readonly KeptFrame[],
 ): Promise<BuiltEntries> {
   const batch = session.newBatch(seed.offset);
   const built = await buildBatch(frames, (text) => {
