@@ -108,7 +108,7 @@ class BatchWriter {
       bytes: frames.inbox.bytes,
       bytesCapacity: limits.inboxBytes,
     });
-    const batch = this.#session.newBatch(this.#from);
+    const batch = this.#session.newBatch(this.#from, taken.length);
     const built = await buildBatch(taken, (text) => {
       this.#add(batch, decodeUpdate(text));
     });

@@ -6,8 +6,10 @@ import { concatMap, defer, finalize, last, repeat, takeWhile, type Observable } 
 import { IndexerError, toIndexerError } from '../errors.ts';
 import { activeContractsRequest } from '../ledger/request-format.ts';
 import { decodeActiveContract } from '../ledger/wire.ts';
-import type { StoreBatch, StoreSession } from '../store/store.ts';
+import type { BinaryRows } from '../store/copy-binary.ts';
+import type { StoreSession } from '../store/store.ts';
 import type { UpdateMark } from '../store/stream-row.ts';
+import type { Batch } from '../model/batch.ts';
 import { buildBatch, factsOf, namingOffset, type Built } from './batch-builder.ts';
 import { frames$, type Frames } from './frames.ts';
 import { updateIdAt } from './identity.ts';
@@ -148,7 +150,7 @@ async function takeEntries(
 }
 
 interface BuiltEntries {
-  readonly batch: StoreBatch;
+  readonly batch: Batch<BinaryRows>;
   readonly built: Built;
 }
 
@@ -157,7 +159,7 @@ async function buildEntries(
   seed: RunningSeed,
   frames: readonly KeptFrame[],
 ): Promise<BuiltEntries> {
-  const batch = session.newBatch(seed.offset);
+  const batch = session.newSeedBatch(seed.offset);
   const built = await buildBatch(frames, (text) => {
     batch.addEntry(decodeActiveContract(text));
   });

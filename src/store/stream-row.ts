@@ -119,30 +119,33 @@ export interface CheckpointMove {
   readonly recordTimes: ReadonlyMap<string, string>;
 }
 
-/** Moves the checkpoint within a batch's transaction. @throws IndexerError CHECKPOINT_MOVED (fenced) */
-export async function moveCheckpoint(client: ClientBase, move: CheckpointMove): Promise<void> {
-  const times = [...move.recordTimes.entries()];
-  const newest = times.map(([, time]) => time).sort((a, b) => Date.parse(b) - Date.parse(a))[0] ?? null;
-  const { rowCount } = await client.query({
-    name: 'move-checkpoint',
-    text: `update stream
+/** The compare-and-set of the stream row; its parameters are `$1` to `$7` of the statement it stands in. */
+export const checkpointMove = `update stream
               set checkpoint = $3,
                   checkpoint_update_offset = coalesce($4, checkpoint_update_offset),
                   checkpoint_update_id = coalesce($5, checkpoint_update_id),
                   checkpoint_record_time = greatest(checkpoint_record_time, $6),
                   record_times = record_times || $7
-            where epoch = $1 and checkpoint = $2 and seeded_at is not null`,
-    values: [
-      move.epoch,
-      move.from,
-      move.to,
-      move.lastUpdate?.offset ?? null,
-      move.lastUpdate?.updateId ?? null,
-      newest,
-      JSON.stringify(Object.fromEntries(times)),
-    ],
-  });
-  if (rowCount !== 1) throw fenced(`the checkpoint was no longer ${String(move.from)} or the epoch was taken over`);
+            where epoch = $1 and checkpoint = $2 and seeded_at is not null`;
+
+/** The parameters of `checkpointMove`. */
+export function moveValues(move: CheckpointMove): unknown[] {
+  const times = [...move.recordTimes.entries()];
+  const newest = times.map(([, time]) => time).sort((a, b) => Date.parse(b) - Date.parse(a))[0] ?? null;
+  const { offset = null, updateId = null } = move.lastUpdate ?? {};
+  const recordTimes = JSON.stringify(Object.fromEntries(times));
+  return [move.epoch, move.from, move.to, offset, updateId, newest, recordTimes];
+}
+
+/** @throws IndexerError CHECKPOINT_MOVED (fenced) unless one row was moved */
+export function assertMoved(move: CheckpointMove, rows: number | null): void {
+  if (rows !== 1) throw fenced(`the checkpoint was no longer ${String(move.from)} or the epoch was taken over`);
+}
+
+/** Moves the checkpoint within a batch's transaction. @throws IndexerError CHECKPOINT_MOVED (fenced) */
+export async function moveCheckpoint(client: ClientBase, move: CheckpointMove): Promise<void> {
+  const { rowCount } = await client.query({ name: 'move-checkpoint', text: checkpointMove, values: moveValues(move) });
+  assertMoved(move, rowCount);
 }
 
 /** Begins (or begins again) a seed at an offset: what an earlier unfinished seed left is removed. */

@@ -9,270 +9,280 @@ import * as frames from '../support/frames.ts';
 import type { JsonRecord } from '../support/frames.ts';
 
 const identity = { participantId: 'p::1220', filter: '{}', filterHash: 'f', shape: 'LEDGER_EFFECTS' };
-let created: TestDatabase;
-let database: Database;
-let session: StoreSession;
-let checkpoint = 0;
+describe.each([
+  ['one statement', 1],
+  ['COPY', Infinity],
+])('written by %s:', (_, size) => {
+  let created: TestDatabase;
+  let database: Database;
+  let session: StoreSession;
+  let checkpoint = 0;
 
-beforeAll(async () => {
-  created = await createTestDatabase();
-  const options = { schema: 'ledger', statementTimeoutMs: 60_000, applicationName: 'test' };
-  database = openDatabase({ url: created.url, ...options });
-  await migrate(database);
-  session = await openSession(database, identity);
-  await session.publishSeed(0, 'genesis');
-});
-afterAll(async () => {
-  await database.close();
-  await created.drop();
-});
-
-async function query<T extends object>(sql: string, values: unknown[] = []): Promise<readonly T[]> {
-  return database.withClient(async (client) => (await client.query<T>(sql, values)).rows);
-}
-
-function nextOffset(): number {
-  return checkpoint + 1;
-}
-
-/** Decodes and writes one frame whose offset is `nextOffset()`. */
-async function write(frame: string): Promise<number> {
-  const batch = session.newBatch(checkpoint);
-  batch.add(decodeUpdate(frame));
-  await session.writeBatch(batch, checkpoint);
-  checkpoint = batch.offset;
-  return checkpoint;
-}
-
-/** Writes a create with this payload text, verbatim, and gives back the ledger's own text from the database. */
-async function throughPostgres(payload: string): Promise<{ readonly text: string; readonly escaped: boolean }> {
-  const event = frames.created({ createArgument: 'HERE' });
-  const frame = frames.text(frames.transaction(nextOffset(), [{ CreatedEvent: event }]));
-  const offset = await write(frame.replace('"HERE"', () => payload));
-  const [row] = await query<{ whole: string; escaped: string | null }>(
-    `select payload::text as whole, payload->>'$escaped' as escaped from contracts where "offset" = $1`,
-    [offset],
-  );
-  return { text: row?.escaped ?? row?.whole ?? '', escaped: typeof row?.escaped === 'string' };
-}
-
-describe('a payload comes back as the ledger sent it', () => {
-  it.each([
-    ['NUL', String.raw`{"a":"x\u0000y"}`],
-    ['NUL in a key', String.raw`{"a\u0000":"y"}`],
-    ['a lone high surrogate', String.raw`{"a":"\ud800"}`],
-    ['a lone low surrogate after a backslash that looks like a high one', String.raw`{"a":"\\ud83d\ude00"}`],
-    ['nesting 5,000 deep', `${'[{"a":'.repeat(2_500)}1${'}]'.repeat(2_500)}`],
-    ['nesting 100,000 deep', `${'['.repeat(100_000)}${']'.repeat(100_000)}`],
-    ['what looks like the escape itself', '{"$escaped":"me"}'],
-  ])('escaped, with %s', async (_what, payload) => {
-    expect(await throughPostgres(payload)).toEqual({ text: payload, escaped: true });
+  beforeAll(async () => {
+    created = await createTestDatabase();
+    const options = { schema: 'ledger', statementTimeoutMs: 60_000, applicationName: 'test' };
+    database = openDatabase({ url: created.url, ...options });
+    await migrate(database);
+    session = await openSession(database, identity);
+    await session.publishSeed(0, 'genesis');
+  });
+  afterAll(async () => {
+    await database.close();
+    await created.drop();
   });
 
-  it.each([
-    ['nesting 400 deep', `${'['.repeat(400)}${']'.repeat(400)}`],
-    ['__proto__ and constructor as keys', '{"__proto__": {"x": 1}, "constructor": {"prototype": 2}}'],
-    ['the text of a NUL escape', String.raw`{"a": "\\u0000 \\ud800"}`],
-    ['quotes, tabs, newlines, backslashes, braces', JSON.stringify({ a: '"\'\t\r\n\\\\{}[]\\.\\N\b\f\u0001\u007F' })],
-    ['right-to-left text and emoji', '"שלום \u202Eabc 😀 é e\u0301"'],
-    ['nanosecond timestamps', '{"t": "2026-08-14T10:51:04.123456789Z", "micros": "0001-01-01T00:00:00.000001Z"}'],
-  ])('as jsonb, with %s', async (_what, payload) => {
-    const { text, escaped } = await throughPostgres(payload);
-    expect(escaped).toBe(false);
-    expect(JSON.stringify(JSON.parse(text))).toBe(JSON.stringify(JSON.parse(payload)));
-  });
+  async function query<T extends object>(sql: string, values: unknown[] = []): Promise<readonly T[]> {
+    return database.withClient(async (client) => (await client.query<T>(sql, values)).rows);
+  }
 
-  it.each([
-    '9007199254740993',
-    '-9223372036854775808',
-    '1.10',
-    '0.0000000001',
-    '100.0000000000',
-    '12345678901234567890123456789.0123456789',
-  ])('with the number %s digit by digit', async (number) => {
-    expect((await throughPostgres(`{"n": ${number}}`)).text).toBe(`{"n": ${number}}`);
-    expect((await throughPostgres(`{"n": "${number}"}`)).text).toBe(`{"n": "${number}"}`);
-  });
+  function nextOffset(): number {
+    return checkpoint + 1;
+  }
 
-  it('with the last of duplicate keys, as JSON parsers do', async () => {
-    expect((await throughPostgres('{"a":1,"b":2,"a":3}')).text).toBe('{"a": 3, "b": 2}');
-    expect((await throughPostgres('{"a":1.5,"b":2,"a":3.50}')).text).toBe('{"a": 3.50, "b": 2}');
-  });
+  /** Decodes and writes one frame whose offset is `nextOffset()`. */
+  async function write(frame: string): Promise<number> {
+    const batch = session.newBatch(checkpoint, size);
+    batch.add(decodeUpdate(frame));
+    await session.writeBatch(batch, checkpoint);
+    checkpoint = batch.offset;
+    return checkpoint;
+  }
 
-  it('with 9,000 characters from all of Unicode', async () => {
-    let state = 7;
-    const characters = Array.from({ length: 9_000 }, () => {
-      state = (state * 1_103_515_245 + 12_345) % 2_147_483_648;
-      const point = 1 + (state % 0x10_fffe);
-      return String.fromCodePoint(point >= 0xd800 && point <= 0xdfff ? 0x20 : point);
-    });
-    const payload = JSON.stringify({ text: characters.join('') });
-    const { text, escaped } = await throughPostgres(payload);
-    expect(escaped).toBe(false);
-    expect(JSON.parse(text)).toEqual(JSON.parse(payload));
-  });
-});
-
-describe('an update comes back as the ledger sent it', () => {
-  const awkward = [
-    '"',
-    "'",
-    '\t',
-    '\n',
-    '\r',
-    '\\',
-    '\\N',
-    '\\.',
-    '{a,b}',
-    'NULL',
-    ' ',
-    'שלום',
-    'x'.repeat(300),
-    '$1;--',
-  ];
-
-  it('with awkward names of parties, templates and choices', async () => {
-    const module = `M.${awkward.join('')}`;
-    const choice = awkward.join('|');
-    const id = `pkg:${module}:${awkward.join('+')}`;
-    const parties = { witnessParties: awkward, signatories: awkward, observers: awkward };
-    const offset = await write(
-      frames.text(
-        frames.transaction(nextOffset(), [
-          { CreatedEvent: frames.created({ ...parties, templateId: id, packageName: awkward.join('') }) },
-          { ExercisedEvent: frames.exercised({ templateId: id, choice, actingParties: awkward, consuming: false }) },
-        ]),
-      ),
+  /** Writes a create with this payload text, verbatim, and gives back the ledger's own text from the database. */
+  async function throughPostgres(payload: string): Promise<{ readonly text: string; readonly escaped: boolean }> {
+    const event = frames.created({ createArgument: 'HERE' });
+    const frame = frames.text(frames.transaction(nextOffset(), [{ CreatedEvent: event }]));
+    const offset = await write(frame.replace('"HERE"', () => payload));
+    const [row] = await query<{ whole: string; escaped: string | null }>(
+      `select payload::text as whole, payload->>'$escaped' as escaped from contracts where "offset" = $1`,
+      [offset],
     );
-    const [row] = await query(
-      `select c.witness_parties, c.signatories, c.observers, t.module_name, t.entity_name, t.package_name,
+    return { text: row?.escaped ?? row?.whole ?? '', escaped: typeof row?.escaped === 'string' };
+  }
+
+  describe('a payload comes back as the ledger sent it', () => {
+    it.each([
+      ['NUL', String.raw`{"a":"x\u0000y"}`],
+      ['NUL in a key', String.raw`{"a\u0000":"y"}`],
+      ['a lone high surrogate', String.raw`{"a":"\ud800"}`],
+      ['a lone low surrogate after a backslash that looks like a high one', String.raw`{"a":"\\ud83d\ude00"}`],
+      ['nesting 5,000 deep', `${'[{"a":'.repeat(2_500)}1${'}]'.repeat(2_500)}`],
+      ['nesting 100,000 deep', `${'['.repeat(100_000)}${']'.repeat(100_000)}`],
+      ['what looks like the escape itself', '{"$escaped":"me"}'],
+    ])('escaped, with %s', async (_what, payload) => {
+      expect(await throughPostgres(payload)).toEqual({ text: payload, escaped: true });
+    });
+
+    it.each([
+      ['nesting 400 deep', `${'['.repeat(400)}${']'.repeat(400)}`],
+      ['__proto__ and constructor as keys', '{"__proto__": {"x": 1}, "constructor": {"prototype": 2}}'],
+      ['the text of a NUL escape', String.raw`{"a": "\\u0000 \\ud800"}`],
+      ['quotes, tabs, newlines, backslashes, braces', JSON.stringify({ a: '"\'\t\r\n\\\\{}[]\\.\\N\b\f\u0001\u007F' })],
+      ['right-to-left text and emoji', '"שלום \u202Eabc 😀 é e\u0301"'],
+      ['nanosecond timestamps', '{"t": "2026-08-14T10:51:04.123456789Z", "micros": "0001-01-01T00:00:00.000001Z"}'],
+    ])('as jsonb, with %s', async (_what, payload) => {
+      const { text, escaped } = await throughPostgres(payload);
+      expect(escaped).toBe(false);
+      expect(JSON.stringify(JSON.parse(text))).toBe(JSON.stringify(JSON.parse(payload)));
+    });
+
+    it.each([
+      '9007199254740993',
+      '-9223372036854775808',
+      '1.10',
+      '0.0000000001',
+      '100.0000000000',
+      '12345678901234567890123456789.0123456789',
+    ])('with the number %s digit by digit', async (number) => {
+      expect((await throughPostgres(`{"n": ${number}}`)).text).toBe(`{"n": ${number}}`);
+      expect((await throughPostgres(`{"n": "${number}"}`)).text).toBe(`{"n": "${number}"}`);
+    });
+
+    it('with the last of duplicate keys, as JSON parsers do', async () => {
+      expect((await throughPostgres('{"a":1,"b":2,"a":3}')).text).toBe('{"a": 3, "b": 2}');
+      expect((await throughPostgres('{"a":1.5,"b":2,"a":3.50}')).text).toBe('{"a": 3.50, "b": 2}');
+    });
+
+    it('with 9,000 characters from all of Unicode', async () => {
+      let state = 7;
+      const characters = Array.from({ length: 9_000 }, () => {
+        state = (state * 1_103_515_245 + 12_345) % 2_147_483_648;
+        const point = 1 + (state % 0x10_fffe);
+        return String.fromCodePoint(point >= 0xd800 && point <= 0xdfff ? 0x20 : point);
+      });
+      const payload = JSON.stringify({ text: characters.join('') });
+      const { text, escaped } = await throughPostgres(payload);
+      expect(escaped).toBe(false);
+      expect(JSON.parse(text)).toEqual(JSON.parse(payload));
+    });
+  });
+
+  describe('an update comes back as the ledger sent it', () => {
+    const awkward = [
+      '"',
+      "'",
+      '\t',
+      '\n',
+      '\r',
+      '\\',
+      '\\N',
+      '\\.',
+      '{a,b}',
+      'NULL',
+      ' ',
+      'שלום',
+      'x'.repeat(300),
+      '$1;--',
+    ];
+
+    it('with awkward names of parties, templates and choices', async () => {
+      const module = `M.${awkward.join('')}`;
+      const choice = awkward.join('|');
+      const id = `pkg:${module}:${awkward.join('+')}`;
+      const parties = { witnessParties: awkward, signatories: awkward, observers: awkward };
+      const offset = await write(
+        frames.text(
+          frames.transaction(nextOffset(), [
+            { CreatedEvent: frames.created({ ...parties, templateId: id, packageName: awkward.join('') }) },
+            { ExercisedEvent: frames.exercised({ templateId: id, choice, actingParties: awkward, consuming: false }) },
+          ]),
+        ),
+      );
+      const [row] = await query(
+        `select c.witness_parties, c.signatories, c.observers, t.module_name, t.entity_name, t.package_name,
               e.acting_parties, h.choice
          from contracts c join templates t using (template_pk) join exercises e using ("offset")
          join choices h using (choice_pk) where c."offset" = $1`,
-      [offset],
-    );
-    expect(row).toEqual({
-      witness_parties: awkward,
-      signatories: awkward,
-      observers: awkward,
-      acting_parties: awkward,
-      module_name: module,
-      entity_name: awkward.join('+'),
-      package_name: awkward.join(''),
-      choice,
+        [offset],
+      );
+      expect(row).toEqual({
+        witness_parties: awkward,
+        signatories: awkward,
+        observers: awkward,
+        acting_parties: awkward,
+        module_name: module,
+        entity_name: awkward.join('+'),
+        package_name: awkward.join(''),
+        choice,
+      });
     });
-  });
 
-  it('with NUL and lone surrogates in the command and workflow id, escaped', async () => {
-    const ids = { commandId: 'a\u0000b', workflowId: 'x\ud800' };
-    const offset = await write(frames.text(frames.transaction(nextOffset(), [], ids)));
-    const [row] = await query<{ command_id: string; workflow_id: string }>(
-      'select command_id, workflow_id from updates where "offset" = $1',
-      [offset],
-    );
-    expect(row).toEqual({ command_id: String.raw`json:"a\u0000b"`, workflow_id: String.raw`json:"x\ud800"` });
-    expect(JSON.parse(row?.command_id.slice(5) ?? '')).toBe(ids.commandId);
-  });
-
-  it('with microseconds, years 1 and 9999, and a traffic cost beyond 2^53', async () => {
-    const times = { effectiveAt: '0001-01-01T00:00:00.000001Z', recordTime: '9999-12-31T23:59:59.999999Z' };
-    const frame = frames.text(frames.transaction(nextOffset(), [], { ...times, paidTrafficCost: 'COST' }));
-    const offset = await write(frame.replace('"COST"', '9223372036854775807'));
-    const iso = (column: string): string =>
-      `to_char(${column} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as "${column}"`;
-    const [row] = await query(
-      `select ${iso('effective_at')}, ${iso('record_time')}, paid_traffic_cost::text from updates where "offset" = $1`,
-      [offset],
-    );
-    expect(row).toEqual({
-      effective_at: times.effectiveAt,
-      record_time: times.recordTime,
-      paid_traffic_cost: '9223372036854775807',
+    it('with NUL and lone surrogates in the command and workflow id, escaped', async () => {
+      const ids = { commandId: 'a\u0000b', workflowId: 'x\ud800' };
+      const offset = await write(frames.text(frames.transaction(nextOffset(), [], ids)));
+      const [row] = await query<{ command_id: string; workflow_id: string }>(
+        'select command_id, workflow_id from updates where "offset" = $1',
+        [offset],
+      );
+      expect(row).toEqual({ command_id: String.raw`json:"a\u0000b"`, workflow_id: String.raw`json:"x\ud800"` });
+      expect(JSON.parse(row?.command_id.slice(5) ?? '')).toBe(ids.commandId);
     });
-  });
 
-  it('with 20,000 events', async () => {
-    const events = Array.from({ length: 20_000 }, (_, nodeId) => ({
-      CreatedEvent: frames.created({ nodeId, contractId: `many${String(nodeId)}`, createArgument: { nodeId } }),
-    }));
-    const offset = await write(frames.text(frames.transaction(nextOffset(), events)));
-    expect(
-      await query(
-        `select u.event_count, count(*)::int as stored, count(distinct c.contract_id)::int as distinct,
+    it('with microseconds, years 1 and 9999, and a traffic cost beyond 2^53', async () => {
+      const times = { effectiveAt: '0001-01-01T00:00:00.000001Z', recordTime: '9999-12-31T23:59:59.999999Z' };
+      const frame = frames.text(frames.transaction(nextOffset(), [], { ...times, paidTrafficCost: 'COST' }));
+      const offset = await write(frame.replace('"COST"', '9223372036854775807'));
+      const iso = (column: string): string =>
+        `to_char(${column} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as "${column}"`;
+      const [row] = await query(
+        `select ${iso('effective_at')}, ${iso('record_time')}, paid_traffic_cost::text from updates where "offset" = $1`,
+        [offset],
+      );
+      expect(row).toEqual({
+        effective_at: times.effectiveAt,
+        record_time: times.recordTime,
+        paid_traffic_cost: '9223372036854775807',
+      });
+    });
+
+    it('with 20,000 events', async () => {
+      const events = Array.from({ length: 20_000 }, (_, nodeId) => ({
+        CreatedEvent: frames.created({ nodeId, contractId: `many${String(nodeId)}`, createArgument: { nodeId } }),
+      }));
+      const offset = await write(frames.text(frames.transaction(nextOffset(), events)));
+      expect(
+        await query(
+          `select u.event_count, count(*)::int as stored, count(distinct c.contract_id)::int as distinct,
                 count(*) filter (where c.payload = jsonb_build_object('nodeId', c.node_id))::int as whole
            from updates u join contracts c using ("offset") where "offset" = $1 group by 1`,
-        [offset],
-      ),
-    ).toEqual([{ event_count: 20_000, stored: 20_000, distinct: 20_000, whole: 20_000 }]);
+          [offset],
+        ),
+      ).toEqual([{ event_count: 20_000, stored: 20_000, distinct: 20_000, whole: 20_000 }]);
+    });
   });
-});
 
-describe('a batch is written whole, once, by one writer', () => {
-  const everything = `select (select jsonb_agg(to_jsonb(u) order by u."offset") from updates u)::text as updates,
+  describe('a batch is written whole, once, by one writer', () => {
+    const everything = `select (select jsonb_agg(to_jsonb(u) order by u."offset") from updates u)::text as updates,
     (select count(*) from contracts)::int as contracts, (select count(*) from lifetimes)::int as lifetimes,
     (select count(*) from templates)::int as templates, (select sum(creates) from activity_hourly)::text as activity,
     (select to_jsonb(s) - 'epoch' - 'writer' from stream s)::text as stream`;
 
-  function batchOf(from: number, ...updates: JsonRecord[]): ReturnType<StoreSession['newBatch']> {
-    const batch = session.newBatch(from);
-    for (const update of updates) batch.add(decodeUpdate(frames.text(update)));
-    return batch;
-  }
-  const create = (offset: number, change: JsonRecord = {}): JsonRecord =>
-    frames.transaction(offset, [{ CreatedEvent: frames.created({ offset, ...change }) }]);
+    function batchOf(from: number, ...updates: JsonRecord[]): ReturnType<StoreSession['newBatch']> {
+      const batch = session.newBatch(from, size);
+      for (const update of updates) batch.add(decodeUpdate(frames.text(update)));
+      return batch;
+    }
+    const create = (offset: number, change: JsonRecord = {}): JsonRecord =>
+      frames.transaction(offset, [{ CreatedEvent: frames.created({ offset, ...change }) }]);
 
-  it('refuses a batch that begins elsewhere than the checkpoint, and changes nothing', async () => {
-    const before = await query(everything);
-    const wrong = checkpoint - 1;
-    await expect(session.writeBatch(batchOf(wrong, create(checkpoint + 5)), wrong)).rejects.toMatchObject({
-      code: 'CHECKPOINT_MOVED',
-      retry: 'fenced',
+    it('refuses a batch that begins elsewhere than the checkpoint, and changes nothing', async () => {
+      const before = await query(everything);
+      const wrong = checkpoint - 1;
+      await expect(session.writeBatch(batchOf(wrong, create(checkpoint + 5)), wrong)).rejects.toMatchObject({
+        code: 'CHECKPOINT_MOVED',
+        retry: 'fenced',
+      });
+      expect(await query(everything)).toEqual(before);
     });
-    expect(await query(everything)).toEqual(before);
-  });
 
-  it('refuses the batch of a writer whose epoch was taken over, and changes nothing', async () => {
-    const old = session;
-    const batch = batchOf(checkpoint, create(checkpoint + 1));
-    session = await openSession(database, identity);
-    const before = await query(everything);
-    await expect(old.writeBatch(batch, checkpoint)).rejects.toMatchObject({ code: 'CHECKPOINT_MOVED' });
-    await expect(old.writeSeed(batch, 0)).rejects.toMatchObject({ code: 'CHECKPOINT_MOVED' });
-    await expect(old.publishSeed(1, 'seed')).rejects.toMatchObject({ code: 'CHECKPOINT_MOVED' });
-    expect(await query(everything)).toEqual(before);
-  });
-
-  it('leaves neither rows nor dictionary nor checkpoint of a batch that fails halfway', async () => {
-    const before = await query(everything);
-    const half = batchOf(
-      checkpoint,
-      create(checkpoint + 1, { templateId: 'new:Half:Way' }),
-      // No text column holds NUL.
-      create(checkpoint + 2, { contractId: '00\u0000' }),
-    );
-    await expect(session.writeBatch(half, checkpoint)).rejects.toHaveProperty('code');
-    expect(await query(everything)).toEqual(before);
-    session = await openSession(database, identity);
-    await write(frames.text(create(nextOffset(), { templateId: 'new:Half:Way' })));
-    expect(await query(everything)).not.toEqual(before);
-  });
-
-  it('refuses a time that is none before anything is sent', () => {
-    expect(() => batchOf(checkpoint, create(checkpoint + 1, { createdAt: 'not a time' }))).toThrow(/contracts.*time/);
-  });
-
-  it('refuses to write the same updates twice', async () => {
-    const from = checkpoint;
-    await write(frames.text(create(nextOffset())));
-    const before = await query(everything);
-    await expect(session.writeBatch(batchOf(from, create(from + 1)), from)).rejects.toMatchObject({
-      code: 'CHECKPOINT_MOVED',
+    it('refuses the batch of a writer whose epoch was taken over, and changes nothing', async () => {
+      const old = session;
+      const batch = batchOf(checkpoint, create(checkpoint + 1));
+      session = await openSession(database, identity);
+      const before = await query(everything);
+      await expect(old.writeBatch(batch, checkpoint)).rejects.toMatchObject({ code: 'CHECKPOINT_MOVED' });
+      await expect(old.writeSeed(old.newSeedBatch(0), 0)).rejects.toMatchObject({ code: 'CHECKPOINT_MOVED' });
+      await expect(old.publishSeed(1, 'seed')).rejects.toMatchObject({ code: 'CHECKPOINT_MOVED' });
+      expect(await query(everything)).toEqual(before);
     });
-    session = await openSession(database, identity);
-    await expect(session.writeBatch(batchOf(checkpoint, create(checkpoint)), checkpoint)).rejects.toHaveProperty(
-      'code',
-    );
-    expect(await query(everything)).toEqual(before);
-    session = await openSession(database, identity);
+
+    it('leaves neither rows nor dictionary nor checkpoint of a batch that fails halfway', async () => {
+      const before = await query(everything);
+      const half = batchOf(
+        checkpoint,
+        create(checkpoint + 1, { templateId: 'new:Half:Way' }),
+        // No text column holds NUL.
+        create(checkpoint + 2, { contractId: '00\u0000' }),
+      );
+      await expect(session.writeBatch(half, checkpoint)).rejects.toHaveProperty('code');
+      expect(await query(everything)).toEqual(before);
+      session = await openSession(database, identity);
+      await write(frames.text(create(nextOffset(), { templateId: 'new:Half:Way' })));
+      expect(await query(everything)).not.toEqual(before);
+    });
+
+    it('refuses a time that is none, and changes nothing', async () => {
+      const before = await query(everything);
+      const wrong = async (): Promise<unknown> =>
+        session.writeBatch(batchOf(checkpoint, create(checkpoint + 1, { createdAt: 'not a time' })), checkpoint);
+      await expect(wrong()).rejects.toMatchObject({ code: 'STORE_DATA_REFUSED' });
+      expect(await query(everything)).toEqual(before);
+      session = await openSession(database, identity);
+    });
+
+    it('refuses to write the same updates twice', async () => {
+      const from = checkpoint;
+      await write(frames.text(create(nextOffset())));
+      const before = await query(everything);
+      await expect(session.writeBatch(batchOf(from, create(from + 1)), from)).rejects.toMatchObject({
+        code: 'CHECKPOINT_MOVED',
+      });
+      session = await openSession(database, identity);
+      await expect(session.writeBatch(batchOf(checkpoint, create(checkpoint)), checkpoint)).rejects.toHaveProperty(
+        'code',
+      );
+      expect(await query(everything)).toEqual(before);
+      session = await openSession(database, identity);
+    });
   });
 });
