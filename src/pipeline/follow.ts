@@ -16,7 +16,7 @@ import { newerToken } from './token-renewal.ts';
 import { WriteQueue } from './write-queue.ts';
 
 /** With so many updates waiting the next batch is built before there is room to write it. */
-const aheadUpdates = 64;
+const aheadUpdates = 256;
 
 /** What the session shares with its follow stream. */
 export interface Following {

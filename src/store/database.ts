@@ -154,6 +154,17 @@ function trackedSocket(sockets: Set<Socket>): Socket {
 }
 
 /**
+ * The same few statements run for ever, each for a few rows of large tables. Their plans are made once, and for tables
+ * that have grown: statistics of the first minute, when everything is small, would choose scans that never end.
+ */
+const plannerSettings: readonly (readonly [string, string])[] = [
+  ['plan_cache_mode', 'force_generic_plan'],
+  ['enable_seqscan', 'off'],
+  ['enable_hashjoin', 'off'],
+  ['enable_mergejoin', 'off'],
+];
+
+/**
  * Settings by query instead of startup parameters: poolers refuse unknown parameters, and an `options=` in the URL
  * would replace ours. Returns `unknown` because the driver awaits the promise but declares it as void.
  */
@@ -163,6 +174,7 @@ function sessionSetup(options: DatabaseOptions): (client: ClientBase) => unknown
     ['statement_timeout', String(options.statementTimeoutMs)],
     ['lock_timeout', String(Math.min(lockLimitMs, options.statementTimeoutMs))],
     ['idle_in_transaction_session_timeout', String(idleInTransactionLimitMs)],
+    ...plannerSettings,
   ];
   const calls = settings.map((_, index) => `set_config($${2 * index + 1}, $${2 * index + 2}, false)`);
   return (client) => {

@@ -60,7 +60,7 @@ export interface StoreSession {
 }
 
 /** Up to so many updates one statement is quicker than a COPY per table. */
-const smallUpdates = 40;
+const smallUpdates = 25;
 
 function isSmall(batch: StoreBatch): batch is Batch<JsonRows> {
   return batch.sink instanceof JsonRows;
