@@ -41,7 +41,7 @@ export const help = `npm run bench -- [options]
   --profile LIST       of ${profileNames.join(', ')}; all unless given (ingest only, but for the first)
   --rounds N           rounds, each measuring everything once in turn; 5, quick: 2
   --transactions N     length of the streams, and entries of the seed
-  --quick              short streams, few rounds: about three minutes
+  --quick              short streams, few rounds: about four to five minutes
   --no-ceiling         without COPY of the same rows, so without ratios
   --no-check           without reading the tables after each run
   --env NAME=VALUE     for every run of the indexer; may be repeated

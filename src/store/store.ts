@@ -100,11 +100,15 @@ class Session implements StoreSession {
   }
 
   newBatch(offset: number, updates = Infinity): StoreBatch {
-    if (updates > smallUpdates) return this.newSeedBatch(offset);
+    if (updates > smallUpdates) return this.#largeBatch(offset);
     return new Batch(new JsonRows(), this.#dictionary, this.state.epoch, offset);
   }
 
   newSeedBatch(offset: number): Batch<BinaryRows> {
+    return this.#largeBatch(offset);
+  }
+
+  #largeBatch(offset: number): Batch<BinaryRows> {
     return new Batch(this.#spare.pop() ?? new BinaryRows(), this.#dictionary, this.state.epoch, offset);
   }
 

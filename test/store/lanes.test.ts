@@ -1,0 +1,80 @@
+/** Two batches under way at the same time: the later one commits after the earlier one, or not at all. */
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { decodeUpdate } from '../../src/ledger/wire.ts';
+import { openDatabase, type Database } from '../../src/store/database.ts';
+import { migrate } from '../../src/store/migrations.ts';
+import { openSession, type StoreBatch, type StoreSession } from '../../src/store/store.ts';
+import { createTestDatabase, query, type TestDatabase } from '../support/database.ts';
+import * as frames from '../support/frames.ts';
+import { waitFor } from '../support/wait-for.ts';
+
+const identity = { participantId: 'p::1220', filter: '{}', filterHash: 'f', shape: 'LEDGER_EFFECTS' };
+let created: TestDatabase;
+let database: Database;
+let session: StoreSession;
+
+beforeEach(async () => {
+  created = await createTestDatabase();
+  database = openDatabase({
+    url: created.url,
+    schema: 'ledger',
+    statementTimeoutMs: 60_000,
+    applicationName: 'test lanes',
+  });
+  await migrate(database);
+  session = await openSession(database, identity);
+  await session.publishSeed(0, 'genesis');
+});
+afterEach(async () => {
+  await database.close();
+  await created.drop();
+});
+
+function batchOf(from: number, size: number, ...events: object[]): StoreBatch {
+  const batch = session.newBatch(from, size);
+  batch.add(decodeUpdate(frames.text(frames.transaction(from + 1, events as frames.JsonRecord[]))));
+  return batch;
+}
+
+const create = { CreatedEvent: frames.created({ contractId: 'one' }) };
+const archive = { ExercisedEvent: frames.exercised({ contractId: 'one', consuming: true, acsDelta: true }) };
+
+const stored = `select (select checkpoint from ledger.stream) as checkpoint,
+  (select array_agg("offset" order by "offset") from ledger.updates) as offsets,
+  (select array_agg(deactivated_offset) from ledger.lifetimes) as ends`;
+
+/** Sessions of ours that wait in an open transaction: the rows are sent, the commit is not. */
+const waiting = `select 1 from pg_stat_activity
+  where application_name = 'test lanes' and datname = current_database() and state = 'idle in transaction'`;
+
+describe.each([
+  ['one statement', 1],
+  ['COPY', Infinity],
+])('written by %s:', (_, size) => {
+  it('a batch that was sent first commits after the one before it, and ends what that one began', async () => {
+    let commit = (): void => undefined;
+    const allowed = new Promise<void>((resolve) => {
+      commit = resolve;
+    });
+    const first = batchOf(0, size, create);
+    const second = batchOf(1, size, archive);
+    const predecessor = allowed.then(() => session.writeBatch(first, 0));
+    const later = session.writeBatch(second, 1, predecessor);
+    if (size > 1) {
+      await waitFor('the later batch waits', async () => (await query(created.url, waiting))[0]);
+    }
+    expect(await query(created.url, stored)).toEqual([{ checkpoint: '0', offsets: null, ends: null }]);
+    commit();
+    await Promise.all([predecessor, later]);
+    expect(await query(created.url, stored)).toEqual([{ checkpoint: '2', offsets: ['1', '2'], ends: ['2'] }]);
+  });
+
+  it('a batch leaves nothing when the one before it fails', async () => {
+    const second = batchOf(1, size, create);
+    const predecessor = Promise.reject(new Error('gone'));
+    // The queue of the pipeline watches every write; here nobody else does.
+    predecessor.catch(() => undefined);
+    await expect(session.writeBatch(second, 1, predecessor)).rejects.toHaveProperty('message');
+    expect(await query(created.url, stored)).toEqual([{ checkpoint: '0', offsets: null, ends: null }]);
+  });
+});
