@@ -215,7 +215,7 @@ export const options = {
   batchUpdates: withDefault(
     indexer('INDEXER_BATCH_UPDATES', 'Most updates in one database transaction.'),
     integer(1, 100_000),
-    '1000',
+    '2000',
   ),
   batchBytes: withDefault(
     indexer('INDEXER_BATCH_BYTES', 'Most bytes received in one database transaction.'),

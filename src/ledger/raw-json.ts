@@ -1,6 +1,6 @@
 /**
  * Parsing a frame without losing what JavaScript cannot hold: JSON.parse rounds numbers beyond 2^53 and drops the scale
- * of decimals, and nesting has no limit. So payloads stay slices of the ledger's own text. `payload-cut.ts` does that
+ * of decimals, and nesting has no limit. So payloads stay slices of the ledger's own text. `frame-reader.ts` does that
  * for the frames that come; this scanner does it for any, more slowly, and keeps large numbers of the structure exact.
  */
 

@@ -17,7 +17,8 @@ import {
   undecodable,
   type JsonObject,
 } from './field.ts';
-import { cutPayloads } from './payload-cut.ts';
+import { readFrame } from './frame-reader.ts';
+import { activeContractFrame, updateFrame, type Shape } from './frame-shapes.ts';
 import { jsonTextOf, scanFrame, serialise } from './raw-json.ts';
 import {
   decodeArchived,
@@ -31,27 +32,24 @@ import {
 
 /** One frame of `/v2/updates`: `{"update":{"<Kind>":{"value":{…}}}}`. */
 export function decodeUpdate(text: string): Update {
-  return lossless(text, decodeUpdateValue);
+  return lossless(text, updateFrame, decodeUpdateValue);
 }
 
 /** One frame of `/v2/state/active-contracts`. */
 export function decodeActiveContract(text: string): ActiveContractEntry {
-  return lossless(text, decodeEntryValue);
+  return lossless(text, activeContractFrame, decodeEntryValue);
 }
 
 type Decode<T> = (frame: unknown, payloadOf: PayloadOf) => T;
 
-function lossless<T>(text: string, decode: Decode<T>): T {
-  const cut = valid(text, cutPayloads);
-  if (cut === undefined) return scanned(text, decode);
-  const { value, payloads } = cut;
+function lossless<T>(text: string, shape: Shape, decode: Decode<T>): T {
+  const read = readFrame(text, shape);
+  if (read === undefined) return scanned(text, decode);
+  const { value, payloads } = read;
   try {
-    return decode(value, (at) => {
-      const payload = typeof at === 'number' ? payloads[at] : undefined;
-      return payload === 'null' ? null : (payload ?? null);
-    });
+    return decode(value, (at) => (typeof at === 'number' ? (payloads[at] ?? null) : null));
   } catch {
-    // Integers beyond 2^53, parts that are kept whole, or an error: the slow way finds out which.
+    // Integers beyond 2^53 or an error: the slow way finds out which.
     return scanned(text, decode);
   }
 }

@@ -24,7 +24,7 @@ type IncompleteAssign = Pick<
 >;
 
 export class Batch<Sink extends RowSink = RowSink> {
-  /** Where the rows went, but for those of `lifetimes`, which are known at the end. */
+  /** Where the rows went; those of `lifetimes` when it was sealed. */
   readonly sink: Sink;
   readonly lifetimes = new Lifetimes();
   readonly activity = new Activity();
@@ -40,6 +40,7 @@ export class Batch<Sink extends RowSink = RowSink> {
   offset: number;
   entries = 0;
   continuationToken: string | null = null;
+  #sealed = false;
 
   constructor(sink: Sink, dictionary: Dictionary, epoch: number, offset: number) {
     this.sink = sink;
@@ -53,6 +54,13 @@ export class Batch<Sink extends RowSink = RowSink> {
     this.offset = Math.max(this.offset, update.offset);
     if (update.kind === 'offset_checkpoint') this.#addTimes(update);
     else this.#addStored(update);
+  }
+
+  /** Nothing more will be added: how long each contract lived within the batch is known now. May be called twice. */
+  seal(): void {
+    if (this.#sealed) return;
+    this.#sealed = true;
+    for (const row of this.lifetimes.rows()) this.#push('lifetimes', row);
   }
 
   /** One entry of the active contracts at the seed offset. */

@@ -3,6 +3,7 @@
  * the history alone; what is new since the last `takeAdded` travels into the database in the batch that used it.
  * A dictionary lives as long as one session: after any error it is loaded again from the database.
  */
+import { ownText } from './own-text.ts';
 import type { TemplateId } from './template-id.ts';
 
 export interface TemplateEntry extends TemplateId {
@@ -48,8 +49,8 @@ export class Dictionary {
   synchronizer(synchronizerId: string): number {
     const known = this.#synchronizers.get(synchronizerId);
     if (known !== undefined) return known.pk;
-    const entry = { pk: this.#synchronizers.size + 1, synchronizerId };
-    this.#synchronizers.set(synchronizerId, entry);
+    const entry = { pk: this.#synchronizers.size + 1, synchronizerId: ownText(synchronizerId) };
+    this.#synchronizers.set(entry.synchronizerId, entry);
     this.#added.synchronizers.push(entry);
     return entry.pk;
   }
@@ -58,7 +59,11 @@ export class Dictionary {
   template(id: TemplateId, packageName: string | null): number {
     const known = this.#templates.get(id.text);
     if (known !== undefined && (packageName === null || known.packageName !== null)) return known.pk;
-    const entry = { ...id, pk: known?.pk ?? this.#templates.size + 1, packageName };
+    const entry = {
+      ...id,
+      pk: known?.pk ?? this.#templates.size + 1,
+      packageName: packageName && ownText(packageName),
+    };
     this.#remember(entry);
     this.#added.templates.push(entry);
     return entry.pk;
@@ -67,7 +72,7 @@ export class Dictionary {
   choice(templatePk: number, interfacePk: number, choice: string): number {
     const known = this.#choices.get(pairOf(templatePk, interfacePk))?.get(choice);
     if (known !== undefined) return known.pk;
-    const entry = { pk: this.#choiceCount + 1, templatePk, interfacePk, choice };
+    const entry = { pk: this.#choiceCount + 1, templatePk, interfacePk, choice: ownText(choice) };
     this.#rememberChoice(entry);
     this.#added.choices.push(entry);
     return entry.pk;

@@ -10,49 +10,61 @@ export interface Deactivation {
   readonly offset: number;
 }
 
-interface Activation extends Deactivation {
+interface Activation {
+  readonly key: string;
+  readonly synchronizerPk: number;
+  readonly offset: number;
   readonly templatePk: number;
   deactivatedOffset: number | null;
 }
 
 export class Lifetimes {
   readonly #activations: Activation[] = [];
-  /** By synchronizer, then by contract. */
-  readonly #open = new Map<number, Map<string, Activation>>();
-  readonly #ended = new Map<number, Map<string, Deactivation>>();
+  readonly #open = new Map<string, Activation>();
+  readonly #ended = new Map<string, { readonly synchronizerPk: number; readonly offset: number }>();
 
   activate(contractId: string, synchronizerPk: number, offset: number, templatePk: number): void {
-    const activation: Activation = { contractId, synchronizerPk, offset, templatePk, deactivatedOffset: null };
+    const key = keyOf(contractId, synchronizerPk);
+    const activation: Activation = { key, synchronizerPk, offset, templatePk, deactivatedOffset: null };
     this.#activations.push(activation);
-    on(this.#open, synchronizerPk).set(contractId, activation);
+    this.#open.set(key, activation);
   }
 
   /** The first one wins: a second deactivation of the same activation is of a contract we never saw active. */
   deactivate(contractId: string, synchronizerPk: number, offset: number): void {
-    const open = on(this.#open, synchronizerPk);
-    const activation = open.get(contractId);
+    const key = keyOf(contractId, synchronizerPk);
+    const activation = this.#open.get(key);
     if (activation !== undefined) {
       activation.deactivatedOffset = offset;
-      open.delete(contractId);
-      return;
-    }
-    const ended = on(this.#ended, synchronizerPk);
-    if (!ended.has(contractId)) ended.set(contractId, { contractId, synchronizerPk, offset });
+      this.#open.delete(key);
+    } else if (!this.#ended.has(key)) this.#ended.set(key, { synchronizerPk, offset });
   }
 
   /** Rows of table `lifetimes`. */
   rows(): readonly Row[] {
-    return this.#activations.map((a) => [a.contractId, a.synchronizerPk, a.offset, a.templatePk, a.deactivatedOffset]);
+    return this.#activations.map((a) => [
+      contractOf(a.key),
+      a.synchronizerPk,
+      a.offset,
+      a.templatePk,
+      a.deactivatedOffset,
+    ]);
   }
 
   /** What ends activations that earlier batches stored. */
   deactivations(): readonly Deactivation[] {
-    return [...this.#ended.values()].flatMap((ended) => [...ended.values()]);
+    return [...this.#ended].map(([key, ended]) => ({ contractId: contractOf(key), ...ended }));
   }
 }
 
-function on<T>(bySynchronizer: Map<number, Map<string, T>>, synchronizerPk: number): Map<string, T> {
-  let contracts = bySynchronizer.get(synchronizerPk);
-  if (contracts === undefined) bySynchronizer.set(synchronizerPk, (contracts = new Map()));
-  return contracts;
+/**
+ * One text for the pair. It also is a copy: the id is a part of its frame, which would be held in memory with it until
+ * the batch is written.
+ */
+function keyOf(contractId: string, synchronizerPk: number): string {
+  return `${String(synchronizerPk)} ${contractId}`;
+}
+
+function contractOf(key: string): string {
+  return key.slice(key.indexOf(' ') + 1);
 }

@@ -1,5 +1,7 @@
 /** Identifiers of templates and interfaces as the ledger prints them in responses: `package-id:Module.Path:Entity`. */
 
+import { ownText } from './own-text.ts';
+
 export interface TemplateId {
   /** The whole, as printed. */
   readonly text: string;
@@ -19,13 +21,14 @@ export function parseTemplateId(text: string): TemplateId | undefined {
   const first = text.indexOf(':');
   const last = text.lastIndexOf(':');
   if (first <= 0 || last <= first + 1 || last === text.length - 1) return undefined;
+  const own = ownText(text);
   const id = {
-    text,
-    packageId: text.slice(0, first),
-    moduleName: text.slice(first + 1, last),
-    entityName: text.slice(last + 1),
+    text: own,
+    packageId: own.slice(0, first),
+    moduleName: own.slice(first + 1, last),
+    entityName: own.slice(last + 1),
   };
   if (known.size >= knownLimit) known.clear();
-  known.set(text, id);
+  known.set(own, id);
   return id;
 }

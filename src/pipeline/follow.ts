@@ -108,7 +108,7 @@ class BatchWriter {
       bytes: frames.inbox.bytes,
       bytesCapacity: limits.inboxBytes,
     });
-    const batch = this.#session.newBatch(this.#from, taken.length);
+    const batch = this.#session.newBatch(this.#from);
     const built = await buildBatch(taken, (text) => {
       this.#add(batch, decodeUpdate(text));
     });
@@ -116,6 +116,8 @@ class BatchWriter {
     // Rows half built must not be written: unlike a frame that cannot be decoded, they are in the batch already.
     if (this.#building && built.error !== undefined) return this.#giveUp(built.error);
     this.#pending = built.error;
+    // Before the wait, not after it, when the database has nothing to do.
+    batch.seal();
     await this.#writes.room();
     if (batch.updatesByKind.size > 0) this.#write(batch, built);
     return this.#following.checkpoint;

@@ -91,6 +91,7 @@ function entries$(
     }
     const built = await buildEntries(session, seed, taken);
     frames.release(taken);
+    built.batch.seal();
     await writes.room();
     const before = written;
     written += built.batch.entries;
@@ -159,7 +160,7 @@ async function buildEntries(
   seed: RunningSeed,
   frames: readonly KeptFrame[],
 ): Promise<BuiltEntries> {
-  const batch = session.newSeedBatch(seed.offset);
+  const batch = session.newBatch(seed.offset);
   const built = await buildBatch(frames, (text) => {
     batch.addEntry(decodeActiveContract(text));
   });

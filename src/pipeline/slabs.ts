@@ -6,7 +6,7 @@
 
 const slabBytes = 1024 * 1024;
 /** Free slabs kept for later; what a flood needed beyond them is given back. */
-const spareSlabs = 8;
+const spareSlabs = 24;
 
 interface Slab {
   readonly memory: Buffer;

@@ -1,16 +1,18 @@
 /**
- * One batch, one transaction: compare-and-set of the stream row, COPY into the append-only tables, set-based maintenance
- * of lifetimes and rollup, COMMIT. Several may be under way on connections of their own; they commit in order.
+ * One batch, one transaction, one round trip: compare-and-set of the stream row, COPY into the append-only tables,
+ * set-based maintenance of lifetimes and rollup. Several batches may be under way on connections of their own; they
+ * commit in order.
  */
-import { once } from 'node:events';
 import type { ClientBase } from 'pg';
 import { escapeIdentifier } from 'pg';
-import { from as copyFrom } from 'pg-copy-streams';
 import type { Batch } from '../model/batch.ts';
 import type { DictionaryEntries } from '../model/dictionary.ts';
 import { tables, type TableName } from '../model/tables.ts';
+import { ByteWriter } from './byte-writer.ts';
 import type { BinaryRows } from './copy-binary.ts';
-import { storeEntries } from './dictionary-store.ts';
+import { rollBack, type Database } from './database.ts';
+import { entryStatements } from './dictionary-store.ts';
+import { fly, type Statement } from './flight.ts';
 
 export interface BatchWrite {
   readonly batch: Batch<BinaryRows>;
@@ -18,80 +20,106 @@ export interface BatchWrite {
   readonly added: DictionaryEntries;
   /** The write of the batch before, while it is under way. */
   readonly predecessor: Promise<unknown> | undefined;
-  /** Moves the stream row by compare-and-set; throws when somebody else did. */
-  readonly advance: (client: ClientBase) => Promise<void>;
+  /** Moves the stream row by compare-and-set; fails when somebody else did. */
+  readonly advance: Statement;
+}
+
+/** So few bytes are written sooner than a second round trip would take. */
+const smallBytes = 64 * 1024;
+
+/** Writes and commits a batch. Resolves to rows written by table. @throws IndexerError; then nothing is written */
+export async function writeBatch(database: Database, write: BatchWrite): Promise<ReadonlyMap<string, number>> {
+  const { batch, predecessor, advance } = write;
+  batch.seal();
+  const filled = [...batch.sink.filled()];
+  const copies = filled.map(({ table, messages }) => copyStatement(table, messages));
+  const rest = [...entryStatements(write.added), ...endStatement(batch), ...activityStatement(batch)];
+  const small = filled.reduce((bytes, { messages }) => bytes + messages.length, 0) <= smallBytes;
+  if (small) await predecessor;
+  await database.withClient(async (client) => {
+    // The fence comes first: a stale writer stops before it costs anything.
+    if (small || predecessor === undefined) await fly(client, [advance, ...copies, ...rest]);
+    else await inOrder(client, copies, predecessor, [advance, ...rest]);
+  });
+  return new Map(filled.map(({ table, rows }) => [table, rows]));
 }
 
 /**
- * Writes a batch on a client that is in a transaction; whoever calls commits. What only adds rows is sent at once, what
- * builds on earlier batches (the stream row, ends of lifetimes, sums) after the predecessor has committed.
- * Resolves to rows written by table.
+ * What only adds rows is sent at once, what builds on earlier batches (the stream row, ends of lifetimes, sums) after
+ * the predecessor has committed.
  */
-export async function writeBatch(client: ClientBase, write: BatchWrite): Promise<ReadonlyMap<string, number>> {
-  const { batch, predecessor, advance } = write;
-  // Without a predecessor the fence comes first: a stale writer stops before it costs anything.
-  if (predecessor === undefined) await advance(client);
-  const written = await copyBatch(client, batch);
-  if (predecessor !== undefined) {
+async function inOrder(
+  client: ClientBase,
+  copies: readonly Statement[],
+  predecessor: Promise<unknown>,
+  rest: readonly Statement[],
+): Promise<void> {
+  try {
+    await fly(client, [{ name: 'begin', text: 'begin' }, ...copies]);
     await predecessor;
-    await advance(client);
+    await fly(client, [...rest, { name: 'commit', text: 'commit' }]);
+  } catch (thrown) {
+    await rollBack(client);
+    throw thrown;
   }
-  await storeEntries(client, write.added);
-  await deactivate(client, batch);
-  await addActivity(client, batch);
-  return written;
 }
 
-async function copyBatch(client: ClientBase, batch: Batch<BinaryRows>): Promise<ReadonlyMap<string, number>> {
-  const written = new Map<string, number>();
-  for (const row of batch.lifetimes.rows()) batch.sink.push('lifetimes', row);
-  for (const { table, rows, stream } of batch.sink.filled()) {
-    const copy = client.query(copyFrom(copyStatement(table)));
-    const finished = once(copy, 'finish');
-    copy.end(stream);
-    await finished;
-    written.set(table, rows);
-  }
-  return written;
-}
-
-function copyStatement(table: TableName): string {
+function copyStatement(table: TableName, messages: Buffer): Statement {
   const columns = Object.keys(tables[table]).map((column) => escapeIdentifier(column));
-  return `copy ${escapeIdentifier(table)} (${columns.join(', ')}) from stdin (format binary)`;
+  return {
+    name: `copy-${table}`,
+    text: `copy ${escapeIdentifier(table)} (${columns.join(', ')}) from stdin (format binary)`,
+    copy: messages,
+  };
 }
 
-async function deactivate(client: ClientBase, batch: Batch): Promise<void> {
+const parameters = new ByteWriter();
+
+function endStatement(batch: Batch): Statement[] {
   const ended = batch.lifetimes.deactivations();
-  if (ended.length === 0) return;
-  await client.query({
-    name: 'deactivate',
-    text: `update lifetimes l set deactivated_offset = d.deactivated_offset
-             from unnest($1::text[], $2::integer[], $3::bigint[]) d (contract_id, synchronizer_pk, deactivated_offset)
-            where l.contract_id = d.contract_id and l.synchronizer_pk = d.synchronizer_pk
-              and l.deactivated_offset is null and l.activated_offset <= d.deactivated_offset`,
-    values: [ended.map((d) => d.contractId), ended.map((d) => d.synchronizerPk), ended.map((d) => d.offset)],
-  });
+  if (ended.length === 0) return [];
+  return [
+    {
+      name: 'deactivate',
+      text: `update lifetimes l set deactivated_offset = d.deactivated_offset
+               from unnest($1::text[], $2::integer[], $3::bigint[]) d (contract_id, synchronizer_pk, deactivated_offset)
+              where l.contract_id = d.contract_id and l.synchronizer_pk = d.synchronizer_pk
+                and l.deactivated_offset is null and l.activated_offset <= d.deactivated_offset`,
+      values: [
+        parameters.textArray(ended.map((d) => d.contractId)),
+        list(ended.map((d) => d.synchronizerPk)),
+        list(ended.map((d) => d.offset)),
+      ],
+    },
+  ];
 }
 
-async function addActivity(client: ClientBase, batch: Batch): Promise<void> {
+function activityStatement(batch: Batch): Statement[] {
   const rows = batch.activity.rows();
-  if (rows.length === 0) return;
-  await client.query({
-    name: 'add-activity',
-    text: `insert into activity_hourly as a
-             select * from unnest($1::timestamptz[], $2::integer[], $3::integer[], $4::integer[],
-                                  $5::bigint[], $6::bigint[], $7::bigint[])
-           on conflict (hour, template_pk, choice_pk, synchronizer_pk) do update
-             set creates = a.creates + excluded.creates, archives = a.archives + excluded.archives,
-                 exercises = a.exercises + excluded.exercises`,
-    values: [
-      rows.map((row) => row.hour),
-      rows.map((row) => row.templatePk),
-      rows.map((row) => row.choicePk),
-      rows.map((row) => row.synchronizerPk),
-      rows.map((row) => row.creates),
-      rows.map((row) => row.archives),
-      rows.map((row) => row.exercises),
-    ],
-  });
+  if (rows.length === 0) return [];
+  return [
+    {
+      name: 'add-activity',
+      text: `insert into activity_hourly as a
+               select * from unnest($1::text[]::timestamptz[], $2::integer[], $3::integer[], $4::integer[],
+                                    $5::bigint[], $6::bigint[], $7::bigint[])
+             on conflict (hour, template_pk, choice_pk, synchronizer_pk) do update
+               set creates = a.creates + excluded.creates, archives = a.archives + excluded.archives,
+                   exercises = a.exercises + excluded.exercises`,
+      values: [
+        parameters.textArray(rows.map((row) => row.hour)),
+        list(rows.map((row) => row.templatePk)),
+        list(rows.map((row) => row.choicePk)),
+        list(rows.map((row) => row.synchronizerPk)),
+        list(rows.map((row) => row.creates)),
+        list(rows.map((row) => row.archives)),
+        list(rows.map((row) => row.exercises)),
+      ],
+    },
+  ];
+}
+
+/** An array of numbers in its text form. */
+function list(numbers: readonly number[]): string {
+  return `{${numbers.join(',')}}`;
 }

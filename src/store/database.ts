@@ -113,11 +113,15 @@ async function inTransaction<T>(client: PoolClient, work: (client: PoolClient) =
     if (command !== 'COMMIT') throw commitRefused(command);
     return result;
   } catch (error) {
-    // Frees the locks before the caller tries again; a dead connection needs no rollback.
-    const rollback: QueryConfig & { query_timeout: number } = { text: 'rollback', query_timeout: rollbackLimitMs };
-    await client.query(rollback).catch(ignore);
+    await rollBack(client);
     throw error;
   }
+}
+
+/** Frees the locks of a failed transaction before somebody tries again. Never rejects: a dead connection needs none. */
+export async function rollBack(client: ClientBase): Promise<void> {
+  const rollback: QueryConfig & { query_timeout: number } = { text: 'rollback', query_timeout: rollbackLimitMs };
+  await client.query(rollback).catch(ignore);
 }
 
 function commitRefused(command: string): IndexerError {

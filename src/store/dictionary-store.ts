@@ -1,6 +1,7 @@
 /** The dictionaries (templates, choices, synchronizers) read whole at session start, extended within a batch's transaction. */
 import type { ClientBase } from 'pg';
 import { Dictionary, type DictionaryEntries } from '../model/dictionary.ts';
+import type { Statement } from './flight.ts';
 
 interface TemplateRow {
   readonly template_pk: number;
@@ -45,25 +46,25 @@ export async function loadDictionary(client: ClientBase): Promise<Dictionary> {
   });
 }
 
-/** Stores new entries. A template may come again with the package name it lacked. */
-export async function storeEntries(client: ClientBase, added: DictionaryEntries): Promise<void> {
-  for (const entry of added.synchronizers) {
-    await client.query('insert into synchronizers values ($1, $2)', [entry.pk, entry.synchronizerId]);
-  }
-  for (const entry of added.templates) {
-    await client.query(
-      `insert into templates (template_pk, package_id, module_name, entity_name, package_name)
-       values ($1, $2, $3, $4, $5)
-       on conflict (template_pk) do update set package_name = excluded.package_name`,
-      [entry.pk, entry.packageId, entry.moduleName, entry.entityName, entry.packageName],
-    );
-  }
-  for (const entry of added.choices) {
-    await client.query('insert into choices values ($1, $2, $3, $4)', [
-      entry.pk,
-      entry.templatePk,
-      entry.interfacePk,
-      entry.choice,
-    ]);
-  }
+/** What stores new entries. A template may come again with the package name it lacked. */
+export function entryStatements(added: DictionaryEntries): Statement[] {
+  return [
+    ...added.synchronizers.map((entry) => ({
+      name: 'add-synchronizer',
+      text: 'insert into synchronizers values ($1, $2)',
+      values: [entry.pk, entry.synchronizerId],
+    })),
+    ...added.templates.map((entry) => ({
+      name: 'add-template',
+      text: `insert into templates (template_pk, package_id, module_name, entity_name, package_name)
+             values ($1, $2, $3, $4, $5)
+             on conflict (template_pk) do update set package_name = excluded.package_name`,
+      values: [entry.pk, entry.packageId, entry.moduleName, entry.entityName, entry.packageName],
+    })),
+    ...added.choices.map((entry) => ({
+      name: 'add-choice',
+      text: 'insert into choices values ($1, $2, $3, $4)',
+      values: [entry.pk, entry.templatePk, entry.interfacePk, entry.choice],
+    })),
+  ];
 }

@@ -5,22 +5,19 @@
 import { hostname } from 'node:os';
 import { Batch } from '../model/batch.ts';
 import type { Dictionary } from '../model/dictionary.ts';
-import type { ClientBase } from 'pg';
 import { writeBatch } from './batch-writer.ts';
 import { BinaryRows } from './copy-binary.ts';
-import { JsonRows } from './json-rows.ts';
-import { writeSmallBatch } from './small-batch.ts';
 import type { Database } from './database.ts';
-import { loadDictionary, storeEntries } from './dictionary-store.ts';
+import { loadDictionary } from './dictionary-store.ts';
+import type { Statement } from './flight.ts';
 import {
   acquireStream,
-  advanceSeed,
   beginSeed,
-  moveCheckpoint,
+  checkpointStatement,
   newestActivation,
   noteParticipant,
   publishSeed,
-  type CheckpointMove,
+  seedStatement,
   type StreamIdentity,
   type StreamState,
   type UpdateMark,
@@ -28,8 +25,8 @@ import {
 
 export type SeedOrigin = 'seed' | 'genesis' | 'oldest' | 'offset';
 
-/** A batch whose rows are encoded as they are added: for COPY, or for one statement when it is small. */
-export type StoreBatch = Batch<BinaryRows> | Batch<JsonRows>;
+/** A batch whose rows are encoded for COPY as they are added. */
+export type StoreBatch = Batch<BinaryRows>;
 
 /** One session: valid until the first error. */
 export interface StoreSession {
@@ -37,10 +34,8 @@ export interface StoreSession {
   readonly dictionary: Dictionary;
   /** Notes the participant's id if the stream row has none; call it once the history is proven. */
   noteParticipant(participantId: string): Promise<void>;
-  /** A batch that begins after `offset`. @param updates how many it will hold; many unless given */
-  newBatch(offset: number, updates?: number): StoreBatch;
-  /** A batch of the seed. */
-  newSeedBatch(offset: number): Batch<BinaryRows>;
+  /** A batch that begins after `offset`. */
+  newBatch(offset: number): StoreBatch;
   /**
    * Writes the batch and moves the checkpoint from `from`. Resolves to rows written by table.
    * @param predecessor the write of the batch before, when it is still under way: this one commits after it or not at all
@@ -48,22 +43,11 @@ export interface StoreSession {
   writeBatch(batch: StoreBatch, from: number, predecessor?: Promise<unknown>): Promise<ReadonlyMap<string, number>>;
   beginSeed(offset: number): Promise<void>;
   /** Writes entries of the seed; `written` is the count before. */
-  writeSeed(
-    batch: Batch<BinaryRows>,
-    written: number,
-    predecessor?: Promise<unknown>,
-  ): Promise<ReadonlyMap<string, number>>;
+  writeSeed(batch: StoreBatch, written: number, predecessor?: Promise<unknown>): Promise<ReadonlyMap<string, number>>;
   /** The newest offset at which a contract of the seed became active; undefined without contracts. */
   newestActivation(): Promise<number | undefined>;
   /** `anchor`: an update of the seed by which the history is proven until another one is stored. */
   publishSeed(offset: number, origin: SeedOrigin, anchor?: UpdateMark): Promise<void>;
-}
-
-/** Up to so many updates one statement is quicker than a COPY per table. */
-const smallUpdates = 25;
-
-function isSmall(batch: StoreBatch): batch is Batch<JsonRows> {
-  return batch.sink instanceof JsonRows;
 }
 
 const writer = `${hostname()}:${String(process.pid)}`;
@@ -99,42 +83,14 @@ class Session implements StoreSession {
     await this.#database.transaction((client) => noteParticipant(client, this.state.epoch, participantId));
   }
 
-  newBatch(offset: number, updates = Infinity): StoreBatch {
-    if (updates > smallUpdates) return this.#largeBatch(offset);
-    return new Batch(new JsonRows(), this.#dictionary, this.state.epoch, offset);
-  }
-
-  newSeedBatch(offset: number): Batch<BinaryRows> {
-    return this.#largeBatch(offset);
-  }
-
-  #largeBatch(offset: number): Batch<BinaryRows> {
+  newBatch(offset: number): StoreBatch {
     return new Batch(this.#spare.pop() ?? new BinaryRows(), this.#dictionary, this.state.epoch, offset);
   }
 
   writeBatch(batch: StoreBatch, from: number, predecessor?: Promise<unknown>): Promise<ReadonlyMap<string, number>> {
     const { lastUpdate, recordTimes, offset: to } = batch;
     const move = { epoch: this.state.epoch, from, to, lastUpdate, recordTimes };
-    if (isSmall(batch)) return this.#writeSmall(batch, move, predecessor);
-    return this.#write(batch, predecessor, (client) => moveCheckpoint(client, move));
-  }
-
-  async #writeSmall(
-    batch: Batch<JsonRows>,
-    move: CheckpointMove,
-    predecessor: Promise<unknown> | undefined,
-  ): Promise<ReadonlyMap<string, number>> {
-    const added = this.#dictionary.takeAdded();
-    await predecessor;
-    const { synchronizers, templates, choices } = added;
-    // One statement is a transaction of its own.
-    if (synchronizers.length + templates.length + choices.length === 0) {
-      return this.#database.withClient((client) => writeSmallBatch(client, batch, move));
-    }
-    return this.#database.transaction(async (client) => {
-      await storeEntries(client, added);
-      return writeSmallBatch(client, batch, move);
-    });
+    return this.#write(batch, predecessor, checkpointStatement(move));
   }
 
   async beginSeed(offset: number): Promise<void> {
@@ -144,26 +100,18 @@ class Session implements StoreSession {
     });
   }
 
-  writeSeed(
-    batch: Batch<BinaryRows>,
-    written: number,
-    predecessor?: Promise<unknown>,
-  ): Promise<ReadonlyMap<string, number>> {
+  writeSeed(batch: StoreBatch, written: number, predecessor?: Promise<unknown>): Promise<ReadonlyMap<string, number>> {
     const { entries, continuationToken } = batch;
-    return this.#write(batch, predecessor, (client) =>
-      advanceSeed(client, this.state.epoch, written, entries, continuationToken),
-    );
+    return this.#write(batch, predecessor, seedStatement(this.state.epoch, written, entries, continuationToken));
   }
 
   async #write(
-    batch: Batch<BinaryRows>,
+    batch: StoreBatch,
     predecessor: Promise<unknown> | undefined,
-    advance: (client: ClientBase) => Promise<void>,
+    advance: Statement,
   ): Promise<ReadonlyMap<string, number>> {
     const added = this.#dictionary.takeAdded();
-    const rows = await this.#database.transaction((client) =>
-      writeBatch(client, { batch, added, predecessor, advance }),
-    );
+    const rows = await writeBatch(this.#database, { batch, added, predecessor, advance });
     batch.sink.clear();
     this.#spare.push(batch.sink);
     return rows;

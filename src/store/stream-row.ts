@@ -4,6 +4,7 @@
  */
 import type { ClientBase } from 'pg';
 import { ExitCode, IndexerError } from '../errors.ts';
+import type { Statement } from './flight.ts';
 
 /** What identifies a stream: another participant, filter or shape would be another history. */
 export interface StreamIdentity {
@@ -119,33 +120,44 @@ export interface CheckpointMove {
   readonly recordTimes: ReadonlyMap<string, string>;
 }
 
-/** The compare-and-set of the stream row; its parameters are `$1` to `$7` of the statement it stands in. */
-export const checkpointMove = `update stream
+/** Moves the checkpoint within a batch's transaction. Its failure is an IndexerError CHECKPOINT_MOVED (fenced). */
+export function checkpointStatement(move: CheckpointMove): Statement {
+  const times = [...move.recordTimes.entries()];
+  const newest = times.map(([, time]) => time).sort((a, b) => Date.parse(b) - Date.parse(a))[0] ?? null;
+  const { offset = null, updateId = null } = move.lastUpdate ?? {};
+  const recordTimes = JSON.stringify(Object.fromEntries(times));
+  return compareAndSet({
+    name: 'move-checkpoint',
+    text: `update stream
               set checkpoint = $3,
                   checkpoint_update_offset = coalesce($4, checkpoint_update_offset),
                   checkpoint_update_id = coalesce($5, checkpoint_update_id),
                   checkpoint_record_time = greatest(checkpoint_record_time, $6),
                   record_times = record_times || $7
-            where epoch = $1 and checkpoint = $2 and seeded_at is not null`;
-
-/** The parameters of `checkpointMove`. */
-export function moveValues(move: CheckpointMove): unknown[] {
-  const times = [...move.recordTimes.entries()];
-  const newest = times.map(([, time]) => time).sort((a, b) => Date.parse(b) - Date.parse(a))[0] ?? null;
-  const { offset = null, updateId = null } = move.lastUpdate ?? {};
-  const recordTimes = JSON.stringify(Object.fromEntries(times));
-  return [move.epoch, move.from, move.to, offset, updateId, newest, recordTimes];
+            where epoch = $1 and checkpoint = $2 and seeded_at is not null`,
+    values: [move.epoch, move.from, move.to, offset, updateId, newest, recordTimes],
+    found: `the checkpoint was no longer ${String(move.from)} or the epoch was taken over`,
+  });
 }
 
-/** @throws IndexerError CHECKPOINT_MOVED (fenced) unless one row was moved */
-export function assertMoved(move: CheckpointMove, rows: number | null): void {
-  if (rows !== 1) throw fenced(`the checkpoint was no longer ${String(move.from)} or the epoch was taken over`);
-}
+const divisionByZero = '22012';
 
-/** Moves the checkpoint within a batch's transaction. @throws IndexerError CHECKPOINT_MOVED (fenced) */
-export async function moveCheckpoint(client: ClientBase, move: CheckpointMove): Promise<void> {
-  const { rowCount } = await client.query({ name: 'move-checkpoint', text: checkpointMove, values: moveValues(move) });
-  assertMoved(move, rowCount);
+/**
+ * An update of the stream row that fails unless it changed a row: what is sent with it is undone then, although nobody
+ * waits for its answer. SQL has no plainer way to fail than to divide by the number of rows.
+ */
+function compareAndSet(change: {
+  readonly name: string;
+  readonly text: string;
+  readonly values: Statement['values'] & object;
+  readonly found: string;
+}): Statement {
+  return {
+    name: change.name,
+    text: `with changed as (${change.text} returning 1) select 1 / count(*) from changed`,
+    values: change.values,
+    explain: (sqlstate) => (sqlstate === divisionByZero ? fenced(change.found) : undefined),
+  };
 }
 
 /** Begins (or begins again) a seed at an offset: what an earlier unfinished seed left is removed. */
@@ -161,20 +173,15 @@ export async function beginSeed(client: ClientBase, epoch: number, offset: numbe
   );
 }
 
-/** Counts a seed batch and remembers where a cut seed may go on. */
-export async function advanceSeed(
-  client: ClientBase,
-  epoch: number,
-  from: number,
-  entries: number,
-  token: string | null,
-): Promise<void> {
-  await changeSeed(
-    client,
-    'seed_contracts = seed_contracts + $3, seed_token = $4',
-    [epoch, from, entries, token],
-    'seed_contracts = $2 and seeded_at is null',
-  );
+/** Counts a seed batch and remembers where a cut seed may go on. Its failure is a CHECKPOINT_MOVED (fenced). */
+export function seedStatement(epoch: number, from: number, entries: number, token: string | null): Statement {
+  return compareAndSet({
+    name: 'advance-seed',
+    text: `update stream set seed_contracts = seed_contracts + $3, seed_token = $4
+            where epoch = $1 and seed_contracts = $2 and seeded_at is null`,
+    values: [epoch, from, entries, token],
+    found: takenOver,
+  });
 }
 
 /** The newest offset at which a stored contract became active; undefined without contracts. Reads all lifetimes. */
@@ -210,9 +217,11 @@ export async function publishSeed(
   );
 }
 
+const takenOver = 'the seed was taken over';
+
 async function changeSeed(client: ClientBase, set: string, values: unknown[], where: string): Promise<void> {
   const { rowCount } = await client.query(`update stream set ${set} where epoch = $1 and ${where}`, values);
-  if (rowCount !== 1) throw fenced('the seed was taken over');
+  if (rowCount !== 1) throw fenced(takenOver);
 }
 
 function fenced(found: string): IndexerError {

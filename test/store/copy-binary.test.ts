@@ -1,12 +1,11 @@
 /** Rows in binary form against a real Postgres: every type comes back as it went in, and as text would have gone in. */
 import * as fc from 'fast-check';
 import { Client } from 'pg';
-import { from as copyFrom } from 'pg-copy-streams';
-import { once } from 'node:events';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { tables, type Row, type TableName } from '../../src/model/tables.ts';
 import { BinaryRows } from '../../src/store/copy-binary.ts';
 import { openDatabase } from '../../src/store/database.ts';
+import { fly } from '../../src/store/flight.ts';
 import { migrate } from '../../src/store/migrations.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 
@@ -29,20 +28,21 @@ afterAll(async () => {
   await created.drop();
 });
 
-function encoded(table: TableName, rows: readonly Row[]): Buffer | undefined {
+function encoded(table: TableName, rows: readonly Row[]): Buffer {
   binary.clear();
   for (const row of rows) binary.push(table, row);
-  return [...binary.filled()][0]?.stream;
+  const messages = [...binary.filled()][0]?.messages;
+  if (messages === undefined) throw new Error('no rows');
+  return messages;
 }
 
 async function copy(table: TableName, rows: readonly Row[]): Promise<void> {
   const columns = Object.keys(tables[table])
     .map((name) => `"${name}"`)
     .join(', ');
-  const stream = client.query(copyFrom(`copy ${table} (${columns}) from stdin (format binary)`));
-  const finished = once(stream, 'finish');
-  stream.end(encoded(table, rows));
-  await finished;
+  const messages = encoded(table, rows);
+  const text = `copy ${table} (${columns}) from stdin (format binary)`;
+  expect(await fly(client, [{ name: `copy ${table}`, text, copy: messages }])).toEqual([rows.length]);
 }
 
 const texts = fc.string({ unit: 'grapheme', maxLength: 60 }).filter((text) => !text.includes('\0'));

@@ -30,9 +30,13 @@ afterEach(async () => {
   await created.drop();
 });
 
-function batchOf(from: number, size: number, ...events: object[]): StoreBatch {
-  const batch = session.newBatch(from, size);
-  batch.add(decodeUpdate(frames.text(frames.transaction(from + 1, events as frames.JsonRecord[]))));
+/** A batch of one transaction, filled up with so many other creates. */
+function batchOf(from: number, others: number, event: frames.JsonRecord): StoreBatch {
+  const batch = session.newBatch(from);
+  const filling = Array.from({ length: others }, (_, index) => ({
+    CreatedEvent: frames.created({ contractId: `other ${from} ${index}`, nodeId: index + 1, acsDelta: false }),
+  }));
+  batch.add(decodeUpdate(frames.text(frames.transaction(from + 1, [event, ...filling]))));
   return batch;
 }
 
@@ -48,19 +52,20 @@ const waiting = `select 1 from pg_stat_activity
   where application_name = 'test lanes' and datname = current_database() and state = 'idle in transaction'`;
 
 describe.each([
-  ['one statement', 1],
-  ['COPY', Infinity],
-])('written by %s:', (_, size) => {
+  ['few', 0],
+  ['many', 500],
+])('with %s rows:', (_, others) => {
   it('a batch that was sent first commits after the one before it, and ends what that one began', async () => {
     let commit = (): void => undefined;
     const allowed = new Promise<void>((resolve) => {
       commit = resolve;
     });
-    const first = batchOf(0, size, create);
-    const second = batchOf(1, size, archive);
+    const first = batchOf(0, others, create);
+    const second = batchOf(1, others, archive);
     const predecessor = allowed.then(() => session.writeBatch(first, 0));
     const later = session.writeBatch(second, 1, predecessor);
-    if (size > 1) {
+    // Few rows are not sent before it is their turn.
+    if (others > 0) {
       await waitFor('the later batch waits', async () => (await query(created.url, waiting))[0]);
     }
     expect(await query(created.url, stored)).toEqual([{ checkpoint: '0', offsets: null, ends: null }]);
@@ -70,7 +75,7 @@ describe.each([
   });
 
   it('a batch leaves nothing when the one before it fails', async () => {
-    const second = batchOf(1, size, create);
+    const second = batchOf(1, others, create);
     const predecessor = Promise.reject(new Error('gone'));
     // The queue of the pipeline watches every write; here nobody else does.
     predecessor.catch(() => undefined);

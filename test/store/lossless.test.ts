@@ -9,10 +9,7 @@ import * as frames from '../support/frames.ts';
 import type { JsonRecord } from '../support/frames.ts';
 
 const identity = { participantId: 'p::1220', filter: '{}', filterHash: 'f', shape: 'LEDGER_EFFECTS' };
-describe.each([
-  ['one statement', 1],
-  ['COPY', Infinity],
-])('written by %s:', (_, size) => {
+describe('batches', () => {
   let created: TestDatabase;
   let database: Database;
   let session: StoreSession;
@@ -41,7 +38,7 @@ describe.each([
 
   /** Decodes and writes one frame whose offset is `nextOffset()`. */
   async function write(frame: string): Promise<number> {
-    const batch = session.newBatch(checkpoint, size);
+    const batch = session.newBatch(checkpoint);
     batch.add(decodeUpdate(frame));
     await session.writeBatch(batch, checkpoint);
     checkpoint = batch.offset;
@@ -218,7 +215,7 @@ describe.each([
     (select to_jsonb(s) - 'epoch' - 'writer' from stream s)::text as stream`;
 
     function batchOf(from: number, ...updates: JsonRecord[]): ReturnType<StoreSession['newBatch']> {
-      const batch = session.newBatch(from, size);
+      const batch = session.newBatch(from);
       for (const update of updates) batch.add(decodeUpdate(frames.text(update)));
       return batch;
     }
@@ -241,7 +238,7 @@ describe.each([
       session = await openSession(database, identity);
       const before = await query(everything);
       await expect(old.writeBatch(batch, checkpoint)).rejects.toMatchObject({ code: 'CHECKPOINT_MOVED' });
-      await expect(old.writeSeed(old.newSeedBatch(0), 0)).rejects.toMatchObject({ code: 'CHECKPOINT_MOVED' });
+      await expect(old.writeSeed(old.newBatch(0), 0)).rejects.toMatchObject({ code: 'CHECKPOINT_MOVED' });
       await expect(old.publishSeed(1, 'seed')).rejects.toMatchObject({ code: 'CHECKPOINT_MOVED' });
       expect(await query(everything)).toEqual(before);
     });

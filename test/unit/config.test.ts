@@ -54,7 +54,7 @@ describe('loadConfig', () => {
       indexer: {
         httpHost: '127.0.0.1',
         httpPort: 9090,
-        batchUpdates: 1000,
+        batchUpdates: 2000,
         batchBytes: 8 * 1024 * 1024,
         inboxUpdates: 2000,
         inboxBytes: 32 * 1024 * 1024,

@@ -1,0 +1,219 @@
+/**
+ * The parts of frames that come by the million, field by field: what the quick reader knows. Everything else a ledger
+ * sends is read without this table, so a field that is missing here costs time, not data.
+ */
+import type { JsonObject } from './field.ts';
+
+type PlainKind = 'text' | 'integer' | 'flag' | 'texts' | 'payload';
+
+/** `label` is the key with quotes and colon; `shape` that of an `object`, or of each of `objects`. */
+export type Field = { readonly label: string; readonly slot: number } & (
+  | { readonly kind: PlainKind; readonly shape: undefined }
+  | { readonly kind: 'object' | 'objects'; readonly shape: Shape }
+);
+
+/** The values of an object in the order of its shape's fields; undefined where the frame has none. */
+export type Values = readonly unknown[];
+
+export class Shape {
+  readonly fields: readonly Field[];
+  /** Which field was met at which position last time: a ledger prints fields in the same order again and again. */
+  readonly order: Field[] = [];
+  readonly #blank: readonly unknown[];
+  /** Whether other fields than these make it something else. */
+  readonly closed: boolean;
+  /** Makes the object. A literal for each shape, because the engine makes those far quicker than key by key. */
+  readonly make: (values: Values) => JsonObject;
+
+  /** Room for the values of one object. */
+  blank(): unknown[] {
+    return this.#blank.slice();
+  }
+
+  constructor(
+    fields: Readonly<Record<string, PlainKind | Shape | readonly [Shape]>>,
+    make: Shape['make'],
+    closed = false,
+  ) {
+    this.make = make;
+    this.closed = closed;
+    this.#blank = Object.keys(fields).map(() => undefined);
+    this.fields = Object.entries(fields).map(([name, type], slot): Field => {
+      const label = `${JSON.stringify(name)}:`;
+      if (type instanceof Shape) return { label, slot, kind: 'object', shape: type };
+      if (typeof type === 'string') return { label, slot, kind: type, shape: undefined };
+      return { label, slot, kind: 'objects', shape: type[0] };
+    });
+  }
+}
+
+const viewStatus = new Shape({ code: 'integer', message: 'text', details: 'payload' }, (v) => ({
+  code: v[0],
+  message: v[1],
+  details: v[2],
+}));
+
+const interfaceView = new Shape(
+  { interfaceId: 'text', viewStatus, viewValue: 'payload', implementationPackageId: 'text' },
+  (v) => ({ interfaceId: v[0], viewStatus: v[1], viewValue: v[2], implementationPackageId: v[3] }),
+);
+
+const created = new Shape(
+  {
+    offset: 'integer',
+    nodeId: 'integer',
+    contractId: 'text',
+    templateId: 'text',
+    contractKey: 'payload',
+    contractKeyHash: 'text',
+    createArgument: 'payload',
+    createdEventBlob: 'text',
+    interfaceViews: [interfaceView],
+    witnessParties: 'texts',
+    signatories: 'texts',
+    observers: 'texts',
+    createdAt: 'text',
+    packageName: 'text',
+    representativePackageId: 'text',
+    acsDelta: 'flag',
+  },
+  (v) => ({
+    offset: v[0],
+    nodeId: v[1],
+    contractId: v[2],
+    templateId: v[3],
+    contractKey: v[4],
+    contractKeyHash: v[5],
+    createArgument: v[6],
+    createdEventBlob: v[7],
+    interfaceViews: v[8],
+    witnessParties: v[9],
+    signatories: v[10],
+    observers: v[11],
+    createdAt: v[12],
+    packageName: v[13],
+    representativePackageId: v[14],
+    acsDelta: v[15],
+  }),
+);
+
+const archived = new Shape(
+  {
+    offset: 'integer',
+    nodeId: 'integer',
+    contractId: 'text',
+    templateId: 'text',
+    witnessParties: 'texts',
+    packageName: 'text',
+    implementedInterfaces: 'texts',
+  },
+  (v) => ({
+    offset: v[0],
+    nodeId: v[1],
+    contractId: v[2],
+    templateId: v[3],
+    witnessParties: v[4],
+    packageName: v[5],
+    implementedInterfaces: v[6],
+  }),
+);
+
+const exercised = new Shape(
+  {
+    offset: 'integer',
+    nodeId: 'integer',
+    contractId: 'text',
+    templateId: 'text',
+    interfaceId: 'text',
+    choice: 'text',
+    choiceArgument: 'payload',
+    actingParties: 'texts',
+    consuming: 'flag',
+    witnessParties: 'texts',
+    lastDescendantNodeId: 'integer',
+    exerciseResult: 'payload',
+    packageName: 'text',
+    implementedInterfaces: 'texts',
+    acsDelta: 'flag',
+  },
+  (v) => ({
+    offset: v[0],
+    nodeId: v[1],
+    contractId: v[2],
+    templateId: v[3],
+    interfaceId: v[4],
+    choice: v[5],
+    choiceArgument: v[6],
+    actingParties: v[7],
+    consuming: v[8],
+    witnessParties: v[9],
+    lastDescendantNodeId: v[10],
+    exerciseResult: v[11],
+    packageName: v[12],
+    implementedInterfaces: v[13],
+    acsDelta: v[14],
+  }),
+);
+
+const event = new Shape(
+  { ExercisedEvent: exercised, CreatedEvent: created, ArchivedEvent: archived },
+  (v) => {
+    if (v[0] !== undefined) return { ExercisedEvent: v[0] };
+    return v[1] === undefined ? { ArchivedEvent: v[2] } : { CreatedEvent: v[1] };
+  },
+  true,
+);
+
+const traceContext = new Shape({ traceparent: 'text', tracestate: 'text' }, (v) => ({
+  traceparent: v[0],
+  tracestate: v[1],
+}));
+
+const transaction = new Shape(
+  {
+    updateId: 'text',
+    commandId: 'text',
+    workflowId: 'text',
+    effectiveAt: 'text',
+    events: [event],
+    offset: 'integer',
+    synchronizerId: 'text',
+    traceContext,
+    recordTime: 'text',
+    externalTransactionHash: 'text',
+    transactionHash: 'text',
+    paidTrafficCost: 'integer',
+  },
+  (v) => ({
+    updateId: v[0],
+    commandId: v[1],
+    workflowId: v[2],
+    effectiveAt: v[3],
+    events: v[4],
+    offset: v[5],
+    synchronizerId: v[6],
+    traceContext: v[7],
+    recordTime: v[8],
+    externalTransactionHash: v[9],
+    transactionHash: v[10],
+    paidTrafficCost: v[11],
+  }),
+);
+
+const value = new Shape({ value: transaction }, (v) => ({ value: v[0] }), true);
+const update = new Shape({ Transaction: value }, (v) => ({ Transaction: v[0] }), true);
+
+const activeContract = new Shape(
+  { createdEvent: created, synchronizerId: 'text', reassignmentCounter: 'integer' },
+  (v) => ({ createdEvent: v[0], synchronizerId: v[1], reassignmentCounter: v[2] }),
+);
+const contractEntry = new Shape({ JsActiveContract: activeContract }, (v) => ({ JsActiveContract: v[0] }), true);
+
+/** A frame of `/v2/updates` with a transaction. */
+export const updateFrame = new Shape({ update }, (v) => ({ update: v[0] }), true);
+
+/** A frame of `/v2/state/active-contracts` with an active contract. */
+export const activeContractFrame = new Shape(
+  { workflowId: 'text', contractEntry, streamContinuationToken: 'text' },
+  (v) => ({ workflowId: v[0], contractEntry: v[1], streamContinuationToken: v[2] }),
+);
