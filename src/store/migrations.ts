@@ -8,6 +8,7 @@ import { escapeIdentifier, escapeLiteral } from 'pg';
 import type { PoolClient, QueryConfig } from 'pg';
 import { ExitCode, IndexerError } from '../errors.ts';
 import type { Database } from './database.ts';
+import { makeReadSide, readSideScript } from './read-side.ts';
 
 /** One migration: `id` is the file's name without `.sql`, `sql` any number of statements with unqualified names. */
 export interface Migration {
@@ -52,6 +53,8 @@ export async function migrate(database: Database, files?: readonly Migration[]):
     if (applied.has(file.id)) continue;
     if (await locked(database, (client) => applyOne(client, database.schema, file))) mine.push(file.id);
   }
+  // Tests migrate step by step; views and functions need all of the steps.
+  if (files === undefined) await locked(database, (client) => makeReadSide(client, database.schema));
   return mine;
 }
 
@@ -88,6 +91,7 @@ export async function printMigrations(schema: string, files?: readonly Migration
     `set local search_path to ${name};`,
     `${createMigrationsTable};\n`,
     ...steps,
+    await readSideScript(schema),
     'commit;\n',
   ].join('\n');
 }

@@ -1,0 +1,69 @@
+/**
+ * The SQL that readers use beside the storage: views and functions, made anew from `migrations/read/*.sql` whenever one of
+ * those files has changed. Nothing in them holds data. They name their schemas by placeholders: `:storage` for the schema of
+ * the stream, `:explore`, `:typed` and `:pqs` for those made beside it.
+ */
+import { createHash } from 'node:crypto';
+import { readFile, readdir } from 'node:fs/promises';
+import { escapeIdentifier, escapeLiteral } from 'pg';
+import type { ClientBase } from 'pg';
+
+/** Names of the schemas of one stream, unquoted. */
+export interface ReadSchemas {
+  readonly storage: string;
+  readonly explore: string;
+  readonly typed: string;
+  readonly pqs: string;
+}
+
+const directory = new URL('../../migrations/read/', import.meta.url);
+const fileName = /^\d{2}_[a-z0-9_]+\.sql$/;
+const defaultStorage = 'ledger';
+
+/** The schemas that belong to a storage schema: plain names beside `ledger`, names with a prefix beside any other. */
+export function readSchemas(storage: string): ReadSchemas {
+  const prefix = storage === defaultStorage ? '' : `${storage}_`;
+  return { storage, explore: `${prefix}explore`, typed: `${prefix}typed`, pqs: `${prefix}pqs` };
+}
+
+/** Everything that makes the read side, as one script; any number of statements. */
+export async function readSideScript(storage: string): Promise<string> {
+  const names = (await readdir(directory)).filter((name) => fileName.test(name)).sort();
+  const files = await Promise.all(names.map(async (name) => readFile(new URL(name, directory), 'utf8')));
+  const schemas = readSchemas(storage);
+  const created = [schemas.explore, schemas.typed, schemas.pqs].map(
+    (name) => `create schema if not exists ${escapeIdentifier(name)};`,
+  );
+  return [...created, ...files.map((file) => withNames(file, schemas))].join('\n');
+}
+
+/** `:name` becomes the quoted schema, `:'name'` the schema as a text literal; `::type` is left alone. */
+function withNames(sql: string, schemas: ReadSchemas): string {
+  return sql.replaceAll(
+    /(?<!:):(')?(storage|explore|typed|pqs)\b'?/g,
+    (_, literal: string | undefined, name: keyof ReadSchemas) =>
+      literal === undefined ? escapeIdentifier(schemas[name]) : escapeLiteral(schemas[name]),
+  );
+}
+
+const hashNote = 'read side ';
+
+/**
+ * Makes the read side if it is missing or not this program's; true when it did. To be called in a transaction that holds
+ * the migration lock.
+ */
+export async function makeReadSide(client: ClientBase, storage: string): Promise<boolean> {
+  const script = await readSideScript(storage);
+  const hash = hashNote + createHash('sha256').update(script).digest('hex');
+  const { explore } = readSchemas(storage);
+  const { rows } = await client.query<{ note: string | null }>(
+    `select obj_description(oid, 'pg_namespace') as note from pg_namespace where nspname = $1`,
+    [explore],
+  );
+  if (rows[0]?.note?.endsWith(hash) === true) return false;
+  await client.query(script);
+  await client.query(
+    `comment on schema ${escapeIdentifier(explore)} is ${escapeLiteral(`Views for people and BI tools; ${hash}`)}`,
+  );
+  return true;
+}
