@@ -2,12 +2,13 @@
 import { readFileSync } from 'node:fs';
 import { aligned } from './figures.ts';
 
-interface ProfileNode {
+export interface ProfileNode {
   readonly id: number;
+  readonly children?: readonly number[];
   readonly callFrame: { readonly functionName: string; readonly url: string; readonly lineNumber: number };
 }
 
-interface CpuProfile {
+export interface CpuProfile {
   readonly nodes: readonly ProfileNode[];
   readonly samples: readonly number[];
   readonly timeDeltas: readonly number[];
@@ -36,7 +37,8 @@ export function summaryOf(path: string, events: number): string {
   return `${listOf('part', byPart, events, 15)}\n\n${listOf('function', byFunction, events, shownFunctions)}`;
 }
 
-function partOf({ callFrame: { url, functionName } }: ProfileNode): string {
+/** The file of the program or the module a function belongs to. */
+export function partOf({ callFrame: { url, functionName } }: ProfileNode): string {
   if (url === '') return functionName.startsWith('(') ? functionName : 'engine';
   const module = /node_modules\/([^/]+)/.exec(url)?.[1];
   if (module !== undefined) return module;

@@ -16,6 +16,14 @@ comment on column packages.language_version is 'Version of Daml-LF the archive i
 comment on column packages.model is 'Templates, choices, interfaces and data types of the package as JSON.';
 comment on column packages.read_at is 'When the archive was read.';
 
+create table paddings (
+  template_pk integer primary key,
+  padding jsonb not null
+);
+comment on table paddings is 'What values of templates and interface views lack because the ledger does not write trailing fields that are None.';
+comment on column paddings.template_pk is 'Template or interface, see templates. Those whose values lack nothing have no row.';
+comment on column paddings.padding is 'Where the missing fields belong, see function padded of schema pqs.';
+
 create table typed_views (
   view_name text primary key,
   kind text not null check (kind in ('template', 'choice', 'interface')),
@@ -65,10 +73,22 @@ insert into active_counts select template_pk, count(*), count(deactivated_offset
 alter table activity_hourly
   add column transactions bigint not null default 0,
   add column paid_traffic_cost bigint not null default 0,
-  add column delay_seconds double precision not null default 0;
-comment on column activity_hourly.transactions is 'Updates recorded in this hour; in the row with template 0 only, which stands for the updates themselves.';
-comment on column activity_hourly.paid_traffic_cost is 'Traffic cost of those updates, where this participant submitted them.';
-comment on column activity_hourly.delay_seconds is 'Sum over those updates of record time minus effective time, in seconds.';
+  add column delay_seconds double precision not null default 0,
+  add column total_creates bigint not null default 0,
+  add column total_archives bigint not null default 0,
+  add column total_exercises bigint not null default 0;
+comment on column activity_hourly.transactions is 'Transactions recorded in this hour. Like all columns that follow, filled only where template and choice are 0: that row stands for the updates of the hour themselves.';
+comment on column activity_hourly.paid_traffic_cost is 'Traffic cost of the updates of the hour, where this participant submitted them.';
+comment on column activity_hourly.delay_seconds is 'Sum over the transactions of the hour of record time minus effective time, in seconds.';
+comment on column activity_hourly.total_creates is 'Creates of the hour, all templates together.';
+comment on column activity_hourly.total_archives is 'Archives of the hour, all templates together.';
+comment on column activity_hourly.total_exercises is 'Exercises of the hour, all templates together.';
+insert into activity_hourly (hour, template_pk, choice_pk, synchronizer_pk, creates, archives, exercises,
+                             total_creates, total_archives, total_exercises)
+  select hour, 0, 0, synchronizer_pk, 0, 0, 0, sum(creates), sum(archives), sum(exercises)
+    from activity_hourly group by hour, synchronizer_pk;
+create index activity_hourly_template on activity_hourly (template_pk, hour);
+comment on index activity_hourly_template is 'One template, or the row of all, over a span of time.';
 
 create function lifetime_class(activated_offset bigint, deactivated_offset bigint) returns integer
   language sql immutable parallel safe
@@ -81,3 +101,8 @@ comment on index lifetimes_live is 'Active contracts of a template: holds live r
 create index lifetimes_ended on lifetimes
   (template_pk, lifetime_class(activated_offset, deactivated_offset), activated_offset) where deactivated_offset is not null;
 comment on index lifetimes_ended is 'Contracts of a template that were active at an offset of the past; see lifetime_class.';
+
+create index updates_record_time on updates using brin (record_time) with (pages_per_range = 32, autosummarize = on);
+comment on index updates_record_time is 'Times to offsets, at next to no cost: times rise with the offsets.';
+create index updates_effective_at on updates using brin (effective_at) with (pages_per_range = 32, autosummarize = on);
+comment on index updates_effective_at is 'As updates_record_time, by ledger effective time.';

@@ -7,6 +7,7 @@ import type { Config } from './config/config.ts';
 import { createLedgerClient } from './ledger/client.ts';
 import { openFrameStream } from './ledger/frame-stream.ts';
 import { assertTokenMayTravel } from './ledger/token.ts';
+import { CheckpointWaiters } from './observe/checkpoint-waiters.ts';
 import { HealthTracker } from './observe/health-tracker.ts';
 import { startHttpServer, type RunningHttpServer } from './observe/http-server.ts';
 import { createObserver, type IndexerObserver } from './observe/indexer-observer.ts';
@@ -34,7 +35,7 @@ export interface IndexerOptions {
 }
 
 export interface Indexer {
-  /** Base URL of /metrics, /livez, /readyz and /status. */
+  /** Base URL of /metrics, /livez, /readyz, /status and /wait. */
   readonly httpUrl: string;
   /** Settles when the pipeline has ended: resolved after a stop, rejected with an IndexerError when fatal. */
   readonly done: Promise<void>;
@@ -47,7 +48,9 @@ export async function startIndexer(options: IndexerOptions): Promise<Indexer> {
   const { config, logging, version } = options;
   const { stalledAfterMs, httpHost, httpPort } = config.indexer;
   const { schema } = config.database;
-  const health = new HealthTracker({ version, schema, stalledAfterMs });
+  const waiters = new CheckpointWaiters();
+  const onCheckpoint = (checkpoint: number): void => waiters.reached(checkpoint);
+  const health = new HealthTracker({ version, schema, stalledAfterMs, onCheckpoint });
   const metrics = createMetrics({ version, commit: '' });
   const observer = createObserver({ logger: logging.logger, metrics, health, progress: logging.progress });
   const database = openDatabase({
@@ -65,6 +68,7 @@ export async function startIndexer(options: IndexerOptions): Promise<Indexer> {
       metrics,
       status: () => health.status(),
       verdict: () => health.verdict(),
+      waiters,
     });
     return new RunningIndexer(options, { stop, parts, http, database, observer });
   } catch (thrown) {
@@ -141,6 +145,7 @@ function pipelineParts(
     filter: { parties, templates, interfaces, createdEventBlobs, shape, topology },
     start: indexer.start,
     observer,
+    notify: indexer.notify,
     limits: {
       batchUpdates: indexer.batchUpdates,
       batchBytes: indexer.batchBytes,

@@ -2,11 +2,14 @@
 /** argv -> command -> exit code. The only place that sets the exit code and handles signals. */
 import { configCommand } from './cli/config.ts';
 import { demoCommand } from './cli/demo.ts';
+import { grantReaderCommand } from './cli/grant-reader.ts';
+import { indexCommand } from './cli/index-verb.ts';
 import { ledgerCommand } from './cli/ledger.ts';
 import { migrateVerb } from './cli/migrate.ts';
 import { runCommand } from './cli/run.ts';
 import { sandboxCommand } from './cli/sandbox.ts';
 import { statusCommand } from './cli/status.ts';
+import { viewsCommand } from './cli/views.ts';
 import { help } from './cli/help.ts';
 import { ExitCode, toIndexerError } from './errors.ts';
 import { scrub } from './observe/scrub.ts';
@@ -55,6 +58,15 @@ async function command(): Promise<ExitCode> {
       return ExitCode.stopped;
     case 'status':
       await statusCommand(argv, process.env, print);
+      return ExitCode.stopped;
+    case 'views':
+      await viewsCommand(argv, process.env, print);
+      return ExitCode.stopped;
+    case 'grant-reader':
+      await grantReaderCommand(argv, process.env, print);
+      return ExitCode.stopped;
+    case 'index':
+      await indexCommand(argv, process.env, print);
       return ExitCode.stopped;
     case 'config':
       configCommand(argv, process.env, print);

@@ -9,7 +9,10 @@ usage: ledger-indexer [command] [--option value …]
   sandbox   only the sandbox ledger, on port 7575
   migrate   bring the schema up to date; --print shows the SQL instead
   status    what the running indexer says of itself; --json
+  views     typed views: list [--json], or rebuild to replace them all
   ledger    ask the participant by hand: contracts, updates, packages, parties …; ledger --help
+  grant-reader  a role that reads everything, or with --party what these parties may see: grant-reader ROLE
+  index     suggest: indexes that slow queries want; create TEMPLATE payload.FIELD builds one while others write
   config    effective configuration with the origin of each value; --json, --markdown
 
 Every option is an environment variable and a flag: "ledger-indexer config" lists them.

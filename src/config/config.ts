@@ -37,6 +37,8 @@ export interface ProcessConfig {
   readonly inboxUpdates: number;
   readonly inboxBytes: number;
   readonly writeLanes: number;
+  /** Whether commits are told to listeners of the database. */
+  readonly notify: boolean;
   readonly logLevel: 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'silent';
   readonly logFormat: 'auto' | 'pretty' | 'json';
   readonly stalledAfterMs: number;
@@ -134,6 +136,7 @@ function processConfig({ read }: OptionSource): ProcessConfig {
     inboxUpdates: read(options.inboxUpdates),
     inboxBytes: read(options.inboxBytes),
     writeLanes: read(options.writeLanes),
+    notify: read(options.notify),
     logLevel: read(options.logLevel),
     logFormat: read(options.logFormat),
     stalledAfterMs: read(options.stalledAfter),

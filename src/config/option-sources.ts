@@ -7,7 +7,7 @@ import { readFileSync } from 'node:fs';
 import { ExitCode, IndexerError } from '../errors.ts';
 import { didYouMean, parseFlags } from './option-flags.ts';
 import { optionList } from './option-table.ts';
-import type { Option } from './option-table.ts';
+import type { Option } from './option.ts';
 
 export type Origin = 'flag' | 'file' | 'environment' | 'default';
 

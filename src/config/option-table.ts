@@ -2,10 +2,10 @@
  * Every option of the program, once: its flag, environment variable, type, default and meaning. Reading, masking,
  * refusing and documenting configuration all work from this table, so none of them can disagree with another.
  */
+import { database, indexer, ledger, optional, withDefault, type Option } from './option.ts';
 import {
   boolean,
   choice,
-  constant,
   databaseUrl,
   duration,
   identifier,
@@ -18,77 +18,6 @@ import {
   startPoint,
   text,
 } from './option-types.ts';
-import type { OptionType, Parsed } from './option-types.ts';
-
-export type Section = 'ledger' | 'database' | 'indexer';
-
-export interface Option<T> {
-  /** The flag without its dashes, e.g. `batch-updates`. */
-  readonly name: string;
-  /** The environment variable, e.g. `INDEXER_BATCH_UPDATES`. */
-  readonly env: string;
-  readonly type: string;
-  /** The default as an operator would write it; undefined when there is none. */
-  readonly default: string | undefined;
-  /** `url`: the password in it is masked; `value`: never shown, and not accepted as a flag, which `ps` would show. */
-  readonly secret: 'no' | 'url' | 'value';
-  /** True when the variable with `_FILE` appended may name a file that holds the value. */
-  readonly fileVariant: boolean;
-  readonly doc: string;
-  readonly section: Section;
-  /** What holds when nothing is set, in words, for options without a default. */
-  readonly unset: string;
-  /** The value when nothing is set. */
-  readonly fallback: T;
-  check(given: string): Parsed<T>;
-}
-
-interface Spec {
-  readonly env: string;
-  readonly section: Section;
-  readonly doc: string;
-  readonly secret?: 'url' | 'value';
-  readonly fileVariant?: true;
-  readonly unset?: string;
-}
-
-function optional<T>(spec: Spec, type: OptionType<T>): Option<T | undefined> {
-  return { ...common(spec, type), default: undefined, fallback: undefined, check: (given) => type.parse(given) };
-}
-
-function withDefault<T>(spec: Spec, type: OptionType<T>, given: string): Option<T> {
-  return {
-    ...common(spec, type),
-    default: given,
-    fallback: constant(type, given),
-    check: (given) => type.parse(given),
-  };
-}
-
-function common(spec: Spec, type: { readonly label: string }): Omit<Option<never>, 'default' | 'fallback' | 'check'> {
-  return {
-    name: spec.env
-      .replace(/^INDEXER_/, '')
-      .toLowerCase()
-      .replaceAll('_', '-'),
-    env: spec.env,
-    type: type.label,
-    secret: spec.secret ?? 'no',
-    fileVariant: spec.fileVariant ?? false,
-    doc: spec.doc,
-    section: spec.section,
-    unset: spec.unset ?? 'not set',
-  };
-}
-
-const ledger = (env: string, doc: string, more: Partial<Spec> = {}): Spec => ({ env, doc, section: 'ledger', ...more });
-const database = (env: string, doc: string, more: Partial<Spec> = {}): Spec => ({
-  env,
-  doc,
-  section: 'database',
-  ...more,
-});
-const indexer = (env: string, doc: string): Spec => ({ env, doc, section: 'indexer' });
 
 const party = matching('party', /^[A-Za-z0-9:_ -]{1,255}$/, 'party ids such as alice::1220ab…, separated by commas');
 const schemaName = matching(
@@ -207,7 +136,7 @@ export const options = {
     '60s',
   ),
   httpHost: withDefault(
-    indexer('INDEXER_HTTP_HOST', 'Address of `/metrics`, `/livez`, `/readyz` and `/status`.'),
+    indexer('INDEXER_HTTP_HOST', 'Address of `/metrics`, `/livez`, `/readyz`, `/status` and `/wait`.'),
     matching('host', /^[A-Za-z0-9_.:-]+$/, 'a host name or an address'),
     '127.0.0.1',
   ),
@@ -239,6 +168,11 @@ export const options = {
     ),
     integer(1, 4),
     '2',
+  ),
+  notify: withDefault(
+    indexer('INDEXER_NOTIFY', 'Send `NOTIFY <schema>_offset` with every commit; the payload is the checkpoint.'),
+    boolean,
+    'true',
   ),
   logLevel: withDefault(
     indexer('INDEXER_LOG_LEVEL', 'Least severe log lines to write.'),

@@ -1,7 +1,13 @@
-/** Events per hour, template, choice and synchronizer: summed over a batch before they reach the rollup table. */
+/**
+ * Events per hour, template, choice and synchronizer, and the updates of the hour themselves: summed over a batch before
+ * they reach the rollup table.
+ */
+import { postgresMicroseconds } from './binary-timestamp.ts';
+import type { StoredUpdate } from './update.ts';
 
 export interface ActivityRow {
   readonly hour: string;
+  /** 0 in the row that stands for the updates themselves. */
   readonly templatePk: number;
   /** 0 for creates and archived events. */
   readonly choicePk: number;
@@ -9,10 +15,26 @@ export interface ActivityRow {
   creates: number;
   archives: number;
   exercises: number;
+  /** Transactions; like all that follow, in the row with template 0 only. */
+  transactions: number;
+  paidTrafficCost: number | bigint;
+  /** Record time minus effective time of the transactions that have both, in `delayUnit`s. */
+  delay: number;
+  /** Sums over the templates of the hour: a chart of all events reads one row per hour. */
+  totalCreates: number;
+  totalArchives: number;
+  totalExercises: number;
 }
 
 /** Where an hour ends in ISO-8601. */
 const hourLength = 13;
+
+/**
+ * Seconds; about a microsecond. Multiples of a power of two add up without rounding, below 2^33 seconds for an hour: the
+ * sum is the same however the updates were cut into batches.
+ */
+export const delayUnit = 2 ** -20;
+const unitsPerMicrosecond = 1 / (delayUnit * 1e6);
 
 export class Activity {
   /** By hour, then by template, then by choice and synchronizer. */
@@ -29,16 +51,45 @@ export class Activity {
     const key = choicePk * 2 ** 20 + synchronizerPk;
     let row = rows.get(key);
     if (row === undefined) {
-      const hour = `${this.#hour}:00:00Z`;
-      row = { hour, templatePk, choicePk, synchronizerPk, creates: 0, archives: 0, exercises: 0 };
+      row = emptyRow(`${this.#hour}:00:00Z`, templatePk, choicePk, synchronizerPk);
       rows.set(key, row);
     }
     return row;
   }
 
+  /** Counts the update itself: whether it is a transaction, what it cost, how late it was recorded. */
+  addUpdate(update: StoredUpdate, synchronizerPk: number): void {
+    const { recordTime, paidTrafficCost } = update;
+    if (update.kind !== 'transaction' && paidTrafficCost === null) return;
+    const row = this.at(recordTime, 0, 0, synchronizerPk);
+    if (row === undefined || recordTime === null) return;
+    if (paidTrafficCost !== null) row.paidTrafficCost = sum(row.paidTrafficCost, paidTrafficCost);
+    if (update.kind !== 'transaction') return;
+    row.transactions += 1;
+    if (update.effectiveAt !== null) row.delay += delay(update.effectiveAt, recordTime);
+  }
+
+  /** All rows, sums included: nothing may be counted after. */
   rows(): readonly ActivityRow[] {
-    const byHour = [...this.#hours.values()];
-    return byHour.flatMap((templates) => [...templates.values()].flatMap((rows) => [...rows.values()]));
+    return [...this.#hours.keys()].flatMap((hour) => {
+      this.#enter(hour);
+      const rows = this.#ofHour();
+      for (const row of rows) this.#addToTotal(row);
+      return this.#ofHour();
+    });
+  }
+
+  #ofHour(): readonly ActivityRow[] {
+    return [...this.#templates.values()].flatMap((rows) => [...rows.values()]);
+  }
+
+  #addToTotal({ hour, templatePk, synchronizerPk, creates, archives, exercises }: ActivityRow): void {
+    if (templatePk === 0) return;
+    const total = this.at(hour, 0, 0, synchronizerPk);
+    if (total === undefined) return;
+    total.totalCreates += creates;
+    total.totalArchives += archives;
+    total.totalExercises += exercises;
   }
 
   #enter(hour: string): void {
@@ -47,4 +98,34 @@ export class Activity {
     if (templates === undefined) this.#hours.set(hour, (templates = new Map()));
     this.#templates = templates;
   }
+}
+
+function emptyRow(hour: string, templatePk: number, choicePk: number, synchronizerPk: number): ActivityRow {
+  const events = { creates: 0, archives: 0, exercises: 0 };
+  const totals = { totalCreates: 0, totalArchives: 0, totalExercises: 0 };
+  const updates = { transactions: 0, paidTrafficCost: 0, delay: 0 };
+  return { hour, templatePk, choicePk, synchronizerPk, ...events, ...updates, ...totals };
+}
+
+function sum(total: number | bigint, more: number | bigint): number | bigint {
+  if (typeof total === 'number' && typeof more === 'number' && Number.isSafeInteger(total + more)) return total + more;
+  return BigInt(total) + BigInt(more);
+}
+
+/** Units from one to the other. A text that is no time counts anything: the row of the update will be refused. */
+function delay(effectiveAt: string, recordTime: string): number {
+  const near = effectiveAt.length === 27 && recordTime.length === 27 && effectiveAt.startsWith(recordTime.slice(0, 14));
+  const [from, to] = near
+    ? [microsecondsOfHour(effectiveAt), microsecondsOfHour(recordTime)]
+    : [Number(postgresMicroseconds(effectiveAt)), Number(postgresMicroseconds(recordTime))];
+  const units = Math.round((to - from) * unitsPerMicrosecond);
+  return Number.isNaN(units) ? 0 : units;
+}
+
+const zero = 0x30;
+
+/** Of `2026-08-14T11:01:00.100001Z`, what follows the hour; nearly always all that two times of one update differ in. */
+function microsecondsOfHour(text: string): number {
+  const two = (at: number): number => (text.charCodeAt(at) - zero) * 10 + text.charCodeAt(at + 1) - zero;
+  return (two(14) * 60 + two(17)) * 1_000_000 + two(20) * 10_000 + two(22) * 100 + two(24);
 }

@@ -95,6 +95,7 @@ export class Batch<Sink extends RowSink = RowSink> {
     if (update.updateId !== null) this.lastUpdate = { offset: update.offset, updateId: update.updateId };
     const synchronizerPk = this.#dictionary.synchronizer(update.synchronizerId);
     this.#push('updates', updateRow(update, synchronizerPk, this.#epoch));
+    this.activity.addUpdate(update, synchronizerPk);
     switch (update.kind) {
       case 'transaction':
         for (const event of update.events) this.#addEvent(update, event, synchronizerPk);

@@ -10,6 +10,13 @@ export interface Deactivation {
   readonly offset: number;
 }
 
+/** Activations of a template within a batch, and how many of them ended within it as well. */
+export interface TemplateCount {
+  readonly templatePk: number;
+  activated: number;
+  deactivated: number;
+}
+
 interface Activation {
   readonly key: string;
   readonly synchronizerPk: number;
@@ -49,6 +56,18 @@ export class Lifetimes {
       a.templatePk,
       a.deactivatedOffset,
     ]);
+  }
+
+  /** The rows counted by template. */
+  counts(): readonly TemplateCount[] {
+    const counts = new Map<number, TemplateCount>();
+    for (const { templatePk, deactivatedOffset } of this.#activations) {
+      let count = counts.get(templatePk);
+      if (count === undefined) counts.set(templatePk, (count = { templatePk, activated: 0, deactivated: 0 }));
+      count.activated += 1;
+      if (deactivatedOffset !== null) count.deactivated += 1;
+    }
+    return [...counts.values()];
   }
 
   /** What ends activations that earlier batches stored. */

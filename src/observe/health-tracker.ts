@@ -36,6 +36,8 @@ export interface HealthOptions {
   readonly version: string;
   readonly schema: string;
   readonly stalledAfterMs: number;
+  /** Told of every checkpoint that is in the database. */
+  readonly onCheckpoint?: (checkpoint: number) => void;
   /** Monotonic milliseconds; `performance.now` by default. */
   readonly now?: () => number;
   /** Milliseconds since 1970; `Date.now` by default. */
@@ -190,6 +192,7 @@ export class HealthTracker {
   #moveCheckpoint(checkpoint: number): void {
     if (checkpoint === this.#checkpoint) return;
     this.#checkpoint = checkpoint;
+    this.#options.onCheckpoint?.(checkpoint);
     this.#waitingSinceMs = (this.#distance() ?? 0) > 0 ? this.now() : undefined;
   }
 

@@ -1,14 +1,17 @@
 /**
- * The endpoints for operators: `/metrics`, `/livez`, `/readyz`, `/status`. Read-only, GET only, with limits on how long
- * a client may take; nothing here can slow the pipeline down or show a payload.
+ * The endpoints for operators, `/metrics`, `/livez`, `/readyz`, `/status`, and for applications, `/wait`. Read-only, GET
+ * only, with limits on how long a client may take; nothing here can slow the pipeline down or show a payload.
  */
 import { createServer } from 'node:http';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import { setImmediate } from 'node:timers/promises';
 
 import { ExitCode, IndexerError } from '../errors.ts';
+import type { CheckpointWaiters } from './checkpoint-waiters.ts';
 import type { StatusDocument } from './health-tracker.ts';
 import type { Verdict } from './health.ts';
 import type { Metrics } from './metrics.ts';
+import { answerWait } from './wait-endpoint.ts';
 
 export interface HttpServerOptions {
   readonly host: string;
@@ -17,6 +20,8 @@ export interface HttpServerOptions {
   readonly metrics: Pick<Metrics, 'registry'>;
   readonly status: () => StatusDocument;
   readonly verdict: () => Verdict;
+  /** Those who wait for offsets; closed with the server. */
+  readonly waiters: CheckpointWaiters;
 }
 
 export interface RunningHttpServer {
@@ -46,11 +51,15 @@ export async function startHttpServer(options: HttpServerOptions): Promise<Runni
   const host = options.host.includes(':') ? `[${options.host}]` : options.host;
   return {
     url: `http://${host}:${port}`,
-    close: () =>
-      new Promise((resolve) => {
+    close: async () => {
+      options.waiters.close();
+      // Their answers are written in this turn.
+      await setImmediate();
+      await new Promise<void>((resolve) => {
         server.close(() => resolve());
         server.closeAllConnections();
-      }),
+      });
+    },
   };
 }
 
@@ -79,10 +88,10 @@ function refused(error: NodeJS.ErrnoException, host: string, port: number): Inde
   });
 }
 
-const paths = new Set(['/metrics', '/livez', '/readyz', '/status']);
+const paths = new Set(['/metrics', '/livez', '/readyz', '/status', '/wait']);
 
 async function answer(options: HttpServerOptions, request: IncomingMessage, response: ServerResponse): Promise<void> {
-  const path = (request.url ?? '/').split('?', 1)[0] ?? '/';
+  const [path = '/', query = ''] = (request.url ?? '/').split('?', 2);
   if (!paths.has(path)) return sendJson(response, 404, { error: 'not found', paths: [...paths] });
   if (request.method !== 'GET') {
     response.setHeader('allow', 'GET');
@@ -93,6 +102,12 @@ async function answer(options: HttpServerOptions, request: IncomingMessage, resp
     return send(response, 200, registry.contentType, await registry.metrics());
   }
   if (path === '/status') return sendJson(response, 200, options.status());
+  if (path === '/wait') {
+    const gone = new AbortController();
+    response.once('close', () => gone.abort());
+    const { status, body } = await answerWait(options.waiters, query, gone.signal);
+    return sendJson(response, status, body);
+  }
   const { state, ready, live, because } = options.verdict();
   const good = path === '/readyz' ? ready : live;
   sendJson(response, good ? 200 : 503, { state, ready, live, because });

@@ -5,7 +5,7 @@
 import type { IndexerError } from '../errors.ts';
 import { phases } from '../model/phase.ts';
 import type { Phase } from '../model/phase.ts';
-import type { BatchFacts, Observer, QueueFacts, SeedFacts } from '../pipeline/observer.ts';
+import type { BatchFacts, Observer, PackageFacts, QueueFacts, SeedFacts } from '../pipeline/observer.ts';
 import type { HealthTracker } from './health-tracker.ts';
 import type { Logger } from './logger.ts';
 import { updateKinds } from './metrics.ts';
@@ -169,6 +169,23 @@ class LoggingObserver implements IndexerObserver {
     this.#health.ledgerPolled(ledgerEnd);
     this.#metrics.ledgerEnd.set(ledgerEnd);
     this.#metrics.pruned.set(prunedOffset);
+  }
+
+  packagesRead({ packages, refused, views, failedViews }: PackageFacts): void {
+    if (packages + views > 0) this.#logger.info({ packages, views }, 'typed views made');
+    const [package_] = refused;
+    if (package_ !== undefined) {
+      const ids = refused.map(({ packageId }) => packageId);
+      this.#logger.warn({ packages: ids, err: package_.error }, 'packages cannot be read: no typed views for them');
+    }
+    const [view] = failedViews;
+    if (view !== undefined) {
+      this.#logger.warn({ views: failedViews.map((failed) => failed.view), err: view.error }, 'typed views not made');
+    }
+  }
+
+  packagesFailed(error: IndexerError, delayMs: number): void {
+    this.#logger.warn({ delayMs, code: error.code, because: error.message }, 'typed views are late, trying again');
   }
 
   failed(stage: 'ledger' | 'store' | 'pipeline', error: IndexerError, delayMs: number | undefined): void {

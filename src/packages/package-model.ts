@@ -9,8 +9,8 @@ export type TypeName = string;
 /** A type as it is used in a field. */
 export type DamlType =
   | { readonly kind: 'builtin'; readonly name: BuiltinName }
-  /** `scale` is the number of digits after the decimal point. */
-  | { readonly kind: 'numeric'; readonly scale: number }
+  /** `scale` is the number of digits after the decimal point; not there when it is a parameter of the data type. */
+  | { readonly kind: 'numeric'; readonly scale?: number }
   | { readonly kind: 'optional' | 'list' | 'textmap'; readonly of: DamlType }
   | { readonly kind: 'genmap'; readonly key: DamlType; readonly of: DamlType }
   | { readonly kind: 'contract_id'; readonly of: DamlType }
@@ -70,6 +70,6 @@ export interface PackageModel {
   readonly interfaces: readonly InterfaceModel[];
   /** Serializable data types by `Module.Path:Name`; a template's payload is the record of its own name. */
   readonly dataTypes: Readonly<Record<string, DataType>>;
-  /** Packages it refers to. */
+  /** Packages that its types are made of, apart from itself; sorted. */
   readonly dependencies: readonly string[];
 }

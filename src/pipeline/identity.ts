@@ -23,7 +23,7 @@ export async function connect(parts: PipelineParts): Promise<Connected> {
   const pruned = await ledger.state.latestPrunedOffsets();
   const { json, hash } = filterFingerprint(filter);
   const identity = { participantId, filter: json, filterHash: hash, shape: filter.shape };
-  const session = await openSession(database, identity);
+  const session = await openSession(database, identity, { notify: parts.notify });
   parts.observer.ledgerPolled(ledgerEnd, pruned);
   await proveHistory(parts, session, ledgerEnd, pruned);
   // Not before: a participant without a proven history must not give its name to ours.

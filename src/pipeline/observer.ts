@@ -36,6 +36,23 @@ export interface QueueFacts {
   readonly bytesCapacity: number;
 }
 
+/** A package that cannot be read: its templates have no typed views until the next start. */
+export interface RefusedPackage {
+  readonly packageId: string;
+  readonly error: IndexerError;
+}
+
+/** What one look at packages brought, beside ingestion. */
+export interface PackageFacts {
+  /** Packages read. */
+  readonly packages: number;
+  /** Told once each. */
+  readonly refused: readonly RefusedPackage[];
+  /** Typed views made or replaced. */
+  readonly views: number;
+  readonly failedViews: readonly { readonly view: string; readonly error: IndexerError }[];
+}
+
 export interface Observer {
   /**
    * A session begins: the ledger is proven to be ours, and this is where the database says we are.
@@ -61,6 +78,10 @@ export interface Observer {
   seedDone(seed: SeedFacts): void;
   /** Polled facts of the ledger: its end and the offset up to which it is pruned (0 = never pruned). */
   ledgerPolled(ledgerEnd: number, prunedOffset: number): void;
+  /** Packages were read or refused, or typed views made. */
+  packagesRead(facts: PackageFacts): void;
+  /** Packages could not be read or views not be made for now; ingestion goes on. `delayMs` until the next try. */
+  packagesFailed(error: IndexerError, delayMs: number): void;
   /** A failure and what was decided: `delayMs` until the next try, undefined when there is none. */
   failed(stage: 'ledger' | 'store' | 'pipeline', error: IndexerError, delayMs: number | undefined): void;
 }

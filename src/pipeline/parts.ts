@@ -39,6 +39,8 @@ export interface PipelineParts {
   readonly filter: LedgerFilter;
   readonly start: 'seed' | 'genesis' | 'oldest' | number;
   readonly observer: Observer;
+  /** Whether commits are told to listeners of the database. */
+  readonly notify: boolean;
   readonly limits: PipelineLimits;
   /** Aborted when the operator asks to stop. */
   readonly stop: AbortSignal;

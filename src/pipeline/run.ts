@@ -19,6 +19,7 @@ import { toIndexerError, type IndexerError } from '../errors.ts';
 import type { WriterLock } from '../store/writer-lock.ts';
 import { follow$, type Following } from './follow.ts';
 import { connect, type Connected } from './identity.ts';
+import { PackageWatch } from './package-watch.ts';
 import { PhaseKeeper, type PipelineParts } from './parts.ts';
 import { poll$ } from './poll.ts';
 import { decide, pause } from './retry.ts';
@@ -39,6 +40,7 @@ export async function runPipeline(parts: PipelineParts): Promise<void> {
 class Run {
   readonly #parts: PipelineParts;
   readonly #phase: PhaseKeeper;
+  readonly #packages: PackageWatch;
   #lock: WriterLock | undefined;
   #failures = 0;
   /** Refused tokens since the last committed batch. */
@@ -49,6 +51,7 @@ class Run {
   constructor(parts: PipelineParts) {
     this.#parts = parts;
     this.#phase = new PhaseKeeper(parts.observer);
+    this.#packages = new PackageWatch(parts);
     this.#phase.change('starting');
     parts.stop.addEventListener('abort', () => {
       this.#phase.change('stopping');
@@ -126,15 +129,15 @@ class Run {
       ledgerEnd = end;
       showPhase(following.checkpoint);
     });
-    return merge(follow$(this.#parts, connected.session, following).pipe(endWith(undefined)), polled$).pipe(
-      takeWhile((value) => value !== undefined),
-    );
+    const followed$ = follow$(this.#parts, connected.session, following).pipe(endWith(undefined));
+    return merge(followed$, polled$, this.#packages.watch$()).pipe(takeWhile((value) => value !== undefined));
   }
 
   /** Something was stored for good: failures are counted from here. */
   #progressed(): void {
     this.#failures = 0;
     this.#refusals = 0;
+    this.#packages.stir();
   }
 
   #recover$(error: IndexerError): Observable<unknown> {

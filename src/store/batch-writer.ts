@@ -5,6 +5,7 @@
  */
 import type { ClientBase } from 'pg';
 import { escapeIdentifier } from 'pg';
+import { delayUnit } from '../model/activity.ts';
 import type { Batch } from '../model/batch.ts';
 import type { DictionaryEntries } from '../model/dictionary.ts';
 import { tables, type TableName } from '../model/tables.ts';
@@ -22,6 +23,8 @@ export interface BatchWrite {
   readonly predecessor: Promise<unknown> | undefined;
   /** Moves the stream row by compare-and-set; fails when somebody else did. */
   readonly advance: Statement;
+  /** Told with the commit; undefined: nobody is told. */
+  readonly notify: Statement | undefined;
 }
 
 /** So few bytes are written sooner than a second round trip would take. */
@@ -29,11 +32,12 @@ const smallBytes = 64 * 1024;
 
 /** Writes and commits a batch. Resolves to rows written by table. @throws IndexerError; then nothing is written */
 export async function writeBatch(database: Database, write: BatchWrite): Promise<ReadonlyMap<string, number>> {
-  const { batch, predecessor, advance } = write;
+  const { batch, predecessor, advance, notify } = write;
   batch.seal();
   const filled = [...batch.sink.filled()];
   const copies = filled.map(({ table, messages }) => copyStatement(table, messages));
-  const rest = [...entryStatements(write.added), ...endStatement(batch), ...activityStatement(batch)];
+  const rest = [...entryStatements(write.added), ...lifetimeStatement(batch), ...activityStatement(batch)];
+  if (notify !== undefined) rest.push(notify);
   const small = filled.reduce((bytes, { messages }) => bytes + messages.length, 0) <= smallBytes;
   if (small) await predecessor;
   await database.withClient(async (client) => {
@@ -75,24 +79,55 @@ function copyStatement(table: TableName, messages: Buffer): Statement {
 
 const parameters = new ByteWriter();
 
-function endStatement(batch: Batch): Statement[] {
+/**
+ * Ends what earlier batches began, and counts: an end counts for the template of the row that really changed, because
+ * the event may name a newer package, or a contract that was never seen active.
+ */
+function lifetimeStatement(batch: Batch): Statement[] {
   const ended = batch.lifetimes.deactivations();
-  if (ended.length === 0) return [];
+  const counts = batch.lifetimes.counts();
+  if (ended.length === 0 && counts.length === 0) return [];
   return [
     {
       name: 'deactivate',
-      text: `update lifetimes l set deactivated_offset = d.deactivated_offset
-               from unnest($1::text[], $2::integer[], $3::bigint[]) d (contract_id, synchronizer_pk, deactivated_offset)
-              where l.contract_id = d.contract_id and l.synchronizer_pk = d.synchronizer_pk
-                and l.deactivated_offset is null and l.activated_offset <= d.deactivated_offset`,
+      text: `with ended as (
+               update lifetimes l set deactivated_offset = d.deactivated_offset
+                 from unnest($1::text[], $2::integer[], $3::bigint[]) d (contract_id, synchronizer_pk, deactivated_offset)
+                where l.contract_id = d.contract_id and l.synchronizer_pk = d.synchronizer_pk
+                  and l.deactivated_offset is null and l.activated_offset <= d.deactivated_offset
+               returning l.template_pk)
+             insert into active_counts as a (template_pk, activated, deactivated)
+               select template_pk, sum(activated), sum(deactivated)
+                 from (select * from unnest($4::integer[], $5::bigint[], $6::bigint[])
+                         counted (template_pk, activated, deactivated)
+                       union all select template_pk, 0, 1 from ended) c
+                group by template_pk
+             on conflict (template_pk) do update
+               set activated = a.activated + excluded.activated, deactivated = a.deactivated + excluded.deactivated`,
       values: [
         parameters.textArray(ended.map((d) => d.contractId)),
         list(ended.map((d) => d.synchronizerPk)),
         list(ended.map((d) => d.offset)),
+        list(counts.map((count) => count.templatePk)),
+        list(counts.map((count) => count.activated)),
+        list(counts.map((count) => count.deactivated)),
       ],
     },
   ];
 }
+
+const counted = [
+  'templatePk',
+  'choicePk',
+  'synchronizerPk',
+  'creates',
+  'archives',
+  'exercises',
+  'transactions',
+  'totalCreates',
+  'totalArchives',
+  'totalExercises',
+] as const;
 
 function activityStatement(batch: Batch): Statement[] {
   const rows = batch.activity.rows();
@@ -100,26 +135,42 @@ function activityStatement(batch: Batch): Statement[] {
   return [
     {
       name: 'add-activity',
-      text: `insert into activity_hourly as a
-               select * from unnest($1::text[]::timestamptz[], $2::integer[], $3::integer[], $4::integer[],
-                                    $5::bigint[], $6::bigint[], $7::bigint[])
+      // Traffic costs stop at the largest bigint: one absurd cost must not stop the stream.
+      text: `insert into activity_hourly as a (hour, template_pk, choice_pk, synchronizer_pk, creates, archives,
+                    exercises, transactions, total_creates, total_archives, total_exercises, paid_traffic_cost,
+                    delay_seconds)
+               select hour, template_pk, choice_pk, synchronizer_pk, creates, archives, exercises, transactions,
+                      total_creates, total_archives, total_exercises, least(cost, 9223372036854775807), delay_seconds
+                 from unnest($1::text[]::timestamptz[], $2::integer[], $3::integer[], $4::integer[], $5::bigint[],
+                             $6::bigint[], $7::bigint[], $8::bigint[], $9::bigint[], $10::bigint[], $11::bigint[],
+                             $12::numeric[], $13::double precision[])
+                        n (hour, template_pk, choice_pk, synchronizer_pk, creates, archives, exercises, transactions,
+                           total_creates, total_archives, total_exercises, cost, delay_seconds)
              on conflict (hour, template_pk, choice_pk, synchronizer_pk) do update
                set creates = a.creates + excluded.creates, archives = a.archives + excluded.archives,
-                   exercises = a.exercises + excluded.exercises`,
+                   exercises = a.exercises + excluded.exercises, transactions = a.transactions + excluded.transactions,
+                   total_creates = a.total_creates + excluded.total_creates,
+                   total_archives = a.total_archives + excluded.total_archives,
+                   total_exercises = a.total_exercises + excluded.total_exercises,
+                   paid_traffic_cost = least(a.paid_traffic_cost::numeric + excluded.paid_traffic_cost,
+                                             9223372036854775807),
+                   delay_seconds = a.delay_seconds + excluded.delay_seconds`,
       values: [
         parameters.textArray(rows.map((row) => row.hour)),
-        list(rows.map((row) => row.templatePk)),
-        list(rows.map((row) => row.choicePk)),
-        list(rows.map((row) => row.synchronizerPk)),
-        list(rows.map((row) => row.creates)),
-        list(rows.map((row) => row.archives)),
-        list(rows.map((row) => row.exercises)),
+        ...counted.map((column) => list(rows.map((row) => row[column]))),
+        list(rows.map((row) => row.paidTrafficCost)),
+        list(rows.map((row) => row.delay * delayUnit)),
       ],
     },
   ];
 }
 
+/** Tells whoever listens, when the transaction commits, that the checkpoint is now `offset`. */
+export function notifyStatement(schema: string, offset: number): Statement {
+  return { name: 'notify', text: 'select pg_notify($1, $2)', values: [`${schema}_offset`, offset] };
+}
+
 /** An array of numbers in its text form. */
-function list(numbers: readonly number[]): string {
+function list(numbers: readonly (number | bigint)[]): string {
   return `{${numbers.join(',')}}`;
 }

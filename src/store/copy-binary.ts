@@ -4,7 +4,7 @@
  * Source: Postgres documentation, COPY, "Binary Format", and "Message Formats" for CopyData.
  */
 import { tables, type ColumnType, type ColumnValue, type Row, type RowSink, type TableName } from '../model/tables.ts';
-import { postgresMicroseconds } from './binary-timestamp.ts';
+import { postgresMicroseconds } from '../model/binary-timestamp.ts';
 import { ByteWriter } from './byte-writer.ts';
 import { dataRefused } from './store-error.ts';
 

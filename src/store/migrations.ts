@@ -8,7 +8,7 @@ import { escapeIdentifier, escapeLiteral } from 'pg';
 import type { PoolClient, QueryConfig } from 'pg';
 import { ExitCode, IndexerError } from '../errors.ts';
 import type { Database } from './database.ts';
-import { makeReadSide, readSideScript } from './read-side.ts';
+import { makeReadSide, readSideScript } from './readers/read-side.ts';
 
 /** One migration: `id` is the file's name without `.sql`, `sql` any number of statements with unqualified names. */
 export interface Migration {
@@ -91,7 +91,8 @@ export async function printMigrations(schema: string, files?: readonly Migration
     `set local search_path to ${name};`,
     `${createMigrationsTable};\n`,
     ...steps,
-    await readSideScript(schema),
+    // Steps given by the caller make no tables for it to read.
+    files === undefined ? await readSideScript(schema) : '',
     'commit;\n',
   ].join('\n');
 }

@@ -5,7 +5,7 @@
 import { hostname } from 'node:os';
 import { Batch } from '../model/batch.ts';
 import type { Dictionary } from '../model/dictionary.ts';
-import { writeBatch } from './batch-writer.ts';
+import { notifyStatement, writeBatch } from './batch-writer.ts';
 import { BinaryRows } from './copy-binary.ts';
 import type { Database } from './database.ts';
 import { loadDictionary } from './dictionary-store.ts';
@@ -52,13 +52,22 @@ export interface StoreSession {
 
 const writer = `${hostname()}:${String(process.pid)}`;
 
+export interface SessionOptions {
+  /** Whether every commit of a checkpoint sends NOTIFY on channel `<schema>_offset`, with the checkpoint as payload. */
+  readonly notify: boolean;
+}
+
 /** Takes over the stream (epoch + 1) and loads what writing needs. */
-export async function openSession(database: Database, identity: StreamIdentity): Promise<StoreSession> {
+export async function openSession(
+  database: Database,
+  identity: StreamIdentity,
+  options: SessionOptions = { notify: true },
+): Promise<StoreSession> {
   const { state, dictionary } = await database.transaction(async (client) => ({
     state: await acquireStream(client, identity, writer),
     dictionary: await loadDictionary(client),
   }));
-  return new Session(database, state, dictionary);
+  return new Session(database, state, dictionary, options);
 }
 
 class Session implements StoreSession {
@@ -66,10 +75,12 @@ class Session implements StoreSession {
   readonly #database: Database;
   /** Buffers of batches that are written, to be used again. */
   readonly #spare: BinaryRows[] = [];
+  readonly #options: SessionOptions;
   #dictionary: Dictionary;
 
-  constructor(database: Database, state: StreamState, dictionary: Dictionary) {
+  constructor(database: Database, state: StreamState, dictionary: Dictionary, options: SessionOptions) {
     this.#database = database;
+    this.#options = options;
     this.state = state;
     this.#dictionary = dictionary;
   }
@@ -90,7 +101,7 @@ class Session implements StoreSession {
   writeBatch(batch: StoreBatch, from: number, predecessor?: Promise<unknown>): Promise<ReadonlyMap<string, number>> {
     const { lastUpdate, recordTimes, offset: to } = batch;
     const move = { epoch: this.state.epoch, from, to, lastUpdate, recordTimes };
-    return this.#write(batch, predecessor, checkpointStatement(move));
+    return this.#write(batch, predecessor, checkpointStatement(move), this.#notice(to));
   }
 
   async beginSeed(offset: number): Promise<void> {
@@ -102,16 +113,18 @@ class Session implements StoreSession {
 
   writeSeed(batch: StoreBatch, written: number, predecessor?: Promise<unknown>): Promise<ReadonlyMap<string, number>> {
     const { entries, continuationToken } = batch;
-    return this.#write(batch, predecessor, seedStatement(this.state.epoch, written, entries, continuationToken));
+    const advance = seedStatement(this.state.epoch, written, entries, continuationToken);
+    return this.#write(batch, predecessor, advance, undefined);
   }
 
   async #write(
     batch: StoreBatch,
     predecessor: Promise<unknown> | undefined,
     advance: Statement,
+    notify: Statement | undefined,
   ): Promise<ReadonlyMap<string, number>> {
     const added = this.#dictionary.takeAdded();
-    const rows = await writeBatch(this.#database, { batch, added, predecessor, advance });
+    const rows = await writeBatch(this.#database, { batch, added, predecessor, advance, notify });
     batch.sink.clear();
     this.#spare.push(batch.sink);
     return rows;
@@ -122,6 +135,14 @@ class Session implements StoreSession {
   }
 
   publishSeed(offset: number, origin: SeedOrigin, anchor?: UpdateMark): Promise<void> {
-    return this.#database.transaction((client) => publishSeed(client, this.state.epoch, offset, origin, anchor));
+    const notice = this.#notice(offset);
+    return this.#database.transaction(async (client) => {
+      await publishSeed(client, this.state.epoch, offset, origin, anchor);
+      if (notice !== undefined) await client.query(notice.text, [...(notice.values ?? [])]);
+    });
+  }
+
+  #notice(checkpoint: number): Statement | undefined {
+    return this.#options.notify ? notifyStatement(this.#database.schema, checkpoint) : undefined;
   }
 }

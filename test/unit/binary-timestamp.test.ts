@@ -1,7 +1,7 @@
 /** Timestamps of the ledger as Postgres counts them. */
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { postgresMicroseconds } from '../../src/store/binary-timestamp.ts';
+import { postgresMicroseconds } from '../../src/model/binary-timestamp.ts';
 
 const epoch = Date.UTC(2000, 0, 1);
 

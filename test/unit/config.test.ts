@@ -59,6 +59,7 @@ describe('loadConfig', () => {
         inboxUpdates: 2000,
         inboxBytes: 32 * 1024 * 1024,
         writeLanes: 2,
+        notify: true,
         logLevel: 'info',
         logFormat: 'auto',
         stalledAfterMs: 300_000,

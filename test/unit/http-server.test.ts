@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest';
 
+import { CheckpointWaiters } from '../../src/observe/checkpoint-waiters.ts';
 import { HealthTracker } from '../../src/observe/health-tracker.ts';
 import { startHttpServer } from '../../src/observe/http-server.ts';
 import type { RunningHttpServer } from '../../src/observe/http-server.ts';
@@ -18,6 +19,7 @@ async function start(port = 0): Promise<{ server: RunningHttpServer; health: Hea
     metrics: createMetrics({ version: '1.2.3' }),
     status: () => health.status(),
     verdict: () => health.verdict(),
+    waiters: new CheckpointWaiters(),
   });
   running.push(server);
   return { server, health };

@@ -7,6 +7,7 @@ import { createHash } from 'node:crypto';
 import { readFile, readdir } from 'node:fs/promises';
 import { escapeIdentifier, escapeLiteral } from 'pg';
 import type { ClientBase } from 'pg';
+import { secureViews } from './secure-views.ts';
 
 /** Names of the schemas of one stream, unquoted. */
 export interface ReadSchemas {
@@ -16,7 +17,7 @@ export interface ReadSchemas {
   readonly pqs: string;
 }
 
-const directory = new URL('../../migrations/read/', import.meta.url);
+const directory = new URL('../../../migrations/read/', import.meta.url);
 const fileName = /^\d{2}_[a-z0-9_]+\.sql$/;
 const defaultStorage = 'ledger';
 
@@ -26,7 +27,7 @@ export function readSchemas(storage: string): ReadSchemas {
   return { storage, explore: `${prefix}explore`, typed: `${prefix}typed`, pqs: `${prefix}pqs` };
 }
 
-/** Everything that makes the read side, as one script; any number of statements. */
+/** Everything that makes the read side, as one script; any number of statements. The last notes what it was made from. */
 export async function readSideScript(storage: string): Promise<string> {
   const names = (await readdir(directory)).filter((name) => fileName.test(name)).sort();
   const files = await Promise.all(names.map(async (name) => readFile(new URL(name, directory), 'utf8')));
@@ -34,7 +35,13 @@ export async function readSideScript(storage: string): Promise<string> {
   const created = [schemas.explore, schemas.typed, schemas.pqs].map(
     (name) => `create schema if not exists ${escapeIdentifier(name)};`,
   );
-  return [...created, ...files.map((file) => withNames(file, schemas))].join('\n');
+  const script = [...created, ...files.map((file) => withNames(file, schemas))].join('\n');
+  const note = escapeLiteral(`Views for people and BI tools; ${hashOf(script)}`);
+  return `${script}\ncomment on schema ${escapeIdentifier(schemas.explore)} is ${note};\n`;
+}
+
+function hashOf(script: string): string {
+  return `read side ${createHash('sha256').update(script).digest('hex')}`;
 }
 
 /** `:name` becomes the quoted schema, `:'name'` the schema as a text literal; `::type` is left alone. */
@@ -46,24 +53,20 @@ function withNames(sql: string, schemas: ReadSchemas): string {
   );
 }
 
-const hashNote = 'read side ';
-
 /**
  * Makes the read side if it is missing or not this program's; true when it did. To be called in a transaction that holds
  * the migration lock.
  */
 export async function makeReadSide(client: ClientBase, storage: string): Promise<boolean> {
   const script = await readSideScript(storage);
-  const hash = hashNote + createHash('sha256').update(script).digest('hex');
-  const { explore } = readSchemas(storage);
+  const schemas = readSchemas(storage);
   const { rows } = await client.query<{ note: string | null }>(
     `select obj_description(oid, 'pg_namespace') as note from pg_namespace where nspname = $1`,
-    [explore],
+    [schemas.explore],
   );
-  if (rows[0]?.note?.endsWith(hash) === true) return false;
+  const note = rows[0]?.note ?? undefined;
+  if (note !== undefined && script.includes(escapeLiteral(note))) return false;
   await client.query(script);
-  await client.query(
-    `comment on schema ${escapeIdentifier(explore)} is ${escapeLiteral(`Views for people and BI tools; ${hash}`)}`,
-  );
+  await secureViews(client, schemas);
   return true;
 }

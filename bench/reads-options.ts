@@ -1,0 +1,87 @@
+/** The command line of `npm run bench:reads --`. */
+import { resolve } from 'node:path';
+import { parseArgs } from 'node:util';
+
+/** How the active contracts lie among the archived ones: `turnover`, or `scattered` evenly over all of history. */
+export const spreads = ['turnover', 'scattered'] as const;
+export type Spread = (typeof spreads)[number];
+
+export interface ReadOptions {
+  /** Contracts of the one template that is queried, archived ones included. */
+  readonly contracts: number;
+  /** How often each query is measured, after the warm-up. */
+  readonly rounds: number;
+  readonly warmUp: number;
+  readonly spread: Spread;
+  /** Queries whose label contains this; all unless given. */
+  readonly only: string | undefined;
+  readonly databaseUrl: string | undefined;
+  /** Settings of the embedded server. */
+  readonly settings: Readonly<Record<string, string>>;
+  readonly json: string | undefined;
+  /** Print the plan of each query below the table. */
+  readonly plans: boolean;
+  /** Folder of the embedded server's files, removed at the end. */
+  readonly folder: string;
+}
+
+export const help = `npm run bench:reads -- [options]
+
+  --contracts N        contracts of the template that is queried; 1500000, one in a hundred is active
+  --rounds N           how often each query is measured; 200
+  --warm-up N          rounds before that, not counted; 20
+  --spread KIND        turnover: most contracts live shortly, a few long (default)
+                       scattered: the active ones lie evenly in all of history, the worst case for pages read
+  --only TEXT          only queries whose label contains TEXT
+  --plans              print the plans
+  --json FILE          the figures as JSON
+  --database-url URL   a server of one's own whose role may create databases; embedded unless given
+  --pg NAME=VALUE      setting of the embedded server; may be repeated
+`;
+
+const flags = {
+  contracts: { type: 'string', default: '1500000' },
+  rounds: { type: 'string', default: '200' },
+  'warm-up': { type: 'string', default: '20' },
+  spread: { type: 'string', default: 'turnover' },
+  only: { type: 'string' },
+  plans: { type: 'boolean', default: false },
+  json: { type: 'string' },
+  'database-url': { type: 'string' },
+  pg: { type: 'string', multiple: true, default: [] as string[] },
+  help: { type: 'boolean', short: 'h', default: false },
+} as const;
+
+/** Reads the arguments; undefined when help was asked for. @throws Error that says what is wrong with them */
+export function readReadOptions(argv: readonly string[]): ReadOptions | undefined {
+  const { values } = parseArgs({ args: [...argv], options: flags, strict: true });
+  if (values.help) return undefined;
+  const spread = spreads.find((known) => known === values.spread);
+  if (spread === undefined) throw new Error(`--spread ${values.spread}: expected ${spreads.join(' or ')}`);
+  return {
+    contracts: wholeNumber('--contracts', values.contracts, 1_000),
+    rounds: wholeNumber('--rounds', values.rounds, 1),
+    warmUp: wholeNumber('--warm-up', values['warm-up'], 0),
+    spread,
+    only: values.only,
+    plans: values.plans,
+    json: values.json,
+    databaseUrl: values['database-url'],
+    settings: Object.fromEntries(values.pg.map(settingOf)),
+    folder: resolve('.bench'),
+  };
+}
+
+function wholeNumber(flag: string, given: string, least: number): number {
+  const value = Number(given);
+  if (!Number.isSafeInteger(value) || value < least) {
+    throw new Error(`${flag} ${given}: expected a whole number from ${String(least)}`);
+  }
+  return value;
+}
+
+function settingOf(pair: string): readonly [string, string] {
+  const at = pair.indexOf('=');
+  if (at < 1) throw new Error(`--pg ${pair}: expected NAME=VALUE`);
+  return [pair.slice(0, at), pair.slice(at + 1)];
+}

@@ -1,0 +1,110 @@
+/** `npm run bench:reads`: how long readers wait over a million and a half contracts. docs/performance.md */
+import { cpus } from 'node:os';
+import type { Client } from 'pg';
+import { isEnding, onExit, undoAll } from './cleanup.ts';
+import { prepareOutputs } from './indexer-process.ts';
+import { connect, migrated, openServer } from './postgres.ts';
+import { fill, settle } from './reads-fill.ts';
+import { measured, type ReadFigure } from './reads-measure.ts';
+import { help, readReadOptions, type ReadOptions } from './reads-options.ts';
+import { readQueries, type ReadQuery } from './reads-queries.ts';
+import { labelOf, readTable, writeReadJson } from './reads-report.ts';
+import { makeTypedView } from './reads-typed.ts';
+import { say } from './terminal.ts';
+
+interface Prepared {
+  readonly client: Client;
+  readonly typedView: string | undefined;
+  readonly version: string;
+}
+
+/** As the product advises: Postgres takes no statistics from an index that is partial, so the expression gets its own. */
+const payloadIndex = [
+  `create index contracts_account on contracts ((payload ->> 'account')) where (payload ->> 'account') is not null`,
+  `create statistics contracts_account_values on (payload ->> 'account') from contracts`,
+];
+
+async function prepare(options: ReadOptions): Promise<Prepared> {
+  prepareOutputs();
+  say('starting Postgres');
+  const { databaseUrl: url, folder, settings } = options;
+  const server = await openServer({ url, folder, settings });
+  const database = await migrated(await server.createDatabase());
+  const client = await connect(database.url);
+  onExit(() => client.end());
+  await fill(client, options.contracts, options.spread);
+  for (const statement of payloadIndex) await client.query(statement);
+  await settle(client);
+  const typedView = await makeTypedView(database.url);
+  return { client, typedView, version: `${server.version}${server.settings === '' ? '' : ` (${server.settings})`}` };
+}
+
+/** A query the server refuses, or answers wrongly, is an error of the run and does not stop the others. */
+async function measureAll(
+  client: Client,
+  queries: readonly ReadQuery[],
+  options: ReadOptions,
+  errors: string[],
+): Promise<readonly ReadFigure[]> {
+  const figures: ReadFigure[] = [];
+  for (const query of queries) {
+    const label = labelOf(query);
+    if (options.only !== undefined && !label.includes(options.only)) continue;
+    say(label);
+    try {
+      figures.push(await measured(client, query, options));
+    } catch (thrown) {
+      if (isEnding()) break;
+      errors.push(`${label}: ${thrown instanceof Error ? thrown.message : String(thrown)}`);
+    }
+  }
+  return figures;
+}
+
+function titleOf({ contracts, rounds, spread }: ReadOptions, version: string): string {
+  const [cpu] = cpus();
+  const machine = `${String(cpus().length)} x ${cpu?.model.trim() ?? '?'}, Node ${process.version}, Postgres ${version}`;
+  return `${String(contracts)} contracts of one template (${spread}), ${String(rounds)} rounds; ${machine}`;
+}
+
+async function main(): Promise<void> {
+  const options = readReadOptions(process.argv.slice(2));
+  if (options === undefined) {
+    process.stdout.write(help);
+    return;
+  }
+  const { client, typedView, version } = await prepare(options);
+  const errors: string[] = [];
+  // As a reader's session is: nothing of the writer's settings.
+  await client.query('reset all');
+  await client.query('set search_path = ledger');
+  const queries = await readQueries(client, typedView);
+  const figures = await measureAll(client, queries, options, errors);
+  if (isEnding()) return;
+  say('');
+  const report = { title: titleOf(options, version), figures, errors };
+  process.stdout.write(`${readTable(report)}\n`);
+  if (options.plans) {
+    for (const { query, plan } of figures) process.stdout.write(`\n${labelOf(query)}\n${query.text}\n${plan}\n`);
+  }
+  if (options.json !== undefined) writeReadJson(options.json, report);
+  if (errors.length > 0) process.exitCode = 1;
+}
+
+const interrupted = new Promise<never>((_, reject) => {
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+    process.on(signal, () => {
+      reject(new Error(`ended by ${signal}`));
+    });
+  }
+});
+try {
+  await Promise.race([main(), interrupted]);
+} catch (thrown) {
+  say('');
+  process.stderr.write(`bench:reads: ${thrown instanceof Error ? thrown.message : String(thrown)}\n`);
+  process.exitCode = 1;
+} finally {
+  await undoAll();
+}
+process.exit();

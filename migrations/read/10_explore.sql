@@ -1,0 +1,124 @@
+-- Views for people and BI tools. Names instead of numbers, one row per thing; nothing is stored here.
+-- Dictionaries are joined on their keys, so that a join whose columns are not asked for costs nothing. Contracts and views
+-- are joined to templates by an inner join: a condition on "offset" then goes through (template_pk, "offset").
+
+-- Exercises find their template through the choice, so that a condition on the template goes through (choice_pk, "offset").
+
+create or replace function :explore.fqn(package_name text, module_name text, entity_name text) returns text
+  language sql immutable parallel safe
+  return package_name || ':' || module_name || ':' || entity_name;
+comment on function :explore.fqn(text, text, text) is
+  'Name of a template or interface in one text: package:Module:Entity.';
+
+create or replace view :explore.templates as
+  select :explore.fqn(n.package_name, t.module_name, t.entity_name) as template_fqn,
+         n.package_name, t.module_name, t.entity_name, t.package_id, p.package_version,
+         case when exists (select from interface_views v where v.interface_pk = t.template_pk)
+                or exists (select from choices h where h.interface_pk = t.template_pk)
+              then 'interface' else 'template' end as kind,
+         coalesce(a.activated - a.deactivated, 0) as active, coalesce(a.activated, 0) as activated
+    from templates t
+    left join packages p on p.package_id = t.package_id
+    left join active_counts a on a.template_pk = t.template_pk
+   cross join lateral (select coalesce(t.package_name, p.package_name, t.package_id) as package_name) n;
+comment on view :explore.templates is
+  'Templates and interfaces that were seen, one row per package version, with the number of active contracts.';
+
+create or replace view :explore.updates as
+  select u."offset", u.kind, u.update_id, u.effective_at, u.record_time, s.synchronizer_id, u.command_id, u.workflow_id,
+         u.trace_parent, u.trace_state, u.transaction_hash, u.external_transaction_hash, u.paid_traffic_cost,
+         u.event_count, u.indexed_at
+    from updates u
+    left join synchronizers s on s.synchronizer_pk = u.synchronizer_pk;
+comment on view :explore.updates is
+  'Every update the ledger showed: transactions, reassignments, topology. Offsets have lawful gaps.';
+
+create or replace view :explore.contracts as
+  select c.contract_id,
+         :explore.fqn(coalesce(t.package_name, t.package_id), t.module_name, t.entity_name) as template_fqn,
+         coalesce(t.package_name, t.package_id) as package_name, t.module_name, t.entity_name, t.package_id,
+         case when l.contract_id is null then 'witnessed'
+              when l.deactivated_offset is null then 'active'
+              when e.kind = 'transaction' then 'archived'
+              else 'unassigned' end as status,
+         l.contract_id is not null and l.deactivated_offset is null as is_active,
+         c.payload, c.contract_key, c.signatories, c.observers, c.witness_parties as witnesses,
+         c."offset" as created_at_offset, c.created_at, u.record_time,
+         l.deactivated_offset as archived_at_offset, coalesce(e.effective_at, e.record_time) as archived_at,
+         c.origin, s.synchronizer_id, c.reassignment_counter, u.update_id, c.node_id
+    from contracts c
+    join templates t on t.template_pk = c.template_pk
+    left join synchronizers s on s.synchronizer_pk = c.synchronizer_pk
+    left join updates u on u."offset" = c."offset"
+    left join lifetimes l on l.contract_id = c.contract_id and l.synchronizer_pk = c.synchronizer_pk
+                         and l.activated_offset = c."offset"
+    left join updates e on e."offset" = l.deactivated_offset;
+comment on view :explore.contracts is
+  'Every contract, now and in the past, one row per activation: a contract that was reassigned has a row for each synchronizer it came to. Contracts that were never active for the parties of the reader, such as those created and archived by one transaction, are here too, with status witnessed.';
+
+create or replace view :explore.active_contracts as
+  select l.contract_id,
+         :explore.fqn(coalesce(t.package_name, t.package_id), t.module_name, t.entity_name) as template_fqn,
+         coalesce(t.package_name, t.package_id) as package_name, t.module_name, t.entity_name, t.package_id,
+         c.payload, c.contract_key, c.signatories, c.observers, c.witness_parties as witnesses,
+         l.activated_offset as created_at_offset, c.created_at, u.record_time,
+         s.synchronizer_id, c.reassignment_counter, u.update_id
+    from lifetimes l
+    join templates t on t.template_pk = l.template_pk
+    left join contracts c on c.contract_id = l.contract_id and c."offset" = l.activated_offset
+                         and c.template_pk = l.template_pk
+    left join synchronizers s on s.synchronizer_pk = l.synchronizer_pk
+    left join updates u on u."offset" = l.activated_offset
+   where l.deactivated_offset is null;
+comment on view :explore.active_contracts is
+  'Contracts active now, at the checkpoint. A count or a list of one template reads live rows only, however long the history.';
+
+create or replace view :explore.exercises as
+  select e."offset", e.node_id, e.contract_id,
+         :explore.fqn(coalesce(t.package_name, t.package_id), t.module_name, t.entity_name) as template_fqn,
+         t.package_name, t.module_name, t.entity_name, t.package_id,
+         h.choice, case when i.template_pk is not null then
+           :explore.fqn(coalesce(i.package_name, p.package_name, i.package_id), i.module_name, i.entity_name) end
+           as interface_fqn,
+         e.argument, e.result, e.acting_parties, e.witness_parties as witnesses, e.consuming, e.last_descendant_node_id,
+         u.effective_at, u.record_time, s.synchronizer_id, u.update_id
+    from exercises e
+    left join choices h on h.choice_pk = e.choice_pk
+    left join templates t on t.template_pk = h.template_pk
+    left join templates i on i.template_pk = h.interface_pk
+    left join packages p on p.package_id = i.package_id
+    left join updates u on u."offset" = e."offset"
+    left join synchronizers s on s.synchronizer_pk = u.synchronizer_pk;
+comment on view :explore.exercises is
+  'Every exercised choice with argument and result. Empty when the stream has the shape ACS_DELTA.';
+
+create or replace view :explore.interface_views as
+  select v.contract_id, v."offset",
+         :explore.fqn(coalesce(i.package_name, p.package_name, i.package_id), i.module_name, i.entity_name)
+           as interface_fqn,
+         v.view, v.status_code, v.status_message, v.status_details, v.implementation_package_id,
+         :explore.fqn(coalesce(t.package_name, t.package_id), t.module_name, t.entity_name) as template_fqn,
+         l.contract_id is not null and l.deactivated_offset is null as is_active,
+         l.deactivated_offset as archived_at_offset, c.created_at
+    from interface_views v
+    join templates i on i.template_pk = v.interface_pk
+    left join packages p on p.package_id = i.package_id
+    left join contracts c on c.contract_id = v.contract_id and c."offset" = v."offset"
+    left join templates t on t.template_pk = c.template_pk
+    left join lifetimes l on l.contract_id = c.contract_id and l.synchronizer_pk = c.synchronizer_pk
+                         and l.activated_offset = c."offset";
+comment on view :explore.interface_views is
+  'Contracts as the interfaces of the filter show them, now and in the past: one row per activation and interface.';
+
+create or replace view :explore.reassignments as
+  select r."offset", r.node_id, r.kind, r.contract_id,
+         :explore.fqn(coalesce(t.package_name, t.package_id), t.module_name, t.entity_name) as template_fqn,
+         r.reassignment_id, r.reassignment_counter, a.synchronizer_id as source, b.synchronizer_id as target, r.submitter,
+         r.assignment_exclusivity, r.witness_parties as witnesses, r.incomplete, u.record_time, u.update_id
+    from reassignments r
+    left join templates t on t.template_pk = r.template_pk
+    left join synchronizers a on a.synchronizer_pk = r.source_pk
+    left join synchronizers b on b.synchronizer_pk = r.target_pk
+    left join updates u on u."offset" = r."offset";
+comment on view :explore.reassignments is
+  'Contracts on their way between synchronizers: one row when a contract leaves, one when it arrives.';

@@ -1,0 +1,187 @@
+-- The two read paths as functions: what is active now, what was active at an offset; and offsets to ask for.
+
+create or replace function :explore.similar_names(wanted text) returns text
+  language sql stable parallel safe
+begin atomic
+  select string_agg(name, ', ' order by likeness desc, name)
+    from (select name, (select count(*) from generate_series(1, length(wanted) - 1) i
+                         where position(substr(lower(wanted), i, 2) in lower(name)) > 0) as likeness
+            from (select distinct template_fqn as name from :explore.templates) names
+           order by likeness desc, name limit 5) nearest;
+end;
+comment on function :explore.similar_names(text) is
+  'Up to five names of templates that share most pairs of letters with this text: for error messages.';
+
+create or replace function :explore.is_unseen(wanted text) returns boolean
+  language sql stable parallel safe
+  return exists (
+    select from packages p
+     cross join lateral (
+             select jsonb_array_elements(p.model -> 'templates') as item
+             union all select jsonb_array_elements(p.model -> 'interfaces')) items
+     cross join lateral (select item ->> 'moduleName' as module_name, item ->> 'entityName' as entity_name) n
+     where wanted in (n.entity_name, n.module_name || ':' || n.entity_name,
+                      :explore.fqn(p.package_name, n.module_name, n.entity_name),
+                      :explore.fqn(p.package_id, n.module_name, n.entity_name)));
+comment on function :explore.is_unseen(text) is
+  'Whether a package defines a template or interface of this name, although no contract of it may have been seen.';
+
+-- Callers write any ((select template_pks(…))::integer[]): asked once for each query, whichever index leads.
+create or replace function :explore.template_pks(template text) returns integer[]
+  language plpgsql stable parallel safe
+as $$
+declare
+  wanted text := ltrim(template, '#');
+  found integer[];
+  names text[];
+begin
+  if wanted is null then
+    return array(select t.template_pk from :storage.templates t);
+  end if;
+  select array_agg(t.template_pk), array_agg(distinct :explore.fqn(n.package_name, t.module_name, t.entity_name))
+    into found, names
+    from :storage.templates t
+    left join :storage.packages p on p.package_id = t.package_id
+   cross join lateral (select coalesce(t.package_name, p.package_name, t.package_id) as package_name) n
+   where t.entity_name = substring(wanted from '[^:]*$')
+     and wanted in (t.entity_name, t.module_name || ':' || t.entity_name,
+                    :explore.fqn(n.package_name, t.module_name, t.entity_name),
+                    :explore.fqn(t.package_id, t.module_name, t.entity_name));
+  if cardinality(names) = 1 then
+    return found;
+  elsif cardinality(names) > 1 then
+    raise exception 'Ambiguous name: % is the name of %', wanted, array_to_string(names, ' and of ')
+      using errcode = 'ambiguous_parameter', hint = 'Write it as package:Module:Entity.';
+  elsif :explore.is_unseen(wanted) then
+    return '{}';
+  end if;
+  raise exception 'Unknown name: no template % was seen', wanted
+    using errcode = 'undefined_object',
+          hint = coalesce('Nearest names: ' || :explore.similar_names(wanted), 'No template has been seen yet.');
+end
+$$;
+comment on function :explore.template_pks(text) is
+  'Numbers of all versions of a template, given as package:Module:Entity, Module:Entity or Entity, with a leading # or a package id if you like; null stands for all templates. Unknown and ambiguous names are errors; a name that only the packages know is none.';
+
+create or replace function :explore.latest_offset() returns bigint
+  language sql stable parallel safe
+  return (select checkpoint from stream);
+comment on function :explore.latest_offset() is
+  'The checkpoint: every update up to and including this offset is in the tables. Null until the seed is complete.';
+
+create or replace function :explore.active(template text default null) returns setof :explore.active_contracts
+  language sql stable parallel safe rows 1000
+begin atomic
+  select l.contract_id, :explore.fqn(coalesce(t.package_name, t.package_id), t.module_name, t.entity_name),
+         coalesce(t.package_name, t.package_id), t.module_name, t.entity_name, t.package_id,
+         c.payload, c.contract_key, c.signatories, c.observers, c.witness_parties,
+         l.activated_offset, c.created_at, u.record_time, s.synchronizer_id, c.reassignment_counter, u.update_id
+    from lifetimes l
+    left join templates t on t.template_pk = l.template_pk
+    left join contracts c on c.contract_id = l.contract_id and c."offset" = l.activated_offset
+                         and c.template_pk = l.template_pk
+    left join synchronizers s on s.synchronizer_pk = l.synchronizer_pk
+    left join updates u on u."offset" = l.activated_offset
+   where l.deactivated_offset is null and l.template_pk = any ((select :explore.template_pks(template))::integer[]);
+end;
+comment on function :explore.active(text) is
+  'Contracts of a template (of all templates without an argument) that are active now. Reads live rows only.';
+
+-- A contract whose lifetime has class k can be active at an offset only if it was activated less than 2^(k+1) before, so
+-- each class is one range of the index lifetimes_ended, and about as many rows are read as are found. The thousandth and
+-- the one more make up for rounding. "offset 0" keeps the ranges apart: one index scan each.
+create or replace function :explore.lifetimes_at(at_offset bigint, template text default null) returns setof lifetimes
+  language sql stable parallel safe rows 1000
+begin atomic
+  select l.contract_id, l.synchronizer_pk, l.activated_offset, l.template_pk, l.deactivated_offset
+    from lifetimes l
+   where l.deactivated_offset is null and l.activated_offset <= at_offset
+     and l.template_pk = any ((select :explore.template_pks(template))::integer[])
+  union all
+  select e.contract_id, e.synchronizer_pk, e.activated_offset, e.template_pk, e.deactivated_offset
+    from :explore.template_pks(template) pks
+   cross join generate_series(0, least(61, lifetime_class(0, coalesce(:explore.latest_offset(), 0)))) class
+   cross join lateral (
+           select * from lifetimes l
+            where lifetime_class(l.activated_offset, l.deactivated_offset) = class
+              and l.activated_offset > at_offset - (power(2::double precision, class + 1) * 1.001)::bigint - 1
+              and l.activated_offset <= at_offset and l.deactivated_offset > at_offset
+              and l.deactivated_offset is not null and l.template_pk = any (pks)
+           offset 0) e;
+end;
+comment on function :explore.lifetimes_at(bigint, text) is
+  'Rows of lifetimes that were active at an offset, without reading the history before and after it.';
+
+create or replace function :explore.active_at(at_offset bigint, template text default null)
+  returns setof :explore.active_contracts
+  language sql stable parallel safe rows 1000
+begin atomic
+  select l.contract_id, :explore.fqn(coalesce(t.package_name, t.package_id), t.module_name, t.entity_name),
+         coalesce(t.package_name, t.package_id), t.module_name, t.entity_name, t.package_id,
+         c.payload, c.contract_key, c.signatories, c.observers, c.witness_parties,
+         l.activated_offset, c.created_at, u.record_time, s.synchronizer_id, c.reassignment_counter, u.update_id
+    from :explore.lifetimes_at(at_offset, template) l
+    left join templates t on t.template_pk = l.template_pk
+    left join contracts c on c.contract_id = l.contract_id and c."offset" = l.activated_offset
+                         and c.template_pk = l.template_pk
+    left join synchronizers s on s.synchronizer_pk = l.synchronizer_pk
+    left join updates u on u."offset" = l.activated_offset;
+end;
+comment on function :explore.active_at(bigint, text) is
+  'Contracts of a template (of all templates with null) that were active right after the update with this offset, or the last one before it. Offsets before the seed show what of it was active already, see coverage.';
+
+-- Windows of growing length before the time, each a range of the BRIN index: the first that holds a transaction holds the
+-- newest one. The last window has no end.
+create or replace function :explore.nearest_offset("time" timestamptz) returns bigint
+  language plpgsql stable parallel safe
+as $$
+declare
+  span interval := '1 minute';
+  nearest bigint;
+begin
+  loop
+    select u."offset" into nearest
+      from :storage.updates u
+     where u.effective_at <= "time" and u.effective_at > case when span < '40 years' then "time" - span else '-infinity' end
+     order by u.effective_at desc, u."offset" desc limit 1;
+    exit when found or span > '40 years';
+    span := span * 12;
+  end loop;
+  return nearest;
+end
+$$;
+comment on function :explore.nearest_offset(timestamptz) is
+  'Offset of the newest transaction at or before a time, by ledger effective time; null if there is none.';
+
+create or replace function :explore.nearest_offset(ago interval) returns bigint
+  language sql stable parallel safe
+  return :explore.nearest_offset(now() - ago);
+comment on function :explore.nearest_offset(interval) is
+  'Offset of the newest transaction that is at least this old, by ledger effective time; null if there is none.';
+
+create or replace function :explore.wait_for_offset(target bigint, timeout interval default '10 seconds') returns bigint
+  language plpgsql volatile
+as $$
+declare
+  deadline timestamptz := clock_timestamp() + timeout;
+  pause double precision := 0.001;
+  reached bigint;
+begin
+  loop
+    select checkpoint into reached from :storage.stream;
+    exit when reached >= target;
+    if current_setting('transaction_isolation') in ('repeatable read', 'serializable') then
+      raise exception 'Offset % is later than the snapshot of this transaction, which is at %', target, reached
+        using errcode = 'LI002', hint = 'Wait in a transaction of isolation level read committed.';
+    elsif clock_timestamp() >= deadline then
+      raise exception 'Offset % was not reached within %: the checkpoint is %', target, timeout, coalesce(reached::text, 'not set')
+        using errcode = 'LI001', hint = 'See whether the indexer runs (/readyz), or allow a longer time as second argument.';
+    end if;
+    perform pg_sleep(least(pause, greatest(extract(epoch from deadline - clock_timestamp())::double precision, 0)));
+    pause := least(pause * 2, 0.05);
+  end loop;
+  return reached;
+end
+$$;
+comment on function :explore.wait_for_offset(bigint, interval) is
+  'Waits until the checkpoint is at or after an offset, e.g. the completionOffset of a submission, and returns the checkpoint. SQLSTATE LI001 when the time is over, LI002 in a transaction that cannot see it. The next statement reads what was written.';

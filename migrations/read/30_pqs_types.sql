@@ -1,0 +1,66 @@
+-- Types of schema pqs: columns in the order of the Participant Query Store, ours at the end. A type is made once and stays,
+-- because functions and views of users hang on it; a later version adds attributes to it.
+
+do $$
+begin
+  if to_regtype(':pqs.event_id') is null then
+    create type :pqs.event_id as ("offset" bigint, node_id integer);
+  end if;
+  if to_regtype(':pqs.trace_context') is null then
+    create type :pqs.trace_context as (trace_parent text, trace_state text);
+  end if;
+  if to_regtype(':pqs.checkpoint') is null then
+    create type :pqs.checkpoint as ("offset" bigint, ix bigint);
+  end if;
+  if to_regtype(':pqs.contract_summary') is null then
+    create type :pqs.contract_summary as (template_fqn text, payload_type text, count bigint);
+  end if;
+  if to_regtype(':pqs.contract') is null then
+    create type :pqs.contract as (
+      template_fqn text, payload_type text,
+      create_event_pk bigint, create_event_id :pqs.event_id, created_at_ix bigint, created_at_offset bigint,
+      archive_event_pk bigint, archive_event_id :pqs.event_id, archived_at_ix bigint, archived_at_offset bigint,
+      life_ix int8range, contract_id text, payload jsonb, contract_key jsonb, metadata bytea,
+      created_effective_at timestamptz, archived_effective_at timestamptz, redaction_id text,
+      package_name text, package_version text, package_id text,
+      signatories text[], observers text[], witnesses text[], divulged_only boolean,
+      creation_package_id text, contract_key_hash bytea, reassignment_counter bigint, synchronizer_id text,
+      record_time timestamptz, update_id text, indexed_at timestamptz);
+  end if;
+  if to_regtype(':pqs.exercise') is null then
+    create type :pqs.exercise as (
+      template_fqn text, choice_fqn text, choice text, consuming boolean,
+      exercise_event_pk bigint, exercise_event_id :pqs.event_id, exercised_at_ix bigint, exercised_at_offset bigint,
+      contract_id text, argument jsonb, result jsonb, exercised_effective_at timestamptz, redaction_id text,
+      package_name text, package_version text, package_id text,
+      signatories text[], observers text[], controllers text[], last_descendant_node_id integer, witnesses text[],
+      synchronizer_id text, record_time timestamptz, update_id text, indexed_at timestamptz);
+  end if;
+end
+$$;
+
+comment on type :pqs.event_id is 'An event: offset of its update and node within it. Compare with a literal: (42::bigint, 0).';
+comment on type :pqs.trace_context is 'W3C trace context of a submission.';
+comment on type :pqs.checkpoint is 'A point of the history; ix is the offset.';
+comment on type :pqs.contract_summary is 'Number of contracts of one template or interface.';
+comment on type :pqs.contract is
+  'A contract as a template sees it, or one of its interface views. Columns ending in _ix hold offsets. metadata is the disclosure blob; redaction_id is always null. From reassignment_counter on, columns differ from PQS or are not known to it: record_time, update_id and indexed_at are those of the create.';
+comment on type :pqs.exercise is
+  'An exercise of a choice. template_fqn and choice_fqn name the interface where an interface defines the choice. Columns ending in _ix hold offsets; redaction_id is always null. record_time, update_id and indexed_at are additions.';
+
+create or replace function :pqs.__event_pk("offset" bigint, node_id integer) returns bigint
+  language sql immutable parallel safe
+  return "offset" << 16 | node_id;
+comment on function :pqs.__event_pk(bigint, integer) is
+  'A number for an event that sorts as the ledger does: the offset in the upper 48 bits, the node in the lower 16.';
+
+create or replace function :pqs.stakeholders(contract :pqs.contract) returns text[]
+  language sql immutable parallel safe
+  return (contract).signatories || (contract).observers;
+comment on function :pqs.stakeholders(:pqs.contract) is 'Signatories and observers of a contract: stakeholders(a.*).';
+
+create or replace function :pqs.stakeholders(exercise :pqs.exercise) returns text[]
+  language sql immutable parallel safe
+  return (exercise).signatories || (exercise).observers;
+comment on function :pqs.stakeholders(:pqs.exercise) is
+  'Signatories and observers of the contract a choice was exercised on: stakeholders(e.*). Null when its create is not here.';

@@ -1,0 +1,157 @@
+-- Names of templates, interfaces and choices, and the numbers they stand for.
+
+create or replace view :pqs.__names as
+  select t.template_pk, coalesce(t.package_name, p.package_name, t.package_id) as package_name, t.module_name,
+         t.entity_name, t.package_id, p.package_version
+    from templates t
+    left join packages p on p.package_id = t.package_id;
+comment on view :pqs.__names is 'Templates and interfaces that were seen, one row per package version.';
+comment on column :pqs.__names.template_pk is 'Their number in the storage.';
+comment on column :pqs.__names.package_name is 'Package name; the package id where no name is known.';
+comment on column :pqs.__names.module_name is 'Module, dotted.';
+comment on column :pqs.__names.entity_name is 'Template or interface.';
+comment on column :pqs.__names.package_id is 'Package id.';
+comment on column :pqs.__names.package_version is 'Package version; null where the package was not read.';
+
+create or replace function :pqs.__is_defined(qname text) returns boolean
+  language sql stable parallel safe
+begin atomic
+  select exists (
+    select from packages p
+     cross join lateral jsonb_array_elements((p.model -> 'templates') || (p.model -> 'interfaces')) d
+     cross join lateral (select d ->> 'entityName' as entity, concat_ws(':', d ->> 'moduleName', d ->> 'entityName') as name) n
+     where qname in (n.entity, n.name, concat_ws(':', p.package_name, n.name), concat_ws(':', p.package_id, n.name)));
+end;
+comment on function :pqs.__is_defined(text) is
+  'Whether a package that was read defines a template or interface of this name, seen or not.';
+
+create or replace function :pqs.__is_choice_defined(qname text) returns boolean
+  language sql stable parallel safe
+begin atomic
+  select exists (
+    select from packages p
+     cross join lateral jsonb_array_elements((p.model -> 'templates') || (p.model -> 'interfaces')) d
+     cross join lateral (
+             select c ->> 'name' as choice from jsonb_array_elements(d -> 'choices') c union all select 'Archive') c
+     cross join lateral (
+             select concat_ws(':', d ->> 'entityName', c.choice) as entity,
+                    concat_ws(':', d ->> 'moduleName', d ->> 'entityName', c.choice) as name) n
+     where qname in (c.choice, n.entity, n.name, concat_ws(':', p.package_name, n.name),
+                     concat_ws(':', p.package_id, n.name)));
+end;
+comment on function :pqs.__is_choice_defined(text) is
+  'Whether a package that was read defines a choice of this name, exercised or not.';
+
+create or replace function :pqs.__type_pks(qname text) returns integer[]
+  language plpgsql stable parallel safe cost 1000
+as $$
+declare
+  wanted text := ltrim(qname, '#');
+  found integer[];
+  names integer;
+begin
+  if wanted is null then
+    return array(select t.template_pk from :storage.templates t);
+  end if;
+  select array_agg(n.template_pk), count(distinct (n.package_name, n.module_name, n.entity_name))
+    into found, names
+    from :pqs.__names n
+   where wanted in (n.entity_name, concat_ws(':', n.module_name, n.entity_name),
+                    concat_ws(':', n.package_name, n.module_name, n.entity_name),
+                    concat_ws(':', n.package_id, n.module_name, n.entity_name));
+  if names > 1 then
+    raise exception 'Ambiguous identifier: %', qname
+      using errcode = 'ambiguous_parameter', hint = 'Write it as package:Module:Entity.';
+  elsif names = 0 and not :pqs.__is_defined(wanted) then
+    raise exception 'Identifier not found: %', qname
+      using errcode = 'undefined_object', hint = 'select aliases from __contract_tpe shows the names there are.';
+  end if;
+  return coalesce(found, '{}');
+end
+$$;
+comment on function :pqs.__type_pks(text) is
+  'Numbers of all versions of a template or interface, given as package:Module:Entity, Module:Entity or Entity, with a leading # if you like; of everything for null. Unknown and ambiguous names are errors; what a package defines without any contract of it here is an empty list.';
+
+create or replace view :pqs.__choice_names as
+  select h.choice_pk, n.package_name, n.module_name, n.entity_name, n.package_id, h.choice, h.template_pk, h.interface_pk
+    from choices h
+    join :pqs.__names n on n.template_pk = coalesce(nullif(h.interface_pk, 0), h.template_pk);
+comment on view :pqs.__choice_names is
+  'Choices that were exercised, under the interface that defines them or else the template.';
+comment on column :pqs.__choice_names.choice_pk is 'Number of the choice in the storage.';
+comment on column :pqs.__choice_names.package_name is 'Package name of the template or interface that defines it.';
+comment on column :pqs.__choice_names.module_name is 'Its module, dotted.';
+comment on column :pqs.__choice_names.entity_name is 'The template or interface.';
+comment on column :pqs.__choice_names.package_id is 'Its package id.';
+comment on column :pqs.__choice_names.choice is 'Choice name.';
+comment on column :pqs.__choice_names.template_pk is 'Number of the template it was exercised on.';
+comment on column :pqs.__choice_names.interface_pk is 'Number of the interface; 0 for a choice of the template itself.';
+
+create or replace function :pqs.__choice_pks(qname text) returns integer[]
+  language plpgsql stable parallel safe cost 1000
+as $$
+declare
+  wanted text := ltrim(qname, '#');
+  found integer[];
+  names integer;
+begin
+  if wanted is null then
+    return array(select h.choice_pk from :storage.choices h);
+  end if;
+  select array_agg(n.choice_pk), count(distinct (n.package_name, n.module_name, n.entity_name, n.choice))
+    into found, names
+    from :pqs.__choice_names n
+   where wanted in (n.choice, concat_ws(':', n.entity_name, n.choice),
+                    concat_ws(':', n.module_name, n.entity_name, n.choice),
+                    concat_ws(':', n.package_name, n.module_name, n.entity_name, n.choice),
+                    concat_ws(':', n.package_id, n.module_name, n.entity_name, n.choice));
+  if names > 1 then
+    raise exception 'Ambiguous identifier: %', qname
+      using errcode = 'ambiguous_parameter', hint = 'Write it as package:Module:Entity:Choice.';
+  elsif names = 0 and not :pqs.__is_choice_defined(wanted) then
+    raise exception 'Identifier not found: %', qname
+      using errcode = 'undefined_object', hint = 'select aliases from __exercise_tpe shows the names there are.';
+  end if;
+  return coalesce(found, '{}');
+end
+$$;
+comment on function :pqs.__choice_pks(text) is
+  'Numbers of a choice on all versions of its template, given as package:Module:Entity:Choice, Module:Entity:Choice, Entity:Choice or Choice; of all choices for null. Unknown and ambiguous names are errors.';
+
+create or replace function :pqs.padded(value jsonb, padding jsonb) returns jsonb
+  language plpgsql immutable parallel safe
+as $$
+declare
+  kind text := jsonb_typeof(value);
+  completed jsonb;
+  name text;
+  inner_padding jsonb;
+begin
+  if padding ? 'nulls' and kind = 'object' then
+    completed := (padding -> 'nulls') || value;
+    for name, inner_padding in select f.key, f.value from jsonb_each(padding -> 'fields') f loop
+      if completed -> name <> 'null' then
+        completed := completed || jsonb_build_object(name, :pqs.padded(completed -> name, inner_padding));
+      end if;
+    end loop;
+    return completed;
+  elsif padding ? 'items' and kind = 'array' then
+    return (select coalesce(jsonb_agg(:pqs.padded(i.item, padding -> 'items') order by i.place), '[]')
+              from jsonb_array_elements(value) with ordinality i (item, place));
+  elsif padding ? 'entries' and kind = 'array' then
+    return (select coalesce(jsonb_agg(jsonb_build_array(:pqs.padded(i.item -> 0, padding -> 'entries' -> 0),
+                                                        :pqs.padded(i.item -> 1, padding -> 'entries' -> 1))
+                                      order by i.place), '[]')
+              from jsonb_array_elements(value) with ordinality i (item, place));
+  elsif padding ? 'values' and kind = 'object' then
+    return (select coalesce(jsonb_object_agg(f.key, :pqs.padded(f.value, padding -> 'values')), '{}')
+              from jsonb_each(value) f);
+  elsif padding -> 'cases' ? (value ->> 'tag') and kind = 'object' then
+    return value || jsonb_build_object(
+      'value', :pqs.padded(value -> 'value', padding -> 'cases' -> (value ->> 'tag')));
+  end if;
+  return value;
+end
+$$;
+comment on function :pqs.padded(jsonb, jsonb) is
+  'A value with the fields that the ledger left out because they are None: explicit nulls, as PQS stores them. The second argument is a row of paddings; null and what does not fit leave the value as it is.';

@@ -1,0 +1,176 @@
+-- Contracts under the names of PQS. Everything that is joined for names, times and events is joined on a unique key from the
+-- left, so that a query pays for the columns it asks for; functions are single queries, so that conditions reach indexes.
+
+create or replace function :pqs.__archive_node(contract_id text, "offset" bigint) returns integer
+  language sql stable parallel safe
+begin atomic
+  select a.node_id
+    from (select e.node_id from exercises e
+           where e."offset" = __archive_node."offset" and e.contract_id = __archive_node.contract_id and e.consuming
+           union all
+          select a.node_id from archives a
+           where a."offset" = __archive_node."offset" and a.contract_id = __archive_node.contract_id) a
+   limit 1;
+end;
+comment on function :pqs.__archive_node(text, bigint) is 'Node of the event that archived a contract at an offset.';
+
+create or replace view :pqs.__template_rows as
+  select concat_ws(':', coalesce(t.package_name, t.package_id), t.module_name, t.entity_name) as template_fqn,
+         'template'::text as payload_type,
+         :pqs.__event_pk(c."offset", c.node_id) as create_event_pk,
+         cast(row (c."offset", c.node_id) as :pqs.event_id) as create_event_id,
+         c."offset" as created_at_ix, c."offset" as created_at_offset,
+         :pqs.__event_pk(l.deactivated_offset, :pqs.__archive_node(c.contract_id, l.deactivated_offset)) as archive_event_pk,
+         case when :pqs.__archive_node(c.contract_id, l.deactivated_offset) is not null
+              then cast(row (l.deactivated_offset, :pqs.__archive_node(c.contract_id, l.deactivated_offset)) as :pqs.event_id)
+              end as archive_event_id,
+         case when ua.kind = 'transaction' then l.deactivated_offset end as archived_at_ix,
+         case when ua.kind = 'transaction' then l.deactivated_offset end as archived_at_offset,
+         case when l.contract_id is not null
+              then int8range(c."offset", l.deactivated_offset) end as life_ix,
+         c.contract_id, c.payload, c.contract_key, decode(c.created_event_blob, 'base64') as metadata,
+         c.created_at as created_effective_at,
+         case when ua.kind = 'transaction' then ua.effective_at end as archived_effective_at, null::text as redaction_id,
+         coalesce(t.package_name, t.package_id) as package_name,
+         (select p.package_version from packages p
+           where p.package_id = coalesce(c.representative_package_id, t.package_id)) as package_version,
+         coalesce(c.representative_package_id, t.package_id) as package_id,
+         c.signatories, c.observers, c.witness_parties as witnesses, l.contract_id is null as divulged_only,
+         t.package_id as creation_package_id,
+         decode(nullif(c.contract_key_hash, ''), 'base64') as contract_key_hash, c.reassignment_counter,
+         (select s.synchronizer_id from synchronizers s where s.synchronizer_pk = c.synchronizer_pk) as synchronizer_id,
+         uc.record_time, uc.update_id, uc.indexed_at,
+         c.template_pk as type_pk, l.template_pk as lived_pk, l.activated_offset, l.deactivated_offset, c.origin, c.node_id
+    from contracts c
+    left join lifetimes l on l.contract_id = c.contract_id and l.synchronizer_pk = c.synchronizer_pk
+                         and l.activated_offset = c."offset" and l.template_pk = c.template_pk
+    left join templates t on t.template_pk = c.template_pk
+    left join updates uc on uc."offset" = c."offset"
+    left join updates ua on ua."offset" = l.deactivated_offset;
+comment on view :pqs.__template_rows is 'One row per activation of a contract and per witnessed create, with the columns of type contract and what functions select by.';
+comment on column :pqs.__template_rows.template_fqn is 'package:Module:Entity.';
+comment on column :pqs.__template_rows.payload_type is 'template or interface.';
+comment on column :pqs.__template_rows.create_event_pk is 'Number of the create event.';
+comment on column :pqs.__template_rows.create_event_id is 'Offset and node of the create event.';
+comment on column :pqs.__template_rows.created_at_ix is 'Offset of the create or assign.';
+comment on column :pqs.__template_rows.created_at_offset is 'Offset of the create or assign.';
+comment on column :pqs.__template_rows.archive_event_pk is 'Number of the archive event.';
+comment on column :pqs.__template_rows.archive_event_id is 'Offset and node of the archive event.';
+comment on column :pqs.__template_rows.archived_at_ix is 'Offset of the archive.';
+comment on column :pqs.__template_rows.archived_at_offset is 'Offset of the archive; null while active, and where it left its synchronizer.';
+comment on column :pqs.__template_rows.life_ix is 'Offsets from which to before which it is active.';
+comment on column :pqs.__template_rows.contract_id is 'Contract id.';
+comment on column :pqs.__template_rows.payload is 'Payload, or view of the interface with explicit nulls.';
+comment on column :pqs.__template_rows.contract_key is 'Contract key.';
+comment on column :pqs.__template_rows.metadata is 'Disclosure blob.';
+comment on column :pqs.__template_rows.created_effective_at is 'Ledger effective time of the create.';
+comment on column :pqs.__template_rows.archived_effective_at is 'Ledger effective time of the archive.';
+comment on column :pqs.__template_rows.redaction_id is 'Always null.';
+comment on column :pqs.__template_rows.package_name is 'Package name.';
+comment on column :pqs.__template_rows.package_version is 'Package version; null where the package was not read.';
+comment on column :pqs.__template_rows.package_id is 'Package the payload was rendered with.';
+comment on column :pqs.__template_rows.signatories is 'Signatories.';
+comment on column :pqs.__template_rows.observers is 'Observers.';
+comment on column :pqs.__template_rows.witnesses is 'Parties of the reader that see the create.';
+comment on column :pqs.__template_rows.divulged_only is 'True when it never was active for the parties of the reader.';
+comment on column :pqs.__template_rows.creation_package_id is 'Package it was created with.';
+comment on column :pqs.__template_rows.contract_key_hash is 'Hash of the contract key.';
+comment on column :pqs.__template_rows.reassignment_counter is 'Reassignments before this activation.';
+comment on column :pqs.__template_rows.synchronizer_id is 'Synchronizer.';
+comment on column :pqs.__template_rows.record_time is 'Record time of the create.';
+comment on column :pqs.__template_rows.update_id is 'Update id of the create.';
+comment on column :pqs.__template_rows.indexed_at is 'When the create was written here.';
+comment on column :pqs.__template_rows.type_pk is 'Number of the template or interface.';
+comment on column :pqs.__template_rows.lived_pk is 'Number of the template, of activations only.';
+comment on column :pqs.__template_rows.activated_offset is 'Offset of the activation.';
+comment on column :pqs.__template_rows.deactivated_offset is 'Offset of the archive or unassign.';
+comment on column :pqs.__template_rows.origin is 'create, assign or seed.';
+comment on column :pqs.__template_rows.node_id is 'Node of the create within its update.';
+
+create or replace view :pqs.__interface_rows as
+  select concat_ws(':', coalesce(t.package_name, (select p.package_name from packages p where p.package_id = t.package_id),
+                                 t.package_id), t.module_name, t.entity_name) as template_fqn,
+         'interface'::text as payload_type,
+         r.create_event_pk, r.create_event_id, r.created_at_ix, v."offset" as created_at_offset,
+         r.archive_event_pk, r.archive_event_id, r.archived_at_ix, r.archived_at_offset, r.life_ix, v.contract_id,
+         :pqs.padded(v.view, (select pd.padding from paddings pd where pd.template_pk = v.interface_pk)) as payload,
+         null::jsonb as contract_key, r.metadata, r.created_effective_at, r.archived_effective_at, r.redaction_id,
+         coalesce((select p.package_name from packages p where p.package_id = v.implementation_package_id),
+                  r.package_name) as package_name,
+         coalesce((select p.package_version from packages p where p.package_id = v.implementation_package_id),
+                  r.package_version) as package_version,
+         coalesce(v.implementation_package_id, r.package_id) as package_id,
+         r.signatories, r.observers, r.witnesses, r.divulged_only, r.creation_package_id,
+         null::bytea as contract_key_hash,
+         r.reassignment_counter, r.synchronizer_id, r.record_time, r.update_id, r.indexed_at,
+         v.interface_pk as type_pk, r.lived_pk, r.activated_offset, r.deactivated_offset, r.origin, r.node_id
+    from interface_views v
+    join :pqs.__template_rows r on r.contract_id = v.contract_id and r.created_at_offset = v."offset"
+    left join templates t on t.template_pk = v.interface_pk
+   where v.status_code = 0;
+comment on view :pqs.__interface_rows is 'One row per interface view of a contract, with the columns of type contract and what functions select by. Views that failed are left out.';
+comment on column :pqs.__interface_rows.template_fqn is 'package:Module:Entity.';
+comment on column :pqs.__interface_rows.payload_type is 'template or interface.';
+comment on column :pqs.__interface_rows.create_event_pk is 'Number of the create event.';
+comment on column :pqs.__interface_rows.create_event_id is 'Offset and node of the create event.';
+comment on column :pqs.__interface_rows.created_at_ix is 'Offset of the create or assign.';
+comment on column :pqs.__interface_rows.created_at_offset is 'Offset of the create or assign.';
+comment on column :pqs.__interface_rows.archive_event_pk is 'Number of the archive event.';
+comment on column :pqs.__interface_rows.archive_event_id is 'Offset and node of the archive event.';
+comment on column :pqs.__interface_rows.archived_at_ix is 'Offset of the archive.';
+comment on column :pqs.__interface_rows.archived_at_offset is 'Offset of the archive; null while active, and where it left its synchronizer.';
+comment on column :pqs.__interface_rows.life_ix is 'Offsets from which to before which it is active.';
+comment on column :pqs.__interface_rows.contract_id is 'Contract id.';
+comment on column :pqs.__interface_rows.payload is 'Payload, or view of the interface with explicit nulls.';
+comment on column :pqs.__interface_rows.contract_key is 'Contract key.';
+comment on column :pqs.__interface_rows.metadata is 'Disclosure blob.';
+comment on column :pqs.__interface_rows.created_effective_at is 'Ledger effective time of the create.';
+comment on column :pqs.__interface_rows.archived_effective_at is 'Ledger effective time of the archive.';
+comment on column :pqs.__interface_rows.redaction_id is 'Always null.';
+comment on column :pqs.__interface_rows.package_name is 'Package name.';
+comment on column :pqs.__interface_rows.package_version is 'Package version; null where the package was not read.';
+comment on column :pqs.__interface_rows.package_id is 'Package the payload was rendered with.';
+comment on column :pqs.__interface_rows.signatories is 'Signatories.';
+comment on column :pqs.__interface_rows.observers is 'Observers.';
+comment on column :pqs.__interface_rows.witnesses is 'Parties of the reader that see the create.';
+comment on column :pqs.__interface_rows.divulged_only is 'True when it never was active for the parties of the reader.';
+comment on column :pqs.__interface_rows.creation_package_id is 'Package it was created with.';
+comment on column :pqs.__interface_rows.contract_key_hash is 'Hash of the contract key.';
+comment on column :pqs.__interface_rows.reassignment_counter is 'Reassignments before this activation.';
+comment on column :pqs.__interface_rows.synchronizer_id is 'Synchronizer.';
+comment on column :pqs.__interface_rows.record_time is 'Record time of the create.';
+comment on column :pqs.__interface_rows.update_id is 'Update id of the create.';
+comment on column :pqs.__interface_rows.indexed_at is 'When the create was written here.';
+comment on column :pqs.__interface_rows.type_pk is 'Number of the template or interface.';
+comment on column :pqs.__interface_rows.lived_pk is 'Number of the template, of activations only.';
+comment on column :pqs.__interface_rows.activated_offset is 'Offset of the activation.';
+comment on column :pqs.__interface_rows.deactivated_offset is 'Offset of the archive or unassign.';
+comment on column :pqs.__interface_rows.origin is 'create, assign or seed.';
+comment on column :pqs.__interface_rows.node_id is 'Node of the create within its update.';
+
+create or replace function :pqs.__lifetime_classes() returns setof integer
+  language sql stable parallel safe strict rows 8
+begin atomic
+  select generate_series(0, lifetime_class(0, (select coalesce(checkpoint, 0) from stream)) + 1);
+end;
+comment on function :pqs.__lifetime_classes() is
+  'The classes that lifetimes of this history can have, see function lifetime_class of the storage. Strict, so that it is not inlined and the planner keeps to the few rows it says.';
+
+-- A lifetime of class k can reach an offset only when it began less than 2^(k+1) before: each class is one range of the
+-- index lifetimes_ended. The thousandth and the one more make up for rounding.
+create or replace function :pqs.__reach(class integer) returns bigint
+  language sql immutable parallel safe
+  return (power(2::double precision, class + 1) * 1.001)::bigint + 1;
+comment on function :pqs.__reach(integer) is 'More than the longest lifetime of a class, in offsets.';
+
+create or replace function :pqs.padded_payload(contract :pqs.contract) returns jsonb
+  language sql stable parallel safe
+begin atomic
+  select case (contract).payload_type when 'interface' then (contract).payload
+              else :pqs.padded((contract).payload, (
+                     select pd.padding from paddings pd join templates t on t.template_pk = pd.template_pk
+                      where t.package_id = (contract).creation_package_id
+                        and (contract).template_fqn = concat_ws(':', t.package_name, t.module_name, t.entity_name))) end;
+end;
+comment on function :pqs.padded_payload(:pqs.contract) is
+  'The payload with explicit nulls for trailing fields that are None: padded_payload(a.*). Column payload of a template is as the ledger wrote it, so that indexes on it are of use.';

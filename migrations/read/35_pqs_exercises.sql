@@ -1,0 +1,83 @@
+-- Exercises under the names of PQS.
+
+create or replace view :pqs.__exercise_rows as
+  select concat_ws(':', coalesce(d.package_name, (select p.package_name from packages p where p.package_id = d.package_id),
+                                 d.package_id), d.module_name, d.entity_name) as template_fqn,
+         concat_ws(':', coalesce(d.package_name, (select p.package_name from packages p where p.package_id = d.package_id),
+                                 d.package_id), d.module_name, d.entity_name, h.choice) as choice_fqn,
+         h.choice, e.consuming, :pqs.__event_pk(e."offset", e.node_id) as exercise_event_pk,
+         cast(row (e."offset", e.node_id) as :pqs.event_id) as exercise_event_id,
+         e."offset" as exercised_at_ix, e."offset" as exercised_at_offset, e.contract_id, e.argument, e.result,
+         u.effective_at as exercised_effective_at, null::text as redaction_id,
+         coalesce(t.package_name, t.package_id) as package_name,
+         (select p.package_version from packages p where p.package_id = t.package_id) as package_version, t.package_id,
+         (select c.signatories from contracts c where c.contract_id = e.contract_id limit 1) as signatories,
+         (select c.observers from contracts c where c.contract_id = e.contract_id limit 1) as observers,
+         e.acting_parties as controllers, e.last_descendant_node_id, e.witness_parties as witnesses,
+         (select s.synchronizer_id from synchronizers s where s.synchronizer_pk = u.synchronizer_pk) as synchronizer_id,
+         u.record_time, u.update_id, u.indexed_at, e.choice_pk
+    from exercises e
+    left join choices h on h.choice_pk = e.choice_pk
+    left join templates d on d.template_pk = coalesce(nullif(h.interface_pk, 0), h.template_pk)
+    left join templates t on t.template_pk = e.template_pk
+    left join updates u on u."offset" = e."offset";
+comment on view :pqs.__exercise_rows is 'One row per exercise, with the columns of type exercise and what functions select by.';
+comment on column :pqs.__exercise_rows.template_fqn is 'Interface that defines the choice, else the template: package:Module:Entity.';
+comment on column :pqs.__exercise_rows.choice_fqn is 'The same with the choice.';
+comment on column :pqs.__exercise_rows.choice is 'Choice name.';
+comment on column :pqs.__exercise_rows.consuming is 'Whether the exercise archived the contract.';
+comment on column :pqs.__exercise_rows.exercise_event_pk is 'Number of the event.';
+comment on column :pqs.__exercise_rows.exercise_event_id is 'Offset and node of the event.';
+comment on column :pqs.__exercise_rows.exercised_at_ix is 'Offset.';
+comment on column :pqs.__exercise_rows.exercised_at_offset is 'Offset.';
+comment on column :pqs.__exercise_rows.contract_id is 'Contract exercised on.';
+comment on column :pqs.__exercise_rows.argument is 'Argument.';
+comment on column :pqs.__exercise_rows.result is 'Result.';
+comment on column :pqs.__exercise_rows.exercised_effective_at is 'Ledger effective time.';
+comment on column :pqs.__exercise_rows.redaction_id is 'Always null.';
+comment on column :pqs.__exercise_rows.package_name is 'Package of the template.';
+comment on column :pqs.__exercise_rows.package_version is 'Its version; null where the package was not read.';
+comment on column :pqs.__exercise_rows.package_id is 'Its id.';
+comment on column :pqs.__exercise_rows.signatories is 'Signatories of the contract; null when its create is not here.';
+comment on column :pqs.__exercise_rows.observers is 'Observers of the contract.';
+comment on column :pqs.__exercise_rows.controllers is 'Parties that exercised the choice.';
+comment on column :pqs.__exercise_rows.last_descendant_node_id is 'The subtree is the own node to this, inclusive.';
+comment on column :pqs.__exercise_rows.witnesses is 'Parties of the reader that see the event.';
+comment on column :pqs.__exercise_rows.synchronizer_id is 'Synchronizer.';
+comment on column :pqs.__exercise_rows.record_time is 'Record time.';
+comment on column :pqs.__exercise_rows.update_id is 'Update id.';
+comment on column :pqs.__exercise_rows.indexed_at is 'When it was written here.';
+comment on column :pqs.__exercise_rows.choice_pk is 'Number of the choice.';
+
+create or replace function :pqs.exercises(
+  qname text default null, from_offset bigint default coalesce(:pqs.pruned_offset(), :pqs.oldest_offset()),
+  to_offset bigint default :pqs.latest_offset())
+  returns setof :pqs.exercise
+  language sql stable parallel safe rows 1000
+begin atomic
+  select template_fqn, choice_fqn, choice, consuming, exercise_event_pk, exercise_event_id, exercised_at_ix,
+         exercised_at_offset, contract_id, argument, result, exercised_effective_at, redaction_id, package_name,
+         package_version, package_id, signatories, observers, controllers, last_descendant_node_id, witnesses,
+         synchronizer_id, record_time, update_id, indexed_at
+    from :pqs.__exercise_rows
+   where choice_pk = any (:pqs.__choice_pks(qname))
+     and exercised_at_offset >= (select :pqs.__inside(from_offset))
+     and exercised_at_offset <= (select :pqs.__inside(to_offset));
+end;
+comment on function :pqs.exercises(text, bigint, bigint) is
+  'Exercises of a choice (of all choices without a name) from one offset to another, both included. Needs the shape LEDGER_EFFECTS.';
+
+create or replace function :pqs.lookup_exercises(contract_id text, qname text default null)
+  returns setof :pqs.exercise
+  language sql stable parallel safe rows 3
+begin atomic
+  select template_fqn, choice_fqn, choice, consuming, exercise_event_pk, exercise_event_id, exercised_at_ix,
+         exercised_at_offset, r.contract_id, argument, result, exercised_effective_at, redaction_id, package_name,
+         package_version, package_id, signatories, observers, controllers, last_descendant_node_id, witnesses,
+         synchronizer_id, record_time, update_id, indexed_at
+    from :pqs.__exercise_rows r
+   where r.contract_id = lookup_exercises.contract_id
+     and r.choice_pk = any (:pqs.__choice_pks(qname));
+end;
+comment on function :pqs.lookup_exercises(text, text) is
+  'All exercises on a contract; only those of one choice where a name is given.';

@@ -1,0 +1,52 @@
+-- Indexes of payload fields. All templates share one table here, so an index is limited to rows that have the field: Postgres
+-- can prove that a comparison with a value needs no other rows, which it cannot for a list of templates.
+
+create or replace function :pqs.print_create_index_for_contract(
+  name text, qname text, expression text, index_type text, index_opclass text default '', use_concurrently boolean default true)
+  returns text
+  language plpgsql stable
+as $$
+declare
+  pks integer[] := :pqs.__type_pks(qname);
+begin
+  if exists (select from :storage.interface_views v where v.interface_pk = any (pks)) then
+    raise exception 'Views of the interface % cannot be indexed', qname
+      using errcode = 'feature_not_supported', hint = 'Index the fields of the templates that implement it.';
+  elsif expression ~* '\mcast\s*\(|::(?!\s*(text|jsonb))' then
+    raise exception 'An index on % cannot hold the rows of one template only', expression
+      using errcode = 'feature_not_supported',
+            hint = 'The conversion would be applied to payloads of other templates as well, and one it fails for would stop the indexer. Index the text.';
+  end if;
+  return format('create index %s%I on %I.contracts using %I ((%s) %s) where (%s) is not null',
+                case when use_concurrently then 'concurrently ' else '' end, name, :'storage',
+                index_type, expression, index_opclass, expression);
+end
+$$;
+comment on function :pqs.print_create_index_for_contract(text, text, text, text, text, boolean) is
+  'The statement that indexes an expression over payload, e.g. (payload->''owner'')::text or payload->>''owner''. index_type is btree, hash or gin. Limited to rows where the expression is not null. To be run by the owner of the storage.';
+
+-- Without statistics of its own, Postgres takes an expression of a partial index to match one row in 200.
+create or replace function :pqs.print_create_statistics_for_contract(name text, expression text) returns text
+  language sql stable parallel safe
+  return case when btrim(expression, '() ') <> 'payload'
+              then format('create statistics if not exists %I.%I on (%s) from %I.contracts', :'storage',
+                          name || '_statistics', expression, :'storage') end;
+comment on function :pqs.print_create_statistics_for_contract(text, text) is
+  'The statement that lets Postgres know how often values of an indexed expression occur, from the next analyze on; null for the payload itself. To be run beside a printed index.';
+
+create or replace procedure :pqs.create_index_for_contract(
+  name text, qname text, expression text, index_type text, index_opclass text default '')
+  language plpgsql
+as $$
+declare
+  statement text;
+begin
+  execute :pqs.print_create_index_for_contract(name, qname, expression, index_type, index_opclass, false);
+  statement := :pqs.print_create_statistics_for_contract(name, expression);
+  if statement is not null then
+    execute statement;
+  end if;
+end
+$$;
+comment on procedure :pqs.create_index_for_contract(text, text, text, text, text) is
+  'Indexes an expression over payload. Blocks the indexer while it runs: on a large table print the statements instead and run the index concurrently.';

@@ -1,0 +1,159 @@
+-- The tables that explorers read behind the functions of PQS, as views. Numbers in them are not those of a PQS.
+
+create or replace view :pqs.__packages as
+  select hashtextextended(p.package_id, 0) as pk, p.package_name as name, p.package_version as version, p.package_id as id
+    from packages p;
+comment on view :pqs.__packages is 'Packages that were read.';
+comment on column :pqs.__packages.pk is 'Number.';
+comment on column :pqs.__packages.name is 'Package name.';
+comment on column :pqs.__packages.version is 'Package version.';
+comment on column :pqs.__packages.id is 'Package id.';
+
+create or replace view :pqs.__tpe_of as
+  select n.template_pk, min(n.template_pk) over (partition by n.package_name, n.module_name, n.entity_name) as tpe_pk
+    from :pqs.__names n;
+comment on view :pqs.__tpe_of is 'Which entry of __contract_tpe a version of a template belongs to.';
+comment on column :pqs.__tpe_of.template_pk is 'Number of the version in the storage.';
+comment on column :pqs.__tpe_of.tpe_pk is 'Number of the template: that of its first version.';
+
+create or replace view :pqs.__contract_tpe as
+  select min(n.template_pk) as pk,
+         case when bool_or(exists (select from interface_views v where v.interface_pk = n.template_pk)
+                           or exists (select from choices h where h.interface_pk = n.template_pk))
+              then 'interface' else 'template' end as payload_type,
+         array[concat_ws(':', n.package_name, n.module_name, n.entity_name),
+               concat_ws(':', n.module_name, n.entity_name), n.entity_name] as aliases,
+         n.package_name, n.module_name, n.entity_name,
+         concat_ws(':', n.package_name, n.module_name, n.entity_name) as template_fqn
+    from :pqs.__names n
+   group by n.package_name, n.module_name, n.entity_name;
+comment on view :pqs.__contract_tpe is 'Templates and interfaces that were seen, all versions as one.';
+comment on column :pqs.__contract_tpe.pk is 'Number.';
+comment on column :pqs.__contract_tpe.payload_type is 'template or interface.';
+comment on column :pqs.__contract_tpe.aliases is 'Names that functions of this schema know it by.';
+comment on column :pqs.__contract_tpe.package_name is 'Package name.';
+comment on column :pqs.__contract_tpe.module_name is 'Module, dotted.';
+comment on column :pqs.__contract_tpe.entity_name is 'Template or interface.';
+comment on column :pqs.__contract_tpe.template_fqn is 'package:Module:Entity.';
+
+create or replace view :pqs.__exercise_tpe as
+  select min(n.choice_pk) as pk, n.choice,
+         bool_or((select e.consuming from exercises e where e.choice_pk = n.choice_pk limit 1)) as consuming,
+         array[concat_ws(':', n.package_name, n.module_name, n.entity_name, n.choice),
+               concat_ws(':', n.module_name, n.entity_name, n.choice), concat_ws(':', n.entity_name, n.choice),
+               n.choice] as aliases,
+         n.package_name, n.module_name, n.entity_name,
+         concat_ws(':', n.package_name, n.module_name, n.entity_name) as template_fqn,
+         concat_ws(':', n.package_name, n.module_name, n.entity_name, n.choice) as choice_fqn
+    from :pqs.__choice_names n
+   group by n.package_name, n.module_name, n.entity_name, n.choice;
+comment on view :pqs.__exercise_tpe is 'Choices that were exercised, all versions as one.';
+comment on column :pqs.__exercise_tpe.pk is 'Number.';
+comment on column :pqs.__exercise_tpe.choice is 'Choice name.';
+comment on column :pqs.__exercise_tpe.consuming is 'Whether exercising it archives the contract.';
+comment on column :pqs.__exercise_tpe.aliases is 'Names that functions of this schema know it by.';
+comment on column :pqs.__exercise_tpe.package_name is 'Package name.';
+comment on column :pqs.__exercise_tpe.module_name is 'Module, dotted.';
+comment on column :pqs.__exercise_tpe.entity_name is 'Template or interface.';
+comment on column :pqs.__exercise_tpe.template_fqn is 'package:Module:Entity.';
+comment on column :pqs.__exercise_tpe.choice_fqn is 'package:Module:Entity:Choice.';
+
+create or replace view :pqs.__transactions as
+  select t.ix, t."offset", t.transaction_id, t.effective_at, t.workflow_id, t.synchronizer_id, t.trace_context,
+         t.external_transaction_hash, t.paid_traffic_cost
+    from :pqs.transactions t;
+comment on view :pqs.__transactions is 'Transactions and reassignments.';
+comment on column :pqs.__transactions.ix is 'The offset.';
+comment on column :pqs.__transactions."offset" is 'Offset.';
+comment on column :pqs.__transactions.transaction_id is 'Update id.';
+comment on column :pqs.__transactions.effective_at is 'Ledger effective time.';
+comment on column :pqs.__transactions.workflow_id is 'Workflow id.';
+comment on column :pqs.__transactions.synchronizer_id is 'Synchronizer.';
+comment on column :pqs.__transactions.trace_context is 'W3C trace context.';
+comment on column :pqs.__transactions.external_transaction_hash is 'Hash of an externally signed transaction.';
+comment on column :pqs.__transactions.paid_traffic_cost is 'Traffic this participant paid.';
+
+create or replace view :pqs.__contracts as
+  select m.tpe_pk, r.create_event_pk, r.archive_event_pk, r.created_at_ix, r.archived_at_ix, r.life_ix, r.contract_id,
+         r.payload, r.contract_key, r.contract_key_hash, r.metadata, hashtextextended(r.package_id, 0) as package_pk,
+         r.signatories, r.observers, r.witnesses, r.divulged_only, r.redaction_id, r.reassignment_counter, r.synchronizer_id
+    from :pqs.__template_rows r
+    join :pqs.__tpe_of m on m.template_pk = r.type_pk
+   union all
+  select m.tpe_pk, r.create_event_pk, r.archive_event_pk, r.created_at_ix, r.archived_at_ix, r.life_ix, r.contract_id,
+         r.payload, r.contract_key, r.contract_key_hash, r.metadata, hashtextextended(r.package_id, 0) as package_pk,
+         r.signatories, r.observers, r.witnesses, r.divulged_only, r.redaction_id, r.reassignment_counter, r.synchronizer_id
+    from :pqs.__interface_rows r
+    join :pqs.__tpe_of m on m.template_pk = r.type_pk;
+comment on view :pqs.__contracts is 'Contracts and their interface views, active or not.';
+comment on column :pqs.__contracts.tpe_pk is 'Template, interface or choice, see __contract_tpe and __exercise_tpe.';
+comment on column :pqs.__contracts.create_event_pk is 'Create event, see __events.';
+comment on column :pqs.__contracts.archive_event_pk is 'Archive event, see __events.';
+comment on column :pqs.__contracts.created_at_ix is 'Offset of the create or assign.';
+comment on column :pqs.__contracts.archived_at_ix is 'Offset of the archive.';
+comment on column :pqs.__contracts.life_ix is 'Offsets from which to before which it is active.';
+comment on column :pqs.__contracts.contract_id is 'Contract id.';
+comment on column :pqs.__contracts.payload is 'Payload, or view of the interface.';
+comment on column :pqs.__contracts.contract_key is 'Contract key.';
+comment on column :pqs.__contracts.contract_key_hash is 'Hash of the contract key.';
+comment on column :pqs.__contracts.metadata is 'Disclosure blob.';
+comment on column :pqs.__contracts.package_pk is 'Package, see __packages.';
+comment on column :pqs.__contracts.signatories is 'Signatories.';
+comment on column :pqs.__contracts.observers is 'Observers.';
+comment on column :pqs.__contracts.witnesses is 'Parties of the reader that see the event.';
+comment on column :pqs.__contracts.divulged_only is 'True when it never was active for the parties of the reader.';
+comment on column :pqs.__contracts.redaction_id is 'Always null.';
+comment on column :pqs.__contracts.reassignment_counter is 'Reassignments before this activation.';
+comment on column :pqs.__contracts.synchronizer_id is 'Synchronizer.';
+
+create or replace view :pqs.__exercises as
+  select x.pk as tpe_pk, m.tpe_pk as contract_tpe_pk, :pqs.__event_pk(e."offset", e.node_id) as exercise_event_pk,
+         e."offset" as exercised_at_ix, e.contract_id, e.argument, e.result, null::text as redaction_id,
+         hashtextextended(t.package_id, 0) as package_pk, e.acting_parties as controllers, e.last_descendant_node_id,
+         e.witness_parties as witnesses
+    from exercises e
+    left join (select n.choice_pk, min(n.choice_pk) over (
+                        partition by n.package_name, n.module_name, n.entity_name, n.choice) as pk
+                 from :pqs.__choice_names n) x on x.choice_pk = e.choice_pk
+    left join :pqs.__tpe_of m on m.template_pk = e.template_pk
+    left join templates t on t.template_pk = e.template_pk;
+comment on view :pqs.__exercises is 'Exercises.';
+comment on column :pqs.__exercises.tpe_pk is 'Template, interface or choice, see __contract_tpe and __exercise_tpe.';
+comment on column :pqs.__exercises.contract_tpe_pk is 'Template of the contract, see __contract_tpe.';
+comment on column :pqs.__exercises.exercise_event_pk is 'Exercise event, see __events.';
+comment on column :pqs.__exercises.exercised_at_ix is 'Offset.';
+comment on column :pqs.__exercises.contract_id is 'Contract id.';
+comment on column :pqs.__exercises.argument is 'Argument.';
+comment on column :pqs.__exercises.result is 'Result.';
+comment on column :pqs.__exercises.redaction_id is 'Always null.';
+comment on column :pqs.__exercises.package_pk is 'Package, see __packages.';
+comment on column :pqs.__exercises.controllers is 'Parties that exercised the choice.';
+comment on column :pqs.__exercises.last_descendant_node_id is 'The subtree is the own node to this, inclusive.';
+comment on column :pqs.__exercises.witnesses is 'Parties of the reader that see the event.';
+
+create or replace view :pqs.__events as
+  select :pqs.__event_pk(e."offset", e.node_id) as pk, e."offset" as tx_ix,
+         cast(row (e."offset", e.node_id) as :pqs.event_id) as event_id, e.type
+    from (select c."offset", c.node_id, case c.origin when 'assign' then 'assign' else 'create' end as type from contracts c
+          union all
+          select x."offset", x.node_id, 'exercise' from exercises x
+          union all
+          select x."offset", x.node_id, 'archive' from exercises x where x.consuming
+          union all
+          select a."offset", a.node_id, 'archive' from archives a
+          union all
+          select r."offset", r.node_id, 'unassign' from reassignments r where r.kind = 'unassign') e;
+comment on view :pqs.__events is 'Events of contracts.';
+comment on column :pqs.__events.pk is 'Number.';
+comment on column :pqs.__events.tx_ix is 'Offset of the update.';
+comment on column :pqs.__events.event_id is 'Offset and node.';
+comment on column :pqs.__events.type is 'create, archive, exercise, assign or unassign. A consuming exercise is there as exercise and as archive.';
+
+create or replace view :pqs.__watermark as
+  select s.singleton, s.checkpoint as ix, s.checkpoint as "offset", s.writer as instance_id
+    from stream s;
+comment on view :pqs.__watermark is 'Up to where the history here is complete.';
+comment on column :pqs.__watermark.singleton is 'Always true.';
+comment on column :pqs.__watermark.ix is 'The offset.';
+comment on column :pqs.__watermark."offset" is 'Offset.';
+comment on column :pqs.__watermark.instance_id is 'The writer: host, process id and start time.';

@@ -1,0 +1,25 @@
+/** What the catalog of a migrated database says of its tables, in an order that is always the same. */
+import type { Database } from '../src/store/database.ts';
+import type { Column, Table } from './schema-drawing.ts';
+
+interface Row extends Column {
+  readonly table: string;
+}
+
+const catalog = `
+  select c.relname::text as table, a.attname::text as name,
+         replace(format_type(a.atttypid, a.atttypmod), 'timestamp with time zone', 'timestamptz') as type,
+         exists (select from pg_index i where i.indrelid = c.oid and i.indisprimary and a.attnum = any (i.indkey)) as key
+    from pg_class c join pg_attribute a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped
+   where c.relnamespace = $1::regnamespace and c.relkind in ('r', 'p') and not c.relispartition
+   order by c.relname collate "C", a.attnum`;
+
+/** Tables of the storage schema by name, their columns as created. */
+export async function storedTables(database: Database): Promise<readonly Table[]> {
+  const { rows } = await database.withClient((client) => client.query<Row>(catalog, [database.schema]));
+  const names = [...new Set(rows.map(({ table }) => table))];
+  return names.map((name) => ({
+    name,
+    columns: rows.filter(({ table }) => table === name),
+  }));
+}

@@ -1,0 +1,92 @@
+/** `index suggest` and `index create`: indexes on payload fields that are often looked for, built while others write. */
+import { loadConfig } from '../config/config.ts';
+import { ExitCode, IndexerError } from '../errors.ts';
+import { openDatabase, type Database } from '../store/database.ts';
+import { adviseIndexes, payloadExpression, payloadIndex, printedIndex } from '../store/readers/index-advice.ts';
+import { buildIndex, keepStatistics } from '../store/readers/index-build.ts';
+
+const usage = `ledger-indexer index suggest
+  ledger-indexer index create payload.FIELD [--using hash]`;
+
+/** @throws IndexerError CONFIGURATION_INVALID, or what Postgres refuses */
+export async function indexCommand(
+  argv: readonly string[],
+  env: NodeJS.ProcessEnv,
+  write: (line: string) => void,
+): Promise<void> {
+  const [verb, ...words] = argv;
+  if (verb === 'suggest') return withDatabase(words, env, (database) => suggest(database, write));
+  if (verb !== 'create') throw wrong('index knows the commands suggest and create', usage);
+  const [given = '', ...rest] = words;
+  const expression = payloadExpression(given);
+  if (expression === undefined) throw wrong(`"${given.slice(0, 80)}" is no field of a payload`, usage);
+  const { method, others } = methodOf(rest);
+  await withDatabase(others, env, (database) => create(database, { expression, method }, write));
+}
+
+async function suggest(database: Database, write: (line: string) => void): Promise<void> {
+  const advice = await adviseIndexes(database);
+  if (advice === undefined) {
+    write('pg_stat_statements is not at work here, and without it nobody knows which statements are slow. To get it:');
+    write(
+      "  set shared_preload_libraries = 'pg_stat_statements' for the server (a parameter of managed ones) and restart it,",
+    );
+    write('  then run in this database: create extension pg_stat_statements;');
+    return;
+  }
+  if (advice.length === 0) write('no slow statement filters on a field of a payload');
+  for (const { expression, calls, meanMs } of advice) {
+    write(`-- ${expression}: ${calls} calls, ${meanMs.toFixed(1)} ms each`);
+    if (!expression.startsWith('payload ')) {
+      write('-- (no field of contracts: consider an index on exercises by hand)');
+      continue;
+    }
+    for (const line of printedIndex(database.schema, payloadIndex(expression, 'btree'))) write(line);
+  }
+}
+
+interface Wanted {
+  readonly expression: string;
+  readonly method: 'btree' | 'hash';
+}
+
+async function create(database: Database, wanted: Wanted, write: (line: string) => void): Promise<void> {
+  const index = payloadIndex(wanted.expression, wanted.method);
+  const built = await buildIndex(database, index.name, index.definition);
+  await keepStatistics(database, `${index.name}_values`, index.statistics);
+  write(`${built ? 'built' : 'there already'}: ${index.name} ${index.definition}`);
+}
+
+function methodOf(rest: readonly string[]): { readonly method: 'btree' | 'hash'; readonly others: readonly string[] } {
+  const at = rest.findIndex((word) => word === '--using' || word.startsWith('--using='));
+  if (at < 0) return { method: 'btree', others: rest };
+  const inline = rest[at]?.split('=')[1];
+  const method = inline ?? rest[at + 1];
+  if (method !== 'btree' && method !== 'hash') throw wrong('--using takes btree or hash', usage);
+  return { method, others: [...rest.slice(0, at), ...rest.slice(at + (inline === undefined ? 2 : 1))] };
+}
+
+async function withDatabase(
+  argv: readonly string[],
+  env: NodeJS.ProcessEnv,
+  work: (database: Database) => Promise<void>,
+): Promise<void> {
+  const { url, schema, statementTimeoutMs } = loadConfig(argv, env).database;
+  if (url === undefined) throw wrong('DATABASE_URL is not set', 'name the database');
+  const applicationName = 'ledger-indexer index';
+  const database = openDatabase({ url, schema, statementTimeoutMs, applicationName, maxConnections: 1 });
+  try {
+    await work(database);
+  } finally {
+    await database.close();
+  }
+}
+
+function wrong(found: string, remedy: string): IndexerError {
+  return new IndexerError(found, {
+    code: 'CONFIGURATION_INVALID',
+    retry: 'fatal',
+    exitCode: ExitCode.configuration,
+    remedy,
+  });
+}

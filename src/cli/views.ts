@@ -1,0 +1,91 @@
+/** `views`: the typed views that were made from packages; makes them anew when asked to. Needs the database only. */
+import { loadConfig, type Config } from '../config/config.ts';
+import { ExitCode, IndexerError } from '../errors.ts';
+import { openDatabase, type Database } from '../store/database.ts';
+import { assertMigrated } from '../store/migrations.ts';
+import { readPackages } from '../store/typed/package-store.ts';
+import { listTypedViews, type ListedView } from '../store/typed/list.ts';
+import { syncTypedViews } from '../store/typed/views.ts';
+
+/**
+ * `views list` prints one line per view, or JSON with `--json`; `views rebuild` replaces all of them and drops nothing.
+ * @throws IndexerError USAGE for anything else, VIEWS_NOT_MADE when a view could not be replaced
+ */
+export async function viewsCommand(
+  argv: readonly string[],
+  env: NodeJS.ProcessEnv,
+  write: (line: string) => void,
+): Promise<void> {
+  const [action, ...words] = argv;
+  if (action !== 'list' && action !== 'rebuild') throw usage();
+  const json = action === 'list' && words.includes('--json');
+  const config = loadConfig(json ? words.filter((word) => word !== '--json') : words, env);
+  const database = openConfigured(config);
+  try {
+    await assertMigrated(database);
+    if (action === 'rebuild') await rebuild(database, write);
+    else show(await listTypedViews(database), json, write);
+  } finally {
+    await database.close();
+  }
+}
+
+function openConfigured({ database: { url, schema, statementTimeoutMs } }: Config): Database {
+  if (url === undefined) {
+    throw new IndexerError('DATABASE_URL is not set', {
+      code: 'CONFIGURATION_INVALID',
+      retry: 'fatal',
+      exitCode: ExitCode.configuration,
+      remedy: 'name the database whose views are meant',
+    });
+  }
+  return openDatabase({ url, schema, statementTimeoutMs, applicationName: 'ledger-indexer views' });
+}
+
+function usage(): IndexerError {
+  return new IndexerError('views list [--json], or views rebuild', {
+    code: 'USAGE',
+    retry: 'fatal',
+    exitCode: ExitCode.usage,
+    remedy: 'say which of the two',
+  });
+}
+
+async function rebuild(database: Database, write: (line: string) => void): Promise<void> {
+  const { made, failed } = await syncTypedViews(database, await readPackages(database), true);
+  write(`replaced ${String(made.length)} views`);
+  for (const { view, error } of failed) write(`not replaced: ${view}: ${error.message}`);
+  const [first] = failed;
+  if (first === undefined) return;
+  throw new IndexerError(`${String(failed.length)} views could not be replaced`, {
+    code: 'VIEWS_NOT_MADE',
+    retry: 'fatal',
+    exitCode: first.error.exitCode,
+    remedy: first.error.remedy ?? 'look in the log of Postgres',
+  });
+}
+
+const titles = ['VIEW', 'KIND', 'PACKAGE', 'VERSIONS', 'COLUMNS'] as const;
+
+function show(views: readonly ListedView[], json: boolean, write: (line: string) => void): void {
+  if (json) {
+    for (const view of views) write(JSON.stringify(view));
+    return;
+  }
+  if (views.length === 0) {
+    write('no typed views yet: they are made while the indexer runs, from the packages of the contracts it stores');
+    return;
+  }
+  const lines = views.map((each) => [
+    each.view,
+    each.kind,
+    each.packageName,
+    each.versions.join(' '),
+    each.columns.join(' '),
+  ]);
+  const widths = titles.map((title, at) => Math.max(title.length, ...lines.map((line) => line[at]?.length ?? 0)));
+  for (const line of [titles, ...lines]) {
+    const cells = line.map((cell, at) => (at === titles.length - 1 ? cell : cell.padEnd(widths[at] ?? 0)));
+    write(cells.join('  ').trimEnd());
+  }
+}

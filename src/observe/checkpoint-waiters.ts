@@ -1,0 +1,62 @@
+/** Whoever waits for an offset to be stored, woken by the commits of this process. */
+
+/** How a wait ended; `full`: too many wait already, `gone`: nobody waits for the answer any more. */
+export type WaitEnd = 'reached' | 'timeout' | 'full' | 'stopping' | 'gone';
+
+interface Waiter {
+  readonly offset: number;
+  readonly end: (how: WaitEnd) => void;
+}
+
+/** As many as a page of dashboards or a fleet of workers needs; each costs one open connection. */
+const limit = 1000;
+
+export class CheckpointWaiters {
+  readonly #waiting = new Set<Waiter>();
+  #checkpoint: number | undefined;
+  #closed = false;
+
+  /** The newest checkpoint this process knows of; undefined before its first session. */
+  get checkpoint(): number | undefined {
+    return this.#checkpoint;
+  }
+
+  /** How many wait now. */
+  get size(): number {
+    return this.#waiting.size;
+  }
+
+  /** The checkpoint is in the database. */
+  reached(checkpoint: number): void {
+    this.#checkpoint = checkpoint;
+    for (const waiter of this.#waiting) if (waiter.offset <= checkpoint) waiter.end('reached');
+  }
+
+  /** Resolves once the checkpoint is at least `offset`, or `timeoutMs` have passed, or `gone` is aborted. */
+  wait(offset: number, timeoutMs: number, gone: AbortSignal): Promise<WaitEnd> {
+    if (this.#checkpoint !== undefined && this.#checkpoint >= offset) return Promise.resolve('reached');
+    if (this.#closed) return Promise.resolve('stopping');
+    if (this.#waiting.size >= limit) return Promise.resolve('full');
+    return new Promise((resolve) => {
+      const timer = setTimeout(() => waiter.end('timeout'), timeoutMs);
+      const leave = (): void => waiter.end('gone');
+      const waiter: Waiter = {
+        offset,
+        end: (how) => {
+          clearTimeout(timer);
+          gone.removeEventListener('abort', leave);
+          this.#waiting.delete(waiter);
+          resolve(how);
+        },
+      };
+      this.#waiting.add(waiter);
+      gone.addEventListener('abort', leave, { once: true });
+    });
+  }
+
+  /** Ends every wait, and those that would begin from now on. */
+  close(): void {
+    this.#closed = true;
+    for (const waiter of this.#waiting) waiter.end('stopping');
+  }
+}

@@ -1,0 +1,97 @@
+/**
+ * The tables of names at the end of a package. A table spells a name once, however often it is used, so a small archive can
+ * spell a huge amount of text: the total is bounded.
+ */
+import type { TypeName } from './package-model.ts';
+import { numberField, numberIn, readMessage, bytesField } from './protobuf-message.ts';
+
+/** Most characters that all names together may have as they are used. */
+const spelledLimit = 16 * 1024 * 1024;
+
+const identifier = /^[A-Za-z$_][A-Za-z0-9$_]*$/;
+const packageId = /^[A-Za-z0-9_ -]{1,64}$/;
+
+/** The tables as they stand in the package. */
+export interface NameTables {
+  readonly strings: readonly string[];
+  /** Names of several parts, as indexes into `strings`. */
+  readonly dotted: readonly (readonly number[])[];
+  /** Ids of imported packages; only of language versions that list them. */
+  readonly imports: readonly string[];
+}
+
+/** Spells names; throws when an index is out of range, a name is none, or too much is spelled. */
+export class InternedNames {
+  readonly #tables: NameTables;
+  readonly #self: string;
+  readonly #paths = new Map<number, string>();
+  #spelled = 0;
+
+  /** @param self id of the package that the tables belong to */
+  constructor(tables: NameTables, self: string) {
+    this.#tables = tables;
+    this.#self = self;
+  }
+
+  /** Any text. */
+  text(index: number): string {
+    const found = this.#tables.strings[index];
+    if (found === undefined) throw new Error(`there is no interned string ${index}`);
+    this.#spell(found.length);
+    return found;
+  }
+
+  /** One identifier, e.g. of a field. */
+  identifier(index: number): string {
+    const found = this.text(index);
+    if (!identifier.test(found)) throw new Error(`interned string ${index} is no identifier`);
+    return found;
+  }
+
+  /** Identifiers with dots between them: the name of a module, or of a type in it. */
+  path(index: number): string {
+    const known = this.#paths.get(index);
+    if (known !== undefined) {
+      this.#spell(known.length);
+      return known;
+    }
+    const segments = this.#tables.dotted[index];
+    if (segments === undefined || segments.length === 0) throw new Error(`there is no interned name ${index}`);
+    const spelled = segments.map((segment) => this.identifier(segment)).join('.');
+    this.#paths.set(index, spelled);
+    return spelled;
+  }
+
+  /** A TypeConId or TypeSynId message, with the package it names. */
+  typeName(bytes: Uint8Array): TypeName {
+    let module: Uint8Array = new Uint8Array();
+    readMessage(bytes, { 1: bytesField((value) => (module = value)) });
+    let packageReference: Uint8Array = new Uint8Array();
+    readMessage(module, { 1: bytesField((value) => (packageReference = value)) });
+    const modulePath = this.path(numberIn(module, 2));
+    return `${this.#packageOf(packageReference)}:${modulePath}:${this.path(numberIn(bytes, 2))}`;
+  }
+
+  #packageOf(reference: Uint8Array): string {
+    let found: string | undefined;
+    readMessage(reference, {
+      1: bytesField(() => (found = this.#self)),
+      3: numberField((index) => (found = this.text(index))),
+      4: numberField((index) => (found = this.#imported(index))),
+    });
+    if (found === undefined) throw new Error('a type names no package');
+    if (!packageId.test(found)) throw new Error('a type names a package by something that is no package id');
+    return found;
+  }
+
+  #imported(index: number): string {
+    const found = this.#tables.imports[index];
+    if (found === undefined) throw new Error(`there is no imported package ${index}`);
+    return found;
+  }
+
+  #spell(length: number): void {
+    this.#spelled += length + 1;
+    if (this.#spelled > spelledLimit) throw new Error(`its names have more than ${spelledLimit} characters`);
+  }
+}

@@ -1,0 +1,147 @@
+/**
+ * A package as a participant hands it out: the protobuf message ArchivePayload, or the message Archive around it that .dalf
+ * files hold. Of the language version 2 the types are read; expressions are skipped by their length.
+ */
+import { createHash } from 'node:crypto';
+import { IndexerError } from '../errors.ts';
+import { readDefinitions, type Definitions } from './definitions.ts';
+import { InternedNames } from './interned-names.ts';
+import type { DamlType, PackageModel, TypeName } from './package-model.ts';
+import { bytesField, messagesIn, numberIn, numbersIn, readMessage, textField } from './protobuf-message.ts';
+import { TypeTerms } from './type-terms.ts';
+
+const packageIdLength = 64;
+const minorVersion = /^(?:[1-9]\d?(?:-[a-z0-9.]{1,16})?|dev)$/;
+const packageName = /^[A-Za-z0-9_-]{1,255}$/;
+const packageVersion = /^\d{1,20}(?:\.\d{1,20}){0,31}$/;
+
+/**
+ * Reads the types of a package.
+ * @param bytes ArchivePayload, as `GET /v2/packages/{id}` answers, or Archive, as in a DAR
+ * @param expectedId the package that was asked for; without it, the hash in an Archive is checked alone
+ * @throws IndexerError PACKAGE_UNREADABLE naming the package, when the bytes are damaged, are not the package expected, or
+ * are of language version 1. One package less: whoever reads packages goes on with the next.
+ */
+export function readPackageArchive(bytes: Uint8Array, expectedId?: string): PackageModel {
+  let packageId = expectedId;
+  try {
+    const payload = payloadOf(bytes);
+    const id = sha256(payload);
+    packageId ??= id;
+    if (id !== packageId) throw new Error(`its contents have the hash ${id}`);
+    return readPayload(payload, id);
+  } catch (thrown) {
+    throw unreadable(packageId ?? sha256(bytes), thrown);
+  }
+}
+
+function unreadable(packageId: string, cause: unknown): IndexerError {
+  const reason = cause instanceof Error ? cause.message : 'unknown';
+  return new IndexerError(`package ${packageId} cannot be read: ${reason.slice(0, 200)}`, {
+    code: 'PACKAGE_UNREADABLE',
+    retry: 'retry',
+    remedy: 'its contracts stay readable as JSON; typed views need a package of Daml-LF 2 as the participant stores it',
+    facts: { packageId },
+    cause,
+  });
+}
+
+function sha256(bytes: Uint8Array): string {
+  return createHash('sha256').update(bytes).digest('hex');
+}
+
+/** Field 4 is the hash of the payload in an Archive and the package itself in an ArchivePayload. */
+function payloadOf(bytes: Uint8Array): Uint8Array {
+  const [last] = messagesIn(bytes, 4);
+  const hash = last?.length === packageIdLength ? Buffer.from(last).toString('latin1') : '';
+  if (!/^[0-9a-f]{64}$/.test(hash)) return bytes;
+  if (numberIn(bytes, 1) !== 0) throw new Error('its hash function is not known');
+  const payload = messagesIn(bytes, 3).at(-1) ?? new Uint8Array();
+  if (sha256(payload) !== hash) throw new Error('it does not have the hash it is said to have');
+  return payload;
+}
+
+function readPayload(payload: Uint8Array, packageId: string): PackageModel {
+  let minor = '';
+  let languageTwo: Uint8Array | undefined;
+  let languageOne = false;
+  readMessage(payload, {
+    2: bytesField(() => (languageOne = true)),
+    3: textField((text) => (minor = text)),
+    4: bytesField((bytes) => (languageTwo = bytes)),
+  });
+  if (languageOne) throw new Error('it is written in Daml-LF 1');
+  if (languageTwo === undefined) throw new Error('it holds no package of Daml-LF 2');
+  if (!minorVersion.test(minor)) throw new Error('its version of Daml-LF is not known');
+  return readPackage(languageTwo, packageId, `2.${minor}`);
+}
+
+function readPackage(bytes: Uint8Array, packageId: string, languageVersion: string): PackageModel {
+  const modules: Uint8Array[] = [];
+  const strings: string[] = [];
+  const dotted: (readonly number[])[] = [];
+  const interned: Uint8Array[] = [];
+  const imports: string[] = [];
+  let metadata: Uint8Array | undefined;
+  readMessage(bytes, {
+    1: bytesField((module) => modules.push(module)),
+    2: textField((text) => strings.push(text)),
+    3: bytesField((name) => dotted.push(numbersIn(name, 1))),
+    4: bytesField((message) => (metadata = message)),
+    5: bytesField((type) => interned.push(type)),
+    9: bytesField((message) => readMessage(message, { 1: textField((id) => imports.push(id)) })),
+  });
+  if (metadata === undefined) throw new Error('it does not say its name');
+  const names = new InternedNames({ strings, dotted, imports }, packageId);
+  const definitions = readDefinitions(modules, names, new TypeTerms(names, interned), packageId);
+  return {
+    packageId,
+    name: matching(packageName, names.text(numberIn(metadata, 1)), 'name'),
+    version: matching(packageVersion, names.text(numberIn(metadata, 2)), 'version'),
+    languageVersion,
+    ...definitions,
+    dependencies: dependenciesOf(definitions, packageId),
+  };
+}
+
+function matching(pattern: RegExp, text: string, what: string): string {
+  if (!pattern.test(text)) throw new Error(`its ${what} is not one that packages can have`);
+  return text;
+}
+
+function dependenciesOf(definitions: Definitions, self: string): readonly string[] {
+  const found = new Set<string>();
+  const add = (name: TypeName): unknown => found.add(name.slice(0, name.indexOf(':')));
+  const { templates, interfaces } = definitions;
+  for (const type of typesOf(definitions)) eachName(type, add);
+  for (const name of templates.flatMap((template) => template.implements)) add(name);
+  for (const name of interfaces.flatMap((definition) => definition.requires)) add(name);
+  found.delete(self);
+  return [...found].sort();
+}
+
+function typesOf({ templates, interfaces, dataTypes }: Definitions): readonly DamlType[] {
+  const choices = [...templates, ...interfaces].flatMap((entity) => entity.choices);
+  const fields = Object.values(dataTypes).flatMap((dataType) => {
+    if (dataType.kind === 'enum') return [];
+    return dataType.kind === 'record' ? dataType.fields : dataType.cases;
+  });
+  return [
+    ...choices.flatMap((choice) => [choice.argument, choice.result]),
+    ...templates.flatMap(({ key }) => (key === undefined ? [] : [key])),
+    ...interfaces.map((definition) => definition.view),
+    ...fields.map((field) => field.type),
+  ];
+}
+
+function eachName(type: DamlType, visit: (name: TypeName) => unknown): void {
+  if (type.kind === 'named') {
+    visit(type.name);
+    for (const argument of type.arguments) eachName(argument, visit);
+  } else if (type.kind === 'genmap') {
+    eachName(type.key, visit);
+    eachName(type.of, visit);
+  } else if ('of' in type) {
+    eachName(type.of, visit);
+  }
+}

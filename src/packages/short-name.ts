@@ -1,0 +1,17 @@
+/** Names for Postgres, which silently cuts identifiers off after 63 bytes. */
+import { createHash } from 'node:crypto';
+
+/** Most bytes of an identifier in Postgres. */
+export const identifierLimit = 63;
+
+/**
+ * The name when it fits; else its beginning and six hex digits of a hash.
+ * @param name ASCII only
+ * @param identity what the hash is made of: the same for the same thing, whatever else there is
+ * @param limit most bytes
+ */
+export function shortName(name: string, identity: string, limit: number = identifierLimit): string {
+  if (name.length <= limit) return name;
+  const digits = createHash('sha256').update(identity).digest('hex').slice(0, 6);
+  return `${name.slice(0, limit - digits.length - 1)}_${digits}`;
+}

@@ -1,0 +1,133 @@
+/**
+ * Types as a package spells them: a head applied to arguments. Older language versions write all arguments beside the head,
+ * newer ones apply them one by one; both become the same term. What payloads cannot hold becomes an opaque term.
+ */
+import type { InternedNames } from './interned-names.ts';
+import type { TypeName } from './package-model.ts';
+import { bytesField, numberField, readMessage } from './protobuf-message.ts';
+
+/** What stands at the front of a type. `code` is the number of the built-in type in the language's definition. */
+export type TypeHead =
+  | { readonly kind: 'builtin'; readonly code: number }
+  | { readonly kind: 'data'; readonly name: TypeName }
+  | { readonly kind: 'synonym'; readonly name: TypeName }
+  | { readonly kind: 'variable'; readonly name: string }
+  | { readonly kind: 'natural'; readonly value: number }
+  | { readonly kind: 'opaque' };
+
+export interface TypeTerm {
+  readonly head: TypeHead;
+  readonly arguments: readonly TypeTerm[];
+  /** Levels of nesting, 1 without arguments. */
+  readonly depth: number;
+}
+
+/** Deepest nesting of a type, and most arguments of one; types of real payloads stay far below. */
+export const depthLimit = 100;
+const argumentLimit = 100;
+/** Most messages that one type is written in, one inside the other: up to two for a level, and one for each argument. */
+const writtenLimit = 300;
+
+const opaque: TypeTerm = { head: { kind: 'opaque' }, arguments: [], depth: 1 };
+
+function termOf(head: TypeHead, args: readonly TypeTerm[]): TypeTerm {
+  const depth = 1 + args.reduce((deepest, argument) => Math.max(deepest, argument.depth), 0);
+  if (depth > depthLimit) throw new Error(`a type has more than ${depthLimit} levels`);
+  if (args.length > argumentLimit) throw new Error(`a type has more than ${argumentLimit} arguments`);
+  return { head, arguments: args, depth };
+}
+
+/** Where a type stands: how deep in another, and before which entry of the table. */
+interface Position {
+  readonly level: number;
+  readonly before: number;
+}
+
+/** Reads Type messages of one package; of the table of types only the entries that are referred to, and each once. */
+export class TypeTerms {
+  readonly #names: InternedNames;
+  readonly #interned: readonly Uint8Array[];
+  readonly #known = new Map<number, TypeTerm>();
+
+  /** @param interned the package's table of types: an entry refers to earlier entries only */
+  constructor(names: InternedNames, interned: readonly Uint8Array[]) {
+    this.#names = names;
+    this.#interned = interned;
+  }
+
+  /** A Type message; throws when it is damaged, or too large to be the type of a payload. */
+  read(bytes: Uint8Array): TypeTerm {
+    return this.#read(bytes, { level: 1, before: this.#interned.length });
+  }
+
+  #read(bytes: Uint8Array, position: Position): TypeTerm {
+    // The terms are measured as well, but only once they are made: this bounds the way there.
+    if (position.level > writtenLimit) throw new Error(`a type is written in more than ${writtenLimit} levels`);
+    let term = opaque;
+    const take = (read: (message: Uint8Array) => TypeTerm) => bytesField((message) => (term = read(message)));
+    readMessage(bytes, {
+      1: take((message) => this.#variable(message, position)),
+      2: take((message) => this.#named('data', message, position)),
+      3: take((message) => this.#builtin(message, position)),
+      4: take(() => opaque),
+      5: take(() => opaque),
+      6: (reader) => (term = termOf({ kind: 'natural', value: Number(reader.sint64()) }, [])),
+      7: take((message) => this.#named('synonym', message, position)),
+      8: numberField((index) => (term = this.#entry(index, position))),
+      9: take((message) => this.#application(message, position)),
+    });
+    return term;
+  }
+
+  #inside(bytes: Uint8Array, { level, before }: Position): TypeTerm {
+    return this.#read(bytes, { level: level + 1, before });
+  }
+
+  #entry(index: number, { level, before }: Position): TypeTerm {
+    const bytes = this.#interned[index];
+    if (bytes === undefined || index >= before) throw new Error(`there is no earlier interned type ${index}`);
+    const found = this.#known.get(index) ?? this.#read(bytes, { level: level + 1, before: index });
+    this.#known.set(index, found);
+    return found;
+  }
+
+  #variable(bytes: Uint8Array, position: Position): TypeTerm {
+    let index = 0;
+    const args: TypeTerm[] = [];
+    readMessage(bytes, {
+      2: bytesField((value) => args.push(this.#inside(value, position))),
+      3: numberField((value) => (index = value)),
+    });
+    return termOf({ kind: 'variable', name: this.#names.identifier(index) }, args);
+  }
+
+  #named(kind: 'data' | 'synonym', bytes: Uint8Array, position: Position): TypeTerm {
+    let name = '';
+    const args: TypeTerm[] = [];
+    readMessage(bytes, {
+      1: bytesField((value) => (name = this.#names.typeName(value))),
+      2: bytesField((value) => args.push(this.#inside(value, position))),
+    });
+    return termOf({ kind, name }, args);
+  }
+
+  #builtin(bytes: Uint8Array, position: Position): TypeTerm {
+    let code = 0;
+    const args: TypeTerm[] = [];
+    readMessage(bytes, {
+      1: numberField((value) => (code = value)),
+      2: bytesField((value) => args.push(this.#inside(value, position))),
+    });
+    return termOf({ kind: 'builtin', code }, args);
+  }
+
+  #application(bytes: Uint8Array, position: Position): TypeTerm {
+    let applied = opaque;
+    let argument = opaque;
+    readMessage(bytes, {
+      1: bytesField((value) => (applied = this.#inside(value, position))),
+      2: bytesField((value) => (argument = this.#inside(value, position))),
+    });
+    return termOf(applied.head, [...applied.arguments, argument]);
+  }
+}

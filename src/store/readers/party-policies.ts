@@ -1,0 +1,71 @@
+/**
+ * What a role that is limited to parties may see, as row-level security. The measure is the ledger's own privacy: the
+ * contracts its parties are stakeholders of, and the events that name its parties as witnesses or controllers. Pure SQL text.
+ */
+import { escapeIdentifier, escapeLiteral } from 'pg';
+
+/** Tables without anything of a single party: names of templates, packages, synchronizers. */
+const open = [
+  'synchronizers',
+  'templates',
+  'choices',
+  'packages',
+  'paddings',
+  'typed_views',
+  'typed_columns',
+  'coverage',
+  'schema_migrations',
+];
+
+/** Of the stream everything but the filter, which names the parties it indexes. */
+const streamColumns =
+  'singleton, participant_id, transaction_shape, seed_offset, seeded_at, seed_contracts, checkpoint, ' +
+  'checkpoint_update_offset, checkpoint_update_id, checkpoint_record_time, record_times, epoch, writer, ' +
+  'ledger_end, pruned_offset';
+
+/** Permissive, for everybody else: switching row-level security on must not hide a row from other readers. */
+const everybody = 'all readers';
+
+/** The condition on the rows of each table. */
+function conditions(parties: readonly string[]): Readonly<Record<string, string>> {
+  const mine = `array[${parties.map((party) => escapeLiteral(party)).join(', ')}]::text[]`;
+  const ofContract = (table: string, offset: string): string =>
+    `exists (select from contracts c where c.contract_id = ${table}.contract_id and c."offset" = ${table}.${offset})`;
+  const ofUpdate = ['exercises', 'archives', 'reassignments', 'topology_events', 'contracts'].map(
+    (table) => `exists (select from ${table} e where e."offset" = updates."offset")`,
+  );
+  return {
+    contracts: `signatories && ${mine} or observers && ${mine}`,
+    lifetimes: ofContract('lifetimes', 'activated_offset'),
+    interface_views: ofContract('interface_views', '"offset"'),
+    // Not every stakeholder of a contract learns of every choice on it: an observer does not see non-consuming ones.
+    exercises: `acting_parties && ${mine} or witness_parties && ${mine}`,
+    archives: `witness_parties && ${mine}`,
+    reassignments: `witness_parties && ${mine}`,
+    topology_events: `party_id = any (${mine})`,
+    updates: ofUpdate.join(' or '),
+    // Sums over the contracts of all parties.
+    active_counts: 'false',
+    activity_hourly: 'false',
+  };
+}
+
+/** For each table the statements of one transaction, to be run with the storage as search path. */
+export function policyStatements(role: string, parties: readonly string[]): readonly (readonly string[])[] {
+  const name = escapeIdentifier(role);
+  const all = escapeIdentifier(everybody);
+  return Object.entries(conditions(parties)).map(([table, condition]) => [
+    `drop policy if exists ${all} on ${table}`,
+    `create policy ${all} on ${table} using (true) with check (true)`,
+    `drop policy if exists ${name} on ${table}`,
+    `create policy ${name} on ${table} as restrictive for select to ${name} using (${condition})`,
+    `alter table ${table} enable row level security`,
+  ]);
+}
+
+/** Grants on the tables that have a policy or need none; what later versions add is not granted by itself. */
+export function limitedGrants(role: string): readonly string[] {
+  const name = escapeIdentifier(role);
+  const tables = [...Object.keys(conditions([])), ...open].join(', ');
+  return [`grant select on ${tables} to ${name}`, `grant select (${streamColumns}) on stream to ${name}`];
+}

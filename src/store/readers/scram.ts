@@ -1,0 +1,16 @@
+/**
+ * A password as Postgres stores it (SCRAM-SHA-256, RFC 5802 and 7677): sent in this form, the password itself reaches
+ * neither the server nor its log.
+ */
+import { createHash, createHmac, pbkdf2Sync, randomBytes } from 'node:crypto';
+
+const iterations = 4096;
+
+/** The verifier of a password, for `create role ... password`. */
+export function scramVerifier(password: string, salt: Buffer = randomBytes(16)): string {
+  // SASLprep of everything that is typed as a password in earnest is its compatibility form.
+  const salted = pbkdf2Sync(password.normalize('NFKC'), salt, iterations, 32, 'sha256');
+  const hmac = (text: string): Buffer => createHmac('sha256', salted).update(text).digest();
+  const storedKey = createHash('sha256').update(hmac('Client Key')).digest('base64');
+  return `SCRAM-SHA-256$${iterations}:${salt.toString('base64')}$${storedKey}:${hmac('Server Key').toString('base64')}`;
+}

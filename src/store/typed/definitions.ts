@@ -1,0 +1,85 @@
+/** Pure: the SQL of the generated views. */
+import { createHash } from 'node:crypto';
+import { escapeIdentifier, escapeLiteral } from 'pg';
+import type { ReadSchemas } from '../readers/read-side.ts';
+import type { NamedView, RegisteredColumn } from './registry.ts';
+import { shapesOf, type ViewShape } from './shapes.ts';
+import { columnKey, type WantedColumn } from './subjects.ts';
+
+/** One view as it should be. */
+export interface ViewDefinition {
+  /** Name in schema typed, unquoted. */
+  readonly name: string;
+  /** Statements that make or replace it, comments included. */
+  readonly script: string;
+  /** At the end of its comment: tells whether the view that is there is this one. */
+  readonly mark: string;
+}
+
+/** The definitions of a subject: of a template two, else one. */
+export function definitionsOf(view: NamedView, schemas: ReadSchemas): readonly ViewDefinition[] {
+  return shapesOf(view.subject, schemas.storage).map((shape) => definition(view, shape, schemas.typed));
+}
+
+function definition(view: NamedView, shape: ViewShape, typed: string): ViewDefinition {
+  const name = `${view.name}${shape.suffix}`;
+  const quoted = `${escapeIdentifier(typed)}.${escapeIdentifier(name)}`;
+  const fields = fieldColumns(view, shape);
+  const selected = [...shape.leading.map(({ name: column, sql }) => [column, sql] as const), ...fields];
+  const list = selected.map(([column, sql]) => `${sql} as ${escapeIdentifier(column)}`).join(',\n  ');
+  const comments = [...shape.leading.map((column) => [column.name, column.comment] as const), ...described(view)].map(
+    ([column, text]) => `comment on column ${quoted}.${escapeIdentifier(column)} is ${escapeLiteral(text)};`,
+  );
+  const statements = [`create or replace view ${quoted} as\nselect\n  ${list}\n  ${shape.from};`, ...comments].join(
+    '\n',
+  );
+  const mark = `(definition ${createHash('sha256').update(statements).digest('hex').slice(0, 16)})`;
+  const comment = `comment on view ${quoted} is ${escapeLiteral(`${shape.comment} ${mark}`)};`;
+  return { name, script: `${statements}\n${comment}`, mark };
+}
+
+function described({ columns }: NamedView): readonly (readonly [name: string, comment: string])[] {
+  return columns.map(({ name, description }) => [name, description]);
+}
+
+function fieldColumns(
+  { columns, subject }: NamedView,
+  shape: ViewShape,
+): readonly (readonly [name: string, sql: string])[] {
+  const wanted = new Map(subject.columns.map((column) => [columnKey(column), column]));
+  const timesOfPath = new Map<string, number>();
+  for (const column of columns) {
+    const path = JSON.stringify(column.path);
+    timesOfPath.set(path, (timesOfPath.get(path) ?? 0) + 1);
+  }
+  return columns.map((column) => {
+    const value = valueSql(shape.source, column);
+    const castCanFail = column.type !== 'jsonb' && column.type !== 'text';
+    // The same path in two types is no lawful upgrade; a cast of the other version's value would fail every query.
+    if (!castCanFail || timesOfPath.get(JSON.stringify(column.path)) === 1) return [column.name, value];
+    const versions = wanted.get(columnKey({ path: column.path, type: column.type as WantedColumn['type'] }));
+    const ids = (versions?.packageIds ?? []).map((id) => escapeLiteral(id)).join(', ');
+    return [column.name, `case when ${shape.packageId} = any (array[${ids}]::text[]) then ${value} end`];
+  });
+}
+
+/** The value at a path, null where it is absent or null. */
+function valueSql(source: string, { path, type }: RegisteredColumn): string {
+  if (type === 'jsonb') return `nullif(${atPath(source, path, '->', '#>')}, 'null'::jsonb)`;
+  const text = atPath(source, path, '->>', '#>>');
+  if (type === 'text') return text;
+  if (type === 'interval') return intervalOf(`(${text})::bigint`);
+  return `(${text})::${type}`;
+}
+
+/** Days apart from the rest: intervals are multiplied as floats, which neither are exact for nor reach the largest values. */
+function intervalOf(microseconds: string): string {
+  const day = 86_400_000_000;
+  return `${microseconds} / ${day} * interval '1 day' + ${microseconds} % ${day} * interval '1 microsecond'`;
+}
+
+function atPath(source: string, path: readonly string[], one: string, many: string): string {
+  const [first] = path;
+  if (path.length === 1 && first !== undefined) return `(${source} ${one} ${escapeLiteral(first)})`;
+  return `(${source} ${many} array[${path.map((step) => escapeLiteral(step)).join(', ')}]::text[])`;
+}

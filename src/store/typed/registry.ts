@@ -1,0 +1,141 @@
+/**
+ * Names of the generated views and of their columns, as they were given once: kept in typed_views and typed_columns, so
+ * that views which people build on them stay valid when a package is upgraded.
+ */
+import type { ClientBase } from 'pg';
+import { choiceViewName, interfaceViewName, templateViewName } from '../../packages/view-names.ts';
+import { reservedColumns } from './shapes.ts';
+import { columnKey, subjectKey, type ViewKind, type ViewSubject, type WantedColumn } from './subjects.ts';
+
+export interface RegisteredColumn {
+  readonly position: number;
+  readonly name: string;
+  readonly path: readonly string[];
+  readonly type: string;
+  readonly description: string;
+}
+
+/** A subject with its name and its columns in their lasting order. */
+export interface NamedView {
+  readonly name: string;
+  readonly subject: ViewSubject;
+  readonly columns: readonly RegisteredColumn[];
+  /** Whether typed_views lacks it. */
+  readonly isNew: boolean;
+  /** Those of the columns that typed_columns lacks. */
+  readonly added: readonly RegisteredColumn[];
+}
+
+export class ViewRegistry {
+  readonly #names: Map<string, string>;
+  readonly #taken = new Set<string>();
+  readonly #columns: ReadonlyMap<string, readonly RegisteredColumn[]>;
+
+  /** @param names view names by `subjectKey` @param columns registered columns by view name, in order */
+  constructor(names: ReadonlyMap<string, string>, columns: ReadonlyMap<string, readonly RegisteredColumn[]>) {
+    this.#names = new Map(names);
+    this.#columns = columns;
+    for (const name of names.values()) this.#taken.add(name);
+  }
+
+  /** Gives names where there are none yet. */
+  named(subject: ViewSubject): NamedView {
+    const key = subjectKey(subject);
+    const known = this.#names.get(key);
+    const name = known ?? newName(subject, this.#taken);
+    this.#names.set(key, name);
+    this.#taken.add(name);
+    const columns = [...(this.#columns.get(name) ?? [])];
+    const added = addColumns(columns, subject);
+    return { name, subject, columns, isNew: known === undefined, added };
+  }
+}
+
+function newName(subject: ViewSubject, taken: ReadonlySet<string>): string {
+  const { kind, packageName, moduleName, entityName, choice } = subject;
+  if (kind === 'choice') return choiceViewName(packageName, moduleName, entityName, choice, taken);
+  const name = kind === 'template' ? templateViewName : interfaceViewName;
+  return name(packageName, moduleName, entityName, taken);
+}
+
+/** Appends to `columns` what the subject has beyond them; gives back what was appended. */
+function addColumns(columns: RegisteredColumn[], subject: ViewSubject): readonly RegisteredColumn[] {
+  const known = new Set(columns.map(({ path, type }) => keyOf(path, type)));
+  const taken = new Set([...reservedColumns(subject), ...columns.map(({ name }) => name)]);
+  const added: RegisteredColumn[] = [];
+  for (const column of subject.columns.filter((wanted) => !known.has(columnKey(wanted)))) {
+    const name = freeName(column, taken);
+    taken.add(name);
+    const { path, type, description } = column;
+    const entry = { position: columns.length + 1, name, path, type, description };
+    columns.push(entry);
+    added.push(entry);
+  }
+  return added;
+}
+
+function keyOf(path: readonly string[], type: string): string {
+  return columnKey({ path, type: type as WantedColumn['type'] });
+}
+
+/** Postgres cuts longer names. */
+const nameBytes = 63;
+
+function freeName({ name }: WantedColumn, taken: ReadonlySet<string>): string {
+  if (!taken.has(name)) return name;
+  for (let number = 2; ; number += 1) {
+    const suffix = `_${String(number)}`;
+    const numbered = `${name.slice(0, nameBytes - suffix.length)}${suffix}`;
+    if (!taken.has(numbered)) return numbered;
+  }
+}
+
+interface ViewRow {
+  readonly view_name: string;
+  readonly kind: ViewKind;
+  readonly package_name: string;
+  readonly module_name: string;
+  readonly entity_name: string;
+  readonly choice: string;
+}
+
+interface ColumnRow extends Omit<RegisteredColumn, 'name'> {
+  readonly view_name: string;
+  readonly column_name: string;
+}
+
+export async function readRegistry(client: ClientBase): Promise<ViewRegistry> {
+  const views = await client.query<ViewRow>('select * from typed_views');
+  const stored = await client.query<ColumnRow>('select * from typed_columns order by view_name, position');
+  const names = views.rows.map((row) => {
+    const { kind, package_name: packageName, module_name: moduleName, entity_name: entityName, choice } = row;
+    return [subjectKey({ kind, packageName, moduleName, entityName, choice }), row.view_name] as const;
+  });
+  const columns = new Map<string, RegisteredColumn[]>();
+  for (const { view_name: view, column_name: name, position, path, type, description } of stored.rows) {
+    const list = columns.get(view) ?? [];
+    list.push({ position, name, path, type, description });
+    columns.set(view, list);
+  }
+  return new ViewRegistry(new Map(names), columns);
+}
+
+/** Stores what is new of a view. @throws STORE_DUPLICATE when another program registered it meanwhile */
+export async function register(client: ClientBase, { name, subject, isNew, added }: NamedView): Promise<void> {
+  const { kind, packageName, moduleName, entityName, choice } = subject;
+  if (isNew) {
+    await client.query(
+      `insert into typed_views (view_name, kind, package_name, module_name, entity_name, choice)
+       values ($1, $2, $3, $4, $5, $6)`,
+      [name, kind, packageName, moduleName, entityName, choice],
+    );
+  }
+  if (added.length === 0) return;
+  await client.query(
+    `insert into typed_columns (view_name, position, column_name, path, type, description)
+     select $1, position, name, array(select jsonb_array_elements_text(path)), type, description
+       from jsonb_to_recordset($2::jsonb)
+         as added (position integer, name text, path jsonb, type text, description text)`,
+    [name, JSON.stringify(added)],
+  );
+}

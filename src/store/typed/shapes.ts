@@ -1,0 +1,206 @@
+/** What every generated view of a kind has before the columns made from fields, and the tables it reads. */
+import { escapeIdentifier, escapeLiteral } from 'pg';
+import { historySuffix } from '../../packages/view-names.ts';
+import type { ViewSubject } from './subjects.ts';
+
+export interface LeadingColumn {
+  readonly name: string;
+  readonly sql: string;
+  readonly comment: string;
+}
+
+export interface ViewShape {
+  /** Added to the name of the subject; may be empty. */
+  readonly suffix: string;
+  readonly comment: string;
+  readonly leading: readonly LeadingColumn[];
+  /** The jsonb that the other columns are taken from. */
+  readonly source: string;
+  /** The package id of the version that the row belongs to. */
+  readonly packageId: string;
+  /** From `from` on. */
+  readonly from: string;
+}
+
+/** One shape, or for a template two: what is active, and everything. @param storage schema of the tables */
+export function shapesOf(subject: ViewSubject, storage: string): readonly ViewShape[] {
+  if (subject.kind === 'choice') return [choiceShape(subject, storage)];
+  if (subject.kind === 'interface') return [interfaceShape(subject, storage)];
+  return [templateShape(subject, storage, false), templateShape(subject, storage, true)];
+}
+
+/** Names that fields cannot have as columns. */
+export function reservedColumns(subject: ViewSubject): readonly string[] {
+  return shapesOf(subject, '').flatMap(({ leading }) => leading.map(({ name }) => name));
+}
+
+function column(name: string, sql: string, comment: string): LeadingColumn {
+  return { name, sql, comment };
+}
+
+/** Names as Daml writes them. */
+export function damlName({ packageName, moduleName, entityName }: ViewSubject): string {
+  return `${packageName}:${moduleName}:${entityName}`;
+}
+
+const activation = [
+  column('contract_id', 'l.contract_id', 'Contract id.'),
+  column(
+    'created_at_offset',
+    'l.activated_offset',
+    'Offset of the create; of the assign after a reassignment; of a seeded contract that of its last activation.',
+  ),
+  column('created_at', 'c.created_at', 'Ledger effective time of the create, kept across reassignments.'),
+];
+const stakeholders = [
+  column('signatories', 'c.signatories', 'Signatories.'),
+  column('observers', 'c.observers', 'Observers.'),
+];
+
+function versionColumns(alias: string, of: string): readonly LeadingColumn[] {
+  return [
+    column('package_version', 'p.package_version', `Version of the package of the ${of}; null until it was read.`),
+    column('package_id', `${alias}.package_id`, `Package id of the ${of}.`),
+  ];
+}
+
+const ended = [
+  column(
+    'archived_at_offset',
+    'l.deactivated_offset',
+    'Offset of the archive, or of the unassign when the contract left the synchronizer; null while active.',
+  ),
+  column(
+    'archived_at',
+    'coalesce(d.effective_at, d.record_time)',
+    'Ledger effective time of that update (of an unassign its record time); null while active.',
+  ),
+  column('is_active', 'l.deactivated_offset is null', 'Whether the contract is active at the checkpoint.'),
+];
+
+function templateShape(subject: ViewSubject, storage: string, history: boolean): ViewShape {
+  const in_ = tables(storage);
+  return {
+    suffix: history ? historySuffix : '',
+    comment: history
+      ? `All contracts of ${damlName(subject)} in all versions, archived ones too; one row per activation.`
+      : `Active contracts of ${damlName(subject)} in all versions.`,
+    leading: [
+      ...activation,
+      ...stakeholders,
+      ...versionColumns('t', 'template as created'),
+      ...(history ? ended : []),
+      column('payload', 'c.payload', 'The whole payload, the ledger’s own JSON.'),
+    ],
+    source: 'c.payload',
+    packageId: 't.package_id',
+    from: [
+      `from ${in_('templates')} t`,
+      `join ${in_('lifetimes')} l on l.template_pk = t.template_pk`,
+      // Outer joins: counts read lifetimes only, and the latest twenty are sorted before their payloads are read.
+      `left join ${in_('contracts')} c on c.contract_id = l.contract_id and c."offset" = l.activated_offset`,
+      '  and c.template_pk = l.template_pk',
+      ...(history ? [`left join ${in_('updates')} d on d."offset" = l.deactivated_offset`] : []),
+      `left join ${in_('packages')} p on p.package_id = t.package_id`,
+      `where ${isNamed('t', subject)} and t.package_name = ${escapeLiteral(subject.packageName)}`,
+      ...(history ? [] : ['  and l.deactivated_offset is null']),
+    ].join('\n  '),
+  };
+}
+
+const templateOf = column(
+  'template',
+  `coalesce(t.package_name, t.package_id) || ':' || t.module_name || ':' || t.entity_name`,
+  'Template of the contract: package name, module and entity.',
+);
+
+function choiceShape(subject: ViewSubject, storage: string): ViewShape {
+  const owner = subject.ofInterface ? 'i' : 't';
+  return {
+    suffix: '',
+    comment: `Exercises of choice ${subject.choice} of ${damlName(subject)} in all versions.`,
+    leading: [
+      column('contract_id', 'e.contract_id', 'Contract exercised on.'),
+      column('exercised_at_offset', 'e."offset"', 'Offset of the transaction.'),
+      column('node_id', 'e.node_id', 'Node within the transaction; pre-order.'),
+      column('exercised_at', 'u.effective_at', 'Ledger effective time of the transaction.'),
+      column('acting_parties', 'e.acting_parties', 'Controllers that exercised the choice.'),
+      column('consuming', 'e.consuming', 'Whether the exercise archived the contract.'),
+      ...(subject.ofInterface ? [templateOf] : []),
+      ...versionColumns(owner, subject.ofInterface ? 'interface' : 'template as the event names it'),
+      column('result', 'e.result', 'The result, the ledger’s own JSON.'),
+      column('argument', 'e.argument', 'The whole argument, the ledger’s own JSON.'),
+    ],
+    source: 'e.argument',
+    packageId: `${owner}.package_id`,
+    from: (subject.ofInterface
+      ? interfaceChoice(subject, tables(storage))
+      : templateChoice(subject, tables(storage))
+    ).join('\n  '),
+  };
+}
+
+function templateChoice(subject: ViewSubject, in_: InStorage): readonly string[] {
+  return [
+    `from ${in_('templates')} t`,
+    `join ${in_('choices')} h on h.template_pk = t.template_pk and h.interface_pk = 0`,
+    `join ${in_('exercises')} e on e.choice_pk = h.choice_pk`,
+    `left join ${in_('updates')} u on u."offset" = e."offset"`,
+    `left join ${in_('packages')} p on p.package_id = t.package_id`,
+    `where ${isNamed('t', subject)} and t.package_name = ${escapeLiteral(subject.packageName)}`,
+    `  and h.choice = ${escapeLiteral(subject.choice)}`,
+  ];
+}
+
+function interfaceChoice(subject: ViewSubject, in_: InStorage): readonly string[] {
+  return [
+    ...interfaceFrom(in_),
+    `join ${in_('choices')} h on h.interface_pk = i.template_pk`,
+    `join ${in_('exercises')} e on e.choice_pk = h.choice_pk`,
+    `join ${in_('templates')} t on t.template_pk = h.template_pk`,
+    `left join ${in_('updates')} u on u."offset" = e."offset"`,
+    `where ${isNamed('i', subject)} and p.package_name = ${escapeLiteral(subject.packageName)}`,
+    `  and h.choice = ${escapeLiteral(subject.choice)}`,
+  ];
+}
+
+function interfaceShape(subject: ViewSubject, storage: string): ViewShape {
+  const in_ = tables(storage);
+  return {
+    suffix: '',
+    comment: `Active contracts seen through interface ${damlName(subject)}, of every template that implements it.`,
+    leading: [
+      ...activation,
+      templateOf,
+      ...stakeholders,
+      ...versionColumns('i', 'interface'),
+      column('view', 'v.view', 'The whole view, the ledger’s own JSON; null when it could not be computed.'),
+    ],
+    source: 'v.view',
+    packageId: 'i.package_id',
+    from: [
+      ...interfaceFrom(in_),
+      `join ${in_('interface_views')} v on v.interface_pk = i.template_pk`,
+      `join ${in_('lifetimes')} l on l.contract_id = v.contract_id and l.activated_offset = v."offset"`,
+      `join ${in_('templates')} t on t.template_pk = l.template_pk`,
+      `left join ${in_('contracts')} c on c.contract_id = v.contract_id and c."offset" = v."offset"`,
+      `where ${isNamed('i', subject)} and p.package_name = ${escapeLiteral(subject.packageName)}`,
+      '  and l.deactivated_offset is null',
+    ].join('\n  '),
+  };
+}
+
+type InStorage = (table: string) => string;
+
+function tables(storage: string): InStorage {
+  return (table) => `${escapeIdentifier(storage)}.${table}`;
+}
+
+/** Events name interfaces by package id alone; the package says its name. */
+function interfaceFrom(in_: InStorage): readonly string[] {
+  return [`from ${in_('templates')} i`, `join ${in_('packages')} p on p.package_id = i.package_id`];
+}
+
+function isNamed(alias: string, { moduleName, entityName }: ViewSubject): string {
+  return `${alias}.module_name = ${escapeLiteral(moduleName)} and ${alias}.entity_name = ${escapeLiteral(entityName)}`;
+}

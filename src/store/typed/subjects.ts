@@ -1,0 +1,139 @@
+/** Pure: what the packages have that deserves a view, with the columns of all versions that upgrade each other. */
+import type { PackageLookup } from '../../packages/package-lookup.ts';
+import type { ChoiceModel, DamlType, PackageModel, TypeName } from '../../packages/package-model.ts';
+import { columnsOf, type PayloadColumn } from '../../packages/payload-columns.ts';
+
+export type ViewKind = 'template' | 'choice' | 'interface';
+
+/** A column of a payload, argument or view, as one or more versions of the package have it. */
+export interface WantedColumn extends PayloadColumn {
+  /** The versions that have it, by package id. */
+  readonly packageIds: readonly string[];
+}
+
+/** What one view (of a template: two) shows. */
+export interface ViewSubject {
+  readonly kind: ViewKind;
+  readonly packageName: string;
+  readonly moduleName: string;
+  readonly entityName: string;
+  /** Empty for templates and interfaces. */
+  readonly choice: string;
+  /** Whether an interface has the choice; false for everything but choices. */
+  readonly ofInterface: boolean;
+  /** The union over the versions, oldest version first. */
+  readonly columns: readonly WantedColumn[];
+}
+
+/** Identity of a subject among all: the unique key of typed_views. */
+export function subjectKey(subject: Omit<ViewSubject, 'columns' | 'ofInterface'>): string {
+  const { kind, packageName, moduleName, entityName, choice } = subject;
+  return JSON.stringify([kind, packageName, moduleName, entityName, choice]);
+}
+
+interface Version {
+  readonly packageId: string;
+  readonly type: TypeName | undefined;
+}
+
+interface Draft {
+  readonly subject: Omit<ViewSubject, 'columns'>;
+  readonly versions: Version[];
+}
+
+/**
+ * The subjects of the named packages: templates and interfaces first, so that they get the shorter names, then choices.
+ * Each is worked out when it is asked for, because a participant may have hundreds.
+ * @param packages everything known; types are looked up in all of them
+ * @param names package names whose templates, choices and interfaces are wanted
+ */
+export function* viewSubjects(packages: readonly PackageModel[], names: ReadonlySet<string>): Generator<ViewSubject> {
+  const byId = new Map(packages.map((model) => [model.packageId, model]));
+  const lookup: PackageLookup = (packageId) => byId.get(packageId);
+  const drafts = new Map<string, Draft>();
+  for (const model of packages.filter(({ name }) => names.has(name)).sort(byVersion)) {
+    for (const [subject, type] of definitions(model)) {
+      const key = subjectKey(subject);
+      const draft = drafts.get(key) ?? { subject, versions: [] };
+      draft.versions.push({ packageId: model.packageId, type });
+      drafts.set(key, draft);
+    }
+  }
+  const all = [...drafts.values()];
+  const ordered = [
+    ...all.filter(({ subject }) => subject.kind !== 'choice'),
+    ...all.filter(({ subject }) => subject.kind === 'choice'),
+  ];
+  for (const { subject, versions } of ordered) yield { ...subject, columns: union(versions, lookup) };
+}
+
+type Definition = readonly [subject: Omit<ViewSubject, 'columns'>, type: TypeName | undefined];
+
+function definitions(model: PackageModel): readonly Definition[] {
+  const { name: packageName, packageId } = model;
+  const choicesOf = (
+    owner: { readonly moduleName: string; readonly entityName: string; readonly choices: readonly ChoiceModel[] },
+    ofInterface: boolean,
+  ): readonly Definition[] =>
+    owner.choices.map(({ name: choice, argument }) => {
+      const { moduleName, entityName } = owner;
+      return [{ kind: 'choice', packageName, moduleName, entityName, choice, ofInterface }, namedType(argument)];
+    });
+  return [
+    ...model.templates.flatMap((template): readonly Definition[] => {
+      const { moduleName, entityName } = template;
+      const subject = {
+        kind: 'template',
+        packageName,
+        moduleName,
+        entityName,
+        choice: '',
+        ofInterface: false,
+      } as const;
+      return [[subject, `${packageId}:${moduleName}:${entityName}`], ...choicesOf(template, false)];
+    }),
+    ...model.interfaces.flatMap((face): readonly Definition[] => {
+      const { moduleName, entityName, view } = face;
+      const subject = {
+        kind: 'interface',
+        packageName,
+        moduleName,
+        entityName,
+        choice: '',
+        ofInterface: false,
+      } as const;
+      return [[subject, namedType(view)], ...choicesOf(face, true)];
+    }),
+  ];
+}
+
+function namedType(type: DamlType): TypeName | undefined {
+  return type.kind === 'named' ? type.name : undefined;
+}
+
+function union(versions: readonly Version[], lookup: PackageLookup): readonly WantedColumn[] {
+  const columns = new Map<string, WantedColumn>();
+  for (const { packageId, type } of versions) {
+    for (const column of type === undefined ? [] : columnsOf(type, lookup)) {
+      const key = columnKey(column);
+      const known = columns.get(key);
+      columns.set(key, { ...(known ?? column), packageIds: [...(known?.packageIds ?? []), packageId] });
+    }
+  }
+  return [...columns.values()];
+}
+
+/** Two columns are the same when they show the same value in the same type. */
+export function columnKey({ path, type }: Pick<PayloadColumn, 'path' | 'type'>): string {
+  return JSON.stringify([path, type]);
+}
+
+/** By the numbers of the version; the id decides between equal ones, so that the order is always the same. */
+function byVersion(one: PackageModel, other: PackageModel): number {
+  const [left, right] = [one, other].map(({ version }) => version.split('.').map(Number)) as [number[], number[]];
+  for (let at = 0; at < Math.max(left.length, right.length); at += 1) {
+    const difference = (left[at] ?? 0) - (right[at] ?? 0);
+    if (difference !== 0) return difference;
+  }
+  return one.packageId < other.packageId ? -1 : 1;
+}

@@ -1,0 +1,109 @@
+/**
+ * The views of schema typed: one per choice and interface, two per template, a column per field, made from the packages
+ * that were read. A view covers all versions of its package and is replaced only when its definition has changed, so
+ * that views which people build on it stay.
+ */
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { IndexerError } from '../../errors.ts';
+import type { PackageModel } from '../../packages/package-model.ts';
+import type { Database } from '../database.ts';
+import { readPackageState } from './package-store.ts';
+import { readSchemas } from '../readers/read-side.ts';
+import { secureViews } from '../readers/secure-views.ts';
+import { toStoreError } from '../store-error.ts';
+import { readRegistry, register, type NamedView } from './registry.ts';
+import { definitionsOf, type ViewDefinition } from './definitions.ts';
+import { viewSubjects } from './subjects.ts';
+
+/** What a synchronization did, by view name. */
+export interface ViewSync {
+  readonly made: readonly string[];
+  readonly unchanged: number;
+  readonly failed: readonly { readonly view: string; readonly error: IndexerError }[];
+}
+
+/** Failures that say something of one view; any other would meet all of them. */
+const ofOneView: ReadonlySet<string> = new Set([
+  'STORE_LOCKED',
+  'STORE_CONFLICT',
+  'STORE_DUPLICATE',
+  'STORE_SCHEMA',
+  'STORE_DATA_REFUSED',
+  'STORE_STATEMENT_TIMEOUT',
+  'STORE_FAILED',
+]);
+
+/** A view that somebody reads is replaced later rather than making others wait. */
+const lockLimit = '500ms';
+
+/**
+ * Makes the views as the packages want them. Each subject is a short transaction of its own, so that no lock on one view
+ * is held while another is waited for; what fails is told, and the others are made all the same.
+ * @param every replace also those that are as they should be
+ * @throws IndexerError when the state cannot be read, or no view can be made at all
+ */
+export async function syncTypedViews(
+  database: Database,
+  packages: readonly PackageModel[],
+  every = false,
+): Promise<ViewSync> {
+  const schemas = readSchemas(database.schema);
+  const { named } = await readPackageState(database);
+  const { registry, marks } = await database.withClient(async (client) => ({
+    registry: await readRegistry(client),
+    marks: await readMarks(client, schemas.typed),
+  }));
+  const done: { made: string[]; unchanged: number; failed: { view: string; error: IndexerError }[] } = {
+    made: [],
+    unchanged: 0,
+    failed: [],
+  };
+  for (const subject of viewSubjects(packages, new Set(named))) {
+    // A participant may have hundreds: the sockets of the ledger are served in between.
+    await nextTurn();
+    const view = registry.named(subject);
+    const definitions = definitionsOf(view, schemas);
+    const changed = every ? definitions : definitions.filter(({ name, mark }) => marks.get(name) !== mark);
+    done.unchanged += definitions.length - changed.length;
+    if (changed.length === 0) continue;
+    const failure = await make(database, view, changed);
+    if (failure === undefined) done.made.push(...changed.map(({ name }) => name));
+    else done.failed.push({ view: view.name, error: failure });
+  }
+  return done;
+}
+
+async function make(
+  database: Database,
+  view: NamedView,
+  definitions: readonly ViewDefinition[],
+): Promise<IndexerError | undefined> {
+  try {
+    await database.transaction(async (client) => {
+      await client.query(`set local lock_timeout = '${lockLimit}'`);
+      await client.query('select pg_advisory_xact_lock(hashtext($1))', [`ledger_indexer_views:${database.schema}`]);
+      await register(client, view);
+      await client.query(definitions.map(({ script }) => script).join('\n'));
+      await secureViews(client, readSchemas(database.schema));
+    });
+    return undefined;
+  } catch (thrown) {
+    const error = toStoreError(thrown);
+    if (!ofOneView.has(error.code)) throw error;
+    return error;
+  }
+}
+
+/** The mark of each view that is there. */
+async function readMarks(
+  client: Parameters<typeof readRegistry>[0],
+  typed: string,
+): Promise<ReadonlyMap<string, string>> {
+  const { rows } = await client.query<{ name: string; mark: string | null }>(
+    `select c.relname as name, substring(obj_description(c.oid, 'pg_class') from '\\(definition [0-9a-f]+\\)$') as mark
+       from pg_class c join pg_namespace n on n.oid = c.relnamespace
+      where n.nspname = $1 and c.relkind = 'v'`,
+    [typed],
+  );
+  return new Map(rows.flatMap(({ name, mark }) => (mark === null ? [] : [[name, mark] as const])));
+}

@@ -1,0 +1,55 @@
+/** Packages out of the DARs that lie beside the project. */
+import { existsSync, readFileSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { unzipSync } from 'fflate';
+import { readPackageArchive } from '../../src/packages/package-archive.ts';
+import type { PackageLookup } from '../../src/packages/package-lookup.ts';
+import type { PackageModel } from '../../src/packages/package-model.ts';
+import { darsFolder } from '../support/recorded.ts';
+
+/**
+ * Whether the DARs are there; without them one line says what is left out.
+ * @param leftOut completes `no DARs at …: `
+ */
+export function haveDars(leftOut: string): boolean {
+  const present = existsSync(darsFolder);
+  if (!present) console.log(`no DARs at ${darsFolder} (set LEDGER_DARS): ${leftOut}`);
+  return present;
+}
+
+/** Names of the files. */
+export function darNames(): readonly string[] {
+  return readdirSync(darsFolder).filter((name) => name.endsWith('.dar'));
+}
+
+/** The archives in a DAR by the name of their files, without folder. */
+export function archivesOf(dar: string): ReadonlyMap<string, Uint8Array> {
+  const files = unzipSync(readFileSync(join(darsFolder, dar)));
+  const archives = Object.entries(files).filter(([name]) => name.endsWith('.dalf'));
+  return new Map(archives.map(([name, bytes]) => [name.slice(name.lastIndexOf('/') + 1), bytes]));
+}
+
+export interface Dar {
+  /** The package that the DAR is named after. */
+  readonly main: PackageModel;
+  readonly packages: PackageLookup;
+}
+
+/** A DAR with everything in it read. */
+export function readDar(dar: string, mainName: string): Dar {
+  const models = [...archivesOf(dar).values()].map((bytes) => readPackageArchive(bytes));
+  const main = models.find(({ name }) => name === mainName);
+  if (main === undefined) throw new Error(`${dar} holds no package ${mainName}`);
+  return { main, packages: (packageId) => models.find((model) => model.packageId === packageId) };
+}
+
+/** The payload in an archive, where its first field is; what participants answer with. */
+export function payloadIn(bytes: Uint8Array): Uint8Array {
+  let length = 0;
+  let at = 1;
+  for (let shift = 0; ; shift += 7) {
+    const byte = bytes[at++] ?? 0;
+    length += (byte & 127) << shift;
+    if (byte < 128) return bytes.subarray(at, at + length);
+  }
+}

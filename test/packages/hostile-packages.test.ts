@@ -1,0 +1,232 @@
+/** Packages that nobody's compiler wrote: read or refused, never anything else, and never for long. */
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { IndexerError } from '../../src/errors.ts';
+import { paddingOf } from '../../src/packages/optional-fields.ts';
+import { readPackageArchive } from '../../src/packages/package-archive.ts';
+import type { PackageModel } from '../../src/packages/package-model.ts';
+import { columnsOf } from '../../src/packages/payload-columns.ts';
+import { archivesOf, haveDars, payloadIn } from './dars.ts';
+import { code, message, PackageBuilder } from './package-builder.ts';
+
+const longestMs = 1000;
+
+/** The reason why it was refused, or the model. */
+function attempt(bytes: Uint8Array): string | PackageModel {
+  const started = performance.now();
+  try {
+    const model = readPackageArchive(bytes);
+    JSON.stringify(model);
+    return model;
+  } catch (thrown) {
+    if (!(thrown instanceof IndexerError) || thrown.code !== 'PACKAGE_UNREADABLE') throw thrown;
+    return thrown.message;
+  } finally {
+    expect(performance.now() - started).toBeLessThan(longestMs);
+  }
+}
+
+/** The payload with some bytes changed, cut out or doubled. Bare, so that no hash gives the change away. */
+const mutation = fc.record({
+  edits: fc.array(fc.tuple(fc.double({ min: 0, max: 0.999_999, noNaN: true }), fc.integer({ min: 0, max: 255 })), {
+    maxLength: 12,
+  }),
+  cut: fc.option(fc.double({ min: 0, max: 1, noNaN: true }), { freq: 4 }),
+  doubled: fc.boolean(),
+});
+
+type Mutation = typeof mutation extends fc.Arbitrary<infer T> ? T : never;
+
+function mutate(original: Uint8Array, { edits, cut, doubled }: Mutation): Uint8Array {
+  let bytes = Uint8Array.from(original);
+  for (const [place, value] of edits) bytes[Math.floor(place * bytes.length)] = value;
+  if (cut !== null) bytes = bytes.slice(0, Math.floor(cut * bytes.length));
+  return doubled ? Uint8Array.from([...bytes, ...bytes]) : bytes;
+}
+
+function richPackage(): Uint8Array {
+  const build = new PackageBuilder();
+  const of = build.typeName('Main', 'Pair');
+  const pair = build.intern(build.data(of, build.builtin(code.text), build.builtin(code.int64)));
+  const maybe = build.synonym(build.typeName('Main', 'Maybe'), pair);
+  build.module(
+    'Main',
+    [3, build.synonymDefinition('Maybe', ['a'], build.builtin(code.optional, build.variable('a')))],
+    [
+      4,
+      build.dataType(
+        'Pair',
+        ['a', 'b'].map((each) => build.field(each, build.variable(each))),
+        { parameters: ['a', 'b'] },
+      ),
+    ],
+    [4, build.dataType('T', [build.field('x', maybe), build.field('next', build.data(build.typeName('Main', 'T')))])],
+    [6, message([1, build.name('T')], [9, message([1, build.builtin(code.party)])])],
+    [8, message([2, build.name('I')], [6, pair])],
+  );
+  return build.payload();
+}
+
+describe('mutated archives', () => {
+  it('reads or refuses a small package', () => {
+    const original = richPackage();
+    expect(attempt(original)).toMatchObject({ name: 'built' });
+    fc.assert(
+      fc.property(mutation, (change) => {
+        const outcome = attempt(mutate(original, change));
+        if (typeof outcome === 'string') return;
+        for (const name of Object.keys(outcome.dataTypes)) {
+          columnsOf(`${outcome.packageId}:${name}`, () => outcome);
+          paddingOf(`${outcome.packageId}:${name}`, () => outcome);
+        }
+      }),
+      { numRuns: 3000 },
+    );
+  });
+
+  it.skipIf(!haveDars('mutations of compiled packages are not tried'))('reads or refuses compiled packages', () => {
+    const archives = [...archivesOf('richtypes.dar').values()].filter(({ length }) => length < 100_000);
+    fc.assert(
+      fc.property(fc.constantFrom(...archives), mutation, (original, change) => {
+        attempt(mutate(payloadIn(original), change));
+        attempt(mutate(original, change));
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  it('reads or refuses any bytes', () => {
+    fc.assert(
+      fc.property(fc.uint8Array({ maxLength: 200 }), (bytes) => void attempt(bytes)),
+      { numRuns: 2000 },
+    );
+  });
+});
+
+describe('crafted packages', () => {
+  it('refuses types that double with each line of the table', () => {
+    const build = new PackageBuilder();
+    let type = build.intern(build.builtin(code.text));
+    for (let line = 0; line < 60; line++) type = build.intern(build.builtin(11, type, type));
+    build.module('Main', [4, build.dataType('R', [build.field('x', type)])]);
+    expect(attempt(build.payload())).toContain('a type is too large');
+  });
+
+  it('refuses many types that are large together', () => {
+    const build = new PackageBuilder();
+    let type = build.intern(build.builtin(code.text));
+    for (let line = 0; line < 11; line++) type = build.intern(build.builtin(11, type, type));
+    const fields = Array.from({ length: 100 }, (_, index) => build.field(`x${index}`, type));
+    build.module('Main', [4, build.dataType('R', fields)]);
+    expect(attempt(build.payload())).toContain('its types have more than');
+  });
+
+  it('refuses a long chain of types in types', () => {
+    const build = new PackageBuilder();
+    let type = build.intern(build.builtin(code.text));
+    for (let line = 0; line < 20_000; line++) type = build.intern(build.builtin(code.list, type));
+    build.module('Main', [4, build.dataType('R', [build.field('x', type)])]);
+    expect(attempt(build.payload())).toContain('levels');
+  });
+
+  it('refuses a chain that grows from field to field', () => {
+    const build = new PackageBuilder();
+    let type = build.intern(build.builtin(code.text));
+    const fields = Array.from({ length: 110 }, (_, index) => {
+      type = build.intern(build.builtin(code.list, type));
+      return build.field(`x${index}`, type);
+    });
+    build.module('Main', [4, build.dataType('R', fields)]);
+    expect(attempt(build.payload())).toContain('levels');
+  });
+
+  it('refuses a type with very many arguments', () => {
+    const build = new PackageBuilder();
+    const args = Array.from({ length: 20_000 }, () => build.builtin(code.text));
+    const type = build.data(build.typeName('Main', 'R'), ...args);
+    build.module('Main', [4, build.dataType('R', [build.field('x', type)])]);
+    expect(attempt(build.payload())).toContain('arguments');
+  });
+
+  it('bears a large table of types that nothing refers to', () => {
+    const build = new PackageBuilder();
+    let type = build.intern(build.builtin(code.text));
+    for (let line = 0; line < 20_000; line++) type = build.intern(build.apply(type, build.builtin(code.text)));
+    build.module('Main', [4, build.dataType('R', [build.field('x', build.builtin(code.text))])]);
+    expect(attempt(build.payload())).toMatchObject({ name: 'built' });
+  });
+
+  it('refuses an entry of the table that refers to itself', () => {
+    const build = new PackageBuilder();
+    const self = build.intern(build.builtin(code.list, message([8, 0])));
+    build.module('Main', [4, build.dataType('R', [build.field('x', self)])]);
+    expect(attempt(build.payload())).toContain('no earlier interned type 0');
+  });
+
+  it('refuses a type nested in itself without the table', () => {
+    const build = new PackageBuilder();
+    let type = build.builtin(code.text);
+    for (let level = 0; level < 2000; level++) type = build.builtin(code.list, type);
+    build.module('Main', [4, build.dataType('R', [build.field('x', type)])]);
+    expect(attempt(build.payload())).toContain('levels');
+  });
+
+  it('refuses type synonyms that stand for themselves', () => {
+    const build = new PackageBuilder();
+    const [a, b] = ['A', 'B'].map((name) => build.synonym(build.typeName('Main', name)));
+    build.module(
+      'Main',
+      [3, build.synonymDefinition('A', [], b ?? message())],
+      [3, build.synonymDefinition('B', [], a ?? message())],
+      [4, build.dataType('R', [build.field('x', a ?? message())])],
+    );
+    expect(attempt(build.payload())).toContain('stands for itself');
+  });
+
+  it('refuses type synonyms that double each other', () => {
+    const build = new PackageBuilder();
+    const use = (level: number, of: Uint8Array): Uint8Array => build.synonym(build.typeName('Main', `S${level}`), of);
+    const a = build.variable('a');
+    const synonyms = Array.from({ length: 40 }, (_, level) => {
+      const body = level === 0 ? build.builtin(11, a, a) : use(level - 1, use(level - 1, a));
+      return [3, build.synonymDefinition(`S${level}`, ['a'], body)] as const;
+    });
+    build.module('Main', ...synonyms, [4, build.dataType('R', [build.field('x', use(39, build.builtin(code.text)))])]);
+    expect(typeof attempt(build.payload())).toBe('string');
+  });
+
+  it('refuses a few strings spelled into very many names', () => {
+    const build = new PackageBuilder();
+    const long = build.text('A'.repeat(60_000));
+    const definitions = Array.from({ length: 400 }, () => {
+      const name = build.segments([long]);
+      return [4, message([2, name], [4, 1], [5, message()])] as const;
+    });
+    build.module('Main', ...definitions);
+    expect(attempt(build.payload())).toContain('characters');
+  });
+
+  it('refuses names that are none', () => {
+    const build = new PackageBuilder();
+    build.module('Main', [4, build.dataType('R', [build.field('x"; drop', build.builtin(code.text))])]);
+    expect(attempt(build.payload())).toContain('no identifier');
+  });
+
+  it('bears data types that are made of each other in very many ways', () => {
+    const build = new PackageBuilder();
+    const levels = Array.from({ length: 30 }, (_, level) => {
+      const inner = level === 0 ? build.builtin(code.text) : build.data(build.typeName('Main', `L${level - 1}`));
+      const fields = Array.from({ length: 60 }, (_, index) => build.field(`f${index}`, inner));
+      return [4, build.dataType(`L${level}`, [...fields, build.field('last', build.builtin(9, inner))])] as const;
+    });
+    build.module('Main', ...levels);
+    const model = attempt(build.payload());
+    if (typeof model === 'string') throw new Error(model);
+    const started = performance.now();
+    const columns = columnsOf(`${model.packageId}:Main:L29`, () => model);
+    const padding = paddingOf(`${model.packageId}:Main:L29`, () => model);
+    expect(performance.now() - started).toBeLessThan(longestMs);
+    expect(columns).toHaveLength(61);
+    expect(padding).toBeDefined();
+  });
+});

@@ -1,0 +1,35 @@
+/** Package models written by hand. */
+import type { PackageLookup } from '../../src/packages/package-lookup.ts';
+import type { DamlType, PackageModel } from '../../src/packages/package-model.ts';
+
+/** Types, briefly. */
+export const type = {
+  text: { kind: 'builtin', name: 'text' },
+  int64: { kind: 'builtin', name: 'int64' },
+  party: { kind: 'builtin', name: 'party' },
+  bool: { kind: 'builtin', name: 'bool' },
+  unit: { kind: 'builtin', name: 'unit' },
+  optional: (of: DamlType): DamlType => ({ kind: 'optional', of }),
+  list: (of: DamlType): DamlType => ({ kind: 'list', of }),
+  variable: (name: string): DamlType => ({ kind: 'variable', name }),
+  named: (name: string, ...args: readonly DamlType[]): DamlType => ({ kind: 'named', name, arguments: args }),
+} as const;
+
+/** A package with the id `p`. */
+export function modelOf(dataTypes: PackageModel['dataTypes']): PackageModel {
+  return {
+    packageId: 'p',
+    name: 'package',
+    version: '1.0.0',
+    languageVersion: '2.1',
+    templates: [],
+    interfaces: [],
+    dataTypes,
+    dependencies: [],
+  };
+}
+
+/** Knows these packages and no other. */
+export function lookup(...models: readonly PackageModel[]): PackageLookup {
+  return (packageId) => models.find((model) => model.packageId === packageId);
+}

@@ -1,0 +1,165 @@
+/** Which fields of a payload can be missing, and what the padding makes of values as the ledger writes them. */
+import { describe, expect, it } from 'vitest';
+import { paddingOf, type Padding } from '../../src/packages/optional-fields.ts';
+import type { DamlType, DataType, PackageModel } from '../../src/packages/package-model.ts';
+import { haveDars, readDar } from './dars.ts';
+import { lookup, modelOf, type } from './models.ts';
+
+function record(fields: Readonly<Record<string, DamlType>>, parameters: readonly string[] = []): DataType {
+  return { kind: 'record', parameters, fields: Object.entries(fields).map(([name, of]) => ({ name, type: of })) };
+}
+
+function padding(dataTypes: PackageModel['dataTypes']): Padding | undefined {
+  return paddingOf('p:M:R', lookup(modelOf(dataTypes)));
+}
+
+type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json };
+
+const isObject = (value: Json): value is { readonly [key: string]: Json } =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** What the documentation of Padding says, word for word. */
+function complete(value: Json, with_: Padding | null | undefined): Json {
+  if (with_ === undefined || with_ === null || value === null) return value;
+  if ('items' in with_) return Array.isArray(value) ? value.map((each: Json) => complete(each, with_.items)) : value;
+  if ('entries' in with_) {
+    if (!Array.isArray(value)) return value;
+    return value.map((pair: Json) =>
+      Array.isArray(pair) ? pair.map((each: Json, at) => complete(each, with_.entries[at === 0 ? 0 : 1])) : pair,
+    );
+  }
+  if (!isObject(value)) return value;
+  if ('values' in with_) return mapped(value, (_, each) => complete(each, with_.values));
+  if ('cases' in with_) {
+    const found = typeof value['tag'] === 'string' ? with_.cases[value['tag']] : undefined;
+    return { ...value, value: complete(value['value'] ?? null, found) };
+  }
+  return mapped({ ...with_.nulls, ...value }, (name, each) => complete(each, with_.fields?.[name]));
+}
+
+function mapped(value: { readonly [key: string]: Json }, change: (name: string, each: Json) => Json): Json {
+  return Object.fromEntries(Object.entries(value).map(([name, each]) => [name, change(name, each)]));
+}
+
+const inner = record({ id: type.text, note: type.optional(type.text) });
+
+describe.skipIf(!haveDars('paddings of compiled packages are not compared'))('compiled packages', () => {
+  it('pads the lock in a Holding, which itself is never missing because meta follows', () => {
+    const { main, packages } = readDar('splice-api-token-holding-v1-1.0.0.dar', 'splice-api-token-holding-v1');
+    expect(paddingOf(`${main.packageId}:Splice.Api.Token.HoldingV1:HoldingView`, packages)).toEqual({
+      nulls: {},
+      fields: { lock: { nulls: { expiresAt: null, expiresAfter: null, context: null } } },
+    });
+  });
+
+  it('has nothing to do for richtypes', () => {
+    const { main, packages } = readDar('richtypes.dar', 'richtypes');
+    expect(paddingOf(`${main.packageId}:RichTypes:RichRecord`, packages)).toBeUndefined();
+  });
+});
+
+describe('padding', () => {
+  it('is for the last fields only', () => {
+    const fields = {
+      a: type.optional(type.text),
+      b: type.text,
+      c: type.optional(type.text),
+      d: type.optional(type.int64),
+    };
+    expect(padding({ 'M:R': record(fields) })).toEqual({ nulls: { c: null, d: null } });
+    expect(padding({ 'M:R': record({ a: type.optional(type.text), b: type.text }) })).toBeUndefined();
+  });
+
+  it('is not for an Optional in an Optional, of which None is written as []', () => {
+    const nested = type.optional(type.optional(type.named('p:M:S')));
+    const found = padding({ 'M:R': record({ a: type.optional(type.text), b: nested }), 'M:S': inner });
+    expect(found).toEqual({ nulls: {}, fields: { b: { items: { items: { nulls: { note: null } } } } } });
+    expect(complete({ a: null, b: [[{ id: '1' }]] }, found)).toEqual({ a: null, b: [[{ id: '1', note: null }]] });
+    expect(complete({ a: null, b: [[]] }, found)).toEqual({ a: null, b: [[]] });
+  });
+
+  it('is for parameters that an argument makes optional', () => {
+    const dataTypes = {
+      'M:R': record({ box: type.named('p:M:Box', type.optional(type.text)) }),
+      'M:Box': record({ inside: type.variable('a') }, ['a']),
+    };
+    expect(padding(dataTypes)).toEqual({ nulls: {}, fields: { box: { nulls: { inside: null } } } });
+  });
+
+  it('reaches into optional values, lists, maps and variants', () => {
+    const s = type.named('p:M:S');
+    const dataTypes: PackageModel['dataTypes'] = {
+      'M:R': record({
+        list: type.list(s),
+        texts: { kind: 'textmap', of: s },
+        pairs: { kind: 'genmap', key: type.party, of: s },
+        choice: type.named('p:M:V'),
+        maybe: type.optional(s),
+      }),
+      'M:S': inner,
+      'M:V': {
+        kind: 'variant',
+        parameters: [],
+        cases: [
+          { name: 'One', type: s },
+          { name: 'None', type: type.unit },
+        ],
+      },
+    };
+    const found = padding(dataTypes);
+    const nulls = { nulls: { note: null } };
+    expect(found).toEqual({
+      nulls: { maybe: null },
+      fields: {
+        list: { items: nulls },
+        texts: { values: nulls },
+        pairs: { entries: [null, nulls] },
+        choice: { cases: { One: nulls } },
+        maybe: nulls,
+      },
+    });
+    const one = { id: '1' };
+    const both = { id: '1', note: null };
+    const written = { list: [one], texts: { k: one }, pairs: [['p', one]], choice: { tag: 'One', value: one } };
+    expect(complete(written, found)).toEqual({
+      list: [both],
+      texts: { k: both },
+      pairs: [['p', both]],
+      choice: { tag: 'One', value: both },
+      maybe: null,
+    });
+    expect(complete({ ...written, choice: { tag: 'None', value: {} }, maybe: one }, found)).toMatchObject({
+      choice: { tag: 'None', value: {} },
+      maybe: both,
+    });
+  });
+
+  it('stops where a type is inside of itself, and at unknown packages', () => {
+    const fields = { next: type.optional(type.named('p:M:R')), other: type.optional(type.named('q:M:R')) };
+    expect(padding({ 'M:R': record(fields) })).toEqual({ nulls: { next: null, other: null } });
+  });
+
+  it('reaches through a tuple in a tuple', () => {
+    const pair = (a: DamlType, b: DamlType): DamlType => type.named('p:M:Pair', a, b);
+    const dataTypes = {
+      'M:R': record({ x: pair(type.text, pair(type.named('p:M:S'), type.text)) }),
+      'M:Pair': record({ _1: type.variable('a'), _2: type.variable('b') }, ['a', 'b']),
+      'M:S': inner,
+    };
+    const second = { nulls: {}, fields: { _1: { nulls: { note: null } } } };
+    expect(padding(dataTypes)).toEqual({ nulls: {}, fields: { x: { nulls: {}, fields: { _2: second } } } });
+  });
+
+  it('ends in a data type with parameters that stands in itself', () => {
+    const dataTypes = {
+      'M:R': record({ chain: type.named('p:M:Chain', type.text) }),
+      'M:Chain': record({ next: type.optional(type.named('p:M:Chain', type.list(type.variable('a')))) }, ['a']),
+    };
+    expect(JSON.stringify(padding(dataTypes)).match(/"next":null/g)).toHaveLength(3);
+  });
+
+  it('names a field called __proto__', () => {
+    const fields = Object.fromEntries([['__proto__', type.optional(type.text)]]);
+    expect(JSON.stringify(padding({ 'M:R': record(fields) }))).toBe('{"nulls":{"__proto__":null}}');
+  });
+});

@@ -1,0 +1,193 @@
+/** Which columns a payload becomes. */
+import { describe, expect, it } from 'vitest';
+import type { DamlField, DamlType, DataType, PackageModel } from '../../src/packages/package-model.ts';
+import { columnsOf, type PayloadColumn } from '../../src/packages/payload-columns.ts';
+import { haveDars, readDar } from './dars.ts';
+import { modelOf, type, lookup } from './models.ts';
+
+/** `name type path` of each column. */
+function brief(columns: readonly PayloadColumn[]): readonly string[] {
+  return columns.map((column) => `${column.name} ${column.type} ${column.path.join('.')}`);
+}
+
+function record(fields: Readonly<Record<string, DamlType>>, parameters: readonly string[] = []): DataType {
+  const list: readonly DamlField[] = Object.entries(fields).map(([name, of]) => ({ name, type: of }));
+  return { kind: 'record', parameters, fields: list };
+}
+
+function columns(dataTypes: PackageModel['dataTypes'], reserved?: ReadonlySet<string>): readonly string[] {
+  return brief(columnsOf('p:M:R', lookup(modelOf(dataTypes)), reserved));
+}
+
+describe.skipIf(!haveDars('columns of compiled packages are not compared'))('compiled packages', () => {
+  it('has a column of the right type for every field of richtypes', () => {
+    const { main, packages } = readDar('richtypes.dar', 'richtypes');
+    expect(brief(columnsOf(`${main.packageId}:RichTypes:RichRecord`, packages))).toEqual([
+      'owner text owner',
+      'count bigint count',
+      'amount numeric amount',
+      'label text label',
+      'active boolean active',
+      'as_of date asOf',
+      'observed_at timestamptz observedAt',
+      'note text note',
+      'tags jsonb tags',
+      'attributes jsonb attributes',
+      'marker text marker',
+      'profile_nickname text profile.nickname',
+      'profile_level bigint profile.level',
+      'outcome_tag text outcome.tag',
+      'outcome jsonb outcome',
+      'fee numeric fee',
+    ]);
+  });
+
+  it('takes the view of Holding apart, across packages', () => {
+    const { main, packages } = readDar('splice-api-token-holding-v1-1.0.0.dar', 'splice-api-token-holding-v1');
+    const found = columnsOf(`${main.packageId}:Splice.Api.Token.HoldingV1:HoldingView`, packages);
+    expect(brief(found)).toEqual([
+      'owner text owner',
+      'instrument_id_admin text instrumentId.admin',
+      'instrument_id_id text instrumentId.id',
+      'amount numeric amount',
+      'lock_holders jsonb lock.holders',
+      'lock_expires_at timestamptz lock.expiresAt',
+      'lock_expires_after interval lock.expiresAfter.microseconds',
+      'lock_context text lock.context',
+      'meta_values jsonb meta.values',
+    ]);
+    expect(found.map(({ description }) => description).slice(4, 8)).toEqual([
+      'lock.holders: [Party]',
+      'lock.expiresAt: Optional Time',
+      'lock.expiresAfter: Optional DA.Time.Types:RelTime',
+      'lock.context: Optional Text',
+    ]);
+  });
+
+  it('leaves records of unknown packages whole', () => {
+    const { main } = readDar('splice-api-token-holding-v1-1.0.0.dar', 'splice-api-token-holding-v1');
+    const found = columnsOf(`${main.packageId}:Splice.Api.Token.HoldingV1:HoldingView`, lookup(main));
+    expect(brief(found).slice(6)).toEqual([
+      'lock_expires_after jsonb lock.expiresAfter',
+      'lock_context text lock.context',
+      'meta jsonb meta',
+    ]);
+  });
+});
+
+describe('columns', () => {
+  it('names three levels and leaves the fourth whole', () => {
+    const dataTypes = {
+      'M:R': record({ a: type.named('p:M:S') }),
+      'M:S': record({ b: type.named('p:M:T') }),
+      'M:T': record({ c: type.named('p:M:U'), d: type.text }),
+      'M:U': record({ e: type.text }),
+    };
+    expect(columns(dataTypes)).toEqual(['a_b_c jsonb a.b.c', 'a_b_d text a.b.d']);
+  });
+
+  it('stops where a type is inside of itself', () => {
+    const dataTypes = { 'M:R': record({ text: type.text, next: type.optional(type.named('p:M:R')) }) };
+    expect(columns(dataTypes)).toEqual(['text text text', 'next jsonb next']);
+  });
+
+  it('puts arguments in the place of parameters, through several types', () => {
+    const dataTypes = {
+      'M:R': record({ x: type.named('p:M:Pair', type.int64, type.named('p:M:Pair', type.party, type.bool)) }),
+      'M:Pair': record({ _1: type.variable('a'), _2: type.optional(type.variable('b')) }, ['a', 'b']),
+    };
+    expect(columns(dataTypes)).toEqual(['x__1 bigint x._1', 'x__2__1 text x._2._1', 'x__2__2 boolean x._2._2']);
+  });
+
+  it('has no column for unit, and jsonb where null and a value could be confused', () => {
+    const fields = {
+      nothing: type.unit,
+      maybe: type.optional(type.unit),
+      nested: type.optional(type.optional(type.text)),
+      list: type.optional({ kind: 'list', of: type.text }),
+      empty: type.named('p:M:Empty'),
+    };
+    expect(columns({ 'M:R': record(fields), 'M:Empty': record({}) })).toEqual([
+      'maybe jsonb maybe',
+      'nested jsonb nested',
+      'list jsonb list',
+    ]);
+  });
+
+  it('writes an Optional whose argument is one like that argument', () => {
+    const dataTypes = {
+      'M:R': record({ x: type.named('p:M:Box', type.optional(type.text)) }),
+      'M:Box': record({ inside: type.optional(type.variable('a')) }, ['a']),
+    };
+    expect(columns(dataTypes)).toEqual(['x_inside text x.inside']);
+  });
+
+  it('shows enums as text, variants by case, and optional ones alike', () => {
+    const dataTypes: PackageModel['dataTypes'] = {
+      'M:R': record({ colour: type.optional(type.named('p:M:Colour')), shape: type.optional(type.named('p:M:Shape')) }),
+      'M:Colour': { kind: 'enum', cases: ['Red'] },
+      'M:Shape': { kind: 'variant', parameters: [], cases: [{ name: 'Square', type: type.int64 }] },
+    };
+    expect(columns(dataTypes)).toEqual(['colour text colour', 'shape_tag text shape.tag', 'shape jsonb shape']);
+  });
+
+  it('takes a record for a duration only by its full name', () => {
+    const dataTypes = {
+      'M:R': record({ x: type.named('p:M:RelTime') }),
+      'M:RelTime': record({ microseconds: type.int64 }),
+    };
+    expect(columns(dataTypes)).toEqual(['x_microseconds bigint x.microseconds']);
+  });
+
+  it('writes names in lower case with _ at the humps', () => {
+    const fields = {
+      createdAt: type.text,
+      settlementURL: type.text,
+      HTTPServer: type.text,
+      tx2Hash: type.text,
+      a$u0027: type.text,
+    };
+    expect(columns({ 'M:R': record(fields) }).map((each) => each.split(' ')[0])).toEqual([
+      'created_at',
+      'settlement_url',
+      'http_server',
+      'tx2_hash',
+      'a_u0027',
+    ]);
+  });
+
+  it('numbers names that are taken', () => {
+    const fields = { fooBar: type.text, foo: type.named('p:M:S'), foo_bar: type.text, payload: type.text };
+    const dataTypes = { 'M:R': record(fields), 'M:S': record({ bar: type.text }) };
+    expect(columns(dataTypes, new Set(['payload']))).toEqual([
+      'foo_bar text fooBar',
+      'foo_bar_2 text foo.bar',
+      'foo_bar_3 text foo_bar',
+      'payload_2 text payload',
+    ]);
+  });
+
+  it('cuts long names, differently for each path', () => {
+    const long = 'a'.repeat(80);
+    const fields = { [`${long}X`]: type.text, [`${long}Y`]: type.text };
+    const names = columnsOf('p:M:R', lookup(modelOf({ 'M:R': record(fields) }))).map(({ name }) => name);
+    for (const name of names) expect(name).toMatch(/^a{56}_[0-9a-f]{6}$/);
+    expect(new Set(names).size).toBe(2);
+  });
+
+  it('leaves records whole where there would be more columns than a view takes', () => {
+    const many = Object.fromEntries(Array.from({ length: 40 }, (_, index) => [`f${index}`, type.named('p:M:S')]));
+    const some = Object.fromEntries(Array.from({ length: 40 }, (_, index) => [`g${index}`, type.text]));
+    const found = columns({ 'M:R': record(many), 'M:S': record(some) });
+    expect(found).toHaveLength(40);
+    expect(found[0]).toBe('f0 jsonb f0');
+    const wide = Object.fromEntries(Array.from({ length: 3000 }, (_, index) => [`h${index}`, type.text]));
+    expect(columns({ 'M:R': record(wide) })).toHaveLength(1000);
+  });
+
+  it('has none for what is no record or not known', () => {
+    expect(columns({ 'M:R': { kind: 'enum', cases: [] } })).toEqual([]);
+    expect(columns({})).toEqual([]);
+    expect(columnsOf('q:M:R', () => undefined)).toEqual([]);
+  });
+});

@@ -1,0 +1,74 @@
+/** Indexes on fields of payloads: found in the statements that want them, and built while the tables are in use. */
+import { expect, it } from 'vitest';
+import { indexCommand } from '../../src/cli/index-verb.ts';
+import { decodeUpdate } from '../../src/ledger/wire.ts';
+import { openDatabase } from '../../src/store/database.ts';
+import { adviceFrom } from '../../src/store/readers/index-advice.ts';
+import { migrate } from '../../src/store/migrations.ts';
+import { openSession } from '../../src/store/store.ts';
+import { createTestDatabase, query } from '../support/database.ts';
+import * as frames from '../support/frames.ts';
+
+const identity = { participantId: 'p::1220', filter: '{}', filterHash: 'f', shape: 'LEDGER_EFFECTS' };
+
+it('finds the fields that slow statements filter on, the most costly first', () => {
+  const statement = (query: string, calls: number): { query: string; calls: number; mean: number } => ({
+    query,
+    calls,
+    mean: 20,
+  });
+  const advice = adviceFrom([
+    statement(`select payload ->> 'shown' from active($1) where payload->>'owner' = $2`, 10),
+    statement(
+      `select * from contracts c where (c.payload #>> '{meta,id}')::text = $1 and c.payload ->> 'owner' in ($2)`,
+      5,
+    ),
+    statement(`select payload ->> 'only' from contracts`, 99),
+  ]);
+  expect(advice).toEqual([
+    { expression: `payload ->> 'owner'`, calls: 15, meanMs: 20 },
+    { expression: `payload #>> '{meta,id}'`, calls: 5, meanMs: 20 },
+  ]);
+});
+
+it('builds an index that a query uses, once, and clears away what a cut build left', async () => {
+  await using created = await createTestDatabase();
+  const database = openDatabase({
+    url: created.url,
+    schema: 'ledger',
+    statementTimeoutMs: 60_000,
+    applicationName: 'test',
+  });
+  await migrate(database);
+  const session = await openSession(database, identity);
+  await session.publishSeed(0, 'genesis');
+  const batch = session.newBatch(0);
+  const events = Array.from({ length: 2_000 }, (_, nodeId) => ({
+    CreatedEvent: frames.created({ nodeId, contractId: `c${nodeId}`, createArgument: { owner: `party ${nodeId}` } }),
+  }));
+  batch.add(decodeUpdate(frames.text(frames.transaction(1, events))));
+  await session.writeBatch(batch, 0);
+  await database.close();
+
+  const run = async (...argv: string[]): Promise<string> => {
+    const lines: string[] = [];
+    await indexCommand(argv, { DATABASE_URL: created.url }, (line) => lines.push(line));
+    return lines.join('\n');
+  };
+  expect(await run('suggest')).toContain('pg_stat_statements');
+  const create = ['create', 'payload.owner', '--using', 'hash'];
+  expect(await run(...create)).toMatch(/^built: own_payload_owner_[0-9a-f]{8} /);
+  expect(await run(...create)).toMatch(/^there already/);
+  await query(
+    created.url,
+    `update pg_index set indisvalid = false where indexrelid::regclass::text like 'ledger.own_%'`,
+  );
+  expect(await run(...create)).toMatch(/^built/);
+  for (const from of [`explore.active('Iou')`, `pqs.active('Iou')`]) {
+    const plan = await query(created.url, `explain select * from ${from} where payload ->> 'owner' = 'party 7'`);
+    expect(JSON.stringify(plan), from).toContain('own_payload_owner');
+  }
+
+  await expect(run('create', `payload.owner'); drop table x`)).rejects.toThrow(/no field/);
+  await expect(run('destroy')).rejects.toMatchObject({ code: 'CONFIGURATION_INVALID' });
+});

@@ -1,0 +1,69 @@
+/** Whoever listens on the stream's channel hears of every checkpoint once it can be read, and of no other. */
+import { Client } from 'pg';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { decodeUpdate } from '../../src/ledger/wire.ts';
+import { openDatabase, type Database } from '../../src/store/database.ts';
+import { migrate } from '../../src/store/migrations.ts';
+import { openSession, type SessionOptions } from '../../src/store/store.ts';
+import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import * as frames from '../support/frames.ts';
+import { waitFor } from '../support/wait-for.ts';
+
+const identity = { participantId: 'p::1220', filter: '{}', filterHash: 'f', shape: 'LEDGER_EFFECTS' };
+let created: TestDatabase;
+let database: Database;
+let listener: Client;
+let heard: { readonly payload: string | undefined; readonly readable: Promise<number> }[];
+
+beforeEach(async () => {
+  created = await createTestDatabase();
+  database = openDatabase({
+    url: created.url,
+    schema: 'some_stream',
+    statementTimeoutMs: 60_000,
+    applicationName: 'test notify',
+  });
+  await migrate(database);
+  heard = [];
+  listener = new Client({ connectionString: created.url });
+  await listener.connect();
+  listener.on('notification', ({ payload }) => {
+    const readable = listener.query<{ checkpoint: string }>('select checkpoint from some_stream.stream');
+    heard.push({ payload, readable: readable.then(({ rows }) => Number(rows[0]?.checkpoint)) });
+  });
+  await listener.query('listen some_stream_offset');
+});
+afterEach(async () => {
+  await listener.end();
+  await database.close();
+  await created.drop();
+});
+
+/** Publishes a seed at 5, then writes offsets 6, 7 (as a batch that fails first) and 9. */
+async function write(options?: SessionOptions): Promise<void> {
+  const session = await openSession(database, identity, options);
+  await session.publishSeed(5, 'genesis');
+  const write = async (from: number, ...updates: frames.JsonRecord[]): Promise<void> => {
+    const batch = session.newBatch(from);
+    for (const update of updates) batch.add(decodeUpdate(frames.text(update)));
+    await session.writeBatch(batch, from);
+  };
+  await write(5, frames.transaction(6, []), frames.transaction(7, []));
+  await expect(write(6, frames.transaction(8, []))).rejects.toMatchObject({ code: 'CHECKPOINT_MOVED' });
+  await write(7, frames.offsetCheckpoint(9));
+}
+
+it('hears every committed checkpoint, when it can be read', async () => {
+  await write();
+  await waitFor('three notifications', () => (heard.length >= 3 ? true : undefined));
+  expect(heard.map(({ payload }) => payload)).toEqual(['5', '7', '9']);
+  for (const { payload, readable } of heard) expect(await readable).toBeGreaterThanOrEqual(Number(payload));
+});
+
+it('hears nothing when it is switched off', async () => {
+  await write({ notify: false });
+  await listener.query(`select pg_notify('some_stream_offset', 'last')`);
+  await waitFor('the last notification', () => (heard.length > 0 ? true : undefined));
+  expect(heard.map(({ payload }) => payload)).toEqual(['last']);
+  await heard[0]?.readable;
+});

@@ -1,0 +1,133 @@
+/** Names of templates, offsets by time, and waiting for an offset. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Client } from 'pg';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { generateHistory } from './generated-history.ts';
+import { createReadDatabase, type ReadDatabase } from './read-database.ts';
+
+let database: ReadDatabase;
+beforeAll(async () => {
+  database = await createReadDatabase();
+  await generateHistory(database, 20_000);
+  await database.query(`
+    insert into templates values (101, 'x', 'Other', 'T3', 'small'), (102, 'y', 'Api', 'Holding', null);
+    insert into packages values ('z', 'fresh', '1.0.0', '2.1', '{"templates":[{"moduleName":"New","entityName":"Thing"}]}')`);
+});
+afterAll(async () => {
+  await database[Symbol.asyncDispose]();
+});
+
+describe('the name of a template', () => {
+  const pks = async (name: string | null): Promise<readonly number[] | undefined> =>
+    (await database.query<{ pks: number[] }>('select explore.template_pks($1) as pks', [name]))[0]?.pks;
+
+  it.each([
+    ['T4', [9, 10]],
+    ['M:T4', [9, 10]],
+    ['big:M:T4', [9, 10]],
+    ['#big:M:T4', [9, 10]],
+    ['new:M:T4', [10]],
+    ['M:T3', [7, 8]],
+    ['small:Other:T3', [101]],
+    ['y:Api:Holding', [102]],
+    ['fresh:New:Thing', []],
+    ['Thing', []],
+  ])('%s is that of %j', async (name, expected) => {
+    expect((await pks(name))?.toSorted((a, b) => a - b)).toEqual(expected);
+  });
+
+  it('null is all templates', async () => {
+    expect(await pks(null)).toHaveLength(42);
+  });
+
+  it('ambiguous is refused with the names it stands for', async () => {
+    await expect(pks('T3')).rejects.toMatchObject({
+      message: 'Ambiguous name: T3 is the name of big:M:T3 and of small:Other:T3',
+      code: '42P08',
+    });
+  });
+
+  it('unknown is refused with the nearest names', async () => {
+    await expect(pks('smal:Oter:T3')).rejects.toMatchObject({
+      message: 'Unknown name: no template smal:Oter:T3 was seen',
+      code: '42704',
+      hint: expect.stringMatching(/^Nearest names: small:Other:T3, /) as unknown,
+    });
+    await expect(database.query(`select * from explore.active('nothing')`)).rejects.toMatchObject({ code: '42704' });
+    await expect(database.query(`select * from explore.active_at(5, '')`)).rejects.toMatchObject({ code: '42704' });
+  });
+});
+
+describe('nearest_offset', () => {
+  it.each([
+    ['the time of a transaction', '2026-01-01 01:00:00', 3_600],
+    ['a moment later', '2026-01-01 01:00:00.999999', 3_600],
+    ['a moment earlier', '2026-01-01 00:59:59.999999', 3_599],
+    ['the end of all time', '9999-12-31', 20_000],
+    ['before the first', '2026-01-01 00:00:00', null],
+    ['long ago', '0001-01-01', null],
+  ])('of %s', async (_what, time, expected) => {
+    const [row] = await database.query<{ offset: string | null }>(
+      'select explore.nearest_offset($1::timestamptz)::int as offset',
+      [time],
+    );
+    expect(row?.offset).toBe(expected);
+  });
+
+  it('takes the newest of one time, and passes over updates without effective time', async () => {
+    await database.query(`
+      begin;
+      update updates set effective_at = '2027-01-01' where "offset" in (500, 400);
+      update updates set effective_at = null where "offset" = 3600`);
+    const [row] = await database.query(
+      `select explore.nearest_offset(timestamptz '2028-01-01')::int as later,
+              explore.nearest_offset(timestamptz '2026-01-01 01:00:00')::int as without,
+              explore.nearest_offset(now() - timestamptz '2026-01-01 02:00:00')::int as ago`,
+    );
+    await database.query('rollback');
+    expect(row).toEqual({ later: 500, without: 3_599, ago: 7_200 });
+  });
+
+  it('reads a part of the index, not all updates', async () => {
+    const plan = await database.plan(
+      `select * from updates u where u.effective_at <= '2026-01-01 02:00' and u.effective_at > '2026-01-01 01:59'`,
+    );
+    expect(plan).toContain('updates_effective_at');
+  });
+});
+
+describe('wait_for_offset', () => {
+  it('returns at once what is reached', async () => {
+    const [row] = await database.query('select explore.wait_for_offset(20000)::int as reached');
+    expect(row).toEqual({ reached: 20_000 });
+    expect(await database.query('select explore.latest_offset()::int as latest')).toEqual([{ latest: 20_000 }]);
+  });
+
+  it('sees what another connection commits while it waits', async () => {
+    const other = new Client({ connectionString: database.url });
+    await other.connect();
+    const started = performance.now();
+    const waiting = database.query('select explore.wait_for_offset(20001)::int as reached');
+    await sleep(200);
+    await other.query('update ledger.stream set checkpoint = 20005');
+    expect(await waiting).toEqual([{ reached: 20_005 }]);
+    expect(performance.now() - started).toBeGreaterThan(190);
+    await other.end();
+  });
+
+  it('gives up after the time given, with a code of its own', async () => {
+    const started = performance.now();
+    await expect(database.query(`select explore.wait_for_offset(30000, '150 ms')`)).rejects.toMatchObject({
+      code: 'LI001',
+      message: 'Offset 30000 was not reached within 00:00:00.15: the checkpoint is 20005',
+      hint: expect.stringContaining('readyz') as unknown,
+    });
+    expect(performance.now() - started).toBeLessThan(5_000);
+  });
+
+  it('says so where it could never see it', async () => {
+    await database.query('begin isolation level repeatable read');
+    await expect(database.query('select explore.wait_for_offset(30000)')).rejects.toMatchObject({ code: 'LI002' });
+    await database.query('rollback');
+  });
+});

@@ -1,0 +1,114 @@
+/** Queries stay fast as history grows: the plans on 40,000 contracts go through the indexes meant for them. */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { generateHistory } from './generated-history.ts';
+import { createReadDatabase, type ReadDatabase } from './read-database.ts';
+
+/** Big tables that may only be read through an index here. */
+const whole = /Seq Scan on (contracts|lifetimes|exercises|updates|interface_views)/;
+
+describe('the plan', () => {
+  let database: ReadDatabase;
+  beforeAll(async () => {
+    database = await createReadDatabase();
+    await generateHistory(database, 40_000);
+  });
+  afterAll(async () => {
+    await database[Symbol.asyncDispose]();
+  });
+
+  it.each([
+    ['counting what is active', `count(*) from explore.active('M:T3')`, ['lifetimes_live']],
+    [
+      'what is active, by id',
+      `* from explore.active('T3') where contract_id = md5('9')`,
+      ['lifetimes_pkey', 'contracts_'],
+    ],
+    ['counting what was active', `count(*) from explore.active_at(20000, 'T3')`, ['lifetimes_live', 'lifetimes_ended']],
+    [
+      'what was active',
+      `contract_id, payload from explore.active_at(900, 'T3')`,
+      ['lifetimes_live', 'lifetimes_ended', 'contracts_template_offset'],
+    ],
+    [
+      'active contracts of a template',
+      `count(*) from explore.active_contracts where template_fqn = 'big:M:T3'`,
+      ['lifetimes_live'],
+    ],
+    ['contracts by id', `* from explore.contracts where contract_id = md5('9')`, ['contracts_pkey', 'lifetimes_pkey']],
+    [
+      'contracts by offset',
+      '* from explore.contracts where created_at_offset between 700 and 710',
+      ['contracts_template_offset', 'lifetimes_pkey', 'updates_pkey'],
+    ],
+    [
+      'contracts by template and offset',
+      `* from explore.contracts where template_fqn = 'big:M:T3' and created_at_offset > 39900`,
+      ['contracts_template_offset'],
+    ],
+    ['exercises by offset', '* from explore.exercises where "offset" = 77', ['exercises_pkey']],
+    ['exercises by contract', `* from explore.exercises where contract_id = md5('9')`, ['exercises_contract']],
+    [
+      'exercises by template and offset',
+      `* from explore.exercises where template_fqn = 'big:M:T0' and "offset" > 39900`,
+      ['exercises_'],
+    ],
+    ['updates by offset', '* from explore.updates where "offset" > 39990', ['updates_pkey']],
+    [
+      'events by offset',
+      '* from explore.events where "offset" between 700 and 710',
+      ['contracts_template_offset', 'exercises_pkey'],
+    ],
+    [
+      'events by contract',
+      `* from explore.events where contract_id = md5('9')`,
+      ['contracts_pkey', 'exercises_contract'],
+    ],
+    [
+      'events by template and offset',
+      `* from explore.events where template_fqn = 'big:M:T3' and "offset" > 39900`,
+      ['contracts_template_offset', 'exercises_'],
+    ],
+  ])('of %s uses indexes alone', async (_what, sql, indexes) => {
+    const plan = await database.plan(`select ${sql}`);
+    expect(plan).not.toMatch(whole);
+    for (const index of indexes) expect(plan).toContain(index);
+  });
+
+  it('reads nothing that is not asked for', async () => {
+    const plan = await database.plan(`select contract_id, payload, is_active from explore.contracts`);
+    for (const table of ['updates', 'synchronizers']) expect(plan).not.toContain(table);
+    const counting = await database.plan(`select count(*) from explore.active('T3')`);
+    expect(counting).not.toContain('contracts');
+  });
+
+  it('of active_at reads about as many rows as it finds, wherever it looks', async () => {
+    for (const offset of [1, 100, 5_000, 20_000, 39_999]) {
+      const [row] = await database.query<{ 'QUERY PLAN': [{ Plan: Node }] }>(
+        `explain (analyze, format json, timing off) select count(*) from explore.active_at(${String(offset)}, 'T3')`,
+      );
+      const read = row === undefined ? 0 : rowsRead(row['QUERY PLAN'][0].Plan);
+      const [found] = await database.query<{ count: number }>(
+        `select count(*)::int as count from lifetimes where template_pk in (7, 8) and activated_offset <= ${String(offset)}
+            and (deactivated_offset is null or deactivated_offset > ${String(offset)})`,
+      );
+      expect(read).toBeLessThan(2 * (found?.count ?? 0) + 50);
+    }
+  });
+});
+
+interface Node {
+  readonly Plans?: readonly Node[];
+  readonly 'Relation Name'?: string;
+  readonly 'Actual Rows': number;
+  readonly 'Actual Loops': number;
+  readonly 'Rows Removed by Filter'?: number;
+}
+
+/** Rows of lifetimes that were looked at, kept or not. */
+function rowsRead(node: Node): number {
+  const mine =
+    node['Relation Name'] === 'lifetimes'
+      ? (node['Actual Rows'] + (node['Rows Removed by Filter'] ?? 0)) * node['Actual Loops']
+      : 0;
+  return (node.Plans ?? []).reduce((sum, child) => sum + rowsRead(child), mine);
+}

@@ -1,0 +1,107 @@
+/** Random but lawful histories of one participant: contracts are created, exercised, archived and reassigned. */
+import type { JsonRecord } from '../support/frames.ts';
+import * as frames from '../support/frames.ts';
+
+/** A random number in [0, 1) from a seed; the same seed gives the same numbers. */
+export function randomFrom(seed: number): () => number {
+  let state = seed;
+  return () => {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
+    return state / 2 ** 32;
+  };
+}
+
+const templates = ['A', 'B', 'C'].map((name) => `${'ab'.repeat(32)}:Main:${name}`);
+const synchronizers = [frames.here, frames.there];
+
+interface Live {
+  readonly contractId: string;
+  readonly templateId: string;
+  readonly synchronizerId: string;
+  readonly counter: number;
+}
+
+/** Record times rise with the offset, as they do on each synchronizer. */
+function recordMs(offset: number): number {
+  return Date.UTC(2026, 7, 14, 10) + offset * 97_003;
+}
+
+/** With so large a part of a millisecond as `fraction` says. */
+function isoTime(ms: number, fraction: number): string {
+  const micros = String(Math.floor(fraction * 1000)).padStart(3, '0');
+  return new Date(ms).toISOString().replace('Z', `${micros}Z`);
+}
+
+function reassignmentAt(offset: number, half: JsonRecord, synchronizerId: string): JsonRecord {
+  const frame = frames.text(frames.reassignment(offset, half, synchronizerId));
+  return JSON.parse(frame.replace(frames.recordTime, isoTime(recordMs(offset), 0))) as JsonRecord;
+}
+
+/** The updates with offsets 1 to `length`. */
+export function randomHistory(seed: number, length: number): readonly JsonRecord[] {
+  const random = randomFrom(seed);
+  const live: Live[] = [];
+  const pick = <T>(values: readonly T[]): T => values[Math.floor(random() * values.length)] as T;
+  const take = (): Live | undefined => live.splice(Math.floor(random() * live.length), 1)[0];
+
+  const create = (offset: number, nodeId: number, synchronizerId: string): JsonRecord => {
+    const templateId = pick(templates);
+    const contractId = `c${String(offset)}-${String(nodeId)}`;
+    const acsDelta = random() < 0.9;
+    if (acsDelta) live.push({ contractId, templateId, synchronizerId, counter: 0 });
+    return { CreatedEvent: frames.created({ offset, nodeId, contractId, templateId, acsDelta }) };
+  };
+  const exercise = (offset: number, nodeId: number, contract: Live | undefined): JsonRecord => {
+    // The event may name a newer package than the create did, or a contract that was never seen.
+    const templateId = contract?.templateId.replace('ab', random() < 0.5 ? 'ab' : 'ef') ?? templates[0] ?? '';
+    const contractId = contract?.contractId ?? `unseen${String(offset)}-${String(nodeId)}`;
+    return {
+      ExercisedEvent: frames.exercised({ offset, nodeId, contractId, templateId, choice: pick(['Go', 'Stop']) }),
+    };
+  };
+  const event = (offset: number, nodeId: number, synchronizerId: string): JsonRecord => {
+    const dice = random();
+    if (dice < 0.6) return create(offset, nodeId, synchronizerId);
+    if (dice < 0.65) return exercise(offset, nodeId, undefined);
+    const index = live.findIndex((contract) => contract.synchronizerId === synchronizerId);
+    return index < 0 ? create(offset, nodeId, synchronizerId) : exercise(offset, nodeId, live.splice(index, 1)[0]);
+  };
+  const times = (offset: number): JsonRecord => {
+    const effectiveAt = isoTime(recordMs(offset) - random() * 5_000, random());
+    const cost = random() < 0.5 ? Math.floor(random() * 10_000) : null;
+    return { recordTime: isoTime(recordMs(offset), random()), effectiveAt, paidTrafficCost: cost };
+  };
+  const reassign = (offset: number, from: Live): JsonRecord => {
+    const target = from.synchronizerId === frames.here ? frames.there : frames.here;
+    const move = {
+      contractId: from.contractId,
+      templateId: from.templateId,
+      source: from.synchronizerId,
+      target,
+      offset,
+    };
+    return reassignmentAt(offset, { JsUnassignedEvent: { value: frames.unassigned(move) } }, from.synchronizerId);
+  };
+  const arrive = (offset: number, from: Live): JsonRecord => {
+    const target = from.synchronizerId === frames.here ? frames.there : frames.here;
+    const createdEvent = frames.created({ offset, contractId: from.contractId, templateId: from.templateId });
+    live.push({ ...from, synchronizerId: target, counter: from.counter + 1 });
+    const half = frames.assigned({ source: from.synchronizerId, target, createdEvent });
+    return reassignmentAt(offset, { JsAssignmentEvent: half }, target);
+  };
+
+  const history: JsonRecord[] = [];
+  while (history.length < length) {
+    const offset = history.length + 1;
+    const moving = random() < 0.15 ? take() : undefined;
+    if (moving !== undefined) {
+      history.push(reassign(offset, moving), arrive(offset + 1, moving));
+      continue;
+    }
+    const synchronizerId = pick(synchronizers);
+    const count = 1 + Math.floor(random() * 4);
+    const events = Array.from({ length: count }, (_, nodeId) => event(offset, nodeId, synchronizerId));
+    history.push(frames.transaction(offset, events, { synchronizerId, ...times(offset) }));
+  }
+  return history.slice(0, length);
+}

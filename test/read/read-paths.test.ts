@@ -1,0 +1,193 @@
+/** What is active now and was active at an offset, against models that look at everything. */
+import {
+  array,
+  assert,
+  asyncProperty,
+  constantFrom,
+  integer,
+  nat,
+  oneof,
+  option,
+  pre,
+  record,
+  tuple,
+} from 'fast-check';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import * as frames from '../support/frames.ts';
+import { createReadDatabase, type ReadDatabase } from './read-database.ts';
+
+const { created, here, there } = frames;
+
+interface Lifetime {
+  readonly id: string;
+  readonly template: number;
+  readonly from: number;
+  readonly to: number | null;
+}
+
+/** Ids of what was active right after `offset`, of one template or of all. */
+function activeAt(lifetimes: readonly Lifetime[], offset: number, template?: number): readonly string[] {
+  return lifetimes
+    .filter(({ from, to }) => from <= offset && (to === null || to > offset))
+    .filter((lifetime) => template === undefined || lifetime.template === template)
+    .map(({ id }) => id)
+    .sort();
+}
+
+/** For each offset and template what the database says was active. */
+async function answers(
+  database: ReadDatabase,
+  offsets: readonly number[],
+  template: string | null,
+): Promise<readonly (readonly string[])[]> {
+  const rows = await database.query<{ ids: string[] }>(
+    `select array(select contract_id from explore.active_at(o, $2) order by contract_id collate "C") as ids
+       from unnest($1::bigint[]) with ordinality as asked (o, place) order by place`,
+    [offsets, template],
+  );
+  return rows.map(({ ids }) => ids);
+}
+
+describe('active_at, over lifetimes of any length', () => {
+  let database: ReadDatabase;
+  beforeAll(async () => {
+    database = await createReadDatabase();
+    await database.query(`
+      insert into templates values (1, 'p', 'M', 'A', 'n'), (2, 'p', 'M', 'B', 'n');
+      insert into synchronizers values (1, 'here')`);
+  });
+  afterAll(async () => {
+    await database[Symbol.asyncDispose]();
+  });
+
+  // Lengths around powers of two, where a class ends and rounding could go wrong.
+  const length = tuple(integer({ min: 0, max: 45 }), integer({ min: -2, max: 2 })).map(([power, off]) =>
+    Math.max(1, 2 ** power + off),
+  );
+  const lifetime = record({
+    template: constantFrom(1, 2),
+    from: oneof(integer({ min: 1, max: 200 }), integer({ min: 1, max: 2 ** 46 })),
+    length: option(length, { freq: 4 }),
+  });
+
+  it('agrees with a look at everything, at every edge of every lifetime', async () => {
+    await assert(
+      asyncProperty(array(lifetime, { minLength: 1, maxLength: 40 }), async (drawn) => {
+        const lifetimes = drawn.map(({ template, from, length: long }, index) => {
+          return { id: `c${String(index)}`, template, from, to: long === null ? null : from + long };
+        });
+        await store(lifetimes);
+        const edges = lifetimes.flatMap(({ from, to }) => [from, ...(to === null ? [] : [to])]);
+        const offsets = [...new Set(edges.flatMap((edge) => [edge - 1, edge, edge + 1]))];
+        expect(await answers(database, offsets, 'M:A')).toEqual(
+          offsets.map((offset) => activeAt(lifetimes, offset, 1)),
+        );
+        expect(await answers(database, offsets, null)).toEqual(offsets.map((offset) => activeAt(lifetimes, offset)));
+        const now = await database.query<{ contract_id: string }>(`select contract_id from explore.active('M:B')`);
+        expect(now.map((row) => row.contract_id).sort()).toEqual(activeAt(lifetimes, Infinity, 2));
+      }),
+      { numRuns: 60 },
+    );
+  });
+
+  async function store(lifetimes: readonly Lifetime[]): Promise<void> {
+    await database.query('truncate lifetimes');
+    await database.query(
+      `insert into lifetimes select id, 1, "from", template, "to"
+         from jsonb_to_recordset($1) as x (id text, template integer, "from" bigint, "to" bigint)`,
+      [JSON.stringify(lifetimes)],
+    );
+    const last = Math.max(...lifetimes.map(({ from, to }) => to ?? from));
+    await database.query('update stream set checkpoint = $1', [last]);
+  }
+});
+
+type Step = { readonly act: 'create' | 'archive' | 'unassign' | 'assign'; readonly pick: number; readonly gap: number };
+
+/** The ledger as the model knows it: where each contract is, and every lifetime so far. */
+class ModelLedger {
+  readonly lifetimes: { id: string; template: number; from: number; to: number | null }[] = [];
+  readonly #active: { id: string; at: string }[] = [];
+  readonly #travelling: { id: string; to: string }[] = [];
+  #made = 0;
+  offset = 0;
+
+  /** The frame of a step, or nothing where it makes no sense. */
+  frame({ act, pick, gap }: Step): frames.JsonRecord | undefined {
+    const offset = this.offset + gap;
+    const made = this.#frame(act, pick, offset);
+    if (made !== undefined) this.offset = offset;
+    return made;
+  }
+
+  #frame(act: Step['act'], pick: number, offset: number): frames.JsonRecord | undefined {
+    if (act === 'create') {
+      const id = `c${String((this.#made += 1))}`;
+      this.#begin(id, here, offset);
+      return frames.transaction(offset, [{ CreatedEvent: createdEvent(id, offset) }]);
+    }
+    if (act === 'assign') {
+      const [moved] = this.#travelling.splice(pick % Math.max(1, this.#travelling.length), 1);
+      if (moved === undefined) return undefined;
+      this.#begin(moved.id, moved.to, offset);
+      const half = frames.assigned({ createdEvent: createdEvent(moved.id, offset), target: moved.to });
+      return frames.reassignment(offset, { JsAssignmentEvent: half }, moved.to);
+    }
+    const [ended] = this.#active.splice(pick % Math.max(1, this.#active.length), 1);
+    if (ended === undefined) return undefined;
+    const lifetime = this.lifetimes.find(({ id, to }) => id === ended.id && to === null);
+    if (lifetime !== undefined) lifetime.to = offset;
+    if (act === 'archive') {
+      const event = frames.exercised({ offset, nodeId: 0, contractId: ended.id, templateId: templateOf(ended.id) });
+      return frames.transaction(offset, [{ ExercisedEvent: event }], { synchronizerId: ended.at });
+    }
+    const target = ended.at === here ? there : here;
+    this.#travelling.push({ id: ended.id, to: target });
+    const change = { offset, contractId: ended.id, templateId: templateOf(ended.id), source: ended.at, target };
+    return frames.reassignment(offset, { JsUnassignedEvent: { value: frames.unassigned(change) } }, ended.at);
+  }
+
+  #begin(id: string, at: string, from: number): void {
+    this.#active.push({ id, at });
+    this.lifetimes.push({ id, template: Number(id.slice(1)) % 2, from, to: null });
+  }
+}
+
+/** Contracts with an even number are of Main.Iou:Iou, the others of a second version of Main.Iou:Other. */
+function templateOf(id: string): string {
+  return Number(id.slice(1)) % 2 === 0 ? frames.template : `${'ef'.repeat(32)}:Main.Iou:Other`;
+}
+
+function createdEvent(contractId: string, offset: number): frames.JsonRecord {
+  return created({ contractId, offset, templateId: templateOf(contractId), interfaceViews: [] });
+}
+
+describe('active_at, over histories that came from the ledger', () => {
+  const step = record({
+    act: constantFrom<Step['act']>('create', 'create', 'archive', 'unassign', 'assign'),
+    pick: nat(1000),
+    gap: integer({ min: 1, max: 3 }),
+  });
+
+  it('agrees with the model at every offset', async () => {
+    await assert(
+      asyncProperty(array(step, { minLength: 10, maxLength: 60 }), async (steps) => {
+        await using database = await createReadDatabase();
+        const model = new ModelLedger();
+        const written = steps.map((one) => model.frame(one)).filter((frame) => frame !== undefined);
+        pre(new Set(model.lifetimes.map(({ template }) => template)).size === 2);
+        await database.write(...written);
+        const offsets = Array.from({ length: model.offset + 2 }, (_, offset) => offset);
+        for (const [name, template] of [
+          ['#iou:Main.Iou:Iou', 0] as const,
+          ['Other', 1] as const,
+          [null, undefined] as const,
+        ])
+          expect(await answers(database, offsets, name)).toEqual(
+            offsets.map((offset) => activeAt(model.lifetimes, offset, template)),
+          );
+      }),
+      { numRuns: 6 },
+    );
+  });
+});

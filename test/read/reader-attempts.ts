@@ -1,0 +1,116 @@
+/** What two owners have on one ledger, and every way a role could try to read it: relations and calls of functions. */
+import type { ClientBase } from 'pg';
+import type { PackageModel } from '../../src/packages/package-model.ts';
+import { readSchemas } from '../../src/store/readers/read-side.ts';
+import { query } from '../support/database.ts';
+import * as frames from '../support/frames.ts';
+
+const names = Object.values(readSchemas('ledger'));
+const schemaList = names.map((name) => `'${name}'`).join(', ');
+
+/** Everything that can hang on a contract, once for each of the two owners: what is not Alice's says so. */
+export function historyOf(owner: string, party: string, from: number): readonly frames.JsonRecord[] {
+  const parties = { signatories: [party], observers: [], witnessParties: [party] };
+  const contract = (nth: number, offset: number): frames.JsonRecord =>
+    frames.created({ ...parties, offset, contractId: `${owner}-${nth}`, createArgument: { secret: owner } });
+  const ids = { workflowId: owner, commandId: owner };
+  const event = (nth: number): frames.JsonRecord => ({ ...parties, contractId: `${owner}-${nth}` });
+  const exercised = frames.exercised({
+    ...event(1),
+    actingParties: [party],
+    choiceArgument: owner,
+    exerciseResult: owner,
+  });
+  const unassigned = frames.unassigned({ ...event(3), submitter: party });
+  const assigned = frames.assigned({ createdEvent: contract(3, from + 4), submitter: party });
+  return [
+    frames.transaction(
+      from,
+      [1, 2, 3].map((nth) => ({ CreatedEvent: { ...contract(nth, from), nodeId: nth } })),
+      ids,
+    ),
+    frames.transaction(from + 1, [{ ExercisedEvent: exercised }], ids),
+    frames.transaction(from + 2, [{ ArchivedEvent: frames.archived(event(2)) }], ids),
+    frames.reassignment(from + 3, { JsUnassignedEvent: { value: unassigned } }),
+    frames.reassignment(from + 4, { JsAssignmentEvent: assigned }, frames.there),
+    frames.transaction(from + 5, [{ CreatedEvent: { ...contract(4, from + 5) } }], ids),
+  ];
+}
+
+/** The package of the contracts above, as far as views need it. */
+export const iou: PackageModel = {
+  packageId: 'ab'.repeat(32),
+  name: 'iou',
+  version: '1.0.0',
+  languageVersion: '2.1',
+  templates: [{ moduleName: 'Main.Iou', entityName: 'Iou', choices: [], implements: [], key: undefined }],
+  interfaces: [],
+  dataTypes: {
+    'Main.Iou:Iou': {
+      kind: 'record',
+      parameters: [],
+      fields: [{ name: 'secret', type: { kind: 'builtin', name: 'text' } }],
+    },
+  },
+  dependencies: [],
+};
+
+export interface Relation {
+  readonly name: string;
+  readonly kind: string;
+}
+
+/** Tables and views of the four schemas. */
+export async function relations(url: string): Promise<readonly Relation[]> {
+  return (await query(
+    url,
+    `select format('%I.%I', n.nspname, c.relname) as name, c.relkind::text as kind
+       from pg_class c join pg_namespace n on n.oid = c.relnamespace
+      where n.nspname in (${schemaList}) and c.relkind in ('r', 'v', 'm', 'p', 'f') order by 1`,
+  )) as unknown as readonly Relation[];
+}
+
+/** The rows as texts, or the SQLSTATE of the refusal. */
+export async function rowsOf(client: ClientBase, sql: string): Promise<readonly string[] | string> {
+  try {
+    const { rows } = await client.query<{ line: string | null }>(sql);
+    return rows.map(({ line }) => line ?? '');
+  } catch (thrown) {
+    return (thrown as { code?: string }).code ?? 'unknown';
+  }
+}
+
+/** Values to try for a parameter of a function. */
+const candidates: Readonly<Record<string, readonly string[]>> = {
+  text: [`'foreign-1'`, `'iou:Main.Iou:Iou'`, `'Main.Iou:Iou'`, `'Iou'`, `'Transfer'`, 'null'],
+  bigint: ['7', '12', 'null'],
+  integer: ['1', '2'],
+  'timestamp with time zone': ['now()', `'2026-08-14T12:00Z'`],
+  interval: [`'1 day'`],
+};
+
+export interface Callable {
+  readonly name: string;
+  readonly types: readonly string[];
+}
+
+/** Functions of the four schemas. */
+export async function callables(url: string): Promise<readonly Callable[]> {
+  return (await query(
+    url,
+    `select format('%I.%I', n.nspname, p.proname) as name,
+            array(select format_type(t, null) from unnest(p.proargtypes::oid[]) with ordinality u (t, n) order by n) as types
+       from pg_proc p join pg_namespace n on n.oid = p.pronamespace
+      where n.nspname in (${schemaList}) and p.prokind = 'f' order by 1`,
+  )) as unknown as readonly Callable[];
+}
+
+/** One call for each combination of the values to try. */
+export function callsOf({ name, types }: Callable): readonly string[] {
+  const lists = types.reduce<readonly (readonly string[])[]>(
+    (known, type) =>
+      known.flatMap((list) => (candidates[type] ?? ['null']).map((value) => [...list, `${value}::${type}`])),
+    [[]],
+  );
+  return lists.map((list) => `select f::text as line from ${name}(${list.join(', ')}) f`);
+}

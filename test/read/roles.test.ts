@@ -1,0 +1,247 @@
+/** A role that is limited to parties gets to no row of others, by whatever table, view or function it tries. */
+import { randomBytes } from 'node:crypto';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Client, escapeIdentifier } from 'pg';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { grantReaderCommand } from '../../src/cli/grant-reader.ts';
+import { decodeUpdate } from '../../src/ledger/wire.ts';
+import { openDatabase, type Database } from '../../src/store/database.ts';
+import { migrate } from '../../src/store/migrations.ts';
+import { readSchemas } from '../../src/store/readers/read-side.ts';
+import { secureViews } from '../../src/store/readers/secure-views.ts';
+import { syncTypedViews } from '../../src/store/typed/views.ts';
+import { openSession, type StoreSession } from '../../src/store/store.ts';
+import { createTestDatabase, query, type TestDatabase } from '../support/database.ts';
+import * as frames from '../support/frames.ts';
+import { callables, callsOf, historyOf, iou, relations, rowsOf, type Relation } from './reader-attempts.ts';
+
+const identity = { participantId: 'p::1220', filter: '{"p":"foreign"}', filterHash: 'f', shape: 'LEDGER_EFFECTS' };
+const schemas = readSchemas('ledger');
+const names = Object.values(schemas);
+const suffix = randomBytes(4).toString('hex');
+const limited = `limited_${suffix}`;
+const full = `full_${suffix}`;
+const password = 'geheim ü';
+
+let created: TestDatabase;
+let database: Database;
+let session: StoreSession;
+let checkpoint = 0;
+let folder: string;
+
+async function write(updates: readonly frames.JsonRecord[]): Promise<void> {
+  const batch = session.newBatch(checkpoint);
+  for (const update of updates) batch.add(decodeUpdate(frames.text(update)));
+  await session.writeBatch(batch, checkpoint);
+  checkpoint = batch.offset;
+}
+
+async function grant(...argv: string[]): Promise<readonly string[]> {
+  const lines: string[] = [];
+  await grantReaderCommand(argv, { DATABASE_URL: created.url }, (line) => lines.push(line));
+  return lines;
+}
+
+function urlOf(role: string): string {
+  const url = new URL(created.url);
+  url.username = role;
+  url.password = encodeURIComponent(password);
+  return url.href;
+}
+
+/** Works as the role, logged in with its password. */
+async function as<T>(role: string, work: (client: Client) => Promise<T>): Promise<T> {
+  const client = new Client({ connectionString: urlOf(role) });
+  await client.connect();
+  try {
+    return await work(client);
+  } finally {
+    await client.end();
+  }
+}
+
+beforeAll(async () => {
+  created = await createTestDatabase();
+  const options = { schema: 'ledger', statementTimeoutMs: 60_000, applicationName: 'test roles' };
+  database = openDatabase({ url: created.url, ...options });
+  await migrate(database);
+  session = await openSession(database, identity);
+  await session.publishSeed(0, 'genesis');
+  await write([...historyOf('own', frames.alice, 1), ...historyOf('foreign', 'Eve::1220ee', 7)]);
+  await write([frames.topology(13)]);
+  folder = mkdtempSync(join(tmpdir(), 'roles-'));
+  writeFileSync(join(folder, 'password'), `${password}\n`);
+  const file = join(folder, 'password');
+  await grant(full, '--password-file', file);
+  await grant(limited, '--party', frames.alice, '--party=Nobody::1220ff', '--password-file', file);
+});
+afterAll(async () => {
+  rmSync(folder, { recursive: true });
+  await database.close();
+  await created.drop();
+  await query(process.env['TEST_POSTGRES_URL'] ?? '', `drop role if exists ${limited}, ${full}`);
+});
+
+/** The generated view of all contracts of the template. */
+function typedIou(typed: readonly Relation[]): string {
+  return typed.map(({ name }) => name.slice('typed.'.length)).find((name) => name.endsWith('history')) ?? 'none';
+}
+
+/** In no view, as the limited role sees it. */
+async function expectNothingForeign(): Promise<void> {
+  await as(limited, async (client) => {
+    for (const { name, kind } of await relations(created.url)) {
+      if (kind !== 'v') continue;
+      expect(JSON.stringify(await rowsOf(client, `select t::text as line from ${name} t`)), name).not.toContain(
+        'foreign',
+      );
+    }
+  });
+}
+
+describe('a role that is limited to parties', () => {
+  it('sees in no table and no view a row of others, and in each of its own something', async () => {
+    await as(limited, async (client) => {
+      const seen = new Map<string, readonly string[] | string>();
+      for (const { name } of await relations(created.url))
+        seen.set(name, await rowsOf(client, `select t::text as line from ${name} t`));
+      const leaks = [...seen].filter(
+        ([, rows]) => typeof rows !== 'string' && rows.some((row) => row.includes('foreign')),
+      );
+      expect(leaks).toEqual([]);
+      for (const table of ['contracts', 'lifetimes', 'exercises', 'archives', 'interface_views', 'reassignments']) {
+        expect(seen.get(`ledger.${table}`), table).toContainEqual(expect.stringContaining('own'));
+      }
+      expect(seen.get('ledger.updates')).toHaveLength(7);
+      expect(seen.get('ledger.active_contracts')).toContainEqual(expect.stringContaining('own'));
+      expect([seen.get('ledger.active_counts'), seen.get('ledger.activity_hourly')]).toEqual([[], []]);
+      expect(seen.get('ledger.stream')).toBe('42501');
+      expect(await rowsOf(client, 'select checkpoint::text as line from stream')).toEqual(['13']);
+      const refused = [...seen].filter(([, rows]) => typeof rows === 'string').map(([name]) => name);
+      expect(refused).toEqual(['ledger.stream']);
+    });
+  });
+
+  it('gets no row of others out of any function', async () => {
+    const functions = await callables(created.url);
+    expect(functions.length).toBeGreaterThan(5);
+    const answered = new Set<string>();
+    await as(limited, async (client) => {
+      // Some of them wait.
+      await client.query(`set statement_timeout = '200ms'`);
+      for (const callable of functions) {
+        for (const call of callsOf(callable)) {
+          const rows = await rowsOf(client, call);
+          if (typeof rows === 'string') continue;
+          answered.add(callable.name);
+          // A text that was put in may come back.
+          const told = rows.filter((row) => row.replaceAll('foreign-1', '').includes('foreign'));
+          expect(told, call).toEqual([]);
+        }
+      }
+    });
+    expect(answered.size).toBeGreaterThan(functions.length / 3);
+    const definer = await query(
+      created.url,
+      `select proname from pg_proc where prosecdef and pronamespace::regnamespace::text = any ('{${names.join(',')}}')`,
+    );
+    expect(definer).toEqual([]);
+  });
+
+  it('writes nothing, even if it switches its own limits off', async () => {
+    await as(limited, async (client) => {
+      await client.query('set default_transaction_read_only = off');
+      for (const { name, kind } of await relations(created.url)) {
+        if (kind === 'v') continue;
+        for (const change of [`delete from ${name}`, `insert into ${name} select * from ${name}`, `truncate ${name}`]) {
+          expect(await rowsOf(client, change), change).toBe('42501');
+        }
+      }
+      expect(await rowsOf(client, 'set row_security = off')).toEqual([]);
+      expect(await rowsOf(client, 'select t::text as line from contracts t')).toBe('42501');
+      expect(await rowsOf(client, `create table ledger.mine (a int)`)).toBe('42501');
+    });
+  });
+
+  it('sees no more when views are made again, or new ones are made', async () => {
+    await query(created.url, `comment on schema explore is 'another version'`);
+    await migrate(database);
+    await expectNothingForeign();
+    await query(created.url, 'create view typed.new_view as select * from ledger.contracts');
+    await as(limited, async (client) => {
+      expect(await rowsOf(client, 'select t::text as line from new_view t')).toBe('42501');
+      await database.transaction((owner) => secureViews(owner, schemas));
+      const rows = await rowsOf(client, 'select contract_id as line from new_view order by 1');
+      expect(rows).toEqual(['own-1', 'own-2', 'own-3', 'own-3', 'own-4']);
+      await query(created.url, `insert into ledger.packages values ('${iou.packageId}', 'iou', '1.0.0', '2.1', '{}')`);
+      for (const every of [false, true]) {
+        expect((await syncTypedViews(database, [iou], every)).failed).toEqual([]);
+      }
+      const typed = (await relations(created.url)).filter(({ name }) => name.startsWith('typed.'));
+      expect(typed.length).toBeGreaterThan(2);
+      const secrets = await rowsOf(client, `select distinct secret as line from typed.${typedIou(typed)}`);
+      expect(secrets).toEqual(['own']);
+    });
+    await expectNothingForeign();
+  });
+
+  it('is not widened by accident, and never given to a role that policies do not bind', async () => {
+    await expect(grant(limited)).rejects.toMatchObject({ code: 'READER_REFUSED' });
+    const superuser = new URL(created.url).username;
+    await expect(grant(superuser, '--party', frames.alice)).rejects.toMatchObject({ code: 'READER_REFUSED' });
+    await query(created.url, `create role member_${suffix} in role ${full}`);
+    await expect(grant(`member_${suffix}`, '--party', frames.alice)).rejects.toMatchObject({ code: 'READER_REFUSED' });
+    await query(created.url, `drop role member_${suffix}`);
+    await query(created.url, `grant insert on ledger.contracts to ${full}`);
+    await expect(grant(limited, '--party', frames.alice)).rejects.toMatchObject({ code: 'READER_REFUSED' });
+    await query(created.url, `revoke insert on ledger.contracts from ${full}`);
+  });
+});
+
+describe('everybody else', () => {
+  it('sees every row in every table and view: the owner, and a role that reads everything', async () => {
+    const counts = new Map<string, readonly string[] | string>();
+    const countOf = (name: string): string => `select count(*)::text as line from ${name}`;
+    await database.withClient(async (owner) => {
+      for (const { name } of await relations(created.url)) counts.set(name, await rowsOf(owner, countOf(name)));
+    });
+    await as(full, async (client) => {
+      for (const [name, count] of counts) expect(await rowsOf(client, countOf(name)), name).toEqual(count);
+      expect(
+        await rowsOf(client, `select payload::text as line from contracts where contract_id = 'foreign-1'`),
+      ).toHaveLength(1);
+      expect(await rowsOf(client, 'show search_path')).toHaveLength(1);
+      const { rows } = await client.query<{ timeout: string }>(
+        `select current_setting('statement_timeout') as timeout`,
+      );
+      expect(rows).toEqual([{ timeout: '1min' }]);
+      expect(await rowsOf(client, 'delete from ledger.contracts')).toBe('25006');
+    });
+  });
+
+  it('writes as before: the indexer', async () => {
+    await write([...historyOf('late', frames.alice, 31)]);
+    const late = `select contract_id as line from contracts where contract_id like 'late-%' order by 1`;
+    await as(limited, async (client) => expect(await rowsOf(client, late)).toHaveLength(5));
+  });
+});
+
+it('prints what it would do, without the password, and does nothing', async () => {
+  const role = `dry_${suffix}`;
+  const lines = await grant(role, '--party', frames.alice, '--password-file', join(folder, 'password'), '--dry-run');
+  expect(lines).toContain(`create role ${escapeIdentifier(role)} login password '…';`);
+  expect(lines.join('\n')).not.toContain(password);
+  expect(await query(created.url, `select from pg_roles where rolname = '${role}'`)).toEqual([]);
+});
+
+it.each([
+  [[]],
+  [['Robert"); drop table']],
+  [['r', '--party', `a'b`]],
+  [['r', '--password-file', '/nowhere']],
+  [['r', '--nonsense']],
+])('refuses %j and says why', async (argv) => {
+  await expect(grant(...argv)).rejects.toMatchObject({ code: 'CONFIGURATION_INVALID' });
+});

@@ -1,0 +1,75 @@
+/** docs/sql.md against a database that the indexer filled: every query runs, and those marked so have rows. */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { drawSchema } from '../../scripts/schema-drawing.ts';
+import { storedTables } from '../../scripts/schema-tables.ts';
+import { demoInterfaces } from '../../src/sandbox/demo-ledger.ts';
+import { startSandbox, type Sandbox } from '../../src/sandbox/sandbox.ts';
+import { generateHistory } from '../../src/sandbox/traffic.ts';
+import { openDatabase, type Database } from '../../src/store/database.ts';
+import { runIndexer } from '../e2e/indexer-run.ts';
+import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+
+const docs = join(import.meta.dirname, '../../docs');
+const doc = readFileSync(join(docs, 'sql.md'), 'utf8');
+
+interface Query {
+  readonly sql: string;
+  readonly hasRows: boolean;
+  /** The words in bold before it, or the heading. */
+  readonly title: string;
+}
+
+const queries: readonly Query[] = [...doc.matchAll(/(<!-- has rows -->\s+)?^ *```sql\n(.*?)^ *```/gms)].map((found) => {
+  const title = [...doc.slice(0, found.index).matchAll(/\*\*(.+?)\*\*|^#+ (.+)$/gm)].at(-1);
+  return { sql: found[2] ?? '', hasRows: found[1] !== undefined, title: title?.[1] ?? title?.[2] ?? '' };
+});
+
+let sandbox: Sandbox;
+let created: TestDatabase;
+let database: Database;
+
+beforeAll(async () => {
+  sandbox = await startSandbox({ limits: { checkpointIntervalMs: 50 } });
+  // Half an hour before now and more, so that "ten minutes ago" is in the middle.
+  generateHistory(sandbox.ledger, { seed: 5, updates: 3_000, startAt: Date.now() - 3_000_000, gapMs: 1_000 });
+  created = await createTestDatabase();
+  await using indexer = await runIndexer({
+    LEDGER_URL: sandbox.url,
+    DATABASE_URL: created.url,
+    LEDGER_INTERFACES: demoInterfaces.join(','),
+    INDEXER_START: 'genesis',
+  });
+  await indexer.reaches(sandbox.ledger.ledgerEnd());
+  const options = { schema: 'ledger', statementTimeoutMs: 20_000, applicationName: 'test' };
+  database = openDatabase({ url: created.url, ...options });
+});
+afterAll(async () => {
+  await database.close();
+  await sandbox.close();
+  await created.drop();
+});
+
+describe('docs/sql.md', () => {
+  it('has twenty numbered queries', () => {
+    const numbers = queries.flatMap(({ title }) => /^(\d+)\. /.exec(title)?.[1] ?? []).map(Number);
+    expect(numbers).toEqual(Array.from({ length: 20 }, (_, index) => index + 1));
+  });
+
+  it.each(queries)('$title', async ({ sql, hasRows }) => {
+    const { rows } = await database.withClient((client) => client.query<Record<string, unknown>>(sql));
+    if (!hasRows) return;
+    expect(rows).not.toHaveLength(0);
+    // A column in which nothing stands would hide a misspelled path of the payload.
+    const empty = Object.keys(rows[0] ?? {}).filter((name) => rows.every((row) => row[name] === null));
+    expect(empty.filter((name) => !mayBeEmpty.has(name))).toEqual([]);
+  });
+
+  it('has a picture of the tables as they are', async () => {
+    expect(drawSchema(await storedTables(database))).toBe(readFileSync(join(docs, 'schema.svg'), 'utf8'));
+  });
+});
+
+/** The traffic of the demo knows no workflows. */
+const mayBeEmpty = new Set(['workflow_id']);

@@ -1,0 +1,123 @@
+/** What the generated views are called and which columns they have, as packages are upgraded, break the rules, or collide. */
+import { describe, expect, it } from 'vitest';
+import type { DamlField, DamlType, DataType, PackageModel } from '../../src/packages/package-model.ts';
+import { unknownPackages } from '../../src/pipeline/package-references.ts';
+import { readSchemas } from '../../src/store/readers/read-side.ts';
+import { ViewRegistry, type NamedView, type RegisteredColumn } from '../../src/store/typed/registry.ts';
+import { definitionsOf } from '../../src/store/typed/definitions.ts';
+import { subjectKey, viewSubjects } from '../../src/store/typed/subjects.ts';
+
+const int64: DamlType = { kind: 'builtin', name: 'int64' };
+const text: DamlType = { kind: 'builtin', name: 'text' };
+
+interface Source {
+  readonly id: string;
+  readonly version?: string;
+  readonly fields: readonly DamlField[];
+  readonly choices?: readonly string[];
+  readonly others?: Readonly<Record<string, DataType>>;
+}
+
+/** Package `dock` with template Main:Crane. */
+function crane({ id, version = '1.0.0', fields, choices = [], others = {} }: Source): PackageModel {
+  const argument: DamlType = { kind: 'named', name: `${id}:Main:Crane`, arguments: [] };
+  const made = choices.map((name) => ({ name, consuming: true, argument, result: text }));
+  return {
+    packageId: id,
+    name: 'dock',
+    version,
+    languageVersion: '2.1',
+    templates: [{ moduleName: 'Main', entityName: 'Crane', choices: made, implements: [], key: undefined }],
+    interfaces: [],
+    dataTypes: { 'Main:Crane': { kind: 'record', parameters: [], fields }, ...others },
+    dependencies: [],
+  };
+}
+
+function viewsOf(packages: readonly PackageModel[], registry = new ViewRegistry(new Map(), new Map())): NamedView[] {
+  return [...viewSubjects(packages, new Set(['dock']))].map((subject) => registry.named(subject));
+}
+
+function columnsOf(view: NamedView | undefined): readonly string[] {
+  return view?.columns.map(({ name, type }) => `${name} ${type}`) ?? [];
+}
+
+function sqlOf(view: NamedView | undefined): string {
+  if (view === undefined) throw new Error('there is no view');
+  return definitionsOf(view, readSchemas('ledger'))[0]?.script ?? '';
+}
+
+describe('columns', () => {
+  it('follow the order of versions by number, whatever the order they were read in', () => {
+    const old = crane({ id: 'b', version: '1.9.0', fields: [{ name: 'a', type: int64 }] });
+    const newer = { name: 'b', type: { kind: 'optional', of: text } } as const;
+    const next = crane({ id: 'a', version: '1.10.0', fields: [newer, { name: 'a', type: int64 }] });
+    expect(columnsOf(viewsOf([next, old])[0])).toEqual(['a bigint', 'b text']);
+  });
+
+  it('keep the names and places they were registered with', () => {
+    const fields = ['x', 'y', 'z'].map((name) => ({ name, type: int64 }));
+    const model = crane({ id: 'a', fields });
+    const [subject] = viewSubjects([model], new Set(['dock']));
+    if (subject === undefined) throw new Error('there is no subject');
+    const y: RegisteredColumn = { position: 1, name: 'why', path: ['y'], type: 'bigint', description: 'y: Int' };
+    const registry = new ViewRegistry(new Map([[subjectKey(subject), 'cranes']]), new Map([['cranes', [y]]]));
+    const view = registry.named(subject);
+    expect(view).toMatchObject({ name: 'cranes', isNew: false });
+    expect(columnsOf(view)).toEqual(['why bigint', 'x bigint', 'z bigint']);
+    expect(view.added.map(({ position }) => position)).toEqual([2, 3]);
+  });
+
+  it('never take the name of a column that every view has', () => {
+    const fields = ['payload', 'contractId', 'isActive'].map((name) => ({ name, type: text }));
+    expect(columnsOf(viewsOf([crane({ id: 'a', fields })])[0])).toEqual([
+      'payload_2 text',
+      'contract_id_2 text',
+      'is_active_2 text',
+    ]);
+  });
+
+  it('are two when versions differ in the type, each cast for its own version only', () => {
+    const one = crane({ id: 'a', fields: [{ name: 'x', type: text }] });
+    const two = crane({ id: 'b', version: '2.0.0', fields: [{ name: 'x', type: int64 }] });
+    const [view] = viewsOf([one, two]);
+    expect(columnsOf(view)).toEqual(['x text', 'x_2 bigint']);
+    expect(sqlOf(view)).toContain(
+      `case when t.package_id = any (array['b']::text[]) then ((c.payload ->> 'x'))::bigint end as "x_2"`,
+    );
+  });
+});
+
+describe('names', () => {
+  it('tell a choice called History from the view of past contracts', () => {
+    const views = viewsOf([crane({ id: 'a', fields: [], choices: ['History', 'Lift'] })]);
+    expect(views.map(({ name }) => name)).toEqual(['dock__crane', 'dock__main__crane__history', 'dock__crane__lift']);
+  });
+
+  it('do not change with what is seen later', () => {
+    const fields = [{ name: 'a', type: text }];
+    const [before] = viewsOf([crane({ id: 'a', fields })]);
+    const [after] = viewsOf([crane({ id: 'a', fields }), crane({ id: 'b', version: '1.1.0', fields })]);
+    expect(sqlOf(after)).toBe(sqlOf(before));
+  });
+});
+
+describe('the packages that types refer to', () => {
+  it('are found through other types, type arguments included, and once only', () => {
+    const far: DamlType = {
+      kind: 'named',
+      name: 'far:M:Box',
+      arguments: [{ kind: 'named', name: 'farther:M:T', arguments: [] }],
+    };
+    const inner: DataType = {
+      kind: 'record',
+      parameters: [],
+      fields: [{ name: 'box', type: { kind: 'list', of: far } }],
+    };
+    const field: DamlField = { name: 'inner', type: { kind: 'named', name: 'a:Main:Inner', arguments: [] } };
+    const model = crane({ id: 'a', fields: [field], others: { 'Main:Inner': inner } });
+    const known = new Map([['a', model]]);
+    expect([...unknownPackages(known, new Set(['dock']))].sort()).toEqual(['far', 'farther']);
+    expect(unknownPackages(known, new Set())).toEqual(new Set());
+  });
+});

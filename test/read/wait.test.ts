@@ -1,0 +1,127 @@
+/** `/wait`: an application that has written waits until what it wrote can be read. */
+import { afterEach, describe, expect, it } from 'vitest';
+import { CheckpointWaiters } from '../../src/observe/checkpoint-waiters.ts';
+import { HealthTracker } from '../../src/observe/health-tracker.ts';
+import { startHttpServer, type RunningHttpServer } from '../../src/observe/http-server.ts';
+import { createMetrics } from '../../src/observe/metrics.ts';
+import { freePort } from '../../src/embedded/free-port.ts';
+import { startSandbox } from '../../src/sandbox/sandbox.ts';
+import { generateHistory } from '../../src/sandbox/traffic.ts';
+import { runIndexer } from '../e2e/indexer-run.ts';
+import { createTestDatabase, query } from '../support/database.ts';
+import { waitFor } from '../support/wait-for.ts';
+
+let server: RunningHttpServer | undefined;
+afterEach(async () => {
+  await server?.close();
+  server = undefined;
+});
+
+async function start(): Promise<{ readonly waiters: CheckpointWaiters; readonly health: HealthTracker }> {
+  const waiters = new CheckpointWaiters();
+  const onCheckpoint = (checkpoint: number): void => waiters.reached(checkpoint);
+  const health = new HealthTracker({ version: '1', schema: 'ledger', stalledAfterMs: 1000, onCheckpoint });
+  server = await startHttpServer({
+    host: '127.0.0.1',
+    port: 0,
+    metrics: createMetrics({ version: '1' }),
+    status: () => health.status(),
+    verdict: () => health.verdict(),
+    waiters,
+  });
+  return { waiters, health };
+}
+
+interface Answer {
+  readonly status: number;
+  readonly body: unknown;
+}
+
+async function ask(search: string, signal?: AbortSignal): Promise<Answer> {
+  const response = await fetch(`${server?.url ?? ''}/wait${search}`, signal === undefined ? {} : { signal });
+  return { status: response.status, body: await response.json() };
+}
+
+async function waiting(waiters: CheckpointWaiters, count: number): Promise<void> {
+  await waitFor(`${count} wait`, () => (waiters.size === count ? true : undefined));
+}
+
+describe('GET /wait', () => {
+  it('answers at once what is stored, and the rest when it is committed, each at its own offset', async () => {
+    const { waiters, health } = await start();
+    health.resumeAt(5);
+    expect(await ask('?offset=5')).toEqual({ status: 200, body: { checkpoint: 5 } });
+    const [at6, at8] = [ask('?offset=6'), ask('?offset=8')];
+    await waiting(waiters, 2);
+    health.resumeAt(7);
+    expect(await at6).toEqual({ status: 200, body: { checkpoint: 7 } });
+    expect(waiters.size).toBe(1);
+    health.resumeAt(8);
+    expect(await at8).toEqual({ status: 200, body: { checkpoint: 8 } });
+  });
+
+  it('answers 504 after the time-out, with the checkpoint that was reached', async () => {
+    const { waiters, health } = await start();
+    const message = 'the checkpoint did not reach 9 within 0.05 s';
+    expect(await ask('?offset=9&timeout=0.05')).toEqual({ status: 504, body: { error: message, checkpoint: null } });
+    health.resumeAt(4);
+    expect(await ask('?offset=9&timeout=0')).toMatchObject({ status: 504, body: { checkpoint: 4 } });
+    expect(waiters.size).toBe(0);
+  });
+
+  it.each([
+    ['', /offset must be/],
+    ['?offset=-1', /offset must be/],
+    ['?offset=1e3', /offset must be/],
+    ['?offset=9999999999999999', /offset must be/],
+    ['?offset=1&offset=2', /more than once/],
+    ['?offset=1&timeout=61', /timeout must be seconds between 0 and 60/],
+    ['?offset=1&timeout=soon', /timeout must be/],
+    ['?offset=1&time=3', /no parameter "time"/],
+  ])('answers 400 to %s and says why', async (search, why) => {
+    await start();
+    expect(await ask(search)).toEqual({ status: 400, body: { error: expect.stringMatching(why) as string } });
+  });
+
+  it('lets a thousand wait, refuses the next, and forgets a client that has left', async () => {
+    const { waiters } = await start();
+    const gone = new AbortController();
+    const left = ask('?offset=1', gone.signal).catch(() => 'left');
+    await waiting(waiters, 1);
+    const others = Array.from({ length: 999 }, () => waiters.wait(2, 60_000, new AbortController().signal));
+    expect(await ask('?offset=3')).toMatchObject({
+      status: 503,
+      body: { error: expect.stringMatching(/too many/) as string },
+    });
+    gone.abort();
+    expect(await left).toBe('left');
+    await waiting(waiters, 999);
+    waiters.reached(2);
+    expect(new Set(await Promise.all(others))).toEqual(new Set(['reached']));
+  });
+
+  it('answers 503 to those who wait when the server closes', async () => {
+    const { waiters } = await start();
+    const asked = ask('?offset=1&timeout=60');
+    await waiting(waiters, 1);
+    await server?.close();
+    expect(await asked).toMatchObject({ status: 503, body: { error: 'the indexer is stopping' } });
+  });
+
+  it('is woken by the commits of a running indexer: what it names can be read', async () => {
+    await using database = await createTestDatabase();
+    await using sandbox = await startSandbox({ seed: 11 });
+    const port = String(await freePort());
+    const urls = { LEDGER_URL: sandbox.url, DATABASE_URL: database.url };
+    await using run = await runIndexer({ ...urls, INDEXER_HTTP_PORT: port });
+    generateHistory(sandbox.ledger, { seed: 1, updates: 5 });
+    await run.reaches(1);
+    const wanted = sandbox.ledger.ledgerEnd() + 3;
+    const answer = fetch(`http://127.0.0.1:${port}/wait?offset=${String(wanted)}`);
+    generateHistory(sandbox.ledger, { seed: 2, updates: 10 });
+    const { checkpoint } = (await (await answer).json()) as { checkpoint: number };
+    expect(checkpoint).toBeGreaterThanOrEqual(wanted);
+    const [row] = await query(database.url, 'select checkpoint::int as checkpoint from ledger.stream');
+    expect(row?.['checkpoint']).toBeGreaterThanOrEqual(wanted);
+  });
+});
