@@ -39,9 +39,9 @@ export const help = `npm run bench -- [options]
 
   --only LIST          of ${measures.join(', ')}; all unless given
   --profile LIST       of ${profileNames.join(', ')}; all unless given (ingest only, but for the first)
-  --rounds N           rounds, each measuring everything once in turn; 5, quick: 2
+  --rounds N           rounds, each measuring everything once in turn; 5, quick: 1
   --transactions N     length of the streams, and entries of the seed
-  --quick              short streams, few rounds: about four to five minutes
+  --quick              short streams, one round: about three minutes
   --no-ceiling         without COPY of the same rows, so without ratios
   --no-check           without reading the tables after each run
   --env NAME=VALUE     for every run of the indexer; may be repeated
@@ -90,7 +90,7 @@ export function readOptions(argv: readonly string[]): Options | undefined {
     profiles: listed(values.profile, profileNames).map(profileNamed),
     measures: new Set(listed(values.only, measures)),
     everywhere: values.only !== undefined,
-    rounds: numberOf('--rounds', values.rounds, quick ? 2 : 5),
+    rounds: numberOf('--rounds', values.rounds, quick ? 1 : 5),
     transactions: values.transactions === undefined ? undefined : numberOf('--transactions', values.transactions, 0),
     quick,
     ceiling: !values['no-ceiling'],

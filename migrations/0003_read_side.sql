@@ -83,10 +83,22 @@ comment on column activity_hourly.delay_seconds is 'Sum over the transactions of
 comment on column activity_hourly.total_creates is 'Creates of the hour, all templates together.';
 comment on column activity_hourly.total_archives is 'Archives of the hour, all templates together.';
 comment on column activity_hourly.total_exercises is 'Exercises of the hour, all templates together.';
-insert into activity_hourly (hour, template_pk, choice_pk, synchronizer_pk, creates, archives, exercises,
-                             total_creates, total_archives, total_exercises)
-  select hour, 0, 0, synchronizer_pk, 0, 0, 0, sum(creates), sum(archives), sum(exercises)
-    from activity_hourly group by hour, synchronizer_pk;
+-- What is stored already is counted as the writer does: delays in units of 2^-20 seconds, so that sums do not round.
+insert into activity_hourly (hour, template_pk, choice_pk, synchronizer_pk, creates, archives, exercises, transactions,
+                             paid_traffic_cost, delay_seconds, total_creates, total_archives, total_exercises)
+  select hour, 0, 0, synchronizer_pk, 0, 0, 0, sum(transactions), least(sum(cost), 9223372036854775807),
+         sum(delay)::double precision / 1048576, sum(creates), sum(archives), sum(exercises)
+    from (select hour, synchronizer_pk, creates, archives, exercises, 0 as transactions, 0::bigint as cost,
+                 0::numeric as delay
+            from activity_hourly
+          union all
+          select date_trunc('hour', record_time, 'UTC'), coalesce(synchronizer_pk, 0), 0, 0, 0,
+                 (kind = 'transaction')::integer, coalesce(paid_traffic_cost, 0),
+                 case when kind = 'transaction'
+                      then coalesce(round(extract(epoch from record_time - effective_at)::numeric * 1048576), 0) else 0 end
+            from updates
+           where record_time is not null and (kind = 'transaction' or paid_traffic_cost is not null)) parts
+   group by hour, synchronizer_pk;
 create index activity_hourly_template on activity_hourly (template_pk, hour);
 comment on index activity_hourly_template is 'One template, or the row of all, over a span of time.';
 

@@ -24,6 +24,8 @@ const ledgerPollMs = 5_000;
 /** Longer than the longest silence the ledger allows itself between OffsetCheckpoints (75 s). */
 const ledgerSilenceMs = 120_000;
 const requestTimeoutMs = 20_000;
+/** Connections for what runs beside the lanes (polls, packages, views), so that no lane waits for one. */
+const besideLanes = 3;
 
 export interface IndexerOptions {
   readonly config: Config;
@@ -58,6 +60,7 @@ export async function startIndexer(options: IndexerOptions): Promise<Indexer> {
     schema,
     statementTimeoutMs: config.database.statementTimeoutMs,
     applicationName: 'ledger-indexer',
+    maxConnections: config.indexer.writeLanes + besideLanes,
   });
   try {
     const stop = new AbortController();

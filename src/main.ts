@@ -19,8 +19,18 @@ const verb = first === undefined || first.startsWith('-') ? 'run' : first;
 const argv = verb === first ? others : process.argv.slice(2);
 const stop = new AbortController();
 
+function write(text: string): void {
+  if (process.stdout.listenerCount('error') === 0) process.stdout.on('error', forgetReader);
+  process.stdout.write(text);
+}
+
 function print(line: string): void {
-  process.stdout.write(`${line}\n`);
+  write(`${line}\n`);
+}
+
+/** Whoever read the output has seen enough (`| head`): no failure, and no reason to leave work half done. */
+function forgetReader(error: NodeJS.ErrnoException): void {
+  if (error.code !== 'EPIPE') throw error;
 }
 
 /** One Ctrl-C under npm arrives twice: from the terminal and passed on by npm. */
@@ -51,7 +61,7 @@ async function command(): Promise<ExitCode> {
       await sandboxCommand(argv, process.env, stop.signal, print);
       return ExitCode.stopped;
     case 'migrate':
-      await migrateVerb(argv, process.env, (text) => process.stdout.write(text));
+      await migrateVerb(argv, process.env, write);
       return ExitCode.stopped;
     case 'ledger':
       await ledgerCommand(argv, process.env, { stdin: process.stdin, stdout: process.stdout, stop: stop.signal });

@@ -167,6 +167,10 @@ declare
   pause double precision := 0.001;
   reached bigint;
 begin
+  -- Compared with null the loop below would never end.
+  if target is null or timeout is null then
+    raise exception 'wait_for_offset needs an offset and a time' using errcode = 'null_value_not_allowed';
+  end if;
   loop
     select checkpoint into reached from :storage.stream;
     exit when reached >= target;

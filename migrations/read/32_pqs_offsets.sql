@@ -106,10 +106,12 @@ declare
   span interval := '1 minute';
   nearest bigint;
 begin
-  -- Windows of growing length before the time: the first that holds a transaction holds the newest.
+  -- Windows of growing length before the time: the first that holds a transaction holds the newest. The last has no end.
   loop
     select max(u."offset") into nearest
-      from :storage.updates u where u.effective_at <= cutoff_ts and u.effective_at > cutoff_ts - span;
+      from :storage.updates u
+     where u.effective_at <= cutoff_ts
+       and u.effective_at > case when span < '40 years' then cutoff_ts - span else '-infinity' end;
     exit when nearest is not null or span > '40 years';
     span := span * 12;
   end loop;

@@ -71,11 +71,15 @@ comment on column :pqs.__archivals."offset" is 'Offset of the archive.';
 comment on column :pqs.__archivals.contract_id is 'Contract that was archived.';
 comment on column :pqs.__archivals.choice_pk is 'Number of the choice; 0 for an archived event.';
 
+-- By module and name: a contract may be archived by a choice of another version than the one that was asked for.
 create or replace function :pqs.__consuming_choices(qname text) returns integer[]
   language sql stable parallel safe
-  return (select array_agg(h.choice_pk) || 0 from choices h
-           where qname is null or h.template_pk = any (:pqs.__type_pks(qname)));
-comment on function :pqs.__consuming_choices(text) is 'Numbers of the choices of a template, with 0 for archived events.';
+  return (select array_agg(h.choice_pk) || 0 from choices h join templates t on t.template_pk = h.template_pk
+           where qname is null
+              or (t.module_name, t.entity_name) in (select n.module_name, n.entity_name from templates n
+                                                     where n.template_pk = any (:pqs.__type_pks(qname))));
+comment on function :pqs.__consuming_choices(text) is
+  'Numbers of the choices that can archive contracts of a template, with 0 for archived events.';
 
 create or replace function :pqs.archives(
   qname text default null, from_offset bigint default coalesce(:pqs.pruned_offset(), :pqs.oldest_offset()),

@@ -1,4 +1,5 @@
 /** What a person at a terminal is told first: where to look, and three queries to paste. */
+import { readSchemas } from '../store/readers/read-side.ts';
 import type { Surroundings } from './embedded-parts.ts';
 
 /** The connection string is shown only for the embedded server: its password opens nothing but this demo. */
@@ -21,9 +22,10 @@ export function greeting(surroundings: Surroundings, httpUrl: string, schema: st
 }
 
 function queries(schema: string): readonly string[] {
+  const { explore } = readSchemas(schema);
   return [
-    `select v.view->>'owner' as owner, sum((v.view->>'amount')::numeric) as amount from ${schema}.interface_views v join ${schema}.lifetimes l on l.contract_id = v.contract_id and l.activated_offset = v."offset" where l.deactivated_offset is null and v.view ? 'amount' group by 1 order by 2 desc;`,
-    `select entity_name, count(*) from ${schema}.active_contracts group by 1 order by 2 desc;`,
-    `select c.choice, count(*) from ${schema}.exercises e join ${schema}.choices c using (choice_pk) group by 1 order by 2 desc;`,
+    `select owner, instrument_id, total, locked from ${explore}.token_balances order by instrument_id, total desc;`,
+    `select template_fqn, sum(active) as active from ${explore}.templates where kind = 'template' group by 1 order by 2 desc;`,
+    `select template_fqn, choice, sum(exercises) as exercises from ${explore}.activity where choice is not null group by 1, 2 order by 3 desc;`,
   ];
 }

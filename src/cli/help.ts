@@ -12,7 +12,7 @@ usage: ledger-indexer [command] [--option value …]
   views     typed views: list [--json], or rebuild to replace them all
   ledger    ask the participant by hand: contracts, updates, packages, parties …; ledger --help
   grant-reader  a role that reads everything, or with --party what these parties may see: grant-reader ROLE
-  index     suggest: indexes that slow queries want; create TEMPLATE payload.FIELD builds one while others write
+  index     suggest: indexes that slow queries want; create payload.FIELD builds one while others write
   config    effective configuration with the origin of each value; --json, --markdown
 
 Every option is an environment variable and a flag: "ledger-indexer config" lists them.

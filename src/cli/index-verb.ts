@@ -35,8 +35,14 @@ async function suggest(database: Database, write: (line: string) => void): Promi
     return;
   }
   if (advice.length === 0) write('no slow statement filters on a field of a payload');
-  for (const { expression, calls, meanMs } of advice) {
-    write(`-- ${expression}: ${calls} calls, ${meanMs.toFixed(1)} ms each`);
+  for (const { expression, statement, calls, meanMs } of advice) {
+    // On one line: what is printed is run with psql, and a line break would end the comment.
+    write(`-- ${expression.replaceAll(/\s+/g, ' ')}: ${calls} calls, ${meanMs.toFixed(1)} ms each`);
+    if (statement !== undefined) {
+      write('-- (pg_stat_statements does not keep which field: find it where the statement comes from, and run');
+      write(`--  ledger-indexer index create payload.FIELD) ${statement.slice(0, 300)}`);
+      continue;
+    }
     if (!expression.startsWith('payload ')) {
       write('-- (no field of contracts: consider an index on exercises by hand)');
       continue;

@@ -24,7 +24,7 @@ export async function runCommand(argv: readonly string[], env: NodeJS.ProcessEnv
     const { ledgerUrl, databaseUrl } = surroundings;
     const indexer = await startIndexer({ config, access, ledgerUrl, databaseUrl, version, logging });
     greet(surroundings, indexer.httpUrl, config.database.schema, logging.progress !== undefined);
-    logger.info({ http: indexer.httpUrl }, 'listening: /status /readyz /livez /metrics');
+    logger.info({ http: indexer.httpUrl }, 'listening: /status /readyz /livez /metrics /wait');
     try {
       await Promise.race([indexer.done, aborted(stop)]);
     } finally {

@@ -35,6 +35,7 @@ export class CheckpointWaiters {
   /** Resolves once the checkpoint is at least `offset`, or `timeoutMs` have passed, or `gone` is aborted. */
   wait(offset: number, timeoutMs: number, gone: AbortSignal): Promise<WaitEnd> {
     if (this.#checkpoint !== undefined && this.#checkpoint >= offset) return Promise.resolve('reached');
+    if (gone.aborted) return Promise.resolve('gone');
     if (this.#closed) return Promise.resolve('stopping');
     if (this.#waiting.size >= limit) return Promise.resolve('full');
     return new Promise((resolve) => {

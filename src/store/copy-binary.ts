@@ -91,6 +91,9 @@ class TableCopy {
   }
 
   #int8(value: number | bigint): void {
+    if (typeof value === 'bigint' && BigInt.asIntN(64, value) !== value) {
+      throw dataRefused(this.#table, 'a number beyond 64 bits');
+    }
     this.#bytes.int32(8);
     this.#bytes.int64(value);
   }

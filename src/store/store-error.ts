@@ -97,7 +97,8 @@ const rules: readonly Rule[] = [
     'check that the server is up',
   ),
   rule(
-    ['26000'],
+    // A prepared statement unknown where it was prepared, or known where it was not.
+    ['26000', '42P05'],
     'STORE_POOLER',
     'park',
     configuration,

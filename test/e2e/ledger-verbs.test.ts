@@ -277,4 +277,14 @@ describe('the built program', () => {
     const code = await new Promise((resolve) => child.once('close', resolve));
     expect([code, output.slice(0, 20)]).toEqual([0, '{"version":"3.5.10",']);
   });
+
+  it('ends without a word when nobody reads on, as under `| head`', async () => {
+    const program = fileURLToPath(new URL('../../dist/main.js', import.meta.url));
+    const child = spawn(process.execPath, [program, 'config'], { env: {}, stdio: ['ignore', 'pipe', 'pipe'] });
+    child.stdout.destroy();
+    let errors = '';
+    child.stderr.setEncoding('utf8').on('data', (text: string) => (errors += text));
+    const code = await new Promise((resolve) => child.once('close', resolve));
+    expect([code, errors]).toEqual([0, '']);
+  });
 });

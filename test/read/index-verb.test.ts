@@ -31,6 +31,24 @@ it('finds the fields that slow statements filter on, the most costly first', () 
   ]);
 });
 
+it('names the statement where pg_stat_statements has taken out the name of the field', () => {
+  const query = `select count(*)\n from active($1) where payload ->> $2 = $3`;
+  const other = `select 1 from contracts where c.payload->>$1=$2`;
+  expect(
+    adviceFrom([
+      { query, calls: 3, mean: 40 },
+      { query: other, calls: 1, mean: 20 },
+    ]),
+  ).toEqual([
+    {
+      expression: 'payload ->> ?',
+      statement: 'select count(*) from active($1) where payload ->> $2 = $3',
+      calls: 4,
+      meanMs: 35,
+    },
+  ]);
+});
+
 it('builds an index that a query uses, once, and clears away what a cut build left', async () => {
   await using created = await createTestDatabase();
   const database = openDatabase({

@@ -130,4 +130,10 @@ describe('wait_for_offset', () => {
     await expect(database.query('select explore.wait_for_offset(30000)')).rejects.toMatchObject({ code: 'LI002' });
     await database.query('rollback');
   });
+
+  it.each(['null', `30000, null`, `null, '1 hour'`])('refuses (%s), which would never end', async (given) => {
+    await database.query(`set statement_timeout = '2s'`);
+    await expect(database.query(`select explore.wait_for_offset(${given})`)).rejects.toMatchObject({ code: '22004' });
+    await database.query('reset statement_timeout');
+  });
 });

@@ -193,6 +193,8 @@ describe('time and maintenance', () => {
     expect(await column(`select nearest_offset($1::timestamptz)`, '2026-08-14T10:07:59Z')).toEqual(['7']);
     expect(await column(`select nearest_offset($1::timestamptz)`, timeOf(8))).toEqual(['8']);
     expect(await column(`select nearest_offset($1::timestamptz)`, '2020-01-01')).toEqual([null]);
+    for (const end of ['2100-01-01', '9999-12-31', 'infinity'])
+      expect(await column(`select nearest_offset($1::timestamptz)`, end), end).toEqual(['20']);
     const ago = `now() - timestamptz '2026-08-14T10:12:30Z'`;
     expect(await column(`select nearest_offset(${ago})`)).toEqual(['12']);
     expect(await column(`select count(*) from active('Trade', nearest_offset(${ago}))`)).toEqual(['3']);

@@ -1,9 +1,10 @@
-/** docs/sql.md against a database that the indexer filled: every query runs, and those marked so have rows. */
+/** docs/sql.md, README.md and the greeting against a database that the indexer filled: every query runs and has its rows. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { drawSchema } from '../../scripts/schema-drawing.ts';
 import { storedTables } from '../../scripts/schema-tables.ts';
+import { greeting } from '../../src/cli/greeting.ts';
 import { demoInterfaces } from '../../src/sandbox/demo-ledger.ts';
 import { startSandbox, type Sandbox } from '../../src/sandbox/sandbox.ts';
 import { generateHistory } from '../../src/sandbox/traffic.ts';
@@ -68,6 +69,30 @@ describe('docs/sql.md', () => {
 
   it('has a picture of the tables as they are', async () => {
     expect(drawSchema(await storedTables(database))).toBe(readFileSync(join(docs, 'schema.svg'), 'utf8'));
+  });
+});
+
+describe('what a new user pastes first', () => {
+  const run = async (sql: string): Promise<number> =>
+    (await database.withClient((client) => client.query(sql))).rows.length;
+
+  it('are queries of the views for people, with rows: the greeting', async () => {
+    const surroundings = { ledgerUrl: '', databaseUrl: '', embeddedLedger: true, embeddedDatabase: true };
+    const queries = greeting({ ...surroundings, stop: () => Promise.resolve() }, '', 'ledger')
+      .split('\n')
+      .filter((line) => line.endsWith(';'));
+    expect(queries).toHaveLength(3);
+    for (const sql of queries) {
+      expect(sql).toContain('from explore.');
+      expect(await run(sql), sql).toBeGreaterThan(0);
+    }
+  });
+
+  it('are queries with rows: README.md', async () => {
+    const readme = readFileSync(join(docs, '../README.md'), 'utf8');
+    const queries = (/```sql\n(.*?)```/s.exec(readme)?.[1] ?? '').split(';').filter((sql) => sql.trim() !== '');
+    expect(queries).toHaveLength(3);
+    for (const sql of queries) expect(await run(sql), sql).toBeGreaterThan(0);
   });
 });
 

@@ -100,6 +100,12 @@ describe('GET /wait', () => {
     expect(new Set(await Promise.all(others))).toEqual(new Set(['reached']));
   });
 
+  it('does not wait for a client that had left before', async () => {
+    const waiters = new CheckpointWaiters();
+    expect(await waiters.wait(2, 60_000, AbortSignal.abort())).toBe('gone');
+    expect(waiters.size).toBe(0);
+  });
+
   it('answers 503 to those who wait when the server closes', async () => {
     const { waiters } = await start();
     const asked = ask('?offset=1&timeout=60');

@@ -120,6 +120,8 @@ describe('COPY in binary form', () => {
     const row = (nodeId: number, view: string | null): Row => [1, nodeId, 'c', 1, [], [view ?? 'x']];
     expect(() => encoded('archives', [row(2 ** 31, null)])).toThrow(/archives.*32 bits/);
     expect(() => encoded('archives', [row(Number.NaN, null)])).toThrow(/32 bits/);
+    const cost: Row = [1, 'transaction', null, 1, null, null, null, null, null, null, null, null, 2n ** 63n, 0, null, 1]; // prettier-ignore
+    expect(() => encoded('updates', [cost])).toThrow(/updates.*64 bits/);
     const update: Row = [1, 'transaction', null, 1, null, null, 'secret words', null, null, null, null, null, null, 0, null, 1]; // prettier-ignore
     expect(() => encoded('updates', [update])).toThrow(/updates.*a time/);
     expect(() => encoded('updates', [update])).not.toThrow(/secret/);

@@ -55,6 +55,8 @@ describe('an error of Postgres', () => {
     ['54001', 'STORE_DATA_REFUSED', 'park', 65],
     ['23505', 'STORE_DUPLICATE', 'retry', 70],
     ['23514', 'STORE_CONSTRAINT', 'park', 65],
+    ['26000', 'STORE_POOLER', 'park', 78],
+    ['42P05', 'STORE_POOLER', 'park', 78],
     ['42P01', 'STORE_SCHEMA', 'park', 78],
     ['42703', 'STORE_SCHEMA', 'park', 78],
     ['3F000', 'STORE_SCHEMA', 'park', 78],

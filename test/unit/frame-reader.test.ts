@@ -140,6 +140,10 @@ describe('readFrame', () => {
     ['an integer that a number cannot hold', createOf('5').replace('"offset":7', '"offset":9007199254740993')],
     ['an update of another kind', '{"update":{"Novelty":{"value":{"offset":7}}}}'],
     ['two kinds at once', createOf('5').replace('{"Transaction"', '{"Novelty":{},"Transaction"')],
+    [
+      'an event of two kinds',
+      createOf('5').replace('{"CreatedEvent"', '{"ExercisedEvent":{"offset":7},"CreatedEvent"'),
+    ],
     ['text after the frame', `${createOf('5')} {}`],
     ['half a frame', createOf('5').slice(0, -9)],
     ['a text where a list belongs', createOf('5').replace(/"signatories":\[[^\]]*\]/, '"signatories":"Alice"')],

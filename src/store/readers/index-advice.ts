@@ -8,8 +8,10 @@ import type { Database } from '../database.ts';
 
 /** One index worth having. */
 export interface IndexAdvice {
-  /** Over a column of contracts, e.g. `payload ->> 'owner'`. */
+  /** Over a column of contracts, e.g. `payload ->> 'owner'`; `payload ->> ?` where the statements do not say which field. */
   readonly expression: string;
+  /** Of those that do not say it the costliest, on one line. */
+  readonly statement?: string;
   readonly calls: number;
   /** Mean time of the statements that filter on it, milliseconds. */
   readonly meanMs: number;
@@ -45,29 +47,33 @@ export async function adviseIndexes(database: Database): Promise<readonly IndexA
   });
 }
 
-/** `payload ->> 'owner'` compared with something, or `payload #>> '{a,b}'`; with or without a name before the column. */
+/**
+ * `payload ->> 'owner'` compared with something, or `payload #>> '{a,b}'`; with or without a name before the column.
+ * pg_stat_statements takes the name of the field for a constant like any other, and puts `$1` in its place.
+ */
 const filter =
-  /\b(payload|argument|result)\s*(->>|#>>)\s*('(?:[^']|'')*')\s*\)*\s*(?:::\s*\w+\s*\)*\s*)?(?:=|<|>|in\b|between\b|like\b)/gi;
+  /\b(payload|argument|result)\s*(->>|#>>)\s*('(?:[^']|'')*'|\$\d+)\s*\)*\s*(?:::\s*\w+\s*\)*\s*)?(?:=|<|>|in\b|between\b|like\b)/gi;
 
 /** Pure: the expressions that are filtered on, with the sums of the statements that do. */
 export function adviceFrom(statements: readonly StatementRow[]): readonly IndexAdvice[] {
-  const found = new Map<string, { calls: number; totalMs: number }>();
+  const found = new Map<string, { calls: number; totalMs: number; statement?: string }>();
   for (const { query, calls, mean } of statements) {
     const where = query.slice(Math.max(0, query.search(/\bwhere\b|\bon\b/i)));
     const expressions = new Set(
       [...where.matchAll(filter)].map(
-        ([, column = '', arrow = '', path = '']) => `${column.toLowerCase()} ${arrow} ${path}`,
+        ([, column = '', arrow = '', path = '']) =>
+          `${column.toLowerCase()} ${arrow} ${path.startsWith('$') ? '?' : path}`,
       ),
     );
     for (const expression of expressions) {
-      const sum = found.get(expression) ?? { calls: 0, totalMs: 0 };
-      found.set(expression, { calls: sum.calls + calls, totalMs: sum.totalMs + calls * mean });
+      const unknown = expression.endsWith('?') ? { statement: query.replaceAll(/\s+/g, ' ').trim() } : {};
+      const sum = found.get(expression) ?? { calls: 0, totalMs: 0, ...unknown };
+      found.set(expression, { ...sum, calls: sum.calls + calls, totalMs: sum.totalMs + calls * mean });
     }
   }
   return [...found]
-    .map(([expression, { calls, totalMs }]) => ({ expression, calls, meanMs: totalMs / calls, totalMs }))
-    .sort((a, b) => b.totalMs - a.totalMs)
-    .map(({ expression, calls, meanMs }) => ({ expression, calls, meanMs }));
+    .sort(([, a], [, b]) => b.totalMs - a.totalMs)
+    .map(([expression, { totalMs, ...rest }]) => ({ expression, ...rest, meanMs: totalMs / rest.calls }));
 }
 
 /** An index on a payload expression, over all contracts that have a value there. */

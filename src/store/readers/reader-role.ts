@@ -27,6 +27,8 @@ interface Facts {
   /** Sees past every policy: superuser, bypassrls, or a member of another role. */
   readonly unbound: boolean;
   readonly limited: boolean;
+  /** The role may write into the tables, as the indexer does: made a reader, it would write no more. */
+  readonly writes: boolean;
   /** Somebody else than the owner may write: row-level security would refuse its COPY. */
   readonly foreignWriter: boolean;
 }
@@ -68,6 +70,7 @@ async function readFacts(client: ClientBase, storage: string, role: string): Pro
             current_setting('server_version_num')::int as version, r.oid is not null as exists,
             coalesce(r.rolsuper or r.rolbypassrls or r.oid = c.relowner
                      or exists (select from pg_auth_members m where m.member = r.oid), false) as unbound,
+            coalesce(has_table_privilege(r.oid, c.oid, 'insert'), false) as writes,
             exists (select from aclexplode(c.relacl) a
                      where a.privilege_type = 'INSERT' and a.grantee <> c.relowner) as "foreignWriter"
        from pg_class c left join pg_roles r on r.rolname = $2
@@ -80,6 +83,12 @@ async function readFacts(client: ClientBase, storage: string, role: string): Pro
 }
 
 function refuse(facts: Facts, { role, parties }: ReaderRole): void {
+  if (facts.writes) {
+    throw refused(
+      `role "${role}" may write into the tables: as a reader it would be set to read only, and the indexer with it`,
+      'take a role of its own for this reader',
+    );
+  }
   if (parties.length === 0) {
     if (!facts.limited) return;
     throw refused(

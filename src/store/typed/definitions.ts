@@ -48,9 +48,12 @@ function fieldColumns(
 ): readonly (readonly [name: string, sql: string])[] {
   const wanted = new Map(subject.columns.map((column) => [columnKey(column), column]));
   const timesOfPath = new Map<string, number>();
-  for (const column of columns) {
-    const path = JSON.stringify(column.path);
-    timesOfPath.set(path, (timesOfPath.get(path) ?? 0) + 1);
+  for (const { path } of columns) {
+    // What lies deeper counts for the path above it: there another version has a record in the place of the value.
+    for (let length = 1; length <= path.length; length += 1) {
+      const key = JSON.stringify(path.slice(0, length));
+      timesOfPath.set(key, (timesOfPath.get(key) ?? 0) + 1);
+    }
   }
   return columns.map((column) => {
     const value = valueSql(shape.source, column);
