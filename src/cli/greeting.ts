@@ -1,5 +1,5 @@
 /** What a person at a terminal is told first: where to look, and three queries to paste. */
-import { readSchemas } from '../store/readers/read-side.ts';
+import { readSchemas } from '../store/readers/read-schemas.ts';
 import type { Surroundings } from './embedded-parts.ts';
 
 /** The connection string is shown only for the embedded server: its password opens nothing but this demo. */

@@ -9,7 +9,7 @@ import { grantReaderCommand } from '../../src/cli/grant-reader.ts';
 import { decodeUpdate } from '../../src/ledger/wire.ts';
 import { openDatabase, type Database } from '../../src/store/database.ts';
 import { migrate } from '../../src/store/migrations.ts';
-import { readSchemas } from '../../src/store/readers/read-side.ts';
+import { readSchemas } from '../../src/store/readers/read-schemas.ts';
 import { secureViews } from '../../src/store/readers/secure-views.ts';
 import { syncTypedViews } from '../../src/store/typed/views.ts';
 import { openSession, type StoreSession } from '../../src/store/store.ts';

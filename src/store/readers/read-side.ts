@@ -7,26 +7,11 @@ import { createHash } from 'node:crypto';
 import { readFile, readdir } from 'node:fs/promises';
 import { escapeIdentifier, escapeLiteral } from 'pg';
 import type { ClientBase } from 'pg';
+import { readSchemas, type ReadSchemas } from './read-schemas.ts';
 import { secureViews } from './secure-views.ts';
-
-/** Names of the schemas of one stream, unquoted. */
-export interface ReadSchemas {
-  readonly storage: string;
-  readonly explore: string;
-  readonly typed: string;
-  readonly pqs: string;
-}
 
 const directory = new URL('../../../migrations/read/', import.meta.url);
 const fileName = /^\d{2}_[a-z0-9_]+\.sql$/;
-const defaultStorage = 'ledger';
-
-/** The schemas that belong to a storage schema: plain names beside `ledger`, names with a prefix beside any other. */
-export function readSchemas(storage: string): ReadSchemas {
-  const prefix = storage === defaultStorage ? '' : `${storage}_`;
-  return { storage, explore: `${prefix}explore`, typed: `${prefix}typed`, pqs: `${prefix}pqs` };
-}
-
 /** Everything that makes the read side, as one script; any number of statements. The last notes what it was made from. */
 export async function readSideScript(storage: string): Promise<string> {
   const names = (await readdir(directory)).filter((name) => fileName.test(name)).sort();

@@ -8,7 +8,7 @@ import { ExitCode, IndexerError } from '../../errors.ts';
 import type { Database } from '../database.ts';
 import { buildIndex } from './index-build.ts';
 import { limitedGrants, policyStatements } from './party-policies.ts';
-import { readSchemas, type ReadSchemas } from './read-side.ts';
+import { readSchemas, type ReadSchemas } from './read-schemas.ts';
 import { limitedRoles, secureViewsFor } from './secure-views.ts';
 
 export interface ReaderRole {

@@ -5,7 +5,7 @@
  */
 import { escapeIdentifier } from 'pg';
 import type { ClientBase } from 'pg';
-import type { ReadSchemas } from './read-side.ts';
+import type { ReadSchemas } from './read-schemas.ts';
 
 /** The roles that are limited to parties: those named by a restrictive policy of the storage. */
 export async function limitedRoles(client: ClientBase, storage: string): Promise<readonly string[]> {

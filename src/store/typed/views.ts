@@ -8,7 +8,7 @@ import type { IndexerError } from '../../errors.ts';
 import type { PackageModel } from '../../packages/package-model.ts';
 import type { Database } from '../database.ts';
 import { readPackageState } from './package-store.ts';
-import { readSchemas } from '../readers/read-side.ts';
+import { readSchemas } from '../readers/read-schemas.ts';
 import { secureViews } from '../readers/secure-views.ts';
 import { toStoreError } from '../store-error.ts';
 import { readRegistry, register, type NamedView } from './registry.ts';

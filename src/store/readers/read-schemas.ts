@@ -1,0 +1,17 @@
+/** The schemas that stand beside a storage schema, and what they are called. */
+
+/** Names of the schemas of one stream, unquoted. */
+export interface ReadSchemas {
+  readonly storage: string;
+  readonly explore: string;
+  readonly typed: string;
+  readonly pqs: string;
+}
+
+const defaultStorage = 'ledger';
+
+/** The schemas that belong to a storage schema: plain names beside `ledger`, names with a prefix beside any other. */
+export function readSchemas(storage: string): ReadSchemas {
+  const prefix = storage === defaultStorage ? '' : `${storage}_`;
+  return { storage, explore: `${prefix}explore`, typed: `${prefix}typed`, pqs: `${prefix}pqs` };
+}
