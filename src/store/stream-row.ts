@@ -163,8 +163,8 @@ function compareAndSet(change: {
 /** Begins (or begins again) a seed at an offset: what an earlier unfinished seed left is removed. */
 export async function beginSeed(client: ClientBase, epoch: number, offset: number): Promise<void> {
   await client.query(
-    `truncate contracts, lifetimes, active_counts, interface_views, reassignments, templates, choices, synchronizers,
-              coverage`,
+    `truncate contracts, lifetimes, active_counts, interface_views, reassignments, templates, paddings, choices,
+              synchronizers, coverage`,
   );
   await changeSeed(
     client,

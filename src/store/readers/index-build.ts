@@ -12,14 +12,7 @@ const buildLimitMs = 24 * 60 * 60 * 1000;
  * @param definition what follows `create index concurrently name`, e.g. `on contracts ("offset")`
  */
 export function buildIndex(database: Database, name: string, definition: string): Promise<boolean> {
-  return database.withClient(async (client) => {
-    const { rows } = await client.query<{ usual: string }>(`select current_setting('statement_timeout') as usual`);
-    await client.query('set statement_timeout = 0');
-    const built = await build(client, database.schema, name, definition);
-    // A client that failed is not used again.
-    await client.query(`select set_config('statement_timeout', $1, false)`, [rows[0]?.usual ?? '0']);
-    return built;
-  });
+  return withoutLimit(database, (client) => build(client, database.schema, name, definition));
 }
 
 /**
@@ -27,9 +20,21 @@ export function buildIndex(database: Database, name: string, definition: string)
  * @param definition what follows `create statistics name`
  */
 export function keepStatistics(database: Database, name: string, definition: string): Promise<void> {
-  return database.withClient(async (client) => {
+  return withoutLimit(database, async (client) => {
     await client.query(patiently(`create statistics if not exists ${escapeIdentifier(name)} ${definition}`));
     await client.query(patiently('analyze contracts'));
+  });
+}
+
+/** `work` on a client whose statements may take as long as they need. */
+function withoutLimit<T>(database: Database, work: (client: PoolClient) => Promise<T>): Promise<T> {
+  return database.withClient(async (client) => {
+    const { rows } = await client.query<{ usual: string }>(`select current_setting('statement_timeout') as usual`);
+    await client.query('set statement_timeout = 0');
+    const done = await work(client);
+    // A client that failed is not used again.
+    await client.query(`select set_config('statement_timeout', $1, false)`, [rows[0]?.usual ?? '0']);
+    return done;
   });
 }
 

@@ -12,6 +12,7 @@ import { secureViews } from './secure-views.ts';
 
 const directory = new URL('../../../migrations/read/', import.meta.url);
 const fileName = /^\d{2}_[a-z0-9_]+\.sql$/;
+
 /** Everything that makes the read side, as one script; any number of statements. The last notes what it was made from. */
 export async function readSideScript(storage: string): Promise<string> {
   const names = (await readdir(directory)).filter((name) => fileName.test(name)).sort();
