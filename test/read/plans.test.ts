@@ -21,7 +21,7 @@ describe('the plan', () => {
     [
       'what is active, by id',
       `* from explore.active('T3') where contract_id = md5('9')`,
-      ['lifetimes_pkey', 'contracts_'],
+      ['lifetimes_contract', 'contracts_'],
     ],
     ['counting what was active', `count(*) from explore.active_at(20000, 'T3')`, ['lifetimes_live', 'lifetimes_ended']],
     [
@@ -34,11 +34,11 @@ describe('the plan', () => {
       `count(*) from explore.active_contracts where template_fqn = 'big:M:T3'`,
       ['lifetimes_live'],
     ],
-    ['contracts by id', `* from explore.contracts where contract_id = md5('9')`, ['contracts_pkey', 'lifetimes_pkey']],
+    ['contracts by id', `* from explore.contracts where contract_id = md5('9')`, ['contracts_pkey', 'lifetimes_contract']],
     [
       'contracts by offset',
       '* from explore.contracts where created_at_offset between 700 and 710',
-      ['contracts_template_offset', 'lifetimes_pkey', 'updates_pkey'],
+      ['contracts_template_offset', 'lifetimes_contract', 'updates_pkey'],
     ],
     [
       'contracts by template and offset',
