@@ -9,10 +9,12 @@ const open = [
   'synchronizers',
   'templates',
   'choices',
+  'template_interfaces',
   'packages',
   'paddings',
   'typed_views',
   'typed_columns',
+  'materialized',
   'coverage',
   'schema_migrations',
 ];
@@ -21,7 +23,7 @@ const open = [
 const streamColumns =
   'singleton, participant_id, transaction_shape, seed_offset, seeded_at, seed_contracts, checkpoint, ' +
   'checkpoint_update_offset, checkpoint_update_id, checkpoint_record_time, record_times, epoch, writer, ' +
-  'ledger_end, pruned_offset';
+  'ledger_end, pruned_offset, kept_offset';
 
 /** Permissive, for everybody else: switching row-level security on must not hide a row from other readers. */
 const everybody = 'all readers';
@@ -47,6 +49,13 @@ function conditions(parties: readonly string[]): Readonly<Record<string, string>
     // Sums over the contracts of all parties.
     active_counts: 'false',
     activity_hourly: 'false',
+    // Whole updates, and ids and parties of contracts whose contents somebody wanted gone.
+    quarantine: 'false',
+    redactions: 'false',
+    redacted_contracts: 'false',
+    redacted_exercises: 'false',
+    // Counts over the contracts of all parties.
+    verifications: 'false',
   };
 }
 

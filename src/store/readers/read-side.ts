@@ -45,14 +45,22 @@ function withNames(sql: string, schemas: ReadSchemas): string {
  */
 export async function makeReadSide(client: ClientBase, storage: string): Promise<boolean> {
   const script = await readSideScript(storage);
-  const schemas = readSchemas(storage);
+  if (await isMade(client, storage, script)) return false;
+  await client.query(script);
+  await secureViews(client, readSchemas(storage));
+  return true;
+}
+
+/** Whether the read side is there and is this program's. */
+export async function hasReadSide(client: ClientBase, storage: string): Promise<boolean> {
+  return isMade(client, storage, await readSideScript(storage));
+}
+
+async function isMade(client: ClientBase, storage: string, script: string): Promise<boolean> {
   const { rows } = await client.query<{ note: string | null }>(
     `select obj_description(oid, 'pg_namespace') as note from pg_namespace where nspname = $1`,
-    [schemas.explore],
+    [readSchemas(storage).explore],
   );
   const note = rows[0]?.note ?? undefined;
-  if (note !== undefined && script.includes(escapeLiteral(note))) return false;
-  await client.query(script);
-  await secureViews(client, schemas);
-  return true;
+  return note !== undefined && script.includes(escapeLiteral(note));
 }

@@ -9,6 +9,7 @@ import type { Database } from '../database.ts';
 import { buildIndex } from './index-build.ts';
 import { limitedGrants, policyStatements } from './party-policies.ts';
 import { readSchemas, type ReadSchemas } from './read-schemas.ts';
+import { secureTables } from './secure-tables.ts';
 import { limitedRoles, secureViewsFor } from './secure-views.ts';
 
 export interface ReaderRole {
@@ -61,6 +62,7 @@ export async function grantReader(database: Database, reader: ReaderRole): Promi
   await database.transaction(async (client) => {
     await secureViewsFor(client, readSchemas(database.schema), [reader.role]);
     for (const statement of limitedGrants(reader.role)) await client.query(statement);
+    await secureTables(client, readSchemas(database.schema));
   });
 }
 
@@ -72,7 +74,9 @@ async function readFacts(client: ClientBase, storage: string, role: string): Pro
                      or exists (select from pg_auth_members m where m.member = r.oid), false) as unbound,
             coalesce(has_table_privilege(r.oid, c.oid, 'insert'), false) as writes,
             exists (select from aclexplode(c.relacl) a
-                     where a.privilege_type = 'INSERT' and a.grantee <> c.relowner) as "foreignWriter"
+                     where a.privilege_type = 'INSERT' and a.grantee <> c.relowner
+                       and not exists (select from pg_roles w where w.oid = a.grantee and w.rolbypassrls)
+                   ) as "foreignWriter"
        from pg_class c left join pg_roles r on r.rolname = $2
       where c.relname = 'contracts' and c.relnamespace = (select oid from pg_namespace where nspname = $1)`,
     [storage, role],
@@ -111,7 +115,7 @@ function refuse(facts: Facts, { role, parties }: ReaderRole): void {
   if (facts.foreignWriter) {
     throw refused(
       'another role than the owner may insert into the tables, and Postgres refuses its COPY under row-level security',
-      'let the indexer connect as the owner of the tables, and revoke insert from others',
+      'let the indexer connect as the owner of the tables and revoke insert from others, or give that role bypassrls',
     );
   }
 }

@@ -180,8 +180,11 @@ function interfaceShape(subject: ViewSubject, storage: string): ViewShape {
     packageId: 'i.package_id',
     from: [
       ...interfaceFrom(in_),
-      `join ${in_('interface_views')} v on v.interface_pk = i.template_pk`,
-      `join ${in_('lifetimes')} l on l.contract_id = v.contract_id and l.activated_offset = v."offset"`,
+      // By the live contracts of the templates that implement it: its views of all times may be many more.
+      `join ${in_('template_interfaces')} m on m.interface_pk = i.template_pk`,
+      `join ${in_('lifetimes')} l on l.template_pk = m.template_pk`,
+      `join ${in_('interface_views')} v on v.contract_id = l.contract_id and v."offset" = l.activated_offset`,
+      '  and v.interface_pk = i.template_pk',
       `join ${in_('templates')} t on t.template_pk = l.template_pk`,
       `left join ${in_('contracts')} c on c.contract_id = v.contract_id and c."offset" = v."offset"`,
       `where ${isNamed('i', subject)} and p.package_name = ${escapeLiteral(subject.packageName)}`,

@@ -4,11 +4,14 @@
  * that views which people build on it stay.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { IndexerError } from '../../errors.ts';
+import { ExitCode, IndexerError } from '../../errors.ts';
+import type { ClientBase } from 'pg';
 import type { PackageModel } from '../../packages/package-model.ts';
 import type { Database } from '../database.ts';
 import { readPackageState } from './package-store.ts';
-import { readSchemas } from '../readers/read-schemas.ts';
+import { readMaterialized, type MaterializedTemplate } from '../materialized/registry.ts';
+import { alignTable, isTableOpen, planTable, type TablePlan } from '../materialized/sync.ts';
+import { readSchemas, type ReadSchemas } from '../readers/read-schemas.ts';
 import { secureViews } from '../readers/secure-views.ts';
 import { toStoreError } from '../store-error.ts';
 import { readRegistry, register, type NamedView } from './registry.ts';
@@ -31,6 +34,7 @@ const ofOneView: ReadonlySet<string> = new Set([
   'STORE_DATA_REFUSED',
   'STORE_STATEMENT_TIMEOUT',
   'STORE_FAILED',
+  'MATERIALIZED_COLUMN_UNKNOWN',
 ]);
 
 /** A view that somebody reads is replaced later rather than making others wait. */
@@ -40,18 +44,22 @@ const lockLimit = '500ms';
  * Makes the views as the packages want them. Each subject is a short transaction of its own, so that no lock on one view
  * is held while another is waited for; what fails is told, and the others are made all the same.
  * @param every replace also those that are as they should be
+ * @param materialize templates whose active contracts are wanted in tables of their own; undefined: those that have one
  * @throws IndexerError when the state cannot be read, or no view can be made at all
  */
 export async function syncTypedViews(
   database: Database,
   packages: readonly PackageModel[],
   every = false,
+  materialize?: readonly MaterializedTemplate[],
 ): Promise<ViewSync> {
   const schemas = readSchemas(database.schema);
-  const { named } = await readPackageState(database);
-  const { registry, marks } = await database.withClient(async (client) => ({
+  const { named, seeded } = await readPackageState(database);
+  const { registry, marks, tables, permitted } = await database.withClient(async (client) => ({
     registry: await readRegistry(client),
     marks: await readMarks(client, schemas.typed),
+    tables: await readMaterialized(client),
+    permitted: await mayMakeViews(client, schemas.typed),
   }));
   const done: { made: string[]; unchanged: number; failed: { view: string; error: IndexerError }[] } = {
     made: [],
@@ -62,15 +70,23 @@ export async function syncTypedViews(
     // A participant may have hundreds: the sockets of the ledger are served in between.
     await nextTurn();
     const view = registry.named(subject);
-    const definitions = definitionsOf(view, schemas);
+    const plan = planTable(view, schemas, tables.get(view.name), materialize);
+    const definitions = viewsOf(view, schemas, plan);
     const changed = every ? definitions : definitions.filter(({ name, mark }) => marks.get(name) !== mark);
     done.unchanged += definitions.length - changed.length;
-    if (changed.length === 0) continue;
-    const failure = await make(database, view, changed);
+    if (changed.length === 0 && !isTableOpen(plan)) continue;
+    const failure = permitted ? await make(database, view, changed) : notPermitted();
     if (failure === undefined) done.made.push(...changed.map(({ name }) => name));
-    else done.failed.push({ view: view.name, error: failure });
+    const error = failure ?? (await failureOf(() => alignTable(database, view, plan, seeded)));
+    if (error !== undefined) done.failed.push({ view: view.name, error });
   }
   return done;
+}
+
+/** The definitions of a subject; of what is active that over its table, where the table is ready. */
+function viewsOf(view: NamedView, schemas: ReadSchemas, { wanted, ready }: TablePlan): readonly ViewDefinition[] {
+  const plain = definitionsOf(view, schemas);
+  return ready && wanted !== undefined ? [wanted.view, ...plain.slice(1)] : plain;
 }
 
 async function make(
@@ -78,14 +94,21 @@ async function make(
   view: NamedView,
   definitions: readonly ViewDefinition[],
 ): Promise<IndexerError | undefined> {
-  try {
-    await database.transaction(async (client) => {
+  if (definitions.length === 0) return undefined;
+  return failureOf(() =>
+    database.transaction(async (client) => {
       await client.query(`set local lock_timeout = '${lockLimit}'`);
       await client.query('select pg_advisory_xact_lock(hashtext($1))', [`ledger_indexer_views:${database.schema}`]);
       await register(client, view);
       await client.query(definitions.map(({ script }) => script).join('\n'));
       await secureViews(client, readSchemas(database.schema));
-    });
+    }),
+  );
+}
+
+async function failureOf(work: () => Promise<void>): Promise<IndexerError | undefined> {
+  try {
+    await work();
     return undefined;
   } catch (thrown) {
     const error = toStoreError(thrown);
@@ -94,11 +117,26 @@ async function make(
   }
 }
 
+/** The role of the writer alone may not: made with its rights, views would be its own. */
+async function mayMakeViews(client: ClientBase, typed: string): Promise<boolean> {
+  const { rows } = await client.query<{ permitted: boolean | null }>(
+    `select has_schema_privilege(oid, 'create') as permitted from pg_namespace where nspname = $1`,
+    [typed],
+  );
+  return rows[0]?.permitted ?? true;
+}
+
+function notPermitted(): IndexerError {
+  return new IndexerError('the role of the indexer may not make views', {
+    code: 'VIEWS_NOT_PERMITTED',
+    retry: 'park',
+    exitCode: ExitCode.notPermitted,
+    remedy: 'run `ledger-indexer views rebuild` as the migrator of the stream, see `ledger-indexer grant-roles`',
+  });
+}
+
 /** The mark of each view that is there. */
-async function readMarks(
-  client: Parameters<typeof readRegistry>[0],
-  typed: string,
-): Promise<ReadonlyMap<string, string>> {
+async function readMarks(client: ClientBase, typed: string): Promise<ReadonlyMap<string, string>> {
   const { rows } = await client.query<{ name: string; mark: string | null }>(
     `select c.relname as name, substring(obj_description(c.oid, 'pg_class') from '\\(definition [0-9a-f]+\\)$') as mark
        from pg_class c join pg_namespace n on n.oid = c.relnamespace
