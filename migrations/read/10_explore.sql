@@ -45,7 +45,7 @@ create or replace view :explore.contracts as
          c.payload, c.contract_key, c.signatories, c.observers, c.witness_parties as witnesses,
          c."offset" as created_at_offset, c.created_at, u.record_time,
          l.deactivated_offset as archived_at_offset, coalesce(e.effective_at, e.record_time) as archived_at,
-         c.origin, s.synchronizer_id, c.reassignment_counter, u.update_id, c.node_id
+         c.origin, s.synchronizer_id, c.reassignment_counter, u.update_id, c.node_id, c.redaction_id
     from contracts c
     join templates t on t.template_pk = c.template_pk
     left join synchronizers s on s.synchronizer_pk = c.synchronizer_pk
@@ -81,7 +81,7 @@ create or replace view :explore.exercises as
            :explore.fqn(coalesce(i.package_name, p.package_name, i.package_id), i.module_name, i.entity_name) end
            as interface_fqn,
          e.argument, e.result, e.acting_parties, e.witness_parties as witnesses, e.consuming, e.last_descendant_node_id,
-         u.effective_at, u.record_time, s.synchronizer_id, u.update_id
+         u.effective_at, u.record_time, s.synchronizer_id, u.update_id, e.redaction_id
     from exercises e
     left join choices h on h.choice_pk = e.choice_pk
     left join templates t on t.template_pk = h.template_pk
@@ -99,7 +99,7 @@ create or replace view :explore.interface_views as
          v.view, v.status_code, v.status_message, v.status_details, v.implementation_package_id,
          :explore.fqn(coalesce(t.package_name, t.package_id), t.module_name, t.entity_name) as template_fqn,
          l.contract_id is not null and l.deactivated_offset is null as is_active,
-         l.deactivated_offset as archived_at_offset, c.created_at
+         l.deactivated_offset as archived_at_offset, c.created_at, v.redaction_id
     from interface_views v
     join templates i on i.template_pk = v.interface_pk
     left join packages p on p.package_id = i.package_id

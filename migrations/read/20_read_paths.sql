@@ -128,7 +128,7 @@ begin atomic
     left join updates u on u."offset" = l.activated_offset;
 end;
 comment on function :explore.active_at(bigint, text) is
-  'Contracts of a template (of all templates with null) that were active right after the update with this offset, or the last one before it. Offsets before the seed show what of it was active already, see coverage.';
+  'Contracts of a template (of all templates with null) that were active right after the update with this offset, or the last one before it. Offsets before the seed show what of it was active already, see coverage; offsets before stream.kept_offset only what was active there still.';
 
 -- Windows of growing length before the time, each a range of the BRIN index: the first that holds a transaction holds the
 -- newest one. The last window has no end.

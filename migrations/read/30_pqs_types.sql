@@ -44,9 +44,9 @@ comment on type :pqs.trace_context is 'W3C trace context of a submission.';
 comment on type :pqs.checkpoint is 'A point of the history; ix is the offset.';
 comment on type :pqs.contract_summary is 'Number of contracts of one template or interface.';
 comment on type :pqs.contract is
-  'A contract as a template sees it, or one of its interface views. Columns ending in _ix hold offsets. metadata is the disclosure blob; redaction_id is always null. From reassignment_counter on, columns differ from PQS or are not known to it: record_time, update_id and indexed_at are those of the create.';
+  'A contract as a template sees it, or one of its interface views. Columns ending in _ix hold offsets. metadata is the disclosure blob; redaction_id is null unless payload, key and blob were removed, see redactions of the storage. From reassignment_counter on, columns differ from PQS or are not known to it: record_time, update_id and indexed_at are those of the create.';
 comment on type :pqs.exercise is
-  'An exercise of a choice. template_fqn and choice_fqn name the interface where an interface defines the choice. Columns ending in _ix hold offsets; redaction_id is always null. record_time, update_id and indexed_at are additions.';
+  'An exercise of a choice. template_fqn and choice_fqn name the interface where an interface defines the choice. Columns ending in _ix hold offsets; redaction_id is null unless argument and result were removed. record_time, update_id and indexed_at are additions.';
 
 create or replace function :pqs.__event_pk("offset" bigint, node_id integer) returns bigint
   language sql immutable parallel safe

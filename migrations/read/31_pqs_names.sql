@@ -47,16 +47,27 @@ create or replace function :pqs.__type_pks(qname text) returns integer[]
 as $$
 declare
   wanted text := ltrim(qname, '#');
+  entity text := substring(wanted from '[^:]*$');
   found integer[];
   names integer;
+  has_nameless boolean;
 begin
   if wanted is null then
     return array(select t.template_pk from :storage.templates t);
   end if;
+  -- A whole name, as applications write it, is found without packages, unless some could name what has no package name.
+  select array_agg(t.template_pk), bool_or(t.package_name is null) into found, has_nameless
+    from :storage.templates t
+   where t.entity_name = entity
+     and (t.package_name is null or wanted = t.package_name || ':' || t.module_name || ':' || t.entity_name);
+  if not has_nameless then
+    return found;
+  end if;
   select array_agg(n.template_pk), count(distinct (n.package_name, n.module_name, n.entity_name))
     into found, names
     from :pqs.__names n
-   where wanted in (n.entity_name, concat_ws(':', n.module_name, n.entity_name),
+   where n.entity_name = entity
+     and wanted in (n.entity_name, concat_ws(':', n.module_name, n.entity_name),
                     concat_ws(':', n.package_name, n.module_name, n.entity_name),
                     concat_ws(':', n.package_id, n.module_name, n.entity_name));
   if names > 1 then
@@ -71,6 +82,18 @@ end
 $$;
 comment on function :pqs.__type_pks(text) is
   'Numbers of all versions of a template or interface, given as package:Module:Entity, Module:Entity or Entity, with a leading # if you like; of everything for null. Unknown and ambiguous names are errors; what a package defines without any contract of it here is an empty list.';
+
+create or replace function :pqs.__implementing_pks(qname text) returns integer[]
+  language plpgsql stable parallel safe cost 1000
+as $$
+declare
+  interfaces integer[] := :pqs.__type_pks(qname);
+begin
+  return array(select i.template_pk from :storage.template_interfaces i where i.interface_pk = any (interfaces));
+end
+$$;
+comment on function :pqs.__implementing_pks(text) is
+  'Numbers of the templates that have views of an interface; none where the name is that of a template.';
 
 create or replace view :pqs.__choice_names as
   select h.choice_pk, n.package_name, n.module_name, n.entity_name, n.package_id, h.choice, h.template_pk, h.interface_pk

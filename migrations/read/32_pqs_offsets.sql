@@ -3,9 +3,10 @@
 create or replace function :pqs.oldest_checkpoint() returns setof :pqs.checkpoint
   language sql stable parallel safe rows 1
 begin atomic
-  select s.seed_offset, s.seed_offset from stream s where s.checkpoint is not null;
+  select greatest(s.seed_offset, s.kept_offset), greatest(s.seed_offset, s.kept_offset)
+    from stream s where s.checkpoint is not null;
 end;
-comment on function :pqs.oldest_checkpoint() is 'Where the history here begins: the offset of the seed.';
+comment on function :pqs.oldest_checkpoint() is 'Where the history here begins: the offset of the seed, or up to which was pruned.';
 
 create or replace function :pqs.latest_checkpoint() returns setof :pqs.checkpoint
   language sql stable parallel safe rows 1
@@ -14,22 +15,27 @@ begin atomic
 end;
 comment on function :pqs.latest_checkpoint() is 'Up to where the history here is complete.';
 
+-- In PL/pgSQL, which is not made part of the query: as a default it stands in several places, and each would be planned.
 create or replace function :pqs.latest_offset() returns bigint
-  language sql stable parallel safe
+  language plpgsql stable parallel safe
+as $$
+begin
   return coalesce(nullif(current_setting('pqs.session_offset_latest', true), '')::bigint,
-                  (select checkpoint from stream));
+                  (select s.checkpoint from :storage.stream s));
+end
+$$;
 comment on function :pqs.latest_offset() is 'The offset queries of this session read up to: that of set_latest, else the checkpoint.';
 
 create or replace function :pqs.oldest_offset() returns bigint
   language sql stable parallel safe
   return coalesce(nullif(current_setting('pqs.session_offset_oldest', true), '')::bigint,
-                  (select seed_offset from stream where checkpoint is not null));
-comment on function :pqs.oldest_offset() is 'The offset queries of this session read from: that of set_oldest, else the offset of the seed.';
+                  (select greatest(seed_offset, kept_offset) from stream where checkpoint is not null));
+comment on function :pqs.oldest_offset() is 'The offset queries of this session read from: that of set_oldest, else the offset of the seed, or up to which was pruned.';
 
 create or replace function :pqs.pruned_offset() returns bigint
   language sql stable parallel safe
-  return null::bigint;
-comment on function :pqs.pruned_offset() is 'Null: nothing was pruned here.';
+  return (select kept_offset from stream);
+comment on function :pqs.pruned_offset() is 'The offset up to and including which was pruned here; null when nothing was.';
 
 create or replace function :pqs.validate_offset_exists("offset" bigint) returns bigint
   language plpgsql stable parallel safe strict
@@ -37,10 +43,10 @@ as $$
 declare
   history record;
 begin
-  select s.seed_offset, s.checkpoint into history from :storage.stream s;
-  if "offset" < history.seed_offset then
+  select greatest(s.seed_offset, s.kept_offset) as begins, s.checkpoint into history from :storage.stream s;
+  if "offset" < history.begins then
     raise exception 'Illegal offset % is outside lower bounds of contiguous history', "offset"
-      using errcode = 'numeric_value_out_of_range', hint = format('History begins at %s.', history.seed_offset);
+      using errcode = 'numeric_value_out_of_range', hint = format('History begins at %s.', history.begins);
   elsif history.checkpoint is null or "offset" > history.checkpoint then
     raise exception 'Illegal offset % is beyond upper bounds of contiguous history', "offset"
       using errcode = 'numeric_value_out_of_range',
@@ -92,12 +98,37 @@ end
 $$;
 comment on function :pqs.__inside(bigint) is 'The offset itself; an error when the session does not read there.';
 
+create or replace function :pqs.__is_past("offset" bigint) returns boolean
+  language plpgsql stable parallel safe
+as $$
+begin
+  return :pqs.__inside("offset") < (select s.checkpoint from :storage.stream s);
+end
+$$;
+comment on function :pqs.__is_past(bigint) is
+  'Whether contracts that ended since then were active at an offset; an error when the session does not read there.';
+
+-- A lifetime of class k can reach an offset only when it began less than 2^(k+1) before: each class is one range of the
+-- index lifetimes_ended. The thousandth and the one more make up for rounding.
+create or replace function :pqs.__lifetime_windows("offset" bigint) 
+  returns table (class integer, after_offset bigint, at_offset bigint)
+  language plpgsql stable parallel safe rows 8
+as $$
+begin
+  return query
+    select c, "offset" - (power(2::double precision, c + 1) * 1.001)::bigint - 1, "offset"
+      from generate_series(0, :storage.lifetime_class(0, coalesce((select s.checkpoint from :storage.stream s), 0)) + 1) c;
+end
+$$;
+comment on function :pqs.__lifetime_windows(bigint) is
+  'For each class of lifetimes of this history, see function lifetime_class of the storage, the offset after which one must have begun to reach the given one, and that one.';
+
 create or replace function :pqs.__from("offset" bigint) returns bigint
   language sql stable parallel safe
-  return case when :pqs.__inside("offset") > (select seed_offset from stream) then "offset"
+  return case when :pqs.__inside("offset") > (select greatest(seed_offset, kept_offset) from stream) then "offset"
               when "offset" is not null then -1 end;
 comment on function :pqs.__from(bigint) is
-  'Lower bound of a range: seeded contracts keep the offsets they were created at, so that a range from the seed on has no lower bound.';
+  'Lower bound of a range: contracts that were seeded, or kept when others were pruned, keep the offsets they were created at, so that a range from the beginning on has no lower bound.';
 
 create or replace function :pqs.nearest_offset(cutoff_ts timestamptz) returns bigint
   language plpgsql stable parallel safe strict

@@ -30,7 +30,7 @@ create or replace view :pqs.__template_rows as
               then int8range(c."offset", l.deactivated_offset) end as life_ix,
          c.contract_id, c.payload, c.contract_key, decode(c.created_event_blob, 'base64') as metadata,
          c.created_at as created_effective_at,
-         case when ua.kind = 'transaction' then ua.effective_at end as archived_effective_at, null::text as redaction_id,
+         case when ua.kind = 'transaction' then ua.effective_at end as archived_effective_at, c.redaction_id,
          coalesce(t.package_name, t.package_id) as package_name,
          (select p.package_version from packages p
            where p.package_id = coalesce(c.representative_package_id, t.package_id)) as package_version,
@@ -65,7 +65,7 @@ comment on column :pqs.__template_rows.contract_key is 'Contract key.';
 comment on column :pqs.__template_rows.metadata is 'Disclosure blob.';
 comment on column :pqs.__template_rows.created_effective_at is 'Ledger effective time of the create.';
 comment on column :pqs.__template_rows.archived_effective_at is 'Ledger effective time of the archive.';
-comment on column :pqs.__template_rows.redaction_id is 'Always null.';
+comment on column :pqs.__template_rows.redaction_id is 'Redaction that removed payload, key and blob; null unless redacted.';
 comment on column :pqs.__template_rows.package_name is 'Package name.';
 comment on column :pqs.__template_rows.package_version is 'Package version; null where the package was not read.';
 comment on column :pqs.__template_rows.package_id is 'Package the payload was rendered with.';
@@ -94,7 +94,7 @@ create or replace view :pqs.__interface_rows as
          r.create_event_pk, r.create_event_id, r.created_at_ix, v."offset" as created_at_offset,
          r.archive_event_pk, r.archive_event_id, r.archived_at_ix, r.archived_at_offset, r.life_ix, v.contract_id,
          :pqs.padded(v.view, (select pd.padding from paddings pd where pd.template_pk = v.interface_pk)) as payload,
-         null::jsonb as contract_key, r.metadata, r.created_effective_at, r.archived_effective_at, r.redaction_id,
+         null::jsonb as contract_key, r.metadata, r.created_effective_at, r.archived_effective_at, v.redaction_id,
          coalesce((select p.package_name from packages p where p.package_id = v.implementation_package_id),
                   r.package_name) as package_name,
          coalesce((select p.package_version from packages p where p.package_id = v.implementation_package_id),
@@ -126,7 +126,7 @@ comment on column :pqs.__interface_rows.contract_key is 'Contract key.';
 comment on column :pqs.__interface_rows.metadata is 'Disclosure blob.';
 comment on column :pqs.__interface_rows.created_effective_at is 'Ledger effective time of the create.';
 comment on column :pqs.__interface_rows.archived_effective_at is 'Ledger effective time of the archive.';
-comment on column :pqs.__interface_rows.redaction_id is 'Always null.';
+comment on column :pqs.__interface_rows.redaction_id is 'Redaction that removed the view; null unless redacted.';
 comment on column :pqs.__interface_rows.package_name is 'Package name.';
 comment on column :pqs.__interface_rows.package_version is 'Package version; null where the package was not read.';
 comment on column :pqs.__interface_rows.package_id is 'Package the payload was rendered with.';
@@ -147,21 +147,6 @@ comment on column :pqs.__interface_rows.activated_offset is 'Offset of the activ
 comment on column :pqs.__interface_rows.deactivated_offset is 'Offset of the archive or unassign.';
 comment on column :pqs.__interface_rows.origin is 'create, assign or seed.';
 comment on column :pqs.__interface_rows.node_id is 'Node of the create within its update.';
-
-create or replace function :pqs.__lifetime_classes() returns setof integer
-  language sql stable parallel safe strict rows 8
-begin atomic
-  select generate_series(0, lifetime_class(0, (select coalesce(checkpoint, 0) from stream)) + 1);
-end;
-comment on function :pqs.__lifetime_classes() is
-  'The classes that lifetimes of this history can have, see function lifetime_class of the storage. Strict, so that it is not inlined and the planner keeps to the few rows it says.';
-
--- A lifetime of class k can reach an offset only when it began less than 2^(k+1) before: each class is one range of the
--- index lifetimes_ended. The thousandth and the one more make up for rounding.
-create or replace function :pqs.__reach(class integer) returns bigint
-  language sql immutable parallel safe
-  return (power(2::double precision, class + 1) * 1.001)::bigint + 1;
-comment on function :pqs.__reach(integer) is 'More than the longest lifetime of a class, in offsets.';
 
 create or replace function :pqs.padded_payload(contract :pqs.contract) returns jsonb
   language sql stable parallel safe

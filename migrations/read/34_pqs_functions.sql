@@ -1,36 +1,94 @@
 -- Contracts by name and offsets. Functions are single queries, so that Postgres makes them part of the query that calls them.
 
+-- Two sources, each now and in the past. They yield what conditions and indexes are about; all else is looked up in the list
+-- of columns, once for all four and only where it is asked for. No JOIN in them: planning is most of the time of a small
+-- query, and every joined column would be copied for each use.
+-- The subselect asks for a name once; the planner cannot look into it and would read whole tables for a rare template. So a
+-- second condition says the same without one, for the estimate alone: its first half, taken to be rare, is always true.
 create or replace function :pqs.active(qname text default null, "offset" bigint default :pqs.latest_offset())
   returns setof :pqs.contract
   language sql stable parallel safe rows 1000
 begin atomic
-  select template_fqn, payload_type, create_event_pk, create_event_id, created_at_ix, created_at_offset,
-         archive_event_pk, archive_event_id, archived_at_ix, archived_at_offset, life_ix, contract_id, payload,
-         contract_key, metadata, created_effective_at, archived_effective_at, redaction_id,
-         package_name, package_version, package_id, signatories, observers, witnesses, divulged_only,
-         creation_package_id, contract_key_hash, reassignment_counter, synchronizer_id, record_time, update_id, indexed_at
+  select concat_ws(':', coalesce(k.package_name, (select p.package_name from packages p where p.package_id = k.package_id),
+                                 k.package_id), k.module_name, k.entity_name),
+         r.payload_type, :pqs.__event_pk(r."offset", r.node_id), cast(row (r."offset", r.node_id) as :pqs.event_id),
+         r."offset", r."offset",
+         case when r.ended is not null
+              then :pqs.__event_pk(r.ended, :pqs.__archive_node(r.contract_id, r.ended)) end,
+         case when r.archived is not null
+              then cast(row (r.ended, :pqs.__archive_node(r.contract_id, r.ended)) as :pqs.event_id) end,
+         r.archived, r.archived, int8range(r."offset", r.ended), r.contract_id, r.payload, r.contract_key,
+         decode(r.created_event_blob, 'base64'), r.created_at,
+         (select u.effective_at from updates u where u."offset" = r.archived), r.redaction_id,
+         coalesce((select p.package_name from packages p where p.package_id = r.implementation_package_id),
+                  t.package_name, t.package_id),
+         (select p.package_version from packages p
+           where p.package_id = coalesce(r.implementation_package_id, r.representative_package_id, t.package_id)),
+         coalesce(r.implementation_package_id, r.representative_package_id, t.package_id),
+         r.signatories, r.observers, r.witness_parties, false, t.package_id,
+         decode(nullif(r.contract_key_hash, ''), 'base64'), r.reassignment_counter,
+         (select s.synchronizer_id from synchronizers s where s.synchronizer_pk = r.synchronizer_pk),
+         u.record_time, u.update_id, u.indexed_at
     from (
-      select r.* from :pqs.__template_rows r
-       where r.lived_pk = any (:pqs.__type_pks(qname))
-         and r.deactivated_offset is null and r.activated_offset <= (select :pqs.__inside("offset"))
+      select 'template'::text as payload_type, l.template_pk as type_pk, l.template_pk, l.contract_id, c.payload,
+             l.activated_offset as "offset", c.node_id, l.deactivated_offset as ended, null::bigint as archived,
+             l.synchronizer_pk, null::text as implementation_package_id, c.representative_package_id, c.contract_key,
+             c.contract_key_hash, c.created_event_blob, c.created_at, c.signatories, c.observers, c.witness_parties,
+             c.reassignment_counter, c.redaction_id
+        from lifetimes l, contracts c
+       where l.template_pk = any ((select :pqs.__type_pks(qname))::integer[])
+         and (l.activated_offset + 0 = l.activated_offset or l.template_pk = any (:pqs.__type_pks(qname)))
+         and l.deactivated_offset is null and l.activated_offset <= (select :pqs.__inside(active."offset"))
+         and c.contract_id = l.contract_id and c."offset" = l.activated_offset
+         and c.synchronizer_pk = l.synchronizer_pk and c.template_pk = l.template_pk
       union all
-      select r.* from :pqs.__lifetime_classes() class
-        join :pqs.__template_rows r on lifetime_class(r.activated_offset, r.deactivated_offset) = class
-       where r.lived_pk = any (:pqs.__type_pks(qname))
-         and (select :pqs.__inside("offset")) < (select checkpoint from stream)
-         and r.activated_offset > (select :pqs.__inside("offset")) - :pqs.__reach(class)
-         and r.activated_offset <= (select :pqs.__inside("offset"))
-         and r.deactivated_offset > (select :pqs.__inside("offset")) and r.deactivated_offset is not null
+      select 'template', l.template_pk, l.template_pk, l.contract_id, c.payload, l.activated_offset, c.node_id,
+             l.deactivated_offset,
+             case when (select u.kind from updates u where u."offset" = l.deactivated_offset) = 'transaction'
+                  then l.deactivated_offset end,
+             l.synchronizer_pk, null, c.representative_package_id, c.contract_key, c.contract_key_hash,
+             c.created_event_blob, c.created_at, c.signatories, c.observers, c.witness_parties, c.reassignment_counter, c.redaction_id
+        from :pqs.__lifetime_windows(active."offset") w, lifetimes l, contracts c
+       where (select :pqs.__is_past(active."offset"))
+         and l.template_pk = any ((select :pqs.__type_pks(qname))::integer[])
+         and lifetime_class(l.activated_offset, l.deactivated_offset) = w.class
+         and l.activated_offset > w.after_offset and l.activated_offset <= w.at_offset
+         and l.deactivated_offset > w.at_offset and l.deactivated_offset is not null
+         and c.contract_id = l.contract_id and c."offset" = l.activated_offset
+         and c.synchronizer_pk = l.synchronizer_pk and c.template_pk = l.template_pk
       union all
-      select r.* from :pqs.__interface_rows r
-       where r.type_pk = any (:pqs.__type_pks(qname))
-         and r.deactivated_offset is null and r.activated_offset <= (select :pqs.__inside("offset"))
+      select 'interface', v.interface_pk, l.template_pk, l.contract_id,
+             :pqs.padded(v.view, (select pd.padding from paddings pd where pd.template_pk = v.interface_pk)),
+             l.activated_offset, c.node_id, l.deactivated_offset, null, l.synchronizer_pk, v.implementation_package_id,
+             c.representative_package_id, null, null, c.created_event_blob, c.created_at, c.signatories, c.observers,
+             c.witness_parties, c.reassignment_counter, v.redaction_id
+        from lifetimes l, interface_views v
+        left join contracts c on c.contract_id = v.contract_id and c."offset" = v."offset"
+       where l.template_pk = any ((select :pqs.__implementing_pks(qname))::integer[])
+         and (l.activated_offset + 0 = l.activated_offset or l.template_pk = any (:pqs.__implementing_pks(qname)))
+         and l.deactivated_offset is null and l.activated_offset <= (select :pqs.__inside(active."offset"))
+         and v.contract_id = l.contract_id and v."offset" = l.activated_offset
+         and v.interface_pk = any ((select :pqs.__type_pks(qname))::integer[]) and v.status_code = 0
       union all
-      select r.* from :pqs.__interface_rows r
-       where r.type_pk = any (:pqs.__type_pks(qname))
-         and (select :pqs.__inside("offset")) < (select checkpoint from stream)
-         and r.activated_offset <= (select :pqs.__inside("offset"))
-         and r.deactivated_offset > (select :pqs.__inside("offset")) and r.deactivated_offset is not null) r;
+      select 'interface', v.interface_pk, l.template_pk, l.contract_id,
+             :pqs.padded(v.view, (select pd.padding from paddings pd where pd.template_pk = v.interface_pk)),
+             l.activated_offset, c.node_id, l.deactivated_offset,
+             case when (select u.kind from updates u where u."offset" = l.deactivated_offset) = 'transaction'
+                  then l.deactivated_offset end,
+             l.synchronizer_pk, v.implementation_package_id, c.representative_package_id, null, null,
+             c.created_event_blob, c.created_at, c.signatories, c.observers, c.witness_parties, c.reassignment_counter, v.redaction_id
+        from :pqs.__lifetime_windows(active."offset") w, lifetimes l, interface_views v
+        left join contracts c on c.contract_id = v.contract_id and c."offset" = v."offset"
+       where (select :pqs.__is_past(active."offset"))
+         and l.template_pk = any ((select :pqs.__implementing_pks(qname))::integer[])
+         and lifetime_class(l.activated_offset, l.deactivated_offset) = w.class
+         and l.activated_offset > w.after_offset and l.activated_offset <= w.at_offset
+         and l.deactivated_offset > w.at_offset and l.deactivated_offset is not null
+         and v.contract_id = l.contract_id and v."offset" = l.activated_offset
+         and v.interface_pk = any ((select :pqs.__type_pks(qname))::integer[]) and v.status_code = 0) r
+    left join templates t on t.template_pk = r.template_pk
+    left join templates k on k.template_pk = r.type_pk
+    left join updates u on u."offset" = r."offset";
 end;
 comment on function :pqs.active(text, bigint) is
   'Contracts of a template, or views of an interface, that were active at an offset; by default now. Of everything without a name.';
@@ -60,16 +118,17 @@ comment on function :pqs.creates(text, bigint, bigint) is
   'Contracts of a template, or views of an interface, created from one offset to another, both included. Seeded contracts count as created at the seed.';
 
 create or replace view :pqs.__archivals as
-  select e."offset", e.contract_id, e.choice_pk
+  select e."offset", e.contract_id, e.choice_pk, e.node_id
     from exercises e
    where e.consuming
   union all
-  select a."offset", a.contract_id, 0 as choice_pk
+  select a."offset", a.contract_id, 0 as choice_pk, a.node_id
     from archives a;
 comment on view :pqs.__archivals is 'What archived a contract: consuming exercises and archived events.';
 comment on column :pqs.__archivals."offset" is 'Offset of the archive.';
 comment on column :pqs.__archivals.contract_id is 'Contract that was archived.';
 comment on column :pqs.__archivals.choice_pk is 'Number of the choice; 0 for an archived event.';
+comment on column :pqs.__archivals.node_id is 'Node of the event.';
 
 -- By module and name: a contract may be archived by a choice of another version than the one that was asked for.
 create or replace function :pqs.__consuming_choices(qname text) returns integer[]
@@ -87,24 +146,53 @@ create or replace function :pqs.archives(
   returns setof :pqs.contract
   language sql stable parallel safe rows 1000
 begin atomic
-  select template_fqn, payload_type, create_event_pk, create_event_id, created_at_ix, created_at_offset,
-         archive_event_pk, archive_event_id, archived_at_ix, archived_at_offset, life_ix, contract_id, payload,
-         contract_key, metadata, created_effective_at, archived_effective_at, redaction_id,
-         package_name, package_version, package_id, signatories, observers, witnesses, divulged_only,
-         creation_package_id, contract_key_hash, reassignment_counter, synchronizer_id, record_time, update_id, indexed_at
+  select concat_ws(':', coalesce(k.package_name, (select p.package_name from packages p where p.package_id = k.package_id),
+                                 k.package_id), k.module_name, k.entity_name),
+         r.payload_type, :pqs.__event_pk(r."offset", r.node_id), cast(row (r."offset", r.node_id) as :pqs.event_id),
+         r."offset", r."offset",
+         :pqs.__event_pk(r.archived, r.archive_node), cast(row (r.archived, r.archive_node) as :pqs.event_id),
+         r.archived, r.archived, int8range(r."offset", r.archived), r.contract_id, r.payload, r.contract_key,
+         decode(r.created_event_blob, 'base64'), r.created_at,
+         (select u.effective_at from updates u where u."offset" = r.archived), r.redaction_id,
+         coalesce((select p.package_name from packages p where p.package_id = r.implementation_package_id),
+                  t.package_name, t.package_id),
+         (select p.package_version from packages p
+           where p.package_id = coalesce(r.implementation_package_id, r.representative_package_id, t.package_id)),
+         coalesce(r.implementation_package_id, r.representative_package_id, t.package_id),
+         r.signatories, r.observers, r.witness_parties, false, t.package_id,
+         decode(nullif(r.contract_key_hash, ''), 'base64'), r.reassignment_counter,
+         (select s.synchronizer_id from synchronizers s where s.synchronizer_pk = r.synchronizer_pk),
+         u.record_time, u.update_id, u.indexed_at
     from (
-      select r.*
-        from :pqs.__archivals a
-        join :pqs.__template_rows r on r.contract_id = a.contract_id and r.deactivated_offset = a."offset"
-       where r.lived_pk = any (:pqs.__type_pks(qname))
-         and a.choice_pk = any (:pqs.__consuming_choices(qname))
+      select 'template'::text as payload_type, l.template_pk as type_pk, l.template_pk, l.contract_id, c.payload,
+             l.activated_offset as "offset", c.node_id, a."offset" as archived, a.node_id as archive_node,
+             l.synchronizer_pk, null::text as implementation_package_id, c.representative_package_id, c.contract_key,
+             c.contract_key_hash, c.created_event_blob, c.created_at, c.signatories, c.observers, c.witness_parties,
+             c.reassignment_counter, c.redaction_id
+        from :pqs.__archivals a, lifetimes l, contracts c
+       where a.choice_pk = any ((select :pqs.__consuming_choices(qname))::integer[])
          and a."offset" >= (select :pqs.__inside(from_offset)) and a."offset" <= (select :pqs.__inside(to_offset))
+         and l.contract_id = a.contract_id and l.deactivated_offset = a."offset"
+         and l.template_pk = any ((select :pqs.__type_pks(qname))::integer[])
+         and c.contract_id = l.contract_id and c."offset" = l.activated_offset
+         and c.synchronizer_pk = l.synchronizer_pk and c.template_pk = l.template_pk
       union all
-      select r.*
-        from :pqs.__archivals a
-        join :pqs.__interface_rows r on r.contract_id = a.contract_id and r.deactivated_offset = a."offset"
-       where r.type_pk = any (:pqs.__type_pks(qname))
-         and a."offset" >= (select :pqs.__inside(from_offset)) and a."offset" <= (select :pqs.__inside(to_offset))) r;
+      select 'interface', v.interface_pk, l.template_pk, l.contract_id,
+             :pqs.padded(v.view, (select pd.padding from paddings pd where pd.template_pk = v.interface_pk)),
+             l.activated_offset, c.node_id, a."offset", a.node_id, l.synchronizer_pk, v.implementation_package_id,
+             c.representative_package_id, null, null, c.created_event_blob, c.created_at, c.signatories, c.observers,
+             c.witness_parties, c.reassignment_counter, v.redaction_id
+        from :pqs.__archivals a, lifetimes l, interface_views v
+        left join contracts c on c.contract_id = v.contract_id and c."offset" = v."offset"
+       where cardinality((select :pqs.__implementing_pks(qname))) > 0
+         and a."offset" >= (select :pqs.__inside(from_offset)) and a."offset" <= (select :pqs.__inside(to_offset))
+         and l.contract_id = a.contract_id and l.deactivated_offset = a."offset"
+         and l.template_pk = any ((select :pqs.__implementing_pks(qname))::integer[])
+         and v.contract_id = l.contract_id and v."offset" = l.activated_offset
+         and v.interface_pk = any ((select :pqs.__type_pks(qname))::integer[]) and v.status_code = 0) r
+    left join templates t on t.template_pk = r.template_pk
+    left join templates k on k.template_pk = r.type_pk
+    left join updates u on u."offset" = r."offset";
 end;
 comment on function :pqs.archives(text, bigint, bigint) is
   'Contracts of a template, or views of an interface, archived from one offset to another, both included.';

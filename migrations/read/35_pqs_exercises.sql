@@ -8,7 +8,7 @@ create or replace view :pqs.__exercise_rows as
          h.choice, e.consuming, :pqs.__event_pk(e."offset", e.node_id) as exercise_event_pk,
          cast(row (e."offset", e.node_id) as :pqs.event_id) as exercise_event_id,
          e."offset" as exercised_at_ix, e."offset" as exercised_at_offset, e.contract_id, e.argument, e.result,
-         u.effective_at as exercised_effective_at, null::text as redaction_id,
+         u.effective_at as exercised_effective_at, e.redaction_id,
          coalesce(t.package_name, t.package_id) as package_name,
          (select p.package_version from packages p where p.package_id = t.package_id) as package_version, t.package_id,
          (select c.signatories from contracts c where c.contract_id = e.contract_id limit 1) as signatories,
@@ -34,7 +34,7 @@ comment on column :pqs.__exercise_rows.contract_id is 'Contract exercised on.';
 comment on column :pqs.__exercise_rows.argument is 'Argument.';
 comment on column :pqs.__exercise_rows.result is 'Result.';
 comment on column :pqs.__exercise_rows.exercised_effective_at is 'Ledger effective time.';
-comment on column :pqs.__exercise_rows.redaction_id is 'Always null.';
+comment on column :pqs.__exercise_rows.redaction_id is 'Redaction that removed argument and result; null unless redacted.';
 comment on column :pqs.__exercise_rows.package_name is 'Package of the template.';
 comment on column :pqs.__exercise_rows.package_version is 'Its version; null where the package was not read.';
 comment on column :pqs.__exercise_rows.package_id is 'Its id.';

@@ -4,21 +4,32 @@ create or replace function :pqs.summary_active("offset" bigint default :pqs.late
   returns setof :pqs.contract_summary
   language sql stable parallel safe rows 100
 begin atomic
-  select concat_ws(':', n.package_name, n.module_name, n.entity_name), 'template', sum(l.count)::bigint
-    from (select template_pk, count(*) as count from lifetimes
-           where deactivated_offset is null and activated_offset <= (select :pqs.__inside("offset")) group by 1
+  select concat_ws(':', n.package_name, n.module_name, n.entity_name), l.payload_type, sum(l.count)::bigint
+    from (select 'template' as payload_type, template_pk as type_pk, count(*) as count
+            from lifetimes
+           where deactivated_offset is null and activated_offset <= (select :pqs.__inside(summary_active."offset"))
+           group by template_pk
           union all
-          select template_pk, count(*) from lifetimes
-           where (select :pqs.__inside("offset")) < (select checkpoint from stream) and deactivated_offset is not null
-             and activated_offset <= (select :pqs.__inside("offset"))
-             and deactivated_offset > (select :pqs.__inside("offset")) group by 1) l
-    join :pqs.__names n on n.template_pk = l.template_pk
-   group by n.package_name, n.module_name, n.entity_name
-  union all
-  select a.template_fqn, a.payload_type, count(*)
-    from :pqs.active(null, "offset") a
-   where a.payload_type = 'interface'
-   group by 1, 2;
+          select 'template', template_pk, count(*)
+            from :explore.lifetimes_at((select :pqs.__inside(summary_active."offset")))
+           where (select :pqs.__is_past(summary_active."offset")) and deactivated_offset is not null
+           group by template_pk
+          union all
+          select 'interface', v.interface_pk, count(*)
+            from template_interfaces i, lifetimes l, interface_views v
+           where l.template_pk = i.template_pk
+             and l.deactivated_offset is null and l.activated_offset <= (select :pqs.__inside(summary_active."offset"))
+             and v.contract_id = l.contract_id and v."offset" = l.activated_offset and v.interface_pk = i.interface_pk
+             and v.status_code = 0
+           group by v.interface_pk
+          union all
+          select 'interface', v.interface_pk, count(*)
+            from :explore.lifetimes_at((select :pqs.__inside(summary_active."offset"))) l, interface_views v
+           where (select :pqs.__is_past(summary_active."offset")) and l.deactivated_offset is not null
+             and v.contract_id = l.contract_id and v."offset" = l.activated_offset and v.status_code = 0
+           group by v.interface_pk) l
+    join :pqs.__names n on n.template_pk = l.type_pk
+   group by n.package_name, n.module_name, n.entity_name, l.payload_type;
 end;
 comment on function :pqs.summary_active(bigint) is 'Contracts and interface views active at an offset, counted.';
 
@@ -83,3 +94,22 @@ begin atomic
 end;
 comment on function :pqs.summary_exercises(bigint, bigint) is
   'Exercises by choice from one offset to another, counted.';
+
+create or replace function :pqs.summary_reassignments(
+  from_offset bigint default coalesce(:pqs.pruned_offset(), :pqs.oldest_offset()),
+  to_offset bigint default :pqs.latest_offset())
+  returns table (template_fqn text, source_synchronizer_id text, target_synchronizer_id text, unassigns bigint, assigns bigint)
+  language sql stable parallel safe rows 100
+begin atomic
+  select concat_ws(':', n.package_name, n.module_name, n.entity_name), a.synchronizer_id, b.synchronizer_id,
+         count(*) filter (where r.kind = 'unassign'), count(*) filter (where r.kind = 'assign')
+    from reassignments r
+    join :pqs.__names n on n.template_pk = r.template_pk
+    left join synchronizers a on a.synchronizer_pk = r.source_pk
+    left join synchronizers b on b.synchronizer_pk = r.target_pk
+   where r."offset" >= (select :pqs.__inside(from_offset)) and r."offset" <= (select :pqs.__inside(to_offset))
+     and not r.incomplete
+   group by 1, 2, 3;
+end;
+comment on function :pqs.summary_reassignments(bigint, bigint) is
+  'Contracts that left for another synchronizer, and that arrived, from one offset to another, counted. Those the seed found on their way do not count.';

@@ -102,13 +102,13 @@ comment on column :pqs.__contracts.signatories is 'Signatories.';
 comment on column :pqs.__contracts.observers is 'Observers.';
 comment on column :pqs.__contracts.witnesses is 'Parties of the reader that see the event.';
 comment on column :pqs.__contracts.divulged_only is 'True when it never was active for the parties of the reader.';
-comment on column :pqs.__contracts.redaction_id is 'Always null.';
+comment on column :pqs.__contracts.redaction_id is 'Redaction that removed the payload; null unless redacted.';
 comment on column :pqs.__contracts.reassignment_counter is 'Reassignments before this activation.';
 comment on column :pqs.__contracts.synchronizer_id is 'Synchronizer.';
 
 create or replace view :pqs.__exercises as
   select x.pk as tpe_pk, m.tpe_pk as contract_tpe_pk, :pqs.__event_pk(e."offset", e.node_id) as exercise_event_pk,
-         e."offset" as exercised_at_ix, e.contract_id, e.argument, e.result, null::text as redaction_id,
+         e."offset" as exercised_at_ix, e.contract_id, e.argument, e.result, e.redaction_id,
          hashtextextended(t.package_id, 0) as package_pk, e.acting_parties as controllers, e.last_descendant_node_id,
          e.witness_parties as witnesses
     from exercises e
@@ -125,7 +125,7 @@ comment on column :pqs.__exercises.exercised_at_ix is 'Offset.';
 comment on column :pqs.__exercises.contract_id is 'Contract id.';
 comment on column :pqs.__exercises.argument is 'Argument.';
 comment on column :pqs.__exercises.result is 'Result.';
-comment on column :pqs.__exercises.redaction_id is 'Always null.';
+comment on column :pqs.__exercises.redaction_id is 'Redaction that removed argument and result; null unless redacted.';
 comment on column :pqs.__exercises.package_pk is 'Package, see __packages.';
 comment on column :pqs.__exercises.controllers is 'Parties that exercised the choice.';
 comment on column :pqs.__exercises.last_descendant_node_id is 'The subtree is the own node to this, inclusive.';

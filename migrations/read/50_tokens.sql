@@ -1,6 +1,7 @@
 -- Tokens of the CIP-56 standard, as views over its interfaces. The views are always here. They are empty as long as no
 -- contract was seen through these interfaces: name them in the filter of the indexer.
 -- Amounts are numeric, exact to the last digit. A field that is None may be null or missing in the JSON: both read as null.
+-- What is live is found by the live contracts of the templates that implement an interface, however long the history is.
 -- Where the name of an interface's package is not known yet, its module and name are enough.
 
 create or replace function :explore.texts(list jsonb) returns text[]
@@ -26,8 +27,10 @@ create or replace view :explore.token_holdings as
          s.synchronizer_id
     from templates i
     left join packages p on p.package_id = i.package_id
-    join interface_views v on v.interface_pk = i.template_pk
-    join lifetimes l on l.contract_id = v.contract_id and l.activated_offset = v."offset"
+    join template_interfaces m on m.interface_pk = i.template_pk
+    join lifetimes l on l.template_pk = m.template_pk
+    join interface_views v on v.contract_id = l.contract_id and v."offset" = l.activated_offset
+                          and v.interface_pk = i.template_pk
     left join templates t on t.template_pk = l.template_pk
     left join contracts c on c.contract_id = l.contract_id and c."offset" = l.activated_offset
     left join synchronizers s on s.synchronizer_pk = l.synchronizer_pk
@@ -92,8 +95,10 @@ create or replace view :explore.pending_transfer_instructions as
          l.activated_offset as created_at_offset, c.created_at, s.synchronizer_id
     from templates i
     left join packages p on p.package_id = i.package_id
-    join interface_views v on v.interface_pk = i.template_pk
-    join lifetimes l on l.contract_id = v.contract_id and l.activated_offset = v."offset"
+    join template_interfaces m on m.interface_pk = i.template_pk
+    join lifetimes l on l.template_pk = m.template_pk
+    join interface_views v on v.contract_id = l.contract_id and v."offset" = l.activated_offset
+                          and v.interface_pk = i.template_pk
     left join contracts c on c.contract_id = l.contract_id and c."offset" = l.activated_offset
     left join synchronizers s on s.synchronizer_pk = l.synchronizer_pk
    where i.module_name = 'Splice.Api.Token.TransferInstructionV1' and i.entity_name = 'TransferInstruction'
@@ -118,8 +123,10 @@ create or replace view :explore.allocations as
          l.activated_offset as created_at_offset, c.created_at, s.synchronizer_id
     from templates i
     left join packages p on p.package_id = i.package_id
-    join interface_views v on v.interface_pk = i.template_pk
-    join lifetimes l on l.contract_id = v.contract_id and l.activated_offset = v."offset"
+    join template_interfaces m on m.interface_pk = i.template_pk
+    join lifetimes l on l.template_pk = m.template_pk
+    join interface_views v on v.contract_id = l.contract_id and v."offset" = l.activated_offset
+                          and v.interface_pk = i.template_pk
     left join contracts c on c.contract_id = l.contract_id and c."offset" = l.activated_offset
     left join synchronizers s on s.synchronizer_pk = l.synchronizer_pk
    where i.module_name = 'Splice.Api.Token.AllocationV1' and i.entity_name = 'Allocation'

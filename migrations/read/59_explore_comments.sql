@@ -82,6 +82,7 @@ begin
         ('reassignment_id', 'Common to both halves.'),
         ('receiver', 'Party that receives.'),
         ('receiver_holding_ids', 'Contract ids of the receiver''s new holdings; null if there are none.'),
+        ('redaction_id', 'Redaction that removed the contents of the row; null unless redacted.'),
         ('record_time', 'When the synchronizer recorded the update; null for contracts of the seed.'),
         ('requested_at', 'When it was requested.'),
         ('result', 'Result of the choice, the ledger''s own JSON.'),

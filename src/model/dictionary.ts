@@ -24,10 +24,24 @@ export interface SynchronizerEntry {
   readonly synchronizerId: string;
 }
 
+/** A template of which a view was stored, and the interface of the view. */
+export interface ImplementationEntry {
+  readonly templatePk: number;
+  readonly interfacePk: number;
+}
+
 export interface DictionaryEntries {
   readonly templates: readonly TemplateEntry[];
   readonly choices: readonly ChoiceEntry[];
   readonly synchronizers: readonly SynchronizerEntry[];
+  readonly implementations: readonly ImplementationEntry[];
+}
+
+/** Entries that are collected until a batch takes them. */
+type NewEntries = { -readonly [Name in keyof DictionaryEntries]: DictionaryEntries[Name][number][] };
+
+function noEntries(): NewEntries {
+  return { templates: [], choices: [], synchronizers: [], implementations: [] };
 }
 
 export class Dictionary {
@@ -36,14 +50,18 @@ export class Dictionary {
   readonly #choices = new Map<number, Map<string, ChoiceEntry>>();
   #choiceCount = 0;
   readonly #synchronizers = new Map<string, SynchronizerEntry>();
-  #added: { templates: TemplateEntry[]; choices: ChoiceEntry[]; synchronizers: SynchronizerEntry[] };
+  /** Pairs of template and interface. */
+  readonly #implementations = new Set<number>();
+  #added = noEntries();
   readonly #names = new Map<number, string>();
 
   constructor(stored: DictionaryEntries) {
     for (const entry of stored.templates) this.#remember(entry);
     for (const entry of stored.choices) this.#rememberChoice(entry);
     for (const entry of stored.synchronizers) this.#synchronizers.set(entry.synchronizerId, entry);
-    this.#added = { templates: [], choices: [], synchronizers: [] };
+    for (const { templatePk, interfacePk } of stored.implementations) {
+      this.#implementations.add(pairOf(templatePk, interfacePk));
+    }
   }
 
   synchronizer(synchronizerId: string): number {
@@ -78,6 +96,14 @@ export class Dictionary {
     return entry.pk;
   }
 
+  /** Notes that a template has views of an interface, so that readers find live views by the live contracts. */
+  implementation(templatePk: number, interfacePk: number): void {
+    const pair = pairOf(templatePk, interfacePk);
+    if (this.#implementations.has(pair)) return;
+    this.#implementations.add(pair);
+    this.#added.implementations.push({ templatePk, interfacePk });
+  }
+
   /** `package-name:Module:Entity` (package id where the name is unknown), for metrics and logs. */
   templateName(pk: number): string {
     return this.#names.get(pk) ?? String(pk);
@@ -86,7 +112,7 @@ export class Dictionary {
   /** What is new since the last call. */
   takeAdded(): DictionaryEntries {
     const added = this.#added;
-    this.#added = { templates: [], choices: [], synchronizers: [] };
+    this.#added = noEntries();
     return added;
   }
 

@@ -1,4 +1,4 @@
-/** The dictionaries (templates, choices, synchronizers) read whole at session start, extended within a batch's transaction. */
+/** The dictionaries (templates, choices, synchronizers, interfaces of templates) read whole at session start, extended within a batch's transaction. */
 import type { ClientBase } from 'pg';
 import { Dictionary, type DictionaryEntries } from '../model/dictionary.ts';
 import type { Statement } from './flight.ts';
@@ -18,6 +18,11 @@ interface ChoiceRow {
   readonly choice: string;
 }
 
+interface ImplementationRow {
+  readonly template_pk: number;
+  readonly interface_pk: number;
+}
+
 interface SynchronizerRow {
   readonly synchronizer_pk: number;
   readonly synchronizer_id: string;
@@ -27,6 +32,7 @@ export async function loadDictionary(client: ClientBase): Promise<Dictionary> {
   const templates = await client.query<TemplateRow>('select * from templates order by template_pk');
   const choices = await client.query<ChoiceRow>('select * from choices order by choice_pk');
   const synchronizers = await client.query<SynchronizerRow>('select * from synchronizers order by synchronizer_pk');
+  const implementations = await client.query<ImplementationRow>('select * from template_interfaces');
   return new Dictionary({
     templates: templates.rows.map((row) => ({
       pk: row.template_pk,
@@ -43,6 +49,10 @@ export async function loadDictionary(client: ClientBase): Promise<Dictionary> {
       choice: row.choice,
     })),
     synchronizers: synchronizers.rows.map((row) => ({ pk: row.synchronizer_pk, synchronizerId: row.synchronizer_id })),
+    implementations: implementations.rows.map((row) => ({
+      templatePk: row.template_pk,
+      interfacePk: row.interface_pk,
+    })),
   });
 }
 
@@ -65,6 +75,11 @@ export function entryStatements(added: DictionaryEntries): Statement[] {
       name: 'add-choice',
       text: 'insert into choices values ($1, $2, $3, $4)',
       values: [entry.pk, entry.templatePk, entry.interfacePk, entry.choice],
+    })),
+    ...added.implementations.map((entry) => ({
+      name: 'add-template-interface',
+      text: 'insert into template_interfaces (template_pk, interface_pk) values ($1, $2)',
+      values: [entry.templatePk, entry.interfacePk],
     })),
   ];
 }

@@ -162,7 +162,11 @@ describe.skipIf(!canLimit)('a role that is limited to parties', () => {
       created.url,
       `select proname from pg_proc where prosecdef and pronamespace::regnamespace::text = any ('{${names.join(',')}}')`,
     );
-    expect(definer).toEqual([]);
+    // Refused to whoever may not write, even where it may be called.
+    expect(definer).toEqual([{ proname: 'clear_unfinished_seed' }]);
+    await as(limited, async (client) => {
+      expect(await rowsOf(client, 'select clear_unfinished_seed(epoch)::text as line from stream')).toBe('42501');
+    });
   });
 
   it('writes nothing, even if it switches its own limits off', async () => {

@@ -17,7 +17,12 @@ class KeptRows implements RowSink {
 }
 
 function batchOf(...updates: JsonRecord[]): Batch<KeptRows> {
-  const batch = new Batch(new KeptRows(), new Dictionary({ templates: [], choices: [], synchronizers: [] }), 1, 0);
+  const batch = new Batch(
+    new KeptRows(),
+    new Dictionary({ templates: [], choices: [], synchronizers: [], implementations: [] }),
+    1,
+    0,
+  );
   for (const update of updates) batch.add(decodeUpdate(frames.text(update)));
   return batch;
 }
@@ -145,7 +150,12 @@ describe('a seed batch', () => {
 
 describe('the proof of history', () => {
   it('stays with the newest update that has an id, so that offset and id always belong together', () => {
-    const batch = new Batch(new KeptRows(), new Dictionary({ templates: [], choices: [], synchronizers: [] }), 1, 0);
+    const batch = new Batch(
+      new KeptRows(),
+      new Dictionary({ templates: [], choices: [], synchronizers: [], implementations: [] }),
+      1,
+      0,
+    );
     const kept = { synchronizerId: 's', recordTime: null, traceParent: null, traceState: null, commandId: null };
     const header = {
       ...kept,

@@ -1,0 +1,135 @@
+-- Contents that must not be here any more. The command redact uses the functions with two underscores; the others have the
+-- names of PQS.
+
+create or replace function :pqs.__contract_state(contract_id text) returns text
+  language sql stable
+  return (
+    select case when count(*) = 0 then 'witnessed'
+                when bool_or(l.deactivated_offset is null) then 'active'
+                when exists (select from reassignments r
+                              where r.contract_id = __contract_state.contract_id and r.kind = 'unassign'
+                                and r."offset" = max(l.deactivated_offset)) then 'unassigned'
+                else 'archived' end
+      from lifetimes l
+     where l.contract_id = __contract_state.contract_id
+    having exists (select from contracts c where c.contract_id = __contract_state.contract_id));
+comment on function :pqs.__contract_state(text) is
+  'active, archived, unassigned (on its way to another synchronizer), or witnessed (never active for the parties of the reader); null for a contract that is not here.';
+
+create or replace function :pqs.__redact_contracts(contract_ids text[], redaction_id text, with_exercises boolean)
+  returns table (contracts bigint, interface_views bigint, exercises bigint, reassignments bigint)
+  language plpgsql volatile rows 1
+as $$
+#variable_conflict use_column
+declare
+  ids alias for $1;
+  id alias for $2;
+  counts record;
+begin
+  insert into :storage.redacted_contracts as r (contract_id, redaction_id, exercises)
+    select distinct i.contract_id, id, with_exercises from unnest(ids) i (contract_id)
+  on conflict (contract_id) do update set exercises = true where excluded.exercises and not r.exercises;
+  with
+  c as (
+    update :storage.contracts c set payload = null, contract_key = null, created_event_blob = null, redaction_id = id
+     where c.contract_id = any (ids) and c.redaction_id is null returning 1),
+  v as (
+    update :storage.interface_views v set view = null, status_message = null, status_details = null, redaction_id = id
+     where v.contract_id = any (ids) and v.redaction_id is null returning 1),
+  e as (
+    update :storage.exercises e set argument = null, result = null, redaction_id = id
+     where with_exercises and e.contract_id = any (ids) and e.redaction_id is null returning 1),
+  r as (
+    update :storage.reassignments r set created_event = null
+     where r.contract_id = any (ids) and r.created_event is not null returning 1)
+  select (select count(*) from c) as contracts, (select count(*) from v) as interface_views,
+         (select count(*) from e) as exercises, (select count(*) from r) as reassignments into counts;
+  update :storage.redactions a
+     set contracts = a.contracts + counts.contracts, exercises = a.exercises + counts.exercises
+   where a.redaction_id = id;
+  return query select counts.contracts, counts.interface_views, counts.exercises, counts.reassignments;
+end
+$$;
+comment on function :pqs.__redact_contracts(text[], text, boolean) is
+  'Removes payload, key, blob and views of contracts, with exercises their arguments and results as well, and notes that they stay removed. What was removed before keeps its redaction. Gives the rows changed.';
+
+create or replace function :pqs.__redact_exercise(event_offset bigint, event_node integer, redaction_id text)
+  returns bigint
+  language plpgsql volatile
+as $$
+declare
+  id alias for $3;
+  changed bigint;
+begin
+  insert into :storage.redacted_exercises as r ("offset", node_id, update_id, redaction_id)
+    values (event_offset, event_node, (select u.update_id from :storage.updates u where u."offset" = event_offset), id)
+  on conflict ("offset", node_id) do update set update_id = excluded.update_id, redaction_id = excluded.redaction_id
+    where r.update_id is distinct from excluded.update_id;
+  update :storage.exercises e set argument = null, result = null, redaction_id = id
+   where e."offset" = event_offset and e.node_id = event_node and e.redaction_id is null;
+  get diagnostics changed = row_count;
+  update :storage.redactions a set exercises = a.exercises + changed where a.redaction_id = id;
+  return changed;
+end
+$$;
+comment on function :pqs.__redact_exercise(bigint, integer, text) is
+  'Removes argument and result of an exercise and notes that they stay removed. Gives the rows changed: 0 when it was redacted before.';
+
+create or replace function :pqs.__restart_writer() returns void
+  language sql volatile
+begin atomic
+  update stream set epoch = epoch + 1;
+end;
+comment on function :pqs.__restart_writer() is
+  'Makes a running indexer begin a new session, in which it knows the redactions: needed where more of what was redacted may still come.';
+
+create or replace function :pqs.redact_contract(contract_id text, redaction_id text) returns integer
+  language plpgsql volatile
+as $$
+declare
+  wanted alias for $1;
+  id alias for $2;
+  state text;
+begin
+  perform :pqs.__retention_lock();
+  state := :pqs.__contract_state(wanted);
+  if id is null or id = '' then
+    raise exception 'A redaction needs an id' using errcode = 'null_value_not_allowed';
+  elsif state in ('active', 'unassigned') then
+    raise exception 'Contract % is %: only archived contracts are redacted', wanted, state
+      using errcode = 'object_in_use', hint = 'ledger-indexer redact contract ID --active redacts it nevertheless.';
+  elsif state is null then
+    return 0;
+  elsif state = 'witnessed' then
+    perform :pqs.__restart_writer();
+  end if;
+  insert into :storage.redactions (redaction_id, subject, contract_id, reason, requested_by)
+    values (id, 'contract', wanted, 'redact_contract of schema pqs', session_user)
+  on conflict do nothing;
+  return (select r.contracts + r.interface_views from :pqs.__redact_contracts(array[wanted], id, false) r);
+end
+$$;
+comment on function :pqs.redact_contract(text, text) is
+  'Removes payload, key, blob and interface views of an archived contract for good and gives the number of rows changed; an error while it is active. Needs the right to update.';
+
+create or replace function :pqs.redact_exercise(event_id :pqs.event_id, redaction_id text) returns void
+  language plpgsql volatile
+as $$
+declare
+  event alias for $1;
+  id alias for $2;
+begin
+  perform :pqs.__retention_lock();
+  if id is null or id = '' then
+    raise exception 'A redaction needs an id' using errcode = 'null_value_not_allowed';
+  elsif not exists (select from :storage.exercises e where e."offset" = event."offset" and e.node_id = event.node_id) then
+    return;
+  end if;
+  insert into :storage.redactions (redaction_id, subject, "offset", node_id, reason, requested_by)
+    values (id, 'exercise', event."offset", event.node_id, 'redact_exercise of schema pqs', session_user)
+  on conflict do nothing;
+  perform :pqs.__redact_exercise(event."offset", event.node_id, id);
+end
+$$;
+comment on function :pqs.redact_exercise(:pqs.event_id, text) is
+  'Removes argument and result of an exercise for good. Needs the right to update.';
