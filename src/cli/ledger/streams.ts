@@ -13,13 +13,16 @@ import type { VerbCall, VerbFlag } from './verb.ts';
 const held = { frames: 1000, bytes: 8 * 1024 * 1024 };
 const batch = { frames: 200, bytes: 1024 * 1024 };
 
+/** What opening a stream needs. */
+export type StreamCall = Pick<VerbCall, 'url' | 'config' | 'access' | 'stop'>;
+
 /**
  * The frames as text. Ends when the ledger has ended the stream cleanly, or when the verb is stopped.
  * @param silenceMs also ends when nothing came for so long
  * @throws IndexerError what the stream ended with
  */
 export async function* frames(
-  call: VerbCall,
+  call: StreamCall,
   path: StreamPath,
   request: object,
   silenceMs?: number,
@@ -57,7 +60,7 @@ interface Feed {
   readonly opened: Promise<void>;
 }
 
-function openFeed(call: VerbCall, path: StreamPath, request: object, token: string | undefined): Feed {
+function openFeed(call: StreamCall, path: StreamPath, request: object, token: string | undefined): Feed {
   const { url, config, access, stop } = call;
   let stream: FrameStream | undefined;
   const inbox = new Inbox<string>(held, {

@@ -1,0 +1,55 @@
+/**
+ * An order-free fingerprint of a set, in constant memory: the digests of its entries added up per bucket as four 64-bit
+ * numbers. Equal sums prove equal sets against accident and decay, not against somebody who constructs collisions.
+ */
+import { createHash, hash } from 'node:crypto';
+import { lineOf, shownFields, type ComparedRow } from '../../model/compared-rows.ts';
+import type { BucketSum } from '../../store/verify/stored-active.ts';
+
+const bucketCount = 4096;
+
+/** The bucket of a contract: the first twelve bits of the SHA-256 of its id. */
+export function bucketOf(contractId: string): number {
+  return Number.parseInt(hash('sha256', contractId, 'hex').slice(0, 3), 16);
+}
+
+/** SHA-256 of the line of a row, hexadecimal. */
+export function digestOf(row: ComparedRow, redacted: boolean): string {
+  return hash('sha256', lineOf(row, redacted), 'hex');
+}
+
+/** 16 hexadecimal digits for each field of a row; empty for absent ones. */
+export function fieldDigests(row: ComparedRow, redacted: boolean): readonly string[] {
+  return shownFields(row, redacted).map((text) => (text === null ? '' : hash('sha256', text, 'hex').slice(0, 16)));
+}
+
+export class BucketSums {
+  readonly #counts = new Uint32Array(bucketCount);
+  readonly #sums = new BigUint64Array(bucketCount * 4);
+
+  /** Adds an entry to the bucket of its contract. */
+  add(contractId: string, row: ComparedRow, redacted: boolean): void {
+    const bucket = bucketOf(contractId);
+    const digest = createHash('sha256').update(lineOf(row, redacted)).digest();
+    this.#counts[bucket] = this.count(bucket) + 1;
+    for (let index = 0; index < 4; index += 1) {
+      const at = bucket * 4 + index;
+      // The array keeps the lower 64 bits of the sum.
+      this.#sums[at] = (this.#sums[at] ?? 0n) + digest.readBigUInt64BE(index * 8);
+    }
+  }
+
+  count(bucket: number): number {
+    return this.#counts[bucket] ?? 0;
+  }
+
+  /** Numbers of the buckets that differ from those stored, ascending. */
+  unequal(stored: readonly BucketSum[]): readonly number[] {
+    const others = new Map(stored.map((sum) => [sum.bucket, sum]));
+    return Array.from({ length: bucketCount }, (_, bucket) => bucket).filter((bucket) => {
+      const other = others.get(bucket);
+      if (this.count(bucket) !== (other?.count ?? 0)) return true;
+      return [0, 1, 2, 3].some((index) => this.#sums[bucket * 4 + index] !== (other?.sums[index] ?? 0n));
+    });
+  }
+}

@@ -1,0 +1,171 @@
+/**
+ * `verify --tail` and `verify --replay`: updates of a range are asked for again and compared with the stored rows, update
+ * by update. Finds gaps, updates the ledger does not have, and rows that differ. Both sides are read in step, so memory
+ * holds no more than one slice of either.
+ */
+import { comparedFields, shownFields, type ComparedRow } from '../../model/compared-rows.ts';
+import { plainUpdate, type PlainUpdate } from '../../ledger/plain-frame.ts';
+import { updatesRequest } from '../../ledger/request-format.ts';
+import {
+  quarantinedOffsets,
+  rangeEnd,
+  storedFields,
+  storedLines,
+  tailBegin,
+  type StoredLine,
+} from '../../store/verify/stored-updates.ts';
+import { digestOf } from './bucket-sums.ts';
+import { wholeStream, type VerifyCall } from './call.ts';
+import { cannotCompare, listedFindings, type Compared, type Finding } from './result.ts';
+
+/** A slice of the ledger's side: so many updates, or so many characters of frames. */
+const sliceUpdates = 500;
+const sliceLength = 8 * 1024 * 1024;
+
+/** The newest `count` stored updates, as far back as both sides know them. */
+export async function verifyTail(call: VerifyCall, count: number): Promise<Compared> {
+  const { client, stream } = call.snapshot;
+  const from = Math.max(await tailBegin(client, count), await earliest(call));
+  return compareRange(call, from, stream.checkpoint);
+}
+
+/** Updates with offsets from `first` to `last`, both included. */
+export async function verifyReplay(call: VerifyCall, first: number, last: number): Promise<Compared> {
+  const { checkpoint } = call.snapshot.stream;
+  const lowest = await earliest(call);
+  if (first <= lowest || last > checkpoint || last < first) {
+    throw cannotCompare(
+      `offsets ${String(first)} to ${String(last)} are not within ${String(lowest + 1)} to ${String(checkpoint)}, which both sides know`,
+      `name offsets from ${String(lowest + 1)} to ${String(checkpoint)}`,
+    );
+  }
+  return compareRange(call, first - 1, last);
+}
+
+/** Updates after this offset are known here, under the present filter, and at the ledger. */
+async function earliest({ client, snapshot: { stream } }: VerifyCall): Promise<number> {
+  return Math.max(stream.coveredAfter, stream.keptOffset, await client.state.latestPrunedOffsets());
+}
+
+async function compareRange(call: VerifyCall, from: number, to: number): Promise<Compared> {
+  const comparison = new Comparison(call, from, to);
+  // A range without an end after its begin is empty for the ledger, too, but it refuses offset 0.
+  if (to > from) await comparison.run();
+  return comparison.result();
+}
+
+class Comparison {
+  readonly #call: VerifyCall;
+  readonly #from: number;
+  readonly #to: number;
+  /** Up to here both sides are compared. */
+  #reached: number;
+  #quarantine: ReadonlySet<number> = new Set();
+  readonly #findings: Finding[] = [];
+  #compared = 0;
+  #different = 0;
+  #quarantined = 0;
+
+  constructor(call: VerifyCall, from: number, to: number) {
+    this.#call = call;
+    this.#from = from;
+    this.#to = to;
+    this.#reached = from;
+  }
+
+  async run(): Promise<void> {
+    const { filter, snapshot } = this.#call;
+    this.#quarantine = await quarantinedOffsets(snapshot.client, this.#from, this.#to);
+    const request = { ...updatesRequest(this.#from, filter), endInclusive: this.#to };
+    let waiting: PlainUpdate[] = [];
+    let length = 0;
+    for await (const texts of wholeStream(this.#call, '/v2/updates', request)) {
+      waiting.push(...texts.map((text) => plainUpdate(text)).filter(({ rows }) => rows.length > 0));
+      length += texts.reduce((sum, text) => sum + text.length, 0);
+      if (waiting.length < sliceUpdates && length < sliceLength) continue;
+      await this.#slice(waiting, waiting.at(-1)?.offset ?? this.#reached);
+      waiting = [];
+      length = 0;
+    }
+    await this.#slice(waiting, this.#to);
+  }
+
+  result(): Compared {
+    return {
+      atOffset: this.#to,
+      fromOffset: this.#from,
+      compared: this.#compared,
+      different: this.#different,
+      quarantined: this.#quarantined,
+      findings: this.#findings,
+    };
+  }
+
+  /** Compares everything up to an offset; stored rows that the ledger has nothing for come in slices of their own. */
+  async #slice(updates: readonly PlainUpdate[], to: number): Promise<void> {
+    const { client } = this.#call.snapshot;
+    let left = updates;
+    while (this.#reached < to) {
+      const end = await rangeEnd(client, this.#reached, to, 2 * sliceUpdates);
+      const lines = await storedLines(client, this.#reached, end);
+      const here = left.filter(({ offset }) => offset <= end);
+      left = left.slice(here.length);
+      await this.#compare(here, byOffset(lines));
+      this.#reached = end;
+    }
+  }
+
+  async #compare(updates: readonly PlainUpdate[], stored: Map<number, StoredLine[]>): Promise<void> {
+    for (const { offset, rows } of updates) {
+      const lines = stored.get(offset) ?? [];
+      stored.delete(offset);
+      this.#compared += 1;
+      if (this.#quarantine.has(offset) && lines.length === 0) this.#quarantined += 1;
+      else if (lines.length === 0) this.#add([{ what: 'missing', offset }]);
+      else this.#add(await this.#differences(offset, rows, lines));
+    }
+    for (const offset of stored.keys()) this.#add([{ what: 'extra', offset }]);
+  }
+
+  #add(findings: readonly Finding[]): void {
+    if (findings.length === 0) return;
+    this.#different += 1;
+    this.#findings.push(...findings.slice(0, listedFindings - this.#findings.length));
+  }
+
+  async #differences(
+    offset: number,
+    rows: readonly ComparedRow[],
+    lines: readonly StoredLine[],
+  ): Promise<readonly Finding[]> {
+    const byKey = new Map(lines.map((line) => [line.key, line]));
+    const findings: Finding[] = [];
+    for (const row of rows) {
+      const line = byKey.get(row.key);
+      byKey.delete(row.key);
+      if (line === undefined) findings.push({ what: 'missing', offset, row: row.key });
+      else if (line.digest !== digestOf(row, line.redacted)) {
+        findings.push({ what: 'different', offset, row: row.key, fields: await this.#fields(row, line) });
+      }
+    }
+    for (const key of byKey.keys()) findings.push({ what: 'extra', offset, row: key });
+    return findings;
+  }
+
+  async #fields(row: ComparedRow, line: StoredLine): Promise<readonly string[]> {
+    const stored = (await storedFields(this.#call.snapshot.client, line)) ?? [];
+    const names: readonly string[] = comparedFields[row.kind];
+    const sent = shownFields(row, line.redacted);
+    return names.filter((_, index) => (stored[index] ?? null) !== (sent[index] ?? null));
+  }
+}
+
+function byOffset(lines: readonly StoredLine[]): Map<number, StoredLine[]> {
+  const grouped = new Map<number, StoredLine[]>();
+  for (const line of [...lines].sort((a, b) => a.offset - b.offset)) {
+    const group = grouped.get(line.offset);
+    if (group === undefined) grouped.set(line.offset, [line]);
+    else group.push(line);
+  }
+  return grouped;
+}

@@ -1,0 +1,169 @@
+/**
+ * JSON as Postgres prints a `jsonb` value: keys ordered by length and then by bytes, the last of duplicate keys, numbers
+ * without exponent and with the scale they were written in. Made from the ledger's text by rules of its own, so that
+ * what `verify` compares does not pass through the code that wrote it. Pure.
+ */
+
+/** Deeper values are kept as text by the writer. */
+const deepest = 500;
+
+/** A value that the quick way cannot print: numbers, which JavaScript rounds, and what jsonb cannot hold. */
+const unusual = new RangeError('to be printed from its text');
+
+/** A parsed value printed, or undefined when it has to be printed from its text with {@link printedText}. */
+export function printedValue(value: unknown): string | undefined {
+  try {
+    if (isEscapeAlike(value)) return undefined;
+    return printed(value, 0);
+  } catch (thrown) {
+    if (thrown === unusual) return undefined;
+    throw thrown;
+  }
+}
+
+/** JSON text printed; `raw:` and the text itself where jsonb cannot hold it, or where it looks like the escape. */
+export function printedText(text: string): string {
+  if (/^\s*\{\s*"(?:\$|\\u0024)escaped"/.test(text)) return `raw:${text}`;
+  try {
+    return new ExactPrinter(text).value(0);
+  } catch (thrown) {
+    if (thrown === unusual) return `raw:${text}`;
+    throw thrown;
+  }
+}
+
+function isEscapeAlike(value: unknown): boolean {
+  return typeof value === 'object' && value !== null && Object.keys(value)[0] === '$escaped';
+}
+
+function printed(value: unknown, depth: number): string {
+  if (typeof value === 'string') return quoted(value);
+  if (value === null) return 'null';
+  if (typeof value === 'boolean') return value ? 'true' : 'false';
+  if (typeof value !== 'object') throw unusual;
+  if (depth >= deepest) throw unusual;
+  if (Array.isArray(value)) return `[${value.map((entry) => printed(entry, depth + 1)).join(', ')}]`;
+  const source = value as Readonly<Record<string, unknown>>;
+  let text = '';
+  for (const key of Object.keys(source).sort(byJsonbOrder)) {
+    text += `${text === '' ? '' : ', '}${quoted(key)}: ${printed(source[key], depth + 1)}`;
+  }
+  return `{${text}}`;
+}
+
+/** Characters that stand for themselves; most texts have no others, and making sure is cheaper than escaping. */
+const plainText = /^[ !#-[\]-\ud7ff\ue000-\uffff]*$/;
+
+function quoted(text: string): string {
+  if (plainText.test(text)) return `"${text}"`;
+  const literal = JSON.stringify(text);
+  if (literal.length > text.length + 2 && (text.includes('\u0000') || !text.isWellFormed())) throw unusual;
+  return literal;
+}
+
+const lengths = new Map<string, number>();
+const lengthsLimit = 10_000;
+
+/** Bytes in UTF-8; keys repeat. */
+function bytesOf(key: string): number {
+  const known = lengths.get(key);
+  if (known !== undefined) return known;
+  if (lengths.size >= lengthsLimit) lengths.clear();
+  const bytes = Buffer.byteLength(key);
+  lengths.set(key, bytes);
+  return bytes;
+}
+
+function byJsonbOrder(a: string, b: string): number {
+  const length = bytesOf(a);
+  const difference = length - bytesOf(b);
+  if (difference !== 0) return difference;
+  // UTF-16 sorts as UTF-8 does only without surrogates.
+  if (length !== a.length) return Buffer.compare(Buffer.from(a), Buffer.from(b));
+  return a < b ? -1 : a > b ? 1 : 0;
+}
+
+/** A number as `numeric` prints it: `1e2` is 100, `1.50` stays, `1.0e-1` is 0.10, minus zero has no sign. */
+export function printedNumber(literal: string): string {
+  const [, sign = '', whole = '', fraction = '', exponentText = '0'] =
+    /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/.exec(literal) ?? [];
+  const exponent = Number(exponentText);
+  // Beyond what `numeric` holds; it would have been refused.
+  if (whole === '' || Math.abs(exponent) > 20_000) throw unusual;
+  const digits = whole + fraction;
+  const scale = Math.max(0, fraction.length - exponent);
+  const padded = exponent > fraction.length ? digits + '0'.repeat(exponent - fraction.length) : digits;
+  const filled = padded.padStart(scale + 1, '0');
+  const before = filled.slice(0, filled.length - scale).replace(/^0+(?=\d)/, '');
+  const text = scale === 0 ? before : `${before}.${filled.slice(filled.length - scale)}`;
+  return sign === '-' && /[1-9]/.test(text) ? `-${text}` : text;
+}
+
+const space = /[ \t\n\r]*/y;
+const literalForm = /-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null/y;
+const stringForm = /"(?:[^"\\]|\\.)*"/y;
+
+/** Prints valid JSON text without ever making a JavaScript number of it. */
+class ExactPrinter {
+  readonly #text: string;
+  #at = 0;
+
+  constructor(text: string) {
+    this.#text = text;
+  }
+
+  value(depth: number): string {
+    this.#take(space);
+    const first = this.#text[this.#at];
+    if (first === '"') return quoted(this.#string());
+    if (first !== '{' && first !== '[') {
+      const literal = this.#take(literalForm);
+      if (literal === '') throw unusual;
+      return /^[tfn]/.test(literal) ? literal : printedNumber(literal);
+    }
+    if (depth >= deepest) throw unusual;
+    this.#at += 1;
+    return first === '{' ? this.#object(depth) : this.#array(depth);
+  }
+
+  #object(depth: number): string {
+    const values = new Map<string, string>();
+    while (this.#more('}')) {
+      const key = this.#string();
+      this.#take(space);
+      this.#at += 1;
+      values.set(key, this.value(depth + 1));
+    }
+    const keys = [...values.keys()].sort(byJsonbOrder);
+    return `{${keys.map((key) => `${quoted(key)}: ${values.get(key) ?? ''}`).join(', ')}}`;
+  }
+
+  #array(depth: number): string {
+    const values: string[] = [];
+    while (this.#more(']')) values.push(this.value(depth + 1));
+    return `[${values.join(', ')}]`;
+  }
+
+  /** Whether an entry follows; passes over the comma before it, or the closing bracket. */
+  #more(closing: string): boolean {
+    this.#take(space);
+    const next = this.#text[this.#at];
+    if (next === undefined) throw unusual;
+    if (next === closing || next === ',') this.#at += 1;
+    if (next === ',') this.#take(space);
+    return next !== closing;
+  }
+
+  #string(): string {
+    const literal = this.#take(stringForm);
+    if (literal === '') throw unusual;
+    return JSON.parse(literal) as string;
+  }
+
+  #take(form: RegExp): string {
+    form.lastIndex = this.#at;
+    const found = form.exec(this.#text)?.[0] ?? '';
+    this.#at += found.length;
+    return found;
+  }
+}

@@ -1,0 +1,48 @@
+/** Runs the invariants in the snapshot of the caller. */
+import type { ClientBase } from 'pg';
+import { invariants } from './invariants.ts';
+
+export interface BrokenRule {
+  readonly rule: string;
+  readonly says: string;
+  /** Rows that break it. */
+  readonly count: number;
+  /** The first of them. */
+  readonly rows: readonly BrokenRow[];
+}
+
+export interface BrokenRow {
+  readonly offset?: number;
+  readonly contractId?: string;
+  readonly found: string;
+}
+
+interface FoundRow {
+  readonly offset: number | null;
+  readonly contract_id: string | null;
+  readonly found: string;
+  readonly count: number;
+}
+
+const listedRows = 20;
+
+/** @param progress told each rule before it is tried, and how many were tried */
+export async function brokenRules(
+  client: ClientBase,
+  progress: (what: string, done: number) => void,
+): Promise<{ readonly rules: number; readonly broken: readonly BrokenRule[] }> {
+  const broken: BrokenRule[] = [];
+  for (const [done, { id, says, sql }] of invariants.entries()) {
+    progress(id, done);
+    const { rows } = await client.query<FoundRow>(
+      `select b.*, count(*) over () as count from (${sql}) b order by "offset", contract_id limit ${String(listedRows)}`,
+    );
+    const [first] = rows;
+    if (first !== undefined) broken.push({ rule: id, says, count: first.count, rows: rows.map(shown) });
+  }
+  return { rules: invariants.length, broken };
+}
+
+function shown({ offset, contract_id: contractId, found }: FoundRow): BrokenRow {
+  return { ...(offset === null ? {} : { offset }), ...(contractId === null ? {} : { contractId }), found };
+}

@@ -1,0 +1,101 @@
+/** Rules of contracts: created once, ended once, active exactly between. */
+import type { Invariant } from './invariant.ts';
+
+/** Events that end a contract on a synchronizer; `counts` where the ledger says so, or where it said nothing. */
+const endings = `
+  select e."offset", e.contract_id, u.synchronizer_pk, 'exercise ' || e.node_id as event
+    from exercises e join updates u using ("offset") where e.consuming and e.acs_delta is distinct from false
+  union all
+  select a."offset", a.contract_id, u.synchronizer_pk, 'archive ' || a.node_id
+    from archives a join updates u using ("offset")
+  union all
+  select "offset", contract_id, source_pk, 'unassign' from reassignments where kind = 'unassign'`;
+
+/** Rules I08 to I14 and I20. */
+export const contractInvariants: readonly Invariant[] = [
+  {
+    id: 'I08',
+    says: 'a contract is created once',
+    sql: `select max("offset") as "offset", contract_id, count(*) || ' creates from offset ' || min("offset") as found
+            from contracts where origin = 'create' group by contract_id having count(*) > 1`,
+  },
+  {
+    id: 'I09',
+    says: 'a contract is archived once',
+    sql: `select max("offset") as "offset", contract_id, count(*) || ' archives from offset ' || min("offset") as found
+            from (select "offset", contract_id from exercises where consuming
+                  union all select "offset", contract_id from archives) a
+           group by contract_id having count(*) > 1`,
+  },
+  {
+    id: 'I10',
+    says: 'an archive or unassign ends the lifetime of its contract at its offset',
+    sql: `select d."offset", d.contract_id, d.event || ' ended no lifetime' as found
+            from (${endings}) d
+           where exists (select from lifetimes l where l.contract_id = d.contract_id
+                            and l.synchronizer_pk = d.synchronizer_pk and l.activated_offset <= d."offset")
+             and not exists (select from lifetimes l where l.contract_id = d.contract_id
+                                and l.synchronizer_pk = d.synchronizer_pk and l.deactivated_offset = d."offset")`,
+  },
+  {
+    id: 'I11',
+    says: 'lifetimes and activations belong together, one to one',
+    sql: `select l.activated_offset as "offset", l.contract_id, 'a lifetime without its activation' as found
+            from lifetimes l
+           where not exists (select from contracts c where c.contract_id = l.contract_id
+                                and c."offset" = l.activated_offset and c.synchronizer_pk = l.synchronizer_pk
+                                and c.template_pk = l.template_pk)
+          union all
+          select activated_offset, contract_id, count(*) || ' lifetimes of one activation'
+            from lifetimes group by contract_id, synchronizer_pk, activated_offset having count(*) > 1
+          union all
+          select c."offset", c.contract_id, 'an activation without its lifetime'
+            from contracts c
+           where (c.acs_delta or c.origin <> 'create')
+             and not exists (select from lifetimes l where l.contract_id = c.contract_id
+                                and l.activated_offset = c."offset" and l.synchronizer_pk = c.synchronizer_pk)`,
+  },
+  {
+    id: 'I12',
+    says: 'a contract ends after it began',
+    sql: `select deactivated_offset as "offset", contract_id, 'ends before offset ' || activated_offset as found
+            from lifetimes where deactivated_offset < activated_offset
+          union all
+          select e."offset", e.contract_id, 'archived by node ' || e.node_id || ', created by node ' || c.node_id
+            from exercises e join contracts c on c.contract_id = e.contract_id and c."offset" = e."offset"
+           where e.consuming and c.origin <> 'seed' and e.node_id <= c.node_id`,
+  },
+  {
+    id: 'I13',
+    says: 'what a seed found began at or before the seed',
+    sql: `select c."offset", c.contract_id, 'seeded, but activated after offset ' || st.seed_offset as found
+            from contracts c cross join stream st where c.origin = 'seed' and c."offset" > st.seed_offset
+          union all
+          select r."offset", r.contract_id, 'in flight at the seed, but later than offset ' || st.seed_offset
+            from reassignments r cross join stream st where r.incomplete and r."offset" > st.seed_offset`,
+  },
+  {
+    id: 'I14',
+    says: 'updates lie in a range that coverage calls complete',
+    sql: `select u."offset", null::text as contract_id, 'an update in no range of coverage' as found
+            from updates u
+           where not exists (select from coverage c where u."offset" > c.from_offset
+                                and (c.to_offset is null or u."offset" <= c.to_offset))`,
+  },
+  {
+    id: 'I20',
+    says: 'counts of contracts by template are those of the lifetimes',
+    sql: `select null::bigint as "offset", null::text as contract_id,
+                 'template ' || template_pk || ': counted ' || coalesce(a.activated, 0) || ' and '
+                 || coalesce(a.deactivated, 0) || ' ended, found ' || coalesce(l.activated, 0) || ' and '
+                 || coalesce(l.deactivated, 0) as found
+            from active_counts a
+            full join (select template_pk, count(*) as activated, count(deactivated_offset) as deactivated
+                         from lifetimes group by 1) l using (template_pk)
+           cross join stream st
+           where coalesce(a.activated, 0) - coalesce(a.deactivated, 0)
+                 <> coalesce(l.activated, 0) - coalesce(l.deactivated, 0)
+              or st.kept_offset is null and coalesce(a.activated, 0) <> coalesce(l.activated, 0)
+              or coalesce(a.activated, 0) < coalesce(l.activated, 0)`,
+  },
+];

@@ -1,0 +1,9 @@
+/** All invariants, in the order of docs/invariants.md. */
+import { contractInvariants } from './contract-invariants.ts';
+import type { Invariant } from './invariant.ts';
+import { recordInvariants } from './record-invariants.ts';
+import { streamInvariants } from './stream-invariants.ts';
+
+export const invariants: readonly Invariant[] = [...streamInvariants, ...contractInvariants, ...recordInvariants].sort(
+  (a, b) => (a.id < b.id ? -1 : 1),
+);

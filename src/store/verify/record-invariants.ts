@@ -1,0 +1,129 @@
+/** Rules of what is kept beside the events: quarantine, sums per hour, redactions, coverage, dictionaries. */
+import type { Invariant } from './invariant.ts';
+
+/** Hours of which everything is still here: of a pruned history those after the first hour left on a synchronizer. */
+const wholeHours = `
+  select u.synchronizer_pk, case when st.kept_offset is null then '-infinity'
+                                 else date_trunc('hour', min(u.record_time) filter (where u."offset" > st.kept_offset), 'UTC') end as since
+    from updates u cross join stream st group by u.synchronizer_pk, st.kept_offset`;
+
+const hour = `date_trunc('hour', u.record_time, 'UTC')`;
+
+/** What the rows give for an hour, a template, a choice and a synchronizer. */
+const counted = `
+  select ${hour} as hour, c.template_pk, 0 as choice_pk, u.synchronizer_pk, 1 as creates, 0 as archives, 0 as exercises
+    from contracts c join updates u using ("offset") where c.origin = 'create'
+  union all
+  select ${hour}, a.template_pk, 0, u.synchronizer_pk, 0, 1, 0 from archives a join updates u using ("offset")
+  union all
+  select ${hour}, e.template_pk, e.choice_pk, u.synchronizer_pk, 0, e.consuming::integer, 1
+    from exercises e join updates u using ("offset")`;
+
+const stored = `select hour, template_pk, choice_pk, synchronizer_pk, creates, archives, exercises
+                  from activity_hourly where template_pk > 0`;
+
+/** Everything that names a template, choice or synchronizer by its small number. */
+const named = `
+  select 'templates' as dictionary, template_pk as pk from contracts
+  union select 'templates', template_pk from lifetimes
+  union select 'templates', template_pk from exercises
+  union select 'templates', template_pk from archives
+  union select 'templates', template_pk from reassignments
+  union select 'templates', interface_pk from interface_views
+  union select 'choices', choice_pk from exercises
+  union select 'synchronizers', synchronizer_pk from contracts
+  union select 'synchronizers', synchronizer_pk from lifetimes
+  union select 'synchronizers', synchronizer_pk from updates
+  union select 'synchronizers', source_pk from reassignments
+  union select 'synchronizers', target_pk from reassignments`;
+
+/** Rules I19 and I21 to I25. */
+export const recordInvariants: readonly Invariant[] = [
+  {
+    id: 'I19',
+    says: 'an update in quarantine lies below the checkpoint and nowhere else',
+    sql: `select q."offset", null::text as contract_id, 'set aside above the checkpoint' as found
+            from quarantine q cross join stream st where q."offset" > st.checkpoint
+          union all
+          select q."offset", null, 'set aside, and stored as well' from quarantine q join updates u using ("offset")`,
+  },
+  {
+    id: 'I21',
+    says: 'sums per hour are those of the events',
+    sql: `select null::bigint as "offset", null::text as contract_id,
+                 'hour ' || hour || ', template ' || template_pk || ', choice ' || choice_pk || ', synchronizer '
+                 || synchronizer_pk || ': creates, archives and exercises are off by ' || sum(creates) || ', '
+                 || sum(archives) || ' and ' || sum(exercises) as found
+            from (${stored} union all
+                  select hour, template_pk, choice_pk, synchronizer_pk, -creates, -archives, -exercises
+                    from (${counted}) c where hour is not null) r
+            left join (${wholeHours}) w using (synchronizer_pk)
+           cross join stream st
+           where hour > w.since or w.since is null and st.kept_offset is null
+           group by hour, template_pk, choice_pk, synchronizer_pk
+          having sum(creates) <> 0 or sum(archives) <> 0 or sum(exercises) <> 0`,
+  },
+  {
+    id: 'I22',
+    says: 'sums of all templates per hour are those of the templates and updates',
+    sql: `select null::bigint as "offset", null::text as contract_id,
+                 'hour ' || hour || ', synchronizer ' || synchronizer_pk || ': transactions, creates, archives and '
+                 || 'exercises are off by ' || sum(transactions) || ', ' || sum(creates) || ', ' || sum(archives)
+                 || ' and ' || sum(exercises) as found
+            from (select hour, synchronizer_pk, transactions, total_creates as creates, total_archives as archives,
+                         total_exercises as exercises from activity_hourly where template_pk = 0
+                  union all
+                  select hour, synchronizer_pk, 0, -creates, -archives, -exercises
+                    from activity_hourly where template_pk > 0
+                  union all
+                  select ${hour}, u.synchronizer_pk, -1, 0, 0, 0 from updates u
+                   where u.kind = 'transaction' and u.record_time is not null) r
+            left join (${wholeHours}) w using (synchronizer_pk)
+           cross join stream st
+           where hour > w.since or w.since is null and st.kept_offset is null
+           group by hour, synchronizer_pk
+          having sum(transactions) <> 0 or sum(creates) <> 0 or sum(archives) <> 0 or sum(exercises) <> 0`,
+  },
+  {
+    id: 'I23',
+    says: 'a redacted row has no contents, and its redaction is known',
+    sql: `select r."offset", r.contract_id, r.place || r.what as found
+            from (select "offset", contract_id, 'contract' as place, redaction_id,
+                         payload is not null or contract_key is not null or created_event_blob is not null as kept
+                    from contracts where redaction_id is not null
+                  union all
+                  select "offset", contract_id, 'view', redaction_id, view is not null
+                    from interface_views where redaction_id is not null
+                  union all
+                  select "offset", contract_id, 'exercise', redaction_id, argument is not null or result is not null
+                    from exercises where redaction_id is not null) x
+           cross join lateral (values (x."offset", x.contract_id, x.place,
+             case when x.kept then ' still has contents'
+                  when not exists (select from redactions d where d.redaction_id = x.redaction_id)
+                  then ' was redacted by nobody' end)) r ("offset", contract_id, place, what)
+           where r.what is not null`,
+  },
+  {
+    id: 'I24',
+    says: 'ranges of coverage do not overlap, and one reaches the checkpoint',
+    sql: `select a.from_offset as "offset", null::text as contract_id,
+                 'overlaps the range after offset ' || b.from_offset as found
+            from coverage a join coverage b on a.from_offset < b.from_offset
+             and (a.to_offset is null or a.to_offset > b.from_offset)
+          union all
+          select st.checkpoint, null, 'the checkpoint is in no open range'
+            from stream st where st.seeded_at is not null
+             and not exists (select from coverage c where c.to_offset is null and c.from_offset <= st.checkpoint)`,
+  },
+  {
+    id: 'I25',
+    says: 'every small number stands in its dictionary',
+    sql: `select null::bigint as "offset", null::text as contract_id, 'number ' || n.pk || ' is not in ' || dictionary as found
+            from (${named}) n
+           where n.pk is not null
+             and not case n.dictionary
+                   when 'templates' then exists (select from templates d where d.template_pk = n.pk)
+                   when 'choices' then exists (select from choices d where d.choice_pk = n.pk)
+                   else exists (select from synchronizers d where d.synchronizer_pk = n.pk) end`,
+  },
+];

@@ -1,0 +1,101 @@
+/** The one snapshot that all of a `verify` reads: read only, and of the same moment, whatever is committed meanwhile. */
+import type { ClientBase } from 'pg';
+import { ExitCode, IndexerError } from '../../errors.ts';
+import type { Database } from '../database.ts';
+import { rollBack } from '../database.ts';
+
+/** The stream as the snapshot shows it. */
+export interface VerifiedStream {
+  readonly participantId: string | null;
+  /** The filter of the subscription as canonical JSON; parse it for the requests. */
+  readonly filter: object;
+  readonly checkpoint: number;
+  /** Updates up to this offset were pruned here; 0 when none were. */
+  readonly keptOffset: number;
+  /** Updates after this offset are complete under the present filter. */
+  readonly coveredAfter: number;
+  /** Contracts activated after this offset are complete; -1 where all active contracts were read. */
+  readonly activeAfter: number;
+}
+
+export interface Snapshot {
+  readonly client: ClientBase;
+  readonly stream: VerifiedStream;
+}
+
+/** The writer's sessions avoid scans; here whole tables are read, for as long as it takes. */
+const settings = [
+  'set local statement_timeout = 0',
+  'set local idle_in_transaction_session_timeout = 0',
+  'set local plan_cache_mode = auto',
+  'set local enable_seqscan = on',
+  'set local enable_hashjoin = on',
+  'set local enable_mergejoin = on',
+  "set local work_mem = '64MB'",
+  'set local jit = off',
+  "set local timezone = 'UTC'",
+].join('; ');
+
+/**
+ * Lends `work` a client within one REPEATABLE READ READ ONLY transaction.
+ * @throws IndexerError VERIFY_NOT_SEEDED when there is nothing published yet
+ */
+export async function inSnapshot<T>(database: Database, work: (snapshot: Snapshot) => Promise<T>): Promise<T> {
+  return database.withClient(async (client) => {
+    await client.query('begin transaction isolation level repeatable read, read only');
+    try {
+      await client.query(settings);
+      return await work({ client, stream: await readStream(client) });
+    } finally {
+      await rollBack(client);
+    }
+  });
+}
+
+interface StreamRow {
+  readonly participant_id: string | null;
+  readonly filter: object;
+  readonly checkpoint: number | null;
+  readonly seeded_at: Date | null;
+  readonly kept_offset: number | null;
+}
+
+async function readStream(client: ClientBase): Promise<VerifiedStream> {
+  const { rows } = await client.query<StreamRow>(
+    'select participant_id, filter, checkpoint, seeded_at, kept_offset from stream',
+  );
+  const [row] = rows;
+  if (row === undefined || row.seeded_at === null || row.checkpoint === null) throw notSeeded();
+  return {
+    participantId: row.participant_id,
+    filter: row.filter,
+    checkpoint: row.checkpoint,
+    keptOffset: row.kept_offset ?? 0,
+    ...(await readCoverage(client)),
+  };
+}
+
+interface CoverageRow {
+  readonly from_offset: number;
+  readonly origin: string;
+}
+
+/** From the newest range back: going back to an offset leaves what is before it as complete as it was. */
+async function readCoverage(client: ClientBase): Promise<Pick<VerifiedStream, 'coveredAfter' | 'activeAfter'>> {
+  const { rows } = await client.query<CoverageRow>(
+    'select from_offset, origin from coverage order by from_offset desc, recorded_at desc',
+  );
+  const range = rows.find(({ origin }) => origin !== 'reset') ?? rows.at(-1);
+  const coveredAfter = range?.from_offset ?? 0;
+  const readWhole = range?.origin === 'seed' || range?.origin === 'reseed';
+  return { coveredAfter, activeAfter: readWhole || coveredAfter === 0 ? -1 : coveredAfter };
+}
+
+function notSeeded(): IndexerError {
+  return new IndexerError('nothing is published in this schema yet: there is no seed to compare', {
+    code: 'VERIFY_NOT_SEEDED',
+    retry: 'fatal',
+    exitCode: ExitCode.undecided,
+    remedy: 'wait until `ledger-indexer status` shows a checkpoint, then run `ledger-indexer verify` again',
+  });
+}

@@ -1,0 +1,123 @@
+/** What the tables hold active at an offset: as sums by bucket, and one by one for buckets that differ. */
+import type { ClientBase } from 'pg';
+import { fieldExpressions, lineDigest } from './stored-lines.ts';
+
+/** Entries of one bucket: their number, and their digests added up as four unsigned 64-bit numbers. */
+export interface BucketSum {
+  readonly bucket: number;
+  readonly count: number;
+  readonly sums: readonly bigint[];
+}
+
+export interface ActiveAt {
+  /** Contracts active at this offset. */
+  readonly at: number;
+  /** Only those activated after this offset. */
+  readonly after: number;
+}
+
+/** One stored active contract: digests of its fields, 16 hexadecimal digits each; empty of absent ones. */
+export interface StoredActive {
+  readonly contractId: string;
+  readonly synchronizerId: string;
+  readonly offset: number;
+  readonly redacted: boolean;
+  readonly digests: readonly string[];
+}
+
+/** The first twelve bits of the SHA-256 of the contract id. */
+const bucketSql = '((get_byte(b.id_digest, 0) << 4) | (get_byte(b.id_digest, 1) >> 4))';
+
+const rowsSql = `from lifetimes l
+  left join contracts c on c.contract_id = l.contract_id and c."offset" = l.activated_offset
+  left join synchronizers s on s.synchronizer_pk = l.synchronizer_pk
+  left join templates t on t.template_pk = c.template_pk
+ where l.activated_offset <= $1 and l.activated_offset > $2 and (l.deactivated_offset is null or l.deactivated_offset > $1)`;
+
+const word = (index: number): string =>
+  `sum(('x' || encode(substring(b.digest from ${String(index * 8 + 1)} for 8), 'hex'))::bit(64)::bigint)::text`;
+
+interface SumRow {
+  readonly bucket: number;
+  readonly count: number;
+  readonly sums: readonly string[];
+}
+
+/** Sums of all buckets that have entries. Reads every active contract. */
+export async function storedSums(client: ClientBase, { at, after }: ActiveAt): Promise<readonly BucketSum[]> {
+  const digest = lineDigest(fieldExpressions('active', 'c.redaction_id'));
+  const { rows } = await client.query<SumRow>(
+    `select ${bucketSql} as bucket, count(*) as count, array[${[0, 1, 2, 3].map(word).join(', ')}] as sums
+       from (select sha256(convert_to(l.contract_id, 'UTF8')) as id_digest, ${digest} as digest ${rowsSql}) b
+      group by 1`,
+    [at, after],
+  );
+  return rows.map((row) => ({
+    bucket: row.bucket,
+    count: row.count,
+    sums: row.sums.map((sum) => BigInt.asUintN(64, BigInt(sum))),
+  }));
+}
+
+interface EntryRow {
+  readonly contract_id: string;
+  readonly synchronizer_id: string;
+  readonly offset: number;
+  readonly redacted: boolean;
+  readonly digests: readonly string[];
+}
+
+/** The entries of some buckets. Reads every active contract id, and the rows of those. */
+export async function storedEntries(
+  client: ClientBase,
+  { at, after }: ActiveAt,
+  buckets: readonly number[],
+): Promise<readonly StoredActive[]> {
+  const fields = fieldExpressions('active', 'c.redaction_id').map(
+    (text) => `coalesce(left(encode(sha256(convert_to(${text}, 'UTF8')), 'hex'), 16), '')`,
+  );
+  const { rows } = await client.query<EntryRow>(
+    `select b.* from (
+       select l.contract_id, coalesce(s.synchronizer_id, '') as synchronizer_id, l.activated_offset as "offset",
+              c.redaction_id is not null as redacted, array[${fields.join(', ')}] as digests,
+              sha256(convert_to(l.contract_id, 'UTF8')) as id_digest
+         ${rowsSql}) b
+      where ${bucketSql} = any($3::integer[])`,
+    [at, after, buckets],
+  );
+  return rows.map((row) => ({
+    contractId: row.contract_id,
+    synchronizerId: row.synchronizer_id,
+    offset: row.offset,
+    redacted: row.redacted,
+    digests: row.digests,
+  }));
+}
+
+/** Ids of active contracts whose contents were removed: known before the sums, so that the ledger's are taken alike. */
+export async function redactedActive(client: ClientBase, { at }: ActiveAt): Promise<ReadonlySet<string>> {
+  const any = await client.query('select from redactions limit 1');
+  if (any.rowCount === 0) return new Set();
+  const { rows } = await client.query<{ contract_id: string }>(
+    `select distinct c.contract_id from contracts c
+       join lifetimes l on l.contract_id = c.contract_id and l.activated_offset = c."offset"
+      where c.redaction_id is not null and l.activated_offset <= $1
+        and (l.deactivated_offset is null or l.deactivated_offset > $1)`,
+    [at],
+  );
+  return new Set(rows.map((row) => row.contract_id));
+}
+
+/** Which of these contracts are named by an update set aside up to an offset: what they miss is no defect. */
+export async function quarantinedContracts(
+  client: ClientBase,
+  at: number,
+  contractIds: readonly string[],
+): Promise<ReadonlySet<string>> {
+  const { rows } = await client.query<{ contract_id: string }>(
+    `select distinct id as contract_id from unnest($2::text[]) id
+       join quarantine q on q."offset" <= $1 and position(convert_to('"' || id || '"', 'UTF8') in q.frame) > 0`,
+    [at, contractIds],
+  );
+  return new Set(rows.map((row) => row.contract_id));
+}

@@ -1,0 +1,125 @@
+/** Stored rows of a range of offsets as digests, and the fields of one row where a digest differs. */
+import type { ClientBase } from 'pg';
+import { comparedFields, type ComparedKind } from '../../model/compared-rows.ts';
+import { fieldExpressions, lineDigest, templateJoin } from './stored-lines.ts';
+
+export interface StoredLine {
+  readonly offset: number;
+  /** As the ledger's side names it, see `ComparedRow`. */
+  readonly key: string;
+  readonly kind: ComparedKind;
+  /** SHA-256 of the line, hexadecimal. */
+  readonly digest: string;
+  readonly redacted: boolean;
+}
+
+interface Source {
+  readonly kind: ComparedKind;
+  readonly key: string;
+  readonly redaction?: string;
+  /** Rows with `"offset"` between $1 (exclusive) and $2 as `r`, with the joins that the fields need. */
+  readonly from: string;
+}
+
+const between = 'r."offset" > $1 and r."offset" <= $2';
+/** Contracts have no index by offset alone: they are looked for template by template. */
+const byTemplate = (table: string, column: string): string =>
+  `(select template_pk from templates) p cross join lateral
+   (select * from ${table} c where c.${column} = p.template_pk and c."offset" > $1 and c."offset" <= $2) r`;
+
+const sources: readonly Source[] = [
+  {
+    kind: 'update',
+    key: `'update'`,
+    from: `updates r left join synchronizers s on s.synchronizer_pk = r.synchronizer_pk where ${between}`,
+  },
+  {
+    kind: 'contract',
+    key: `'contract ' || r.contract_id`,
+    redaction: 'r.redaction_id',
+    from: `${byTemplate('contracts', 'template_pk')} ${templateJoin}
+           left join synchronizers s on s.synchronizer_pk = r.synchronizer_pk where r.origin <> 'seed'`,
+  },
+  {
+    kind: 'view',
+    key: `'view ' || r.contract_id || ' ' || t.package_id || ':' || t.module_name || ':' || t.entity_name`,
+    redaction: 'r.redaction_id',
+    // Those of seeded contracts may lie in the range when a seed was repeated.
+    from: `${byTemplate('interface_views', 'interface_pk')} left join templates t on t.template_pk = r.interface_pk
+           where not exists (select from contracts o where o.contract_id = r.contract_id and o."offset" = r."offset"
+                                                       and o.origin = 'seed')`,
+  },
+  {
+    kind: 'exercise',
+    key: `'exercise ' || r.node_id`,
+    redaction: 'r.redaction_id',
+    from: `exercises r ${templateJoin} left join choices h on h.choice_pk = r.choice_pk
+           left join templates i on i.template_pk = h.interface_pk where ${between}`,
+  },
+  { kind: 'archive', key: `'archive ' || r.node_id`, from: `archives r ${templateJoin} where ${between}` },
+  {
+    kind: 'reassignment',
+    key: `r.kind || ' ' || r.contract_id`,
+    from: `reassignments r ${templateJoin} left join synchronizers s on s.synchronizer_pk = r.source_pk
+           left join synchronizers g on g.synchronizer_pk = r.target_pk where ${between} and not r.incomplete`,
+  },
+  { kind: 'topology', key: `'topology ' || r.event_index`, from: `topology_events r where ${between}` },
+];
+
+const linesSql = sources
+  .map(({ kind, key, redaction, from }) => {
+    const digest = `encode(${lineDigest(fieldExpressions(kind, redaction))}, 'hex')`;
+    const redacted = redaction === undefined ? 'false' : `${redaction} is not null`;
+    return `select r."offset", '${kind}' as kind, ${key} as key, ${digest} as digest, ${redacted} as redacted from ${from}`;
+  })
+  .join('\nunion all\n');
+
+/** All rows with offsets after `from` up to and including `to`, in no order. */
+export async function storedLines(client: ClientBase, from: number, to: number): Promise<readonly StoredLine[]> {
+  const { rows } = await client.query<StoredLine>(linesSql, [from, to]);
+  return rows;
+}
+
+/** Texts of the fields of one row, in their order; undefined when it is not there. */
+export async function storedFields(
+  client: ClientBase,
+  line: Pick<StoredLine, 'kind' | 'key' | 'offset'>,
+): Promise<readonly (string | null)[] | undefined> {
+  const source = sources.find(({ kind }) => kind === line.kind);
+  if (source === undefined) return undefined;
+  const names = comparedFields[line.kind].map((_, index) => `f${String(index)}`);
+  const fields = fieldExpressions(line.kind, source.redaction).map((text, index) => `${text} as ${names[index] ?? ''}`);
+  const { rows } = await client.query<Record<string, string | null>>(
+    `select * from (select ${source.key} as key, ${fields.join(', ')} from ${source.from}) x where key = $3`,
+    [line.offset - 1, line.offset, line.key],
+  );
+  const [row] = rows;
+  return row === undefined ? undefined : names.map((name) => row[name] ?? null);
+}
+
+/** Offsets after `from` up to `to` that are set aside: no table but `quarantine` has their rows. */
+export async function quarantinedOffsets(client: ClientBase, from: number, to: number): Promise<ReadonlySet<number>> {
+  const { rows } = await client.query<{ offset: number }>(
+    'select "offset" from quarantine where "offset" > $1 and "offset" <= $2',
+    [from, to],
+  );
+  return new Set(rows.map(({ offset }) => offset));
+}
+
+/** The offset before the `count`th newest stored update; 0 when there are no more. */
+export async function tailBegin(client: ClientBase, count: number): Promise<number> {
+  const { rows } = await client.query<{ offset: number }>(
+    'select "offset" from updates order by "offset" desc offset $1 limit 1',
+    [count],
+  );
+  return rows[0]?.offset ?? 0;
+}
+
+/** Where the next `count` stored updates after `from` end, at most `to`: a range of bounded size. */
+export async function rangeEnd(client: ClientBase, from: number, to: number, count: number): Promise<number> {
+  const { rows } = await client.query<{ offset: number }>(
+    'select "offset" from updates where "offset" > $1 and "offset" <= $2 order by "offset" offset $3 limit 1',
+    [from, to, count - 1],
+  );
+  return rows[0]?.offset ?? to;
+}

@@ -1,0 +1,119 @@
+/** Rules of the stream row, of the updates, and of how many rows an update has. */
+import type { Invariant } from './invariant.ts';
+
+/** Rows that came with an update; those of a seed stand for events of long ago. */
+const eventRows = `
+  select "offset", node_id, contract_id from contracts where origin <> 'seed'
+  union all select "offset", node_id, contract_id from exercises
+  union all select "offset", node_id, contract_id from archives
+  union all select "offset", node_id, contract_id from reassignments where kind = 'unassign' and not incomplete`;
+
+const above = (table: string, column = '"offset"'): string =>
+  `select ${column} as "offset", '${table}' as place from ${table} cross join stream st where ${column} > st.checkpoint`;
+
+/** Rules I01 to I07 and I15 to I18. */
+export const streamInvariants: readonly Invariant[] = [
+  {
+    id: 'I01',
+    says: 'nothing lies above the checkpoint',
+    sql: `select "offset", null::text as contract_id, 'a row of ' || place || ' above the checkpoint' as found from (
+            ${[
+              ...['updates', 'contracts', 'exercises', 'archives', 'interface_views'].map((table) => above(table)),
+              ...['reassignments', 'topology_events'].map((table) => above(table)),
+              above('lifetimes', 'activated_offset'),
+              above('lifetimes', 'deactivated_offset'),
+            ].join(' union all ')}) r`,
+  },
+  {
+    id: 'I02',
+    says: 'a published stream has a checkpoint at or after its seed, any other has none',
+    sql: `select coalesce(checkpoint, seed_offset) as "offset", null::text as contract_id,
+                 'seed offset ' || coalesce(seed_offset::text, 'none') || ', checkpoint ' || coalesce(checkpoint::text, 'none')
+                 || case when seeded_at is null then ', unpublished' else '' end as found
+            from stream
+           where case when seeded_at is null then checkpoint is not null
+                      else checkpoint is null or seed_offset is null or checkpoint < seed_offset end`,
+  },
+  {
+    id: 'I03',
+    says: 'an unpublished stream has no updates',
+    sql: `select u."offset", null::text as contract_id, 'an update before the seed was published' as found
+            from updates u cross join stream st where st.seeded_at is null`,
+  },
+  {
+    id: 'I04',
+    says: 'an update id stands at one offset',
+    sql: `select max("offset") as "offset", null::text as contract_id,
+                 'update id at ' || count(*) || ' offsets from ' || min("offset") as found
+            from updates where update_id is not null group by update_id having count(*) > 1`,
+  },
+  {
+    id: 'I05',
+    says: 'an update has as many rows as it had events',
+    sql: `select u."offset", null::text as contract_id,
+                 u.event_count || ' events, ' || coalesce(e.stored, 0) || ' rows' as found
+            from updates u
+            left join (select "offset", count(*) as stored
+                         from (${eventRows} union all select "offset", event_index, null from topology_events) r
+                        group by 1) e using ("offset")
+           cross join stream st
+           where u."offset" > coalesce(st.kept_offset, 0) and u.event_count <> coalesce(e.stored, 0)`,
+  },
+  {
+    id: 'I06',
+    says: 'no row of an event is without its update',
+    sql: `select r."offset", r.contract_id, 'an event at an offset without update' as found
+            from (${eventRows}
+                  union all select "offset", node_id, contract_id from reassignments where kind = 'assign' and not incomplete
+                  union all select "offset", event_index, null from topology_events) r
+           cross join stream st
+           where r."offset" > coalesce(st.kept_offset, 0)
+             and not exists (select from updates u where u."offset" = r."offset")`,
+  },
+  {
+    id: 'I07',
+    says: 'a node of an update is stored once',
+    sql: `select "offset", min(contract_id) as contract_id, count(*) || ' rows of node ' || node_id as found
+            from (${eventRows}) r group by "offset", node_id having count(*) > 1`,
+  },
+  {
+    id: 'I15',
+    says: 'record time never falls on a synchronizer',
+    sql: `select "offset", null::text as contract_id, 'recorded ' || (before - record_time) || ' before its predecessor' as found
+            from (select "offset", record_time,
+                         max(record_time) over (partition by synchronizer_pk order by "offset"
+                                                rows between unbounded preceding and 1 preceding) as before
+                    from updates where record_time is not null) u
+           where record_time < before`,
+  },
+  {
+    id: 'I16',
+    says: 'the epoch of the writer never falls along the offsets',
+    sql: `select "offset", null::text as contract_id, 'epoch ' || epoch || ' after epoch ' || before as found
+            from (select "offset", epoch, lag(epoch) over (order by "offset") as before from updates) u
+           where epoch < before`,
+  },
+  {
+    id: 'I17',
+    says: 'no row is of a later epoch than the stream',
+    sql: `select r."offset", null::text as contract_id, 'epoch ' || r.epoch || ', the stream has ' || st.epoch as found
+            from (select "offset", epoch from updates union all select "offset", epoch from quarantine) r
+           cross join stream st where r.epoch > st.epoch`,
+  },
+  {
+    id: 'I18',
+    says: 'the update that proves the history is the newest one stored',
+    sql: `select st.checkpoint_update_offset as "offset", null::text as contract_id,
+                 'the stream remembers offset ' || coalesce(st.checkpoint_update_offset::text, 'none') ||
+                 ', the newest update with an id is at ' || coalesce(n."offset"::text, 'none') as found
+            from stream st
+            left join (select "offset", update_id from updates where update_id is not null
+                          and "offset" > (select max(from_offset) from coverage where to_offset is null)
+                        order by "offset" desc limit 1) n on true
+           where n."offset" is not null
+             and (st.checkpoint_update_offset, st.checkpoint_update_id) is distinct from (n."offset", n.update_id)
+              or n."offset" is null and st.checkpoint_update_offset > st.seed_offset
+             and not exists (select from updates u where u."offset" = st.checkpoint_update_offset)
+             and not exists (select from quarantine q where q."offset" = st.checkpoint_update_offset)`,
+  },
+];

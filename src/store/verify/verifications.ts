@@ -1,0 +1,81 @@
+/** The last result of each comparison, kept for readers and for the metrics of a running indexer. */
+import { IndexerError } from '../../errors.ts';
+import type { Database } from '../database.ts';
+
+export interface Verification {
+  readonly kind: string;
+  readonly outcome: string;
+  readonly atOffset: number;
+  /** ISO-8601. */
+  readonly startedAt: string;
+  readonly seconds: number;
+  readonly compared: number;
+  readonly different: number;
+  readonly quarantined: number;
+  readonly note?: string;
+}
+
+/** Keeps the results. False when this role may not write them: comparing needs the right to read only. */
+export async function noteVerifications(database: Database, results: readonly Verification[]): Promise<boolean> {
+  try {
+    await database.transaction(async (client) => {
+      for (const result of results) {
+        const { kind, outcome, atOffset, startedAt, seconds, compared, different, quarantined, note } = result;
+        await client.query(
+          `insert into verifications as v
+             (kind, outcome, at_offset, started_at, seconds, compared, different, quarantined, note)
+             values ($1, $2, $3, $4, $5, $6, $7, $8, $9)
+           on conflict (kind) do update
+             set outcome = excluded.outcome, at_offset = excluded.at_offset, started_at = excluded.started_at,
+                 seconds = excluded.seconds, compared = excluded.compared, different = excluded.different,
+                 quarantined = excluded.quarantined, note = excluded.note`,
+          [kind, outcome, atOffset, startedAt, seconds, compared, different, quarantined, note ?? null],
+        );
+      }
+    });
+    return true;
+  } catch (thrown) {
+    if (thrown instanceof IndexerError && unwritable.has(String(thrown.facts['sqlstate']))) return false;
+    throw thrown;
+  }
+}
+
+/** No right, a read-only server or session, and a schema of before this table. */
+const unwritable: ReadonlySet<string> = new Set(['42501', '25006', '42P01']);
+
+/** The last result of each comparison, as the metrics show it. */
+export interface LastVerification {
+  readonly kind: string;
+  readonly atOffset: number;
+  /** Milliseconds since 1970. */
+  readonly startedAtMs: number;
+  readonly seconds: number;
+  /** Undefined when it could not be decided. */
+  readonly different: number | undefined;
+}
+
+interface LastRow {
+  readonly kind: string;
+  readonly outcome: string;
+  readonly at_offset: number;
+  readonly started_at: Date;
+  readonly seconds: number;
+  readonly different: number;
+}
+
+/** None where this role may not read them. */
+export async function lastVerifications(database: Database): Promise<readonly LastVerification[]> {
+  try {
+    const { rows } = await database.withClient((client) => client.query<LastRow>('select * from verifications'));
+    return rows.map((row) => ({
+      kind: row.kind,
+      atOffset: row.at_offset,
+      startedAtMs: row.started_at.getTime(),
+      seconds: row.seconds,
+      different: row.outcome === 'undecided' ? undefined : row.different,
+    }));
+  } catch (thrown) {
+    if (thrown instanceof IndexerError && unwritable.has(String(thrown.facts['sqlstate']))) return [];
+    throw thrown;
+  }
+}

@@ -1,0 +1,85 @@
+/** The command line of `verify`, and how its results look on a terminal. */
+import { describe, expect, it } from 'vitest';
+import { verifyArguments } from '../../src/cli/verify/arguments.ts';
+import { exitCodeOf, shownResults, type VerifyResult } from '../../src/cli/verify/result.ts';
+
+const nothing = {
+  sql: false,
+  tail: undefined,
+  acs: false,
+  at: undefined,
+  replay: undefined,
+  json: undefined,
+  rest: [],
+};
+
+describe('the arguments of verify', () => {
+  it.each([
+    [[], { sql: true, acs: true, tail: 1000 }],
+    [['--json'], { sql: true, acs: true, tail: 1000, json: '-' }],
+    [['--sql'], { sql: true }],
+    [['--acs', '--at', '7'], { acs: true, at: 7 }],
+    [['--acs', '--at=7', '--json=file.json'], { acs: true, at: 7, json: 'file.json' }],
+    [['--tail', '3', '--json', '--sql'], { sql: true, tail: 3, json: '-' }],
+    [['--replay', '3', '9', '--json', 'x'], { replay: [3, 9], json: 'x' }],
+    [
+      ['--sql', '--database-url', 'postgres://x', '--postgres-schema=s'],
+      { sql: true, rest: ['--database-url', 'postgres://x', '--postgres-schema=s'] },
+    ],
+  ] as const)('%j', (argv, expected) => {
+    expect(verifyArguments(argv)).toEqual({ ...nothing, ...expected });
+  });
+
+  it.each([
+    [['--at', '7']],
+    [['--tail']],
+    [['--tail', 'x']],
+    [['--tail=-1']],
+    [['--replay', '3']],
+    [['--replay', '3', '--sql']],
+  ])('refuses %j', (argv) => {
+    expect(() => verifyArguments(argv)).toThrow(expect.objectContaining({ code: 'USAGE', exitCode: 2 }) as Error);
+  });
+});
+
+describe('results', () => {
+  const result = (change: Partial<VerifyResult>): VerifyResult => ({
+    kind: 'acs',
+    outcome: 'equal',
+    atOffset: 12,
+    startedAt: '2026-01-01T00:00:00.000Z',
+    seconds: 1.25,
+    compared: 5,
+    different: 0,
+    quarantined: 0,
+    findings: [],
+    ...change,
+  });
+
+  it('are lines that say what differs', () => {
+    const different = result({
+      kind: 'replay',
+      outcome: 'different',
+      fromOffset: 3,
+      different: 2,
+      quarantined: 1,
+      note: 'a note',
+      findings: [{ what: 'different', offset: 7, row: 'exercise 1', fields: ['result', 'argument'] }],
+    });
+    expect(shownResults([result({}), different])).toEqual([
+      'acs     equal      at offset 12: 5 compared, 0 different, 1.3 s',
+      'replay  different  offsets 3 to 12: 5 compared, 2 different, the first 1 are listed, 1 explained by quarantine, 1.3 s\n  a note',
+      '  different: offset 7; row exercise 1; fields result, argument',
+    ]);
+  });
+
+  it('decide the exit code: a difference counts more than what is undecided', () => {
+    const [equal, different, undecided] = (['equal', 'different', 'undecided'] as const).map((outcome) =>
+      result({ outcome }),
+    );
+    if (equal === undefined || different === undefined || undecided === undefined) throw new Error('three results');
+    expect(exitCodeOf([equal, equal])).toBe(0);
+    expect(exitCodeOf([equal, undecided])).toBe(2);
+    expect(exitCodeOf([undecided, different, equal])).toBe(1);
+  });
+});

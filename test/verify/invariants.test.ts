@@ -1,0 +1,187 @@
+/** The rules of `verify --sql`: silent on lawful histories, and each one notices what it is there for. */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { decodeActiveContract, decodeUpdate } from '../../src/ledger/wire.ts';
+import { openDatabase, type Database } from '../../src/store/database.ts';
+import { migrate } from '../../src/store/migrations.ts';
+import { openSession } from '../../src/store/store.ts';
+import { brokenRules } from '../../src/store/verify/broken-rules.ts';
+import { invariants } from '../../src/store/verify/invariants.ts';
+import { randomHistory } from '../read/random-history.ts';
+import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import * as frames from '../support/frames.ts';
+
+const identity = { participantId: 'p::1220', filter: '{}', filterHash: 'f', shape: 'LEDGER_EFFECTS' };
+const seedOffset = 100;
+
+let created: TestDatabase;
+let database: Database;
+
+/** A schema with a seed of a few contracts and a random history after it; the checkpoint. */
+async function filled(seed: number, length: number): Promise<number> {
+  const session = await openSession(database, identity);
+  await session.beginSeed(seedOffset);
+  const seeded = session.newBatch(seedOffset);
+  for (const [index, contractId] of ['s1', 's2', 's3'].entries()) {
+    seeded.addEntry(decodeActiveContract(frames.text(frames.activeEntry({ contractId, offset: 10 + index }))));
+  }
+  await session.writeSeed(seeded, 0);
+  await session.publishSeed(seedOffset, 'seed');
+  let checkpoint = seedOffset;
+  const history = randomHistory(seed, length).map((frame) => shifted(frames.text(frame)));
+  history.push(shifted(frames.text(frames.topology(length + 1))));
+  for (const frame of history) {
+    const batch = session.newBatch(checkpoint);
+    batch.add(decodeUpdate(frame));
+    await session.writeBatch(batch, checkpoint);
+    checkpoint = batch.offset;
+  }
+  return checkpoint;
+}
+
+/** The same frame so many offsets later: after the seed. Its record time is the last of all. */
+function shifted(frame: string): string {
+  return frame
+    .replaceAll(/"offset":(\d+)/g, (_, offset: string) => `"offset":${String(Number(offset) + seedOffset)}`)
+    .replaceAll(frames.recordTime, '2026-08-16T11:01:00.100001Z');
+}
+
+async function broken(): Promise<ReadonlyMap<string, number>> {
+  const { broken: found } = await database.withClient((client) => brokenRules(client, () => undefined));
+  return new Map(found.map(({ rule, count }) => [rule, count]));
+}
+
+beforeAll(async () => {
+  created = await createTestDatabase();
+  const options = { schema: 'ledger', statementTimeoutMs: 60_000, applicationName: 'test' };
+  database = openDatabase({ url: created.url, ...options });
+  await migrate(database);
+  await filled(7, 300);
+});
+afterAll(async () => {
+  await database.close();
+  await created.drop();
+});
+
+/** What breaks each rule; `also` are rules that the same change cannot but break as well. */
+const plants: Readonly<Record<string, { readonly sql: string; readonly also?: readonly string[] }>> = {
+  I01: { sql: `update stream set checkpoint = checkpoint - 1`, also: [] },
+  I02: { sql: `update stream set seed_offset = checkpoint + 1` },
+  I03: { sql: `update stream set seeded_at = null, checkpoint = null` },
+  I04: {
+    sql: `update updates set update_id = (select update_id from updates order by "offset" limit 1)
+           where "offset" = (select "offset" from updates order by "offset" offset 1 limit 1)`,
+  },
+  I05: {
+    sql: `delete from exercises where ("offset", node_id) =
+            (select "offset", node_id from exercises where not exists (select from lifetimes l where l.contract_id = exercises.contract_id) limit 1)`,
+    also: ['I21'],
+  },
+  I06: {
+    sql: `update topology_events set "offset" = 99 where event_index = 0`,
+    also: ['I05'],
+  },
+  I07: {
+    sql: `insert into archives select "offset", node_id, 'other', template_pk, '{}', '{}' from exercises limit 1`,
+    also: ['I05', 'I21'],
+  },
+  I08: {
+    sql: `update contracts set origin = 'create' where origin = 'assign'
+           and contract_id = (select contract_id from contracts where origin = 'assign' limit 1)`,
+    also: ['I21'],
+  },
+  I09: {
+    sql: `update exercises set contract_id = (select contract_id from exercises order by "offset", node_id limit 1)
+           where ("offset", node_id) = (select "offset", node_id from exercises e where not exists
+                   (select from lifetimes l where l.contract_id = e.contract_id) order by 1 desc, 2 limit 1)`,
+    also: ['I10'],
+  },
+  I10: {
+    sql: `update lifetimes set deactivated_offset = deactivated_offset + 1 where contract_id =
+            (select contract_id from lifetimes where deactivated_offset is not null order by activated_offset limit 1)
+             and deactivated_offset is not null`,
+  },
+  I11: { sql: `update lifetimes set activated_offset = activated_offset - 1 where contract_id = 's1'` },
+  I12: {
+    sql: `update exercises e set contract_id = c.contract_id, acs_delta = false
+            from (select c."offset", c.contract_id, x.node_id from contracts c join exercises x using ("offset")
+                   where x.node_id < c.node_id and x.contract_id like 'unseen%'
+                     and not exists (select from exercises y where y.contract_id = c.contract_id) limit 1) c
+           where e."offset" = c."offset" and e.node_id = c.node_id`,
+  },
+  I13: { sql: `update stream set seed_offset = 10` },
+  I14: { sql: `update coverage set from_offset = from_offset + 1` },
+  I15: {
+    sql: `update updates set record_time = record_time - interval '1 microsecond' - (select max(record_time) - min(record_time) from updates)
+           where "offset" = (select max("offset") from updates where kind = 'topology')`,
+  },
+  I16: { sql: `update updates set epoch = epoch - 1 where "offset" = (select max("offset") from updates)` },
+  I17: { sql: `update stream set epoch = 0` },
+  I18: { sql: `update stream set checkpoint_update_id = 'another'` },
+  I19: {
+    sql: `insert into quarantine ("offset", code, found, frame, epoch)
+          select checkpoint, 'C', 'f', '', 1 from stream`,
+  },
+  I20: { sql: `update active_counts set deactivated = deactivated + 1 where template_pk = 1` },
+  I21: {
+    sql: `update activity_hourly set creates = creates + 1, archives = archives - 1
+           where (hour, template_pk, choice_pk, synchronizer_pk) =
+                 (select hour, template_pk, choice_pk, synchronizer_pk from activity_hourly where template_pk > 0 limit 1)`,
+    also: ['I22'],
+  },
+  I22: { sql: `update activity_hourly set transactions = transactions + 1 where template_pk = 0` },
+  I23: {
+    sql: `insert into redactions (redaction_id, subject, reason, requested_by) values ('r', 'contract', '', '');
+          update contracts set redaction_id = 'r' where contract_id = 's1'`,
+  },
+  I24: {
+    sql: `insert into coverage (from_offset, origin, filter_hash, transaction_shape) select max(from_offset) + 1, 'reset', 'f', 'LEDGER_EFFECTS' from coverage`,
+  },
+  I25: {
+    sql: `delete from templates where template_pk = (select interface_pk from interface_views limit 1)`,
+  },
+};
+
+describe('the rules of the tables', () => {
+  it('say nothing about lawful histories', async () => {
+    expect(await broken()).toEqual(new Map());
+    for (const seed of [1, 2, 3]) {
+      await using other = await createTestDatabase();
+      const mine = database;
+      database = openDatabase({
+        url: other.url,
+        schema: 'ledger',
+        statementTimeoutMs: 60_000,
+        applicationName: 'test',
+      });
+      try {
+        await migrate(database);
+        await filled(seed, 150);
+        expect(await broken()).toEqual(new Map());
+      } finally {
+        await database.close();
+        database = mine;
+      }
+    }
+  }, 60_000);
+
+  it('are all tried here', () => {
+    expect(Object.keys(plants).sort()).toEqual(invariants.map(({ id }) => id));
+  });
+
+  it.each(Object.entries(plants))('%s notices what it is there for', async (id, { sql, also = [] }) => {
+    const rules = await database.withClient(async (client) => {
+      await client.query('begin');
+      try {
+        await client.query(sql);
+        return (await brokenRules(client, () => undefined)).broken;
+      } finally {
+        await client.query('rollback');
+      }
+    });
+    expect(rules.map(({ rule }) => rule).sort()).toEqual([id, ...also].sort());
+    for (const { rows, count } of rules) {
+      expect(rows.length).toBeGreaterThan(0);
+      expect(count).toBeGreaterThan(0);
+    }
+  });
+});

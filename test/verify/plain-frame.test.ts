@@ -1,0 +1,243 @@
+/** Both sides of `verify` put the same event into the same words, whatever is in it. */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { BucketSums, digestOf, fieldDigests } from '../../src/cli/verify/bucket-sums.ts';
+import { plainActive, plainUpdate } from '../../src/ledger/plain-frame.ts';
+import { decodeActiveContract, decodeUpdate } from '../../src/ledger/wire.ts';
+import { openDatabase, type Database } from '../../src/store/database.ts';
+import { migrate } from '../../src/store/migrations.ts';
+import { openSession, type StoreSession } from '../../src/store/store.ts';
+import { storedEntries, storedSums } from '../../src/store/verify/stored-active.ts';
+import { storedFields, storedLines } from '../../src/store/verify/stored-updates.ts';
+import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import * as frames from '../support/frames.ts';
+import type { Json, JsonRecord } from '../support/frames.ts';
+
+const identity = { participantId: 'p::1220', filter: '{}', filterHash: 'f', shape: 'LEDGER_EFFECTS' };
+let created: TestDatabase;
+let database: Database;
+let session: StoreSession;
+let checkpoint = 100;
+
+beforeAll(async () => {
+  created = await createTestDatabase();
+  const options = { schema: 'ledger', statementTimeoutMs: 60_000, applicationName: 'test' };
+  database = openDatabase({ url: created.url, ...options });
+  await migrate(database);
+  session = await openSession(database, identity);
+  await session.beginSeed(checkpoint);
+});
+afterAll(async () => {
+  await database.close();
+  await created.drop();
+});
+
+const next = (): number => checkpoint + 1;
+
+async function write(text: string): Promise<void> {
+  const batch = session.newBatch(checkpoint);
+  batch.add(decodeUpdate(text));
+  await session.writeBatch(batch, checkpoint);
+  checkpoint = batch.offset;
+}
+
+/** Keys and digests of both sides after the frame is stored. */
+async function bothSides(text: string) {
+  const from = checkpoint;
+  await write(text);
+  const stored = await database.withClient((client) => storedLines(client, from, checkpoint));
+  const sent = plainUpdate(text);
+  expect(sent.offset).toBe(checkpoint);
+  const byKey = (lines: readonly (readonly [string, string])[]) => Object.fromEntries(lines);
+  return {
+    sent: byKey(sent.rows.map((row) => [row.key, digestOf(row, false)])),
+    stored: byKey(stored.map(({ key, digest }) => [key, digest])),
+  };
+}
+
+const create = (change: JsonRecord): JsonRecord =>
+  frames.transaction(next(), [
+    { CreatedEvent: frames.created({ offset: next(), contractId: `c${String(next())}`, ...change }) },
+  ]);
+
+const odd: readonly (readonly [string, string])[] = [
+  ['NUL', String.raw`{"a":"x\u0000y"}`],
+  ['a lone surrogate', String.raw`{"a":"\ud800"}`],
+  ['deep nesting', `${'[{"a":'.repeat(600)}1${'}]'.repeat(600)}`],
+  ['nesting just shallow enough', `${'['.repeat(500)}${']'.repeat(500)}`],
+  ['nesting just too deep', `${'['.repeat(501)}${']'.repeat(501)}`],
+  ['what looks like the escape', '{"$escaped":"me"}'],
+  ['the escape as another key', '{"a":1,"$escaped":"me"}'],
+  ['numbers beyond 2^53', '{"n": 9007199254740993, "m": -0.0, "e": 1.50e3}'],
+  ['duplicate keys', '{"a":1,"b":"x","a":"y"}'],
+  ['spaces', ' { "bb" : [ 1 , 2 ] , "a" : { } } '],
+  ['__proto__', '{"__proto__": {"x": "y"}, "constructor": "c"}'],
+  ['all of Unicode', JSON.stringify({ 'é😀\u2028"\\\u0001\u007f': '\u202e😀\t\u0085\uffff' })],
+  ['a scalar', '"text"'],
+];
+
+describe('updates', () => {
+  beforeAll(async () => {
+    await session.publishSeed(checkpoint, 'seed');
+  });
+
+  it.each([
+    ['every event of a transaction', () => frames.fullTransaction(next())],
+    ['an unassignment', () => frames.reassignment(next(), { JsUnassignedEvent: { value: frames.unassigned() } })],
+    ['an assignment', () => frames.reassignment(next(), { JsAssignmentEvent: frames.assigned() }, frames.there)],
+    ['topology', () => frames.topology(next())],
+    ['an unknown kind', () => frames.update('Surprise', { offset: next(), updateId: 'u', x: [{ y: 1.5 }], z: 'ü' })],
+    [
+      'empty texts',
+      () =>
+        frames.transaction(next(), [], { commandId: '', workflowId: '', traceContext: null, paidTrafficCost: null }),
+    ],
+    [
+      'awkward texts',
+      () =>
+        frames.transaction(next(), [], {
+          commandId: 'a\u0000b',
+          workflowId: 'x\ud800',
+          traceContext: { traceparent: 'json:"x"', tracestate: '' },
+        }),
+    ],
+    [
+      'a failed view',
+      () =>
+        create({
+          interfaceViews: [
+            {
+              interfaceId: frames.viewed,
+              viewStatus: { code: 9, message: 'NO\u0000', details: [{ a: 1 }] },
+              viewValue: null,
+              implementationPackageId: null,
+            },
+          ],
+        }),
+    ],
+    [
+      'a create of an older release',
+      () =>
+        create({
+          nodeId: null,
+          acsDelta: null,
+          representativePackageId: null,
+          contractKeyHash: null,
+          createdEventBlob: '',
+        }),
+    ],
+    [
+      'times with nanoseconds',
+      () =>
+        frames.transaction(next(), [], {
+          effectiveAt: '2026-08-14T11:01:00.1234567Z',
+          recordTime: '9999-12-31T23:59:59.999999Z',
+        }),
+    ],
+    ['times of the year 1', () => frames.transaction(next(), [], { effectiveAt: '0001-01-01T00:00:00.000001Z' })],
+  ])('are the same on both sides: %s', async (_what, frame) => {
+    const { sent, stored } = await bothSides(frames.text(frame()));
+    expect(stored).toEqual(sent);
+    expect(Object.keys(sent).length).toBeGreaterThan(0);
+  });
+
+  it.each(odd)('are the same on both sides with a payload of %s', async (_what, payload) => {
+    const text = frames.text(create({ createArgument: 'HERE', contractKey: 'HERE' }));
+    const { sent, stored } = await bothSides(text.replaceAll('"HERE"', () => payload));
+    expect(stored).toEqual(sent);
+  });
+
+  it('are the same on both sides with a traffic cost beyond 2^53', async () => {
+    const text = frames.text(frames.transaction(next(), [], { paidTrafficCost: 'COST' }));
+    const { sent, stored } = await bothSides(text.replace('"COST"', '9223372036854775807'));
+    expect(stored).toEqual(sent);
+  });
+
+  it('differ in the field that differs, whichever it is', async () => {
+    const text = frames.text(frames.fullTransaction(next()));
+    await write(text);
+    const stored = await database.withClient((client) => storedLines(client, checkpoint - 1, checkpoint));
+    const digests = new Map(stored.map(({ key, digest }) => [key, digest]));
+    let leaves = 0;
+    for (const changed of withOneLeafChanged(JSON.parse(text) as Json)) {
+      leaves += 1;
+      const rows = plainUpdate(JSON.stringify(changed)).rows;
+      const same = rows.length === digests.size && rows.every((row) => digests.get(row.key) === digestOf(row, false));
+      expect(same, JSON.stringify(changed)).toBe(false);
+    }
+    expect(leaves).toBeGreaterThan(40);
+  });
+
+  it('show the texts of one row', async () => {
+    const line = { kind: 'update', key: 'update', offset: checkpoint } as const;
+    const fields = await database.withClient((client) => storedFields(client, line));
+    expect(fields?.slice(0, 3)).toEqual(['transaction', expect.stringContaining('1220'), frames.here]);
+  });
+});
+
+describe('active contracts', () => {
+  it('are the same on both sides, field by field and as sums', async () => {
+    const payloads = [...odd.map(([, payload]) => payload), '{"owner":"a"}'];
+    await using other = await createTestDatabase();
+    const mine = openDatabase({
+      url: other.url,
+      schema: 'ledger',
+      statementTimeoutMs: 60_000,
+      applicationName: 'test',
+    });
+    try {
+      await migrate(mine);
+      const seed = await openSession(mine, identity);
+      await seed.beginSeed(100);
+      const batch = seed.newBatch(100);
+      const texts = payloads.map((payload, index) =>
+        frames
+          .text(frames.activeEntry({ contractId: `a${String(index)}`, offset: index + 1, createArgument: 'HERE' }))
+          .replace('"HERE"', () => payload),
+      );
+      for (const text of texts) batch.addEntry(decodeActiveContract(text));
+      await seed.writeSeed(batch, 0);
+      await seed.publishSeed(100, 'seed');
+      const range = { at: 100, after: -1 };
+      const all = Array.from({ length: 4096 }, (_, bucket) => bucket);
+      const stored = await mine.withClient((client) => storedEntries(client, range, all));
+      const digests = new Map(stored.map((entry) => [entry.contractId, entry.digests]));
+      for (const text of texts) {
+        const active = plainActive(text);
+        expect(digests.get(active?.contractId ?? '')).toEqual(
+          active === undefined ? [] : fieldDigests(active.row, false),
+        );
+      }
+      const sums = await mine.withClient((client) => storedSums(client, range));
+      expect(sums.reduce((sum, { count }) => sum + count, 0)).toBe(payloads.length);
+      const ledger = new BucketSums();
+      for (const text of texts) {
+        const active = plainActive(text);
+        if (active !== undefined) ledger.add(active.contractId, active.row, false);
+      }
+      expect(ledger.unequal(sums)).toEqual([]);
+      expect(new Set(sums.map(({ bucket }) => bucket)).size).toBeGreaterThan(10);
+      expect(ledger.unequal(sums.slice(1))).toEqual(sums.slice(0, 1).map(({ bucket }) => bucket));
+    } finally {
+      await mine.close();
+    }
+  });
+});
+
+/** Stored in a dictionary, where the first one stays; offsets say which update it is. */
+const unstored: ReadonlySet<string> = new Set(['packageName']);
+
+/** The frame with one text, number or flag changed, for each of them. */
+function* withOneLeafChanged(value: Json, key = ''): Generator<Json> {
+  if (Array.isArray(value)) {
+    for (const [index, entry] of value.entries()) {
+      for (const changed of withOneLeafChanged(entry, key)) yield value.with(index, changed);
+    }
+  } else if (typeof value === 'object' && value !== null) {
+    for (const [name, entry] of Object.entries(value)) {
+      if (unstored.has(name) || name === 'offset') continue;
+      for (const changed of withOneLeafChanged(entry, name)) yield { ...value, [name]: changed };
+    }
+  } else if (typeof value === 'string') yield /\dZ$/.test(value) ? '2001-01-01T00:00:00Z' : `${value}x`;
+  else if (typeof value === 'number') yield value + 1;
+  else if (typeof value === 'boolean') yield !value;
+}

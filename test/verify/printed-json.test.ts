@@ -1,0 +1,93 @@
+/** JSON printed as Postgres prints jsonb: the same text, whatever the value. */
+import { array, bigInt, constantFrom, letrec, oneof, sample, string, tuple, type Arbitrary } from 'fast-check';
+import { Client } from 'pg';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { printedText, printedValue } from '../../src/model/printed-json.ts';
+import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+
+let database: TestDatabase;
+let client: Client;
+beforeAll(async () => {
+  database = await createTestDatabase();
+  client = new Client({ connectionString: database.url });
+  await client.connect();
+});
+afterAll(async () => {
+  await client.end();
+  await database.drop();
+});
+
+async function byPostgres(texts: readonly string[]): Promise<readonly string[]> {
+  const { rows } = await client.query<{ printed: string }>(
+    `select value::jsonb::text as printed from unnest($1::text[]) with ordinality u (value, place) order by place`,
+    [texts],
+  );
+  return rows.map(({ printed }) => printed);
+}
+
+/** Texts that jsonb holds, and keys of all kinds. */
+const words = oneof(
+  string({ unit: 'binary' }),
+  string({ unit: 'grapheme' }),
+  constantFrom('a', 'bb', 'é', '😀', 'z', '', '\u007f'),
+).map((text) => text.replaceAll('\u0000', '').toWellFormed());
+const numbers = tuple(
+  constantFrom('', '-'),
+  bigInt({ min: 0n, max: 10n ** 30n }),
+  string({ unit: constantFrom('0', '1', '9'), maxLength: 12 }),
+  constantFrom('', 'e0', 'e5', 'E+12', 'e-7', 'e-20', 'E3'),
+).map(
+  ([sign, whole, fraction, exponent]) => `${sign}${String(whole)}${fraction === '' ? '' : `.${fraction}`}${exponent}`,
+);
+const json: Arbitrary<string> = letrec<{ value: string }>((tie) => ({
+  value: oneof(
+    { maxDepth: 5, withCrossShrink: true },
+    numbers,
+    constantFrom('true', 'false', 'null', '0', '-0', '-0.00', '1e0', '1.50', '0.0e3'),
+    words.map((word) => JSON.stringify(word)),
+    array(tie('value'), { maxLength: 4 }).map((values) => `[ ${values.join(' ,\n')}]`),
+    array(tuple(words, tie('value')), { maxLength: 6 }).map(
+      (entries) => `{${entries.map(([key, value]) => `${JSON.stringify(key)} : ${value}`).join(', ')}}`,
+    ),
+  ),
+})).value;
+
+describe('printed JSON', () => {
+  it('is what Postgres prints, from the text', async () => {
+    const texts = sample(json, { numRuns: 3_000, seed: 11 });
+    expect(texts.map((text) => printedText(text))).toEqual(await byPostgres(texts));
+  });
+
+  it('is the same from the parsed value, unless a number is in it', async () => {
+    const texts = sample(json, { numRuns: 3_000, seed: 12 });
+    const quick = texts.flatMap((text) => {
+      const printed = printedValue(JSON.parse(text));
+      return printed === undefined ? [] : [[text, printed] as const];
+    });
+    expect(quick.length).toBeGreaterThan(1_000);
+    expect(quick.map(([, printed]) => printed)).toEqual(await byPostgres(quick.map(([text]) => text)));
+    for (const text of [
+      '1',
+      '{"a":[{"b":1e0}]}',
+      '"\\u0000"',
+      '["\\ud800"]',
+      '{"$escaped":"x"}',
+      '['.repeat(501) + ']'.repeat(501),
+    ]) {
+      expect(printedValue(JSON.parse(text))).toBeUndefined();
+    }
+  });
+
+  it('keeps the text where jsonb cannot hold the value', () => {
+    for (const text of [
+      '"\\u0000"',
+      '["\\ud800"]',
+      '{"a\\u0000":1}',
+      '{"$escaped":"x"}',
+      '{ "\\u0024escaped" : 1}',
+      '['.repeat(501) + ']'.repeat(501),
+    ]) {
+      expect(printedText(text)).toBe(`raw:${text}`);
+    }
+  });
+});

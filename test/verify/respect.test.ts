@@ -1,0 +1,160 @@
+/** What `verify` must not call a difference: quarantine, redactions, pruned history, filters, other shapes. */
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { updateFormat, type LedgerFilter } from '../../src/ledger/request-format.ts';
+import { demoInterfaces } from '../../src/sandbox/demo-ledger.ts';
+import { startSandbox, type Sandbox } from '../../src/sandbox/sandbox.ts';
+import { generateHistory } from '../../src/sandbox/traffic.ts';
+import { runIndexer } from '../e2e/indexer-run.ts';
+import { createTestDatabase, query, type TestDatabase } from '../support/database.ts';
+import { runVerify, type VerifyRun } from './verify-run.ts';
+
+let sandbox: Sandbox;
+let database: TestDatabase;
+let env: Record<string, string>;
+
+beforeEach(async () => {
+  sandbox = await startSandbox({ limits: { checkpointIntervalMs: 50 } });
+  generateHistory(sandbox.ledger, { seed: 15, updates: 150 });
+  database = await createTestDatabase();
+  env = { LEDGER_URL: sandbox.url, DATABASE_URL: database.url, LEDGER_INTERFACES: demoInterfaces.join(',') };
+});
+afterEach(async () => {
+  await sandbox.close();
+  await database.drop();
+});
+
+/** Seeds, follows `updates` more, and stops. */
+async function index(updates: number, more: Readonly<Record<string, string>> = {}): Promise<void> {
+  env = { ...env, ...more };
+  await using indexer = await runIndexer(env);
+  await indexer.reaches(1);
+  generateHistory(sandbox.ledger, { seed: 16, updates });
+  await indexer.reaches(sandbox.ledger.ledgerEnd());
+}
+
+async function one<T>(select: string): Promise<T> {
+  const [row] = await query(database.url, select);
+  if (row === undefined) throw new Error(`no row: ${select}`);
+  return row as T;
+}
+
+async function change(...statements: readonly string[]): Promise<void> {
+  await query(database.url, `begin; set local search_path to ledger; ${statements.join('; ')}; commit`);
+}
+
+async function everything(...more: readonly string[]): Promise<VerifyRun> {
+  return runVerify(['--sql', '--tail', '100000', '--acs', ...more], env);
+}
+
+const equal = { code: 0, outcome: 'equal' };
+
+describe('verify respects', () => {
+  it('updates in quarantine, and says how many', async () => {
+    await index(200);
+    const { offset, filter } = await one<{ offset: string; filter: LedgerFilter }>(
+      `select c."offset", st.filter from ledger.contracts c cross join ledger.stream st
+        where origin = 'create' and exists (select from ledger.lifetimes l where l.deactivated_offset = c."offset")
+          and exists (select from ledger.lifetimes l where l.activated_offset = c."offset" and l.deactivated_offset is null)
+        order by 1 limit 1`,
+    );
+    const body = JSON.stringify({ offset: Number(offset), updateFormat: updateFormat(filter) });
+    const headers = { 'content-type': 'application/json' };
+    const answer = await fetch(`${sandbox.url}/v2/updates/update-by-offset`, { method: 'POST', headers, body });
+    const frame = Buffer.from(await answer.text()).toString('hex');
+    const tables = ['updates', 'contracts', 'exercises', 'archives', 'interface_views', 'topology_events'];
+    await change(
+      ...tables.map((table) => `delete from ${table} where "offset" = ${offset}`),
+      `delete from lifetimes where activated_offset = ${offset}`,
+      `update lifetimes set deactivated_offset = null where deactivated_offset = ${offset}`,
+    );
+    expect(await runVerify(['--tail', '100000', '--acs'], env)).toMatchObject({ code: 1 });
+    await change(
+      `insert into quarantine ("offset", code, found, frame, epoch) values (${offset}, 'C', 'f', '\\x${frame}', 1)`,
+    );
+    const run = await runVerify(['--tail', '100000', '--acs'], env);
+    expect(run).toMatchObject({ ...equal, results: [{ kind: 'tail', quarantined: 1 }, { kind: 'acs' }] });
+    expect(run.results[1]?.quarantined).toBeGreaterThan(1);
+  });
+
+  it('redactions: contents are not compared, everything else is', async () => {
+    await index(200);
+    const contract = await one<{ contract_id: string }>(
+      `select contract_id from ledger.contracts c join ledger.lifetimes l using (contract_id)
+        where c.origin = 'create' and l.deactivated_offset is null limit 1`,
+    );
+    const id = contract.contract_id;
+    await change(
+      `insert into redactions (redaction_id, subject, reason, requested_by) values ('r', 'contract', 'asked', 'me')`,
+      `update contracts set payload = null, contract_key = null, created_event_blob = null, redaction_id = 'r'
+        where contract_id = '${id}'`,
+      `update interface_views set view = null, redaction_id = 'r' where contract_id = '${id}'`,
+      `update exercises set argument = null, result = null, redaction_id = 'r'
+        where "offset" = (select max("offset") from exercises)`,
+    );
+    expect(await everything()).toMatchObject(equal);
+    await change(`update contracts set signatories = '{planted}' where contract_id = '${id}'`);
+    const { results } = await everything();
+    expect(results.flatMap(({ findings }) => findings)).toMatchObject([
+      { what: 'different', row: `contract ${id}`, fields: ['signatories'] },
+      { what: 'different', contractId: id, fields: ['signatories'] },
+    ]);
+  });
+
+  it('history that was pruned here', async () => {
+    await index(300);
+    const { kept } = await one<{ kept: string }>(
+      `select percentile_disc(0.5) within group (order by "offset") as kept from ledger.updates`,
+    );
+    const old = `"offset" <= ${kept}`;
+    const ended = `not exists (select from lifetimes l where l.contract_id = c.contract_id
+                     and l.activated_offset = c."offset" and (l.deactivated_offset is null or l.deactivated_offset > ${kept}))`;
+    await change(
+      `update stream set kept_offset = ${kept}`,
+      `delete from updates where ${old} and "offset" <> (select checkpoint_update_offset from stream)`,
+      ...['exercises', 'archives', 'topology_events', 'reassignments'].map(
+        (table) => `delete from ${table} where ${old}`,
+      ),
+      `delete from interface_views c where ${old} and ${ended}`,
+      `delete from contracts c where ${old} and ${ended}`,
+      `delete from lifetimes where deactivated_offset <= ${kept}`,
+    );
+    const run = await everything();
+    expect(run.results.flatMap(({ findings }) => findings)).toEqual([]);
+    expect(run).toMatchObject({ ...equal, results: [{}, { fromOffset: Number(kept) }, {}] });
+    expect(await runVerify(['--replay', kept, String(Number(kept) + 10)], env)).toMatchObject({ code: 2 });
+    expect(await runVerify(['--acs', '--at', String(Number(kept) - 1)], env)).toMatchObject({ code: 2 });
+  });
+
+  it('history that the participant pruned', async () => {
+    await index(300);
+    const { offset } = await one<{ offset: string }>(
+      `select percentile_disc(0.5) within group (order by "offset") as "offset" from ledger.updates`,
+    );
+    sandbox.ledger.pruneTo(Number(offset));
+    expect(await everything()).toMatchObject({ ...equal, results: [{}, { fromOffset: Number(offset) }, {}] });
+    expect(await runVerify(['--replay', offset, String(Number(offset) + 10)], env)).toMatchObject({ code: 2 });
+  });
+
+  it('history that began without a seed', async () => {
+    const start = String(Math.floor(sandbox.ledger.ledgerEnd() / 2));
+    await index(100, { INDEXER_START: start });
+    const run = await everything();
+    expect(run.results.flatMap(({ findings }) => findings)).toEqual([]);
+    expect(run).toMatchObject({ ...equal, results: [{}, { fromOffset: Number(start) }, {}] });
+    expect(run.results[2]?.compared).toBeGreaterThan(0);
+  });
+
+  it('the shape ACS_DELTA, and the filter the tables were filled with', async () => {
+    await index(0);
+    const { party } = await one<{ party: string }>(
+      'select signatories[1] as party from ledger.contracts group by 1 order by count(*) desc limit 1',
+    );
+    await index(300, { LEDGER_SHAPE: 'ACS_DELTA', LEDGER_PARTIES: party, POSTGRES_SCHEMA: 'mine' });
+    delete env['LEDGER_PARTIES'];
+    delete env['LEDGER_SHAPE'];
+    const run = await everything();
+    expect(run.results.flatMap(({ findings }) => findings)).toEqual([]);
+    expect(run).toMatchObject(equal);
+    expect(run.results.every(({ compared }) => compared > 5)).toBe(true);
+  });
+});

@@ -1,0 +1,263 @@
+/** `verify` against a ledger: equal after a clean run, and precise about what was changed behind its back. */
+import { readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { demoInterfaces } from '../../src/sandbox/demo-ledger.ts';
+import { startSandbox, type Sandbox } from '../../src/sandbox/sandbox.ts';
+import { generateHistory, startTraffic } from '../../src/sandbox/traffic.ts';
+import { runIndexer } from '../e2e/indexer-run.ts';
+import { createTestDatabase, query, type TestDatabase } from '../support/database.ts';
+import { waitFor } from '../support/wait-for.ts';
+import { runVerify, type VerifyRun } from './verify-run.ts';
+
+let sandbox: Sandbox;
+let database: TestDatabase;
+let seedOffset = 0;
+let checkpoint = 0;
+
+const ledger = (): Record<string, string> => ({
+  LEDGER_URL: sandbox.url,
+  DATABASE_URL: database.url,
+  LEDGER_INTERFACES: demoInterfaces.join(','),
+});
+const verify = (...words: readonly string[]): Promise<VerifyRun> => runVerify(words, ledger());
+
+async function one<T>(select: string): Promise<T> {
+  const [row] = await query(database.url, select);
+  if (row === undefined) throw new Error(`no row: ${select}`);
+  return row as T;
+}
+
+/** Changes rows of the storage without anybody noticing. */
+async function change(statements: string): Promise<void> {
+  await query(database.url, `begin; set local search_path to ledger; ${statements}; commit`);
+}
+
+/** The findings while `table` is changed; it is put back afterwards. */
+async function findingsWhile(table: string, statements: string, ...words: readonly string[]) {
+  await change(`create table kept as select * from ${table}`);
+  try {
+    await change(statements);
+    const run = await verify(...words);
+    expect(run.code).toBe(run.results.some(({ outcome }) => outcome === 'different') ? 1 : 0);
+    return run.results.flatMap(({ findings }) => findings);
+  } finally {
+    await change(`delete from ${table}; insert into ${table} select * from kept; drop table kept`);
+  }
+}
+
+const range = (): readonly string[] => ['--replay', String(seedOffset + 1), String(checkpoint)];
+
+beforeAll(async () => {
+  sandbox = await startSandbox({ limits: { checkpointIntervalMs: 50 } });
+  generateHistory(sandbox.ledger, { seed: 5, updates: 400 });
+  database = await createTestDatabase();
+  await using indexer = await runIndexer(ledger());
+  await indexer.reaches(1);
+  generateHistory(sandbox.ledger, { seed: 6, updates: 600 });
+  await indexer.reaches(sandbox.ledger.ledgerEnd());
+  const stream = await one<{ seed_offset: string; checkpoint: string }>('select * from ledger.stream');
+  seedOffset = Number(stream.seed_offset);
+  checkpoint = Number(stream.checkpoint);
+});
+afterAll(async () => {
+  await sandbox.close();
+  await database.drop();
+});
+
+describe('verify of a clean run', () => {
+  it('is equal by every way of comparing', async () => {
+    const run = await verify('--sql', '--tail', '100', '--acs', ...range());
+    expect(run.results.map(({ kind, outcome, findings, note }) => ({ kind, outcome, findings, note }))).toEqual(
+      ['sql', 'tail', 'replay', 'acs'].map((kind) => ({ kind, outcome: 'equal', findings: [], note: undefined })),
+    );
+    expect(run.code).toBe(0);
+    const active = await one<{ count: string }>(
+      'select count(*) from ledger.lifetimes where deactivated_offset is null',
+    );
+    expect(run.results.map(({ compared }) => compared)).toEqual([25, 100, 600, Number(active.count)]);
+    expect(Number(active.count)).toBeGreaterThan(50);
+  });
+
+  it('keeps its results for readers, and writes a report to a file', async () => {
+    const file = join(tmpdir(), `verify-${String(process.pid)}.json`);
+    try {
+      await runVerify(['--tail', '5', '--json', file], ledger()).catch(() => undefined);
+      expect(JSON.parse(await readFile(file, 'utf8'))).toMatchObject({ outcome: 'equal', results: [{ kind: 'tail' }] });
+    } finally {
+      await rm(file, { force: true });
+    }
+    expect(await one(`select outcome, compared::int from ledger.verifications where kind = 'tail'`)).toEqual({
+      outcome: 'equal',
+      compared: 5,
+    });
+  });
+
+  it('is equal at offsets of the past', async () => {
+    for (const at of [seedOffset, seedOffset + 1, seedOffset + 250, checkpoint - 1]) {
+      const run = await verify('--acs', '--at', String(at));
+      expect(run.results).toMatchObject([{ outcome: 'equal', atOffset: at }]);
+    }
+  });
+
+  it('cannot decide about offsets that one side does not know', async () => {
+    for (const words of [
+      ['--acs', '--at', String(seedOffset - 1)],
+      ['--acs', '--at', String(checkpoint + 1)],
+      ['--replay', String(seedOffset), String(checkpoint)],
+      ['--replay', '5', '4'],
+    ]) {
+      const run = await verify(...words);
+      expect(run.code).toBe(2);
+      expect(run.results).toMatchObject([{ outcome: 'undecided', note: /^VERIFY_IMPOSSIBLE: .*what to do/ }]);
+    }
+  });
+
+  it('cannot decide against another participant, or without one', async () => {
+    await using other = await startSandbox();
+    const elsewhere = { ...ledger(), LEDGER_URL: other.url };
+    expect(await runVerify(['--acs'], elsewhere)).toMatchObject({
+      code: 2,
+      results: [{ note: /the ledger ends at offset/ }],
+    });
+    other.ledger.participantId = 'other::1220';
+    expect(await runVerify(['--acs'], elsewhere)).toMatchObject({
+      code: 2,
+      results: [{ note: /participant other::1220/ }],
+    });
+    expect(await runVerify(['--acs'], { ...ledger(), LEDGER_URL: 'http://127.0.0.1:1' })).toMatchObject({
+      code: 2,
+      results: [{ outcome: 'undecided', note: /^LEDGER_UNREACHABLE/ }],
+    });
+  });
+});
+
+describe('verify --acs names', () => {
+  const live = (n: number): Promise<{ contract_id: string; activated_offset: string }> =>
+    one(`select contract_id, activated_offset from ledger.lifetimes where deactivated_offset is null
+          order by activated_offset, contract_id offset ${String(n)} limit 1`);
+
+  it('a contract whose lifetime was ended', async () => {
+    const { contract_id: id } = await live(3);
+    const ended = `update lifetimes set deactivated_offset = activated_offset where contract_id = '${id}'`;
+    expect(await findingsWhile('lifetimes', ended, '--acs')).toMatchObject([{ what: 'missing', contractId: id }]);
+  });
+
+  it('a contract that lives on', async () => {
+    const { contract_id: id } = await one<{ contract_id: string }>(
+      `select contract_id from ledger.lifetimes where deactivated_offset is not null
+        and contract_id not in (select contract_id from ledger.reassignments) limit 1`,
+    );
+    const alive = `update lifetimes set deactivated_offset = null where contract_id = '${id}'`;
+    expect(await findingsWhile('lifetimes', alive, '--acs')).toMatchObject([{ what: 'extra', contractId: id }]);
+  });
+
+  it.each([
+    ['payload', `payload = payload || '{"planted": "x"}'`],
+    ['signatories', `signatories = signatories || '{planted}'`],
+    ['created_at', `created_at = created_at + interval '1 microsecond'`],
+    ['template', 'template_pk = template_pk % 5 + 1'],
+  ])('a contract whose %s was altered', async (field, set) => {
+    const { contract_id: id } = await live(7);
+    expect(
+      await findingsWhile('contracts', `update contracts set ${set} where contract_id = '${id}'`, '--acs'),
+    ).toEqual([expect.objectContaining({ what: 'different', contractId: id, fields: [field] })]);
+  });
+
+  it('a contract whose row is gone, and several at once', async () => {
+    const [a, b, c] = [await live(1), await live(20), await live(40)].map(({ contract_id: id }) => id);
+    const gone = `delete from lifetimes where contract_id in ('${a ?? ''}', '${b ?? ''}');
+                  update lifetimes set activated_offset = activated_offset - 1 where contract_id = '${c ?? ''}'`;
+    const findings = await findingsWhile('lifetimes', gone, '--acs');
+    expect(findings.map(({ what, contractId }) => `${what} ${contractId ?? ''}`).sort()).toEqual(
+      [`missing ${a ?? ''}`, `missing ${b ?? ''}`, `different ${c ?? ''}`].sort(),
+    );
+  });
+});
+
+describe('verify --replay names', () => {
+  const someOffset = async (table: string, condition = 'true'): Promise<number> => {
+    const row = await one<{ offset: string }>(
+      `select "offset" from ledger.${table} where "offset" > ${String(seedOffset)} and ${condition} order by 1 offset 2 limit 1`,
+    );
+    return Number(row.offset);
+  };
+
+  it('an update that is not there', async () => {
+    const offset = await someOffset('updates', `kind = 'transaction'`);
+    const tables = ['updates', 'contracts', 'exercises', 'archives', 'interface_views'];
+    const deletes = tables.map((table) => `delete from ${table} where "offset" = ${String(offset)}`);
+    for (const table of tables) await change(`create table kept_${table} as select * from ${table}`);
+    try {
+      await change(deletes.join(';'));
+      const { results } = await verify(...range());
+      expect(results).toMatchObject([{ outcome: 'different', different: 1, findings: [{ what: 'missing', offset }] }]);
+    } finally {
+      for (const table of tables) {
+        await change(
+          `delete from ${table}; insert into ${table} select * from kept_${table}; drop table kept_${table}`,
+        );
+      }
+    }
+  });
+
+  it('an update that the ledger does not have', async () => {
+    const gap = await one<{ offset: string }>(
+      `select "offset" + 1 as "offset" from ledger.updates u where not exists
+         (select from ledger.updates n where n."offset" = u."offset" + 1) and "offset" < ${String(checkpoint)} limit 1`,
+    );
+    const insert = `insert into updates ("offset", kind, event_count, epoch) values (${gap.offset}, 'transaction', 0, 1)`;
+    expect(await findingsWhile('updates', insert, ...range())).toEqual([{ what: 'extra', offset: Number(gap.offset) }]);
+  });
+
+  it.each([
+    ['updates', 'record_time', `record_time = record_time + interval '1 microsecond'`, `kind = 'transaction'`],
+    ['updates', 'update_id', `update_id = 'planted'`, 'true'],
+    ['contracts', 'payload', `payload = '{}'`, `origin = 'create'`],
+    ['contracts', 'witness_parties', `witness_parties = '{planted}'`, `origin = 'create'`],
+    ['exercises', 'result', `result = '"planted"'`, 'true'],
+    ['exercises', 'argument', `argument = jsonb_build_object('a', argument)`, 'true'],
+    ['interface_views', 'view', `view = 'null'`, 'true'],
+    ['reassignments', 'reassignment_id', `reassignment_id = 'planted'`, 'not incomplete'],
+  ])('rows of %s whose %s was altered', async (table, field, set, condition) => {
+    const offset = await someOffset(table, condition);
+    const altered = `update ${table} set ${set} where "offset" = ${String(offset)} and ${condition}`;
+    const findings = await findingsWhile(table, altered, ...range());
+    expect(findings.length).toBeGreaterThan(0);
+    for (const finding of findings) expect(finding).toMatchObject({ what: 'different', offset, fields: [field] });
+  });
+
+  it('rows that are gone, and rows that are too many', async () => {
+    const offset = await someOffset('exercises');
+    const gone = `delete from exercises where "offset" = ${String(offset)}`;
+    const missing = await findingsWhile('exercises', gone, ...range());
+    expect(missing.length).toBeGreaterThan(0);
+    for (const finding of missing) expect(finding).toMatchObject({ what: 'missing', offset, row: /^exercise \d+$/ });
+    const more = `insert into exercises select "offset", node_id + 1000, contract_id, template_pk, choice_pk, argument, result,
+      acting_parties, witness_parties, consuming, last_descendant_node_id, implemented_interfaces, acs_delta
+      from exercises where "offset" = ${String(offset)} limit 1`;
+    expect(await findingsWhile('exercises', more, ...range())).toMatchObject([{ what: 'extra', offset }]);
+  });
+});
+
+describe('verify beside an indexer at work', () => {
+  it('is equal every time, whatever is committed meanwhile', async () => {
+    await using indexer = await runIndexer(ledger());
+    const traffic = startTraffic(sandbox.ledger, { seed: 9, updatesPerSecond: 300 });
+    try {
+      for (let round = 0; round < 3; round += 1) {
+        const before = sandbox.ledger.ledgerEnd();
+        await indexer.reaches(before + 20);
+        const run = await verify('--sql', '--tail', '200', '--acs');
+        expect(run.results.map(({ outcome, findings }) => ({ outcome, findings }))).toEqual(
+          Array.from({ length: 3 }, () => ({ outcome: 'equal', findings: [] })),
+        );
+      }
+      const differences = (): Promise<number> => indexer.metric('indexer_verify_last_differences{kind="acs"}');
+      await waitFor('the metrics of the last result', async () => ((await differences()) === 0 ? true : undefined));
+    } finally {
+      traffic.stop();
+    }
+  });
+});
