@@ -14,6 +14,7 @@ import type {
   UnassignedEvent,
 } from './event.ts';
 import { Lifetimes } from './lifetimes.ts';
+import { emptied, emptiedExercise, type Redactions } from './redactions.ts';
 import { contractRow, jsonb, text, updateRow, type Activation } from './rows.ts';
 import type { Row, RowSink, TableName } from './tables.ts';
 import type { ActiveContractEntry, OffsetCheckpoint, StoredUpdate, Update } from './update.ts';
@@ -34,6 +35,7 @@ export class Batch<Sink extends RowSink = RowSink> {
   readonly recordTimes = new Map<string, string>();
   readonly #dictionary: Dictionary;
   readonly #epoch: number;
+  readonly #redactions: Redactions | undefined;
   /** The newest stored update of the batch that has an id. */
   lastUpdate: { readonly offset: number; readonly updateId: string } | undefined;
   /** The offset this batch moves the checkpoint to. */
@@ -42,10 +44,12 @@ export class Batch<Sink extends RowSink = RowSink> {
   continuationToken: string | null = null;
   #sealed = false;
 
-  constructor(sink: Sink, dictionary: Dictionary, epoch: number, offset: number) {
+  /** @param redactions contents that must not be stored again; undefined when there are none */
+  constructor(sink: Sink, dictionary: Dictionary, epoch: number, offset: number, redactions?: Redactions) {
     this.sink = sink;
     this.#dictionary = dictionary;
     this.#epoch = epoch;
+    this.#redactions = redactions;
     this.offset = offset;
   }
 
@@ -129,7 +133,7 @@ export class Batch<Sink extends RowSink = RowSink> {
       if (activity !== undefined) activity.archives += 1;
       return;
     }
-    const choicePk = this.#exercised(offset, event, templatePk, synchronizerPk);
+    const choicePk = this.#exercised(update, event, templatePk, synchronizerPk);
     const activity = this.activity.at(recordTime, templatePk, choicePk, synchronizerPk);
     if (activity !== undefined) {
       activity.exercises += 1;
@@ -148,20 +152,25 @@ export class Batch<Sink extends RowSink = RowSink> {
     this.#reassigned(update.offset, event, null);
   }
 
-  #created(offset: number, event: CreatedEvent, activation: Activation, active: boolean): number {
+  #created(offset: number, sent: CreatedEvent, activation: Activation, active: boolean): number {
+    const redactionId = this.#redactions?.ofContract(sent.contractId) ?? null;
+    const event = redactionId === null ? sent : emptied(sent);
     const templatePk = this.#dictionary.template(event.templateId, event.packageName);
     this.#countEvent(activation.origin === 'create' ? 'created' : activation.origin, templatePk);
-    this.#push('contracts', contractRow(offset, event, activation, templatePk));
+    this.#push('contracts', contractRow(offset, event, activation, templatePk, redactionId));
     for (const view of event.interfaceViews) {
+      const interfacePk = this.#dictionary.template(view.interfaceId, null);
+      this.#dictionary.implementation(templatePk, interfacePk);
       this.#push('interface_views', [
         event.contractId,
         offset,
-        this.#dictionary.template(view.interfaceId, null),
+        interfacePk,
         jsonb(view.view),
         view.statusCode,
         text(view.statusMessage),
         jsonb(view.statusDetails),
         view.implementationPackageId,
+        redactionId,
       ]);
     }
     if (active) this.lifetimes.activate(event.contractId, activation.synchronizerPk, offset, templatePk);
@@ -175,7 +184,10 @@ export class Batch<Sink extends RowSink = RowSink> {
     this.#push('archives', [offset, nodeId, contractId, templatePk, witnessParties, implementedInterfaces]);
   }
 
-  #exercised(offset: number, event: ExercisedEvent, templatePk: number, synchronizerPk: number): number {
+  #exercised(update: StoredUpdate, sent: ExercisedEvent, templatePk: number, synchronizerPk: number): number {
+    const { offset } = update;
+    const redactionId = this.#redactions?.ofExercise(update, sent) ?? null;
+    const event = redactionId === null ? sent : emptiedExercise(sent);
     this.#countEvent('exercised', templatePk);
     if (event.consuming && event.acsDelta !== false) {
       this.lifetimes.deactivate(event.contractId, synchronizerPk, offset);
@@ -196,6 +208,7 @@ export class Batch<Sink extends RowSink = RowSink> {
       event.lastDescendantNodeId,
       event.implementedInterfaces,
       event.acsDelta,
+      redactionId,
     ]);
     return choicePk;
   }
@@ -241,7 +254,7 @@ export class Batch<Sink extends RowSink = RowSink> {
       null,
       created.witnessParties,
       incomplete !== null,
-      jsonb(incomplete?.createdText ?? null),
+      this.#redactions?.ofContract(created.contractId) === undefined ? jsonb(incomplete?.createdText ?? null) : null,
       text(incomplete?.workflowId ?? null),
     ]);
   }

@@ -35,8 +35,14 @@ export function updateRow(update: StoredUpdate, synchronizerPk: number, epoch: n
   ];
 }
 
-/** Row of table `contracts`. */
-export function contractRow(offset: number, event: CreatedEvent, activation: Activation, templatePk: number): Row {
+/** Row of table `contracts`; `redactionId` when the event comes without its contents. */
+export function contractRow(
+  offset: number,
+  event: CreatedEvent,
+  activation: Activation,
+  templatePk: number,
+  redactionId: string | null,
+): Row {
   return [
     event.contractId,
     offset,
@@ -56,6 +62,7 @@ export function contractRow(offset: number, event: CreatedEvent, activation: Act
     event.acsDelta,
     activation.reassignmentCounter,
     text(activation.workflowId),
+    redactionId,
   ];
 }
 

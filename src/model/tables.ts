@@ -47,6 +47,7 @@ export const tables = {
     acs_delta: 'bool',
     reassignment_counter: 'int8',
     workflow_id: 'text',
+    redaction_id: 'text',
   },
   exercises: {
     offset: 'int8',
@@ -62,6 +63,7 @@ export const tables = {
     last_descendant_node_id: 'int4',
     implemented_interfaces: 'text[]',
     acs_delta: 'bool',
+    redaction_id: 'text',
   },
   archives: {
     offset: 'int8',
@@ -80,6 +82,7 @@ export const tables = {
     status_message: 'text',
     status_details: 'jsonb',
     implementation_package_id: 'text',
+    redaction_id: 'text',
   },
   reassignments: {
     offset: 'int8',

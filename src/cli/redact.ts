@@ -1,0 +1,127 @@
+/** `redact contract|exercise|party …`: removes contents for good; shows what would go unless told to do it. */
+import { loadConfig } from '../config/config.ts';
+import { ExitCode, IndexerError } from '../errors.ts';
+import { openDatabase, type Database } from '../store/database.ts';
+import { assertMigrated } from '../store/migrations.ts';
+import { planRedaction, redact, type RedactionPlan, type RedactionRequest } from '../store/retention/redact.ts';
+
+const usage = [
+  'ledger-indexer redact contract ID --reason TEXT [--with-exercises] [--active] [--yes] [--json]',
+  'ledger-indexer redact exercise OFFSET:NODE --reason TEXT [--yes] [--json]',
+  'ledger-indexer redact party PARTY --reason TEXT [--with-exercises] [--active] [--yes] [--json]',
+].join('\n  ');
+
+/** Reading all contracts of a party takes long where history is long. */
+const statementTimeoutMs = 60 * 60_000;
+
+interface Arguments {
+  readonly request: RedactionRequest;
+  readonly yes: boolean;
+  readonly json: boolean;
+  /** Options of the configuration. */
+  readonly rest: readonly string[];
+}
+
+/**
+ * Ends at the signal with what was done so far; asked again, it removes the rest.
+ * @throws IndexerError USAGE, REDACTION_REFUSED, REDACTION_STOPPED, STORE_NOT_PERMITTED
+ */
+export async function redactCommand(
+  argv: readonly string[],
+  env: NodeJS.ProcessEnv,
+  stop: AbortSignal,
+  write: (line: string) => void,
+): Promise<void> {
+  const given = parse(argv);
+  const { url, schema } = loadConfig(given.rest, env).database;
+  if (url === undefined) throw noDatabase();
+  const applicationName = 'ledger-indexer redact';
+  const database = openDatabase({ url, schema, statementTimeoutMs, applicationName, maxConnections: 1 });
+  try {
+    await assertMigrated(database);
+    await (given.yes ? carryOut(database, given, stop, write) : preview(database, given, write));
+  } finally {
+    await database.close();
+  }
+}
+
+async function preview(database: Database, { request, json }: Arguments, write: (line: string) => void): Promise<void> {
+  const plan = await planRedaction(database, request);
+  if (json) return write(JSON.stringify({ dryRun: true, ...plan }));
+  write('contents that would be removed:');
+  for (const line of lines(plan)) write(line);
+  write('nothing was changed; add --yes to do it. It cannot be undone');
+}
+
+async function carryOut(
+  database: Database,
+  { request, json }: Arguments,
+  stop: AbortSignal,
+  write: (line: string) => void,
+): Promise<void> {
+  const result = await redact(database, request, stop);
+  if (json) write(JSON.stringify({ dryRun: false, ...result }));
+  else if (result.redactionId === undefined) write('nothing was left to be removed');
+  else {
+    write(`redaction ${result.redactionId}: contents removed`);
+    for (const line of lines(result)) write(line);
+    write('they live on in the WAL, in replicas and in backups until those are gone: see docs/retention.md');
+  }
+  if (result.finished) return;
+  throw new IndexerError('stopped before everything was removed', {
+    code: 'REDACTION_STOPPED',
+    retry: 'fatal',
+    exitCode: ExitCode.temporary,
+    remedy: 'run the same command again: it removes the rest',
+  });
+}
+
+function lines({ contracts, interfaceViews, exercises, reassignments, leftActive }: RedactionPlan): readonly string[] {
+  const rows = { contracts, interface_views: interfaceViews, exercises, reassignments };
+  const shown = Object.entries(rows).map(
+    ([table, count]) => `  ${table.padEnd(16)} ${String(count).padStart(12)} rows`,
+  );
+  return leftActive === 0 ? shown : [...shown, `  left alone, because active: ${leftActive} contracts (see --active)`];
+}
+
+function parse(argv: readonly string[]): Arguments {
+  const [kind = '', id = '', ...words] = argv;
+  const rest: string[] = [];
+  const flags = new Set<string>();
+  let reason = '';
+  for (let at = 0; at < words.length; at += 1) {
+    const word = words[at] ?? '';
+    if (word === '--reason') reason = words[(at += 1)] ?? '';
+    else if (word.startsWith('--reason=')) reason = word.slice('--reason='.length);
+    else if (['--yes', '--json', '--active', '--with-exercises'].includes(word)) flags.add(word);
+    else rest.push(word);
+  }
+  const subject = subjectOf(kind, id);
+  if (reason.trim() === '')
+    throw wrong('redact needs --reason: it is what tells later readers why contents are missing');
+  const request = { subject, reason, active: flags.has('--active'), exercises: flags.has('--with-exercises') };
+  return { request, yes: flags.has('--yes'), json: flags.has('--json'), rest };
+}
+
+function subjectOf(kind: string, id: string): RedactionRequest['subject'] {
+  if (id === '' || id.startsWith('-')) throw wrong('redact needs to know what: contract, exercise or party, and which');
+  if (kind === 'contract') return { kind, contractId: id };
+  if (kind === 'party') return { kind, party: id };
+  if (kind !== 'exercise') throw wrong('redact takes contract, exercise or party');
+  const event = /^(\d{1,15}):(\d{1,9})$/.exec(id);
+  if (event === null) throw wrong('an exercise is given as OFFSET:NODE, e.g. 120000:3');
+  return { kind, offset: Number(event[1]), nodeId: Number(event[2]) };
+}
+
+function wrong(found: string): IndexerError {
+  return new IndexerError(found, { code: 'USAGE', retry: 'fatal', exitCode: ExitCode.usage, remedy: usage });
+}
+
+function noDatabase(): IndexerError {
+  return new IndexerError('DATABASE_URL is not set', {
+    code: 'CONFIGURATION_INVALID',
+    retry: 'fatal',
+    exitCode: ExitCode.configuration,
+    remedy: 'name the database, as a role that may update',
+  });
+}

@@ -1,0 +1,64 @@
+/**
+ * Contents that must not be stored again, whatever the ledger sends: rows are built without them, so that they reach
+ * neither a table nor the log of Postgres. Pure; where the list is kept is the store's business.
+ */
+import type { CreatedEvent, ExercisedEvent } from './event.ts';
+import type { UpdateHeader } from './update.ts';
+
+export interface RedactedContract {
+  readonly contractId: string;
+  readonly redactionId: string;
+  /** Whether arguments and results of its exercises go as well. */
+  readonly exercises: boolean;
+}
+
+export interface RedactedExercise {
+  readonly offset: number;
+  readonly nodeId: number;
+  /** Of another ledger, the update at this offset is another one. */
+  readonly updateId: string | null;
+  readonly redactionId: string;
+}
+
+export class Redactions {
+  readonly #contracts: ReadonlyMap<string, RedactedContract>;
+  readonly #exercises: ReadonlyMap<string, RedactedExercise>;
+
+  constructor(contracts: readonly RedactedContract[], exercises: readonly RedactedExercise[]) {
+    this.#contracts = new Map(contracts.map((contract) => [contract.contractId, contract]));
+    this.#exercises = new Map(exercises.map((exercise) => [keyOf(exercise.offset, exercise.nodeId), exercise]));
+  }
+
+  /** The redaction of the contract; undefined when its contents may be stored. */
+  ofContract(contractId: string): string | undefined {
+    return this.#contracts.get(contractId)?.redactionId;
+  }
+
+  /** The redaction of the exercise, or of the contract together with its exercises. */
+  ofExercise({ offset, updateId }: UpdateHeader, { nodeId, contractId }: ExercisedEvent): string | undefined {
+    const exercise = this.#exercises.get(keyOf(offset, nodeId));
+    if (exercise !== undefined && exercise.updateId === updateId) return exercise.redactionId;
+    const contract = this.#contracts.get(contractId);
+    return contract?.exercises === true ? contract.redactionId : undefined;
+  }
+}
+
+/** The event without its contents; ids, parties, times and the hash of the key stay. */
+export function emptied(event: CreatedEvent): CreatedEvent {
+  const interfaceViews = event.interfaceViews.map((view) => ({
+    ...view,
+    view: null,
+    statusMessage: null,
+    statusDetails: null,
+  }));
+  return { ...event, payload: null, contractKey: null, createdEventBlob: null, interfaceViews };
+}
+
+/** The exercise without argument and result. */
+export function emptiedExercise(event: ExercisedEvent): ExercisedEvent {
+  return { ...event, argument: null, result: null };
+}
+
+function keyOf(offset: number, nodeId: number): string {
+  return `${String(offset)}:${String(nodeId)}`;
+}

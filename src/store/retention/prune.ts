@@ -1,0 +1,194 @@
+/**
+ * Removes history up to an offset in many short transactions, beside a running writer. They never meet over a row: the
+ * writer adds rows above the checkpoint and ends lifetimes that are active, prune deletes rows at or below it and
+ * lifetimes that have ended. What is left to do is read from the tables, so that whatever stopped it, the next goes on.
+ */
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { ClientBase } from 'pg';
+import { escapeIdentifier } from 'pg';
+import type { Database } from '../database.ts';
+import { readSchemas } from '../readers/read-schemas.ts';
+import { pruneTarget, type PruneBefore, type PruneTarget } from './prune-target.ts';
+import { reading, shortTransaction } from './retention-session.ts';
+
+export interface PrunedTable {
+  readonly table: string;
+  /** Rows that would go, or went. */
+  readonly rows: number;
+  /** About how many bytes they take, indexes included: their share of the table; undefined once they are gone. */
+  readonly bytes: number | undefined;
+}
+
+export interface PrunePlan extends PruneTarget {
+  readonly tables: readonly PrunedTable[];
+  /** The first update after the boundary: history begins there; null when there is none. */
+  readonly oldestAfter: number | null;
+  /** Updates in quarantine at or below the boundary: they stay until somebody deals with them. */
+  readonly quarantined: number;
+}
+
+export interface PruneOptions {
+  /** Ends it between two transactions. */
+  readonly stop: AbortSignal;
+  /** Rows of one transaction, about: a single update is never cut. Default 5000. */
+  readonly batchRows?: number;
+}
+
+export interface PruneResult {
+  readonly boundary: number;
+  readonly tables: readonly PrunedTable[];
+  readonly batches: number;
+  /** False when it was stopped before the end. */
+  readonly finished: boolean;
+}
+
+const defaultRows = 5_000;
+/** As long as a batch took nothing is done, so that the writer has half of the time to itself; at most this long. */
+const longestPauseMs = 1_000;
+
+/** What {@link prune} would do; changes nothing. Reads all tables. @throws IndexerError NOTHING_TO_PRUNE */
+export function planPrune(database: Database, before: PruneBefore): Promise<PrunePlan> {
+  const pqs = escapeIdentifier(readSchemas(database.schema).pqs);
+  return reading(database, async (client) => {
+    const target = await pruneTarget(client, before);
+    const { rows } = await client.query<{ table: string; rows: number; bytes: number }>(
+      `select p.table_name as table, p.rows,
+              (pg_total_relation_size(p.table_name::regclass) * p.rows::numeric / greatest(p.share_of, 1))::bigint as bytes
+         from ${pqs}.__prune_preview($1) p`,
+      [target.boundary],
+    );
+    const rest = await client.query<{ oldest: number | null; quarantined: number }>(
+      `select (select min("offset") from updates where "offset" > $1) as oldest,
+              (select count(*) from quarantine where "offset" <= $1) as quarantined`,
+      [target.boundary],
+    );
+    const { oldest = null, quarantined = 0 } = rest.rows[0] ?? {};
+    return { ...target, tables: rows, oldestAfter: oldest, quarantined };
+  });
+}
+
+/**
+ * Says first that history begins later now (`stream.kept_offset`), then removes.
+ * @throws IndexerError NOTHING_TO_PRUNE, STORE_NOT_PERMITTED
+ */
+export async function prune(database: Database, before: PruneBefore, options: PruneOptions): Promise<PruneResult> {
+  const pqs = escapeIdentifier(readSchemas(database.schema).pqs);
+  const boundary = await shortTransaction(database, async (client) => {
+    const target = await pruneTarget(client, before);
+    const { rows } = await client.query<{ kept: number }>(`select ${pqs}.__note_pruned($1) as kept`, [target.boundary]);
+    return rows[0]?.kept ?? target.boundary;
+  });
+  const run = new PruneRun(database, boundary, options);
+  await run.all();
+  return run.result();
+}
+
+/** What one transaction did. */
+interface Window {
+  readonly to: number;
+  /** Rows removed, by table. */
+  readonly removed: Readonly<Record<string, number>>;
+}
+
+class PruneRun {
+  readonly #database: Database;
+  readonly #pqs: string;
+  readonly #boundary: number;
+  readonly #stop: AbortSignal;
+  readonly #rows: number;
+  readonly #removed = new Map<string, number>();
+  #batches = 0;
+
+  constructor(database: Database, boundary: number, { stop, batchRows = defaultRows }: PruneOptions) {
+    this.#database = database;
+    this.#pqs = escapeIdentifier(readSchemas(database.schema).pqs);
+    this.#boundary = boundary;
+    this.#stop = stop;
+    this.#rows = batchRows;
+  }
+
+  result(): PruneResult {
+    const tables = [...this.#removed].map(([table, rows]) => ({ table, rows, bytes: undefined }));
+    return { boundary: this.#boundary, tables, batches: this.#batches, finished: !this.#stop.aborted };
+  }
+
+  /** Contracts first: which updates go depends on the contracts that stay. */
+  async all(): Promise<void> {
+    const templates = await this.#database.withClient(async (client) => {
+      const { rows } = await client.query<{ pk: number }>('select template_pk as pk from templates order by 1');
+      return rows.map(({ pk }) => pk);
+    });
+    for (const template of templates) await this.#contracts(template);
+    await this.#updates();
+  }
+
+  async #contracts(template: number): Promise<void> {
+    await this.#windows(
+      (client, after) => this.#contractsUpTo(client, template, after),
+      `select * from ${this.#pqs}.__prune_contracts(array[$3::integer], $1, $2, $4)`,
+      [template, this.#boundary],
+    );
+  }
+
+  async #contractsUpTo(client: ClientBase, template: number, after: number): Promise<number | null> {
+    const { rows } = await client.query<{ to: number | null }>(
+      `select max("offset") as to from (select "offset" from contracts
+         where template_pk = $1 and "offset" > $2 and "offset" <= $3 order by "offset" limit $4) w`,
+      [template, after, this.#boundary, this.#rows],
+    );
+    return rows[0]?.to ?? null;
+  }
+
+  async #updates(): Promise<void> {
+    await this.#windows(
+      (client, after) => this.#updatesUpTo(client, after),
+      `select * from ${this.#pqs}.__prune_updates($1, $2)`,
+      [],
+    );
+  }
+
+  /** The last of the next updates that have not more rows together than a batch should; at least one. */
+  async #updatesUpTo(client: ClientBase, after: number): Promise<number | null> {
+    const { rows } = await client.query<{ to: number | null }>(
+      `select coalesce(max("offset") filter (where total <= $3), min("offset")) as to
+         from (select "offset", sum(event_count + 1) over (order by "offset") as total
+                 from (select "offset", event_count from updates
+                        where "offset" > $1 and "offset" <= $2 order by "offset" limit $3) u) w`,
+      [after, this.#boundary, this.#rows],
+    );
+    // Beyond the last update: halves of reassignments that a seed found have no update of their own.
+    return rows[0]?.to ?? (after < this.#boundary ? this.#boundary : null);
+  }
+
+  async #windows(
+    next: (client: ClientBase, after: number) => Promise<number | null>,
+    statement: string,
+    values: readonly number[],
+  ): Promise<void> {
+    for (let after = -1; !this.#stop.aborted;) {
+      const began = performance.now();
+      const window = await shortTransaction(this.#database, async (client): Promise<Window | undefined> => {
+        const to = await next(client, after);
+        if (to === null) return undefined;
+        await client.query(`select ${this.#pqs}.__retention_lock()`);
+        const { rows } = await client.query<Record<string, number>>(statement, [after, to, ...values]);
+        return { to, removed: rows[0] ?? {} };
+      });
+      if (window === undefined) return;
+      this.#count(window.removed);
+      after = window.to;
+      await this.#pause(performance.now() - began);
+    }
+  }
+
+  #count(removed: Readonly<Record<string, number>>): void {
+    this.#batches += 1;
+    for (const [table, rows] of Object.entries(removed)) {
+      this.#removed.set(table, (this.#removed.get(table) ?? 0) + rows);
+    }
+  }
+
+  async #pause(tookMs: number): Promise<void> {
+    await sleep(Math.min(tookMs, longestPauseMs), undefined, { signal: this.#stop }).catch(() => undefined);
+  }
+}

@@ -1,0 +1,179 @@
+/**
+ * Removes contents from rows that stay: payloads, keys, blobs, views, arguments and results become null. Who asked for
+ * it and why stands in `redactions`; what must stay removed when the ledger sends it again, in `redacted_contracts` and
+ * `redacted_exercises`, which the writer follows.
+ */
+import { randomUUID } from 'node:crypto';
+import { escapeIdentifier } from 'pg';
+import type { ClientBase } from 'pg';
+import type { Database } from '../database.ts';
+import { readSchemas } from '../readers/read-schemas.ts';
+import { findContracts, isExerciseOpen, type ContractSubject, type ExerciseSubject } from './redaction-subjects.ts';
+import { reading, shortTransaction } from './retention-session.ts';
+
+export interface RedactionRequest {
+  readonly subject: ContractSubject | ExerciseSubject;
+  /** Kept for ever beside the redaction: no contents belong here. */
+  readonly reason: string;
+  /** Contracts that are active, or on their way between synchronizers, as well. */
+  readonly active: boolean;
+  /** Arguments and results of the exercises on the contracts as well. */
+  readonly exercises: boolean;
+}
+
+/** Rows that would change, or changed. */
+interface RowCounts {
+  readonly contracts: number;
+  readonly interfaceViews: number;
+  readonly exercises: number;
+  readonly reassignments: number;
+}
+
+export interface RedactionPlan extends RowCounts {
+  /** Contracts left alone because they are active. */
+  readonly leftActive: number;
+}
+
+export interface RedactionResult extends RedactionPlan {
+  /** Undefined when nothing was left to be removed: then nothing is noted either. */
+  readonly redactionId: string | undefined;
+  /** False when it was stopped before the end. */
+  readonly finished: boolean;
+}
+
+const nothing: RowCounts = { contracts: 0, interfaceViews: 0, exercises: 0, reassignments: 0 };
+const batchContracts = 200;
+
+/** What {@link redact} would do; changes nothing. @throws IndexerError REDACTION_REFUSED */
+export function planRedaction(database: Database, request: RedactionRequest): Promise<RedactionPlan> {
+  return reading(database, async (client) => {
+    const { subject } = request;
+    if (subject.kind === 'exercise') {
+      return { ...nothing, exercises: (await isExerciseOpen(client, subject)) ? 1 : 0, leftActive: 0 };
+    }
+    const found = await findContracts(client, database.schema, { ...request, subject });
+    const { rows } = await client.query<RowCounts>(
+      `select (select count(*) from contracts where contract_id = any ($1) and redaction_id is null) as contracts,
+              (select count(*) from interface_views where contract_id = any ($1) and redaction_id is null)
+                as "interfaceViews",
+              (select count(*) from exercises where $2 and contract_id = any ($1) and redaction_id is null) as exercises,
+              (select count(*) from reassignments where contract_id = any ($1) and created_event is not null)
+                as reassignments`,
+      [[...found.settled, ...found.unsettled], request.exercises],
+    );
+    return { ...nothing, ...rows[0], leftActive: found.leftActive };
+  });
+}
+
+/**
+ * Removes the contents, of many contracts in many short transactions; asked again after a stop, it removes the rest.
+ * @throws IndexerError REDACTION_REFUSED for what is not here, or active and not asked for; STORE_NOT_PERMITTED
+ */
+export async function redact(
+  database: Database,
+  request: RedactionRequest,
+  stop: AbortSignal,
+): Promise<RedactionResult> {
+  const { subject } = request;
+  const redactionId = randomUUID();
+  if (subject.kind === 'exercise') {
+    const changed = await redactExercise(database, subject, redactionId, request);
+    const counts = { ...nothing, exercises: changed, leftActive: 0 };
+    return { ...counts, redactionId: changed === 0 ? undefined : redactionId, finished: true };
+  }
+  const found = await reading(database, (client) => findContracts(client, database.schema, { ...request, subject }));
+  const { settled, unsettled, leftActive } = found;
+  const batches = [
+    ...chunks(unsettled).map((ids) => ({ ids, restart: true })),
+    ...chunks(settled).map((ids) => ({ ids, restart: false })),
+  ];
+  let counts = nothing;
+  let done = 0;
+  for (const { ids, restart } of batches) {
+    if (stop.aborted) break;
+    counts = sum(counts, await redactBatch(database, ids, restart, redactionId, request));
+    done += 1;
+  }
+  return {
+    ...counts,
+    leftActive,
+    redactionId: done === 0 ? undefined : redactionId,
+    finished: done === batches.length,
+  };
+}
+
+/**
+ * @param restart more of these contracts may come: the running writer has to learn of it. First of all, because the
+ *   writer begins with the stream row as well
+ */
+function redactBatch(
+  database: Database,
+  ids: readonly string[],
+  restart: boolean,
+  redactionId: string,
+  request: RedactionRequest,
+): Promise<RowCounts> {
+  const pqs = escapeIdentifier(readSchemas(database.schema).pqs);
+  return shortTransaction(database, async (client) => {
+    await client.query(`select ${pqs}.__retention_lock()`);
+    if (restart) await client.query(`select ${pqs}.__restart_writer()`);
+    await note(client, redactionId, request);
+    const { rows } = await client.query<RowCounts>(
+      `select contracts, interface_views as "interfaceViews", exercises, reassignments
+         from ${pqs}.__redact_contracts($1, $2, $3)`,
+      [ids, redactionId, request.exercises],
+    );
+    return rows[0] ?? nothing;
+  });
+}
+
+function redactExercise(
+  database: Database,
+  subject: ExerciseSubject,
+  redactionId: string,
+  request: RedactionRequest,
+): Promise<number> {
+  const pqs = escapeIdentifier(readSchemas(database.schema).pqs);
+  return shortTransaction(database, async (client) => {
+    await client.query(`select ${pqs}.__retention_lock()`);
+    if (!(await isExerciseOpen(client, subject))) return 0;
+    await note(client, redactionId, request);
+    const { rows } = await client.query<{ changed: number }>(`select ${pqs}.__redact_exercise($1, $2, $3) as changed`, [
+      subject.offset,
+      subject.nodeId,
+      redactionId,
+    ]);
+    return rows[0]?.changed ?? 0;
+  });
+}
+
+async function note(client: ClientBase, redactionId: string, { subject, reason }: RedactionRequest): Promise<void> {
+  const [offset, nodeId] = subject.kind === 'exercise' ? [subject.offset, subject.nodeId] : [null, null];
+  await client.query(
+    `insert into redactions (redaction_id, subject, contract_id, "offset", node_id, party, reason, requested_by)
+     values ($1, $2, $3, $4, $5, $6, $7, session_user) on conflict do nothing`,
+    [
+      redactionId,
+      subject.kind,
+      subject.kind === 'contract' ? subject.contractId : null,
+      offset,
+      nodeId,
+      subject.kind === 'party' ? subject.party : null,
+      reason,
+    ],
+  );
+}
+
+function chunks(ids: readonly string[]): readonly (readonly string[])[] {
+  const count = Math.ceil(ids.length / batchContracts);
+  return Array.from({ length: count }, (_, at) => ids.slice(at * batchContracts, (at + 1) * batchContracts));
+}
+
+function sum(a: RowCounts, b: RowCounts): RowCounts {
+  return {
+    contracts: a.contracts + b.contracts,
+    interfaceViews: a.interfaceViews + b.interfaceViews,
+    exercises: a.exercises + b.exercises,
+    reassignments: a.reassignments + b.reassignments,
+  };
+}

@@ -1,0 +1,93 @@
+/** What a redaction is about: found in the tables, with what may be changed and what must be left alone. */
+import type { ClientBase } from 'pg';
+import { escapeIdentifier } from 'pg';
+import { ExitCode, IndexerError } from '../../errors.ts';
+import { readSchemas } from '../readers/read-schemas.ts';
+
+export interface ExerciseSubject {
+  readonly kind: 'exercise';
+  readonly offset: number;
+  readonly nodeId: number;
+}
+
+export type ContractSubject =
+  { readonly kind: 'contract'; readonly contractId: string } | { readonly kind: 'party'; readonly party: string };
+
+export interface ContractRequest {
+  readonly subject: ContractSubject;
+  /** Contracts that are active, or on their way between synchronizers, as well. */
+  readonly active: boolean;
+  /** Arguments and results of the exercises on the contracts as well. */
+  readonly exercises: boolean;
+}
+
+export interface FoundContracts {
+  /** Contracts that still have contents: those of which the ledger will send no more. */
+  readonly settled: readonly string[];
+  /** Those of which more may come. */
+  readonly unsettled: readonly string[];
+  /** How many were left alone because they are active. */
+  readonly leftActive: number;
+}
+
+interface ContractRow {
+  readonly id: string;
+  readonly state: 'active' | 'unassigned' | 'witnessed' | 'archived';
+  /** Something of it still has its contents. */
+  readonly open: boolean;
+}
+
+/** Reads all contracts for a party. @throws IndexerError REDACTION_REFUSED for what is not here, or active and not asked for */
+export async function findContracts(
+  client: ClientBase,
+  schema: string,
+  { subject, active, exercises }: ContractRequest,
+): Promise<FoundContracts> {
+  const [condition, value] =
+    subject.kind === 'contract'
+      ? ['c.contract_id = $1', subject.contractId]
+      : ['(c.signatories @> array[$1::text] or c.observers @> array[$1::text])', subject.party];
+  const { rows } = await client.query<ContractRow>(
+    `select m.contract_id as id, ${escapeIdentifier(readSchemas(schema).pqs)}.__contract_state(m.contract_id) as state,
+            m.open or ($2 and exists (select from exercises e
+                                       where e.contract_id = m.contract_id and e.redaction_id is null)) as open
+       from (select c.contract_id, bool_or(c.redaction_id is null) as open
+               from contracts c where ${condition} group by 1) m`,
+    [value, exercises],
+  );
+  const isActive = ({ state }: ContractRow): boolean => state === 'active' || state === 'unassigned';
+  const [first] = rows;
+  if (first === undefined) {
+    throw refused(`no contract of this ${subject.kind} is here`, `look at the id of the ${subject.kind}`);
+  }
+  if (subject.kind === 'contract' && isActive(first) && !active) {
+    throw refused(`the contract is ${first.state}`, 'archive it on the ledger first, or add --active');
+  }
+  const open = rows.filter((row) => row.open);
+  const meant = open.filter((row) => active || !isActive(row));
+  return {
+    settled: meant.filter(({ state }) => state === 'archived').map(({ id }) => id),
+    unsettled: meant.filter(({ state }) => state !== 'archived').map(({ id }) => id),
+    leftActive: open.length - meant.length,
+  };
+}
+
+/** Whether it still has its contents. @throws IndexerError REDACTION_REFUSED when it is not here */
+export async function isExerciseOpen(client: ClientBase, { offset, nodeId }: ExerciseSubject): Promise<boolean> {
+  const { rows } = await client.query<{ open: boolean }>(
+    'select redaction_id is null as open from exercises where "offset" = $1 and node_id = $2',
+    [offset, nodeId],
+  );
+  const [row] = rows;
+  if (row !== undefined) return row.open;
+  throw refused(`no exercise ${offset}:${nodeId} is here`, 'take offset and node_id from explore.exercises');
+}
+
+function refused(found: string, remedy: string): IndexerError {
+  return new IndexerError(`${found}: nothing was changed`, {
+    code: 'REDACTION_REFUSED',
+    retry: 'fatal',
+    exitCode: ExitCode.configuration,
+    remedy,
+  });
+}

@@ -1,0 +1,103 @@
+/** Prune beside a writer under load, and prune that is killed: neither loses anything nor stands in the way. */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { openDatabase } from '../../src/store/database.ts';
+import { prune } from '../../src/store/retention/prune.ts';
+import { assertBuilt } from '../e2e/daemon.ts';
+import { query } from '../support/database.ts';
+import { digestOf } from '../support/digest.ts';
+import { waitFor } from '../support/wait-for.ts';
+import { createRetentionWorld, keptFacts, type RetentionWorld } from './retention-world.ts';
+
+let world: RetentionWorld;
+beforeAll(async () => {
+  world = await createRetentionWorld(13, 800);
+}, 60_000);
+afterAll(async () => {
+  await world[Symbol.asyncDispose]();
+});
+
+const program = fileURLToPath(new URL('../../dist/main.js', import.meta.url));
+
+describe('prune', () => {
+  it('runs beside a writer under load: no error on either side, and what is left is what nobody pruned', async () => {
+    const env = { INDEXER_BATCH_UPDATES: '5', INDEXER_WRITE_LANES: '2' };
+    const options = { statementTimeoutMs: 60_000, applicationName: 'test', maxConnections: 1 };
+    const database = openDatabase({ url: world.url, schema: 'busy', ...options });
+    let boundary = 0;
+    let batches = 0;
+    {
+      await using indexer = await world.index('busy', env);
+      await indexer.reaches(300, 60_000);
+      const end = world.sandbox.ledger.ledgerEnd();
+      const grown = (async () => {
+        for (let step = 0; step < 40; step += 1) {
+          world.grow(25);
+          await new Promise((resolve) => setTimeout(resolve, 20));
+        }
+      })();
+      // As close behind the writer as it can: the boundary is the checkpoint each time.
+      while (boundary < end) {
+        const done = await prune(
+          database,
+          { offset: 999_999_999 },
+          { stop: new AbortController().signal, batchRows: 30 },
+        );
+        expect(done.finished).toBe(true);
+        boundary = done.boundary;
+        batches += done.batches;
+      }
+      await grown;
+      await indexer.reaches(world.sandbox.ledger.ledgerEnd(), 60_000);
+      expect(indexer.logged('backing off')).toBe(0);
+      expect(indexer.logged('parked: an operator is needed')).toBe(0);
+    }
+    await database.close();
+    expect(batches).toBeGreaterThan(20);
+    await world.fill('quiet');
+    expect(await keptFacts(world, 'busy', boundary)).toEqual(await keptFacts(world, 'quiet', boundary));
+  }, 180_000);
+
+  it('goes on after a kill -9 in the middle, as if nothing had happened', async () => {
+    assertBuilt();
+    await world.fill('killed');
+    await world.fill('whole');
+    const boundary = Math.floor(world.sandbox.ledger.ledgerEnd() / 2);
+    // A lock on the last update that goes holds it in its last transactions.
+    await world.query('begin');
+    const [held] = await world.query<{ offset: string }>(
+      `select u."offset" from killed.updates u
+        where "offset" <= $1 and not exists (select from killed.contracts c where c."offset" = u."offset")
+        order by "offset" desc limit 1 for update`,
+      [boundary],
+    );
+    expect(Number(held?.offset)).toBeGreaterThan(0);
+    const child = spawn(process.execPath, [program, 'prune', '--before', String(boundary), '--yes'], {
+      stdio: 'ignore',
+      env: { PATH: process.env['PATH'], DATABASE_URL: world.url, POSTGRES_SCHEMA: 'killed' },
+    });
+    const waits = `select from pg_stat_activity where application_name = 'ledger-indexer prune' and wait_event_type = 'Lock'`;
+    await waitFor('prune waits for the lock', async () =>
+      (await query(world.url, waits)).length > 0 ? true : undefined,
+    );
+    child.kill('SIGKILL');
+    await once(child, 'close');
+    await world.query('rollback');
+    const ended = `select from pg_stat_activity where application_name = 'ledger-indexer prune'`;
+    await waitFor('its connection is gone', async () =>
+      (await query(world.url, ended)).length === 0 ? true : undefined,
+    );
+    const [half] = await world.query(
+      `select (select kept_offset::int from killed.stream) as kept,
+              (select count(*) > 0 from killed.exercises where "offset" <= $1) as left,
+              (select count(*)::int from killed.lifetimes where deactivated_offset <= $1) as ended`,
+      [boundary],
+    );
+    expect(half).toEqual({ kept: boundary, left: true, ended: 0 });
+    await world.prune('killed', '--before', String(boundary), '--yes');
+    await world.prune('whole', '--before', String(boundary), '--yes');
+    expect(await digestOf(world.url, 'killed')).toBe(await digestOf(world.url, 'whole'));
+  }, 180_000);
+});

@@ -1,0 +1,126 @@
+/** Old history goes, what was active at the boundary stays, and readers of what is later see no difference. */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { demoInterfaces } from '../../src/sandbox/demo-ledger.ts';
+import { openDatabase } from '../../src/store/database.ts';
+import { prune } from '../../src/store/retention/prune.ts';
+import { digestOf } from '../support/digest.ts';
+import { createRetentionWorld, keptFacts, type RetentionWorld } from './retention-world.ts';
+
+let world: RetentionWorld;
+let middle = 0;
+beforeAll(async () => {
+  world = await createRetentionWorld(31, 800);
+  for (const schema of ['a', 'b', 'c']) await world.fill(schema);
+  middle = Math.floor(world.sandbox.ledger.ledgerEnd() * 0.6);
+}, 120_000);
+afterAll(async () => {
+  await world[Symbol.asyncDispose]();
+});
+
+interface Tables {
+  readonly tables: readonly { readonly table: string; readonly rows: number }[];
+}
+
+function rowsOf(result: Record<string, unknown>): Record<string, number> {
+  const { tables } = result as unknown as Tables;
+  return Object.fromEntries(tables.map(({ table, rows }) => [table, rows]));
+}
+
+describe('prune', () => {
+  it('shows without --yes exactly what it then removes, and changes nothing', async () => {
+    const before = await digestOf(world.url, 'a');
+    const facts = await keptFacts(world, 'a', middle);
+    const plan = await world.prune('a', '--before', String(middle));
+    expect(await digestOf(world.url, 'a')).toBe(before);
+    const done = await world.prune('a', '--before', String(middle), '--yes');
+    expect(rowsOf(done)).toEqual(rowsOf(plan));
+    expect(rowsOf(done)).toMatchObject({ contracts: expect.any(Number), archives: 0 });
+    for (const table of ['contracts', 'lifetimes', 'updates', 'exercises']) {
+      expect(rowsOf(done)[table]).toBeGreaterThan(50);
+    }
+    expect(await keptFacts(world, 'a', middle)).toEqual(facts);
+    const [left] = await world.query(
+      `select (select count(*)::int from a.exercises where "offset" <= $1) as exercises,
+              (select count(*)::int from a.lifetimes where deactivated_offset <= $1) as ended,
+              (select count(*)::int from a.contracts c where c."offset" <= $1
+                  and not exists (select from a.lifetimes l where l.contract_id = c.contract_id)) as alone,
+              (select count(*)::int from a.updates u where u."offset" <= $1
+                  and not exists (select from a.contracts c where c."offset" = u."offset")) as updates,
+              (select kept_offset::int from a.stream) as kept`,
+      [middle],
+    );
+    expect(left).toEqual({ exercises: 0, ended: 0, alone: 0, updates: 0, kept: middle });
+    expect(rowsOf(await world.prune('a', '--before', String(middle)))).toMatchObject({ contracts: 0, updates: 0 });
+  });
+
+  it('leaves the same whatever the size of its transactions, stopped and begun again', async () => {
+    const options = { statementTimeoutMs: 60_000, applicationName: 'test', maxConnections: 1 };
+    for (const schema of ['b', 'c']) {
+      const database = openDatabase({ url: world.url, schema, ...options });
+      const stop = new AbortController();
+      if (schema === 'b') {
+        setTimeout(() => stop.abort(), 150);
+        const cut = await prune(database, { offset: middle }, { stop: stop.signal, batchRows: 3 });
+        expect(cut.finished).toBe(false);
+        // A lower offset than before does not leave the rest behind.
+        const rest = await prune(database, { offset: 1 }, { stop: new AbortController().signal, batchRows: 40 });
+        expect(rest).toMatchObject({ finished: true, boundary: middle });
+        expect(rest.batches).toBeGreaterThan(20);
+      } else await prune(database, { offset: middle }, { stop: stop.signal });
+      await database.close();
+    }
+    expect(await digestOf(world.url, 'b')).toBe(await digestOf(world.url, 'c'));
+  });
+
+  it('takes a time, and never goes beyond the checkpoint nor takes the proof of the history', async () => {
+    const [at] = await world.query<{ time: Date; offset: string }>(
+      `select record_time as time, "offset" from b.updates where "offset" > $1 order by "offset" offset 50 limit 1`,
+      [middle],
+    );
+    const plan = await world.prune('b', '--before', at?.time.toISOString() ?? '');
+    const [below] = await world.query<{ last: string }>(
+      'select max("offset") as last from b.updates where "offset" < $1',
+      [at?.offset],
+    );
+    expect(plan['oldestAfter']).toBe(Number(at?.offset));
+    expect(plan['boundary']).toBeGreaterThanOrEqual(Number(below?.last));
+    await world.prune('b', '--before', '999999999', '--yes');
+    const [row] = await world.query(
+      `select s.kept_offset = s.checkpoint as whole, u.update_id = s.checkpoint_update_id as proof
+         from b.stream s left join b.updates u on u."offset" = s.checkpoint_update_offset`,
+    );
+    expect(row).toEqual({ whole: true, proof: true });
+    world.grow(100);
+    await world.fill('b');
+    await world.fill('c');
+    const end = world.sandbox.ledger.ledgerEnd() - 50;
+    expect(await keptFacts(world, 'b', end)).toEqual(await keptFacts(world, 'c', end));
+  });
+
+  it('does the same in shape ACS_DELTA, and in a stream that began with a seed', async () => {
+    const delta = { LEDGER_SHAPE: 'ACS_DELTA', LEDGER_INTERFACES: demoInterfaces.join(',') };
+    await world.fill('delta', delta);
+    await world.fill('seeded', { INDEXER_START: 'seed' });
+    world.grow(300);
+    await world.fill('delta', delta);
+    await world.fill('seeded', { INDEXER_START: 'seed' });
+    const end = world.sandbox.ledger.ledgerEnd();
+    for (const schema of ['delta', 'seeded']) {
+      const boundary = end - 100;
+      const facts = await keptFacts(world, schema, boundary);
+      const done = rowsOf(await world.prune(schema, '--before', String(boundary), '--yes'));
+      expect(done['lifetimes']).toBeGreaterThan(20);
+      expect(done[schema === 'delta' ? 'archives' : 'exercises']).toBeGreaterThan(20);
+      if (schema === 'delta') expect(done['interface_views']).toBeGreaterThan(20);
+      expect(await keptFacts(world, schema, boundary)).toEqual(facts);
+    }
+  });
+
+  it.each([
+    [['--yes'], 'USAGE'],
+    [['--before', 'yesterday'], 'USAGE'],
+    [['--before', '2026-01-01T00:00:00'], 'USAGE'],
+  ])('refuses %j', async (argv, code) => {
+    await expect(world.prune('a', ...argv)).rejects.toMatchObject({ code });
+  });
+});

@@ -1,0 +1,210 @@
+/** Contents go for good: from the rows, and from every row that is written again later. */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { demoInterfaces } from '../../src/sandbox/demo-ledger.ts';
+import { digestOf } from '../support/digest.ts';
+import { createRetentionWorld, type RetentionWorld } from './retention-world.ts';
+
+let world: RetentionWorld;
+const env = { LEDGER_CREATED_EVENT_BLOBS: 'true', LEDGER_INTERFACES: demoInterfaces.join(',') };
+beforeAll(async () => {
+  world = await createRetentionWorld(77, 600);
+  await world.fill('a', env);
+}, 120_000);
+afterAll(async () => {
+  await world[Symbol.asyncDispose]();
+});
+
+/** A contract with a view and exercises, by whether it is archived. */
+async function contract(schema: string, archived: boolean): Promise<string> {
+  const [row] = await world.query<{ id: string }>(
+    `select c.contract_id as id from ${schema}.contracts c
+       join ${schema}.lifetimes l on l.contract_id = c.contract_id
+      where (l.deactivated_offset is not null) = $1 and c.payload is not null
+        and exists (select from ${schema}.interface_views v where v.contract_id = c.contract_id)
+      order by c."offset" desc limit 1`,
+    [archived],
+  );
+  if (row === undefined) throw new Error('the history has no such contract');
+  return row.id;
+}
+
+async function contents(schema: string, id: string): Promise<unknown> {
+  const [row] = await world.query(
+    `select (select jsonb_agg(jsonb_build_array(payload, contract_key, created_event_blob)) from ${schema}.contracts
+              where contract_id = $1) as contracts,
+            (select jsonb_agg(jsonb_build_array(view, status_message)) from ${schema}.interface_views
+              where contract_id = $1) as views,
+            (select jsonb_agg(jsonb_build_array(argument, result)) from ${schema}.exercises
+              where contract_id = $1) as exercises,
+            (select array_agg(distinct x) from (
+                select redaction_id from ${schema}.contracts where contract_id = $1
+                union all select redaction_id from ${schema}.interface_views where contract_id = $1) y (x)) as redactions`,
+    [id],
+  );
+  return row;
+}
+
+describe('redact', () => {
+  it('shows first, then removes payload, blob and views of an archived contract, and says who and why', async () => {
+    const id = await contract('a', true);
+    const before = await digestOf(world.url, 'a');
+    const plan = await world.redact('a', 'contract', id, '--reason', 'ticket 7');
+    expect(plan).toMatchObject({ dryRun: true, contracts: 1, interfaceViews: 1, exercises: 0 });
+    expect(await digestOf(world.url, 'a')).toBe(before);
+    const done = await world.redact('a', 'contract', id, '--reason', 'ticket 7', '--yes');
+    expect(done).toMatchObject({ dryRun: false, contracts: 1, interfaceViews: 1, exercises: 0, finished: true });
+    const { redactionId } = done;
+    expect(await contents('a', id)).toMatchObject({
+      contracts: [[null, null, null]],
+      views: [[null, null]],
+      redactions: [redactionId],
+    });
+    const [audit] = await world.query('select * from a.redactions where redaction_id = $1', [redactionId]);
+    expect(audit).toMatchObject({ subject: 'contract', contract_id: id, reason: 'ticket 7', contracts: '1' });
+    const again = await world.redact('a', 'contract', id, '--reason', 'ticket 7', '--yes');
+    expect(again).toMatchObject({ contracts: 0, finished: true });
+    expect(again['redactionId']).toBeUndefined();
+    const more = await world.redact('a', 'contract', id, '--reason', 'all of it', '--with-exercises', '--yes');
+    expect(Number(more['exercises'])).toBeGreaterThan(0);
+    for (const [argument, result] of ((await contents('a', id)) as { exercises: unknown[][] }).exercises) {
+      expect([argument, result]).toEqual([null, null]);
+    }
+  });
+
+  it('leaves active contracts alone unless told otherwise', async () => {
+    const id = await contract('a', false);
+    await expect(world.redact('a', 'contract', id, '--reason', 'r', '--yes')).rejects.toMatchObject({
+      code: 'REDACTION_REFUSED',
+    });
+    expect(await world.redact('a', 'contract', id, '--reason', 'r', '--active', '--yes')).toMatchObject({
+      contracts: 1,
+    });
+    expect(await contents('a', id)).toMatchObject({ contracts: [[null, null, null]] });
+  });
+
+  it('removes argument and result of one exercise', async () => {
+    const [e] = await world.query<{ at: string; id: string }>(
+      `select "offset" || ':' || node_id as at, contract_id as id from a.exercises
+        where argument is not null order by 1 limit 1`,
+    );
+    const done = await world.redact('a', 'exercise', e?.at ?? '', '--reason', 'r', '--yes');
+    expect(done).toMatchObject({ exercises: 1, contracts: 0 });
+    const [row] = await world.query(
+      `select argument, result, redaction_id from a.exercises where "offset" || ':' || node_id = $1`,
+      [e?.at],
+    );
+    expect(row).toEqual({ argument: null, result: null, redaction_id: done['redactionId'] });
+  });
+
+  it('removes what a party was a stakeholder of, but what is active', async () => {
+    const [p] = await world.query<{ party: string; archived: number; active: number }>(
+      `select party, count(*) filter (where gone)::int as archived, count(*) filter (where not gone)::int as active
+         from (select distinct unnest(c.signatories || c.observers) as party, c.contract_id,
+                      not exists (select from a.lifetimes l
+                                   where l.contract_id = c.contract_id and l.deactivated_offset is null) as gone
+                 from a.contracts c where c.redaction_id is null) x
+        group by 1 having count(*) filter (where gone) > 5 and count(*) filter (where not gone) > 0
+        order by 2, 1 limit 1`,
+    );
+    const party = p?.party ?? '';
+    const plan = await world.redact('a', 'party', party, '--reason', 'left');
+    expect(plan).toMatchObject({ contracts: p?.archived, leftActive: p?.active });
+    expect(await world.redact('a', 'party', party, '--reason', 'left', '--yes')).toMatchObject({
+      contracts: p?.archived,
+      leftActive: p?.active,
+    });
+    expect(await world.redact('a', 'party', party, '--reason', 'left')).toMatchObject({ contracts: 0 });
+  });
+
+  it('leaves every view for readers at work', async () => {
+    const views = await world.query<{ name: string }>(
+      `select format('%I.%I', schemaname, viewname) as name from pg_views
+        where schemaname in ('a_explore', 'a_pqs', 'a_typed', 'a')`,
+    );
+    expect(views.length).toBeGreaterThan(10);
+    for (const { name } of views) await world.query(`select * from ${name}`);
+    await world.query('set search_path = a_pqs');
+    for (const call of ['active()', 'creates()', 'archives()', 'exercises()'])
+      await world.query(`select * from ${call}`);
+    await world.query('reset search_path');
+  });
+
+  it.each([
+    [['contract', 'nobody', '--reason', 'r'], 'REDACTION_REFUSED'],
+    [['contract', 'nobody'], 'USAGE'],
+    [['exercise', '5', '--reason', 'r'], 'USAGE'],
+    [['exercise', '999999:0', '--reason', 'r', '--yes'], 'REDACTION_REFUSED'],
+    [['everything', 'x', '--reason', 'r'], 'USAGE'],
+  ])('refuses %j', async (argv, code) => {
+    await expect(world.redact('a', ...argv)).rejects.toMatchObject({ code });
+  });
+});
+
+describe('what was redacted stays removed', () => {
+  /** Everything redacted in schema a, asked of another schema. */
+  const stillThere = (schema: string): string => `
+    select (select count(*)::int from ${schema}.contracts c join ${schema}.redacted_contracts r using (contract_id)
+             where c.payload is not null or c.created_event_blob is not null
+                or c.redaction_id is distinct from r.redaction_id) as contracts,
+           (select count(*)::int from ${schema}.interface_views v join ${schema}.redacted_contracts r using (contract_id)
+             where v.view is not null or v.redaction_id is distinct from r.redaction_id) as views,
+           (select count(*)::int from ${schema}.exercises e
+             where (e.argument is not null or e.redaction_id is null)
+               and (exists (select from ${schema}.redacted_exercises r
+                             where r."offset" = e."offset" and r.node_id = e.node_id)
+                 or exists (select from ${schema}.redacted_contracts r
+                             where r.contract_id = e.contract_id and r.exercises))) as exercises`;
+  const gone = { contracts: 0, views: 0, exercises: 0 };
+
+  /** Empties the tables of a schema as a new beginning does, and copies what schema a has redacted. */
+  async function begin(schema: string): Promise<void> {
+    await world.fill(schema, env);
+    for (const table of ['redactions', 'redacted_contracts', 'redacted_exercises']) {
+      await world.query(`insert into ${schema}.${table} select * from a.${table}`);
+    }
+    await world.query(
+      `truncate ${['updates', 'contracts', 'lifetimes', 'exercises', 'archives', 'interface_views', 'reassignments', 'topology_events', 'active_counts', 'activity_hourly', 'coverage', 'stream'].map((t) => `${schema}.${t}`).join()}`,
+    );
+  }
+
+  it('in a replay from genesis', async () => {
+    await begin('again');
+    await world.fill('again', env);
+    expect(await world.query(stillThere('again'))).toEqual([gone]);
+    const counts = `select (select count(*)::int from {}.contracts) as contracts, (select count(*)::int from {}.redactions) as redactions,
+      (select count(*)::int from {}.contracts where redaction_id is not null) as redacted`;
+    const [replayed] = await world.query(counts.replaceAll('{}', 'again'));
+    expect(replayed).toEqual((await world.query(counts.replaceAll('{}', 'a')))[0]);
+  });
+
+  it('in a new seed', async () => {
+    await begin('seeded');
+    await world.fill('seeded', { ...env, INDEXER_START: 'seed' });
+    expect(await world.query(stillThere('seeded'))).toEqual([gone]);
+    const [row] = await world.query<{ redacted: number }>(
+      'select count(*)::int as redacted from seeded.contracts where redaction_id is not null',
+    );
+    expect(row?.redacted).toBeGreaterThan(0);
+  });
+
+  it('when a running indexer gets more of it', async () => {
+    await using indexer = await world.index('a', env);
+    await indexer.reaches(world.sandbox.ledger.ledgerEnd());
+    const [busiest] = await world.query<{ party: string }>(
+      `select c.signatories[1] as party from a.contracts c join a.lifetimes l using (contract_id)
+        where l.deactivated_offset is null group by 1 order by count(*) desc, 1 limit 1`,
+    );
+    const end = world.sandbox.ledger.ledgerEnd();
+    const argv = ['party', busiest?.party ?? '', '--reason', 'r', '--active', '--with-exercises', '--yes'];
+    expect(Number((await world.redact('a', ...argv))['contracts'])).toBeGreaterThan(10);
+    world.grow(300);
+    await indexer.reaches(world.sandbox.ledger.ledgerEnd(), 60_000);
+    const [later] = await world.query<{ exercises: number }>(
+      `select count(*)::int as exercises from a.exercises e join a.redacted_contracts r using (contract_id)
+        where e."offset" > $1`,
+      [end],
+    );
+    expect(later?.exercises).toBeGreaterThan(10);
+    expect(await world.query(stillThere('a'))).toEqual([gone]);
+  });
+});

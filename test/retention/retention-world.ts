@@ -1,0 +1,101 @@
+/** A ledger with believable history, an indexer in this process, and what readers see of it from an offset on. */
+import { Client } from 'pg';
+import { pruneCommand } from '../../src/cli/prune.ts';
+import { redactCommand } from '../../src/cli/redact.ts';
+import { startSandbox, type Sandbox } from '../../src/sandbox/sandbox.ts';
+import { Steps } from '../../src/sandbox/traffic.ts';
+import { runIndexer, type IndexerRun } from '../e2e/indexer-run.ts';
+import { createTestDatabase } from '../support/database.ts';
+
+export interface RetentionWorld extends AsyncDisposable {
+  readonly url: string;
+  readonly sandbox: Sandbox;
+  /** Appends updates to the ledger. */
+  grow(updates: number): void;
+  /** The whole indexer, into a schema; from genesis unless told otherwise. */
+  index(schema: string, env?: Readonly<Record<string, string>>): Promise<IndexerRun>;
+  /** Indexes into a schema up to the ledger end and stops. */
+  fill(schema: string, env?: Readonly<Record<string, string>>): Promise<void>;
+  query<T extends object = Record<string, unknown>>(sql: string, values?: unknown[]): Promise<readonly T[]>;
+  /** What the verb prints with `--json`. */
+  prune(schema: string, ...argv: string[]): Promise<Record<string, unknown>>;
+  redact(schema: string, ...argv: string[]): Promise<Record<string, unknown>>;
+}
+
+const startAt = Date.UTC(2026, 0, 5, 8) * 1000;
+
+type Command = typeof pruneCommand;
+
+export async function createRetentionWorld(seed: number, updates: number): Promise<RetentionWorld> {
+  const database = await createTestDatabase();
+  const sandbox = await startSandbox({ seed, now: () => startAt / 1000, limits: { checkpointIntervalMs: 50 } });
+  const steps = new Steps(sandbox.ledger, seed);
+  const client = new Client({ connectionString: database.url });
+  await client.connect();
+  let made = 0;
+  const index: RetentionWorld['index'] = (schema, env = {}) =>
+    runIndexer({
+      LEDGER_URL: sandbox.url,
+      DATABASE_URL: database.url,
+      POSTGRES_SCHEMA: schema,
+      INDEXER_START: 'genesis',
+      ...env,
+    });
+  const verb =
+    (command: Command) =>
+    async (schema: string, ...argv: string[]): Promise<Record<string, unknown>> => {
+      const lines: string[] = [];
+      const env = { DATABASE_URL: database.url, POSTGRES_SCHEMA: schema };
+      await command([...argv, '--json'], env, new AbortController().signal, (line) => lines.push(line));
+      return JSON.parse(lines.at(-1) ?? '{}') as Record<string, unknown>;
+    };
+  const grow = (more: number): void => {
+    for (const end = made + more; made < end; made += 1) steps.step(startAt + made * 1_000_000);
+  };
+  grow(updates);
+  return {
+    url: database.url,
+    sandbox,
+    grow,
+    index,
+    fill: async (schema, env) => {
+      await using indexer = await index(schema, env);
+      await indexer.reaches(sandbox.ledger.ledgerEnd(), 60_000);
+    },
+    query: async <T extends object>(sql: string, values?: unknown[]) => (await client.query<T>(sql, values)).rows,
+    prune: verb(pruneCommand),
+    redact: verb(redactCommand),
+    [Symbol.asyncDispose]: async () => {
+      await client.end();
+      await sandbox.close();
+      await database.drop();
+    },
+  };
+}
+
+/** Everything that must not change when history up to `boundary` is pruned, as one hash for each question. */
+export async function keptFacts(world: RetentionWorld, schema: string, boundary: number): Promise<unknown> {
+  const explore = `${schema}_explore`;
+  const facts: Record<string, unknown> = {};
+  const end = Number((await world.query<{ c: string }>(`select checkpoint as c from ${schema}.stream`))[0]?.c);
+  const hashed = async (name: string, from: string, where = 'true'): Promise<void> => {
+    const rows = await world.query<{ n: string; h: string }>(
+      `select count(*) as n, md5(string_agg(t::text, '|' order by t::text)) as h
+         from (select to_jsonb(x) - 'indexed_at' - 'epoch' as t from ${from} x where ${where}) y`,
+    );
+    facts[name] = rows[0];
+  };
+  for (const at of [boundary, boundary + 1, Math.floor((boundary + end) / 2), end]) {
+    await hashed(`active at ${at}`, `${explore}.active_at(${at}, null)`);
+    await hashed(`lifetimes at ${at}`, `${explore}.lifetimes_at(${at}, null)`);
+  }
+  for (const table of ['updates', 'exercises', 'archives', 'reassignments', 'topology_events']) {
+    await hashed(table, `${schema}.${table}`, `"offset" > ${boundary}`);
+  }
+  await hashed('contracts', `${explore}.contracts`, `is_active or archived_at_offset > ${boundary}`);
+  await hashed('new contracts', `${schema}.contracts`, `"offset" > ${boundary}`);
+  await hashed('views', `${explore}.interface_views`, `is_active or archived_at_offset > ${boundary}`);
+  await hashed('counts', `${schema}.active_counts`);
+  await hashed('activity', `${schema}.activity_hourly`);
+  return facts;
+}
