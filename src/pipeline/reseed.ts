@@ -1,0 +1,147 @@
+/**
+ * A new look at all active contracts beside a stream that stands still: gathered into a schema of its own by the same
+ * seed as ever, then merged in one transaction. Until then readers see the state of the checkpoint; a reseed that is cut
+ * goes on, or starts over, when it is run again.
+ */
+import { lastValueFrom } from 'rxjs';
+import { ExitCode, IndexerError, toIndexerError } from '../errors.ts';
+import type { Database } from '../store/database.ts';
+import { mergeStaging, type Merged } from '../store/history/merge.ts';
+import { readStream, refused, type StreamFacts } from '../store/history/maintenance.ts';
+import { prepareStaging } from '../store/history/staging.ts';
+import { openSession } from '../store/store.ts';
+import type { StreamIdentity } from '../store/stream-row.ts';
+import { proveHistory } from './history-proof.ts';
+import { askIdentity } from './identity.ts';
+import type { PipelineParts } from './parts.ts';
+import { pause } from './retry.ts';
+import { seed$ } from './seed.ts';
+
+/** What a reseed that keeps the history would meet. */
+export interface ReseedPlan {
+  readonly identity: StreamIdentity;
+  readonly stream: StreamFacts;
+  readonly checkpoint: number;
+  readonly ledgerEnd: number;
+  readonly pruned: number;
+  /** Why there is a gap, for table `coverage`. */
+  readonly reason: string;
+}
+
+/** So many failures in a row without an entry stored, then the reseed is left for another time. */
+const failuresAllowed = 8;
+const retryMs = 2_000;
+
+/**
+ * Whether the ledger's offsets still are those of our history, and what the gap would be. `parts.database` is the
+ * stream's own.
+ * @throws IndexerError RESEED_REFUSED when they are not, or there is no history to keep
+ */
+export async function planReseed(parts: PipelineParts): Promise<ReseedPlan> {
+  const stream = await readStream(parts.database);
+  if (stream?.checkpoint === undefined || stream.checkpoint === null || !stream.seeded) {
+    throw refused('reseed', 'there is no history to keep in this schema', 'start the indexer: it seeds by itself');
+  }
+  const { checkpoint, participantId, lastUpdate } = stream;
+  const identity = await askIdentity(parts);
+  const ledgerEnd = await parts.ledger.state.ledgerEnd();
+  const pruned = await parts.ledger.state.latestPrunedOffsets();
+  if (participantId !== null && identity.participantId !== undefined && participantId !== identity.participantId) {
+    const found = `this schema holds participant ${participantId}, the ledger is participant ${identity.participantId}`;
+    throw otherOffsets(found);
+  }
+  await refuseOtherHistory(parts, { checkpoint, lastUpdate }, { ledgerEnd, pruned: Math.min(pruned, checkpoint) });
+  const changed = identity.filterHash !== stream.filterHash ? ', with another filter from here on' : '';
+  const reason =
+    pruned > checkpoint
+      ? `the participant was pruned up to ${String(pruned)}, past the checkpoint ${String(checkpoint)}${changed}`
+      : `seeded again by the operator, after the checkpoint ${String(checkpoint)}${changed}`;
+  return { identity, stream, checkpoint, ledgerEnd, pruned, reason };
+}
+
+async function refuseOtherHistory(
+  parts: PipelineParts,
+  stored: Pick<StreamFacts, 'lastUpdate'> & { readonly checkpoint: number },
+  bounds: { readonly ledgerEnd: number; readonly pruned: number },
+): Promise<void> {
+  const { checkpoint, lastUpdate } = stored;
+  const state = { checkpoint, lastUpdate, epoch: 0, participantId: null, seedOffset: null, seeded: true };
+  try {
+    // Contracts are compared when they are merged, all of them.
+    await proveHistory(parts, { ...state, seedToken: null, seedContracts: 0 }, { ...bounds, sameParticipant: true });
+  } catch (thrown) {
+    const error = toIndexerError(thrown);
+    if (error.code !== 'HISTORY_CHANGED' && error.code !== 'LEDGER_BEHIND_CHECKPOINT') throw error;
+    throw otherOffsets(error.message);
+  }
+}
+
+function otherOffsets(found: string): IndexerError {
+  const remedy =
+    'offsets of two histories cannot share a schema: index this ledger into a new POSTGRES_SCHEMA and keep this one, ' +
+    'go back to where both agree (ledger-indexer reset --to OFFSET --yes), or give up this history ' +
+    '(ledger-indexer reseed --yes)';
+  return refused('reseed', found, remedy);
+}
+
+/**
+ * Gathers the active contracts and merges them. To be called by the holder of the writer lock only.
+ * @param staging the handle of the staging schema
+ * @throws IndexerError; the stream is as it was then
+ */
+export async function reseed(
+  parts: PipelineParts,
+  staging: Database,
+  plan: ReseedPlan,
+  writer: string,
+): Promise<Merged> {
+  const { identity, checkpoint, pruned } = plan;
+  await prepareStaging(staging, parts.database.schema, { identity, notBefore: Math.max(checkpoint, pruned) });
+  const offset = await gather({ ...parts, database: staging, notify: false }, plan);
+  if (offset === undefined) throw interrupted();
+  const gathered = await readStream(staging);
+  return mergeStaging(parts.database, {
+    identity,
+    offset,
+    anchor: gathered?.lastUpdate,
+    checkpoint,
+    reason: plan.reason,
+    writer,
+    notify: parts.notify,
+  });
+}
+
+/** Seeds until it is done; undefined when a stop was asked for. */
+async function gather(parts: PipelineParts, plan: ReseedPlan): Promise<number | undefined> {
+  let failures = 0;
+  while (!parts.stop.aborted) {
+    try {
+      const session = await openSession(parts.database, plan.identity, { notify: false });
+      // A reseed that was cut before its merge has gathered everything already.
+      if (session.state.seeded && session.state.checkpoint !== null) return session.state.checkpoint;
+      const ledgerEnd = await parts.ledger.state.ledgerEnd();
+      const seeded$ = seed$(parts, session, ledgerEnd, () => {
+        failures = 0;
+      });
+      return await lastValueFrom(seeded$, { defaultValue: undefined });
+    } catch (thrown) {
+      const error = toIndexerError(thrown);
+      failures += 1;
+      const again = error.retry === 'retry' || error.retry === 'refresh-token';
+      parts.observer.failed('ledger', error, again ? retryMs : undefined);
+      if (!again || failures >= failuresAllowed) throw error;
+      if (error.retry === 'refresh-token') parts.tokenSource.invalidate();
+      await pause(retryMs, parts.stop);
+    }
+  }
+  return undefined;
+}
+
+function interrupted(): IndexerError {
+  return new IndexerError('the reseed was interrupted; the stream is as it was', {
+    code: 'INTERRUPTED',
+    retry: 'fatal',
+    exitCode: ExitCode.temporary,
+    remedy: 'run it again: it goes on with what it has gathered',
+  });
+}

@@ -1,0 +1,40 @@
+/** Taking another filter into force: the history stays as it is, and `coverage` says from where the new one counts. */
+import type { Database } from '../database.ts';
+import type { StreamIdentity } from '../stream-row.ts';
+import { openRange } from './coverage-ranges.ts';
+import { lockStream, maintain, refused } from './maintenance.ts';
+
+export interface FilterChange {
+  readonly identity: StreamIdentity;
+  /** Why, for table `coverage`. */
+  readonly reason: string;
+  /** Whether all that was visible is visible under the new filter; else the newest update can prove nothing any more. */
+  readonly allVisible: boolean;
+  readonly writer: string;
+}
+
+/**
+ * Closes the range of the filter in force at the checkpoint and opens one of the new filter; the epoch rises. To be
+ * called by the holder of the writer lock only. Resolves to the checkpoint.
+ * @throws IndexerError ACCEPT_FILTER_REFUSED
+ */
+export function acceptFilter(database: Database, change: FilterChange): Promise<number> {
+  const { identity, reason, allVisible, writer } = change;
+  return maintain(database, async (client) => {
+    const stream = await lockStream(client);
+    if (stream?.checkpoint === undefined || stream.checkpoint === null || !stream.seeded) {
+      const remedy = 'start the indexer with the wanted filter on an empty schema: ledger-indexer reset --all';
+      throw refused('accept-filter', 'nothing is published in this schema yet', remedy);
+    }
+    const { checkpoint } = stream;
+    const { filter, filterHash, shape } = identity;
+    await openRange(client, checkpoint, { from: checkpoint, origin: 'filter', filterHash, shape, reason });
+    await client.query(
+      `update stream set filter = $1, filter_hash = $2, transaction_shape = $3, epoch = epoch + 1, writer = $4,
+              checkpoint_update_offset = case when $5 then checkpoint_update_offset end,
+              checkpoint_update_id = case when $5 then checkpoint_update_id end`,
+      [filter, filterHash, shape, writer, allVisible],
+    );
+    return checkpoint;
+  });
+}

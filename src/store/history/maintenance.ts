@@ -1,0 +1,70 @@
+/**
+ * Transactions of commands that rewrite stored history while no indexer writes: planned as reports are, not as the
+ * writer's statements, and only begun by who holds the writer lock.
+ */
+import type { PoolClient } from 'pg';
+import { ExitCode, IndexerError } from '../../errors.ts';
+import type { Database } from '../database.ts';
+
+/** Longest time one statement of such a command may take, milliseconds: rewriting a large history takes long. */
+export const maintenanceLimitMs = 24 * 60 * 60 * 1000;
+
+/** What the stream row says before anything is changed. */
+export interface StreamFacts {
+  readonly participantId: string | null;
+  readonly filter: string;
+  readonly filterHash: string;
+  readonly shape: string;
+  readonly seeded: boolean;
+  readonly seedOffset: number | null;
+  readonly checkpoint: number | null;
+  readonly lastUpdate: { readonly offset: number; readonly updateId: string } | undefined;
+  /** Updates up to here were pruned in this schema; 0 when none were. */
+  readonly keptOffset: number;
+  readonly epoch: number;
+}
+
+/** One transaction with the planner's own choices; the pool's settings are made for the writer's small statements. */
+export function maintain<T>(database: Database, work: (client: PoolClient) => Promise<T>): Promise<T> {
+  return database.transaction(async (client) => {
+    await client.query(
+      `set local enable_seqscan = on; set local enable_hashjoin = on; set local enable_mergejoin = on;
+       set local plan_cache_mode = auto`,
+    );
+    return work(client);
+  });
+}
+
+/** The stream row as it is; undefined when nothing was ever indexed here. */
+export function readStream(database: Database): Promise<StreamFacts | undefined> {
+  return database.withClient((client) => streamFacts(client, ''));
+}
+
+/** The same, locked until the transaction ends: a writer that is still at work has to wait, and then is fenced. */
+export function lockStream(client: PoolClient): Promise<StreamFacts | undefined> {
+  return streamFacts(client, 'for update');
+}
+
+async function streamFacts(client: PoolClient, lock: '' | 'for update'): Promise<StreamFacts | undefined> {
+  const { rows } = await client.query<StreamFacts & { markOffset: number | null; markId: string | null }>(
+    `select participant_id as "participantId", filter::text as filter, filter_hash as "filterHash",
+            transaction_shape as shape, seeded_at is not null as seeded, seed_offset as "seedOffset", checkpoint,
+            checkpoint_update_offset as "markOffset", checkpoint_update_id as "markId",
+            coalesce(kept_offset, 0) as "keptOffset", epoch
+       from stream ${lock}`,
+  );
+  const row = rows[0];
+  if (row === undefined) return undefined;
+  const { markOffset: offset, markId: updateId, ...facts } = row;
+  return { ...facts, lastUpdate: offset === null || updateId === null ? undefined : { offset, updateId } };
+}
+
+/** A command that must not be carried out here, and what to do instead. */
+export function refused(command: string, found: string, remedy: string): IndexerError {
+  return new IndexerError(found, {
+    code: `${command.toUpperCase().replaceAll('-', '_')}_REFUSED`,
+    retry: 'fatal',
+    exitCode: ExitCode.configuration,
+    remedy,
+  });
+}

@@ -1,0 +1,246 @@
+/**
+ * The end of a reseed that keeps the history: the active contracts gathered at the new ledger end meet those we hold,
+ * in one transaction. What we hold and the ledger does not any more ended in the gap, what we lack is added as seeded.
+ */
+import { escapeIdentifier } from 'pg';
+import type { ClientBase, PoolClient } from 'pg';
+import { ExitCode, IndexerError } from '../../errors.ts';
+import { notifyStatement } from '../batch-writer.ts';
+import type { Database } from '../database.ts';
+import type { StreamIdentity, UpdateMark } from '../stream-row.ts';
+import { openRange } from './coverage-ranges.ts';
+import { lockStream, maintain, refused, type StreamFacts } from './maintenance.ts';
+import { dropStaging, stagingSchema } from './staging.ts';
+
+export interface Merge {
+  readonly identity: StreamIdentity;
+  /** The offset the active contracts were read at. */
+  readonly offset: number;
+  readonly anchor: UpdateMark | undefined;
+  /** The checkpoint when the reseed began. */
+  readonly checkpoint: number;
+  /** Why there is a gap, for table `coverage`. */
+  readonly reason: string;
+  readonly writer: string;
+  readonly notify: boolean;
+}
+
+export interface Merged {
+  /** Contracts that were active here and ended in the gap. */
+  readonly ended: number;
+  /** Contracts of the ledger that were not active here. */
+  readonly added: number;
+  /** Contracts active before and after the gap. */
+  readonly kept: number;
+}
+
+/** To be called by the holder of the writer lock only. @throws IndexerError HISTORY_CHANGED, RESEED_REFUSED */
+export function mergeStaging(database: Database, merge: Merge): Promise<Merged> {
+  return maintain(database, async (client) => {
+    const stream = await lockStream(client);
+    if (stream?.checkpoint !== merge.checkpoint) {
+      throw refused('reseed', 'the checkpoint moved while the reseed ran', 'run the command again');
+    }
+    const staged = escapeIdentifier(stagingSchema(database.schema));
+    await mapDictionaries(client, staged);
+    const kept = await provenHistory(client, staged, merge, stream);
+    const ended = await endMissing(client, staged, merge.offset);
+    for (const table of ['contracts', 'interface_views', 'reassignments']) await copyRows(client, staged, table);
+    const added = await addLifetimes(client, staged);
+    await publish(
+      client,
+      staged,
+      stream,
+      merge,
+      `${merge.reason}; ${String(ended)} contracts ended and ${String(added)} began unseen`,
+    );
+    await dropStaging(client, database.schema);
+    if (merge.notify) {
+      const { text, values } = notifyStatement(database.schema, merge.offset);
+      await client.query(text, [...(values ?? [])]);
+    }
+    return { ended, added, kept };
+  });
+}
+
+/** Numbers of the staged dictionaries to numbers of ours, which grow by what is new. */
+async function mapDictionaries(client: ClientBase, staged: string): Promise<void> {
+  await client.query(
+    `insert into synchronizers
+     select (select coalesce(max(synchronizer_pk), 0) from synchronizers) + row_number() over (order by s.synchronizer_pk),
+            s.synchronizer_id
+       from ${staged}.synchronizers s
+      where not exists (select from synchronizers m where m.synchronizer_id = s.synchronizer_id)`,
+  );
+  await client.query(
+    `insert into templates (template_pk, package_id, module_name, entity_name, package_name)
+     select (select coalesce(max(template_pk), 0) from templates) + row_number() over (order by s.template_pk),
+            s.package_id, s.module_name, s.entity_name, s.package_name
+       from ${staged}.templates s
+     on conflict (package_id, module_name, entity_name) do update
+       set package_name = coalesce(templates.package_name, excluded.package_name)`,
+  );
+  await client.query(
+    `create table ${staged}.synchronizer_map as
+     select s.synchronizer_pk as staged, m.synchronizer_pk as ours
+       from ${staged}.synchronizers s join synchronizers m using (synchronizer_id)`,
+  );
+  await client.query(
+    `create table ${staged}.template_map as
+     select s.template_pk as staged, m.template_pk as ours
+       from ${staged}.templates s join templates m using (package_id, module_name, entity_name)`,
+  );
+  await client.query(
+    `alter table ${staged}.synchronizer_map add primary key (staged);
+     alter table ${staged}.template_map add primary key (staged)`,
+  );
+  await client.query(
+    `insert into template_interfaces (template_pk, interface_pk)
+     select t.ours, i.ours
+       from ${staged}.template_interfaces s
+       join ${staged}.template_map t on t.staged = s.template_pk
+       join ${staged}.template_map i on i.staged = s.interface_pk
+     on conflict do nothing`,
+  );
+  await client.query(`update ${staged}.lifetimes l set synchronizer_pk = m.ours
+                        from ${staged}.synchronizer_map m where m.staged = l.synchronizer_pk and m.ours <> m.staged`);
+  await client.query(`analyze ${staged}.lifetimes`);
+}
+
+const same = `s.contract_id = l.contract_id and s.synchronizer_pk = l.synchronizer_pk
+              and s.activated_offset = l.activated_offset`;
+
+/**
+ * A contract id is a hash that no two ledgers share, an offset is one participant's own: contracts that both sides know
+ * under the same offset prove that the offsets are ours, one under two offsets that they are not.
+ * @returns how many both sides hold as active
+ */
+async function provenHistory(client: ClientBase, staged: string, merge: Merge, stream: StreamFacts): Promise<number> {
+  const { rows } = await client.query<{ active: number; common: number; ended: number; moved: number }>(
+    `select (select count(*) from lifetimes where deactivated_offset is null) as active,
+            count(*) filter (where s.activated_offset = l.activated_offset and l.deactivated_offset is null) as common,
+            count(*) filter (where s.activated_offset = l.activated_offset and l.deactivated_offset is not null
+                               and s.deactivated_offset is null) as ended,
+            count(*) filter (where s.activated_offset <> l.activated_offset and l.deactivated_offset is null
+                               and s.activated_offset <= $1) as moved
+       from ${staged}.lifetimes s join lifetimes l using (contract_id, synchronizer_pk)`,
+    [merge.checkpoint],
+  );
+  const { active = 0, common = 0, ended = 0, moved = 0 } = rows[0] ?? {};
+  if (ended > 0) throw otherHistory(`the ledger holds ${String(ended)} contracts as active that ended here`);
+  if (moved > 0) throw otherHistory(`${String(moved)} contracts became active there at another offset than here`);
+  const knownId = stream.participantId !== null && merge.identity.participantId === stream.participantId;
+  if (!knownId && active > 0 && common === 0) {
+    throw otherHistory('no contract that is active here is active there, and the participant id cannot be compared');
+  }
+  return common;
+}
+
+function otherHistory(found: string): IndexerError {
+  return new IndexerError(`these are the offsets of another history: ${found}`, {
+    code: 'HISTORY_CHANGED',
+    retry: 'fatal',
+    exitCode: ExitCode.configuration,
+    remedy:
+      'index this ledger into a new POSTGRES_SCHEMA and keep this one, or give up this history: ledger-indexer reseed --yes',
+  });
+}
+
+/**
+ * When exactly a contract ended in the gap nobody knows any more: at the latest when it became active again elsewhere,
+ * else at the end of the gap. A contract on its way between synchronizers ended when it left.
+ */
+async function endMissing(client: ClientBase, staged: string, offset: number): Promise<number> {
+  const { rows } = await client.query<{ ended: number }>(
+    `with ended as (
+       update lifetimes l
+          set deactivated_offset = coalesce(
+                (select s.deactivated_offset from ${staged}.lifetimes s where ${same}),
+                (select min(s.activated_offset) from ${staged}.lifetimes s
+                  where s.contract_id = l.contract_id and s.activated_offset > l.activated_offset),
+                $1)
+        where l.deactivated_offset is null
+          and not exists (select from ${staged}.lifetimes s where ${same} and s.deactivated_offset is null)
+       returning l.template_pk),
+     counted as (
+       update active_counts a set deactivated = a.deactivated + e.ended
+         from (select template_pk, count(*) as ended from ended group by 1) e where e.template_pk = a.template_pk)
+     select count(*) as ended from ended`,
+    [offset],
+  );
+  return rows[0]?.ended ?? 0;
+}
+
+async function addLifetimes(client: ClientBase, staged: string): Promise<number> {
+  const { rows } = await client.query<{ added: number }>(
+    `with added as (
+       insert into lifetimes (contract_id, synchronizer_pk, activated_offset, template_pk, deactivated_offset)
+       select s.contract_id, s.synchronizer_pk, s.activated_offset, m.ours, s.deactivated_offset
+         from ${staged}.lifetimes s join ${staged}.template_map m on m.staged = s.template_pk
+        where not exists (select from lifetimes l where ${same})
+       returning template_pk, deactivated_offset),
+     counted as (
+       insert into active_counts as a (template_pk, activated, deactivated)
+       select template_pk, count(*), count(deactivated_offset) from added group by 1
+       on conflict (template_pk) do update
+         set activated = a.activated + excluded.activated, deactivated = a.deactivated + excluded.deactivated)
+     select count(*) as added from added`,
+  );
+  return rows[0]?.added ?? 0;
+}
+
+const mapOf: Readonly<Record<string, string>> = {
+  template_pk: 'template_map',
+  interface_pk: 'template_map',
+  synchronizer_pk: 'synchronizer_map',
+  source_pk: 'synchronizer_map',
+  target_pk: 'synchronizer_map',
+};
+
+/** All rows that are not here yet, with our numbers. */
+async function copyRows(client: ClientBase, staged: string, table: string): Promise<void> {
+  const { rows } = await client.query<{ name: string }>(
+    `select attname::text as name from pg_attribute
+      where attrelid = $1::regclass and attnum > 0 and not attisdropped and attgenerated = '' order by attnum`,
+    [table],
+  );
+  const values = rows.map(({ name }) => {
+    const column = `r.${escapeIdentifier(name)}`;
+    const map = mapOf[name];
+    return map === undefined ? column : `(select m.ours from ${staged}.${map} m where m.staged = ${column})`;
+  });
+  await client.query(
+    `insert into ${table} (${rows.map(({ name }) => escapeIdentifier(name)).join(', ')})
+     select ${values.join(', ')} from ${staged}.${table} r on conflict do nothing`,
+  );
+}
+
+async function publish(
+  client: PoolClient,
+  staged: string,
+  stream: StreamFacts,
+  merge: Merge,
+  reason: string,
+): Promise<void> {
+  const { offset, identity, anchor } = merge;
+  const range = { from: offset, origin: 'reseed', filterHash: identity.filterHash, shape: identity.shape } as const;
+  await openRange(client, stream.checkpoint ?? 0, { ...range, reason });
+  await client.query(
+    `update stream
+        set seed_offset = $1, checkpoint = $1, seeded_at = now(), seed_token = null,
+            seed_contracts = (select count(*) from ${staged}.contracts),
+            checkpoint_update_offset = case when $2::bigint is null then checkpoint_update_offset else $2 end,
+            checkpoint_update_id = case when $2::bigint is null then checkpoint_update_id else $3 end, epoch = epoch + 1, writer = $4,
+            participant_id = coalesce(participant_id, $5), filter = $6, filter_hash = $7, transaction_shape = $8`,
+    [
+      offset,
+      anchor?.offset ?? null,
+      anchor?.updateId ?? null,
+      merge.writer,
+      identity.participantId ?? null,
+      identity.filter,
+      identity.filterHash,
+      identity.shape,
+    ],
+  );
+}

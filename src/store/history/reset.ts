@@ -1,0 +1,183 @@
+/**
+ * Going back: everything above an offset is removed in one transaction, as if the indexer had stopped there. The
+ * dictionaries stay, so that what follows again gets the same numbers.
+ */
+import type { ClientBase } from 'pg';
+import type { Database } from '../database.ts';
+import { beginSeed, type StreamIdentity } from '../stream-row.ts';
+import { cutRanges } from './coverage-ranges.ts';
+import { lockStream, maintain, readStream, refused, type StreamFacts } from './maintenance.ts';
+import { subtractActivity } from './rollups.ts';
+
+/** Tables whose rows belong to the update at their "offset", in the order in which they are emptied. */
+const byOffset = [
+  'interface_views',
+  'contracts',
+  'exercises',
+  'archives',
+  'reassignments',
+  'topology_events',
+  'quarantine',
+  'updates',
+] as const;
+
+/** Rows by table. */
+export type RowCounts = ReadonlyMap<string, number>;
+
+/** What going back would remove; `lifetimes reopened` are contracts that would be active again. */
+export async function planReset(database: Database, to: number): Promise<RowCounts> {
+  refuseReset(await readStream(database), to);
+  return maintain(database, async (client) => {
+    const counts = new Map<string, number>();
+    const count = async (name: string, text: string): Promise<void> => {
+      const { rows } = await client.query<{ count: number }>(text, [to]);
+      counts.set(name, rows[0]?.count ?? 0);
+    };
+    for (const table of byOffset) await count(table, `select count(*) from ${table} where "offset" > $1`);
+    await count('lifetimes', 'select count(*) from lifetimes where activated_offset > $1');
+    const reopened = 'select count(*) from lifetimes where activated_offset <= $1 and deactivated_offset > $1';
+    await count('lifetimes reopened', reopened);
+    return counts;
+  });
+}
+
+/**
+ * Removes everything above `to` and makes it the checkpoint; the epoch rises. To be called by the holder of the writer
+ * lock only. Resolves to the rows removed.
+ * @throws IndexerError RESET_REFUSED; then nothing is changed
+ */
+export function resetTo(database: Database, to: number, writer: string): Promise<RowCounts> {
+  return maintain(database, async (client) => {
+    const stream = refuseReset(await lockStream(client), to);
+    await subtractActivity(client, to);
+    const counts = new Map<string, number>();
+    for (const [name, rows] of await cutLifetimes(client, to)) counts.set(name, rows);
+    for (const table of byOffset) {
+      const { rowCount } = await client.query(`delete from ${table} where "offset" > $1`, [to]);
+      counts.set(table, rowCount ?? 0);
+    }
+    await client.query('delete from verifications where at_offset > $1', [to]);
+    const otherFilter = await cutRanges(client, to, stream);
+    await moveBack(client, to, writer);
+    // An update that the filter in force may not show proves nothing.
+    if (otherFilter)
+      await client.query('update stream set checkpoint_update_offset = null, checkpoint_update_id = null');
+    return counts;
+  });
+}
+
+/** Why an offset cannot be gone back to; the stream when it can. */
+function refuseReset(stream: StreamFacts | undefined, to: number): StreamFacts {
+  if (stream?.checkpoint === undefined || stream.checkpoint === null || !stream.seeded) {
+    throw refused('reset', 'nothing is published in this schema yet', 'start the indexer: it seeds by itself');
+  }
+  const { checkpoint, keptOffset } = stream;
+  const first = stream.seedOffset ?? 0;
+  if (to > checkpoint) {
+    const found = `offset ${String(to)} is after the checkpoint ${String(checkpoint)}`;
+    throw refused(
+      'reset',
+      found,
+      `name an offset from ${String(Math.max(first, keptOffset))} to ${String(checkpoint)}`,
+    );
+  }
+  if (to < first) {
+    const found = `history begins here after offset ${String(first)}: nothing is known of offset ${String(to)}`;
+    throw refused('reset', found, `name ${String(first)} or a later offset, or run: ledger-indexer reset --all`);
+  }
+  if (to < keptOffset) {
+    const found = `updates up to offset ${String(keptOffset)} were pruned here and cannot be gone back into`;
+    throw refused('reset', found, `name ${String(keptOffset)} or a later offset, or run: ledger-indexer reset --all`);
+  }
+  return stream;
+}
+
+/** Lifetimes and their counts: what began above is gone, what ended above is active again. */
+async function cutLifetimes(client: ClientBase, to: number): Promise<readonly (readonly [string, number])[]> {
+  const { rows } = await client.query<{ gone: number; reopened: number }>(
+    `with gone as (delete from lifetimes where activated_offset > $1 returning template_pk, deactivated_offset),
+          reopened as (update lifetimes set deactivated_offset = null
+                        where activated_offset <= $1 and deactivated_offset > $1 returning template_pk),
+          parts as (select template_pk, 1 as activated, (deactivated_offset is not null)::integer as deactivated from gone
+                    union all select template_pk, 0, 1 from reopened),
+          counted as (update active_counts a
+                         set activated = a.activated - p.activated, deactivated = a.deactivated - p.deactivated
+                        from (select template_pk, sum(activated) as activated, sum(deactivated) as deactivated
+                                from parts group by 1) p
+                       where p.template_pk = a.template_pk)
+     select (select count(*) from gone) as gone, (select count(*) from reopened) as reopened`,
+    [to],
+  );
+  await client.query('delete from active_counts where activated = 0 and deactivated = 0');
+  return [
+    ['lifetimes', rows[0]?.gone ?? 0],
+    ['lifetimes reopened', rows[0]?.reopened ?? 0],
+  ];
+}
+
+/** The stream row as it was when the update before `to` was the newest. */
+async function moveBack(client: ClientBase, to: number, writer: string): Promise<void> {
+  await client.query(
+    `with newest as (
+       select "offset", update_id from updates
+        where update_id is not null and "offset" > (select max(from_offset) from coverage where to_offset is null)
+        order by "offset" desc limit 1),
+     times as (
+       select s.synchronizer_id, u.record_time from synchronizers s cross join lateral (
+         select record_time from updates u where u.synchronizer_pk = s.synchronizer_pk and record_time is not null
+          order by "offset" desc limit 1) u)
+     update stream
+        set checkpoint = $1, epoch = epoch + 1, writer = $2,
+            checkpoint_update_offset = case when checkpoint_update_offset <= $1 then checkpoint_update_offset
+                                            else (select "offset" from newest) end,
+            checkpoint_update_id = case when checkpoint_update_offset <= $1 then checkpoint_update_id
+                                        else (select update_id from newest) end,
+            checkpoint_record_time = (select max(record_time) from times),
+            record_times = coalesce(
+              (select jsonb_object_agg(synchronizer_id, record_times -> synchronizer_id) from times
+                where (record_times ->> synchronizer_id)::timestamptz = record_time), '{}')
+              || coalesce(
+              (select jsonb_object_agg(synchronizer_id,
+                        to_char(record_time at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')) from times
+                where (record_times ->> synchronizer_id)::timestamptz is distinct from record_time), '{}')`,
+    [to, writer],
+  );
+}
+
+/**
+ * Removes everything, as before the first seed, for the stream of `identity`: the next session seeds. Packages and the
+ * names of typed views stay. To be called by the holder of the writer lock only.
+ */
+export function emptyHistory(database: Database, identity: StreamIdentity, writer: string): Promise<void> {
+  return maintain(database, async (client) => {
+    const stream = await lockStream(client);
+    if (stream === undefined) return;
+    await client.query(
+      'truncate updates, exercises, archives, topology_events, activity_hourly, quarantine, verifications',
+    );
+    const { rows } = await client.query<{ epoch: number }>(
+      `update stream
+          set participant_id = $1, filter = $2, filter_hash = $3, transaction_shape = $4, writer = $5,
+              epoch = epoch + 1, seeded_at = null, checkpoint = null, checkpoint_update_offset = null,
+              checkpoint_update_id = null, checkpoint_record_time = null, record_times = '{}', ledger_end = null,
+              pruned_offset = null, kept_offset = null
+       returning epoch`,
+      [identity.participantId ?? null, identity.filter, identity.filterHash, identity.shape, writer],
+    );
+    // The rest is what any seed removes that begins anew.
+    await beginSeed(client, rows[0]?.epoch ?? stream.epoch + 1, 0);
+    await client.query('update stream set seed_offset = null');
+  });
+}
+
+/** Rows in every table that `emptyHistory` would empty. */
+export function planEmpty(database: Database): Promise<RowCounts> {
+  return maintain(database, async (client) => {
+    const counts = new Map<string, number>();
+    for (const table of [...byOffset, 'lifetimes', 'activity_hourly']) {
+      const { rows } = await client.query<{ count: number }>(`select count(*) from ${table}`);
+      counts.set(table, rows[0]?.count ?? 0);
+    }
+    return counts;
+  });
+}

@@ -1,0 +1,87 @@
+/**
+ * The schema beside the stream's own in which active contracts are gathered after a gap. Readers never look there; it
+ * holds the storage tables only, and goes in the transaction that merges them.
+ */
+import { escapeIdentifier, escapeLiteral } from 'pg';
+import type { ClientBase } from 'pg';
+import type { Database } from '../database.ts';
+import { migrate, migrationFiles } from '../migrations.ts';
+import type { StreamIdentity } from '../stream-row.ts';
+import { readStream, refused, type StreamFacts } from './maintenance.ts';
+
+/** Name of the staging schema of a stream. */
+export function stagingSchema(schema: string): string {
+  return `${schema}_reseed`;
+}
+
+function note(schema: string): string {
+  return `Active contracts gathered by "ledger-indexer reseed" for schema ${schema}; may be dropped when none runs.`;
+}
+
+/** What a cut reseed must have been at, to be gone on with. */
+export interface Wanted {
+  readonly identity: StreamIdentity;
+  /** No earlier offset is of use: the checkpoint, or what is pruned since. */
+  readonly notBefore: number;
+}
+
+/**
+ * Makes the staging schema, or takes over one that a cut reseed left if it fits.
+ * @param staging a database handle whose schema is `stagingSchema`
+ * @throws IndexerError RESEED_REFUSED when a schema of that name is somebody else's
+ */
+export async function prepareStaging(staging: Database, schema: string, wanted: Wanted): Promise<void> {
+  const left = await leftOver(staging, schema);
+  if (left !== undefined && !fits(left, wanted)) await staging.withClient((client) => dropStaging(client, schema));
+  await staging.withClient(async (client) => {
+    const found = await noteOf(client, staging.schema);
+    if (found === undefined) await client.query(`create schema ${escapeIdentifier(staging.schema)}`);
+    else if (found !== note(schema)) {
+      const remedy = `rename it, or drop it if it is of no use: drop schema "${staging.schema}" cascade`;
+      throw refused('reseed', `schema "${staging.schema}" is in the way and was not made by a reseed`, remedy);
+    }
+    await client.query(`comment on schema ${escapeIdentifier(staging.schema)} is ${escapeLiteral(note(schema))}`);
+  });
+  // The storage without the read side: nobody reads here.
+  await migrate(staging, await migrationFiles());
+  const ours = escapeIdentifier(schema);
+  await staging.transaction(async (client) => {
+    // What was removed on somebody's wish stays away.
+    for (const table of ['redactions', 'redacted_contracts', 'redacted_exercises']) {
+      await client.query(`delete from ${table}`);
+      await client.query(`insert into ${table} select * from ${ours}.${table}`);
+    }
+  });
+}
+
+/** The stream row of a cut reseed; undefined without one. */
+async function leftOver(staging: Database, schema: string): Promise<StreamFacts | undefined> {
+  const found = await staging.withClient(async (client) => {
+    const name = `${escapeIdentifier(staging.schema)}.stream`;
+    const { rows } = await client.query<{ there: boolean }>('select to_regclass($1) is not null as there', [name]);
+    return rows[0]?.there === true && (await noteOf(client, staging.schema)) === note(schema);
+  });
+  return found ? readStream(staging) : undefined;
+}
+
+function fits(left: StreamFacts, { identity, notBefore }: Wanted): boolean {
+  const { seedOffset, filterHash, participantId } = left;
+  const same = filterHash === identity.filterHash && participantId === (identity.participantId ?? null);
+  return same && (seedOffset === null || seedOffset >= notBefore);
+}
+
+/** Drops what a reseed has gathered; nothing happens when there is none. Part of the caller's transaction. */
+export async function dropStaging(client: ClientBase, schema: string): Promise<void> {
+  const name = stagingSchema(schema);
+  if ((await noteOf(client, name)) !== note(schema)) return;
+  await client.query(`drop schema ${escapeIdentifier(name)} cascade`);
+}
+
+/** The comment on a schema, empty without one; undefined when there is no such schema. */
+async function noteOf(client: ClientBase, schema: string): Promise<string | undefined> {
+  const { rows } = await client.query<{ note: string | null }>(
+    `select obj_description(oid, 'pg_namespace') as note from pg_namespace where nspname = $1`,
+    [schema],
+  );
+  return rows.length === 0 ? undefined : (rows[0]?.note ?? '');
+}

@@ -1,0 +1,86 @@
+/** Lawful oddities of a history, and rights that go away: what is stored then, and what is not made up. */
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { query } from '../support/database.ts';
+import { archived, exercised, text, transaction } from '../support/frames.ts';
+import { digestOf } from '../support/digest.ts';
+import { waitFor } from '../support/wait-for.ts';
+import { HistoryWorld } from './history-run.ts';
+
+let world: HistoryWorld;
+beforeEach(async () => {
+  world = await HistoryWorld.open(40);
+});
+afterEach(async () => {
+  await world.close();
+});
+
+describe('record times', () => {
+  it('H9: go back from one synchronizer to the other; order, resume and the newest time per synchronizer stay right', async () => {
+    const { ledger } = world.sandbox;
+    const [one, two] = ledger.synchronizers.map(({ id }) => id);
+    ledger.lagSynchronizer(two ?? '', 3_600_000_000);
+    for (let turn = 0; turn < 6; turn += 1) {
+      const argument = { issuer: 'a', owner: 'a', amount: '1' };
+      const commands = [{ kind: 'create', templateId: '#model-tests:Iou:Iou', argument }] as const;
+      ledger.submit({ commands, actAs: ['a'], synchronizerId: (turn % 2 === 0 ? one : two) ?? '' });
+    }
+    await world.index('ledger', { INDEXER_START: 'genesis' });
+    const backward = await query(
+      world.database.url,
+      `select from (select record_time < lag(record_time) over (order by "offset") as back from ledger.updates) t where back`,
+    );
+    expect(backward.length).toBeGreaterThan(0);
+    const stored = await world.row('select record_times from ledger.stream');
+    expect(stored['record_times']).toEqual(Object.fromEntries(ledger.recordTimes()));
+    const end = await world.checkpoint();
+    const whole = await digestOf(world.database.url, 'ledger');
+    await world.command(`reset --to ${end - 3} --yes`);
+    await world.index('ledger', { INDEXER_START: 'genesis' });
+    expect(await digestOf(world.database.url, 'ledger')).toBe(whole);
+  });
+});
+
+describe('contracts that were never seen created', () => {
+  it('H10: their archives are stored as events, and no contract is made up for them', async () => {
+    const { ledger } = world.sandbox;
+    const end = ledger.ledgerEnd();
+    const unseen = { contractId: '00unseen' };
+    ledger.appendRaw(text(transaction(end + 1, [{ ExercisedEvent: exercised({ ...unseen, offset: end + 1 }) }])));
+    ledger.appendRaw(text(transaction(end + 2, [{ ArchivedEvent: archived({ ...unseen, offset: end + 2 }) }])));
+    await world.index('ledger', { INDEXER_START: 'genesis' });
+    expect(
+      await world.row(
+        `select (select count(*) from ledger.exercises where contract_id = '00unseen')::int as exercises,
+                (select count(*) from ledger.archives where contract_id = '00unseen')::int as archives,
+                (select count(*) from ledger.contracts where contract_id = '00unseen')::int as contracts,
+                (select count(*) from ledger.lifetimes where contract_id = '00unseen')::int as lifetimes`,
+      ),
+    ).toEqual({ exercises: 1, archives: 1, contracts: 0, lifetimes: 0 });
+    expect(await query(world.database.url, 'select * from ledger.active_counts where activated < deactivated')).toEqual(
+      [],
+    );
+  });
+});
+
+describe('rights that are revoked', () => {
+  it('K3: park the indexer, which keeps its rows and does not narrow its filter', async () => {
+    await world.index('ledger', { INDEXER_START: 'genesis' });
+    const before = await digestOf(world.database.url, 'ledger');
+    world.sandbox.faults.streamFailure = { path: '/v2/updates', failure: 'PERMISSION_DENIED' };
+    world.grow(1);
+    const park = await world.parks('ledger', { INDEXER_START: 'genesis' });
+    expect(park.code).toBe('LEDGER_PERMISSION_DENIED');
+    expect(park.remedy).toContain('CanReadAs');
+    expect(await digestOf(world.database.url, 'ledger')).toBe(before);
+  });
+
+  it('K3: a change of rights in mid-stream is followed by a new stream at once, which then parks', async () => {
+    await using indexer = await world.run();
+    await indexer.reaches(world.sandbox.ledger.ledgerEnd());
+    world.sandbox.faults.streamFailure = { path: '/v2/updates', failure: 'STALE_STREAM_AUTHORIZATION', times: 1 };
+    world.sandbox.faults.answer = { path: '/v2/state/ledger-end', as: 'PERMISSION_DENIED' };
+    world.grow(1);
+    await waitFor('the indexer parks', async () => ((await indexer.status()).state === 'parked' ? true : undefined));
+    expect((await indexer.status()).lastError).toMatchObject({ code: 'LEDGER_PERMISSION_DENIED' });
+  });
+});

@@ -1,0 +1,129 @@
+/** An indexer, a sandbox and the commands that resolve what the indexer parks for, as an operator uses them. */
+import { loadConfig } from '../../src/config/config.ts';
+import { acceptFilterCommand } from '../../src/cli/accept-filter.ts';
+import { reseedCommand } from '../../src/cli/reseed.ts';
+import { resetCommand } from '../../src/cli/reset.ts';
+import { startSandbox, type Sandbox } from '../../src/sandbox/sandbox.ts';
+import { Steps } from '../../src/sandbox/traffic.ts';
+import { runIndexer, type IndexerRun } from '../e2e/indexer-run.ts';
+import { createTestDatabase, query, type TestDatabase } from '../support/database.ts';
+import { waitFor } from '../support/wait-for.ts';
+import { brokenRules } from './rules.ts';
+
+export interface Park {
+  readonly code: string;
+  readonly message: string;
+  readonly remedy: string;
+}
+
+/** One sandbox and one database; several schemas may be filled from it. */
+export class HistoryWorld {
+  readonly sandbox: Sandbox;
+  readonly database: TestDatabase;
+  #steps: Steps;
+  #microseconds = Date.UTC(2026, 0, 5, 8) * 1000;
+
+  private constructor(sandbox: Sandbox, database: TestDatabase) {
+    this.sandbox = sandbox;
+    this.database = database;
+    this.#steps = new Steps(sandbox.ledger, 7);
+  }
+
+  /** A ledger with `updates` updates. */
+  static async open(updates = 200): Promise<HistoryWorld> {
+    const sandbox = await startSandbox({ limits: { checkpointIntervalMs: 50 } });
+    const world = new HistoryWorld(sandbox, await createTestDatabase());
+    world.grow(updates);
+    return world;
+  }
+
+  async close(): Promise<void> {
+    await this.sandbox.close();
+    await this.database.drop();
+  }
+
+  env(schema = 'ledger', more: Readonly<Record<string, string>> = {}): Record<string, string> {
+    const { url } = this.sandbox;
+    return { LEDGER_URL: url, DATABASE_URL: this.database.url, POSTGRES_SCHEMA: schema, ...more };
+  }
+
+  /** More updates on the ledger: contracts of earlier ones are used, archived and reassigned. */
+  grow(updates: number): void {
+    for (let done = 0; done < updates; done += 1) {
+      this.#microseconds += 40_000_000;
+      this.#steps.step(this.#microseconds);
+    }
+  }
+
+  /** The participant comes back from a backup made at the offset. What follows is up to `grow`. */
+  restore(offset: number): void {
+    this.sandbox.ledger.restore(offset);
+    this.#steps = new Steps(this.sandbox.ledger, 12);
+  }
+
+  /** The participant's database is made anew, and other things happen on it. */
+  startOver(updates: number): void {
+    this.sandbox.ledger.reset();
+    this.#steps = new Steps(this.sandbox.ledger, 11);
+    this.grow(updates);
+  }
+
+  run(schema = 'ledger', more: Readonly<Record<string, string>> = {}): Promise<IndexerRun> {
+    return runIndexer(this.env(schema, more));
+  }
+
+  /** Runs an indexer until it has everything the ledger has. */
+  async index(schema = 'ledger', more: Readonly<Record<string, string>> = {}): Promise<void> {
+    await using indexer = await this.run(schema, more);
+    await indexer.reaches(this.sandbox.ledger.ledgerEnd());
+    // While it seeds, it shows the offset of the seed already.
+    await waitFor('the indexer is live', async () => ((await indexer.status()).state === 'live' ? true : undefined));
+  }
+
+  /** Runs an indexer until it parks, and says why. */
+  async parks(schema = 'ledger', more: Readonly<Record<string, string>> = {}): Promise<Park> {
+    await using indexer = await this.run(schema, more);
+    const parked = async () => ((await indexer.status()).state === 'parked' ? true : undefined);
+    await waitFor('the indexer parks', parked, 50_000);
+    const line = indexer.log.findLast((text) => text.includes('"msg":"parked: an operator is needed"'));
+    return (JSON.parse(line ?? '{}') as { readonly err: Park }).err;
+  }
+
+  /** What the tables say in one row. */
+  async row(text: string): Promise<Record<string, unknown>> {
+    return (await query(this.database.url, text))[0] ?? {};
+  }
+
+  async checkpoint(schema = 'ledger'): Promise<number> {
+    return Number((await this.row(`select checkpoint from ${schema}.stream`))['checkpoint']);
+  }
+
+  /** A command line of `ledger-indexer`; resolves to what it printed. */
+  async command(line: string, schema = 'ledger', more: Readonly<Record<string, string>> = {}): Promise<string> {
+    const [verb = '', ...argv] = line.split(' ');
+    const printed: string[] = [];
+    const write = (text: string): void => void printed.push(text);
+    const env = this.env(schema, more);
+    loadConfig([], env);
+    if (verb === 'reset') await resetCommand(argv, env, write);
+    else if (verb === 'reseed') await reseedCommand(argv, env, new AbortController().signal, write);
+    else if (verb === 'accept-filter') await acceptFilterCommand(argv, env, write);
+    else throw new Error(`no command ${verb}`);
+    return printed.join('\n');
+  }
+
+  /** What breaks an invariant of docs/invariants.md; empty when all hold. */
+  broken(schema = 'ledger'): Promise<readonly string[]> {
+    return brokenRules(this.database.url, schema);
+  }
+
+  /** Contracts active here, as `contract @ offset`. */
+  async active(schema = 'ledger'): Promise<readonly string[]> {
+    const rows = await query(
+      this.database.url,
+      `select contract_id || ' @ ' || activated_offset as one from ${schema}.lifetimes
+        where deactivated_offset is null order by 1`,
+    );
+    return rows.map(({ one }) => String(one));
+  }
+}

@@ -1,0 +1,207 @@
+/**
+ * What an indexer does when the ledger is not the one it knows any more: it parks, says which command resolves it, and
+ * neither appends nor deletes. Named as in docs/reliability.md.
+ */
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { decide } from '../../src/pipeline/retry.ts';
+import { IndexerError } from '../../src/errors.ts';
+import { digestOf } from '../support/digest.ts';
+import { waitFor } from '../support/wait-for.ts';
+import { HistoryWorld, type Park } from './history-run.ts';
+
+let world: HistoryWorld;
+beforeEach(async () => {
+  world = await HistoryWorld.open(150);
+});
+afterEach(async () => {
+  await world.close();
+});
+
+/** Indexes, lets something happen to the ledger, and proves that the indexer parks and changes nothing. */
+async function parksAfter(
+  happens: () => void | Promise<void>,
+  more: Readonly<Record<string, string>> = {},
+): Promise<Park> {
+  await world.index('ledger', { INDEXER_START: 'genesis', ...more });
+  const before = await digestOf(world.database.url, 'ledger');
+  await happens();
+  const park = await world.parks('ledger', { INDEXER_START: 'genesis', ...more });
+  expect(await digestOf(world.database.url, 'ledger')).toBe(before);
+  return park;
+}
+
+describe('a participant that was reset', () => {
+  it('H1: parks at once while it is empty, and names both ways out', async () => {
+    const park = await parksAfter(() => world.sandbox.ledger.reset());
+    expect(park).toMatchObject({
+      code: 'HISTORY_CHANGED',
+      message: expect.stringContaining('the ledger is empty') as string,
+    });
+    expect(park.remedy).toContain('POSTGRES_SCHEMA');
+    expect(park.remedy).toContain('ledger-indexer reseed --yes');
+  });
+
+  it('H1: parks when it has other updates at offsets below ours', async () => {
+    const park = await parksAfter(() => world.startOver(60));
+    expect(park.code).toBe('HISTORY_CHANGED');
+    expect(park.message).toContain('no stored update is the same');
+  });
+
+  it('H1: parks when it has overtaken our checkpoint', async () => {
+    const park = await parksAfter(() => world.startOver(400));
+    expect(park.code).toBe('HISTORY_CHANGED');
+    expect(park.remedy).toContain('ledger-indexer reseed --yes');
+  });
+});
+
+describe('another participant behind the URL', () => {
+  it('H2: parks and names both', async () => {
+    const park = await parksAfter(() => {
+      world.sandbox.ledger.participantId = 'participant2::1220bb';
+    });
+    expect(park).toMatchObject({ code: 'PARTICIPANT_CHANGED' });
+    expect(park.message).toContain('participant2::1220bb');
+    expect(park.remedy).toContain('POSTGRES_SCHEMA');
+  });
+});
+
+describe('a participant restored from a backup that used our offsets again', () => {
+  it('H3: parks with the command that goes back to where both agree, and that command resolves it', async () => {
+    let common = 0;
+    const park = await parksAfter(() => {
+      const end = world.sandbox.ledger.ledgerEnd();
+      common = end - 40;
+      world.restore(common);
+      while (world.sandbox.ledger.ledgerEnd() <= end + 10) world.grow(1);
+    });
+    expect(park.code).toBe('HISTORY_CHANGED');
+    const [, named = ''] = /ledger-indexer reset --to (\d+) --yes/.exec(park.remedy) ?? [];
+    // The newest update before the backup's end; offsets after it may belong to nobody.
+    expect(Number(named)).toBeLessThanOrEqual(common);
+    expect(Number(named)).toBeGreaterThan(common - 6);
+    await world.command(`reset --to ${named} --yes`);
+    await world.index('ledger', { INDEXER_START: 'genesis' });
+    await world.index('fresh', { INDEXER_START: 'genesis' });
+    expect(await world.active()).toEqual(await world.active('fresh'));
+    const updates = (schema: string): Promise<Record<string, unknown>> =>
+      world.row(`select count(*), md5(string_agg(update_id, ',' order by "offset")) from ${schema}.updates`);
+    expect(await updates('ledger')).toEqual(await updates('fresh'));
+  });
+
+  it('H3: parks when only the last update is another one', async () => {
+    const park = await parksAfter(() => world.sandbox.ledger.rewriteAfter(world.sandbox.ledger.ledgerEnd() - 1));
+    expect(park).toMatchObject({ code: 'HISTORY_CHANGED' });
+    expect(park.remedy).toMatch(/ledger-indexer reset --to \d+ --yes/);
+  });
+});
+
+describe('pruning', () => {
+  it('H4: parks a reader it overtakes in mid-stream, and keeps what came before', async () => {
+    const { ledger, faults } = world.sandbox;
+    await world.index('whole', { INDEXER_START: 'genesis' });
+    faults.prune = { path: '/v2/updates', afterFrames: 50, to: ledger.ledgerEnd() };
+    const park = await world.parks('ledger', { INDEXER_START: 'genesis', INDEXER_BATCH_UPDATES: '10' });
+    expect(park.code).toBe('LEDGER_PRUNED');
+    expect(park.remedy).toContain('reseed --keep-history');
+    const [some, all] = [
+      await world.row('select count(*) as n from ledger.updates'),
+      await world.row('select count(*) as n from whole.updates'),
+    ];
+    expect(Number(some['n'])).toBeGreaterThan(0);
+    expect(Number(some['n'])).toBeLessThan(Number(all['n']));
+  });
+
+  it('H5: shows how far it is away from the checkpoint before it gets there', async () => {
+    await using indexer = await world.run();
+    const end = world.sandbox.ledger.ledgerEnd();
+    await indexer.reaches(end);
+    expect(await indexer.metric('indexer_prune_headroom_offsets')).toBe(end);
+    world.sandbox.ledger.pruneTo(end - 25);
+    await waitFor('the poll', async () => ((await indexer.metric('indexer_pruned_offset')) > 0 ? true : undefined));
+    expect(await indexer.metric('indexer_prune_headroom_offsets')).toBe(25);
+  });
+
+  it('L18: during a seed makes it start over at a new ledger end, without parking', async () => {
+    const { ledger, faults } = world.sandbox;
+    const end = ledger.ledgerEnd();
+    faults.streamFailure = {
+      path: '/v2/state/active-contracts',
+      failure: 'PARTICIPANT_PRUNED_DATA_ACCESSED',
+      afterFrames: 10,
+      times: 1,
+    };
+    await using indexer = await world.run();
+    await waitFor('the first try fails', () => (indexer.logged('backing off') > 0 ? true : undefined));
+    await indexer.reaches(end);
+    await waitFor('live', async () => ((await indexer.status()).state === 'live' ? true : undefined));
+    expect(indexer.logged('parked: an operator is needed')).toBe(0);
+  });
+});
+
+describe('a history whose updates are pruned, of a participant that does not tell its id', () => {
+  const unreadable = async (): Promise<void> => {
+    world.sandbox.faults.answer = { path: '/v2/parties/participant-id', as: 'PERMISSION_DENIED' };
+    await world.index('ledger', { INDEXER_START: 'genesis' });
+  };
+
+  it('is proven by the contracts that are active', async () => {
+    await unreadable();
+    world.sandbox.ledger.pruneTo(world.sandbox.ledger.ledgerEnd());
+    world.grow(10);
+    await world.index('ledger', { INDEXER_START: 'genesis' });
+  });
+
+  it('parks when the ledger does not know them', async () => {
+    await unreadable();
+    const before = await digestOf(world.database.url, 'ledger');
+    const checkpoint = await world.checkpoint();
+    world.sandbox.faults.answer = { path: '/v2/parties/participant-id', as: 'PERMISSION_DENIED' };
+    world.startOver(400);
+    world.sandbox.ledger.pruneTo(checkpoint);
+    const park = await world.parks('ledger', { INDEXER_START: 'genesis' });
+    expect(park).toMatchObject({
+      code: 'HISTORY_CHANGED',
+      message: expect.stringContaining('knows none of') as string,
+    });
+    expect(await digestOf(world.database.url, 'ledger')).toBe(before);
+  });
+});
+
+describe('a lagging replica', () => {
+  it('L21: is waited for, not parked at, and followed again when it has caught up', async () => {
+    await world.index('ledger', { INDEXER_START: 'genesis' });
+    const checkpoint = await world.checkpoint();
+    world.sandbox.ledger.lagBehind(20);
+    await using indexer = await world.run();
+    await waitFor('two tries', () => (indexer.logged('ledger failed, trying again') >= 2 ? true : undefined));
+    expect(await indexer.status()).toMatchObject({
+      state: 'backing_off',
+      lastError: { code: 'LEDGER_BEHIND_CHECKPOINT' },
+    });
+    expect(await world.checkpoint()).toBe(checkpoint);
+    world.sandbox.ledger.lagBehind(0);
+    world.grow(5);
+    await indexer.reaches(world.sandbox.ledger.ledgerEnd());
+    expect(indexer.logged('parked: an operator is needed')).toBe(0);
+  });
+
+  it('L21: parks after five minutes, with the command for a restored backup', () => {
+    for (const code of ['LEDGER_BEHIND_CHECKPOINT', 'LEDGER_OFFSET_AFTER_END']) {
+      const error = new IndexerError('behind', { code, retry: 'retry' });
+      const after = (lastingMs: number): unknown =>
+        decide(error, { failures: 30, repeated: 30, lastingMs }, 1_000, 0.5);
+      expect(after(299_000)).toMatchObject({ phase: 'backing_off' });
+      expect(after(301_000)).toMatchObject({ phase: 'parked' });
+    }
+  });
+
+  it('L21: is told from a restored participant by the updates it still shows', async () => {
+    const park = await parksAfter(() => {
+      const end = world.sandbox.ledger.ledgerEnd();
+      world.restore(end - 40);
+      world.grow(10);
+    });
+    expect(park.code).toBe('HISTORY_CHANGED');
+    expect(park.remedy).toMatch(/ledger-indexer reset --to \d+ --yes/);
+  });
+});

@@ -1,0 +1,183 @@
+/** A gap that cannot be filled: how `reseed --keep-history` bridges it, what it says about it, and when it must refuse. */
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { query } from '../support/database.ts';
+import { digestOf } from '../support/digest.ts';
+import { HistoryWorld } from './history-run.ts';
+
+let world: HistoryWorld;
+beforeEach(async () => {
+  world = await HistoryWorld.open(300);
+});
+afterEach(async () => {
+  await world.close();
+});
+
+/** Followed from the beginning, then stopped; the participant goes on and forgets what happened meanwhile. */
+async function fallBehind(): Promise<{ readonly checkpoint: number; readonly end: number }> {
+  await world.index('ledger', { INDEXER_START: 'genesis' });
+  const checkpoint = await world.checkpoint();
+  world.grow(200);
+  const end = world.sandbox.ledger.ledgerEnd();
+  world.sandbox.ledger.pruneTo(end - 10);
+  return { checkpoint, end };
+}
+
+const history = (upTo: number): string =>
+  `select (select count(*) from ledger.updates where "offset" <= ${upTo}) as updates,
+          (select md5(string_agg(contract_id || activated_offset || coalesce(deactivated_offset <= ${upTo}, false), ',' order by contract_id, activated_offset))
+             from ledger.lifetimes where activated_offset <= ${upTo}) as lifetimes`;
+
+/** What must hold between the rollup of active contracts and the rows it counts. */
+async function countsHold(): Promise<void> {
+  const wrong = await query(
+    world.database.url,
+    `select * from (select template_pk, count(*) as activated, count(deactivated_offset) as deactivated
+                      from ledger.lifetimes group by 1) l
+       full join ledger.active_counts a using (template_pk)
+      where (l.activated, l.deactivated) is distinct from (a.activated, a.deactivated)`,
+  );
+  expect(wrong).toEqual([]);
+}
+
+describe('a participant that pruned past the checkpoint', () => {
+  it('parks the indexer with the command that goes on, and changes nothing', async () => {
+    const { checkpoint, end } = await fallBehind();
+    const before = await digestOf(world.database.url, 'ledger');
+    const park = await world.parks();
+    expect(park.code).toBe('LEDGER_PRUNED');
+    expect(park.message).toContain(`pruned up to offset ${end - 10}, past our checkpoint ${checkpoint}`);
+    expect(park.remedy).toContain('ledger-indexer reseed --keep-history --yes');
+    expect(await digestOf(world.database.url, 'ledger')).toBe(before);
+  });
+
+  it('is bridged by reseed --keep-history: what is active is right, the history stays, the gap is recorded', async () => {
+    const { checkpoint, end } = await fallBehind();
+    const before = await world.row(history(checkpoint));
+    const plan = await world.command('reseed --keep-history');
+    expect(plan).toContain('nothing was changed');
+    expect(await world.checkpoint()).toBe(checkpoint);
+    const done = await world.command('reseed --keep-history --yes');
+    expect(done).toMatch(/\d+ contracts are active as before, [1-9]\d* ended in the gap, [1-9]\d* are new/);
+    await world.index('fresh');
+    expect(await world.active()).toEqual(await world.active('fresh'));
+    expect(await world.row(history(checkpoint))).toEqual(before);
+    expect(await world.broken()).toEqual([]);
+    await countsHold();
+    const ranges = await query(world.database.url, 'select * from ledger.coverage order by from_offset');
+    expect(ranges).toMatchObject([
+      { from_offset: '0', to_offset: String(checkpoint), origin: 'genesis', reason: null },
+      { from_offset: String(end), to_offset: null, origin: 'reseed' },
+    ]);
+    expect(String(ranges[1]?.['reason'])).toContain(`pruned up to ${end - 10}, past the checkpoint ${checkpoint}`);
+    expect(await world.row(`select to_regnamespace('ledger_reseed')::text as staging`)).toEqual({ staging: null });
+  });
+
+  it('says of contracts that ended in the gap that they ended at its end at the latest', async () => {
+    const { checkpoint, end } = await fallBehind();
+    await world.command('reseed --keep-history --yes');
+    const { ended, exact } = await world.row(
+      `select count(*) as ended, count(*) filter (where deactivated_offset = ${end}) as exact
+         from ledger.lifetimes where activated_offset <= ${checkpoint} and deactivated_offset > ${checkpoint}`,
+    );
+    expect(Number(ended)).toBeGreaterThan(0);
+    expect(Number(exact)).toBeGreaterThan(0);
+  });
+
+  it('is followed again after the reseed, and what is active stays right', async () => {
+    await fallBehind();
+    await world.command('reseed --keep-history --yes');
+    world.grow(150);
+    await world.index();
+    await world.index('fresh');
+    expect(await world.active()).toEqual(await world.active('fresh'));
+    expect(await world.broken()).toEqual([]);
+    // Going back into the gap is impossible, to its end it is not.
+    const { seed_offset: end } = await world.row('select seed_offset from ledger.stream');
+    await expect(world.command(`reset --to ${Number(end) - 1} --yes`)).rejects.toMatchObject({ code: 'RESET_REFUSED' });
+    await world.command(`reset --to ${String(end)} --yes`);
+    await world.index();
+    expect(await world.active()).toEqual(await world.active('fresh'));
+  });
+});
+
+describe('a reseed that is cut', () => {
+  it('leaves the stream as it was, and goes on when it is run again', async () => {
+    await fallBehind();
+    const before = await digestOf(world.database.url, 'ledger');
+    const path = '/v2/state/active-contracts';
+    world.sandbox.faults.streamFailure = { path, failure: 'PERMISSION_DENIED', afterFrames: 20 };
+    const small = { INDEXER_BATCH_UPDATES: '2' };
+    await expect(world.command('reseed --keep-history --yes', 'ledger', small)).rejects.toMatchObject({
+      code: 'LEDGER_PERMISSION_DENIED',
+    });
+    expect(await digestOf(world.database.url, 'ledger')).toBe(before);
+    const { seed_contracts: gathered } = await world.row('select seed_contracts from ledger_reseed.stream');
+    expect(Number(gathered)).toBeGreaterThan(0);
+    world.sandbox.faults.streamFailure = undefined;
+    await world.command('reseed --keep-history --yes', 'ledger', small);
+    await world.index('fresh');
+    expect(await world.active()).toEqual(await world.active('fresh'));
+  });
+
+  it('that had gathered everything before it was cut merges what it has', async () => {
+    await fallBehind();
+    await query(
+      world.database.url,
+      `create function public.no() returns trigger language plpgsql as $$ begin raise 'no'; end $$`,
+    );
+    await query(
+      world.database.url,
+      'create trigger no before update on ledger.stream for each row execute function public.no()',
+    );
+    await expect(world.command('reseed --keep-history --yes')).rejects.toThrow();
+    await query(world.database.url, 'drop trigger no on ledger.stream');
+    await world.command('reseed --keep-history --yes');
+    await world.index('fresh');
+    expect(await world.active()).toEqual(await world.active('fresh'));
+    await countsHold();
+  });
+
+  it('needs no stop of a parked indexer, which has given up the right to write', async () => {
+    await fallBehind();
+    await using indexer = await world.run();
+    await expect.poll(async () => (await indexer.status()).state, { timeout: 20_000 }).toBe('parked');
+    expect(await world.command('reseed --keep-history --yes')).toContain('done:');
+  });
+});
+
+describe('offsets of another history', () => {
+  it('are refused by reseed --keep-history: a participant that was reset', async () => {
+    await world.index();
+    const before = await digestOf(world.database.url, 'ledger');
+    world.startOver(900);
+    await expect(world.command('reseed --keep-history --yes')).rejects.toMatchObject({ code: 'RESEED_REFUSED' });
+    expect(await digestOf(world.database.url, 'ledger')).toBe(before);
+  });
+
+  it('are refused by reseed --keep-history: another participant', async () => {
+    await world.index();
+    world.sandbox.ledger.participantId = 'participant2::1220bb';
+    await expect(world.command('reseed --keep-history --yes')).rejects.toMatchObject({ code: 'RESEED_REFUSED' });
+  });
+
+  it('are found by the contracts when the participant was reset and pruned, so that no update can be compared', async () => {
+    await world.index();
+    const before = await digestOf(world.database.url, 'ledger');
+    world.startOver(900);
+    world.sandbox.ledger.pruneTo(world.sandbox.ledger.ledgerEnd() - 1);
+    await query(world.database.url, 'update ledger.stream set participant_id = null');
+    await expect(world.command('reseed --keep-history --yes')).rejects.toMatchObject({ code: 'HISTORY_CHANGED' });
+    await query(world.database.url, `update ledger.stream set participant_id = '${world.sandbox.participantId}'`);
+    expect(await digestOf(world.database.url, 'ledger')).toBe(before);
+  });
+
+  it('are taken by reseed without --keep-history, which empties the schema', async () => {
+    await world.index();
+    world.startOver(900);
+    expect(await world.command('reseed')).toContain('nothing was changed');
+    await world.command('reseed --yes');
+    await world.index();
+    await world.index('fresh');
+    expect(await digestOf(world.database.url, 'ledger')).toBe(await digestOf(world.database.url, 'fresh'));
+  });
+});

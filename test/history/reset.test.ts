@@ -1,0 +1,103 @@
+/** Going back: what `reset` leaves is what an indexer that had stopped there would have, and following again is the proof. */
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { query } from '../support/database.ts';
+import { digestOf } from '../support/digest.ts';
+import { HistoryWorld } from './history-run.ts';
+
+let world: HistoryWorld;
+beforeEach(async () => {
+  world = await HistoryWorld.open(300);
+});
+afterEach(async () => {
+  await world.close();
+});
+
+const genesis = { INDEXER_START: 'genesis' };
+
+describe('reset --to', () => {
+  it('and following again gives the digest of an indexer that was never reset, from every offset', async () => {
+    await world.index('ledger', genesis);
+    await world.index('never', genesis);
+    const never = await digestOf(world.database.url, 'never');
+    expect(await digestOf(world.database.url, 'ledger')).toBe(never);
+    const end = world.sandbox.ledger.ledgerEnd();
+    for (const to of [end, end - 1, Math.floor(end / 2), 3, 0]) {
+      await world.command(`reset --to ${to} --yes`);
+      expect(await world.checkpoint()).toBe(to);
+      expect(await world.broken()).toEqual([]);
+      await world.index('ledger', genesis);
+      expect(await digestOf(world.database.url, 'ledger'), `after going back to ${to}`).toBe(never);
+    }
+  });
+
+  it('leaves what an indexer has that stopped there, dictionaries aside', async () => {
+    await world.index('short', genesis);
+    const end = world.sandbox.ledger.ledgerEnd();
+    world.grow(200);
+    await world.index('ledger', genesis);
+    await world.command(`reset --to ${end} --yes`);
+    for (const table of [
+      'updates',
+      'contracts',
+      'exercises',
+      'lifetimes',
+      'activity_hourly',
+      'active_counts',
+      'coverage',
+    ]) {
+      const skipped =
+        table === 'updates' ? ` - '{epoch,indexed_at}'::text[]` : table === 'coverage' ? ` - 'recorded_at'` : '';
+      const all = (schema: string) =>
+        query(world.database.url, `select to_jsonb(t)${skipped} as row from ${schema}.${table} t order by 1`);
+      expect(await all('ledger'), table).toEqual(await all('short'));
+    }
+    const mark = (schema: string) =>
+      world.row(
+        `select checkpoint, checkpoint_update_offset, checkpoint_update_id, checkpoint_record_time from ${schema}.stream`,
+      );
+    expect(await mark('ledger')).toEqual(await mark('short'));
+  });
+
+  it('without --yes counts and changes nothing', async () => {
+    await world.index();
+    const seeded = await world.checkpoint();
+    world.grow(50);
+    await world.index();
+    const before = await digestOf(world.database.url, 'ledger');
+    const said = await world.command(`reset --to ${seeded}`);
+    expect(said).toMatch(/updates +50\b/);
+    expect(said).toContain(`run: ledger-indexer reset --to ${seeded} --yes`);
+    expect(await digestOf(world.database.url, 'ledger')).toBe(before);
+  });
+
+  it('refuses offsets before the seed, after the checkpoint, and anything while an indexer has the lock', async () => {
+    await world.index();
+    const seeded = await world.checkpoint();
+    await expect(world.command(`reset --to ${seeded - 1} --yes`)).rejects.toMatchObject({ code: 'RESET_REFUSED' });
+    await expect(world.command(`reset --to ${seeded + 1} --yes`)).rejects.toMatchObject({ code: 'RESET_REFUSED' });
+    await using indexer = await world.run();
+    await indexer.reaches(seeded);
+    await expect(world.command(`reset --to ${seeded} --yes`)).rejects.toMatchObject({ code: 'WRITER_ACTIVE' });
+  });
+
+  it('raises the epoch, so that a writer that slept through it is fenced', async () => {
+    await world.index();
+    const before = await world.row('select epoch from ledger.stream');
+    await world.command(`reset --to ${await world.checkpoint()} --yes`);
+    expect(Number((await world.row('select epoch from ledger.stream'))['epoch'])).toBe(Number(before['epoch']) + 1);
+  });
+});
+
+describe('reset --all', () => {
+  it('empties everything, and the next start seeds, even from another participant', async () => {
+    await world.index();
+    world.grow(20);
+    await world.index();
+    world.sandbox.ledger.participantId = 'participant2::1220bb';
+    expect(await world.command('reset --all')).toContain('nothing was changed');
+    await world.command('reset --all --yes');
+    await world.index();
+    await world.index('reference');
+    expect(await digestOf(world.database.url, 'ledger')).toBe(await digestOf(world.database.url, 'reference'));
+  });
+});

@@ -1,0 +1,18 @@
+/** The invariants of docs/invariants.md, for tests that leave a stream in an unusual state. */
+import { openDatabase } from '../../src/store/database.ts';
+import { invariants } from '../../src/store/verify/invariants.ts';
+
+/** What breaks an invariant, as `I10: an archive …`; empty when all hold. */
+export async function brokenRules(url: string, schema: string): Promise<readonly string[]> {
+  const database = openDatabase({ url, schema, statementTimeoutMs: 60_000, applicationName: 'test' });
+  try {
+    const broken: string[] = [];
+    for (const { id, sql } of invariants) {
+      const { rows } = await database.withClient((client) => client.query<{ found: string }>(sql));
+      if (rows.length > 0) broken.push(`${id}: ${rows[0]?.found ?? ''} (${rows.length})`);
+    }
+    return broken;
+  } finally {
+    await database.close();
+  }
+}
