@@ -3,29 +3,98 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { IndexerError } from '../errors.ts';
 
 export type Decision =
-  | { readonly kind: 'again'; readonly delayMs: number; readonly phase: 'backing_off' | 'parked' }
+  | { readonly kind: 'again'; readonly delayMs: number; readonly phase: 'backing_off' | 'catching_up' | 'parked' }
   | { readonly kind: 'give-up' };
 
 const firstDelayMs = 100;
 /** A parked stream is tested again this often: the operator's fix must not need a restart. */
 const parkedDelayMs = 60_000;
-/** A full disk heals by an operator's hand, not within milliseconds. */
-const fullDelayMs = 30_000;
+/** What an operator's hand heals, and frequent attempts would only make worse (servers lock out who knocks too often). */
+const slowly: Readonly<Record<string, number>> = { STORE_FULL: 30_000, STORE_PASSWORD_REFUSED: 10_000 };
 const refreshesBeforePark = 2;
 /** Ends of a stream that the ledger itself says to answer with a new connection at once. */
 const atOnce: ReadonlySet<string> = new Set(['LEDGER_STALE_AUTHORIZATION', 'LEDGER_TOKEN_EXPIRED']);
 
 /**
- * @param failures failures since the last committed batch, this one included (1 = first)
- * @param random uniform in [0, 1)
+ * How long a failure may heal by itself before it needs a person: so many times, or for so long. What is not named here
+ * is tried for ever.
  */
-export function decide(error: IndexerError, failures: number, maxDelayMs: number, random: number): Decision {
+const patience: Readonly<Record<string, { readonly times?: number; readonly ms?: number }>> = {
+  // A frame may have been cut on its way; the same frame cut twice is what the ledger sends.
+  LEDGER_UNDECODABLE: { times: 1 },
+  UPDATE_UNDECODABLE: { times: 1 },
+  LEDGER_OUT_OF_ORDER: { times: 2 },
+  LEDGER_INTERNAL: { times: 20 },
+  // A password is rotated on the server and here, one after the other.
+  STORE_PASSWORD_REFUSED: { ms: 300_000 },
+  // A replica that lags behind catches up within minutes; a ledger that was set back does not.
+  LEDGER_BEHIND_CHECKPOINT: { ms: 300_000 },
+  LEDGER_OFFSET_AFTER_END: { ms: 300_000 },
+};
+
+/** Failures since something was stored for good, the one in question included. */
+export interface Streak {
+  readonly failures: number;
+  /** How many of them, the newest in a row, had the code of this one. */
+  readonly repeated: number;
+  /** Since the first of those, milliseconds. */
+  readonly lastingMs: number;
+}
+
+/** Counts failures; @param now monotonic clock, milliseconds */
+export class FailureCount {
+  readonly #now: () => number;
+  #failures = 0;
+  #refusals = 0;
+  #repeated = 0;
+  #code: string | undefined;
+  #since = 0;
+
+  constructor(now: () => number = () => performance.now()) {
+    this.#now = now;
+  }
+
+  /** One more. */
+  add({ code, retry }: IndexerError): Streak {
+    this.#failures += 1;
+    if (retry === 'refresh-token') this.#refusals += 1;
+    if (code !== this.#code) {
+      this.#code = code;
+      this.#repeated = 0;
+      this.#since = this.#now();
+    }
+    this.#repeated += 1;
+    // Other failures before it say nothing about the token: two new ones are tried before it parks.
+    const failures = retry === 'refresh-token' ? this.#refusals : this.#failures;
+    return { failures, repeated: this.#repeated, lastingMs: this.#now() - this.#since };
+  }
+
+  /** Something was stored: what failed before does not count any more. */
+  clear(): void {
+    this.#failures = 0;
+    this.#refusals = 0;
+    this.#code = undefined;
+  }
+}
+
+/** @param random uniform in [0, 1) */
+export function decide(error: IndexerError, streak: Streak, maxDelayMs: number, random: number): Decision {
+  const { failures } = streak;
   if (error.retry === 'fatal') return { kind: 'give-up' };
   const refused = error.retry === 'refresh-token' && failures > refreshesBeforePark;
-  if (error.retry === 'park' || refused) return { kind: 'again', delayMs: parkedDelayMs, phase: 'parked' };
+  if (error.retry === 'park' || refused || outlasts(error, streak)) {
+    return { kind: 'again', delayMs: parkedDelayMs, phase: 'parked' };
+  }
+  if (error.code === 'UPDATE_QUARANTINED') return { kind: 'again', delayMs: 0, phase: 'catching_up' };
   if (atOnce.has(error.code) && failures === 1) return { kind: 'again', delayMs: 0, phase: 'backing_off' };
-  if (error.code === 'STORE_FULL') return { kind: 'again', delayMs: fullDelayMs, phase: 'backing_off' };
+  const delayMs = slowly[error.code];
+  if (delayMs !== undefined) return { kind: 'again', delayMs, phase: 'backing_off' };
   return backOff(failures, maxDelayMs, random);
+}
+
+function outlasts(error: IndexerError, { repeated, lastingMs }: Streak): boolean {
+  const { times = Number.POSITIVE_INFINITY, ms = Number.POSITIVE_INFINITY } = patience[error.code] ?? {};
+  return error.retry === 'retry' && (repeated > times || lastingMs > ms);
 }
 
 /** Full jitter: many indexers cut off by one restart must not come back at the same moment. */

@@ -2,36 +2,52 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { IndexerError, type RetryClass } from '../../src/errors.ts';
-import { decide, pause } from '../../src/pipeline/retry.ts';
+import { FailureCount, decide, pause, type Streak } from '../../src/pipeline/retry.ts';
 
+/** The n-th failure in a row, each of another kind. */
+const nth = (failures: number): Streak => ({ failures, repeated: 1, lastingMs: 0 });
 const error = (retry: RetryClass, code = 'X'): IndexerError => new IndexerError('x', { code, retry });
 
 describe('decide', () => {
   it('gives up on fatal errors only', () => {
-    expect(decide(error('fatal'), 1, 1_000, 0.5)).toEqual({ kind: 'give-up' });
+    expect(decide(error('fatal'), nth(1), 1_000, 0.5)).toEqual({ kind: 'give-up' });
     for (const retry of ['retry', 'refresh-token', 'fenced', 'park'] as const) {
-      expect(decide(error(retry), 1_000, 1_000, 0.5).kind).toBe('again');
+      expect(decide(error(retry), nth(1_000), 1_000, 0.5).kind).toBe('again');
     }
   });
 
   it('tests a parked stream again after a minute, whatever the limit', () => {
-    expect(decide(error('park'), 1, 10, 0)).toEqual({ kind: 'again', delayMs: 60_000, phase: 'parked' });
+    expect(decide(error('park'), nth(1), 10, 0)).toEqual({ kind: 'again', delayMs: 60_000, phase: 'parked' });
   });
 
   it('reads the token again twice before it parks', () => {
-    const phases = [1, 2, 3].map((failures) => decide(error('refresh-token'), failures, 1_000, 0.5));
+    const phases = [1, 2, 3].map((failures) => decide(error('refresh-token'), nth(failures), 1_000, 0.5));
     expect(phases).toMatchObject([{ phase: 'backing_off' }, { phase: 'backing_off' }, { phase: 'parked' }]);
   });
 
   it('connects again at once when rights changed or a token ran out, and backs off when that did not help', () => {
     for (const code of ['LEDGER_STALE_AUTHORIZATION', 'LEDGER_TOKEN_EXPIRED']) {
-      expect(decide(error('retry', code), 1, 1_000, 0.5)).toMatchObject({ delayMs: 0, phase: 'backing_off' });
-      expect(decide(error('retry', code), 2, 1_000, 0.5)).toMatchObject({ delayMs: 200 });
+      expect(decide(error('retry', code), nth(1), 1_000, 0.5)).toMatchObject({ delayMs: 0, phase: 'backing_off' });
+      expect(decide(error('retry', code), nth(2), 1_000, 0.5)).toMatchObject({ delayMs: 200 });
     }
   });
 
+  it('loses patience with what only may heal by itself', () => {
+    const phaseAfter = (code: string, repeated: number): unknown =>
+      decide(error('retry', code), { failures: repeated, repeated, lastingMs: 0 }, 1_000, 0.5);
+    expect(phaseAfter('LEDGER_UNDECODABLE', 1)).toMatchObject({ phase: 'backing_off' });
+    expect(phaseAfter('LEDGER_UNDECODABLE', 2)).toMatchObject({ phase: 'parked' });
+    expect(phaseAfter('LEDGER_OUT_OF_ORDER', 2)).toMatchObject({ phase: 'backing_off' });
+    expect(phaseAfter('LEDGER_OUT_OF_ORDER', 3)).toMatchObject({ phase: 'parked' });
+    expect(phaseAfter('LEDGER_UNREACHABLE', 1_000)).toMatchObject({ phase: 'backing_off' });
+  });
+
+  it('goes on at once after an update was set aside', () => {
+    expect(decide(error('retry', 'UPDATE_QUARANTINED'), nth(1), 1_000, 0.5)).toMatchObject({ delayMs: 0 });
+  });
+
   it('waits half a minute for a full disk', () => {
-    expect(decide(error('retry', 'STORE_FULL'), 1, 10, 0)).toMatchObject({ delayMs: 30_000, phase: 'backing_off' });
+    expect(decide(error('retry', 'STORE_FULL'), nth(1), 10, 0)).toMatchObject({ delayMs: 30_000, phase: 'backing_off' });
   });
 
   it('backs off with full jitter under a ceiling that doubles up to the limit', () => {
@@ -41,12 +57,27 @@ describe('decide', () => {
         fc.integer({ min: 1, max: 600_000 }),
         fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true }),
         (failures, limit, random) => {
-          const decision = decide(error('retry'), failures, limit, random);
+          const decision = decide(error('retry'), nth(failures), limit, random);
           const delay = decision.kind === 'again' ? decision.delayMs : Number.NaN;
           expect(delay).toBe(Math.round(random * Math.min(limit, 100 * 2 ** Math.min(failures, 20))));
         },
       ),
     );
+  });
+});
+
+describe('FailureCount', () => {
+  it('counts failures of the same code in a row, and how long they last', () => {
+    let now = 0;
+    const count = new FailureCount(() => now);
+    expect(count.add(error('retry', 'A'))).toEqual({ failures: 1, repeated: 1, lastingMs: 0 });
+    now = 5;
+    expect(count.add(error('retry', 'A'))).toEqual({ failures: 2, repeated: 2, lastingMs: 5 });
+    expect(count.add(error('retry', 'B'))).toEqual({ failures: 3, repeated: 1, lastingMs: 0 });
+    expect(count.add(error('refresh-token', 'C'))).toMatchObject({ failures: 1 });
+    count.clear();
+    now = 9;
+    expect(count.add(error('retry', 'B'))).toEqual({ failures: 1, repeated: 1, lastingMs: 0 });
   });
 });
 

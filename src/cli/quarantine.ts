@@ -1,0 +1,81 @@
+/** `quarantine`: updates that were set aside because they could not be stored; tries to store them after all. */
+import { ExitCode, IndexerError, toIndexerError } from '../errors.ts';
+import { decodeUpdate } from '../ledger/wire.ts';
+import type { Database } from '../store/database.ts';
+import { listQuarantine, noteAttempt, quarantinedFrame, storeQuarantined } from '../store/quarantine.ts';
+import { asWriter, maintenanceArguments, withStream } from './maintenance.ts';
+
+/**
+ * `quarantine list [--json]` prints one line per update; `quarantine retry [OFFSET…]` stores those named, or all, with the
+ * indexer stopped.
+ * @throws IndexerError USAGE, WRITER_ACTIVE, or STILL_QUARANTINED when one could not be stored
+ */
+export async function quarantineCommand(
+  argv: readonly string[],
+  env: NodeJS.ProcessEnv,
+  write: (line: string) => void,
+): Promise<void> {
+  const [action, ...words] = argv;
+  if (action !== 'list' && action !== 'retry') throw usage();
+  const isOffset = (word: string): boolean => /^\d+$/.test(word);
+  const rest = words.filter((word) => !isOffset(word));
+  const { config, given } = maintenanceArguments(rest, env, ['json']);
+  await withStream(config, 'quarantine', (database) => {
+    if (action === 'list') return list(database, given.has('json'), write);
+    return asWriter(database, 'quarantine retry', () => retryAll(database, words.filter(isOffset).map(Number), write));
+  });
+}
+
+function usage(): IndexerError {
+  return new IndexerError('quarantine list [--json], or quarantine retry [OFFSET…]', {
+    code: 'USAGE',
+    retry: 'fatal',
+    exitCode: ExitCode.usage,
+    remedy: 'say which of the two',
+  });
+}
+
+async function list(database: Database, json: boolean, write: (line: string) => void): Promise<void> {
+  const rows = await listQuarantine(database);
+  if (!json && rows.length === 0) write('nothing is set aside');
+  for (const row of rows) {
+    const { offset, code, found, bytes, quarantinedAt, attempts } = row;
+    write(
+      json
+        ? JSON.stringify(row)
+        : `${String(offset)}  ${quarantinedAt.toISOString()}  ${code}  ${String(bytes)} bytes, tried again ${String(attempts)} times: ${found}`,
+    );
+  }
+}
+
+async function retryAll(database: Database, named: readonly number[], write: (line: string) => void): Promise<void> {
+  const offsets = named.length > 0 ? named : (await listQuarantine(database)).map(({ offset }) => offset);
+  let failed = 0;
+  for (const offset of offsets) if (!(await retry(database, offset, write))) failed += 1;
+  if (failed > 0) throw stillThere(failed);
+}
+
+async function retry(database: Database, offset: number, write: (line: string) => void): Promise<boolean> {
+  const frame = await quarantinedFrame(database, offset);
+  try {
+    await storeQuarantined(database, decodeUpdate(frame.toString('utf8')));
+    write(`${String(offset)} stored`);
+    return true;
+  } catch (thrown) {
+    const error = toIndexerError(thrown);
+    // What is no failure of the data is nothing to go on after.
+    if (error.code !== 'UPDATE_UNDECODABLE' && error.code !== 'STORE_DATA_REFUSED') throw error;
+    await noteAttempt(database, offset);
+    write(`${String(offset)} still refused: ${error.code}: ${error.message}`);
+    return false;
+  }
+}
+
+function stillThere(failed: number): IndexerError {
+  return new IndexerError(`${String(failed)} update(s) still cannot be stored`, {
+    code: 'STILL_QUARANTINED',
+    retry: 'fatal',
+    exitCode: ExitCode.undecodable,
+    remedy: 'they stay set aside; a newer version may store them',
+  });
+}

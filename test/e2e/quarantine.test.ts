@@ -1,0 +1,136 @@
+/** An update that cannot be stored: it stops the stream, or is set aside whole and stored later where it belongs. */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { quarantineCommand } from '../../src/cli/quarantine.ts';
+import { startFakeLedger, type FakeLedger } from '../ledger/fake-ledger.ts';
+import { createTestDatabase, query, type TestDatabase } from '../support/database.ts';
+import { digestOf } from '../support/digest.ts';
+import { alice, created, exercised, text, transaction } from '../support/frames.ts';
+import { waitFor } from '../support/wait-for.ts';
+import { runIndexer } from './indexer-run.ts';
+
+const nul = `Eve${String.fromCharCode(0)}::1220`;
+const create = (offset: number, id: string, party = alice): ReturnType<typeof transaction> =>
+  transaction(offset, [{ CreatedEvent: created({ contractId: id, offset, signatories: [party] }) }]);
+const move = (offset: number, from: string, to: string, party = alice): ReturnType<typeof transaction> =>
+  transaction(offset, [
+    { ExercisedEvent: exercised({ contractId: from, offset, nodeId: 0 }) },
+    { CreatedEvent: created({ contractId: to, offset, nodeId: 1, signatories: [party] }) },
+  ]);
+
+const sound = [create(1, '00a'), move(2, '00a', '00b'), move(3, '00b', '00c'), create(4, '00d'), create(5, '00e')];
+/** Update 2 holds a name that Postgres refuses, update 4 lacks what nothing can be indexed without. */
+const odd = [
+  sound[0],
+  move(2, '00a', '00b', nul),
+  sound[2],
+  transaction(4, [{ CreatedEvent: { ...created(), contractId: null } }]),
+  sound[4],
+];
+
+let database: TestDatabase;
+beforeAll(async () => {
+  database = await createTestDatabase();
+});
+afterAll(() => database.drop());
+
+/** Serves these updates after any offset. */
+async function ledgerOf(updates: readonly unknown[]): Promise<FakeLedger & AsyncDisposable> {
+  const answers: Record<string, object> = {
+    '/v2/parties/participant-id': { participantId: 'p::1220' },
+    '/v2/state/ledger-end': { offset: 5 },
+    '/v2/state/latest-pruned-offsets': { participantPrunedUpToInclusive: 0 },
+    '/v2/updates/update-by-offset': sound[0] ?? {},
+  };
+  const ledger = await startFakeLedger({
+    http: (request, response) => {
+      const chunks: Buffer[] = [];
+      request.on('data', (chunk: Buffer) => chunks.push(chunk));
+      request.on('end', () => {
+        const at = /"offset":(\d+)/.exec(Buffer.concat(chunks).toString('utf8'))?.[1];
+        const answer = at === undefined ? answers[request.url ?? ''] : sound[Number(at) - 1];
+        response.writeHead(answer === undefined ? 404 : 200).end(JSON.stringify(answer ?? {}));
+      });
+    },
+    socket: (socket, request) => {
+      const after = Number(/"beginExclusive":(\d+)/.exec(request)?.[1]);
+      updates.slice(after).forEach((update) => {
+        socket.send(text(update as ReturnType<typeof transaction>));
+      });
+    },
+  });
+  return { ...ledger, [Symbol.asyncDispose]: () => ledger.stop() };
+}
+
+const env = (url: string, schema: string): Record<string, string> => ({
+  LEDGER_URL: url,
+  DATABASE_URL: database.url,
+  POSTGRES_SCHEMA: schema,
+  INDEXER_START: 'genesis',
+});
+
+async function quarantine(schema: string, ...words: readonly string[]): Promise<readonly string[]> {
+  const lines: string[] = [];
+  const settings = { DATABASE_URL: database.url, POSTGRES_SCHEMA: schema };
+  await quarantineCommand(words, settings, (line) => lines.push(line)).catch((thrown: unknown) => {
+    lines.push(thrown instanceof Error ? thrown.message : 'failed');
+  });
+  return lines;
+}
+
+describe('an update that cannot be stored', () => {
+  it('stops the stream with its offset unless quarantine is allowed', async () => {
+    await using ledger = await ledgerOf(odd);
+    await using run = await runIndexer(env(ledger.url, 'stopped'));
+    const status = await waitFor('the indexer parks', async () => {
+      const now = await run.status();
+      return now.state === 'parked' ? now : undefined;
+    });
+    expect(status.checkpoint).toBe(1);
+    expect(status.lastError).toMatchObject({ code: 'STORE_DATA_REFUSED' });
+    expect(JSON.stringify(status.lastError)).toContain('offset 2');
+    expect(await query(database.url, 'select from stopped.quarantine')).toEqual([]);
+  });
+
+  it('is set aside whole where that is allowed, and stored later as if it had never been refused', async () => {
+    await using good = await ledgerOf(sound);
+    await using bad = await ledgerOf(odd);
+    {
+      await using whole = await runIndexer(env(good.url, 'whole'));
+      await whole.reaches(5);
+      await using gaps = await runIndexer({ ...env(bad.url, 'gaps'), INDEXER_QUARANTINE: 'true' });
+      await gaps.reaches(5);
+      expect(await gaps.metric('indexer_quarantined_total')).toBe(2);
+      expect(gaps.logged('update set aside')).toBe(2);
+      expect(await quarantine('gaps', 'retry')).toEqual(['an indexer is at work on schema "gaps"']);
+    }
+    const rows = await query(database.url, `select "offset"::int, code, frame from gaps.quarantine order by 1`);
+    expect(rows.map((row) => [row['offset'], row['code']])).toEqual([
+      [2, 'STORE_DATA_REFUSED'],
+      [4, 'UPDATE_UNDECODABLE'],
+    ]);
+    expect(String(rows[0]?.['frame'])).toBe(text(odd[1] as ReturnType<typeof transaction>));
+    expect(await query(database.url, 'select "offset"::int from gaps.updates order by 1')).toEqual(
+      [1, 3, 5].map((offset) => ({ offset })),
+    );
+    expect(await quarantine('gaps', 'list')).toHaveLength(2);
+    expect(await quarantine('gaps', 'retry')).toMatchObject([
+      expect.stringContaining('2 still refused'),
+      expect.stringContaining('4 still refused'),
+      '2 update(s) still cannot be stored',
+    ]);
+
+    // The reason is gone: the same updates, without what was refused.
+    for (const offset of [2, 4]) {
+      const frame = text(sound[offset - 1] as ReturnType<typeof transaction>).replaceAll("'", "''");
+      await query(
+        database.url,
+        `update gaps.quarantine set frame = convert_to('${frame}', 'UTF8') where "offset" = ${String(offset)}`,
+      );
+    }
+    expect(await quarantine('gaps', 'retry')).toEqual(['2 stored', '4 stored']);
+    expect(await quarantine('gaps', 'list')).toEqual(['nothing is set aside']);
+    expect(await digestOf(database.url, 'gaps')).toBe(await digestOf(database.url, 'whole'));
+    await using again = await runIndexer(env(good.url, 'gaps'));
+    await again.reaches(5);
+  });
+});
