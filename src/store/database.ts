@@ -4,9 +4,11 @@
  * confirmed as COMMIT is an error, and everything thrown is an IndexerError. Nothing global is changed in the driver.
  */
 import { Socket } from 'node:net';
-import { Client, Pool, escapeIdentifier, types } from 'pg';
-import type { ClientBase, CustomTypesConfig, PoolClient, PoolConfig, QueryConfig } from 'pg';
+import { Client, Pool, escapeIdentifier } from 'pg';
+import type { ClientBase, ClientConfig, PoolClient, PoolConfig, QueryConfig } from 'pg';
 import { ExitCode, IndexerError } from '../errors.ts';
+import { exactTypes } from './exact-types.ts';
+import { HostList, urlsOf } from './hosts.ts';
 import { toStoreError } from './store-error.ts';
 
 const connectLimitMs = 10_000;
@@ -18,8 +20,10 @@ const rollbackLimitMs = 2_000;
 const closeLimitMs = 5_000;
 
 export interface DatabaseOptions {
-  /** `postgres://user:password@host:port/database`. */
+  /** `postgres://user:password@host:port/database`, or with several hosts: `…@h1:5432,h2:5432/…`. */
   readonly url: string;
+  /** The file that holds the URL, if it comes from one; read again when the password is refused. */
+  readonly urlFile?: string | undefined;
   /** The schema every unqualified name refers to; need not exist yet. */
   readonly schema: string;
   /** Limit of one statement, milliseconds. */
@@ -27,11 +31,17 @@ export interface DatabaseOptions {
   readonly applicationName: string;
   /** Default 4. */
   readonly maxConnections?: number;
+  /** The server ends a transaction in which nothing happens for so long, milliseconds; default 60 s. */
+  readonly idleInTransactionMs?: number;
 }
 
 export interface Database {
   readonly pool: Pool;
   readonly schema: string;
+  /** The servers of the URL, and which of them we use. */
+  readonly hosts: HostList;
+  /** The server ends a transaction in which nothing happens for so long, milliseconds. */
+  readonly idleInTransactionMs: number;
   /** Lends one client. A failure of `work` destroys the client. Throws IndexerErrors only. */
   withClient<T>(work: (client: PoolClient) => Promise<T>): Promise<T>;
   /** `work` between BEGIN and COMMIT; rolled back when it fails. After an error assume neither commit nor rollback. */
@@ -47,20 +57,26 @@ export interface Database {
 export function openDatabase(options: DatabaseOptions): Database {
   refuseUnusableUrl(options.url);
   const sockets = new Set<Socket>();
-  const pool = new Pool(poolConfig(options, sockets));
+  const hosts = new HostList(options.url, options.urlFile);
+  const { idleInTransactionMs = idleInTransactionLimitMs } = options;
+  const pool = new Pool(poolConfig({ ...options, idleInTransactionMs }, hosts, sockets));
   // Idle clients report their death here; without a listener it would end the process. The next query reconnects.
   pool.on('error', ignore);
   const closing = new AbortController();
 
   async function withClient<T>(work: (client: PoolClient) => Promise<T>): Promise<T> {
-    const client = await lend(pool, closing.signal);
+    const client = await lendCurrent(pool, hosts, closing.signal);
+    const met = hosts.moves;
     try {
       const result = await work(client);
       client.release();
       return result;
     } catch (error) {
       client.release(true);
-      throw toStoreError(error);
+      const failure = toStoreError(error);
+      // A server that became a standby keeps its connections; one that is gone is met by whoever connects next.
+      if (failure.code === 'STORE_READ_ONLY') hosts.moveOn(failure, met);
+      throw failure;
     }
   }
 
@@ -68,6 +84,8 @@ export function openDatabase(options: DatabaseOptions): Database {
   return {
     pool,
     schema: options.schema,
+    hosts,
+    idleInTransactionMs,
     withClient,
     transaction: (work) => withClient((client) => inTransaction(client, work)),
     close: (limitMs = closeLimitMs) => {
@@ -75,6 +93,24 @@ export function openDatabase(options: DatabaseOptions): Database {
       return (closed ??= closePool(pool, sockets, limitMs));
     },
   };
+}
+
+/** A client of the current host. Each host is tried once; idle clients of a host that was left are ended. */
+async function lendCurrent(pool: Pool, hosts: HostList, closing: AbortSignal): Promise<PoolClient> {
+  for (let tried = 1; ;) {
+    const met = hosts.moves;
+    try {
+      const client = await lend(pool, closing);
+      if (hosts.isCurrent(client)) return client;
+      client.release(true);
+    } catch (thrown) {
+      const error = toStoreError(thrown);
+      if (!hosts.moveOn(error, met)) throw error;
+      // A password that was changed says nothing about the host.
+      if (error.code !== 'STORE_PASSWORD_REFUSED') tried += 1;
+      if (tried > hosts.count) throw error;
+    }
+  }
 }
 
 /** The pool forgets who waits for a client when it ends; here they are refused at once. */
@@ -134,9 +170,11 @@ function commitRefused(command: string): IndexerError {
   });
 }
 
-function poolConfig(options: DatabaseOptions, sockets: Set<Socket>): PoolConfig {
+type PoolOptions = DatabaseOptions & Required<Pick<DatabaseOptions, 'idleInTransactionMs'>>;
+
+function poolConfig(options: PoolOptions, hosts: HostList, sockets: Set<Socket>): PoolConfig {
   return {
-    connectionString: options.url,
+    Client: clientOf(hosts),
     max: options.maxConnections ?? 4,
     application_name: options.applicationName,
     connectionTimeoutMillis: connectLimitMs,
@@ -145,7 +183,17 @@ function poolConfig(options: DatabaseOptions, sockets: Set<Socket>): PoolConfig 
     keepAliveInitialDelayMillis: 10_000,
     types: exactTypes,
     stream: () => trackedSocket(sockets),
-    onConnect: sessionSetup(options),
+    onConnect: sessionSetup(options, hosts.count > 1),
+  };
+}
+
+/** The driver's client, for the host that is current when it is made. */
+function clientOf(hosts: HostList): new (config?: ClientConfig) => Client {
+  return class extends Client {
+    constructor(config?: ClientConfig) {
+      super({ ...config, connectionString: hosts.url() });
+      hosts.note(this);
+    }
   };
 }
 
@@ -172,44 +220,38 @@ const plannerSettings: readonly (readonly [string, string])[] = [
  * Settings by query instead of startup parameters: poolers refuse unknown parameters, and an `options=` in the URL
  * would replace ours. Returns `unknown` because the driver awaits the promise but declares it as void.
  */
-function sessionSetup(options: DatabaseOptions): (client: ClientBase) => unknown {
+function sessionSetup(options: PoolOptions, primaryOnly: boolean): (client: ClientBase) => unknown {
   const settings: readonly (readonly [string, string])[] = [
     ['search_path', escapeIdentifier(options.schema)],
     ['statement_timeout', String(options.statementTimeoutMs)],
     ['lock_timeout', String(Math.min(lockLimitMs, options.statementTimeoutMs))],
-    ['idle_in_transaction_session_timeout', String(idleInTransactionLimitMs)],
+    ['idle_in_transaction_session_timeout', String(options.idleInTransactionMs)],
     ...plannerSettings,
   ];
   const calls = settings.map((_, index) => `set_config($${2 * index + 1}, $${2 * index + 2}, false)`);
   return (client) => {
     // The pool's own listener is absent while a client is lent: the death of a lent client must not end the process.
     client.on('error', ignore);
-    return client.query(`select ${calls.join(', ')}`, settings.flat());
+    const setUp = client.query<{ readonly read_only: boolean }>(
+      `select ${calls.join(', ')}, ${isReadOnly} as read_only`,
+      settings.flat(),
+    );
+    return primaryOnly ? setUp.then(({ rows }) => refuseReadOnly(rows[0]?.read_only === true)) : setUp;
   };
 }
 
-const int8 = 20;
-const int8Array = 1016;
-/** The driver's table without its closed list of type numbers: the server sends types that the list does not know. */
-const driverParser = types.getTypeParser as (oid: number, format?: 'text' | 'binary') => (text: string) => unknown;
+/** SQL: true on a standby, and where nothing may be written by default. */
+export const isReadOnly = `(pg_is_in_recovery() or current_setting('default_transaction_read_only')::boolean)`;
 
-/** int8 as a number while that is exact, else as a bigint; everything else as the driver does it. */
-function parserOf(oid: number, format?: 'text' | 'binary'): unknown {
-  if (format !== 'binary' && oid === int8) return parseInt8;
-  if (format !== 'binary' && oid === int8Array) return parseInt8Array;
-  return driverParser(oid, format);
-}
-
-const exactTypes: CustomTypesConfig = { getTypeParser: parserOf as CustomTypesConfig['getTypeParser'] };
-
-function parseInt8(text: string): number | bigint {
-  const number = Number(text);
-  return Number.isSafeInteger(number) ? number : BigInt(text);
-}
-
-function parseInt8Array(text: string): unknown {
-  const entries = driverParser(int8Array)(text) as readonly (string | null)[];
-  return entries.map((entry) => (entry === null ? null : parseInt8(entry)));
+/** With several hosts, one that takes no writes is not the one that is meant. @throws IndexerError STORE_READ_ONLY */
+export function refuseReadOnly(readOnly: boolean): void {
+  if (!readOnly) return;
+  throw new IndexerError('Postgres accepts no writes: this host is a standby, or set to read-only', {
+    code: 'STORE_READ_ONLY',
+    retry: 'retry',
+    exitCode: ExitCode.temporary,
+    remedy: 'name the primary among the hosts of DATABASE_URL, or promote one of them',
+  });
 }
 
 async function closePool(pool: Pool, sockets: ReadonlySet<Socket>, limitMs: number): Promise<void> {
@@ -232,7 +274,7 @@ async function settlesWithin(promise: Promise<unknown>, limitMs: number): Promis
 function refuseUnusableUrl(url: string): void {
   try {
     // The constructor parses the URL and reads the certificates it names; it does not connect.
-    void new Client({ connectionString: url });
+    for (const connectionString of urlsOf(url)) void new Client({ connectionString });
   } catch {
     // The driver's error holds the URL and with it the password: it is neither shown nor kept as a cause.
     throw new IndexerError('the database URL cannot be used', {

@@ -146,6 +146,14 @@ const rules: readonly Rule[] = [
     'run `ledger-indexer migrate` and undo manual changes',
   ),
   rule(
+    ['28P01'],
+    'STORE_PASSWORD_REFUSED',
+    'retry',
+    notPermitted,
+    'Postgres refused the password',
+    'check user and password in the database URL; a password being rotated is tried for five minutes',
+  ),
+  rule(
     ['28'],
     'STORE_LOGIN_REFUSED',
     'park',
@@ -218,10 +226,10 @@ function fromServer(error: DatabaseError): IndexerError {
 function fromDriver(error: Error): IndexerError {
   if (error.message.startsWith('SASL')) {
     return new IndexerError('the login failed: the password is missing or not what the server expects', {
-      code: 'STORE_LOGIN_REFUSED',
-      retry: 'park',
+      code: 'STORE_PASSWORD_REFUSED',
+      retry: 'retry',
       exitCode: notPermitted,
-      remedy: 'check user and password in the database URL',
+      remedy: 'check user and password in the database URL; a password being rotated is tried for five minutes',
     });
   }
   if (/SSL/.test(error.message)) return tlsFailure(error.message);

@@ -1,4 +1,5 @@
 /** Two batches under way at the same time: the later one commits after the earlier one, or not at all. */
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { decodeUpdate } from '../../src/ledger/wire.ts';
 import { openDatabase, type Database } from '../../src/store/database.ts';
@@ -81,5 +82,19 @@ describe.each([
     predecessor.catch(() => undefined);
     await expect(session.writeBatch(second, 1, predecessor)).rejects.toHaveProperty('message');
     expect(await query(created.url, stored)).toEqual([{ checkpoint: '0', offsets: null, ends: null }]);
+  });
+});
+
+describe('a batch that waits for the one before it', () => {
+  it('is not taken for a writer that fell silent, however long that one takes', async () => {
+    await database.close();
+    const idleInTransactionMs = 400;
+    const options = { url: created.url, schema: 'ledger', statementTimeoutMs: 60_000, applicationName: 'test lanes' };
+    database = openDatabase({ ...options, idleInTransactionMs });
+    session = await openSession(database, identity);
+    const [first, second] = [batchOf(0, 500, create), batchOf(1, 500, archive)];
+    const predecessor = sleep(4 * idleInTransactionMs).then(() => session.writeBatch(first, 0));
+    await session.writeBatch(second, 1, predecessor);
+    expect(await query(created.url, stored)).toEqual([{ checkpoint: '2', offsets: ['1', '2'], ends: ['2'] }]);
   });
 });

@@ -1,10 +1,12 @@
 import { randomUUID } from 'node:crypto';
+import { escapeIdentifier } from 'pg';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { migrateCommand } from '../../src/cli/migrate.ts';
 import { openDatabase } from '../../src/store/database.ts';
 import type { Database } from '../../src/store/database.ts';
 import { assertMigrated, migrate, migrationFiles, printMigrations } from '../../src/store/migrations.ts';
 import type { Migration } from '../../src/store/migrations.ts';
+import { readSchemas } from '../../src/store/readers/read-schemas.ts';
 import { checkServer } from '../../src/store/server-check.ts';
 import { createTestDatabase } from '../support/database.ts';
 
@@ -123,6 +125,16 @@ describe('assertMigrated', () => {
     await expect(assertMigrated(database, [first, second])).rejects.toMatchObject(outdated);
     await migrate(database, [first]);
     await expect(assertMigrated(database, [first, second])).rejects.toThrow('0002_second');
+  });
+
+  it('notices views for readers that another version made', async () => {
+    const schema = freshSchema();
+    const database = open(schema);
+    await migrate(database);
+    await expect(assertMigrated(database)).resolves.toBeUndefined();
+    const explore = escapeIdentifier(readSchemas(schema).explore);
+    await database.pool.query(`comment on schema ${explore} is 'read side of another version'`);
+    await expect(assertMigrated(database)).rejects.toThrow('the views and functions for readers');
   });
 });
 

@@ -61,7 +61,8 @@ describe('an error of Postgres', () => {
     ['42703', 'STORE_SCHEMA', 'park', 78],
     ['3F000', 'STORE_SCHEMA', 'park', 78],
     ['42501', 'STORE_NOT_PERMITTED', 'park', 77],
-    ['28P01', 'STORE_LOGIN_REFUSED', 'park', 77],
+    ['28P01', 'STORE_PASSWORD_REFUSED', 'retry', 77],
+    ['28000', 'STORE_LOGIN_REFUSED', 'park', 77],
     ['3D000', 'STORE_DATABASE_MISSING', 'park', 78],
     ['XX000', 'STORE_FAILED', 'park', 70],
   ])('with SQLSTATE %s is %s, class %s, exit code %i', async (sqlstate, code, retry, exitCode) => {

@@ -1,67 +1,89 @@
-/** The writer lock: one holder, gone with its connection, and never a reason to hang. */
-import { createServer, connect, type Socket } from 'node:net';
-import type { AddressInfo } from 'node:net';
+/** The writer lock: one holder, gone with its connection, given up in time, and never a reason to hang. */
+import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
-import { openDatabase } from '../../src/store/database.ts';
-import { tryWriterLock } from '../../src/store/writer-lock.ts';
-import { createTestDatabase } from '../support/database.ts';
+import { openDatabase, type Database } from '../../src/store/database.ts';
+import { WriterSeat } from '../../src/store/writer-lock.ts';
+import { openRoad } from '../ha/road.ts';
+import { createTestDatabase, query } from '../support/database.ts';
 
-function database(url: string) {
-  return openDatabase({ url, schema: 'ledger', statementTimeoutMs: 5_000, applicationName: 'test' });
-}
+const leaseMs = 1_000;
 
-/** A road to Postgres on which everything can be made to stand still. */
-async function freezable(url: string) {
-  const target = new URL(url);
-  const port = Number(target.port);
-  const sockets: Socket[] = [];
-  const server = createServer({ allowHalfOpen: true }, (near) => {
-    const far = connect({ port, host: target.hostname, allowHalfOpen: true });
-    for (const socket of [near, far]) socket.on('error', () => undefined);
-    sockets.push(near, far);
-    near.pipe(far);
-    far.pipe(near);
-  });
-  await new Promise<void>((resolve) => {
-    server.listen(0, '127.0.0.1', resolve);
-  });
-  target.port = String((server.address() as AddressInfo).port);
-  return {
-    url: target.href,
-    freeze: () => {
-      for (const socket of sockets) socket.unpipe().pause();
-    },
-    close: () => {
-      for (const socket of sockets) socket.destroy();
-      server.close();
-    },
+function open(url: string): AsyncDisposable & { readonly database: Database; readonly seat: WriterSeat } {
+  const database = openDatabase({ url, schema: 'ledger', statementTimeoutMs: 5_000, applicationName: 'test' });
+  const seat = new WriterSeat(database, leaseMs);
+  const close = async (): Promise<void> => {
+    await seat.close();
+    await database.close();
   };
+  return { database, seat, [Symbol.asyncDispose]: close };
 }
 
 describe('the writer lock', () => {
   it('is held by one at a time and free again after its release', async () => {
     await using created = await createTestDatabase();
-    const store = database(created.url);
-    const first = await tryWriterLock(created.url, store);
-    expect(await tryWriterLock(created.url, store)).toBeUndefined();
+    await using one = open(created.url);
+    await using other = open(created.url);
+    const first = await one.seat.tryLock();
+    expect(first).toBeDefined();
+    expect(await other.seat.tryLock()).toBeUndefined();
+    one.seat.assertHeld();
+    expect(() => other.seat.assertHeld()).toThrow(expect.objectContaining({ code: 'STORE_LOCK_LOST' }));
     await first?.release();
-    const second = await tryWriterLock(created.url, store);
-    expect(second).toBeDefined();
-    await second?.release();
-    await store.close();
+    expect(() => one.seat.assertHeld()).toThrow(expect.objectContaining({ code: 'STORE_LOCK_LOST' }));
+    expect(await other.seat.tryLock()).toBeDefined();
+  });
+
+  it('waits on one connection, however often it asks, and outlives many leases', async () => {
+    await using created = await createTestDatabase();
+    await using one = open(created.url);
+    await using other = open(created.url);
+    await one.seat.tryLock();
+    for (let asked = 0; asked < 12; asked += 1) {
+      expect(await other.seat.tryLock()).toBeUndefined();
+      await sleep(leaseMs / 4);
+    }
+    one.seat.assertHeld();
+    const sessions = `select count(*)::int as n from pg_stat_activity
+      where datname = current_database() and application_name = 'ledger-indexer lock'`;
+    expect(await query(created.url, sessions)).toEqual([{ n: 2 }]);
+  });
+
+  it('is lost at once with the session that holds it', async () => {
+    await using created = await createTestDatabase();
+    await using one = open(created.url);
+    const lock = await one.seat.tryLock();
+    const end = `select pg_terminate_backend(pid) from pg_stat_activity
+      where datname = current_database() and application_name = 'ledger-indexer lock'`;
+    await Promise.all([
+      expect(lock?.lost).rejects.toMatchObject({ code: 'STORE_UNREACHABLE', retry: 'retry' }),
+      query(created.url, end),
+    ]);
+    expect(() => one.seat.assertHeld()).toThrow(expect.objectContaining({ code: 'STORE_LOCK_LOST' }));
+  });
+
+  it('is given up by a holder that is cut off, within the lease, and taken by another one then', async () => {
+    await using created = await createTestDatabase();
+    await using road = await openRoad(created.url);
+    await using one = open(road.url);
+    await using other = open(created.url);
+    const lock = await one.seat.tryLock();
+    road.freeze();
+    const started = performance.now();
+    await expect(lock?.lost).rejects.toMatchObject({ code: expect.stringMatching(/^STORE_/) as string });
+    expect(performance.now() - started).toBeLessThan(leaseMs + 300);
+    while ((await other.seat.tryLock()) === undefined) await sleep(20);
+    expect(performance.now() - started).toBeLessThan(leaseMs + 500);
   });
 
   it('is let go within two seconds although Postgres no longer answers', async () => {
     await using created = await createTestDatabase();
-    const road = await freezable(created.url);
-    const store = database(created.url);
-    const lock = await tryWriterLock(road.url, store);
+    await using road = await openRoad(created.url);
+    await using one = open(road.url);
+    const lock = await one.seat.tryLock();
     expect(lock).toBeDefined();
     road.freeze();
     const started = performance.now();
     await lock?.release();
     expect(performance.now() - started).toBeLessThan(2_000);
-    road.close();
-    await store.close();
   });
 });

@@ -1,0 +1,113 @@
+/**
+ * A standby takes over whatever becomes of the one that writes: dead, asked to stop, frozen, cut off, frozen or cut off
+ * in the middle of a batch. Real processes; the figures are printed.
+ */
+import { afterAll, describe, expect, it } from 'vitest';
+import { leaseMs, startPair, type Pair } from '../ha/pair.ts';
+import { waitFor } from '../support/wait-for.ts';
+
+const afterDeathMs = 1_000;
+const afterSilenceMs = leaseMs + 1_000;
+const figures: string[] = [];
+
+afterAll(() => {
+  process.stdout.write(`takeover, lease ${leaseMs} ms:\n${figures.join('\n')}\n`);
+});
+
+async function measured(pair: Pair, name: string, limitMs: number, fault: () => Promise<void> | void): Promise<void> {
+  const before = await pair.epoch();
+  await fault();
+  const { epochMs, commitMs } = await pair.takeover(before);
+  figures.push(`  ${name.padEnd(36)} epoch after ${epochMs} ms, first commit after ${commitMs} ms`);
+  expect(epochMs).toBeLessThan(limitMs);
+}
+
+async function expectSameAsCalm(pair: Pair): Promise<void> {
+  const { found, wanted } = await pair.digests();
+  expect(found).toBe(wanted);
+}
+
+const lockSession = `select pg_terminate_backend(l.pid) from pg_locks l join pg_stat_activity a using (pid)
+  where l.locktype = 'advisory' and l.granted and a.datname = current_database()
+    and a.application_name = 'ledger-indexer lock'`;
+
+describe('a standby', { timeout: 120_000 }, () => {
+  it('takes over at once from a process that was killed', async () => {
+    await using pair = await startPair();
+    await measured(pair, 'SIGKILL', afterDeathMs, () => pair.leader.signal('SIGKILL'));
+    await expectSameAsCalm(pair);
+  });
+
+  it('takes over at once from a process that was asked to stop', async () => {
+    await using pair = await startPair();
+    await measured(pair, 'SIGTERM', afterDeathMs, () => pair.leader.signal('SIGTERM'));
+    expect(await pair.leader.exited).toEqual({ code: 0, signal: null });
+    await expectSameAsCalm(pair);
+  });
+
+  it('or the same process writes again at once when the session with the lock was ended', async () => {
+    await using pair = await startPair();
+    await measured(pair, 'session of the lock terminated', afterDeathMs, async () => {
+      await pair.stored.client.query(lockSession);
+    });
+    await expectSameAsCalm(pair);
+  });
+
+  it('takes over within the lease from a frozen process, which writes nothing when it wakes and stands by', async () => {
+    await using pair = await startPair();
+    await measured(pair, 'SIGSTOP', afterSilenceMs, () => {
+      pair.leader.signal('SIGSTOP');
+      // Frames that wait in the sockets of the frozen process.
+      pair.grow(30);
+    });
+    const epoch = await pair.epoch();
+    pair.leader.signal('SIGCONT');
+    await pair.leader.logged('standby');
+    pair.grow(10);
+    await expectSameAsCalm(pair);
+    expect(await pair.epoch()).toBe(epoch);
+  });
+
+  it('takes over within the lease when the network of the other is half open', async () => {
+    await using pair = await startPair();
+    await measured(pair, 'network frozen', afterSilenceMs, () => pair.road.freeze());
+    await expectSameAsCalm(pair);
+  });
+
+  it.each([0.2, 0.5, 0.9])('takes over within the lease when the network freezes %f through a batch', async (share) => {
+    await using pair = await startPair();
+    await measured(pair, `network frozen ${share} through a batch`, afterSilenceMs, async () => {
+      const frozen = pair.road.freezeAt('move-checkpoint', share);
+      pair.grow(30);
+      await frozen;
+    });
+    await expectSameAsCalm(pair);
+  });
+
+  it('takes over from a process whose event loop is blocked for longer than the lease, and it stands by then', async () => {
+    const block = `process.on('SIGUSR2',()=>{const end=performance.now()+${2 * leaseMs};while(performance.now()<end);})`;
+    await using pair = await startPair({ NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(block)}` });
+    await measured(pair, 'event loop blocked', afterSilenceMs, () => pair.leader.signal('SIGUSR2'));
+    await pair.leader.logged('standby');
+    await expectSameAsCalm(pair);
+  });
+
+  it('is not ready, is live, and says what it is', async () => {
+    await using pair = await startPair();
+    const http = await pair.standby.http();
+    const ready = await fetch(`${http}/readyz`);
+    expect(ready.status).toBe(503);
+    expect(await ready.json()).toMatchObject({ state: 'standby', live: true });
+    expect((await fetch(`${http}/livez`)).status).toBe(200);
+    const metrics = await (await fetch(`${http}/metrics`)).text();
+    expect(metrics).toContain('indexer_leader 0');
+    expect(metrics).toContain('indexer_phase{phase="standby"} 1');
+    await waitFor('the standby looks at the ledger', async () =>
+      (await (await fetch(`${http}/metrics`)).text()).includes(
+        `indexer_ledger_end_offset ${pair.sandbox.ledger.ledgerEnd()}`,
+      )
+        ? true
+        : undefined,
+    );
+  });
+});

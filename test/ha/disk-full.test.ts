@@ -1,0 +1,68 @@
+/** A disk of Postgres that is full, for real: a small tmpfs under a tablespace. Needs root. */
+import { spawnSync } from 'node:child_process';
+import { chmod, mkdir, mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { startEmbeddedPostgres } from '../../src/embedded/embedded-postgres.ts';
+import { startSandbox } from '../../src/sandbox/sandbox.ts';
+import { generateHistory } from '../../src/sandbox/traffic.ts';
+import { runIndexer } from '../e2e/indexer-run.ts';
+import { query } from '../support/database.ts';
+import { digestOf } from '../support/digest.ts';
+import { waitFor } from '../support/wait-for.ts';
+
+const mayMount = process.getuid?.() === 0 && process.platform === 'linux' && mounted();
+if (!mayMount) process.stdout.write('disk-full.test.ts skipped: a tmpfs cannot be mounted here (needs root)\n');
+
+function mounted(): boolean {
+  const probe = join(tmpdir(), `ledger-indexer-mount-${String(process.pid)}`);
+  spawnSync('mkdir', ['-p', probe]);
+  const works = mount('size=1m', probe);
+  if (works) spawnSync('umount', [probe]);
+  spawnSync('rmdir', [probe]);
+  return works;
+}
+
+function mount(options: string, at: string): boolean {
+  return spawnSync('mount', ['-t', 'tmpfs', '-o', options, 'tmpfs', at]).status === 0;
+}
+
+describe.skipIf(!mayMount)('a full disk', () => {
+  it(
+    'is waited for; once there is room everything is stored as if nothing had been',
+    { timeout: 180_000 },
+    async () => {
+      const folder = await mkdtemp(join(tmpdir(), 'ledger-indexer-full-'));
+      await chmod(folder, 0o755);
+      const disk = join(folder, 'disk');
+      await mkdir(disk);
+      mount('size=16m,mode=0777', disk);
+      const sandbox = await startSandbox({ seed: 9, limits: { checkpointIntervalMs: 50 } });
+      generateHistory(sandbox.ledger, { seed: 9, updates: 6_000 });
+      try {
+        await using server = await startEmbeddedPostgres({ dataDir: join(folder, 'postgres') });
+        await query(server.url, `create tablespace small location '${disk}'`);
+        await query(server.url, 'create database filled tablespace small');
+        const url = new URL(server.url);
+        url.pathname = '/filled';
+        const env = { LEDGER_URL: sandbox.url, INDEXER_START: 'genesis', INDEXER_BATCH_UPDATES: '100' };
+        await using indexer = await runIndexer({ ...env, DATABASE_URL: url.href });
+        await waitFor('the disk is full', async () =>
+          JSON.stringify((await indexer.status()).lastError).includes('STORE_FULL') ? true : undefined,
+        );
+        expect(await query(url.href, 'select from ledger.quarantine')).toEqual([]);
+        expect((await indexer.status()).state).toBe('backing_off');
+        spawnSync('mount', ['-o', 'remount,size=300m', disk]);
+        await indexer.reaches(sandbox.ledger.ledgerEnd(), 90_000);
+        await using calm = await runIndexer({ ...env, DATABASE_URL: server.url, POSTGRES_SCHEMA: 'calm' });
+        await calm.reaches(sandbox.ledger.ledgerEnd(), 60_000);
+        expect(await digestOf(url.href, 'ledger')).toBe(await digestOf(server.url, 'calm'));
+      } finally {
+        await sandbox.close();
+        spawnSync('umount', ['-l', disk]);
+        await rm(folder, { recursive: true, force: true });
+      }
+    },
+  );
+});

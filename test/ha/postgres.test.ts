@@ -1,0 +1,198 @@
+/** What Postgres itself can do to a daemon that runs: read-only, no connection left, changed tables, changed passwords. */
+import { randomBytes } from 'node:crypto';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Client } from 'pg';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { startSandbox, type Sandbox } from '../../src/sandbox/sandbox.ts';
+import { Steps } from '../../src/sandbox/traffic.ts';
+import { openDatabase } from '../../src/store/database.ts';
+import { migrate } from '../../src/store/migrations.ts';
+import { runIndexer, type IndexerRun } from '../e2e/indexer-run.ts';
+import { createTestDatabase, query, type TestDatabase } from '../support/database.ts';
+import { waitFor } from '../support/wait-for.ts';
+
+const startAt = Date.UTC(2026, 0, 5, 8) * 1000;
+
+let sandbox: Sandbox;
+let database: TestDatabase;
+let grow: (updates: number) => void;
+beforeEach(async () => {
+  sandbox = await startSandbox({ seed: 5, now: () => startAt / 1000, limits: { checkpointIntervalMs: 50 } });
+  const steps = new Steps(sandbox.ledger, 5);
+  let made = 0;
+  grow = (updates) => {
+    for (const end = made + updates; made < end; made += 1) steps.step(startAt + made * 1_000_000);
+  };
+  grow(30);
+  database = await createTestDatabase();
+});
+afterEach(async () => {
+  await sandbox.close();
+  await database.drop();
+});
+
+const run = (url = database.url, env: Readonly<Record<string, string>> = {}): Promise<IndexerRun> =>
+  runIndexer({ LEDGER_URL: sandbox.url, DATABASE_URL: url, INDEXER_LEASE: '2s', ...env });
+
+async function fails(indexer: IndexerRun, state: string, code: string): Promise<void> {
+  await waitFor(`${state} because of ${code}`, async () => {
+    const found = await indexer.status();
+    return found.state === state && JSON.stringify(found.lastError).includes(code) ? true : undefined;
+  });
+}
+
+async function goesOn(indexer: IndexerRun, limitMs?: number): Promise<void> {
+  grow(10);
+  await indexer.reaches(sandbox.ledger.ledgerEnd(), limitMs);
+}
+
+const cut = (): Promise<unknown> =>
+  query(
+    database.url,
+    `select pg_terminate_backend(pid) from pg_stat_activity
+      where datname = current_database() and pid <> pg_backend_pid()`,
+  );
+
+interface Role extends AsyncDisposable {
+  readonly name: string;
+  readonly url: string;
+}
+
+async function ownRole(): Promise<Role> {
+  const name = `ha_${randomBytes(6).toString('hex')}`;
+  await query(database.url, `create role ${name} login password 'first'`);
+  const url = new URL(database.url);
+  await query(database.url, `grant create on database ${url.pathname.slice(1)} to ${name}`);
+  Object.assign(url, { username: name, password: 'first' });
+  return {
+    name,
+    url: url.href,
+    [Symbol.asyncDispose]: async () => {
+      await query(database.url, `drop owned by ${name} cascade`);
+      await query(database.url, `drop role ${name}`);
+    },
+  };
+}
+
+describe('a daemon that runs', () => {
+  it('waits while the database is read-only, and goes on by itself', async () => {
+    await using indexer = await run();
+    await goesOn(indexer);
+    const name = new URL(database.url).pathname.slice(1);
+    await query(database.url, `alter database ${name} set default_transaction_read_only = on`);
+    await cut();
+    await fails(indexer, 'backing_off', 'STORE_READ_ONLY');
+    // From another database: this one takes no such command now.
+    await query(process.env['TEST_POSTGRES_URL'] ?? '', `alter database ${name} reset default_transaction_read_only`);
+    await cut();
+    await goesOn(indexer);
+  });
+
+  it('waits while its role has no connection left, and goes on by itself', async () => {
+    await using role = await ownRole();
+    await using indexer = await run(role.url);
+    await goesOn(indexer);
+    await query(database.url, `alter role ${role.name} connection limit 0`);
+    await cut();
+    await fails(indexer, 'backing_off', 'STORE_TOO_MANY_CONNECTIONS');
+    await query(database.url, `alter role ${role.name} connection limit -1`);
+    await goesOn(indexer);
+  });
+
+  it('tries a changed password slowly, and goes on when it is the old one again', async () => {
+    await using role = await ownRole();
+    await using indexer = await run(role.url);
+    await goesOn(indexer);
+    await query(database.url, `alter role ${role.name} password 'second'`);
+    await cut();
+    await fails(indexer, 'backing_off', 'STORE_PASSWORD_REFUSED');
+    await query(database.url, `alter role ${role.name} password 'first'`);
+    await goesOn(indexer);
+    expect(indexer.log.join('\n')).not.toMatch(/first|second/);
+  });
+
+  it('reads a changed password from the file of its URL', async () => {
+    await using role = await ownRole();
+    const folder = await mkdtemp(join(tmpdir(), 'ledger-indexer-url-'));
+    const file = join(folder, 'url');
+    await writeFile(file, `${role.url}\n`);
+    await using indexer = await run(role.url, { DATABASE_URL_FILE: file });
+    await goesOn(indexer);
+    const started = performance.now();
+    await query(database.url, `alter role ${role.name} password 'second'`);
+    await writeFile(file, role.url.replace(':first@', ':second@'));
+    await cut();
+    await goesOn(indexer);
+    expect(performance.now() - started).toBeLessThan(15_000);
+    await rm(folder, { recursive: true });
+  });
+
+  it('parks when a column is missing, writes nothing, and leaves the lock to who finds it back', async () => {
+    await using indexer = await run();
+    await goesOn(indexer);
+    await query(database.url, 'alter table ledger.updates rename column workflow_id to workflow');
+    const before = await query(database.url, 'select checkpoint from ledger.stream');
+    grow(5);
+    await fails(indexer, 'parked', 'STORE_SCHEMA');
+    expect(await query(database.url, 'select checkpoint from ledger.stream')).toEqual(before);
+    await query(database.url, 'alter table ledger.updates rename column workflow to workflow_id');
+    await using other = await run();
+    // The parked one has given up the lock: whoever can write may.
+    await goesOn(other);
+  });
+});
+
+describe('a transaction of a writer', () => {
+  it('that falls silent is ended by the server within the lease, and its locks are free', async () => {
+    const frozen = openDatabase({
+      url: database.url,
+      schema: 'public',
+      statementTimeoutMs: 60_000,
+      applicationName: 'test',
+      idleInTransactionMs: 500,
+    });
+    await query(database.url, 'create table held (n int); insert into held values (1)');
+    const held = frozen.transaction(async (client) => {
+      await client.query('update held set n = 2');
+      await sleep(1_500);
+      await client.query('select 1');
+    });
+    const outcome = expect(held).rejects.toMatchObject({ retry: 'retry' });
+    await sleep(100);
+    const started = performance.now();
+    await query(database.url, 'update held set n = n + 10');
+    expect(performance.now() - started).toBeLessThan(1_000);
+    await outcome;
+    expect(await query(database.url, 'select n from held')).toEqual([{ n: 11 }]);
+    await frozen.close();
+  });
+});
+
+describe('a migration', () => {
+  it('that meets a reader of the table gives up after five seconds, so that others are not kept waiting', async () => {
+    const store = openDatabase({
+      url: database.url,
+      schema: 'ledger',
+      statementTimeoutMs: 60_000,
+      applicationName: 'test',
+    });
+    await migrate(store, [{ id: '0001_one', sql: 'create table one (id int)' }]);
+    const reader = new Client({ connectionString: database.url });
+    await reader.connect();
+    await reader.query('begin; select * from ledger.one');
+    const steps = [
+      { id: '0001_one', sql: 'create table one (id int)' },
+      { id: '0002_more', sql: 'alter table one add column more int' },
+    ];
+    const started = performance.now();
+    await expect(migrate(store, steps)).rejects.toMatchObject({ code: 'STORE_LOCKED', retry: 'retry' });
+    expect(performance.now() - started).toBeLessThan(7_000);
+    await reader.query('commit');
+    await reader.end();
+    expect(await migrate(store, steps)).toEqual(['0002_more']);
+    await store.close();
+  });
+});

@@ -1,0 +1,161 @@
+/** What an operator, a supervisor or the machine does to one process: asked to stop at any moment, its log taken away. */
+import { spawn } from 'node:child_process';
+import { createServer } from 'node:net';
+import type { AddressInfo } from 'node:net';
+import { fileURLToPath } from 'node:url';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { startSandbox, type Sandbox } from '../../src/sandbox/sandbox.ts';
+import { generateHistory } from '../../src/sandbox/traffic.ts';
+import { startDaemon, type Daemon } from '../e2e/daemon.ts';
+import { watchStored, type Stored } from '../e2e/stored.ts';
+import { createTestDatabase, query, type TestDatabase } from '../support/database.ts';
+import { waitFor } from '../support/wait-for.ts';
+import { openRoad } from './road.ts';
+
+const program = fileURLToPath(new URL('../../dist/main.js', import.meta.url));
+const stopTimeoutMs = 6_000;
+/** Longer than the time within which a second signal is taken for an echo of the first. */
+const echoMs = 400;
+
+let sandbox: Sandbox;
+let database: TestDatabase;
+let stored: Stored;
+beforeEach(async () => {
+  sandbox = await startSandbox({ seed: 3, limits: { checkpointIntervalMs: 50 } });
+  generateHistory(sandbox.ledger, { seed: 3, updates: 2_000 });
+  database = await createTestDatabase();
+  stored = await watchStored(database.url);
+});
+afterEach(async () => {
+  await stored[Symbol.asyncDispose]();
+  await sandbox.close();
+  await database.drop();
+});
+
+function start(env: Readonly<Record<string, string>> = {}, databaseUrl = database.url): Daemon {
+  const limits = { INDEXER_STOP_TIMEOUT: `${stopTimeoutMs}ms`, INDEXER_BATCH_UPDATES: '5' };
+  return startDaemon({ ledgerUrl: sandbox.url, databaseUrl, schema: 'ledger', env: { ...limits, ...env } });
+}
+
+/** Milliseconds from the signal to the end of the process. */
+async function stopTime(daemon: Daemon): Promise<number> {
+  const asked = performance.now();
+  daemon.signal('SIGTERM');
+  await daemon.exited;
+  return performance.now() - asked;
+}
+
+async function expectNoSession(): Promise<void> {
+  const sessions = `select count(*)::int as n from pg_stat_activity
+    where datname = current_database() and application_name like 'ledger-indexer%'`;
+  await waitFor('no session is left', async () =>
+    (await query(database.url, sessions))[0]?.['n'] === 0 ? true : undefined,
+  );
+}
+
+describe('SIGTERM', () => {
+  it('during a batch ends with 0, the batch committed or rolled back, the lock free', async () => {
+    await using daemon = start({ INDEXER_START: 'genesis' });
+    await stored.reaches(daemon, 'ledger', 100);
+    expect(await stopTime(daemon)).toBeLessThan(stopTimeoutMs);
+    expect(await daemon.exited).toEqual({ code: 0, signal: null });
+    await expectNoSession();
+  });
+
+  it('during the seed ends with 0 and leaves it to be gone on with', async () => {
+    await using daemon = start({ INDEXER_BATCH_UPDATES: '1' });
+    await waitFor('some of the seed', async () => ((await stored.seeded('ledger')) > 20 ? true : undefined));
+    expect(await stopTime(daemon)).toBeLessThan(stopTimeoutMs);
+    expect(await daemon.exited).toEqual({ code: 0, signal: null });
+    expect(await stored.checkpoint('ledger')).toBeUndefined();
+    await using again = start();
+    await stored.reaches(again, 'ledger', sandbox.ledger.ledgerEnd());
+  });
+
+  it('while it waits to try again ends at once with 0', async () => {
+    await using daemon = start({ INDEXER_RETRY_MAX: '1h' }, 'postgres://nobody:x@127.0.0.1:9/none');
+    await daemon.logged('backing off');
+    expect(await stopTime(daemon)).toBeLessThan(2_000);
+    expect(await daemon.exited).toEqual({ code: 0, signal: null });
+  });
+
+  it('while a query hangs cuts it and ends within the limit', async () => {
+    await using road = await openRoad(database.url);
+    await using daemon = start({ INDEXER_START: 'genesis' }, road.url);
+    await stored.reaches(daemon, 'ledger', 50);
+    await road.freezeAt('move-checkpoint', 0);
+    expect(await stopTime(daemon)).toBeLessThan(stopTimeoutMs + 500);
+    expect((await daemon.exited).signal).toBeNull();
+  });
+
+  it('twice ends at once with 75', async () => {
+    await using road = await openRoad(database.url);
+    await using daemon = start({ INDEXER_START: 'genesis' }, road.url);
+    await stored.reaches(daemon, 'ledger', 50);
+    await road.freezeAt('move-checkpoint', 0);
+    daemon.signal('SIGTERM');
+    await new Promise((resolve) => {
+      setTimeout(resolve, echoMs);
+    });
+    expect(await stopTime(daemon)).toBeLessThan(1_000);
+    expect(await daemon.exited).toEqual({ code: 75, signal: null });
+  });
+});
+
+describe('the outputs of a process', () => {
+  it('may be closed by whoever reads them: it goes on and stops as asked', async () => {
+    const port = await freePort();
+    const env = {
+      PATH: process.env['PATH'],
+      LEDGER_URL: sandbox.url,
+      DATABASE_URL: database.url,
+      INDEXER_HTTP_PORT: String(port),
+      INDEXER_LOG_LEVEL: 'trace',
+    };
+    const child = spawn(process.execPath, [program], { stdio: ['ignore', 'pipe', 'pipe'], env });
+    child.stdout.destroy();
+    child.stderr.destroy();
+    const ended = new Promise((resolve) => {
+      child.once('exit', resolve);
+    });
+    await waitFor('everything is stored', async () => {
+      expect(child.exitCode).toBeNull();
+      return ((await stored.checkpoint('ledger')) ?? 0) >= sandbox.ledger.ledgerEnd() ? true : undefined;
+    });
+    child.kill('SIGTERM');
+    expect(await ended).toBe(0);
+  });
+
+  it('leave the database alone when the port for them is taken', async () => {
+    const holder = createServer();
+    const port = await new Promise<number>((resolve) => {
+      holder.listen(0, '127.0.0.1', () => resolve((holder.address() as AddressInfo).port));
+    });
+    await using daemon = start({ INDEXER_HTTP_PORT: String(port) });
+    expect(await daemon.exited).toEqual({ code: 78, signal: null });
+    expect(daemon.output()).toContain('HTTP_PORT_TAKEN');
+    expect(await query(database.url, `select from pg_namespace where nspname = 'ledger'`)).toEqual([]);
+    holder.close();
+  });
+});
+
+describe('a rolling update', () => {
+  it('leaves a schema alone that a newer release has migrated', async () => {
+    await using daemon = start();
+    await stored.reaches(daemon, 'ledger', sandbox.ledger.ledgerEnd());
+    await query(database.url, `insert into ledger.schema_migrations (id) values ('9999_of_a_newer_release')`);
+    await using older = start();
+    expect(await older.exited).toEqual({ code: 78, signal: null });
+    expect(older.output()).toContain('SCHEMA_NEWER');
+    expect(daemon.exit()).toBeUndefined();
+  });
+});
+
+function freePort(): Promise<number> {
+  return new Promise((resolve) => {
+    const server = createServer().listen(0, '127.0.0.1', () => {
+      const { port } = server.address() as AddressInfo;
+      server.close(() => resolve(port));
+    });
+  });
+}

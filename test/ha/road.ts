@@ -1,0 +1,75 @@
+/** A road to Postgres (a TCP proxy of real sockets) on which traffic can be made to stand still without being closed. */
+import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
+
+export interface Road extends AsyncDisposable {
+  /** The same database over this road. */
+  readonly url: string;
+  /** From now on nothing passes, in either direction, on connections that exist; new ones pass unless `closed`. */
+  freeze(closed?: boolean): void;
+  /**
+   * Freezes everything at the next message to the server that holds `text`: the first `share` of what was sent with it
+   * still passes. Resolves when that has happened.
+   */
+  freezeAt(text: string, share: number): Promise<void>;
+}
+
+interface Trap {
+  readonly text: string;
+  readonly share: number;
+  readonly sprung: () => void;
+}
+
+export async function openRoad(url: string): Promise<Road> {
+  const target = new URL(url);
+  const sockets = new Set<Socket>();
+  let shut = false;
+  let trap: Trap | undefined;
+  const freeze = (closed = true): void => {
+    shut = closed;
+    for (const socket of sockets) socket.removeAllListeners('data').pause();
+  };
+  const pass = (data: Buffer, far: Socket): void => {
+    if (trap === undefined || !data.includes(trap.text)) {
+      far.write(data);
+      return;
+    }
+    const { share, sprung } = trap;
+    trap = undefined;
+    far.write(data.subarray(0, Math.floor(data.length * share)));
+    freeze();
+    sprung();
+  };
+  const server = createServer((near) => {
+    sockets.add(near);
+    near.on('error', () => undefined);
+    if (shut) return;
+    const far = connect(Number(target.port), target.hostname);
+    sockets.add(far);
+    far.on('error', () => undefined);
+    near.on('data', (data) => pass(data, far));
+    far.on('data', (data) => near.write(data));
+    // While it is frozen no end passes either: that is what half-open means.
+    for (const [one, other] of [[near, far] as const, [far, near] as const]) {
+      one.on('close', () => {
+        if (!shut) other.destroy();
+      });
+    }
+  });
+  await new Promise<void>((resolve) => {
+    server.listen(0, '127.0.0.1', resolve);
+  });
+  const through = new URL(url);
+  through.host = `127.0.0.1:${String((server.address() as AddressInfo).port)}`;
+  return {
+    url: through.href,
+    freeze,
+    freezeAt: (text, share) =>
+      new Promise((resolve) => {
+        trap = { text, share, sprung: resolve };
+      }),
+    [Symbol.asyncDispose]: async () => {
+      for (const socket of sockets) socket.destroy();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}
