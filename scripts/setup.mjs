@@ -9,8 +9,10 @@ import { fileURLToPath } from 'node:url';
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 
 const installReason = whyInstall();
-// Compiling needs the development dependencies, whatever NODE_ENV says.
-if (installReason !== undefined) npm(installReason, ['ci', '--no-audit', '--no-fund', '--include=dev']);
+// No dependency gets to run anything while it is installed; none needs to. Compiling needs the development
+// dependencies, whatever NODE_ENV says.
+if (installReason !== undefined)
+  npm(installReason, ['ci', '--ignore-scripts', '--no-audit', '--no-fund', '--include=dev']);
 const buildReason = whyBuild();
 if (buildReason !== undefined) npm(buildReason, ['run', '--silent', 'build']);
 

@@ -1,6 +1,7 @@
 /**
  * The endpoints for operators, `/metrics`, `/livez`, `/readyz`, `/status`, and for applications, `/wait`. Read-only, GET
- * only, with limits on how long a client may take; nothing here can slow the pipeline down or show a payload.
+ * and HEAD without a body only, with limits on size, time and number of connections; nothing here can slow the pipeline
+ * down or show a payload.
  */
 import { createServer } from 'node:http';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
@@ -12,6 +13,17 @@ import type { StatusDocument } from './health-tracker.ts';
 import type { Verdict } from './health.ts';
 import type { Metrics } from './metrics.ts';
 import { answerWait } from './wait-endpoint.ts';
+
+/** Real clients send a few hundred bytes at once. Without the last one, Node looks for late requests twice a minute. */
+const limits = {
+  maxHeaderSize: 8 * 1024,
+  headersTimeout: 5_000,
+  requestTimeout: 5_000,
+  keepAliveTimeout: 5_000,
+  connectionsCheckingInterval: 500,
+};
+/** Those who wait at `/wait` and a few scrapers; more are cut off at once. */
+const mostConnections = 1_100;
 
 export interface HttpServerOptions {
   readonly host: string;
@@ -36,15 +48,16 @@ export interface RunningHttpServer {
  * @throws IndexerError HTTP_PORT_TAKEN or HTTP_ADDRESS_INVALID (exit 78)
  */
 export async function startHttpServer(options: HttpServerOptions): Promise<RunningHttpServer> {
-  const server = createServer((request, response) => {
+  const server = createServer(limits, (request, response) => {
     answer(options, request, response).catch(() => {
       if (!response.headersSent) response.writeHead(500);
       response.end();
     });
   });
-  server.headersTimeout = 5000;
-  server.requestTimeout = 10_000;
-  server.keepAliveTimeout = 5000;
+  server.maxConnections = mostConnections;
+  server.maxRequestsPerSocket = 1_000;
+  // Longer than the longest wait: a client that does not read its answer is cut off.
+  server.timeout = 75_000;
   await listen(server, options);
   const address = server.address();
   const port = typeof address === 'object' && address !== null ? address.port : options.port;
@@ -93,10 +106,11 @@ const paths = new Set(['/metrics', '/livez', '/readyz', '/status', '/wait']);
 async function answer(options: HttpServerOptions, request: IncomingMessage, response: ServerResponse): Promise<void> {
   const [path = '/', query = ''] = (request.url ?? '/').split('?', 2);
   if (!paths.has(path)) return sendJson(response, 404, { error: 'not found', paths: [...paths] });
-  if (request.method !== 'GET') {
-    response.setHeader('allow', 'GET');
-    return sendJson(response, 405, { error: 'only GET is answered' });
+  if (request.method !== 'GET' && request.method !== 'HEAD') {
+    response.setHeader('allow', 'GET, HEAD');
+    return refuse(response, 405, 'only GET and HEAD are answered');
   }
+  if (hasBody(request)) return refuse(response, 413, 'a request has no body here');
   if (path === '/metrics') {
     const { registry } = options.metrics;
     return send(response, 200, registry.contentType, await registry.metrics());
@@ -111,6 +125,16 @@ async function answer(options: HttpServerOptions, request: IncomingMessage, resp
   const { state, ready, live, because } = options.verdict();
   const good = path === '/readyz' ? ready : live;
   sendJson(response, good ? 200 : 503, { state, ready, live, because });
+}
+
+function hasBody({ headers }: IncomingMessage): boolean {
+  return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) !== 0;
+}
+
+/** What else the client sends is not read. */
+function refuse(response: ServerResponse, status: number, error: string): void {
+  response.setHeader('connection', 'close');
+  sendJson(response, status, { error });
 }
 
 function sendJson(response: ServerResponse, status: number, body: unknown): void {

@@ -5,7 +5,7 @@
 import type { IndexerError } from '../errors.ts';
 import { phases } from '../model/phase.ts';
 import type { Phase } from '../model/phase.ts';
-import type { BatchFacts, Observer, PackageFacts, QueueFacts, SeedFacts } from '../pipeline/observer.ts';
+import type { BatchFacts, Observer, PackageFacts, QueueFacts, SeedFacts, VerifiedFacts } from '../pipeline/observer.ts';
 import type { HealthTracker } from './health-tracker.ts';
 import type { Logger } from './logger.ts';
 import { updateKinds } from './metrics.ts';
@@ -49,6 +49,7 @@ class LoggingObserver implements IndexerObserver {
   readonly #open = new Set<string>();
   #phase: Phase | undefined;
   #seeded = 0;
+  #prunedOffset: number | undefined;
   #saidParticipantUnknown = false;
 
   constructor({ logger, metrics, health, progress, statusEveryMs = 10_000 }: ObserverParts) {
@@ -73,6 +74,7 @@ class LoggingObserver implements IndexerObserver {
     if (checkpoint !== null) {
       this.#health.resumeAt(checkpoint);
       this.#metrics.checkpoint.set(checkpoint);
+      this.#showHeadroom();
       // A checkpoint exists only once a seed was published, by this process or by an earlier one.
       this.#metrics.seedDone.set(1);
     }
@@ -126,6 +128,16 @@ class LoggingObserver implements IndexerObserver {
     this.#metrics.lastFrame.set(this.#health.wallNow() / 1000);
   }
 
+  verified(results: readonly VerifiedFacts[]): void {
+    const metrics = this.#metrics;
+    for (const { kind, atOffset, startedAtMs, seconds, different } of results) {
+      metrics.verifyOffset.set({ kind }, atOffset);
+      metrics.verifyTime.set({ kind }, startedAtMs / 1000);
+      metrics.verifyDuration.set({ kind }, seconds);
+      metrics.verifyDifferences.set({ kind }, different ?? Number.NaN);
+    }
+  }
+
   queueChanged(queue: QueueFacts): void {
     this.#metrics.queueDepth.set({ stage: 'inbox_updates' }, queue.updates);
     this.#metrics.queueCapacity.set({ stage: 'inbox_updates' }, queue.updatesCapacity);
@@ -141,6 +153,7 @@ class LoggingObserver implements IndexerObserver {
     this.#health.batchCommitted(batch);
     const { metrics, wallMs } = { metrics: this.#metrics, wallMs: this.#health.wallNow() };
     metrics.checkpoint.set(batch.checkpoint);
+    this.#showHeadroom();
     metrics.lastCommit.set(wallMs / 1000);
     metrics.commit.observe(batch.commitSeconds);
     metrics.decode.observe(batch.decodeSeconds);
@@ -154,6 +167,11 @@ class LoggingObserver implements IndexerObserver {
     for (const [table, count] of batch.rows) metrics.rows.inc({ table }, count);
   }
 
+  quarantined(offset: number, error: IndexerError): void {
+    this.#metrics.quarantined.inc();
+    this.#logger.error({ offset, err: error }, 'update set aside');
+  }
+
   seedProgress(seed: SeedFacts): void {
     this.#countSeed(seed, false);
   }
@@ -161,6 +179,7 @@ class LoggingObserver implements IndexerObserver {
   seedDone(seed: SeedFacts): void {
     this.#countSeed(seed, true);
     this.#metrics.checkpoint.set(seed.offset);
+    this.#showHeadroom();
     this.#metrics.seedDone.set(1);
     this.#logger.info({ contracts: seed.contracts, offset: seed.offset }, 'seed done');
   }
@@ -169,6 +188,8 @@ class LoggingObserver implements IndexerObserver {
     this.#health.ledgerPolled(ledgerEnd);
     this.#metrics.ledgerEnd.set(ledgerEnd);
     this.#metrics.pruned.set(prunedOffset);
+    this.#prunedOffset = prunedOffset;
+    this.#showHeadroom();
   }
 
   packagesRead({ packages, refused, views, failedViews }: PackageFacts): void {
@@ -197,6 +218,13 @@ class LoggingObserver implements IndexerObserver {
     const facts = { stage, delayMs, err: error };
     if (retryable === 'true') this.#logger.warn(facts, `${stage} failed, trying again`);
     else this.#logger.error(facts, `${stage} failed`);
+  }
+
+  /** Unknown until there is a checkpoint and the ledger was asked. */
+  #showHeadroom(): void {
+    const { checkpoint } = this.#health;
+    if (checkpoint === undefined || this.#prunedOffset === undefined) return;
+    this.#metrics.pruneHeadroom.set(checkpoint - this.#prunedOffset);
   }
 
   #countUpdates(batch: BatchFacts): void {

@@ -9,6 +9,7 @@ import { TemplateLabels } from './template-labels.ts';
 
 export const updateKinds = ['transaction', 'reassignment', 'topology', 'offset_checkpoint', 'unknown'] as const;
 const eventTypes = ['created', 'archived', 'exercised', 'assigned', 'unassigned', 'topology'] as const;
+const verifyKinds = ['sql', 'acs', 'tail', 'replay'] as const;
 const queueStages = ['inbox_updates', 'inbox_bytes'] as const;
 const stages = ['ledger', 'store', 'pipeline'] as const;
 const disconnectCodes = [
@@ -54,19 +55,27 @@ export function createMetrics(options: MetricsOptions) {
     ...stateMetrics(registry),
     ...flowMetrics(registry),
     ...failureMetrics(registry),
+    ...verifyMetrics(registry),
   };
   gauge(registry, 'build_info', 'Version and commit of this program; always 1.', ['version', 'commit']).set(
     { version: options.version, commit: options.commit ?? 'unknown' },
     1,
   );
-  // 0 would be a token that expired long ago, and raise the alarm.
+  // 0 would be a token that expired long ago, or updates about to be lost, and raise the alarm.
   metrics.tokenExpiry.set(Number.NaN);
+  metrics.pruneHeadroom.set(Number.NaN);
   for (const phase of phases) metrics.phase.set({ phase }, phase === 'starting' ? 1 : 0);
   for (const kind of updateKinds) metrics.updates.inc({ kind }, 0);
   for (const type of eventTypes) metrics.events.inc({ type, template: 'other' }, 0);
   for (const stage of queueStages) {
     metrics.queueDepth.set({ stage }, 0);
     metrics.queueCapacity.set({ stage }, 0);
+  }
+  for (const kind of verifyKinds) {
+    metrics.verifyTime.set({ kind }, 0);
+    for (const unknown of [metrics.verifyOffset, metrics.verifyDuration, metrics.verifyDifferences]) {
+      unknown.set({ kind }, Number.NaN);
+    }
   }
   for (const stage of stages) metrics.retries.inc({ stage }, 0);
   for (const code of disconnectCodes) metrics.disconnects.inc({ code }, 0);
@@ -83,6 +92,10 @@ function stateMetrics(registry: Registry) {
     ledgerEnd: one('ledger_end_offset', 'Offset of the ledger end when last asked.'),
     checkpoint: one('checkpoint_offset', 'Offset up to which everything is stored.'),
     pruned: one('pruned_offset', 'Offset up to which the participant has pruned; 0 when never.'),
+    pruneHeadroom: one(
+      'prune_headroom_offsets',
+      'Offsets from the pruned one to the checkpoint: below 0, updates are lost that were not stored yet.',
+    ),
     seedOffset: one('seed_offset', 'Offset at which the active contracts were read.'),
     lastRecord: one('last_record_timestamp_seconds', 'Record time of the newest update or OffsetCheckpoint stored.'),
     lastCommit: one('last_commit_timestamp_seconds', 'Time of the last commit.'),
@@ -118,7 +131,19 @@ function failureMetrics(registry: Registry) {
     tokenRenewals: counter(registry, 'token_renewals_total', 'Streams opened again with a newer access token.', []),
     disconnects: counter(registry, 'ws_disconnects_total', 'Streams that ended, by close code.', ['code']),
     errors: counter(registry, 'errors_total', 'Failures.', ['stage', 'code', 'retryable']),
+    quarantined: counter(registry, 'quarantined_total', 'Updates set aside because they could not be stored.', []),
     retries: counter(registry, 'retries_total', 'Failures after which another attempt was planned.', ['stage']),
+  };
+}
+
+/** What `verify` found last, as it stands in the database. */
+function verifyMetrics(registry: Registry) {
+  const last = (name: string, help: string) => gauge(registry, `verify_last_${name}`, help, ['kind']);
+  return {
+    verifyTime: last('timestamp_seconds', 'When `verify` last began to compare; 0 when never.'),
+    verifyOffset: last('offset', 'Newest offset that `verify` compared last.'),
+    verifyDuration: last('duration_seconds', 'How long the last `verify` took.'),
+    verifyDifferences: last('differences', 'Differences the last `verify` found; NaN when it could not decide.'),
   };
 }
 

@@ -1,0 +1,115 @@
+/** `grant-roles`: roles of its own for a stream, so that the indexer connects with no more rights than writing needs. */
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { loadConfig } from '../config/config.ts';
+import { ExitCode, IndexerError } from '../errors.ts';
+import { openDatabase } from '../store/database.ts';
+import { assertMigrated } from '../store/migrations.ts';
+import { scramVerifier } from '../store/readers/scram.ts';
+import { grantRoles, loginRoles, planRoles, type LoginRole, type RolePlan } from '../store/roles/grant-roles.ts';
+
+interface Arguments {
+  readonly prefix: string | undefined;
+  readonly passwordDir: string | undefined;
+  readonly sharedDatabase: boolean;
+  readonly dryRun: boolean;
+  /** Options of the configuration. */
+  readonly rest: readonly string[];
+}
+
+const usage =
+  'usage: ledger-indexer grant-roles [--prefix NAME] [--password-dir FOLDER] [--shared-database] [--dry-run]; ' +
+  'the folder has files migrator, writer, redactor, reader';
+
+/** Says which roles there are now; with `--dry-run` the SQL instead. @throws IndexerError ROLES_REFUSED, STORE_NOT_PERMITTED */
+export async function grantRolesCommand(
+  argv: readonly string[],
+  env: NodeJS.ProcessEnv,
+  write: (line: string) => void,
+): Promise<void> {
+  const { prefix: given, passwordDir, sharedDatabase, dryRun, rest } = parse(argv);
+  const { url, schema } = loadConfig(rest, env).database;
+  if (url === undefined) throw wrong('DATABASE_URL is not set', 'name the database, as its administrator');
+  const prefix = given ?? schema;
+  if (!/^[a-z_][a-z0-9_]{0,53}$/.test(prefix) || prefix.startsWith('pg_')) {
+    throw wrong(`"${prefix.slice(0, 80)}" cannot begin names of roles`, 'take at most 54 of a-z, 0-9 and _');
+  }
+  const request = { prefix, passwords: await passwordsOf(passwordDir, dryRun), sharedDatabase };
+  const options = { statementTimeoutMs: 60_000, applicationName: 'ledger-indexer grant-roles', maxConnections: 1 };
+  const database = openDatabase({ url, schema, ...options });
+  try {
+    await assertMigrated(database);
+    if (dryRun) show(await planRoles(database, request), schema, write);
+    else tell(await grantRoles(database, request), write);
+  } finally {
+    await database.close();
+  }
+}
+
+function show({ roles, statements }: RolePlan, schema: string, write: (line: string) => void): void {
+  for (const line of ['begin', `set local search_path = "${schema}"`, ...statements, 'commit']) write(`${line};`);
+  write(`-- then: ledger-indexer grant-reader ${roles.reader}`);
+}
+
+function tell({ roles, bypass }: RolePlan, write: (line: string) => void): void {
+  write(`${roles.owner} owns the schemas and cannot log in`);
+  write(`${roles.migrator}: ledger-indexer migrate, views rebuild, index create`);
+  write(`${roles.writer}: ledger-indexer run, with POSTGRES_MIGRATE=never`);
+  write(`${roles.redactor}: ledger-indexer redact, prune`);
+  write(`${roles.reader}: queries and dashboards`);
+  if (!bypass)
+    write('you may not give BYPASSRLS: readers that are limited to parties are not to be had with this writer');
+}
+
+function parse(argv: readonly string[]): Arguments {
+  const rest: string[] = [];
+  let [prefix, passwordDir]: [string | undefined, string | undefined] = [undefined, undefined];
+  let [sharedDatabase, dryRun] = [false, false];
+  for (let at = 0; at < argv.length; at += 1) {
+    const [flag = '', inline] = (argv[at] ?? '').split(/=(.*)/s);
+    if (flag === '--prefix') prefix = inline ?? argv[(at += 1)] ?? '';
+    else if (flag === '--password-dir') passwordDir = inline ?? argv[(at += 1)] ?? '';
+    else if (flag === '--shared-database') sharedDatabase = true;
+    else if (flag === '--dry-run') dryRun = true;
+    else rest.push(argv[at] ?? '');
+  }
+  return { prefix, passwordDir, sharedDatabase, dryRun, rest };
+}
+
+async function passwordsOf(
+  folder: string | undefined,
+  hidden: boolean,
+): Promise<Readonly<Partial<Record<LoginRole, string>>>> {
+  const passwords: Partial<Record<LoginRole, string>> = {};
+  if (folder === undefined) return passwords;
+  for (const role of loginRoles) {
+    const password = await passwordIn(join(folder, role));
+    if (password !== undefined) passwords[role] = hidden ? '…' : scramVerifier(password);
+  }
+  if (Object.keys(passwords).length === 0) throw wrong(`no file of a role is in the folder of passwords`, usage);
+  return passwords;
+}
+
+/** Undefined when there is no such file. */
+async function passwordIn(file: string): Promise<string | undefined> {
+  let text: string;
+  try {
+    text = await readFile(file, 'utf8');
+  } catch (cause) {
+    const { code = 'unknown' } = cause as NodeJS.ErrnoException;
+    if (code === 'ENOENT') return undefined;
+    throw wrong(`a password file cannot be read: ${code}`, usage);
+  }
+  const password = text.replace(/\r?\n$/, '');
+  if (password === '') throw wrong('a password file is empty', usage);
+  return password;
+}
+
+function wrong(found: string, remedy: string): IndexerError {
+  return new IndexerError(found, {
+    code: 'CONFIGURATION_INVALID',
+    retry: 'fatal',
+    exitCode: ExitCode.configuration,
+    remedy,
+  });
+}

@@ -1,0 +1,152 @@
+/**
+ * Gives a stream roles of its own, so that the indexer connects with no more rights than writing needs. Run by whoever
+ * administers the server; to be run again after every upgrade, because new tables need new grants.
+ */
+import { escapeIdentifier, escapeLiteral } from 'pg';
+import type { ClientBase } from 'pg';
+import { ExitCode, IndexerError } from '../../errors.ts';
+import type { Database } from '../database.ts';
+import { grantReader } from '../readers/reader-role.ts';
+import { readSchemas } from '../readers/read-schemas.ts';
+import { redactorGrants, streamRoles, writerGrants, type StreamRoles } from './grants.ts';
+import { ownershipStatements } from './ownership.ts';
+
+/** The roles that log in. */
+export type LoginRole = Exclude<keyof StreamRoles, 'owner'>;
+export const loginRoles: readonly LoginRole[] = ['migrator', 'writer', 'redactor', 'reader'];
+
+export interface RoleRequest {
+  readonly prefix: string;
+  /** As `create role` takes them; a role without one can log in by other means only. */
+  readonly passwords: Readonly<Partial<Record<LoginRole, string>>>;
+  /** Other programs use the database as well: what everybody may do in it stays. */
+  readonly sharedDatabase: boolean;
+}
+
+interface Facts {
+  readonly database: string;
+  readonly me: string;
+  readonly superuser: boolean;
+  readonly mayBypass: boolean;
+  /** May make and change roles; the migrator may not, and only grants anew what it owns. */
+  readonly administers: boolean;
+  readonly existing: readonly string[];
+  /** Roles that exist with more rights than these roles may have. */
+  readonly mighty: readonly string[];
+  readonly publicMayCreate: boolean;
+  readonly shown: boolean;
+}
+
+export interface RolePlan {
+  readonly roles: StreamRoles;
+  readonly statements: readonly string[];
+  /** Whether the writer can go on beside readers that are limited to parties. */
+  readonly bypass: boolean;
+  /** False: roles stay as they are, only what they may do is granted anew. */
+  readonly administers: boolean;
+}
+
+/** What {@link grantRoles} would run, as one transaction; the reader is `grant-reader`. @throws IndexerError ROLES_REFUSED */
+export async function planRoles(database: Database, request: RoleRequest): Promise<RolePlan> {
+  const roles = streamRoles(request.prefix);
+  return database.withClient(async (client) => {
+    const facts = await readFacts(client, roles);
+    refuse(facts, roles);
+    const statements = [
+      ...(facts.administers ? roleStatements(facts, roles, request) : []),
+      ...(facts.administers ? databaseStatements(facts, roles, request.sharedDatabase) : []),
+      ...(await ownershipStatements(client, readSchemas(database.schema), roles.owner)),
+      ...writerGrants(roles.writer, database.schema),
+      ...redactorGrants(roles.redactor, database.schema),
+    ];
+    return { roles, statements, bypass: facts.mayBypass || !facts.administers, administers: facts.administers };
+  });
+}
+
+/** Creates or mends the roles. All or nothing but the reader, which comes last. @throws IndexerError ROLES_REFUSED, STORE_NOT_PERMITTED */
+export async function grantRoles(database: Database, request: RoleRequest): Promise<RolePlan> {
+  const plan = await planRoles(database, request);
+  await database.transaction(async (client) => {
+    for (const statement of plan.statements) await client.query(statement);
+  });
+  // What the owner makes is granted to the reader by default.
+  if (plan.administers)
+    await grantReader(database, { role: plan.roles.reader, parties: [], password: request.passwords.reader });
+  return plan;
+}
+
+async function readFacts(client: ClientBase, roles: StreamRoles): Promise<Facts> {
+  const { rows } = await client.query<Facts>(
+    `select current_database()::text as database, current_user::text as me, m.rolsuper as superuser,
+            m.rolsuper or m.rolcreaterole as administers,
+            m.rolsuper or (m.rolbypassrls and m.rolcreaterole) as "mayBypass",
+            array(select r.rolname::text from pg_roles r where r.rolname = any ($1)) as existing,
+            array(select r.rolname::text from pg_roles r
+                   where r.rolname = any ($1)
+                     and (r.rolsuper or r.rolcreaterole or r.rolcreatedb or r.rolreplication
+                          or exists (select from pg_auth_members a join pg_roles g on g.oid = a.roleid
+                                      where a.member = r.oid and not (r.rolname = $2 and g.rolname = $3)))) as mighty,
+            has_schema_privilege('public', 'public', 'create') as "publicMayCreate",
+            to_regclass('contracts') is not null as shown
+       from pg_roles m where m.rolname = current_user`,
+    [Object.values(roles), roles.migrator, roles.owner],
+  );
+  const [facts] = rows;
+  if (facts === undefined) throw refused('the current role is unknown to the server', 'log in again');
+  return facts;
+}
+
+function refuse({ mighty, shown, administers, existing }: Facts, roles: StreamRoles): void {
+  if (!administers && existing.length < Object.keys(roles).length) {
+    throw refused('roles are missing, and you may not create any', 'run it as a superuser or a role with CREATEROLE');
+  }
+  if (!shown) throw refused('the schema holds no stream yet', 'run `ledger-indexer migrate` first, as the same user');
+  const [first] = mighty;
+  if (first === undefined) return;
+  throw refused(
+    `role "${first}" exists and is a superuser, may create roles or databases, replicates or is a member of another role`,
+    'take another --prefix, or take those rights from the role',
+  );
+}
+
+function roleStatements(facts: Facts, roles: StreamRoles, { passwords }: RoleRequest): string[] {
+  const { owner, migrator, writer } = roles;
+  const [me, database] = [escapeIdentifier(facts.me), escapeIdentifier(facts.database)];
+  const ensure = (role: string, options: string): string[] => {
+    const exists = facts.existing.includes(role);
+    return exists && options === '' ? [] : [`${exists ? 'alter' : 'create'} role ${escapeIdentifier(role)}${options}`];
+  };
+  const login = (role: LoginRole): string => {
+    const password = passwords[role];
+    return ` login${password === undefined ? '' : ` password ${escapeLiteral(password)}`}`;
+  };
+  return [
+    ...ensure(owner, ' nologin'),
+    ...ensure(migrator, login('migrator')),
+    // COPY into tables with row-level security is refused to all others. Gives no right to any table.
+    ...ensure(writer, `${login('writer')}${facts.mayBypass ? ' bypassrls' : ''}`),
+    ...ensure(roles.redactor, login('redactor')),
+    `grant ${escapeIdentifier(owner)} to ${escapeIdentifier(migrator)}`,
+    // Only a member of the new owner may give things to it.
+    ...(facts.superuser ? [] : [`grant ${escapeIdentifier(owner)} to ${me}`]),
+    `alter role ${escapeIdentifier(migrator)} in database ${database} set role = ${escapeLiteral(owner)}`,
+  ];
+}
+
+function databaseStatements(facts: Facts, roles: StreamRoles, shared: boolean): string[] {
+  const database = escapeIdentifier(facts.database);
+  const all = Object.entries(roles)
+    .filter(([kind]) => kind !== 'owner' && kind !== 'reader')
+    .map(([, role]) => escapeIdentifier(role));
+  return [
+    `grant connect on database ${database} to ${all.join(', ')}`,
+    // `create schema if not exists` asks for it even where there is nothing to create.
+    `grant create on database ${database} to ${escapeIdentifier(roles.owner)}`,
+    ...(shared ? [] : [`revoke temporary on database ${database} from public`]),
+    ...(shared || !facts.publicMayCreate ? [] : ['revoke create on schema public from public']),
+  ];
+}
+
+function refused(found: string, remedy: string): IndexerError {
+  return new IndexerError(found, { code: 'ROLES_REFUSED', retry: 'fatal', exitCode: ExitCode.configuration, remedy });
+}

@@ -1,0 +1,119 @@
+/**
+ * Damaged frames against decoder and rows: each becomes rows or is refused with its place and without contents, in bounded time, and
+ * leaves no trace in the objects of JavaScript. FUZZ_FRAMES says how many (50,000), FUZZ_SEED which, FUZZ_JSON where the
+ * figures go; `npm run fuzz` sets them.
+ */
+import { writeFileSync } from 'node:fs';
+import * as fc from 'fast-check';
+import { expect, it } from 'vitest';
+import { IndexerError } from '../../src/errors.ts';
+import { decodeActiveContract, decodeUpdate } from '../../src/ledger/wire.ts';
+import { Batch } from '../../src/model/batch.ts';
+import { Dictionary } from '../../src/model/dictionary.ts';
+import { BinaryRows } from '../../src/store/copy-binary.ts';
+import { framesToDamage } from './frames.ts';
+import { canary, damaged, recipes, type Recipe } from './mutations.ts';
+
+const wanted = Number(process.env['FUZZ_FRAMES'] ?? 50_000);
+const seed = Number(process.env['FUZZ_SEED'] ?? 20_260_814);
+/** Processor time of one frame, the garbage collector included. */
+const limitMs = 1_000;
+const frames = framesToDamage();
+
+const builtins = [Object.prototype, Array.prototype, Function.prototype, String.prototype, Number.prototype];
+const shapeOf = (): string => JSON.stringify(builtins.map((each) => Reflect.ownKeys(each).map(String)));
+const untouched = shapeOf();
+
+const outcome = { decoded: 0, stored: 0, refused: 0, slowestMs: 0, bytes: 0 };
+/** Not decoded, or no value of a column. */
+const refusalCodes: ReadonlySet<string> = new Set(['UPDATE_UNDECODABLE', 'STORE_DATA_REFUSED']);
+const refusals = new Map<string, number>();
+
+const rows = new BinaryRows();
+let dictionary = emptyDictionary();
+
+function emptyDictionary(): Dictionary {
+  return new Dictionary({ templates: [], choices: [], synchronizers: [], implementations: [] });
+}
+
+function decoded<T>(decode: () => T): T {
+  const value = decode();
+  outcome.decoded += 1;
+  return value;
+}
+
+function decodeOne(recipe: Recipe): void {
+  const frame = frames[recipe.frame];
+  if (frame === undefined) throw new Error('no such frame');
+  const text = damaged(frame.text, recipe);
+  outcome.bytes += text.length;
+  const start = performance.now();
+  const before = process.cpuUsage();
+  try {
+    const batch = new Batch(rows, dictionary, 1, 0);
+    if (frame.stream === 'updates') batch.add(decoded(() => decodeUpdate(text)));
+    else batch.addEntry(decoded(() => decodeActiveContract(text)));
+    batch.seal();
+    outcome.stored += 1;
+  } catch (thrown) {
+    outcome.refused += 1;
+    judge(thrown);
+  } finally {
+    rows.clear();
+  }
+  const tookMs = performance.now() - start;
+  outcome.slowestMs = Math.max(outcome.slowestMs, Math.round(tookMs));
+  if (tookMs < limitMs) return;
+  // Others may have had the machine meanwhile: what counts is what we had.
+  const { user, system } = process.cpuUsage(before);
+  if ((user + system) / 1_000 > limitMs) throw new Error(`one frame took ${Math.round(tookMs)} ms`);
+}
+
+/** A refusal that an operator can use, and nobody else. */
+function judge(thrown: unknown): void {
+  if (!(thrown instanceof IndexerError)) throw new Error(`not an IndexerError: ${String(thrown)}`, { cause: thrown });
+  const { code, facts, message, remedy } = thrown;
+  const place = facts['path'] ?? facts['table'];
+  if (!refusalCodes.has(code) || typeof place !== 'string' || place === '' || !remedy) {
+    throw new Error(`a refusal without code, path or remedy: ${code} ${message}`, { cause: thrown });
+  }
+  if (message.length > 500) throw new Error(`a refusal of ${message.length} characters`);
+  for (let at: unknown = thrown; at instanceof Error; at = at.cause) {
+    const shown = `${at.message} ${JSON.stringify(at instanceof IndexerError ? at.facts : {})}`;
+    if (shown.includes(canary)) throw new Error(`contents in a refusal: ${shown.slice(0, 200)}`);
+  }
+  refusals.set(code, (refusals.get(code) ?? 0) + 1);
+}
+
+it(`decodes or refuses ${wanted} damaged frames`, { timeout: 60_000 + wanted * 2 }, () => {
+  const start = performance.now();
+  let runs = 0;
+  fc.assert(
+    fc.property(recipes(frames.length), (recipe) => {
+      decodeOne(recipe);
+      runs += 1;
+      if (runs % 1_000 !== 0) return;
+      dictionary = emptyDictionary();
+      if (shapeOf() !== untouched) throw new Error('a prototype was changed');
+    }),
+    { numRuns: wanted, seed },
+  );
+  const seconds = (performance.now() - start) / 1_000;
+  expect(shapeOf()).toBe(untouched);
+  expect(Reflect.get({}, 'polluted')).toBeUndefined();
+  // Damage that the decoder never notices, or always, would test nothing.
+  expect(outcome.decoded).toBeGreaterThan(wanted / 20);
+  expect(outcome.refused).toBeGreaterThan(wanted / 20);
+  const figures = {
+    frames: wanted,
+    seed,
+    kinds: frames.length,
+    ...outcome,
+    refusals: Object.fromEntries(refusals),
+    seconds: Number(seconds.toFixed(1)),
+    framesPerSecond: Math.round(wanted / seconds),
+  };
+  process.stdout.write(`fuzz: ${JSON.stringify(figures)}\n`);
+  const file = process.env['FUZZ_JSON'];
+  if (file !== undefined && file !== '') writeFileSync(file, `${JSON.stringify(figures)}\n`);
+});

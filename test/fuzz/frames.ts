@@ -1,0 +1,57 @@
+/** The frames that are damaged: those recorded of participants, where they are, and one of every kind. */
+import { existsSync } from 'node:fs';
+import { readSamples } from '../e2e/sample-files.ts';
+import * as made from '../support/frames.ts';
+import { samplesFolder } from '../support/recorded.ts';
+import { canary } from './mutations.ts';
+
+export interface Frame {
+  readonly stream: 'updates' | 'active-contracts';
+  readonly text: string;
+}
+
+/** Longer ones would make the run one of JSON.parse. */
+const longest = 20_000;
+
+/** Every frame, its payloads marked with the canary. */
+export function framesToDamage(): readonly Frame[] {
+  const updates: unknown[] = [
+    made.fullTransaction(),
+    made.reassignment(50, { JsUnassignedEvent: { value: made.unassigned() } }),
+    made.reassignment(51, { JsAssignmentEvent: made.assigned() }),
+    made.topology(52),
+    made.offsetCheckpoint(53),
+    made.update('Novelty', { offset: 54, createArgument: { owner: made.alice } }),
+  ];
+  const entries: unknown[] = [
+    made.activeEntry(),
+    made.entry('JsIncompleteUnassigned', { createdEvent: made.created(), unassignedEvent: made.unassigned() }),
+    made.entry('JsIncompleteAssigned', { assignedEvent: made.assigned() }),
+    made.entry('JsEmpty', {}),
+  ];
+  if (existsSync(samplesFolder)) {
+    const samples = readSamples(samplesFolder);
+    updates.push(...[...samples.updates, ...samples.checkpoints].map(({ frame }) => frame));
+    entries.push(...samples.entries.map(({ frame }) => frame));
+  }
+  return [
+    ...updates.map((frame) => ({ stream: 'updates' as const, text: marked(frame) })),
+    ...entries.map((frame) => ({ stream: 'active-contracts' as const, text: marked(frame) })),
+  ].filter(({ text }) => text.length <= longest);
+}
+
+const payloads = new Set(['createArgument', 'choiceArgument', 'exerciseResult', 'contractKey', 'viewValue', 'value']);
+
+function marked(frame: unknown): string {
+  return JSON.stringify(mark(frame, false));
+}
+
+function mark(value: unknown, inside: boolean): unknown {
+  if (typeof value === 'string') return inside ? `${canary} ${value}` : value;
+  if (Array.isArray(value)) return value.map((each) => mark(each, inside));
+  if (typeof value !== 'object' || value === null) return value;
+  // `value` is also the envelope of updates and events, which have an offset or party where payloads have none.
+  return Object.fromEntries(
+    Object.entries(value).map(([key, each]) => [key, mark(each, inside || (payloads.has(key) && key !== 'value'))]),
+  );
+}

@@ -1,0 +1,209 @@
+/**
+ * Frames with damage: cut, flipped and repeated bytes, and JSON whose parts have other types, other names, or names that
+ * mean something to JavaScript. A recipe is data, so that fast-check can shrink it and a seed repeats it.
+ */
+import * as fc from 'fast-check';
+
+/** In every text of a payload: where it turns up in an error, contents have leaked. */
+export const canary = 'kanari-vogel';
+
+type Bytes =
+  | { readonly op: 'flip'; readonly at: number; readonly bit: number }
+  | { readonly op: 'put'; readonly at: number; readonly byte: number }
+  | { readonly op: 'cut' | 'end' | 'repeat'; readonly at: number; readonly length: number }
+  | { readonly op: 'insert'; readonly at: number; readonly text: string };
+
+type Structure =
+  | { readonly op: 'replace'; readonly at: number; readonly by: unknown }
+  | { readonly op: 'remove' | 'double'; readonly at: number }
+  | { readonly op: 'rename' | 'add'; readonly at: number; readonly key: string; readonly by: unknown };
+
+/** What happens to which frame: first to its structure, then to its bytes. */
+export interface Recipe {
+  readonly frame: number;
+  readonly structure: readonly Structure[];
+  readonly bytes: readonly Bytes[];
+}
+
+const at = fc.nat({ max: 1_000_000 });
+
+/** Names that a careless copy of an object would obey. */
+const keys = fc.constantFrom(
+  '__proto__',
+  'constructor',
+  'prototype',
+  'toString',
+  'hasOwnProperty',
+  'then',
+  'toJSON',
+  'value',
+  'offset',
+  'events',
+  'CreatedEvent',
+  'ExercisedEvent',
+  'JsUnassignedEvent',
+  'update',
+  'Transaction',
+  'createArgument',
+  canary,
+  '',
+  '\u0000',
+  '\u202e',
+);
+
+const nested = (depth: number): string => `${'['.repeat(depth)}${']'.repeat(depth)}`;
+
+const values = fc.oneof(
+  fc.constantFrom<unknown>(
+    null,
+    true,
+    0,
+    -1,
+    1.5,
+    1e308,
+    Number.MAX_SAFE_INTEGER + 2,
+    '',
+    canary,
+    `${canary}\u0000`,
+    '\ud800',
+    '\u202e\u2066',
+    `${canary}:${canary}`,
+    `${canary}:${canary}:${canary}`,
+    '9223372036854775808',
+    '2026-13-45T99:99:99Z',
+    [],
+    {},
+    [[]],
+    [null],
+    { [canary]: canary },
+  ),
+  fc.constantFrom(`${canary} `.repeat(2_000)),
+  fc.jsonValue({ maxDepth: 2 }),
+);
+
+const inserted = fc.oneof(
+  fc.constantFrom(
+    '{',
+    '}',
+    '[',
+    ']',
+    '"',
+    '\\',
+    ',',
+    ':',
+    'null',
+    '-',
+    '1e999',
+    '123456789012345678901234567890',
+    '\\u0000',
+    '\\ud800',
+    '"__proto__":{"polluted":1},',
+    '{"__proto__":{"polluted":1}}',
+    '\ufeff',
+    ' '.repeat(500),
+    nested(3_000),
+    '{"a":'.repeat(2_000),
+  ),
+  fc.string({ maxLength: 8 }),
+);
+
+const structure: fc.Arbitrary<Structure> = fc.oneof(
+  fc.record({ op: fc.constant('replace' as const), at, by: values }),
+  fc.record({ op: fc.constantFrom('remove' as const, 'double' as const), at }),
+  fc.record({ op: fc.constantFrom('rename' as const, 'add' as const), at, key: keys, by: values }),
+);
+
+const bytes: fc.Arbitrary<Bytes> = fc.oneof(
+  fc.record({ op: fc.constant('flip' as const), at, bit: fc.nat({ max: 7 }) }),
+  fc.record({ op: fc.constant('put' as const), at, byte: fc.nat({ max: 255 }) }),
+  fc.record({
+    op: fc.constantFrom('cut' as const, 'end' as const, 'repeat' as const),
+    at,
+    length: fc.nat({ max: 200 }),
+  }),
+  fc.record({ op: fc.constant('insert' as const), at, text: inserted }),
+);
+
+/** Recipes over so many frames; half of them leave the bytes alone, half the structure. */
+export function recipes(frames: number): fc.Arbitrary<Recipe> {
+  const frame = fc.nat({ max: frames - 1 });
+  return fc.oneof(
+    fc.record({ frame, structure: fc.array(structure, { minLength: 1, maxLength: 3 }), bytes: fc.constant([]) }),
+    fc.record({ frame, structure: fc.constant([]), bytes: fc.array(bytes, { minLength: 1, maxLength: 4 }) }),
+    fc.record({
+      frame,
+      structure: fc.array(structure, { minLength: 1, maxLength: 2 }),
+      bytes: fc.array(bytes, { minLength: 1, maxLength: 2 }),
+    }),
+  );
+}
+
+/** The frame as it arrives after the damage. */
+export function damaged(text: string, recipe: Recipe): string {
+  let changed = text;
+  if (recipe.structure.length > 0) {
+    const root = { frame: JSON.parse(text) as unknown };
+    for (const change of recipe.structure) restructure(root, change);
+    changed = JSON.stringify(root.frame ?? null);
+  }
+  if (recipe.bytes.length === 0) return changed;
+  let buffer = Buffer.from(changed);
+  for (const change of recipe.bytes) buffer = rewrite(buffer, change);
+  return buffer.toString('utf8');
+}
+
+type Holder = Record<string, unknown>;
+
+function restructure(root: Holder, change: Structure): void {
+  const places: { readonly holder: Holder; readonly key: string }[] = [];
+  collect(root, places);
+  const place = places[change.at % places.length];
+  if (place === undefined) return;
+  const { holder, key } = place;
+  const value = holder[key];
+  if (change.op === 'replace') define(holder, key, structuredClone(change.by));
+  else if (change.op === 'remove') delete holder[key];
+  else if (change.op === 'double') define(holder, key, [value, value]);
+  else if (change.op === 'rename') {
+    delete holder[key];
+    define(holder, change.key, value);
+  } else if (change.op === 'add' && typeof value === 'object' && value !== null) {
+    define(value as Holder, change.key, structuredClone(change.by));
+  }
+}
+
+/** An own property, whatever it is called. */
+function define(holder: Holder, key: string, value: unknown): void {
+  Object.defineProperty(holder, key, { value, enumerable: true, configurable: true, writable: true });
+}
+
+function collect(holder: Holder, places: { readonly holder: Holder; readonly key: string }[]): void {
+  for (const key of Object.keys(holder)) {
+    places.push({ holder, key });
+    const value = holder[key];
+    if (typeof value === 'object' && value !== null) collect(value as Holder, places);
+  }
+}
+
+function rewrite(buffer: Buffer, change: Bytes): Buffer<ArrayBuffer> {
+  const copy = Buffer.from(buffer);
+  if (copy.length === 0) return copy;
+  const position = change.at % copy.length;
+  switch (change.op) {
+    case 'flip':
+      copy[position] = (copy[position] ?? 0) ^ (1 << change.bit);
+      return copy;
+    case 'put':
+      copy[position] = change.byte;
+      return copy;
+    case 'cut':
+      return Buffer.concat([copy.subarray(0, position), copy.subarray(position + change.length)]);
+    case 'end':
+      return Buffer.from(copy.subarray(0, position));
+    case 'repeat':
+      return Buffer.concat([copy.subarray(0, position + change.length), copy.subarray(position)]);
+    case 'insert':
+    default:
+      return Buffer.concat([copy.subarray(0, position), Buffer.from(change.text), copy.subarray(position)]);
+  }
+}

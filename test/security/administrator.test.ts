@@ -1,0 +1,65 @@
+/** Roles made by an administrator who is no superuser, as managed servers have them. */
+import { randomBytes } from 'node:crypto';
+import { Client } from 'pg';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { grantReaderCommand } from '../../src/cli/grant-reader.ts';
+import { grantRolesCommand } from '../../src/cli/grant-roles.ts';
+import { migrateVerb } from '../../src/cli/migrate.ts';
+import { createTestDatabase, query, type TestDatabase } from '../support/database.ts';
+import { attempt } from './attempts.ts';
+
+const prefix = `managed_${randomBytes(4).toString('hex')}`;
+const admin = `${prefix}_admin`;
+const kinds = ['owner', 'migrator', 'writer', 'redactor', 'reader'];
+let created: TestDatabase;
+let url: string;
+
+beforeAll(async () => {
+  created = await createTestDatabase();
+  const given = new URL(created.url);
+  await query(created.url, `create role ${admin} login createrole password 'admin'`);
+  await query(created.url, `alter database ${given.pathname.slice(1)} owner to ${admin}`);
+  [given.username, given.password] = [admin, 'admin'];
+  url = given.href;
+});
+afterAll(async () => {
+  await created.drop();
+  const roles = [...kinds.map((kind) => `${prefix}_${kind}`), admin].join(', ');
+  await query(process.env['TEST_POSTGRES_URL'] ?? '', `drop role if exists ${roles}`);
+});
+
+it('work, but readers limited to parties are refused, because nobody could give BYPASSRLS', async () => {
+  await migrateVerb([], { DATABASE_URL: url }, () => undefined);
+  const lines: string[] = [];
+  for (let time = 0; time < 2; time += 1) {
+    await grantRolesCommand(['--prefix', prefix], { DATABASE_URL: url }, (line) => lines.push(line));
+  }
+  expect(lines.at(-1)).toContain('BYPASSRLS');
+  const writer = new Client({ connectionString: created.url });
+  await writer.connect();
+  await writer.query(`set role ${prefix}_writer`);
+  expect(await attempt(writer, `insert into ledger.synchronizers values (1, 'x')`)).toBeUndefined();
+  expect(await attempt(writer, 'delete from ledger.synchronizers')).toBe('42501');
+  await writer.end();
+  const limited = grantReaderCommand([`${prefix}_x`, '--party', 'a::1'], { DATABASE_URL: url }, () => undefined);
+  await expect(limited).rejects.toMatchObject({ code: 'READER_REFUSED' });
+});
+
+it('are refused with a name that others could use for more', async () => {
+  await query(created.url, `alter role ${prefix}_writer createdb`);
+  const again = grantRolesCommand(['--prefix', prefix], { DATABASE_URL: url }, () => undefined);
+  await expect(again).rejects.toMatchObject({
+    code: 'ROLES_REFUSED',
+    message: expect.stringContaining('_writer') as unknown,
+  });
+  await query(created.url, `alter role ${prefix}_writer nocreatedb`);
+});
+
+it.each([[['--prefix', 'Robert"; drop']], [['--prefix', 'pg_x']], [['--password-dir', '/nowhere']], [['--nonsense']]])(
+  'are not made from %j',
+  async (argv) => {
+    await expect(grantRolesCommand(argv, { DATABASE_URL: url }, () => undefined)).rejects.toMatchObject({
+      code: 'CONFIGURATION_INVALID',
+    });
+  },
+);

@@ -1,0 +1,76 @@
+/** What a stolen password must not be good for: statements, and the roles that are to be refused them. */
+import type { Client } from 'pg';
+
+/** Every statement names what it would do. It is tried by every role that logs in. */
+export interface Attempt {
+  readonly sql: string;
+  /** Roles that may; all others must be refused. */
+  readonly may?: readonly string[];
+}
+
+export const attempts: readonly Attempt[] = [
+  { sql: `update ledger.contracts set payload = '{}'`, may: ['redactor', 'migrator'] },
+  { sql: `update ledger.contracts set signatories = '{}'`, may: ['migrator'] },
+  { sql: `update ledger.exercises set argument = '{}'`, may: ['redactor', 'migrator'] },
+  { sql: `update ledger.updates set record_time = now()`, may: ['migrator'] },
+  { sql: `update ledger.lifetimes set activated_offset = 0 where false`, may: ['migrator'] },
+  { sql: `update ledger.lifetimes set deactivated_offset = 1 where false`, may: ['writer', 'migrator'] },
+  { sql: `update ledger.stream set filter_hash = 'x'`, may: ['migrator'] },
+  { sql: `update ledger.stream set checkpoint = 1 where false`, may: ['writer', 'migrator'] },
+  { sql: `update ledger.stream set kept_offset = 1 where false`, may: ['redactor', 'migrator'] },
+  {
+    sql: `insert into ledger.redactions (redaction_id, subject, reason, requested_by) values ('x', 'party', 'x', 'x')`,
+    may: ['redactor', 'migrator'],
+  },
+  { sql: `insert into ledger.synchronizers values (999, 'x')`, may: ['writer', 'migrator'] },
+  { sql: `insert into ledger.schema_migrations values ('x')`, may: ['migrator'] },
+  { sql: `insert into ledger.typed_views values ('x', 'template', 'x', 'x', 'x')`, may: ['migrator'] },
+  { sql: `delete from ledger.contracts`, may: ['redactor', 'migrator'] },
+  { sql: `delete from ledger.stream`, may: ['migrator'] },
+  { sql: `delete from ledger.redactions`, may: ['migrator'] },
+  { sql: `delete from ledger.coverage`, may: ['migrator'] },
+  { sql: `truncate ledger.contracts`, may: ['migrator'] },
+  { sql: `truncate ledger.stream`, may: ['migrator'] },
+  { sql: `alter table ledger.contracts add column mine int`, may: ['migrator'] },
+  { sql: `alter table ledger.contracts disable row level security`, may: ['migrator'] },
+  { sql: `alter function ledger.clear_unfinished_seed(bigint) security invoker`, may: ['migrator'] },
+  { sql: `drop table ledger.archives cascade`, may: ['migrator'] },
+  { sql: `drop schema typed cascade`, may: ['migrator'] },
+  { sql: `create index mine on ledger.contracts (node_id)`, may: ['migrator'] },
+  { sql: `create table ledger.mine (a int)`, may: ['migrator'] },
+  { sql: `create view typed.mine as select 1 as a`, may: ['migrator'] },
+  { sql: `create function ledger.mine() returns int language sql as 'select 1'`, may: ['migrator'] },
+  { sql: `create schema mine`, may: ['migrator'] },
+  {
+    sql: `create trigger mine before insert on ledger.contracts for each row execute function suppress_redundant_updates_trigger()`,
+    may: ['migrator'],
+  },
+  { sql: `create temporary table mine (a int)` },
+  { sql: `create table public.mine (a int)` },
+  { sql: `select pg_read_file('/etc/hostname')` },
+  { sql: `select pg_ls_dir('.')` },
+  { sql: `copy (select 1) to program 'true'` },
+  { sql: `copy (select 1) to '/tmp/mine'` },
+  { sql: `copy ledger.synchronizers from '/etc/hostname'` },
+  { sql: `select lo_import('/etc/hostname')` },
+  { sql: `create extension file_fdw` },
+  { sql: `create role mine` },
+  { sql: `alter role current_user superuser` },
+  { sql: `set log_statement = 'none'` },
+  { sql: `set role pg_read_server_files` },
+  { sql: `select pg_reload_conf()` },
+  { sql: `select rolpassword from pg_authid` },
+];
+
+/** Tries it in a transaction that is rolled back: undefined when it worked, else the SQLSTATE. */
+export async function attempt(client: Client, sql: string): Promise<string | undefined> {
+  await client.query('begin read write');
+  try {
+    await client.query(sql);
+    return undefined;
+  } catch (thrown) {
+    return String(Reflect.get(thrown as object, 'code'));
+  } finally {
+    await client.query('rollback');
+  }
+}

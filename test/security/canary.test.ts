@@ -1,0 +1,220 @@
+/** A token, passwords and payloads that nobody may see: the real program under faults of the ledger and of the database. */
+import { execFile } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { Faults } from '../../src/sandbox/faults.ts';
+import { startSandbox, type Sandbox } from '../../src/sandbox/sandbox.ts';
+import { generateHistory } from '../../src/sandbox/traffic.ts';
+import { startDaemon, type Daemon } from '../e2e/daemon.ts';
+import { watchStored } from '../e2e/stored.ts';
+import { Canary, canaryWord } from '../support/canary.ts';
+import { createTestDatabase, query, type TestDatabase } from '../support/database.ts';
+import * as frames from '../support/frames.ts';
+import { endsIn, sharedSecret, token } from '../support/tokens.ts';
+
+describe('the canary', () => {
+  const password = `pä"ss ${canaryWord()}`;
+  it.each([
+    ['plain', (text: string) => text],
+    ['base64', (text: string) => Buffer.from(`in the middle ${text}!`).toString('base64')],
+    ['base64', (text: string) => Buffer.from(`in the middle of ${text}!`).toString('base64url')],
+    ['hex', (text: string) => `\\x${Buffer.from(text).toString('hex')}`],
+    ['escaped', (text: string) => `?q=${encodeURIComponent(text)}`],
+    ['json', (text: string) => JSON.stringify({ text })],
+  ])('finds a secret that is %s', (form, write) => {
+    const canary = new Canary({ tokens: [], passwords: [password], words: [] });
+    canary.look('log', 'a harmless line');
+    expect(canary.leaks()).toEqual([]);
+    canary.look('log', `before ${write(password)} after`);
+    expect(canary.leaks()).toContainEqual(expect.objectContaining({ where: 'log', what: 'password', form }));
+  });
+
+  it('finds any part of a token but its header', () => {
+    const canary = new Canary({ tokens: ['header-of-it.body-of-the-token.signature-of-it'], passwords: [], words: [] });
+    canary.look('log', 'header-of-it');
+    expect(canary.leaks()).toEqual([]);
+    canary.look('log', 'body-of-the-token');
+    canary.look('log', 'signature-of-it');
+    expect(canary.leaks()).toHaveLength(2);
+  });
+});
+
+describe('the program under faults', () => {
+  const secret = `a shared secret ${canaryWord()}`;
+  const [password, wrongPassword, value, key, result] = Array.from({ length: 5 }, canaryWord) as [
+    string,
+    string,
+    string,
+    string,
+    string,
+  ];
+  const role = `canary_role_${canaryWord()}`;
+  let sandbox: Sandbox;
+  let database: TestDatabase;
+  let good: string;
+  let forged: string;
+  let canary: Canary;
+  let nth = 0;
+
+  beforeAll(async () => {
+    const users = [{ id: 'reader', rights: [{ kind: 'CanReadAsAnyParty' as const }] }];
+    sandbox = await startSandbox({
+      auth: { secret, users, maxTokenLifetimeMs: 7_200_000 },
+      limits: { checkpointIntervalMs: 50 },
+    });
+    generateHistory(sandbox.ledger, { seed: 3, updates: 200 });
+    const claims = { sub: 'reader', exp: endsIn(3_600_000) };
+    good = await token(sharedSecret(secret), claims);
+    forged = await token(sharedSecret('another'), claims);
+    canary = new Canary({
+      tokens: [good, forged],
+      passwords: [password, wrongPassword, secret],
+      words: [value, key, result],
+    });
+    database = await createTestDatabase();
+    await query(database.url, `create role "${role}" login superuser password '${password}'`);
+    appendSecrets();
+  });
+  afterAll(async () => {
+    await sandbox.close();
+    await database.drop();
+    await query(process.env['TEST_POSTGRES_URL'] ?? '', `drop role if exists "${role}"`);
+  });
+
+  /** A contract and a choice on it, with secrets in all that is contents. */
+  function appendSecrets(): number {
+    nth += 1;
+    const contents = { [key]: value, list: [value, { [key]: value }] };
+    const contractId = `00canary${nth}`;
+    const created = frames.created({ contractId, createArgument: contents, contractKey: { [key]: value } });
+    const exercised = frames.exercised({
+      contractId,
+      choiceArgument: contents,
+      exerciseResult: { text: result },
+      consuming: false,
+    });
+    const offset = sandbox.ledger.ledgerEnd() + 1;
+    const events = [{ CreatedEvent: { ...created, offset } }, { ExercisedEvent: { ...exercised, offset } }];
+    return sandbox.ledger.appendRaw(JSON.stringify(frames.transaction(offset, events)), offset);
+  }
+
+  function urlWith(word: string): string {
+    const url = new URL(database.url);
+    [url.username, url.password] = [role, word];
+    return url.href;
+  }
+
+  const envOf = (access = good, word = password): Record<string, string> => ({
+    LEDGER_URL: sandbox.url,
+    LEDGER_TOKEN: access,
+    DATABASE_URL: urlWith(word),
+    INDEXER_LOG_LEVEL: 'trace',
+  });
+
+  function start(env: Readonly<Record<string, string>> = envOf()): Daemon {
+    return startDaemon({ ledgerUrl: sandbox.url, databaseUrl: urlWith(password), schema: 'ledger', env });
+  }
+
+  const parked = 'parked: an operator is needed';
+  const recovered: readonly Faults[] = [
+    { cut: { path: '/v2/updates', times: 2 } },
+    { reset: { path: '/v2/updates', times: 2 } },
+    { cutMidFrame: { path: '/v2/updates', times: 2 } },
+    { close: { path: '/v2/updates', code: 1011, times: 1 } },
+    { streamFailure: { path: '/v2/updates', failure: 'ACCESS_TOKEN_EXPIRED', times: 1 } },
+    { duplicateUpdates: { path: '/v2/updates', times: 1 } },
+    { splitFrames: { path: '/v2/updates', times: 2 } },
+  ];
+
+  it('shows nothing while it seeds, follows and recovers', { timeout: 120_000 }, async () => {
+    await using stored = await watchStored(database.url);
+    await using daemon = start();
+    await stored.reaches(daemon, 'ledger', sandbox.ledger.ledgerEnd(), 20_000);
+    for (const fault of recovered) {
+      Object.assign(sandbox.faults, fault);
+      await stored.reaches(daemon, 'ledger', appendSecrets());
+      await stored.reaches(daemon, 'ledger', appendSecrets());
+    }
+    // What a participant says of its failure is shown as it says it, but tokens are cut out of that as well.
+    const body = { code: 'NOVEL', cause: `refused ${good}`, context: { [key]: value }, grpcCodeValue: 14 };
+    sandbox.faults.errorFrameOnce = { body };
+    await stored.reaches(daemon, 'ledger', appendSecrets());
+    const content = JSON.stringify({ ...body, cause: `Bearer ${forged}` });
+    sandbox.faults.answer = { as: { status: 500, type: 'application/json', content }, times: 3 };
+    sandbox.faults.cut = { path: '/v2/updates', times: 1 };
+    await stored.reaches(daemon, 'ledger', appendSecrets());
+    for (let kill = 0; kill < 5; kill += 1) {
+      const end = `select pg_terminate_backend(pid) from pg_stat_activity where usename = '${role}'`;
+      await stored.client.query(end);
+      await stored.reaches(daemon, 'ledger', appendSecrets());
+    }
+    await canary.lookAt('recovering', daemon);
+    expect(daemon.output()).toContain('backing off');
+    daemon.signal('SIGTERM');
+    expect(await daemon.exited).toMatchObject({ code: 0 });
+    canary.look('recovering: to its end', daemon.output());
+    expect(canary.leaks()).toEqual([]);
+  });
+
+  /** Each ends with a program that waits for an operator. */
+  const lasting: readonly (readonly [string, () => Promise<Faults>])[] = [
+    ['a frame that is no JSON', async () => ({ invalidJson: { path: '/v2/updates', times: 1 } })],
+    ['a frame without contract ids', async () => ({ dropKeys: { path: '/v2/updates', keys: ['contractId'] } })],
+    ['a row that Postgres refuses, and quotes', poison],
+    ['a forged token', async () => ({})],
+    ['a wrong password', async () => ({})],
+  ];
+
+  async function poison(): Promise<Faults> {
+    const check = `check (payload ->> '${key}' is null or "offset" < ${sandbox.ledger.ledgerEnd()})`;
+    await query(database.url, `alter table ledger.contracts add constraint poisoned ${check} not valid`);
+    return {};
+  }
+
+  it.each(lasting)('shows nothing when it parks over %s', { timeout: 120_000 }, async (name, prepare) => {
+    const env = envOf(name.includes('forged') ? forged : good, name.includes('wrong') ? wrongPassword : password);
+    await using daemon = start(env);
+    if (env['LEDGER_TOKEN'] === good && env['DATABASE_URL'] === urlWith(password)) {
+      await daemon.logged('live');
+      Object.assign(sandbox.faults, await prepare());
+      appendSecrets();
+    }
+    // A wrong password is tried for a while: it may be on its way.
+    const end = name.includes('wrong') ? 'backing off' : parked;
+    await daemon.logged(end);
+    await canary.lookAt(name, daemon);
+    await daemon.kill();
+    delete sandbox.faults.dropKeys;
+    await query(database.url, 'alter table ledger.contracts drop constraint if exists poisoned');
+    expect(canary.leaks()).toEqual([]);
+  });
+
+  /** What a verb prints; it may fail. */
+  function run(words: readonly string[], env: Readonly<Record<string, string>>): Promise<string> {
+    const program = fileURLToPath(new URL('../../dist/main.js', import.meta.url));
+    const options = { env: { PATH: process.env['PATH'], ...env }, timeout: 120_000 };
+    return new Promise((resolve) => {
+      execFile(process.execPath, [program, ...words], options, (_error, stdout, stderr) => resolve(stdout + stderr));
+    });
+  }
+
+  it(
+    'shows nothing on the command line: config, status, migrate, and what they refuse',
+    { timeout: 240_000 },
+    async () => {
+      const verbs = [['config'], ['config', '--json'], ['status'], ['migrate'], ['views', 'list'], ['ledger', 'end']];
+      for (const env of [envOf(), envOf(forged, wrongPassword)]) {
+        const printed = await Promise.all(verbs.map((words) => run(words, env)));
+        for (const [at, text] of printed.entries()) {
+          const words = verbs[at]?.join(' ') ?? '';
+          expect(text, words).not.toBe('');
+          canary.look(words, text);
+        }
+      }
+      expect(canary.leaks()).toEqual([]);
+      const { texts, characters } = canary.looked();
+      process.stdout.write(`canary: ${texts} texts, ${characters} characters, ${canary.leaks().length} leaks\n`);
+      expect(texts).toBeGreaterThan(10);
+    },
+  );
+});

@@ -1,0 +1,147 @@
+/** Names on the ledger are chosen by strangers: none of them becomes SQL, whatever is in it. */
+import { readFileSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import type { PackageModel } from '../../src/packages/package-model.ts';
+import { openDatabase } from '../../src/store/database.ts';
+import { storePackage } from '../../src/store/typed/package-store.ts';
+import { syncTypedViews } from '../../src/store/typed/views.ts';
+import { created, exercised, transaction } from '../support/frames.ts';
+import { createReadDatabase } from '../read/read-database.ts';
+
+const hostile = [
+  `"; drop schema ledger cascade; --`,
+  `'); drop table ledger.contracts; --`,
+  `$$; drop table ledger.updates; $$`,
+  `\\'; drop table ledger.stream; --`,
+  `%I %s %L`,
+  `\u202etxet desrever\u2066`,
+  `/* comment */ -- line\nbreak`,
+  `pg_catalog`,
+  'long'.repeat(75),
+  `contracts`,
+  `🐦 öäü`,
+] as const;
+
+const packageIdOf = (nth: number): string => nth.toString(16).padStart(64, 'a');
+
+/** A package whose names are all the hostile one: package, module, template, choice, field. */
+function packageOf(name: string, nth: number): PackageModel {
+  const field = { name, type: { kind: 'builtin', name: 'text' } } as const;
+  return {
+    packageId: packageIdOf(nth),
+    name,
+    version: name,
+    languageVersion: '2.1',
+    templates: [
+      {
+        moduleName: name,
+        entityName: name,
+        choices: [
+          {
+            name,
+            consuming: false,
+            argument: { kind: 'builtin', name: 'text' },
+            result: { kind: 'builtin', name: 'text' },
+          },
+        ],
+        implements: [],
+        key: undefined,
+      },
+    ],
+    interfaces: [],
+    dataTypes: { [`${name}:${name}`]: { kind: 'record', parameters: [], fields: [field] } },
+    dependencies: [],
+  } as unknown as PackageModel;
+}
+
+describe('names that are SQL', () => {
+  it('become views with harmless names, whose rows are read as any other', async () => {
+    await using history = await createReadDatabase();
+    const packages = hostile.map((name, nth) => packageOf(name, nth));
+    for (const [nth, name] of hostile.entries()) {
+      const place = { templateId: `${packageIdOf(nth)}:${name.replaceAll(':', '')}:${name}`, packageName: name };
+      const contract = {
+        ...place,
+        contractId: `00${nth}`,
+        offset: nth + 1,
+        interfaceViews: [],
+        createArgument: { [name]: name },
+      };
+      const choice = {
+        ...place,
+        contractId: `00${nth}`,
+        offset: nth + 1,
+        choice: name,
+        interfaceId: null,
+        implementedInterfaces: [],
+      };
+      const events = [
+        { CreatedEvent: created(contract) },
+        { ExercisedEvent: exercised({ ...choice, consuming: false }) },
+      ];
+      await history.write(transaction(nth + 1, events, { commandId: name, workflowId: name }));
+    }
+    const options = { schema: 'ledger', statementTimeoutMs: 60_000, applicationName: 'test' };
+    const database = openDatabase({ url: history.url, ...options });
+    for (const each of packages) await storePackage(database, each);
+    const { made, failed } = await syncTypedViews(database, packages);
+    await database.close();
+    expect(failed).toEqual([]);
+    expect(made.length).toBeGreaterThanOrEqual(hostile.length);
+    for (const view of made) expect(view).toMatch(/^[a-z0-9_]{1,63}$/);
+    const views = await history.query<{ name: string; columns: string[] }>(
+      `select c.relname::text as name, array_agg(a.attname::text) as columns
+         from pg_class c join pg_attribute a on a.attrelid = c.oid and a.attnum > 0
+        where c.relnamespace = 'typed'::regnamespace and c.relkind = 'v' group by 1`,
+    );
+    for (const { name, columns } of views) {
+      for (const column of columns) expect(column).toMatch(/^[a-z0-9_]{1,63}$/);
+      await history.query(`select * from typed.${name}`);
+    }
+    const whole = `select (select count(*)::int from ledger.contracts) as contracts,
+                          (select count(*)::int from ledger.updates) as updates`;
+    expect(await history.query(whole)).toEqual([{ contracts: hostile.length, updates: hostile.length }]);
+    const names = 'select command_id as name from ledger.updates order by "offset"';
+    expect(await history.query(names)).toEqual(hostile.map((name) => ({ name })));
+  });
+
+  it('are stored where Postgres can hold them; a NUL cannot, and the frame is refused', async () => {
+    await using history = await createReadDatabase();
+    const event = created({ templateId: `${packageIdOf(0)}:M:T\u0000`, offset: 1 });
+    await expect(history.write(transaction(1, [{ CreatedEvent: event }]))).rejects.toMatchObject({
+      name: 'IndexerError',
+      retry: 'park',
+    });
+  });
+});
+
+describe('the sources', () => {
+  const store = join(import.meta.dirname, '../../src/store');
+  const files = readdirSync(store, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.ts'));
+
+  it('build no identifier with quotes of their own around a value', () => {
+    expect(files.length).toBeGreaterThan(20);
+    const found = files.flatMap((name) =>
+      readFileSync(join(store, name), 'utf8')
+        .split('\n')
+        .flatMap((line, at) => (unquoted(line) ? [`${name}:${at + 1}: ${line.trim()}`] : [])),
+    );
+    expect(found).toEqual([]);
+  });
+
+  it('never hand SQL to kysely as text', () => {
+    for (const name of files)
+      expect(readFileSync(join(store, name), 'utf8'), name).not.toMatch(/sql\.(raw|lit|id|ref)\b/);
+  });
+});
+
+/** Constants of the program, and names that are made of names of views, which are harmless. */
+const reviewed = /\$\{(?:lockLimit|trigger\(event\))\}/g;
+
+/** A statement with `"${value}"` or `'${value}'` in it; texts for people have quotes too, but no query before them. */
+function unquoted(line: string): boolean {
+  return (
+    /\.query\(.*(["'])\$\{[^}]*\}\1/.test(line.replaceAll(reviewed, '')) && !/escapeLiteral|escapeIdentifier/.test(line)
+  );
+}

@@ -1,0 +1,195 @@
+/** The roles of a stream: what they are refused, tried statement by statement, and an indexer that needs no more. */
+import { randomBytes } from 'node:crypto';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Client } from 'pg';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { grantReaderCommand } from '../../src/cli/grant-reader.ts';
+import { grantRolesCommand } from '../../src/cli/grant-roles.ts';
+import { migrateVerb } from '../../src/cli/migrate.ts';
+import { pruneCommand } from '../../src/cli/prune.ts';
+import { redactCommand } from '../../src/cli/redact.ts';
+import { viewsCommand } from '../../src/cli/views.ts';
+import { startSandbox, type Sandbox } from '../../src/sandbox/sandbox.ts';
+import { generateHistory } from '../../src/sandbox/traffic.ts';
+import { runIndexer, type IndexerRun } from '../e2e/indexer-run.ts';
+import { createTestDatabase, query, type TestDatabase } from '../support/database.ts';
+import { digestOf } from '../support/digest.ts';
+import { waitFor } from '../support/wait-for.ts';
+import { attempt, attempts } from './attempts.ts';
+
+const prefix = `roles_${randomBytes(4).toString('hex')}`;
+const kinds = ['migrator', 'writer', 'redactor', 'reader'] as const;
+type Kind = (typeof kinds)[number];
+const password = 'geheim ü';
+
+/** Views with the rights of their reader came with Postgres 15. */
+const [server] = await query(process.env['TEST_POSTGRES_URL'] ?? '', 'show server_version_num');
+const canLimit = Number(server?.['server_version_num']) >= 150_000;
+
+let created: TestDatabase;
+let sandbox: Sandbox;
+let folder: string;
+
+async function grant(...argv: string[]): Promise<readonly string[]> {
+  const lines: string[] = [];
+  const given = ['--prefix', prefix, '--password-dir', folder, ...argv];
+  await grantRolesCommand(given, { DATABASE_URL: created.url }, (line) => lines.push(line));
+  return lines;
+}
+
+function urlOf(kind: Kind): string {
+  const url = new URL(created.url);
+  url.username = `${prefix}_${kind}`;
+  url.password = encodeURIComponent(password);
+  return url.href;
+}
+
+async function as<T>(kind: Kind, work: (client: Client) => Promise<T>): Promise<T> {
+  const client = new Client({ connectionString: urlOf(kind) });
+  await client.connect();
+  try {
+    return await work(client);
+  } finally {
+    await client.end();
+  }
+}
+
+/** Live, and then with what the ledger adds. */
+async function live(url: string, schema: string, env: Readonly<Record<string, string>> = {}): Promise<IndexerRun> {
+  const common = { LEDGER_URL: sandbox.url, DATABASE_URL: url, POSTGRES_SCHEMA: schema, INDEXER_BATCH_UPDATES: '20' };
+  const indexer = await runIndexer({ ...common, ...env });
+  const isLive = async (): Promise<true | undefined> => ((await indexer.status()).state === 'live' ? true : undefined);
+  await waitFor('live', isLive, 60_000).catch((thrown: unknown) => {
+    throw new Error(indexer.log.slice(-5).join(''), { cause: thrown });
+  });
+  return indexer;
+}
+
+beforeAll(async () => {
+  created = await createTestDatabase();
+  folder = mkdtempSync(join(tmpdir(), 'roles-'));
+  for (const kind of kinds) writeFileSync(join(folder, kind), `${password}\n`);
+  sandbox = await startSandbox({ limits: { checkpointIntervalMs: 50 } });
+  generateHistory(sandbox.ledger, { seed: 7, updates: 400 });
+  await migrateVerb([], { DATABASE_URL: created.url }, () => undefined);
+});
+afterAll(async () => {
+  rmSync(folder, { recursive: true });
+  await sandbox.close();
+  await created.drop();
+  const roles = ['owner', ...kinds, 'limited'].map((kind) => `${prefix}_${kind}`).join(', ');
+  await query(process.env['TEST_POSTGRES_URL'] ?? '', `drop role if exists ${roles}`);
+});
+
+it('are shown before they are made, without passwords, and what is shown is all of it', async () => {
+  const lines = await grant('--dry-run');
+  expect(lines).toContain(`create role "${prefix}_writer" login password '…' bypassrls;`);
+  expect(lines.join('\n')).not.toContain(password);
+  expect(await query(created.url, `select from pg_roles where rolname like '${prefix}%'`)).toEqual([]);
+});
+
+it('let a real indexer seed and follow as the writer, with the same tables as the owner of everything', async () => {
+  await grant();
+  const path = '/v2/state/active-contracts';
+  sandbox.faults.streamFailure = { path, failure: 'ACCESS_TOKEN_EXPIRED', afterFrames: 5, times: 2 };
+  await using limited = await live(urlOf('writer'), 'ledger', { POSTGRES_MIGRATE: 'never' });
+  expect(limited.logged('backing off')).toBe(2);
+  await using free = await live(created.url, 'reference');
+  generateHistory(sandbox.ledger, { seed: 8, updates: 100 });
+  for (const indexer of [limited, free]) await indexer.reaches(sandbox.ledger.ledgerEnd(), 60_000);
+  expect(await digestOf(created.url, 'ledger')).toBe(await digestOf(created.url, 'reference'));
+  const [owner] = await query(
+    created.url,
+    `select count(*)::int as strangers from pg_class where relnamespace = 'ledger'::regnamespace
+        and relowner <> '${prefix}_owner'::regrole`,
+  );
+  expect(owner).toEqual({ strangers: 0 });
+});
+
+it('leave the views to the migrator, who makes them for the reader', async () => {
+  const env = { DATABASE_URL: urlOf('migrator') };
+  const lines: string[] = [];
+  await migrateVerb([], env, (text) => lines.push(text));
+  expect(lines).toEqual(['schema "ledger" is up to date\n']);
+  await viewsCommand(['rebuild'], env, (line) => lines.push(line));
+  const owners = await query(
+    created.url,
+    `select distinct pg_get_userbyid(relowner) as owner from pg_class
+      where relnamespace in ('typed'::regnamespace, 'explore'::regnamespace)`,
+  );
+  expect(owners).toEqual([{ owner: `${prefix}_owner` }]);
+  await as('reader', async (client) => {
+    const { rows } = await client.query<{ name: string }>(
+      `select format('%I.%I', schemaname, viewname) as name from pg_views where schemaname in ('typed', 'explore', 'pqs')`,
+    );
+    expect(rows.length).toBeGreaterThan(5);
+    for (const { name } of rows) await client.query(`select count(*) from ${name}`);
+  });
+});
+
+describe.each(kinds)('the %s', (kind) => {
+  it('is refused all that it does not need, and may do what it needs', async () => {
+    await as(kind, async (client) => {
+      for (const { sql, may = [] } of attempts) {
+        const outcome = await attempt(client, sql);
+        expect(outcome, `${kind}: ${sql}`).toBe(may.includes(kind) ? undefined : '42501');
+      }
+    });
+  });
+});
+
+it('do not let the writer clear what is published, nor anybody else clear anything', async () => {
+  const count = 'select count(*)::int as n from ledger.contracts';
+  const before = await query(created.url, count);
+  const clear = 'select ledger.clear_unfinished_seed(epoch) as cleared from ledger.stream';
+  expect(await as('writer', async (client) => (await client.query(clear)).rows)).toEqual([{ cleared: false }]);
+  for (const kind of ['reader', 'redactor'] as const) {
+    expect(await as(kind, (client) => attempt(client, clear)), kind).toBe('42501');
+  }
+  expect(await query(created.url, count)).toEqual(before);
+});
+
+it('let the redactor redact and prune', async () => {
+  const env = { DATABASE_URL: urlOf('redactor') };
+  const never = new AbortController().signal;
+  const lines: string[] = [];
+  const [gone] = await query(
+    created.url,
+    `select e.contract_id as id from ledger.exercises e join ledger.contracts c using (contract_id) where e.consuming limit 1`,
+  );
+  const words = ['contract', String(gone?.['id']), '--reason', 'asked for', '--with-exercises', '--yes'];
+  await redactCommand(words, env, never, (line) => lines.push(line));
+  const left = `select count(*)::int as n from ledger.contracts where contract_id = '${String(gone?.['id'])}' and payload is not null`;
+  expect(await query(created.url, left)).toEqual([{ n: 0 }]);
+  const [middle] = await query(created.url, 'select min("offset") + 20 as offset from ledger.updates');
+  await pruneCommand(['--before', String(middle?.['offset']), '--yes'], env, never, (line) => lines.push(line));
+  // Updates whose contracts are still active stay.
+  expect(lines.join('\n')).toMatch(/pruned up to and including offset \d+/);
+  expect(await query(created.url, 'select kept_offset is not null as kept from ledger.stream')).toEqual([
+    { kept: true },
+  ]);
+});
+
+it('can be granted again at any time, by the migrator too, and then mean the same', async () => {
+  const rights = `select c.oid::regclass::text as name, array(select a::text from unnest(c.relacl) a order by 1) as acl
+                    from pg_class c where c.relnamespace = 'ledger'::regnamespace order by 1`;
+  const before = await query(created.url, rights);
+  await grant();
+  expect(await query(created.url, rights)).toEqual(before);
+  await grantRolesCommand(['--prefix', prefix], { DATABASE_URL: urlOf('migrator') }, () => undefined);
+  expect(await query(created.url, rights)).toEqual(before);
+});
+
+it.skipIf(!canLimit)('let the writer go on beside a reader that is limited to parties', async () => {
+  const [party] = sandbox.ledger.localParties();
+  const role = `${prefix}_limited`;
+  await grantReaderCommand([role, '--party', String(party)], { DATABASE_URL: created.url }, () => undefined);
+  const secured = `select relrowsecurity as secured from pg_class where oid = 'ledger.contracts'::regclass`;
+  expect(await query(created.url, secured)).toEqual([{ secured: true }]);
+  await using indexer = await live(urlOf('writer'), 'ledger', { POSTGRES_MIGRATE: 'never' });
+  generateHistory(sandbox.ledger, { seed: 9, updates: 50 });
+  await indexer.reaches(sandbox.ledger.ledgerEnd(), 60_000);
+  expect(indexer.logged('backing off')).toBe(0);
+});

@@ -1,0 +1,122 @@
+/**
+ * Nothing secret leaves the process: given a token, a password and words that occur in payloads, looks for them in all
+ * that a process shows (log, errors, metrics, status, command line), plain and in the forms that programs give to text.
+ */
+import { randomBytes } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+
+export interface Secrets {
+  /** Access tokens. Of a JWT each of its parts is secret, the header excepted. */
+  readonly tokens: readonly string[];
+  readonly passwords: readonly string[];
+  /** Words of payloads, keys included. */
+  readonly words: readonly string[];
+}
+
+/** A secret where it must not be. */
+export interface Leak {
+  readonly where: string;
+  readonly what: 'token' | 'password' | 'payload';
+  readonly form: string;
+  /** Position in the text; the text itself would leak once more. */
+  readonly at: number;
+}
+
+/** What a canary looks at; a `Daemon` of the end-to-end tests is one. */
+export interface Watched {
+  readonly pid: number | undefined;
+  /** Everything it printed so far, stdout and stderr. */
+  output(): string;
+  /** Base URL of its endpoints. */
+  http(): Promise<string>;
+}
+
+/** A word that nothing else contains. */
+export function canaryWord(): string {
+  return `kanari${randomBytes(8).toString('hex')}`;
+}
+
+export class Canary {
+  readonly #needles: readonly { readonly what: Leak['what']; readonly form: string; readonly text: string }[];
+  readonly #leaks: Leak[] = [];
+  readonly #looked = { texts: 0, characters: 0 };
+
+  constructor({ tokens, passwords, words }: Secrets) {
+    const parts = tokens.flatMap((token) => [token, ...token.split('.').slice(1)]).filter(({ length }) => length > 8);
+    this.#needles = [
+      ...parts.flatMap((text) => formsOf('token', text)),
+      ...passwords.flatMap((text) => formsOf('password', text)),
+      ...words.flatMap((text) => formsOf('payload', text)),
+    ];
+  }
+
+  /** Looks at one text. */
+  look(where: string, text: string): void {
+    this.#looked.texts += 1;
+    this.#looked.characters += text.length;
+    const shown = folded(text);
+    for (const { what, form, text: needle } of this.#needles) {
+      const at = shown.indexOf(needle);
+      if (at >= 0) this.#leaks.push({ where, what, form, at });
+    }
+  }
+
+  /** Looks at what a running process shows. */
+  async lookAt(name: string, process: Watched): Promise<void> {
+    this.look(`${name}: output`, process.output());
+    if (process.pid !== undefined) this.look(`${name}: command line`, commandLine(process.pid));
+    const url = await process.http();
+    for (const path of ['/metrics', '/status', '/readyz', '/livez', '/wait?offset=1&timeout=0']) {
+      this.look(`${name}: ${path}`, await (await fetch(`${url}${path}`)).text());
+    }
+  }
+
+  /** What was found so far. */
+  leaks(): readonly Leak[] {
+    return this.#leaks;
+  }
+
+  /** How much was looked at. */
+  looked(): { readonly texts: number; readonly characters: number } {
+    return { ...this.#looked };
+  }
+}
+
+/** Of a process of this machine; empty where the system does not tell. */
+function commandLine(pid: number): string {
+  try {
+    return readFileSync(`/proc/${pid}/cmdline`, 'utf8');
+  } catch {
+    return '';
+  }
+}
+
+function formsOf(what: Leak['what'], text: string): readonly { what: Leak['what']; form: string; text: string }[] {
+  const bytes = Buffer.from(text);
+  const forms = [
+    ['plain', text],
+    ['escaped', encodeURIComponent(text)],
+    ['json', JSON.stringify(text).slice(1, -1)],
+    ['hex', bytes.toString('hex')],
+    ...[0, 1, 2].map((shift) => ['base64', base64After(bytes, shift)] as const),
+  ] as const;
+  const seen = new Set<string>();
+  return forms.flatMap(([form, each]) => {
+    // Either alphabet of base64, either case of hex and escapes.
+    const needle = folded(each);
+    if (needle.length < 6 || seen.has(needle)) return [];
+    seen.add(needle);
+    return [{ what, form, text: needle }];
+  });
+}
+
+function folded(text: string): string {
+  return text.toLowerCase().replaceAll('-', '+').replaceAll('_', '/');
+}
+
+/** As it stands in the base64 of a longer text, so many bytes after a multiple of three; without what depends on others. */
+function base64After(bytes: Buffer, shift: number): string {
+  const whole = Buffer.concat([Buffer.alloc(shift), bytes]);
+  const full = whole.subarray(0, whole.length - (whole.length % 3)).toString('base64');
+  return full.slice(shift === 0 ? 0 : shift + 1);
+}
