@@ -1,0 +1,42 @@
+/**
+ * A small campaign of chaos: some of the crash points and some of the seeds that `npm run chaos` goes through in full.
+ * Whatever happens to the indexer, what is stored in the end is what an indexer stores that nobody disturbed.
+ */
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { crashPoints } from './crash-points.ts';
+import { openChaosServer, type ChaosServer } from './databases.ts';
+import { Report } from './report.ts';
+import { seeded } from './seeded.ts';
+import type { TierContext } from './tier.ts';
+
+const given = process.env['TEST_DATABASE_URL'];
+let server: ChaosServer;
+
+beforeAll(async () => {
+  server = await openChaosServer(given === '' ? undefined : given);
+});
+
+afterAll(async () => {
+  await server[Symbol.asyncDispose]();
+});
+
+function contextOf(report: Report, some: Partial<TierContext>): TierContext {
+  const say = (): void => undefined;
+  return { server, report, lanes: 2, firstSeed: 1, seeds: 1, stride: 1, point: undefined, say, ...some };
+}
+
+it('dies before every fifteenth message of both wires, and ends as if it had not', async () => {
+  const report = new Report();
+  await crashPoints.run(contextOf(report, { stride: 15 }));
+  expect(report.failures).toEqual([]);
+  expect(report.crashPoints).toBeGreaterThan(50);
+  expect(report.crashPointsEqual).toBe(report.crashPoints);
+}, 600_000);
+
+it('goes through faults of many kinds, and ends as if there had been none', async () => {
+  const report = new Report();
+  await seeded.run(contextOf(report, { seeds: 24 }));
+  expect(report.failures).toEqual([]);
+  expect(report.faults).toBeGreaterThan(80);
+  expect([...report.hits.values()].filter((count) => count > 0).length).toBeGreaterThan(40);
+}, 600_000);

@@ -1,0 +1,178 @@
+/** The Postgres server of a campaign and its databases: each run gets one that is migrated and empty. */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Client, escapeIdentifier, escapeLiteral } from 'pg';
+import { startEmbeddedPostgres } from '../../src/embedded/embedded-postgres.ts';
+import { openDatabase } from '../../src/store/database.ts';
+import { migrate } from '../../src/store/migrations.ts';
+
+/** Where the tables are, in every database. */
+export const schema = 'ledger';
+
+/** What is tested is the indexer, not the disk: a server that never waits for it serves more runs. */
+const settings = {
+  max_connections: '300',
+  fsync: 'off',
+  synchronous_commit: 'off',
+  full_page_writes: 'off',
+  shared_buffers: '256MB',
+  autovacuum: 'off',
+  max_wal_size: '4GB',
+};
+
+export interface ChaosServer extends AsyncDisposable {
+  readonly host: string;
+  readonly port: number;
+  /** A migrated database without rows: a new one, or one given back, emptied. */
+  lend(): Promise<ChaosDatabase>;
+}
+
+export interface ChaosDatabase {
+  readonly url: string;
+  readonly name: string;
+  /** A connection of the test's own. */
+  readonly client: Client;
+  /** Another one, for what happens beside it. */
+  readonly aside: Client;
+  /** Ends every other connection to the database; resolves when they are gone. */
+  endOthers(): Promise<void>;
+  /** Removes every row. */
+  empty(): Promise<void>;
+  giveBack(): void;
+}
+
+/** @param url of a server where databases may be created; an embedded one is started otherwise */
+export async function openChaosServer(url?: string): Promise<ChaosServer> {
+  const started = url === undefined ? await startEmbedded() : undefined;
+  const address = started?.url ?? url ?? '';
+  const admin = await clientOf(address);
+  if (started !== undefined) await makeLoginCheap(admin, address);
+  const template = await createDatabase(admin, address, 'template0');
+  await migrateDatabase(template.url);
+  let making: Promise<Made> = Promise.resolve(template);
+  const spare: ChaosDatabase[] = [];
+  const all: ChaosDatabase[] = [];
+  return {
+    host: new URL(address).hostname,
+    port: Number(new URL(address).port || 5432),
+    lend: async () => {
+      const known = spare.pop();
+      if (known !== undefined) {
+        await known.endOthers();
+        await known.empty();
+        return known;
+      }
+      // One after the other: a database that is copied must not be copied by somebody else at the same time.
+      making = making.then(() => createDatabase(admin, address, template.name));
+      const clone = await making;
+      const clients = { client: await clientOf(clone.url), aside: await clientOf(clone.url, 'chaos aside') };
+      const database = chaosDatabase(clone, clients, (given) => spare.push(given));
+      all.push(database);
+      return database;
+    },
+    [Symbol.asyncDispose]: async () => {
+      for (const { client, aside, name } of all) {
+        await client.end();
+        await aside.end();
+        await admin.query(`drop database if exists ${name} with (force)`);
+      }
+      await admin.query(`drop database if exists ${template.name} with (force)`);
+      await admin.end();
+      await started?.stop();
+    },
+  };
+}
+
+async function startEmbedded(): Promise<{ readonly url: string; stop(): Promise<void> }> {
+  const folder = mkdtempSync(join(tmpdir(), 'ledger-indexer-chaos-'));
+  const server = await startEmbeddedPostgres({ dataDir: join(folder, 'postgres'), settings });
+  return {
+    url: server.url,
+    stop: async () => {
+      await server.stop();
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+async function clientOf(url: string, name = 'chaos'): Promise<Client> {
+  const client = new Client({ connectionString: url, application_name: name });
+  client.on('error', () => undefined);
+  await client.connect();
+  return client;
+}
+
+/** Thousands of connections are made, and passwords are made to be slow to check. */
+async function makeLoginCheap(admin: Client, address: string): Promise<void> {
+  const { username, password } = new URL(address);
+  await admin.query('set scram_iterations = 1');
+  const secret = escapeLiteral(decodeURIComponent(password));
+  await admin.query(`alter role ${escapeIdentifier(decodeURIComponent(username))} password ${secret}`);
+}
+
+interface Made {
+  readonly name: string;
+  readonly url: string;
+}
+
+let made = 0;
+
+async function createDatabase(admin: Client, address: string, template: string): Promise<Made> {
+  made += 1;
+  const name = `chaos_${String(process.pid)}_${String(made)}`;
+  await admin.query(`create database ${name} template ${template}`);
+  const url = new URL(address);
+  url.pathname = `/${name}`;
+  return { name, url: url.href };
+}
+
+async function migrateDatabase(url: string): Promise<void> {
+  const database = openDatabase({ url, schema, statementTimeoutMs: 60_000, applicationName: 'chaos migrations' });
+  try {
+    await migrate(database);
+  } finally {
+    await database.close();
+  }
+}
+
+const endOtherSessions = `select pg_terminate_backend(pid) from pg_stat_activity
+  where datname = current_database() and application_name not in ('chaos', 'chaos aside')
+    and backend_type = 'client backend'`;
+
+function chaosDatabase(
+  { name, url }: Made,
+  { client, aside }: { readonly client: Client; readonly aside: Client },
+  giveBack: (database: ChaosDatabase) => void,
+): ChaosDatabase {
+  let truncate: string | undefined;
+  const database: ChaosDatabase = {
+    url,
+    name,
+    client,
+    aside,
+    endOthers: async () => {
+      // The function can wait for the end itself, but looks only ten times a second.
+      while ((await client.query(endOtherSessions)).rowCount !== 0) await sleep(1);
+    },
+    empty: async () => {
+      truncate ??= await truncation(client);
+      await client.query(truncate);
+    },
+    giveBack: () => {
+      giveBack(database);
+    },
+  };
+  return database;
+}
+
+async function truncation(client: Client): Promise<string> {
+  const { rows } = await client.query<{ name: string }>(
+    `select c.oid::regclass::text as name from pg_class c
+      where c.relnamespace = $1::regnamespace and c.relkind in ('r', 'p') and not c.relispartition
+        and c.relname not like '%migration%'`,
+    [escapeIdentifier(schema)],
+  );
+  return `truncate ${rows.map(({ name }) => name).join(', ')}`;
+}

@@ -1,0 +1,41 @@
+/** All kinds of faults that happen within the process of the campaign. */
+import type { FaultKind } from './fault-kind.ts';
+import { ledgerFaults } from './faults-ledger.ts';
+import { postgresFaults } from './faults-postgres.ts';
+import { wireFaults } from './faults-wire.ts';
+
+const always = ['seed', 'follow'] as const;
+
+/** The indexer dies before one of its next messages. */
+const death: FaultKind = {
+  name: 'indexer: dropped dead',
+  moments: always,
+  needs: 'death',
+  arm: ({ wires, random }) =>
+    wires.armAfter('postgres', 'up', random.between(0, 60), () => ({ act: 'reset', keepBytes: 0 })),
+};
+
+/** The same, while a second indexer waits for its lock. */
+const takeover: FaultKind = {
+  name: 'indexer: dropped dead with a second one standing by',
+  moments: always,
+  needs: 'takeover',
+  arm: ({ wires, random }) => wires.armAfter('postgres', 'up', random.between(0, 60), () => ({ act: 'pass' })),
+};
+
+/** An operator stops it and starts it again. */
+const restart: FaultKind = {
+  name: 'indexer: stopped and started',
+  moments: always,
+  needs: 'restart',
+  arm: ({ wires, random }) => wires.armAfter('postgres', 'up', random.between(0, 60), () => ({ act: 'pass' })),
+};
+
+export const faultKinds: readonly FaultKind[] = [
+  ...wireFaults,
+  ...ledgerFaults,
+  ...postgresFaults,
+  death,
+  takeover,
+  restart,
+];

@@ -1,0 +1,127 @@
+/** Faults of the two wires: connections that end, freeze or lose what was on its way. */
+import type { ChaosWorld, FaultKind } from './fault-kind.ts';
+import type { Verdict } from './wire-proxy.ts';
+import type { Direction, Protocol, Unit } from './wire-units.ts';
+
+const always = ['seed', 'follow'] as const;
+
+/** How many units pass before: what one batch or a start costs on this wire. */
+function some({ random }: ChaosWorld, protocol: Protocol, direction: Direction): number {
+  if (protocol === 'postgres') return random.between(0, 60);
+  return direction === 'up' ? random.between(0, 2) : random.between(0, 8);
+}
+
+function onWire(
+  name: string,
+  protocol: Protocol,
+  direction: Direction,
+  verdict: (unit: Unit, world: ChaosWorld) => Verdict,
+): FaultKind {
+  return {
+    name: `${protocol} ${direction}: ${name}`,
+    moments: always,
+    arm: (world) =>
+      world.wires.armAfter(protocol, direction, some(world, protocol, direction), (unit) => verdict(unit, world)),
+  };
+}
+
+const withinUnit =
+  (act: 'cut' | 'reset') =>
+  (unit: Unit, { random }: ChaosWorld): Verdict => ({
+    act,
+    keepBytes: random.between(1, Math.max(1, unit.bytes.length - 1)),
+  });
+
+function endings(protocol: Protocol, direction: Direction): FaultKind[] {
+  return [
+    onWire('cut between messages', protocol, direction, () => ({ act: 'cut', keepBytes: 0 })),
+    onWire('reset between messages', protocol, direction, () => ({ act: 'reset', keepBytes: 0 })),
+    onWire('cut within a message', protocol, direction, withinUnit('cut')),
+    onWire('reset within a message', protocol, direction, withinUnit('reset')),
+    onWire('delay', protocol, direction, (_, { random }) => ({
+      act: 'freeze',
+      ms: random.between(5, 60),
+      end: 'thaw',
+    })),
+    onWire('freeze, then reset', protocol, direction, (_, { random }) => ({
+      act: 'freeze',
+      ms: random.between(50, 200),
+      end: 'reset',
+    })),
+  ];
+}
+
+/** The statements that commit something when the Sync behind them is carried out. */
+const committing = ['move-checkpoint', 'advance-seed'];
+
+function isCommit(unit: Unit): boolean {
+  if (unit.type === 'B') return committing.some((name) => unit.bytes.includes(name));
+  return unit.type === 'Q' && /commit/i.test(unit.bytes.toString('latin1', 5, 16));
+}
+
+/** What is asked for between a commit's statement and its reply. */
+function armAtCommit({ wires, random }: ChaosWorld, lose: 'reply' | 'request'): Promise<void> {
+  let left = random.between(0, 3);
+  const committed = new Set<number>();
+  let losing: number | undefined;
+  return wires.arm('postgres', (unit, connection, done) => {
+    if (losing === connection) return afterCommit(unit, done);
+    if (losing !== undefined || unit.direction === 'down') return undefined;
+    if (isCommit(unit)) committed.add(connection);
+    if (unit.type !== 'S' && unit.type !== 'Q') return undefined;
+    if (!committed.delete(connection)) return undefined;
+    left -= 1;
+    if (left >= 0) return undefined;
+    if (lose === 'reply') {
+      losing = connection;
+      return undefined;
+    }
+    done();
+    return { act: 'reset', keepBytes: 0 };
+  });
+}
+
+/** The server has done it and says so, and nobody hears it. */
+function afterCommit(unit: Unit, done: () => void): Verdict | undefined {
+  if (unit.direction === 'up') return undefined;
+  if (unit.type !== 'Z') return { act: 'drop' };
+  done();
+  return { act: 'reset', keepBytes: 0 };
+}
+
+/** Long enough for the indexer's own pings to find out. */
+const untilNoticedMs = 800;
+
+function frozenStream(direction: Direction, name: string): FaultKind {
+  return {
+    name,
+    moments: ['follow'],
+    arm: ({ wires, random }) => {
+      const verdict: Verdict = { act: 'freeze', ms: untilNoticedMs, end: 'reset' };
+      const isFrame = ({ type }: Unit): boolean => type === 'frame';
+      return wires.armAfter('ledger', direction, random.between(0, 3), () => verdict, isFrame);
+    },
+  };
+}
+
+export const wireFaults: readonly FaultKind[] = [
+  ...endings('postgres', 'up'),
+  ...endings('postgres', 'down'),
+  ...endings('ledger', 'down'),
+  ...endings('ledger', 'up').filter(({ name }) => name.includes('between') || name.includes('delay')),
+  { name: 'postgres: the reply to a commit is lost', moments: always, arm: (world) => armAtCommit(world, 'reply') },
+  { name: 'postgres: cut before a commit arrives', moments: always, arm: (world) => armAtCommit(world, 'request') },
+  frozenStream('down', 'ledger: the stream freezes, pings stay unanswered'),
+  {
+    name: 'postgres: the connection of the lock is reset',
+    moments: ['seed'],
+    arm: ({ wires, random }) =>
+      wires.armAfter(
+        'postgres',
+        'down',
+        random.between(0, 12),
+        () => ({ act: 'reset', keepBytes: 0 }),
+        (_, connection) => wires.isLock(connection),
+      ),
+  },
+];

@@ -1,0 +1,253 @@
+/** Grows a history by one update at a time. */
+import { parties } from './history-content.ts';
+import { EventWriter, isoOf, templates, type Fields, type Template } from './history-events.ts';
+import type { Item, Standing } from './history.ts';
+import { jsonText, type Json } from './json-text.ts';
+import type { Seeded } from './random.ts';
+
+const synchronizers: readonly string[] = ['north::1220aaaa', 'south::1220bbbb'];
+
+interface Live {
+  readonly contractId: string;
+  readonly template: Template;
+  created: Fields;
+  synchronizer: string | undefined;
+  counter: number;
+  standing: Standing;
+  /** While in flight. */
+  unassigned: Fields | undefined;
+}
+
+export class HistoryBuilder {
+  readonly items: Item[] = [];
+  readonly standings: Standing[] = [];
+  readonly #random: Seeded;
+  readonly #live: Live[] = [];
+  #offset = 0;
+  #micros = Date.UTC(2026, 0, 5, 8) * 1000;
+  readonly #events: EventWriter;
+  #readTimes = new Map<string, string>();
+
+  constructor(random: Seeded) {
+    this.#random = random;
+    this.#events = new EventWriter(random);
+  }
+
+  /** One more update, and sometimes an OffsetCheckpoint behind it. */
+  step(): void {
+    const random = this.#random;
+    // Offsets that this reader does not see are lawful and common.
+    this.#offset += random.chance(0.3) ? random.between(2, 9) : 1;
+    this.#micros += random.chance(0.1) ? random.between(1, 90) * 60_000_000 : random.between(1, 2_000_000);
+    this.#events.next(this.#offset, this.#micros);
+    const inFlight = this.#live.filter(({ synchronizer }) => synchronizer === undefined);
+    const dice = random.next();
+    if (inFlight.length > 0 && dice < 0.12) this.#assign(random.pick(inFlight));
+    else if (dice < 0.22) this.#unassignOne();
+    else if (dice < 0.26) this.#topology();
+    else if (dice < 0.27) this.#unknown();
+    else this.#transaction();
+    if (random.chance(0.12)) this.checkpoint();
+  }
+
+  /** An OffsetCheckpoint; at an offset of its own or at that of the update before it. */
+  checkpoint(): void {
+    if (this.#random.chance(0.7)) this.#offset += this.#random.between(1, 3);
+    const synchronizerTimes = [...this.#readTimes].map(([synchronizerId, recordTime]) => ({
+      synchronizerId,
+      recordTime,
+    }));
+    const value: Fields = { offset: this.#offset, synchronizerTimes };
+    this.#add('checkpoint', 'OffsetCheckpoint', undefined, value, 0);
+  }
+
+  #add(kind: Item['kind'], name: string, updateId: string | undefined, value: Fields, events: number): void {
+    const frame = jsonText({ update: { [name]: { value } } });
+    this.items.push({ offset: this.#offset, kind, updateId, events, frame });
+  }
+
+  #now(synchronizer: string): string {
+    const text = isoOf(this.#micros);
+    this.#readTimes.set(synchronizer, text);
+    return text;
+  }
+
+  #header(synchronizerId: string): Fields & { readonly updateId: string } {
+    const random = this.#random;
+    return {
+      updateId: `1220${random.hex(64)}`,
+      commandId: random.chance(0.5) ? '' : `command-${String(this.#offset)}`,
+      workflowId: random.chance(0.8) ? '' : 'flow "quoted"',
+      offset: this.#offset,
+      recordTime: this.#now(synchronizerId),
+      synchronizerId,
+      traceContext: random.chance(0.7)
+        ? null
+        : { traceparent: `00-${random.hex(32)}-${random.hex(16)}-01`, tracestate: '' },
+      // Beyond what a JavaScript number holds exactly, now and then.
+      paidTrafficCost: random.chance(0.1) ? 9007199254740993n : random.chance(0.5) ? null : random.between(0, 90_000),
+    };
+  }
+
+  #transaction(): void {
+    const random = this.#random;
+    const synchronizer = random.pick(synchronizers);
+    const header = this.#header(synchronizer);
+    const events: Json[] = [];
+    const deeds = random.chance(0.03) ? random.between(20, 60) : random.between(1, 4);
+    for (let deed = 0; deed < deeds; deed += 1) {
+      const here = this.#live.filter((live) => live.synchronizer === synchronizer);
+      const dice = random.next();
+      if (here.length > 3 && dice < 0.35) events.push(...this.#exercise(random.pick(here), true));
+      else if (here.length > 0 && dice < 0.5) events.push(...this.#exercise(random.pick(here), false));
+      else if (dice < 0.58) events.push(...this.#transient());
+      else events.push({ CreatedEvent: this.#create(synchronizer) });
+    }
+    const hash = random.chance(0.2) ? random.hex(64) : null;
+    const value = { ...header, effectiveAt: isoOf(this.#micros - 1_500), events, externalTransactionHash: hash };
+    this.#add('transaction', 'Transaction', header.updateId, value, events.length);
+  }
+
+  #create(synchronizer: string): Json {
+    const template = this.#random.pick(templates);
+    const contractId = this.#events.contractId();
+    const created = this.#events.createdEvent(contractId, template, true);
+    const standing = this.#activate(contractId, synchronizer, created, 0);
+    this.#live.push({ contractId, template, created, synchronizer, counter: 0, standing, unassigned: undefined });
+    return created;
+  }
+
+  #activate(contractId: string, synchronizer: string, created: Fields, counter: number): Standing {
+    const entry = jsonText({
+      JsActiveContract: { createdEvent: created, synchronizerId: synchronizer, reassignmentCounter: counter },
+    });
+    return this.#stand(contractId, synchronizer, entry);
+  }
+
+  #stand(contractId: string, synchronizer: string | undefined, entry: string): Standing {
+    const from = this.#offset;
+    const standing: Standing = { contractId, synchronizer, from, to: undefined, workflowId: '', entry };
+    this.standings.push(standing);
+    return standing;
+  }
+
+  /** An exercise with what it creates as its children; a consuming one ends the contract. */
+  #exercise(live: Live, consuming: boolean): Json[] {
+    const random = this.#random;
+    const { template } = live;
+    // An upgrade in between: the exercise names the newer package.
+    const now = consuming && template === templates[0] && random.chance(0.3) ? (templates[1] ?? template) : template;
+    const exercised = this.#events.exercisedEvent(live.contractId, now, consuming, true);
+    if (consuming) this.#end(live);
+    const children: Json[] = [];
+    const { synchronizer } = live;
+    const count = synchronizer === undefined ? 0 : random.between(0, 2);
+    for (let child = 0; child < count; child += 1) children.push({ CreatedEvent: this.#create(synchronizer ?? '') });
+    return [{ ExercisedEvent: { ...exercised, lastDescendantNodeId: this.#events.lastNode } }, ...children];
+  }
+
+  /** Ends the contract where it is active; one that began at this very offset never stood. */
+  #end(live: Live): void {
+    live.standing.to = this.#offset;
+    this.#live.splice(this.#live.indexOf(live), 1);
+  }
+
+  /** Created and archived by the same transaction: both are told, neither changes what is active. */
+  #transient(): Json[] {
+    const contractId = this.#events.contractId();
+    const template = this.#random.pick(templates);
+    const created = this.#events.createdEvent(contractId, template, false);
+    const exercised = this.#events.exercisedEvent(contractId, template, true, false);
+    return [
+      { CreatedEvent: created },
+      { ExercisedEvent: { ...exercised, lastDescendantNodeId: this.#events.lastNode } },
+    ];
+  }
+
+  #unassignOne(): void {
+    const free = this.#live.filter(
+      ({ synchronizer, standing }) => synchronizer !== undefined && standing.from < this.#offset,
+    );
+    if (free.length === 0) {
+      this.#transaction();
+      return;
+    }
+    const live = this.#random.pick(free);
+    const source = live.synchronizer ?? '';
+    const target = synchronizers.find((other) => other !== source) ?? source;
+    const header = this.#header(source);
+    live.counter += 1;
+    const unassigned: Fields = {
+      reassignmentId: `00${this.#random.hex(40)}`,
+      contractId: live.contractId,
+      templateId: live.template.id,
+      source,
+      target,
+      submitter: this.#random.chance(0.5) ? '' : this.#random.pick(parties),
+      reassignmentCounter: live.counter,
+      assignmentExclusivity: this.#random.chance(0.5) ? null : isoOf(this.#micros + 60_000_000),
+      witnessParties: [this.#random.pick(parties)],
+      packageName: live.template.packageName,
+      offset: this.#offset,
+      nodeId: 0,
+    };
+    live.standing.to = this.#offset;
+    live.synchronizer = undefined;
+    live.unassigned = unassigned;
+    const entry = jsonText({ JsIncompleteUnassigned: { createdEvent: live.created, unassignedEvent: unassigned } });
+    live.standing = this.#stand(live.contractId, undefined, entry);
+    const value = { ...header, events: [{ JsUnassignedEvent: { value: unassigned } }] };
+    this.#add('reassignment', 'Reassignment', header.updateId, value, 1);
+  }
+
+  #assign(live: Live): void {
+    const { source = '', target, reassignmentId = '', submitter = '' } = live.unassigned ?? {};
+    const synchronizer = typeof target === 'string' ? target : '';
+    const header = this.#header(synchronizer);
+    const createdEvent = { ...live.created, offset: this.#offset, nodeId: 0, acsDelta: true };
+    live.standing.to = this.#offset;
+    live.created = createdEvent;
+    live.synchronizer = synchronizer;
+    live.standing = this.#activate(live.contractId, synchronizer, createdEvent, live.counter);
+    const half = {
+      source,
+      target: synchronizer,
+      reassignmentId,
+      submitter,
+      reassignmentCounter: live.counter,
+      createdEvent,
+    };
+    this.#add('reassignment', 'Reassignment', header.updateId, { ...header, events: [{ JsAssignmentEvent: half }] }, 1);
+  }
+
+  #topology(): void {
+    const synchronizerId = this.#random.pick(synchronizers);
+    const { updateId, offset, recordTime, traceContext } = this.#header(synchronizerId);
+    const name = this.#random.pick([
+      'ParticipantAuthorizationAdded',
+      'ParticipantAuthorizationChanged',
+      'FutureTopologyEvent',
+    ]);
+    const event = {
+      partyId: this.#random.pick(parties),
+      participantId: 'chaos::1220',
+      participantPermission: 'PARTICIPANT_PERMISSION_SUBMISSION',
+    };
+    const events = [{ event: { [name]: { value: event } } }];
+    const value: Fields = {
+      updateId,
+      offset: offset ?? 0,
+      synchronizerId,
+      recordTime: recordTime ?? '',
+      traceContext: traceContext ?? null,
+      events,
+    };
+    this.#add('topology', 'TopologyTransaction', updateId, value, 1);
+  }
+
+  /** A kind that a later release may bring. */
+  #unknown(): void {
+    const header = this.#header(this.#random.pick(synchronizers));
+    this.#add('unknown', 'FutureUpdate', header.updateId, { ...header, surprise: { '\u0000': ['x'] } }, 0);
+  }
+}

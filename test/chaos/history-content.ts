@@ -1,0 +1,62 @@
+/** What contracts say: ordinary values, and those that databases and parsers are known to change, refuse or choke on. */
+import { RawJson, jsonText, type Json } from './json-text.ts';
+import type { Seeded } from './random.ts';
+
+/** Sizes with a long tail: most payloads are small, a few are large. */
+function textOfSomeLength(random: Seeded): string {
+  const length = Math.min(40_000, Math.floor(4 / Math.max(0.0004, random.next() ** 1.5)));
+  // Hexadecimal digits do not compress, which is what makes long values hard for indexes.
+  return random.hex(length);
+}
+
+const nested = (depth: number): RawJson => new RawJson(`${'{"in":'.repeat(depth)}"core"${'}'.repeat(depth)}`);
+
+/** By name, so that a failure can tell which it was. */
+const odd: Readonly<Record<string, (random: Seeded) => Json>> = {
+  nul: () => `before\u0000after`,
+  'nul beside other keys': () => ({ text: '\u0000', other: 'readable' }),
+  'lone surrogate': () => 'half \ud800 a pair',
+  'surrogates the wrong way round': () => '\udc00\ud800',
+  'backslash u0000': () => String.raw`\u0000`,
+  'key __proto__': () => new RawJson('{"__proto__":{"polluted":"yes"},"constructor":"x","toString":"y"}'),
+  'duplicate keys': () => new RawJson('{"a":"first","a":"second"}'),
+  'number forms': () => new RawJson('[1e0,-0,1.10,100000000000000000000000]'),
+  'int64 as text': () => '9223372036854775807',
+  'numeric with 38 digits': (random) => `${String(random.between(1, 9))}${'7'.repeat(27)}.9900000000`,
+  'deep nesting': () => nested(90),
+  'deeper nesting than a server holds': () => nested(700),
+  'looks like an escaped value': () => new RawJson('{"$escaped":"not by us"}'),
+  'long random text': (random) => random.hex(9_000),
+  'controls and quotes': () => '\b\f\n\r\t"\\/\u0001\u001f\u007f\u2028\u2029',
+  'right to left and emoji': () => 'שלום \u202e مرحبا 👩‍👩‍👧‍👦 ﷽',
+  'microsecond time': () => '2026-01-05T08:00:00.123457Z',
+  'nested optionals': () => [[], [[]], [['x']], null],
+  'empty things': () => ({ text: '', list: [], map: {} }),
+};
+
+const oddNames = Object.keys(odd);
+
+/** A create argument as JSON text. Now and then with an odd value in it. */
+export function payload(random: Seeded, note: string): RawJson {
+  const fields: Record<string, Json> = {
+    owner: `${note}::1220ab`,
+    amount: `${String(random.between(0, 1_000_000))}.${String(random.between(0, 9)).repeat(10)}`,
+    memo: textOfSomeLength(random),
+  };
+  if (random.chance(0.3)) {
+    const name = random.pick(oddNames);
+    const make = odd[name];
+    if (make !== undefined) fields[name] = make(random);
+  }
+  return new RawJson(jsonText(fields));
+}
+
+/** Parties with names that must never become a part of a statement. */
+export const parties: readonly string[] = [
+  'alice::1220aa',
+  'bob::1220bb',
+  `o'brien"; drop table updates; --::1220cc`,
+  'שלום::1220dd',
+  `${'long-'.repeat(50)}::1220ee`,
+  '{curly,"brace"}::1220ff',
+];

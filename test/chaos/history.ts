@@ -1,0 +1,67 @@
+/**
+ * A ledger's history as a pure function of a seed: what its update stream delivers, in order, and what is active at
+ * every offset. Written from the description of the wire alone; the product's own code has no part in it.
+ */
+import { HistoryBuilder } from './history-builder.ts';
+import { Seeded } from './random.ts';
+
+/** One frame of the update stream. */
+export interface Item {
+  readonly offset: number;
+  readonly kind: 'transaction' | 'reassignment' | 'topology' | 'unknown' | 'checkpoint';
+  /** Undefined for an OffsetCheckpoint. */
+  readonly updateId: string | undefined;
+  readonly events: number;
+  readonly frame: string;
+}
+
+/** A contract active on a synchronizer, or in flight from one, over a range of offsets. */
+export interface Standing {
+  readonly contractId: string;
+  /** Where it is active; undefined while it is in flight. */
+  readonly synchronizer: string | undefined;
+  /** First offset at which it holds. */
+  readonly from: number;
+  /** First offset at which it does not hold any more; undefined while it holds. */
+  to: number | undefined;
+  readonly workflowId: string;
+  /** JSON of `contractEntry`. */
+  readonly entry: string;
+}
+
+export interface History {
+  readonly seed: number;
+  readonly items: readonly Item[];
+  readonly standings: readonly Standing[];
+}
+
+export interface HistorySize {
+  /** Updates, without the OffsetCheckpoints between them. */
+  readonly updates: number;
+}
+
+/** The same seed and size give the same history; a larger size continues a smaller one. */
+export function historyOf(seed: number, size: HistorySize): History {
+  const builder = new HistoryBuilder(new Seeded(seed));
+  for (let update = 0; update < size.updates; update += 1) builder.step();
+  // Whoever has read everything stands at the end of the ledger, whatever came last.
+  builder.checkpoint();
+  return { seed, items: builder.items, standings: builder.standings };
+}
+
+/** What the active contracts stream tells at an offset, in an order of its own that is always the same. */
+export function standingAt(history: History, offset: number): readonly Standing[] {
+  return history.standings.filter(({ from, to }) => from <= offset && (to === undefined || to > offset));
+}
+
+/** The active set at an offset as sorted `contract id@synchronizer`. */
+export function activeSetAt(history: History, offset: number): readonly string[] {
+  return standingAt(history, offset)
+    .flatMap(({ contractId, synchronizer }) => (synchronizer === undefined ? [] : [`${contractId}@${synchronizer}`]))
+    .sort();
+}
+
+/** How many of the items up to index `count` (exclusive) are at or before an offset. */
+export function offsetAfter(history: History, count: number): number {
+  return history.items[count - 1]?.offset ?? 0;
+}

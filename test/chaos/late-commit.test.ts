@@ -1,0 +1,55 @@
+/** A batch may be committed after its session has failed: what the indexer says of itself must not come alive by it. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { expect, it } from 'vitest';
+import { CheckpointWatch } from './checkpoint-watch.ts';
+import { openChaosServer } from './databases.ts';
+import { historyOf, offsetAfter } from './history.ts';
+import { startLife } from './indexer-life.ts';
+import { ledgerErrors } from './ledger-errors.ts';
+import { ModelLedger, refuse } from './model-ledger.ts';
+import { WireFaults } from './wire-faults.ts';
+
+const lateMs = 300;
+
+/** The reply to the next batch comes late. */
+function delayNextCommit(wires: WireFaults): Promise<void> {
+  let committing: number | undefined;
+  return wires.arm('postgres', (unit, connection, done) => {
+    if (unit.direction === 'up' && unit.type === 'B' && unit.bytes.includes('move-checkpoint')) committing = connection;
+    if (unit.direction === 'up' || connection !== committing) return undefined;
+    done();
+    return { act: 'freeze', ms: lateMs, end: 'thaw' };
+  });
+}
+
+it('stays parked when a batch that was on its way is committed', async () => {
+  const given = process.env['TEST_DATABASE_URL'];
+  await using server = await openChaosServer(given === '' ? undefined : given);
+  const database = await server.lend();
+  const history = historyOf(3, { updates: 30 });
+  await using ledger = await ModelLedger.start(history, 10);
+  await using watch = await CheckpointWatch.over(database);
+  const wires = new WireFaults();
+  const life = await startLife({ ledgerUrl: ledger.url, databaseUrl: database.url, taps: wires.taps });
+  const seeded = offsetAfter(history, 10);
+  expect(await watch.reaches(seeded, 20_000, life)).toBe(true);
+
+  const delayed = delayNextCommit(wires);
+  const denied = ledger.arm({
+    at: 'updates',
+    after: 1,
+    act: async ({ socket }) => {
+      // Not before the one frame sent so far is on its way to the database.
+      await delayed;
+      refuse(socket, ledgerErrors.denied);
+      return 'over';
+    },
+  });
+  ledger.grow(12);
+  await denied;
+  await sleep(2 * lateMs);
+
+  expect(await watch.checkpoint()).toBeGreaterThan(seeded);
+  expect(life.parked()).toBe(true);
+  await life.stop();
+}, 120_000);

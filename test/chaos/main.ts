@@ -1,0 +1,66 @@
+/** `npm run chaos`: the campaign. Prints what it hit and what it found; exit code 1 when anything ended as it should not. */
+import { existsSync, symlinkSync } from 'node:fs';
+import { crashPoints } from './crash-points.ts';
+import { openChaosServer } from './databases.ts';
+import { help, readOptions, type CampaignOptions } from './options.ts';
+import { mutation } from './mutation.ts';
+import { processes } from './processes.ts';
+import { Report } from './report.ts';
+import { seeded } from './seeded.ts';
+import { servers } from './servers.ts';
+import type { Tier } from './tier.ts';
+
+/** In the order in which they run. */
+const tiers: readonly Tier[] = [crashPoints, seeded, processes, servers, mutation];
+
+/** The compiled program looks for its migrations and its version beside itself. */
+function linkBeside(): void {
+  for (const name of ['migrations', 'package.json']) {
+    const link = new URL(`../../${name}`, import.meta.url);
+    if (!existsSync(link)) symlinkSync(new URL(`../../../../${name}`, import.meta.url), link);
+  }
+}
+
+const progressEveryMs = 15_000;
+
+const say = (line: string): void => {
+  process.stdout.write(`${line}\n`);
+};
+
+async function campaign(options: CampaignOptions): Promise<number> {
+  linkBeside();
+  const report = new Report(options.bail);
+  const { server: url, firstSeed, seeds, lanes, stride, point } = options;
+  await using server = await openChaosServer(url);
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+    // The server must not outlive the campaign.
+    process.once(signal, () => {
+      void Promise.resolve(server[Symbol.asyncDispose]()).finally(() => process.exit(130));
+    });
+  }
+  const progress = setInterval(() => say(report.progress()), progressEveryMs);
+  for (const tier of tiers) {
+    if (options.tiers !== undefined && !options.tiers.includes(tier.name)) continue;
+    say(`tier ${tier.name}: ${tier.what}`);
+    await tier.run({
+      server,
+      report,
+      lanes,
+      firstSeed,
+      seeds,
+      stride,
+      point,
+      say: options.loud ? say : () => undefined,
+    });
+  }
+  clearInterval(progress);
+  report.print();
+  const missed = report.missed(options.least);
+  if (missed.length > 0) say(`hit fewer than ${String(options.least)} times: ${missed.join(', ')}`);
+  if (options.json !== undefined) report.writeJson(options.json);
+  return report.failures.length + missed.length;
+}
+
+const options = readOptions(process.argv.slice(2), tiers);
+if (options === undefined) say(help(tiers));
+else process.exitCode = (await campaign(options)) === 0 ? 0 : 1;

@@ -1,0 +1,293 @@
+/**
+ * A participant of our own over real HTTP and WebSocket on loopback, for the calls the indexer makes. It serves a
+ * history, shows only as much of it as it was told to, and misbehaves once each time it was told to.
+ */
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { Duplex } from 'node:stream';
+import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
+import { WebSocketServer, type WebSocket } from 'ws';
+import { offsetAfter, standingAt, type History, type Item } from './history.ts';
+import { ledgerErrors, type LedgerErrorFrame } from './ledger-errors.ts';
+
+export type StreamName = 'updates' | 'acs';
+
+/** A stream about to send a frame. */
+export interface StreamMoment {
+  readonly ledger: ModelLedger;
+  readonly socket: WebSocket;
+  /** The frame that is next. */
+  readonly frame: string;
+  /** Frames of this history that this stream has sent, oldest first. */
+  readonly sent: readonly string[];
+  /** Index of the item, or of the entry. */
+  readonly index: number;
+}
+
+/** What becomes of the stream: `go` sends the frame, `over` ends the service of this stream. */
+export type StreamOutcome = 'go' | 'over';
+
+/** Happens once. */
+export type LedgerFault =
+  | {
+      readonly at: StreamName;
+      /** Frames of such streams that pass before. */
+      readonly after: number;
+      readonly act: (moment: StreamMoment) => StreamOutcome | Promise<StreamOutcome>;
+    }
+  | {
+      readonly at: 'request';
+      readonly path: string;
+      readonly act: (response: ServerResponse, ledger: ModelLedger) => Promise<'go' | 'over'>;
+    }
+  | { readonly at: 'upgrade'; readonly act: (socket: Duplex) => void };
+
+interface Armed {
+  readonly fault: LedgerFault;
+  left: number;
+  readonly fired: () => void;
+}
+
+export class ModelLedger implements AsyncDisposable {
+  readonly history: History;
+  readonly port: number;
+  pruned = 0;
+  /** Whether entries of the active contracts carry continuation tokens. */
+  tokens = true;
+  participantId = 'chaos::1220c4a05';
+  /** Called when an update stream is opened. */
+  onFollow: () => void = () => undefined;
+  /** Milliseconds before every frame. */
+  frameDelayMs = 0;
+  readonly #server: Server;
+  readonly #sockets: WebSocketServer;
+  #visible: number;
+  #armed: Armed[] = [];
+  readonly #waiting = new Set<() => void>();
+  #closed = false;
+
+  private constructor(history: History, visible: number, server: Server) {
+    this.history = history;
+    this.#visible = visible;
+    this.#server = server;
+    this.port = (server.address() as AddressInfo).port;
+    this.#sockets = new WebSocketServer({
+      noServer: true,
+      perMessageDeflate: false,
+      handleProtocols: () => 'daml.ws.auth',
+    });
+    server.on('request', (request, response) => void this.#answer(request, response));
+    server.on('upgrade', (request, socket, head) => this.#upgrade(request, socket, head));
+  }
+
+  /** Serves the first `visible` items; `grow` shows more. */
+  static async start(history: History, visible: number): Promise<ModelLedger> {
+    const server = createServer();
+    await new Promise<void>((resolve) => {
+      server.listen(0, '127.0.0.1', resolve);
+    });
+    return new ModelLedger(history, visible, server);
+  }
+
+  get url(): string {
+    return `http://127.0.0.1:${String(this.port)}`;
+  }
+
+  /** Offset of the newest item that is shown. */
+  get end(): number {
+    return offsetAfter(this.history, this.#visible);
+  }
+
+  get visible(): number {
+    return this.#visible;
+  }
+
+  /** Shows the first `count` items; never fewer than before. */
+  grow(count: number): void {
+    this.#visible = Math.min(this.history.items.length, Math.max(this.#visible, count));
+    this.#wake();
+  }
+
+  /** Misbehaves once, when it comes to that. Resolves when it has happened. */
+  arm(fault: LedgerFault): Promise<void> {
+    return new Promise((resolve) => {
+      this.#armed.push({ fault, left: 'after' in fault ? fault.after : 0, fired: resolve });
+    });
+  }
+
+  /** What was armed and has not happened will not happen. */
+  disarm(): void {
+    this.#armed = [];
+    this.frameDelayMs = 0;
+  }
+
+  /** Ends the streams that are open, with a close frame. */
+  closeStreams(code: number): void {
+    for (const socket of this.#sockets.clients) socket.close(code);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#closed = true;
+    this.#wake();
+    for (const socket of this.#sockets.clients) socket.terminate();
+    this.#server.closeAllConnections();
+    await new Promise((resolve) => this.#server.close(resolve));
+  }
+
+  #wake(): void {
+    for (const wake of this.#waiting) wake();
+    this.#waiting.clear();
+  }
+
+  #take(match: (armed: Armed) => boolean): LedgerFault | undefined {
+    const found = this.#armed.find(match);
+    if (found === undefined) return undefined;
+    this.#armed = this.#armed.filter((other) => other !== found);
+    found.fired();
+    return found.fault;
+  }
+
+  async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const path = request.url ?? '';
+    const body = await readBody(request).catch(() => undefined);
+    if (body === undefined) return;
+    const fault = this.#take(({ fault }) => fault.at === 'request' && path.startsWith(fault.path));
+    if (fault?.at === 'request' && (await fault.act(response, this)) === 'over') return;
+    const [status, answer] = this.#resource(path, body);
+    response.writeHead(status, { 'content-type': 'application/json' }).end(answer);
+  }
+
+  #resource(path: string, body: string): readonly [number, string] {
+    switch (path.replace(/\?.*/, '')) {
+      case '/v2/parties/participant-id':
+        return [200, JSON.stringify({ participantId: this.participantId })];
+      case '/v2/state/ledger-end':
+        return [200, JSON.stringify({ offset: this.end })];
+      case '/v2/state/latest-pruned-offsets':
+        return [
+          200,
+          JSON.stringify({
+            participantPrunedUpToInclusive: this.pruned,
+            allDivulgedContractsPrunedUpToInclusive: this.pruned,
+          }),
+        ];
+      case '/v2/state/connected-synchronizers':
+        return [200, '{"connectedSynchronizers":[]}'];
+      case '/v2/version':
+        return [200, '{"version":"3.5.10","features":{}}'];
+      case '/v2/packages':
+        return [200, '{"packageIds":[]}'];
+      case '/v2/updates/update-by-offset':
+        return this.#updateAt((JSON.parse(body) as { offset: number }).offset);
+      default:
+        return [404, JSON.stringify(ledgerErrors.notFound)];
+    }
+  }
+
+  #updateAt(offset: number): readonly [number, string] {
+    const item = this.history.items.find((one) => one.offset === offset && one.kind !== 'checkpoint');
+    if (item === undefined || offset > this.end) return [404, JSON.stringify(ledgerErrors.updateNotFound)];
+    return [200, item.frame];
+  }
+
+  #upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void {
+    socket.on('error', () => undefined);
+    const fault = this.#take(({ fault }) => fault.at === 'upgrade');
+    if (fault?.at === 'upgrade') {
+      fault.act(socket);
+      return;
+    }
+    this.#sockets.handleUpgrade(request, socket, head, (stream) => {
+      stream.on('error', () => undefined);
+      stream.once('message', (data: Buffer) => {
+        const asked = JSON.parse(data.toString()) as StreamRequest;
+        const served = request.url === '/v2/updates' ? this.#follow(stream, asked) : this.#entries(stream, asked);
+        served.catch((thrown: unknown) => {
+          stream.close(1011, String(thrown).slice(0, 100));
+        });
+      });
+    });
+  }
+
+  /** True when the frame may be sent. */
+  async #passes(at: StreamName, moment: StreamMoment): Promise<boolean> {
+    if (this.frameDelayMs > 0) await sleep(this.frameDelayMs);
+    for (const armed of this.#armed) if (armed.fault.at === at) armed.left -= 1;
+    const fault = this.#take(({ fault, left }) => fault.at === at && left < 0);
+    if (fault?.at !== at) return true;
+    return (await fault.act(moment)) === 'go';
+  }
+
+  async #follow(socket: WebSocket, { beginExclusive = 0 }: StreamRequest): Promise<void> {
+    if (beginExclusive < this.pruned) return refuse(socket, ledgerErrors.pruned(this.pruned));
+    if (beginExclusive > this.end) return refuse(socket, ledgerErrors.afterEnd(beginExclusive, this.end));
+    this.onFollow();
+    const { items } = this.history;
+    const sent: string[] = [];
+    let index = items.findIndex((item) => follows(item, beginExclusive));
+    if (index === -1) index = items.length;
+    while (socket.readyState === socket.OPEN && !this.#closed) {
+      const item = items[index];
+      if (item === undefined || index >= this.#visible) {
+        await this.#grown(socket);
+        continue;
+      }
+      if (!(await this.#passes('updates', { ledger: this, socket, frame: item.frame, sent, index }))) return;
+      socket.send(item.frame);
+      sent.push(item.frame);
+      index += 1;
+      if (index % 4 === 0) await nextTurn();
+    }
+  }
+
+  #grown(socket: WebSocket): Promise<void> {
+    return new Promise((resolve) => {
+      this.#waiting.add(resolve);
+      socket.once('close', () => {
+        resolve();
+        this.#waiting.delete(resolve);
+      });
+    });
+  }
+
+  async #entries(socket: WebSocket, { activeAtOffset = 0, streamContinuationToken }: StreamRequest): Promise<void> {
+    if (activeAtOffset < this.pruned) return refuse(socket, ledgerErrors.pruned(this.pruned));
+    const entries = standingAt(this.history, activeAtOffset);
+    const sent: string[] = [];
+    let index = streamContinuationToken ? Number(Buffer.from(streamContinuationToken, 'base64').toString()) : 0;
+    for (const { workflowId, entry } of entries.slice(index)) {
+      const token = this.tokens ? Buffer.from(String(index + 1)).toString('base64') : '';
+      const frame = `{"workflowId":${JSON.stringify(workflowId)},"contractEntry":${entry},"streamContinuationToken":"${token}"}`;
+      if (!(await this.#passes('acs', { ledger: this, socket, frame, sent, index }))) return;
+      if (socket.readyState !== socket.OPEN) return;
+      socket.send(frame);
+      sent.push(frame);
+      index += 1;
+      if (index % 4 === 0) await nextTurn();
+    }
+    socket.close(1000);
+  }
+}
+
+interface StreamRequest {
+  readonly beginExclusive?: number;
+  readonly activeAtOffset?: number;
+  readonly streamContinuationToken?: string;
+}
+
+/** An OffsetCheckpoint may be told again where the stream begins, an update may not. */
+function follows(item: Item, beginExclusive: number): boolean {
+  return item.offset > beginExclusive || (item.kind === 'checkpoint' && item.offset === beginExclusive);
+}
+
+/** An error as a frame, then the normal close that always follows it. */
+export function refuse(socket: WebSocket, error: LedgerErrorFrame): void {
+  socket.send(JSON.stringify(error));
+  socket.close(1000);
+}
+
+async function readBody(request: IncomingMessage): Promise<string> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of request) chunks.push(chunk as Buffer);
+  return Buffer.concat(chunks).toString('utf8');
+}

@@ -1,0 +1,160 @@
+/** Planted bugs: one line of the compiled program each, wrong in a way that an indexer could really be wrong. */
+
+export interface Mutant {
+  readonly name: string;
+  /** Below the folder of the compiled program. */
+  readonly file: string;
+  /** Occurs once. */
+  readonly line: string;
+  readonly instead: string;
+}
+
+export const mutants: readonly Mutant[] = [
+  {
+    name: 'the checkpoint is committed before the rows',
+    file: 'store/batch-writer.js',
+    line: 'await fly(client, [advance, ...copies, ...rest]);',
+    instead: 'await fly(client, [advance]), await fly(client, [...copies, ...rest]);',
+  },
+  {
+    name: 'the checkpoint is committed after the rows',
+    file: 'store/batch-writer.js',
+    line: 'await fly(client, [advance, ...copies, ...rest]);',
+    instead: 'await fly(client, [...copies, ...rest]), await fly(client, [advance]);',
+  },
+  {
+    name: 'lifetimes and counts are committed after the rows',
+    file: 'store/batch-writer.js',
+    line: 'await fly(client, [advance, ...copies, ...rest]);',
+    instead: 'await fly(client, [advance, ...copies]), await fly(client, rest);',
+  },
+  {
+    name: 'a write that fails is taken for one that succeeded',
+    file: 'pipeline/write-queue.js',
+    line: 'this.#fail(thrown);',
+    instead: 'this.#underWay = this.#underWay.filter((other) => other !== written);',
+  },
+  {
+    name: 'a session goes on from the checkpoint of the last one in memory',
+    file: 'pipeline/run.js',
+    line: 'return this.#follow$(connected, session.state.checkpoint);',
+    instead:
+      'return this.#follow$(connected, (globalThis.remembered = (globalThis.remembered ?? session.state.checkpoint) + 1) - 1);',
+  },
+  {
+    name: 'the stream begins one offset after the checkpoint',
+    file: 'ledger/request-format.js',
+    line: 'return { beginExclusive, updateFormat: updateFormat(filter) };',
+    instead: 'return { beginExclusive: beginExclusive + 1, updateFormat: updateFormat(filter) };',
+  },
+  {
+    name: 'the last frame of a batch is forgotten',
+    file: 'pipeline/batch-builder.js',
+    line: 'index < Math.min(at + framesPerTurn, frames.length)',
+    instead: 'index < Math.min(at + framesPerTurn, Math.max(1, frames.length - 1))',
+  },
+  {
+    name: 'an update told twice is stored twice',
+    file: 'pipeline/follow.js',
+    line: 'if (update.offset === this.#seen)',
+    instead: 'if (update.offset === -1)',
+  },
+  {
+    name: 'offsets out of order are accepted',
+    file: 'pipeline/follow.js',
+    line: 'if (update.offset < this.#seen)',
+    instead: 'if (update.offset < -1)',
+  },
+  {
+    name: 'an OffsetCheckpoint moves the checkpoint too far',
+    file: 'model/batch.js',
+    line: 'this.offset = Math.max(this.offset, update.offset);',
+    instead: "this.offset = Math.max(this.offset, update.offset + (update.kind === 'offset_checkpoint' ? 1 : 0));",
+  },
+  {
+    name: 'a seed that was cut counts as complete',
+    file: 'pipeline/seed.js',
+    line: "return frames.inbox.stopped ? 'stopped' : 'complete';",
+    instead: "return 'complete';",
+  },
+  {
+    name: 'a seed that begins again keeps what the last one left',
+    file: 'store/stream-row.js',
+    line: "await client.query('select clear_unfinished_seed($1)', [epoch]);",
+    instead: '',
+  },
+  {
+    name: 'the seed goes on one entry after its token',
+    file: 'pipeline/seed.js',
+    line: 'return { offset: seedOffset, token: seedToken, written: seedContracts };',
+    instead:
+      'return { offset: seedOffset, token: Buffer.from(String(1 + Number(Buffer.from(seedToken, "base64").toString()))).toString("base64"), written: seedContracts };',
+  },
+  {
+    name: 'the stream follows the ledger end of now instead of that of the seed',
+    file: 'pipeline/seed.js',
+    line: "await session.publishSeed(seed.offset, 'seed', await anchorOf(parts, session));",
+    instead: "await session.publishSeed(await parts.ledger.state.ledgerEnd(), 'seed', await anchorOf(parts, session));",
+  },
+  {
+    name: 'contracts of earlier batches never end',
+    file: 'model/lifetimes.js',
+    line: 'else if (!this.#ended.has(key))',
+    instead: 'else if (key === undefined)',
+  },
+  {
+    name: 'a contract is ended on every synchronizer',
+    file: 'store/batch-writer.js',
+    line: 'where l.contract_id = d.contract_id and l.synchronizer_pk = d.synchronizer_pk',
+    instead: 'where l.contract_id = d.contract_id',
+  },
+  {
+    name: 'assigned contracts are not active',
+    file: 'model/batch.js',
+    line: 'this.#created(update.offset, event.created, activation, true);',
+    instead: 'this.#created(update.offset, event.created, activation, false);',
+  },
+  {
+    name: 'unassigned contracts stay active',
+    file: 'model/batch.js',
+    line: 'this.lifetimes.deactivate(event.contractId, sourcePk, offset);',
+    instead: '',
+  },
+  {
+    name: 'lanes do not wait for each other',
+    file: 'store/batch-writer.js',
+    line: 'if (small || predecessor === undefined)',
+    instead: 'if (true)',
+  },
+  {
+    name: 'an error frame is passed over',
+    file: 'ledger/frame-stream.js',
+    line: 'return isErrorFrame(parsed) ? errorFromBody(parsed) : undefined;',
+    instead: 'return undefined;',
+  },
+  {
+    name: 'numbers of payloads are read as doubles',
+    file: 'model/escape.js',
+    line: 'export function jsonbText(text) {',
+    instead: 'export function jsonbText(text) { text = JSON.stringify(JSON.parse(text));',
+  },
+  {
+    name: 'what is in the inbox survives the stream it came from',
+    file: 'pipeline/inbox.js',
+    line: 'end(error) {',
+    instead: 'end(error) { return;',
+  },
+  {
+    name: 'new dictionary entries are written once more after a failure',
+    file: 'model/dictionary.js',
+    line: 'takeAdded() {',
+    instead:
+      'takeAdded() { if (globalThis.once !== this) { globalThis.once = this; return { templates: [], choices: [], synchronizers: [], implementations: [] }; }',
+  },
+  {
+    name: 'the hour of a batch is counted once more when the batch is written again',
+    file: 'store/batch-writer.js',
+    line: 'set creates = a.creates + excluded.creates, archives = a.archives + excluded.archives,',
+    instead: 'set creates = excluded.creates, archives = excluded.archives,',
+  },
+];

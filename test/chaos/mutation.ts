@@ -1,0 +1,91 @@
+/**
+ * Whether the campaign would notice: the compiled program is copied, one bug is planted in the copy, and a short campaign
+ * over it has to fail. First the copy without a bug has to pass, or nothing is proven.
+ */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { cp, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { mutants, type Mutant } from './mutants.ts';
+import { inLanes, type Tier, type TierContext } from './tier.ts';
+
+/** Where the compiled program and this file are. */
+const compiled = fileURLToPath(new URL('../..', import.meta.url));
+/** Longer than any short campaign; a bug that makes it hang is noticed as well. */
+const limitMs = 120_000;
+const campaign = ['--tier', 'crash-points,seeded', '--stride', '23', '--seeds', '12', '--lanes', '1', '--bail'];
+
+export const mutation: Tier = {
+  name: 'mutants',
+  what: `${String(mutants.length)} planted bugs, each of which a short campaign has to notice`,
+  run: async (context) => {
+    const { code, output } = await tryCopy(undefined);
+    if (code !== 0) {
+      context.report.fail({
+        tier: 'mutants',
+        replay: 'npm run chaos -- --tier mutants',
+        found: ['without a bug', output],
+      });
+      return;
+    }
+    await inLanes(Math.min(2, context.lanes), mutants, (mutant) => tryMutant(context, mutant));
+  },
+};
+
+async function tryMutant({ report, say }: TierContext, mutant: Mutant): Promise<void> {
+  const { code, output } = await tryCopy(mutant);
+  report.mutants += 1;
+  if (code === 0) {
+    report.fail({ tier: 'mutants', replay: 'npm run chaos -- --tier mutants', found: [`not noticed: ${mutant.name}`] });
+    return;
+  }
+  report.mutantsCaught += 1;
+  say(`noticed: ${mutant.name}: ${output}`);
+}
+
+/** Undefined code: it had to be ended. */
+async function tryCopy(mutant: Mutant | undefined): Promise<{ readonly code: number | null; readonly output: string }> {
+  const folder = await mkdtemp(join(tmpdir(), 'ledger-indexer-mutant-'));
+  try {
+    await cp(compiled, folder, {
+      recursive: true,
+      verbatimSymlinks: false,
+      filter: (path) => !path.endsWith('migrations'),
+    });
+    await symlink(join(dirname(dirname(compiled.replace(/\/$/, ''))), 'node_modules'), join(folder, 'node_modules'));
+    await symlink(join(dirname(dirname(compiled.replace(/\/$/, ''))), 'migrations'), join(folder, 'migrations'));
+    await cp(join(compiled, 'package.json'), join(folder, 'package.json'), { dereference: true });
+    if (mutant !== undefined) await plant(folder, mutant);
+    return await runCampaign(folder);
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+/** @throws Error when the line is not there exactly once: the list of mutants is out of date */
+async function plant(folder: string, { name, file, line, instead }: Mutant): Promise<void> {
+  const path = join(folder, 'src', file);
+  const parts = (await readFile(path, 'utf8')).split(line);
+  if (parts.length !== 2) throw new Error(`"${name}": the line is ${String(parts.length - 1)} times in ${file}`);
+  await writeFile(path, parts.join(instead));
+}
+
+async function runCampaign(folder: string): Promise<{ readonly code: number | null; readonly output: string }> {
+  const child = spawn(process.execPath, [join(folder, 'test/chaos/main.js'), ...campaign], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  let output = '';
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.setEncoding('utf8').on('data', (text: string) => {
+      output += text;
+    });
+  }
+  const limit = setTimeout(() => child.kill('SIGTERM'), limitMs);
+  const [code] = (await once(child, 'close')) as [number | null];
+  clearTimeout(limit);
+  const told =
+    output.split('\n').find((line) => line.startsWith('FAILED')) ?? output.trimEnd().split('\n').at(-1) ?? '';
+  return { code, output: told.slice(0, 300) };
+}

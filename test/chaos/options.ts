@@ -1,0 +1,94 @@
+/** What `npm run chaos` can be told. */
+import { parseArgs } from 'node:util';
+import type { Tier } from './tier.ts';
+
+export interface CampaignOptions {
+  /** Names of tiers; all of them when absent. */
+  readonly tiers: readonly string[] | undefined;
+  readonly firstSeed: number;
+  readonly seeds: number;
+  readonly lanes: number;
+  readonly stride: number;
+  /** One crash point, to repeat it. */
+  readonly point: string | undefined;
+  /** Least number of hits of every kind of fault. */
+  readonly least: number;
+  readonly json: string | undefined;
+  /** URL of a server to use instead of an embedded one. */
+  readonly server: string | undefined;
+  /** End at the first failure. */
+  readonly bail: boolean;
+  /** Print the log of the indexer for what failed. */
+  readonly loud: boolean;
+}
+
+const defaultSeeds = 500;
+/** A kind of fault that a full campaign hits fewer times has not been tried. */
+const leastOfFull = 5;
+
+/** Undefined when help was asked for. @throws TypeError on an option that does not exist */
+export function readOptions(args: readonly string[], tiers: readonly Tier[]): CampaignOptions | undefined {
+  const { values } = parseArgs({
+    args: [...args],
+    options: {
+      tier: { type: 'string', multiple: true },
+      seed: { type: 'string' },
+      seeds: { type: 'string' },
+      lanes: { type: 'string', default: '3' },
+      stride: { type: 'string', default: '1' },
+      point: { type: 'string' },
+      least: { type: 'string' },
+      json: { type: 'string' },
+      server: { type: 'string' },
+      bail: { type: 'boolean', default: false },
+      loud: { type: 'boolean', default: false },
+      help: { type: 'boolean', default: false },
+    },
+  });
+  if (values.help) return undefined;
+  const named = values.tier?.flatMap((text) => text.split(','));
+  const unknown = named?.find((name) => !tiers.some((tier) => tier.name === name));
+  if (unknown !== undefined) throw new TypeError(`there is no tier ${unknown}`);
+  // One seed is repeated, many are a campaign.
+  const seeds = whole(values.seeds, values.seed === undefined ? defaultSeeds : 1);
+  const least = whole(values.least, named === undefined && seeds >= defaultSeeds ? leastOfFull : 0);
+  return {
+    tiers: named,
+    firstSeed: whole(values.seed, 1),
+    seeds,
+    lanes: whole(values.lanes, 1),
+    stride: whole(values.stride, 1),
+    point: values.point,
+    least,
+    json: values.json,
+    server: values.server,
+    bail: values.bail,
+    loud: values.loud,
+  };
+}
+
+function whole(text: string | undefined, otherwise: number): number {
+  if (text === undefined) return otherwise;
+  if (!/^\d+$/.test(text)) throw new TypeError(`${text} is not a whole number`);
+  return Number(text);
+}
+
+/** The usage text. */
+export function help(tiers: readonly Tier[]): string {
+  return [
+    'npm run chaos -- [options]',
+    '',
+    '  --tier NAME     only this tier (repeat it, or separate names by commas):',
+    ...tiers.map(({ name, what }) => `                  ${name.padEnd(14)} ${what}`),
+    `  --seeds N       so many seeds (${String(defaultSeeds)})`,
+    '  --seed N        the first seed; alone: only this one',
+    '  --point P       only this crash point, e.g. postgres-up-17',
+    '  --stride N      every N-th crash point (1)',
+    '  --lanes N       runs at the same time (3)',
+    `  --least N       least hits of every kind of fault (${String(leastOfFull)} in a full campaign, else 0)`,
+    '  --json FILE     write the figures',
+    '  --server URL    a Postgres server to use instead of an embedded one',
+    '  --bail          end at the first failure',
+    '  --loud          print what the indexer logged where something failed',
+  ].join('\n');
+}

@@ -1,0 +1,100 @@
+/** What a campaign found: counts, failures with the command that repeats them, a table for people and JSON for machines. */
+import { writeFileSync } from 'node:fs';
+
+/** A run that ended otherwise than it should. */
+export interface Failure {
+  readonly tier: string;
+  /** The command that repeats it. */
+  readonly replay: string;
+  readonly found: readonly string[];
+}
+
+export class Report {
+  seeds = 0;
+  faults = 0;
+  sigkills = 0;
+  crashPoints = 0;
+  crashPointsEqual = 0;
+  mutants = 0;
+  mutantsCaught = 0;
+  lost = 0;
+  duplicated = 0;
+  altered = 0;
+  readonly failures: Failure[] = [];
+  readonly hits = new Map<string, number>();
+  readonly #started = performance.now();
+  readonly #bail: boolean;
+
+  /** @param bail whether the first failure ends the process */
+  constructor(bail = false) {
+    this.#bail = bail;
+  }
+
+  /** A kind that takes part in the campaign, whether it is ever hit or not. */
+  expect(kind: string): void {
+    if (!this.hits.has(kind)) this.hits.set(kind, 0);
+  }
+
+  /** A fault happened. */
+  hit(kind: string): void {
+    this.faults += 1;
+    this.hits.set(kind, (this.hits.get(kind) ?? 0) + 1);
+  }
+
+  fail(failure: Failure): void {
+    this.failures.push(failure);
+    process.stdout.write(
+      `FAILED ${failure.tier}: ${failure.found.join('; ').slice(0, 2_000)}\n  again: ${failure.replay}\n`,
+    );
+    // As a signal, so that the servers of the campaign are stopped.
+    if (this.#bail && this.failures.length === 1) process.kill(process.pid, 'SIGTERM');
+  }
+
+  /** Kinds hit fewer than `least` times: what they would find, nobody looked for. */
+  missed(least: number): readonly string[] {
+    return [...this.hits].filter(([, count]) => count < least).map(([kind, count]) => `${kind} (${String(count)})`);
+  }
+
+  /** One line on how far it is. */
+  progress(): string {
+    const { seeds, faults, failures, seconds } = this.figures();
+    const points = `${String(this.crashPointsEqual)} of ${String(this.crashPoints)} crash points equal`;
+    return `  ${String(seconds)} s: ${points}, ${String(seeds)} seeds, ${String(faults)} faults, ${String(failures)} failures`;
+  }
+
+  figures(): Readonly<Record<string, number | readonly string[]>> {
+    return {
+      seeds: this.seeds,
+      faults: this.faults,
+      sigkills: this.sigkills,
+      crash_points: this.crashPoints,
+      crash_points_equal: this.crashPointsEqual,
+      fault_kinds: this.hits.size,
+      fault_kinds_hit5: [...this.hits.values()].filter((count) => count >= 5).length,
+      mutants: this.mutants,
+      mutants_caught: this.mutantsCaught,
+      lost: this.lost,
+      duplicated: this.duplicated,
+      altered: this.altered,
+      failures: this.failures.length,
+      seconds: Math.round((performance.now() - this.#started) / 100) / 10,
+    };
+  }
+
+  /** Kinds and counts side by side, then the figures. */
+  print(): void {
+    const rows = [...this.hits]
+      .sort(([a], [b]) => (a < b ? -1 : 1))
+      .map(([kind, count]) => [kind, String(count)] as const);
+    const wide = Math.max(0, ...rows.map(([kind]) => kind.length));
+    const lines = rows.map(([kind, count]) => `  ${kind.padEnd(wide)} ${count.padStart(6)}`);
+    const figures = Object.entries(this.figures()).map(
+      ([name, value]) => `  ${name.padEnd(18)} ${String(value).padStart(8)}`,
+    );
+    process.stdout.write(['faults hit, by kind', ...lines, 'figures', ...figures, ''].join('\n'));
+  }
+
+  writeJson(file: string): void {
+    writeFileSync(file, `${JSON.stringify({ ...this.figures(), hits: Object.fromEntries(this.hits) }, null, 2)}\n`);
+  }
+}
