@@ -16,7 +16,11 @@ export type RetryClass = 'retry' | 'refresh-token' | 'fenced' | 'park' | 'fatal'
 /** Process exit codes (sysexits range, so that a supervisor can tell "restart" from "do not restart"). */
 export const ExitCode = {
   stopped: 0,
+  /** `verify` found a difference. */
+  different: 1,
   usage: 2,
+  /** `verify` could not decide. */
+  undecided: 2,
   undecodable: 65,
   unreachable: 69,
   unexpected: 70,

@@ -18,7 +18,8 @@ import { runPipeline } from './pipeline/run.ts';
 import { openDatabase, type Database } from './store/database.ts';
 import { assertMigrated, migrate } from './store/migrations.ts';
 import { checkServer } from './store/server-check.ts';
-import { tryWriterLock } from './store/writer-lock.ts';
+import { writerSessionName } from './store/stale-writers.ts';
+import { WriterSeat } from './store/writer-lock.ts';
 
 const ledgerPollMs = 5_000;
 /** Longer than the longest silence the ledger allows itself between OffsetCheckpoints (75 s). */
@@ -57,14 +58,17 @@ export async function startIndexer(options: IndexerOptions): Promise<Indexer> {
   const observer = createObserver({ logger: logging.logger, metrics, health, progress: logging.progress });
   const database = openDatabase({
     url: options.databaseUrl,
+    urlFile: config.database.urlFile,
     schema,
     statementTimeoutMs: config.database.statementTimeoutMs,
-    applicationName: 'ledger-indexer',
+    applicationName: writerSessionName(schema),
+    idleInTransactionMs: config.indexer.leaseMs,
     maxConnections: config.indexer.writeLanes + besideLanes,
   });
   try {
     const stop = new AbortController();
-    const parts = pipelineParts(options, database, observer, stop.signal);
+    const seat = new WriterSeat(database, config.indexer.leaseMs);
+    const parts = pipelineParts(options, { database, observer, seat, stop: stop.signal });
     const http = await startHttpServer({
       host: httpHost,
       port: httpPort,
@@ -73,7 +77,7 @@ export async function startIndexer(options: IndexerOptions): Promise<Indexer> {
       verdict: () => health.verdict(),
       waiters,
     });
-    return new RunningIndexer(options, { stop, parts, http, database, observer });
+    return new RunningIndexer(options, { stop, parts, http, database, observer, seat });
   } catch (thrown) {
     observer.close();
     await database.close();
@@ -87,6 +91,7 @@ interface Running {
   readonly http: RunningHttpServer;
   readonly database: Database;
   readonly observer: IndexerObserver;
+  readonly seat: WriterSeat;
 }
 
 class RunningIndexer implements Indexer {
@@ -111,12 +116,12 @@ class RunningIndexer implements Indexer {
   }
 
   async #takeDown(): Promise<void> {
-    const { stop, http, database, observer } = this.#running;
+    const { stop, http, database, observer, seat } = this.#running;
     stop.abort();
     // What does not end in time is rolled back by the server when its connection is cut.
     const limit = Math.max(0, this.#stopTimeoutMs - 4_000);
     await Promise.race([this.done.catch(() => undefined), elapsed(limit)]);
-    await database.close(500);
+    await Promise.all([database.close(500), seat.close()]);
     await http.close();
     observer.close();
   }
@@ -128,13 +133,13 @@ function elapsed(ms: number): Promise<void> {
   });
 }
 
-function pipelineParts(
+/** What the pipeline needs of the configuration; commands that seed by hand take it too. */
+export function pipelineParts(
   options: IndexerOptions,
-  database: Database,
-  observer: IndexerObserver,
-  stop: AbortSignal,
+  built: Pick<Running, 'database' | 'observer' | 'seat'> & { readonly stop: AbortSignal },
 ): PipelineParts {
-  const { config, ledgerUrl, databaseUrl } = options;
+  const { config, ledgerUrl } = options;
+  const { database, observer, seat, stop } = built;
   const { ledger, indexer } = config;
   const { tls, tokenSource } = options.access;
   const { insecure, parties, templates, interfaces, createdEventBlobs, shape, topology } = ledger;
@@ -143,11 +148,14 @@ function pipelineParts(
     openStream: streamOpener(options),
     tokenSource,
     database,
-    prepare: databasePreparation(database, config.database.migrate),
-    tryLock: () => tryWriterLock(databaseUrl, database),
+    prepare: databasePreparation(database, seat, config.database.migrate),
+    tryLock: () => seat.tryLock(),
+    assertHeld: () => seat.assertHeld(),
     filter: { parties, templates, interfaces, createdEventBlobs, shape, topology },
     start: indexer.start,
     observer,
+    quarantine: indexer.quarantine,
+    materialize: indexer.materialize,
     notify: indexer.notify,
     limits: {
       batchUpdates: indexer.batchUpdates,
@@ -165,17 +173,19 @@ function pipelineParts(
 
 function streamOpener({ ledgerUrl: url, config, access: { tls } }: IndexerOptions): OpenStream {
   const { pingIntervalMs } = config.indexer;
-  const { insecure, tokenPlacement } = config.ledger;
+  const { insecure, tokenPlacement, maxFrameBytes: maxPayloadBytes } = config.ledger;
   return (stream) => {
     assertTokenMayTravel(url, stream.token, insecure);
-    return openFrameStream({ url, tls, tokenPlacement, pingIntervalMs, ...stream });
+    return openFrameStream({ url, tls, tokenPlacement, pingIntervalMs, maxPayloadBytes, ...stream });
   };
 }
 
-function databasePreparation(database: Database, mode: 'auto' | 'never'): () => Promise<void> {
+function databasePreparation(database: Database, seat: WriterSeat, mode: 'auto' | 'never'): () => Promise<void> {
   let prepared = false;
   return async () => {
     if (prepared) return;
+    // Before anything else: behind a pooler, even the settings of our sessions would reach others.
+    await seat.checkAddress();
     await checkServer(database);
     await (mode === 'auto' ? migrate(database) : assertMigrated(database));
     prepared = true;

@@ -1,15 +1,6 @@
 #!/usr/bin/env node
 /** argv -> command -> exit code. The only place that sets the exit code and handles signals. */
-import { configCommand } from './cli/config.ts';
-import { demoCommand } from './cli/demo.ts';
-import { grantReaderCommand } from './cli/grant-reader.ts';
-import { indexCommand } from './cli/index-verb.ts';
-import { ledgerCommand } from './cli/ledger.ts';
-import { migrateVerb } from './cli/migrate.ts';
-import { runCommand } from './cli/run.ts';
-import { sandboxCommand } from './cli/sandbox.ts';
-import { statusCommand } from './cli/status.ts';
-import { viewsCommand } from './cli/views.ts';
+import { commands } from './cli/commands.ts';
 import { help } from './cli/help.ts';
 import { ExitCode, toIndexerError } from './errors.ts';
 import { scrub } from './observe/scrub.ts';
@@ -20,7 +11,6 @@ const argv = verb === first ? others : process.argv.slice(2);
 const stop = new AbortController();
 
 function write(text: string): void {
-  if (process.stdout.listenerCount('error') === 0) process.stdout.on('error', forgetReader);
   process.stdout.write(text);
 }
 
@@ -28,9 +18,12 @@ function print(line: string): void {
   write(`${line}\n`);
 }
 
-/** Whoever read the output has seen enough (`| head`): no failure, and no reason to leave work half done. */
+/**
+ * Whoever read the output has seen enough (`| head`): no failure, and no reason to leave work half done. A daemon goes on
+ * without its log as well when the disk of the log is full; its metrics still tell what it does.
+ */
 function forgetReader(error: NodeJS.ErrnoException): void {
-  if (error.code !== 'EPIPE') throw error;
+  if (error.code !== 'EPIPE' && verb !== 'run' && verb !== 'demo') throw error;
 }
 
 /** One Ctrl-C under npm arrives twice: from the terminal and passed on by npm. */
@@ -50,43 +43,15 @@ async function command(): Promise<ExitCode> {
     print(help());
     return ExitCode.stopped;
   }
-  switch (verb) {
-    case 'run':
-      await runCommand(argv, process.env, stop.signal);
-      return ExitCode.stopped;
-    case 'demo':
-      await demoCommand(argv, process.env, stop.signal);
-      return ExitCode.stopped;
-    case 'sandbox':
-      await sandboxCommand(argv, process.env, stop.signal, print);
-      return ExitCode.stopped;
-    case 'migrate':
-      await migrateVerb(argv, process.env, write);
-      return ExitCode.stopped;
-    case 'ledger':
-      await ledgerCommand(argv, process.env, { stdin: process.stdin, stdout: process.stdout, stop: stop.signal });
-      return ExitCode.stopped;
-    case 'status':
-      await statusCommand(argv, process.env, print);
-      return ExitCode.stopped;
-    case 'views':
-      await viewsCommand(argv, process.env, print);
-      return ExitCode.stopped;
-    case 'grant-reader':
-      await grantReaderCommand(argv, process.env, print);
-      return ExitCode.stopped;
-    case 'index':
-      await indexCommand(argv, process.env, print);
-      return ExitCode.stopped;
-    case 'config':
-      configCommand(argv, process.env, print);
-      return ExitCode.stopped;
-    default:
-      process.stderr.write(`ledger-indexer: there is no command "${verb}"\n\n${help()}\n`);
-      return ExitCode.usage;
+  const run = commands.get(verb);
+  if (run === undefined) {
+    process.stderr.write(`ledger-indexer: there is no command "${verb}"\n\n${help()}\n`);
+    return ExitCode.usage;
   }
+  return (await run({ argv, env: process.env, stop: stop.signal, write, print })) ?? ExitCode.stopped;
 }
 
+for (const output of [process.stdout, process.stderr]) output.on('error', forgetReader);
 process.on('SIGTERM', onSignal);
 process.on('SIGINT', onSignal);
 try {

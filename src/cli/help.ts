@@ -9,10 +9,19 @@ usage: ledger-indexer [command] [--option value …]
   sandbox   only the sandbox ledger, on port 7575
   migrate   bring the schema up to date; --print shows the SQL instead
   status    what the running indexer says of itself; --json
+  verify    compare the tables with themselves and with the ledger: --sql, --tail N, --acs [--at OFFSET],
+            --replay FIRST LAST, --json [FILE]; ends with 0 equal, 1 different, 2 undecided
   views     typed views: list [--json], or rebuild to replace them all
   ledger    ask the participant by hand: contracts, updates, packages, parties …; ledger --help
   grant-reader  a role that reads everything, or with --party what these parties may see: grant-reader ROLE
+  grant-roles   roles of its own for the stream: owner, migrator, writer, redactor, reader; --dry-run shows the SQL
+  quarantine    updates set aside because they could not be stored: list [--json], or retry [OFFSET…]
   index     suggest: indexes that slow queries want; create payload.FIELD builds one while others write
+  prune     remove history before an offset, a time or an age, but what is active: --before 90d; --yes to do it
+  redact    remove contents for good: contract ID, exercise OFFSET:NODE or party PARTY, with --reason; --yes to do it
+  reset     goes back: --to OFFSET removes what is above it, --all starts over; shows what would go without --yes
+  reseed    reads the active contracts again; --keep-history keeps what is stored and records the gap; --yes
+  accept-filter  takes the configured filter into force from the checkpoint on; --yes
   config    effective configuration with the origin of each value; --json, --markdown
 
 Every option is an environment variable and a flag: "ledger-indexer config" lists them.

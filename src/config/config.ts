@@ -17,12 +17,16 @@ export interface LedgerConfig extends AccessConfig {
   readonly interfaces: readonly string[];
   readonly createdEventBlobs: boolean;
   readonly shape: 'LEDGER_EFFECTS' | 'ACS_DELTA';
+  /** Bytes. */
+  readonly maxFrameBytes: number;
   readonly topology: boolean;
 }
 
 export interface DatabaseConfig {
   /** Undefined runs the embedded Postgres. */
   readonly url: string | undefined;
+  /** The file that holds the URL, if it comes from one. */
+  readonly urlFile: string | undefined;
   readonly schema: string;
   readonly migrate: 'auto' | 'never';
   readonly statementTimeoutMs: number;
@@ -37,12 +41,17 @@ export interface ProcessConfig {
   readonly inboxUpdates: number;
   readonly inboxBytes: number;
   readonly writeLanes: number;
+  /** Templates whose active contracts stand in tables of their own, `package:Module:Entity`, with columns to index. */
+  readonly materialize: readonly { readonly template: string; readonly columns: readonly string[] }[];
   /** Whether commits are told to listeners of the database. */
+  readonly quarantine: boolean;
   readonly notify: boolean;
   readonly logLevel: 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'silent';
   readonly logFormat: 'auto' | 'pretty' | 'json';
   readonly stalledAfterMs: number;
   readonly stopTimeoutMs: number;
+  /** After so long without a sign of life another indexer takes over. */
+  readonly leaseMs: number;
   readonly pingIntervalMs: number;
   readonly start: 'seed' | 'genesis' | 'oldest' | number;
   readonly retryMaxMs: number;
@@ -114,13 +123,15 @@ function ledgerConfig(source: OptionSource): LedgerConfig {
     interfaces: read(options.ledgerInterfaces),
     createdEventBlobs: read(options.ledgerCreatedEventBlobs),
     shape: read(options.ledgerShape),
+    maxFrameBytes: read(options.ledgerMaxFrame),
     topology: read(options.ledgerTopology),
   };
 }
 
-function databaseConfig({ read }: OptionSource): DatabaseConfig {
+function databaseConfig({ read, fileOf }: OptionSource): DatabaseConfig {
   return {
     url: read(options.databaseUrl),
+    urlFile: fileOf(options.databaseUrl),
     schema: read(options.postgresSchema),
     migrate: read(options.postgresMigrate),
     statementTimeoutMs: read(options.postgresStatementTimeout),
@@ -136,11 +147,14 @@ function processConfig({ read }: OptionSource): ProcessConfig {
     inboxUpdates: read(options.inboxUpdates),
     inboxBytes: read(options.inboxBytes),
     writeLanes: read(options.writeLanes),
+    quarantine: read(options.quarantine),
+    materialize: read(options.materialize),
     notify: read(options.notify),
     logLevel: read(options.logLevel),
     logFormat: read(options.logFormat),
     stalledAfterMs: read(options.stalledAfter),
     stopTimeoutMs: read(options.stopTimeout),
+    leaseMs: read(options.lease),
     pingIntervalMs: read(options.pingInterval),
     start: read(options.start),
     retryMaxMs: read(options.retryMax),

@@ -19,6 +19,8 @@ interface Given {
 export interface OptionSource {
   /** The value; when it is wrong the problem is noted and the fallback returned, so that reading can go on. */
   readonly read: <T>(option: Option<T>) => T;
+  /** The file that the value comes from; undefined when it comes from elsewhere. */
+  readonly fileOf: (option: Option<unknown>) => string | undefined;
   /** The value as the operator wrote it, secrets masked. */
   readonly show: (option: Option<unknown>) => { readonly value: string; readonly origin: Origin };
   /** Notes a problem that is not the value of one option, e.g. two that exclude each other. */
@@ -48,6 +50,7 @@ export function gatherOptions(argv: readonly string[], env: NodeJS.ProcessEnv): 
       );
       return option.fallback;
     },
+    fileOf: (option) => (given.get(option.name)?.origin === 'file' ? env[`${option.env}_FILE`] : undefined),
     show: (option) => {
       const found = given.get(option.name) ?? { text: option.default ?? '', origin: 'default' };
       return { value: found.text === '' ? `(${option.unset})` : masked(option, found.text), origin: found.origin };

@@ -16,6 +16,7 @@ import {
   providerUrl,
   size,
   startPoint,
+  templatesWithColumns,
   text,
 } from './option-types.ts';
 
@@ -104,6 +105,11 @@ export const options = {
     choice(['LEDGER_EFFECTS', 'ACS_DELTA']),
     'LEDGER_EFFECTS',
   ),
+  ledgerMaxFrame: withDefault(
+    ledger('LEDGER_MAX_FRAME', 'Largest frame, so largest update, that is accepted; it is held in memory whole.'),
+    size('1MiB', '512MiB'),
+    '256MiB',
+  ),
   ledgerTopology: withDefault(ledger('LEDGER_TOPOLOGY', 'Keep changes of party hosting as well.'), boolean, 'true'),
   ledgerCaFile: optional(ledger('LEDGER_CA_FILE', 'PEM file with the authority of the ledger certificate.'), path),
   ledgerCertFile: optional(
@@ -117,11 +123,15 @@ export const options = {
     'false',
   ),
   databaseUrl: optional(
-    database('DATABASE_URL', 'Postgres to write to, as `postgres://user:password@host:port/database`.', {
-      secret: 'url',
-      fileVariant: true,
-      unset: 'embedded Postgres',
-    }),
+    database(
+      'DATABASE_URL',
+      'Postgres to write to, as `postgres://user:password@host:port/database`; several hosts: `h1:5432,h2:5432`.',
+      {
+        secret: 'url',
+        fileVariant: true,
+        unset: 'embedded Postgres',
+      },
+    ),
     databaseUrl,
   ),
   postgresSchema: withDefault(database('POSTGRES_SCHEMA', 'Schema that holds every table.'), schemaName, 'ledger'),
@@ -169,6 +179,23 @@ export const options = {
     integer(1, 4),
     '2',
   ),
+  quarantine: withDefault(
+    indexer(
+      'INDEXER_QUARANTINE',
+      'Set an update that cannot be stored aside, whole, and go on; otherwise it stops the stream.',
+    ),
+    boolean,
+    'false',
+  ),
+  materialize: withDefault(
+    indexer(
+      'INDEXER_MATERIALIZE',
+      'Templates whose active contracts stand in a table with real columns, as `package:Module:Entity(column, column)`; columns named are indexed.',
+      { unset: 'none' },
+    ),
+    templatesWithColumns,
+    '',
+  ),
   notify: withDefault(
     indexer('INDEXER_NOTIFY', 'Send `NOTIFY <schema>_offset` with every commit; the payload is the checkpoint.'),
     boolean,
@@ -192,6 +219,11 @@ export const options = {
   stopTimeout: withDefault(
     indexer('INDEXER_STOP_TIMEOUT', 'Longest time to finish the batch in hand after SIGTERM.'),
     duration('100ms', '10m'),
+    '10s',
+  ),
+  lease: withDefault(
+    indexer('INDEXER_LEASE', 'Without a sign of life for this long, an indexer that writes is replaced by a standby.'),
+    duration('1s', '10m'),
     '10s',
   ),
   pingInterval: withDefault(

@@ -77,4 +77,9 @@ export const database = (env: string, doc: string, more: Partial<Spec> = {}): Sp
   section: 'database',
   ...more,
 });
-export const indexer = (env: string, doc: string): Spec => ({ env, doc, section: 'indexer' });
+export const indexer = (env: string, doc: string, more: Partial<Spec> = {}): Spec => ({
+  env,
+  doc,
+  section: 'indexer',
+  ...more,
+});

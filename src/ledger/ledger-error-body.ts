@@ -79,9 +79,9 @@ export function decodeLedgerError(body: unknown): LedgerErrorBody | undefined {
   };
 }
 
-/** True for the ledger's error object, which arrives in place of a data frame: a `cause`, and a code or a category. */
+/** True for the ledger's error object, which arrives in place of a data frame: a code or a category, and no data. */
 export function isErrorFrame(parsed: unknown): boolean {
-  return isObject(parsed) && typeof parsed['cause'] === 'string' && decodeLedgerError(parsed) !== undefined;
+  return decodeLedgerError(parsed) !== undefined;
 }
 
 /** True for the participant's answer to a path that none of its endpoints has. */

@@ -70,12 +70,16 @@ const verdicts = {
   LEDGER_PRUNED: {
     retry: 'park',
     exitCode: ExitCode.undecodable,
-    remedy: 'updates after the checkpoint are gone from the participant: seed again from its active contracts',
+    remedy:
+      'these updates are gone from the participant; an indexer that needs them goes on after: ' +
+      'ledger-indexer reseed --keep-history --yes',
   },
   LEDGER_OFFSET_AFTER_END: {
     retry: 'retry',
     exitCode: ExitCode.temporary,
-    remedy: 'check that this is the same participant: it was reset, restored, or a lagging replica answers',
+    remedy:
+      'nothing if a lagging replica answered; if the participant was restored or reset, the next connection says ' +
+      'which command goes back to where both histories agree',
   },
   LEDGER_FILTER_UNKNOWN: {
     retry: 'park',
@@ -120,7 +124,7 @@ const verdicts = {
   LEDGER_FRAME_TOO_LARGE: {
     retry: 'park',
     exitCode: ExitCode.undecodable,
-    remedy: 'raise the largest accepted frame size (and the memory limit with it)',
+    remedy: 'raise LEDGER_MAX_FRAME, and the memory limit with it',
   },
   LEDGER_UNDECODABLE: {
     retry: 'park',

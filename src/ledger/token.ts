@@ -3,7 +3,7 @@
  * appears in an error, a fact or a log line.
  */
 import { readFile } from 'node:fs/promises';
-import type { IndexerError } from '../errors.ts';
+import { toIndexerError, type IndexerError } from '../errors.ts';
 import { travelsInClear } from '../loopback.ts';
 import { ledgerError } from './ledger-error-codes.ts';
 import { leaseOfFound, type TokenLease } from './token-lifetime.ts';
@@ -62,16 +62,39 @@ async function readTokenFile(path: string): Promise<{ token: string | undefined;
 
 function fileSource(path: string): TokenSource {
   let last: TokenLease | undefined;
+  let refused = false;
   const lease = async (): Promise<AccessToken> => {
     const found = await readTokenFile(path);
     if (found.token !== undefined && found.token !== last?.token) {
-      last = leaseOfFound(assertWellFormed(found.token, 'the token file'), performance.now());
+      const problem = malformed(found.token);
+      if (problem !== undefined) return inPlaceOfMalformed(refused ? undefined : last, problem);
+      last = leaseOfFound(found.token, performance.now());
+      refused = false;
     }
     if (last !== undefined) return checkedAgain(last);
     const state = found.cause === undefined ? 'is empty' : 'cannot be read';
     throw ledgerError('LEDGER_TOKEN_UNREADABLE', `the token file ${path} ${state}`, { cause: found.cause });
   };
-  return { lease, read: async () => (await lease()).token, invalidate: () => undefined };
+  const invalidate = (): void => {
+    refused = true;
+  };
+  return { lease, read: async () => (await lease()).token, invalidate };
+}
+
+/** What is wrong with the token in the file; undefined when nothing is. */
+function malformed(token: string): IndexerError | undefined {
+  try {
+    assertWellFormed(token, 'the token file');
+    return undefined;
+  } catch (thrown) {
+    return toIndexerError(thrown);
+  }
+}
+
+/** The last good token is used to its end. @throws the problem when there is none, or the ledger refused it */
+function inPlaceOfMalformed(last: TokenLease | undefined, problem: IndexerError): AccessToken {
+  if (last === undefined || performance.now() >= (last.endsAt ?? Number.POSITIVE_INFINITY)) throw problem;
+  return { ...checkedAgain(last), problem };
 }
 
 /** When whoever renews the file is late with it, it is looked at again soon, sooner for a short life. */
@@ -101,7 +124,7 @@ function fixedSource(given: string | undefined): TokenSource {
 
 /**
  * A token source over a fixed token or a file that something else renews. The file is read again at each call; while
- * it is empty or missing the last good token stays in use.
+ * it is empty or missing the last good token stays in use; while it holds no token at all, until that one ends.
  */
 export function createTokenSource({ token, tokenFile }: TokenSourceOptions): TokenSource {
   return tokenFile === undefined ? fixedSource(token) : fileSource(tokenFile);

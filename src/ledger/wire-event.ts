@@ -15,6 +15,7 @@ import {
   listAt,
   objectAt,
   requiredText,
+  shownKey,
   templateIdAt,
   textAt,
   textsAt,
@@ -161,7 +162,8 @@ export function decodeTopologyEvent(value: unknown, path: string): TopologyEvent
   const variants = objectAt(objectAt(value, path)['event'], `${path}.event`);
   const [name, wrapped] = Object.entries(variants)[0] ?? [];
   if (name === undefined) throw undecodable(`${path}.event`, 'one event', variants);
-  const event = objectAt(objectAt(wrapped, `${path}.event.${name}`)['value'], `${path}.event.${name}.value`);
+  const at = `${path}.event.${shownKey(name)}`;
+  const event = objectAt(objectAt(wrapped, at)['value'], `${at}.value`);
   return {
     kind: 'topology',
     name,

@@ -3,7 +3,7 @@
  * JSON path and offset) only what cannot be indexed without: the offset, contract ids, template ids, choice names.
  * Kinds of update this version does not know are kept raw.
  */
-import { IndexerError, toIndexerError } from '../errors.ts';
+import { ExitCode, IndexerError, toIndexerError } from '../errors.ts';
 import type { ActiveContractEntry, OffsetCheckpoint, StoredUpdate, Update, UpdateHeader } from '../model/update.ts';
 import {
   integerAt,
@@ -13,6 +13,7 @@ import {
   objectAt,
   offsetAt,
   requiredText,
+  shownKey,
   textAt,
   undecodable,
   type JsonObject,
@@ -65,12 +66,23 @@ function scanned<T>(text: string, decode: Decode<T>): T {
   }
 }
 
+/** Unlike what is JSON of another shape, it may have been cut on its way: the same frame comes again. */
+function notJson(): IndexerError {
+  return new IndexerError('the frame is not JSON', {
+    code: 'UPDATE_UNDECODABLE',
+    retry: 'retry',
+    exitCode: ExitCode.undecodable,
+    remedy: 'check proxies in between; if none alters the data, report this with the version of the participant',
+    facts: { path: 'frame' },
+  });
+}
+
 function valid<T>(text: string, parse: (text: string) => T): T {
   try {
     return parse(text);
   } catch (thrown) {
     if (!(thrown instanceof SyntaxError)) throw thrown;
-    throw undecodable('frame', 'a JSON object', text);
+    throw notJson();
   }
 }
 
@@ -100,8 +112,9 @@ function decodeUpdateValue(frame: unknown, payloadOf: PayloadOf): Update {
   const update = objectAt(objectAt(frame, 'frame')['update'], 'update');
   const kind = Object.keys(update)[0];
   if (kind === undefined) throw undecodable('update', 'one kind of update', update);
-  const path = `update.${kind}.value`;
-  const value = objectAt(objectAt(update[kind], `update.${kind}`)['value'], path);
+  const envelope = `update.${shownKey(kind)}`;
+  const path = `${envelope}.value`;
+  const value = objectAt(objectAt(update[kind], envelope)['value'], path);
   switch (kind) {
     case 'Transaction':
       return decodeTransaction(payloadOf, value, path);
@@ -201,7 +214,7 @@ function decodeEntryValue(frame: unknown, payloadOf: PayloadOf): ActiveContractE
   };
   const entry = objectAt(source['contractEntry'], 'contractEntry');
   const kind = Object.keys(entry)[0] ?? 'JsEmpty';
-  const path = `contractEntry.${kind}`;
+  const path = `contractEntry.${shownKey(kind)}`;
   const value = objectAt(entry[kind] ?? {}, path);
   switch (kind) {
     case 'JsActiveContract':

@@ -3,7 +3,7 @@
  * earlier ones were written. No timers, so no latency when idle and full batches under load, where the next batch is
  * built while the last is written.
  */
-import { EMPTY, concatMap, defer, finalize, of, repeat, takeWhile, type Observable } from 'rxjs';
+import { EMPTY, catchError, concatMap, defer, finalize, of, repeat, takeWhile, throwError, type Observable } from 'rxjs';
 import { IndexerError, toIndexerError } from '../errors.ts';
 import { updatesRequest } from '../ledger/request-format.ts';
 import { decodeUpdate } from '../ledger/wire.ts';
@@ -12,6 +12,8 @@ import type { StoreBatch, StoreSession } from '../store/store.ts';
 import { buildBatch, factsOf, namingOffset, type Built } from './batch-builder.ts';
 import { frames$, type Frames } from './frames.ts';
 import type { PipelineParts } from './parts.ts';
+import { setAside, type FailedUpdate } from './quarantine.ts';
+import { bytesOf, type KeptFrame } from './slabs.ts';
 import { newerToken } from './token-renewal.ts';
 import { WriteQueue } from './write-queue.ts';
 
@@ -40,6 +42,7 @@ export function follow$(parts: PipelineParts, session: StoreSession, following: 
     return frames$(parts, '/v2/updates', request, renewal);
   }).pipe(
     concatMap((frames) => batches$(parts, session, following, frames)),
+    catchError((thrown: unknown) => throwError(() => namingPlace(toIndexerError(thrown), following.checkpoint))),
     repeat({
       delay: () => {
         renewal = true;
@@ -81,7 +84,9 @@ class BatchWriter {
   /** Where the newest batch given to the database ends; the next one begins there. */
   #from: number;
   #seen: number;
-  #pending: IndexerError | undefined;
+  /** Newest OffsetCheckpoint: everything up to it has come. */
+  #complete = 0;
+  #pending: FailedUpdate | undefined;
   #building = false;
 
   constructor(parts: PipelineParts, session: StoreSession, following: Following) {
@@ -100,7 +105,7 @@ class BatchWriter {
     const { limits, observer } = this.#parts;
     // Little is decoded quickly: rather wait for room and take with it what comes meanwhile.
     if (frames.inbox.length < aheadUpdates) await this.#writes.room();
-    const taken = await this.#writes.orFailure(frames.inbox.take(this.#following.maxUpdates, limits.batchBytes));
+    const taken = await this.#taken(frames);
     if (taken.length === 0) return this.#ended(frames);
     observer.queueChanged({
       updates: frames.inbox.length,
@@ -112,21 +117,40 @@ class BatchWriter {
     const built = await buildBatch(taken, (text) => {
       this.#add(batch, decodeUpdate(text));
     });
+    const kept = this.#kept(taken, built);
     frames.release(taken);
+    const failed = built.error === undefined ? undefined : { error: built.error, frame: kept };
     // Rows half built must not be written: unlike a frame that cannot be decoded, they are in the batch already.
-    if (this.#building && built.error !== undefined) return this.#giveUp(built.error);
-    this.#pending = built.error;
+    if (this.#building && failed !== undefined) return this.#giveUp(failed);
+    this.#pending = failed;
     // Before the wait, not after it, when the database has nothing to do.
     batch.seal();
     await this.#writes.room();
-    if (batch.updatesByKind.size > 0) this.#write(batch, built);
+    if (batch.updatesByKind.size > 0) this.#write(batch, built, kept);
     return this.#following.checkpoint;
   }
 
+  /** @throws what the stream ended with, once everything before it is committed: the place of the error is certain then */
+  async #taken({ inbox }: Frames): Promise<readonly KeptFrame[]> {
+    try {
+      return await this.#writes.orFailure(inbox.take(this.#following.maxUpdates, this.#parts.limits.batchBytes));
+    } catch (thrown) {
+      await this.#writes.drain();
+      throw thrown;
+    }
+  }
+
+  /** The frame that may have to be set aside: the one that could not be decoded, or the only one of the batch. */
+  #kept(taken: readonly KeptFrame[], { error, frames }: Built): Buffer | undefined {
+    if (!this.#parts.quarantine) return undefined;
+    const frame = error !== undefined ? taken[frames] : this.#following.maxUpdates === 1 ? taken[0] : undefined;
+    return frame === undefined ? undefined : bytesOf(frame);
+  }
+
   /** What came before the error is stored first. */
-  async #giveUp(error: IndexerError): Promise<never> {
+  async #giveUp(failed: FailedUpdate): Promise<never> {
     await this.#writes.drain();
-    throw error;
+    return setAside(this.#parts, this.#session, this.#following.checkpoint, failed);
   }
 
   async #ended(frames: Frames): Promise<undefined> {
@@ -145,12 +169,17 @@ class BatchWriter {
 
   #add(batch: StoreBatch, update: Update): void {
     if (update.kind === 'offset_checkpoint') {
+      this.#complete = Math.max(this.#complete, update.offset);
       if (update.offset >= this.#from) batch.add(update);
       return;
     }
     // The same update twice in a row is a repetition; an older one may be one we never saw.
     if (update.offset === this.#seen) return;
-    if (update.offset < this.#seen) throw outOfOrder(update.offset, this.#seen);
+    if (update.offset < this.#seen || update.offset <= this.#complete) {
+      // If it was never seen, what came in its place must not move the checkpoint past it.
+      this.#building = true;
+      throw outOfOrder(update.offset, Math.max(this.#seen, this.#complete));
+    }
     this.#seen = update.offset;
     this.#building = true;
     try {
@@ -161,14 +190,15 @@ class BatchWriter {
     this.#building = false;
   }
 
-  #write(batch: StoreBatch, built: Built): void {
+  #write(batch: StoreBatch, built: Built, frame: Buffer | undefined): void {
     const from = this.#from;
     this.#from = batch.offset;
     this.#writes.add(async (predecessor) => {
       const started = performance.now();
       const rows = await this.#session.writeBatch(batch, from, predecessor).catch((thrown: unknown) => {
         const error = toIndexerError(thrown);
-        throw this.#following.maxUpdates === 1 ? namingOffset(error, batch.offset) : error;
+        if (this.#following.maxUpdates !== 1) throw error;
+        return setAside(this.#parts, this.#session, from, { error: namingOffset(error, batch.offset), frame });
       });
       const seconds = (performance.now() - started) / 1000;
       this.#following.checkpoint = batch.offset;
@@ -176,6 +206,26 @@ class BatchWriter {
       this.#following.onCommitted(batch.offset);
     });
   }
+}
+
+const unreadFrames: ReadonlySet<string> = new Set([
+  'LEDGER_FRAME_TOO_LARGE',
+  'LEDGER_UNDECODABLE',
+  'UPDATE_UNDECODABLE',
+]);
+
+/** Of a frame that was not even read only its place is known. */
+function namingPlace(error: IndexerError, checkpoint: number): IndexerError {
+  if (!unreadFrames.has(error.code) || error.facts['offset'] !== undefined) return error;
+  const { code, retry, exitCode, remedy, facts } = error;
+  return new IndexerError(`the update after offset ${String(checkpoint)}: ${error.message}`, {
+    code,
+    retry,
+    exitCode,
+    ...(remedy === undefined ? {} : { remedy }),
+    facts: { ...facts, checkpoint },
+    cause: error,
+  });
 }
 
 function outOfOrder(offset: number, seen: number): IndexerError {

@@ -53,6 +53,18 @@ export interface PackageFacts {
   readonly failedViews: readonly { readonly view: string; readonly error: IndexerError }[];
 }
 
+/** The last result of one kind of `verify`. */
+export interface VerifiedFacts {
+  /** sql, acs, tail or replay. */
+  readonly kind: string;
+  readonly atOffset: number;
+  /** When it began, milliseconds since 1970. */
+  readonly startedAtMs: number;
+  readonly seconds: number;
+  /** Undefined when it could not be decided. */
+  readonly different: number | undefined;
+}
+
 export interface Observer {
   /**
    * A session begins: the ledger is proven to be ours, and this is where the database says we are.
@@ -74,10 +86,14 @@ export interface Observer {
   /** The ledger's socket was paused for this long because the database is slower. */
   backpressure(seconds: number): void;
   batchCommitted(batch: BatchFacts): void;
+  /** An update that could not be stored was set aside, whole; the checkpoint is past it. */
+  quarantined(offset: number, error: IndexerError): void;
   seedProgress(seed: SeedFacts): void;
   seedDone(seed: SeedFacts): void;
   /** Polled facts of the ledger: its end and the offset up to which it is pruned (0 = never pruned). */
   ledgerPolled(ledgerEnd: number, prunedOffset: number): void;
+  /** What `verify`, another process, found last: one entry for each kind of comparison that was ever made. */
+  verified(results: readonly VerifiedFacts[]): void;
   /** Packages were read or refused, or typed views made. */
   packagesRead(facts: PackageFacts): void;
   /** Packages could not be read or views not be made for now; ingestion goes on. `delayMs` until the next try. */

@@ -6,6 +6,7 @@ import type { TokenSource } from '../ledger/token.ts';
 import type { Phase } from '../model/phase.ts';
 import type { IndexerError } from '../errors.ts';
 import type { Database } from '../store/database.ts';
+import type { MaterializedTemplate } from '../store/materialized/registry.ts';
 import type { WriterLock } from '../store/writer-lock.ts';
 import type { Observer } from './observer.ts';
 
@@ -36,11 +37,17 @@ export interface PipelineParts {
   readonly prepare: () => Promise<void>;
   /** One try for the right to write; undefined while another indexer has it. */
   readonly tryLock: () => Promise<WriterLock | undefined>;
+  /** Passes while the lock is surely ours; asked before anything is written. Throws IndexerError STORE_LOCK_LOST. */
+  readonly assertHeld: () => void;
   readonly filter: LedgerFilter;
   readonly start: 'seed' | 'genesis' | 'oldest' | number;
   readonly observer: Observer;
+  /** Templates whose active contracts stand in tables of their own. */
+  readonly materialize: readonly MaterializedTemplate[];
   /** Whether commits are told to listeners of the database. */
   readonly notify: boolean;
+  /** Whether an update that cannot be stored is set aside; otherwise it stops the stream. */
+  readonly quarantine: boolean;
   readonly limits: PipelineLimits;
   /** Aborted when the operator asks to stop. */
   readonly stop: AbortSignal;

@@ -3,6 +3,7 @@ import { exhaustMap, ignoreElements, timer, type Observable } from 'rxjs';
 import { IndexerError, toIndexerError } from '../errors.ts';
 import { noteLedgerFacts } from '../store/ledger-facts.ts';
 import type { StoreSession } from '../store/store.ts';
+import { lastVerifications } from '../store/verify/verifications.ts';
 import type { Following } from './follow.ts';
 import type { PipelineParts } from './parts.ts';
 
@@ -13,8 +14,14 @@ export function poll$(
   following: Following,
   onLedgerEnd: (ledgerEnd: number) => void,
 ): Observable<never> {
+  let refusals = 0;
+  const onRefused = (refused: boolean): void => {
+    refusals = refused ? refusals + 1 : 0;
+    // Once: if the new token is refused as well, the poll would use up one after the other for as long as it runs.
+    if (refusals === 1) parts.tokenSource.invalidate();
+  };
   return timer(parts.limits.pollMs, parts.limits.pollMs).pipe(
-    exhaustMap(() => pollOnce(parts, session, following, onLedgerEnd)),
+    exhaustMap(() => pollOnce(parts, session, following, onLedgerEnd, onRefused)),
     ignoreElements(),
   );
 }
@@ -24,18 +31,21 @@ async function pollOnce(
   session: StoreSession,
   following: Following,
   onLedgerEnd: (ledgerEnd: number) => void,
+  onRefused: (refused: boolean) => void,
 ): Promise<void> {
   try {
     const ledgerEnd = await parts.ledger.state.ledgerEnd();
     const pruned = await parts.ledger.state.latestPrunedOffsets();
+    onRefused(false);
     parts.observer.ledgerPolled(ledgerEnd, pruned);
     onLedgerEnd(ledgerEnd);
     await noteLedgerFacts(parts.database, session.state.epoch, ledgerEnd, pruned);
+    parts.observer.verified(await lastVerifications(parts.database));
     refuseSilence(parts, following, ledgerEnd);
   } catch (thrown) {
     const error = toIndexerError(thrown);
     if (error.code === 'LEDGER_SILENT') throw error;
-    if (error.retry === 'refresh-token') parts.tokenSource.invalidate();
+    if (error.retry === 'refresh-token') onRefused(true);
     // The stream decides about the session; a failed poll is shown and comes again.
     parts.observer.failed('ledger', error, parts.limits.pollMs);
   }

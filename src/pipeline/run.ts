@@ -8,6 +8,7 @@ import {
   concatMap,
   defer,
   endWith,
+  finalize,
   from,
   lastValueFrom,
   merge,
@@ -22,10 +23,10 @@ import { connect, type Connected } from './identity.ts';
 import { PackageWatch } from './package-watch.ts';
 import { PhaseKeeper, type PipelineParts } from './parts.ts';
 import { poll$ } from './poll.ts';
-import { decide, pause } from './retry.ts';
+import { FailureCount, decide, pause } from './retry.ts';
 import { seed$, skipSeed } from './seed.ts';
-
-const lockPollMs = 500;
+import { fillTables$ } from './table-fill.ts';
+import { acquireLock } from './standby.ts';
 
 /** Runs until `parts.stop` is aborted. @throws IndexerError when an error is fatal */
 export async function runPipeline(parts: PipelineParts): Promise<void> {
@@ -42,9 +43,7 @@ class Run {
   readonly #phase: PhaseKeeper;
   readonly #packages: PackageWatch;
   #lock: WriterLock | undefined;
-  #failures = 0;
-  /** Refused tokens since the last committed batch. */
-  #refusals = 0;
+  readonly #failures = new FailureCount();
   /** Set when Postgres refused the data of a batch: the next session goes update by update to name the one. */
   #takeApart = false;
 
@@ -82,13 +81,7 @@ class Run {
 
   /** Waits as standby until the lock is ours; undefined when a stop was asked for. */
   async #acquire(): Promise<WriterLock | undefined> {
-    await this.#parts.prepare();
-    while (this.#lock === undefined && !this.#parts.stop.aborted) {
-      this.#lock = await this.#parts.tryLock();
-      if (this.#lock !== undefined) break;
-      this.#phase.change('standby');
-      await pause(lockPollMs, this.#parts.stop);
-    }
+    this.#lock ??= await acquireLock(this.#parts, this.#phase);
     return this.#parts.stop.aborted ? undefined : this.#lock;
   }
 
@@ -109,8 +102,10 @@ class Run {
 
   #follow$(connected: Connected, checkpoint: number): Observable<unknown> {
     let { ledgerEnd } = connected;
+    // A batch that was on its way when the session failed may still be committed: that is no sign of life.
+    let over = false;
     const showPhase = (reached: number): void => {
-      if (this.#parts.stop.aborted) return;
+      if (over || this.#parts.stop.aborted) return;
       if (reached >= ledgerEnd) this.#phase.change('live');
       else if (this.#phase.current !== 'live') this.#phase.change('catching_up');
     };
@@ -130,30 +125,29 @@ class Run {
       showPhase(following.checkpoint);
     });
     const followed$ = follow$(this.#parts, connected.session, following).pipe(endWith(undefined));
-    return merge(followed$, polled$, this.#packages.watch$()).pipe(takeWhile((value) => value !== undefined));
+    const beside$ = merge(polled$, this.#packages.watch$(), fillTables$(this.#parts));
+    return merge(followed$, beside$).pipe(
+      takeWhile((value) => value !== undefined),
+      finalize(() => {
+        over = true;
+      }),
+    );
   }
 
   /** Something was stored for good: failures are counted from here. */
   #progressed(): void {
-    this.#failures = 0;
-    this.#refusals = 0;
+    this.#failures.clear();
     this.#packages.stir();
   }
 
   #recover$(error: IndexerError): Observable<unknown> {
     const { observer, limits, stop } = this.#parts;
     if (stop.aborted) return from([undefined]);
-    this.#failures += 1;
-    if (error.retry === 'refresh-token') {
-      this.#refusals += 1;
-      this.#parts.tokenSource.invalidate();
-    }
+    if (error.retry === 'refresh-token') this.#parts.tokenSource.invalidate();
     // The first refusal only starts the search for the update; what is found then parks.
     const search = error.code === 'STORE_DATA_REFUSED' && error.facts['offset'] === undefined;
     if (search) this.#takeApart = true;
-    // Other failures before it say nothing about the token: two new ones are tried before it parks.
-    const failures = error.retry === 'refresh-token' ? this.#refusals : this.#failures;
-    const decision = decide(error, failures, limits.retryMaxMs, Math.random());
+    const decision = decide(error, this.#failures.add(error), limits.retryMaxMs, Math.random());
     const stage = error.code.startsWith('LEDGER_') ? 'ledger' : error.code.startsWith('STORE_') ? 'store' : 'pipeline';
     if (decision.kind === 'give-up') {
       observer.failed(stage, error, undefined);
@@ -165,9 +159,10 @@ class Run {
     return from(this.#wait(error, delayMs));
   }
 
-  /** The lock goes with a connection that is in doubt. */
+  /** The lock goes with a connection that is in doubt, and to a standby when a person is needed here. */
   async #wait(error: IndexerError, delayMs: number): Promise<void> {
-    if (error.retry === 'fenced' || error.code.startsWith('STORE_')) await this.release();
+    const parked = this.#phase.current === 'parked';
+    if (parked || error.retry === 'fenced' || error.code.startsWith('STORE_')) await this.release();
     await pause(delayMs, this.#parts.stop);
   }
 }

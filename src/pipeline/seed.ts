@@ -12,9 +12,9 @@ import type { UpdateMark } from '../store/stream-row.ts';
 import type { Batch } from '../model/batch.ts';
 import { buildBatch, factsOf, namingOffset, type Built } from './batch-builder.ts';
 import { frames$, type Frames } from './frames.ts';
-import { updateIdAt } from './identity.ts';
 import type { PipelineParts } from './parts.ts';
 import type { KeptFrame } from './slabs.ts';
+import { updateIdAt } from './update-id.ts';
 import { WriteQueue } from './write-queue.ts';
 
 /** Errors after which the stored token or offset is of no use any more. */

@@ -28,6 +28,11 @@ export function textOf({ slab, start, end }: KeptFrame): string {
   return slab.memory.toString('utf8', start, end);
 }
 
+/** A copy of the frame's bytes. */
+export function bytesOf({ slab, start, end }: KeptFrame): Buffer {
+  return Buffer.from(slab.memory.subarray(start, end));
+}
+
 export class Slabs {
   #current: Slab | undefined;
   #spare: Slab[] = [];

@@ -33,19 +33,25 @@ const smallBytes = 64 * 1024;
 /** Writes and commits a batch. Resolves to rows written by table. @throws IndexerError; then nothing is written */
 export async function writeBatch(database: Database, write: BatchWrite): Promise<ReadonlyMap<string, number>> {
   const { batch, predecessor, advance, notify } = write;
-  batch.seal();
-  const filled = [...batch.sink.filled()];
-  const copies = filled.map(({ table, messages }) => copyStatement(table, messages));
-  const rest = [...entryStatements(write.added), ...lifetimeStatement(batch), ...activityStatement(batch)];
+  const { filled, copies, rest } = rowStatements(batch, write.added);
   if (notify !== undefined) rest.push(notify);
   const small = filled.reduce((bytes, { messages }) => bytes + messages.length, 0) <= smallBytes;
   if (small) await predecessor;
   await database.withClient(async (client) => {
     // The fence comes first: a stale writer stops before it costs anything.
     if (small || predecessor === undefined) await fly(client, [advance, ...copies, ...rest]);
-    else await inOrder(client, copies, predecessor, [advance, ...rest]);
+    else await inOrder(client, copies, rest, { advance, predecessor, idleLimitMs: database.idleInTransactionMs });
   });
   return new Map(filled.map(({ table, rows }) => [table, rows]));
+}
+
+/** The statements that store the rows of a batch: COPYs, and what builds on what is stored already. Seals the batch. */
+export function rowStatements(batch: Batch<BinaryRows>, added: DictionaryEntries) {
+  batch.seal();
+  const filled = [...batch.sink.filled()];
+  const copies = filled.map(({ table, messages }) => copyStatement(table, messages));
+  const rest = [...entryStatements(added), ...lifetimeStatement(batch), ...activityStatement(batch)];
+  return { filled, copies, rest };
 }
 
 /**
@@ -55,16 +61,28 @@ export async function writeBatch(database: Database, write: BatchWrite): Promise
 async function inOrder(
   client: ClientBase,
   copies: readonly Statement[],
-  predecessor: Promise<unknown>,
   rest: readonly Statement[],
+  order: { readonly advance: Statement; readonly predecessor: Promise<unknown>; readonly idleLimitMs: number },
 ): Promise<void> {
+  const { advance, predecessor, idleLimitMs } = order;
   try {
     await fly(client, [{ name: 'begin', text: 'begin' }, ...copies]);
-    await predecessor;
-    await fly(client, [...rest, { name: 'commit', text: 'commit' }]);
+    await awaitInTransaction(client, predecessor, idleLimitMs);
+    await fly(client, [advance, ...rest, { name: 'commit', text: 'commit' }]);
   } catch (thrown) {
     await rollBack(client);
     throw thrown;
+  }
+}
+
+/** Waits, and lets the server know that the transaction is not forgotten: it would end one that is idle for too long. */
+async function awaitInTransaction(client: ClientBase, awaited: Promise<unknown>, idleLimitMs: number): Promise<void> {
+  // A failure shows in the next statement of the transaction.
+  const beat = setInterval(() => void client.query('select 1').catch(() => undefined), idleLimitMs / 4);
+  try {
+    await awaited;
+  } finally {
+    clearInterval(beat);
   }
 }
 

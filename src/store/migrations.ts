@@ -8,7 +8,7 @@ import { escapeIdentifier, escapeLiteral } from 'pg';
 import type { PoolClient, QueryConfig } from 'pg';
 import { ExitCode, IndexerError } from '../errors.ts';
 import type { Database } from './database.ts';
-import { makeReadSide, readSideScript } from './readers/read-side.ts';
+import { hasReadSide, makeReadSide, readSideScript } from './readers/read-side.ts';
 
 /** One migration: `id` is the file's name without `.sql`, `sql` any number of statements with unqualified names. */
 export interface Migration {
@@ -67,6 +67,8 @@ export async function assertMigrated(database: Database, files?: readonly Migrat
   const applied = await database.withClient((client) => appliedIds(client, database.schema));
   refuseNewer(database.schema, applied, known);
   const pending = known.filter(({ id }) => !applied.has(id)).map(({ id }) => id);
+  const views = files !== undefined || (await database.withClient((client) => hasReadSide(client, database.schema)));
+  if (!views) pending.push('the views and functions for readers');
   if (pending.length === 0) return;
   throw new IndexerError(`schema "${database.schema}" lacks ${pending.length} migration(s): ${pending.join(', ')}`, {
     code: 'SCHEMA_OUTDATED',

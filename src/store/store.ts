@@ -5,11 +5,14 @@
 import { hostname } from 'node:os';
 import { Batch } from '../model/batch.ts';
 import type { Dictionary } from '../model/dictionary.ts';
+import type { Redactions } from '../model/redactions.ts';
 import { notifyStatement, writeBatch } from './batch-writer.ts';
 import { BinaryRows } from './copy-binary.ts';
 import type { Database } from './database.ts';
 import { loadDictionary } from './dictionary-store.ts';
-import type { Statement } from './flight.ts';
+import { fly, type Statement } from './flight.ts';
+import { quarantineStatement, type QuarantinedUpdate } from './quarantine.ts';
+import { loadRedactions } from './retention/redaction-store.ts';
 import {
   acquireStream,
   beginSeed,
@@ -41,6 +44,8 @@ export interface StoreSession {
    * @param predecessor the write of the batch before, when it is still under way: this one commits after it or not at all
    */
   writeBatch(batch: StoreBatch, from: number, predecessor?: Promise<unknown>): Promise<ReadonlyMap<string, number>>;
+  /** Keeps an update that cannot be stored as it came, and moves the checkpoint from `from` past it. */
+  quarantine(update: QuarantinedUpdate, from: number): Promise<void>;
   beginSeed(offset: number): Promise<void>;
   /** Writes entries of the seed; `written` is the count before. */
   writeSeed(batch: StoreBatch, written: number, predecessor?: Promise<unknown>): Promise<ReadonlyMap<string, number>>;
@@ -55,6 +60,8 @@ const writer = `${hostname()}:${String(process.pid)}`;
 export interface SessionOptions {
   /** Whether every commit of a checkpoint sends NOTIFY on channel `<schema>_offset`, with the checkpoint as payload. */
   readonly notify: boolean;
+  /** Throws when this process may no longer write; asked before every batch. */
+  readonly assertHeld?: () => void;
 }
 
 /** Takes over the stream (epoch + 1) and loads what writing needs. */
@@ -63,11 +70,13 @@ export async function openSession(
   identity: StreamIdentity,
   options: SessionOptions = { notify: true },
 ): Promise<StoreSession> {
-  const { state, dictionary } = await database.transaction(async (client) => ({
+  options.assertHeld?.();
+  const { redactions, ...loaded } = await database.transaction(async (client) => ({
     state: await acquireStream(client, identity, writer),
     dictionary: await loadDictionary(client),
+    redactions: await loadRedactions(client),
   }));
-  return new Session(database, state, dictionary, options);
+  return new Session(database, loaded.state, loaded.dictionary, options, redactions);
 }
 
 class Session implements StoreSession {
@@ -76,11 +85,19 @@ class Session implements StoreSession {
   /** Buffers of batches that are written, to be used again. */
   readonly #spare: BinaryRows[] = [];
   readonly #options: SessionOptions;
+  readonly #redactions: Redactions | undefined;
   #dictionary: Dictionary;
 
-  constructor(database: Database, state: StreamState, dictionary: Dictionary, options: SessionOptions) {
+  constructor(
+    database: Database,
+    state: StreamState,
+    dictionary: Dictionary,
+    options: SessionOptions,
+    redactions: Redactions | undefined,
+  ) {
     this.#database = database;
     this.#options = options;
+    this.#redactions = redactions;
     this.state = state;
     this.#dictionary = dictionary;
   }
@@ -95,13 +112,23 @@ class Session implements StoreSession {
   }
 
   newBatch(offset: number): StoreBatch {
-    return new Batch(this.#spare.pop() ?? new BinaryRows(), this.#dictionary, this.state.epoch, offset);
+    const rows = this.#spare.pop() ?? new BinaryRows();
+    return new Batch(rows, this.#dictionary, this.state.epoch, offset, this.#redactions);
   }
 
   writeBatch(batch: StoreBatch, from: number, predecessor?: Promise<unknown>): Promise<ReadonlyMap<string, number>> {
     const { lastUpdate, recordTimes, offset: to } = batch;
     const move = { epoch: this.state.epoch, from, to, lastUpdate, recordTimes };
     return this.#write(batch, predecessor, checkpointStatement(move), this.#notice(to));
+  }
+
+  async quarantine(update: QuarantinedUpdate, from: number): Promise<void> {
+    const move = { epoch: this.state.epoch, from, to: update.offset, lastUpdate: undefined, recordTimes: new Map() };
+    const notice = this.#notice(update.offset);
+    const statements = [checkpointStatement(move), quarantineStatement(update, this.state.epoch)];
+    await this.#database.withClient((client) =>
+      fly(client, notice === undefined ? statements : [...statements, notice]),
+    );
   }
 
   async beginSeed(offset: number): Promise<void> {
@@ -123,6 +150,7 @@ class Session implements StoreSession {
     advance: Statement,
     notify: Statement | undefined,
   ): Promise<ReadonlyMap<string, number>> {
+    this.#options.assertHeld?.();
     const added = this.#dictionary.takeAdded();
     const rows = await writeBatch(this.#database, { batch, added, predecessor, advance, notify });
     batch.sink.clear();

@@ -99,7 +99,10 @@ function proveIdentity(row: StreamRow, identity: StreamIdentity): void {
       code: 'FILTER_CHANGED',
       retry: 'park',
       exitCode: ExitCode.configuration,
-      remedy: 'restore the former LEDGER_* filter options, or index with the new ones into another POSTGRES_SCHEMA',
+      remedy:
+        'restore the former LEDGER_* filter options; or take the new ones into force from the ' +
+        'checkpoint on: ledger-indexer accept-filter --yes (or with a new look at all active contracts: ' +
+        'ledger-indexer reseed --keep-history --yes)',
     });
   }
 }
@@ -162,10 +165,8 @@ function compareAndSet(change: {
 
 /** Begins (or begins again) a seed at an offset: what an earlier unfinished seed left is removed. */
 export async function beginSeed(client: ClientBase, epoch: number, offset: number): Promise<void> {
-  await client.query(
-    `truncate contracts, lifetimes, active_counts, interface_views, reassignments, templates, paddings, choices,
-              synchronizers, coverage`,
-  );
+  // A function, so that the writer's role needs no right to truncate; it does nothing where changeSeed fails.
+  await client.query('select clear_unfinished_seed($1)', [epoch]);
   await changeSeed(
     client,
     'seed_offset = $2, seed_token = null, seed_contracts = 0',

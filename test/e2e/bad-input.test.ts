@@ -182,10 +182,10 @@ describe('a database that cannot be used', () => {
     await expectState('parked', 'STORE_DATABASE_MISSING', databaseEnv(url.href), /does not exist.*3D000/);
   });
 
-  it('parks when the password is wrong, without printing it', async () => {
+  it('keeps trying when the password is wrong, in case it is being rotated, without printing it', async () => {
     const url = new URL(database.url);
     url.password = canaryPassword;
-    await expectState('parked', 'STORE_LOGIN_REFUSED', databaseEnv(url.href), /login/);
+    await expectState('backing_off', 'STORE_PASSWORD_REFUSED', databaseEnv(url.href), /password/);
   });
 
   it('keeps trying when nobody listens on the port of the database', async () => {

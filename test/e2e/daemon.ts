@@ -7,7 +7,10 @@ import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { waitFor } from '../support/wait-for.ts';
 
-const program = fileURLToPath(new URL('../../dist/main.js', import.meta.url));
+/** Where the program was built to, or, for tests that were compiled together with it, where it is beside them. */
+const program = ['../../dist/main.js', '../../src/main.js']
+  .map((path) => fileURLToPath(new URL(path, import.meta.url)))
+  .find((path) => existsSync(path));
 
 export interface DaemonOptions {
   readonly ledgerUrl: string;
@@ -25,6 +28,8 @@ export interface Exit {
 export interface Daemon extends AsyncDisposable {
   /** Settles when the process has ended and its output is complete. */
   readonly exited: Promise<Exit>;
+  /** Undefined when it could not be started. */
+  readonly pid: number | undefined;
   /** Undefined while the process runs. */
   exit(): Exit | undefined;
   /** Everything it printed so far, stdout and stderr. */
@@ -45,13 +50,14 @@ interface LogLine {
 
 /** Throws a sentence that says what to do when the program was not built. */
 export function assertBuilt(): void {
-  if (!existsSync(program)) throw new Error('dist/main.js is missing: run `npm run build` before the end-to-end tests');
+  if (program === undefined)
+    throw new Error('dist/main.js is missing: run `npm run build` before the end-to-end tests');
 }
 
 /** Starts `dist/main.js` on a free port with JSON logs. Nothing of the caller's configuration reaches it. */
 export function startDaemon(options: DaemonOptions): Daemon {
   assertBuilt();
-  const child = spawn(process.execPath, [program], {
+  const child = spawn(process.execPath, [program ?? ''], {
     stdio: ['ignore', 'pipe', 'pipe'],
     env: {
       PATH: process.env['PATH'],
@@ -89,6 +95,7 @@ export function startDaemon(options: DaemonOptions): Daemon {
     await exited;
   };
   return {
+    pid: child.pid,
     exited,
     exit: () => ended,
     output: () => output,

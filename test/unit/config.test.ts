@@ -44,6 +44,7 @@ describe('loadConfig', () => {
         interfaces: [],
         createdEventBlobs: false,
         shape: 'LEDGER_EFFECTS',
+        maxFrameBytes: 268_435_456,
         topology: true,
         caFile: undefined,
         certFile: undefined,
@@ -59,10 +60,13 @@ describe('loadConfig', () => {
         inboxUpdates: 2000,
         inboxBytes: 32 * 1024 * 1024,
         writeLanes: 2,
+        quarantine: false,
+        materialize: [],
         notify: true,
         logLevel: 'info',
         logFormat: 'auto',
         stalledAfterMs: 300_000,
+        leaseMs: 10_000,
         stopTimeoutMs: 10_000,
         pingIntervalMs: 15_000,
         start: 'seed',
@@ -150,6 +154,19 @@ describe('loadConfig', () => {
       LEDGER_INDEXER_PORT_9090_TCP_ADDR: '10.0.0.1',
     };
     expect(() => loadConfig([], env)).not.toThrow();
+  });
+
+  it('reads templates with columns in brackets', () => {
+    const env = {
+      INDEXER_MATERIALIZE: '#desk:Main.Sub:Holding(owner, amount ), desk:Main:Offer,desk:Main:Offer(price)',
+    };
+    expect(loadConfig([], env).indexer.materialize).toEqual([
+      { template: 'desk:Main.Sub:Holding', columns: ['owner', 'amount'] },
+      { template: 'desk:Main:Offer', columns: ['price'] },
+    ]);
+    for (const wrong of ['Holding', 'desk:Main:Holding(owner', 'desk:Main:Holding(a; drop)', 'a:B:C(x)(y)']) {
+      expect(refusal([], { INDEXER_MATERIALIZE: wrong }).message, wrong).toContain('package:Module:Entity');
+    }
   });
 
   it('explains why a package id is no template filter', () => {

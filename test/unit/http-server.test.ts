@@ -57,7 +57,7 @@ describe('the HTTP server', () => {
     const { server } = await start();
     expect((await fetch(`${server.url}/etc`)).status).toBe(404);
     const posted = await fetch(`${server.url}/metrics`, { method: 'POST', body: 'x' });
-    expect([posted.status, posted.headers.get('allow')]).toEqual([405, 'GET']);
+    expect([posted.status, posted.headers.get('allow')]).toEqual([405, 'GET, HEAD']);
   });
 
   it('says what to do when the port is taken, and gives the port back when closed', async () => {

@@ -1,0 +1,162 @@
+/** Faults of the connection to the ledger, through the whole indexer into Postgres. */
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { waitFor } from '../support/wait-for.ts';
+import { FaultWorld, failedWith, parked, retriesFor } from './fault-world.ts';
+
+const path = '/v2/updates';
+
+let world: FaultWorld;
+beforeEach(async () => {
+  world = await FaultWorld.open();
+});
+afterEach(() => world[Symbol.asyncDispose]());
+
+describe('the connection to the ledger', () => {
+  it('that breaks off in the middle of a frame is made again, and nothing is missing', async () => {
+    world.sandbox.faults.reset = { path, afterFrames: 7, times: 6 };
+    world.sandbox.faults.cutMidFrame = { path, afterFrames: 11, times: 3 };
+    await using indexer = await world.run();
+    await world.reachesEnd(indexer);
+    expect(indexer.logged('backing off')).toBeGreaterThanOrEqual(6);
+    world.sandbox.faults.cutMidFrame = undefined;
+    world.sandbox.faults.reset = undefined;
+    await world.expectUndisturbed();
+  });
+
+  it('that is half open is given up by unanswered pings', async () => {
+    world.sandbox.faults.halfOpen = { path, afterFrames: 20 };
+    await using indexer = await world.run('ledger', { INDEXER_PING_INTERVAL: '100ms' });
+    await failedWith(indexer, 'LEDGER_SILENT');
+    world.sandbox.faults.halfOpen = undefined;
+    await world.reachesEnd(indexer);
+    await world.expectUndisturbed();
+  });
+
+  it('that is closed with 1000, 1001 or 1011 is never taken for the end', async () => {
+    await using indexer = await world.run();
+    for (const code of [1000, 1001, 1011]) {
+      await world.reachesEnd(indexer);
+      world.sandbox.faults.close = { path, code, times: 1 };
+      world.grow(10);
+      await waitFor(`code ${String(code)}`, () => (world.sandbox.faults.close === undefined ? true : undefined));
+    }
+    await world.reachesEnd(indexer);
+    expect(retriesFor(indexer, 'LEDGER_STREAM_CLOSED')).toBe(3);
+    await world.expectUndisturbed();
+  });
+
+  it('that is refused with RST, unanswered or answered 503 is tried again', async () => {
+    world.sandbox.faults.refuseConnections = true;
+    await using indexer = await world.run();
+    await failedWith(indexer, 'LEDGER_UNREACHABLE');
+    world.sandbox.faults.refuseUpgrade = { path, as: 'SERVER_OVERLOADED', times: 3 };
+    world.sandbox.faults.refuseConnections = undefined;
+    await world.reachesEnd(indexer);
+    expect(retriesFor(indexer, 'LEDGER_UNAVAILABLE')).toBe(3);
+    await world.expectUndisturbed();
+  });
+});
+
+describe('a frame', () => {
+  it('larger than LEDGER_MAX_FRAME parks with the place it stands at, and everything before it is stored', async () => {
+    const atOffset = world.someOffset();
+    world.sandbox.faults.oversizedFrames = { path, atOffset, bytes: 3_000_000 };
+    await using indexer = await world.run('ledger', { LEDGER_MAX_FRAME: '1MiB' });
+    const { code, message, remedy } = await parked(indexer);
+    const { checkpoint } = await indexer.status();
+    expect(code).toBe('LEDGER_FRAME_TOO_LARGE');
+    expect(checkpoint).toBeLessThan(atOffset);
+    expect(message).toContain(`the update after offset ${String(checkpoint)}:`);
+    expect(remedy).toContain('LEDGER_MAX_FRAME');
+    await using larger = await world.run('larger', { LEDGER_MAX_FRAME: '8MiB' });
+    await world.reachesEnd(larger);
+  });
+
+  it.each([
+    ['cut off', 'invalidJson', 'UPDATE_UNDECODABLE'],
+    ['not UTF-8', 'invalidUtf8', 'LEDGER_UNDECODABLE'],
+    ['binary', 'binaryFrames', 'LEDGER_UNDECODABLE'],
+  ] as const)('that is %s is asked for once more, then parks with its place', async (_what, fault, code) => {
+    const atOffset = world.someOffset();
+    world.sandbox.faults[fault] = { path, atOffset };
+    await using indexer = await world.run();
+    const stop = await parked(indexer);
+    const { checkpoint } = await indexer.status();
+    expect(stop.code).toBe(code);
+    expect(stop.message).toContain(`the update after offset ${String(checkpoint)}:`);
+    expect(checkpoint).toBeLessThan(atOffset);
+    expect(retriesFor(indexer, code)).toBe(1);
+  });
+
+  it.each(['invalidJson', 'invalidUtf8', 'binaryFrames'] as const)(
+    'that is damaged once (%s) is stored when it comes again',
+    async (fault) => {
+      world.sandbox.faults[fault] = { path, atOffset: world.someOffset(), times: 1 };
+      await using indexer = await world.run();
+      await world.reachesEnd(indexer);
+      expect(indexer.logged('backing off')).toBe(1);
+      await world.expectUndisturbed();
+    },
+  );
+
+  it('in two fragments is one', async () => {
+    world.sandbox.faults.splitFrames = { path };
+    await using indexer = await world.run();
+    await world.reachesEnd(indexer);
+    world.sandbox.faults.splitFrames = undefined;
+    await world.expectUndisturbed();
+  });
+
+  it('of an unknown kind is stored as it came', async () => {
+    world.sandbox.faults.unknownKind = { path, atOffset: world.someOffset(), times: 1 };
+    await using indexer = await world.run();
+    await world.reachesEnd(indexer);
+    expect(await indexer.metric('indexer_updates_total{kind="unknown"}')).toBe(1);
+  });
+});
+
+describe('the order of updates', () => {
+  it('is proven: two that are swapped are refused, a third time they park', async () => {
+    world.sandbox.faults.swapUpdates = { path, atOffset: world.someOffset() };
+    await using indexer = await world.run();
+    const { code } = await parked(indexer);
+    expect(code).toBe('LEDGER_OUT_OF_ORDER');
+    expect(retriesFor(indexer, code)).toBe(2);
+    expect((await indexer.status()).checkpoint).toBeLessThan(world.someOffset());
+  });
+
+  it('that was wrong once is right the next time', async () => {
+    world.sandbox.faults.swapUpdates = { path, atOffset: world.someOffset(), times: 1 };
+    await using indexer = await world.run();
+    await world.reachesEnd(indexer);
+    expect(retriesFor(indexer, 'LEDGER_OUT_OF_ORDER')).toBe(1);
+    await world.expectUndisturbed();
+  });
+
+  it('allows repetitions, which leave no trace', async () => {
+    world.sandbox.faults.duplicateUpdates = { path };
+    world.sandbox.faults.duplicateCheckpoints = true;
+    await using indexer = await world.run();
+    await world.reachesEnd(indexer);
+    world.sandbox.faults.duplicateUpdates = undefined;
+    expect(indexer.logged('backing off')).toBe(0);
+    await world.expectUndisturbed();
+  });
+});
+
+describe('errors of the ledger', () => {
+  it('without a text are errors all the same', async () => {
+    world.sandbox.faults.errorFrameOnce = { body: { code: 'SERVICE_NOT_RUNNING', errorCategory: 1 }, afterFrames: 20 };
+    await using indexer = await world.run();
+    await world.reachesEnd(indexer);
+    expect(retriesFor(indexer, 'LEDGER_UNAVAILABLE')).toBe(1);
+    await world.expectUndisturbed();
+  });
+
+  it('of its own making park when they come twenty times without progress', async () => {
+    world.sandbox.faults.streamFailure = { path, failure: 'INTERNAL' };
+    await using indexer = await world.run('ledger', { INDEXER_RETRY_MAX: '10ms' });
+    expect((await parked(indexer)).code).toBe('LEDGER_INTERNAL');
+    expect(retriesFor(indexer, 'LEDGER_INTERNAL')).toBe(20);
+  });
+});

@@ -1,0 +1,90 @@
+/** A sandbox that misbehaves as it is told, a database, and the indexer between them. */
+import { expect } from 'vitest';
+import { startSandbox, type Sandbox, type SandboxOptions } from '../../src/sandbox/sandbox.ts';
+import { generateHistory } from '../../src/sandbox/traffic.ts';
+import { runIndexer, type IndexerRun } from '../e2e/indexer-run.ts';
+import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { digestOf } from '../support/digest.ts';
+import { waitFor } from '../support/wait-for.ts';
+
+export interface Stop {
+  readonly code: string;
+  readonly message: string;
+  readonly remedy: string;
+}
+
+export class FaultWorld implements AsyncDisposable {
+  readonly sandbox: Sandbox;
+  readonly database: TestDatabase;
+  #seed = 40;
+
+  private constructor(sandbox: Sandbox, database: TestDatabase) {
+    this.sandbox = sandbox;
+    this.database = database;
+  }
+
+  /** A ledger with 60 updates, whose OffsetCheckpoints come 20 times a second. */
+  static async open(options: SandboxOptions = {}): Promise<FaultWorld> {
+    const sandbox = await startSandbox({ limits: { checkpointIntervalMs: 50 }, ...options });
+    const world = new FaultWorld(sandbox, await createTestDatabase());
+    world.grow(60);
+    return world;
+  }
+
+  grow(updates: number): void {
+    generateHistory(this.sandbox.ledger, { seed: (this.#seed += 1), updates });
+  }
+
+  /** From the first update on, in batches small enough that a fault meets several of them. */
+  run(schema = 'ledger', env: Readonly<Record<string, string>> = {}): Promise<IndexerRun> {
+    return runIndexer({
+      LEDGER_URL: this.sandbox.url,
+      DATABASE_URL: this.database.url,
+      POSTGRES_SCHEMA: schema,
+      INDEXER_START: 'genesis',
+      INDEXER_BATCH_UPDATES: '5',
+      ...env,
+    });
+  }
+
+  /** Of a transaction with others before and after it. */
+  someOffset(): number {
+    const { ledger } = this.sandbox;
+    const found = ledger.range(25, ledger.ledgerEnd(), 100).find(({ update }) => update.kind === 'transaction');
+    if (found === undefined) throw new Error('the ledger has no transaction after offset 25');
+    return found.offset;
+  }
+
+  reachesEnd(indexer: IndexerRun): Promise<void> {
+    return indexer.reaches(this.sandbox.ledger.ledgerEnd());
+  }
+
+  /** The tables are those of an indexer that met no fault. Lift all faults before. */
+  async expectUndisturbed(schema = 'ledger', env: Readonly<Record<string, string>> = {}): Promise<void> {
+    await using reference = await this.run('reference', env);
+    await this.reachesEnd(reference);
+    expect(await digestOf(this.database.url, schema)).toBe(await digestOf(this.database.url, 'reference'));
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.sandbox.close();
+    await this.database.drop();
+  }
+}
+
+/** Waits until the indexer parks; why it did. */
+export async function parked(indexer: IndexerRun): Promise<Stop> {
+  await waitFor('the indexer parks', async () => ((await indexer.status()).state === 'parked' ? true : undefined));
+  const line = indexer.log.findLast((text) => text.includes('"msg":"parked: an operator is needed"'));
+  return (JSON.parse(line ?? '{}') as { readonly err: Stop }).err;
+}
+
+/** Waits until it has failed with this code. */
+export async function failedWith(indexer: IndexerRun, code: string): Promise<void> {
+  await waitFor(`the failure ${code}`, () => (indexer.log.some((line) => line.includes(code)) ? true : undefined));
+}
+
+/** How often it said that it tries again because of this code. */
+export function retriesFor(indexer: IndexerRun, code: string): number {
+  return indexer.log.filter((line) => line.includes('"msg":"backing off"') && line.includes(code)).length;
+}
