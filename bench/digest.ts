@@ -11,6 +11,7 @@ const volatileColumns: Readonly<Record<string, readonly string[]>> = {
   stream: ['epoch', 'writer', 'seeded_at', 'ledger_end', 'pruned_offset', 'seed_token'],
   updates: ['epoch', 'indexed_at'],
   schema_migrations: ['applied_at'],
+  coverage: ['recorded_at'],
 };
 
 export interface Digest {

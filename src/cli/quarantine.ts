@@ -2,7 +2,8 @@
 import { ExitCode, IndexerError, toIndexerError } from '../errors.ts';
 import { decodeUpdate } from '../ledger/wire.ts';
 import type { Database } from '../store/database.ts';
-import { listQuarantine, noteAttempt, quarantinedFrame, storeQuarantined } from '../store/quarantine.ts';
+import { storeLate } from '../store/late-update.ts';
+import { listQuarantine, noteAttempt, quarantinedFrame } from '../store/quarantine.ts';
 import { asWriter, maintenanceArguments, withStream } from './maintenance.ts';
 
 /**
@@ -58,7 +59,7 @@ async function retryAll(database: Database, named: readonly number[], write: (li
 async function retry(database: Database, offset: number, write: (line: string) => void): Promise<boolean> {
   const frame = await quarantinedFrame(database, offset);
   try {
-    await storeQuarantined(database, decodeUpdate(frame.toString('utf8')));
+    await storeLate(database, decodeUpdate(frame.toString('utf8')));
     write(`${String(offset)} stored`);
     return true;
   } catch (thrown) {

@@ -58,6 +58,11 @@ export class Lifetimes {
     ]);
   }
 
+  /** Contracts that were switched on. */
+  contractIds(): readonly string[] {
+    return this.#activations.map(({ key }) => contractOf(key));
+  }
+
   /** The rows counted by template. */
   counts(): readonly TemplateCount[] {
     const counts = new Map<number, TemplateCount>();

@@ -172,6 +172,10 @@ class LoggingObserver implements IndexerObserver {
     this.#logger.error({ offset, err: error }, 'update set aside');
   }
 
+  lateStored(offset: number): void {
+    this.#logger.warn({ offset }, 'update stored that came after later ones');
+  }
+
   seedProgress(seed: SeedFacts): void {
     this.#countSeed(seed, false);
   }

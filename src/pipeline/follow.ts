@@ -3,17 +3,29 @@
  * earlier ones were written. No timers, so no latency when idle and full batches under load, where the next batch is
  * built while the last is written.
  */
-import { EMPTY, catchError, concatMap, defer, finalize, of, repeat, takeWhile, throwError, type Observable } from 'rxjs';
+import {
+  EMPTY,
+  catchError,
+  concatMap,
+  defer,
+  finalize,
+  of,
+  repeat,
+  takeWhile,
+  throwError,
+  type Observable,
+} from 'rxjs';
 import { IndexerError, toIndexerError } from '../errors.ts';
 import { updatesRequest } from '../ledger/request-format.ts';
 import { decodeUpdate } from '../ledger/wire.ts';
-import type { Update } from '../model/update.ts';
+import type { StoredUpdate, Update } from '../model/update.ts';
 import type { StoreBatch, StoreSession } from '../store/store.ts';
 import { buildBatch, factsOf, namingOffset, type Built } from './batch-builder.ts';
 import { frames$, type Frames } from './frames.ts';
 import type { PipelineParts } from './parts.ts';
 import { setAside, type FailedUpdate } from './quarantine.ts';
 import { bytesOf, type KeptFrame } from './slabs.ts';
+import { keepLate } from './late-update.ts';
 import { newerToken } from './token-renewal.ts';
 import { WriteQueue } from './write-queue.ts';
 
@@ -87,6 +99,8 @@ class BatchWriter {
   /** Newest OffsetCheckpoint: everything up to it has come. */
   #complete = 0;
   #pending: FailedUpdate | undefined;
+  /** One that came after later ones. */
+  #late: StoredUpdate | undefined;
   #building = false;
 
   constructor(parts: PipelineParts, session: StoreSession, following: Following) {
@@ -150,6 +164,7 @@ class BatchWriter {
   /** What came before the error is stored first. */
   async #giveUp(failed: FailedUpdate): Promise<never> {
     await this.#writes.drain();
+    if (this.#late !== undefined) await keepLate(this.#parts, this.#session, this.#late);
     return setAside(this.#parts, this.#session, this.#following.checkpoint, failed);
   }
 
@@ -178,6 +193,7 @@ class BatchWriter {
     if (update.offset < this.#seen || update.offset <= this.#complete) {
       // If it was never seen, what came in its place must not move the checkpoint past it.
       this.#building = true;
+      this.#late = update;
       throw outOfOrder(update.offset, Math.max(this.#seen, this.#complete));
     }
     this.#seen = update.offset;

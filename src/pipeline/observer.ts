@@ -88,6 +88,8 @@ export interface Observer {
   batchCommitted(batch: BatchFacts): void;
   /** An update that could not be stored was set aside, whole; the checkpoint is past it. */
   quarantined(offset: number, error: IndexerError): void;
+  /** An update that the ledger sent after later ones was missing and is stored now. */
+  lateStored(offset: number): void;
   seedProgress(seed: SeedFacts): void;
   seedDone(seed: SeedFacts): void;
   /** Polled facts of the ledger: its end and the offset up to which it is pruned (0 = never pruned). */

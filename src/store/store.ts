@@ -6,11 +6,13 @@ import { hostname } from 'node:os';
 import { Batch } from '../model/batch.ts';
 import type { Dictionary } from '../model/dictionary.ts';
 import type { Redactions } from '../model/redactions.ts';
+import type { StoredUpdate } from '../model/update.ts';
 import { notifyStatement, writeBatch } from './batch-writer.ts';
 import { BinaryRows } from './copy-binary.ts';
 import type { Database } from './database.ts';
 import { loadDictionary } from './dictionary-store.ts';
 import { fly, type Statement } from './flight.ts';
+import { isStored, storeLate } from './late-update.ts';
 import { quarantineStatement, type QuarantinedUpdate } from './quarantine.ts';
 import { loadRedactions } from './retention/redaction-store.ts';
 import {
@@ -46,6 +48,11 @@ export interface StoreSession {
   writeBatch(batch: StoreBatch, from: number, predecessor?: Promise<unknown>): Promise<ReadonlyMap<string, number>>;
   /** Keeps an update that cannot be stored as it came, and moves the checkpoint from `from` past it. */
   quarantine(update: QuarantinedUpdate, from: number): Promise<void>;
+  /**
+   * Stores an update that came after later ones, if it is missing; after that the session is over.
+   * @param isOurs asked before: whether the ledger has this update at this offset
+   */
+  storeLate(update: StoredUpdate, isOurs: () => Promise<boolean>): Promise<boolean>;
   beginSeed(offset: number): Promise<void>;
   /** Writes entries of the seed; `written` is the count before. */
   writeSeed(batch: StoreBatch, written: number, predecessor?: Promise<unknown>): Promise<ReadonlyMap<string, number>>;
@@ -129,6 +136,12 @@ class Session implements StoreSession {
     await this.#database.withClient((client) =>
       fly(client, notice === undefined ? statements : [...statements, notice]),
     );
+  }
+
+  async storeLate(update: StoredUpdate, isOurs: () => Promise<boolean>): Promise<boolean> {
+    if ((await isStored(this.#database, update.offset)) || !(await isOurs())) return false;
+    await storeLate(this.#database, update, this.state.epoch);
+    return true;
   }
 
   async beginSeed(offset: number): Promise<void> {

@@ -107,6 +107,19 @@ function proveIdentity(row: StreamRow, identity: StreamIdentity): void {
   }
 }
 
+/**
+ * Raises the epoch for one change outside the order of the stream; whoever wrote before has to begin a new session.
+ * @param epoch the one that must be in force; undefined: any
+ */
+export async function takeEpoch(client: ClientBase, epoch: number | undefined): Promise<number> {
+  const { rows } = await client.query<{ epoch: number }>(
+    'update stream set epoch = epoch + 1 where epoch = coalesce($1, epoch) returning epoch',
+    [epoch ?? null],
+  );
+  if (rows[0] === undefined) throw fenced('the epoch was taken over');
+  return rows[0].epoch;
+}
+
 /** Notes the id of the participant where none is stored yet; a stored one is never replaced. */
 export async function noteParticipant(client: ClientBase, epoch: number, participantId: string): Promise<void> {
   await client.query('update stream set participant_id = $2 where epoch = $1 and participant_id is null', [

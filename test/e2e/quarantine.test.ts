@@ -1,23 +1,14 @@
 /** An update that cannot be stored: it stops the stream, or is set aside whole and stored later where it belongs. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { quarantineCommand } from '../../src/cli/quarantine.ts';
-import { startFakeLedger, type FakeLedger } from '../ledger/fake-ledger.ts';
 import { createTestDatabase, query, type TestDatabase } from '../support/database.ts';
 import { digestOf } from '../support/digest.ts';
-import { alice, created, exercised, text, transaction } from '../support/frames.ts';
+import { created, text, transaction } from '../support/frames.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { runIndexer } from './indexer-run.ts';
+import { move, scriptedLedger, sound } from './scripted-ledger.ts';
 
 const nul = `Eve${String.fromCharCode(0)}::1220`;
-const create = (offset: number, id: string, party = alice): ReturnType<typeof transaction> =>
-  transaction(offset, [{ CreatedEvent: created({ contractId: id, offset, signatories: [party] }) }]);
-const move = (offset: number, from: string, to: string, party = alice): ReturnType<typeof transaction> =>
-  transaction(offset, [
-    { ExercisedEvent: exercised({ contractId: from, offset, nodeId: 0 }) },
-    { CreatedEvent: created({ contractId: to, offset, nodeId: 1, signatories: [party] }) },
-  ]);
-
-const sound = [create(1, '00a'), move(2, '00a', '00b'), move(3, '00b', '00c'), create(4, '00d'), create(5, '00e')];
 /** Update 2 holds a name that Postgres refuses, update 4 lacks what nothing can be indexed without. */
 const odd = [
   sound[0],
@@ -32,34 +23,6 @@ beforeAll(async () => {
   database = await createTestDatabase();
 });
 afterAll(() => database.drop());
-
-/** Serves these updates after any offset. */
-async function ledgerOf(updates: readonly unknown[]): Promise<FakeLedger & AsyncDisposable> {
-  const answers: Record<string, object> = {
-    '/v2/parties/participant-id': { participantId: 'p::1220' },
-    '/v2/state/ledger-end': { offset: 5 },
-    '/v2/state/latest-pruned-offsets': { participantPrunedUpToInclusive: 0 },
-    '/v2/updates/update-by-offset': sound[0] ?? {},
-  };
-  const ledger = await startFakeLedger({
-    http: (request, response) => {
-      const chunks: Buffer[] = [];
-      request.on('data', (chunk: Buffer) => chunks.push(chunk));
-      request.on('end', () => {
-        const at = /"offset":(\d+)/.exec(Buffer.concat(chunks).toString('utf8'))?.[1];
-        const answer = at === undefined ? answers[request.url ?? ''] : sound[Number(at) - 1];
-        response.writeHead(answer === undefined ? 404 : 200).end(JSON.stringify(answer ?? {}));
-      });
-    },
-    socket: (socket, request) => {
-      const after = Number(/"beginExclusive":(\d+)/.exec(request)?.[1]);
-      updates.slice(after).forEach((update) => {
-        socket.send(text(update as ReturnType<typeof transaction>));
-      });
-    },
-  });
-  return { ...ledger, [Symbol.asyncDispose]: () => ledger.stop() };
-}
 
 const env = (url: string, schema: string): Record<string, string> => ({
   LEDGER_URL: url,
@@ -79,7 +42,7 @@ async function quarantine(schema: string, ...words: readonly string[]): Promise<
 
 describe('an update that cannot be stored', () => {
   it('stops the stream with its offset unless quarantine is allowed', async () => {
-    await using ledger = await ledgerOf(odd);
+    await using ledger = await scriptedLedger(odd);
     await using run = await runIndexer(env(ledger.url, 'stopped'));
     const status = await waitFor('the indexer parks', async () => {
       const now = await run.status();
@@ -92,8 +55,8 @@ describe('an update that cannot be stored', () => {
   });
 
   it('is set aside whole where that is allowed, and stored later as if it had never been refused', async () => {
-    await using good = await ledgerOf(sound);
-    await using bad = await ledgerOf(odd);
+    await using good = await scriptedLedger(sound);
+    await using bad = await scriptedLedger(odd);
     {
       await using whole = await runIndexer(env(good.url, 'whole'));
       await whole.reaches(5);

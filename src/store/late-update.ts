@@ -1,0 +1,94 @@
+/**
+ * An update that comes after later ones were stored: one that was set aside, or one that the ledger sent late. It is
+ * stored where its offset belongs, as if it had come in time.
+ */
+import type { ClientBase } from 'pg';
+import { Batch } from '../model/batch.ts';
+import type { Update } from '../model/update.ts';
+import { rowStatements } from './batch-writer.ts';
+import { BinaryRows } from './copy-binary.ts';
+import type { Database } from './database.ts';
+import { loadDictionary } from './dictionary-store.ts';
+import { fly } from './flight.ts';
+import { loadRedactions } from './retention/redaction-store.ts';
+import { takeEpoch } from './stream-row.ts';
+
+/** Whether everything at an offset is stored or set aside, or lies where this schema holds no history. */
+export async function isStored(database: Database, offset: number): Promise<boolean> {
+  const { rows } = await database.withClient((client) =>
+    client.query<{ stored: boolean }>(
+      `select $1 <= greatest(seed_offset, kept_offset) or $1 > checkpoint
+              or exists (select from updates where "offset" = $1)
+              or exists (select from quarantine where "offset" = $1) as stored
+         from stream`,
+      [offset],
+    ),
+  );
+  return rows[0]?.stored !== false;
+}
+
+/**
+ * Stores it in one transaction: rows, lifetimes that it ends, ends of its own contracts that were stored since, counts.
+ * Nobody else may be writing: hold the writer lock. The epoch is raised, so that a writer cannot go on from what it
+ * remembers.
+ * @param epoch of the session that stores it; undefined for a command that holds the lock
+ * @throws IndexerError CHECKPOINT_MOVED when the epoch is another one, or what Postgres refuses it with; nothing is changed then
+ */
+export async function storeLate(database: Database, update: Update, epoch?: number): Promise<void> {
+  await database.transaction(async (client) => {
+    const taken = await takeEpoch(client, epoch);
+    const dictionary = await loadDictionary(client);
+    const batch = new Batch(new BinaryRows(), dictionary, taken, update.offset - 1, await loadRedactions(client));
+    batch.add(update);
+    const added = dictionary.takeAdded();
+    const { copies, rest } = rowStatements(batch, added);
+    await fly(client, [...copies, ...rest]);
+    await endLater(client, update.offset, batch.lifetimes.contractIds());
+    await moveMark(client, batch);
+    await client.query('delete from quarantine where "offset" = $1', [update.offset]);
+  });
+}
+
+/** Contracts of this update that later updates ended: the ends found nothing to end when they were stored. */
+async function endLater(client: ClientBase, offset: number, contractIds: readonly string[]): Promise<void> {
+  await client.query(
+    `with ends as (
+       select e.contract_id, u.synchronizer_pk, e."offset"
+         from exercises e join updates u on u."offset" = e."offset"
+        where e.contract_id = any ($2) and e.consuming and e.acs_delta is distinct from false
+       union all
+       select a.contract_id, u.synchronizer_pk, a."offset"
+         from archives a join updates u on u."offset" = a."offset"
+        where a.contract_id = any ($2)
+       union all
+       select r.contract_id, r.source_pk, r."offset"
+         from reassignments r
+        where r.contract_id = any ($2) and r.kind = 'unassign' and not r.incomplete),
+     ended as (
+       update lifetimes l set deactivated_offset = found."offset"
+         from (select l.contract_id, l.synchronizer_pk, min(ends."offset") as "offset"
+                 from lifetimes l join ends using (contract_id, synchronizer_pk)
+                where l.activated_offset = $1 and l.deactivated_offset is null and ends."offset" > $1
+                group by 1, 2) found
+        where l.contract_id = found.contract_id and l.synchronizer_pk = found.synchronizer_pk
+          and l.activated_offset = $1 and l.deactivated_offset is null
+       returning l.template_pk)
+     update active_counts a set deactivated = a.deactivated + n.ended
+       from (select template_pk, count(*) as ended from ended group by 1) n
+      where a.template_pk = n.template_pk`,
+    [offset, contractIds],
+  );
+}
+
+/** The proof of the history is the newest stored update: this one, if nothing was stored after it. */
+async function moveMark(client: ClientBase, { lastUpdate, recordTimes }: Batch): Promise<void> {
+  const times = JSON.stringify(Object.fromEntries(recordTimes));
+  await client.query(
+    `update stream
+        set checkpoint_update_offset = case when newer then $1 else checkpoint_update_offset end,
+            checkpoint_update_id = case when newer then $2 else checkpoint_update_id end,
+            record_times = case when newer then record_times || $3 else $3 || record_times end
+       from (select $1::bigint > coalesce(checkpoint_update_offset, 0) as newer from stream) mark`,
+    [lastUpdate?.offset ?? null, lastUpdate?.updateId ?? null, times],
+  );
+}

@@ -1,0 +1,52 @@
+/** Updates that the ledger sends after later ones, which are stored already: none is lost, and none of another ledger comes in. */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createTestDatabase, query, type TestDatabase } from '../support/database.ts';
+import { digestOf } from '../support/digest.ts';
+import { runIndexer } from './indexer-run.ts';
+import { move, scriptedLedger, sound } from './scripted-ledger.ts';
+
+let database: TestDatabase;
+beforeAll(async () => {
+  database = await createTestDatabase();
+});
+afterAll(() => database.drop());
+
+/** One update per batch: what came first is committed when the late one comes. */
+const env = (url: string, schema: string): Record<string, string> => ({
+  LEDGER_URL: url,
+  DATABASE_URL: database.url,
+  POSTGRES_SCHEMA: schema,
+  INDEXER_START: 'genesis',
+  INDEXER_BATCH_UPDATES: '1',
+  INDEXER_WRITE_LANES: '1',
+});
+
+async function stored(schema: string): Promise<readonly number[]> {
+  const rows = await query(database.url, `select "offset"::int as "offset" from ${schema}.updates order by 1`);
+  return rows.map(({ offset }) => Number(offset));
+}
+
+describe('an update that comes after later ones', () => {
+  it('is stored where it belongs', async () => {
+    await using good = await scriptedLedger(sound);
+    await using swapped = await scriptedLedger([sound[0], sound[2], sound[1], sound[3], sound[4]]);
+    await using whole = await runIndexer(env(good.url, 'whole'));
+    await whole.reaches(5);
+    await using late = await runIndexer(env(swapped.url, 'late'));
+    await late.reaches(5);
+    expect(late.logged('update stored that came after later ones')).toBe(1);
+    expect(await stored('late')).toEqual([1, 2, 3, 4, 5]);
+    expect(await digestOf(database.url, 'late')).toBe(await digestOf(database.url, 'whole'));
+  });
+
+  it('is not stored when the ledger has another one at that offset', async () => {
+    const foreign = move(2, '00x', '00y');
+    const value = Object.values(foreign['update'] as Record<string, { value: { updateId: string } }>)[0]?.value;
+    if (value !== undefined) value.updateId = '1220beef';
+    await using mixed = await scriptedLedger([sound[0], sound[2], foreign, sound[3], sound[4]]);
+    await using run = await runIndexer(env(mixed.url, 'mixed'));
+    await run.reaches(5);
+    expect(await stored('mixed')).toEqual([1, 3, 4, 5]);
+    expect(run.logged('update stored that came after later ones')).toBe(0);
+  });
+});
