@@ -84,6 +84,9 @@ const streamFaults: readonly FaultKind[] = [
   ...sends('the last update again', ({ sent }) => sent.findLast(isUpdate)),
   ...sends('an older update again', ({ sent }) => sent.find(isUpdate)),
   ...sends('an older OffsetCheckpoint again', ({ sent }) => sent.find((frame) => !isUpdate(frame))),
+  ...sends('an update before the one before it', ({ ledger, index }) =>
+    index + 1 < ledger.visible ? ledger.history.items[index + 1]?.frame : undefined,
+  ),
   ...sends('not JSON', () => '<html>busy</html>'),
   ...sends('half a frame as a frame', ({ frame }) => frame.slice(5, Math.floor(frame.length / 2))),
   ...sends('a binary frame', ({ frame }) => Buffer.from(frame)),

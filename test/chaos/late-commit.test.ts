@@ -6,7 +6,7 @@ import { openChaosServer } from './databases.ts';
 import { historyOf, offsetAfter } from './history.ts';
 import { startLife } from './indexer-life.ts';
 import { ledgerErrors } from './ledger-errors.ts';
-import { ModelLedger, refuse } from './model-ledger.ts';
+import { ModelLedger, refuse, type StreamOutcome } from './model-ledger.ts';
 import { WireFaults } from './wire-faults.ts';
 
 const lateMs = 300;
@@ -38,7 +38,7 @@ it('stays parked when a batch that was on its way is committed', async () => {
   const denied = ledger.arm({
     at: 'updates',
     after: 1,
-    act: async ({ socket }) => {
+    act: async ({ socket }): Promise<StreamOutcome> => {
       // Not before the one frame sent so far is on its way to the database.
       await delayed;
       refuse(socket, ledgerErrors.denied);

@@ -62,8 +62,8 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'offsets out of order are accepted',
     file: 'pipeline/follow.js',
-    line: 'if (update.offset < this.#seen)',
-    instead: 'if (update.offset < -1)',
+    line: 'if (update.offset < this.#seen ||',
+    instead: 'if (update.offset < -1 ||',
   },
   {
     name: 'an OffsetCheckpoint moves the checkpoint too far',

@@ -4,18 +4,21 @@
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { cp, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { copyFile, cp, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { mutants, type Mutant } from './mutants.ts';
 import { inLanes, type Tier, type TierContext } from './tier.ts';
 
 /** Where the compiled program and this file are. */
 const compiled = fileURLToPath(new URL('../..', import.meta.url));
+const root = fileURLToPath(new URL('../../../..', import.meta.url));
+/** Links that a campaign has made in the compiled folder. */
+const beside = ['/migrations', '/package.json'];
 /** Longer than any short campaign; a bug that makes it hang is noticed as well. */
-const limitMs = 120_000;
-const campaign = ['--tier', 'crash-points,seeded', '--stride', '23', '--seeds', '12', '--lanes', '1', '--bail'];
+const limitMs = 240_000;
+const campaign = ['--tier', 'crash-points,seeded', '--stride', '53', '--seeds', '10', '--lanes', '2', '--bail'];
 
 export const mutation: Tier = {
   name: 'mutants',
@@ -49,14 +52,9 @@ async function tryMutant({ report, say }: TierContext, mutant: Mutant): Promise<
 async function tryCopy(mutant: Mutant | undefined): Promise<{ readonly code: number | null; readonly output: string }> {
   const folder = await mkdtemp(join(tmpdir(), 'ledger-indexer-mutant-'));
   try {
-    await cp(compiled, folder, {
-      recursive: true,
-      verbatimSymlinks: false,
-      filter: (path) => !path.endsWith('migrations'),
-    });
-    await symlink(join(dirname(dirname(compiled.replace(/\/$/, ''))), 'node_modules'), join(folder, 'node_modules'));
-    await symlink(join(dirname(dirname(compiled.replace(/\/$/, ''))), 'migrations'), join(folder, 'migrations'));
-    await cp(join(compiled, 'package.json'), join(folder, 'package.json'), { dereference: true });
+    await cp(compiled, folder, { recursive: true, filter: (path) => !beside.some((name) => path.endsWith(name)) });
+    await copyFile(join(root, 'package.json'), join(folder, 'package.json'));
+    for (const name of ['node_modules', 'migrations']) await symlink(join(root, name), join(folder, name));
     if (mutant !== undefined) await plant(folder, mutant);
     return await runCampaign(folder);
   } finally {
