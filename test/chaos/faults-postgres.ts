@@ -28,6 +28,8 @@ function whileWorking(
 
 const others = `datname = current_database() and backend_type = 'client backend'`;
 
+const writing = `application_name like 'ledger-indexer%' and application_name <> 'ledger-indexer lock'`;
+
 async function signalled({ database }: ChaosWorld, call: string, which: string): Promise<boolean> {
   const { rows } = await database.aside.query<{ done: boolean }>(
     `select ${call}(pid) as done from pg_stat_activity where ${others} and ${which}`,
@@ -73,10 +75,10 @@ export const postgresFaults: readonly FaultKind[] = [
     signalled(world, 'pg_terminate_backend', `application_name = 'ledger-indexer lock'`),
   ),
   whileWorking('a working session terminated', (world) =>
-    signalled(world, 'pg_terminate_backend', `application_name = 'ledger-indexer' and state <> 'idle'`),
+    signalled(world, 'pg_terminate_backend', `${writing} and state <> 'idle'`),
   ),
   whileWorking('a statement cancelled', (world) =>
-    signalled(world, 'pg_cancel_backend', `application_name = 'ledger-indexer' and state <> 'idle'`),
+    signalled(world, 'pg_cancel_backend', `${writing} and state <> 'idle'`),
   ),
   whileWorking('a table locked for a while', async (world) => {
     await holding(

@@ -60,10 +60,10 @@ export const mutants: readonly Mutant[] = [
     instead: 'if (update.offset === -1)',
   },
   {
-    name: 'offsets out of order are accepted',
-    file: 'pipeline/follow.js',
-    line: 'if (update.offset < this.#seen ||',
-    instead: 'if (update.offset < -1 ||',
+    name: 'ends of contracts of earlier batches are not counted',
+    file: 'store/batch-writer.js',
+    line: 'union all select template_pk, 0, 1 from ended) c',
+    instead: ') c',
   },
   {
     name: 'an OffsetCheckpoint moves the checkpoint too far',

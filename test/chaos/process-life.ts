@@ -6,7 +6,15 @@ import { schema } from './databases.ts';
 import type { ModelLedger } from './model-ledger.ts';
 import { pass, WireProxy, type Tap } from './wire-proxy.ts';
 
-const settings = { INDEXER_BATCH_UPDATES: '5', INDEXER_RETRY_MAX: '20ms', POSTGRES_MIGRATE: 'never' };
+/** The access token of every process; nothing it shows may hold it. */
+export const token = 'chaos-token-kanari7f3e91';
+
+const settings = {
+  LEDGER_TOKEN: token,
+  INDEXER_BATCH_UPDATES: '5',
+  INDEXER_RETRY_MAX: '20ms',
+  POSTGRES_MIGRATE: 'never',
+};
 
 /** The two wires of a run; every process of it is behind the same proxies. */
 export interface Wires extends AsyncDisposable {

@@ -4,11 +4,12 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Daemon } from '../e2e/daemon.ts';
+import { Canary } from '../support/canary.ts';
 import type { ChaosDatabase } from './databases.ts';
 import { historyOf, offsetAfter, type History } from './history.ts';
 import { ModelLedger } from './model-ledger.ts';
 import { outcomeOf, rowsThatDiffer, type Outcome } from './oracle.ts';
-import { openWires, startProcess, stopCleanly, untilStored, type Wires } from './process-life.ts';
+import { openWires, startProcess, stopCleanly, token, untilStored, type Wires } from './process-life.ts';
 import { Seeded } from './random.ts';
 import { inLanes, type Tier, type TierContext } from './tier.ts';
 import { undisturbed } from './undisturbed.ts';
@@ -69,8 +70,10 @@ async function trySeed(context: TierContext, seed: number): Promise<void> {
   const found: string[] = [];
   try {
     const wanted = await undisturbed(reference, history, seededUpdates);
-    const outcome = await disturbed(context, database, history, new Seeded(seed));
-    found.push(...outcome.contradictions);
+    const passwords = [decodeURIComponent(new URL(database.url).password)];
+    const canary = new Canary({ tokens: [token], passwords, words: [] });
+    const outcome = await disturbed(context, database, history, new Seeded(seed), canary);
+    found.push(...outcome.contradictions, ...canary.leaks().map(({ where, what }) => `a ${what} in the ${where}`));
     if (outcome.digest !== wanted.digest) {
       const { lost, duplicated, altered, examples } = await rowsThatDiffer(reference, database);
       report.lost += lost;
@@ -94,6 +97,7 @@ async function disturbed(
   database: ChaosDatabase,
   history: History,
   random: Seeded,
+  canary: Canary,
 ): Promise<Outcome> {
   await using ledger = await ModelLedger.start(history, seededUpdates);
   await using wires = await openWires(ledger, database);
@@ -108,6 +112,7 @@ async function disturbed(
     if (death > 1 && (await isSeeded(database))) ledger.grow(shown);
     const daemon: Daemon = survivor ?? startProcess(wires);
     survivor = await violate(run, daemon, random.pick(drawn), shown);
+    if (survivor !== daemon) canary.look('log', daemon.output());
   }
   ledger.onFollow = () => {
     ledger.grow(history.items.length);
@@ -115,6 +120,7 @@ async function disturbed(
   if (await isSeeded(database)) ledger.grow(history.items.length);
   await using last = survivor ?? startProcess(wires);
   await untilStored(database, offsetAfter(history, history.items.length), last);
+  await canary.lookAt('last process', last);
   await stopCleanly(last);
   return outcomeOf(database, history);
 }

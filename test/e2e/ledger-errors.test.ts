@@ -107,8 +107,11 @@ describe('the indexer', () => {
     const { checkpoint } = await indexer.status();
     sandbox.ledger.lagBehind(5);
     sandbox.faults.cut = { path: '/v2/updates', times: 1 };
-    await inState(indexer, 'parked');
-    expect(await indexer.status()).toMatchObject({ checkpoint, lastError: { code: 'LEDGER_BEHIND_CHECKPOINT' } });
+    await waitFor('it notices that the ledger is behind', async () => {
+      const { lastError } = (await indexer.status()) as { readonly lastError: { readonly code: string } | null };
+      return lastError?.code === 'LEDGER_BEHIND_CHECKPOINT' ? true : undefined;
+    });
+    expect(await indexer.status()).toMatchObject({ state: 'backing_off', checkpoint });
   });
 
   it('waits out requests that are refused for load', async () => {

@@ -1,5 +1,7 @@
 /** Faults of the connection to the ledger, through the whole indexer into Postgres. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { startFakeLedger } from '../ledger/fake-ledger.ts';
+import { openRun } from '../ledger/stream-run.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { FaultWorld, failedWith, parked, retriesFor } from './fault-world.ts';
 
@@ -54,6 +56,31 @@ describe('the connection to the ledger', () => {
     await world.reachesEnd(indexer);
     expect(retriesFor(indexer, 'LEDGER_UNAVAILABLE')).toBe(3);
     await world.expectUndisturbed();
+  });
+});
+
+describe('an address without a host', () => {
+  it('is tried again for ever: names come back', async () => {
+    await using indexer = await world.run('ledger', { LEDGER_URL: 'http://nowhere.invalid:7575' });
+    await waitFor('three tries', () => (indexer.logged('ledger failed, trying again') >= 3 ? true : undefined));
+    expect(await indexer.status()).toMatchObject({ state: 'backing_off', lastError: { code: 'LEDGER_UNREACHABLE' } });
+  });
+});
+
+describe('compression', () => {
+  it('is never offered, so that no small frame can become a large one', async () => {
+    const asked: unknown[] = [];
+    const ledger = await startFakeLedger({
+      options: { perMessageDeflate: true },
+      socket: (socket) => asked.push(socket.extensions),
+    });
+    const { opened, stream } = openRun(ledger.url);
+    await opened;
+    await waitFor('the request', () => (asked.length > 0 ? true : undefined));
+    stream.close();
+    expect(asked).toEqual(['']);
+    expect(ledger.handshakes[0]?.headers['sec-websocket-extensions']).toBeUndefined();
+    await ledger.stop();
   });
 });
 

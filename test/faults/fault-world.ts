@@ -50,7 +50,9 @@ export class FaultWorld implements AsyncDisposable {
   /** Of a transaction with others before and after it. */
   someOffset(): number {
     const { ledger } = this.sandbox;
-    const found = ledger.range(25, ledger.ledgerEnd(), 100).find(({ update }) => update.kind === 'transaction');
+    const found = ledger
+      .range(25, ledger.ledgerEnd(), 100)
+      .find(({ update }) => update !== undefined && 'Transaction' in update);
     if (found === undefined) throw new Error('the ledger has no transaction after offset 25');
     return found.offset;
   }

@@ -26,7 +26,7 @@ function ranges(): Promise<readonly Record<string, unknown>[]> {
   );
 }
 
-describe('K4: a filter that was changed', () => {
+describe('a filter that was changed', () => {
   it('parks the indexer with the command that accepts it, and changes nothing', async () => {
     await world.index('ledger', parties(some));
     const before = await digestOf(world.database.url, 'ledger');

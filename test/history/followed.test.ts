@@ -15,7 +15,7 @@ afterEach(async () => {
 });
 
 describe('record times', () => {
-  it('H9: go back from one synchronizer to the other; order, resume and the newest time per synchronizer stay right', async () => {
+  it('go back from one synchronizer to the other; order, resume and the newest time per synchronizer stay right', async () => {
     const { ledger } = world.sandbox;
     const [one, two] = ledger.synchronizers.map(({ id }) => id);
     ledger.lagSynchronizer(two ?? '', 3_600_000_000);
@@ -41,7 +41,7 @@ describe('record times', () => {
 });
 
 describe('contracts that were never seen created', () => {
-  it('H10: their archives are stored as events, and no contract is made up for them', async () => {
+  it('their archives are stored as events, and no contract is made up for them', async () => {
     const { ledger } = world.sandbox;
     const end = ledger.ledgerEnd();
     const unseen = { contractId: '00unseen' };
@@ -63,7 +63,7 @@ describe('contracts that were never seen created', () => {
 });
 
 describe('rights that are revoked', () => {
-  it('K3: park the indexer, which keeps its rows and does not narrow its filter', async () => {
+  it('park the indexer, which keeps its rows and does not narrow its filter', async () => {
     await world.index('ledger', { INDEXER_START: 'genesis' });
     const before = await digestOf(world.database.url, 'ledger');
     world.sandbox.faults.streamFailure = { path: '/v2/updates', failure: 'PERMISSION_DENIED' };
@@ -74,7 +74,7 @@ describe('rights that are revoked', () => {
     expect(await digestOf(world.database.url, 'ledger')).toBe(before);
   });
 
-  it('K3: a change of rights in mid-stream is followed by a new stream at once, which then parks', async () => {
+  it('a change of rights in mid-stream is followed by a new stream at once, which then parks', async () => {
     await using indexer = await world.run();
     await indexer.reaches(world.sandbox.ledger.ledgerEnd());
     world.sandbox.faults.streamFailure = { path: '/v2/updates', failure: 'STALE_STREAM_AUTHORIZATION', times: 1 };

@@ -31,7 +31,7 @@ async function parksAfter(
 }
 
 describe('a participant that was reset', () => {
-  it('H1: parks at once while it is empty, and names both ways out', async () => {
+  it('parks at once while it is empty, and names both ways out', async () => {
     const park = await parksAfter(() => world.sandbox.ledger.reset());
     expect(park).toMatchObject({
       code: 'HISTORY_CHANGED',
@@ -41,13 +41,13 @@ describe('a participant that was reset', () => {
     expect(park.remedy).toContain('ledger-indexer reseed --yes');
   });
 
-  it('H1: parks when it has other updates at offsets below ours', async () => {
+  it('parks when it has other updates at offsets below ours', async () => {
     const park = await parksAfter(() => world.startOver(60));
     expect(park.code).toBe('HISTORY_CHANGED');
     expect(park.message).toContain('no stored update is the same');
   });
 
-  it('H1: parks when it has overtaken our checkpoint', async () => {
+  it('parks when it has overtaken our checkpoint', async () => {
     const park = await parksAfter(() => world.startOver(400));
     expect(park.code).toBe('HISTORY_CHANGED');
     expect(park.remedy).toContain('ledger-indexer reseed --yes');
@@ -55,7 +55,7 @@ describe('a participant that was reset', () => {
 });
 
 describe('another participant behind the URL', () => {
-  it('H2: parks and names both', async () => {
+  it('parks and names both', async () => {
     const park = await parksAfter(() => {
       world.sandbox.ledger.participantId = 'participant2::1220bb';
     });
@@ -66,7 +66,7 @@ describe('another participant behind the URL', () => {
 });
 
 describe('a participant restored from a backup that used our offsets again', () => {
-  it('H3: parks with the command that goes back to where both agree, and that command resolves it', async () => {
+  it('parks with the command that goes back to where both agree, and that command resolves it', async () => {
     let common = 0;
     const park = await parksAfter(() => {
       const end = world.sandbox.ledger.ledgerEnd();
@@ -88,7 +88,7 @@ describe('a participant restored from a backup that used our offsets again', () 
     expect(await updates('ledger')).toEqual(await updates('fresh'));
   });
 
-  it('H3: parks when only the last update is another one', async () => {
+  it('parks when only the last update is another one', async () => {
     const park = await parksAfter(() => world.sandbox.ledger.rewriteAfter(world.sandbox.ledger.ledgerEnd() - 1));
     expect(park).toMatchObject({ code: 'HISTORY_CHANGED' });
     expect(park.remedy).toMatch(/ledger-indexer reset --to \d+ --yes/);
@@ -96,7 +96,7 @@ describe('a participant restored from a backup that used our offsets again', () 
 });
 
 describe('pruning', () => {
-  it('H4: parks a reader it overtakes in mid-stream, and keeps what came before', async () => {
+  it('parks a reader it overtakes in mid-stream, and keeps what came before', async () => {
     const { ledger, faults } = world.sandbox;
     await world.index('whole', { INDEXER_START: 'genesis' });
     faults.prune = { path: '/v2/updates', afterFrames: 50, to: ledger.ledgerEnd() };
@@ -111,7 +111,7 @@ describe('pruning', () => {
     expect(Number(some['n'])).toBeLessThan(Number(all['n']));
   });
 
-  it('H5: shows how far it is away from the checkpoint before it gets there', async () => {
+  it('shows how far it is away from the checkpoint before it gets there', async () => {
     await using indexer = await world.run();
     const end = world.sandbox.ledger.ledgerEnd();
     await indexer.reaches(end);
@@ -121,7 +121,7 @@ describe('pruning', () => {
     expect(await indexer.metric('indexer_prune_headroom_offsets')).toBe(25);
   });
 
-  it('L18: during a seed makes it start over at a new ledger end, without parking', async () => {
+  it('during a seed makes it start over at a new ledger end, without parking', async () => {
     const { ledger, faults } = world.sandbox;
     const end = ledger.ledgerEnd();
     faults.streamFailure = {
@@ -168,7 +168,7 @@ describe('a history whose updates are pruned, of a participant that does not tel
 });
 
 describe('a lagging replica', () => {
-  it('L21: is waited for, not parked at, and followed again when it has caught up', async () => {
+  it('is waited for, not parked at, and followed again when it has caught up', async () => {
     await world.index('ledger', { INDEXER_START: 'genesis' });
     const checkpoint = await world.checkpoint();
     world.sandbox.ledger.lagBehind(20);
@@ -185,7 +185,7 @@ describe('a lagging replica', () => {
     expect(indexer.logged('parked: an operator is needed')).toBe(0);
   });
 
-  it('L21: parks after five minutes, with the command for a restored backup', () => {
+  it('parks after five minutes, with the command for a restored backup', () => {
     for (const code of ['LEDGER_BEHIND_CHECKPOINT', 'LEDGER_OFFSET_AFTER_END']) {
       const error = new IndexerError('behind', { code, retry: 'retry' });
       const after = (lastingMs: number): unknown =>
@@ -195,7 +195,7 @@ describe('a lagging replica', () => {
     }
   });
 
-  it('L21: is told from a restored participant by the updates it still shows', async () => {
+  it('is told from a restored participant by the updates it still shows', async () => {
     const park = await parksAfter(() => {
       const end = world.sandbox.ledger.ledgerEnd();
       world.restore(end - 40);

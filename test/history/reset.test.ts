@@ -75,6 +75,7 @@ describe('reset --to', () => {
     const seeded = await world.checkpoint();
     await expect(world.command(`reset --to ${seeded - 1} --yes`)).rejects.toMatchObject({ code: 'RESET_REFUSED' });
     await expect(world.command(`reset --to ${seeded + 1} --yes`)).rejects.toMatchObject({ code: 'RESET_REFUSED' });
+    await expect(world.command('reset')).rejects.toMatchObject({ code: 'USAGE', exitCode: 2 });
     await using indexer = await world.run();
     await indexer.reaches(seeded);
     await expect(world.command(`reset --to ${seeded} --yes`)).rejects.toMatchObject({ code: 'WRITER_ACTIVE' });

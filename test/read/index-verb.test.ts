@@ -88,5 +88,5 @@ it('builds an index that a query uses, once, and clears away what a cut build le
   }
 
   await expect(run('create', `payload.owner'); drop table x`)).rejects.toThrow(/no field/);
-  await expect(run('destroy')).rejects.toMatchObject({ code: 'CONFIGURATION_INVALID' });
+  await expect(run('destroy')).rejects.toMatchObject({ code: 'USAGE', exitCode: 2 });
 });

@@ -1,0 +1,116 @@
+/** Faults of tokens and rights, through the whole indexer into Postgres. */
+import { mkdtemp, rename, rm, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { createTokenSource } from '../../src/ledger/token.ts';
+import { audience, clientId, clientSecret, startOidc, type Oidc } from '../support/oidc.ts';
+import { endsIn, sharedSecret, token } from '../support/tokens.ts';
+import { waitFor } from '../support/wait-for.ts';
+import { FaultWorld, failedWith } from './fault-world.ts';
+
+const secret = 'a shared secret for tests of faults';
+const signer = sharedSecret(secret);
+const rights = [{ kind: 'CanReadAsAnyParty' as const }];
+const path = '/v2/updates';
+
+let folder: string;
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'token-faults-'));
+});
+afterEach(() => rm(folder, { recursive: true }));
+
+const file = (name: string): string => join(folder, name);
+
+describe('a token file', () => {
+  it('that is empty, gone, no token at all or a swapped link costs nothing while the last token is good', async () => {
+    await using world = await FaultWorld.open({ auth: { secret, users: [{ id: 'reader', rights }] } });
+    const good = () => token(signer, { sub: 'reader', jti: String(Math.random()) });
+    await writeFile(file('token'), await good());
+    await using indexer = await world.run('ledger', { LEDGER_TOKEN_FILE: file('token') });
+    const reconnects = async (state: string): Promise<void> => {
+      world.sandbox.faults.cut = { path, times: 1 };
+      world.grow(5);
+      await waitFor(`a cut while ${state}`, () => (world.sandbox.faults.cut === undefined ? true : undefined));
+      await world.reachesEnd(indexer);
+    };
+    await world.reachesEnd(indexer);
+    await writeFile(file('token'), '');
+    await reconnects('it is empty');
+    await writeFile(file('token'), '"Bearer of nothing"');
+    await reconnects('it is no token');
+    await rm(file('token'));
+    await reconnects('it is gone');
+    await writeFile(file('next'), await good());
+    await symlink(file('next'), file('link'));
+    await rename(file('link'), file('token'));
+    await reconnects('it is another file');
+    expect(indexer.logged('parked: an operator is needed')).toBe(0);
+    expect(indexer.log.filter((line) => /TOKEN_(MALFORMED|UNREADABLE)/u.test(line))).toEqual([]);
+    await world.expectUndisturbed('ledger', { LEDGER_TOKEN_FILE: file('token') });
+  });
+
+  it('that is no token is not excused by a last token that has ended or was refused', async () => {
+    for (const end of ['ended', 'refused']) {
+      const tokenFile = file(end);
+      const source = createTokenSource({ tokenFile });
+      await writeFile(
+        tokenFile,
+        await token(signer, { iat: endsIn(-60_000), exp: endsIn(end === 'ended' ? 30 : 60_000) }),
+      );
+      await source.read();
+      await writeFile(tokenFile, 'no token');
+      if (end === 'refused') source.invalidate();
+      await waitFor(end, async () => {
+        const code = await source.lease().then(
+          () => undefined,
+          (thrown: unknown) => (thrown as { readonly code: string }).code,
+        );
+        return code === 'LEDGER_TOKEN_MALFORMED' ? true : undefined;
+      });
+    }
+  });
+});
+
+describe('requests that are refused beside a stream that is not', () => {
+  let oidc: Oidc;
+  beforeEach(async () => {
+    oidc = await startOidc({ tokenSeconds: 120 });
+  });
+  afterEach(() => oidc.stop());
+
+  it('use up one new token, not one each time', { timeout: 40_000 }, async () => {
+    const auth = { jwksUrl: oidc.jwksUrl, audience, users: [{ id: clientId, rights }] };
+    await using world = await FaultWorld.open({ auth });
+    await using indexer = await world.run('ledger', {
+      LEDGER_OAUTH_ISSUER: oidc.issuer,
+      LEDGER_OAUTH_CLIENT_ID: clientId,
+      LEDGER_OAUTH_CLIENT_SECRET: clientSecret,
+    });
+    await world.reachesEnd(indexer);
+    const before = oidc.tokenRequests.length;
+    let refusals = 0;
+    world.sandbox.faults.answer = { path: '/v2/state/ledger-end', as: 'UNAUTHENTICATED' };
+    await waitFor(
+      'three polls',
+      () =>
+        (refusals = indexer.log.filter((line) => line.includes('LEDGER_UNAUTHENTICATED')).length) >= 3
+          ? true
+          : undefined,
+      30_000,
+    );
+    expect(oidc.tokenRequests.length - before).toBeLessThanOrEqual(1);
+    expect(refusals).toBeGreaterThanOrEqual(3);
+    world.sandbox.faults.answer = undefined;
+  });
+});
+
+describe('a token that cannot travel in a handshake', () => {
+  it('parks and is never shown', async () => {
+    await using world = await FaultWorld.open();
+    const padded = 'a-token-with-padding==';
+    await using indexer = await world.run('ledger', { LEDGER_TOKEN: padded });
+    await failedWith(indexer, 'LEDGER_TOKEN_MALFORMED');
+    expect(indexer.log.join('\n')).not.toContain(padded);
+  });
+});

@@ -1,0 +1,102 @@
+/** What a ledger says of its own order, and breaks: a ledger that sends exactly the frames it is given. */
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { runIndexer } from '../e2e/indexer-run.ts';
+import { startFakeLedger, type FakeLedger } from '../ledger/fake-ledger.ts';
+import { createTestDatabase, query, type TestDatabase } from '../support/database.ts';
+import { created, offsetCheckpoint, text, transaction, type Json } from '../support/frames.ts';
+import { waitFor } from '../support/wait-for.ts';
+import { parked, retriesFor } from './fault-world.ts';
+
+const update = (offset: number): Json =>
+  transaction(offset, [{ CreatedEvent: created({ contractId: `00${String(offset).padStart(2, '0')}`, offset }) }]);
+
+let database: TestDatabase;
+beforeAll(async () => {
+  database = await createTestDatabase();
+});
+afterAll(() => database.drop());
+
+/** What the ledger says of one offset when it is asked for it. */
+function lookedUp(request: IncomingMessage, response: ServerResponse): void {
+  let body = '';
+  request.setEncoding('utf8').on('data', (part: string) => (body += part));
+  request.on('end', () => response.end(text(update(Number(/"offset":(\d+)/u.exec(body)?.[1])))));
+}
+
+/** Sends these frames to whoever asks for what comes after offset 0, the `late` ones a second later; to others nothing. */
+async function ledgerOf(
+  ledgerEnd: number,
+  frames: readonly Json[],
+  late: readonly Json[] = [],
+): Promise<FakeLedger & AsyncDisposable> {
+  const answers: Record<string, object> = {
+    '/v2/parties/participant-id': { participantId: 'p::1220' },
+    '/v2/state/ledger-end': { offset: ledgerEnd },
+    '/v2/state/latest-pruned-offsets': { participantPrunedUpToInclusive: 0 },
+  };
+  const ledger = await startFakeLedger({
+    http: (request, response) => {
+      if (request.url === '/v2/updates/update-by-offset') {
+        lookedUp(request, response);
+        return;
+      }
+      const answer = answers[request.url ?? ''];
+      response.writeHead(answer === undefined ? 404 : 200).end(JSON.stringify(answer ?? {}));
+    },
+    socket: (socket, request) => {
+      if (!request.includes('"beginExclusive":0,')) return;
+      for (const frame of frames) socket.send(text(frame));
+      setTimeout(() => {
+        for (const frame of late) socket.send(text(frame));
+      }, 1_000);
+    },
+  });
+  return { ...ledger, [Symbol.asyncDispose]: () => ledger.stop() };
+}
+
+const run = (ledger: FakeLedger, schema: string) =>
+  runIndexer({
+    LEDGER_URL: ledger.url,
+    DATABASE_URL: database.url,
+    POSTGRES_SCHEMA: schema,
+    INDEXER_START: 'genesis',
+  });
+
+describe('an OffsetCheckpoint', () => {
+  it.each([
+    ['below', 4],
+    ['at', 5],
+  ])('is a promise: an update %s its offset is refused, and nothing of the batch is stored', async (where, late) => {
+    await using ledger = await ledgerOf(6, [update(3), offsetCheckpoint(5), update(late), update(6)]);
+    await using indexer = await run(ledger, where);
+    const { code, message } = await parked(indexer);
+    expect(code).toBe('LEDGER_OUT_OF_ORDER');
+    expect(message).toContain(`offset ${String(late)} after offset 5`);
+    expect(retriesFor(indexer, code)).toBe(2);
+    expect(await query(database.url, `select checkpoint::int from ${where}.stream`)).toEqual([{ checkpoint: 0 }]);
+    expect(await query(database.url, `select from ${where}.updates`)).toEqual([]);
+  });
+
+  it('that is committed when an update below it comes does not hide that update: it is stored where it belongs', async () => {
+    await using ledger = await ledgerOf(5, [update(3), offsetCheckpoint(5)], [update(4)]);
+    await using indexer = await run(ledger, 'behind');
+    await waitFor('the late update', () => (retriesFor(indexer, 'LEDGER_OUT_OF_ORDER') > 0 ? true : undefined));
+    expect(await query(database.url, 'select "offset"::int from behind.updates order by 1')).toEqual([
+      { offset: 3 },
+      { offset: 4 },
+    ]);
+    expect(await query(database.url, 'select checkpoint::int from behind.stream')).toEqual([{ checkpoint: 5 }]);
+  });
+
+  it('at the offset of the last update says nothing against a repetition of that update', async () => {
+    await using ledger = await ledgerOf(6, [update(5), offsetCheckpoint(5), update(5), update(6), offsetCheckpoint(6)]);
+    await using indexer = await run(ledger, 'repeated');
+    await indexer.reaches(6);
+    expect(indexer.logged('backing off')).toBe(0);
+    expect(await query(database.url, 'select "offset"::int from repeated.updates order by 1')).toEqual([
+      { offset: 5 },
+      { offset: 6 },
+    ]);
+  });
+});

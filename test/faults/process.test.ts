@@ -1,0 +1,106 @@
+/** What befalls a process: a defect of its own, a neighbour in trouble, and memory that is short. */
+import { readFile } from 'node:fs/promises';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { startDaemon, type Daemon } from '../e2e/daemon.ts';
+import { watchStored, type Stored } from '../e2e/stored.ts';
+import { canaryWord } from '../support/canary.ts';
+import { query } from '../support/database.ts';
+import { digestOf } from '../support/digest.ts';
+import { FaultWorld, parked } from './fault-world.ts';
+
+let world: FaultWorld;
+let stored: Stored;
+beforeEach(async () => {
+  world = await FaultWorld.open();
+  stored = await watchStored(world.database.url);
+});
+afterEach(async () => {
+  await stored[Symbol.asyncDispose]();
+  await world[Symbol.asyncDispose]();
+});
+
+/** The built program, which runs this code as well. */
+function daemon(schema: string, code = ''): Daemon {
+  const NODE_OPTIONS = code === '' ? '' : `--import=data:text/javascript,${encodeURIComponent(code)}`;
+  const env = { INDEXER_START: 'genesis', INDEXER_BATCH_UPDATES: '5', NODE_OPTIONS };
+  return startDaemon({ ledgerUrl: world.sandbox.url, databaseUrl: world.database.url, schema, env });
+}
+
+describe('an error that nobody caught', () => {
+  const word = canaryWord();
+  // In two halves, so that the place of the error does not show it.
+  const message = `'${word.slice(0, 9)}' + '${word.slice(9)}'`;
+
+  it.each([
+    ['thrown', `setTimeout(() => { throw new Error(${message}) }, 1500)`],
+    ['a rejection', `setTimeout(() => { void Promise.reject(new Error(${message})) }, 1500)`],
+  ])('(%s) ends the process with 70, shows nothing it may not, and the next one goes on', async (_how, code) => {
+    world.grow(2_000);
+    {
+      await using broken = daemon('ledger', code);
+      await broken.exited;
+      expect(broken.exit()).toEqual({ code: 70, signal: null });
+      expect(broken.output()).toContain('UNEXPECTED');
+      expect(broken.output()).not.toContain(word);
+    }
+    await using next = daemon('ledger');
+    await stored.reaches(next, 'ledger', world.sandbox.ledger.ledgerEnd());
+    await using reference = daemon('reference');
+    await stored.reaches(reference, 'reference', world.sandbox.ledger.ledgerEnd());
+    expect(await digestOf(world.database.url, 'ledger')).toBe(await digestOf(world.database.url, 'reference'));
+  });
+});
+
+describe('two streams in one database', () => {
+  it('do not share their troubles: one parks, the other goes on', async () => {
+    await using broken = await world.run('broken');
+    await using sound = await world.run('sound');
+    await world.reachesEnd(broken);
+    await world.reachesEnd(sound);
+    await query(world.database.url, 'alter table broken.updates rename column update_id to renamed');
+    world.grow(30);
+    expect((await parked(broken)).code).toMatch(/^STORE_/u);
+    await world.reachesEnd(sound);
+    expect((await sound.status()).state).toBe('live');
+    await query(world.database.url, 'alter table broken.updates rename column renamed to update_id');
+    await world.expectUndisturbed('sound');
+  });
+});
+
+describe('a wall clock that jumps by a day, forth and back', () => {
+  it('changes nothing that is stored', async () => {
+    world.grow(2_000);
+    const jumps = `const real = Date.now; let times = 0;
+      setInterval(() => { times += 1; }, 100).unref();
+      Date.now = () => real() + (times % 3 - 1) * 86400000;`;
+    await using jumping = daemon('jumping', jumps);
+    await stored.reaches(jumping, 'jumping', world.sandbox.ledger.ledgerEnd());
+    await jumping.kill();
+    await using reference = daemon('reference');
+    await stored.reaches(reference, 'reference', world.sandbox.ledger.ledgerEnd());
+    expect(await digestOf(world.database.url, 'jumping')).toBe(await digestOf(world.database.url, 'reference'));
+    expect(jumping.output()).not.toContain('backing off');
+  });
+});
+
+describe('a ledger that sends more than fits into memory', () => {
+  /** Most memory the process ever had, MiB. */
+  const peakMib = async (pid: number | undefined): Promise<number> =>
+    Number(/VmHWM:\s+(\d+) kB/u.exec(await readFile(`/proc/${String(pid)}/status`, 'utf8'))?.[1]) / 1024;
+
+  it.skipIf(process.platform !== 'linux')(
+    'waits, because what is held here is bounded',
+    { timeout: 120_000 },
+    async () => {
+      world.grow(3_000);
+      // 600 MB of frames, which are blanks for the most part.
+      world.sandbox.faults.oversizedFrames = { path: '/v2/updates', bytes: 200_000 };
+      const env = { INDEXER_START: 'genesis', INDEXER_INBOX_BYTES: '4MiB', INDEXER_BATCH_BYTES: '1MiB' };
+      const NODE_OPTIONS = '--max-old-space-size=64';
+      const [ledgerUrl, databaseUrl] = [world.sandbox.url, world.database.url];
+      await using small = startDaemon({ ledgerUrl, databaseUrl, schema: 'small', env: { ...env, NODE_OPTIONS } });
+      await stored.reaches(small, 'small', world.sandbox.ledger.ledgerEnd(), 100_000);
+      expect(await peakMib(small.pid)).toBeLessThan(300);
+    },
+  );
+});

@@ -1,0 +1,51 @@
+/** Faults of the stream of active contracts: a seed is published whole, at one offset, or not at all. */
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { query } from '../support/database.ts';
+import { digestOf } from '../support/digest.ts';
+import { waitFor } from '../support/wait-for.ts';
+import { FaultWorld } from './fault-world.ts';
+
+const path = '/v2/state/active-contracts';
+const seeding = { INDEXER_START: 'seed' };
+
+let world: FaultWorld;
+beforeEach(async () => {
+  world = await FaultWorld.open();
+});
+afterEach(() => world[Symbol.asyncDispose]());
+
+describe('a seed', () => {
+  it.each([
+    ['cut', { cut: { path, afterFrames: 6, times: 4 } }],
+    ['broken off in the middle of a frame', { reset: { path, afterFrames: 9, times: 4 } }],
+    ['closed with 1001', { close: { path, afterFrames: 6, code: 1001, times: 4 } }],
+  ] as const)('that is %s again and again ends with what an undisturbed one has', async (_what, faults) => {
+    Object.assign(world.sandbox.faults, faults);
+    await using indexer = await world.run('ledger', seeding);
+    await waitFor('the seed', async () => ((await indexer.status()).state === 'live' ? true : undefined));
+    expect(indexer.logged('backing off')).toBeGreaterThanOrEqual(4);
+    await using reference = await world.run('reference', seeding);
+    await waitFor('the other seed', async () => ((await reference.status()).state === 'live' ? true : undefined));
+    expect(await digestOf(world.database.url, 'ledger')).toBe(await digestOf(world.database.url, 'reference'));
+  });
+
+  it('meets the stream at one offset, however far the ledger moves meanwhile', async () => {
+    const at = world.sandbox.ledger.ledgerEnd();
+    world.sandbox.faults.slowFrames = { path, delayMs: 20 };
+    await using indexer = await world.run('ledger', seeding);
+    await waitFor('it seeds', async () => ((await indexer.status()).state === 'seeding' ? true : undefined));
+    world.grow(50);
+    world.sandbox.faults.slowFrames = undefined;
+    await world.reachesEnd(indexer);
+    const [row] = await query(
+      world.database.url,
+      `select seed_offset::int as seed, (select min("offset")::int from ledger.updates) as first from ledger.stream`,
+    );
+    expect(row?.['seed']).toBe(at);
+    const next = world.sandbox.ledger.range(at, world.sandbox.ledger.ledgerEnd(), 1)[0]?.offset;
+    expect(row?.['first']).toBe(next);
+    const active = `select count(*)::int as n from ledger.lifetimes where deactivated_offset is null`;
+    const expected = [...world.sandbox.ledger.activeAt(world.sandbox.ledger.ledgerEnd())].length;
+    expect((await query(world.database.url, active))[0]?.['n']).toBe(expected);
+  });
+});

@@ -1,0 +1,60 @@
+/** A stream that is alive by all its pings and says nothing, while the ledger goes on. */
+import { expect, it } from 'vitest';
+import { openAccess } from '../../src/access.ts';
+import { loadConfig } from '../../src/config/config.ts';
+import { pipelineParts } from '../../src/indexer.ts';
+import { HealthTracker } from '../../src/observe/health-tracker.ts';
+import { createObserver } from '../../src/observe/indexer-observer.ts';
+import { createLogger } from '../../src/observe/logger.ts';
+import { createMetrics } from '../../src/observe/metrics.ts';
+import { runPipeline } from '../../src/pipeline/run.ts';
+import { openDatabase } from '../../src/store/database.ts';
+import { WriterSeat } from '../../src/store/writer-lock.ts';
+import { query } from '../support/database.ts';
+import { waitFor } from '../support/wait-for.ts';
+import { FaultWorld } from './fault-world.ts';
+
+it('is noticed by the ledger end that rises past the checkpoint, and the stream is opened again', async () => {
+  await using world = await FaultWorld.open();
+  const databaseUrl = world.database.url;
+  const config = loadConfig([], { LEDGER_URL: world.sandbox.url, DATABASE_URL: databaseUrl, INDEXER_START: 'genesis' });
+  const stop = new AbortController();
+  const log: string[] = [];
+  const logging = createLogger({ level: 'info', format: 'json', stream: { write: (line) => log.push(line) > 0 } });
+  const access = await openAccess(config.ledger, stop.signal);
+  const { schema } = config.database;
+  const database = openDatabase({ url: databaseUrl, schema, statementTimeoutMs: 5_000, applicationName: 'test' });
+  const observer = createObserver({
+    logger: logging.logger,
+    metrics: createMetrics({ version: 'test', commit: '' }),
+    health: new HealthTracker({ version: 'test', schema, stalledAfterMs: 60_000 }),
+  });
+  const options = { config, access, ledgerUrl: world.sandbox.url, databaseUrl, version: 'test', logging };
+  const seat = new WriterSeat(database, 5_000);
+  const parts = pipelineParts(options, { database, observer, seat, stop: stop.signal });
+  // As in the program, but for the times, which are 5 s and 120 s there.
+  const running = runPipeline({ ...parts, limits: { ...parts.limits, pollMs: 100, silenceMs: 1_000 } });
+  const stored = (): Promise<true> =>
+    waitFor('everything is stored', async () => {
+      const found = await query(databaseUrl, `select to_regclass('ledger.stream') is not null as found`);
+      if (found[0]?.['found'] !== true) return undefined;
+      const [row] = await query(databaseUrl, 'select checkpoint::int from ledger.stream');
+      return Number(row?.['checkpoint'] ?? 0) >= world.sandbox.ledger.ledgerEnd() ? true : undefined;
+    });
+  try {
+    await stored();
+    world.sandbox.faults.stall = { path: '/v2/updates', afterFrames: 0 };
+    world.grow(20);
+    await waitFor('the silence', () => (log.some((line) => line.includes('LEDGER_SILENT')) ? true : undefined));
+    world.sandbox.faults.stall = undefined;
+    await stored();
+  } finally {
+    stop.abort();
+    await running;
+    await seat.close();
+    observer.close();
+    await database.close();
+  }
+  await world.expectUndisturbed();
+  expect(log.filter((line) => line.includes('LEDGER_SILENT')).length).toBeGreaterThan(0);
+});

@@ -1,0 +1,59 @@
+/** Contents that are redacted while a reseed gathers active contracts do not come back with its merge. */
+import { expect, it } from 'vitest';
+import { decodeActiveContract, decodeUpdate } from '../../src/ledger/wire.ts';
+import { mergeStaging } from '../../src/store/history/merge.ts';
+import { prepareStaging, stagingSchema } from '../../src/store/history/staging.ts';
+import { openDatabase, type Database } from '../../src/store/database.ts';
+import { migrate } from '../../src/store/migrations.ts';
+import { redact } from '../../src/store/retention/redact.ts';
+import { openSession } from '../../src/store/store.ts';
+import { createTestDatabase } from '../support/database.ts';
+import * as frames from '../support/frames.ts';
+
+const identity = { participantId: 'p::1220', filter: '{}', filterHash: 'f', shape: 'LEDGER_EFFECTS' };
+
+/** The stream knows the contract from offset 1. */
+async function followed(database: Database): Promise<void> {
+  await migrate(database);
+  const session = await openSession(database, identity);
+  await session.publishSeed(0, 'genesis');
+  const batch = session.newBatch(0);
+  const event = { CreatedEvent: frames.created({ offset: 1 }) };
+  batch.add(decodeUpdate(frames.text(frames.transaction(1, [event]))));
+  await session.writeBatch(batch, 0);
+}
+
+/** In the gap it was reassigned: the ledger has it active from offset 8. */
+async function gathered(staging: Database): Promise<void> {
+  await prepareStaging(staging, 'ledger', { identity, notBefore: 1 });
+  const session = await openSession(staging, identity, { notify: false });
+  await session.beginSeed(9);
+  const batch = session.newBatch(9);
+  batch.addEntry(decodeActiveContract(frames.text(frames.activeEntry({ offset: 8 }))));
+  await session.writeSeed(batch, 0);
+  await session.publishSeed(9, 'seed');
+}
+
+it('removes them from what was gathered before', async () => {
+  await using created = await createTestDatabase();
+  const open = (schema: string): Database =>
+    openDatabase({ url: created.url, schema, statementTimeoutMs: 60_000, applicationName: 'test' });
+  const [database, staging] = [open('ledger'), open(stagingSchema('ledger'))];
+  await followed(database);
+  await gathered(staging);
+  const subject = { kind: 'contract', contractId: '00c1' } as const;
+  const request = { subject, reason: 'asked for', active: true, exercises: false };
+  await redact(database, request, new AbortController().signal);
+  const merge = { identity, offset: 9, anchor: undefined, checkpoint: 1, reason: 'gap', writer: 'test', notify: false };
+  await mergeStaging(database, merge);
+  const { rows } = await database.pool.query(
+    `select c."offset", c.payload, c.created_event_blob as blob, v.view, c.redaction_id = v.redaction_id as same
+       from contracts c join interface_views v using (contract_id, "offset") order by 1`,
+  );
+  await Promise.all([database.close(), staging.close()]);
+  const empty = { payload: null, blob: null, view: null, same: true };
+  expect(rows).toEqual([
+    { offset: 1, ...empty },
+    { offset: 8, ...empty },
+  ]);
+});

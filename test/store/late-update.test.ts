@@ -1,0 +1,94 @@
+/** An update that was set aside and is stored afterwards: the tables are as if it had come in time, wherever it belongs. */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { decodeUpdate } from '../../src/ledger/wire.ts';
+import { openDatabase, type Database } from '../../src/store/database.ts';
+import { storeLate } from '../../src/store/late-update.ts';
+import { migrate } from '../../src/store/migrations.ts';
+import { prune } from '../../src/store/retention/prune.ts';
+import { openSession } from '../../src/store/store.ts';
+import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { digestOf } from '../support/digest.ts';
+import * as frames from '../support/frames.ts';
+import { here, there, type JsonRecord } from '../support/frames.ts';
+
+const identity = { participantId: 'p::1220', filter: '{}', filterHash: 'f', shape: 'LEDGER_EFFECTS' };
+let created: TestDatabase;
+const opened: Database[] = [];
+beforeAll(async () => {
+  created = await createTestDatabase();
+});
+afterAll(async () => {
+  for (const database of opened) await database.close();
+  await created.drop();
+});
+
+const timed = (frame: JsonRecord, offset: number): string =>
+  frames.text(frame).replaceAll(frames.recordTime, `2026-08-14T11:0${offset}:00.000000Z`);
+
+/** Stores updates with offsets from 1 on, one per batch; the one at `aside` is set aside. */
+async function stored(schema: string, updates: readonly string[], aside?: number): Promise<Database> {
+  const database = openDatabase({ url: created.url, schema, statementTimeoutMs: 60_000, applicationName: 'test' });
+  opened.push(database);
+  await migrate(database);
+  const session = await openSession(database, identity);
+  await session.publishSeed(0, 'genesis');
+  for (const [from, text] of updates.entries()) {
+    if (from + 1 === aside) {
+      await session.quarantine({ offset: aside, code: 'X', found: 'x', frame: Buffer.from(text) }, from);
+      continue;
+    }
+    const batch = session.newBatch(from);
+    batch.add(decodeUpdate(text));
+    await session.writeBatch(batch, from);
+  }
+  return database;
+}
+
+const create = (offset: number, contractId: string, synchronizerId: string): JsonRecord =>
+  frames.transaction(offset, [{ CreatedEvent: frames.created({ offset, contractId }) }], { synchronizerId });
+const leave = (offset: number, source: string, target: string): JsonRecord =>
+  frames.reassignment(offset, { JsUnassignedEvent: { value: frames.unassigned({ offset, source, target }) } }, source);
+const arrive = (offset: number, source: string, target: string): JsonRecord => {
+  const half = frames.assigned({ source, target, createdEvent: frames.created({ offset }) });
+  return frames.reassignment(offset, { JsAssignmentEvent: half }, target);
+};
+const archive = (offset: number): JsonRecord =>
+  frames.transaction(offset, [{ ExercisedEvent: frames.exercised({ offset }) }]);
+
+/** Dictionaries number in the order of arrival, so the first ones are never late. */
+describe.each([
+  [
+    'of a contract that leaves and comes back',
+    2,
+    [create(1, '00c1', here), leave(2, here, there), arrive(3, here, there), leave(4, there, here)],
+    [arrive(5, there, here), archive(6)],
+  ],
+  [
+    'of two synchronizers',
+    3,
+    [create(1, '00c1', here), create(2, '00c2', there), create(3, '00c3', there)],
+    [create(4, '00c4', here)],
+  ],
+])('updates %s', (what, first, head, tail) => {
+  const updates = [...head, ...tail].map((frame, at) => timed(frame, at + 1));
+  const offsets = updates.map((_, at) => at + 1).filter((offset) => offset >= first);
+
+  it.each(offsets)('offset %i stored last', async (late) => {
+    const schema = `l${what.length}_${late}`;
+    await stored(`${schema}_whole`, updates);
+    const database = await stored(schema, updates, late);
+    await storeLate(database, decodeUpdate(updates[late - 1] ?? ''));
+    expect(await digestOf(created.url, schema)).toBe(await digestOf(created.url, `${schema}_whole`));
+  });
+});
+
+it('is refused when ends of its contracts may have been pruned: they would be active for ever', async () => {
+  const updates = [create(1, '00c1', here), archive(2), create(3, '00c3', here)].map((frame, at) =>
+    timed(frame, at + 1),
+  );
+  const database = await stored('pruned', updates, 1);
+  await prune(database, { offset: 2 }, { stop: new AbortController().signal });
+  const before = await digestOf(created.url, 'pruned');
+  await expect(storeLate(database, decodeUpdate(updates[0] ?? ''))).rejects.toMatchObject({ code: 'ENDS_UNKNOWN' });
+  expect(await digestOf(created.url, 'pruned')).toBe(before);
+});
