@@ -37,6 +37,17 @@ function onSignal(): void {
   stop.abort();
 }
 
+/**
+ * An error that nobody caught is a defect, and nothing in memory is to be trusted after it: the process ends, and the
+ * next one begins from what is committed. Its message may quote rows or tokens, so only its kind and place are shown.
+ */
+function onDefect(thrown: unknown): void {
+  const [kind, stack = ''] = thrown instanceof Error ? [thrown.name, thrown.stack] : [typeof thrown];
+  const places = stack.split('\n').filter((line) => /^ {4}at /u.test(line));
+  process.stderr.write(`${scrub([`ledger-indexer: UNEXPECTED: uncaught ${kind}`, ...places].join('\n'))}\n`);
+  process.exit(ExitCode.unexpected);
+}
+
 async function command(): Promise<ExitCode> {
   // The verbs of `ledger` have texts of their own.
   if (verb === 'help' || (verb !== 'ledger' && (argv.includes('--help') || argv.includes('-h')))) {
@@ -52,6 +63,7 @@ async function command(): Promise<ExitCode> {
 }
 
 for (const output of [process.stdout, process.stderr]) output.on('error', forgetReader);
+process.on('uncaughtException', onDefect);
 process.on('SIGTERM', onSignal);
 process.on('SIGINT', onSignal);
 try {

@@ -6,6 +6,8 @@ import { storeLate } from '../store/late-update.ts';
 import { listQuarantine, noteAttempt, quarantinedFrame } from '../store/quarantine.ts';
 import { asWriter, maintenanceArguments, withStream } from './maintenance.ts';
 
+const ofTheUpdate: ReadonlySet<string> = new Set(['UPDATE_UNDECODABLE', 'STORE_DATA_REFUSED', 'ENDS_UNKNOWN']);
+
 /**
  * `quarantine list [--json]` prints one line per update; `quarantine retry [OFFSET…]` stores those named, or all, with the
  * indexer stopped.
@@ -64,8 +66,8 @@ async function retry(database: Database, offset: number, write: (line: string) =
     return true;
   } catch (thrown) {
     const error = toIndexerError(thrown);
-    // What is no failure of the data is nothing to go on after.
-    if (error.code !== 'UPDATE_UNDECODABLE' && error.code !== 'STORE_DATA_REFUSED') throw error;
+    // What is no failure of this update is nothing to go on after.
+    if (!ofTheUpdate.has(error.code)) throw error;
     await noteAttempt(database, offset);
     write(`${String(offset)} still refused: ${error.code}: ${error.message}`);
     return false;

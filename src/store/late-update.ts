@@ -3,6 +3,7 @@
  * stored where its offset belongs, as if it had come in time.
  */
 import type { ClientBase } from 'pg';
+import { ExitCode, IndexerError } from '../errors.ts';
 import { Batch } from '../model/batch.ts';
 import type { Update } from '../model/update.ts';
 import { rowStatements } from './batch-writer.ts';
@@ -32,7 +33,8 @@ export async function isStored(database: Database, offset: number): Promise<bool
  * Nobody else may be writing: hold the writer lock. The epoch is raised, so that a writer cannot go on from what it
  * remembers.
  * @param epoch of the session that stores it; undefined for a command that holds the lock
- * @throws IndexerError CHECKPOINT_MOVED when the epoch is another one, or what Postgres refuses it with; nothing is changed then
+ * @throws IndexerError CHECKPOINT_MOVED when the epoch is another one, ENDS_UNKNOWN, or what Postgres refuses it with;
+ *   nothing is changed then
  */
 export async function storeLate(database: Database, update: Update, epoch?: number): Promise<void> {
   await database.transaction(async (client) => {
@@ -40,13 +42,48 @@ export async function storeLate(database: Database, update: Update, epoch?: numb
     const dictionary = await loadDictionary(client);
     const batch = new Batch(new BinaryRows(), dictionary, taken, update.offset - 1, await loadRedactions(client));
     batch.add(update);
+    await refuseUnknownEnds(client, batch);
     const added = dictionary.takeAdded();
     const { copies, rest } = rowStatements(batch, added);
     await fly(client, [...copies, ...rest]);
+    await endSooner(client, batch);
     await endLater(client, update.offset, batch.lifetimes.contractIds());
     await moveMark(client, batch);
     await client.query('delete from quarantine where "offset" = $1', [update.offset]);
   });
+}
+
+/** Ends that were pruned, or that came in a gap, are not here: what the update activates would be active for ever. */
+async function refuseUnknownEnds(client: ClientBase, { offset, lifetimes }: Batch): Promise<void> {
+  if (lifetimes.contractIds().length === 0) return;
+  const { rows } = await client.query<{ since: number | null }>(
+    'select greatest(seed_offset, kept_offset) as since from stream',
+  );
+  const since = rows[0]?.since ?? 0;
+  if (offset > since) return;
+  const found = `history is complete here after offset ${String(since)} only: contracts of offset ${String(offset)} may have ended unseen`;
+  throw new IndexerError(found, {
+    code: 'ENDS_UNKNOWN',
+    retry: 'fatal',
+    exitCode: ExitCode.undecodable,
+    remedy: 'the update stays set aside; to learn what is active: ledger-indexer reseed --keep-history --yes',
+    facts: { offset },
+  });
+}
+
+/**
+ * What this update ends was still open when a later end came, which belongs to a later stay of the contract on the same
+ * synchronizer: that one ended both. Ended they are already, so the counts stay.
+ */
+async function endSooner(client: ClientBase, { lifetimes }: Batch): Promise<void> {
+  const ended = lifetimes.deactivations();
+  await client.query(
+    `update lifetimes l set deactivated_offset = d.deactivated_offset
+       from unnest($1::text[], $2::integer[], $3::bigint[]) d (contract_id, synchronizer_pk, deactivated_offset)
+      where l.contract_id = d.contract_id and l.synchronizer_pk = d.synchronizer_pk
+        and l.activated_offset <= d.deactivated_offset and l.deactivated_offset > d.deactivated_offset`,
+    [ended.map((d) => d.contractId), ended.map((d) => d.synchronizerPk), ended.map((d) => d.offset)],
+  );
 }
 
 /** Contracts of this update that later updates ended: the ends found nothing to end when they were stored. */
@@ -80,14 +117,21 @@ async function endLater(client: ClientBase, offset: number, contractIds: readonl
   );
 }
 
-/** The proof of the history is the newest stored update: this one, if nothing was stored after it. */
+/**
+ * The proof of the history is the newest stored update: this one, if nothing was stored after it. Record times rise on
+ * each synchronizer, so the newer of two is the one of the later update.
+ */
 async function moveMark(client: ClientBase, { lastUpdate, recordTimes }: Batch): Promise<void> {
   const times = JSON.stringify(Object.fromEntries(recordTimes));
   await client.query(
     `update stream
         set checkpoint_update_offset = case when newer then $1 else checkpoint_update_offset end,
             checkpoint_update_id = case when newer then $2 else checkpoint_update_id end,
-            record_times = case when newer then record_times || $3 else $3 || record_times end
+            checkpoint_record_time =
+              greatest(checkpoint_record_time, (select max(t.value::timestamptz) from jsonb_each_text($3) t)),
+            record_times = record_times || coalesce(
+              (select jsonb_object_agg(t.key, t.value) from jsonb_each_text($3) t
+                where ((record_times ->> t.key)::timestamptz > t.value::timestamptz) is not true), '{}')
        from (select $1::bigint > coalesce(checkpoint_update_offset, 0) as newer from stream) mark`,
     [lastUpdate?.offset ?? null, lastUpdate?.updateId ?? null, times],
   );

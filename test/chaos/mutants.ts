@@ -54,10 +54,10 @@ export const mutants: readonly Mutant[] = [
     instead: 'index < Math.min(at + framesPerTurn, Math.max(1, frames.length - 1))',
   },
   {
-    name: 'an update told twice is stored twice',
-    file: 'pipeline/follow.js',
-    line: 'if (update.offset === this.#seen)',
-    instead: 'if (update.offset === -1)',
+    name: 'an OffsetCheckpoint forgets the proof of the history',
+    file: 'store/stream-row.js',
+    line: 'checkpoint_update_offset = coalesce($4, checkpoint_update_offset),',
+    instead: 'checkpoint_update_offset = $4,',
   },
   {
     name: 'ends of contracts of earlier batches are not counted',
@@ -74,8 +74,8 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'a seed that was cut counts as complete',
     file: 'pipeline/seed.js',
-    line: "return frames.inbox.stopped ? 'stopped' : 'complete';",
-    instead: "return 'complete';",
+    line: 'if (!startOver.has(error.code))',
+    instead: "if (error.code.startsWith('LEDGER_')) return []; if (!startOver.has(error.code))",
   },
   {
     name: 'a seed that begins again keeps what the last one left',
@@ -91,10 +91,10 @@ export const mutants: readonly Mutant[] = [
       'return { offset: seedOffset, token: Buffer.from(String(1 + Number(Buffer.from(seedToken, "base64").toString()))).toString("base64"), written: seedContracts };',
   },
   {
-    name: 'the stream follows the ledger end of now instead of that of the seed',
+    name: 'the active contracts are read one offset before the stream begins',
     file: 'pipeline/seed.js',
-    line: "await session.publishSeed(seed.offset, 'seed', await anchorOf(parts, session));",
-    instead: "await session.publishSeed(await parts.ledger.state.ledgerEnd(), 'seed', await anchorOf(parts, session));",
+    line: 'return activeContractsRequest(seed.offset, parts.filter, seed.token);',
+    instead: 'return activeContractsRequest(seed.offset - 1, parts.filter, seed.token);',
   },
   {
     name: 'contracts of earlier batches never end',
@@ -103,10 +103,10 @@ export const mutants: readonly Mutant[] = [
     instead: 'else if (key === undefined)',
   },
   {
-    name: 'a contract is ended on every synchronizer',
-    file: 'store/batch-writer.js',
-    line: 'where l.contract_id = d.contract_id and l.synchronizer_pk = d.synchronizer_pk',
-    instead: 'where l.contract_id = d.contract_id',
+    name: 'a contract that begins and ends in one batch stays active',
+    file: 'model/lifetimes.js',
+    line: 'activation.deactivatedOffset = offset;',
+    instead: '',
   },
   {
     name: 'assigned contracts are not active',
@@ -121,10 +121,10 @@ export const mutants: readonly Mutant[] = [
     instead: '',
   },
   {
-    name: 'lanes do not wait for each other',
-    file: 'store/batch-writer.js',
-    line: 'if (small || predecessor === undefined)',
-    instead: 'if (true)',
+    name: 'record times of a batch replace all others',
+    file: 'store/stream-row.js',
+    line: 'record_times = record_times || $7',
+    instead: 'record_times = $7',
   },
   {
     name: 'an error frame is passed over',
@@ -133,10 +133,10 @@ export const mutants: readonly Mutant[] = [
     instead: 'return undefined;',
   },
   {
-    name: 'numbers of payloads are read as doubles',
-    file: 'model/escape.js',
-    line: 'export function jsonbText(text) {',
-    instead: 'export function jsonbText(text) { text = JSON.stringify(JSON.parse(text));',
+    name: 'costs of a batch replace those before',
+    file: 'store/batch-writer.js',
+    line: 'paid_traffic_cost = least(a.paid_traffic_cost::numeric + excluded.paid_traffic_cost,',
+    instead: 'paid_traffic_cost = least(excluded.paid_traffic_cost,',
   },
   {
     name: 'what is in the inbox survives the stream it came from',

@@ -33,7 +33,8 @@ export const mutation: Tier = {
       });
       return;
     }
-    await inLanes(Math.min(2, context.lanes), mutants, (mutant) => tryMutant(context, mutant));
+    const wanted = mutants.filter(({ name }) => context.point === undefined || name.includes(context.point));
+    await inLanes(Math.min(2, context.lanes), wanted, (mutant) => tryMutant(context, mutant));
   },
 };
 

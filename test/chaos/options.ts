@@ -82,7 +82,7 @@ export function help(tiers: readonly Tier[]): string {
     ...tiers.map(({ name, what }) => `                  ${name.padEnd(14)} ${what}`),
     `  --seeds N       so many seeds (${String(defaultSeeds)})`,
     '  --seed N        the first seed; alone: only this one',
-    '  --point P       only this crash point, e.g. postgres-up-17',
+    '  --point P       only this crash point, e.g. postgres-up-17, or planted bugs with this in their names',
     '  --stride N      every N-th crash point (1)',
     '  --lanes N       runs at the same time (3)',
     `  --least N       least hits of every kind of fault (${String(leastOfFull)} in a full campaign, else 0)`,

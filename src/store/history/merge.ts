@@ -45,6 +45,7 @@ export function mergeStaging(database: Database, merge: Merge): Promise<Merged> 
     await mapDictionaries(client, staged);
     const kept = await provenHistory(client, staged, merge, stream);
     const ended = await endMissing(client, staged, merge.offset);
+    await removeRedacted(client, staged);
     for (const table of ['contracts', 'interface_views', 'reassignments']) await copyRows(client, staged, table);
     const added = await addLifetimes(client, staged);
     await publish(
@@ -196,6 +197,23 @@ const mapOf: Readonly<Record<string, string>> = {
   source_pk: 'synchronizer_map',
   target_pk: 'synchronizer_map',
 };
+
+/** What was redacted while active contracts were gathered, or since a reseed was cut, has its contents in the staging yet. */
+async function removeRedacted(client: ClientBase, staged: string): Promise<void> {
+  for (const [table, contents] of [
+    ['contracts', 'payload = null, contract_key = null, created_event_blob = null'],
+    ['interface_views', 'view = null, status_message = null, status_details = null'],
+  ] as const) {
+    await client.query(
+      `update ${staged}.${table} s set ${contents}, redaction_id = r.redaction_id
+         from redacted_contracts r where r.contract_id = s.contract_id and s.redaction_id is null`,
+    );
+  }
+  await client.query(
+    `update ${staged}.reassignments s set created_event = null
+       from redacted_contracts r where r.contract_id = s.contract_id and s.created_event is not null`,
+  );
+}
 
 /** All rows that are not here yet, with our numbers. */
 async function copyRows(client: ClientBase, staged: string, table: string): Promise<void> {

@@ -72,9 +72,14 @@ export function policyStatements(role: string, parties: readonly string[]): read
   ]);
 }
 
-/** Grants on the tables that have a policy or need none; what later versions add is not granted by itself. */
+/** Grants on the tables that have a policy or need none; of what later versions add, `openGrants` are made by their migration. */
 export function limitedGrants(role: string): readonly string[] {
+  const tables = Object.keys(conditions([])).join(', ');
+  return [`grant select on ${tables} to ${escapeIdentifier(role)}`, ...openGrants(role)];
+}
+
+/** Grants on what holds nothing of a single party: without them, views and functions of a later version fail for the role. */
+export function openGrants(role: string): readonly string[] {
   const name = escapeIdentifier(role);
-  const tables = [...Object.keys(conditions([])), ...open].join(', ');
-  return [`grant select on ${tables} to ${name}`, `grant select (${streamColumns}) on stream to ${name}`];
+  return [`grant select on ${open.join(', ')} to ${name}`, `grant select (${streamColumns}) on stream to ${name}`];
 }

@@ -7,8 +7,9 @@ import { createHash } from 'node:crypto';
 import { readFile, readdir } from 'node:fs/promises';
 import { escapeIdentifier, escapeLiteral } from 'pg';
 import type { ClientBase } from 'pg';
+import { openGrants } from './party-policies.ts';
 import { readSchemas, type ReadSchemas } from './read-schemas.ts';
-import { secureViews } from './secure-views.ts';
+import { limitedRoles, secureViews } from './secure-views.ts';
 
 const directory = new URL('../../../migrations/read/', import.meta.url);
 const fileName = /^\d{2}_[a-z0-9_]+\.sql$/;
@@ -48,6 +49,10 @@ export async function makeReadSide(client: ClientBase, storage: string): Promise
   if (await isMade(client, storage, script)) return false;
   await client.query(script);
   await secureViews(client, readSchemas(storage));
+  // What is read by now may stand in tables and columns that are newer than the role.
+  for (const role of await limitedRoles(client, storage)) {
+    for (const statement of openGrants(role)) await client.query(statement);
+  }
   return true;
 }
 

@@ -58,7 +58,8 @@ export async function findContracts(
   const isActive = ({ state }: ContractRow): boolean => state === 'active' || state === 'unassigned';
   const [first] = rows;
   if (first === undefined) {
-    throw refused(`no contract of this ${subject.kind} is here`, `look at the id of the ${subject.kind}`);
+    const what = subject.kind === 'contract' ? 'this contract is not here' : 'no contract of this party is here';
+    throw refused(what, `look at the id of the ${subject.kind}`);
   }
   if (subject.kind === 'contract' && isActive(first) && !active) {
     throw refused(`the contract is ${first.state}`, 'archive it on the ledger first, or add --active');
