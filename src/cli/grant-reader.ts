@@ -1,11 +1,11 @@
 /** `grant-reader ROLE`: makes a role that may read the schemas of the stream, all of it or as certain parties see it. */
 import { readFile } from 'node:fs/promises';
 import { loadConfig } from '../config/config.ts';
-import { ExitCode, IndexerError } from '../errors.ts';
 import { openDatabase } from '../store/database.ts';
 import { assertMigrated } from '../store/migrations.ts';
 import { grantReader, planReader } from '../store/readers/reader-role.ts';
 import { scramVerifier } from '../store/readers/scram.ts';
+import { misuse, wrong } from './maintenance.ts';
 
 interface Arguments {
   readonly role: string;
@@ -18,7 +18,7 @@ interface Arguments {
 
 const usage = 'usage: ledger-indexer grant-reader ROLE [--party PARTY]... [--password-file FILE] [--dry-run]';
 
-/** Says what was granted; with `--dry-run` the SQL instead. @throws IndexerError READER_REFUSED, STORE_NOT_PERMITTED */
+/** Says what was granted; with `--dry-run` the SQL instead. @throws IndexerError READER_REFUSED, STORE_NOT_PERMITTED, USAGE */
 export async function grantReaderCommand(
   argv: readonly string[],
   env: NodeJS.ProcessEnv,
@@ -62,15 +62,15 @@ function parse(argv: readonly string[]): Arguments {
     else if (role === undefined && !flag.startsWith('-')) role = flag;
     else rest.push(argv[at] ?? '');
   }
-  if (role === undefined) throw wrong('grant-reader needs the name of a role', usage);
+  if (role === undefined) throw misuse('grant-reader needs the name of a role', usage);
   if (!/^[a-z_][a-z0-9_]{0,62}$/.test(role) || role.startsWith('pg_') || role === 'public') {
-    throw wrong(
+    throw misuse(
       `"${role.slice(0, 80)}" is no name for a role`,
       'take lower-case letters, digits and underscores, at most 63',
     );
   }
   if (parties.some((party) => !/^[A-Za-z0-9:_ -]{1,255}$/.test(party))) {
-    throw wrong('--party needs a party id, such as alice::1220ab…', usage);
+    throw misuse('--party needs a party id, such as alice::1220ab…', usage);
   }
   return { role, parties, passwordFile, dryRun, rest };
 }
@@ -85,17 +85,8 @@ async function passwordOf(file: string, hidden: boolean): Promise<string> {
   try {
     password = (await readFile(file, 'utf8')).replace(/\r?\n$/, '');
   } catch (cause) {
-    throw wrong(`the password file cannot be read: ${(cause as NodeJS.ErrnoException).code ?? 'unknown'}`, usage);
+    throw misuse(`the password file cannot be read: ${(cause as NodeJS.ErrnoException).code ?? 'unknown'}`, usage);
   }
-  if (password === '') throw wrong('the password file is empty', usage);
+  if (password === '') throw misuse('the password file is empty', usage);
   return hidden ? '…' : scramVerifier(password);
-}
-
-function wrong(found: string, remedy: string): IndexerError {
-  return new IndexerError(found, {
-    code: 'CONFIGURATION_INVALID',
-    retry: 'fatal',
-    exitCode: ExitCode.configuration,
-    remedy,
-  });
 }

@@ -2,11 +2,11 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { loadConfig } from '../config/config.ts';
-import { ExitCode, IndexerError } from '../errors.ts';
 import { openDatabase } from '../store/database.ts';
 import { assertMigrated } from '../store/migrations.ts';
 import { scramVerifier } from '../store/readers/scram.ts';
 import { grantRoles, loginRoles, planRoles, type LoginRole, type RolePlan } from '../store/roles/grant-roles.ts';
+import { misuse, wrong } from './maintenance.ts';
 
 interface Arguments {
   readonly prefix: string | undefined;
@@ -21,7 +21,7 @@ const usage =
   'usage: ledger-indexer grant-roles [--prefix NAME] [--password-dir FOLDER] [--shared-database] [--dry-run]; ' +
   'the folder has files migrator, writer, redactor, reader';
 
-/** Says which roles there are now; with `--dry-run` the SQL instead. @throws IndexerError ROLES_REFUSED, STORE_NOT_PERMITTED */
+/** Says which roles there are now; with `--dry-run` the SQL instead. @throws IndexerError ROLES_REFUSED, STORE_NOT_PERMITTED, USAGE */
 export async function grantRolesCommand(
   argv: readonly string[],
   env: NodeJS.ProcessEnv,
@@ -32,7 +32,7 @@ export async function grantRolesCommand(
   if (url === undefined) throw wrong('DATABASE_URL is not set', 'name the database, as its administrator');
   const prefix = given ?? schema;
   if (!/^[a-z_][a-z0-9_]{0,53}$/.test(prefix) || prefix.startsWith('pg_')) {
-    throw wrong(`"${prefix.slice(0, 80)}" cannot begin names of roles`, 'take at most 54 of a-z, 0-9 and _');
+    throw misuse(`"${prefix.slice(0, 80)}" cannot begin names of roles`, 'take at most 54 of a-z, 0-9 and _');
   }
   const request = { prefix, passwords: await passwordsOf(passwordDir, dryRun), sharedDatabase };
   const options = { statementTimeoutMs: 60_000, applicationName: 'ledger-indexer grant-roles', maxConnections: 1 };
@@ -53,7 +53,9 @@ function show({ roles, statements }: RolePlan, schema: string, write: (line: str
 
 function tell({ roles, bypass }: RolePlan, write: (line: string) => void): void {
   write(`${roles.owner} owns the schemas and cannot log in`);
-  write(`${roles.migrator}: ledger-indexer migrate, views rebuild, index create`);
+  write(
+    `${roles.migrator}: ledger-indexer migrate, grant-roles, views, index, reset, reseed, accept-filter, quarantine`,
+  );
   write(`${roles.writer}: ledger-indexer run, with POSTGRES_MIGRATE=never`);
   write(`${roles.redactor}: ledger-indexer redact, prune`);
   write(`${roles.reader}: queries and dashboards`);
@@ -86,7 +88,7 @@ async function passwordsOf(
     const password = await passwordIn(join(folder, role));
     if (password !== undefined) passwords[role] = hidden ? '…' : scramVerifier(password);
   }
-  if (Object.keys(passwords).length === 0) throw wrong(`no file of a role is in the folder of passwords`, usage);
+  if (Object.keys(passwords).length === 0) throw misuse(`no file of a role is in the folder of passwords`, usage);
   return passwords;
 }
 
@@ -98,18 +100,9 @@ async function passwordIn(file: string): Promise<string | undefined> {
   } catch (cause) {
     const { code = 'unknown' } = cause as NodeJS.ErrnoException;
     if (code === 'ENOENT') return undefined;
-    throw wrong(`a password file cannot be read: ${code}`, usage);
+    throw misuse(`a password file cannot be read: ${code}`, usage);
   }
   const password = text.replace(/\r?\n$/, '');
-  if (password === '') throw wrong('a password file is empty', usage);
+  if (password === '') throw misuse('a password file is empty', usage);
   return password;
-}
-
-function wrong(found: string, remedy: string): IndexerError {
-  return new IndexerError(found, {
-    code: 'CONFIGURATION_INVALID',
-    retry: 'fatal',
-    exitCode: ExitCode.configuration,
-    remedy,
-  });
 }

@@ -19,9 +19,9 @@ usage: ledger-indexer [command] [--option value …]
   index     suggest: indexes that slow queries want; create payload.FIELD builds one while others write
   prune     remove history before an offset, a time or an age, but what is active: --before 90d; --yes to do it
   redact    remove contents for good: contract ID, exercise OFFSET:NODE or party PARTY, with --reason; --yes to do it
-  reset     goes back: --to OFFSET removes what is above it, --all starts over; shows what would go without --yes
-  reseed    reads the active contracts again; --keep-history keeps what is stored and records the gap; --yes
-  accept-filter  takes the configured filter into force from the checkpoint on; --yes
+  reset     go back: --to OFFSET removes what is above it, --all starts over; --yes to do it
+  reseed    read the active contracts again; --keep-history keeps what is stored and records the gap; --yes to do it
+  accept-filter  bring the configured filter into force from the checkpoint on; --yes to do it
   config    effective configuration with the origin of each value; --json, --markdown
 
 Every option is an environment variable and a flag: "ledger-indexer config" lists them.

@@ -1,14 +1,14 @@
 /** `index suggest` and `index create`: indexes on payload fields that are often looked for, built while others write. */
 import { loadConfig } from '../config/config.ts';
-import { ExitCode, IndexerError } from '../errors.ts';
 import { openDatabase, type Database } from '../store/database.ts';
 import { adviseIndexes, payloadExpression, payloadIndex, printedIndex } from '../store/readers/index-advice.ts';
 import { buildIndex, keepStatistics } from '../store/readers/index-build.ts';
+import { misuse, wrong } from './maintenance.ts';
 
 const usage = `ledger-indexer index suggest
   ledger-indexer index create payload.FIELD [--using hash]`;
 
-/** @throws IndexerError CONFIGURATION_INVALID, or what Postgres refuses */
+/** @throws IndexerError USAGE, CONFIGURATION_INVALID, or what Postgres refuses */
 export async function indexCommand(
   argv: readonly string[],
   env: NodeJS.ProcessEnv,
@@ -16,10 +16,10 @@ export async function indexCommand(
 ): Promise<void> {
   const [verb, ...words] = argv;
   if (verb === 'suggest') return withDatabase(words, env, (database) => suggest(database, write));
-  if (verb !== 'create') throw wrong('index knows the commands suggest and create', usage);
+  if (verb !== 'create') throw misuse('index knows the commands suggest and create', usage);
   const [given = '', ...rest] = words;
   const expression = payloadExpression(given);
-  if (expression === undefined) throw wrong(`"${given.slice(0, 80)}" is no field of a payload`, usage);
+  if (expression === undefined) throw misuse(`"${given.slice(0, 80)}" is no field of a payload`, usage);
   const { method, others } = methodOf(rest);
   await withDatabase(others, env, (database) => create(database, { expression, method }, write));
 }
@@ -68,7 +68,7 @@ function methodOf(rest: readonly string[]): { readonly method: 'btree' | 'hash';
   if (at < 0) return { method: 'btree', others: rest };
   const inline = rest[at]?.split('=')[1];
   const method = inline ?? rest[at + 1];
-  if (method !== 'btree' && method !== 'hash') throw wrong('--using takes btree or hash', usage);
+  if (method !== 'btree' && method !== 'hash') throw misuse('--using takes btree or hash', usage);
   return { method, others: [...rest.slice(0, at), ...rest.slice(at + (inline === undefined ? 2 : 1))] };
 }
 
@@ -86,13 +86,4 @@ async function withDatabase(
   } finally {
     await database.close();
   }
-}
-
-function wrong(found: string, remedy: string): IndexerError {
-  return new IndexerError(found, {
-    code: 'CONFIGURATION_INVALID',
-    retry: 'fatal',
-    exitCode: ExitCode.configuration,
-    remedy,
-  });
 }

@@ -98,7 +98,12 @@ function writerActive(schema: string, command: string): IndexerError {
   });
 }
 
-/** A misuse of the command line. */
+/** Arguments that the command does not take. */
+export function misuse(found: string, remedy: string): IndexerError {
+  return new IndexerError(found, { code: 'USAGE', retry: 'fatal', exitCode: ExitCode.usage, remedy });
+}
+
+/** Options that the command cannot work with. */
 export function wrong(found: string, remedy: string): IndexerError {
   return new IndexerError(found, {
     code: 'CONFIGURATION_INVALID',

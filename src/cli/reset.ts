@@ -4,11 +4,11 @@ import type { Config } from '../config/config.ts';
 import type { Database } from '../store/database.ts';
 import { emptyHistory, planEmpty, planReset, resetTo } from '../store/history/reset.ts';
 import type { StreamIdentity } from '../store/stream-row.ts';
-import { asWriter, countLines, maintenanceArguments, withStream, writerName, wrong } from './maintenance.ts';
+import { asWriter, countLines, maintenanceArguments, misuse, withStream, writerName } from './maintenance.ts';
 
 const usage = 'usage: ledger-indexer reset (--to OFFSET | --all) [--yes]';
 
-/** @throws IndexerError RESET_REFUSED, WRITER_ACTIVE, CONFIGURATION_INVALID */
+/** @throws IndexerError RESET_REFUSED, WRITER_ACTIVE, USAGE, CONFIGURATION_INVALID */
 export async function resetCommand(
   argv: readonly string[],
   env: NodeJS.ProcessEnv,
@@ -16,7 +16,7 @@ export async function resetCommand(
 ): Promise<void> {
   const { config, yes, given } = maintenanceArguments(argv, env, ['all'], ['to']);
   const to = given.get('to');
-  if ((to === undefined) === !given.has('all')) throw wrong('reset needs either --to or --all', usage);
+  if ((to === undefined) === !given.has('all')) throw misuse('reset needs either --to or --all', usage);
   await withStream(config, 'reset', async (database) => {
     if (to === undefined) await all(database, config, yes, write);
     else await back(database, offsetOf(to), yes, write);
@@ -26,14 +26,15 @@ export async function resetCommand(
 function offsetOf(text: string): number {
   const offset = Number(text);
   if (/^\d+$/.test(text) && Number.isSafeInteger(offset)) return offset;
-  throw wrong(`"${text.slice(0, 40)}" is no offset`, usage);
+  throw misuse(`"${text.slice(0, 40)}" is no offset`, usage);
 }
 
 async function back(database: Database, to: number, yes: boolean, write: (line: string) => void): Promise<void> {
   const command = `reset --to ${String(to)} --yes`;
   if (!yes) {
+    const counts = await planReset(database, to);
     write(`going back to offset ${String(to)} would remove from schema "${database.schema}":`);
-    for (const line of countLines(await planReset(database, to))) write(line);
+    for (const line of countLines(counts)) write(line);
     write(`nothing was changed; with the indexer stopped or parked, run: ledger-indexer ${command}`);
     return;
   }

@@ -3,6 +3,7 @@
  * time and options give the same updates, ids and timestamps, as long as nothing else writes to the ledger.
  */
 import { Economy } from './economy.ts';
+import { LedgerFailure } from './failure.ts';
 import type { Ledger } from './ledger.ts';
 import { Random } from './random.ts';
 
@@ -44,18 +45,30 @@ function advance(ledger: Ledger, economy: Economy, random: Random, atMicros: num
 /** The same traffic step by step, for callers that decide when: same seed and times, same updates. */
 export class Steps {
   readonly #ledger: Ledger;
-  readonly #economy: Economy;
+  readonly #newEconomy: () => Economy;
+  #economy: Economy;
   readonly #random: Random;
 
   constructor(ledger: Ledger, seed: number, parties: number = defaultParties) {
     this.#ledger = ledger;
-    this.#economy = new Economy(ledger, seed, parties);
+    this.#newEconomy = () => new Economy(ledger, seed, parties);
+    this.#economy = this.#newEconomy();
     this.#random = new Random(seed + 1);
   }
 
-  /** @param at effective time, microseconds since 1970 */
+  /**
+   * The economy knows its contracts by heart. When somebody else ended one, or took the ledger back, it begins again with
+   * none, instead of ending the process.
+   * @param at effective time, microseconds since 1970
+   */
   step(at: number): void {
-    advance(this.#ledger, this.#economy, this.#random, at);
+    try {
+      advance(this.#ledger, this.#economy, this.#random, at);
+    } catch (thrown) {
+      if (!(thrown instanceof LedgerFailure) || thrown.body['code'] !== 'CONTRACT_NOT_FOUND') throw thrown;
+      this.#economy = this.#newEconomy();
+      advance(this.#ledger, this.#economy, this.#random, at);
+    }
   }
 }
 
