@@ -258,6 +258,11 @@ export class Ledger {
     return this.#state.contracts.activeAt(offset);
   }
 
+  /** The same thing for as long as its history only grows. */
+  get life(): object {
+    return this.#state;
+  }
+
   /** Calls the listener after every change; the result ends that. */
   onChange(listener: () => void): () => void {
     this.#listeners.add(listener);

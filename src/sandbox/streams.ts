@@ -99,7 +99,9 @@ export async function follow(connection: Connection, following: Following): Prom
   const { participant, caller, reader, beginExclusive, endInclusive } = following;
   const checkpoints = new Checkpoints(reader, participant, beginExclusive);
   const send = element(connection, caller);
-  while (connection.open && !reader.finished) {
+  const { life } = participant.ledger;
+  // Nobody restores a participant that runs: its streams have ended before.
+  while (connection.open && !reader.finished && participant.ledger.life === life) {
     for (const frame of reader.read()) await send(frame);
     await breathe();
     if (endInclusive !== undefined) continue;

@@ -121,10 +121,10 @@ export const mutants: readonly Mutant[] = [
     instead: '',
   },
   {
-    name: 'record times of a batch replace all others',
-    file: 'store/stream-row.js',
-    line: 'record_times = record_times || $7',
-    instead: 'record_times = $7',
+    name: 'a contract that the seed finds in flight counts as active where it left',
+    file: 'model/batch.js',
+    line: 'this.#unassigned(entry.unassigned.offset, entry.unassigned, true);',
+    instead: ';',
   },
   {
     name: 'an error frame is passed over',

@@ -88,6 +88,16 @@ describe('a participant restored from a backup that used our offsets again', () 
     expect(await updates('ledger')).toEqual(await updates('fresh'));
   });
 
+  it('parks an indexer that was connected while it happened', async () => {
+    await using indexer = await world.run('ledger', { INDEXER_START: 'genesis' });
+    const end = world.sandbox.ledger.ledgerEnd();
+    await indexer.reaches(end);
+    world.restore(end - 40);
+    while (world.sandbox.ledger.ledgerEnd() <= end + 10) world.grow(1);
+    await waitFor('the indexer parks', async () => ((await indexer.status()).state === 'parked' ? true : undefined));
+    expect(await indexer.status()).toMatchObject({ checkpoint: end, lastError: { code: 'HISTORY_CHANGED' } });
+  });
+
   it('parks when only the last update is another one', async () => {
     const park = await parksAfter(() => world.sandbox.ledger.rewriteAfter(world.sandbox.ledger.ledgerEnd() - 1));
     expect(park).toMatchObject({ code: 'HISTORY_CHANGED' });
