@@ -34,7 +34,11 @@ describe('the plan', () => {
       `count(*) from explore.active_contracts where template_fqn = 'big:M:T3'`,
       ['lifetimes_live'],
     ],
-    ['contracts by id', `* from explore.contracts where contract_id = md5('9')`, ['contracts_pkey', 'lifetimes_contract']],
+    [
+      'contracts by id',
+      `* from explore.contracts where contract_id = md5('9')`,
+      ['contracts_pkey', 'lifetimes_contract'],
+    ],
     [
       'contracts by offset',
       '* from explore.contracts where created_at_offset between 700 and 710',

@@ -47,7 +47,10 @@ describe('decide', () => {
   });
 
   it('waits half a minute for a full disk', () => {
-    expect(decide(error('retry', 'STORE_FULL'), nth(1), 10, 0)).toMatchObject({ delayMs: 30_000, phase: 'backing_off' });
+    expect(decide(error('retry', 'STORE_FULL'), nth(1), 10, 0)).toMatchObject({
+      delayMs: 30_000,
+      phase: 'backing_off',
+    });
   });
 
   it('backs off with full jitter under a ceiling that doubles up to the limit', () => {
