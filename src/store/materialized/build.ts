@@ -4,7 +4,8 @@ import type { Database } from '../database.ts';
 import { readSchemas } from '../readers/read-schemas.ts';
 import { secureTable } from '../readers/secure-tables.ts';
 import type { NamedView } from '../typed/registry.ts';
-import { materializedNames, plainView, type MaterializedDefinition, type MaterializedNames } from './definition.ts';
+import { plainView, type MaterializedDefinition } from './definition.ts';
+import { materializedNames, type MaterializedNames } from './names.ts';
 
 /** So long batches are made to wait for a lock that is not granted; it is tried again. */
 const lockLimit = '500ms';

@@ -3,7 +3,7 @@ import { escapeIdentifier, escapeLiteral } from 'pg';
 import { fieldColumns, plainCast, type Cast, type ColumnSql } from '../typed/definitions.ts';
 import type { NamedView } from '../typed/registry.ts';
 import type { ViewShape } from '../typed/shapes.ts';
-import type { MaterializedNames } from './definition.ts';
+import type { MaterializedNames } from './names.ts';
 
 /** Null where the type cannot hold the value. */
 const fittingCast: Cast = (text, type) => `fitting(${text}, null::${type})`;

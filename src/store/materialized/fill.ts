@@ -4,7 +4,7 @@ import type { Database } from '../database.ts';
 import { escapeIdentifier } from 'pg';
 import { readSchemas } from '../readers/read-schemas.ts';
 import { secureViews } from '../readers/secure-views.ts';
-import { materializedNames } from './definition.ts';
+import { materializedNames } from './names.ts';
 
 /** Contracts of one template version in a slice, at about 20 µs each: so long a batch may wait for it. */
 const sliceRows = 2_000;

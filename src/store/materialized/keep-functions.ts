@@ -1,7 +1,7 @@
 /** Pure: the trigger functions that keep a table of active contracts as the storage is. */
 import { escapeIdentifier, escapeLiteral } from 'pg';
 import type { NamedView } from '../typed/registry.ts';
-import type { MaterializedNames } from './definition.ts';
+import type { MaterializedNames } from './names.ts';
 
 const largestOffset = '9223372036854775807';
 
