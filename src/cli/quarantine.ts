@@ -53,6 +53,7 @@ async function list(database: Database, json: boolean, write: (line: string) => 
 
 async function retryAll(database: Database, named: readonly number[], write: (line: string) => void): Promise<void> {
   const offsets = named.length > 0 ? named : (await listQuarantine(database)).map(({ offset }) => offset);
+  if (offsets.length === 0) write('nothing is set aside');
   let failed = 0;
   for (const offset of offsets) if (!(await retry(database, offset, write))) failed += 1;
   if (failed > 0) throw stillThere(failed);

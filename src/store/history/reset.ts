@@ -82,7 +82,7 @@ function refuseReset(stream: StreamFacts | undefined, to: number): StreamFacts {
     );
   }
   if (to < first) {
-    const found = `history begins here after offset ${String(first)}: nothing is known of offset ${String(to)}`;
+    const found = `history without a gap begins here after offset ${String(first)}: ${String(to)} cannot be gone back to`;
     throw refused('reset', found, `name ${String(first)} or a later offset, or run: ledger-indexer reset --all`);
   }
   if (to < keptOffset) {
