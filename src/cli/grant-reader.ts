@@ -5,7 +5,7 @@ import { openDatabase } from '../store/database.ts';
 import { assertMigrated } from '../store/migrations.ts';
 import { grantReader, planReader } from '../store/readers/reader-role.ts';
 import { scramVerifier } from '../store/readers/scram.ts';
-import { misuse, wrong } from './maintenance.ts';
+import { misuse, noDatabase } from './refusals.ts';
 
 interface Arguments {
   readonly role: string;
@@ -26,7 +26,7 @@ export async function grantReaderCommand(
 ): Promise<void> {
   const given = parse(argv);
   const { url, schema } = loadConfig(given.rest, env).database;
-  if (url === undefined) throw wrong('DATABASE_URL is not set', 'name the database, as the owner of the tables');
+  if (url === undefined) throw noDatabase('name the database, as the owner of the tables');
   const { role, parties, dryRun } = given;
   const password = given.passwordFile === undefined ? undefined : await passwordOf(given.passwordFile, dryRun);
   const options = { statementTimeoutMs: 60_000, applicationName: 'ledger-indexer grant-reader', maxConnections: 1 };

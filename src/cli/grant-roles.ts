@@ -6,7 +6,7 @@ import { openDatabase } from '../store/database.ts';
 import { assertMigrated } from '../store/migrations.ts';
 import { scramVerifier } from '../store/readers/scram.ts';
 import { grantRoles, loginRoles, planRoles, type LoginRole, type RolePlan } from '../store/roles/grant-roles.ts';
-import { misuse, wrong } from './maintenance.ts';
+import { misuse, noDatabase } from './refusals.ts';
 
 interface Arguments {
   readonly prefix: string | undefined;
@@ -29,7 +29,7 @@ export async function grantRolesCommand(
 ): Promise<void> {
   const { prefix: given, passwordDir, sharedDatabase, dryRun, rest } = parse(argv);
   const { url, schema } = loadConfig(rest, env).database;
-  if (url === undefined) throw wrong('DATABASE_URL is not set', 'name the database, as its administrator');
+  if (url === undefined) throw noDatabase('name the database, as its administrator');
   const prefix = given ?? schema;
   if (!/^[a-z_][a-z0-9_]{0,53}$/.test(prefix) || prefix.startsWith('pg_')) {
     throw misuse(`"${prefix.slice(0, 80)}" cannot begin names of roles`, 'take at most 54 of a-z, 0-9 and _');

@@ -3,7 +3,7 @@ import { loadConfig } from '../config/config.ts';
 import { openDatabase, type Database } from '../store/database.ts';
 import { adviseIndexes, payloadExpression, payloadIndex, printedIndex } from '../store/readers/index-advice.ts';
 import { buildIndex, keepStatistics } from '../store/readers/index-build.ts';
-import { misuse, wrong } from './maintenance.ts';
+import { misuse, noDatabase } from './refusals.ts';
 
 const usage = `ledger-indexer index suggest
   ledger-indexer index create payload.FIELD [--using hash]`;
@@ -78,7 +78,7 @@ async function withDatabase(
   work: (database: Database) => Promise<void>,
 ): Promise<void> {
   const { url, schema, statementTimeoutMs } = loadConfig(argv, env).database;
-  if (url === undefined) throw wrong('DATABASE_URL is not set', 'name the database');
+  if (url === undefined) throw noDatabase('name the database');
   const applicationName = 'ledger-indexer index';
   const database = openDatabase({ url, schema, statementTimeoutMs, applicationName, maxConnections: 1 });
   try {

@@ -7,6 +7,7 @@ import { openDatabase, type Database } from '../store/database.ts';
 import { maintenanceLimitMs } from '../store/history/maintenance.ts';
 import { assertMigrated } from '../store/migrations.ts';
 import { WriterSeat } from '../store/writer-lock.ts';
+import { noDatabase } from './refusals.ts';
 
 /** Who wrote last, as in stream.writer. */
 export const writerName = `${hostname()}:${String(process.pid)}`;
@@ -65,7 +66,7 @@ export async function withStream<T>(
 /** A handle of a schema in the database of the configuration, with time enough for large tables. */
 export function openStream(config: Config, command: string, schema: string): Database {
   const { url } = config.database;
-  if (url === undefined) throw wrong('DATABASE_URL is not set', 'name the database, as the owner of the tables');
+  if (url === undefined) throw noDatabase('name the database, as the owner of the tables');
   const applicationName = `ledger-indexer ${command}`;
   return openDatabase({ url, schema, statementTimeoutMs: maintenanceLimitMs, applicationName });
 }
@@ -95,21 +96,6 @@ function writerActive(schema: string, command: string): IndexerError {
     retry: 'fatal',
     exitCode: ExitCode.temporary,
     remedy: `stop every indexer of this schema that is not parked (standbys too), then run: ledger-indexer ${command}`,
-  });
-}
-
-/** Arguments that the command does not take. */
-export function misuse(found: string, remedy: string): IndexerError {
-  return new IndexerError(found, { code: 'USAGE', retry: 'fatal', exitCode: ExitCode.usage, remedy });
-}
-
-/** Options that the command cannot work with. */
-export function wrong(found: string, remedy: string): IndexerError {
-  return new IndexerError(found, {
-    code: 'CONFIGURATION_INVALID',
-    retry: 'fatal',
-    exitCode: ExitCode.configuration,
-    remedy,
   });
 }
 

@@ -3,10 +3,10 @@
  * allowed to run it. Needs the database only, no ledger.
  */
 import { loadConfig } from '../config/config.ts';
-import { ExitCode, IndexerError } from '../errors.ts';
 import { openDatabase } from '../store/database.ts';
 import { migrate, printMigrations } from '../store/migrations.ts';
 import { checkServer } from '../store/server-check.ts';
+import { noDatabase } from './refusals.ts';
 
 export interface MigrateOptions {
   readonly url: string;
@@ -50,12 +50,7 @@ export async function migrateVerb(
   const rest = argv.filter((word) => word !== '--print');
   const { url, schema } = loadConfig(rest, env).database;
   if (url === undefined && !print) {
-    throw new IndexerError('DATABASE_URL is not set', {
-      code: 'CONFIGURATION_INVALID',
-      retry: 'fatal',
-      exitCode: ExitCode.configuration,
-      remedy: 'name the database, or use --print to see the SQL',
-    });
+    throw noDatabase('name the database, or use --print to see the SQL');
   }
   await migrateCommand({ url: url ?? '', schema, print, write });
 }

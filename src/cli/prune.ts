@@ -5,6 +5,7 @@ import { openDatabase, type Database } from '../store/database.ts';
 import { assertMigrated } from '../store/migrations.ts';
 import { planPrune, prune, type PrunedTable, type PrunePlan } from '../store/retention/prune.ts';
 import type { PruneBefore } from '../store/retention/prune-target.ts';
+import { misuse, noDatabase } from './refusals.ts';
 
 const usage =
   'ledger-indexer prune --before OFFSET|TIME|AGE [--yes] [--json], e.g. --before 120000, --before 2026-01-31T00:00:00Z, --before 90d';
@@ -32,7 +33,7 @@ export async function pruneCommand(
 ): Promise<void> {
   const given = parse(argv, Date.now());
   const { url, schema } = loadConfig(given.rest, env).database;
-  if (url === undefined) throw noDatabase();
+  if (url === undefined) throw noDatabase('name the database, as a role that may delete');
   const applicationName = 'ledger-indexer prune';
   const database = openDatabase({ url, schema, statementTimeoutMs, applicationName, maxConnections: 1 });
   try {
@@ -122,14 +123,5 @@ function beforeOf(given: string, now: number): PruneBefore {
 }
 
 function wrong(found: string): IndexerError {
-  return new IndexerError(found, { code: 'USAGE', retry: 'fatal', exitCode: ExitCode.usage, remedy: usage });
-}
-
-function noDatabase(): IndexerError {
-  return new IndexerError('DATABASE_URL is not set', {
-    code: 'CONFIGURATION_INVALID',
-    retry: 'fatal',
-    exitCode: ExitCode.configuration,
-    remedy: 'name the database, as a role that may delete',
-  });
+  return misuse(found, usage);
 }

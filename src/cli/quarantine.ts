@@ -5,6 +5,7 @@ import type { Database } from '../store/database.ts';
 import { storeLate } from '../store/late-update.ts';
 import { listQuarantine, noteAttempt, quarantinedFrame } from '../store/quarantine.ts';
 import { asWriter, maintenanceArguments, withStream } from './maintenance.ts';
+import { misuse } from './refusals.ts';
 
 const ofTheUpdate: ReadonlySet<string> = new Set(['UPDATE_UNDECODABLE', 'STORE_DATA_REFUSED', 'ENDS_UNKNOWN']);
 
@@ -30,12 +31,7 @@ export async function quarantineCommand(
 }
 
 function usage(): IndexerError {
-  return new IndexerError('quarantine list [--json], or quarantine retry [OFFSET…]', {
-    code: 'USAGE',
-    retry: 'fatal',
-    exitCode: ExitCode.usage,
-    remedy: 'say which of the two',
-  });
+  return misuse('quarantine list [--json], or quarantine retry [OFFSET…]', 'say which of the two');
 }
 
 async function list(database: Database, json: boolean, write: (line: string) => void): Promise<void> {

@@ -4,6 +4,7 @@ import { ExitCode, IndexerError } from '../errors.ts';
 import { openDatabase, type Database } from '../store/database.ts';
 import { assertMigrated } from '../store/migrations.ts';
 import { planRedaction, redact, type RedactionPlan, type RedactionRequest } from '../store/retention/redact.ts';
+import { misuse, noDatabase } from './refusals.ts';
 
 const usage = [
   'ledger-indexer redact contract ID --reason TEXT [--with-exercises] [--active] [--yes] [--json]',
@@ -34,7 +35,7 @@ export async function redactCommand(
 ): Promise<void> {
   const given = parse(argv);
   const { url, schema } = loadConfig(given.rest, env).database;
-  if (url === undefined) throw noDatabase();
+  if (url === undefined) throw noDatabase('name the database, as a role that may update');
   const applicationName = 'ledger-indexer redact';
   const database = openDatabase({ url, schema, statementTimeoutMs, applicationName, maxConnections: 1 });
   try {
@@ -114,14 +115,5 @@ function subjectOf(kind: string, id: string): RedactionRequest['subject'] {
 }
 
 function wrong(found: string): IndexerError {
-  return new IndexerError(found, { code: 'USAGE', retry: 'fatal', exitCode: ExitCode.usage, remedy: usage });
-}
-
-function noDatabase(): IndexerError {
-  return new IndexerError('DATABASE_URL is not set', {
-    code: 'CONFIGURATION_INVALID',
-    retry: 'fatal',
-    exitCode: ExitCode.configuration,
-    remedy: 'name the database, as a role that may update',
-  });
+  return misuse(found, usage);
 }

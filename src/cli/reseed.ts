@@ -25,9 +25,9 @@ import {
   openStream,
   withStream,
   writerName,
-  wrong,
   type MaintenanceArguments,
 } from './maintenance.ts';
+import { wrong } from './refusals.ts';
 
 type Write = (line: string) => void;
 

@@ -4,7 +4,8 @@ import type { Config } from '../config/config.ts';
 import type { Database } from '../store/database.ts';
 import { emptyHistory, planEmpty, planReset, resetTo } from '../store/history/reset.ts';
 import type { StreamIdentity } from '../store/stream-row.ts';
-import { asWriter, countLines, maintenanceArguments, misuse, withStream, writerName } from './maintenance.ts';
+import { asWriter, countLines, maintenanceArguments, withStream, writerName } from './maintenance.ts';
+import { misuse } from './refusals.ts';
 
 const usage = 'usage: ledger-indexer reset (--to OFFSET | --all) [--yes]';
 

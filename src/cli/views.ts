@@ -1,11 +1,12 @@
 /** `views`: the typed views that were made from packages; makes them anew when asked to. Needs the database only. */
 import { loadConfig, type Config } from '../config/config.ts';
-import { ExitCode, IndexerError } from '../errors.ts';
+import { IndexerError } from '../errors.ts';
 import { openDatabase, type Database } from '../store/database.ts';
 import { assertMigrated } from '../store/migrations.ts';
 import { readPackages } from '../store/typed/package-store.ts';
 import { listTypedViews, type ListedView } from '../store/typed/list.ts';
 import { syncTypedViews } from '../store/typed/views.ts';
+import { misuse, noDatabase } from './refusals.ts';
 
 /**
  * `views list` prints one line per view, or JSON with `--json`; `views rebuild` replaces all of them and drops nothing.
@@ -32,23 +33,13 @@ export async function viewsCommand(
 
 function openConfigured({ database: { url, schema, statementTimeoutMs } }: Config): Database {
   if (url === undefined) {
-    throw new IndexerError('DATABASE_URL is not set', {
-      code: 'CONFIGURATION_INVALID',
-      retry: 'fatal',
-      exitCode: ExitCode.configuration,
-      remedy: 'name the database whose views are meant',
-    });
+    throw noDatabase('name the database whose views are meant');
   }
   return openDatabase({ url, schema, statementTimeoutMs, applicationName: 'ledger-indexer views' });
 }
 
 function usage(): IndexerError {
-  return new IndexerError('views list [--json], or views rebuild', {
-    code: 'USAGE',
-    retry: 'fatal',
-    exitCode: ExitCode.usage,
-    remedy: 'say which of the two',
-  });
+  return misuse('views list [--json], or views rebuild', 'say which of the two');
 }
 
 async function rebuild(database: Database, write: (line: string) => void): Promise<void> {

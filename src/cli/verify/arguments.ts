@@ -1,5 +1,6 @@
 /** The command line of `verify`. */
-import { ExitCode, IndexerError } from '../../errors.ts';
+import type { IndexerError } from '../../errors.ts';
+import { misuse } from '../refusals.ts';
 
 /** What to compare, and where the report goes. */
 export interface VerifyArguments {
@@ -83,5 +84,5 @@ class Words {
 }
 
 function wrong(found: string): IndexerError {
-  return new IndexerError(found, { code: 'USAGE', retry: 'fatal', exitCode: ExitCode.usage, remedy: usage });
+  return misuse(found, usage);
 }

@@ -5,6 +5,7 @@
 import type { PoolClient } from 'pg';
 import { ExitCode, IndexerError } from '../../errors.ts';
 import type { Database } from '../database.ts';
+import { reportPlanning } from '../report-planning.ts';
 
 /** Longest time one statement of such a command may take, milliseconds: rewriting a large history takes long. */
 export const maintenanceLimitMs = 24 * 60 * 60 * 1000;
@@ -27,10 +28,7 @@ export interface StreamFacts {
 /** One transaction with the planner's own choices; the pool's settings are made for the writer's small statements. */
 export function maintain<T>(database: Database, work: (client: PoolClient) => Promise<T>): Promise<T> {
   return database.transaction(async (client) => {
-    await client.query(
-      `set local enable_seqscan = on; set local enable_hashjoin = on; set local enable_mergejoin = on;
-       set local plan_cache_mode = auto`,
-    );
+    await client.query(reportPlanning);
     return work(client);
   });
 }

@@ -2,6 +2,7 @@
 import type { ClientBase } from 'pg';
 import { ExitCode, IndexerError } from '../../errors.ts';
 import type { Database } from '../database.ts';
+import { reportPlanning } from '../report-planning.ts';
 import { rollBack } from '../database.ts';
 
 /** The stream as the snapshot shows it. */
@@ -23,14 +24,11 @@ export interface Snapshot {
   readonly stream: VerifiedStream;
 }
 
-/** The writer's sessions avoid scans; here whole tables are read, for as long as it takes. */
+/** Whole tables are read, for as long as it takes. */
 const settings = [
   'set local statement_timeout = 0',
   'set local idle_in_transaction_session_timeout = 0',
-  'set local plan_cache_mode = auto',
-  'set local enable_seqscan = on',
-  'set local enable_hashjoin = on',
-  'set local enable_mergejoin = on',
+  reportPlanning,
   "set local work_mem = '64MB'",
   'set local jit = off',
   "set local timezone = 'UTC'",
