@@ -128,7 +128,7 @@ export class HealthTracker {
     }
     this.#updateRate.add(nowMs, updates);
     this.#eventRate.add(nowMs, events);
-    this.#moveCheckpoint(batch.checkpoint);
+    if (batch.checkpoint !== undefined) this.#moveCheckpoint(batch.checkpoint);
   }
 
   seedProgress(seed: SeedFacts, done: boolean): void {

@@ -152,7 +152,7 @@ class LoggingObserver implements IndexerObserver {
   batchCommitted(batch: BatchFacts): void {
     this.#health.batchCommitted(batch);
     const { metrics, wallMs } = { metrics: this.#metrics, wallMs: this.#health.wallNow() };
-    metrics.checkpoint.set(batch.checkpoint);
+    if (batch.checkpoint !== undefined) metrics.checkpoint.set(batch.checkpoint);
     this.#showHeadroom();
     metrics.lastCommit.set(wallMs / 1000);
     metrics.commit.observe(batch.commitSeconds);

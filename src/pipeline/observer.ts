@@ -7,7 +7,8 @@ import type { Phase } from '../model/phase.ts';
 
 /** What one committed database transaction contained. Counts are of this batch only. */
 export interface BatchFacts {
-  readonly checkpoint: number;
+  /** Undefined for entries of a seed: they do not count before it is published. */
+  readonly checkpoint: number | undefined;
   /** Updates by kind: transaction, reassignment, topology, offset_checkpoint, unknown. */
   readonly updates: ReadonlyMap<string, number>;
   /** Events by type (created, archived, exercised, assigned, unassigned, topology), then by `package:Module:Entity`. */

@@ -187,7 +187,8 @@ async function writeEntries(
     throw namingOffset(toIndexerError(thrown), seed.offset);
   });
   const { observer } = parts;
-  observer.batchCommitted(factsOf(batch, rows, built, (performance.now() - started) / 1000));
+  const facts = factsOf(batch, rows, built, (performance.now() - started) / 1000);
+  observer.batchCommitted({ ...facts, checkpoint: undefined });
   observer.seedProgress({ contracts: before + batch.entries, offset: seed.offset });
   // Without a token the next session starts over, which must not look like progress.
   if (batch.continuationToken !== null) seed.onProgress();
