@@ -3,11 +3,12 @@
  * on one of its wires. What it has done to the world changes with messages only, so this is a death at every moment.
  */
 import { CheckpointWatch } from './checkpoint-watch.ts';
+import { differences } from './comparison.ts';
 import type { ChaosDatabase } from './databases.ts';
 import { historyOf, offsetAfter, type History } from './history.ts';
 import { startLife, type IndexerLife } from './indexer-life.ts';
 import { ModelLedger } from './model-ledger.ts';
-import { outcomeOf, rowsThatDiffer, type Outcome } from './oracle.ts';
+import { outcomeOf, type Outcome } from './oracle.ts';
 import { inLanes, type Tier, type TierContext } from './tier.ts';
 import { pass, type Tap } from './wire-proxy.ts';
 import type { Direction, Protocol } from './wire-units.ts';
@@ -185,13 +186,8 @@ async function tryPoint(
       return;
     }
     found.push(...outcome.contradictions);
-    if (outcome.digest !== wanted.digest) {
-      const { lost, duplicated, altered, examples } = await rowsThatDiffer(reference, database);
-      report.lost += lost;
-      report.duplicated += duplicated;
-      report.altered += altered;
-      found.push('the tables differ from those of an undisturbed run', ...examples);
-    }
+    const reached = { database: database, outcome: outcome };
+    found.push(...(await differences(report, { database: reference, outcome: wanted }, reached)));
   } catch (thrown) {
     found.push(thrown instanceof Error ? thrown.message : String(thrown));
   }

@@ -112,9 +112,12 @@ interface KeyedTable {
 
 async function keyedTables(client: Client): Promise<readonly KeyedTable[]> {
   const { rows } = await client.query<KeyedTable>(
-    `select c.relname::text as table, array_agg(a.attname::text order by a.attnum) as keys
-       from pg_class c join pg_index i on i.indrelid = c.oid and i.indisprimary
-       join pg_attribute a on a.attrelid = c.oid and a.attnum = any (i.indkey::int2[])
+    // Rows of a table without a key are known by all their columns.
+    `select c.relname::text as table,
+            array_agg(a.attname::text order by a.attnum)
+              filter (where i.indkey is null or a.attnum = any (i.indkey::int2[])) as keys
+       from pg_class c join pg_attribute a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped
+       left join pg_index i on i.indrelid = c.oid and i.indisprimary
       where c.relnamespace = $1::regnamespace and c.relkind in ('r', 'p') and not c.relispartition
       group by c.relname order by c.relname`,
     [escapeIdentifier(schema)],

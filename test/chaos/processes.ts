@@ -5,10 +5,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Daemon } from '../e2e/daemon.ts';
 import { Canary } from '../support/canary.ts';
+import { differences } from './comparison.ts';
 import type { ChaosDatabase } from './databases.ts';
 import { historyOf, offsetAfter, type History } from './history.ts';
 import { ModelLedger } from './model-ledger.ts';
-import { outcomeOf, rowsThatDiffer, type Outcome } from './oracle.ts';
+import { outcomeOf, type Outcome } from './oracle.ts';
 import { openWires, startProcess, stopCleanly, token, untilStored, type Wires } from './process-life.ts';
 import { Seeded } from './random.ts';
 import { inLanes, type Tier, type TierContext } from './tier.ts';
@@ -74,13 +75,8 @@ async function trySeed(context: TierContext, seed: number): Promise<void> {
     const canary = new Canary({ tokens: [token], passwords, words: [] });
     const outcome = await disturbed(context, database, history, new Seeded(seed), canary);
     found.push(...outcome.contradictions, ...canary.leaks().map(({ where, what }) => `a ${what} in the ${where}`));
-    if (outcome.digest !== wanted.digest) {
-      const { lost, duplicated, altered, examples } = await rowsThatDiffer(reference, database);
-      report.lost += lost;
-      report.duplicated += duplicated;
-      report.altered += altered;
-      found.push('the tables differ from those of an undisturbed run', ...examples);
-    }
+    const reached = { database: database, outcome: outcome };
+    found.push(...(await differences(report, { database: reference, outcome: wanted }, reached)));
   } catch (thrown) {
     found.push(thrown instanceof Error ? thrown.message : String(thrown));
   }

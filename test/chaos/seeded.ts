@@ -1,7 +1,7 @@
 /** Seed after seed of faults within the process, each compared with a run of the same history that nobody disturbed. */
+import { differences } from './comparison.ts';
 import type { ChaosDatabase } from './databases.ts';
 import { faultKinds } from './fault-kinds.ts';
-import { rowsThatDiffer } from './oracle.ts';
 import { planOf, runSeed, type Plan, type SeededOutcome } from './seeded-run.ts';
 import { inLanes, type Tier, type TierContext } from './tier.ts';
 import { undisturbed } from './undisturbed.ts';
@@ -54,10 +54,6 @@ async function compare(
   const seeded = items.findLastIndex(({ offset }) => offset <= outcome.seedOffset) + 1;
   const wanted = await undisturbed(reference, plan.history, seeded);
   const found = wanted.contradictions.map((one) => `undisturbed: ${one}`);
-  if (wanted.digest === outcome.digest) return found;
-  const { lost, duplicated, altered, examples } = await rowsThatDiffer(reference, database);
-  report.lost += lost;
-  report.duplicated += duplicated;
-  report.altered += altered;
-  return [...found, 'the tables differ from those of an undisturbed run', ...examples];
+  const differ = await differences(report, { database: reference, outcome: wanted }, { database, outcome });
+  return [...found, ...differ];
 }

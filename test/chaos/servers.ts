@@ -9,10 +9,11 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Client } from 'pg';
 import { startEmbeddedPostgres, type EmbeddedPostgres } from '../../src/embedded/embedded-postgres.ts';
 import { startDaemon, type Daemon } from '../e2e/daemon.ts';
+import { differences } from './comparison.ts';
 import { schema, type ChaosDatabase } from './databases.ts';
 import { historyOf, offsetAfter, type History } from './history.ts';
 import { ModelLedger } from './model-ledger.ts';
-import { outcomeOf, rowsThatDiffer, type Outcome } from './oracle.ts';
+import { outcomeOf, type Outcome } from './oracle.ts';
 import { stopCleanly } from './process-life.ts';
 import { Seeded } from './random.ts';
 import type { Tier, TierContext } from './tier.ts';
@@ -51,13 +52,8 @@ async function trySeed(context: TierContext, seed: number): Promise<void> {
     const wanted = await undisturbed(reference, history, seededUpdates);
     const outcome = await disturbed(context, mortal, history, new Seeded(seed));
     found.push(...outcome.contradictions);
-    if (outcome.digest !== wanted.digest) {
-      const { lost, duplicated, altered, examples } = await rowsThatDiffer(reference, mortal.database());
-      report.lost += lost;
-      report.duplicated += duplicated;
-      report.altered += altered;
-      found.push('the tables differ from those of an undisturbed run', ...examples);
-    }
+    const reached = { database: mortal.database(), outcome: outcome };
+    found.push(...(await differences(report, { database: reference, outcome: wanted }, reached)));
   } catch (thrown) {
     found.push(thrown instanceof Error ? thrown.message : String(thrown));
   }
