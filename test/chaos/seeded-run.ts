@@ -29,16 +29,14 @@ export interface Plan {
 
 const follows = faultKinds.filter(({ moments }) => moments.includes('follow'));
 const seeds = faultKinds.filter(({ moments }) => moments.includes('seed'));
-/** What can happen to a seed only; these have fewer chances, so they take turns. */
+/** What can happen to a seed only; these have fewer chances. */
 const seedsOnly = seeds.filter(({ moments }) => !moments.includes('follow'));
 
-function draw(random: Seeded, count: number, kinds: readonly FaultKind[]): FaultKind[] {
-  return Array.from({ length: count }, () => random.pick(kinds));
-}
-
-function drawSeedFaults(seed: number, random: Seeded, count: number): FaultKind[] {
-  const turn = seedsOnly[seed % seedsOnly.length];
-  return [...(turn === undefined ? [] : [turn]), ...draw(random, count, seeds)].slice(0, count);
+/** Kinds by chance, after the one whose turn it is with this seed: chance alone leaves some kinds out for long. */
+function draw(seed: number, random: Seeded, count: number, kinds: Record<'turns' | 'all', readonly FaultKind[]>) {
+  const turn = kinds.turns[seed % kinds.turns.length];
+  const others = Array.from({ length: count }, () => random.pick(kinds.all));
+  return [...(turn === undefined ? [] : [turn]), ...others].slice(0, count);
 }
 
 export function planOf(seed: number): Plan {
@@ -50,8 +48,8 @@ export function planOf(seed: number): Plan {
     seed,
     history,
     before: Math.floor(history.items.length * (0.1 + 0.3 * random.next())),
-    seedFaults: drawSeedFaults(seed, random, whileSeeding),
-    followFaults: draw(random, faults - whileSeeding, follows),
+    seedFaults: draw(seed, random, whileSeeding, { turns: seedsOnly, all: seeds }),
+    followFaults: draw(seed, random, faults - whileSeeding, { turns: follows, all: follows }),
     env: {
       INDEXER_BATCH_UPDATES: String(random.between(1, 12)),
       INDEXER_WRITE_LANES: String(random.between(1, 4)),
