@@ -3,6 +3,7 @@
  * Where they differ, the rows that are lost, duplicated or altered are counted and named.
  */
 import { escapeIdentifier, type Client } from 'pg';
+import { namedRow } from '../support/dictionary-names.ts';
 import { digestOf } from '../support/digest.ts';
 import { activeSetAt, type History } from './history.ts';
 import { schema, type ChaosDatabase } from './databases.ts';
@@ -22,7 +23,7 @@ export async function outcomeOf(database: ChaosDatabase, history: History): Prom
   const seedOffset = Number(rows[0]?.seed_offset ?? -1);
   const checkpoint = Number(rows[0]?.checkpoint ?? -1);
   const contradictions = await contradictionsOf(database.client, history, seedOffset, checkpoint);
-  return { digest: await digestOf(database.url, schema), seedOffset, contradictions };
+  return { digest: await digestOf(database.url, schema, 'named'), seedOffset, contradictions };
 }
 
 /** Compares with the history, which no other run has a part in. */
@@ -82,9 +83,9 @@ const besideTheStream = new Set(['packages', 'paddings', 'typed_views', 'typed_c
 /** Compares row by row. Reads whole tables: for runs whose digests differ. */
 export async function rowsThatDiffer(wanted: ChaosDatabase, found: ChaosDatabase): Promise<RowDifference> {
   const total = { lost: 0, duplicated: 0, altered: 0, examples: [] as string[] };
-  for (const { table, keys } of await keyedTables(wanted.client)) {
-    const should = await rowsOf(wanted.client, table, keys);
-    const is = await rowsOf(found.client, table, keys);
+  for (const table of await keyedTables(wanted.client)) {
+    const should = await rowsOf(wanted.client, table);
+    const is = await rowsOf(found.client, table);
     for (const [key, row] of should) {
       const other = is.get(key);
       if (other === row) continue;
@@ -92,14 +93,14 @@ export async function rowsThatDiffer(wanted: ChaosDatabase, found: ChaosDatabase
       else total.altered += 1;
       if (total.examples.length < 8) {
         total.examples.push(
-          `${table} ${key} ${other === undefined ? 'lost' : `is ${other} instead of ${row}`}`.slice(0, 1200),
+          `${table.table} ${key} ${other === undefined ? 'lost' : `is ${other} instead of ${row}`}`.slice(0, 1200),
         );
       }
     }
     for (const key of is.keys()) {
       if (should.has(key)) continue;
       total.duplicated += 1;
-      if (total.examples.length < 8) total.examples.push(`${table} ${key} is too much`);
+      if (total.examples.length < 8) total.examples.push(`${table.table} ${key} is too much`);
     }
   }
   return total;
@@ -107,13 +108,14 @@ export async function rowsThatDiffer(wanted: ChaosDatabase, found: ChaosDatabase
 
 interface KeyedTable {
   readonly table: string;
+  readonly columns: readonly string[];
   readonly keys: readonly string[];
 }
 
 async function keyedTables(client: Client): Promise<readonly KeyedTable[]> {
   const { rows } = await client.query<KeyedTable>(
     // Rows of a table without a key are known by all their columns.
-    `select c.relname::text as table,
+    `select c.relname::text as table, array_agg(a.attname::text) as columns,
             array_agg(a.attname::text order by a.attnum)
               filter (where i.indkey is null or a.attnum = any (i.indkey::int2[])) as keys
        from pg_class c join pg_attribute a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped
@@ -125,9 +127,9 @@ async function keyedTables(client: Client): Promise<readonly KeyedTable[]> {
   return rows.filter(({ table }) => !besideTheStream.has(table));
 }
 
-async function rowsOf(client: Client, table: string, keys: readonly string[]): Promise<ReadonlyMap<string, string>> {
+async function rowsOf(client: Client, { table, columns, keys }: KeyedTable): Promise<ReadonlyMap<string, string>> {
   const { rows } = await client.query<{ row: string }>(
-    `select to_jsonb(t)::text as row from ${escapeIdentifier(schema)}.${escapeIdentifier(table)} t`,
+    `select (${namedRow(schema, columns)})::text as row from ${escapeIdentifier(schema)}.${escapeIdentifier(table)} t`,
   );
   return new Map(
     rows.map(({ row }) => {

@@ -4,6 +4,7 @@
  */
 import { createHash, type Hash } from 'node:crypto';
 import { Client, escapeIdentifier } from 'pg';
+import { namedColumn } from './dictionary-names.ts';
 
 /** Columns that differ from run to run and say nothing about the ledger. */
 const volatileColumns: Readonly<Record<string, readonly string[]>> = {
@@ -31,8 +32,11 @@ interface Table {
   readonly key: readonly string[];
 }
 
-/** Hexadecimal SHA-256 of all tables of the schema, rows in the order of their keys, from one snapshot. */
-export async function digestOf(url: string, schema: string): Promise<string> {
+/**
+ * Hexadecimal SHA-256 of all tables of the schema, rows in the order of their keys, from one snapshot.
+ * @param numbers `named` where the ledger's own order of updates was disturbed: see dictionary-names.ts
+ */
+export async function digestOf(url: string, schema: string, numbers: 'as stored' | 'named' = 'as stored') {
   const client = new Client({ connectionString: url });
   await client.connect();
   try {
@@ -42,7 +46,9 @@ export async function digestOf(url: string, schema: string): Promise<string> {
     const hash = createHash('sha256');
     const tables = (await tablesOf(client, schema)).filter(({ name }) => !besideTheStream.has(name));
     if (tables.length === 0) throw new Error(`schema ${schema} holds no table: there is nothing to compare`);
-    for (const table of tables) await addTable(client, schema, table, hash);
+    const shown = (column: string): string =>
+      numbers === 'named' ? namedColumn(schema, column) : `t.${escapeIdentifier(column)}::text`;
+    for (const table of tables) await addTable(client, schema, { ...table, shown }, hash);
     return hash.digest('hex');
   } finally {
     await client.end();
@@ -73,10 +79,14 @@ async function tablesOf(client: Client, schema: string): Promise<readonly Table[
   });
 }
 
-async function addTable(client: Client, schema: string, table: Table, hash: Hash): Promise<void> {
-  const values = table.columns.map((column) => `t.${escapeIdentifier(column)}::text`).join(', ');
-  // As text, because numbers have no collation: any total order will do, as long as it is the same everywhere.
-  const order = table.key.map((column) => `t.${escapeIdentifier(column)}::text collate "C"`).join(', ');
+interface ShownTable extends Table {
+  /** SQL of a column as text: numbers have no collation, and any total order will do that is the same everywhere. */
+  readonly shown: (column: string) => string;
+}
+
+async function addTable(client: Client, schema: string, table: ShownTable, hash: Hash): Promise<void> {
+  const values = table.columns.map(table.shown).join(', ');
+  const order = table.key.map((column) => `${table.shown(column)} collate "C"`).join(', ');
   const { rows } = await client.query<{ line: string }>(
     `select json_build_array(${values})::text as line
        from ${escapeIdentifier(schema)}.${escapeIdentifier(table.name)} t order by ${order}`,

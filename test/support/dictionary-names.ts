@@ -1,0 +1,39 @@
+/**
+ * The small numbers of templates, choices and synchronizers as the names they stand for. They are given in the order of
+ * first appearance: a ledger that sends two updates the other way round changes the numbers and none of the facts.
+ */
+import { escapeIdentifier } from 'pg';
+
+const template = (schema: string, number: string): string =>
+  `(select concat_ws(':', d.package_id, d.module_name, d.entity_name) from ${schema}.templates d
+     where d.template_pk = ${number})`;
+
+const choice = (schema: string, number: string): string =>
+  `(select concat_ws('/', ${template(schema, 'h.template_pk')}, ${template(schema, 'h.interface_pk')}, h.choice)
+      from ${schema}.choices h where h.choice_pk = ${number})`;
+
+const synchronizer = (schema: string, number: string): string =>
+  `(select d.synchronizer_id from ${schema}.synchronizers d where d.synchronizer_pk = ${number})`;
+
+const names: Readonly<Record<string, (schema: string, number: string) => string>> = {
+  template_pk: template,
+  interface_pk: template,
+  choice_pk: choice,
+  synchronizer_pk: synchronizer,
+  source_pk: synchronizer,
+  target_pk: synchronizer,
+};
+
+/** SQL for a column of the table `t` as text: the name where it is a number of a dictionary, 0 as it is. */
+export function namedColumn(schema: string, column: string): string {
+  const value = `t.${escapeIdentifier(column)}`;
+  const name = names[column]?.(escapeIdentifier(schema), value);
+  return name === undefined ? `${value}::text` : `coalesce(${name}, ${value}::text)`;
+}
+
+/** SQL for the row of the table `t` as jsonb with names in place of numbers. */
+export function namedRow(schema: string, columns: readonly string[]): string {
+  const named = columns.filter((column) => column in names);
+  const pairs = named.map((column) => `'${column}', ${namedColumn(schema, column)}`);
+  return pairs.length === 0 ? 'to_jsonb(t)' : `to_jsonb(t) || jsonb_build_object(${pairs.join(', ')})`;
+}
