@@ -221,3 +221,12 @@ it('names a column that the view does not have, and makes the table all the same
   await test.fill();
   expect(await test.difference()).toMatchObject({ readsTable: true, differing: [] });
 });
+
+it('names a template that has no view, and makes the other tables all the same', async () => {
+  await using test = await openCase();
+  await test.history.write(create(1, 'one'));
+  const failed = await test.sync([{ template: 'iou:Main:Unheard', columns: [] }, ...wholeTemplate]);
+  expect(failed).toMatchObject([{ view: 'iou:Main:Unheard', error: { code: 'MATERIALIZED_TEMPLATE_UNKNOWN' } }]);
+  await test.fill();
+  expect(await test.difference()).toMatchObject({ readsTable: true, differing: [] });
+});

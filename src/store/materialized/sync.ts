@@ -37,6 +37,26 @@ export function planTable(
   return { wanted, indexed, row, ready: row?.state === 'ready' && row.mark === wanted.mark };
 }
 
+/** Wishes that no view answers, each with the reason an operator is told. @param names Daml names of the templates that have views */
+export function unmetWishes(
+  names: ReadonlySet<string>,
+  templates: readonly MaterializedTemplate[],
+): { readonly view: string; readonly error: IndexerError }[] {
+  return templates
+    .filter(({ template }) => !names.has(template))
+    .map(({ template }) => ({ view: template, error: unknownTemplate(template) }));
+}
+
+function unknownTemplate(template: string): IndexerError {
+  return new IndexerError(`there is no typed view of ${template}, so it has no table of active contracts`, {
+    code: 'MATERIALIZED_TEMPLATE_UNKNOWN',
+    retry: 'park',
+    exitCode: ExitCode.configuration,
+    remedy:
+      'nothing, if the ledger has not shown the template yet: its table is made when it does; else name it in INDEXER_MATERIALIZE as `ledger-indexer views list` prints it',
+  });
+}
+
 /** Whether there is something to do beside the view. */
 export function isTableOpen({ wanted, row, ready }: TablePlan): boolean {
   return !ready && (wanted !== undefined || row !== undefined);

@@ -10,12 +10,13 @@ import type { PackageModel } from '../../packages/package-model.ts';
 import type { Database } from '../database.ts';
 import { readPackageState } from './package-store.ts';
 import { readMaterialized, type MaterializedTemplate } from '../materialized/registry.ts';
-import { alignTable, isTableOpen, planTable, type TablePlan } from '../materialized/sync.ts';
+import { alignTable, isTableOpen, planTable, unmetWishes, type TablePlan } from '../materialized/sync.ts';
 import { readSchemas, type ReadSchemas } from '../readers/read-schemas.ts';
 import { secureViews } from '../readers/secure-views.ts';
 import { toStoreError } from '../store-error.ts';
 import { readRegistry, register, type NamedView } from './registry.ts';
 import { definitionsOf, type ViewDefinition } from './definitions.ts';
+import { damlName } from './shapes.ts';
 import { viewSubjects } from './subjects.ts';
 
 /** What a synchronization did, by view name. */
@@ -66,9 +67,11 @@ export async function syncTypedViews(
     unchanged: 0,
     failed: [],
   };
+  const templates = new Set<string>();
   for (const subject of viewSubjects(packages, new Set(named))) {
     // A participant may have hundreds: the sockets of the ledger are served in between.
     await nextTurn();
+    if (subject.kind === 'template') templates.add(damlName(subject));
     const view = registry.named(subject);
     const plan = planTable(view, schemas, tables.get(view.name), materialize);
     const definitions = viewsOf(view, schemas, plan);
@@ -80,6 +83,8 @@ export async function syncTypedViews(
     const error = failure ?? (await failureOf(() => alignTable(database, view, plan, seeded)));
     if (error !== undefined) done.failed.push({ view: view.name, error });
   }
+  // An empty ledger has answered no wish yet, and need not be told of.
+  if (named.length > 0) done.failed.push(...unmetWishes(templates, materialize ?? []));
   return done;
 }
 
