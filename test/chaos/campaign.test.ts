@@ -22,7 +22,18 @@ afterAll(async () => {
 
 function contextOf(report: Report, some: Partial<TierContext>): TierContext {
   const say = (): void => undefined;
-  return { server, report, lanes: 2, firstSeed: 1, seeds: 1, stride: 1, point: undefined, say, ...some };
+  return {
+    server,
+    report,
+    lanes: 2,
+    firstSeed: 1,
+    seeds: 1,
+    stride: 1,
+    patienceMs: 60_000,
+    point: undefined,
+    say,
+    ...some,
+  };
 }
 
 it('dies before every fifteenth message of both wires, and ends as if it had not', async () => {

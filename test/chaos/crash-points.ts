@@ -30,7 +30,7 @@ const nameOf = ({ protocol, direction }: Wire): string => `${protocol} ${directi
 
 const updates = 40;
 const seededUpdates = 14;
-const limitMs = 20_000;
+const limitMs = 60_000;
 
 interface Setting {
   readonly history: History;

@@ -15,7 +15,7 @@ const tiers: readonly Tier[] = [crashPoints, seeded, processes, servers, mutatio
 
 /** The compiled program looks for its migrations and its version beside itself. */
 function linkBeside(): void {
-  for (const name of ['migrations', 'package.json']) {
+  for (const name of ['migrations', 'page', 'package.json']) {
     const link = new URL(`../../${name}`, import.meta.url);
     if (!existsSync(link)) symlinkSync(new URL(`../../../../${name}`, import.meta.url), link);
   }
@@ -30,7 +30,7 @@ const say = (line: string): void => {
 async function campaign(options: CampaignOptions): Promise<number> {
   linkBeside();
   const report = new Report(options.bail);
-  const { server: url, firstSeed, seeds, lanes, stride, point } = options;
+  const { server: url, firstSeed, seeds, lanes, stride, patienceMs, point } = options;
   await using server = await openChaosServer(url);
   for (const signal of ['SIGINT', 'SIGTERM'] as const) {
     // The server must not outlive the campaign.
@@ -46,6 +46,7 @@ async function campaign(options: CampaignOptions): Promise<number> {
       server,
       report,
       lanes,
+      patienceMs,
       firstSeed,
       seeds,
       stride,

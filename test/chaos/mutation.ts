@@ -18,7 +18,19 @@ const root = fileURLToPath(new URL('../../../..', import.meta.url));
 const beside = ['/migrations', '/package.json'];
 /** Longer than any short campaign; a bug that makes it hang is noticed as well. */
 const limitMs = 240_000;
-const campaign = ['--tier', 'crash-points,seeded', '--stride', '53', '--seeds', '10', '--lanes', '2', '--bail'];
+const campaign = [
+  '--tier',
+  'crash-points,seeded',
+  '--stride',
+  '53',
+  '--seeds',
+  '10',
+  '--lanes',
+  '2',
+  '--patience',
+  '15',
+  '--bail',
+];
 
 export const mutation: Tier = {
   name: 'mutants',
@@ -55,7 +67,7 @@ async function tryCopy(mutant: Mutant | undefined): Promise<{ readonly code: num
   try {
     await cp(compiled, folder, { recursive: true, filter: (path) => !beside.some((name) => path.endsWith(name)) });
     await copyFile(join(root, 'package.json'), join(folder, 'package.json'));
-    for (const name of ['node_modules', 'migrations']) await symlink(join(root, name), join(folder, name));
+    for (const name of ['node_modules', 'migrations', 'page']) await symlink(join(root, name), join(folder, name));
     if (mutant !== undefined) await plant(folder, mutant);
     return await runCampaign(folder);
   } finally {

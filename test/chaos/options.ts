@@ -9,6 +9,7 @@ export interface CampaignOptions {
   readonly seeds: number;
   readonly lanes: number;
   readonly stride: number;
+  readonly patienceMs: number;
   /** One crash point, to repeat it. */
   readonly point: string | undefined;
   /** Least number of hits of every kind of fault. */
@@ -25,6 +26,8 @@ export interface CampaignOptions {
 const defaultSeeds = 500;
 /** A kind of fault that a full campaign hits fewer times has not been tried. */
 const leastOfFull = 5;
+/** Seconds: what takes one on an idle machine may take many on a busy one, and is no failure there. */
+const defaultPatience = 60;
 
 /** Undefined when help was asked for. @throws TypeError on an option that does not exist */
 export function readOptions(args: readonly string[], tiers: readonly Tier[]): CampaignOptions | undefined {
@@ -36,6 +39,7 @@ export function readOptions(args: readonly string[], tiers: readonly Tier[]): Ca
       seeds: { type: 'string' },
       lanes: { type: 'string', default: '3' },
       stride: { type: 'string', default: '1' },
+      patience: { type: 'string' },
       point: { type: 'string' },
       least: { type: 'string' },
       json: { type: 'string' },
@@ -58,6 +62,7 @@ export function readOptions(args: readonly string[], tiers: readonly Tier[]): Ca
     seeds,
     lanes: whole(values.lanes, 1),
     stride: whole(values.stride, 1),
+    patienceMs: whole(values.patience, defaultPatience) * 1000,
     point: values.point,
     least,
     json: values.json,
@@ -84,6 +89,7 @@ export function help(tiers: readonly Tier[]): string {
     '  --seed N        the first seed; alone: only this one',
     '  --point P       only this crash point, e.g. postgres-up-17, or planted bugs with this in their names',
     '  --stride N      every N-th crash point (1)',
+    `  --patience S    seconds a step forward may take before it is a failure (${String(defaultPatience)})`,
     '  --lanes N       runs at the same time (3)',
     `  --least N       least hits of every kind of fault (${String(leastOfFull)} in a full campaign, else 0)`,
     '  --json FILE     write the figures',

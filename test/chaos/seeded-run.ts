@@ -10,9 +10,6 @@ import { outcomeOf, type Outcome } from './oracle.ts';
 import { Seeded } from './random.ts';
 import { WireFaults } from './wire-faults.ts';
 
-/** So long may it take to store what was shown, faults included; and so long once nothing is wrong any more. */
-const stepLimitMs = 15_000;
-const quietLimitMs = 15_000;
 const mostFaults = 8;
 
 /** What a seed decides before anything runs. */
@@ -68,12 +65,12 @@ export interface SeededOutcome {
   readonly log: readonly string[];
 }
 
-/** Indexes the history under the faults of the plan. */
-export async function runSeed(database: ChaosDatabase, plan: Plan): Promise<SeededOutcome> {
+/** Indexes the history under the faults of the plan. @param patienceMs for what was shown, faults included, and for the rest in peace */
+export async function runSeed(database: ChaosDatabase, plan: Plan, patienceMs: number): Promise<SeededOutcome> {
   await using ledger = await ModelLedger.start(plan.history, plan.before);
   ledger.tokens = plan.tokens;
   await using watch = await CheckpointWatch.over(database);
-  const run = new SeededRun(database, plan, ledger, watch);
+  const run = new SeededRun(database, plan, ledger, watch, patienceMs);
   try {
     await run.throughFaults();
     await run.quietly();
@@ -95,11 +92,13 @@ class SeededRun {
   readonly #world: ChaosWorld;
   #life: IndexerLife | undefined;
   #olderLog: string[] = [];
+  readonly #patienceMs: number;
   readonly #gone: IndexerLife[] = [];
   /** Whether what was done to it may leave it waiting for an operator. */
   #mayPark = false;
 
-  constructor(database: ChaosDatabase, plan: Plan, ledger: ModelLedger, watch: CheckpointWatch) {
+  constructor(database: ChaosDatabase, plan: Plan, ledger: ModelLedger, watch: CheckpointWatch, patienceMs: number) {
+    this.#patienceMs = patienceMs;
     this.#database = database;
     this.#plan = plan;
     this.#watch = watch;
@@ -135,7 +134,7 @@ class SeededRun {
   async quietly(): Promise<void> {
     const { history } = this.#plan;
     this.#world.ledger.grow(history.items.length);
-    await this.#reaches(offsetAfter(history, history.items.length), 'the end, in peace', quietLimitMs);
+    await this.#reaches(offsetAfter(history, history.items.length), 'the end, in peace');
     await this.end();
   }
 
@@ -200,8 +199,8 @@ class SeededRun {
     return life;
   }
 
-  async #reaches(offset: number, what: string, limitMs = stepLimitMs): Promise<void> {
-    const until = performance.now() + limitMs;
+  async #reaches(offset: number, what: string): Promise<void> {
+    const until = performance.now() + this.#patienceMs;
     while (performance.now() < until) {
       const life = this.#life;
       if (life === undefined) {
@@ -217,7 +216,7 @@ class SeededRun {
     }
     const checkpoint = await this.#watch.checkpoint();
     throw new Error(
-      `${what}: not within ${String(limitMs)} ms, the checkpoint is ${String(checkpoint)} of ${String(offset)}`,
+      `${what}: not within ${String(this.#patienceMs)} ms, the checkpoint is ${String(checkpoint)} of ${String(offset)}`,
     );
   }
 

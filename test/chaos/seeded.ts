@@ -20,7 +20,7 @@ async function trySeed(context: TierContext, plan: Plan): Promise<void> {
   const { server, report } = context;
   const database = await server.lend();
   const reference = await server.lend();
-  const run = await runSeed(database, plan);
+  const run = await runSeed(database, plan, context.patienceMs);
   for (const hit of run.hits) report.hit(hit);
   report.seeds += 1;
   const found = [

@@ -14,7 +14,7 @@ export async function undisturbed(database: ChaosDatabase, history: History, bef
   };
   await using watch = await CheckpointWatch.over(database);
   const life = await startLife({ ledgerUrl: ledger.url, databaseUrl: database.url });
-  const reached = await watch.reaches(offsetAfter(history, history.items.length), 20_000, life);
+  const reached = await watch.reaches(offsetAfter(history, history.items.length), 60_000, life);
   await life.stop();
   if (!reached) throw new Error(`the undisturbed run did not get to the end: ${life.log.slice(-3).join(' ')}`);
   return outcomeOf(database, history);
