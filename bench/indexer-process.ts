@@ -54,8 +54,8 @@ export function startIndexerProcess(run: IndexerRun): Child {
 
 /** What the program expects beside its compiled files, as in the published package. */
 function linkSiblings(): void {
-  for (const name of ['package.json', 'migrations']) {
-    if (!existsSync(join(outputs, name))) symlinkSync(join('..', name), join(outputs, name));
+  for (const name of ['package.json', 'migrations', 'src/page']) {
+    if (!existsSync(join(outputs, name))) symlinkSync(join(outputs, '..', name), join(outputs, name));
   }
 }
 

@@ -7,24 +7,34 @@ import type { Config } from './config/config.ts';
 import { createLedgerClient } from './ledger/client.ts';
 import { openFrameStream } from './ledger/frame-stream.ts';
 import { assertTokenMayTravel } from './ledger/token.ts';
+import type { RequestFacts, TransportOptions } from './ledger/transport.ts';
 import { CheckpointWaiters } from './observe/checkpoint-waiters.ts';
 import { HealthTracker } from './observe/health-tracker.ts';
 import { startHttpServer, type RunningHttpServer } from './observe/http-server.ts';
 import { createObserver, type IndexerObserver } from './observe/indexer-observer.ts';
 import type { Logging } from './observe/logger.ts';
-import { createMetrics } from './observe/metrics.ts';
+import { countRequest, timeQuery } from './observe/edge-metrics.ts';
+import { createMetrics, type Metrics, type PoolFacts } from './observe/metrics.ts';
+import { StatusPage, type PageGuide } from './observe/page/status-page.ts';
+import { openTracer } from './observe/tracing.ts';
+import { WorkClock } from './observe/work-clock.ts';
 import type { OpenStream, PipelineParts } from './pipeline/parts.ts';
 import { runPipeline } from './pipeline/run.ts';
 import { openDatabase, type Database } from './store/database.ts';
+import { placeOf } from './store/hosts.ts';
 import { assertMigrated, migrate } from './store/migrations.ts';
+import { readRecentFacts } from './store/recent-facts.ts';
 import { checkServer } from './store/server-check.ts';
 import { writerSessionName } from './store/stale-writers.ts';
 import { WriterSeat } from './store/writer-lock.ts';
+import { commit } from './version.ts';
 
 const ledgerPollMs = 5_000;
 /** Longer than the longest silence the ledger allows itself between OffsetCheckpoints (75 s). */
 const ledgerSilenceMs = 120_000;
 const requestTimeoutMs = 20_000;
+/** The page is worth less than a busy server's time. */
+const pageReadMs = 500;
 /** Connections for what runs beside the lanes (polls, packages, views), so that no lane waits for one. */
 const besideLanes = 3;
 
@@ -35,10 +45,12 @@ export interface IndexerOptions {
   readonly databaseUrl: string;
   readonly version: string;
   readonly logging: Logging;
+  /** What the status page gives to paste; nothing by default. */
+  readonly guide?: PageGuide;
 }
 
 export interface Indexer {
-  /** Base URL of /metrics, /livez, /readyz, /status and /wait. */
+  /** Base URL of the status page, /metrics, /livez, /readyz, /status and /wait. */
   readonly httpUrl: string;
   /** Settles when the pipeline has ended: resolved after a stop, rejected with an IndexerError when fatal. */
   readonly done: Promise<void>;
@@ -53,9 +65,10 @@ export async function startIndexer(options: IndexerOptions): Promise<Indexer> {
   const { schema } = config.database;
   const waiters = new CheckpointWaiters();
   const onCheckpoint = (checkpoint: number): void => waiters.reached(checkpoint);
-  const health = new HealthTracker({ version, schema, stalledAfterMs, onCheckpoint });
-  const metrics = createMetrics({ version, commit: '' });
-  const observer = createObserver({ logger: logging.logger, metrics, health, progress: logging.progress });
+  const work = new WorkClock();
+  const health = new HealthTracker({ version, schema, stalledAfterMs, onCheckpoint, work });
+  const metrics = metricsOf(options, work, waiters, () => connectionsOf(database));
+  const observer = createObserver({ logger: logging.logger, metrics, health, work, progress: logging.progress });
   const database = openDatabase({
     url: options.databaseUrl,
     urlFile: config.database.urlFile,
@@ -64,11 +77,15 @@ export async function startIndexer(options: IndexerOptions): Promise<Indexer> {
     applicationName: writerSessionName(schema),
     idleInTransactionMs: config.indexer.leaseMs,
     maxConnections: config.indexer.writeLanes + besideLanes,
+    onQuery: (op, seconds) => timeQuery(metrics, op, seconds),
   });
+  const shown = openForPage(options);
+  const page = new StatusPage({ health, readRecent: () => readRecentFacts(shown), guide: options.guide });
   try {
     const stop = new AbortController();
     const seat = new WriterSeat(database, config.indexer.leaseMs);
-    const parts = pipelineParts(options, { database, observer, seat, stop: stop.signal });
+    const onRequest = (request: RequestFacts): void => countRequest(metrics, request);
+    const parts = pipelineParts(options, { database, observer, seat, stop: stop.signal, onRequest });
     const http = await startHttpServer({
       host: httpHost,
       port: httpPort,
@@ -76,13 +93,39 @@ export async function startIndexer(options: IndexerOptions): Promise<Indexer> {
       status: () => health.status(),
       verdict: () => health.verdict(),
       waiters,
+      page,
     });
-    return new RunningIndexer(options, { stop, parts, http, database, observer, seat });
+    return new RunningIndexer(options, { stop, parts, http, database, shown, observer, seat });
   } catch (thrown) {
     observer.close();
-    await database.close();
+    page.close();
+    await Promise.all([database.close(), shown.close()]);
     throw thrown;
   }
+}
+
+/** @param pool asked when the metrics are read, so the database may be opened later */
+function metricsOf(
+  options: IndexerOptions,
+  work: WorkClock,
+  waiters: CheckpointWaiters,
+  pool: () => PoolFacts,
+): Metrics {
+  const { version, databaseUrl, config } = options;
+  const target = { database: placeOf(databaseUrl), schema: config.database.schema };
+  return createMetrics({ version, commit, target, work, pool, waits: () => waiters.size });
+}
+
+function connectionsOf({ pool }: Database): PoolFacts {
+  const { totalCount: total, idleCount: idle, waitingCount: waiting, options } = pool;
+  return { total, idle, waiting, max: options.max };
+}
+
+/** One connection for what the page shows, made while somebody looks: no lane waits for it, and it soon gives up. */
+function openForPage({ config: { database }, databaseUrl: url }: IndexerOptions): Database {
+  const { urlFile, schema } = database;
+  const applicationName = 'ledger-indexer page';
+  return openDatabase({ url, urlFile, schema, statementTimeoutMs: pageReadMs, applicationName, maxConnections: 1 });
 }
 
 interface Running {
@@ -90,6 +133,8 @@ interface Running {
   readonly parts: PipelineParts;
   readonly http: RunningHttpServer;
   readonly database: Database;
+  /** What the status page reads from. */
+  readonly shown: Database;
   readonly observer: IndexerObserver;
   readonly seat: WriterSeat;
 }
@@ -116,12 +161,12 @@ class RunningIndexer implements Indexer {
   }
 
   async #takeDown(): Promise<void> {
-    const { stop, http, database, observer, seat } = this.#running;
+    const { stop, http, database, shown, observer, seat } = this.#running;
     stop.abort();
     // What does not end in time is rolled back by the server when its connection is cut.
     const limit = Math.max(0, this.#stopTimeoutMs - 4_000);
     await Promise.race([this.done.catch(() => undefined), elapsed(limit)]);
-    await Promise.all([database.close(500), seat.close()]);
+    await Promise.all([database.close(500), shown.close(500), seat.close()]);
     await http.close();
     observer.close();
   }
@@ -136,15 +181,26 @@ function elapsed(ms: number): Promise<void> {
 /** What the pipeline needs of the configuration; commands that seed by hand take it too. */
 export function pipelineParts(
   options: IndexerOptions,
-  built: Pick<Running, 'database' | 'observer' | 'seat'> & { readonly stop: AbortSignal },
+  built: Pick<Running, 'database' | 'observer' | 'seat'> & {
+    readonly stop: AbortSignal;
+    readonly onRequest?: TransportOptions['onRequest'];
+  },
 ): PipelineParts {
   const { config, ledgerUrl } = options;
-  const { database, observer, seat, stop } = built;
+  const { database, observer, seat, stop, onRequest } = built;
   const { ledger, indexer } = config;
   const { tls, tokenSource } = options.access;
   const { insecure, parties, templates, interfaces, createdEventBlobs, shape, topology } = ledger;
   return {
-    ledger: createLedgerClient({ url: ledgerUrl, tokenSource, tls, insecure, requestTimeoutMs, signal: stop }),
+    ledger: createLedgerClient({
+      url: ledgerUrl,
+      tokenSource,
+      tls,
+      insecure,
+      requestTimeoutMs,
+      signal: stop,
+      onRequest,
+    }),
     openStream: streamOpener(options),
     tokenSource,
     database,
@@ -153,7 +209,9 @@ export function pipelineParts(
     assertHeld: () => seat.assertHeld(),
     filter: { parties, templates, interfaces, createdEventBlobs, shape, topology },
     start: indexer.start,
+    stopAt: indexer.stopAt,
     observer,
+    tracer: openTracer(),
     quarantine: indexer.quarantine,
     materialize: indexer.materialize,
     notify: indexer.notify,

@@ -59,6 +59,8 @@ export interface ActiveContractsRequest {
 
 export interface UpdatesRequest {
   readonly beginExclusive: number;
+  /** Without it the stream has no end. */
+  readonly endInclusive?: number;
   readonly updateFormat: UpdateFormat;
 }
 
@@ -108,9 +110,10 @@ export function activeContractsRequest(
   return continuationToken === undefined ? request : { ...request, streamContinuationToken: continuationToken };
 }
 
-/** The follow stream: every update after `beginExclusive`, without an end. */
-export function updatesRequest(beginExclusive: number, filter: LedgerFilter): UpdatesRequest {
-  return { beginExclusive, updateFormat: updateFormat(filter) };
+/** The follow stream: every update after `beginExclusive`, up to `endInclusive` or without an end. */
+export function updatesRequest(beginExclusive: number, filter: LedgerFilter, endInclusive?: number): UpdatesRequest {
+  const request = { beginExclusive, updateFormat: updateFormat(filter) };
+  return endInclusive === undefined ? request : { ...request, endInclusive };
 }
 
 function sortedUnique(values: readonly string[]): readonly string[] {

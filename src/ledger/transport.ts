@@ -30,6 +30,18 @@ export interface TransportOptions {
   readonly requestTimeoutMs: number;
   /** Aborts running calls. */
   readonly signal?: AbortSignal | undefined;
+  /** Told of every call that is answered as a whole. Must not throw. */
+  readonly onRequest?: ((request: RequestFacts) => void) | undefined;
+}
+
+/** A call that has ended, well or not. */
+export interface RequestFacts {
+  /** Without the query. */
+  readonly path: string;
+  /** Undefined when there was no answer. */
+  readonly status: number | undefined;
+  /** From sending to the last byte of the answer. */
+  readonly seconds: number;
 }
 
 export type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE';
@@ -156,13 +168,19 @@ function within<T>(options: TransportOptions, call: Call, request: ClientRequest
 
 async function wholeAnswer(options: TransportOptions, call: Call): Promise<Answer> {
   const sent = await send(options, call);
+  const startedMs = performance.now();
+  let status: number | undefined;
   const read = async (): Promise<Answer> => {
     const response = await sent.response;
-    const status = response.statusCode ?? 0;
+    status = response.statusCode ?? 0;
     const bytes = await (status === 200 ? readBytes : readStart)(response as AsyncIterable<Buffer>);
     return { status, headers: response.headers, bytes };
   };
-  return await within(options, call, sent.request, read());
+  try {
+    return await within(options, call, sent.request, read());
+  } finally {
+    options.onRequest?.({ path: call.path, status, seconds: (performance.now() - startedMs) / 1000 });
+  }
 }
 
 /** The chunks of an answer; fails when the next one takes too long. Time in which nobody asks does not count. */

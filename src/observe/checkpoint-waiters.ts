@@ -9,7 +9,7 @@ interface Waiter {
 }
 
 /** As many as a page of dashboards or a fleet of workers needs; each costs one open connection. */
-const limit = 1000;
+export const mostWaits = 1000;
 
 export class CheckpointWaiters {
   readonly #waiting = new Set<Waiter>();
@@ -37,7 +37,7 @@ export class CheckpointWaiters {
     if (this.#checkpoint !== undefined && this.#checkpoint >= offset) return Promise.resolve('reached');
     if (gone.aborted) return Promise.resolve('gone');
     if (this.#closed) return Promise.resolve('stopping');
-    if (this.#waiting.size >= limit) return Promise.resolve('full');
+    if (this.#waiting.size >= mostWaits) return Promise.resolve('full');
     return new Promise((resolve) => {
       const timer = setTimeout(() => waiter.end('timeout'), timeoutMs);
       const leave = (): void => waiter.end('gone');

@@ -5,9 +5,15 @@
 import type { IndexerError } from '../errors.ts';
 import type { Phase } from '../model/phase.ts';
 import type { BatchFacts, SeedFacts } from '../pipeline/observer.ts';
+import { CatchUp, type CatchUpProgress } from './catch-up.ts';
 import { verdict } from './health.ts';
 import type { HealthState, Verdict } from './health.ts';
+import { MeanWindow } from './mean-window.ts';
 import { RateWindow } from './rate-window.ts';
+import { RecentErrors, type RecentError } from './recent-errors.ts';
+import { TemplateRates } from './template-rates.ts';
+import { whyBehind, type Why } from './why-behind.ts';
+import type { ByPart, WorkClock } from './work-clock.ts';
 
 /** What `/status` answers. Counts are since the start of the process. */
 export interface StatusDocument {
@@ -21,6 +27,20 @@ export interface StatusDocument {
   readonly updatesPerSecond: number;
   readonly eventsPerSecond: number;
   readonly seed: { readonly contracts: number; readonly offset: number; readonly done: boolean } | null;
+  /** Contracts per second while seeding, else 0. */
+  readonly seedPerSecond: number;
+  /** Null unless catching up. */
+  readonly catchUp: CatchUpProgress | null;
+  /** BEGIN to COMMIT, mean of the batches of the last ten seconds; null without any. */
+  readonly commitMilliseconds: number | null;
+  /** From record time to commit, mean of the newest updates of those batches; null without any. */
+  readonly storedAfterSeconds: number | null;
+  /** Shares of the last ten seconds, 0 to 1, spent waiting for the source, decoding, and waiting for the database. */
+  readonly work: ByPart | null;
+  /** Why the stream is behind, or that it is not. */
+  readonly why: Why;
+  /** The last kinds of failures, newest first; `lastError` is the first of them. */
+  readonly errors: readonly RecentError[];
   readonly counts: {
     readonly updates: Readonly<Record<string, number>>;
     readonly events: Readonly<Record<string, number>>;
@@ -38,6 +58,8 @@ export interface HealthOptions {
   readonly stalledAfterMs: number;
   /** Told of every checkpoint that is in the database. */
   readonly onCheckpoint?: (checkpoint: number) => void;
+  /** Knows where the time of the stream goes. */
+  readonly work?: Pick<WorkClock, 'shares'>;
   /** Monotonic milliseconds; `performance.now` by default. */
   readonly now?: () => number;
   /** Milliseconds since 1970; `Date.now` by default. */
@@ -54,6 +76,11 @@ export class HealthTracker {
   readonly #updateRate = new RateWindow();
   readonly #eventRate = new RateWindow();
   readonly #seedRate = new RateWindow();
+  readonly #commits = new MeanWindow();
+  readonly #delays = new MeanWindow();
+  readonly #templates = new TemplateRates();
+  readonly #catchUp = new CatchUp();
+  readonly #errors = new RecentErrors();
   #phase: Phase = 'starting';
   #phaseSinceMs: number;
   #because: string | undefined;
@@ -92,6 +119,11 @@ export class HealthTracker {
     return this.#seedRate.perSecond(this.now());
   }
 
+  /** Events per second of a template, named `package:Module:Entity`. */
+  templateRate(template: string): number {
+    return rounded(this.#templates.perSecond(this.now(), template));
+  }
+
   /** The participant that is read, once known. */
   identify(participantId: string): void {
     this.#participantId = participantId;
@@ -113,7 +145,11 @@ export class HealthTracker {
   batchCommitted(batch: BatchFacts): void {
     const nowMs = this.now();
     this.#committedAtMs = nowMs;
-    if (batch.recordTimeMs !== undefined) this.#recordTimeMs = batch.recordTimeMs;
+    if (batch.recordTimeMs !== undefined) {
+      this.#recordTimeMs = batch.recordTimeMs;
+      this.#delays.add(nowMs, Math.max(0, this.wallNow() - batch.recordTimeMs) / 1000);
+    }
+    this.#commits.add(nowMs, 1000 * batch.commitSeconds);
     let updates = 0;
     for (const [kind, count] of batch.updates) {
       add(this.#updates, kind, count);
@@ -121,13 +157,15 @@ export class HealthTracker {
     }
     let events = 0;
     for (const [type, byTemplate] of batch.events) {
-      for (const count of byTemplate.values()) {
+      for (const [template, count] of byTemplate) {
         add(this.#events, type, count);
+        if (batch.checkpoint !== undefined) this.#templates.add(nowMs, template, count);
         events += count;
       }
     }
     this.#updateRate.add(nowMs, updates);
-    this.#eventRate.add(nowMs, events);
+    // What a seed reads has its own rate: it says nothing about how busy the ledger is.
+    if (batch.checkpoint !== undefined) this.#eventRate.add(nowMs, events);
     if (batch.checkpoint !== undefined) this.#moveCheckpoint(batch.checkpoint);
   }
 
@@ -146,7 +184,9 @@ export class HealthTracker {
   }
 
   failed(error: IndexerError): void {
-    this.#lastError = { code: error.code, message: error.message, at: new Date(this.wallNow()).toISOString() };
+    const at = new Date(this.wallNow());
+    this.#lastError = { code: error.code, message: error.message, at: at.toISOString() };
+    this.#errors.add(error, at);
   }
 
   verdict(): Verdict {
@@ -170,6 +210,7 @@ export class HealthTracker {
     const { state, because } = this.verdict();
     const nowMs = this.now();
     const distance = this.#distance();
+    const { schema, version } = this.#options;
     return {
       state,
       because,
@@ -180,12 +221,33 @@ export class HealthTracker {
       updatesPerSecond: rounded(this.#updateRate.perSecond(nowMs)),
       eventsPerSecond: rounded(this.#eventRate.perSecond(nowMs)),
       seed: this.#seed ?? null,
+      ...this.#work(state, because, distance),
+      errors: this.#errors.all,
       counts: { updates: Object.fromEntries(this.#updates), events: Object.fromEntries(this.#events) },
       lastError: this.#lastError,
       participantId: this.#participantId ?? null,
-      schema: this.#options.schema,
-      version: this.#options.version,
+      schema,
+      version,
       startedAt: new Date(this.#startedAt).toISOString(),
+    };
+  }
+
+  /** How fast it goes, and what holds it up. */
+  #work(
+    state: HealthState,
+    because: string,
+    distance: number | undefined,
+  ): Pick<StatusDocument, 'seedPerSecond' | 'catchUp' | 'commitMilliseconds' | 'storedAfterSeconds' | 'work' | 'why'> {
+    const nowMs = this.now();
+    this.#catchUp.note(this.#phase, nowMs, this.#checkpoint, this.#ledgerEnd);
+    const work = this.#options.work?.shares() ?? null;
+    return {
+      seedPerSecond: this.#phase === 'seeding' ? rounded(this.seedRate) : 0,
+      catchUp: this.#catchUp.progress() ?? null,
+      commitMilliseconds: roundedOrNull(this.#commits.mean(nowMs), 100),
+      storedAfterSeconds: roundedOrNull(this.#delays.mean(nowMs), 1000),
+      work: work && { source: share(work.source), decode: share(work.decode), database: share(work.database) },
+      why: whyBehind({ state, because, distance, work }),
     };
   }
 
@@ -213,4 +275,12 @@ function add(counts: Map<string, number>, key: string, count: number): void {
 
 function rounded(value: number): number {
   return Math.round(value * 10) / 10;
+}
+
+function roundedOrNull(value: number | null, steps: number): number | null {
+  return value === null ? null : Math.round(value * steps) / steps;
+}
+
+function share(value: number): number {
+  return Math.round(Math.min(1, value) * 1000) / 1000;
 }

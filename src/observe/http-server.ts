@@ -1,5 +1,5 @@
 /**
- * The endpoints for operators, `/metrics`, `/livez`, `/readyz`, `/status`, and for applications, `/wait`. Read-only, GET
+ * The page for people, `/`, the endpoints for operators, `/metrics`, `/livez`, `/readyz`, `/status`, and for applications, `/wait`. Read-only, GET
  * and HEAD without a body only, with limits on size, time and number of connections; nothing here can slow the pipeline
  * down or show a payload.
  */
@@ -12,6 +12,7 @@ import type { CheckpointWaiters } from './checkpoint-waiters.ts';
 import type { StatusDocument } from './health-tracker.ts';
 import type { Verdict } from './health.ts';
 import type { Metrics } from './metrics.ts';
+import type { StatusPage } from './page/status-page.ts';
 import { answerWait } from './wait-endpoint.ts';
 
 /** Real clients send a few hundred bytes at once. Without the last one, Node looks for late requests twice a minute. */
@@ -22,7 +23,7 @@ const limits = {
   keepAliveTimeout: 5_000,
   connectionsCheckingInterval: 500,
 };
-/** Those who wait at `/wait` and a few scrapers; more are cut off at once. */
+/** Those who wait at `/wait`, open pages and a few scrapers; more are cut off at once. */
 const mostConnections = 1_100;
 
 export interface HttpServerOptions {
@@ -34,6 +35,8 @@ export interface HttpServerOptions {
   readonly verdict: () => Verdict;
   /** Those who wait for offsets; closed with the server. */
   readonly waiters: CheckpointWaiters;
+  /** Answers `/` and `/events`, which are not there without it; closed with the server. */
+  readonly page?: StatusPage;
 }
 
 export interface RunningHttpServer {
@@ -66,6 +69,7 @@ export async function startHttpServer(options: HttpServerOptions): Promise<Runni
     url: `http://${host}:${port}`,
     close: async () => {
       options.waiters.close();
+      options.page?.close();
       // Their answers are written in this turn.
       await setImmediate();
       await new Promise<void>((resolve) => {
@@ -102,15 +106,18 @@ function refused(error: NodeJS.ErrnoException, host: string, port: number): Inde
 }
 
 const paths = new Set(['/metrics', '/livez', '/readyz', '/status', '/wait']);
+const pagePaths = new Set(['/', '/events']);
 
 async function answer(options: HttpServerOptions, request: IncomingMessage, response: ServerResponse): Promise<void> {
   const [path = '/', query = ''] = (request.url ?? '/').split('?', 2);
-  if (!paths.has(path)) return sendJson(response, 404, { error: 'not found', paths: [...paths] });
+  const page = pagePaths.has(path) ? options.page : undefined;
+  if (page === undefined && !paths.has(path)) return sendJson(response, 404, { error: 'not found', paths: [...paths] });
   if (request.method !== 'GET' && request.method !== 'HEAD') {
     response.setHeader('allow', 'GET, HEAD');
     return refuse(response, 405, 'only GET and HEAD are answered');
   }
   if (hasBody(request)) return refuse(response, 413, 'a request has no body here');
+  if (page !== undefined) return path === '/' ? page.answerPage(response) : page.answerEvents(request, response);
   if (path === '/metrics') {
     const { registry } = options.metrics;
     return send(response, 200, registry.contentType, await registry.metrics());

@@ -5,17 +5,28 @@
 import type { IndexerError } from '../errors.ts';
 import { phases } from '../model/phase.ts';
 import type { Phase } from '../model/phase.ts';
-import type { BatchFacts, Observer, PackageFacts, QueueFacts, SeedFacts, VerifiedFacts } from '../pipeline/observer.ts';
+import type {
+  BatchFacts,
+  Observer,
+  PackageFacts,
+  QueueFacts,
+  SeedFacts,
+  VerifiedFacts,
+  WorkPart,
+} from '../pipeline/observer.ts';
+import { updateKinds } from './catalogue/keeping-up.ts';
 import type { HealthTracker } from './health-tracker.ts';
 import type { Logger } from './logger.ts';
-import { updateKinds } from './metrics.ts';
 import type { Metrics } from './metrics.ts';
 import { ProgressLine } from './progress-line.ts';
+import { WorkClock } from './work-clock.ts';
 
 export interface ObserverParts {
   readonly logger: Logger;
   readonly metrics: Metrics;
   readonly health: HealthTracker;
+  /** Told where the time goes. */
+  readonly work?: WorkClock;
   /** The progress line of a terminal. */
   readonly progress?: ((text: string | undefined) => void) | undefined;
   readonly statusEveryMs?: number;
@@ -32,6 +43,12 @@ export function createObserver(parts: ObserverParts): IndexerObserver {
 
 const writing: ReadonlySet<Phase> = new Set(['seeding', 'catching_up', 'live']);
 
+/** Whose failure it is that the stream waits for now. */
+function failedPart(because: IndexerError | undefined): WorkPart | undefined {
+  if (because?.code.startsWith('LEDGER_')) return 'source';
+  return because?.code.startsWith('STORE_') ? 'database' : undefined;
+}
+
 /** The label of the metric: few values, known beforehand. The log line keeps the exact code. */
 function disconnectLabel(code: string): string {
   if (code === 'LEDGER_SILENT') return 'no_pong';
@@ -43,6 +60,7 @@ class LoggingObserver implements IndexerObserver {
   readonly #logger: Logger;
   readonly #metrics: Metrics;
   readonly #health: HealthTracker;
+  readonly #work: WorkClock;
   readonly #progress: ObserverParts['progress'];
   readonly #progressLine = new ProgressLine();
   readonly #timers: NodeJS.Timeout[] = [];
@@ -52,10 +70,11 @@ class LoggingObserver implements IndexerObserver {
   #prunedOffset: number | undefined;
   #saidParticipantUnknown = false;
 
-  constructor({ logger, metrics, health, progress, statusEveryMs = 10_000 }: ObserverParts) {
+  constructor({ logger, metrics, health, work, progress, statusEveryMs = 10_000 }: ObserverParts) {
     this.#logger = logger;
     this.#metrics = metrics;
     this.#health = health;
+    this.#work = work ?? new WorkClock();
     this.#progress = progress;
     this.#timers.push(setInterval(() => this.#logStatus(), statusEveryMs).unref());
     if (progress !== undefined) {
@@ -69,6 +88,7 @@ class LoggingObserver implements IndexerObserver {
   }
 
   sessionOpened(participantId: string | undefined, checkpoint: number | null): void {
+    this.#metrics.identify(participantId);
     if (participantId !== undefined) this.#health.identify(participantId);
     else this.#sayParticipantUnknown();
     if (checkpoint !== null) {
@@ -92,6 +112,7 @@ class LoggingObserver implements IndexerObserver {
 
   phaseChanged(phase: Phase, because?: IndexerError): void {
     this.#health.phaseChanged(phase, because);
+    if (!writing.has(phase)) this.#work.enter(phase === 'backing_off' ? failedPart(because) : undefined);
     for (const known of phases) this.#metrics.phase.set({ phase: known }, known === phase ? 1 : 0);
     this.#metrics.leader.set(writing.has(phase) ? 1 : 0);
     if (phase === this.#phase) return;
@@ -145,6 +166,10 @@ class LoggingObserver implements IndexerObserver {
     this.#metrics.queueCapacity.set({ stage: 'inbox_bytes' }, queue.bytesCapacity);
   }
 
+  busyWith(part: WorkPart): void {
+    this.#work.enter(part);
+  }
+
   backpressure(seconds: number): void {
     this.#metrics.backpressure.inc(seconds);
   }
@@ -173,6 +198,7 @@ class LoggingObserver implements IndexerObserver {
   }
 
   lateStored(offset: number): void {
+    this.#metrics.lateUpdates.inc();
     this.#logger.warn({ offset }, 'update stored that came after later ones');
   }
 
@@ -197,6 +223,11 @@ class LoggingObserver implements IndexerObserver {
   }
 
   packagesRead({ packages, refused, views, failedViews }: PackageFacts): void {
+    const metrics = this.#metrics;
+    metrics.packages.inc({ result: 'read' }, packages);
+    metrics.packages.inc({ result: 'refused' }, refused.length);
+    metrics.views.inc({ result: 'made' }, views);
+    metrics.views.inc({ result: 'failed' }, failedViews.length);
     if (packages + views > 0) this.#logger.info({ packages, views }, 'typed views made');
     const [package_] = refused;
     if (package_ !== undefined) {
@@ -210,12 +241,14 @@ class LoggingObserver implements IndexerObserver {
   }
 
   packagesFailed(error: IndexerError, delayMs: number): void {
+    this.#metrics.packageRetries.inc();
     this.#logger.warn({ delayMs, code: error.code, because: error.message }, 'typed views are late, trying again');
   }
 
   failed(stage: 'ledger' | 'store' | 'pipeline', error: IndexerError, delayMs: number | undefined): void {
     this.#health.failed(error);
     const retryable = error.retry === 'park' || error.retry === 'fatal' ? 'false' : 'true';
+    this.#metrics.failures.inc({ stage, retryable });
     this.#metrics.errors.inc({ stage, code: error.code, retryable });
     if (delayMs !== undefined) this.#metrics.retries.inc({ stage });
     if (stage === 'ledger' && this.#open.size === 0) this.#metrics.connects.inc({ result: 'failed' });

@@ -21,12 +21,15 @@ import { decodeUpdate } from '../ledger/wire.ts';
 import type { StoredUpdate, Update } from '../model/update.ts';
 import type { StoreBatch, StoreSession } from '../store/store.ts';
 import { buildBatch, factsOf, namingOffset, type Built } from './batch-builder.ts';
+import { namingPlace, outOfOrder } from './follow-errors.ts';
 import { frames$, type Frames } from './frames.ts';
+import { nextEnd, pastEnd } from './bound.ts';
 import type { PipelineParts } from './parts.ts';
 import { setAside, type FailedUpdate } from './quarantine.ts';
 import { bytesOf, type KeptFrame } from './slabs.ts';
 import { keepLate } from './late-update.ts';
 import { newerToken } from './token-renewal.ts';
+import type { BatchSpan } from './tracer.ts';
 import { WriteQueue } from './write-queue.ts';
 
 /** With so many updates waiting the next batch is built before there is room to write it. */
@@ -40,36 +43,49 @@ export interface Following {
   lastFrameAt: () => number;
   /** Updates per batch; 1 while a batch that Postgres refused is taken apart. */
   readonly maxUpdates: number;
+  /** The last offset to store; undefined: no end. */
+  readonly stopAt: number | undefined;
   onCommitted(checkpoint: number): void;
 }
 
 /**
- * Checkpoints as they are committed; completes when a stop was asked for. When there is a newer access token, the batch
+ * Checkpoints as they are committed; completes when a stop was asked for, or at the end of a bounded run. When there is a newer access token, the batch
  * in hand is committed and the next stream goes on, with that token, from the checkpoint.
  */
 export function follow$(parts: PipelineParts, session: StoreSession, following: Following): Observable<number> {
   let renewal = false;
+  const over = (): boolean => parts.stop.aborted || following.checkpoint >= (following.stopAt ?? Infinity);
+  const stream$ = (end: number | undefined): Observable<number> =>
+    frames$(parts, '/v2/updates', updatesRequest(following.checkpoint, parts.filter, end), renewal).pipe(
+      concatMap((frames) => batches$(parts, session, following, { ...frames, end })),
+    );
+  const bounded$ = (stopAt: number): Observable<number> =>
+    defer(() => nextEnd(parts, following.checkpoint, stopAt)).pipe(
+      concatMap((end) => (end === undefined ? EMPTY : stream$(end))),
+    );
   return defer(() => {
-    const request = updatesRequest(following.checkpoint, parts.filter);
-    return frames$(parts, '/v2/updates', request, renewal);
+    if (over()) return EMPTY;
+    return following.stopAt === undefined ? stream$(undefined) : bounded$(following.stopAt);
   }).pipe(
-    concatMap((frames) => batches$(parts, session, following, frames)),
     catchError((thrown: unknown) => throwError(() => namingPlace(toIndexerError(thrown), following.checkpoint))),
     repeat({
       delay: () => {
         renewal = true;
-        return parts.stop.aborted ? EMPTY : of(renewal);
+        return over() ? EMPTY : of(renewal);
       },
     }),
   );
 }
 
-/** The checkpoints of one stream; completes when it was stopped or retired. */
+/** A stream with the offset it ends at; undefined: it has no end. */
+type EndingFrames = Frames & { readonly end: number | undefined };
+
+/** The checkpoints of one stream; completes when it was stopped or retired, or has come to its end. */
 function batches$(
   parts: PipelineParts,
   session: StoreSession,
   following: Following,
-  frames: Frames,
+  frames: EndingFrames,
 ): Observable<number> {
   following.lastFrameAt = () => frames.lastFrameAt();
   const writer = new BatchWriter(parts, session, following);
@@ -83,6 +99,7 @@ function batches$(
     takeWhile((checkpoint): checkpoint is number => checkpoint !== undefined),
     finalize(() => {
       watch.abort();
+      parts.tracer?.abandon();
       frames.close();
     }),
   );
@@ -102,6 +119,7 @@ class BatchWriter {
   /** One that came after later ones. */
   #late: StoredUpdate | undefined;
   #building = false;
+  #received = false;
 
   constructor(parts: PipelineParts, session: StoreSession, following: Following) {
     this.#parts = parts;
@@ -114,23 +132,30 @@ class BatchWriter {
   }
 
   /** One batch, built while earlier ones are written; undefined when the stream was stopped or retired. */
-  async step(frames: Frames): Promise<number | undefined> {
+  async step(frames: EndingFrames): Promise<number | undefined> {
     if (this.#pending !== undefined) return this.#giveUp(this.#pending);
-    const { limits, observer } = this.#parts;
+    const { limits, observer, tracer } = this.#parts;
     // Little is decoded quickly: rather wait for room and take with it what comes meanwhile.
-    if (frames.inbox.length < aheadUpdates) await this.#writes.room();
+    if (frames.inbox.length < aheadUpdates) await this.#room();
+    observer.busyWith('source');
     const taken = await this.#taken(frames);
     if (taken.length === 0) return this.#ended(frames);
+    this.#received = true;
     observer.queueChanged({
       updates: frames.inbox.length,
       updatesCapacity: limits.inboxUpdates,
       bytes: frames.inbox.bytes,
       bytesCapacity: limits.inboxBytes,
     });
+    observer.busyWith('decode');
     const batch = this.#session.newBatch(this.#from);
+    const span = tracer?.batch('updates', this.#from);
     const built = await buildBatch(taken, (text) => {
-      this.#add(batch, decodeUpdate(text));
+      const update = decodeUpdate(text);
+      span?.note(update);
+      this.#add(batch, update, frames.end);
     });
+    span?.decoded(built.frames, built.bytes, built.error);
     const kept = this.#kept(taken, built);
     frames.release(taken);
     const failed = built.error === undefined ? undefined : { error: built.error, frame: kept };
@@ -139,9 +164,20 @@ class BatchWriter {
     this.#pending = failed;
     // Before the wait, not after it, when the database has nothing to do.
     batch.seal();
-    await this.#writes.room();
-    if (batch.updatesByKind.size > 0) this.#write(batch, built, kept);
+    await this.#room();
+    if (batch.updatesByKind.size > 0) this.#write(batch, built, kept, span);
+    else span?.done(batch, built.error);
     return this.#following.checkpoint;
+  }
+
+  async #room(): Promise<void> {
+    this.#parts.observer.busyWith('database');
+    await this.#writes.room();
+  }
+
+  async #drain(): Promise<void> {
+    this.#parts.observer.busyWith('database');
+    await this.#writes.drain();
   }
 
   /** @throws what the stream ended with, once everything before it is committed: the place of the error is certain then */
@@ -149,7 +185,7 @@ class BatchWriter {
     try {
       return await this.#writes.orFailure(inbox.take(this.#following.maxUpdates, this.#parts.limits.batchBytes));
     } catch (thrown) {
-      await this.#writes.drain();
+      await this.#drain();
       throw thrown;
     }
   }
@@ -163,14 +199,16 @@ class BatchWriter {
 
   /** What came before the error is stored first. */
   async #giveUp(failed: FailedUpdate): Promise<never> {
-    await this.#writes.drain();
+    await this.#drain();
     if (this.#late !== undefined) await keepLate(this.#parts, this.#session, this.#late);
     return setAside(this.#parts, this.#session, this.#following.checkpoint, failed);
   }
 
-  async #ended(frames: Frames): Promise<undefined> {
-    await this.#writes.drain();
-    if (frames.inbox.stopped) {
+  async #ended(frames: EndingFrames): Promise<undefined> {
+    await this.#drain();
+    // What may have been cut short is asked for once more: only an end before which nothing came is taken for one.
+    if (!frames.inbox.stopped && frames.end !== undefined && !this.#received) await this.#reach(frames.end);
+    if (frames.inbox.stopped || frames.end !== undefined) {
       // Before the next stream opens, not when this one is taken down after it.
       frames.close();
       return undefined;
@@ -182,7 +220,18 @@ class BatchWriter {
     });
   }
 
-  #add(batch: StoreBatch, update: Update): void {
+  /** Everything up to the end of the stream has come, also where the last offsets are not ours to see. */
+  async #reach(offset: number): Promise<void> {
+    if (this.#from >= offset) return;
+    const batch = this.#session.newBatch(this.#from);
+    batch.add({ kind: 'offset_checkpoint', offset, synchronizerTimes: [] });
+    batch.seal();
+    this.#write(batch, { frames: 0, bytes: 0, seconds: 0, error: undefined }, undefined);
+    await this.#drain();
+  }
+
+  #add(batch: StoreBatch, update: Update, end: number | undefined): void {
+    if (end !== undefined && update.offset > end) throw pastEnd(update.offset, end);
     if (update.kind === 'offset_checkpoint') {
       this.#complete = Math.max(this.#complete, update.offset);
       if (update.offset >= this.#from) batch.add(update);
@@ -206,49 +255,23 @@ class BatchWriter {
     this.#building = false;
   }
 
-  #write(batch: StoreBatch, built: Built, frame: Buffer | undefined): void {
+  #write(batch: StoreBatch, built: Built, frame: Buffer | undefined, span?: BatchSpan): void {
     const from = this.#from;
     this.#from = batch.offset;
+    span?.writing(this.#writes.underWay);
     this.#writes.add(async (predecessor) => {
       const started = performance.now();
       const rows = await this.#session.writeBatch(batch, from, predecessor).catch((thrown: unknown) => {
         const error = toIndexerError(thrown);
+        span?.done(batch, error);
         if (this.#following.maxUpdates !== 1) throw error;
         return setAside(this.#parts, this.#session, from, { error: namingOffset(error, batch.offset), frame });
       });
       const seconds = (performance.now() - started) / 1000;
+      span?.done(batch);
       this.#following.checkpoint = batch.offset;
       this.#parts.observer.batchCommitted(factsOf(batch, rows, built, seconds));
       this.#following.onCommitted(batch.offset);
     });
   }
-}
-
-const unreadFrames: ReadonlySet<string> = new Set([
-  'LEDGER_FRAME_TOO_LARGE',
-  'LEDGER_UNDECODABLE',
-  'UPDATE_UNDECODABLE',
-]);
-
-/** Of a frame that was not even read only its place is known. */
-function namingPlace(error: IndexerError, checkpoint: number): IndexerError {
-  if (!unreadFrames.has(error.code) || error.facts['offset'] !== undefined) return error;
-  const { code, retry, exitCode, remedy, facts } = error;
-  return new IndexerError(`the update after offset ${String(checkpoint)}: ${error.message}`, {
-    code,
-    retry,
-    exitCode,
-    ...(remedy === undefined ? {} : { remedy }),
-    facts: { ...facts, checkpoint },
-    cause: error,
-  });
-}
-
-function outOfOrder(offset: number, seen: number): IndexerError {
-  return new IndexerError(`the ledger sent offset ${String(offset)} after offset ${String(seen)}`, {
-    code: 'LEDGER_OUT_OF_ORDER',
-    retry: 'retry',
-    remedy: 'if it repeats, look for a proxy that merges connections to different participants',
-    facts: { offset, seen },
-  });
 }

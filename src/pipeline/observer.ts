@@ -66,6 +66,9 @@ export interface VerifiedFacts {
   readonly different: number | undefined;
 }
 
+/** What the stream is held up by, one at a time: the ledger's frames, decoding them, or the database. */
+export type WorkPart = 'source' | 'decode' | 'database';
+
 export interface Observer {
   /**
    * A session begins: the ledger is proven to be ours, and this is where the database says we are.
@@ -84,6 +87,8 @@ export interface Observer {
   disconnected(stream: 'updates' | 'active_contracts', code: string): void;
   frameReceived(bytes: number): void;
   queueChanged(queue: QueueFacts): void;
+  /** From now on the stream waits for this, or does it; told a few times per batch. */
+  busyWith(part: WorkPart): void;
   /** The ledger's socket was paused for this long because the database is slower. */
   backpressure(seconds: number): void;
   batchCommitted(batch: BatchFacts): void;

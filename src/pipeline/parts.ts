@@ -8,7 +8,9 @@ import type { IndexerError } from '../errors.ts';
 import type { Database } from '../store/database.ts';
 import type { MaterializedTemplate } from '../store/materialized/registry.ts';
 import type { WriterLock } from '../store/writer-lock.ts';
+import type { StopAt } from './bound.ts';
 import type { Observer } from './observer.ts';
+import type { Tracer } from './tracer.ts';
 
 export interface PipelineLimits {
   readonly batchUpdates: number;
@@ -41,7 +43,11 @@ export interface PipelineParts {
   readonly assertHeld: () => void;
   readonly filter: LedgerFilter;
   readonly start: 'seed' | 'genesis' | 'oldest' | number;
+  /** The last offset to store; the run ends there. */
+  readonly stopAt: StopAt;
   readonly observer: Observer;
+  /** Undefined: nobody listens to spans. */
+  readonly tracer?: Tracer | undefined;
   /** Templates whose active contracts stand in tables of their own. */
   readonly materialize: readonly MaterializedTemplate[];
   /** Whether commits are told to listeners of the database. */

@@ -17,6 +17,7 @@ import {
   type Observable,
 } from 'rxjs';
 import { toIndexerError, type IndexerError } from '../errors.ts';
+import { refuseBound } from './bound.ts';
 import type { WriterLock } from '../store/writer-lock.ts';
 import { follow$, type Following } from './follow.ts';
 import { connect, type Connected } from './identity.ts';
@@ -46,6 +47,8 @@ class Run {
   readonly #failures = new FailureCount();
   /** Set when Postgres refused the data of a batch: the next session goes update by update to name the one. */
   #takeApart = false;
+  /** The last offset to store; `end` becomes an offset when the ledger end is known, once for all sessions. */
+  #stopAt: number | undefined;
 
   constructor(parts: PipelineParts) {
     this.#parts = parts;
@@ -87,13 +90,16 @@ class Run {
 
   #work$(connected: Connected): Observable<unknown> {
     const { session } = connected;
+    const { stopAt, start } = this.#parts;
+    this.#stopAt ??= stopAt === 'end' ? connected.ledgerEnd : stopAt;
+    if (this.#stopAt !== undefined) refuseBound(this.#stopAt, start, session.state, connected.pruned);
     if (session.state.seeded && session.state.checkpoint !== null) {
       return this.#follow$(connected, session.state.checkpoint);
     }
     this.#phase.change('seeding');
     const seeded$ =
-      this.#parts.start === 'seed'
-        ? seed$(this.#parts, session, connected.ledgerEnd, () => this.#progressed())
+      start === 'seed'
+        ? seed$(this.#parts, session, Math.min(connected.ledgerEnd, this.#stopAt ?? Infinity), () => this.#progressed())
         : from(skipSeed(this.#parts, session, connected.pruned));
     return seeded$.pipe(
       concatMap((offset) => (offset === undefined ? EMPTY : concat(from([offset]), this.#follow$(connected, offset)))),
@@ -113,6 +119,7 @@ class Run {
       checkpoint,
       lastFrameAt: () => performance.now(),
       maxUpdates: this.#takeApart ? 1 : this.#parts.limits.batchUpdates,
+      stopAt: this.#stopAt,
       onCommitted: (reached) => {
         this.#progressed();
         showPhase(reached);

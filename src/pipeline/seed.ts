@@ -14,6 +14,7 @@ import { buildBatch, factsOf, namingOffset, type Built } from './batch-builder.t
 import { frames$, type Frames } from './frames.ts';
 import type { PipelineParts } from './parts.ts';
 import type { KeptFrame } from './slabs.ts';
+import { tracedSeed$, type BatchSpan } from './tracer.ts';
 import { updateIdAt } from './update-id.ts';
 import { WriteQueue } from './write-queue.ts';
 
@@ -44,13 +45,14 @@ export function seed$(
   ledgerEnd: number,
   onProgress: () => void,
 ): Observable<number | undefined> {
-  return defer(() => plan(session, ledgerEnd)).pipe(
+  const seed$ = defer(() => plan(session, ledgerEnd)).pipe(
     concatMap((seed) =>
       frames$(parts, '/v2/state/active-contracts', requestOf(parts, seed)).pipe(
         concatMap((frames) => entries$(parts, session, { ...seed, onProgress }, frames)),
       ),
     ),
   );
+  return tracedSeed$(parts.tracer, seed$);
 }
 
 /** Without an ACS: history is followed from a given offset. Resolves to that offset. */
@@ -83,19 +85,26 @@ function entries$(
 ): Observable<number | undefined> {
   let written = seed.written;
   const writes = new WriteQueue(parts.limits.writeLanes);
+  const { observer } = parts;
   const step = async (): Promise<'more' | 'stopped' | 'complete'> => {
+    observer.busyWith('source');
     const taken = await writes.orFailure(takeEntries(parts, session, seed, frames, writes));
     if (taken.length === 0) {
+      observer.busyWith('database');
       await writes.drain();
       return frames.inbox.stopped ? 'stopped' : 'complete';
     }
-    const built = await buildEntries(session, seed, taken);
+    observer.busyWith('decode');
+    const span = parts.tracer?.batch('active_contracts', seed.offset);
+    const built = await buildEntries(session, seed, taken, span);
     frames.release(taken);
     built.batch.seal();
+    observer.busyWith('database');
     await writes.room();
     const before = written;
     written += built.batch.entries;
-    writes.add((predecessor) => writeEntries(parts, session, seed, { ...built, before, predecessor }));
+    span?.writing(writes.underWay);
+    writes.add((predecessor) => writeEntries(parts, session, seed, { ...built, before, predecessor, span }));
     return 'more';
   };
   return defer(step).pipe(
@@ -105,7 +114,7 @@ function entries$(
     concatMap(async (state) => {
       if (state === 'stopped') return undefined;
       await session.publishSeed(seed.offset, 'seed', await anchorOf(parts, session));
-      parts.observer.seedDone({ contracts: written, offset: seed.offset });
+      observer.seedDone({ contracts: written, offset: seed.offset });
       return seed.offset;
     }),
     finalize(() => {
@@ -159,12 +168,15 @@ async function buildEntries(
   session: StoreSession,
   seed: RunningSeed,
   frames: readonly KeptFrame[],
+  span: BatchSpan | undefined,
 ): Promise<BuiltEntries> {
   const batch = session.newBatch(seed.offset);
   const built = await buildBatch(frames, (text) => {
     batch.addEntry(decodeActiveContract(text));
   });
+  span?.decoded(built.frames, built.bytes, built.error);
   if (built.error !== undefined) {
+    span?.done(batch, built.error);
     throw built.error.code === 'STORE_DATA_REFUSED' ? namingOffset(built.error, seed.offset) : built.error;
   }
   return { batch, built };
@@ -174,18 +186,22 @@ interface EntriesToWrite extends BuiltEntries {
   /** Entries stored before these. */
   readonly before: number;
   readonly predecessor: Promise<void> | undefined;
+  readonly span: BatchSpan | undefined;
 }
 
 async function writeEntries(
   parts: PipelineParts,
   session: StoreSession,
   seed: RunningSeed,
-  { batch, built, before, predecessor }: EntriesToWrite,
+  { batch, built, before, predecessor, span }: EntriesToWrite,
 ): Promise<void> {
   const started = performance.now();
   const rows = await session.writeSeed(batch, before, predecessor).catch((thrown: unknown) => {
-    throw namingOffset(toIndexerError(thrown), seed.offset);
+    const error = namingOffset(toIndexerError(thrown), seed.offset);
+    span?.done(batch, error);
+    throw error;
   });
+  span?.done(batch);
   const { observer } = parts;
   const facts = factsOf(batch, rows, built, (performance.now() - started) / 1000);
   observer.batchCommitted({ ...facts, checkpoint: undefined });

@@ -22,6 +22,11 @@ export class WriteQueue {
     this.#failure.catch(() => undefined);
   }
 
+  /** How many writes are under way. */
+  get underWay(): number {
+    return this.#underWay.length;
+  }
+
   /** Starts a write. Call it when there is room. */
   add(write: Write): void {
     const written = write(this.#underWay.at(-1));

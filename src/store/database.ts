@@ -9,6 +9,7 @@ import type { ClientBase, ClientConfig, PoolClient, PoolConfig, QueryConfig } fr
 import { ExitCode, IndexerError } from '../errors.ts';
 import { exactTypes } from './exact-types.ts';
 import { HostList, urlsOf } from './hosts.ts';
+import { timeQueries, type OnQuery } from './query-timing.ts';
 import { toStoreError } from './store-error.ts';
 
 const connectLimitMs = 10_000;
@@ -33,6 +34,8 @@ export interface DatabaseOptions {
   readonly maxConnections?: number;
   /** The server ends a transaction in which nothing happens for so long, milliseconds; default 60 s. */
   readonly idleInTransactionMs?: number;
+  /** Told of every query of the pool. */
+  readonly onQuery?: OnQuery;
 }
 
 export interface Database {
@@ -174,7 +177,7 @@ type PoolOptions = DatabaseOptions & Required<Pick<DatabaseOptions, 'idleInTrans
 
 function poolConfig(options: PoolOptions, hosts: HostList, sockets: Set<Socket>): PoolConfig {
   return {
-    Client: clientOf(hosts),
+    Client: clientOf(hosts, options.onQuery),
     max: options.maxConnections ?? 4,
     application_name: options.applicationName,
     connectionTimeoutMillis: connectLimitMs,
@@ -188,11 +191,12 @@ function poolConfig(options: PoolOptions, hosts: HostList, sockets: Set<Socket>)
 }
 
 /** The driver's client, for the host that is current when it is made. */
-function clientOf(hosts: HostList): new (config?: ClientConfig) => Client {
+function clientOf(hosts: HostList, onQuery: OnQuery | undefined): new (config?: ClientConfig) => Client {
   return class extends Client {
     constructor(config?: ClientConfig) {
       super({ ...config, connectionString: hosts.url() });
       hosts.note(this);
+      if (onQuery !== undefined) timeQueries(this, onQuery);
     }
   };
 }

@@ -5,6 +5,7 @@
  * Source: Postgres documentation, "Extended Query", "Pipelining" and "COPY Operations".
  */
 import type { ClientBase, Connection, Submittable } from 'pg';
+import type { QueryOp } from './query-timing.ts';
 import { toStoreError } from './store-error.ts';
 
 /** Text as it is, numbers as text, a Buffer in the binary format of the type. */
@@ -52,6 +53,12 @@ class Flight implements Submittable {
   constructor(statements: readonly Statement[], landed: Landed) {
     this.#statements = statements;
     this.callback = landed;
+  }
+
+  /** For those who time queries. */
+  get op(): QueryOp {
+    if (this.#statements[0]?.name === 'begin') return 'copy';
+    return this.#statements.at(-1)?.name === 'commit' ? 'finish' : 'batch';
   }
 
   submit(connection: Connection): void {

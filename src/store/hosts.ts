@@ -18,6 +18,12 @@ export function urlsOf(url: string): readonly string[] {
   return hosts.length < 2 ? [url] : hosts.map((host) => `${parts?.[1] ?? ''}${host}${parts?.[3] ?? ''}`);
 }
 
+/** Which database a URL means, `host:port/name` as it is written there, without user, password and settings. */
+export function placeOf(url: string): string {
+  const parts = /^postgres(?:ql)?:\/\/(?:.*@)?([^/?#@]*)(\/[^?#]*)?/s.exec(url);
+  return `${parts?.[1] ?? ''}${parts?.[2] ?? ''}`;
+}
+
 export class HostList {
   readonly #file: string | undefined;
   #url: string;

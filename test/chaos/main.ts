@@ -15,7 +15,7 @@ const tiers: readonly Tier[] = [crashPoints, seeded, processes, servers, mutatio
 
 /** The compiled program looks for its migrations and its version beside itself. */
 function linkBeside(): void {
-  for (const name of ['migrations', 'page', 'package.json']) {
+  for (const name of ['migrations', 'src/page', 'package.json']) {
     const link = new URL(`../../${name}`, import.meta.url);
     if (!existsSync(link)) symlinkSync(new URL(`../../../../${name}`, import.meta.url), link);
   }

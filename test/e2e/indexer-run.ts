@@ -6,6 +6,8 @@ import { createLogger } from '../../src/observe/logger.ts';
 import { waitFor } from '../support/wait-for.ts';
 
 export interface IndexerRun extends AsyncDisposable {
+  /** Base URL of its endpoints. */
+  readonly httpUrl: string;
   /** Log lines so far, JSON. */
   readonly log: readonly string[];
   /** Log lines with this message. */
@@ -35,6 +37,7 @@ export async function runIndexer(env: Readonly<Record<string, string>>): Promise
   const get = (path: string): Promise<Response> => fetch(`${indexer.httpUrl}${path}`);
   const status: IndexerRun['status'] = async () => (await (await get('/status')).json()) as never;
   return {
+    httpUrl: indexer.httpUrl,
     log,
     logged: (message) => log.filter((line) => line.includes(`"msg":"${message}"`)).length,
     status,

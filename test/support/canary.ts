@@ -66,9 +66,10 @@ export class Canary {
     this.look(`${name}: output`, process.output());
     if (process.pid !== undefined) this.look(`${name}: command line`, commandLine(process.pid));
     const url = await process.http();
-    for (const path of ['/metrics', '/status', '/readyz', '/livez', '/wait?offset=1&timeout=0']) {
+    for (const path of ['/', '/metrics', '/status', '/readyz', '/livez', '/wait?offset=1&timeout=0']) {
       this.look(`${name}: ${path}`, await (await fetch(`${url}${path}`)).text());
     }
+    this.look(`${name}: /events`, await firstEvents(url));
   }
 
   /** What was found so far. */
@@ -119,4 +120,16 @@ function base64After(bytes: Buffer, shift: number): string {
   const whole = Buffer.concat([Buffer.alloc(shift), bytes]);
   const full = whole.subarray(0, whole.length - (whole.length % 3)).toString('base64');
   return full.slice(shift === 0 ? 0 : shift + 1);
+}
+
+/** What the status page is told during its first seconds: the database has been read by then. */
+async function firstEvents(url: string): Promise<string> {
+  let text = '';
+  const answer = await fetch(`${url}/events`, { signal: AbortSignal.timeout(2_500) });
+  try {
+    for await (const part of answer.body ?? []) text += Buffer.from(part as Uint8Array).toString();
+  } catch {
+    // The stream ends when we have seen enough, or with the process.
+  }
+  return text;
 }

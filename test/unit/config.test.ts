@@ -72,7 +72,10 @@ describe('loadConfig', () => {
         start: 'seed',
         retryMaxMs: 30_000,
         dataDir: '.ledger-indexer',
-        demoUpdatesPerSecond: 20,
+        demoUpdatesPerSecond: 5,
+        demoSpeed: 1,
+        demoStopAt: undefined,
+        demoChaos: false,
         demoSeed: 1,
       },
     });

@@ -1,11 +1,16 @@
+import { spawnSync } from 'node:child_process';
+import { readFile } from 'node:fs/promises';
 import { afterEach, describe, expect, it } from 'vitest';
 
+import { metricsPage } from '../../scripts/metrics-page.ts';
 import { IndexerError } from '../../src/errors.ts';
+import { countRequest } from '../../src/observe/edge-metrics.ts';
 import { HealthTracker } from '../../src/observe/health-tracker.ts';
 import { createObserver } from '../../src/observe/indexer-observer.ts';
 import type { IndexerObserver } from '../../src/observe/indexer-observer.ts';
 import { createLogger } from '../../src/observe/logger.ts';
 import { createMetrics } from '../../src/observe/metrics.ts';
+import { WorkClock } from '../../src/observe/work-clock.ts';
 
 const names = [
   'indexer_backpressure_seconds_total',
@@ -17,12 +22,21 @@ const names = [
   'indexer_decode_seconds',
   'indexer_errors_total',
   'indexer_events_total',
+  'indexer_failures_total',
+  'indexer_http_request_seconds',
+  'indexer_http_requests_total',
   'indexer_ingest_latency_seconds',
   'indexer_last_commit_timestamp_seconds',
   'indexer_last_frame_timestamp_seconds',
   'indexer_last_record_timestamp_seconds',
+  'indexer_late_updates_total',
   'indexer_leader',
   'indexer_ledger_end_offset',
+  'indexer_package_retries_total',
+  'indexer_packages_total',
+  'indexer_pg_pool_connections',
+  'indexer_pg_pool_connections_max',
+  'indexer_pg_query_seconds',
   'indexer_phase',
   'indexer_prune_headroom_offsets',
   'indexer_pruned_offset',
@@ -34,6 +48,8 @@ const names = [
   'indexer_seed_contracts_total',
   'indexer_seed_done',
   'indexer_seed_offset',
+  'indexer_stalled_seconds_total',
+  'indexer_stream_info',
   'indexer_token_expiry_timestamp_seconds',
   'indexer_token_renewals_total',
   'indexer_updates_total',
@@ -41,6 +57,9 @@ const names = [
   'indexer_verify_last_duration_seconds',
   'indexer_verify_last_offset',
   'indexer_verify_last_timestamp_seconds',
+  'indexer_views_total',
+  'indexer_wait_requests',
+  'indexer_wait_requests_max',
   'indexer_ws_connected',
   'indexer_ws_connects_total',
   'indexer_ws_disconnects_total',
@@ -95,6 +114,69 @@ describe('the metrics', () => {
     expect(text).toContain('indexer_updates_total{kind="reassignment"} 0');
     expect(text).toContain('indexer_ws_disconnects_total{code="1006"} 0');
     expect(text).toContain('indexer_errors_total{stage="pipeline",code="UNEXPECTED",retryable="false"} 0');
+    expect(text).toContain('indexer_http_requests_total{endpoint="/v2/packages/{package-id}",status="503"} 0');
+    expect(text).toContain('indexer_pg_query_seconds_count{op="finish"} 0');
+    expect(text).toContain('indexer_rows_written_total{table="contracts"} 0');
+    expect(text).toContain('indexer_token_expiry_timestamp_seconds Nan');
+    // A metric without a single series is one whose alerts never fire.
+    for (const name of names) expect(text).toMatch(new RegExp(`^${name}(?:_count)?(?:\\{[^\\n]*\\})? `, 'm'));
+  });
+
+  it('pass the checks of promtool', async ({ skip }) => {
+    if (spawnSync('promtool', ['--version']).error !== undefined) {
+      console.log('promtool is not installed: it did not check names, types and help texts');
+      skip();
+    }
+    const input = await createMetrics({ version: '1.2.3' }).registry.metrics();
+    const { status, stdout, stderr } = spawnSync('promtool', ['check', 'metrics'], { input, encoding: 'utf8' });
+    expect([stdout, stderr, status]).toEqual(['', '', 0]);
+  });
+
+  it('stand in docs/metrics.md as they are', async () => {
+    expect(await readFile('docs/metrics.md', 'utf8'), 'run npm run docs:metrics').toBe(await metricsPage());
+  });
+
+  it('ask for where the time went, for connections and for those who wait when they are read', async () => {
+    let nowMs = 0;
+    const work = new WorkClock(() => nowMs);
+    const pool = { total: 3, idle: 1, waiting: 7, max: 5 };
+    const { registry } = createMetrics({ version: '1', work, pool: () => pool, waits: () => 4 });
+    work.enter('database');
+    nowMs = 2500;
+    expect(await registry.metrics()).toContain('indexer_stalled_seconds_total{on="database"} 2.5');
+    nowMs = 4000;
+    const text = await registry.metrics();
+    expect(text).toContain('indexer_stalled_seconds_total{on="database"} 4\n');
+    expect(text).toContain('indexer_stalled_seconds_total{on="source"} 0\n');
+    expect(text).toContain('indexer_pg_pool_connections{state="waiting"} 7');
+    expect(text).toContain('indexer_pg_pool_connections_max 5');
+    expect(text).toContain('indexer_wait_requests 4');
+  });
+
+  it('keep ids in paths and unusual statuses out of labels', async () => {
+    const metrics = createMetrics({ version: '1' });
+    for (const [path, status] of [
+      ['/v2/packages/abc', 200],
+      ['/v2/packages/def', 418],
+      ['/v2/parties/alice', undefined],
+    ] as const) {
+      countRequest(metrics, { path, status, seconds: 0.2 });
+    }
+    const text = await metrics.registry.metrics();
+    expect(text).toContain('indexer_http_requests_total{endpoint="/v2/packages/{package-id}",status="200"} 1');
+    expect(text).toContain('indexer_http_requests_total{endpoint="/v2/packages/{package-id}",status="other"} 1');
+    expect(text).toContain('indexer_http_requests_total{endpoint="other",status="none"} 1');
+    expect(text).toContain('indexer_http_request_seconds_count{endpoint="/v2/packages/{package-id}"} 2');
+  });
+
+  it('have one series that says which stream it is', async () => {
+    const metrics = createMetrics({ version: '1', target: { database: 'db:5432/ledger', schema: 'ledger' } });
+    const series = async () => (await metrics.registry.metrics()).match(/^indexer_stream_info\{.*$/gm);
+    expect(await series()).toEqual(['indexer_stream_info{database="db:5432/ledger",schema="ledger",participant=""} 1']);
+    metrics.identify('p::1220');
+    expect(await series()).toEqual([
+      'indexer_stream_info{database="db:5432/ledger",schema="ledger",participant="p::1220"} 1',
+    ]);
   });
 });
 

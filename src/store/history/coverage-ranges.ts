@@ -1,5 +1,7 @@
 /** The ranges of table `coverage`: one is open and ends at the checkpoint, all others are closed. */
+import { escapeIdentifier } from 'pg';
 import type { ClientBase } from 'pg';
+import type { Database } from '../database.ts';
 
 /** How a range after the first one began. */
 export interface NewRange {
@@ -49,4 +51,26 @@ export async function cutRanges(
   const reason = 'the stream went back to this offset, and another filter is in force since';
   await openRange(client, at, { ...current, from: at, origin: 'reset', reason });
   return true;
+}
+
+/** Where the stream begins and how it came to begin there. */
+export interface FirstRange {
+  /** Exclusive. */
+  readonly from: number;
+  readonly origin: string;
+}
+
+/** The beginning of the stream; undefined when nothing was ever indexed here, or there are no tables yet. */
+export async function readFirstRange(database: Database): Promise<FirstRange | undefined> {
+  return await database.withClient(async (client) => {
+    const table = `${escapeIdentifier(database.schema)}.coverage`;
+    const { rows: found } = await client.query<{ there: boolean }>('select to_regclass($1) is not null as there', [
+      table,
+    ]);
+    if (found[0]?.there !== true) return undefined;
+    const { rows } = await client.query<FirstRange>(
+      'select from_offset as "from", origin from coverage order by from_offset limit 1',
+    );
+    return rows[0];
+  });
 }

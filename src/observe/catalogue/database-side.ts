@@ -1,0 +1,76 @@
+/** Is the database healthy? */
+import { counter, gauge, histogram } from './description.ts';
+
+/** What a query is for. */
+export const queryOps = ['batch', 'copy', 'finish', 'commit', 'read', 'change', 'definition', 'session'] as const;
+const verifyKinds = ['sql', 'acs', 'tail', 'replay'] as const;
+
+function verified(name: string, help: string, use: string, initial: number) {
+  return gauge({ name: `verify_last_${name}`, help, use, initial, labels: { kind: verifyKinds } });
+}
+
+export const databaseSide = {
+  commit: histogram({
+    name: 'commit_seconds',
+    help: 'BEGIN to COMMIT of one batch, the wait for its turn included.',
+    use: 'p99 above a second: look at the disk, at locks, and at synchronous standbys.',
+  }),
+  querySeconds: histogram({
+    name: 'pg_query_seconds',
+    help: 'Time of queries: batch is a whole batch in one round trip; copy and finish are its halves where batches overlap.',
+    use: 'batch, copy and finish slow, read fast: the disk of the write-ahead log; all slow: the network or the server.',
+    labels: { op: queryOps },
+  }),
+  poolConnections: gauge({
+    name: 'pg_pool_connections',
+    help: 'Connections to Postgres by state; waiting counts those who wait for one.',
+    use: 'Waiting above 0 for minutes: queries hang, or the server refuses connections.',
+    labels: { state: ['total', 'idle', 'waiting'] },
+  }),
+  poolMax: gauge({
+    name: 'pg_pool_connections_max',
+    help: 'How many connections there may be at most.',
+    use: 'INDEXER_WRITE_LANES and three.',
+  }),
+  packages: counter({
+    name: 'packages_total',
+    help: 'Packages looked at for typed views, by result.',
+    use: 'Refused: the log names them; their templates have no typed views until the next start.',
+    labels: { result: ['read', 'refused'] },
+  }),
+  views: counter({
+    name: 'views_total',
+    help: 'Typed views made or replaced, and failures to.',
+    use: 'Failed: the log names view and reason.',
+    labels: { result: ['made', 'failed'] },
+  }),
+  packageRetries: counter({
+    name: 'package_retries_total',
+    help: 'Times packages could not be read or views not be made for now.',
+    use: 'Rising: typed views are late; ingestion is not affected.',
+  }),
+  verifyTime: verified(
+    'timestamp_seconds',
+    'When `verify` last began to compare; 0 when never.',
+    'time() minus it: alert when your schedule is missed.',
+    0,
+  ),
+  verifyOffset: verified(
+    'offset',
+    'Newest offset that `verify` compared last; NaN when never.',
+    'Up to where the database is proven.',
+    Number.NaN,
+  ),
+  verifyDuration: verified(
+    'duration_seconds',
+    'How long the last `verify` took; NaN when never.',
+    'Plan its schedule by it.',
+    Number.NaN,
+  ),
+  verifyDifferences: verified(
+    'differences',
+    'Differences the last `verify` found; NaN when it could not decide, or never ran.',
+    'Alert above 0.',
+    Number.NaN,
+  ),
+};

@@ -1,0 +1,92 @@
+/** Is the ledger side healthy? */
+import { counter, gauge, histogram } from './description.ts';
+
+/** Calls of the running program; any other counts as other. */
+export const endpoints = [
+  '/v2/state/ledger-end',
+  '/v2/state/latest-pruned-offsets',
+  '/v2/parties/participant-id',
+  '/v2/packages/{package-id}',
+  '/v2/updates/update-by-offset',
+  '/v2/events/events-by-contract-id',
+  'other',
+] as const;
+/** HTTP statuses with a label of their own; none: there was no answer. */
+export const statuses = ['200', '400', '401', '403', '404', '413', '429', '500', '503', 'other', 'none'] as const;
+const disconnectCodes = [
+  '1000',
+  '1001',
+  '1006',
+  '1008',
+  '1011',
+  'error_frame',
+  'no_pong',
+  'stopped',
+  'renewed',
+] as const;
+
+export const ledgerSide = {
+  connectedStreams: gauge({
+    name: 'ws_connected',
+    help: '1 while a stream of the ledger is open.',
+    use: '0 while the phase is live or catching_up: the stream is being opened again.',
+  }),
+  connects: counter({
+    name: 'ws_connects_total',
+    help: 'Attempts to open a stream, by result.',
+    use: 'More than a few in ten minutes: the connection does not hold.',
+    labels: { result: ['connected', 'failed'] },
+  }),
+  disconnects: counter({
+    name: 'ws_disconnects_total',
+    help: 'Streams that ended, by close code.',
+    use: '1006: cut by the network or a proxy; no_pong: silent; error_frame: the participant said why, see the log.',
+    labels: { code: { words: 'the close code of the socket, or a word', first: disconnectCodes } },
+  }),
+  bytesReceived: counter({
+    name: 'bytes_received_total',
+    help: 'Bytes of frames from the ledger.',
+    use: 'rate() of it is what the network carries.',
+  }),
+  lastFrame: gauge({
+    name: 'last_frame_timestamp_seconds',
+    help: 'Time of the last frame from the ledger; 0 before the first.',
+    use: 'Older than two minutes while the ledger end rises: the stream is opened again by itself.',
+  }),
+  httpRequests: counter({
+    name: 'http_requests_total',
+    help: 'Calls to the ledger beside the streams, by endpoint and status.',
+    use: 'Any status but 200: the log names the call and the remedy.',
+    labels: { endpoint: endpoints, status: statuses },
+  }),
+  httpSeconds: histogram({
+    name: 'http_request_seconds',
+    help: 'Time of calls to the ledger, to the last byte of the answer or to the failure.',
+    use: 'Rising at ledger-end: the participant is overloaded.',
+    labels: { endpoint: endpoints },
+  }),
+  tokenExpiry: gauge({
+    name: 'token_expiry_timestamp_seconds',
+    help: 'When the access token in use expires; NaN when not known.',
+    use: 'Minus time(): alert below five minutes, since it is renewed at 80 % of its life.',
+    // 0 would be a token that expired long ago, and raise the alarm.
+    initial: Number.NaN,
+  }),
+  tokenRenewals: counter({
+    name: 'token_renewals_total',
+    help: 'Streams opened again with a newer access token.',
+    use: 'Shows that renewal works before a token expires.',
+  }),
+  pruned: gauge({
+    name: 'pruned_offset',
+    help: 'Offset up to which the participant has pruned; 0 when never.',
+    use: 'At or below the checkpoint, or updates are lost.',
+  }),
+  pruneHeadroom: gauge({
+    name: 'prune_headroom_offsets',
+    help: 'Offsets from the pruned one to the checkpoint: below 0, updates are lost that were not stored yet; NaN when not known.',
+    use: 'Alert below 0, and early when it shrinks while the indexer is behind.',
+    // 0 would be updates about to be lost.
+    initial: Number.NaN,
+  }),
+};

@@ -1,0 +1,63 @@
+/**
+ * Puts the page together from the files of folder `src/page`, which the package carries as they are: one document
+ * that loads nothing else. Its security policy names style and script by their hashes and allows nothing more.
+ */
+import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+
+export interface PageDocument {
+  readonly html: string;
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+const folder = new URL('../../../src/page/', import.meta.url);
+/** Later ones win over, or need, those before them. */
+const styles = ['page.css', 'plots.css', 'tables.css', 'screens.css'];
+const scripts = ['format.js', 'elements.js', 'plot.js', 'tables.js', 'main.js'];
+
+/** Reads and joins the files. */
+export function loadDocument(): PageDocument {
+  const style = styles.map(read).join('\n');
+  const script = `'use strict';\n${scripts.map((name) => asPart(read(name))).join('\n')}`;
+  // Functions as replacements: a text would have its dollar signs interpreted.
+  const html = read('page.html')
+    .replace(/<style>[^<]*<\/style>/, () => `<style>${style}</style>`)
+    .replace(/<script>[^<]*<\/script>/, () => `<script>${script}</script>`);
+  return {
+    html,
+    headers: {
+      'content-type': 'text/html; charset=utf-8',
+      'cache-control': 'no-store',
+      'content-security-policy': policy(style, script),
+      'referrer-policy': 'no-referrer',
+      'x-content-type-options': 'nosniff',
+      'x-frame-options': 'DENY',
+    },
+  };
+}
+
+function read(name: string): string {
+  return readFileSync(new URL(name, folder), 'utf8');
+}
+
+/** A module as part of one script: all of them share their names. */
+function asPart(module: string): string {
+  return module.replaceAll(/^import [^;]*;\n/gm, '').replaceAll(/^export /gm, '');
+}
+
+function policy(style: string, script: string): string {
+  return [
+    "default-src 'none'",
+    `script-src '${hash(script)}'`,
+    `style-src '${hash(style)}'`,
+    "connect-src 'self'",
+    'img-src data:',
+    "base-uri 'none'",
+    "form-action 'none'",
+    "frame-ancestors 'none'",
+  ].join('; ');
+}
+
+function hash(text: string): string {
+  return `sha256-${createHash('sha256').update(text).digest('base64')}`;
+}

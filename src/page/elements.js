@@ -1,0 +1,59 @@
+/** What touches the document. Whatever comes from the ledger becomes text, never markup. */
+
+/** @param {string} id */
+export function byId(id) {
+  return document.getElementById(id);
+}
+
+/** Writes only what changes. @param {Element} element @param {string} text */
+export function setText(element, text) {
+  if (element.textContent !== text) element.textContent = text;
+}
+
+/** @param {string} id @param {string} text */
+export function show(id, text) {
+  setText(byId(id), text);
+}
+
+/** @param {string} tag @param {string} [className] @param {string} [text] */
+export function make(tag, className = '', text = '') {
+  const element = document.createElement(tag);
+  if (className !== '') element.className = className;
+  element.textContent = text;
+  return element;
+}
+
+/** Says it to those who listen to the page; the same words are not said again. @param {string} text */
+export function announce(text) {
+  show('announced', text);
+}
+
+/** A line with a button that copies it. @param {string} text @param {string} what for those who hear the button */
+export function snippet(text, what) {
+  const line = make('li');
+  const code = make('code', '', text);
+  const button = make('button', '', 'Copy');
+  button.type = 'button';
+  button.setAttribute('aria-label', `Copy ${what}`);
+  button.addEventListener('click', () => void pressed(button, text, code, what));
+  line.append(code, button);
+  return line;
+}
+
+async function pressed(button, text, code, what) {
+  const copied = await copy(text, code);
+  setText(button, copied ? 'Copied' : 'Press Ctrl C');
+  if (copied) announce(`Copied ${what}.`);
+  setTimeout(() => setText(button, 'Copy'), 2000);
+}
+
+/** Browsers have a clipboard on https and on this machine only; elsewhere the text is selected. */
+async function copy(text, element) {
+  try {
+    await navigator.clipboard.writeText(text);
+    return true;
+  } catch {
+    getSelection().selectAllChildren(element);
+    return false;
+  }
+}

@@ -1,0 +1,67 @@
+/** A real browser for tests of the page: the machine's own Chromium, which they do without where there is none. */
+import { existsSync, readFileSync } from 'node:fs';
+import { chromium, type Browser, type Page } from 'playwright-core';
+import { waitFor } from '../support/wait-for.ts';
+
+const program = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'].find((path) =>
+  existsSync(path),
+);
+const args =
+  '--headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking --disable-component-update --disable-sync';
+
+/** Why there is no browser; undefined when there is one. */
+export const noBrowser =
+  program === undefined ? 'skipped: no Chromium here (apt-get install -y --no-install-recommends chromium)' : undefined;
+
+export function openBrowser(): Promise<Browser> {
+  return chromium.launch({ executablePath: program ?? '', args: args.split(' ') });
+}
+
+export interface Look {
+  readonly page: Page;
+  /** Errors of scripts, of the console and of the security policy, so far. */
+  readonly errors: readonly string[];
+  /** URLs asked for, so far. */
+  readonly requests: readonly string[];
+  /** The text of an element by its id. */
+  readonly text: (id: string) => Promise<string>;
+  /** Waits until the text of an element passes. */
+  readonly shows: (id: string, wanted: RegExp) => Promise<void>;
+}
+
+export interface LookOptions {
+  readonly colorScheme?: 'light' | 'dark';
+  readonly width?: number;
+}
+
+/** Opens the page of an indexer in a context of its own. */
+export async function look(browser: Browser, url: string, options: LookOptions = {}): Promise<Look> {
+  const { colorScheme = 'light', width = 1180 } = options;
+  const context = await browser.newContext({ colorScheme, viewport: { width, height: 900 } });
+  const page = await context.newPage();
+  const errors: string[] = [];
+  const requests: string[] = [];
+  page.on('pageerror', (error) => errors.push(error.message));
+  page.on('console', (message) => {
+    if (message.type() === 'error' || message.type() === 'warning') errors.push(message.text());
+  });
+  page.on('request', (request) => requests.push(request.url()));
+  await page.goto(url);
+  const text = async (id: string): Promise<string> => (await page.locator(`#${id}`).textContent()) ?? '';
+  return {
+    page,
+    errors,
+    requests,
+    text,
+    shows: async (id, wanted) => {
+      await waitFor(`#${id} shows ${String(wanted)}`, async () => (wanted.test(await text(id)) ? true : undefined));
+    },
+  };
+}
+
+const auditScript = readFileSync(new URL('audit.js', import.meta.url), 'utf8');
+
+/** What is wrong with the page for people who see badly, hear it, or use the keyboard; one sentence each. */
+export function audit(page: Page): Promise<readonly string[]> {
+  return page.evaluate<readonly string[]>(auditScript);
+}

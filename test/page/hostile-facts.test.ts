@@ -1,0 +1,66 @@
+/** Names and messages that somebody chose to be markup: they are shown as they are and do nothing. */
+import type { Browser } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { IndexerError } from '../../src/errors.ts';
+import { CheckpointWaiters } from '../../src/observe/checkpoint-waiters.ts';
+import { HealthTracker } from '../../src/observe/health-tracker.ts';
+import { startHttpServer, type RunningHttpServer } from '../../src/observe/http-server.ts';
+import { createMetrics } from '../../src/observe/metrics.ts';
+import { StatusPage } from '../../src/observe/page/status-page.ts';
+import { audit, look, noBrowser, openBrowser } from './browser.ts';
+
+const markup = `<img src=x onerror="document.title='taken'"></script><script>document.title='taken'</script>`;
+const password = 'a-password-in-a-message';
+
+if (noBrowser !== undefined) process.stdout.write(`hostile facts: ${noBrowser}\n`);
+
+describe.skipIf(noBrowser !== undefined)('the status page', () => {
+  let browser: Browser;
+  let server: RunningHttpServer;
+
+  beforeAll(async () => {
+    const health = new HealthTracker({ version: markup, schema: markup, stalledAfterMs: 60_000 });
+    health.identify(markup);
+    const message = `${markup} postgres://reader:${password}@db.example/ledger`;
+    const error = new IndexerError(message, { code: 'STORE_REFUSED', retry: 'park', remedy: markup });
+    health.failed(error);
+    health.failed(error);
+    health.phaseChanged('parked', error);
+    const update = { offset: 1, kind: markup, recordTime: null, events: 1, templates: [`${markup}:${markup}`] };
+    const facts = { templates: [{ name: `p:M:${markup}`, active: 1 }], updates: [update] };
+    const guide = { connect: markup, password: markup, queries: [markup] };
+    server = await startHttpServer({
+      host: '127.0.0.1',
+      port: 0,
+      metrics: createMetrics({ version: '1.2.3' }),
+      status: () => health.status(),
+      verdict: () => health.verdict(),
+      waiters: new CheckpointWaiters(),
+      page: new StatusPage({ health, readRecent: () => Promise.resolve(facts), guide }),
+    });
+    browser = await openBrowser();
+  });
+  afterAll(async () => {
+    await browser.close();
+    await server.close();
+  });
+
+  it('shows markup as text, in names, errors, remedies and queries', async () => {
+    const { page, errors, shows, text } = await look(browser, server.url);
+    await shows('state', /^Parked$/);
+    await shows('templates', /<img/);
+    for (const id of ['updates', 'errors', 'why', 'snippets', 'password', 'about'])
+      expect(await text(id)).toContain('<img');
+    expect(await page.locator('img, main script').count()).toBe(0);
+    expect(await page.title()).toBe('Parked · Ledger Indexer');
+    expect(await text('errors')).toContain('2 times');
+    expect(errors).toEqual([]);
+    expect(await audit(page)).toEqual([]);
+  });
+
+  it('shows no password, whatever message carries it', async () => {
+    const { page, shows } = await look(browser, server.url);
+    await shows('errors', /reader:\*\*\*@db\.example/);
+    expect(await page.content()).not.toContain(password);
+  });
+});

@@ -1,0 +1,131 @@
+/** The page in a real browser, in front of a real indexer that follows a sandbox ledger into a real Postgres. */
+import type { Browser } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { startSandbox, type Sandbox } from '../../src/sandbox/sandbox.ts';
+import { runIndexer, type IndexerRun } from '../e2e/indexer-run.ts';
+import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import * as frames from '../support/frames.ts';
+import { waitFor } from '../support/wait-for.ts';
+import { audit, look, noBrowser, openBrowser, type Look } from './browser.ts';
+
+if (noBrowser !== undefined) process.stdout.write(`status page: ${noBrowser}\n`);
+
+describe.skipIf(noBrowser !== undefined)('the status page', () => {
+  let browser: Browser;
+  let sandbox: Sandbox;
+  let database: TestDatabase;
+  let indexer: IndexerRun;
+  let traffic: NodeJS.Timeout;
+
+  const run = (port = '0'): Promise<IndexerRun> =>
+    runIndexer({ LEDGER_URL: sandbox.url, DATABASE_URL: database.url, INDEXER_HTTP_PORT: port });
+
+  function append(): void {
+    const offset = sandbox.ledger.ledgerEnd() + 1;
+    const event = { CreatedEvent: frames.created({ contractId: `00c${String(offset)}`, offset }) };
+    const recordTime = new Date().toISOString();
+    sandbox.ledger.appendRaw(JSON.stringify(frames.transaction(offset, [event], { recordTime })), offset);
+  }
+
+  beforeAll(async () => {
+    sandbox = await startSandbox({ limits: { checkpointIntervalMs: 50 } });
+    database = await createTestDatabase();
+    for (let nth = 0; nth < 20; nth += 1) append();
+    indexer = await run();
+    traffic = setInterval(append, 100);
+    browser = await openBrowser();
+  });
+  afterAll(async () => {
+    clearInterval(traffic);
+    await browser.close();
+    await indexer[Symbol.asyncDispose]();
+    await sandbox.close();
+    await database.drop();
+  });
+
+  async function opened(options: Parameters<typeof look>[2] = {}): Promise<Look> {
+    const seen = await look(browser, indexer.httpUrl, options);
+    await seen.shows('state', /^Live/);
+    await seen.shows('updates', /Iou/);
+    return seen;
+  }
+
+  const numberOf = (text: string): number => Number(text.replaceAll(',', ''));
+
+  it('shows that it is live and why it is not behind, and its numbers and plots move', async () => {
+    const { page, text, shows } = await opened();
+    await shows('why', /^Not behind: /);
+    expect(await page.title()).toBe('Live · Ledger Indexer');
+    const before = numberOf(await text('checkpoint'));
+    const line = page.locator('#plot-updates .line');
+    const drawn = await line.getAttribute('d');
+    await waitFor('a higher offset and a longer line', async () => {
+      const moved = numberOf(await text('checkpoint')) > before && (await line.getAttribute('d')) !== drawn;
+      return moved ? true : undefined;
+    });
+    expect(await page.locator('#plot-updates .number').textContent()).toMatch(/^\d/);
+    expect(await page.locator('#plot-lag .number').textContent()).toMatch(/^[\d.]+ (?:ms|s)$/);
+    expect(await page.locator('#templates tr').first().textContent()).toMatch(/Iou/);
+  });
+
+  it('is drawn at once for somebody who comes later', async () => {
+    const { page } = await opened();
+    const points = ((await page.locator('#plot-updates .line').getAttribute('d')) ?? '').split('L').length;
+    expect(points).toBeGreaterThan(2);
+  });
+
+  it('asks nothing of anybody but the indexer, and meets no error', async () => {
+    const { errors, requests } = await opened();
+    expect(errors).toEqual([]);
+    expect(requests.filter((url) => !url.startsWith(`${indexer.httpUrl}/`) && !url.startsWith('data:'))).toEqual([]);
+  });
+
+  it.each([
+    { colorScheme: 'light', width: 1180 },
+    { colorScheme: 'dark', width: 1180 },
+    { colorScheme: 'light', width: 400 },
+    { colorScheme: 'dark', width: 320 },
+  ] as const)('can be read and heard: $colorScheme, $width wide', async (options) => {
+    const { page } = await opened(options);
+    expect(await audit(page)).toEqual([]);
+    const ground = await page.evaluate<string>('getComputedStyle(document.body).backgroundColor');
+    expect(ground).toBe(options.colorScheme === 'dark' ? 'rgb(14, 17, 19)' : 'rgb(246, 247, 246)');
+  });
+
+  it('is walked through with the keyboard in the order of reading, and shows where one is', async () => {
+    const { page } = await opened();
+    const walked: string[] = [];
+    for (let nth = 0; nth < 4; nth += 1) {
+      await page.keyboard.press('Tab');
+      walked.push(await page.locator(':focus').innerText());
+      expect(await page.evaluate<string>('getComputedStyle(document.activeElement).outlineStyle')).toBe('solid');
+    }
+    expect(walked).toEqual(['Skip to the state', '/status', '/metrics', '/readyz']);
+  });
+
+  it('says the state to those who listen once, not every second', async () => {
+    const { page, shows } = await opened();
+    await shows('announced', /^State: Live\.$/);
+    const changes = await page.evaluate<number>(`new Promise((resolve) => {
+      let changes = 0;
+      new MutationObserver((found) => (changes += found.length))
+        .observe(document.getElementById('announced'), { childList: true, characterData: true, subtree: true });
+      setTimeout(() => resolve(changes), 2500);
+    })`);
+    expect(changes).toBe(0);
+  });
+
+  it('says that the connection is lost, and comes back with the indexer', async () => {
+    const { page, errors, shows } = await opened();
+    const { port } = new URL(indexer.httpUrl);
+    await indexer[Symbol.asyncDispose]();
+    await shows('state', /^No connection$/);
+    await shows('announced', /lost/);
+    expect(await audit(page)).toEqual([]);
+    indexer = await run(port);
+    await shows('state', /^Live/);
+    await shows('announced', /^State: Live\.$/);
+    // The browser itself notes that it could not connect.
+    expect(errors.filter((error) => !/ERR_CONNECTION|ERR_INCOMPLETE|net::ERR/.test(error))).toEqual([]);
+  });
+});

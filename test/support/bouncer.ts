@@ -1,0 +1,54 @@
+/** pgbouncer before a server, for tests; where it is not installed they say so and are skipped. */
+import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
+import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { createServer, type AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { query } from './database.ts';
+import { waitFor } from './wait-for.ts';
+
+/** PGBOUNCER names the program where it is not on the path. */
+const program = process.env['PGBOUNCER'] ?? 'pgbouncer';
+export const bouncerInstalled = spawnSync(program, ['--version']).status === 0;
+if (!bouncerInstalled)
+  process.stdout.write('tests of poolers skipped: no pgbouncer here (apt-get install pgbouncer)\n');
+
+async function freePort(): Promise<number> {
+  return new Promise((resolve) => {
+    const server = createServer().listen(0, '127.0.0.1', () => {
+      const { port } = server.address() as AddressInfo;
+      server.close(() => resolve(port));
+    });
+  });
+}
+
+/** pgbouncer before the server of `url`, asking for no password of its own. */
+export async function startBouncer(url: string, mode: string): Promise<AsyncDisposable & { readonly url: string }> {
+  const { username, password, hostname, port: far, pathname } = new URL(url);
+  const folder = await mkdtemp(join(tmpdir(), 'ledger-indexer-pooler-'));
+  const port = await freePort();
+  const server = `host=${hostname} port=${far} user=${username} password=${password}`;
+  await writeFile(
+    join(folder, 'pgbouncer.ini'),
+    `[databases]\n* = ${server}\n[pgbouncer]\nlisten_addr = 127.0.0.1\nlisten_port = ${String(port)}\nauth_type = any\n` +
+      `pool_mode = ${mode}\nunix_socket_dir =\nignore_startup_parameters = extra_float_digits\n`,
+  );
+  await chmod(folder, 0o755);
+  // pgbouncer refuses to run as root.
+  const identity = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {};
+  const child: ChildProcess = spawn(program, [join(folder, 'pgbouncer.ini')], { stdio: 'ignore', ...identity });
+  const through = `postgres://${username}@127.0.0.1:${String(port)}${pathname}`;
+  await waitFor('pgbouncer listens', () =>
+    query(through, 'select 1').then(
+      () => true,
+      () => undefined,
+    ),
+  );
+  return {
+    url: through,
+    [Symbol.asyncDispose]: async () => {
+      child.kill('SIGKILL');
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
