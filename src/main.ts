@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 /** argv -> command -> exit code. The only place that sets the exit code and handles signals. */
-import { commands } from './cli/commands.ts';
+import { runCommandNamed } from './cli/commands.ts';
 import { help } from './cli/help.ts';
 import { ExitCode, toIndexerError } from './errors.ts';
 import { scrub } from './observe/scrub.ts';
@@ -49,17 +49,17 @@ function onDefect(thrown: unknown): void {
 }
 
 async function command(): Promise<ExitCode> {
-  // The verbs of `ledger` have texts of their own.
-  if (verb === 'help' || (verb !== 'ledger' && (argv.includes('--help') || argv.includes('-h')))) {
-    print(help());
-    return ExitCode.stopped;
-  }
-  const run = commands.get(verb);
-  if (run === undefined) {
-    process.stderr.write(`ledger-indexer: there is no command "${verb}"\n\n${help()}\n`);
-    return ExitCode.usage;
-  }
-  return (await run({ argv, env: process.env, stop: stop.signal, write, print })) ?? ExitCode.stopped;
+  const [word] = argv;
+  // Before a command there is no flag but options, and these two.
+  if (first !== verb && (word === '--help' || word === '-h')) return said(help());
+  if (first !== verb && (word === '--version' || word === '-v')) return said((await import('./version.ts')).version);
+  const call = { argv, env: process.env, stop: stop.signal, write, print };
+  return (await runCommandNamed(verb, call)) ?? ExitCode.stopped;
+}
+
+function said(text: string): ExitCode {
+  print(text);
+  return ExitCode.stopped;
 }
 
 for (const output of [process.stdout, process.stderr]) output.on('error', forgetReader);

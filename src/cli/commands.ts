@@ -1,23 +1,8 @@
-/** The commands by name. */
+/** The commands by name. Each is loaded when it is run, so that `--help` and completion wait for none of them. */
 import type { ExitCode } from '../errors.ts';
-import { acceptFilterCommand } from './accept-filter.ts';
-import { configCommand } from './config.ts';
-import { demoCommand } from './demo.ts';
-import { grantReaderCommand } from './grant-reader.ts';
-import { grantRolesCommand } from './grant-roles.ts';
-import { indexCommand } from './index-verb.ts';
-import { ledgerCommand } from './ledger.ts';
-import { migrateVerb } from './migrate.ts';
-import { pruneCommand } from './prune.ts';
-import { quarantineCommand } from './quarantine.ts';
-import { redactCommand } from './redact.ts';
-import { reseedCommand } from './reseed.ts';
-import { resetCommand } from './reset.ts';
-import { runCommand } from './run.ts';
-import { sandboxCommand } from './sandbox.ts';
-import { statusCommand } from './status.ts';
-import { verifyCommand } from './verify.ts';
-import { viewsCommand } from './views.ts';
+import { refuseUnknownFlags } from './command-flags.ts';
+import { commandHelp } from './help.ts';
+import { commandInfo } from './table/command-table.ts';
 
 /** What a command is given. */
 export interface Call {
@@ -34,30 +19,69 @@ export interface Call {
 const streams = { stdout: process.stdout, stderr: process.stderr };
 
 /** Resolves to the exit code; nothing is 0. @throws IndexerError with an exit code of its own */
-type Command = (call: Call) => Promise<ExitCode | undefined | void> | void;
+type Command = (call: Call) => Promise<ExitCode | undefined | void>;
 
-export const commands: ReadonlyMap<string, Command> = new Map<string, Command>([
-  ['run', ({ argv, env, stop }) => runCommand(argv, env, stop)],
-  ['demo', ({ argv, env, stop }) => demoCommand(argv, env, stop)],
-  ['sandbox', ({ argv, env, stop, print }) => sandboxCommand(argv, env, stop, print)],
-  ['migrate', ({ argv, env, write }) => migrateVerb(argv, env, write)],
-  ['status', ({ argv, env, print }) => statusCommand(argv, env, print)],
-  ['views', ({ argv, env, print }) => viewsCommand(argv, env, print)],
-  ['verify', ({ argv, env, stop }) => verifyCommand(argv, env, { ...streams, stop })],
-  ['ledger', ({ argv, env, stop }) => ledgerCommand(argv, env, { stdin: process.stdin, ...streams, stop })],
-  ['prune', ({ argv, env, stop, print }) => pruneCommand(argv, env, stop, print)],
-  ['redact', ({ argv, env, stop, print }) => redactCommand(argv, env, stop, print)],
-  ['quarantine', ({ argv, env, print }) => quarantineCommand(argv, env, print)],
-  ['reset', ({ argv, env, print }) => resetCommand(argv, env, print)],
-  ['reseed', ({ argv, env, stop, print }) => reseedCommand(argv, env, stop, print)],
-  ['accept-filter', ({ argv, env, print }) => acceptFilterCommand(argv, env, print)],
-  ['grant-reader', ({ argv, env, print }) => grantReaderCommand(argv, env, print)],
-  ['grant-roles', ({ argv, env, print }) => grantRolesCommand(argv, env, print)],
-  ['index', ({ argv, env, print }) => indexCommand(argv, env, print)],
+const commands: ReadonlyMap<string, Command> = new Map<string, Command>([
+  ['run', async ({ argv, env, stop }) => (await import('./run.ts')).runCommand(argv, env, stop)],
+  ['demo', async ({ argv, env, stop }) => (await import('./demo.ts')).demoCommand(argv, env, stop)],
+  ['backfill', async ({ argv, env, stop }) => (await import('./backfill.ts')).backfillCommand(argv, env, stop)],
   [
-    'config',
-    ({ argv, env, print }) => {
-      configCommand(argv, env, print);
-    },
+    'sandbox',
+    async ({ argv, env, stop, print }) => (await import('./sandbox.ts')).sandboxCommand(argv, env, stop, print),
   ],
+  ['migrate', async ({ argv, env, write }) => (await import('./migrate.ts')).migrateVerb(argv, env, write)],
+  ['check', async ({ argv, env, print }) => (await import('./check.ts')).checkCommand(argv, env, print)],
+  ['status', async ({ argv, env, ...io }) => (await import('./status.ts')).statusCommand(argv, env, io)],
+  ['views', async ({ argv, env, print }) => (await import('./views.ts')).viewsCommand(argv, env, print)],
+  [
+    'verify',
+    async ({ argv, env, stop }) => (await import('./verify.ts')).verifyCommand(argv, env, { ...streams, stop }),
+  ],
+  [
+    'ledger',
+    async ({ argv, env, stop }) =>
+      (await import('./ledger.ts')).ledgerCommand(argv, env, { stdin: process.stdin, ...streams, stop }),
+  ],
+  ['prune', async ({ argv, env, stop, print }) => (await import('./prune.ts')).pruneCommand(argv, env, stop, print)],
+  ['redact', async ({ argv, env, stop, print }) => (await import('./redact.ts')).redactCommand(argv, env, stop, print)],
+  ['quarantine', async ({ argv, env, print }) => (await import('./quarantine.ts')).quarantineCommand(argv, env, print)],
+  ['reset', async ({ argv, env, print }) => (await import('./reset.ts')).resetCommand(argv, env, print)],
+  ['reseed', async ({ argv, env, stop, print }) => (await import('./reseed.ts')).reseedCommand(argv, env, stop, print)],
+  [
+    'accept-filter',
+    async ({ argv, env, print }) => (await import('./accept-filter.ts')).acceptFilterCommand(argv, env, print),
+  ],
+  [
+    'grant-reader',
+    async ({ argv, env, print }) => (await import('./grant-reader.ts')).grantReaderCommand(argv, env, print),
+  ],
+  [
+    'grant-roles',
+    async ({ argv, env, print }) => (await import('./grant-roles.ts')).grantRolesCommand(argv, env, print),
+  ],
+  ['index', async ({ argv, env, print }) => (await import('./index-verb.ts')).indexCommand(argv, env, print)],
+  ['config', async ({ argv, env, print }) => (await import('./config.ts')).configCommand(argv, env, print)],
+  ['completion', async ({ argv, print }) => print((await import('./completion.ts')).completionScript(argv))],
+  ['help', async ({ argv, print }) => (await import('./help-verb.ts')).helpCommand(argv, print)],
 ]);
+
+/**
+ * Runs the command of this name, or prints its help.
+ * @throws IndexerError USAGE when there is none, or its flags are mistyped; whatever the command throws
+ */
+export async function runCommandNamed(verb: string, call: Call): Promise<ExitCode | undefined | void> {
+  const command = commands.get(verb);
+  const info = commandInfo(verb);
+  if (command === undefined || info === undefined) {
+    const { unknownCommand } = await import('./command-flags.ts');
+    throw unknownCommand(verb);
+  }
+  const { argv } = call;
+  // The verbs of `ledger` have texts of their own.
+  if (verb !== 'ledger' && (argv.includes('--help') || argv.includes('-h'))) {
+    call.print(commandHelp(info));
+    return undefined;
+  }
+  if (verb !== 'ledger') refuseUnknownFlags(info, argv);
+  return await command(call);
+}

@@ -1,15 +1,24 @@
 /** The parts that run inside this process when no URL names real ones: Postgres and the sandbox ledger. */
+import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Config } from '../config/config.ts';
 import { startEmbeddedPostgres } from '../embedded/embedded-postgres.ts';
 import type { Logger } from '../observe/logger.ts';
-import { startDemoLedger } from '../sandbox/demo-ledger.ts';
+import { isOver, startDemoLedger } from '../sandbox/demo-ledger.ts';
+import type { DemoLedger } from '../sandbox/demo-ledger.ts';
+import { emptyHistory } from '../store/history/reset.ts';
+import { holdUp } from '../store/hold-up.ts';
+import { migrate } from '../store/migrations.ts';
+import { asWriter, openStream, writerName } from './maintenance.ts';
+import { anyParticipant } from './reset.ts';
 
 export interface Surroundings {
   readonly ledgerUrl: string;
   readonly databaseUrl: string;
   readonly embeddedLedger: boolean;
   readonly embeddedDatabase: boolean;
+  /** Whether the embedded ledger still has its history from the first offset on. */
+  readonly wholeHistory: boolean;
   /** Stops what was started here, the database last. */
   stop(): Promise<void>;
 }
@@ -17,7 +26,7 @@ export interface Surroundings {
 /** Starts what the configuration does not name. */
 export async function startSurroundings(config: Config, logger: Logger): Promise<Surroundings> {
   const stops: (() => Promise<void>)[] = [];
-  const { dataDir, demoSeed, demoUpdatesPerSecond } = config.indexer;
+  const { dataDir } = config.indexer;
   let databaseUrl = config.database.url;
   if (databaseUrl === undefined) {
     const postgres = await startEmbeddedPostgres({ dataDir: join(dataDir, 'postgres') });
@@ -27,23 +36,56 @@ export async function startSurroundings(config: Config, logger: Logger): Promise
     logger.info({ port, version, reused }, 'embedded Postgres is up');
   }
   let ledgerUrl = config.ledger.url;
+  let wholeHistory = false;
   if (ledgerUrl === undefined) {
-    const ledger = await startDemoLedger({
-      seed: demoSeed,
-      updatesPerSecond: demoUpdatesPerSecond,
-      journal: join(dataDir, `sandbox-${String(demoSeed)}.journal`),
-    });
+    const ledger = await startDemo(config, databaseUrl, logger);
     stops.push(() => ledger.close());
     ledgerUrl = ledger.url;
+    wholeHistory = ledger.prunedTo() === 0;
     logger.info({ url: ledgerUrl, ledgerEnd: ledger.ledgerEnd() }, 'sandbox ledger is up');
   }
   return {
     ledgerUrl,
     databaseUrl,
+    wholeHistory,
     embeddedLedger: config.ledger.url === undefined,
     embeddedDatabase: config.database.url === undefined,
     stop: async () => {
       for (const stop of stops.toReversed()) await stop();
     },
   };
+}
+
+/** The sandbox of this configuration, as it was when it stopped the last time. */
+async function startDemo(config: Config, databaseUrl: string, logger: Logger): Promise<DemoLedger> {
+  const { dataDir, demoSeed: seed, demoUpdatesPerSecond, demoSpeed, demoStopAt, demoChaos } = config.indexer;
+  const { schema } = config.database;
+  const journal = join(dataDir, `sandbox-${String(seed)}.journal`);
+  // Only where the database is the demo's own: nobody else's is emptied.
+  if (config.database.url === undefined && isOver(journal)) {
+    await beginAnew(config, databaseUrl, journal);
+    logger.info('the demo has run for long enough to begin anew, with an empty database');
+  }
+  const slowDatabase = (ms: number): Promise<void> => holdUp(databaseUrl, schema, ms);
+  const report = (trouble: string): void => logger.warn({ trouble }, 'chaos: trouble on purpose');
+  return startDemoLedger({
+    seed,
+    updatesPerSecond: demoUpdatesPerSecond * demoSpeed,
+    journal,
+    ...(demoStopAt === undefined ? {} : { stopAt: demoStopAt }),
+    ...(demoChaos ? { chaos: { slowDatabase, report } } : {}),
+  });
+}
+
+/** Forgets the demo: what it stored first, then its journal, so that a crash in between does it again. */
+async function beginAnew(config: Config, databaseUrl: string, journal: string): Promise<void> {
+  const embedded = { ...config, database: { ...config.database, url: databaseUrl } };
+  const database = openStream(embedded, 'demo', config.database.schema);
+  try {
+    await migrate(database);
+    await asWriter(database, 'demo', () => emptyHistory(database, anyParticipant(config), writerName));
+  } finally {
+    await database.close();
+  }
+  await rm(journal);
 }

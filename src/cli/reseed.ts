@@ -66,7 +66,7 @@ async function partsOf(
   const level = logLevel === 'info' ? 'warn' : logLevel;
   const logging = createLogger({ level, format, stream: process.stderr });
   const health = new HealthTracker({ version, schema, stalledAfterMs, onCheckpoint: () => undefined });
-  const metrics = createMetrics({ version, commit: '' });
+  const metrics = createMetrics({ version });
   const observer = createObserver({ logger: logging.logger, metrics, health });
   const options = { config, access, ledgerUrl, databaseUrl, version, logging };
   // The right to write is taken where something is changed, by `asWriter`.

@@ -57,7 +57,8 @@ async function all(database: Database, config: Config, yes: boolean, write: (lin
   write(`schema "${database.schema}" is empty; start the indexer: it seeds, from whatever LEDGER_URL names then`);
 }
 
-function anyParticipant({ ledger }: Config): StreamIdentity {
+/** A stream of this configuration before it knows its participant. */
+export function anyParticipant({ ledger }: Config): StreamIdentity {
   const { json, hash } = filterFingerprint(ledger);
   return { participantId: undefined, filter: json, filterHash: hash, shape: ledger.shape };
 }

@@ -6,7 +6,7 @@ import { createLogger } from '../observe/logger.ts';
 import { demoInterfaces } from '../sandbox/demo-ledger.ts';
 import { version } from '../version.ts';
 import { startSurroundings, type Surroundings } from './embedded-parts.ts';
-import { greeting } from './greeting.ts';
+import { greeting, pageGuide } from './greeting.ts';
 
 /**
  * Runs until `stop` is aborted (SIGTERM, SIGINT).
@@ -22,9 +22,18 @@ export async function runCommand(argv: readonly string[], env: NodeJS.ProcessEnv
   const surroundings = await startSurroundings(config, logger);
   try {
     const { ledgerUrl, databaseUrl } = surroundings;
-    const indexer = await startIndexer({ config, access, ledgerUrl, databaseUrl, version, logging });
+    const guide = pageGuide(surroundings, config);
+    const indexer = await startIndexer({
+      config: withHistory(config, surroundings),
+      access,
+      ledgerUrl,
+      databaseUrl,
+      version,
+      logging,
+      guide,
+    });
     greet(surroundings, indexer.httpUrl, config.database.schema, logging.progress !== undefined);
-    logger.info({ http: indexer.httpUrl }, 'listening: /status /readyz /livez /metrics /wait');
+    logger.info({ http: indexer.httpUrl }, 'listening: / (the status page) /status /readyz /livez /metrics /wait');
     try {
       await Promise.race([indexer.done, aborted(stop)]);
     } finally {
@@ -40,6 +49,12 @@ export async function runCommand(argv: readonly string[], env: NodeJS.ProcessEnv
 function forDemo(config: Config): Config {
   if (config.ledger.url !== undefined || config.ledger.interfaces.length > 0) return config;
   return { ...config, ledger: { ...config.ledger, interfaces: demoInterfaces } };
+}
+
+/** The sandbox's month of history is worth having in full: active contracts alone would say nothing of it. */
+function withHistory(config: Config, { wholeHistory }: Surroundings): Config {
+  if (!wholeHistory || config.indexer.start !== 'seed') return config;
+  return { ...config, indexer: { ...config.indexer, start: 'genesis' } };
 }
 
 function greet(surroundings: Surroundings, httpUrl: string, schema: string, terminal: boolean): void {

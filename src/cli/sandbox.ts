@@ -4,7 +4,11 @@ import { startDemoLedger } from '../sandbox/demo-ledger.ts';
 
 const defaultPort = 7575;
 
-/** Serves until `stop` is aborted. Its port is 7575, as a participant's, or SANDBOX_PORT; SANDBOX_ADMIN=1 lets a shell script faults. */
+/**
+ * Serves until `stop` is aborted. Its port is 7575, as a participant's, or SANDBOX_PORT; SANDBOX_ADMIN=1 lets a shell
+ * script faults. SANDBOX_HOST is the address it listens on, for containers; with SANDBOX_JOURNAL, a file, its history
+ * outlives it.
+ */
 export async function sandboxCommand(
   argv: readonly string[],
   env: NodeJS.ProcessEnv,
@@ -15,8 +19,17 @@ export async function sandboxCommand(
   const port = Number(env['SANDBOX_PORT'] ?? defaultPort);
   const admin = env['SANDBOX_ADMIN'] === '1';
   const { demoSeed: seed, demoUpdatesPerSecond: updatesPerSecond } = indexer;
-  const ledger = await startDemoLedger({ seed, updatesPerSecond, port, admin });
-  write(`sandbox ledger at ${ledger.url} (state in memory, gone when it stops)`);
+  const [host, journal] = [env['SANDBOX_HOST'], env['SANDBOX_JOURNAL']];
+  const ledger = await startDemoLedger({
+    seed,
+    updatesPerSecond,
+    port,
+    admin,
+    ...(host === undefined ? {} : { host }),
+    ...(journal === undefined ? {} : { journal }),
+  });
+  const kept = journal === undefined ? 'state in memory, gone when it stops' : `its history is in ${journal}`;
+  write(`sandbox ledger at ${ledger.url} (${kept})`);
   if (admin) write(`faults: curl ${ledger.url}/sandbox/faults -d '{"stall":{"afterFrames":0}}'`);
   if (!stop.aborted) {
     await new Promise<void>((resolve) => {

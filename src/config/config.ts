@@ -54,9 +54,16 @@ export interface ProcessConfig {
   readonly leaseMs: number;
   readonly pingIntervalMs: number;
   readonly start: 'seed' | 'genesis' | 'oldest' | number;
+  /** Last offset to store; undefined: run for ever. */
+  readonly stopAt: number | 'end' | undefined;
   readonly retryMaxMs: number;
   readonly dataDir: string;
   readonly demoUpdatesPerSecond: number;
+  /** Multiplies the rate. */
+  readonly demoSpeed: number;
+  /** Most updates of the sandbox; undefined: it never ends. */
+  readonly demoStopAt: number | undefined;
+  readonly demoChaos: boolean;
   readonly demoSeed: number;
 }
 
@@ -157,9 +164,13 @@ function processConfig({ read }: OptionSource): ProcessConfig {
     leaseMs: read(options.lease),
     pingIntervalMs: read(options.pingInterval),
     start: read(options.start),
+    stopAt: read(options.stopAt),
     retryMaxMs: read(options.retryMax),
     dataDir: read(options.dataDir),
     demoUpdatesPerSecond: read(options.demoUpdatesPerSecond),
+    demoSpeed: read(options.demoSpeed),
+    demoStopAt: read(options.demoStopAt),
+    demoChaos: read(options.demoChaos),
     demoSeed: read(options.demoSeed),
   };
 }

@@ -5,7 +5,7 @@
 import { readFileSync } from 'node:fs';
 
 import { ExitCode, IndexerError } from '../errors.ts';
-import { didYouMean, parseFlags } from './option-flags.ts';
+import { didYouMean, nearly, parseFlags } from './option-flags.ts';
 import { optionList } from './option-table.ts';
 import type { Option } from './option.ts';
 
@@ -108,6 +108,11 @@ const serviceLink = /_(?:SERVICE_HOST|SERVICE_PORT(?:_\w+)?|PORT_\d+_(?:TCP|UDP|
 function unknownVariables(env: NodeJS.ProcessEnv): string[] {
   const problems: string[] = [];
   for (const [name, value] of Object.entries(env)) {
+    if (name.startsWith('POSTGRES_') && !knownVariables.has(name)) {
+      // Others read such names too, the images of Postgres for one: only a slip of one of ours is refused.
+      const meant = nearly(name, knownVariables);
+      if (meant !== undefined) problems.push(`${name}: no such variable; did you mean ${meant}?`);
+    }
     if (!/^(?:LEDGER|INDEXER)_/.test(name) || knownVariables.has(name) || tolerated.has(name)) continue;
     if (serviceLink.test(name) || (name.endsWith('_PORT') && /^(?:tcp|udp|sctp):\/\//.test(value ?? ''))) continue;
     problems.push(`${name}: no such variable${didYouMean(name, knownVariables)}`);

@@ -8,6 +8,7 @@ import {
   choice,
   databaseUrl,
   duration,
+  endPoint,
   identifier,
   integer,
   ledgerUrl,
@@ -239,6 +240,14 @@ export const options = {
     startPoint,
     'seed',
   ),
+  stopAt: optional(
+    indexer(
+      'INDEXER_STOP_AT',
+      'Last offset to store, or `end`: the ledger end at the start; the process then ends with 0.',
+      { unset: 'runs for ever' },
+    ),
+    endPoint,
+  ),
   retryMax: withDefault(
     indexer('INDEXER_RETRY_MAX', 'Longest delay between two attempts.'),
     duration('10ms', '1h'),
@@ -252,7 +261,26 @@ export const options = {
   demoUpdatesPerSecond: withDefault(
     indexer('INDEXER_DEMO_UPDATES_PER_SECOND', 'Traffic of the embedded sandbox.'),
     integer(0, 100_000),
-    '20',
+    '5',
+  ),
+  demoSpeed: withDefault(
+    indexer('INDEXER_DEMO_SPEED', 'Multiplies that traffic; `demo --speed` for short.'),
+    integer(1, 10_000),
+    '1',
+  ),
+  demoStopAt: optional(
+    indexer('INDEXER_DEMO_STOP_AT', 'The sandbox makes no more updates than these, its month of history included.', {
+      unset: 'never ends',
+    }),
+    integer(1, 1_000_000_000),
+  ),
+  demoChaos: withDefault(
+    indexer(
+      'INDEXER_DEMO_CHAOS',
+      'Now and then the sandbox drops the socket, stalls, prunes or slows Postgres; `demo --chaos` for short.',
+    ),
+    boolean,
+    'false',
   ),
   demoSeed: withDefault(
     indexer('INDEXER_DEMO_SEED', 'Random seed of that traffic; the same seed gives the same history.'),

@@ -124,6 +124,16 @@ export const startPoint: OptionType<'seed' | 'genesis' | 'oldest' | number> = {
   },
 };
 
+/** Where to end: an offset, or the ledger end. */
+export const endPoint: OptionType<'end' | number> = {
+  label: 'end',
+  parse: (given) => {
+    if (given === 'end') return { value: given };
+    const offset = integer(1, Number.MAX_SAFE_INTEGER).parse(given);
+    return 'value' in offset ? offset : { expected: 'end or an offset (a whole number from 1 on)' };
+  },
+};
+
 /** The base address of the JSON Ledger API; a trailing slash is dropped. */
 export const ledgerUrl: OptionType<string> = {
   label: 'URL',

@@ -1,0 +1,75 @@
+/** `backfill`: a bounded piece of history into an empty schema, or the rest of it after a kill. */
+import { loadConfig } from '../config/config.ts';
+import { ExitCode, IndexerError } from '../errors.ts';
+import { openDatabase } from '../store/database.ts';
+import { readFirstRange, type FirstRange } from '../store/history/coverage-ranges.ts';
+import { misuse } from './refusals.ts';
+import { runCommand } from './run.ts';
+
+interface Stretch {
+  readonly from: string;
+  readonly to: string;
+  /** For the configuration. */
+  readonly rest: readonly string[];
+}
+
+const usage = 'ledger-indexer backfill [--from oldest|genesis|OFFSET] [--to end|OFFSET]';
+
+/**
+ * Stores everything after --from up to --to, then resolves.
+ * @throws IndexerError BACKFILL_REFUSED (exit 78) when the schema holds a stretch that begins elsewhere; what `run` throws
+ */
+export async function backfillCommand(
+  argv: readonly string[],
+  env: NodeJS.ProcessEnv,
+  stop: AbortSignal,
+): Promise<void> {
+  const { from, to, rest } = stretch(argv);
+  const words = [...rest, '--start', from, '--stop-at', to];
+  const { database, indexer } = loadConfig(words, env);
+  if (indexer.start === 'seed') throw misuse('--from takes oldest, genesis or an offset', usage);
+  const { url, schema, statementTimeoutMs } = database;
+  if (url !== undefined) {
+    const stored = openDatabase({ url, schema, statementTimeoutMs, applicationName: 'ledger-indexer backfill' });
+    try {
+      const first = await readFirstRange(stored);
+      if (first !== undefined) refuseOtherBeginning(indexer.start, first, schema);
+    } finally {
+      await stored.close();
+    }
+  }
+  await runCommand(words, env, stop);
+}
+
+function stretch(argv: readonly string[]): Stretch {
+  const rest: string[] = [];
+  const given = new Map<string, string>();
+  for (let at = 0; at < argv.length; at += 1) {
+    const [, name, inline] = /^--(from|to)(?:=(.*))?$/s.exec(argv[at] ?? '') ?? [];
+    if (name === undefined) rest.push(argv[at] ?? '');
+    else given.set(name, inline ?? argv[(at += 1)] ?? '');
+  }
+  return { from: given.get('from') ?? 'oldest', to: given.get('to') ?? 'end', rest };
+}
+
+/** A stream is one stretch: only what began as is asked for now can go on as if it had never stopped. */
+function refuseOtherBeginning(start: 'genesis' | 'oldest' | number, first: FirstRange, schema: string): void {
+  if (typeof start === 'number' ? first.from === start && first.origin !== 'seed' : first.origin === start) return;
+  const asked =
+    typeof start === 'number' ? `offset ${String(start)}` : `the ${start === 'oldest' ? 'oldest offset' : 'genesis'}`;
+  const why =
+    typeof start === 'number' && start > first.from
+      ? 'going on from there would leave a gap or nothing to do'
+      : 'history cannot be put before what is stored: contracts and rollups are built upwards';
+  throw new IndexerError(
+    `schema "${schema}" begins at offset ${String(first.from)} (${first.origin}), asked for ${asked}: ${why}`,
+    {
+      code: 'BACKFILL_REFUSED',
+      retry: 'fatal',
+      exitCode: ExitCode.configuration,
+      remedy:
+        'give it a schema of its own: ledger-indexer backfill --postgres-schema NAME …; ' +
+        'to go on from the checkpoint to an offset: ledger-indexer run --stop-at OFFSET',
+    },
+  );
+}

@@ -1,0 +1,93 @@
+/** Checks of Postgres: whether the index can be kept there, in what state it is, and who writes. */
+import type { Config } from '../../config/config.ts';
+import { toIndexerError } from '../../errors.ts';
+import { openDatabase, type Database } from '../../store/database.ts';
+import { hasTables, inspectServer, lastWriter, writerLockHolder } from '../../store/inspection.ts';
+import { assertMigrated } from '../../store/migrations.ts';
+import { checkServer } from '../../store/server-check.ts';
+import { WriterSeat } from '../../store/writer-lock.ts';
+import { judgeClock } from './ledger-checks.ts';
+import { pass, type Check, type Finding } from './outcome.ts';
+
+/** A pool for the checks, all of which run at the same time. */
+export function openForChecks(config: Config, url: string, limitMs: number): Database {
+  const { schema, urlFile } = config.database;
+  const applicationName = 'ledger-indexer check';
+  return openDatabase({ url, urlFile, schema, statementTimeoutMs: limitMs, applicationName, maxConnections: 8 });
+}
+
+/** In the order in which they are shown. */
+export function databaseChecks(database: Database, config: Config): readonly Check[] {
+  const after = ['postgres'];
+  return [
+    {
+      name: 'postgres',
+      run: async () => {
+        const { version, encoding, database: name, role } = await inspectServer(database);
+        return pass(`version ${version}, database "${name}" stores ${encoding}, role "${role}"`);
+      },
+    },
+    {
+      name: 'postgres rights',
+      after,
+      run: async () => {
+        await checkServer(database);
+        return pass('version, encoding and rights of the role are enough');
+      },
+    },
+    { name: 'pooler', after, run: () => pooler(database, config) },
+    { name: 'disk', after, run: () => disk(database) },
+    { name: 'schema', after, run: () => schema(database, config) },
+    { name: 'writer', after, run: () => writer(database) },
+    {
+      name: 'postgres clock',
+      after,
+      run: async () => {
+        const askedAt = Date.now();
+        return judgeClock('Postgres', (await inspectServer(database)).clockMs, askedAt, Date.now());
+      },
+    },
+  ];
+}
+
+async function pooler(database: Database, { indexer }: Config): Promise<Finding> {
+  await new WriterSeat(database, indexer.leaseMs).checkAddress();
+  return pass('our sessions are our own: no pooler lends them to others');
+}
+
+async function disk(database: Database): Promise<Finding> {
+  const { databaseBytes, schemaBytes } = await inspectServer(database);
+  return pass(
+    `the database takes ${bytes(databaseBytes)}, schema "${database.schema}" ${bytes(schemaBytes)} of it; ` +
+      'what is free Postgres does not tell: watch the volume',
+  );
+}
+
+function bytes(count: number): string {
+  const units = ['B', 'KiB', 'MiB', 'GiB', 'TiB'];
+  const step = Math.min(units.length - 1, Math.floor(Math.log2(Math.max(1, count)) / 10));
+  return `${(count / 1024 ** step).toFixed(step === 0 ? 0 : 1)} ${units[step] ?? ''}`;
+}
+
+async function schema(database: Database, config: Config): Promise<Finding> {
+  const auto = config.database.migrate === 'auto';
+  if (!(await hasTables(database)) && auto) return pass(`"${database.schema}" is not there yet: the start makes it`);
+  try {
+    await assertMigrated(database);
+  } catch (thrown) {
+    const error = toIndexerError(thrown);
+    if (error.code !== 'SCHEMA_OUTDATED' || !auto) throw error;
+    return pass(`${error.message}; the start applies them (POSTGRES_MIGRATE=auto)`);
+  }
+  return pass(`"${database.schema}" is what this version expects`);
+}
+
+async function writer(database: Database): Promise<Finding> {
+  const holder = await writerLockHolder(database);
+  const last = (await hasTables(database)) ? await lastWriter(database) : undefined;
+  const wrote = last === undefined ? '' : `; the last to write was ${last}`;
+  if (holder === undefined) return pass(`nobody holds the right to write${wrote}`);
+  const { pid, application, address, since } = holder;
+  const session = `session ${String(pid)} ("${application ?? 'not shown'}" from ${address ?? 'a local socket'}, since ${since ?? 'an unknown time'})`;
+  return pass(`held by ${session}${wrote}; an indexer started here would be its standby`);
+}

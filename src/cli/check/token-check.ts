@@ -1,0 +1,67 @@
+/** The token: where it comes from, what it says of itself, whether it is still good. It is never printed. */
+import type { LedgerConfig } from '../../config/config.ts';
+import { tokenClaims, type TokenClaims } from '../../ledger/token-claims.ts';
+import type { LedgerView } from './ledger-checks.ts';
+import { fail, pass, skip, type Check, type Finding } from './outcome.ts';
+
+/** Asks the source for a token, as the indexer does. */
+export function tokenCheck({ access, config }: LedgerView): Check {
+  return {
+    name: 'token',
+    run: async () => {
+      const token = await access.tokenSource.read();
+      if (token === undefined) return skip('none is configured: only a ledger without authorization accepts that');
+      return judged(tokenClaims(token), sourceOf(config.ledger), Date.now() / 1000);
+    },
+  };
+}
+
+function sourceOf({ oauth, tokenFile }: LedgerConfig): string {
+  if (oauth !== undefined) return oauth.issuer ?? oauth.tokenUrl ?? 'the token provider';
+  return tokenFile === undefined ? 'LEDGER_TOKEN' : 'LEDGER_TOKEN_FILE';
+}
+
+function judged(claims: TokenClaims | undefined, source: string, now: number): Finding {
+  if (claims === undefined) return pass(`from ${source}; not a JWT, so it says nothing of itself`);
+  const { subject, issuer, audience, scope, notBefore, issuedAt, expiresAt } = claims;
+  const said = [
+    `from ${source}`,
+    `user ${subject ?? 'not named'}`,
+    `audience ${audience.length === 0 ? 'none' : audience.join(' ')}`,
+    ...(scope === undefined ? [] : [`scope ${scope}`]),
+    ...(issuer === undefined ? [] : [`issuer ${issuer}`]),
+  ].join(', ');
+  if (expiresAt !== undefined && expiresAt <= now) {
+    return fail(`${said}; expired ${time(expiresAt)}, ${span(now - expiresAt)} ago`, renewal(source));
+  }
+  const early = Math.max(notBefore ?? 0, issuedAt ?? 0);
+  // What issuers and participants commonly allow for clocks that differ.
+  if (early > now + 60)
+    return fail(`${said}; not good before ${time(early)}`, 'set the clocks of this machine and the issuer by NTP');
+  if (subject === undefined) return fail(said, 'use a token whose "sub" names a user of the participant');
+  return pass(`${said}; ${expiresAt === undefined ? 'never expires' : `expires in ${span(expiresAt - now)}`}`);
+}
+
+function renewal(source: string): string {
+  if (source === 'LEDGER_TOKEN')
+    return 'give a fresh token; for short-lived ones use LEDGER_TOKEN_FILE or LEDGER_OAUTH_*';
+  return source === 'LEDGER_TOKEN_FILE'
+    ? 'see why the file is not renewed before its token ends'
+    : 'compare the clock of the provider';
+}
+
+/** A year nobody means would be no date at all. */
+function time(seconds: number): string {
+  const date = new Date(seconds * 1000);
+  return Number.isNaN(date.getTime()) ? 'at no time that exists' : date.toISOString();
+}
+
+function span(seconds: number): string {
+  const units: readonly (readonly [number, string])[] = [
+    [86_400, 'days'],
+    [3_600, 'hours'],
+    [60, 'minutes'],
+  ];
+  const [size, name] = units.find(([unit]) => seconds >= 2 * unit) ?? [1, 'seconds'];
+  return `${String(Math.round(seconds / size))} ${name}`;
+}

@@ -1,0 +1,84 @@
+/** The status document as one screen of text, for `status --watch`. Pure; whatever is missing is left out. */
+
+type Document = Readonly<Record<string, unknown>>;
+
+/** The lines, each cut to `columns` (default 80). @param status the document of `/status`, or what the database says */
+export function statusScreen(status: object, columns = 80): readonly string[] {
+  const document = status as Document;
+  const rows: (readonly [string, string | undefined])[] = [
+    ['state', text(document['state'])],
+    ['because', text(document['because'])],
+    ['why', text(part(document['why'], 'sentence'))],
+    ['checkpoint', number(document['checkpoint'])],
+    ['ledger end', number(document['ledgerEnd'])],
+    ['behind', behind(document)],
+    ['seed', seed(document)],
+    ['catching up', catchUp(document['catchUp'])],
+    ['rates', rates(document)],
+    ['last error', lastError(document['lastError'])],
+    ['participant', text(document['participantId'])],
+    ['schema', text(document['schema'])],
+  ];
+  const lines = rows.flatMap(([name, value]) => (value === undefined ? [] : [`${name.padEnd(12)} ${value}`]));
+  return ['ledger-indexer status', '', ...lines, '', 'Ctrl-C ends this'].map((line) => cut(line, columns));
+}
+
+function cut(line: string, columns: number): string {
+  const flat = line.replaceAll(/\s*\n\s*/g, ' ');
+  return flat.length > columns ? `${flat.slice(0, Math.max(1, columns - 1))}…` : flat;
+}
+
+function part(value: unknown, name: string): unknown {
+  return typeof value === 'object' && value !== null ? (value as Document)[name] : undefined;
+}
+
+function text(value: unknown): string | undefined {
+  return typeof value === 'string' && value !== '' ? value : undefined;
+}
+
+function number(value: unknown): string | undefined {
+  return typeof value === 'number' ? value.toLocaleString('en-US') : undefined;
+}
+
+function behind(document: Document): string | undefined {
+  const distance = number(document['offsetDistance']);
+  const lag = number(document['lagSeconds']);
+  if (distance === undefined) return undefined;
+  return `${distance} offsets${lag === undefined ? '' : `, newest record time ${lag} s old`}`;
+}
+
+function seed(document: Document): string | undefined {
+  const contracts = number(part(document['seed'], 'contracts'));
+  if (contracts === undefined) return undefined;
+  const at = number(part(document['seed'], 'offset')) ?? '?';
+  if (part(document['seed'], 'done') === true) return `${contracts} contracts at offset ${at}, done`;
+  return `${contracts} contracts at offset ${at}, ${number(document['seedPerSecond']) ?? '0'}/s`;
+}
+
+function catchUp(value: unknown): string | undefined {
+  const percent = part(value, 'percent');
+  if (typeof percent !== 'number') return undefined;
+  const eta = part(value, 'etaSeconds');
+  return `${percent.toFixed(1)} %, ${typeof eta === 'number' ? `${duration(eta)} left` : 'time left not known yet'}`;
+}
+
+/** Seconds as people say them. */
+function duration(seconds: number): string {
+  const whole = Math.round(seconds);
+  if (whole < 60) return `${String(whole)} s`;
+  if (whole < 3_600) return `${String(Math.floor(whole / 60))} min ${String(whole % 60)} s`;
+  return `${String(Math.floor(whole / 3_600))} h ${String(Math.floor((whole % 3_600) / 60))} min`;
+}
+
+function rates(document: Document): string | undefined {
+  const updates = number(document['updatesPerSecond']);
+  const events = number(document['eventsPerSecond']);
+  return updates === undefined || events === undefined ? undefined : `${updates} updates/s, ${events} events/s`;
+}
+
+function lastError(value: unknown): string | undefined {
+  const code = text(part(value, 'code'));
+  return code === undefined
+    ? undefined
+    : `${text(part(value, 'at')) ?? ''} ${code}: ${text(part(value, 'message')) ?? ''}`;
+}

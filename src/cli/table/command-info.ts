@@ -1,0 +1,42 @@
+/** What is said of a command: the one source of its help, of completion and of the table in docs/commands.md. Pure data. */
+
+export interface CommandFlag {
+  /** Without its dashes. */
+  readonly name: string;
+  /** The word that stands for its value; undefined for a switch. In brackets it may be left out. */
+  readonly value?: string;
+  readonly doc: string;
+}
+
+export interface CommandInfo {
+  readonly name: string;
+  /** What follows the name in the usage line, its own flags included. */
+  readonly usage: string;
+  /** One line, without a full stop. */
+  readonly summary: string;
+  /** Lines of at most 100 characters. */
+  readonly does: readonly string[];
+  /** Its own flags; options of the configuration are not listed. */
+  readonly flags: readonly CommandFlag[];
+  /** First words it knows, e.g. `list` and `rebuild`. */
+  readonly words?: readonly string[];
+  /** Two or more calls, without `ledger-indexer`. */
+  readonly examples: readonly string[];
+  /** Beside those that every command has. */
+  readonly exits?: readonly (readonly [code: number, meaning: string])[];
+  /** False where no option of the configuration is taken. */
+  readonly options?: false;
+  /** A page that says more, from the folder of the project. */
+  readonly page?: string;
+}
+
+export const yes: CommandFlag = { name: 'yes', doc: 'do it; without it the command shows what it would do' };
+export const json: CommandFlag = { name: 'json', doc: 'JSON instead of text' };
+export const dryRun: CommandFlag = { name: 'dry-run', doc: 'print the SQL instead of running it' };
+
+/** Of commands that write to the database. */
+export const writing: readonly (readonly [number, string])[] = [
+  [69, 'the database cannot be reached'],
+  [75, 'an indexer is at work on the schema, or a passing trouble'],
+  [77, 'the role lacks a right'],
+];

@@ -1,0 +1,13 @@
+/** Every command, once: help, completion, suggestions and the table of docs/commands.md are made from this. */
+import { changingCommands } from './changing.ts';
+import type { CommandInfo } from './command-info.ts';
+import { lookingCommands } from './looking.ts';
+import { runningCommands } from './running.ts';
+
+/** In the order of the help. */
+export const commandTable: readonly CommandInfo[] = [...runningCommands, ...lookingCommands, ...changingCommands];
+
+/** What is said of a command; undefined when there is none of this name. */
+export function commandInfo(name: string): CommandInfo | undefined {
+  return commandTable.find((command) => command.name === name);
+}

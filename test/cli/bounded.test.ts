@@ -1,0 +1,183 @@
+/** Runs with an end: what they store is exactly a prefix of the history, also when they are killed on the way. */
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { startSandbox, type Sandbox } from '../../src/sandbox/sandbox.ts';
+import { generateHistory } from '../../src/sandbox/traffic.ts';
+import { createTestDatabase, query, type TestDatabase } from '../support/database.ts';
+import { digestOf } from '../support/digest.ts';
+import { waitFor } from '../support/wait-for.ts';
+import { program, startProgram, type Ended } from './program.ts';
+
+let sandbox: Sandbox;
+let database: TestDatabase;
+/** Where the first part of the history ends. */
+let stop: number;
+beforeEach(async () => {
+  sandbox = await startSandbox({ limits: { checkpointIntervalMs: 50 } });
+  generateHistory(sandbox.ledger, { seed: 21, updates: 200 });
+  stop = sandbox.ledger.ledgerEnd();
+  database = await createTestDatabase();
+});
+afterEach(async () => {
+  await sandbox.close();
+  await database.drop();
+});
+
+/** More history, after `stop`. */
+function goOn(): void {
+  generateHistory(sandbox.ledger, { seed: 22, updates: 150, startAt: Date.parse('2026-02-01T08:00:00Z') });
+}
+
+function env(schema: string): Record<string, string> {
+  return {
+    LEDGER_URL: sandbox.url,
+    DATABASE_URL: database.url,
+    POSTGRES_SCHEMA: schema,
+    INDEXER_HTTP_PORT: '0',
+    INDEXER_BATCH_UPDATES: '5',
+  };
+}
+
+async function bounded(schema: string, ...words: readonly string[]): Promise<Ended> {
+  const ended = await program(words, env(schema));
+  expect(ended.code, ended.stdout.slice(-1_000) + ended.stderr).toBe(0);
+  return ended;
+}
+
+async function checkpoint(schema: string): Promise<number> {
+  const [row] = await query(
+    database.url,
+    `select checkpoint, (select max("offset") from ${schema}.updates) as newest from ${schema}.stream`,
+  );
+  expect(Number(row?.['newest'])).toBeLessThanOrEqual(Number(row?.['checkpoint']));
+  return Number(row?.['checkpoint']);
+}
+
+/** What a run without an end stores of the first part, while there is no more. */
+async function digestOfFirstPart(start: string): Promise<string> {
+  const endless = startProgram(['run', '--start', start], env('prefix'));
+  try {
+    await reaches('prefix', stop);
+  } finally {
+    endless.signal('SIGTERM');
+    await endless.ended;
+  }
+  return digestOf(database.url, 'prefix');
+}
+
+async function reaches(schema: string, offset: number): Promise<void> {
+  await waitFor(
+    `checkpoint ${offset} of ${schema}`,
+    async () => {
+      const rows = await query(database.url, `select checkpoint from ${schema}.stream`).catch(() => []);
+      return Number(rows[0]?.['checkpoint']) >= offset ? true : undefined;
+    },
+    60_000,
+  );
+}
+
+describe('run --stop-at', { timeout: 240_000 }, () => {
+  it('stores everything up to the offset, nothing above it, and ends with 0', async () => {
+    const wanted = await digestOfFirstPart('genesis');
+    goOn();
+    await bounded('ledger', 'run', '--start', 'genesis', '--stop-at', String(stop));
+    expect(await checkpoint('ledger')).toBe(stop);
+    expect(await digestOf(database.url, 'ledger')).toBe(wanted);
+  });
+
+  it('does so when it is killed again and again on the way', async () => {
+    const wanted = await digestOfFirstPart('genesis');
+    goOn();
+    sandbox.faults.slowFrames = { delayMs: 5, path: '/v2/updates' };
+    for (const at of [30, 90, 150]) {
+      const running = startProgram(['run', '--start', 'genesis', '--stop-at', String(stop)], env('ledger'));
+      await reaches('ledger', at);
+      running.signal('SIGKILL');
+      expect((await running.ended).code).toBeNull();
+    }
+    sandbox.faults.slowFrames = undefined;
+    await bounded('ledger', 'run', '--start', 'genesis', '--stop-at', String(stop));
+    expect(await digestOf(database.url, 'ledger')).toBe(wanted);
+  });
+
+  it('does not take a stream for complete that was closed early, however politely', async () => {
+    const wanted = await digestOfFirstPart('genesis');
+    goOn();
+    sandbox.faults.close = { code: 1000, afterFrames: 40, times: 3, path: '/v2/updates' };
+    await bounded('ledger', 'run', '--start', 'genesis', '--stop-at', String(stop));
+    expect(sandbox.faults.close).toBeUndefined();
+    expect(await digestOf(database.url, 'ledger')).toBe(wanted);
+  });
+
+  it('seeds at the offset when the ledger is past it already', async () => {
+    const wanted = await digestOfFirstPart('seed');
+    goOn();
+    await bounded('ledger', 'run', '--stop-at', String(stop));
+    const [row] = await query(database.url, 'select seed_offset, checkpoint from ledger.stream');
+    expect(row).toMatchObject({ seed_offset: String(stop), checkpoint: String(stop) });
+    expect(await digestOf(database.url, 'ledger')).toBe(wanted);
+  });
+
+  it('waits for an offset that the ledger has not reached yet, and goes no further', async () => {
+    const running = startProgram(['run', '--start', 'genesis', '--stop-at', String(stop + 20)], env('ledger'));
+    await reaches('ledger', stop);
+    goOn();
+    expect(await running.ended).toMatchObject({ code: 0 });
+    expect(await checkpoint('ledger')).toBe(stop + 20);
+  });
+
+  it('"end" is the ledger end at the start; started again on a finished stretch it has nothing to do', async () => {
+    await bounded('ledger', 'run', '--start', 'genesis', '--stop-at', 'end');
+    expect(await checkpoint('ledger')).toBe(stop);
+    await bounded('ledger', 'run', '--stop-at', String(stop));
+  });
+
+  it('refuses an end before the checkpoint, saying how to go back', async () => {
+    await bounded('ledger', 'run', '--start', 'genesis', '--stop-at', 'end');
+    const ended = await program(['run', '--stop-at', '100'], env('ledger'));
+    expect(ended.code).toBe(78);
+    expect(ended.stderr).toContain('STOP_AT_REFUSED');
+    expect(ended.stderr).toContain('reset --to 100');
+  });
+
+  it('goes on without an end afterwards as if it had never ended', async () => {
+    await bounded('ledger', 'run', '--start', 'genesis', '--stop-at', '123');
+    await bounded('ledger', 'run', '--stop-at', String(stop));
+    await bounded('whole', 'run', '--start', 'genesis', '--stop-at', String(stop));
+    expect(await digestOf(database.url, 'ledger')).toBe(await digestOf(database.url, 'whole'));
+  });
+});
+
+describe('backfill', { timeout: 240_000 }, () => {
+  it('stores a stretch and exits; the same words again go on or have nothing to do', async () => {
+    await bounded('ledger', 'backfill', '--from', '0', '--to', '100');
+    await bounded('ledger', 'backfill', '--from', '0', '--to', '200');
+    expect(await checkpoint('ledger')).toBe(200);
+    await bounded('ledger', 'backfill', '--from', '0', '--to', '200');
+  });
+
+  it('without words stores from the oldest offset to the ledger end', async () => {
+    sandbox.ledger.pruneTo(50);
+    await bounded('ledger', 'backfill');
+    const [row] = await query(database.url, 'select seed_offset, checkpoint from ledger.stream');
+    expect(row).toMatchObject({ seed_offset: '50', checkpoint: String(stop) });
+  });
+
+  it('refuses what would leave a gap or come before what is stored', async () => {
+    await bounded('ledger', 'backfill', '--from', '100', '--to', '200');
+    for (const [from, why] of [
+      ['300', 'leave a gap'],
+      ['10', 'cannot be put before'],
+      ['oldest', 'cannot be put before'],
+    ] as const) {
+      const ended = await program(['backfill', '--from', from, '--to', '310'], env('ledger'));
+      expect(ended.code).toBe(78);
+      expect(ended.stderr).toContain('BACKFILL_REFUSED');
+      expect(ended.stderr).toContain(why);
+      expect(ended.stderr).toContain('--postgres-schema');
+    }
+    expect(await checkpoint('ledger')).toBe(200);
+    const backwards = await program(['backfill', '--from', '400', '--to', '300'], env('other'));
+    expect(backwards).toMatchObject({ code: 78 });
+    expect(await program(['backfill', '--from', 'seed'], env('other'))).toMatchObject({ code: 2 });
+  });
+});

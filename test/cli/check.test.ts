@@ -1,0 +1,278 @@
+/** `check` against real servers: what is good passes, and each line fails for the reason it is there for. */
+import { createServer, request, type Server } from 'node:http';
+import { createServer as createTcpServer, type AddressInfo, type Socket } from 'node:net';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { startSandbox, type Sandbox } from '../../src/sandbox/sandbox.ts';
+import { generateHistory } from '../../src/sandbox/traffic.ts';
+import { startDaemon } from '../e2e/daemon.ts';
+import { createTestDatabase, query, type TestDatabase } from '../support/database.ts';
+import { bouncerInstalled, startBouncer } from '../support/bouncer.ts';
+import { endsIn, sharedSecret, token } from '../support/tokens.ts';
+import { waitFor } from '../support/wait-for.ts';
+import { program } from './program.ts';
+
+const secret = 'a shared secret for the tests of check';
+const signer = sharedSecret(secret);
+const updates = 60;
+
+interface Line {
+  readonly name: string;
+  readonly state: 'pass' | 'fail' | 'skip';
+  readonly found: string;
+  readonly fix?: string;
+  readonly code?: string;
+}
+
+let sandbox: Sandbox;
+let database: TestDatabase;
+let readers: string;
+
+async function startLedger(participantId = 'participant1::1220aa'): Promise<Sandbox> {
+  const users = [
+    { id: 'reader', rights: [{ kind: 'CanReadAsAnyParty' as const }] },
+    { id: 'admin', rights: [{ kind: 'ParticipantAdmin' as const }, { kind: 'CanReadAsAnyParty' as const }] },
+    { id: 'nobody', rights: [] },
+  ];
+  const started = await startSandbox({ participantId, auth: { secret, users }, limits: { checkpointIntervalMs: 50 } });
+  generateHistory(started.ledger, { seed: 3, updates });
+  return started;
+}
+
+beforeEach(async () => {
+  sandbox = await startLedger();
+  database = await createTestDatabase();
+  readers = await token(signer, { sub: 'admin', aud: 'https://daml.com/jwt/aud/participant/one' });
+});
+afterEach(async () => {
+  await sandbox.close();
+  await database.drop();
+});
+
+type Env = Readonly<Record<string, string>>;
+
+function env(more: Env = {}): Env {
+  return { LEDGER_URL: sandbox.url, LEDGER_TOKEN: readers, DATABASE_URL: database.url, ...more };
+}
+
+/** The lines by name; the exit code says whether one failed, and no secret is printed. */
+async function check(given: Env, ...words: readonly string[]): Promise<ReadonlyMap<string, Line>> {
+  const { code, stdout, stderr } = await program(['check', '--json', ...words], given);
+  expect(stderr).toBe('');
+  const { ok, checks } = JSON.parse(stdout) as { ok: boolean; checks: readonly Line[] };
+  expect({ code, ok }).toEqual(
+    checks.some(({ state }) => state === 'fail') ? { code: 1, ok: false } : { code: 0, ok: true },
+  );
+  expect(stdout).not.toContain(given['LEDGER_TOKEN'] ?? readers);
+  for (const line of checks) if (line.state === 'fail') expect(line.fix, line.name).toBeTruthy();
+  return new Map(checks.map((line) => [line.name, line]));
+}
+
+function failures(lines: ReadonlyMap<string, Line>): readonly string[] {
+  return [...lines.values()].filter(({ state }) => state === 'fail').map(({ name }) => name);
+}
+
+/** Stores the history with these settings. */
+async function store(given: Env = env()): Promise<void> {
+  const { code, stderr } = await program(
+    ['run', '--stop-at', 'end', '--http-port', '0', '--log-level', 'error'],
+    given,
+  );
+  expect(code, stderr).toBe(0);
+}
+
+async function listening(server: Server | ReturnType<typeof createTcpServer>): Promise<string> {
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return `127.0.0.1:${String((server.address() as AddressInfo).port)}`;
+}
+
+/** A proxy that passes requests but no upgrade, and may say another time than it is. */
+async function startProxy(to: string, date?: string): Promise<AsyncDisposable & { readonly url: string }> {
+  const server = createServer((incoming, answer) => {
+    const { host: _host, connection: _connection, upgrade: _upgrade, ...headers } = incoming.headers;
+    const onward = request(`${to}${incoming.url ?? ''}`, { method: incoming.method, headers }, (response) => {
+      answer.writeHead(response.statusCode ?? 502, { ...response.headers, ...(date === undefined ? {} : { date }) });
+      response.pipe(answer);
+    });
+    incoming.pipe(onward);
+  });
+  const url = `http://${await listening(server)}`;
+  return {
+    url,
+    [Symbol.asyncDispose]: async () => {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}
+
+describe('check', { timeout: 180_000 }, () => {
+  it('passes every line where all is good, with nothing stored yet and with everything stored', async () => {
+    const before = await check(env());
+    expect(failures(before)).toEqual([]);
+    expect(before.get('stored stream')).toMatchObject({ state: 'skip' });
+    expect(before.get('schema')?.found).toContain('is not there yet');
+    expect(await query(database.url, `select from pg_namespace where nspname = 'ledger'`)).toHaveLength(0);
+    await store();
+    const lines = await check(env());
+    expect(failures(lines)).toEqual([]);
+    expect([...lines.values()].filter(({ state }) => state === 'skip')).toEqual([]);
+    expect(lines.get('token')?.found).toContain('audience https://daml.com/jwt/aud/participant/one');
+    expect(lines.get('participant id')?.found).toBe('participant1::1220aa');
+    expect(lines.get('user rights')?.found).toContain('user admin may read as any party');
+    expect(lines.get('stored history')?.found).toContain(`checkpoint ${String(sandbox.ledger.ledgerEnd())}, 0 behind`);
+  });
+
+  it('prints a line with a mark for each, and the fix below what failed', async () => {
+    const { code, stdout } = await program(['check', '--database-url', 'postgres://a:hidden@127.0.0.1:1/b'], {
+      LEDGER_URL: sandbox.url,
+      LEDGER_TOKEN: readers,
+    });
+    expect(code).toBe(1);
+    expect(stdout).toMatch(/^✓ ledger {2,}http/m);
+    expect(stdout).toMatch(/^✗ postgres {2,}STORE_UNREACHABLE: .*\n +fix: /m);
+    expect(stdout).toMatch(/\n1 failed\n$/);
+    expect(stdout).not.toContain('hidden');
+  });
+
+  it('says of what runs embedded that there is nothing to check', async () => {
+    const lines = await check({});
+    expect(failures(lines)).toEqual([]);
+    for (const name of ['ledger', 'postgres']) expect(lines.get(name)?.found).toContain('embedded');
+  });
+
+  it('configuration: lists every problem at once', async () => {
+    const lines = await check({ INDEXER_BATCH_UPDATE: '1', LEDGER_URL: 'nonsense' });
+    expect(lines.get('configuration')?.found).toMatch(/INDEXER_BATCH_UPDATE:.*\n.*LEDGER_URL:/);
+  });
+
+  it('token: wrong, expired, not permitted to ask for the participant', async () => {
+    const foreign = await check(env({ LEDGER_TOKEN: await token(sharedSecret('another secret, which nobody knows')) }));
+    expect(foreign.get('ledger')?.state).toBe('pass');
+    expect(foreign.get('ledger end')).toMatchObject({ state: 'fail', code: 'LEDGER_UNAUTHENTICATED' });
+    expect(foreign.get('websocket')).toMatchObject({ state: 'skip' });
+    const expired = await check(env({ LEDGER_TOKEN: await token(signer, { sub: 'admin', exp: endsIn(-600_000) }) }));
+    expect(expired.get('token')).toMatchObject({
+      state: 'fail',
+      found: expect.stringContaining('10 minutes ago') as string,
+    });
+    const plain = await check(env({ LEDGER_TOKEN: await token(signer, { sub: 'reader' }) }));
+    expect(plain.get('participant id')).toMatchObject({ state: 'skip' });
+    expect(failures(plain)).toEqual([]);
+  });
+
+  it('user rights: names the parties that cannot be read and the call that grants it', async () => {
+    const nobody = await token(signer, { sub: 'nobody' });
+    const any = await check(env({ LEDGER_TOKEN: nobody }));
+    expect(any.get('user rights')?.found).toContain('CanReadAsAnyParty');
+    expect(any.get('websocket')).toMatchObject({ state: 'fail', code: 'LEDGER_PERMISSION_DENIED' });
+    const named = await check(env({ LEDGER_TOKEN: nobody, LEDGER_PARTIES: 'alice::1220ab' }));
+    expect(named.get('user rights')).toMatchObject({
+      state: 'fail',
+      found: 'user nobody may not read as alice::1220ab',
+    });
+    expect(named.get('user rights')?.fix).toContain('POST /v2/users/nobody/rights');
+  });
+
+  it('websocket: a proxy that does not pass the upgrade; ledger clock: another time', async () => {
+    await using proxy = await startProxy(sandbox.url, new Date(Date.now() + 3_600_000).toUTCString());
+    const lines = await check(env({ LEDGER_URL: proxy.url }));
+    expect(lines.get('ledger end')?.state).toBe('pass');
+    expect(failures(lines)).toEqual(['websocket', 'ledger clock']);
+    expect(lines.get('ledger clock')?.found).toMatch(/35\d\d\.\d s ahead/);
+  });
+
+  it('filter: a package that nobody vetted', async () => {
+    const lines = await check(env({ LEDGER_TEMPLATES: '#no-such-package:Main:Thing' }));
+    expect(lines.get('filter')?.found).toContain('no-such-package');
+    expect(lines.get('websocket')).toMatchObject({ state: 'fail', code: 'LEDGER_FILTER_UNKNOWN' });
+  });
+
+  it('stored stream: another participant behind the URL, another filter', async () => {
+    await store();
+    await using other = await startLedger('participant2::1220bb');
+    const participant = await check(env({ LEDGER_URL: other.url }));
+    expect(participant.get('stored stream')?.found).toContain('participant2::1220bb');
+    const filter = await check(env({ LEDGER_TOPOLOGY: 'false' }));
+    expect(filter.get('stored stream')?.fix).toContain('accept-filter');
+  });
+
+  it('stored history: pruned past the checkpoint, and a ledger that ends before it', async () => {
+    await store();
+    const stored = sandbox.ledger.ledgerEnd();
+    generateHistory(sandbox.ledger, { seed: 4, updates: 20 });
+    sandbox.ledger.pruneTo(stored + 10);
+    expect((await check(env())).get('stored history')?.fix).toContain('reseed --keep-history');
+    await query(database.url, 'update ledger.stream set checkpoint = 100000');
+    expect((await check(env())).get('stored history')?.found).toContain('before the checkpoint 100000');
+  });
+
+  it('schema: outdated where the start may not migrate, newer than the program', async () => {
+    const outdated = await check(env({ POSTGRES_MIGRATE: 'never' }));
+    expect(outdated.get('schema')).toMatchObject({ state: 'fail', code: 'SCHEMA_OUTDATED' });
+    await store();
+    await query(database.url, `delete from ledger.schema_migrations where id like '0009%'`);
+    expect((await check(env({ POSTGRES_MIGRATE: 'never' }))).get('schema')?.fix).toContain('ledger-indexer migrate');
+    await query(database.url, `insert into ledger.schema_migrations (id) values ('9999_later')`);
+    expect((await check(env())).get('schema')).toMatchObject({ state: 'fail', code: 'SCHEMA_NEWER' });
+  });
+
+  it('postgres rights: a role that may create nothing', async () => {
+    const role = `check_${String(process.pid)}_${String(Date.now())}`;
+    await query(database.url, `create role ${role} login password 'x'`);
+    try {
+      await query(database.url, `revoke create on database ${new URL(database.url).pathname.slice(1)} from public`);
+      const url = new URL(database.url);
+      url.username = role;
+      url.password = 'x';
+      const lines = await check(env({ DATABASE_URL: url.href }));
+      expect(lines.get('postgres rights')).toMatchObject({ state: 'fail', code: 'STORE_NOT_PERMITTED' });
+      expect(lines.get('postgres rights')?.fix).toContain('grant create on database');
+    } finally {
+      await query(database.url, `drop role ${role}`);
+    }
+  });
+
+  it('writer: says which session holds the right to write', async () => {
+    await store();
+    const options = {
+      ledgerUrl: sandbox.url,
+      databaseUrl: database.url,
+      schema: 'ledger',
+      env: { LEDGER_TOKEN: readers },
+    };
+    await using daemon = startDaemon(options);
+    await waitFor('the daemon writes', async () => {
+      const rows = await query(database.url, `select from ledger.stream where writer like '%:${String(daemon.pid)}'`);
+      return rows.length === 1 ? true : undefined;
+    });
+    const lines = await check(env());
+    expect(lines.get('writer')?.found).toMatch(/^held by session \d+ \("ledger-indexer lock"/);
+    expect(lines.get('writer')?.found).toContain(`:${String(daemon.pid)}`);
+  });
+
+  it('dead addresses: closed ports at once, silent ones within the limit, each side for itself', async () => {
+    const closed = await check({ LEDGER_URL: 'http://127.0.0.1:1', DATABASE_URL: 'postgres://a:b@127.0.0.1:1/c' });
+    expect(failures(closed)).toEqual(['ledger', 'postgres']);
+    const sockets = new Set<Socket>();
+    const silent = createTcpServer((socket) => sockets.add(socket));
+    const address = await listening(silent);
+    try {
+      const given = { LEDGER_URL: `http://${address}`, DATABASE_URL: `postgres://a:b@${address}/c` };
+      const began = performance.now();
+      const lines = await check(given, '--timeout', '2');
+      expect(performance.now() - began).toBeLessThan(8_000);
+      expect(failures(lines)).toContain('ledger');
+      expect(failures(lines)).toContain('postgres');
+    } finally {
+      for (const socket of sockets) socket.destroy();
+      silent.close();
+    }
+  });
+
+  it.skipIf(!bouncerInstalled)('pooler: one that lends our session to others', async () => {
+    await using bouncer = await startBouncer(database.url, 'transaction');
+    const lines = await check(env({ DATABASE_URL: bouncer.url }));
+    expect(lines.get('pooler')).toMatchObject({ state: 'fail', code: 'STORE_POOLER' });
+    expect(lines.get('pooler')?.fix).toContain('pool_mode = session');
+  });
+});

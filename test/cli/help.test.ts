@@ -1,0 +1,149 @@
+/** Help, version, suggestions and completion: made from one table, which knows every command there is. */
+import { spawnSync } from 'node:child_process';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { completionScript } from '../../src/cli/completion.ts';
+import { commandHelp, help } from '../../src/cli/help.ts';
+import { commandTable } from '../../src/cli/table/command-table.ts';
+import { optionList } from '../../src/config/option-table.ts';
+import { version } from '../../src/version.ts';
+import { program } from './program.ts';
+
+describe('the table of commands', () => {
+  it.each(commandTable.map((command) => [command.name, command] as const))(
+    '%s: its help has usage, flags, two examples and exit codes, in lines that fit',
+    (name, command) => {
+      const text = commandHelp(command);
+      expect(text).toContain(`usage: ledger-indexer ${name} `);
+      for (const flag of command.flags) expect(text).toMatch(new RegExp(`^ {2}--${flag.name}\\b`, 'm'));
+      expect(command.examples.length).toBeGreaterThanOrEqual(2);
+      for (const example of command.examples) expect(example.split(' ')[0]).toBe(name);
+      expect(text).toContain('exit codes');
+      for (const line of command.does) expect(line.length).toBeLessThanOrEqual(120);
+    },
+  );
+
+  it('uses only flags that exist in its examples', () => {
+    const options = optionList.flatMap(({ name }) => [`--${name}`, `--no-${name}`]);
+    for (const { name, examples, flags } of commandTable) {
+      // The verbs of `ledger` have flags of their own.
+      if (name === 'ledger') continue;
+      const known = [...options, ...flags.map((flag) => `--${flag.name}`)];
+      for (const word of examples.flatMap((example) => example.split(' '))) {
+        if (word.startsWith('--')) expect(known, word).toContain(word);
+      }
+    }
+  });
+});
+
+describe('ledger-indexer', () => {
+  it('prints help for all commands and for one, by --help, -h and help', async () => {
+    for (const words of [['--help'], ['-h'], ['help']]) {
+      expect(await program(words)).toMatchObject({ code: 0, stdout: `${help()}\n` });
+    }
+    for (const words of [
+      ['prune', '--help'],
+      ['prune', '-h'],
+      ['help', 'prune'],
+    ]) {
+      const { code, stdout } = await program(words);
+      expect({ code, first: stdout.split('\n')[0] }).toMatchObject({
+        code: 0,
+        first: expect.stringContaining('prune'),
+      });
+    }
+  });
+
+  it('prints its version', async () => {
+    expect(await program(['--version'])).toMatchObject({ code: 0, stdout: `${version}\n` });
+  });
+
+  it.each([
+    [['prun'], 2, 'did you mean prune?'],
+    [['backfil'], 2, 'did you mean backfill?'],
+    [['help', 'statu'], 2, 'did you mean status?'],
+    [['prune', '--befor', '3'], 2, 'did you mean --before?'],
+    [['status', '--wach'], 2, 'did you mean --watch?'],
+    [['run', '--stop-att', 'end'], 78, 'did you mean --stop-at?'],
+  ])('refuses %j with %d and says what was probably meant', async (words, code, hint) => {
+    const ended = await program(words);
+    expect(ended.code).toBe(code);
+    expect(ended.stderr).toContain(hint);
+  });
+
+  it.each(['INDEXER_STOP', 'LEDGER_PARTYS', 'POSTGRES_SCHEMAS'])(
+    'refuses the variable %s with a suggestion',
+    async (name) => {
+      const ended = await program(['config'], { [name]: 'x' });
+      expect(ended.code).toBe(78);
+      expect(ended.stderr).toContain(`${name}: no such variable; did you mean `);
+    },
+  );
+
+  it('leaves alone what others read: POSTGRES_USER, POSTGRES_PASSWORD, POSTGRES_DB', async () => {
+    const env = {
+      POSTGRES_USER: 'a',
+      POSTGRES_PASSWORD: 'b',
+      POSTGRES_DB: 'c',
+      POSTGRES_HOST: 'd',
+      POSTGRES_PORT: '1',
+    };
+    expect(await program(['config'], env)).toMatchObject({ code: 0 });
+  });
+
+  it('knows each command of the table: none of them is unknown', async () => {
+    for (const { name } of commandTable) {
+      if (name === 'ledger') continue;
+      expect(await program([name, '--help']), name).toMatchObject({ code: 0, stderr: '' });
+    }
+  });
+});
+
+describe('completion', () => {
+  const bash = spawnSync('bash', ['--version']).status === 0;
+  if (!bash) process.stdout.write('completion of bash not tested: no bash here\n');
+
+  /** What a real bash offers for the words typed, the last of which is being completed. */
+  async function offered(words: readonly string[]): Promise<readonly string[]> {
+    const folder = await mkdtemp(join(tmpdir(), 'ledger-indexer-completion-'));
+    try {
+      const file = join(folder, 'completion.bash');
+      await writeFile(file, completionScript(['bash']));
+      const quoted = ['ledger-indexer', ...words].map((word) => `'${word}'`).join(' ');
+      const script = `set -u; source '${file}'; COMP_WORDS=(${quoted}); COMP_CWORD=${String(words.length)}; _ledger_indexer; printf '%s\\n' "\${COMPREPLY[@]}"`;
+      const { stdout, stderr, status } = spawnSync('bash', ['--norc', '-c', script], { encoding: 'utf8' });
+      expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
+      return stdout.trim().split('\n');
+    } finally {
+      await rm(folder, { recursive: true });
+    }
+  }
+
+  it.skipIf(!bash)('offers commands, words, flags and values in a real bash', async () => {
+    expect(await offered([''])).toEqual(commandTable.map(({ name }) => name));
+    expect(await offered(['pr'])).toEqual(['prune']);
+    expect(await offered(['views', ''])).toEqual(['list', 'rebuild']);
+    expect(await offered(['prune', '--be'])).toEqual(['--before']);
+    expect(await offered(['run', '--stop-a'])).toEqual(['--stop-at']);
+    expect(await offered(['run', '--log-format', ''])).toEqual(['auto', 'pretty', 'json']);
+    expect(await offered(['--ledger-u'])).toEqual(['--ledger-url']);
+  });
+
+  it('never offers a flag for a secret', () => {
+    for (const shell of ['bash', 'zsh', 'fish']) expect(completionScript([shell])).not.toMatch(/ledger-token(?!-)/);
+  });
+
+  it.each(['bash', 'zsh', 'fish'])('is a script that %s itself accepts, where it is here', (shell) => {
+    const script = completionScript([shell]);
+    for (const { name } of commandTable) expect(script).toContain(name);
+    const checked = spawnSync(shell, ['-n'], { input: script, encoding: 'utf8' });
+    if (checked.error !== undefined) process.stdout.write(`completion for ${shell} only compared: no ${shell} here\n`);
+    else expect({ status: checked.status, stderr: checked.stderr }).toEqual({ status: 0, stderr: '' });
+  });
+
+  it('refuses other shells', async () => {
+    expect(await program(['completion', 'tcsh'])).toMatchObject({ code: 2 });
+  });
+});

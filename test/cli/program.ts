@@ -1,0 +1,52 @@
+/** The built program, run to its end as a person in a shell runs it. */
+import { spawn } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { assertBuilt } from '../e2e/daemon.ts';
+
+const main = fileURLToPath(new URL('../../dist/main.js', import.meta.url));
+
+export interface Ended {
+  readonly code: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+  readonly ms: number;
+}
+
+export interface RunningProgram {
+  readonly ended: Promise<Ended>;
+  /** What it has printed so far. */
+  stdout(): string;
+  signal(signal: NodeJS.Signals): void;
+}
+
+/** Starts it with these variables and none of the caller's configuration. */
+export function startProgram(argv: readonly string[], env: Readonly<Record<string, string>> = {}): RunningProgram {
+  assertBuilt();
+  const began = performance.now();
+  const child = spawn(process.execPath, [main, ...argv], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env: { PATH: process.env['PATH'], ...env },
+  });
+  let stdout = '';
+  let stderr = '';
+  child.stdout.setEncoding('utf8').on('data', (text: string) => (stdout += text));
+  child.stderr.setEncoding('utf8').on('data', (text: string) => (stderr += text));
+  const ended = new Promise<Ended>((resolve, reject) => {
+    child.once('error', reject);
+    child.once('close', (code) => {
+      resolve({ code, stdout, stderr, ms: performance.now() - began });
+    });
+  });
+  return {
+    ended,
+    stdout: () => stdout,
+    signal: (signal) => {
+      child.kill(signal);
+    },
+  };
+}
+
+/** The same, to its end. */
+export async function program(argv: readonly string[], env: Readonly<Record<string, string>> = {}): Promise<Ended> {
+  return await startProgram(argv, env).ended;
+}

@@ -1,0 +1,82 @@
+/** `status --watch`: a line of JSON each second where there is no terminal, and the screen where there is one. */
+import { describe, expect, it } from 'vitest';
+import { statusScreen } from '../../src/cli/status-screen.ts';
+import { startSandbox } from '../../src/sandbox/sandbox.ts';
+import { generateHistory } from '../../src/sandbox/traffic.ts';
+import { startDaemon } from '../e2e/daemon.ts';
+import { createTestDatabase } from '../support/database.ts';
+import { waitFor } from '../support/wait-for.ts';
+import { program, startProgram } from './program.ts';
+
+function states(output: string): readonly string[] {
+  const lines = output.split('\n').filter((line) => line.endsWith('}'));
+  return lines.map((line) => (JSON.parse(line) as { state: string }).state);
+}
+
+describe('status --watch', () => {
+  it('follows the indexer, tells of its end from the database, and ends with 0 on SIGINT', async () => {
+    await using sandbox = await startSandbox({ limits: { checkpointIntervalMs: 50 } });
+    generateHistory(sandbox.ledger, { seed: 5, updates: 30 });
+    await using database = await createTestDatabase();
+    const daemon = startDaemon({ ledgerUrl: sandbox.url, databaseUrl: database.url, schema: 'ledger' });
+    const env = { DATABASE_URL: database.url, INDEXER_HTTP_PORT: new URL(await daemon.http()).port };
+    const watching = startProgram(['status', '--watch'], env);
+    try {
+      await waitFor('live', () => (states(watching.stdout()).includes('live') ? true : undefined));
+      await daemon.kill();
+      await waitFor('not running here', () =>
+        states(watching.stdout()).includes('not running here') ? true : undefined,
+      );
+      const last = watching.stdout().trim().split('\n').at(-1) ?? '';
+      expect(JSON.parse(last)).toMatchObject({ checkpoint: sandbox.ledger.ledgerEnd(), seeded: true });
+      watching.signal('SIGINT');
+      expect(await watching.ended).toMatchObject({ code: 0 });
+    } finally {
+      watching.signal('SIGKILL');
+      await daemon.kill();
+    }
+  });
+
+  it('ends with 69 when there is nobody to ask', async () => {
+    expect(await program(['status', '--watch', '--http-port', '1'])).toMatchObject({ code: 69 });
+  });
+});
+
+describe('the screen', () => {
+  const catchingUp = {
+    state: 'catching_up',
+    because: '990 offsets behind the ledger end',
+    checkpoint: 1010,
+    ledgerEnd: 2000,
+    offsetDistance: 990,
+    lagSeconds: 12.3,
+    updatesPerSecond: 55,
+    eventsPerSecond: 110,
+    catchUp: { from: 0, percent: 50.5, offsetsPerSecond: 10, etaSeconds: 99 },
+    lastError: { code: 'LEDGER_SILENT', message: 'two\nlines', at: '2026-01-01T00:00:00.000Z' },
+  };
+
+  it('shows state, offsets, lag, rates, time left and last error in lines that fit', () => {
+    const lines = statusScreen(catchingUp, 70);
+    const text = lines.join('\n');
+    for (const part of [
+      'catching_up',
+      '1,010',
+      '2,000',
+      '990 offsets',
+      '12.3 s',
+      '55 updates/s',
+      '50.5 %',
+      '1 min 39 s left',
+      'LEDGER_SILENT',
+    ]) {
+      expect(text).toContain(part);
+    }
+    for (const line of lines) expect(line.length).toBeLessThanOrEqual(70);
+  });
+
+  it('leaves out what is not known', () => {
+    const text = statusScreen({ state: 'not running here', checkpoint: null }).join('\n');
+    expect(text).not.toMatch(/null|undefined|NaN/);
+  });
+});

