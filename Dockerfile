@@ -1,0 +1,46 @@
+# The indexer as a container: Node, the compiled program and its run-time dependencies, and nothing that could compile,
+# install or run a database. The embedded Postgres is left out (67 MB): a container is given DATABASE_URL.
+#
+#   docker build --tag ledger-indexer:local --build-arg SOURCE_COMMIT="$(git rev-parse --short=12 HEAD)" .
+ARG NODE_IMAGE=node:24-bookworm-slim
+
+FROM ${NODE_IMAGE} AS build
+WORKDIR /build
+COPY package.json package-lock.json ./
+# No package runs anything while it is installed; none needs to.
+RUN npm ci --ignore-scripts --include=dev --no-audit --no-fund
+COPY . .
+ARG SOURCE_COMMIT=
+# The program is what the npm package holds: one list, in package.json, says what that is.
+RUN npm run --silent build \
+  && npm pack --ignore-scripts --silent --pack-destination /tmp >/dev/null \
+  && mkdir /app /data \
+  && tar -xzf /tmp/ledger-indexer-*.tgz -C /app --strip-components=1 \
+  && npm prune --ignore-scripts --omit=dev --omit=optional --no-audit --no-fund \
+  && mv node_modules /app/ \
+  && mkdir /link && ln -s /app/dist/main.js /link/ledger-indexer
+
+FROM ${NODE_IMAGE}
+ARG SOURCE_COMMIT=unknown
+LABEL org.opencontainers.image.title="ledger-indexer" \
+  org.opencontainers.image.description="Follows a ledger participant and keeps every event in Postgres, exactly once" \
+  org.opencontainers.image.licenses="Apache-2.0" \
+  org.opencontainers.image.revision="${SOURCE_COMMIT}"
+WORKDIR /app
+COPY --from=build /app /app
+# For `docker exec … ledger-indexer status`.
+COPY --from=build /link /usr/local/bin
+# Written to by the sandbox ledger of the demo only. A volume mounted here takes its owner over.
+COPY --from=build --chown=65532:65532 /data /data
+# Loopback inside the container would be reached by nobody; publish the port where it should be seen.
+ENV NODE_ENV=production INDEXER_HTTP_HOST=0.0.0.0 INDEXER_DATA_DIR=/data
+# A number, so that Kubernetes can tell that it is not root.
+USER 65532:65532
+EXPOSE 9090
+STOPSIGNAL SIGTERM
+# /livez and not /readyz: whoever acts on an unhealthy container restarts it, and that helps against what /livez tells
+# only. A standby, a seed, a parked indexer and a ledger that is away are not ready and must be left alone.
+HEALTHCHECK --interval=10s --timeout=5s --start-period=30s --retries=3 \
+  CMD ["node", "-e", "fetch(`http://127.0.0.1:${process.env.INDEXER_HTTP_PORT||9090}/livez`).then(r=>process.exit(r.ok?0:1),()=>process.exit(1))"]
+ENTRYPOINT ["node", "/app/dist/main.js"]
+CMD ["run"]

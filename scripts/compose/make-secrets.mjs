@@ -1,0 +1,29 @@
+// Service `secrets` of docker-compose.yml: random passwords, made once, each put where only those who need it can read
+// it. Runs in the image of the indexer, which has Node and nothing else.
+import { randomBytes } from 'node:crypto';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+
+const root = process.env.SECRETS_DIR ?? '/secrets';
+let made = 0;
+
+keep('postgres/password', () => process.env.POSTGRES_PASSWORD || random());
+for (const role of ['migrator', 'writer', 'redactor', 'reader']) keep(`roles/${role}`, random);
+keep('indexer/database-url', () => `postgres://ledger_migrator:${read('roles/migrator')}@postgres:5432/ledger`);
+keep('grafana/reader', () => read('roles/reader'));
+console.log(made === 0 ? 'the passwords are there' : `${made} secrets made`);
+
+/** Whoever sees the volume may read the file: the services run under accounts of their own. */
+function keep(name, content) {
+  const file = `${root}/${name}`;
+  if (existsSync(file)) return;
+  writeFileSync(file, content(), { mode: 0o444, flag: 'wx' });
+  made += 1;
+}
+
+function read(name) {
+  return readFileSync(`${root}/${name}`, 'utf8');
+}
+
+function random() {
+  return randomBytes(24).toString('base64url');
+}

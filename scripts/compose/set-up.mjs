@@ -1,0 +1,36 @@
+// Service `setup` of docker-compose.yml: brings the tables to this version and the roles to the passwords of service
+// `secrets`. Every start runs it, so that new tables get their grants; the superuser's password is used nowhere else.
+import { spawnSync } from 'node:child_process';
+import { lookup } from 'node:dns/promises';
+import { readFileSync } from 'node:fs';
+import { setTimeout } from 'node:timers/promises';
+
+const program = '/app/dist/main.js';
+
+if (!process.env.LEDGER_URL && !(await sandboxIsThere())) {
+  console.error('there is no ledger: set LEDGER_URL, or start with `docker compose --profile demo up`');
+  process.exit(78);
+}
+const password = readFileSync('/secrets/postgres/password', 'utf8').replace(/\n$/, '');
+const databaseUrl = `postgres://postgres:${encodeURIComponent(password)}@postgres:5432/ledger`;
+run('migrate');
+run('grant-roles', '--password-dir', '/secrets/roles');
+
+/** Containers are started side by side, so the name may take a moment to be known. */
+async function sandboxIsThere() {
+  for (let attempt = 0; attempt < 20; attempt += 1) {
+    try {
+      await lookup('sandbox');
+      return true;
+    } catch {
+      await setTimeout(500);
+    }
+  }
+  return false;
+}
+
+function run(...words) {
+  const env = { PATH: process.env.PATH, DATABASE_URL: databaseUrl };
+  const { status } = spawnSync(process.execPath, [program, ...words], { stdio: 'inherit', env });
+  if (status !== 0) process.exit(status ?? 1);
+}

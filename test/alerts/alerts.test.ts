@@ -1,0 +1,76 @@
+/** The alerts as Prometheus takes them: each fires when it should and only then, names what exists, and is explained. */
+import { spawnSync } from 'node:child_process';
+import { readFileSync, readdirSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, it } from 'vitest';
+import { parse } from 'yaml';
+import { createMetrics } from '../../src/observe/metrics.ts';
+
+interface Rule {
+  readonly alert: string;
+  readonly expr: string;
+  readonly labels: { readonly severity: string };
+  readonly annotations: { readonly summary: string; readonly description: string; readonly runbook_url: string };
+}
+
+interface Cases {
+  readonly tests: readonly {
+    readonly alert_rule_test: readonly { readonly alertname: string; readonly exp_alerts: readonly unknown[] }[];
+  }[];
+}
+
+const path = (name: string): string => fileURLToPath(new URL(name, import.meta.url));
+const rulesFile = path('../../grafana/alerts/ledger-indexer.rules.yaml');
+const read = (file: string): unknown => parse(readFileSync(file, 'utf8'));
+const rules = (read(rulesFile) as { groups: { rules: Rule[] }[] }).groups.flatMap((group) => group.rules);
+const caseFiles = readdirSync(path('.'))
+  .filter((name) => name.endsWith('.test.yaml'))
+  .map((name) => path(name));
+const cases = caseFiles.flatMap((file) =>
+  (read(file) as Cases).tests.flatMap(({ alert_rule_test: expected }) => expected),
+);
+
+const promtool = (...args: readonly string[]) => spawnSync('promtool', args, { encoding: 'utf8' });
+const present = promtool('--version').status === 0;
+if (!present) console.log('skipped what promtool would say of the alerts: it is not installed (Debian: prometheus)');
+
+describe('the alerts', () => {
+  it.skipIf(!present)('are accepted by promtool', () => {
+    const { status, stdout, stderr } = promtool('check', 'rules', rulesFile);
+    expect({ status, stderr }, stdout).toEqual({ status: 0, stderr: '' });
+    expect(stdout).toContain(`${rules.length} rules found`);
+  });
+
+  it.skipIf(!present).each(caseFiles)('do in %s what is expected of them', (file) => {
+    const { status, stdout, stderr } = promtool('test', 'rules', file);
+    expect(status, stdout + stderr).toBe(0);
+  });
+});
+
+describe.each(rules)('$alert', ({ alert, expr, labels, annotations }) => {
+  it('has a case in which it fires and one in which it does not', () => {
+    const expected = cases
+      .filter(({ alertname }) => alertname === alert)
+      .map(({ exp_alerts: list }) => list.length > 0);
+    expect(new Set(expected)).toEqual(new Set([true, false]));
+  });
+
+  it('names metrics that there are', () => {
+    const known = new Set(
+      createMetrics({ version: 'test' })
+        .registry.getMetricsAsArray()
+        .map(({ name }) => name),
+    );
+    const named = expr.match(/\b(?:indexer|nodejs|process)_\w+/g) ?? [];
+    expect(named.map((name) => name.replace(/_bucket$/, '')).filter((name) => !known.has(name))).toEqual([]);
+    expect(named.length > 0 || /\bup\{/.test(expr)).toBe(true);
+  });
+
+  it('says how bad it is, what is the matter and where to read on', () => {
+    expect(['critical', 'warning']).toContain(labels.severity);
+    expect(annotations.summary.length).toBeLessThan(100);
+    expect(annotations.description).toMatch(/[.;] ?.*\.$|^[^.]+\.$/);
+    expect(annotations.runbook_url).toBe(`docs/runbook.md#${alert.toLowerCase()}`);
+    expect(readFileSync(path('../../docs/runbook.md'), 'utf8')).toContain(`\n### ${alert}\n`);
+  });
+});

@@ -1,0 +1,120 @@
+/**
+ * Every command and query of the runbook's grey blocks, run as an operator would beside an indexer at work: each ends well,
+ * and shows what the block after it says it shows. Which commands mend something is in the text, and is not run here.
+ */
+import { execFile } from 'node:child_process';
+import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { commandInfo } from '../../src/cli/table/command-table.ts';
+import { startDemoLedger, type DemoLedger } from '../../src/sandbox/demo-ledger.ts';
+import { startDaemon, type Daemon } from '../e2e/daemon.ts';
+import { createTestDatabase, query, type TestDatabase } from '../support/database.ts';
+import { waitFor } from '../support/wait-for.ts';
+
+const read = (path: string): string => readFileSync(fileURLToPath(new URL(`../../${path}`, import.meta.url)), 'utf8');
+const text = read('docs/runbook.md');
+const program = fileURLToPath(new URL('../../dist/main.js', import.meta.url));
+
+interface Block {
+  readonly heading: string;
+  readonly language: string;
+  readonly body: string;
+  /** The block after it, when that shows output. */
+  readonly shown: { readonly language: string; readonly body: string } | undefined;
+}
+
+function blocksOf(markdown: string): Block[] {
+  const found = [...markdown.matchAll(/^#{2,3} (.+)$|^```(\w+)\n([\s\S]*?)^```$/gm)];
+  let heading = '';
+  return found.flatMap(([, title, language, body], at) => {
+    if (title !== undefined) heading = title;
+    if (language !== 'sh' && language !== 'sql') return [];
+    const [, , nextLanguage = '', nextBody = ''] = found[at + 1] ?? [];
+    const shown = ['text', 'json'].includes(nextLanguage) ? { language: nextLanguage, body: nextBody } : undefined;
+    return [{ heading, language, body: body ?? '', shown }];
+  });
+}
+
+const blocks = blocksOf(text);
+let [database, ledger, daemon]: [TestDatabase, DemoLedger, Daemon] = [] as never;
+let [http, folder]: [string, string] = [] as never;
+
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'runbook-'));
+  writeFileSync(join(folder, 'ledger-indexer'), `#!/bin/sh\nexec "${process.execPath}" "${program}" "$@"\n`);
+  chmodSync(join(folder, 'ledger-indexer'), 0o755);
+  database = await createTestDatabase();
+  ledger = await startDemoLedger({ seed: 1, updatesPerSecond: 20 });
+  daemon = startDaemon({ ledgerUrl: ledger.url, databaseUrl: database.url, schema: 'ledger' });
+  http = await daemon.http();
+  await waitFor('the indexer is ready', async () => ((await fetch(`${http}/readyz`)).ok ? true : undefined));
+});
+afterAll(async () => {
+  await daemon.kill();
+  await ledger.close();
+  await database.drop();
+  rmSync(folder, { recursive: true });
+});
+
+async function shell(body: string): Promise<string> {
+  const env = {
+    PATH: `${folder}:${process.env['PATH'] ?? ''}`,
+    LEDGER_URL: ledger.url,
+    DATABASE_URL: database.url,
+    INDEXER_HTTP_PORT: new URL(http).port,
+  };
+  const { stdout } = await promisify(execFile)('sh', ['-ec', body.replaceAll('http://127.0.0.1:9090', http)], { env });
+  return stdout;
+}
+
+/** What has to be in the output: names of metrics and fields, keys of an object; values differ from day to day. */
+function namesOf({ language, body }: { readonly language: string; readonly body: string }): string[] {
+  if (language === 'json') return Object.keys(JSON.parse(body) as object).map((key) => `"${key}":`);
+  return body
+    .trim()
+    .split('\n')
+    .map((line) => /^\S*\{.*\}|^\S+/.exec(line)?.[0] ?? line);
+}
+
+describe('the runbook', () => {
+  it('has commands and queries to run', () => {
+    expect(blocks.length).toBeGreaterThan(25);
+  });
+
+  it.each(blocks.filter(({ language }) => language === 'sh'))('$heading: $body', async ({ body, shown }) => {
+    const output = await shell(body);
+    expect(output).not.toBe('');
+    for (const name of shown === undefined ? [] : namesOf(shown)) expect(output).toContain(name);
+  });
+
+  it.each(blocks.filter(({ language }) => language === 'sql'))('$heading: $body', async ({ body }) => {
+    await query(database.url, body);
+  });
+
+  it('names only commands and flags that there are', () => {
+    const named = [...text.matchAll(/`ledger-indexer ([a-z-]+)([^`]*)`/g)];
+    expect(named.length).toBeGreaterThan(20);
+    for (const [whole, verb = '', rest = ''] of named) {
+      // Those of `ledger` have flags of their own for each verb below it.
+      if (verb === 'ledger') continue;
+      const flags = [...rest.matchAll(/--([a-z-]+)/g)].map(([, flag]) => flag);
+      const known = commandInfo(verb)?.flags.map(({ name }) => name);
+      expect(known, whole).toEqual(expect.arrayContaining(flags));
+    }
+  });
+
+  it('names every code that parks', () => {
+    const ofLedger = read('src/ledger/ledger-error-codes.ts').matchAll(
+      /^ {2}([A-Z_]+): \{\n\s+retry: '(?:park|refresh-token)'/gm,
+    );
+    const ofStore = read('src/store/store-error.ts').matchAll(/'(STORE_\w+)',\n\s+'park'/g);
+    const codes = [...ofLedger, ...ofStore].map(([, code = '']) => code);
+    expect(codes.length).toBeGreaterThan(20);
+    const table = text.slice(text.indexOf('## Codes that park'));
+    expect(codes.filter((code) => !table.includes(`\`${code}\``))).toEqual([]);
+  });
+});

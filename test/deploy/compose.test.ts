@@ -1,0 +1,85 @@
+/**
+ * docker-compose.yml and Dockerfile as far as reading them shows it; `.ci/compose-test` starts them. What is checked is what
+ * a run would not notice: an image without a version, a port open to the network, an option that no longer exists.
+ */
+import { spawnSync } from 'node:child_process';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, it } from 'vitest';
+import { parse } from 'yaml';
+import { optionList } from '../../src/config/option-table.ts';
+import { demoInterfaces } from '../../src/sandbox/demo-ledger.ts';
+
+interface Service {
+  readonly image: string;
+  readonly environment?: readonly string[] | Readonly<Record<string, string>>;
+  readonly entrypoint?: readonly string[];
+  readonly ports?: readonly string[];
+  readonly volumes?: readonly string[];
+  readonly security_opt?: readonly string[];
+}
+
+const root = fileURLToPath(new URL('../../', import.meta.url));
+const read = (name: string): string => readFileSync(join(root, name), 'utf8');
+const file = parse(read('docker-compose.yml'), { merge: true }) as { services: Record<string, Service> };
+const services = Object.entries(file.services);
+const indexer = file.services['ledger-indexer'];
+
+describe('docker-compose.yml', () => {
+  it.each(services)('%s has an image of a version, and no port but on this machine', (_name, service) => {
+    expect(service.image).toMatch(/:-[a-z/-]+:(?:v?\d+\.\d+(?:\.\d+)?|local)\}$/);
+    for (const port of service.ports ?? []) expect(port).toMatch(/^127\.0\.0\.1:\$\{[A-Z_]+:-\d+\}:\d+$/);
+    expect(service.security_opt).toEqual(['no-new-privileges:true']);
+  });
+
+  it.each(services)('%s holds no password and mounts what there is', (_name, { environment = [], volumes = [] }) => {
+    const values = Array.isArray(environment) ? environment : Object.entries(environment).map((pair) => pair.join('='));
+    for (const value of values) expect(value).not.toMatch(/(?:PASSWORD|SECRET|TOKEN)=./);
+    for (const [source = ''] of volumes.map((volume) => volume.split(':'))) {
+      if (source.startsWith('./')) expect(existsSync(join(root, source)), source).toBe(true);
+    }
+  });
+
+  it('passes only options on that there are', () => {
+    const known = new Set(optionList.flatMap(({ env }) => [env, `${env}_FILE`]));
+    const given = ((indexer?.environment ?? []) as readonly string[]).map((entry) => entry.replace(/=.*/, ''));
+    expect(given.filter((name) => !known.has(name))).toEqual(['NODE_OPTIONS']);
+  });
+
+  it('shows of the demo what the demo shows by itself', () => {
+    const script = indexer?.entrypoint?.at(-1) ?? '';
+    expect(/LEDGER_INTERFACES='([^']*)'/.exec(script)?.[1]?.split(',')).toEqual(demoInterfaces);
+  });
+
+  it('gives Grafana what its provisioning asks for', () => {
+    const asked = [...read('grafana/provisioning/datasources/ledger-indexer.yaml').matchAll(/\$\{(\w+)\}/g)];
+    const { environment = {}, entrypoint = [] } = file.services['grafana'] ?? {};
+    const given = [...Object.keys(environment), ...entrypoint].join(' ');
+    for (const [, name = ''] of asked) expect(given).toContain(name);
+  });
+});
+
+describe('the secrets of docker-compose.yml', () => {
+  it('are random, made once, and readable where they are mounted', () => {
+    const folder = mkdtempSync(join(tmpdir(), 'secrets-'));
+    for (const name of ['postgres', 'roles', 'indexer', 'grafana']) mkdirSync(join(folder, name));
+    const make = (password: string): string =>
+      spawnSync(process.execPath, [join(root, 'scripts/compose/make-secrets.mjs')], {
+        env: { SECRETS_DIR: folder, POSTGRES_PASSWORD: password },
+        encoding: 'utf8',
+      }).stdout;
+    const secret = (name: string): string => readFileSync(join(folder, name), 'utf8');
+    expect(make('')).toBe('7 secrets made\n');
+    expect(secret('roles/reader')).toMatch(/^[\w-]{32}$/);
+    expect(secret('grafana/reader')).toBe(secret('roles/reader'));
+    expect(secret('indexer/database-url')).toContain(`:${secret('roles/migrator')}@`);
+    expect(new Set([secret('postgres/password'), secret('roles/reader'), secret('roles/migrator')]).size).toBe(3);
+    expect(statSync(join(folder, 'postgres/password')).mode & 0o777).toBe(0o444);
+    const before = secret('postgres/password');
+    expect(make('another')).toBe('the passwords are there\n');
+    expect(secret('postgres/password')).toBe(before);
+    rmSync(folder, { recursive: true });
+  });
+});
