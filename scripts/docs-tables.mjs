@@ -1,0 +1,20 @@
+// Writes the tables that the program prints into the pages of the documentation: `npm run docs:generate`, after a build.
+import { readFileSync, writeFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { commandsMarkdown } from '../dist/cli/help.js';
+import { configMarkdown } from '../dist/config/config.js';
+
+put('docs/operations.md', 'configuration', configMarkdown());
+// The program links from the folder of the project, the page from its own.
+put('docs/commands.md', 'commands', commandsMarkdown().replaceAll('](docs/', ']('));
+
+/** Replaces what stands between the markers of this name. */
+function put(page, name, table) {
+  const file = fileURLToPath(new URL(`../${page}`, import.meta.url));
+  const text = readFileSync(file, 'utf8');
+  const [before, after] = [`<!-- ${name} -->`, `<!-- /${name} -->`];
+  const from = text.indexOf(before) + before.length;
+  const to = text.indexOf(after);
+  if (from < before.length || to < from) throw new Error(`${page} has no place between ${before} and ${after}`);
+  writeFileSync(file, `${text.slice(0, from)}\n\n${table}\n\n${text.slice(to)}`);
+}

@@ -1,0 +1,155 @@
+/**
+ * Postgres, a ledger and the indexer for the tests of an application: started in this process, each on a free port,
+ * gone when the test ends. The only module that other programs import, as `ledger-indexer/testing`.
+ */
+import { randomUUID } from 'node:crypto';
+import type { Commands } from '../ledger/api/command.ts';
+import { createLedgerClient, type LedgerClient } from '../ledger/client.ts';
+import { createTokenSource } from '../ledger/token.ts';
+import { startSandbox } from '../sandbox/sandbox.ts';
+import { Ending } from './ending.ts';
+import { startOwnDatabase } from './own-database.ts';
+import { startOwnIndexer } from './own-indexer.ts';
+import { sandboxTemplate } from './sandbox-template.ts';
+
+/** JSON objects as the ledger spells them: Int64 and Numeric are texts. */
+export type Payload = Readonly<Record<string, unknown>>;
+
+/** A choice of a TestTemplate. */
+export interface TestChoice {
+  /** Whether it ends the contract. */
+  readonly consuming: boolean;
+  /** The ids of the parties that must act. */
+  controllers(payload: Payload, argument: Payload): readonly unknown[];
+  /** What it does and returns; nothing by default. `create` gives back the id of the new contract. */
+  run?(context: {
+    readonly payload: Payload;
+    readonly argument: Payload;
+    readonly create: (template: string, argument: Payload) => string;
+  }): unknown;
+}
+
+/**
+ * A template as the sandbox ledger runs it. It stands in for compiled code, which the sandbox does not interpret: who
+ * sees what, and what choices do, is said by functions.
+ */
+export interface TestTemplate {
+  /** `package-name:Module:Entity` */
+  readonly name: string;
+  /** Ids of parties, as they stand in the payload. */
+  signatories(payload: Payload): readonly unknown[];
+  observers?(payload: Payload): readonly unknown[];
+  /** By name. `Archive` is always there. */
+  readonly choices?: Readonly<Record<string, TestChoice>>;
+}
+
+/** What to start; nothing has to be given. */
+export interface LedgerIndexerOptions {
+  /**
+   * A Postgres server whose role may create databases, e.g. `getConnectionUri()` of a PostgreSqlContainer. A database of
+   * its own is made there and dropped at the end. Default: an embedded server in a folder of its own.
+   */
+  readonly databaseUrl?: string;
+  /** A participant to follow, without access tokens. Default: a sandbox ledger in this process. */
+  readonly ledgerUrl?: string;
+  /** Templates that the sandbox ledger knows besides those of the demo. */
+  readonly templates?: readonly TestTemplate[];
+  /** Options of the indexer by the names of their environment variables, e.g. `LEDGER_INTERFACES`. */
+  readonly env?: Readonly<Record<string, string>>;
+  /** Receives the log of the indexer, one JSON object for each line. */
+  readonly log?: (line: string) => void;
+}
+
+/** Commands of one submission, as the JSON Ledger API takes them. */
+export interface Submission {
+  readonly actAs: readonly string[];
+  /** `CreateCommand`, `ExerciseCommand`, `CreateAndExerciseCommand` or `ExerciseByKeyCommand`. */
+  readonly commands: readonly Payload[];
+  readonly readAs?: readonly string[];
+  /** Default: a new one. */
+  readonly commandId?: string;
+  readonly workflowId?: string;
+  /** Default `ledger-indexer-testing`. */
+  readonly userId?: string;
+}
+
+/** A ledger, an indexer that follows it, and the database it writes. */
+export interface LedgerIndexer extends AsyncDisposable {
+  /** Base address of the JSON Ledger API. */
+  readonly ledgerUrl: string;
+  /** Of the database with the schemas `explore`, `typed`, `pqs` and `ledger`; with a password: not for logs. */
+  readonly databaseUrl: string;
+  /** Base address of `/status`, `/readyz`, `/wait` and `/metrics` of the indexer. */
+  readonly httpUrl: string;
+  /** The id of a new party on the participant. */
+  readonly allocateParty: (hint: string) => Promise<string>;
+  /** Uploads a DAR (the bytes of the file). */
+  readonly upload: (dar: Uint8Array) => Promise<void>;
+  /** Submits and waits for the ledger. Gives the completion offset; not yet in the database, see `waitFor`. */
+  readonly submit: (submission: Submission) => Promise<number>;
+  /**
+   * Waits until everything up to the offset can be read from the database.
+   * @param timeoutMs default 10,000, at most 60,000
+   * @throws Error with what the indexer says of itself when the offset is not there in time
+   */
+  readonly waitFor: (offset: number, timeoutMs?: number) => Promise<void>;
+  /** Rows of one SQL statement. int8 comes as a number, above 2^53 as a bigint; numeric as text. */
+  readonly query: <Row = Record<string, unknown>>(sql: string, params?: readonly unknown[]) => Promise<Row[]>;
+  /** Ends what was started here and removes its data. Can be called again. */
+  readonly stop: () => Promise<void>;
+}
+
+/**
+ * Starts them, and waits until the indexer has caught up with the ledger.
+ * @throws Error an IndexerError with `code` and `remedy` where a part cannot be started; nothing is left running then
+ */
+export async function startLedgerIndexer(options: LedgerIndexerOptions = {}): Promise<LedgerIndexer> {
+  const ending = new Ending();
+  try {
+    const [ledgerUrl, database] = await ending.together([
+      options.ledgerUrl ?? startOwnSandbox(options, ending),
+      startOwnDatabase(options.databaseUrl, ending),
+    ]);
+    const { env = {}, log = () => undefined } = options;
+    const indexer = await startOwnIndexer({ ledgerUrl, databaseUrl: database.url, env, log }, ending);
+    const ledger = createLedgerClient({
+      url: ledgerUrl,
+      tokenSource: createTokenSource({}),
+      tls: {},
+      insecure: false,
+      requestTimeoutMs: 20_000,
+    });
+    return {
+      ledgerUrl,
+      databaseUrl: database.url,
+      httpUrl: indexer.httpUrl,
+      ...ledgerSide(ledger),
+      waitFor: indexer.waitFor,
+      query: database.query,
+      stop: () => ending.end(),
+      [Symbol.asyncDispose]: () => ending.end(),
+    };
+  } catch (thrown) {
+    await ending.end();
+    throw thrown;
+  }
+}
+
+async function startOwnSandbox({ templates = [] }: LedgerIndexerOptions, ending: Ending): Promise<string> {
+  const sandbox = await startSandbox({ limits: { checkpointIntervalMs: 1_000 } });
+  ending.add(() => sandbox.close());
+  for (const template of templates) sandbox.ledger.model.register(sandboxTemplate(template));
+  return sandbox.url;
+}
+
+function ledgerSide(ledger: LedgerClient): Pick<LedgerIndexer, 'allocateParty' | 'upload' | 'submit'> {
+  return {
+    allocateParty: async (partyIdHint) => (await ledger.parties.allocate({ partyIdHint })).party,
+    upload: (dar) => ledger.packages.uploadDar(dar),
+    submit: async (submission) => {
+      const given = { commandId: randomUUID(), userId: 'ledger-indexer-testing', ...submission };
+      // What a command holds is for the ledger to judge.
+      return (await ledger.commands.submitAndWait(given as unknown as Commands)).completionOffset;
+    },
+  };
+}

@@ -1,0 +1,67 @@
+/** Every link between pages leads somewhere, every picture is there, and every page is found from the first one. */
+import { dirname, join } from 'node:path/posix';
+import { describe, expect, it } from 'vitest';
+import { anchorsOf, blocksOf, isThere, pages, proseOf, type Page } from './pages.ts';
+
+const all = pages();
+
+interface Link {
+  readonly from: string;
+  readonly target: string;
+}
+
+/** Links and pictures to places inside the project. */
+function linksOf(page: Page): readonly Link[] {
+  const prose = proseOf(page);
+  const markdown = [...prose.matchAll(/\]\(([^)\s]+)\)/g)].map(([, target = '']) => target);
+  const html = [...prose.matchAll(/(?:src|srcset|href)="([^"]+)"/g)].map(([, target = '']) => target);
+  return [...markdown, ...html]
+    .filter((target) => !/^[a-z]+:/.test(target))
+    .map((target) => ({ from: page.path, target }));
+}
+
+function problemOf({ from, target }: Link): string | undefined {
+  const [path = '', anchor] = target.split('#');
+  const file = path === '' ? from : join(dirname(from), path);
+  if (!isThere(file)) return `${from}: there is no ${file}`;
+  if (anchor === undefined) return undefined;
+  const page = all.find((candidate) => candidate.path === file);
+  if (page === undefined) return `${from}: ${file} has no anchors`;
+  return anchorsOf(page).has(anchor) ? undefined : `${from}: ${file} has no heading for #${anchor}`;
+}
+
+describe('the pages', () => {
+  it('have no dead links, neither to files nor to headings', () => {
+    const problems = all.flatMap((page) => linksOf(page).map(problemOf)).filter((problem) => problem !== undefined);
+    expect(problems).toEqual([]);
+  });
+
+  it('are all reached from the README', () => {
+    const reached = new Set(['README.md']);
+    for (const path of reached) {
+      const page = all.find((candidate) => candidate.path === path);
+      for (const { target } of page === undefined ? [] : linksOf(page)) {
+        const file = join(dirname(path), (target.split('#')[0] ?? '').replace(/\/$/, '/README.md'));
+        if (file.endsWith('.md')) reached.add(file);
+      }
+    }
+    const entrances = new Set(['SECURITY.md']);
+    expect(all.map(({ path }) => path).filter((path) => !reached.has(path) && !entrances.has(path))).toEqual([]);
+  });
+
+  it('name the language of every block, so that none escapes being checked', () => {
+    const unnamed = all.flatMap(blocksOf).filter(({ language }) => language === '');
+    expect(unnamed.map(({ path, line }) => `${path}:${String(line)}`)).toEqual([]);
+  });
+
+  it('name no place of the machine they were written on', () => {
+    expect(all.filter(({ text }) => /\/work\/|\.\.\/shared/.test(text)).map(({ path }) => path)).toEqual([]);
+  });
+});
+
+describe('README.md', () => {
+  it('fits on a few screens: everything longer has a page of its own', () => {
+    const readme = all.find(({ path }) => path === 'README.md');
+    expect(readme?.text.split('\n').length).toBeLessThan(200);
+  });
+});

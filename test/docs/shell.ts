@@ -1,0 +1,97 @@
+/**
+ * The shell commands of the pages: which are run by the test beside this file, what stands for the names in them, and
+ * which are not run, each with the reason.
+ */
+import type { Block } from './pages.ts';
+
+/** Where commands run that the pages tell to run. */
+export interface Place {
+  readonly ledgerUrl: string;
+  /** A ledger that may be spoiled. */
+  readonly spareUrl: string;
+  readonly databaseUrl: string;
+  readonly httpUrl: string;
+  /** Folder of the files that commands name. */
+  readonly folder: string;
+  /** A party of the ledger, a template of hers, an update, an exercise and an archived contract. */
+  readonly party: string;
+  readonly template: string;
+  readonly offset: number;
+  readonly exercise: string;
+  readonly archived: string;
+}
+
+interface Replacement {
+  readonly from: string | RegExp;
+  readonly to: (place: Place) => string;
+}
+
+/** What stands in the pages, and what is put in its place. */
+const replacements: readonly Replacement[] = [
+  { from: /https:\/\/participant\.example(?:\.com)?:7575/g, to: ({ ledgerUrl }) => ledgerUrl },
+  { from: /http:\/\/(?:localhost|127\.0\.0\.1):7575/g, to: ({ spareUrl }) => spareUrl },
+  { from: /http:\/\/(?:localhost|127\.0\.0\.1):9090/g, to: ({ httpUrl }) => httpUrl },
+  { from: /postgres:\/\/[^\s'"]+/g, to: ({ databaseUrl }) => databaseUrl },
+  { from: /\/run\/secrets(?=\/)/g, to: ({ folder }) => folder },
+  { from: /alice::1220…/g, to: ({ party }) => party },
+  { from: /,bob::1220…/g, to: () => '' },
+  { from: /#iou:Iou:Iou/g, to: ({ template }) => `#${template}` },
+  { from: /\bledger update 250\b/g, to: ({ offset }) => `ledger update ${String(offset)}` },
+  { from: /\boffset=42\b/g, to: ({ offset }) => `offset=${String(offset)}` },
+  { from: /\b120000:3\b/g, to: ({ exercise }) => exercise },
+  { from: /--before 120000\b/g, to: ({ offset }) => `--before ${String(offset)}` },
+  { from: /\b00ab…/g, to: ({ archived }) => archived },
+  // What goes on for ever is shown to begin.
+  { from: /^.* --follow .*$/g, to: () => 'timeout 3 $& || test $? = 124' },
+];
+
+/** A command as it is run here. */
+export function inPlace(command: string, place: Place): string {
+  return replacements.reduce(
+    (text, { from, to }) => text.replaceAll(from, (found) => to(place).replace('$&', found)),
+    command,
+  );
+}
+
+interface NotRun {
+  /** The page, or a folder of pages. */
+  readonly page: string;
+  /** Which of its commands. */
+  readonly command: RegExp;
+  readonly reason: string;
+}
+
+/** Commands that are not run by this test. Each entry is needed by some command, or the test says so. */
+export const notRun: readonly NotRun[] = [
+  { page: '', command: /^npm start/, reason: 'the daemon itself: test/e2e starts it in every way' },
+  { page: '', command: /^npm install /, reason: 'needs the registry; the packed package is installed by its own test' },
+  { page: 'docs/tracing.md', command: / npx ledger-indexer$/, reason: 'the daemon itself, with packages of others' },
+  { page: 'docs/dashboards.md', command: /^npm run check:dashboards/, reason: 'takes minutes: .ci/run does it' },
+  { page: 'README.md', command: /^docker compose /, reason: 'needs a container engine: .ci/compose-test' },
+  { page: 'docs/performance.md', command: /^npm run bench/, reason: 'takes minutes to an hour' },
+  { page: 'docs/security.md', command: /^docker run /, reason: 'needs a container engine and an image' },
+  { page: 'docs/security.md', command: / ledger-indexer$/, reason: 'the daemon itself: test/security/roles.test.ts' },
+  { page: 'CONTRIBUTING.md', command: /npx vitest run test\/conformance/, reason: 'is a test run of its own' },
+  { page: 'docs/sql.md', command: /index suggest/, reason: 'needs an extension: test/read/index-verb.test.ts' },
+  { page: 'docs/sql.md', command: /^INDEXER_MATERIALIZE=/, reason: 'an example with templates the demo has not' },
+];
+
+/** Pages whose commands are run or held against the program by a test of their own. */
+export const elsewhere: ReadonlyMap<string, string> = new Map([
+  ['docs/runbook.md', 'test/alerts/runbook.test.ts'],
+  ['docs/deploy/', 'test/cli/deploy.test.ts'],
+]);
+
+/** The commands of a block, continued lines joined, without comments. */
+export function commandsOf({ text }: Block): readonly string[] {
+  return text
+    .replaceAll(/\\\n\s*/g, '')
+    .split('\n')
+    .map((line) => line.replace(/(?:^|\s+)#(?:\s.*)?$/, '').trim())
+    .filter((line) => line !== '');
+}
+
+/** Why a command is not run, if it is not. */
+export function reasonNotToRun(page: string, command: string): NotRun | undefined {
+  return notRun.find((entry) => page.startsWith(entry.page) && entry.command.test(command));
+}

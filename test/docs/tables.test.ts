@@ -1,0 +1,46 @@
+/** The tables of the pages that the program prints itself, and what it can end with, against the program. */
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { commandsMarkdown } from '../../src/cli/help.ts';
+import { configMarkdown } from '../../src/config/config.ts';
+import { ExitCode } from '../../src/errors.ts';
+import { root } from './pages.ts';
+
+function between(page: string, name: string): string {
+  const text = readFileSync(join(root, page), 'utf8');
+  return new RegExp(`<!-- ${name} -->\n(.*)\n<!-- /${name} -->`, 's').exec(text)?.[1]?.trim() ?? '';
+}
+
+describe('docs/operations.md', () => {
+  const text = readFileSync(join(root, 'docs/operations.md'), 'utf8');
+
+  it('documents exactly the options the program has: node dist/main.js config --markdown', () => {
+    expect(between('docs/operations.md', 'configuration')).toBe(configMarkdown());
+  });
+
+  it('documents every exit code', () => {
+    const documented = [...text.matchAll(/^\| (\d+) +\|/gm)].map(([, code]) => Number(code));
+    expect(documented).toEqual([...new Set(Object.values(ExitCode))].sort((a, b) => a - b));
+  });
+
+  it('explains no code of a failure that the program does not have', () => {
+    const sources = readdirSync(join(root, 'src'), { recursive: true, encoding: 'utf8' })
+      .filter((name) => name.endsWith('.ts'))
+      .map((name) => readFileSync(join(root, 'src', name), 'utf8'))
+      .join('\n');
+    const table = text.slice(text.indexOf('\n## Troubleshooting'));
+    const explained = [...table.matchAll(/^\| (`[A-Z_`, ]+`) +\|/gm)].flatMap(([, cell = '']) =>
+      [...cell.matchAll(/[A-Z_]+/g)].map(([code]) => code),
+    );
+    expect(explained.length).toBeGreaterThan(40);
+    expect(explained.filter((code) => !new RegExp(`\\b${code}\\b`).test(sources))).toEqual([]);
+  });
+});
+
+describe('docs/commands.md', () => {
+  it('documents exactly the commands the program has: node dist/main.js help --markdown', () => {
+    // The program links from the folder of the project, the page from its own.
+    expect(between('docs/commands.md', 'commands')).toBe(commandsMarkdown().replaceAll('](docs/', ']('));
+  });
+});

@@ -1,0 +1,196 @@
+/** `ledger-indexer/testing`: what an application's tests start, in the way they start it. */
+import { spawnSync } from 'node:child_process';
+import { existsSync, readdirSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { PostgreSqlContainer } from '@testcontainers/postgresql';
+import { getContainerRuntimeClient, Wait } from 'testcontainers';
+import { describe, expect, it } from 'vitest';
+import { startLedgerIndexer, type LedgerIndexer, type TestTemplate } from '../../src/testing/ledger-indexer.ts';
+import { assertBuilt } from '../e2e/daemon.ts';
+import { compiled, darOf } from '../sandbox/dars.ts';
+import { query } from '../support/database.ts';
+import { waitFor } from '../support/wait-for.ts';
+
+const server = (): string => process.env['TEST_POSTGRES_URL'] ?? '';
+
+const invoice: TestTemplate = {
+  name: 'billing:Billing:Invoice',
+  signatories: ({ seller }) => [seller],
+  observers: ({ buyer }) => [buyer],
+  choices: {
+    Pay: {
+      consuming: true,
+      controllers: ({ buyer }) => [buyer],
+      run: ({ payload, argument, create }) => create('billing:Billing:Receipt', { ...payload, ...argument }),
+    },
+  },
+};
+const receipt: TestTemplate = {
+  name: 'billing:Billing:Receipt',
+  signatories: ({ seller, buyer }) => [seller, buyer],
+};
+
+async function invoiceOf(on: LedgerIndexer): Promise<{ seller: string; buyer: string; offset: number }> {
+  const seller = await on.allocateParty('seller');
+  const buyer = await on.allocateParty('buyer');
+  const createArguments = { seller, buyer, amount: '12.50' };
+  const commands = [{ CreateCommand: { templateId: '#billing:Billing:Invoice', createArguments } }];
+  return { seller, buyer, offset: await on.submit({ actAs: [seller], commands }) };
+}
+
+const folders = (): readonly string[] =>
+  readdirSync(tmpdir()).filter((name) => name.startsWith('ledger-indexer-testing-'));
+
+async function databases(): Promise<readonly unknown[]> {
+  const own = "select datname from pg_database where datname like 'ledger\\_indexer\\_%'";
+  return (await query(server(), own)).map(({ datname }) => datname);
+}
+
+describe('startLedgerIndexer', () => {
+  it('starts on its own, and leaves neither process nor folder behind', async () => {
+    const before = new Set(folders());
+    const began = performance.now();
+    const on = await startLedgerIndexer({ templates: [invoice, receipt] });
+    const took = performance.now() - began;
+    console.log(`embedded Postgres, sandbox and indexer ready after ${took.toFixed(0)} ms`);
+    const own = folders().find((name) => !before.has(name)) ?? 'none';
+    const pid = (await on.query<{ pid: number }>('select pg_backend_pid() as pid'))[0]?.pid ?? 0;
+    expect(existsSync(`/proc/${String(pid)}`)).toBe(process.platform === 'linux');
+    await on.stop();
+    await on.stop();
+    expect(folders()).not.toContain(own);
+    expect(existsSync(`/proc/${String(pid)}`)).toBe(false);
+    await expect(fetch(`${on.httpUrl}/livez`)).rejects.toThrow();
+    await expect(fetch(`${on.ledgerUrl}/v2/version`)).rejects.toThrow();
+  });
+
+  it('reads what was just submitted: a template of the test, its choice, and who took part', async () => {
+    await using on = await startLedgerIndexer({ databaseUrl: server(), templates: [invoice, receipt] });
+    const { seller, buyer, offset } = await invoiceOf(on);
+    await on.waitFor(offset);
+    const active = await on.query<{ contract_id: string; amount: string; signatories: string[] }>(
+      "select contract_id, payload ->> 'amount' as amount, signatories from explore.active($1)",
+      ['billing:Billing:Invoice'],
+    );
+    expect(active).toEqual([{ contract_id: expect.any(String) as string, amount: '12.50', signatories: [seller] }]);
+    const contractId = active[0]?.contract_id;
+    const templateId = '#billing:Billing:Invoice';
+    const pay = { ExerciseCommand: { templateId, contractId, choice: 'Pay', choiceArgument: { note: 'thanks' } } };
+    await expect(on.submit({ actAs: [seller], commands: [pay] })).rejects.toThrow(/requires authorizers/);
+    // The receipt is signed by both: the seller by the invoice, the buyer by acting.
+    await on.waitFor(await on.submit({ actAs: [buyer], commands: [pay] }));
+    expect(await on.query("select payload ->> 'note' as note from explore.active('Receipt')")).toEqual([
+      { note: 'thanks' },
+    ]);
+    expect(await on.query('select choice, acting_parties from explore.exercises')).toEqual([
+      { choice: 'Pay', acting_parties: [buyer] },
+    ]);
+  });
+
+  it('gives each of two that run at once a ledger and a database of its own, and drops both databases', async () => {
+    const options = { databaseUrl: server(), templates: [invoice] };
+    const [one, two] = await Promise.all([startLedgerIndexer(options), startLedgerIndexer(options)]);
+    const { offset } = await invoiceOf(one);
+    await one.waitFor(offset);
+    const count = "select count(*) as invoices from explore.active('billing:Billing:Invoice')";
+    expect(await one.query(count)).toEqual([{ invoices: 1 }]);
+    expect(await two.query('select count(*) as updates from ledger.updates')).toEqual([{ updates: 0 }]);
+    await Promise.all([one.stop(), two.stop()]);
+    const left = await databases();
+    for (const { databaseUrl } of [one, two]) expect(left).not.toContain(new URL(databaseUrl).pathname.slice(1));
+  });
+
+  it('uploads a DAR, and hands the log and the options of the indexer through', async () => {
+    const lines: string[] = [];
+    const env = { POSTGRES_SCHEMA: 'desk', INDEXER_LOG_LEVEL: 'debug' };
+    await using on = await startLedgerIndexer({ databaseUrl: server(), env, log: (line) => lines.push(line) });
+    const { id, archive } = compiled({ name: 'harbor-notes', version: '2.0.0', templates: ['Note'] });
+    await on.upload(darOf({ 'harbor-notes-2.0.0.dalf': archive }));
+    expect(
+      ((await (await fetch(`${on.ledgerUrl}/v2/packages`)).json()) as { packageIds: string[] }).packageIds,
+    ).toContain(id);
+    expect(await on.query('select schema_name from information_schema.schemata')).toContainEqual({
+      schema_name: 'desk_explore',
+    });
+    expect(lines.some((line) => line.includes('"level":"info"'))).toBe(true);
+  });
+
+  it('says what is wrong with a wait, a query, a submission, an option, a server; a failed start leaves nothing', async () => {
+    const before = (await databases()).length;
+    {
+      await using on = await startLedgerIndexer({ databaseUrl: server() });
+      await expect(on.waitFor(1_000_000, 50)).rejects.toThrow(
+        /did not reach 1000000 within 0.05 s; the indexer is live/,
+      );
+      await expect(on.query('select nothing')).rejects.toThrow(/nothing/);
+      const commands = [{ CreateCommand: { templateId: '#billing:Billing:Invoice', createArguments: {} } }];
+      await expect(on.submit({ actAs: [await on.allocateParty('someone')], commands })).rejects.toMatchObject({
+        facts: { ledgerCode: 'PACKAGE_NAMES_NOT_FOUND' },
+      });
+    }
+    {
+      await using on = await startLedgerIndexer({ databaseUrl: server(), templates: [invoice] });
+      const commands = [{ CreateCommand: { templateId: '#billing:Billing:Invoice', createArguments: {} } }];
+      await expect(on.submit({ actAs: ['a::b'], commands })).rejects.toThrow(/signatories of billing:Billing:Invoice/);
+    }
+    const wrong = startLedgerIndexer({ databaseUrl: server(), env: { LEDGER_NONSENSE: '1' } });
+    await expect(wrong).rejects.toMatchObject({ code: 'CONFIGURATION_INVALID' });
+    const parked = startLedgerIndexer({ databaseUrl: server(), env: { LEDGER_TEMPLATES: '#no:No:No' } });
+    await expect(parked).rejects.toThrow(/the indexer is parked: LEDGER_FILTER_UNKNOWN/);
+    expect(await databases()).toHaveLength(before);
+    await expect(startLedgerIndexer({ databaseUrl: 'postgres://x@127.0.0.1:1/x' })).rejects.toMatchObject({
+      code: 'STORE_UNREACHABLE',
+    });
+  });
+
+  it.each([
+    ['ends', 'process.exit(3)'],
+    ['is killed', "process.kill(process.pid, 'SIGKILL')"],
+  ])('leaves no server behind when the process %s without a stop', async (_how, end) => {
+    assertBuilt();
+    const module = new URL('../../dist/testing/ledger-indexer.js', import.meta.url).href;
+    const script = `const { startLedgerIndexer } = await import(${JSON.stringify(module)});
+      const on = await startLedgerIndexer();
+      console.log(JSON.stringify(await on.query("select pg_backend_pid() as pid, current_setting('data_directory') as folder")));
+      ${end};`;
+    const child = spawnSync(process.execPath, ['--input-type=module', '--eval', script], { encoding: 'utf8' });
+    const [{ pid, folder }] = JSON.parse(child.stdout) as [{ pid: number; folder: string }];
+    await waitFor('the server is gone', () => (existsSync(`/proc/${String(pid)}`) ? undefined : true));
+    await waitFor('its folder is gone', () => (existsSync(folder) ? undefined : true));
+  });
+});
+
+describe('with testcontainers', () => {
+  it('works on the server of a PostgreSqlContainer', async (context) => {
+    const engine = await engineWithImage();
+    if (typeof engine === 'string') {
+      console.log(`not tried with testcontainers: ${engine}`);
+      context.skip();
+    }
+    const container = await new PostgreSqlContainer(image)
+      .withWaitStrategy(Wait.forLogMessage(/database system is ready to accept connections/, 2))
+      .start();
+    try {
+      await using on = await startLedgerIndexer({ databaseUrl: container.getConnectionUri(), templates: [invoice] });
+      await on.waitFor((await invoiceOf(on)).offset);
+      expect(await on.query('select template_fqn from explore.active_contracts')).toEqual([
+        { template_fqn: 'billing:Billing:Invoice' },
+      ]);
+    } finally {
+      await container.stop();
+    }
+  });
+});
+
+const image = process.env['TEST_POSTGRES_IMAGE'] ?? 'postgres:17-alpine';
+
+/** Undefined when containers can be started from the image, else why not. */
+async function engineWithImage(): Promise<string | undefined> {
+  try {
+    const { container } = await getContainerRuntimeClient();
+    const images = await container.dockerode.listImages();
+    return images.some(({ RepoTags }) => RepoTags?.includes(image)) ? undefined : `the engine has no image ${image}`;
+  } catch {
+    return 'no container engine answers';
+  }
+}
