@@ -1,0 +1,73 @@
+/** Alert rules and their cases: what `promtool` says of them, and which rules have a case for both ends. */
+import { readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { parse } from 'yaml';
+import { runToEnd } from './program.ts';
+
+export interface AlertResult {
+  readonly name: string;
+  /** Cases in which it fires, and in which it must not. */
+  readonly fires: number;
+  readonly silent: number;
+  /** `ok`, or what is missing. */
+  readonly verdict: string;
+}
+
+export interface AlertReport {
+  readonly alerts: readonly AlertResult[];
+  /** What promtool refuses, or what is missing altogether. */
+  readonly problems: readonly string[];
+}
+
+interface Rules {
+  readonly groups?: readonly { readonly rules?: readonly { readonly alert?: string }[] }[];
+}
+
+interface Cases {
+  readonly tests?: readonly {
+    readonly alert_rule_test?: readonly {
+      readonly alertname?: string;
+      readonly exp_alerts?: readonly unknown[] | null;
+    }[];
+  }[];
+}
+
+/** @param rulesFile of Prometheus @param casesFolder holds `*.test.yaml` for `promtool test rules` */
+export async function checkAlerts(rulesFile: string, casesFolder: string): Promise<AlertReport> {
+  const rules = await readFile(rulesFile, 'utf8').catch(() => undefined);
+  if (rules === undefined) return { alerts: [], problems: [`${rulesFile} is missing`] };
+  const files = (await readdir(casesFolder).catch(() => [])).filter((file) => file.endsWith('.test.yaml')).sort();
+  const paths = files.map((file) => join(casesFolder, file));
+  const cases = await Promise.all(paths.map((path) => readFile(path, 'utf8')));
+  return {
+    alerts: pairUp(
+      parse(rules) as Rules,
+      cases.map((text) => parse(text) as Cases),
+    ),
+    problems: [
+      ...promtool('check', [rulesFile]),
+      ...(paths.length > 0 ? promtool('test', paths) : [`${casesFolder} has no *.test.yaml`]),
+    ],
+  };
+}
+
+/** Rules with their cases; a rule needs at least one of each kind. Pure. */
+export function pairUp(rules: Rules, cases: readonly Cases[]): readonly AlertResult[] {
+  const names = (rules.groups ?? []).flatMap((group) => (group.rules ?? []).flatMap(({ alert }) => alert ?? []));
+  const tried = cases.flatMap(({ tests }) => (tests ?? []).flatMap((test) => test.alert_rule_test ?? []));
+  return [...new Set(names)].map((name) => {
+    const mine = tried.filter(({ alertname }) => alertname === name);
+    const fires = mine.filter(({ exp_alerts: expected }) => (expected ?? []).length > 0).length;
+    const silent = mine.length - fires;
+    const missing = [
+      ...(fires === 0 ? ['no case in which it fires'] : []),
+      ...(silent === 0 ? ['no silent case'] : []),
+    ];
+    return { name, fires, silent, verdict: missing.length === 0 ? 'ok' : missing.join(', ') };
+  });
+}
+
+function promtool(verb: 'check' | 'test', files: readonly string[]): readonly string[] {
+  const { status, output } = runToEnd('promtool', [verb, 'rules', ...files]);
+  return status === 0 ? [] : [`promtool ${verb} rules:\n${output.trim()}`];
+}

@@ -1,0 +1,152 @@
+/** Asks a running demo everything that the dashboards ask, until every panel has its answer or the time is over. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Client } from 'pg';
+import { queryOf, shownPanels, type Dashboard, type DashboardFile, type Panel, type Target } from './dashboard.ts';
+import type { Demo } from './demo.ts';
+import type { Answer } from './frame.ts';
+import { milliseconds, type Choice, type Choices, type View } from './interpolation.ts';
+import { askPostgres, listed } from './postgres.ts';
+import { askPrometheus, labelValues, refusal } from './prometheus.ts';
+
+export interface PanelAnswer {
+  readonly dashboard: string;
+  readonly panel: Panel;
+  readonly answers: readonly Answer[];
+}
+
+export interface DashboardAnswers {
+  readonly name: string;
+  readonly dashboard: Dashboard;
+  readonly view: View;
+  readonly choices: Choices;
+  readonly panels: readonly PanelAnswer[];
+  /** What is wrong with variables and annotations, one sentence each. */
+  readonly problems: readonly string[];
+}
+
+/** Prometheus hands out its targets up to 5 s late, and a rate needs several scrapes. */
+const patienceMs = 90_000;
+const pollMs = 2_000;
+const dayMs = 86_400_000;
+/** What the data source says of the distance between scrapes; ours are nearer, so that the first rate comes soon. */
+const scrapeMs = 5_000;
+
+/** Asks all panels again and again until all pass; the last answers. */
+export async function askUntilAnswered(
+  files: readonly DashboardFile[],
+  demo: Demo,
+  startedAt: number,
+): Promise<readonly DashboardAnswers[]> {
+  const end = performance.now() + patienceMs;
+  for (;;) {
+    const answers = await askAll(files, demo, startedAt);
+    const open = answers.some(({ panels, problems }) => problems.length > 0 || panels.some(isWrong));
+    if (!open || performance.now() > end) return answers;
+    await sleep(pollMs);
+  }
+}
+
+/** Whether any query of the panel has a problem. */
+export function isWrong({ answers }: PanelAnswer): boolean {
+  return answers.some(({ problem }) => problem !== undefined);
+}
+
+async function askAll(
+  files: readonly DashboardFile[],
+  demo: Demo,
+  startedAt: number,
+): Promise<readonly DashboardAnswers[]> {
+  const client = new Client({ connectionString: demo.readerUrl, application_name: 'dashboards' });
+  await client.connect();
+  try {
+    const all: DashboardAnswers[] = [];
+    for (const { name, dashboard } of files) all.push(await askOne(name, dashboard, { demo, client, startedAt }));
+    return all;
+  } finally {
+    await client.end();
+  }
+}
+
+interface Sources {
+  readonly demo: Demo;
+  readonly client: Client;
+  readonly startedAt: number;
+}
+
+async function askOne(name: string, dashboard: Dashboard, sources: Sources): Promise<DashboardAnswers> {
+  const problems: string[] = [];
+  const overSql = shownPanels(dashboard).some(({ targets = [] }) => targets.some(({ rawSql }) => rawSql !== undefined));
+  const view = overSql ? historyView() : recentView(sources.startedAt);
+  const choices = await choose(dashboard, view, sources, problems);
+  const panels: PanelAnswer[] = [];
+  for (const panel of shownPanels(dashboard)) {
+    const answers: Answer[] = [];
+    const own = viewOf(panel, view);
+    for (const target of panel.targets ?? []) answers.push(await ask(panel, target, own, choices, sources));
+    panels.push({ dashboard: name, panel, answers });
+  }
+  for (const { name: note, expr } of dashboard.annotations.list) {
+    const wrong = expr === undefined ? undefined : await refusal(sources.demo.prometheusUrl, expr, view, choices);
+    if (wrong !== undefined) problems.push(`annotation "${note}": ${wrong}`);
+  }
+  return { name, dashboard, view, choices, panels, problems };
+}
+
+function ask(panel: Panel, target: Target, view: View, choices: Choices, { demo, client }: Sources): Promise<Answer> {
+  return target.rawSql === undefined
+    ? askPrometheus(demo.prometheusUrl, panel, target, view, choices)
+    : askPostgres(client, panel, target, view, choices);
+}
+
+/** Distances between points that Grafana rounds to, of those that matter here. */
+const roundIntervals = ['1s', '5s', '10s', '30s', '1m', '5m', '10m', '30m', '1h', '2h', '3h', '6h', '12h', '1d', '7d'];
+
+/** The view of the dashboard, unless the panel has a time or a number of points of its own. */
+export function viewOf({ timeFrom, maxDataPoints }: Panel, view: View): View {
+  if (timeFrom === undefined && maxDataPoints === undefined) return view;
+  const spanMs = timeFrom === undefined ? view.toMs - view.fromMs : milliseconds(timeFrom);
+  const apart = (spanMs / (maxDataPoints ?? 400)) * 1.3;
+  const intervalMs = roundIntervals.map(milliseconds).findLast((round) => round <= apart) ?? 1_000;
+  return { ...view, fromMs: view.toMs - spanMs, intervalMs };
+}
+
+/** Since the start, as Grafana would show the last minutes; points 2 s apart at least. */
+function recentView(startedAt: number): View {
+  const toMs = Date.now();
+  const step = Math.ceil((toMs - startedAt) / 150 / 1000) * 1000;
+  return { fromMs: startedAt, toMs, intervalMs: Math.max(2_000, step), scrapeMs };
+}
+
+/** The thirty days that the dashboard opens with. */
+function historyView(): View {
+  const toMs = Date.now();
+  return { fromMs: toMs - 30 * dayMs, toMs, intervalMs: 3_600_000, scrapeMs };
+}
+
+/** "All" of every variable, as a dashboard opens. */
+async function choose(dashboard: Dashboard, view: View, sources: Sources, problems: string[]): Promise<Choices> {
+  const choices = new Map<string, Choice>();
+  for (const variable of dashboard.templating.list) {
+    const { name, type, allValue: all, includeAll } = variable;
+    if (type === 'datasource') {
+      choices.set(name, { values: [name] });
+      continue;
+    }
+    const values = await optionsOf(queryOf(variable), view, choices, sources).catch((error: unknown) => {
+      problems.push(`variable ${name}: ${error instanceof Error ? error.message : String(error)}`);
+      return [];
+    });
+    if (values.length === 0) problems.push(`variable ${name} has no value`);
+    choices.set(name, {
+      values: includeAll === true ? values : values.slice(0, 1),
+      all: includeAll === true ? all : undefined,
+    });
+  }
+  return choices;
+}
+
+function optionsOf(query: string, view: View, choices: Choices, { demo, client }: Sources): Promise<string[]> {
+  return query.startsWith('label_values(')
+    ? labelValues(demo.prometheusUrl, query, choices, view)
+    : listed(client, query, view, choices);
+}

@@ -1,0 +1,145 @@
+/** Rules a dashboard has to keep before it is worth asking it anything. Pure: from the JSON to what is wrong with it. */
+import {
+  shownPanels,
+  type Dashboard,
+  type DashboardFile,
+  type GridPosition,
+  type Panel,
+  type Target,
+} from './dashboard.ts';
+import { rateRanges, selectorsOf } from './promql.ts';
+
+export interface Problem {
+  readonly dashboard: string;
+  /** Title of the panel, or empty for the dashboard as a whole. */
+  readonly panel: string;
+  readonly problem: string;
+}
+
+/** Classic JSON of this version is read by Grafana 10 to 13. */
+const schemaVersion = 42;
+const gridWidth = 24;
+const labels = ['job', 'instance'];
+
+/**
+ * What is wrong with the dashboards.
+ * @param metrics names of `/metrics`; undefined leaves out whether the metrics exist
+ */
+export function lint(files: readonly DashboardFile[], metrics?: ReadonlySet<string>): readonly Problem[] {
+  return [
+    ...files.flatMap(({ name, dashboard }) => [
+      ...ofDashboard(dashboard).map((problem) => ({ dashboard: name, panel: '', problem })),
+      ...dashboard.panels.flatMap((panel) =>
+        ofPanel(panel, dashboard, metrics).map((problem) => ({ dashboard: name, panel: panel.title ?? '', problem })),
+      ),
+    ]),
+    ...repeated(files.map(({ dashboard }) => dashboard.uid ?? '')).map((uid) =>
+      whole(`two dashboards with uid ${uid}`),
+    ),
+    ...repeated(files.map(({ dashboard }) => dashboard.title ?? '')).map((t) => whole(`two dashboards called "${t}"`)),
+  ];
+}
+
+function whole(problem: string): Problem {
+  return { dashboard: '', panel: '', problem };
+}
+
+function ofDashboard(dashboard: Dashboard): readonly string[] {
+  const { id, uid = '', title = '', panels } = dashboard;
+  const variables = dashboard.templating.list;
+  const shown = shownPanels(dashboard);
+  return [
+    ...unless(id === null, 'id is not null: Grafana gives ids itself'),
+    ...unless(/^[a-z0-9-]{1,40}$/.test(uid), 'no uid of 1 to 40 letters, digits and dashes'),
+    ...unless(title !== '', 'no title'),
+    ...unless(dashboard.schemaVersion === schemaVersion, `schemaVersion is not ${schemaVersion}`),
+    ...unless(
+      variables.some(({ type }) => type === 'datasource'),
+      'no variable of type datasource',
+    ),
+    ...repeated(variables.map(({ name }) => name)).map((name) => `two variables called ${name}`),
+    ...repeated(panels.map(({ id: panel }) => String(panel))).map((panel) => `two panels with id ${panel}`),
+    ...repeated(shown.map(({ title: panel = '' }) => panel)).map((panel) => `two panels called "${panel}"`),
+    ...overlaps(panels),
+    ...dashboard.annotations.list
+      .filter(({ builtIn, datasource }) => builtIn !== 1 && datasource?.uid !== '${datasource}')
+      .map(({ name }) => `annotation "${name}" does not use the variable datasource`),
+  ];
+}
+
+function ofPanel(panel: Panel, dashboard: Dashboard, metrics: ReadonlySet<string> | undefined): readonly string[] {
+  const place = panel.gridPos;
+  const always = [
+    ...unless(typeof panel.id === 'number', 'no id'),
+    ...unless((panel.title ?? '') !== '', 'no title'),
+    ...unless(place !== undefined && place.x >= 0 && place.x + place.w <= gridWidth, 'not inside the 24 columns'),
+  ];
+  if (panel.type === 'row') {
+    return [...always, ...unless((panel.title ?? '').endsWith('?'), 'the title of a row is a question')];
+  }
+  const targets = panel.targets ?? [];
+  return [
+    ...always,
+    ...unless((panel.description ?? '') !== '', 'no description'),
+    ...unless((panel.fieldConfig?.defaults.unit ?? '') !== '', 'no unit'),
+    ...unless(targets.length > 0, 'no query'),
+    ...unless(panel.datasource?.uid === '${datasource}', 'does not use the variable datasource'),
+    ...repeated(targets.map(({ refId = '' }) => refId)).map((ref) => `two queries called ${ref}`),
+    ...targets.flatMap((target) => ofTarget(target, dashboard, metrics)),
+  ];
+}
+
+function ofTarget(target: Target, dashboard: Dashboard, metrics: ReadonlySet<string> | undefined): readonly string[] {
+  const source = unless(target.datasource?.uid === '${datasource}', 'a query does not use the variable datasource');
+  const text = target.expr ?? target.rawSql;
+  if (text === undefined) return [...source, 'a query without PromQL and without SQL'];
+  return [
+    ...source,
+    ...undefinedVariables(text, dashboard),
+    ...(target.expr === undefined ? [] : ofPromQl(text, metrics)),
+  ];
+}
+
+function ofPromQl(expr: string, metrics: ReadonlySet<string> | undefined): readonly string[] {
+  const selectors = selectorsOf(expr);
+  return [
+    ...unless(selectors.length > 0, 'a query that names no metric'),
+    ...rateRanges(expr)
+      .filter((range) => range !== '$__rate_interval')
+      .map((range) => `a rate over [${range}] instead of [$__rate_interval]`),
+    ...selectors.flatMap(({ metric, labels: matched }) => [
+      ...labels.filter((label) => !matched.includes(label)).map((label) => `${metric} is not limited by ${label}`),
+      ...unless(metrics === undefined || metrics.has(metric), `${metric} is not among the metrics`),
+    ]),
+  ];
+}
+
+function undefinedVariables(text: string, dashboard: Dashboard): readonly string[] {
+  const names = dashboard.templating.list.map(({ name }) => name);
+  return [...text.matchAll(/\$\{?([A-Za-z]\w*)/g)]
+    .map(([, name = '']) => name)
+    .filter((name) => !names.includes(name))
+    .map((name) => `no variable called ${name}`);
+}
+
+function overlaps(panels: readonly Panel[]): readonly string[] {
+  const placed = panels.flatMap(({ title = '', gridPos }) => (gridPos === undefined ? [] : [{ title, gridPos }]));
+  return placed.flatMap((a, at) =>
+    placed
+      .slice(at + 1)
+      .filter((b) => touch(a.gridPos, b.gridPos))
+      .map((b) => `"${a.title}" and "${b.title}" overlap`),
+  );
+}
+
+function touch(a: GridPosition, b: GridPosition): boolean {
+  return a.x < b.x + b.w && b.x < a.x + a.w && a.y < b.y + b.h && b.y < a.y + a.h;
+}
+
+function repeated(words: readonly string[]): readonly string[] {
+  return [...new Set(words.filter((word, at) => words.indexOf(word) !== at))];
+}
+
+function unless(holds: boolean, problem: string): readonly string[] {
+  return holds ? [] : [problem];
+}

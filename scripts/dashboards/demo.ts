@@ -1,0 +1,136 @@
+/**
+ * What the dashboards are asked about: an embedded Postgres, the indexer with its sandbox ledger as `npm start` runs them,
+ * a role that may only read, and a real Prometheus that scrapes it. All on free ports, in a folder that is removed.
+ */
+import { randomBytes } from 'node:crypto';
+import { mkdir, rm, writeFile } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { freePort } from '../../src/embedded/free-port.ts';
+import { startEmbeddedPostgres } from '../../src/embedded/embedded-postgres.ts';
+import { runToEnd, startProgram, type Program } from './program.ts';
+
+/** The built program; npm runs scripts in the folder of the package. */
+const main = resolve('dist/main.js');
+const role = 'dashboard_reader';
+/** Distance between two scrapes, milliseconds. */
+const scrapeMs = 1_000;
+
+export interface Demo {
+  readonly prometheusUrl: string;
+  /** Postgres as the role that only reads. */
+  readonly readerUrl: string;
+  /** Address of the indexer's own endpoints. */
+  readonly httpUrl: string;
+  stop(): Promise<void>;
+}
+
+export interface DemoOptions {
+  /** An empty folder. */
+  readonly folder: string;
+  /** Traffic of the sandbox; the default of the demo when undefined. */
+  readonly updatesPerSecond: number | undefined;
+}
+
+/** Starts all of it and waits until the indexer is live. @throws Error with the last lines of what failed */
+export async function startDemo({ folder, updatesPerSecond }: DemoOptions): Promise<Demo> {
+  const stops: (() => Promise<void>)[] = [];
+  const stop = async (): Promise<void> => {
+    for (const undo of stops.splice(0).toReversed()) await undo();
+  };
+  try {
+    const postgres = await startEmbeddedPostgres({ dataDir: join(folder, 'postgres') });
+    stops.push(() => postgres.stop());
+    const indexer = startProgram(process.execPath, [main], {
+      ...bareEnvironment(),
+      DATABASE_URL: postgres.url,
+      LEDGER_TOKEN: token(),
+      INDEXER_DATA_DIR: join(folder, 'sandbox'),
+      INDEXER_HTTP_PORT: '0',
+      INDEXER_LOG_FORMAT: 'json',
+      ...(updatesPerSecond !== undefined && { INDEXER_DEMO_UPDATES_PER_SECOND: String(updatesPerSecond) }),
+    });
+    stops.push(() => indexer.stop());
+    const httpUrl = await until('the indexer listens', indexer, () => listening(indexer.output()));
+    await until('the indexer is live', indexer, () => ready(`${httpUrl}/readyz`));
+    const readerUrl = await makeReader(folder, postgres.url);
+    const prometheusUrl = await startPrometheus(folder, httpUrl, stops);
+    return { prometheusUrl, readerUrl, httpUrl, stop };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}
+
+async function startPrometheus(folder: string, httpUrl: string, stops: (() => Promise<void>)[]): Promise<string> {
+  const data = join(folder, 'prometheus');
+  await mkdir(data);
+  const config = join(folder, 'prometheus.yaml');
+  const { host } = new URL(httpUrl);
+  await writeFile(
+    config,
+    `global: { scrape_interval: ${scrapeMs}ms, scrape_timeout: ${scrapeMs}ms }\n` +
+      `scrape_configs: [{ job_name: ledger-indexer, static_configs: [{ targets: ['${host}'] }] }]\n`,
+  );
+  const address = `127.0.0.1:${await freePort()}`;
+  const args = [`--config.file=${config}`, `--storage.tsdb.path=${data}`, `--web.listen-address=${address}`];
+  const prometheus = startProgram('prometheus', args, bareEnvironment());
+  stops.push(() => prometheus.stop());
+  await until('Prometheus is ready', prometheus, () => ready(`http://${address}/-/ready`));
+  return `http://${address}`;
+}
+
+/** The role by the verb that operators use, and its URL. */
+async function makeReader(folder: string, ownerUrl: string): Promise<string> {
+  const password = randomBytes(12).toString('hex');
+  const file = join(folder, 'reader-password');
+  await writeFile(file, password, { mode: 0o600 });
+  const args = [main, 'grant-reader', role, '--password-file', file];
+  const { status, output } = runToEnd(process.execPath, args, { ...bareEnvironment(), DATABASE_URL: ownerUrl });
+  await rm(file);
+  if (status !== 0) throw new Error(`grant-reader failed:\n${output}`);
+  const url = new URL(ownerUrl);
+  url.username = role;
+  url.password = password;
+  return url.href;
+}
+
+/** The sandbox wants no token, but a token that expires is what the panel about tokens shows. */
+function token(): string {
+  const part = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString('base64url');
+  const exp = Math.floor(Date.now() / 1000) + 3_600;
+  return `${part({ alg: 'none' })}.${part({ sub: 'dashboards', exp })}.${part('unsigned')}`;
+}
+
+function bareEnvironment(): NodeJS.ProcessEnv {
+  const { PATH, HOME, TMPDIR } = process.env;
+  return { PATH, ...(HOME !== undefined && { HOME }), ...(TMPDIR !== undefined && { TMPDIR }) };
+}
+
+function listening(output: string): string | undefined {
+  return /"http":"([^"]+)"/.exec(output)?.[1];
+}
+
+async function ready(url: string): Promise<true | undefined> {
+  return fetch(url).then(
+    (answer) => (answer.ok ? true : undefined),
+    () => undefined,
+  );
+}
+
+const limitMs = 120_000;
+
+async function until<T>(
+  what: string,
+  program: Program,
+  probe: () => Promise<T | undefined> | T | undefined,
+): Promise<T> {
+  const end = performance.now() + limitMs;
+  for (;;) {
+    const found = await probe();
+    if (found !== undefined) return found;
+    const over = program.child.exitCode !== null || program.child.signalCode !== null;
+    if (over || performance.now() > end) throw new Error(`in vain: ${what}\n${program.output().slice(-2_000)}`);
+    await sleep(100);
+  }
+}

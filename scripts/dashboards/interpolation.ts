@@ -1,0 +1,149 @@
+/** What Grafana puts in place of `$name`, `${name:format}` and the macros of its PostgreSQL data source. Pure. */
+
+/** The time range of a dashboard and how far apart its points are, milliseconds. */
+export interface View {
+  readonly fromMs: number;
+  readonly toMs: number;
+  readonly intervalMs: number;
+  /** Distance between two scrapes, milliseconds. */
+  readonly scrapeMs: number;
+}
+
+/** Chosen values of the variables. `all` is what stands for "All" where a variable defines that itself. */
+export type Choice = { readonly values: readonly string[]; readonly all?: string | undefined };
+export type Choices = ReadonlyMap<string, Choice>;
+
+/** Durations as PromQL and `$__interval` write them: `500ms`, `15s`, `2m`, `1h`, `1d`. */
+export function duration(ms: number): string {
+  const units = [
+    ['d', 86_400_000],
+    ['h', 3_600_000],
+    ['m', 60_000],
+    ['s', 1_000],
+  ] as const;
+  const unit = units.find(([, size]) => ms >= size && ms % size === 0);
+  return unit === undefined ? `${ms}ms` : `${ms / unit[1]}${unit[0]}`;
+}
+
+/** Milliseconds of `15s`, `5m`, `1h`, `1d`. @throws Error for anything else */
+export function milliseconds(text: string): number {
+  const [, count = '', unit = ''] = /^(\d+)(ms|s|m|h|d|w)$/.exec(text.trim()) ?? [];
+  const size = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000 }[unit];
+  if (size === undefined) throw new Error(`"${text}" is no interval`);
+  return Number(count) * size;
+}
+
+/** PromQL with the variables of the view and of the dashboard in place. @throws Error naming an unknown variable */
+export function expandPromQl(expr: string, view: View, choices: Choices): string {
+  const rate = Math.max(view.intervalMs + view.scrapeMs, 4 * view.scrapeMs);
+  return replaceVariables(expr, (name, format) => {
+    if (name === '__rate_interval') return duration(rate);
+    return globalOf(name, view) ?? chosen(name, format ?? 'regex', choices);
+  });
+}
+
+/**
+ * SQL with variables and macros in place. Arguments of a macro end at the first `)`, as in Grafana: a call inside a
+ * macro breaks there, so it has to break here.
+ * @throws Error naming an unknown variable or macro
+ */
+export function expandSql(sql: string, view: View, choices: Choices): string {
+  const text = replaceVariables(sql, (name, format, whole) => {
+    if (name.startsWith('__')) return globalOf(name, view) ?? whole;
+    return chosen(name, format ?? 'raw', choices);
+  });
+  return text.replaceAll(/\$(__\w+)\b\(([^)]*)\)/g, (_, macro: string, given: string) =>
+    expandMacro(
+      macro,
+      given.split(/,\s*/).map((word) => word.trim()),
+      view,
+    ),
+  );
+}
+
+function expandMacro(macro: string, args: readonly string[], view: View): string {
+  const [column = '', width = ''] = args;
+  const [from, to] = [quoted(view.fromMs), quoted(view.toMs)];
+  const needed = column === '' && !['__timeFrom', '__timeTo'].includes(macro);
+  if (needed) throw new Error(`missing time column argument for macro ${macro}`);
+  switch (macro) {
+    case '__time':
+      return `${column} AS "time"`;
+    case '__timeEpoch':
+      return `extract(epoch from ${column}) as "time"`;
+    case '__timeFilter':
+      return `${column} BETWEEN ${from} AND ${to}`;
+    case '__timeFrom':
+      return from;
+    case '__timeTo':
+      return to;
+    case '__timeGroup':
+      return group(column, width);
+    case '__timeGroupAlias':
+      return `${group(column, width)} AS "time"`;
+    case '__unixEpochFilter':
+      return `${column} >= ${Math.floor(view.fromMs / 1000)} AND ${column} <= ${Math.floor(view.toMs / 1000)}`;
+    default:
+      throw new Error(`unknown macro $${macro}`);
+  }
+}
+
+function group(column: string, width: string): string {
+  const seconds = milliseconds(width.replaceAll(/['"]/g, '')) / 1000;
+  return `floor(extract(epoch from ${column})/${seconds})*${seconds}`;
+}
+
+function quoted(ms: number): string {
+  return `'${new Date(ms).toISOString()}'`;
+}
+
+function globalOf(name: string, view: View): string | undefined {
+  switch (name) {
+    case '__interval':
+      return duration(view.intervalMs);
+    case '__interval_ms':
+      return String(view.intervalMs);
+    case '__range':
+      return duration(Math.round((view.toMs - view.fromMs) / 1000) * 1000);
+    case '__range_s':
+      return String(Math.round((view.toMs - view.fromMs) / 1000));
+    case '__from':
+      return String(view.fromMs);
+    case '__to':
+      return String(view.toMs);
+    default:
+      return undefined;
+  }
+}
+
+function chosen(name: string, format: string, choices: Choices): string {
+  const choice = choices.get(name);
+  if (choice === undefined) throw new Error(`unknown variable $${name}`);
+  const { values, all } = choice;
+  if (all !== undefined) return all;
+  switch (format) {
+    case 'sqlstring':
+      return values.map((value) => `'${value.replaceAll("'", "''")}'`).join(',');
+    case 'regex':
+      return values.length === 1 ? escapePattern(values[0] ?? '') : `(${values.map(escapePattern).join('|')})`;
+    case 'raw':
+      return values.join(',');
+    default:
+      throw new Error(`unknown format :${format} of $${name}`);
+  }
+}
+
+function escapePattern(text: string): string {
+  return text.replaceAll(/[\\^$.*+?()[\]{}|]/g, String.raw`\\$&`);
+}
+
+type Replace = (name: string, format: string | undefined, whole: string) => string;
+
+/** `$name`, `${name}`, `${name:format}`; a `$1` of a regular expression is none of them. */
+function replaceVariables(text: string, replace: Replace): string {
+  return text.replaceAll(
+    /\$\{([A-Za-z_]\w*)(?::(\w+))?\}|\$([A-Za-z_]\w*)/g,
+    (whole, braced: string | undefined, format: string | undefined, bare: string | undefined) =>
+      replace(braced ?? bare ?? '', format, whole),
+  );
+}

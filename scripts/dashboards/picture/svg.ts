@@ -1,0 +1,104 @@
+/** Colours, texts and axes that the drawings share. Pure. */
+
+export const colours = {
+  page: '#111217',
+  panel: '#181b1f',
+  border: '#2c3036',
+  grid: '#282b31',
+  text: '#d8d9e0',
+  faint: '#9a9ba6',
+} as const;
+
+/** Series in order, as the classic palette has them. */
+const palette = [
+  '#73bf69', '#f2cc0c', '#8ab8ff', '#ff780a', '#f2495c', '#5794f2', '#b877d9', '#705da0', '#37872d', '#fade2a',
+  '#447ebc', '#c15c17', '#890f02', '#0a437c', '#6d1f62',
+]; // prettier-ignore
+
+const named: Readonly<Record<string, string>> = {
+  green: '#73bf69',
+  orange: '#ff9830',
+  red: '#f2495c',
+  blue: '#5794f2',
+  purple: '#b877d9',
+  text: colours.text,
+};
+
+/** Colour of the nth series. */
+export function seriesColour(at: number): string {
+  return palette[at % palette.length] ?? colours.text;
+}
+
+/** A colour by the name that thresholds use. */
+export function colourNamed(name: string): string {
+  return named[name] ?? name;
+}
+
+export function escaped(text: string): string {
+  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;');
+}
+
+export interface TextLook {
+  readonly size?: number;
+  readonly fill?: string;
+  readonly anchor?: 'start' | 'middle' | 'end';
+  readonly weight?: number;
+}
+
+export function text(x: number, y: number, words: string, look: TextLook = {}): string {
+  const { size = 11, fill = colours.faint, anchor = 'start', weight = 400 } = look;
+  return `<text x="${at(x)}" y="${at(y)}" font-size="${size}" fill="${fill}" text-anchor="${anchor}" font-weight="${weight}">${escaped(words)}</text>`;
+}
+
+export function line(x1: number, y1: number, x2: number, y2: number, stroke: string = colours.grid): string {
+  return `<line x1="${at(x1)}" y1="${at(y1)}" x2="${at(x2)}" y2="${at(y2)}" stroke="${stroke}"/>`;
+}
+
+export function rect(x: number, y: number, w: number, h: number, fill: string, more = ''): string {
+  return `<rect x="${at(x)}" y="${at(y)}" width="${at(Math.max(w, 0))}" height="${at(Math.max(h, 0))}" fill="${fill}" ${more}/>`;
+}
+
+export function at(value: number): string {
+  return String(Math.round(value * 10) / 10);
+}
+
+/** How wide a text of this size is, about, in pixels. */
+export function widthOf(words: string, size = 11): number {
+  return words.length * size * 0.56;
+}
+
+export function shortened(words: string, pixels: number, size = 11): string {
+  const most = Math.max(2, Math.floor(pixels / (size * 0.56)));
+  return words.length <= most ? words : `${words.slice(0, most - 1)}…`;
+}
+
+/** Round numbers from at most `from` to at least `to`; round in thousands, or in units of 1024. */
+export function ticks(from: number, to: number, wanted: number, thousand: 1000 | 1024 = 1000): readonly number[] {
+  const unit = thousand === 1000 ? 1 : 1024 ** Math.max(0, Math.floor(Math.log(to || 1) / Math.log(1024)));
+  return roundTicks(from / unit, to / unit, wanted).map((tick) => tick * unit);
+}
+
+function roundTicks(from: number, to: number, wanted: number): readonly number[] {
+  const span = to - from || 1;
+  const rough = span / wanted;
+  const power = 10 ** Math.floor(Math.log10(rough));
+  const step = power * ([1, 2, 5, 10].find((factor) => factor * power >= rough) ?? 10);
+  const first = Math.floor(from / step + 1e-9) * step;
+  const count = Math.ceil((to - first) / step - 1e-9);
+  return Array.from({ length: count + 1 }, (_, n) => first + n * step);
+}
+
+/** Times on the clock between two moments, milliseconds, and how to write them. */
+export function timeTicks(fromMs: number, toMs: number, wanted: number): readonly { at: number; label: string }[] {
+  const steps = [
+    5, 10, 15, 30, 60, 120, 300, 600, 900, 1_800, 3_600, 10_800, 21_600, 43_200, 86_400, 172_800, 432_000, 604_800,
+  ];
+  const step = (steps.find((seconds) => (toMs - fromMs) / 1000 / seconds <= wanted) ?? 604_800) * 1_000;
+  const first = Math.ceil(fromMs / step) * step;
+  const count = Math.max(0, Math.floor((toMs - first) / step) + 1);
+  return Array.from({ length: count }, (_, n) => {
+    const moment = first + n * step;
+    const iso = new Date(moment).toISOString();
+    return { at: moment, label: step >= 86_400_000 ? iso.slice(5, 10) : iso.slice(11, step < 60_000 ? 19 : 16) };
+  });
+}

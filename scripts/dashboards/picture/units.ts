@@ -1,0 +1,56 @@
+/** Values as Grafana writes them in a unit. Pure. */
+
+const seconds = [
+  [86_400, 'day'],
+  [3_600, 'hour'],
+  [60, 'min'],
+  [1, 's'],
+  [1e-3, 'ms'],
+  [1e-6, 'µs'],
+] as const;
+const rates: Readonly<Record<string, string>> = { ops: ' ops/s', wps: ' wr/s', reqps: ' req/s' };
+
+/** @param decimals undefined for as many as the size asks for */
+export function formatted(value: number | null, unit: string, decimals?: number): string {
+  if (value === null || Number.isNaN(value)) return '';
+  switch (unit) {
+    case 's':
+      return inSeconds(value, decimals);
+    case 'percentunit':
+      return `${digits(value * 100, decimals)}%`;
+    case 'percent':
+      return `${digits(value, decimals)}%`;
+    case 'bytes':
+      return scaled(value, 1024, ['B', 'KiB', 'MiB', 'GiB'], decimals);
+    case 'Bps':
+      return scaled(value, 1000, ['B/s', 'kB/s', 'MB/s', 'GB/s'], decimals);
+    case 'locale':
+      return value.toLocaleString('en-US', { maximumFractionDigits: decimals ?? 2 });
+    case 'short':
+      return scaled(value, 1000, ['', 'K', 'Mil', 'Bil'], decimals).trim();
+    case 'dateTimeAsIso':
+      return new Date(value).toISOString().slice(0, 19).replace('T', ' ');
+    default:
+      return `${digits(value, decimals)}${rates[unit] ?? ''}`;
+  }
+}
+
+function inSeconds(value: number, decimals: number | undefined): string {
+  if (value === 0) return '0 s';
+  const [size, name] = seconds.find(([at]) => Math.abs(value) >= at) ?? ([1e-6, 'µs'] as const);
+  const shown = digits(value / size, decimals);
+  return `${shown} ${['day', 'hour'].includes(name) && shown !== '1' ? `${name}s` : name}`;
+}
+
+function scaled(value: number, base: number, names: readonly string[], decimals: number | undefined): string {
+  const power = value === 0 ? 0 : Math.floor(Math.log(Math.abs(value)) / Math.log(base));
+  const at = Math.min(Math.max(power, 0), names.length - 1);
+  return `${digits(value / base ** at, decimals)} ${names[at] ?? ''}`;
+}
+
+function digits(value: number, decimals: number | undefined): string {
+  const size = Math.abs(value);
+  const places = decimals ?? (Number.isInteger(value) || size >= 100 ? 0 : size >= 10 ? 1 : size >= 1 ? 2 : 3);
+  const text = value.toFixed(places);
+  return decimals === undefined && text.includes('.') ? text.replace(/\.?0+$/, '') : text;
+}

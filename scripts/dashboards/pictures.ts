@@ -1,0 +1,29 @@
+/** Pictures of the dashboards, drawn here from the answers of a real Prometheus and a real Postgres, by a real browser. */
+import { existsSync } from 'node:fs';
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { chromium } from 'playwright-core';
+import type { DashboardAnswers } from './check.ts';
+import { page as pageOf, pageWidth } from './picture/page.ts';
+import { smallPng } from './picture/small-png.ts';
+
+const programs = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'];
+const quiet =
+  '--no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking --disable-component-update --disable-sync';
+
+/** Writes `<name>.png` of each dashboard to `folder`. @throws Error when no browser is installed */
+export async function drawPictures(answers: readonly DashboardAnswers[], folder: string): Promise<void> {
+  const executablePath = programs.find((path) => existsSync(path));
+  if (executablePath === undefined) throw new Error('no pictures: no chromium; on Debian: apt-get install chromium');
+  await mkdir(folder, { recursive: true });
+  const browser = await chromium.launch({ executablePath, args: quiet.split(' ') });
+  try {
+    const tab = await browser.newPage({ viewport: { width: pageWidth, height: 900 } });
+    for (const answer of answers) {
+      await tab.setContent(pageOf(answer));
+      await writeFile(join(folder, `${answer.name}.png`), smallPng(await tab.screenshot({ fullPage: true })));
+    }
+  } finally {
+    await browser.close();
+  }
+}

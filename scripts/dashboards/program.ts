@@ -1,0 +1,57 @@
+/** Programs that the check starts: found on PATH, ended with it. */
+import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
+
+export interface Ended {
+  readonly status: number;
+  readonly output: string;
+}
+
+/** Runs a program to its end; both streams in one text. @throws Error when it cannot be started */
+export function runToEnd(program: string, args: readonly string[], env?: NodeJS.ProcessEnv): Ended {
+  const { status, stdout, stderr, error } = spawnSync(program, args, { encoding: 'utf8', ...(env && { env }) });
+  if (error !== undefined) throw new Error(`${program} cannot be started: ${error.message}`, { cause: error });
+  return { status: status ?? 1, output: `${stdout}${stderr}` };
+}
+
+/** Whether a program of this name is on PATH. */
+export function isInstalled(program: string): boolean {
+  return spawnSync(program, ['--version'], { stdio: 'ignore' }).error === undefined;
+}
+
+export interface Program {
+  readonly child: ChildProcess;
+  /** Everything it printed so far. */
+  output(): string;
+  /** Asks it to end, and ends it hard after 15 s. */
+  stop(): Promise<void>;
+}
+
+/** Starts a program that runs until it is stopped. */
+export function startProgram(program: string, args: readonly string[], env: NodeJS.ProcessEnv): Program {
+  const child = spawn(program, args, { stdio: ['ignore', 'pipe', 'pipe'], env });
+  let output = '';
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.setEncoding('utf8').on('data', (text: string) => {
+      output += text;
+    });
+  }
+  const ended = new Promise<void>((resolve) => {
+    child.once('error', (error) => {
+      output += error.message;
+      resolve();
+    });
+    child.once('close', () => {
+      resolve();
+    });
+  });
+  return {
+    child,
+    output: () => output,
+    stop: async () => {
+      child.kill('SIGTERM');
+      const hard = setTimeout(() => child.kill('SIGKILL'), 15_000);
+      await ended;
+      clearTimeout(hard);
+    },
+  };
+}

@@ -1,0 +1,96 @@
+/** Questions to a Prometheus over its HTTP API. */
+import { expandPromQl, type Choices, type View } from './interpolation.ts';
+import { hasNumber, type Answer, type Frame } from './frame.ts';
+import type { Panel, Target } from './dashboard.ts';
+
+interface Series {
+  readonly metric: Readonly<Record<string, string>>;
+  readonly value?: readonly [number, string];
+  readonly values?: readonly (readonly [number, string])[];
+}
+
+interface Reply {
+  readonly status: 'success' | 'error';
+  readonly error?: string;
+  readonly data?: { readonly result: readonly Series[] };
+}
+
+/** One query, at once or over the range of the view, as its panel asks it. */
+export async function askPrometheus(
+  url: string,
+  panel: Panel,
+  target: Target,
+  view: View,
+  choices: Choices,
+): Promise<Answer> {
+  const refId = target.refId ?? '';
+  try {
+    const expr = expandPromQl(target.expr ?? '', view, choices);
+    const series = await query(url, expr, view, target.instant === true);
+    const frames = series.map((one) => toFrame(one, target, panel));
+    return { refId, frames, rows: series.length, problem: judge(series.length, frames) };
+  } catch (error) {
+    return { refId, frames: [], rows: 0, problem: error instanceof Error ? error.message : String(error) };
+  }
+}
+
+/** An expression that may answer nothing, such as that of an annotation; only errors count. */
+export async function refusal(url: string, expr: string, view: View, choices: Choices): Promise<string | undefined> {
+  return query(url, expandPromQl(expr, view, choices), view, false).then(
+    () => undefined,
+    (error: unknown) => (error instanceof Error ? error.message : String(error)),
+  );
+}
+
+/** `label_values(selector, label)` and `label_values(label)`, the only queries that our variables make. */
+export async function labelValues(url: string, definition: string, choices: Choices, view: View): Promise<string[]> {
+  const [, selector, label = ''] = /^label_values\((?:(.*),\s*)?(\w+)\)$/.exec(definition.trim()) ?? [];
+  if (label === '') throw new Error(`"${definition}" is no label_values(…)`);
+  const match = selector === undefined ? '' : `?match[]=${encodeURIComponent(expandPromQl(selector, view, choices))}`;
+  const reply = (await (await fetch(`${url}/api/v1/label/${label}/values${match}`)).json()) as { data?: string[] };
+  return reply.data ?? [];
+}
+
+async function query(url: string, expr: string, view: View, instant: boolean): Promise<readonly Series[]> {
+  const times: Record<string, string> = instant
+    ? { time: String(view.toMs / 1000) }
+    : { start: String(view.fromMs / 1000), end: String(view.toMs / 1000), step: String(view.intervalMs / 1000) };
+  const body = new URLSearchParams({ query: expr, ...times });
+  const answer = await fetch(`${url}/api/v1/query${instant ? '' : '_range'}`, { method: 'POST', body });
+  const reply = (await answer.json()) as Reply;
+  if (reply.status !== 'success') throw new Error(reply.error ?? `Prometheus answered ${answer.status}`);
+  return reply.data?.result ?? [];
+}
+
+function toFrame({ metric, value, values }: Series, target: Target, panel: Panel): Frame {
+  const points = values ?? (value === undefined ? [] : [value]);
+  return {
+    fields: [
+      { name: 'time', type: 'time', values: points.map(([at]) => at * 1000) },
+      {
+        name: legend(target.legendFormat, metric, panel),
+        type: 'number',
+        values: points.map(([, text]) => toNumber(text)),
+      },
+    ],
+  };
+}
+
+function toNumber(text: string): number {
+  if (text === '+Inf') return Number.POSITIVE_INFINITY;
+  return text === '-Inf' ? Number.NEGATIVE_INFINITY : Number(text);
+}
+
+function legend(format: string | undefined, metric: Readonly<Record<string, string>>, panel: Panel): string {
+  if (format === undefined || format === '' || format === '__auto') {
+    const { __name__: name, ...labels } = metric;
+    const inner = Object.entries(labels).map(([label, value]) => `${label}="${value}"`);
+    return name ?? (inner.length > 0 ? `{${inner.join(', ')}}` : (panel.title ?? ''));
+  }
+  return format.replaceAll(/\{\{\s*(\w+)\s*\}\}/g, (_, label: string) => metric[label] ?? '');
+}
+
+function judge(series: number, frames: readonly Frame[]): string | undefined {
+  if (series === 0) return 'no series';
+  return hasNumber(frames) ? undefined : 'no point that is a number';
+}

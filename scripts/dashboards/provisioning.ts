@@ -1,0 +1,95 @@
+/** Files with which Grafana is provisioned: whether they say what Grafana needs, and fit the dashboards. */
+import { readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { parse } from 'yaml';
+import { queryOf, type DashboardFile } from './dashboard.ts';
+
+interface Source {
+  readonly name?: unknown;
+  readonly uid?: unknown;
+  readonly type?: unknown;
+  readonly url?: unknown;
+  readonly user?: unknown;
+  readonly editable?: unknown;
+  readonly jsonData?: Readonly<Record<string, unknown>>;
+  readonly secureJsonData?: Readonly<Record<string, unknown>>;
+}
+
+interface Provider {
+  readonly name?: unknown;
+  readonly type?: unknown;
+  readonly options?: { readonly path?: unknown };
+}
+
+export interface Provisioning {
+  readonly datasources: readonly unknown[];
+  readonly providers: readonly unknown[];
+}
+
+/** The YAML files below `folder`, which is grafana/provisioning. */
+export async function readProvisioning(folder: string): Promise<Provisioning> {
+  const read = async (part: string): Promise<readonly unknown[]> => {
+    const files = (await readdir(join(folder, part))).filter((file) => /\.ya?ml$/.test(file)).sort();
+    return Promise.all(files.map(async (file) => parse(await readFile(join(folder, part, file), 'utf8')) as unknown));
+  };
+  return { datasources: await read('datasources'), providers: await read('dashboards') };
+}
+
+/** What is wrong with them, one sentence each. Pure. */
+export function lintProvisioning(files: Provisioning, dashboards: readonly DashboardFile[]): readonly string[] {
+  const sources = files.datasources.flatMap((file) => listOf(file, 'datasources') as readonly Source[]);
+  const providers = files.providers.flatMap((file) => listOf(file, 'providers') as readonly Provider[]);
+  return [
+    ...[...files.datasources, ...files.providers].flatMap((file) =>
+      (file as { apiVersion?: unknown } | null)?.apiVersion === 1 ? [] : ['a file without apiVersion: 1'],
+    ),
+    ...sources.flatMap(ofSource),
+    ...providers.flatMap(ofProvider),
+    ...(providers.length > 0 ? [] : ['no provider of dashboards']),
+    ...dashboards.flatMap(({ name, dashboard }) =>
+      dashboard.templating.list
+        .filter(({ type }) => type === 'datasource')
+        .map(queryOf)
+        .filter((wanted) => !sources.some(({ type }) => plugin(type) === plugin(wanted)))
+        .map((wanted) => `no data source of type ${wanted}, which dashboard ${name} wants`),
+    ),
+    ...dashboards.flatMap(({ name, dashboard }) =>
+      dashboard.templating.list
+        .filter(({ type, current }) => type === 'datasource' && !sources.some(({ uid }) => uid === current?.value))
+        .map(() => `dashboard ${name} begins with a data source that has no such uid`),
+    ),
+  ];
+}
+
+function ofSource({ name, uid, type, url, user, editable, jsonData, secureJsonData }: Source): readonly string[] {
+  const at = `data source ${String(name)}`;
+  const fromEnvironment = (value: unknown): boolean => typeof value === 'string' && /^\$(?:\{\w+\}|\w+)$/.test(value);
+  const says = (holds: boolean, problem: string): readonly string[] => (holds ? [] : [`${at}: ${problem}`]);
+  const common = [
+    ...says(typeof uid === 'string' && /^[a-z0-9-]{1,40}$/.test(uid), 'no uid'),
+    ...says(fromEnvironment(url), 'its url is not taken from the environment'),
+    ...says(editable === false, 'editable is not false'),
+  ];
+  if (plugin(type) !== plugin('postgres')) return common;
+  return [
+    ...common,
+    ...says(fromEnvironment(user), 'its user is not taken from the environment'),
+    ...says(fromEnvironment(jsonData?.['database']), 'no database in jsonData, taken from the environment'),
+    ...says(fromEnvironment(secureJsonData?.['password']), 'no password in secureJsonData, taken from the environment'),
+  ];
+}
+
+function ofProvider({ name, type, options }: Provider): readonly string[] {
+  if (type === 'file' && typeof options?.path === 'string') return [];
+  return [`provider ${String(name)}: not of type file with options.path`];
+}
+
+/** Grafana knows the plugin by its old name as well. */
+function plugin(type: unknown): unknown {
+  return type === 'postgres' ? 'grafana-postgresql-datasource' : type;
+}
+
+function listOf(file: unknown, key: string): readonly unknown[] {
+  const found = (file as Readonly<Record<string, unknown>> | null)?.[key];
+  return Array.isArray(found) ? (found as readonly unknown[]) : [];
+}

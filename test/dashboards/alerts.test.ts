@@ -1,0 +1,30 @@
+/** Which alerts count as tested. That promtool agrees with rules and cases is seen beside the cases. */
+import { expect, it } from 'vitest';
+import { checkAlerts, pairUp } from '../../scripts/dashboards/alerts.ts';
+
+const rules = { groups: [{ rules: [{ alert: 'Down' }, { alert: 'Slow' }, { alert: 'Odd' }, {}] }] };
+
+it('wants a case that fires and one that does not, for each alert', () => {
+  const cases = [
+    {
+      tests: [
+        { alert_rule_test: [{ alertname: 'Down', exp_alerts: [{}] }, { alertname: 'Down' }] },
+        { alert_rule_test: [{ alertname: 'Slow', exp_alerts: [{}] }] },
+        { alert_rule_test: [{ alertname: 'Odd', exp_alerts: [] }] },
+      ],
+    },
+  ];
+  expect(pairUp(rules, cases)).toEqual([
+    { name: 'Down', fires: 1, silent: 1, verdict: 'ok' },
+    { name: 'Slow', fires: 1, silent: 0, verdict: 'no silent case' },
+    { name: 'Odd', fires: 0, silent: 1, verdict: 'no case in which it fires' },
+  ]);
+  expect(pairUp(rules, []).map(({ verdict }) => verdict)).toContain('no case in which it fires, no silent case');
+});
+
+it('says so when there are no rules', async () => {
+  expect(await checkAlerts('grafana/nothing.yaml', 'test/alerts')).toEqual({
+    alerts: [],
+    problems: ['grafana/nothing.yaml is missing'],
+  });
+});

@@ -1,0 +1,153 @@
+/** Each rule seen to fail on a small dashboard that breaks it, and nothing but it. */
+import { readFile } from 'node:fs/promises';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { readDashboards, type Dashboard, type DashboardFile, type Panel } from '../../scripts/dashboards/dashboard.ts';
+import { lint } from '../../scripts/dashboards/dashboard-lint.ts';
+import { lintProvisioning, readProvisioning, type Provisioning } from '../../scripts/dashboards/provisioning.ts';
+
+const source = { type: 'prometheus', uid: '${datasource}' };
+const good: Panel = {
+  id: 2,
+  type: 'stat',
+  title: 'Up',
+  description: 'Whether it runs.',
+  datasource: source,
+  gridPos: { x: 0, y: 1, w: 12, h: 4 },
+  fieldConfig: { defaults: { unit: 'short' } },
+  targets: [{ refId: 'A', datasource: source, expr: 'rate(up{job=~"$job", instance=~"$instance"}[$__rate_interval])' }],
+};
+const row: Panel = { id: 1, type: 'row', title: 'Is it up?', gridPos: { x: 0, y: 0, w: 24, h: 1 } };
+const dashboard: Dashboard = {
+  id: null,
+  uid: 'small',
+  title: 'Small',
+  schemaVersion: 42,
+  panels: [row, good],
+  templating: {
+    list: [
+      { type: 'datasource', name: 'datasource', query: 'prometheus' },
+      { type: 'query', name: 'job' },
+      { type: 'query', name: 'instance' },
+    ],
+  },
+  annotations: { list: [{ name: 'Restarts', expr: 'up', datasource: source }] },
+};
+
+function problems(files: readonly DashboardFile[]): readonly string[] {
+  return lint(files, new Set(['up'])).map(({ problem }) => problem);
+}
+const ofDashboard = (change: Partial<Dashboard>): readonly string[] =>
+  problems([{ name: 'small', dashboard: { ...dashboard, ...change } }]);
+const ofPanel = (change: Partial<Panel>): readonly string[] => ofDashboard({ panels: [row, { ...good, ...change }] });
+const ofQuery = (expr: string): readonly string[] => ofPanel({ targets: [{ refId: 'A', datasource: source, expr }] });
+const other = { ...good, id: 3, title: 'Other', gridPos: { x: 12, y: 1, w: 12, h: 4 } };
+
+describe('a dashboard', () => {
+  it('passes when it keeps the rules', () => {
+    expect(ofDashboard({})).toEqual([]);
+    expect(ofDashboard({ panels: [row, good, other] })).toEqual([]);
+  });
+
+  it.each<[Partial<Dashboard>, string]>([
+    [{ id: 7 }, 'id is not null: Grafana gives ids itself'],
+    [{ uid: 'Not a uid' }, 'no uid of 1 to 40 letters, digits and dashes'],
+    [{ title: '' }, 'no title'],
+    [{ schemaVersion: 16 }, 'schemaVersion is not 42'],
+    [{ templating: { list: dashboard.templating.list.slice(1) } }, 'no variable of type datasource'],
+    [
+      { templating: { list: [...dashboard.templating.list, { type: 'query', name: 'job' }] } },
+      'two variables called job',
+    ],
+    [{ panels: [row, good, { ...other, id: 2 }] }, 'two panels with id 2'],
+    [{ panels: [row, good, { ...other, title: 'Up' }] }, 'two panels called "Up"'],
+    [{ panels: [row, good, { ...other, gridPos: { x: 11, y: 4, w: 12, h: 4 } }] }, '"Up" and "Other" overlap'],
+    [{ panels: [{ ...row, title: 'State' }, good] }, 'the title of a row is a question'],
+    [{ annotations: { list: [{ name: 'A', expr: 'up' }] } }, 'annotation "A" does not use the variable datasource'],
+  ])('%j', (change, problem) => {
+    expect(ofDashboard(change)).toEqual([problem]);
+  });
+
+  it('has a uid and a title of its own', () => {
+    const file = { name: 'small', dashboard };
+    expect(problems([file, file])).toEqual(['two dashboards with uid small', 'two dashboards called "Small"']);
+  });
+});
+
+describe('a panel', () => {
+  it.each<[Partial<Panel>, string]>([
+    [{ title: '' }, 'no title'],
+    [{ description: '' }, 'no description'],
+    [{ fieldConfig: { defaults: {} } }, 'no unit'],
+    [{ targets: [] }, 'no query'],
+    [{ datasource: { uid: 'fixed' } }, 'does not use the variable datasource'],
+    [{ gridPos: { x: 20, y: 1, w: 6, h: 4 } }, 'not inside the 24 columns'],
+    [{ targets: [{ refId: 'A', datasource: source }] }, 'a query without PromQL and without SQL'],
+    [
+      { targets: [{ refId: 'A', datasource: { uid: 'fixed' }, rawSql: 'select 1' }] },
+      'a query does not use the variable datasource',
+    ],
+    [{ targets: [{ refId: 'A', datasource: source, rawSql: 'select $nobody' }] }, 'no variable called nobody'],
+    [{ targets: [...(good.targets ?? []), ...(good.targets ?? [])] }, 'two queries called A'],
+  ])('%j', (change, problem) => {
+    expect(ofPanel(change)).toEqual([problem]);
+  });
+
+  it.each([
+    ['rate(up{job=~"$job", instance=~"$instance"}[5m])', 'a rate over [5m] instead of [$__rate_interval]'],
+    ['down{job=~"$job", instance=~"$instance"}', 'down is not among the metrics'],
+    ['up{job=~"$job"}', 'up is not limited by instance'],
+    ['sum by (le) (up{instance=~"$instance"}) > 0', 'up is not limited by job'],
+    ['vector(1)', 'a query that names no metric'],
+  ])('%s', (expr, problem) => {
+    expect(ofQuery(expr)).toEqual([problem]);
+  });
+});
+
+describe('provisioning', () => {
+  let files: Provisioning;
+  let dashboards: readonly DashboardFile[];
+  beforeAll(async () => {
+    files = await readProvisioning('grafana/provisioning');
+    dashboards = await readDashboards('grafana/dashboards');
+  });
+  const without = (change: Readonly<Record<string, unknown>>): Provisioning => {
+    const [file] = files.datasources as [{ datasources: readonly Readonly<Record<string, unknown>>[] }];
+    const datasources = file.datasources.map((one) => (one['type'] === 'postgres' ? { ...one, ...change } : one));
+    return { ...files, datasources: [{ ...file, datasources }] };
+  };
+
+  it('fits the dashboards', () => {
+    expect(lintProvisioning(files, dashboards)).toEqual([]);
+    expect(lint(dashboards)).toEqual([]);
+  });
+
+  it.each<[Readonly<Record<string, unknown>>, string]>([
+    [{ uid: 'other' }, 'dashboard ledger begins with a data source that has no such uid'],
+    [{ url: 'postgres:5432' }, 'data source Ledger: its url is not taken from the environment'],
+    [{ user: 'postgres' }, 'data source Ledger: its user is not taken from the environment'],
+    [{ editable: true }, 'data source Ledger: editable is not false'],
+    [{ jsonData: {} }, 'data source Ledger: no database in jsonData, taken from the environment'],
+    [{ secureJsonData: {} }, 'data source Ledger: no password in secureJsonData, taken from the environment'],
+    [{ type: 'mysql' }, 'no data source of type grafana-postgresql-datasource, which dashboard ledger wants'],
+  ])('%j', (change, problem) => {
+    expect(lintProvisioning(without(change), dashboards)).toEqual([problem]);
+  });
+
+  it('names each data source by a uid', () => {
+    expect(lintProvisioning(without({ uid: undefined }), [])).toEqual(['data source Ledger: no uid']);
+  });
+
+  it('needs a provider that reads files, and versions', () => {
+    const broken = { ...files, providers: [{ providers: [{ name: 'x', type: 'file' }] }] };
+    expect(lintProvisioning(broken, [])).toEqual([
+      'a file without apiVersion: 1',
+      'provider x: not of type file with options.path',
+    ]);
+    expect(lintProvisioning({ ...files, providers: [] }, [])).toEqual(['no provider of dashboards']);
+  });
+
+  it('holds no password', async () => {
+    const text = await readFile('grafana/provisioning/datasources/ledger-indexer.yaml', 'utf8');
+    expect(text.match(/password: .*/g)).toEqual(['password: ${GRAFANA_POSTGRES_PASSWORD}']);
+  });
+});
