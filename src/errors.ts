@@ -16,7 +16,7 @@ export type RetryClass = 'retry' | 'refresh-token' | 'fenced' | 'park' | 'fatal'
 /** Process exit codes (sysexits range, so that a supervisor can tell "restart" from "do not restart"). */
 export const ExitCode = {
   stopped: 0,
-  /** `verify` found a difference. */
+  /** `verify` found a difference, or `check` a failure. */
   different: 1,
   usage: 2,
   /** `verify` could not decide. */

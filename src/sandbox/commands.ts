@@ -48,6 +48,10 @@ export interface Submission {
   readonly externalHash?: string;
   /** Microseconds since 1970 after which the ledger must not record it. */
   readonly maxRecordTime?: number;
+  /** What the submitting participant paid; null for the submission of another one. By chance when absent. */
+  readonly paidTrafficCost?: number | null;
+  /** Whether it comes with a trace context. Default true. */
+  readonly traced?: boolean;
 }
 
 function required(of: JsonObject, key: string, field: string): string {

@@ -2,7 +2,6 @@
  * The time of the ledger: ledger time, which strictly grows unless a caller sets it, and record times, which strictly
  * grow per synchronizer only. All in microseconds since 1970; texts are API timestamps.
  */
-import type { Random } from './random.ts';
 import { formatTimestamp } from './values.ts';
 
 export class LedgerClock {
@@ -22,11 +21,11 @@ export class LedgerClock {
     return this.#last;
   }
 
-  /** A record time 0.2 to 1.5 s after `at`, less the lag of the synchronizer. */
-  recordTime(synchronizerId: string, at: number, random: Random): string {
+  /** The record time `at`, less the lag of the synchronizer, or later when that one was reached before. */
+  recordTime(synchronizerId: string, at: number): string {
     const earliest = (this.#recorded.get(synchronizerId) ?? 0) + 1;
     const lag = this.#lag.get(synchronizerId) ?? 0;
-    const micros = Math.max(at + random.between(200_000, 1_500_000) - lag, earliest);
+    const micros = Math.max(at - lag, earliest);
     this.#recorded.set(synchronizerId, micros);
     return formatTimestamp(micros);
   }

@@ -8,7 +8,8 @@ import type { ContractEvents } from './contract-events.ts';
 import type { Submission } from './commands.ts';
 import { Completions } from './completions.ts';
 import type { Deed } from './deed.ts';
-import { demoTemplates } from './demo-model.ts';
+import { demoPackages } from './demo/packages/catalogue.ts';
+import { demoTemplates } from './demo/templates.ts';
 import { withUpdateId } from './history.ts';
 import type { StoredUpdate } from './history.ts';
 import type { JsonObject } from './json.ts';
@@ -49,6 +50,8 @@ export class Ledger {
   readonly random: Random;
   readonly synchronizers: readonly [Synchronizer, Synchronizer];
   readonly completions = new Completions();
+  /** Microseconds from the effective to the record time of what happens next. Undefined: 0.2 to 1.5 s, by chance. */
+  recordDelay: number | undefined;
   /** Told of what a client makes the ledger do, before it happens. */
   journal: ((deed: Deed) => void) | undefined;
   readonly #clock: LedgerClock;
@@ -67,6 +70,7 @@ export class Ledger {
       { alias: 'global', id: partyId('global-domain', 'global-domain') },
       { alias: 'private', id: partyId('private-sync', 'private-sync') },
     ];
+    for (const written of demoPackages) this.model.vet(written);
     for (const template of [...demoTemplates(), account]) this.model.register(template);
   }
 
@@ -81,9 +85,7 @@ export class Ledger {
   }
 
   /** Newest record time per synchronizer id. */
-  recordTimes(): ReadonlyMap<string, string> {
-    return this.#state.recordTimes;
-  }
+  readonly recordTimes = (): ReadonlyMap<string, string> => this.#state.recordTimes;
 
   /** The parties this participant hosts, as far as any contract named them. */
   localParties(): readonly string[] {
@@ -170,9 +172,9 @@ export class Ledger {
     return new TransactionBuilder({ model, random, find, keyed, parties }, createdAt);
   }
 
-  /** A record time 0.2 to 1.5 s after `at` (microseconds since 1970), strictly growing per synchronizer. */
+  /** A record time `recordDelay` after `at` (microseconds since 1970), strictly growing per synchronizer. */
   recordTime(synchronizerId: string, at: number): string {
-    return this.#clock.recordTime(synchronizerId, at, this.random);
+    return this.#clock.recordTime(synchronizerId, at + (this.recordDelay ?? this.random.between(200_000, 1_500_000)));
   }
 
   traceContext(): TraceContext {
@@ -184,7 +186,6 @@ export class Ledger {
 
   /** The list without repetitions, as one shared array per distinct content. */
   readonly parties = (list: readonly string[]): readonly string[] => this.#parties.shared(list);
-
   /** The activation under way with this reassignment id, or a refusal. */
   inFlight(reassignmentId: string): Activation {
     return this.#state.inFlight(reassignmentId);

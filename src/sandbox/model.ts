@@ -1,24 +1,28 @@
 /**
  * The model registry: what stands in for uploaded Daml packages. A template knows its stakeholders, its interface views
- * and its choices as plain functions; names are `package-name:Module:Entity`, ids are `package-id:Module:Entity`.
+ * and its choices as plain functions; names are `package-name:Module:Entity`, ids are `package-id:Module:Entity`. The
+ * packages that the names are of are written, so that clients can read their types.
  */
 import type { ContractKey } from './contract-key.ts';
 import { failure } from './failure.ts';
 import type { LedgerFailure } from './failure.ts';
+import type { WrittenPackage } from './daml-lf/package-writer.ts';
 import type { Json, JsonObject } from './json.ts';
-import { fingerprint } from './random.ts';
+import { OwnPackages } from './packages/own-packages.ts';
 import type { CreatedEvent } from './wire.ts';
 
 /** What a choice may do while it runs. */
 export interface ChoiceContext {
   readonly contract: CreatedEvent;
   readonly argument: JsonObject;
+  /** The ledger effective time, an API timestamp. */
+  readonly time: string;
   /** Creates a contract and gives back its id. */
   readonly create: (template: string, argument: JsonObject) => string;
   /** Exercises a choice of another contract as a child and gives back its result. */
-  exercise(contractId: string, choice: string, argument: JsonObject, actors: readonly string[]): Json;
+  readonly exercise: (contractId: string, choice: string, argument: JsonObject, actors: readonly string[]) => Json;
   /** An active contract, or a refusal. */
-  fetch(contractId: string): CreatedEvent;
+  readonly fetch: (contractId: string) => CreatedEvent;
 }
 
 export interface Choice {
@@ -60,16 +64,6 @@ export function entityOf(nameOrId: string): string {
   return nameOrId.slice(nameOrId.indexOf(':') + 1);
 }
 
-/** The stable package id the sandbox gives to a package name: 64 hex digits. */
-export function packageId(packageName: string): string {
-  return fingerprint(`package ${packageName}`);
-}
-
-/** A name as the id that responses carry. */
-export function idOf(name: string): string {
-  return `${packageId(packageOf(name))}:${entityOf(name)}`;
-}
-
 function unknownPackage(name: string): LedgerFailure {
   const cause = `The following package names do not match upgradable packages uploaded on this participant: [${name}].`;
   return failure({ code: 'PACKAGE_NAMES_NOT_FOUND', category: 11, cause, resources: [['PACKAGE_NAME', name]] });
@@ -82,49 +76,71 @@ function unknownEntity(kind: 'template' | 'interface', name: string): LedgerFail
 }
 
 export class Model {
+  readonly packages = new OwnPackages();
   readonly #templates = new Map<string, Template>();
-  readonly #templateIds = new Map<string, string>();
   readonly #ids = new Map<string, string>();
   readonly #interfaces = new Set<string>();
   readonly #known = new Set<string>();
-  readonly #packages = new Map<string, string>();
+  readonly #packageNames = new Set<string>();
 
   /** Makes a template and the interfaces it implements known, as an upload of its package would. */
   register(template: Template): void {
-    const id = idOf(template.name);
     this.#templates.set(template.name, template);
-    this.#templateIds.set(id, template.name);
-    this.#ids.set(template.name, id);
-    this.#learn(template.name, packageId(packageOf(template.name)));
+    this.#known.add(template.name);
+    this.#learnOwn(packageOf(template.name));
     for (const implemented of template.interfaces) {
       this.#interfaces.add(implemented.name);
-      this.#ids.set(implemented.name, idOf(implemented.name));
-      this.#packages.set(packageOf(implemented.name), packageId(packageOf(implemented.name)));
+      this.#learnOwn(packageOf(implemented.name));
     }
+  }
+
+  /**
+   * Vets a written package, on every synchronizer. New contracts of its templates, and what is said of its interfaces, are
+   * of the newest version of a name; contracts that exist stay of the version they were made of.
+   */
+  vet(added: WrittenPackage): void {
+    this.packages.vet(added);
+    this.#packageNames.add(added.name);
+    for (const entity of added.templates) this.#known.add(`${added.name}:${entity}`);
+    for (const entity of added.interfaces) this.#interfaces.add(`${added.name}:${entity}`);
+    this.#ids.clear();
+  }
+
+  /** The version of a written package that new contracts are of; undefined when none is vetted. */
+  vettedVersion(packageName: string): string | undefined {
+    return this.packages.newest(packageName)?.version;
   }
 
   /** Remembers names that arrive with a recorded or hand-made update, so that filters may name them. */
   observe(event: CreatedEvent): void {
     const name = `${event.packageName}:${entityOf(event.templateId)}`;
-    if (!this.#known.has(name)) this.#learn(name, event.templateId.slice(0, event.templateId.indexOf(':')));
+    if (!this.#known.has(name)) {
+      this.#known.add(name);
+      this.#packageNames.add(event.packageName);
+      this.packages.observe(event.packageName, packageOf(event.templateId));
+    }
     for (const view of event.interfaceViews) this.#interfaces.add(`:${entityOf(view.interfaceId)}`);
   }
 
   /** The template behind `#package-name:Module:Entity` or `package-id:Module:Entity`. */
   resolve(identifier: string): Template | undefined {
-    const name = identifier.startsWith('#') ? identifier.slice(1) : this.#templateIds.get(identifier);
+    const name = this.#nameOf(identifier);
     return name === undefined ? undefined : this.#templates.get(name);
   }
 
   /** The name of the interface behind `#package-name:Module:Entity` or `package-id:Module:Entity`. */
   resolveInterface(identifier: string): string | undefined {
-    if (identifier.startsWith('#')) return this.#interfaces.has(identifier.slice(1)) ? identifier.slice(1) : undefined;
-    return [...this.#interfaces].find((name) => this.id(name) === identifier);
+    const name = this.#nameOf(identifier);
+    return name !== undefined && this.#interfaces.has(name) ? name : undefined;
   }
 
-  /** The id of a registered template or interface name. */
+  /** The id of a template or an interface, by its name: `package-id:Module:Entity`. */
   id(name: string): string {
-    return this.#ids.get(name) ?? idOf(name);
+    const known = this.#ids.get(name);
+    if (known !== undefined) return known;
+    const id = `${this.packages.idOf(packageOf(name))}:${entityOf(name)}`;
+    this.#ids.set(name, id);
+    return id;
   }
 
   /** The interfaces a template name implements; none for templates that are not registered. */
@@ -132,24 +148,14 @@ export class Model {
     return this.#templates.get(templateName)?.interfaces ?? [];
   }
 
-  packageIds(): string[] {
-    return [...new Set(this.#packages.values())];
-  }
-
-  /** The packages by name: those of registered templates, of observed events and of uploads. */
-  packages(): ReadonlyMap<string, string> {
-    return this.#packages;
-  }
-
   /** Makes the names of an uploaded package (`Module:Entity`) known to filters. Its templates cannot be run. */
   learn(uploaded: {
-    readonly id: string;
     readonly name: string;
     readonly templates: readonly string[];
     readonly interfaces: readonly string[];
   }): void {
-    const { id, name, templates, interfaces } = uploaded;
-    if (!this.#packages.has(name)) this.#packages.set(name, id);
+    const { name, templates, interfaces } = uploaded;
+    this.#packageNames.add(name);
     for (const template of templates) this.#known.add(`${name}:${template}`);
     for (const declared of interfaces) this.#interfaces.add(`${name}:${declared}`);
   }
@@ -157,12 +163,18 @@ export class Model {
   /** Refuses a filter name (`package:Module:Entity`) that no package of this participant defines. */
   requireKnown(kind: 'template' | 'interface', name: string): void {
     if (kind === 'interface' && this.#interfaces.has(`:${entityOf(name)}`)) return;
-    if (!this.#packages.has(packageOf(name))) throw unknownPackage(packageOf(name));
+    if (!this.#packageNames.has(packageOf(name))) throw unknownPackage(packageOf(name));
     if (!(kind === 'template' ? this.#known : this.#interfaces).has(name)) throw unknownEntity(kind, name);
   }
 
-  #learn(name: string, id: string): void {
-    this.#known.add(name);
-    this.#packages.set(packageOf(name), id);
+  #learnOwn(packageName: string): void {
+    this.#packageNames.add(packageName);
+    this.packages.name(packageName);
+  }
+
+  #nameOf(identifier: string): string | undefined {
+    if (identifier.startsWith('#')) return identifier.slice(1);
+    const packageName = this.packages.nameOf(packageOf(identifier));
+    return packageName === undefined ? undefined : `${packageName}:${entityOf(identifier)}`;
   }
 }

@@ -89,6 +89,11 @@ export function admit(
   return change;
 }
 
+/** What a submission pays for: nothing where the participant does not count it. */
+function trafficCost(random: Random): number | null {
+  return random.chance(0.2) ? null : random.between(2_000, 40_000);
+}
+
 /** Appends a filled transaction. `at` is its effective time, microseconds since 1970. */
 function seal(
   ledger: SubmissionLedger,
@@ -103,10 +108,10 @@ function seal(
     events: builder.events,
     offset: 0,
     synchronizerId: facts.synchronizerId,
-    traceContext: ledger.traceContext(),
+    traceContext: facts.traced === false ? null : ledger.traceContext(),
     recordTime: ledger.recordTime(facts.synchronizerId, facts.at),
     externalTransactionHash: facts.externalHash ?? null,
-    paidTrafficCost: ledger.random.chance(0.2) ? null : ledger.random.between(2_000, 40_000),
+    paidTrafficCost: facts.paidTrafficCost === undefined ? trafficCost(ledger.random) : facts.paidTrafficCost,
   };
   ledger.commit({ Transaction: { value } });
   return value;

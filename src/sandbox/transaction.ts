@@ -116,6 +116,7 @@ export class TransactionBuilder {
       return choice.run({
         contract,
         argument: event.choiceArgument as JsonObject,
+        time: this.createdAt,
         create: (name, payload) => this.create(this.#template(name), payload, event.witnessParties).contractId,
         exercise: (child, name, payload, by) => {
           authorize(by, [...contract.signatories, ...event.actingParties], `exercise of ${name}`);

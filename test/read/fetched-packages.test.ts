@@ -1,11 +1,13 @@
-/** Every package of every DAR at hand: uploaded to a participant, fetched back, read, and made into views. */
+/** Every package of every DAR at hand, and those the sandbox writes: fetched from a participant, read, made into views. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { createLedgerClient } from '../../src/ledger/client.ts';
+import { createLedgerClient, type LedgerClient } from '../../src/ledger/client.ts';
 import { createTokenSource } from '../../src/ledger/token.ts';
 import { readPackageArchive } from '../../src/packages/package-archive.ts';
 import type { PackageModel } from '../../src/packages/package-model.ts';
+import { licensingUpgrade } from '../../src/sandbox/demo/packages/applications.ts';
+import { demoPackages } from '../../src/sandbox/demo/packages/catalogue.ts';
 import { startSandbox } from '../../src/sandbox/sandbox.ts';
 import { openDatabase } from '../../src/store/database.ts';
 import { migrate } from '../../src/store/migrations.ts';
@@ -15,16 +17,15 @@ import { archivesOf, darNames, haveDars } from '../packages/dars.ts';
 import { createTestDatabase, query } from '../support/database.ts';
 import { darsFolder } from '../support/recorded.ts';
 
+function clientOf(url: string): LedgerClient {
+  return createLedgerClient({ url, tokenSource: createTokenSource({}), insecure: false, requestTimeoutMs: 10_000 });
+}
+
 /** The packages of a DAR as the participant gives them out after it was uploaded. */
 async function fetched(dar: string): Promise<readonly PackageModel[]> {
   const sandbox = await startSandbox({});
   try {
-    const ledger = createLedgerClient({
-      url: sandbox.url,
-      tokenSource: createTokenSource({}),
-      insecure: false,
-      requestTimeoutMs: 10_000,
-    });
+    const ledger = clientOf(sandbox.url);
     await ledger.packages.uploadDar(readFileSync(join(darsFolder, dar)));
     const models: PackageModel[] = [];
     for (const archive of archivesOf(dar).values()) {
@@ -40,34 +41,50 @@ async function fetched(dar: string): Promise<readonly PackageModel[]> {
   }
 }
 
+/** The sandbox's own packages, those that a demo upgrades to included. */
+async function own(): Promise<readonly PackageModel[]> {
+  await using sandbox = await startSandbox({});
+  sandbox.ledger.model.vet(licensingUpgrade);
+  const { packages } = clientOf(sandbox.url);
+  const models: PackageModel[] = [];
+  for (const { id } of [...demoPackages, licensingUpgrade]) {
+    models.push(readPackageArchive((await packages.content(id)).bytes, id));
+  }
+  return models;
+}
+
+/** Makes the views of everything in the packages, as if each template and interface had been seen in an event. */
+async function expectViews(models: readonly PackageModel[]): Promise<void> {
+  await using created = await createTestDatabase();
+  const { url } = created;
+  const database = openDatabase({ url, schema: 'ledger', statementTimeoutMs: 60_000, applicationName: 'test' });
+  await migrate(database);
+  for (const model of models) await storePackage(database, model);
+  const seen = models.flatMap((model) =>
+    [...model.templates, ...model.interfaces].map(({ moduleName, entityName }) => ({
+      ...model,
+      moduleName,
+      entityName,
+    })),
+  );
+  const rows = seen.map(({ packageId, moduleName, entityName, name }, index) =>
+    [index + 1, packageId, moduleName, entityName, name].map((value) => `'${value}'`).join(', '),
+  );
+  await query(url, `insert into ledger.templates values ${rows.map((row) => `(${row})`).join(', ')}`);
+  const { made, failed } = await syncTypedViews(database, models);
+  await database.close();
+  expect(failed).toEqual([]);
+  const subjects = new Set(seen.map(({ name, moduleName, entityName }) => `${name}:${moduleName}:${entityName}`));
+  expect(made.length).toBeGreaterThanOrEqual(subjects.size);
+  for (const view of made) await query(url, `select * from typed."${view}"`);
+}
+
+it('packages that the sandbox writes become views that Postgres accepts', async () => {
+  await expectViews(await own());
+});
+
 describe.skipIf(!haveDars('their packages are not fetched back'))('packages from the participant', () => {
   it.each(darNames())('of %s become views that Postgres accepts', async (dar) => {
-    const models = await fetched(dar);
-    await using created = await createTestDatabase();
-    const database = openDatabase({
-      url: created.url,
-      schema: 'ledger',
-      statementTimeoutMs: 60_000,
-      applicationName: 'test',
-    });
-    await migrate(database);
-    for (const model of models) await storePackage(database, model);
-    // As if each template and interface had been seen in an event.
-    const seen = models.flatMap((model) =>
-      [...model.templates, ...model.interfaces].map(({ moduleName, entityName }) => ({
-        ...model,
-        moduleName,
-        entityName,
-      })),
-    );
-    const rows = seen.map(({ packageId, moduleName, entityName, name }, index) =>
-      [index + 1, packageId, moduleName, entityName, name].map((value) => `'${value}'`).join(', '),
-    );
-    await query(created.url, `insert into ledger.templates values ${rows.map((row) => `(${row})`).join(', ')}`);
-    const { made, failed } = await syncTypedViews(database, models);
-    await database.close();
-    expect(failed).toEqual([]);
-    expect(made.length).toBeGreaterThanOrEqual(seen.length);
-    for (const view of made) await query(created.url, `select * from typed."${view}"`);
+    await expectViews(await fetched(dar));
   });
 });

@@ -1,6 +1,6 @@
 /** Submissions over HTTP: all command kinds, keys, deduplication, refusals as the participant words them. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { holdingInterface, instructionInterface } from '../../src/sandbox/demo-model.ts';
+import { interfaces } from '../../src/sandbox/demo/names.ts';
 import { startSandbox } from '../../src/sandbox/sandbox.ts';
 import type { Sandbox } from '../../src/sandbox/sandbox.ts';
 import { at, post } from './sockets.ts';
@@ -154,11 +154,11 @@ describe('the other commands', () => {
     const archive = (templateId: string): object => ({
       ExerciseCommand: { templateId, contractId, choice: 'Archive', choiceArgument: {} },
     });
-    const other = await wait(archive(`#${instructionInterface}`), 'b');
+    const other = await wait(archive(`#${interfaces.transferInstruction}`), 'b');
     expect([other.status, other.body['code']]).toEqual([400, 'CONTRACT_DOES_NOT_IMPLEMENT_INTERFACE']);
     const wrong = await wait(archive(template), 'c');
     expect([wrong.status, wrong.body['code']]).toEqual([400, 'WRONGLY_TYPED_CONTRACT']);
-    expect((await wait(archive(`#${holdingInterface}`), 'd')).status).toBe(200);
+    expect((await wait(archive(`#${interfaces.holding}`), 'd')).status).toBe(200);
   });
 });
 

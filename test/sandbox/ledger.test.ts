@@ -2,7 +2,7 @@
 import { readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { holdingInterface } from '../../src/sandbox/demo-model.ts';
+import { interfaces } from '../../src/sandbox/demo/names.ts';
 import { Ledger } from '../../src/sandbox/ledger.ts';
 import { startSandbox } from '../../src/sandbox/sandbox.ts';
 import type { Sandbox } from '../../src/sandbox/sandbox.ts';
@@ -99,12 +99,12 @@ describe('filters', () => {
 
   it('select by interface and render its view only when asked', async () => {
     generateHistory(sandbox.ledger, { seed: 2, updates: 300 });
-    const value = { interfaceId: `#${holdingInterface}`, includeInterfaceView: true, includeCreatedEventBlob: true };
+    const value = { interfaceId: `#${interfaces.holding}`, includeInterfaceView: true, includeCreatedEventBlob: true };
     const created = (await acs(sandbox.ledger.ledgerEnd(), only({ InterfaceFilter: { value } }))).map((e) =>
       at(e, 'contractEntry', 'JsActiveContract', 'createdEvent'),
     );
     expect(new Set(created.filter((e) => e !== undefined).map((e) => at(e, 'packageName')))).toEqual(
-      new Set(['splice-amulet', 'harbor-stablecoin']),
+      new Set(['splice-amulet', 'harbor-stablecoin', 'meridian-bonds']),
     );
     expect(at(created[0], 'interfaceViews', 0, 'viewValue', 'amount')).toMatch(/^\d+\.\d{10}$/);
     expect(at(created[0], 'createdEventBlob')).not.toBe('');
@@ -189,8 +189,14 @@ describe('commands', () => {
   });
 
   it('hide a transient contract from the delta shape and show its tree in the effects shape', async () => {
-    const templateId = '#splice-amulet:Splice.Amulet:AppRewardCoupon';
-    const createArguments = { admin: 'DSO::1220aa', owner: 'Alice::1220aa', amount: '5.0000000000' };
+    const templateId = '#harbor-stablecoin:Harbor.StableCoin:MintRequest';
+    const createArguments = {
+      admin: 'DSO::1220aa',
+      owner: 'Alice::1220aa',
+      amount: '5.0000000000',
+      reason: null,
+      round: '0',
+    };
     const both = { templateId, createArguments, choice: 'Mint', choiceArgument: {} };
     expect(
       at((await submit({ CreateAndExerciseCommand: both }, ['DSO::1220aa'])).body, 'transaction', 'events', 'length'),

@@ -185,13 +185,20 @@ describe('an upload is refused', () => {
     expect((await send('/v2/dars', darOfPackage({ ...library, module: 'Other' }))).status).toBe(200);
   });
 
-  it('with PACKAGE_NOT_FOUND when a package is fetched that nobody uploaded, those of the demo included', async () => {
-    const [builtIn = ''] = await ids();
-    for (const id of ['ab'.repeat(32), builtIn]) {
+  it('with PACKAGE_NOT_FOUND when a package is fetched that nobody knows, or of which there is but a name', async () => {
+    sandbox.ledger.model.register({
+      name: 'nowhere:Nowhere:Thing',
+      signatories: () => [],
+      observers: () => [],
+      interfaces: [],
+      choices: {},
+    });
+    const named = sandbox.ledger.model.packages.idOf('nowhere');
+    for (const id of ['ab'.repeat(32), named]) {
       const response = await fetch(`${sandbox.url}/v2/packages/${id}`);
       expect([response.status, at(await response.json(), 'code')]).toEqual([404, 'PACKAGE_NOT_FOUND']);
     }
-    expect(await status(builtIn)).toEqual({ packageStatus: 'PACKAGE_STATUS_REGISTERED' });
+    expect(await status(named)).toEqual({ packageStatus: 'PACKAGE_STATUS_REGISTERED' });
   });
 
   it('without a token', async () => {

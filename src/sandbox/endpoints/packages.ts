@@ -35,8 +35,9 @@ function upload(call: Call): string {
 }
 
 function download({ participant, path }: Call): Answer {
-  const { payload, id } = participant.packages.get(path['package-id'] ?? '');
-  return { type: 'application/octet-stream', content: Buffer.from(payload), headers: { 'Canton-Package-Hash': id } };
+  const id = path['package-id'] ?? '';
+  const content = Buffer.from(participant.packages.payload(id));
+  return { type: 'application/octet-stream', content, headers: { 'Canton-Package-Hash': id } };
 }
 
 function status({ participant, path }: Call): string {
@@ -124,14 +125,14 @@ export const packageEndpoints: readonly Endpoint[] = [
   {
     method: 'GET',
     path: '/v2/packages',
-    summary: 'The ids of the uploaded packages',
+    summary: 'The ids of the packages',
     response: 'ListPackagesResponse',
     run: ({ participant }) => JSON.stringify({ packageIds: participant.packages.ids() }),
   },
   {
     method: 'GET',
     path: '/v2/packages/{package-id}',
-    summary: 'The archive of an uploaded package',
+    summary: 'The archive of a package',
     run: download,
   },
   {

@@ -3,7 +3,8 @@ import type { Call, Endpoint } from '../endpoint.ts';
 import { failure, invalidArgument, missingField } from '../failure.ts';
 import { asList, asObject, asText, asTexts } from '../json.ts';
 import type { Json } from '../json.ts';
-import type { PackageName, VettingChange } from '../packages/packages.ts';
+import { compareVersions } from '../packages/package-name.ts';
+import type { VettingChange } from '../packages/packages.ts';
 import type { Participant } from '../participant.ts';
 import { numberOf } from '../requests.ts';
 import { parseTime, requireSynchronizer } from '../submission-request.ts';
@@ -61,14 +62,6 @@ function updateVetted(call: Call): string {
   return JSON.stringify(bodies);
 }
 
-/** Compares versions number by number. */
-function byVersion(a: PackageName, b: PackageName): number {
-  const [left, right] = [a.version.split('.').map(Number), b.version.split('.').map(Number)];
-  const at = left.findIndex((number, index) => number !== right[index]);
-  if (at < 0) return left.length - right.length;
-  return (left[at] ?? 0) - (right[at] ?? -1);
-}
-
 interface Requirement {
   readonly packageName: string;
   readonly parties: readonly string[];
@@ -86,7 +79,7 @@ function requirementOf(body: Json): Requirement {
 function preferred({ packages, parties }: Participant, synchronizerId: string, asked: Requirement): object | undefined {
   if (!asked.parties.every((party) => parties.permissions(party)?.has(synchronizerId) === true)) return undefined;
   const named = packages.vetting(synchronizerId).packages.filter(({ name }) => name === asked.packageName);
-  const newest = [...named].sort(byVersion).at(-1);
+  const newest = [...named].sort((a, b) => compareVersions(a.version, b.version)).at(-1);
   return newest && { packageId: newest.id, packageName: newest.name, packageVersion: newest.version };
 }
 

@@ -1,7 +1,7 @@
 /**
- * The packages of a participant and where they are vetted. Those of the sandbox's own templates are known by name and id
- * only: they have no archive to download. Uploaded packages can be named in filters; their templates cannot be run,
- * because the sandbox does not interpret package code.
+ * The packages of a participant and where they are vetted: those of the sandbox's own templates, on every synchronizer, and
+ * uploaded ones. Uploaded packages can be named in filters; their templates cannot be run, because the sandbox does not
+ * interpret package code.
  */
 import type { Ledger } from '../ledger.ts';
 import { readArchive } from './archive.ts';
@@ -9,13 +9,7 @@ import type { PackageArchive } from './archive.ts';
 import { readDar } from './dar.ts';
 import { invalidArgument } from '../failure.ts';
 import { knownPackageVersion, packageNotFound } from './package-failure.ts';
-
-/** A package as lists of vetted packages name it. */
-export interface PackageName {
-  readonly id: string;
-  readonly name: string;
-  readonly version: string;
-}
+import type { PackageName } from './package-name.ts';
 
 /** Packages vetted on one synchronizer. */
 export interface Vetting {
@@ -32,9 +26,6 @@ export interface VettingChange {
   /** Ids. */
   readonly packages: readonly string[];
 }
-
-/** The version given to the packages of the sandbox's own templates. */
-export const builtInVersion = '1.0.0';
 
 /** Packages without templates and interfaces (the standard library) may repeat a name and a version. */
 function isUtility({ templates, interfaces }: PackageArchive): boolean {
@@ -74,18 +65,18 @@ export class Packages {
 
   /** Every id once: the sandbox's own packages, then the uploaded ones in order. */
   ids(): readonly string[] {
-    return [...new Set([...this.#ledger.model.packageIds(), ...this.#stored.keys()])];
+    return [...new Set([...this.#own().map(({ id }) => id), ...this.#stored.keys()])];
   }
 
   has(id: string): boolean {
-    return this.#stored.has(id) || this.#ledger.model.packageIds().includes(id);
+    return this.ids().includes(id);
   }
 
-  /** An uploaded package. Throws PACKAGE_NOT_FOUND for others, the sandbox's own included. */
-  get(id: string): PackageArchive {
-    const found = this.#stored.get(id);
+  /** The contents of a package. Throws PACKAGE_NOT_FOUND for one that is unknown, or known from recorded updates only. */
+  payload(id: string): Uint8Array {
+    const found = this.#stored.get(id) ?? this.#ledger.model.packages.written(id);
     if (found === undefined) throw packageNotFound(id);
-    return found;
+    return found.payload;
   }
 
   /**
@@ -95,10 +86,7 @@ export class Packages {
   validate(dar: Uint8Array, synchronizerIds: readonly string[]): readonly PackageArchive[] {
     const archives = readDar(dar).map(readArchive);
     for (const synchronizerId of synchronizerIds) {
-      refuseClashes(
-        [...this.#idsOn(synchronizerId)].map((id) => this.get(id)),
-        archives,
-      );
+      refuseClashes(this.#uploaded(this.#idsOn(synchronizerId)), archives);
     }
     return archives;
   }
@@ -143,10 +131,7 @@ export class Packages {
         const archive = this.#stored.get(id);
         if (archive === undefined && !vets) throw invalidArgument(`the sandbox's own package ${id} stays vetted`);
         if (archive !== undefined && vets) {
-          refuseClashes(
-            [...ids].map((known) => this.get(known)),
-            [archive],
-          );
+          refuseClashes(this.#uploaded(ids), [archive]);
           ids.add(id);
         }
         if (!vets) ids.delete(id);
@@ -163,13 +148,15 @@ export class Packages {
   }
 
   #own(): readonly PackageName[] {
-    return [...this.#ledger.model.packages()]
-      .filter(([, id]) => !this.#stored.has(id))
-      .map(([name, id]) => ({ id, name, version: builtInVersion }));
+    return this.#ledger.model.packages.list().filter(({ id }) => !this.#stored.has(id));
+  }
+
+  #uploaded(ids: Iterable<string>): readonly PackageArchive[] {
+    return [...ids].flatMap((id) => this.#stored.get(id) ?? []);
   }
 
   #vettingOf(synchronizerId: string, ids: ReadonlySet<string>, serial: number): Vetting {
-    const packages = [...this.#own(), ...[...ids].map((id) => this.get(id))].sort(byName);
+    const packages = [...this.#own(), ...this.#uploaded(ids)].sort(byName);
     return { synchronizerId, packages, serial };
   }
 

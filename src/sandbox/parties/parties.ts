@@ -5,6 +5,7 @@
 import { failure, invalidArgument, permissionDenied } from '../failure.ts';
 import type { LedgerFailure } from '../failure.ts';
 import type { Ledger } from '../ledger.ts';
+import { promptly } from '../promptly.ts';
 import { Random } from '../random.ts';
 import { authorize } from '../reassignments.ts';
 
@@ -149,7 +150,7 @@ export class Parties {
     this.#records.set(party, record);
     if (hosting.signingKey !== undefined) this.#signingKeys.set(party, hosting.signingKey);
     this.#ledger.addLocalParty(party);
-    authorize(this.#ledger, party, true, time, { synchronizerId, permission });
+    promptly(this.#ledger, () => authorize(this.#ledger, party, true, time, { synchronizerId, permission }));
     return record;
   }
 

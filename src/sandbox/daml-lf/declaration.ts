@@ -1,0 +1,78 @@
+/**
+ * The notation in which the sandbox's packages are declared: modules, their entities by name, and of each the fields with
+ * their types as texts, e.g. `Optional Time`, `[ContractId Holding]`, `TextMap TransferLeg`, `Map Party Text`, `Numeric 4`,
+ * `(ContractId Allocation, ExtraArgs)`, `()`. `type-notation.ts` reads the types.
+ */
+import type { WrittenPackage } from './package-writer.ts';
+
+/** Names of fields and their types, in the order of the language. */
+export type Fields = Readonly<Record<string, string>>;
+
+/** A choice; its argument is a record of its own name, in the module of its template or interface. */
+export interface ChoiceDeclaration {
+  readonly takes: Fields;
+  /** Type of the result. */
+  readonly gives: string;
+  readonly consuming: boolean;
+}
+
+export type Choices = Readonly<Record<string, ChoiceDeclaration>>;
+
+export type Definition =
+  | { readonly kind: 'record'; readonly fields: Fields; readonly parameters: readonly string[] }
+  /** A case is of a type, or of a record of its own. */
+  | { readonly kind: 'variant'; readonly cases: Readonly<Record<string, string | Fields>> }
+  | { readonly kind: 'enum'; readonly cases: readonly string[] }
+  | {
+      readonly kind: 'template';
+      readonly fields: Fields;
+      readonly choices: Choices;
+      /** Names of interfaces. */
+      readonly implements: readonly string[];
+    }
+  /** `view` is the type of the view. */
+  | { readonly kind: 'interface'; readonly view: string; readonly choices: Choices };
+
+/** Definitions by the name of the entity. */
+export type ModuleDeclaration = Readonly<Record<string, Definition>>;
+
+export interface PackageDeclaration {
+  readonly name: string;
+  readonly version: string;
+  /** Packages whose types are used. */
+  readonly imports: readonly WrittenPackage[];
+  readonly modules: Readonly<Record<string, ModuleDeclaration>>;
+}
+
+/** @param parameters names of type parameters, which the types of fields may use */
+export function record(fields: Fields, ...parameters: readonly string[]): Definition {
+  return { kind: 'record', fields, parameters };
+}
+
+/** @param cases a type, `()` for none, or the fields of the case */
+export function variant(cases: Readonly<Record<string, string | Fields>>): Definition {
+  return { kind: 'variant', cases };
+}
+
+/** A template; every one has the choice Archive, which is not listed. */
+export function template(
+  fields: Fields,
+  rest: { readonly implements?: readonly string[]; readonly choices?: Choices } = {},
+): Definition {
+  return { kind: 'template', fields, choices: rest.choices ?? {}, implements: rest.implements ?? [] };
+}
+
+/** An interface; every one has the choice Archive, which is not listed. */
+export function anInterface(view: string, choices: Choices = {}): Definition {
+  return { kind: 'interface', view, choices };
+}
+
+/** A choice that archives its contract. */
+export function consuming(takes: Fields, gives: string): ChoiceDeclaration {
+  return { takes, gives, consuming: true };
+}
+
+/** A choice that leaves its contract active. */
+export function nonconsuming(takes: Fields, gives: string): ChoiceDeclaration {
+  return { takes, gives, consuming: false };
+}

@@ -1,0 +1,37 @@
+/** Protobuf messages put together from their fields, as the compiler's library writes them. */
+import { BinaryWriter, WireType } from '@bufbuild/protobuf/wire';
+
+/** A number (0 is not written), a text, a message, or a packed list of numbers (an empty one is not written). */
+export type FieldValue = number | string | Uint8Array | readonly number[];
+
+/** Field number and value. */
+export type Field = readonly [number, FieldValue];
+
+/** A message with the fields in the given order. */
+export function message(...fields: readonly Field[]): Uint8Array<ArrayBuffer> {
+  const writer = new BinaryWriter();
+  for (const [field, value] of fields) {
+    if (typeof value === 'number') {
+      if (value !== 0) writer.tag(field, WireType.Varint).int32(value);
+    } else if (typeof value === 'string') {
+      writer.tag(field, WireType.LengthDelimited).string(value);
+    } else if (value instanceof Uint8Array) {
+      writer.tag(field, WireType.LengthDelimited).bytes(value);
+    } else if (value.length > 0) {
+      writer.tag(field, WireType.LengthDelimited).fork();
+      for (const each of value) writer.int32(each);
+      writer.join();
+    }
+  }
+  return writer.finish();
+}
+
+/** A message of which one field is chosen by a number: unlike other fields it is written when it is 0, too. */
+export function choiceOf(field: number, value: number): Uint8Array<ArrayBuffer> {
+  return new BinaryWriter().tag(field, WireType.Varint).int32(value).finish();
+}
+
+/** The same for a zigzag number. */
+export function signedChoiceOf(field: number, value: number): Uint8Array<ArrayBuffer> {
+  return new BinaryWriter().tag(field, WireType.Varint).sint64(value).finish();
+}

@@ -1,0 +1,67 @@
+/**
+ * Writes compiled packages of Daml-LF 2.1 from their declarations: all their types, and of the code the least that the
+ * language demands. Wherever an expression has to stand (who signs, what a choice does), it stops with a message: the
+ * sandbox runs templates of its own, and hands packages out so that clients can read the types.
+ */
+import { createHash } from 'node:crypto';
+import type { PackageDeclaration } from './declaration.ts';
+import { DefinitionWriter } from './definition-writer.ts';
+import { message } from './message.ts';
+import { Tables } from './tables.ts';
+import { scopeOf } from './scope.ts';
+
+/** A package as a participant has it. */
+export interface WrittenPackage {
+  /** Lower-case hex SHA-256 of the payload. */
+  readonly id: string;
+  readonly name: string;
+  readonly version: string;
+  /** The ArchivePayload. */
+  readonly payload: Uint8Array<ArrayBuffer>;
+  /** `Module:Entity` */
+  readonly templates: readonly string[];
+  /** `Module:Entity` */
+  readonly interfaces: readonly string[];
+  readonly declaration: PackageDeclaration;
+}
+
+const languageMinor = '1';
+
+/** What compilers set for every module. */
+const featureFlags = message([1, 1], [2, 1], [3, 1]);
+
+function entitiesOf({ modules }: PackageDeclaration, kind: 'template' | 'interface'): readonly string[] {
+  return Object.entries(modules).flatMap(([module, definitions]) =>
+    Object.entries(definitions)
+      .filter(([, definition]) => definition.kind === kind)
+      .map(([entity]) => `${module}:${entity}`),
+  );
+}
+
+/** Writes a package. Throws when a type names nothing, or more than one thing. */
+export function writePackage(declaration: PackageDeclaration): WrittenPackage {
+  const { name, version } = declaration;
+  const tables = new Tables();
+  const modules = Object.entries(declaration.modules).map(([module, definitions]) => {
+    const writer = new DefinitionWriter(tables, scopeOf(declaration, module));
+    const fields = Object.entries(definitions).flatMap(([entity, definition]) => writer.write(entity, definition));
+    return message([1, tables.name(module)], [2, featureFlags], ...fields);
+  });
+  const metadata = message([1, tables.text(name)], [2, tables.text(version)]);
+  const content = message(...modules.map((module) => [1, module] as const), ...tables.fields(), [4, metadata]);
+  const payload = message([3, languageMinor], [4, content]);
+  return {
+    id: createHash('sha256').update(payload).digest('hex'),
+    name,
+    version,
+    payload,
+    templates: entitiesOf(declaration, 'template'),
+    interfaces: entitiesOf(declaration, 'interface'),
+    declaration,
+  };
+}
+
+/** The package as it lies in a .dalf file: the payload in an Archive, with its hash. */
+export function archiveOf({ payload, id }: WrittenPackage): Uint8Array<ArrayBuffer> {
+  return message([3, payload], [4, id]);
+}

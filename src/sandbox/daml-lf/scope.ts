@@ -1,0 +1,34 @@
+/** Where the names in a declaration's types are defined: in the same module, else the same package, else an import. */
+import type { ModuleDeclaration, PackageDeclaration } from './declaration.ts';
+import type { Lookup, Place } from './tables.ts';
+
+/** The entities of a module: those it lists, and the arguments of choices. */
+function entitiesIn(module: ModuleDeclaration): readonly Pick<Place, 'entity' | 'view'>[] {
+  return Object.entries(module).flatMap(([entity, definition]) => {
+    if (definition.kind !== 'template' && definition.kind !== 'interface') return [{ entity }];
+    const self = definition.kind === 'template' ? { entity } : { entity, view: definition.view };
+    return [self, ...Object.keys(definition.choices).map((choice) => ({ entity: choice }))];
+  });
+}
+
+function placesIn({ modules }: PackageDeclaration, packageId: string | undefined): readonly Place[] {
+  return Object.entries(modules).flatMap(([module, definitions]) =>
+    entitiesIn(definitions).map((entity) => ({ packageId, module, ...entity })),
+  );
+}
+
+/** Finds names for the types in one module of a package; `Module:Entity` is found wherever it is. */
+export function scopeOf(declaration: PackageDeclaration, inModule: string): Lookup {
+  const own = placesIn(declaration, undefined);
+  const imported = declaration.imports.flatMap((one) => placesIn(one.declaration, one.id));
+  return (name) => {
+    const fits = (place: Place): boolean =>
+      name.includes(':') ? name === `${place.module}:${place.entity}` : name === place.entity;
+    for (const places of [own.filter(({ module }) => module === inModule), own, imported]) {
+      const [found, other] = places.filter(fits);
+      if (other !== undefined) throw new Error(`${declaration.name}: more than one type is called ${name}`);
+      if (found !== undefined) return found;
+    }
+    throw new Error(`${declaration.name}: no type is called ${name}`);
+  };
+}

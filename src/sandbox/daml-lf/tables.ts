@@ -1,0 +1,79 @@
+/** The tables of a package: every name and every type is in them once, and everything else refers to them by number. */
+import { choiceOf, message, signedChoiceOf } from './message.ts';
+import type { Field } from './message.ts';
+import type { TypeTree } from './type-notation.ts';
+
+/** Where a name is defined; the package's own names have no package id. */
+export interface Place {
+  readonly packageId: string | undefined;
+  readonly module: string;
+  readonly entity: string;
+  /** Type of the view, in the same module, if the name is that of an interface. */
+  readonly view?: string;
+}
+
+/** Finds what a type names. Throws when nothing, or more than one thing, has the name. */
+export type Lookup = (name: string) => Place;
+
+class Table<T> {
+  readonly #indexes = new Map<string, number>();
+  readonly entries: T[] = [];
+
+  index(key: string, make: () => T): number {
+    const known = this.#indexes.get(key);
+    if (known !== undefined) return known;
+    // Made first: what it refers to stands before it.
+    const entry = make();
+    const index = this.entries.push(entry) - 1;
+    this.#indexes.set(key, index);
+    return index;
+  }
+}
+
+export class Tables {
+  readonly #strings = new Table<string>();
+  readonly #names = new Table<readonly number[]>();
+  readonly #types = new Table<Uint8Array>();
+
+  /** The number of a text. */
+  text(text: string): number {
+    return this.#strings.index(text, () => text);
+  }
+
+  /** The number of a name with dots. */
+  name(dotted: string): number {
+    return this.#names.index(dotted, () => dotted.split('.').map((segment) => this.text(segment)));
+  }
+
+  /** The message that names a type or an interface. */
+  typeName({ packageId, module, entity }: Place): Uint8Array {
+    const from = packageId === undefined ? message([1, message()]) : choiceOf(3, this.text(packageId));
+    return message([1, message([1, from], [2, this.name(module)])], [2, this.name(entity)]);
+  }
+
+  /** The message that stands for a type wherever one is used. */
+  type(tree: TypeTree, lookup: Lookup): Uint8Array {
+    const bytes = this.#written(tree, lookup);
+    return choiceOf(
+      8,
+      this.#types.index(Buffer.from(bytes).toString('latin1'), () => bytes),
+    );
+  }
+
+  /** The tables as fields of the package, each in ascending order of its numbers. */
+  fields(): readonly Field[] {
+    return [
+      ...this.#strings.entries.map((text): Field => [2, text]),
+      ...this.#names.entries.map((segments): Field => [3, message([1, segments])]),
+      ...this.#types.entries.map((type): Field => [5, type]),
+    ];
+  }
+
+  #written(tree: TypeTree, lookup: Lookup): Uint8Array {
+    if (tree.kind === 'variable') return message([1, message([3, this.text(tree.name)])]);
+    if (tree.kind === 'natural') return signedChoiceOf(6, tree.value);
+    const args = tree.arguments.map((argument): Field => [2, this.type(argument, lookup)]);
+    if (tree.kind === 'builtin') return message([3, message([1, tree.code], ...args)]);
+    return message([2, message([1, this.typeName(lookup(tree.name))], ...args)]);
+  }
+}

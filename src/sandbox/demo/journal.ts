@@ -1,0 +1,97 @@
+/**
+ * The journal of a demo: from what its history began, how many steps were made, and what clients made it do in between.
+ * The count stands at a fixed place of the file and is overwritten, so that traffic does not make the file grow. It is
+ * on disk before the update it stands for can be seen.
+ */
+import {
+  appendFileSync,
+  closeSync,
+  existsSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs';
+import { dirname } from 'node:path';
+import type { Deed } from '../deed.ts';
+import type { Hosting } from '../parties/parties.ts';
+import type { Stretch } from './live-schedule.ts';
+
+/** From what the history of a demo begins. */
+export interface Beginning {
+  readonly seed: number;
+  /** End of the compressed month and beginning of the live traffic, microseconds since 1970. */
+  readonly startAt: number;
+  /** Updates the month was planned with, and the most it may have. */
+  readonly planned: number;
+  readonly most: number;
+}
+
+/** Something that happened after so many steps. */
+export type Entry =
+  | { readonly live: Stretch }
+  | { readonly after: number; readonly hosting: Hosting & { readonly at: number } }
+  | ({ readonly after: number } & Deed);
+
+/** What a journal says. */
+export interface Told {
+  readonly beginning: Beginning;
+  readonly steps: number;
+  readonly entries: readonly Entry[];
+}
+
+/** Changes whenever the same beginning no longer gives the same history. */
+const version = 2;
+const countDigits = 12;
+
+function headLine(steps: number): string {
+  return `{"demo":${version},"steps":"${String(steps).padStart(countDigits)}"}\n`;
+}
+
+/** What the file tells; undefined when there is none, or one of another version. */
+export function readJournal(file: string): Told | undefined {
+  if (!existsSync(file)) return undefined;
+  const text = readFileSync(file, 'utf8');
+  const whole = text.slice(0, text.lastIndexOf('\n') + 1);
+  // A line cut short by a crash stands for something that nobody saw.
+  if (whole.length < text.length) writeFileSync(file, whole);
+  const [head = '', beginning = '', ...rest] = whole.split('\n').filter((line) => line !== '');
+  if (!head.startsWith(`{"demo":${version},`) || beginning === '') return undefined;
+  const { steps } = JSON.parse(head) as { steps: string };
+  const entries = rest.map((line) => JSON.parse(line) as Entry);
+  return { beginning: JSON.parse(beginning) as Beginning, steps: Number(steps), entries };
+}
+
+/** Writes a journal; without a file it keeps nothing. */
+export class Journal {
+  readonly #file: string | undefined;
+  #count: number | undefined;
+
+  constructor(file: string | undefined) {
+    this.#file = file;
+  }
+
+  /** Starts a new file. */
+  begin(beginning: Beginning, steps: number): void {
+    if (this.#file === undefined) return;
+    mkdirSync(dirname(this.#file), { recursive: true });
+    writeFileSync(this.#file, `${headLine(steps)}${JSON.stringify(beginning)}\n`);
+  }
+
+  /** Notes how many steps will have been made. */
+  count(steps: number): void {
+    if (this.#file === undefined) return;
+    this.#count ??= openSync(this.#file, 'r+');
+    writeSync(this.#count, headLine(steps), 0);
+  }
+
+  write(entry: Entry): void {
+    if (this.#file !== undefined) appendFileSync(this.#file, `${JSON.stringify(entry)}\n`);
+  }
+
+  close(): void {
+    if (this.#count !== undefined) closeSync(this.#count);
+    this.#count = undefined;
+  }
+}

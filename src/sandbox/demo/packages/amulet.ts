@@ -1,0 +1,223 @@
+/**
+ * The Amulet of the Global Synchronizer: the part of splice-amulet that the demo's traffic uses. Names are the real ones;
+ * of AmuletRules and its choices only the fields that matter here are declared.
+ */
+import { consuming, nonconsuming, record, template, variant } from '../../daml-lf/declaration.ts';
+import { writePackage } from '../../daml-lf/package-writer.ts';
+import { tokenStandard } from './token-standard.ts';
+
+export const spliceAmulet = writePackage({
+  name: 'splice-amulet',
+  version: '0.1.14',
+  imports: tokenStandard,
+  modules: {
+    'Splice.Types': { Round: record({ number: 'Int' }) },
+    'Splice.Fees': {
+      RatePerRound: record({ rate: 'Decimal' }),
+      FixedFee: record({ fee: 'Decimal' }),
+      SteppedRate: record({ initialRate: 'Decimal', steps: '[(Decimal, Decimal)]' }),
+      ExpiringAmount: record({ initialAmount: 'Decimal', createdAt: 'Round', ratePerRound: 'RatePerRound' }),
+    },
+    'Splice.Expiry': { TimeLock: record({ holders: '[Party]', expiresAt: 'Time', optContext: 'Optional Text' }) },
+    'Splice.AmuletConfig': {
+      TransferConfig: record({
+        createFee: 'FixedFee',
+        holdingFee: 'RatePerRound',
+        transferFee: 'SteppedRate',
+        lockHolderFee: 'FixedFee',
+        extraFeaturedAppRewardAmount: 'Decimal',
+        maxNumInputs: 'Int',
+        maxNumOutputs: 'Int',
+        maxNumLockHolders: 'Int',
+      }),
+    },
+    'Splice.Issuance': {
+      IssuanceConfig: record({
+        amuletToIssuePerYear: 'Decimal',
+        validatorRewardPercentage: 'Decimal',
+        appRewardPercentage: 'Decimal',
+        validatorRewardCap: 'Decimal',
+        featuredAppRewardCap: 'Decimal',
+        unfeaturedAppRewardCap: 'Decimal',
+        optValidatorFaucetCap: 'Optional Decimal',
+      }),
+    },
+    'Splice.Amulet': {
+      AmuletExpireSummary: record({
+        owner: 'Party',
+        round: 'Round',
+        changeToInitialAmountAsOfRoundZero: 'Decimal',
+        changeToHoldingFeesRate: 'Decimal',
+      }),
+      AmuletCreateSummary: record({ amulet: 'cid', amuletPrice: 'Decimal', round: 'Round' }, 'cid'),
+      Amulet_ExpireResult: record({ expireSum: 'AmuletExpireSummary', meta: 'Optional Metadata' }),
+      LockedAmulet_UnlockResult: record({
+        amuletSum: 'AmuletCreateSummary (ContractId Amulet)',
+        meta: 'Optional Metadata',
+      }),
+      LockedAmulet_OwnerExpireLockResult: record({
+        amuletSum: 'AmuletCreateSummary (ContractId Amulet)',
+        meta: 'Optional Metadata',
+      }),
+      AppRewardCoupon_DsoExpireResult: record({ featured: 'Bool', amount: 'Decimal' }),
+      ValidatorRewardCoupon_DsoExpireResult: record({ amount: 'Decimal' }),
+      Amulet: template(
+        { dso: 'Party', owner: 'Party', amount: 'ExpiringAmount' },
+        {
+          implements: ['Holding'],
+          choices: { Amulet_Expire: consuming({ roundCid: 'ContractId OpenMiningRound' }, 'Amulet_ExpireResult') },
+        },
+      ),
+      LockedAmulet: template(
+        { amulet: 'Amulet', lock: 'TimeLock' },
+        {
+          implements: ['Holding'],
+          choices: {
+            LockedAmulet_Unlock: consuming({ openRoundCid: 'ContractId OpenMiningRound' }, 'LockedAmulet_UnlockResult'),
+            LockedAmulet_OwnerExpireLock: consuming(
+              { openRoundCid: 'ContractId OpenMiningRound' },
+              'LockedAmulet_OwnerExpireLockResult',
+            ),
+          },
+        },
+      ),
+      AppRewardCoupon: template(
+        {
+          dso: 'Party',
+          provider: 'Party',
+          featured: 'Bool',
+          amount: 'Decimal',
+          round: 'Round',
+          beneficiary: 'Optional Party',
+        },
+        {
+          choices: {
+            AppRewardCoupon_DsoExpire: consuming(
+              { closedRoundCid: 'ContractId ClosedMiningRound' },
+              'AppRewardCoupon_DsoExpireResult',
+            ),
+          },
+        },
+      ),
+      ValidatorRewardCoupon: template(
+        { dso: 'Party', user: 'Party', amount: 'Decimal', round: 'Round' },
+        {
+          choices: {
+            ValidatorRewardCoupon_DsoExpire: consuming(
+              { closedRoundCid: 'ContractId ClosedMiningRound' },
+              'ValidatorRewardCoupon_DsoExpireResult',
+            ),
+          },
+        },
+      ),
+    },
+    'Splice.Round': {
+      OpenMiningRound: template({
+        dso: 'Party',
+        round: 'Round',
+        amuletPrice: 'Decimal',
+        opensAt: 'Time',
+        targetClosesAt: 'Time',
+        issuingFor: 'RelTime',
+        transferConfigUsd: 'TransferConfig',
+        issuanceConfig: 'IssuanceConfig',
+        tickDuration: 'RelTime',
+      }),
+      ClosedMiningRound: template({
+        dso: 'Party',
+        round: 'Round',
+        issuancePerValidatorRewardCoupon: 'Decimal',
+        issuancePerFeaturedAppRewardCoupon: 'Decimal',
+        issuancePerUnfeaturedAppRewardCoupon: 'Decimal',
+        issuancePerSvRewardCoupon: 'Decimal',
+        optIssuancePerValidatorFaucetCoupon: 'Optional Decimal',
+      }),
+    },
+    'Splice.AmuletRules': {
+      TransferInput: variant({
+        InputAmulet: 'ContractId Amulet',
+        InputAppRewardCoupon: 'ContractId AppRewardCoupon',
+        InputValidatorRewardCoupon: 'ContractId ValidatorRewardCoupon',
+      }),
+      TransferOutput: record({
+        receiver: 'Party',
+        receiverFeeRatio: 'Decimal',
+        amount: 'Decimal',
+        lock: 'Optional TimeLock',
+      }),
+      Transfer: record({
+        sender: 'Party',
+        provider: 'Party',
+        inputs: '[TransferInput]',
+        outputs: '[TransferOutput]',
+      }),
+      CreatedAmulet: variant({
+        TransferResultAmulet: 'ContractId Amulet',
+        TransferResultLockedAmulet: 'ContractId LockedAmulet',
+      }),
+      TransferResult: record({
+        round: 'Round',
+        createdAmulets: '[CreatedAmulet]',
+        senderChangeAmulet: 'Optional (ContractId Amulet)',
+        meta: 'Optional Metadata',
+      }),
+      AmuletRules_BuyMemberTrafficResult: record({
+        round: 'Round',
+        amuletPaid: 'Decimal',
+        purchasedTraffic: 'ContractId MemberTraffic',
+        senderChangeAmulet: 'Optional (ContractId Amulet)',
+      }),
+      AmuletRules_MintResult: record({ amuletSum: 'AmuletCreateSummary (ContractId Amulet)' }),
+      AmuletRules: template(
+        { dso: 'Party', isDevNet: 'Bool' },
+        {
+          choices: {
+            AmuletRules_Transfer: nonconsuming({ transfer: 'Transfer' }, 'TransferResult'),
+            AmuletRules_BuyMemberTraffic: nonconsuming(
+              {
+                inputs: '[TransferInput]',
+                provider: 'Party',
+                memberId: 'Text',
+                synchronizerId: 'Text',
+                migrationId: 'Int',
+                trafficAmount: 'Int',
+              },
+              'AmuletRules_BuyMemberTrafficResult',
+            ),
+            AmuletRules_Mint: nonconsuming(
+              { receiver: 'Party', amount: 'Decimal', openRound: 'ContractId OpenMiningRound' },
+              'AmuletRules_MintResult',
+            ),
+          },
+        },
+      ),
+    },
+    'Splice.ExternalPartyAmuletRules': {
+      ExternalPartyAmuletRules: template({ dso: 'Party' }, { implements: ['TransferFactory', 'AllocationFactory'] }),
+    },
+    'Splice.AmuletTransferInstruction': {
+      AmuletTransferInstruction: template(
+        { lockedAmulet: 'ContractId LockedAmulet', transfer: 'Splice.Api.Token.TransferInstructionV1:Transfer' },
+        { implements: ['TransferInstruction'] },
+      ),
+    },
+    'Splice.AmuletAllocation': {
+      AmuletAllocation: template(
+        { lockedAmulet: 'ContractId LockedAmulet', allocation: 'AllocationSpecification' },
+        { implements: ['Allocation'] },
+      ),
+    },
+    'Splice.DecentralizedSynchronizer': {
+      MemberTraffic: template({
+        dso: 'Party',
+        memberId: 'Text',
+        synchronizerId: 'Text',
+        migrationId: 'Int',
+        totalPurchased: 'Int',
+        numPurchases: 'Int',
+        amuletSpent: 'Decimal',
+        usdSpent: 'Decimal',
+      }),
+    },
+  },
+});

@@ -1,0 +1,16 @@
+/** How packages are named. */
+
+/** A package as lists of vetted packages name it. */
+export interface PackageName {
+  readonly id: string;
+  readonly name: string;
+  readonly version: string;
+}
+
+/** Compares versions number by number: negative when the left one is older. */
+export function compareVersions(left: string, right: string): number {
+  const [a, b] = [left.split('.').map(Number), right.split('.').map(Number)];
+  const at = a.findIndex((number, index) => number !== b[index]);
+  if (at < 0) return a.length - b.length;
+  return (a[at] ?? 0) - (b[at] ?? -1);
+}
