@@ -4,7 +4,6 @@ import { join } from 'node:path';
 import type { Config } from '../config/config.ts';
 import { startEmbeddedPostgres } from '../embedded/embedded-postgres.ts';
 import type { Logger } from '../observe/logger.ts';
-import { isOver, startDemoLedger } from '../sandbox/demo-ledger.ts';
 import type { DemoLedger } from '../sandbox/demo-ledger.ts';
 import { emptyHistory } from '../store/history/reset.ts';
 import { holdUp } from '../store/hold-up.ts';
@@ -60,6 +59,8 @@ export async function startSurroundings(config: Config, logger: Logger): Promise
 async function startDemo(config: Config, databaseUrl: string, logger: Logger): Promise<DemoLedger> {
   const { dataDir, demoSeed: seed, demoUpdatesPerSecond, demoSpeed, demoStopAt, demoChaos } = config.indexer;
   const { schema } = config.database;
+  // Only a demo pays for building its packages.
+  const { isOver, startDemoLedger } = await import('../sandbox/demo-ledger.ts');
   const journal = join(dataDir, `sandbox-${String(seed)}.journal`);
   // Only where the database is the demo's own: nobody else's is emptied.
   if (config.database.url === undefined && isOver(journal)) {

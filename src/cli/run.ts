@@ -3,7 +3,7 @@ import { openAccess } from '../access.ts';
 import { loadConfig, type Config } from '../config/config.ts';
 import { startIndexer } from '../indexer.ts';
 import { createLogger } from '../observe/logger.ts';
-import { demoInterfaces } from '../sandbox/demo-ledger.ts';
+import { demoInterfaces } from '../sandbox/demo/names.ts';
 import { version } from '../version.ts';
 import { startSurroundings, type Surroundings } from './embedded-parts.ts';
 import { greeting, pageGuide } from './greeting.ts';

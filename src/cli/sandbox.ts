@@ -18,15 +18,18 @@ export async function sandboxCommand(
   const { indexer } = loadConfig(argv, env);
   const port = Number(env['SANDBOX_PORT'] ?? defaultPort);
   const admin = env['SANDBOX_ADMIN'] === '1';
-  const { demoSeed: seed, demoUpdatesPerSecond: updatesPerSecond } = indexer;
+  const { demoSeed: seed, demoUpdatesPerSecond, demoSpeed, demoStopAt, demoChaos } = indexer;
   const [host, journal] = [env['SANDBOX_HOST'], env['SANDBOX_JOURNAL']];
   const ledger = await startDemoLedger({
     seed,
-    updatesPerSecond,
+    updatesPerSecond: demoUpdatesPerSecond * demoSpeed,
     port,
     admin,
     ...(host === undefined ? {} : { host }),
     ...(journal === undefined ? {} : { journal }),
+    ...(demoStopAt === undefined ? {} : { stopAt: demoStopAt }),
+    // Nobody's database is at hand to be slowed down.
+    ...(demoChaos ? { chaos: { report: (trouble: string) => write(`chaos: ${trouble}`) } } : {}),
   });
   const kept = journal === undefined ? 'state in memory, gone when it stops' : `its history is in ${journal}`;
   write(`sandbox ledger at ${ledger.url} (${kept})`);

@@ -12,7 +12,6 @@ import { LiveSchedule } from './demo/live-schedule.ts';
 import type { Stretch } from './demo/live-schedule.ts';
 import { licensingTemplates } from './demo/licensing-templates.ts';
 import { monthBefore, playMonth } from './demo/month.ts';
-import { interfaces } from './demo/names.ts';
 import { licensingUpgrade } from './demo/packages/applications.ts';
 import { Play } from './demo/play.ts';
 import { tempoBefore } from './demo/tempo.ts';
@@ -49,14 +48,6 @@ export interface DemoLedger {
   updates(): number;
   close(): Promise<void>;
 }
-
-/** Interfaces of the demo's templates, as a filter names them. */
-export const demoInterfaces: readonly string[] = [
-  interfaces.holding,
-  interfaces.transferInstruction,
-  interfaces.allocation,
-  interfaces.allocationRequest,
-].map((name) => `#${name}`);
 
 /** What users begin in the month; what follows from it and the rounds come on top. */
 const plannedUpdates = 2_500;

@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { demoInterfaces } from '../../src/sandbox/demo-ledger.ts';
+import { demoInterfaces } from '../../src/sandbox/demo/names.ts';
 import { startSandbox, type Sandbox } from '../../src/sandbox/sandbox.ts';
 import { generateHistory } from '../../src/sandbox/traffic.ts';
 import { startLedgerIndexer, type LedgerIndexer } from '../../src/testing/ledger-indexer.ts';

@@ -3,7 +3,7 @@
  * itself says of it, for comparison.
  */
 import { Client } from 'pg';
-import { demoInterfaces } from '../../src/sandbox/demo-ledger.ts';
+import { demoInterfaces } from '../../src/sandbox/demo/names.ts';
 import { interfaces } from '../../src/sandbox/demo/names.ts';
 import type { JsonObject } from '../../src/sandbox/json.ts';
 import type { Ledger } from '../../src/sandbox/ledger.ts';

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { drawSchema } from '../../scripts/schema-drawing.ts';
 import { storedTables } from '../../scripts/schema-tables.ts';
 import { greeting } from '../../src/cli/greeting.ts';
-import { demoInterfaces } from '../../src/sandbox/demo-ledger.ts';
+import { demoInterfaces } from '../../src/sandbox/demo/names.ts';
 import { startSandbox, type Sandbox } from '../../src/sandbox/sandbox.ts';
 import { generateHistory } from '../../src/sandbox/traffic.ts';
 import { openDatabase, type Database } from '../../src/store/database.ts';

@@ -3,7 +3,7 @@ import { readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { demoInterfaces } from '../../src/sandbox/demo-ledger.ts';
+import { demoInterfaces } from '../../src/sandbox/demo/names.ts';
 import { startSandbox, type Sandbox } from '../../src/sandbox/sandbox.ts';
 import { generateHistory, startTraffic } from '../../src/sandbox/traffic.ts';
 import { runIndexer } from '../e2e/indexer-run.ts';

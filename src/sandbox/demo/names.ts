@@ -33,3 +33,11 @@ export const names = {
   iou: 'model-tests:Iou:Iou',
   iouTransfer: 'model-tests:Iou:IouTransfer',
 } as const;
+
+/** Interfaces of the demo's templates, as a filter names them. */
+export const demoInterfaces: readonly string[] = [
+  interfaces.holding,
+  interfaces.transferInstruction,
+  interfaces.allocation,
+  interfaces.allocationRequest,
+].map((name) => `#${name}`);
