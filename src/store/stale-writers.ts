@@ -20,6 +20,12 @@ const written = ['stream', 'updates', 'contracts'] as const;
  */
 export async function endStaleWriters(client: ClientBase, schema: string): Promise<number> {
   const tables = written.map((table) => `${escapeIdentifier(schema)}.${escapeIdentifier(table)}`);
+  const { rows } = await client.query<{ oids: readonly number[] }>(
+    'select array(select to_regclass(t)::oid from unnest($1::text[]) t) as oids',
+    [tables],
+  );
+  // Who logs in as one role and works as another may end the sessions of the first, and only while it is the first.
+  await client.query('begin; set local role none');
   const { rowCount } = await client.query(
     `select pg_terminate_backend(a.pid)
        from pg_stat_activity a
@@ -27,8 +33,9 @@ export async function endStaleWriters(client: ClientBase, schema: string): Promi
         and exists (select from pg_locks l
                      where l.pid = a.pid and l.mode = 'RowExclusiveLock' and l.granted
                        and l.database = (select oid from pg_database where datname = current_database())
-                       and l.relation in (select to_regclass(t)::oid from unnest($2::text[]) t))`,
-    [writerSessionName(schema), tables],
+                       and l.relation = any ($2::oid[]))`,
+    [writerSessionName(schema), rows[0]?.oids ?? []],
   );
+  await client.query('commit');
   return rowCount ?? 0;
 }

@@ -13,6 +13,7 @@ import { redactCommand } from '../../src/cli/redact.ts';
 import { viewsCommand } from '../../src/cli/views.ts';
 import { startSandbox, type Sandbox } from '../../src/sandbox/sandbox.ts';
 import { generateHistory } from '../../src/sandbox/traffic.ts';
+import { endStaleWriters, writerSessionName } from '../../src/store/stale-writers.ts';
 import { runIndexer, type IndexerRun } from '../e2e/indexer-run.ts';
 import { createTestDatabase, query, type TestDatabase } from '../support/database.ts';
 import { digestOf } from '../support/digest.ts';
@@ -149,6 +150,17 @@ it('do not let the writer clear what is published, nor anybody else clear anythi
     expect(await as(kind, (client) => attempt(client, clear)), kind).toBe('42501');
   }
   expect(await query(created.url, count)).toEqual(before);
+});
+
+it.each(['migrator', 'writer'] as const)('let the %s end what a writer before it left half-sent', async (kind) => {
+  const left = new Client({ connectionString: urlOf(kind), application_name: writerSessionName('ledger') });
+  left.on('error', () => undefined);
+  const gone = new Promise((resolve) => left.once('end', resolve));
+  await left.connect();
+  await left.query('begin; update ledger.stream set writer = writer');
+  expect(await as(kind, (client) => endStaleWriters(client, 'ledger'))).toBe(1);
+  await gone;
+  expect(await as(kind, (client) => endStaleWriters(client, 'ledger'))).toBe(0);
 });
 
 it('let the redactor redact and prune', async () => {
