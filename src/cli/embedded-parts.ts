@@ -5,6 +5,8 @@ import type { Config } from '../config/config.ts';
 import { startEmbeddedPostgres } from '../embedded/embedded-postgres.ts';
 import type { Logger } from '../observe/logger.ts';
 import type { DemoLedger } from '../sandbox/demo-ledger.ts';
+import { demoParticipantId } from '../sandbox/demo/participant-id.ts';
+import { readStream } from '../store/history/maintenance.ts';
 import { emptyHistory } from '../store/history/reset.ts';
 import { holdUp } from '../store/hold-up.ts';
 import { migrate } from '../store/migrations.ts';
@@ -64,8 +66,9 @@ async function startDemo(config: Config, databaseUrl: string, logger: Logger): P
   const journal = join(dataDir, `sandbox-${String(seed)}.journal`);
   // Only where the database is the demo's own: nobody else's is emptied.
   if (config.database.url === undefined && isOver(journal)) {
-    await beginAnew(config, databaseUrl, journal);
-    logger.info('the demo has run for long enough to begin anew, with an empty database');
+    const emptied = await beginAnew(config, databaseUrl, journal);
+    if (emptied) logger.info('the demo has run for long enough to begin anew, with an empty database');
+    else logger.warn({ schema }, 'the demo begins anew; the schema stays as it is: it is not of the demo');
   }
   const slowDatabase = (ms: number): Promise<void> => holdUp(databaseUrl, schema, ms);
   const report = (trouble: string): void => logger.warn({ trouble }, 'chaos: trouble on purpose');
@@ -78,15 +81,24 @@ async function startDemo(config: Config, databaseUrl: string, logger: Logger): P
   });
 }
 
-/** Forgets the demo: what it stored first, then its journal, so that a crash in between does it again. */
-async function beginAnew(config: Config, databaseUrl: string, journal: string): Promise<void> {
+/**
+ * Forgets the demo: what it stored first, then its journal, so that a crash in between does it again. False when the
+ * schema was left alone because another ledger was indexed into it, which may have pruned since what is stored here.
+ */
+async function beginAnew(config: Config, databaseUrl: string, journal: string): Promise<boolean> {
   const embedded = { ...config, database: { ...config.database, url: databaseUrl } };
   const database = openStream(embedded, 'demo', config.database.schema);
   try {
     await migrate(database);
-    await asWriter(database, 'demo', () => emptyHistory(database, anyParticipant(config), writerName));
+    const ours = await asWriter(database, 'demo', async () => {
+      const stream = await readStream(database);
+      if (stream?.participantId !== demoParticipantId) return stream === undefined || stream.checkpoint === null;
+      await emptyHistory(database, anyParticipant(config), writerName);
+      return true;
+    });
+    await rm(journal);
+    return ours;
   } finally {
     await database.close();
   }
-  await rm(journal);
 }

@@ -1,9 +1,10 @@
 /**
  * The end of a bounded run. It is read as a row of streams that end by themselves, none further than the ledger is at
- * the time, so that nothing above the end is ever sent. That one ends before anything came is the ledger's word that
- * nothing is left; an end after some updates may be that of a participant that shuts down.
+ * the time, so that nothing above the end is ever sent. A clean end may also be that of a participant, or of a proxy,
+ * that shuts down; so where one ends before anything came, the ledger is asked for the same stretch in another way.
  */
 import { ExitCode, IndexerError } from '../errors.ts';
+import { updatesRequest } from '../ledger/request-format.ts';
 import type { StreamState } from '../store/stream-row.ts';
 import type { PipelineParts } from './parts.ts';
 import { pause } from './retry.ts';
@@ -68,6 +69,16 @@ export async function nextEnd(parts: PipelineParts, checkpoint: number, stopAt: 
     await pause(ledgerEndPollMs, parts.stop);
   }
   return undefined;
+}
+
+/**
+ * Whether the ledger has nothing to show above `from` up to `end`: an answer over HTTP, unlike a clean close, is given
+ * by nobody but a participant that is at work.
+ */
+export async function nothingLeft({ ledger, filter }: PipelineParts, from: number, end: number): Promise<boolean> {
+  if (from >= end) return true;
+  for await (const _first of ledger.updates.list(updatesRequest(from, filter, end), { limit: 1 })) return false;
+  return true;
 }
 
 /** An offset came that was not asked for. */

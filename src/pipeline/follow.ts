@@ -23,7 +23,7 @@ import type { StoreBatch, StoreSession } from '../store/store.ts';
 import { buildBatch, factsOf, namingOffset, type Built } from './batch-builder.ts';
 import { namingPlace, outOfOrder } from './follow-errors.ts';
 import { frames$, type Frames } from './frames.ts';
-import { nextEnd, pastEnd } from './bound.ts';
+import { nextEnd, nothingLeft, pastEnd } from './bound.ts';
 import type { PipelineParts } from './parts.ts';
 import { setAside, type FailedUpdate } from './quarantine.ts';
 import { bytesOf, type KeptFrame } from './slabs.ts';
@@ -49,31 +49,36 @@ export interface Following {
 }
 
 /**
- * Checkpoints as they are committed; completes when a stop was asked for, or at the end of a bounded run. When there is a newer access token, the batch
- * in hand is committed and the next stream goes on, with that token, from the checkpoint.
+ * Checkpoints as they are committed; completes when a stop was asked for, or at the end of a bounded run. When there is
+ * a newer access token, the batch in hand is committed and the next stream goes on, with that token, from the checkpoint.
  */
 export function follow$(parts: PipelineParts, session: StoreSession, following: Following): Observable<number> {
   let renewal = false;
   const over = (): boolean => parts.stop.aborted || following.checkpoint >= (following.stopAt ?? Infinity);
   const stream$ = (end: number | undefined): Observable<number> =>
     frames$(parts, '/v2/updates', updatesRequest(following.checkpoint, parts.filter, end), renewal).pipe(
-      concatMap((frames) => batches$(parts, session, following, { ...frames, end })),
+      concatMap((frames) => {
+        renewal = false;
+        const retire = (): void => {
+          renewal = true;
+          frames.retire();
+        };
+        return batches$(parts, session, following, { ...frames, end, retire });
+      }),
     );
   const bounded$ = (stopAt: number): Observable<number> =>
-    defer(() => nextEnd(parts, following.checkpoint, stopAt)).pipe(
-      concatMap((end) => (end === undefined ? EMPTY : stream$(end))),
-    );
+    defer(() => {
+      // Until the next stream is open, neither the database nor a silent socket is what it waits for.
+      parts.observer.busyWith('source');
+      following.lastFrameAt = () => performance.now();
+      return nextEnd(parts, following.checkpoint, stopAt);
+    }).pipe(concatMap((end) => (end === undefined ? EMPTY : stream$(end))));
   return defer(() => {
     if (over()) return EMPTY;
     return following.stopAt === undefined ? stream$(undefined) : bounded$(following.stopAt);
   }).pipe(
     catchError((thrown: unknown) => throwError(() => namingPlace(toIndexerError(thrown), following.checkpoint))),
-    repeat({
-      delay: () => {
-        renewal = true;
-        return over() ? EMPTY : of(renewal);
-      },
-    }),
+    repeat({ delay: () => (over() ? EMPTY : of(true)) }),
   );
 }
 
@@ -206,9 +211,10 @@ class BatchWriter {
 
   async #ended(frames: EndingFrames): Promise<undefined> {
     await this.#drain();
-    // What may have been cut short is asked for once more: only an end before which nothing came is taken for one.
-    if (!frames.inbox.stopped && frames.end !== undefined && !this.#received) await this.#reach(frames.end);
-    if (frames.inbox.stopped || frames.end !== undefined) {
+    const { inbox, end } = frames;
+    // What may have been cut short is asked for once more: only an end before which nothing came can be the last one.
+    const asAsked = end !== undefined && (inbox.stopped || this.#received || (await this.#reach(end)));
+    if (inbox.stopped || asAsked) {
       // Before the next stream opens, not when this one is taken down after it.
       frames.close();
       return undefined;
@@ -220,14 +226,16 @@ class BatchWriter {
     });
   }
 
-  /** Everything up to the end of the stream has come, also where the last offsets are not ours to see. */
-  async #reach(offset: number): Promise<void> {
-    if (this.#from >= offset) return;
+  /** Makes the end of the stream the checkpoint, unless there is more up to it: the last offsets may not be ours to see. */
+  async #reach(offset: number): Promise<boolean> {
+    if (!(await nothingLeft(this.#parts, this.#from, offset))) return false;
+    if (this.#from >= offset) return true;
     const batch = this.#session.newBatch(this.#from);
     batch.add({ kind: 'offset_checkpoint', offset, synchronizerTimes: [] });
     batch.seal();
     this.#write(batch, { frames: 0, bytes: 0, seconds: 0, error: undefined }, undefined);
     await this.#drain();
+    return true;
   }
 
   #add(batch: StoreBatch, update: Update, end: number | undefined): void {

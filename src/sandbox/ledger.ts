@@ -9,6 +9,7 @@ import type { Submission } from './commands.ts';
 import { Completions } from './completions.ts';
 import type { Deed } from './deed.ts';
 import { demoPackages } from './demo/packages/catalogue.ts';
+import { demoParticipantId } from './demo/participant-id.ts';
 import { demoTemplates } from './demo/templates.ts';
 import { withUpdateId } from './history.ts';
 import type { StoredUpdate } from './history.ts';
@@ -63,7 +64,7 @@ export class Ledger {
   readonly #listeners = new Set<() => void>();
 
   constructor(options: LedgerOptions = {}) {
-    this.participantId = options.participantId ?? partyId('participant1', 'participant1');
+    this.participantId = options.participantId ?? demoParticipantId;
     this.random = new Random(options.seed ?? 1);
     this.#clock = new LedgerClock(options.now ?? Date.now);
     this.synchronizers = [

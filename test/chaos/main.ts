@@ -1,5 +1,5 @@
 /** `npm run chaos`: the campaign. Prints what it hit and what it found; exit code 1 when anything ended as it should not. */
-import { existsSync, symlinkSync } from 'node:fs';
+import './beside.ts';
 import { crashPoints } from './crash-points.ts';
 import { openChaosServer } from './databases.ts';
 import { help, readOptions, type CampaignOptions } from './options.ts';
@@ -13,14 +13,6 @@ import type { Tier } from './tier.ts';
 /** In the order in which they run. */
 const tiers: readonly Tier[] = [crashPoints, seeded, processes, servers, mutation];
 
-/** The compiled program looks for its migrations and its version beside itself. */
-function linkBeside(): void {
-  for (const name of ['migrations', 'src/page', 'package.json']) {
-    const link = new URL(`../../${name}`, import.meta.url);
-    if (!existsSync(link)) symlinkSync(new URL(`../../../../${name}`, import.meta.url), link);
-  }
-}
-
 const progressEveryMs = 15_000;
 
 const say = (line: string): void => {
@@ -28,7 +20,6 @@ const say = (line: string): void => {
 };
 
 async function campaign(options: CampaignOptions): Promise<number> {
-  linkBeside();
   const report = new Report(options.bail);
   const { server: url, firstSeed, seeds, lanes, stride, patienceMs, point } = options;
   await using server = await openChaosServer(url);

@@ -1,7 +1,9 @@
 /** Runs with an end: what they store is exactly a prefix of the history, also when they are killed on the way. */
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { startSandbox, type Sandbox } from '../../src/sandbox/sandbox.ts';
 import { generateHistory } from '../../src/sandbox/traffic.ts';
+import { runIndexer } from '../e2e/indexer-run.ts';
 import { createTestDatabase, query, type TestDatabase } from '../support/database.ts';
 import { digestOf } from '../support/digest.ts';
 import { waitFor } from '../support/wait-for.ts';
@@ -108,6 +110,15 @@ describe('run --stop-at', { timeout: 240_000 }, () => {
     expect(await digestOf(database.url, 'ledger')).toBe(wanted);
   });
 
+  it('does not take a stream for empty that was closed before its first frame', async () => {
+    const wanted = await digestOfFirstPart('genesis');
+    goOn();
+    sandbox.faults.close = { code: 1000, afterFrames: 0, times: 2, path: '/v2/updates' };
+    await bounded('ledger', 'run', '--start', 'genesis', '--stop-at', String(stop));
+    expect(sandbox.faults.close).toBeUndefined();
+    expect(await digestOf(database.url, 'ledger')).toBe(wanted);
+  });
+
   it('seeds at the offset when the ledger is past it already', async () => {
     const wanted = await digestOfFirstPart('seed');
     goOn();
@@ -123,6 +134,22 @@ describe('run --stop-at', { timeout: 240_000 }, () => {
     goOn();
     expect(await running.ended).toMatchObject({ code: 0 });
     expect(await checkpoint('ledger')).toBe(stop + 20);
+  });
+
+  it('blames nobody and counts no new token while it waits for the ledger', async () => {
+    await using run = await runIndexer({
+      ...env('ledger'),
+      INDEXER_START: 'genesis',
+      INDEXER_STOP_AT: String(stop + 1_000),
+    });
+    await run.reaches(stop);
+    const onDatabase = (): Promise<number> => run.metric('indexer_stalled_seconds_total{on="database"}');
+    const before = await onDatabase();
+    await sleep(1_500);
+    expect((await onDatabase()) - before).toBeLessThan(0.5);
+    goOn();
+    await run.reaches(stop + 50);
+    expect(await run.metric('indexer_token_renewals_total')).toBe(0);
   });
 
   it('"end" is the ledger end at the start; started again on a finished stretch it has nothing to do', async () => {

@@ -241,11 +241,11 @@ describe('a command line or configuration that cannot be used', () => {
     expect(ended.stderr).toContain('what to do: correct the listed values');
   });
 
-  it('ends with 2 and the list of commands when there is no such command', async () => {
+  it('ends with 2, the nearest command and where to find them all when there is no such command', async () => {
     const ended = await runToEnd({}, ['indx']);
     expect(ended.code).toBe(2);
-    expect(ended.stderr).toContain('ledger-indexer: there is no command "indx"');
-    expect(ended.stderr).toContain('migrate');
+    expect(ended.stderr).toContain('there is no command "indx"');
+    expect(ended.stderr).toMatch(/did you mean index.*ledger-indexer --help/is);
   });
 
   it('ends with 78 when another process has its HTTP port, and touches no database', async () => {

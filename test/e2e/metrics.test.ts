@@ -38,7 +38,8 @@ describe('the metrics of a running indexer', () => {
       expect(await indexer.metric(`indexer_pg_query_seconds_count{op="${op}"}`), op).toBeGreaterThan(0);
     }
     const batches = await indexer.metric('indexer_commit_seconds_count');
-    expect(await indexer.metric('indexer_pg_query_seconds_count{op="batch"}')).toBe(batches);
+    // Checkpoints of the ledger go on making batches between the two questions.
+    expect(await indexer.metric('indexer_pg_query_seconds_count{op="batch"}')).toBeGreaterThanOrEqual(batches);
     expect(await indexer.metric('indexer_pg_pool_connections{state="total"}')).toBeGreaterThan(0);
     expect(await indexer.metric('indexer_pg_pool_connections_max')).toBeGreaterThan(3);
     const place = new URL(database.url);

@@ -153,6 +153,21 @@ describe('its events', () => {
     expect(reads - before).toBeLessThanOrEqual(3);
   });
 
+  it('cost the database no more when pages are opened and closed all the time', async () => {
+    let reads = 0;
+    const { server } = await start(() => {
+      reads += 1;
+      return Promise.resolve(facts);
+    });
+    const began = performance.now();
+    for (let opened = 0; opened < 60; opened += 1) {
+      const gone = new AbortController();
+      await fetch(`${server.url}/events`, { signal: gone.signal });
+      gone.abort();
+    }
+    expect(reads).toBeLessThanOrEqual((performance.now() - began) / (0.9 * everyMs) + 1);
+  });
+
   it('end when the server closes', async () => {
     const { server } = await start();
     const listener = await listen(server);

@@ -39,20 +39,27 @@ export interface ReadFacts {
 
 export class RecentReader {
   readonly #read: ReadRecentFacts;
+  readonly #leastMs: number;
+  #begunAtMs = -Infinity;
   #latest: ReadFacts = { facts: null, readAt: null, failure: null };
   #reading = false;
 
-  constructor(read: ReadRecentFacts) {
+  /** @param everyMs how often a read is asked for; those who come in between do not cause more of them */
+  constructor(read: ReadRecentFacts, everyMs: number) {
     this.#read = read;
+    // A timer may be a little early.
+    this.#leastMs = 0.9 * everyMs;
   }
 
   get latest(): ReadFacts {
     return this.#latest;
   }
 
-  /** Begins a read unless one is under way; never rejects. */
+  /** Begins a read unless one is under way or was begun just now; never rejects. */
   async refresh(): Promise<void> {
-    if (this.#reading) return;
+    const nowMs = performance.now();
+    if (this.#reading || nowMs - this.#begunAtMs < this.#leastMs) return;
+    this.#begunAtMs = nowMs;
     this.#reading = true;
     try {
       this.#latest = { facts: await this.#read(), readAt: Date.now(), failure: null };

@@ -38,8 +38,9 @@ export class StatusPage {
 
   constructor(options: StatusPageOptions) {
     this.#options = options;
-    this.#recent = options.readRecent && new RecentReader(options.readRecent);
-    this.#timer = setInterval(() => this.#tick(), options.everyMs ?? 1000).unref();
+    const { readRecent, everyMs = 1000 } = options;
+    this.#recent = readRecent && new RecentReader(readRecent, everyMs);
+    this.#timer = setInterval(() => this.#tick(), everyMs).unref();
     this.#history.add(options.health.status(), Date.now());
   }
 
