@@ -8,6 +8,7 @@ import {
   SpanStatusCode,
   TraceFlags,
   createTraceState,
+  diag,
   isSpanContextValid,
   trace,
 } from '@opentelemetry/api';
@@ -18,6 +19,7 @@ import type { Batch } from '../model/batch.ts';
 import type { Update } from '../model/update.ts';
 import type { BatchSpan, Tracer } from '../pipeline/tracer.ts';
 import { version } from '../version.ts';
+import { harmless } from './harmless-tracer.ts';
 
 const name = 'ledger-indexer';
 /** Traces of commands linked to one batch at most: backends cut long lists. */
@@ -27,7 +29,9 @@ const mostLinks = 32;
 export function openTracer(): Tracer | undefined {
   const provider = trace.getTracerProvider();
   if (provider instanceof ProxyTracerProvider && provider.getDelegateTracer(name) === undefined) return undefined;
-  return new SpanTracer(provider.getTracer(name, version));
+  return harmless(new SpanTracer(provider.getTracer(name, version)), (thrown) => {
+    diag.error(`${name}: a span is lost`, thrown);
+  });
 }
 
 class SpanTracer implements Tracer {
@@ -115,10 +119,11 @@ class OpenBatch implements BatchSpan {
 
   #end(): void {
     this.#over = true;
+    // First: a span whose end fails must not be kept.
+    this.#ended();
     // One that has ended already stays as it is.
     if (this.#step.isRecording()) this.#step.end();
     this.#span.end();
-    this.#ended();
   }
 }
 

@@ -6,7 +6,8 @@ export function connectCommand(url: string): string {
   const [first = ''] = urlsOf(url);
   try {
     const { hostname, port, pathname, username, searchParams } = new URL(first);
-    if (hostname === '') return unknown;
+    // An @ behind the host is that of a password with a slash in it, which ends the host too early.
+    if (hostname === '' || pathname.includes('@')) return unknown;
     const user = username === '' ? '' : `${username}@`;
     const mode = searchParams.get('sslmode');
     const query = mode === null ? '' : `?sslmode=${encodeURIComponent(mode)}`;

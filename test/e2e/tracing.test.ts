@@ -132,4 +132,19 @@ describe('tracing', () => {
       JSON.stringify(exporter.getFinishedSpans().map(({ attributes, status }) => [attributes, status])),
     ).not.toMatch(/alice|payload|::/i);
   });
+
+  it.each(['onStart', 'onEnd'])('is worth less than the stream: an SDK that throws in %s stops nothing', async (at) => {
+    trace.disable();
+    const nothing = (): Promise<void> => Promise.resolve();
+    const broken = (): never => {
+      throw new Error('the exporter is broken');
+    };
+    const processor = { onStart: () => {}, onEnd: () => {}, [at]: broken, forceFlush: nothing, shutdown: nothing };
+    trace.setGlobalTracerProvider(new BasicTracerProvider({ spanProcessors: [processor] }));
+    await using indexer = await run({ INDEXER_BATCH_UPDATES: '20' });
+    await indexer.reaches(sandbox.ledger.ledgerEnd(), 10_000);
+    generateHistory(sandbox.ledger, { seed: 8, updates: 50 });
+    await indexer.reaches(sandbox.ledger.ledgerEnd(), 10_000);
+    expect(indexer.logged('pipeline failed, trying again') + indexer.logged('pipeline failed')).toBe(0);
+  });
 });

@@ -88,6 +88,8 @@ describe('the command that connects', () => {
     ],
     ["postgres://u:s@h/l'$(id)", "psql 'postgres://u@h/l%27$(id)'"],
     ['secret', 'psql "$DATABASE_URL"'],
+    // A slash in the password, not escaped: what follows it would stand where the database does.
+    ['postgres://u:12/secret@h/l', 'psql "$DATABASE_URL"'],
   ])('%s', (url, command) => {
     expect(connectCommand(url)).toBe(command);
   });

@@ -1,0 +1,73 @@
+/** The embedded database when a demo begins anew: only what a demo stored goes. */
+import { mkdtemp, rm, stat, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { startSurroundings } from '../../src/cli/embedded-parts.ts';
+import { loadConfig } from '../../src/config/config.ts';
+import { startEmbeddedPostgres } from '../../src/embedded/embedded-postgres.ts';
+import { createLogger } from '../../src/observe/logger.ts';
+import { startSandbox } from '../../src/sandbox/sandbox.ts';
+import { generateHistory } from '../../src/sandbox/traffic.ts';
+import { runIndexer } from '../e2e/indexer-run.ts';
+import { query } from '../support/database.ts';
+
+let folder: string;
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'ledger-indexer-anew-'));
+});
+afterEach(async () => {
+  await rm(folder, { recursive: true, force: true });
+});
+
+/** Indexes a ledger of this participant into the embedded database, and leaves a journal of an earlier version. */
+async function indexed(participantId?: string): Promise<void> {
+  await using server = await startEmbeddedPostgres({ dataDir: join(folder, 'postgres') });
+  const sandbox = await startSandbox(participantId === undefined ? {} : { participantId });
+  generateHistory(sandbox.ledger, { seed: 3, updates: 30 });
+  try {
+    await using run = await runIndexer({ LEDGER_URL: sandbox.url, DATABASE_URL: server.url, INDEXER_START: 'genesis' });
+    await run.reaches(sandbox.ledger.ledgerEnd());
+  } finally {
+    await sandbox.close();
+  }
+  await writeFile(journal(), '{"step":1}\n');
+}
+
+function journal(): string {
+  return join(folder, 'sandbox-1.journal');
+}
+
+/** Rows of updates once the demo has begun anew. */
+async function updatesLeft(): Promise<number> {
+  const config = loadConfig([], { INDEXER_DATA_DIR: folder, INDEXER_DEMO_SEED: '1', INDEXER_DEMO_STOP_AT: '5' });
+  const { logger } = createLogger({ level: 'error', format: 'json', stream: { write: () => true } });
+  const surroundings = await startSurroundings(config, logger);
+  try {
+    const [row] = await query(surroundings.databaseUrl, 'select count(*) as n from ledger.updates');
+    return Number(row?.['n']);
+  } finally {
+    await surroundings.stop();
+  }
+}
+
+describe('a demo that begins anew', { timeout: 120_000 }, () => {
+  it('empties what an earlier demo stored', async () => {
+    await indexed();
+    expect(await updatesLeft()).toBe(0);
+  });
+
+  it('leaves alone what was indexed from another ledger', async () => {
+    await indexed('participant::1220real');
+    expect(await updatesLeft()).toBe(30);
+    expect((await stat(journal())).size).toBeGreaterThan(0);
+  });
+});
+
+it('refuses the data of a demo that still runs, because both would write one journal', { timeout: 120_000 }, async () => {
+  await using _server = await startEmbeddedPostgres({ dataDir: join(folder, 'postgres') });
+  // The process that started this one lives for sure and is another one.
+  await writeFile(join(folder, 'postgres', 'owner.pid'), String(process.ppid));
+  await expect(updatesLeft()).rejects.toMatchObject({ code: 'DEMO_RUNNING', exitCode: 78 });
+  await expect(stat(journal())).rejects.toMatchObject({ code: 'ENOENT' });
+});
