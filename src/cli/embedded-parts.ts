@@ -3,6 +3,7 @@ import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Config } from '../config/config.ts';
 import { startEmbeddedPostgres } from '../embedded/embedded-postgres.ts';
+import { ExitCode, IndexerError } from '../errors.ts';
 import type { Logger } from '../observe/logger.ts';
 import type { DemoLedger } from '../sandbox/demo-ledger.ts';
 import { demoParticipantId } from '../sandbox/demo/participant-id.ts';
@@ -24,7 +25,10 @@ export interface Surroundings {
   stop(): Promise<void>;
 }
 
-/** Starts what the configuration does not name. */
+/**
+ * Starts what the configuration does not name.
+ * @throws IndexerError DEMO_RUNNING when another process has the demo's data in use, and what the embedded server throws
+ */
 export async function startSurroundings(config: Config, logger: Logger): Promise<Surroundings> {
   const stops: (() => Promise<void>)[] = [];
   const { dataDir } = config.indexer;
@@ -32,6 +36,8 @@ export async function startSurroundings(config: Config, logger: Logger): Promise
   if (databaseUrl === undefined) {
     const postgres = await startEmbeddedPostgres({ dataDir: join(dataDir, 'postgres') });
     stops.push(() => postgres.stop());
+    // Its own ledger would write what it does into the journal of the one that runs: neither could be played again.
+    if (postgres.shared && config.ledger.url === undefined) throw demoRunning(dataDir);
     databaseUrl = postgres.url;
     const { port, version, reused } = postgres;
     logger.info({ port, version, reused }, 'embedded Postgres is up');
@@ -55,6 +61,15 @@ export async function startSurroundings(config: Config, logger: Logger): Promise
       for (const stop of stops.toReversed()) await stop();
     },
   };
+}
+
+function demoRunning(dataDir: string): IndexerError {
+  return new IndexerError(`another process runs the demo with the data in ${dataDir}`, {
+    code: 'DEMO_RUNNING',
+    retry: 'fatal',
+    remedy: 'use that one, stop it, or set INDEXER_DATA_DIR to another folder (and INDEXER_HTTP_PORT to another port)',
+    exitCode: ExitCode.configuration,
+  });
 }
 
 /** The sandbox of this configuration, as it was when it stopped the last time. */

@@ -48,6 +48,8 @@ export interface EmbeddedPostgres {
   readonly version: string;
   /** The server was running already, left behind by a process that died or started by one that still runs. */
   readonly reused: boolean;
+  /** Another process that still runs started it, and has its data folder in use. */
+  readonly shared: boolean;
   /** Stops the server, except one that another living process started. Can be called again. */
   stop(): Promise<void>;
   [Symbol.asyncDispose](): Promise<void>;
@@ -83,6 +85,7 @@ export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): P
     pid: server.pid,
     version: place.binaries.version,
     reused: running !== undefined,
+    shared: !mine,
     stop,
     [Symbol.asyncDispose]: stop,
   };

@@ -64,10 +64,14 @@ describe('a demo that begins anew', { timeout: 120_000 }, () => {
   });
 });
 
-it('refuses the data of a demo that still runs, because both would write one journal', { timeout: 120_000 }, async () => {
-  await using _server = await startEmbeddedPostgres({ dataDir: join(folder, 'postgres') });
-  // The process that started this one lives for sure and is another one.
-  await writeFile(join(folder, 'postgres', 'owner.pid'), String(process.ppid));
-  await expect(updatesLeft()).rejects.toMatchObject({ code: 'DEMO_RUNNING', exitCode: 78 });
-  await expect(stat(journal())).rejects.toMatchObject({ code: 'ENOENT' });
-});
+it(
+  'refuses the data of a demo that still runs, because both would write one journal',
+  { timeout: 120_000 },
+  async () => {
+    await using _server = await startEmbeddedPostgres({ dataDir: join(folder, 'postgres') });
+    // The process that started this one lives for sure and is another one.
+    await writeFile(join(folder, 'postgres', 'owner.pid'), String(process.ppid));
+    await expect(updatesLeft()).rejects.toMatchObject({ code: 'DEMO_RUNNING', exitCode: 78 });
+    await expect(stat(journal())).rejects.toMatchObject({ code: 'ENOENT' });
+  },
+);
