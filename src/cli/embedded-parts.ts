@@ -11,6 +11,7 @@ import { readStream } from '../store/history/maintenance.ts';
 import { emptyHistory } from '../store/history/reset.ts';
 import { holdUp } from '../store/hold-up.ts';
 import { migrate } from '../store/migrations.ts';
+import { prepareDataDir } from './data-dir.ts';
 import { asWriter, openStream, writerName } from './maintenance.ts';
 import { anyParticipant } from './reset.ts';
 
@@ -27,11 +28,30 @@ export interface Surroundings {
 
 /**
  * Starts what the configuration does not name.
- * @throws IndexerError DEMO_RUNNING when another process has the demo's data in use, and what the embedded server throws
+ * @throws IndexerError DATA_DIR_UNUSABLE; DEMO_RUNNING when another process has the demo's data in use; what the embedded
+ * server throws. What was started by then is stopped
  */
 export async function startSurroundings(config: Config, logger: Logger): Promise<Surroundings> {
   const stops: (() => Promise<void>)[] = [];
+  const stop = async (): Promise<void> => {
+    for (const one of stops.toReversed()) await one();
+  };
+  try {
+    return { ...(await start(config, logger, stops)), stop };
+  } catch (thrown) {
+    await stop();
+    throw thrown;
+  }
+}
+
+/** @param stops told of what was started, the database first */
+async function start(
+  config: Config,
+  logger: Logger,
+  stops: (() => Promise<void>)[],
+): Promise<Omit<Surroundings, 'stop'>> {
   const { dataDir } = config.indexer;
+  if (config.database.url === undefined || config.ledger.url === undefined) prepareDataDir(dataDir);
   let databaseUrl = config.database.url;
   if (databaseUrl === undefined) {
     const postgres = await startEmbeddedPostgres({ dataDir: join(dataDir, 'postgres') });
@@ -57,9 +77,6 @@ export async function startSurroundings(config: Config, logger: Logger): Promise
     wholeHistory,
     embeddedLedger: config.ledger.url === undefined,
     embeddedDatabase: config.database.url === undefined,
-    stop: async () => {
-      for (const stop of stops.toReversed()) await stop();
-    },
   };
 }
 

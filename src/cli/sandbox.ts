@@ -1,6 +1,8 @@
 /** `sandbox`: only the sandbox ledger, for developing against it. */
 import { loadConfig } from '../config/config.ts';
+import { ExitCode, IndexerError } from '../errors.ts';
 import { startDemoLedger } from '../sandbox/demo-ledger.ts';
+import { longDemoFlags } from './demo-flags.ts';
 
 const defaultPort = 7575;
 
@@ -8,6 +10,7 @@ const defaultPort = 7575;
  * Serves until `stop` is aborted. Its port is 7575, as a participant's, or SANDBOX_PORT; SANDBOX_ADMIN=1 lets a shell
  * script faults. SANDBOX_HOST is the address it listens on, for containers; with SANDBOX_JOURNAL, a file, its history
  * outlives it.
+ * @throws IndexerError SANDBOX_PORT_INVALID (exit 78)
  */
 export async function sandboxCommand(
   argv: readonly string[],
@@ -15,8 +18,8 @@ export async function sandboxCommand(
   stop: AbortSignal,
   write: (line: string) => void,
 ): Promise<void> {
-  const { indexer } = loadConfig(argv, env);
-  const port = Number(env['SANDBOX_PORT'] ?? defaultPort);
+  const { indexer } = loadConfig(longDemoFlags(argv, ['speed', 'chaos', 'seed', 'stop-at']), env);
+  const port = portOf(env['SANDBOX_PORT']);
   const admin = env['SANDBOX_ADMIN'] === '1';
   const { demoSeed: seed, demoUpdatesPerSecond, demoSpeed, demoStopAt, demoChaos } = indexer;
   const [host, journal] = [env['SANDBOX_HOST'], env['SANDBOX_JOURNAL']];
@@ -42,4 +45,16 @@ export async function sandboxCommand(
     });
   }
   await ledger.close();
+}
+
+function portOf(text: string | undefined): number {
+  if (text === undefined || text === '') return defaultPort;
+  const port = Number(text);
+  if (/^\d+$/.test(text) && port <= 65_535) return port;
+  throw new IndexerError(`SANDBOX_PORT is not a port: ${text}`, {
+    code: 'SANDBOX_PORT_INVALID',
+    retry: 'fatal',
+    exitCode: ExitCode.configuration,
+    remedy: 'set SANDBOX_PORT to a number up to 65535, or to 0 for any free port',
+  });
 }

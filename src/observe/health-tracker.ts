@@ -254,6 +254,8 @@ export class HealthTracker {
   #moveCheckpoint(checkpoint: number): void {
     if (checkpoint === this.#checkpoint) return;
     this.#checkpoint = checkpoint;
+    // What is stored was there: the next poll of the ledger end is seconds away.
+    if (this.#ledgerEnd !== undefined && checkpoint > this.#ledgerEnd) this.#ledgerEnd = checkpoint;
     this.#options.onCheckpoint?.(checkpoint);
     this.#waitingSinceMs = (this.#distance() ?? 0) > 0 ? this.now() : undefined;
   }

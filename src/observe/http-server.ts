@@ -111,7 +111,11 @@ const pagePaths = new Set(['/', '/events']);
 async function answer(options: HttpServerOptions, request: IncomingMessage, response: ServerResponse): Promise<void> {
   const [path = '/', query = ''] = (request.url ?? '/').split('?', 2);
   const page = pagePaths.has(path) ? options.page : undefined;
-  if (page === undefined && !paths.has(path)) return sendJson(response, 404, { error: 'not found', paths: [...paths] });
+  if (page === undefined && !paths.has(path))
+    return sendJson(response, 404, {
+      error: 'not found',
+      paths: [...(options.page === undefined ? [] : pagePaths), ...paths],
+    });
   if (request.method !== 'GET' && request.method !== 'HEAD') {
     response.setHeader('allow', 'GET, HEAD');
     return refuse(response, 405, 'only GET and HEAD are answered');

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { startSurroundings } from '../../src/cli/embedded-parts.ts';
+import { sandboxCommand } from '../../src/cli/sandbox.ts';
 import { loadConfig } from '../../src/config/config.ts';
 import { startEmbeddedPostgres } from '../../src/embedded/embedded-postgres.ts';
 import { createLogger } from '../../src/observe/logger.ts';
@@ -75,3 +76,25 @@ it(
     await expect(stat(journal())).rejects.toMatchObject({ code: 'ENOENT' });
   },
 );
+
+it.each([
+  ['a file', () => join(folder, 'file'), 'ENOTDIR'],
+  ['below a file', () => join(folder, 'file', 'below'), 'ENOTDIR'],
+  ['where no folder can be made', () => '/proc/nowhere/at/all', 'ENOENT'],
+])('refuses a folder of data that is %s', async (_, place, reason) => {
+  await writeFile(join(folder, 'file'), '');
+  const config = loadConfig(['--data-dir', place()], {});
+  const { logger } = createLogger({ level: 'silent', format: 'json', stream: process.stdout });
+  await expect(startSurroundings(config, logger)).rejects.toMatchObject({
+    code: 'DATA_DIR_UNUSABLE',
+    exitCode: 78,
+    message: expect.stringContaining(reason),
+  });
+});
+
+it('names the option when the port of the sandbox is none', async () => {
+  const never = new AbortController().signal;
+  await expect(sandboxCommand(['--speed', '3'], { SANDBOX_PORT: 'abc' }, never, () => undefined)).rejects.toMatchObject(
+    { code: 'SANDBOX_PORT_INVALID', exitCode: 78 },
+  );
+});
