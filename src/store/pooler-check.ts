@@ -6,6 +6,8 @@ import type { Client } from 'pg';
 import { ExitCode, IndexerError } from '../errors.ts';
 
 const answerLimitMs = 5_000;
+/** Others who use the pooler at the same moment can hide once that it lends our session, but hardly so often. */
+const rounds = 10;
 
 /**
  * Passes when the server session behind `client` is its own, as far as can be told now.
@@ -21,7 +23,9 @@ export async function refusePooler(client: Client, backend: number, another: () 
   probe.on('error', () => undefined);
   try {
     await probe.connect();
-    if (await shares(client, backend, probe)) throw sharedSession();
+    for (let round = 0; round < rounds; round += 1) {
+      if (await shares(client, backend, probe)) throw sharedSession();
+    }
   } finally {
     await Promise.race([probe.end().catch(() => undefined), elapsed(answerLimitMs)]);
   }
@@ -29,13 +33,17 @@ export async function refusePooler(client: Client, backend: number, another: () 
 
 /** The probe keeps its server session busy: then ours is another one, and stays the same, or it was never ours. */
 async function shares(client: Client, backend: number, probe: Client): Promise<boolean> {
+  // What was lent out last is lent out next, to the probe.
+  if ((await backendOf(client)) !== backend) return true;
   const begun = await probe.query('begin').then(
     () => true,
     // Statement mode refuses transactions.
     () => false,
   );
   if (!begun || (await backendOf(probe)) === backend) return true;
-  return (await backendOf(client)) !== backend;
+  const kept = (await backendOf(client)) === backend;
+  await probe.query('rollback');
+  return !kept;
 }
 
 /** Process id of the server session that answers. */

@@ -44,8 +44,8 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'the stream begins one offset after the checkpoint',
     file: 'ledger/request-format.js',
-    line: 'return { beginExclusive, updateFormat: updateFormat(filter) };',
-    instead: 'return { beginExclusive: beginExclusive + 1, updateFormat: updateFormat(filter) };',
+    line: 'const request = { beginExclusive, updateFormat: updateFormat(filter) };',
+    instead: 'const request = { beginExclusive: beginExclusive + 1, updateFormat: updateFormat(filter) };',
   },
   {
     name: 'the last frame of a batch is forgotten',
