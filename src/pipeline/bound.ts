@@ -9,9 +9,6 @@ import type { StreamState } from '../store/stream-row.ts';
 import type { PipelineParts } from './parts.ts';
 import { pause } from './retry.ts';
 
-/** An offset, or `end`: the ledger end when the run begins. Undefined: run for ever. */
-export type StopAt = number | 'end' | undefined;
-
 /** How often the ledger end is looked at while the end of the run lies beyond it, milliseconds. */
 const ledgerEndPollMs = 500;
 

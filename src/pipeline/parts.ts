@@ -8,7 +8,6 @@ import type { IndexerError } from '../errors.ts';
 import type { Database } from '../store/database.ts';
 import type { MaterializedTemplate } from '../store/materialized/registry.ts';
 import type { WriterLock } from '../store/writer-lock.ts';
-import type { StopAt } from './bound.ts';
 import type { Observer } from './observer.ts';
 import type { Tracer } from './tracer.ts';
 
@@ -29,6 +28,9 @@ export interface PipelineLimits {
 export type OpenStream = (
   stream: Pick<FrameStreamOptions, 'path' | 'request' | 'token' | 'onFrame' | 'onEnd' | 'onOpen'>,
 ) => FrameStream;
+
+/** An offset, or `end`: the ledger end when the run begins. Undefined: run for ever. */
+export type StopAt = number | 'end' | undefined;
 
 export interface PipelineParts {
   readonly ledger: LedgerClient;

@@ -6,7 +6,7 @@
 import type { ContractKey } from './contract-key.ts';
 import { failure } from './failure.ts';
 import type { LedgerFailure } from './failure.ts';
-import type { WrittenPackage } from './daml-lf/package-writer.ts';
+import type { WrittenPackage } from './daml-lf/declaration.ts';
 import type { Json, JsonObject } from './json.ts';
 import { OwnPackages } from './packages/own-packages.ts';
 import type { CreatedEvent } from './wire.ts';

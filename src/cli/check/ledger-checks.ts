@@ -1,23 +1,12 @@
 /** Checks of the participant: who it is, whether it talks to us, and whether we may read what is configured. */
-import { openAccess, type LedgerAccess } from '../../access.ts';
+import { openAccess } from '../../access.ts';
 import type { Config, LedgerConfig } from '../../config/config.ts';
 import { createLedgerClient, type LedgerClient } from '../../ledger/client.ts';
+import type { LedgerView } from './ledger-view.ts';
 import { tokenCheck } from './token-check.ts';
 import type { Right } from '../../ledger/api/users.ts';
 import { fail, pass, skip, type Check, type Finding } from './outcome.ts';
 import { websocketCheck } from './websocket-check.ts';
-
-/** The participant as the checks see it; each lookup is made once. */
-export interface LedgerView {
-  readonly config: Config;
-  readonly url: string;
-  readonly client: LedgerClient;
-  readonly access: LedgerAccess;
-  readonly end: () => Promise<number>;
-  readonly pruned: () => Promise<number>;
-  readonly participantId: () => Promise<string>;
-  readonly signal: AbortSignal;
-}
 
 /** @throws IndexerError when certificates cannot be read, or the token may not travel to this URL */
 export async function openLedger(

@@ -4,7 +4,7 @@ import { readStream, type StreamFacts } from '../../store/history/maintenance.ts
 import { hasTables } from '../../store/inspection.ts';
 import { toIndexerError } from '../../errors.ts';
 import { filterFingerprint } from '../../ledger/request-format.ts';
-import type { LedgerView } from './ledger-checks.ts';
+import type { LedgerView } from './ledger-view.ts';
 import { fail, pass, skip, type Check, type Finding } from './outcome.ts';
 
 /** @param ledger undefined when it is embedded or cannot be asked */

@@ -1,7 +1,7 @@
 /** The token: where it comes from, what it says of itself, whether it is still good. It is never printed. */
 import type { LedgerConfig } from '../../config/config.ts';
 import { tokenClaims, type TokenClaims } from '../../ledger/token-claims.ts';
-import type { LedgerView } from './ledger-checks.ts';
+import type { LedgerView } from './ledger-view.ts';
 import { fail, pass, skip, type Check, type Finding } from './outcome.ts';
 
 /** Asks the source for a token, as the indexer does. */

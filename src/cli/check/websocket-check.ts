@@ -2,7 +2,7 @@
 import { openFrameStream } from '../../ledger/frame-stream.ts';
 import { updatesRequest } from '../../ledger/request-format.ts';
 import { assertTokenMayTravel } from '../../ledger/token.ts';
-import type { LedgerView } from './ledger-checks.ts';
+import type { LedgerView } from './ledger-view.ts';
 import { pass, type Check, type Finding } from './outcome.ts';
 
 /** A refusal of the filter or of the user follows the handshake as a frame; silence for so long means accepted. */

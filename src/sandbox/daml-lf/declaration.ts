@@ -3,7 +3,6 @@
  * their types as texts, e.g. `Optional Time`, `[ContractId Holding]`, `TextMap TransferLeg`, `Map Party Text`, `Numeric 4`,
  * `(ContractId Allocation, ExtraArgs)`, `()`. `type-notation.ts` reads the types.
  */
-import type { WrittenPackage } from './package-writer.ts';
 
 /** Names of fields and their types, in the order of the language. */
 export type Fields = Readonly<Record<string, string>>;
@@ -75,4 +74,19 @@ export function consuming(takes: Fields, gives: string): ChoiceDeclaration {
 /** A choice that leaves its contract active. */
 export function nonconsuming(takes: Fields, gives: string): ChoiceDeclaration {
   return { takes, gives, consuming: false };
+}
+
+/** A package as a participant has it. */
+export interface WrittenPackage {
+  /** Lower-case hex SHA-256 of the payload. */
+  readonly id: string;
+  readonly name: string;
+  readonly version: string;
+  /** The ArchivePayload. */
+  readonly payload: Uint8Array<ArrayBuffer>;
+  /** `Module:Entity` */
+  readonly templates: readonly string[];
+  /** `Module:Entity` */
+  readonly interfaces: readonly string[];
+  readonly declaration: PackageDeclaration;
 }

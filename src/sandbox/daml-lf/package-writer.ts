@@ -4,26 +4,11 @@
  * sandbox runs templates of its own, and hands packages out so that clients can read the types.
  */
 import { createHash } from 'node:crypto';
-import type { PackageDeclaration } from './declaration.ts';
+import type { PackageDeclaration, WrittenPackage } from './declaration.ts';
 import { DefinitionWriter } from './definition-writer.ts';
 import { message } from './message.ts';
 import { Tables } from './tables.ts';
 import { scopeOf } from './scope.ts';
-
-/** A package as a participant has it. */
-export interface WrittenPackage {
-  /** Lower-case hex SHA-256 of the payload. */
-  readonly id: string;
-  readonly name: string;
-  readonly version: string;
-  /** The ArchivePayload. */
-  readonly payload: Uint8Array<ArrayBuffer>;
-  /** `Module:Entity` */
-  readonly templates: readonly string[];
-  /** `Module:Entity` */
-  readonly interfaces: readonly string[];
-  readonly declaration: PackageDeclaration;
-}
 
 const languageMinor = '1';
 

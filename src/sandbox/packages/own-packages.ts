@@ -2,7 +2,7 @@
  * The packages of the sandbox's own templates, and those that recorded updates name. Written ones can be downloaded, and of
  * several versions of a name new contracts are of the newest; of the others nothing but a name and an id is known.
  */
-import type { WrittenPackage } from '../daml-lf/package-writer.ts';
+import type { WrittenPackage } from '../daml-lf/declaration.ts';
 import { fingerprint } from '../random.ts';
 import type { PackageName } from './package-name.ts';
 import { compareVersions } from './package-name.ts';

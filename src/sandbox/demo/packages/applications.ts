@@ -2,7 +2,7 @@
 import { consuming, nonconsuming, record, template } from '../../daml-lf/declaration.ts';
 import type { Definition, Fields, ModuleDeclaration } from '../../daml-lf/declaration.ts';
 import { writePackage } from '../../daml-lf/package-writer.ts';
-import type { WrittenPackage } from '../../daml-lf/package-writer.ts';
+import type { WrittenPackage } from '../../daml-lf/declaration.ts';
 import { tokenStandard } from './token-standard.ts';
 
 export const tradingApp = writePackage({

@@ -1,5 +1,5 @@
 /** The packages that the sandbox's own templates are of. */
-import type { WrittenPackage } from '../../daml-lf/package-writer.ts';
+import type { WrittenPackage } from '../../daml-lf/declaration.ts';
 import { spliceAmulet } from './amulet.ts';
 import { iou, licensingAtStart, tradingApp } from './applications.ts';
 import { bonds, stablecoin } from './registries.ts';
