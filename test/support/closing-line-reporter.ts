@@ -1,43 +1,58 @@
 /**
- * Prints `N passed, N failed, N skipped` (test cases) as the very last line of a run, whatever else is printed, so that
- * scripts can rely on it. Files that cannot be loaded and errors outside tests count as failed.
+ * Prints what failed and what was skipped, a line each with its reason, and `N passed, N failed, N skipped` (test cases)
+ * as the very last line of a run, whatever else is printed, so that scripts can rely on it. Files that cannot be loaded
+ * and errors outside tests count as failed.
  */
 import { writeSync } from 'node:fs';
-import type { Reporter, TestModule } from 'vitest/node';
+import type { Reporter, TestCase, TestModule } from 'vitest/node';
 
-interface Counts {
+interface Outcome {
   passed: number;
-  failed: number;
-  skipped: number;
+  failed: string[];
+  skipped: string[];
 }
 
 export class ClosingLineReporter implements Reporter {
-  #counts: Counts | undefined;
+  #outcome: Outcome | undefined;
 
   onInit(): void {
     // The end of the process comes after the summary, the teardown and their messages.
     process.once('exit', () => this.#print());
   }
 
-  onTestRunEnd(modules: readonly TestModule[], unhandledErrors: readonly unknown[]): void {
-    const counts: Counts = { passed: 0, failed: unhandledErrors.length, skipped: 0 };
-    for (const module of modules) count(module, counts);
-    this.#counts = counts;
+  onTestRunEnd(modules: readonly TestModule[], unhandledErrors: readonly { message?: string }[]): void {
+    const outside = unhandledErrors.map((error) => `outside tests: ${firstLine(error.message)}`);
+    const outcome: Outcome = { passed: 0, failed: outside, skipped: [] };
+    for (const module of modules) note(module, outcome);
+    this.#outcome = outcome;
   }
 
   #print(): void {
-    // No counts: the run ended before the first test, e.g. because there is no database server.
-    const { passed, failed, skipped } = this.#counts ?? { passed: 0, failed: 1, skipped: 0 };
-    writeSync(1, `${passed} passed, ${failed} failed, ${skipped} skipped\n`);
+    // No outcome: the run ended before the first test, e.g. because there is no database server.
+    const { passed, failed, skipped } = this.#outcome ?? { passed: 0, failed: ['before the first test'], skipped: [] };
+    const lines = [...skipped.map((line) => `skipped: ${line}`), ...failed.map((line) => `failed: ${line}`)];
+    lines.push(`${passed} passed, ${failed.length} failed, ${skipped.length} skipped`);
+    writeSync(1, `${lines.join('\n')}\n`);
   }
 }
 
-function count(module: TestModule, counts: Counts): void {
-  const failedBefore = counts.failed;
-  for (const test of module.children.allTests()) {
-    const { state } = test.result();
-    // A test that is still pending was cut off.
-    counts[state === 'pending' ? 'failed' : state]++;
-  }
-  if (module.state() === 'failed' && counts.failed === failedBefore) counts.failed++;
+function note(module: TestModule, outcome: Outcome): void {
+  const failedBefore = outcome.failed.length;
+  for (const test of module.children.allTests()) noteTest(test, outcome);
+  if (module.state() !== 'failed' || outcome.failed.length > failedBefore) return;
+  outcome.failed.push(`${module.relativeModuleId}: ${firstLine(module.errors()[0]?.message)}`);
+}
+
+function noteTest(test: TestCase, outcome: Outcome): void {
+  const result = test.result();
+  const name = `${test.module.relativeModuleId} > ${test.fullName}`;
+  if (result.state === 'passed') outcome.passed++;
+  else if (result.state === 'skipped')
+    outcome.skipped.push(result.note === undefined ? name : `${name}: ${result.note}`);
+  // A test that is still pending was cut off.
+  else outcome.failed.push(`${name}: ${firstLine(result.errors?.[0]?.message ?? 'cut off')}`);
+}
+
+function firstLine(message = 'no message'): string {
+  return message.split('\n', 1)[0]!.slice(0, 300);
 }
