@@ -2,7 +2,7 @@
 import { invalidArgument } from '../sandbox/failure.ts';
 import type { Json, JsonObject } from '../sandbox/json.ts';
 import type { Choice, Template } from '../sandbox/model.ts';
-import type { TestChoice, TestTemplate } from './ledger-indexer.ts';
+import type { TestChoice, TestTemplate } from './test-template.ts';
 
 /** What a test returns or hands on must be JSON; the sandbox would refuse or print anything else as it is. */
 function json(value: unknown): Json {

@@ -3,7 +3,7 @@
  * a scratch folder, so that nothing left over in dist/ gets into it.
  */
 import { spawnSync, type SpawnSyncReturns } from 'node:child_process';
-import { cp, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
+import { cp, mkdir, mkdtemp, readdir, readFile, rename, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { availableParallelism, loadavg, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -122,6 +122,22 @@ describe('the package', () => {
       expect(found, target).toContain(target);
   }, 60_000);
 
+  it('has types that another program compiles against, as strictly as it likes', async () => {
+    const folder = await mkdtemp(join(scratch, 'typed-'));
+    await mkdir(join(folder, 'node_modules'));
+    expect(run('tar', ['-xzf', join(scratch, pack().filename)], join(folder, 'node_modules')).status).toBe(0);
+    await rename(join(folder, 'node_modules/package'), join(folder, 'node_modules/ledger-indexer'));
+    const compile = async (signatories: string): Promise<SpawnSyncReturns<string>> => {
+      await writeFile(join(folder, 'use.mts'), consumer(signatories));
+      const strict = ['--strict', '--noEmit', '--target', 'esnext', '--module', 'nodenext', '--types', ''];
+      return run('node', [join(source, 'node_modules/typescript/bin/tsc'), ...strict, 'use.mts'], folder);
+    };
+    const compiled = await compile('(payload) => [payload.owner]');
+    expect(compiled.stdout).toBe('');
+    // Types that were not found would be `any`, and let this pass too.
+    expect((await compile('7')).stdout).toMatch(/TS2322: Type 'number' is not assignable/);
+  }, 120_000);
+
   it('installed into an empty folder answers --help at once, on this Node and on Node 24', async () => {
     const problem = registryProblem();
     if (problem !== undefined) {
@@ -139,6 +155,13 @@ describe('the package', () => {
     await onNode24(folder);
   }, 300_000);
 });
+
+function consumer(signatories: string): string {
+  return `import { startLedgerIndexer, type TestTemplate } from 'ledger-indexer/testing';
+    const template: TestTemplate = { name: 'p:M:T', signatories: ${signatories} };
+    await using stack = await startLedgerIndexer({ templates: [template] });
+    export const rows: { n: number }[] = await stack.query<{ n: number }>('select 1 as n');`;
+}
 
 /** Another Node for the same folder, fetched beside it and never into the project. */
 async function onNode24(folder: string): Promise<void> {

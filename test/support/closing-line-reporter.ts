@@ -4,7 +4,7 @@
  * and errors outside tests count as failed.
  */
 import { writeSync } from 'node:fs';
-import type { Reporter, TestCase, TestModule } from 'vitest/node';
+import type { Reporter, TestCase, TestModule, Vitest } from 'vitest/node';
 
 interface Outcome {
   passed: number;
@@ -14,8 +14,11 @@ interface Outcome {
 
 export class ClosingLineReporter implements Reporter {
   #outcome: Outcome | undefined;
+  /** By name: then nobody wants the names of all others. */
+  #chosen = false;
 
-  onInit(): void {
+  onInit(vitest: Vitest): void {
+    this.#chosen = vitest.config.testNamePattern !== undefined;
     // The end of the process comes after the summary, the teardown and their messages.
     process.once('exit', () => this.#print());
   }
@@ -30,7 +33,8 @@ export class ClosingLineReporter implements Reporter {
   #print(): void {
     // No outcome: the run ended before the first test, e.g. because there is no database server.
     const { passed, failed, skipped } = this.#outcome ?? { passed: 0, failed: ['before the first test'], skipped: [] };
-    const lines = [...skipped.map((line) => `skipped: ${line}`), ...failed.map((line) => `failed: ${line}`)];
+    const lines = failed.map((line) => `failed: ${line}`);
+    if (!this.#chosen) lines.unshift(...skipped.map((line) => `skipped: ${line}`));
     lines.push(`${passed} passed, ${failed.length} failed, ${skipped.length} skipped`);
     writeSync(1, `${lines.join('\n')}\n`);
   }
