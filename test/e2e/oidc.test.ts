@@ -88,6 +88,8 @@ describe('an indexer with tokens of two seconds', () => {
 
   it('outlives a provider that is down for longer than a token lives', async () => {
     await using indexer = await run('outage');
+    // With a token and a stream: what never had one does not lose one.
+    await waitFor('the indexer is live', async () => ((await indexer.status()).state === 'live' ? true : undefined));
     const traffic = startTraffic(sandbox.ledger, { seed: 6, updatesPerSecond: 100 });
     await sleep(1_000);
     oidc.answerWith = (_request, response) => response.writeHead(503, { 'content-type': 'text/html' }).end('<html>');
