@@ -9,6 +9,7 @@ import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Cluster } from './cluster.ts';
 import { isAlive } from './cluster.ts';
+import { sharedBuffers } from './page-cache.ts';
 import type { Place } from './run-program.ts';
 import { runProgram, startProgram } from './run-program.ts';
 import { failedProgram } from './unavailable.ts';
@@ -46,7 +47,7 @@ export async function findPostmaster(cluster: Cluster): Promise<Postmaster | und
  */
 export async function startPostmaster(place: Place, cluster: Cluster, start: PostmasterStart): Promise<Postmaster> {
   const { port, log } = start;
-  const all = { ...fixedSettings(port), ...start.settings };
+  const all = { ...ownSettings(port), ...start.settings };
   const args = Object.entries(all).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
   const child = startProgram(place, place.binaries.postgres, ['-D', cluster.name, ...args], cluster.folder);
   child.stdin?.end();
@@ -72,12 +73,13 @@ export async function stopPostmaster(place: Place, cluster: Cluster, server: Pos
   throw failedProgram('postgres', `process ${server.pid} does not stop`);
 }
 
-function fixedSettings(port: number): Readonly<Record<string, string>> {
+function ownSettings(port: number): Readonly<Record<string, string>> {
   return {
     port: String(port),
     listen_addresses: '127.0.0.1',
     // No socket file: its path could be too long, and its folder closed.
     unix_socket_directories: '',
+    shared_buffers: sharedBuffers(),
     // Error details, contexts and statements quote row contents, which must not reach a log.
     log_error_verbosity: 'terse',
     log_min_error_statement: 'panic',

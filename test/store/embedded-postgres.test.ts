@@ -11,6 +11,7 @@ import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { platformPackage } from '../../src/embedded/binaries.ts';
 import { startEmbeddedPostgres } from '../../src/embedded/embedded-postgres.ts';
+import { sharedBuffers } from '../../src/embedded/page-cache.ts';
 import { query } from '../support/database.ts';
 import { waitFor } from '../support/wait-for.ts';
 
@@ -97,6 +98,19 @@ describe('the embedded Postgres', () => {
     await expect(query(url.href, 'SELECT 1')).rejects.toThrow(/password authentication failed/);
     expect((await stat(join(dataDir, 'password'))).mode & 0o777).toBe(0o600);
     expect((await stat(dataDir)).mode & 0o777).toBe(0o700);
+  });
+
+  it('caches as many pages as the machine allows, unless it is told otherwise', async () => {
+    const shown = async (url: string): Promise<unknown> => (await query(url, 'SHOW shared_buffers'))[0];
+    const server = await startEmbeddedPostgres({ dataDir });
+    const own = await query(
+      server.url,
+      `SELECT pg_size_bytes(current_setting('shared_buffers')) = pg_size_bytes('${sharedBuffers()}') AS own`,
+    );
+    expect(own).toEqual([{ own: true }]);
+    await server.stop();
+    await using told = await startEmbeddedPostgres({ dataDir, settings: { shared_buffers: '64MB' } });
+    expect(await shown(told.url)).toEqual({ shared_buffers: '64MB' });
   });
 
   it('keeps row contents out of its log', async () => {

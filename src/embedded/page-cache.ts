@@ -1,0 +1,22 @@
+/** How much memory the embedded server may fill with pages of tables and indexes. */
+import { totalmem } from 'node:os';
+
+const MIB = 2 ** 20;
+const LEAST_MIB = 128;
+const MOST_MIB = 1024;
+
+/**
+ * The value of `shared_buffers`, e.g. `1024MB`: an eighth of the memory this process may use, between what Postgres takes
+ * by itself and a gibibyte. Pages become real memory when they are first filled, so a small database takes little of it.
+ * @param available bytes of memory; by default those of the machine, or of the container where that is less
+ */
+export function sharedBuffers(available: number = availableMemory()): string {
+  const eighth = Math.floor(available / 8 / MIB);
+  return `${Math.min(MOST_MIB, Math.max(LEAST_MIB, eighth))}MB`;
+}
+
+function availableMemory(): number {
+  // Without a limit the kernel reports none, 0, or a number beyond all memory.
+  const limit = process.constrainedMemory();
+  return limit > 0 ? Math.min(limit, totalmem()) : totalmem();
+}
