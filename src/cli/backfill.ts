@@ -27,7 +27,7 @@ export async function backfillCommand(
   const { from, to, rest } = stretch(argv);
   const words = [...rest, '--start', from, '--stop-at', to];
   const { database, indexer } = loadConfig(words, env);
-  if (indexer.start === 'seed') throw misuse('--from takes oldest, genesis or an offset', usage);
+  if (indexer.start === 'seed') throw fromMisused(from);
   const { url, schema, statementTimeoutMs } = database;
   if (url !== undefined) {
     const stored = openDatabase({ url, schema, statementTimeoutMs, applicationName: 'ledger-indexer backfill' });
@@ -49,7 +49,15 @@ function stretch(argv: readonly string[]): Stretch {
     if (name === undefined) rest.push(argv[at] ?? '');
     else given.set(name, inline ?? argv[(at += 1)] ?? '');
   }
-  return { from: given.get('from') ?? 'oldest', to: given.get('to') ?? 'end', rest };
+  const { from = 'oldest', to = 'end' } = Object.fromEntries(given) as { readonly from?: string; readonly to?: string };
+  // Said in the words that were used: the configuration knows them as --start and --stop-at.
+  if (!/^(?:oldest|genesis|\d+)$/.test(from)) throw fromMisused(from);
+  if (!/^(?:end|\d+)$/.test(to)) throw misuse(`--to takes end or an offset, found ${JSON.stringify(to)}`, usage);
+  return { from, to, rest };
+}
+
+function fromMisused(from: string): IndexerError {
+  return misuse(`--from takes oldest, genesis or an offset, found ${JSON.stringify(from)}`, usage);
 }
 
 /** A stream is one stretch: only what began as is asked for now can go on as if it had never stopped. */

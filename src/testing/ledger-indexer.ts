@@ -102,7 +102,8 @@ export async function startLedgerIndexer(options: LedgerIndexerOptions = {}): Pr
       [Symbol.asyncDispose]: () => ending.end(),
     };
   } catch (thrown) {
-    await ending.end();
+    // What went wrong first is what helps.
+    await ending.end().catch(() => undefined);
     throw thrown;
   }
 }

@@ -205,6 +205,14 @@ describe('backfill', { timeout: 240_000 }, () => {
     expect(await checkpoint('ledger')).toBe(200);
     const backwards = await program(['backfill', '--from', '400', '--to', '300'], env('other'));
     expect(backwards).toMatchObject({ code: 78 });
-    expect(await program(['backfill', '--from', 'seed'], env('other'))).toMatchObject({ code: 2 });
+    for (const [flag, value] of [
+      ['--from', 'seed'],
+      ['--from', 'x'],
+      ['--to', '-1'],
+    ] as const) {
+      const misused = await program(['backfill', flag, value], env('other'));
+      expect(misused.code).toBe(2);
+      expect(misused.stderr).toContain(`${flag} takes`);
+    }
   });
 });

@@ -125,6 +125,10 @@ describe('completion', () => {
     expect(await offered([''])).toEqual(commandTable.map(({ name }) => name));
     expect(await offered(['pr'])).toEqual(['prune']);
     expect(await offered(['views', ''])).toEqual(['list', 'rebuild']);
+    const { stdout: verbs } = await program(['ledger', '--help']);
+    expect(await offered(['ledger', ''])).toEqual(
+      [...verbs.matchAll(/^ {2}([a-z-]+)(?: \S+)? {2,}\S/gm)].map(([, verb]) => verb),
+    );
     expect(await offered(['prune', '--be'])).toEqual(['--before']);
     expect(await offered(['run', '--stop-a'])).toEqual(['--stop-at']);
     expect(await offered(['run', '--log-format', ''])).toEqual(['auto', 'pretty', 'json']);
