@@ -11,13 +11,13 @@ import { socketEndpoint } from './endpoint-url.ts';
 import { errorFromBody, errorFromClose, errorFromNetwork } from './ledger-error.ts';
 import { isErrorFrame } from './ledger-error-body.ts';
 import { ledgerError } from './ledger-error-codes.ts';
+import { readRefusal } from './refusal-body.ts';
 import type { TlsMaterial } from './tls.ts';
 import { handshakeHeaders, subprotocols, type TokenPlacement } from './token-placement.ts';
 
 const closeGraceMs = 1000;
 const defaultHandshakeTimeoutMs = 10_000;
 const defaultMaxPayloadBytes = 256 * 1024 * 1024;
-const refusalBytes = 64 * 1024;
 const missedPongsUntilDead = 2;
 
 export type StreamPath =
@@ -91,31 +91,6 @@ function errorInFrame(path: StreamPath, frame: Buffer): IndexerError | undefined
     return ledgerError('LEDGER_UNDECODABLE', `a frame of ${path} is not JSON`, { retry: 'retry' });
   }
   return isErrorFrame(parsed) ? errorFromBody(parsed) : undefined;
-}
-
-/** What comes of the body in time; whoever sends it byte by byte is not listened to for ever. */
-async function readRefusal(response: IncomingMessage, limitMs: number): Promise<unknown> {
-  const chunks: Buffer[] = [];
-  let bytes = 0;
-  const limit = setTimeout(response.destroy.bind(response), limitMs);
-  try {
-    for await (const chunk of response) {
-      if (!Buffer.isBuffer(chunk)) continue;
-      chunks.push(chunk);
-      bytes += chunk.length;
-      if (bytes > refusalBytes) break;
-    }
-  } catch {
-    // Cut off, by them or by us: the status and what has come have to explain it.
-  } finally {
-    clearTimeout(limit);
-  }
-  const text = Buffer.concat(chunks).toString('utf8');
-  try {
-    return JSON.parse(text);
-  } catch {
-    return text;
-  }
 }
 
 function openSocket(options: FrameStreamOptions): WebSocket {

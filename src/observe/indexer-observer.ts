@@ -14,7 +14,7 @@ import type {
   VerifiedFacts,
   WorkPart,
 } from '../pipeline/observer.ts';
-import { updateKinds } from './catalogue/keeping-up.ts';
+import { countBatch } from './batch-counts.ts';
 import type { HealthTracker } from './health-tracker.ts';
 import type { Logger } from './logger.ts';
 import type { Metrics } from './metrics.ts';
@@ -187,9 +187,7 @@ class LoggingObserver implements IndexerObserver {
       // Catching up, the age of an update says nothing about the speed of this program.
       if (this.#phase === 'live') metrics.latency.observe(Math.max(0, wallMs - batch.recordTimeMs) / 1000);
     }
-    this.#countUpdates(batch);
-    this.#countEvents(batch);
-    for (const [table, count] of batch.rows) metrics.rows.inc({ table }, count);
+    countBatch(metrics, batch);
   }
 
   quarantined(offset: number, error: IndexerError): void {
@@ -262,23 +260,6 @@ class LoggingObserver implements IndexerObserver {
     const { checkpoint } = this.#health;
     if (checkpoint === undefined || this.#prunedOffset === undefined) return;
     this.#metrics.pruneHeadroom.set(checkpoint - this.#prunedOffset);
-  }
-
-  #countUpdates(batch: BatchFacts): void {
-    let total = 0;
-    for (const [kind, count] of batch.updates) {
-      this.#metrics.updates.inc({ kind: updateKinds.find((known) => known === kind) ?? 'unknown' }, count);
-      total += count;
-    }
-    if (total > 0) this.#metrics.batchUpdates.observe(total);
-  }
-
-  #countEvents(batch: BatchFacts): void {
-    const { templates, events } = this.#metrics;
-    for (const [type, byTemplate] of batch.events) {
-      templates.admit(byTemplate);
-      for (const [template, count] of byTemplate) events.inc({ type, template: templates.label(template) }, count);
-    }
   }
 
   #countSeed(seed: SeedFacts, done: boolean): void {
