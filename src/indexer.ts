@@ -15,7 +15,8 @@ import { createObserver, type IndexerObserver } from './observe/indexer-observer
 import type { Logging } from './observe/logger.ts';
 import { countRequest, timeQuery } from './observe/edge-metrics.ts';
 import { createMetrics, type Metrics, type PoolFacts } from './observe/metrics.ts';
-import { StatusPage, type PageGuide } from './observe/page/status-page.ts';
+import type { PageGuide } from './observe/page/messages.ts';
+import { StatusPage } from './observe/page/status-page.ts';
 import { openTracer } from './observe/tracing.ts';
 import { WorkClock } from './observe/work-clock.ts';
 import type { OpenStream, PipelineParts } from './pipeline/parts.ts';

@@ -1,7 +1,7 @@
 /** What a person is told first, at a terminal and on the status page: where to look, and three queries to paste. */
 import { join } from 'node:path';
 import type { Config } from '../config/config.ts';
-import type { PageGuide } from '../observe/page/status-page.ts';
+import type { PageGuide } from '../observe/page/messages.ts';
 import { connectCommand } from '../store/connect-command.ts';
 import { readSchemas } from '../store/readers/read-schemas.ts';
 import type { Surroundings } from './embedded-parts.ts';

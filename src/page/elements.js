@@ -1,8 +1,17 @@
 /** What touches the document. Whatever comes from the ledger becomes text, never markup. */
 
-/** @param {string} id */
+/** An element that page.html has. @param {string} id @returns {HTMLElement} */
 export function byId(id) {
-  return document.getElementById(id);
+  const element = document.getElementById(id);
+  if (element === null) throw new Error(`the page has no ${id}`);
+  return element;
+}
+
+/** An element that page.html has inside of another. @param {Element} element @param {string} selector @returns {Element} */
+export function inside(element, selector) {
+  const found = element.querySelector(selector);
+  if (found === null) throw new Error(`the page has no ${selector} in ${element.id}`);
+  return found;
 }
 
 /** Writes only what changes. @param {Element} element @param {string} text */
@@ -15,7 +24,12 @@ export function show(id, text) {
   setText(byId(id), text);
 }
 
-/** @param {string} tag @param {string} [className] @param {string} [text] */
+/**
+ * @template {keyof HTMLElementTagNameMap} Tag
+ * @param {Tag} tag
+ * @param {string} [className]
+ * @param {string} [text]
+ */
 export function make(tag, className = '', text = '') {
   const element = document.createElement(tag);
   if (className !== '') element.className = className;
@@ -40,6 +54,7 @@ export function snippet(text, what) {
   return line;
 }
 
+/** @param {HTMLElement} button @param {string} text @param {HTMLElement} code @param {string} what */
 async function pressed(button, text, code, what) {
   const copied = await copy(text, code);
   setText(button, copied ? 'Copied' : 'Press Ctrl C');
@@ -47,13 +62,13 @@ async function pressed(button, text, code, what) {
   setTimeout(() => setText(button, 'Copy'), 2000);
 }
 
-/** Browsers have a clipboard on https and on this machine only; elsewhere the text is selected. */
+/** Browsers have a clipboard on https and on this machine only; elsewhere the text is selected. @param {string} text @param {HTMLElement} element */
 async function copy(text, element) {
   try {
     await navigator.clipboard.writeText(text);
     return true;
   } catch {
-    getSelection().selectAllChildren(element);
+    getSelection()?.selectAllChildren(element);
     return false;
   }
 }

@@ -1,5 +1,7 @@
 /** Numbers, times and names as people read them. Pure. */
 
+/** @typedef {import('../observe/health.ts').HealthState} HealthState */
+
 const whole = new Intl.NumberFormat('en', { maximumFractionDigits: 0 });
 const tenths = new Intl.NumberFormat('en', { minimumFractionDigits: 1, maximumFractionDigits: 1 });
 
@@ -53,6 +55,7 @@ export function templateName(name) {
   return { entity, rest: name.slice(0, Math.max(0, name.length - entity.length - 1)) };
 }
 
+/** @type {Readonly<Record<HealthState, readonly [words: string, tone: string]>>} */
 const states = {
   starting: ['Starting', 'calm'],
   seeding: ['Seeding', 'warn'],
@@ -66,7 +69,7 @@ const states = {
   stopping: ['Stopping', 'calm'],
 };
 
-/** Its words and its tone: good, calm, warn or bad. @param {string} state */
+/** Its words and its tone: good, calm, warn or bad. @param {HealthState} state */
 export function stateWords(state) {
   const [words, tone] = states[state] ?? [state, 'calm'];
   return { words, tone };

@@ -4,6 +4,16 @@ import { clock, count, milliseconds, percent, rate, span, stateWords } from './f
 import { drawPlot } from './plot.js';
 import { showErrors, showTemplates, showUpdates } from './tables.js';
 
+/**
+ * @typedef {import('../observe/page/messages.ts').Hello} Hello
+ * @typedef {import('../observe/page/messages.ts').Tick} Tick
+ * @typedef {import('../observe/page/messages.ts').Recent} Recent
+ * @typedef {Tick['status']} Status
+ * @typedef {import('./plot.js').Sample} Sample
+ * @typedef {import('./plot.js').Series} Series
+ */
+
+/** @type {readonly (Series & { readonly id: string })[]} */
 const plots = [
   { id: 'plot-updates', at: 1, name: 'Updates per second', format: rate },
   { id: 'plot-events', at: 2, name: 'Events per second', format: rate },
@@ -16,10 +26,12 @@ const againMs = 3_000;
 /** Messages come every second; without one for so long, the connection is as good as lost. */
 const silentMs = 5_000;
 
+/** @type {readonly Sample[]} */
 let samples = [];
 let heardAt = Date.now();
 let lost = false;
 
+/** @param {Hello} hello */
 function onHello({ guide, samples: earlier }) {
   samples = [...earlier];
   byId('guide').hidden = guide === null;
@@ -29,6 +41,7 @@ function onHello({ guide, samples: earlier }) {
   show('password', guide.password);
 }
 
+/** @param {Tick} tick */
 function onTick({ status, sample, recent }) {
   found();
   const before = samples.at(-1);
@@ -46,6 +59,7 @@ function onTick({ status, sample, recent }) {
   show('about', about(status));
 }
 
+/** @param {Status} status */
 function showState({ state, why }) {
   const { words, tone } = stateWords(state);
   show('state', words);
@@ -56,6 +70,7 @@ function showState({ state, why }) {
   announce(`State: ${words}${held}.`);
 }
 
+/** @param {Status} status */
 function showFacts(status) {
   const { checkpoint, seed, catchUp } = status;
   const seeding = status.state === 'seeding';
@@ -73,6 +88,7 @@ function showFacts(status) {
   showProgress(seeding ? undefined : (catchUp?.percent ?? reached), timeLeft(status));
 }
 
+/** @param {Status} status */
 function timeLeft({ state, catchUp, offsetDistance }) {
   if (state === 'seeding') return 'not known';
   if (catchUp === null) return offsetDistance === 0 ? 'none' : '–';
@@ -80,6 +96,7 @@ function timeLeft({ state, catchUp, offsetDistance }) {
   return catchUp.etaSeconds === null ? 'not shrinking' : span(catchUp.etaSeconds);
 }
 
+/** @param {number | undefined} reached percent @param {string} left */
 function showProgress(reached, left) {
   const bar = byId('progress');
   byId('fill').style.width = `${reached ?? 0}%`;
@@ -92,18 +109,21 @@ function showProgress(reached, left) {
   bar.setAttribute('aria-valuetext', `${reached.toFixed(1)} %, time left: ${left}`);
 }
 
+/** @param {Status['work']} work */
 function showWork(work) {
-  for (const part of ['source', 'decode', 'database']) {
+  for (const part of /** @type {const} */ (['source', 'decode', 'database'])) {
     byId(`bar-${part}`).style.width = `${100 * (work?.[part] ?? 0)}%`;
     show(`share-${part}`, work === null ? '–' : percent(work[part]));
   }
 }
 
+/** @param {Recent} recent */
 function ageOf({ readAt, failure }) {
   if (failure === null) return 'newest first';
   return readAt === null ? `not readable: ${failure}` : `as of ${clock(readAt)}: ${failure}`;
 }
 
+/** @param {Status} status */
 function about({ version, schema, participantId, startedAt }) {
   const of = participantId === null ? '' : ` of participant ${participantId}`;
   return `Version ${version}, schema ${schema}${of}. Started ${new Date(startedAt).toLocaleString('en-GB')}.`;

@@ -2,31 +2,38 @@
 import { byId, make, setText } from './elements.js';
 import { clock, count, moment, rate, templateName } from './format.js';
 
+/**
+ * @typedef {import('../observe/page/messages.ts').RatedTemplate} RatedTemplate
+ * @typedef {import('../observe/page/recent-facts.ts').UpdateFacts} UpdateFacts
+ * @typedef {import('../observe/recent-errors.ts').RecentError} RecentError
+ */
+
 const rows = 8;
 
-/** @param {readonly { name: string, active: number, rate: number }[]} templates */
+/** @param {readonly RatedTemplate[]} templates */
 export function showTemplates(templates) {
-  fill(byId('templates'), 3, templates, ([name, active, perSecond], template) => {
-    showTemplate(name, template.name);
-    showNumber(active, count(template.active));
-    showNumber(perSecond, rate(template.rate));
+  fill(byId('templates'), 3, templates, (cell, template) => {
+    showTemplate(cell(0), template.name);
+    showNumber(cell(1), count(template.active));
+    showNumber(cell(2), rate(template.rate));
   });
 }
 
-/** @param {readonly { offset: number, kind: string, recordTime: string | null, events: number, templates: readonly string[] }[]} updates */
+/** @param {readonly UpdateFacts[]} updates */
 export function showUpdates(updates) {
-  fill(byId('updates'), 5, updates, ([offset, kind, recorded, templates, events], update) => {
-    setText(offset, count(update.offset));
-    setText(kind, update.kind.replaceAll('_', ' '));
+  fill(byId('updates'), 5, updates, (cell, update) => {
+    const [recorded, templates] = [cell(2), cell(3)];
+    setText(cell(0), count(update.offset));
+    setText(cell(1), update.kind.replaceAll('_', ' '));
     setText(recorded, update.recordTime === null ? '–' : clock(update.recordTime));
     recorded.title = update.recordTime ?? '';
     setText(templates, update.templates.map((name) => templateName(name).entity).join(', ') || '–');
     templates.title = update.templates.join('\n');
-    showNumber(events, count(update.events));
+    showNumber(cell(4), count(update.events));
   });
 }
 
-/** @param {readonly { code: string, message: string, remedy: string | null, count: number, at: string }[]} errors */
+/** @param {readonly RecentError[]} errors */
 export function showErrors(errors) {
   byId('no-errors').hidden = errors.length > 0;
   const list = byId('errors');
@@ -37,6 +44,7 @@ export function showErrors(errors) {
   list.replaceChildren(...errors.map(errorItem));
 }
 
+/** @param {RecentError} error */
 function errorItem({ code, message, remedy, count: times, at }) {
   const item = make('li');
   const head = make('p');
@@ -48,25 +56,55 @@ function errorItem({ code, message, remedy, count: times, at }) {
   return item;
 }
 
+/**
+ * @template Entry
+ * @param {HTMLElement} body
+ * @param {number} columns
+ * @param {readonly Entry[]} entries
+ * @param {(cell: (nth: number) => HTMLTableCellElement, entry: Entry) => void} write
+ */
 function fill(body, columns, entries, write) {
-  while (body.children.length < rows) {
-    const row = make('tr');
-    for (let column = 0; column < columns; column += 1) row.append(make('td'));
-    body.append(row);
-  }
-  [...body.children].forEach((row, nth) => {
-    const cells = [...row.children];
-    if (nth < entries.length) write(cells, entries[nth]);
+  const table = rowsOf(body, columns);
+  table.forEach(({ row, cells }, nth) => {
+    const entry = entries[nth];
+    if (entry !== undefined) write((column) => cellAt(cells, column), entry);
     else for (const cell of cells) setText(cell, '');
-    row.setAttribute('aria-hidden', String(nth >= entries.length));
+    row.setAttribute('aria-hidden', String(entry === undefined));
   });
 }
 
+/** @param {readonly HTMLTableCellElement[]} cells @param {number} column */
+function cellAt(cells, column) {
+  const cell = cells[column];
+  if (cell === undefined) throw new Error(`a row has ${cells.length} columns, there is no ${column}`);
+  return cell;
+}
+
+/** @type {WeakMap<HTMLElement, readonly { readonly row: HTMLElement, readonly cells: readonly HTMLTableCellElement[] }[]>} */
+const tables = new WeakMap();
+
+/** The rows of a table, made when it is filled first. @param {HTMLElement} body @param {number} columns */
+function rowsOf(body, columns) {
+  const known = tables.get(body);
+  if (known !== undefined) return known;
+  const made = Array.from({ length: rows }, () => {
+    const row = make('tr');
+    const cells = Array.from({ length: columns }, () => make('td'));
+    row.append(...cells);
+    body.append(row);
+    return { row, cells };
+  });
+  tables.set(body, made);
+  return made;
+}
+
+/** @param {HTMLElement} cell @param {string} text */
 function showNumber(cell, text) {
   cell.className = 'num';
   setText(cell, text);
 }
 
+/** @param {HTMLElement} cell @param {string} name */
 function showTemplate(cell, name) {
   if (cell.title === name && cell.textContent !== '') return;
   cell.title = name;

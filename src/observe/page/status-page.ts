@@ -3,22 +3,13 @@
  * message for all of them. Holds no payload, no party and no secret, so none can be shown.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
-
 import { scrub } from '../scrub.ts';
 import type { HealthTracker } from '../health-tracker.ts';
 import { loadDocument, type PageDocument } from './document.ts';
 import { LiveHistory } from './live-history.ts';
+import type { Hello, PageGuide, Tick } from './messages.ts';
 import { RecentReader, type ReadRecentFacts } from './recent-facts.ts';
 import { message, Viewers } from './viewers.ts';
-
-/** What a reader of the page may paste. */
-export interface PageGuide {
-  /** A command that connects to the database, without a secret in it. */
-  readonly connect: string;
-  /** A sentence on where the password comes from. */
-  readonly password: string;
-  readonly queries: readonly string[];
-}
 
 export interface StatusPageOptions {
   readonly health: Pick<HealthTracker, 'status' | 'templateRate'>;
@@ -62,7 +53,7 @@ export class StatusPage {
       response.end('{"error":"too many pages are open: try again"}\n');
       return;
     }
-    const hello = { guide: this.#options.guide ?? null, samples: this.#history.samples };
+    const hello: Hello = { guide: this.#options.guide ?? null, samples: this.#history.samples };
     this.#viewers.admit(response, message('hello', hello) + this.#now());
     if (request.method === 'HEAD') response.end();
     // The first to come sees what was read for the last one before; the next second brings more.
@@ -89,6 +80,7 @@ export class StatusPage {
     const templates = facts?.templates.map((template) => ({ ...template, rate: health.templateRate(template.name) }));
     const sample = this.#history.samples.at(-1);
     const recent = { templates: templates ?? null, updates: facts?.updates ?? null, readAt, failure };
-    return scrub(message('tick', { status, sample, recent }));
+    const tick: Tick = { status, sample, recent };
+    return scrub(message('tick', tick));
   }
 }

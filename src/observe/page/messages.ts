@@ -1,0 +1,36 @@
+/** What the page is sent over `/events`: `hello` when it opens, then `tick` every second. Both sides are checked against this. */
+import type { StatusDocument } from '../health-tracker.ts';
+import type { Sample } from './live-history.ts';
+import type { ReadFacts, TemplateFacts, UpdateFacts } from './recent-facts.ts';
+
+/** What a reader of the page may paste. */
+export interface PageGuide {
+  /** A command that connects to the database, without a secret in it. */
+  readonly connect: string;
+  /** A sentence on where the password comes from. */
+  readonly password: string;
+  readonly queries: readonly string[];
+}
+
+export interface Hello {
+  readonly guide: PageGuide | null;
+  /** The oldest first. */
+  readonly samples: readonly Sample[];
+}
+
+export interface Tick {
+  readonly status: Omit<StatusDocument, 'counts' | 'lastError'>;
+  readonly sample: Sample | undefined;
+  readonly recent: Recent;
+}
+
+/** Null: not read yet. */
+export interface Recent extends Omit<ReadFacts, 'facts'> {
+  readonly templates: readonly RatedTemplate[] | null;
+  readonly updates: readonly UpdateFacts[] | null;
+}
+
+export interface RatedTemplate extends TemplateFacts {
+  /** Events per second of the last seconds. */
+  readonly rate: number;
+}
