@@ -29,8 +29,17 @@ export class AcceptedSocket extends WebSocket {
 
 /** Ends TCP with RST instead of FIN. */
 export function resetNow(transport: Duplex): void {
-  if (transport instanceof Socket) transport.resetAndDestroy();
-  else transport.destroy();
+  if (!(transport instanceof Socket)) transport.destroy();
+  else if (!isShuttingDown(transport)) transport.resetAndDestroy();
+  else transport.once('finish', () => transport.resetAndDestroy());
+}
+
+/**
+ * Between `end()` and the FIN itself Node can neither reset a socket nor let it go afterwards: its process would turn in
+ * circles for ever when it ends. That moment is short, since nothing waits to be written any more.
+ */
+function isShuttingDown({ writableEnded, writableFinished, writableLength, destroyed }: Socket): boolean {
+  return writableEnded && !writableFinished && writableLength === 0 && !destroyed;
 }
 
 export class Connection {

@@ -57,4 +57,5 @@ async function campaign(options: CampaignOptions): Promise<number> {
 
 const options = readOptions(process.argv.slice(2), tiers);
 if (options === undefined) say(help(tiers));
-else process.exitCode = (await campaign(options)) === 0 ? 0 : 1;
+// All is said: a socket that some fault left behind must not keep a campaign that is over.
+else process.exit((await campaign(options)) === 0 ? 0 : 1);

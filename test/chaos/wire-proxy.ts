@@ -3,6 +3,7 @@
  * asks what to do with it: pass it on, hold it back for a while, drop it, or end the connection before or within it.
  */
 import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net';
+import { resetNow } from '../../src/sandbox/connection.ts';
 import { splitters, type Direction, type Protocol, type Unit } from './wire-units.ts';
 
 /** What happens to one unit. */
@@ -77,7 +78,7 @@ export class WireProxy implements AsyncDisposable {
   #accept(inner: Socket, protocol: Protocol, { host, port }: { readonly host: string; readonly port: number }): void {
     inner.on('error', () => undefined);
     if (this.#refusing) {
-      inner.resetAndDestroy();
+      resetNow(inner);
       return;
     }
     const connection = this.#connections;
@@ -161,6 +162,6 @@ function end({ act, keepBytes }: Ending, unit: Unit, sink: Socket, pair: Pair): 
 }
 
 function reset({ inner, outer }: Pair): void {
-  inner.resetAndDestroy();
-  outer.resetAndDestroy();
+  resetNow(inner);
+  resetNow(outer);
 }
