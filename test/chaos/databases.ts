@@ -88,11 +88,23 @@ export async function openChaosServer(url?: string): Promise<ChaosServer> {
 async function startEmbedded(): Promise<{ readonly url: string; stop(): Promise<void> }> {
   const folder = mkdtempSync(join(tmpdir(), 'ledger-indexer-chaos-'));
   const server = await startEmbeddedPostgres({ dataDir: join(folder, 'postgres'), settings });
+  const remove = (): void => rmSync(folder, { recursive: true, force: true });
+  // A campaign with a planted defect may die of it; its server must not outlive it.
+  const abandoned = (): void => {
+    try {
+      process.kill(server.pid, 'SIGKILL');
+    } catch {
+      // It has ended before us.
+    }
+    remove();
+  };
+  process.once('exit', abandoned);
   return {
     url: server.url,
     stop: async () => {
       await server.stop();
-      rmSync(folder, { recursive: true, force: true });
+      process.removeListener('exit', abandoned);
+      remove();
     },
   };
 }
