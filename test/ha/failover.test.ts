@@ -100,7 +100,8 @@ describe('a database URL with two hosts', { timeout: 180_000 }, () => {
       await sleep(200);
       const started = performance.now();
       await query(servers.standby, 'select pg_wal_replay_resume()');
-      await query(servers.standby, 'select pg_promote()');
+      // Without waiting: a statement that waits for the end of the recovery can be what the recovery waits for.
+      await query(servers.standby, 'select pg_promote(false)');
       grow(50);
       const end = sandbox.ledger.ledgerEnd();
       await waitFor('the new primary has everything', async () => {
