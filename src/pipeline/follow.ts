@@ -28,6 +28,7 @@ import type { PipelineParts } from './parts.ts';
 import { setAside, type FailedUpdate } from './quarantine.ts';
 import { bytesOf, type KeptFrame } from './slabs.ts';
 import { keepLate } from './late-update.ts';
+import { watchSlowWrites } from './slow-write.ts';
 import { newerToken } from './token-renewal.ts';
 import type { BatchSpan } from './tracer.ts';
 import { WriteQueue } from './write-queue.ts';
@@ -142,7 +143,6 @@ class BatchWriter {
     const { limits, observer, tracer } = this.#parts;
     // Little is decoded quickly: rather wait for room and take with it what comes meanwhile.
     if (frames.inbox.length < aheadUpdates) await this.#room();
-    observer.busyWith('source');
     const taken = await this.#taken(frames);
     if (taken.length === 0) return this.#ended(frames);
     this.#received = true;
@@ -187,11 +187,15 @@ class BatchWriter {
 
   /** @throws what the stream ended with, once everything before it is committed: the place of the error is certain then */
   async #taken({ inbox }: Frames): Promise<readonly KeptFrame[]> {
+    const over = watchSlowWrites(this.#writes, this.#parts.observer);
     try {
       return await this.#writes.orFailure(inbox.take(this.#following.maxUpdates, this.#parts.limits.batchBytes));
     } catch (thrown) {
+      over();
       await this.#drain();
       throw thrown;
+    } finally {
+      over();
     }
   }
 

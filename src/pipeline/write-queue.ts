@@ -27,6 +27,11 @@ export class WriteQueue {
     return this.#underWay.length;
   }
 
+  /** The write under way that was added first. */
+  get oldest(): Promise<void> | undefined {
+    return this.#underWay[0];
+  }
+
   /** Starts a write. Call it when there is room. */
   add(write: Write): void {
     const written = write(this.#underWay.at(-1));
@@ -45,14 +50,14 @@ export class WriteQueue {
 
   /** Resolves when one more write may be under way. @throws what the first failed write threw */
   async room(): Promise<void> {
-    while (this.#underWay.length >= this.#lanes) await this.orFailure(this.#underWay[0] ?? Promise.resolve());
+    while (this.#underWay.length >= this.#lanes) await this.orFailure(this.oldest ?? Promise.resolve());
     // A failure that nobody has seen yet.
     await this.orFailure(Promise.resolve());
   }
 
   /** Resolves when everything added is committed. @throws what the first failed write threw */
   async drain(): Promise<void> {
-    while (this.#underWay.length > 0) await this.orFailure(this.#underWay[0] ?? Promise.resolve());
+    while (this.#underWay.length > 0) await this.orFailure(this.oldest ?? Promise.resolve());
   }
 
   /** The result of other work, unless a write fails before. @throws what the first failed write threw */
