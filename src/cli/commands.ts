@@ -32,6 +32,11 @@ const commands: ReadonlyMap<string, Command> = new Map<string, Command>([
   ['migrate', async ({ argv, env, write }) => (await import('./migrate.ts')).migrateVerb(argv, env, write)],
   ['check', async ({ argv, env, print }) => (await import('./check.ts')).checkCommand(argv, env, print)],
   ['status', async ({ argv, env, ...io }) => (await import('./status.ts')).statusCommand(argv, env, io)],
+  [
+    'query',
+    async ({ argv, env, stop }) =>
+      (await import('./query.ts')).queryCommand(argv, env, { stdin: process.stdin, ...streams, stop }),
+  ],
   ['views', async ({ argv, env, print }) => (await import('./views.ts')).viewsCommand(argv, env, print)],
   [
     'verify',

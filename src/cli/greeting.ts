@@ -19,6 +19,7 @@ export function greeting(surroundings: Surroundings, httpUrl: string, schema: st
     `  ledger    ${surroundings.ledgerUrl}${surroundings.embeddedLedger ? '  (embedded sandbox)' : ''}`,
     '',
     where,
+    '  or, without psql:  npx ledger-indexer query "select …"',
     '',
     ...queries(schema, surroundings.embeddedLedger).map((query) => `    ${query}`),
     '',

@@ -12,6 +12,13 @@ import { failedProgram, unusableData } from './unavailable.ts';
 
 /** The role that owns everything in the embedded server. */
 export const ROLE = 'ledger_indexer';
+/** Its database, unless another one is named. */
+export const DATABASE = 'ledger_indexer';
+
+/** Connection URL with the password in it: not for logs. */
+export function clusterUrl(password: string, port: number, database: string): string {
+  return `postgres://${ROLE}:${password}@127.0.0.1:${String(port)}/${database}`;
+}
 
 export interface Cluster {
   /** The server's data directory as we see it. */

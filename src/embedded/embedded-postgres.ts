@@ -11,7 +11,7 @@ import type { Account } from './account.ts';
 import { chooseAccount } from './account.ts';
 import { findBinaries } from './binaries.ts';
 import type { Cluster } from './cluster.ts';
-import { ensureDatabase, hasDatabase, isAlive, openCluster, ROLE } from './cluster.ts';
+import { clusterUrl, DATABASE, ensureDatabase, hasDatabase, isAlive, openCluster } from './cluster.ts';
 import { freePort } from './free-port.ts';
 import type { Postmaster } from './postmaster.ts';
 import { findPostmaster, startPostmaster, stopPostmaster } from './postmaster.ts';
@@ -62,7 +62,7 @@ export interface EmbeddedPostgres {
  */
 export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): Promise<EmbeddedPostgres> {
   const dataDir = resolve(options.dataDir);
-  const database = options.database ?? 'ledger_indexer';
+  const database = options.database ?? DATABASE;
   if (!/^[a-z_][a-z0-9_]{0,62}$/.test(database)) {
     throw unusableData(`${JSON.stringify(database)} is not a database name`, 'use a-z, 0-9 and _, at most 63');
   }
@@ -80,7 +80,7 @@ export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): P
     await stopped;
   };
   return {
-    url: `postgres://${ROLE}:${cluster.password}@127.0.0.1:${server.port}/${database}`,
+    url: clusterUrl(cluster.password, server.port, database),
     port: server.port,
     pid: server.pid,
     version: place.binaries.version,

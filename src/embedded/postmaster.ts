@@ -31,6 +31,14 @@ export interface PostmasterStart {
   readonly limitMs: number;
 }
 
+type ClusterFolder = Pick<Cluster, 'folder'>;
+
+/** The server that runs on this cluster, if any; changes nothing. */
+export async function runningPostmaster(cluster: ClusterFolder): Promise<Postmaster | undefined> {
+  const held = await readLock(cluster);
+  return held !== undefined && (await isPostmaster(held.pid, cluster)) ? held : undefined;
+}
+
 /** The server that runs on this cluster already, if any; the lock file of one that is gone is removed. */
 export async function findPostmaster(cluster: Cluster): Promise<Postmaster | undefined> {
   const held = await readLock(cluster);
@@ -118,7 +126,7 @@ function unref(stream: object): void {
   (stream as { unref(): void }).unref();
 }
 
-async function readLock(cluster: Cluster): Promise<Postmaster | undefined> {
+async function readLock(cluster: ClusterFolder): Promise<Postmaster | undefined> {
   let text: string;
   try {
     text = await readFile(join(cluster.folder, 'postmaster.pid'), 'utf8');
@@ -133,7 +141,7 @@ async function readLock(cluster: Cluster): Promise<Postmaster | undefined> {
 }
 
 /** Process ids are used again: the process must be a Postgres, and (where one can tell) live in this very folder. */
-async function isPostmaster(pid: number, cluster: Cluster): Promise<boolean> {
+async function isPostmaster(pid: number, cluster: ClusterFolder): Promise<boolean> {
   if (!isAlive(pid)) return false;
   if (process.platform !== 'linux') return true;
   try {

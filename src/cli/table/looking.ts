@@ -31,6 +31,27 @@ export const lookingCommands: readonly CommandInfo[] = [
     exits: [[69, 'neither an indexer nor a database answers']],
   },
   {
+    name: 'query',
+    usage: 'SQL|- [--json | --csv | --table]',
+    summary: 'one statement that reads, and its rows: a table on a terminal, else JSON lines; --csv',
+    does: [
+      'Runs select, with, values, table, explain or show in a transaction that only reads; - takes it from standard',
+      'input. Without DATABASE_URL it asks the embedded database of the indexer that runs here.',
+    ],
+    flags: [
+      { name: 'json', doc: 'an object for each row, numbers with all their digits' },
+      { name: 'csv', doc: 'with a title row' },
+      { name: 'table', doc: 'aligned, as on a terminal' },
+    ],
+    examples: ['query "select * from explore.token_balances"', 'query - --csv < balances.sql > balances.csv'],
+    exits: [
+      [2, 'the statement is not one that reads, or Postgres does not take it'],
+      [69, 'the database cannot be reached'],
+      [77, 'the role may not read it'],
+    ],
+    page: 'docs/sql.md',
+  },
+  {
     name: 'verify',
     usage: '[--sql] [--tail N] [--acs [--at OFFSET]] [--replay FIRST LAST] [--json [FILE]]',
     summary: 'compare the tables with themselves and with the ledger; ends with 0 equal, 1 different, 2 undecided',

@@ -1,0 +1,127 @@
+/** `query`: one statement that reads, and its rows; where there is no psql, and for scripts. */
+import type { Writable } from 'node:stream';
+import { join } from 'node:path';
+import { loadConfig, type Config } from '../config/config.ts';
+import { runningServerUrl } from '../embedded/running-server.ts';
+import { ExitCode, IndexerError } from '../errors.ts';
+import { ask, isQuestion, takesCursor, type Answer, type AnswerRow } from '../store/answer.ts';
+import { openDatabase } from '../store/database.ts';
+import { createOutput, type Output, type RowFormat } from './ledger/table.ts';
+import { misuse } from './refusals.ts';
+
+export interface QueryIo {
+  /** Read to its end when the statement is `-`. */
+  readonly stdin: AsyncIterable<Uint8Array | string>;
+  readonly stdout: Writable & { readonly isTTY?: boolean };
+  /** Aborting cancels the statement. */
+  readonly stop: AbortSignal;
+}
+
+const formats = ['table', 'json', 'csv'] as const;
+type Format = (typeof formats)[number];
+
+/**
+ * Prints an aligned table on a terminal, else one object in JSON per row; or what `--table`, `--json` or `--csv` asks for.
+ * Without DATABASE_URL it asks the embedded server of the indexer that runs here.
+ * @throws IndexerError USAGE, DATABASE_NOT_FOUND, QUERY_REFUSED, OUTPUT_NOT_WRITTEN, INTERRUPTED and STORE_ errors
+ */
+export async function queryCommand(argv: readonly string[], env: NodeJS.ProcessEnv, io: QueryIo): Promise<void> {
+  const { word, asked, rest } = queryArguments(argv);
+  const config = loadConfig(rest, env);
+  const statement = word === '-' ? await textOf(io.stdin) : word;
+  if (!isQuestion(statement)) throw wrong('query takes a select, with, values, table, explain or show');
+  const format = asked ?? (io.stdout.isTTY === true ? 'table' : 'json');
+  try {
+    await print(config, statement, format, io);
+  } catch (thrown) {
+    if (thrown instanceof IndexerError && thrown.code === 'OUTPUT_CLOSED') return;
+    throw io.stop.aborted ? interrupted(thrown) : thrown;
+  }
+}
+
+function queryArguments(argv: readonly string[]): { word: string; asked: Format | undefined; rest: readonly string[] } {
+  const asked = formats.filter((format) => argv.includes(`--${format}`));
+  if (asked.length > 1) throw wrong('query prints in one format');
+  const [word = '', ...rest] = argv.filter((given) => !formats.some((format) => given === `--${format}`));
+  const stray = rest.find((given, at) => !given.startsWith('-') && !(rest[at - 1] ?? '').startsWith('--'));
+  if (stray !== undefined) throw wrong('query takes one statement: put it in quotes');
+  return { word, asked: asked[0], rest };
+}
+
+function wrong(found: string): IndexerError {
+  return misuse(found, 'ledger-indexer query "select count(*) from explore.updates" [--json | --csv | --table]');
+}
+
+async function textOf(stdin: QueryIo['stdin']): Promise<string> {
+  const pieces: Uint8Array[] = [];
+  for await (const piece of stdin) pieces.push(typeof piece === 'string' ? Buffer.from(piece) : piece);
+  return Buffer.concat(pieces).toString('utf8');
+}
+
+async function print(config: Config, statement: string, format: Format, { stdout, stop }: QueryIo): Promise<void> {
+  const { schema, statementTimeoutMs, urlFile } = config.database;
+  const database = openDatabase({
+    url: await urlFor(config),
+    urlFile,
+    schema,
+    statementTimeoutMs,
+    applicationName: 'ledger-indexer query',
+    maxConnections: 2,
+  });
+  const output = createOutput(stdout, format === 'table');
+  const asJson = format === 'json' && takesCursor(statement);
+  try {
+    await ask(database, { statement, asJson, stop }, (answer) => show(answer, format, asJson, output));
+  } finally {
+    await database.close();
+  }
+  if (stop.aborted) throw interrupted();
+}
+
+async function urlFor({ database, indexer: { dataDir } }: Config): Promise<string> {
+  const url = database.url ?? (await runningServerUrl(join(dataDir, 'postgres')));
+  if (url !== undefined) return url;
+  throw new IndexerError(`DATABASE_URL is not set, and no embedded database of this user runs in ${dataDir}`, {
+    code: 'DATABASE_NOT_FOUND',
+    retry: 'fatal',
+    exitCode: ExitCode.configuration,
+    remedy: 'set DATABASE_URL; or start the indexer and ask from the same folder, or with the same INDEXER_DATA_DIR',
+  });
+}
+
+async function show(answer: Answer, format: Format, asJson: boolean, output: Output): Promise<void> {
+  if (format === 'csv') return csv(answer, output);
+  const { columns, pages } = answer;
+  const rows: RowFormat<AnswerRow> = {
+    columns: columns.map(({ name, isNumber }) => (isNumber ? { title: name, right: true } : { title: name })),
+    lines: (row) => [row.map((value) => value ?? '')],
+    json: (row) => (asJson ? (row[0] ?? 'null') : JSON.stringify(objectOf(answer, row))),
+  };
+  return output.rows(pages, rows);
+}
+
+function objectOf({ columns }: Answer, row: AnswerRow): Record<string, string | null> {
+  return Object.fromEntries(columns.map(({ name }, at) => [name, row[at] ?? null]));
+}
+
+/** RFC 4180, with a title row; nothing between two commas is null, `""` the empty text. */
+async function csv({ columns, pages }: Answer, output: Output): Promise<void> {
+  const line = (values: AnswerRow): string => `${values.map(quoted).join(',')}\r\n`;
+  await output.text(line(columns.map(({ name }) => name)));
+  for await (const rows of pages) await output.text(rows.map(line).join(''));
+}
+
+function quoted(value: string | null): string {
+  if (value === null) return '';
+  return value === '' || /[",\r\n]/u.test(value) ? `"${value.replaceAll('"', '""')}"` : value;
+}
+
+function interrupted(cause?: unknown): IndexerError {
+  return new IndexerError('the query was interrupted before its end', {
+    code: 'INTERRUPTED',
+    retry: 'fatal',
+    exitCode: ExitCode.temporary,
+    remedy: 'run it again for the whole of it',
+    cause,
+  });
+}

@@ -1,0 +1,20 @@
+/** The embedded server that another process has started. */
+import { readFile } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import { clusterUrl, DATABASE } from './cluster.ts';
+import { runningPostmaster } from './postmaster.ts';
+
+/**
+ * Connection URL of the server that runs in `dataDir`, with its password: not for logs. Undefined when none runs there, or
+ * its password is not for this user. Starts and changes nothing.
+ */
+export async function runningServerUrl(dataDir: string): Promise<string | undefined> {
+  const folder = resolve(dataDir);
+  try {
+    const password = (await readFile(join(folder, 'password'), 'utf8')).trim();
+    const server = await runningPostmaster({ folder: join(folder, 'cluster') });
+    return server === undefined ? undefined : clusterUrl(password, server.port, DATABASE);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,154 @@
+/** One statement of a person, which reads: its rows as text, a page at a time, however many there are. */
+import { DatabaseError, type CustomTypesConfig, type FieldDef, type PoolClient, type QueryArrayConfig } from 'pg';
+import { ExitCode, IndexerError } from '../errors.ts';
+import type { Database } from './database.ts';
+import { reading } from './reading.ts';
+
+export interface AnswerColumn {
+  readonly name: string;
+  readonly isNumber: boolean;
+}
+
+/** Values as Postgres writes them; null is null. */
+export type AnswerRow = readonly (string | null)[];
+
+export interface Answer {
+  readonly columns: readonly AnswerColumn[];
+  /** Pages of rows; to be read once, while `use` runs. */
+  readonly pages: AsyncIterable<readonly AnswerRow[]>;
+}
+
+/** What is asked, and how. */
+export interface Inquiry {
+  /** One statement; a semicolon at its end is not needed. */
+  readonly statement: string;
+  /** Each row as one column, an object in JSON; not for what {@link takesCursor} says no to. */
+  readonly asJson: boolean;
+  /** Aborting cancels the statement on the server. */
+  readonly stop: AbortSignal;
+}
+
+const pageRows = 1_000;
+const leading = String.raw`^(?:\s|--[^\n]*\n|/\*[\s\S]*?\*/|\()*`;
+const withCursor = new RegExp(String.raw`${leading}(?:select|with|values|table)\b`, 'iu');
+const withoutCursor = new RegExp(String.raw`${leading}(?:explain|show)\b`, 'iu');
+
+/** Whether the rows of this statement can be fetched page by page; of `explain` and `show` there are few. */
+export function takesCursor(statement: string): boolean {
+  return withCursor.test(statement);
+}
+
+/** Whether it is a statement that {@link ask} takes. */
+export function isQuestion(statement: string): boolean {
+  return takesCursor(statement) || withoutCursor.test(statement);
+}
+
+/**
+ * Runs the statement in a transaction that only reads, and hands its answer to `use`.
+ * @throws IndexerError QUERY_REFUSED, in Postgres's own words, for a statement that it does not take; STORE_ errors
+ */
+export function ask(database: Database, inquiry: Inquiry, use: (answer: Answer) => Promise<void>): Promise<void> {
+  return reading(database, async (client) => {
+    const calledOff = await onAbort(database, client, inquiry.stop);
+    try {
+      await use(await answerOf(client, inquiry));
+    } finally {
+      calledOff();
+    }
+  });
+}
+
+/** @returns ends the watch */
+async function onAbort(database: Database, client: PoolClient, stop: AbortSignal): Promise<() => void> {
+  const { rows } = await client.query<{ pid: number }>('select pg_backend_pid() as pid');
+  const cancel = (): void => {
+    // Whoever cannot cancel waits for the end of the statement, which its limit brings.
+    database.pool.query('select pg_cancel_backend($1)', [rows[0]?.pid]).catch(() => undefined);
+  };
+  stop.addEventListener('abort', cancel, { once: true });
+  return () => stop.removeEventListener('abort', cancel);
+}
+
+async function answerOf(client: PoolClient, { statement, asJson, stop }: Inquiry): Promise<Answer> {
+  if (!takesCursor(statement)) {
+    const { fields, rows } = await refusing(statement, 0, run(client, statement));
+    return { columns: fields.map(columnOf), pages: onePage(rows) };
+  }
+  const bare = statement.replace(/[;\s]+$/u, '');
+  const [before, after] = asJson ? ['select row_to_json(answer.*)::text from (', '\n) as answer'] : ['', ''];
+  const declare = `declare answer no scroll cursor for ${before}`;
+  await refusing(bare, declare.length, run(client, `${declare}${bare}${after}`));
+  const next = () => refusing(bare, 0, run(client, `fetch ${String(pageRows)} from answer`));
+  const first = await next();
+  return { columns: first.fields.map(columnOf), pages: pagesOf(first.rows, next, stop) };
+}
+
+async function* onePage(rows: readonly AnswerRow[]): AsyncGenerator<readonly AnswerRow[]> {
+  yield rows;
+}
+
+async function* pagesOf(
+  first: readonly AnswerRow[],
+  next: () => Promise<{ readonly rows: readonly AnswerRow[] }>,
+  stop: AbortSignal,
+): AsyncGenerator<readonly AnswerRow[]> {
+  for (let rows = first; rows.length > 0; rows = rows.length < pageRows ? [] : (await next()).rows) {
+    if (stop.aborted) return;
+    yield rows;
+  }
+}
+
+/** Of the driver, which its types do not know: more than one statement is an error then. */
+interface OneStatement extends QueryArrayConfig {
+  readonly queryMode: 'extended';
+}
+
+const asText = { getTypeParser: () => (text: string) => text } as CustomTypesConfig;
+
+function run(client: PoolClient, text: string): Promise<{ fields: readonly FieldDef[]; rows: readonly AnswerRow[] }> {
+  const query: OneStatement = { text, rowMode: 'array', types: asText, queryMode: 'extended' };
+  return client.query<(string | null)[]>(query);
+}
+
+/** int8, int2, int4, oid, float4, float8, numeric. */
+const numberTypes = new Set([20, 21, 23, 26, 700, 701, 1700]);
+
+function columnOf({ name, dataTypeID }: FieldDef): AnswerColumn {
+  return { name, isNumber: numberTypes.has(dataTypeID) };
+}
+
+/** SQLSTATEs that speak of the statement: unsupported, cardinality, data, read-only, syntax and rights, limits, functions. */
+const ofTheStatement = /^(?:0A|21|22|25006|2F|34|38|39|3F|42|54|P0)/u;
+const rightLacking = '42501';
+
+/** @param prefix characters before the statement in what is sent */
+async function refusing<T>(statement: string, prefix: number, sent: Promise<T>): Promise<T> {
+  try {
+    return await sent;
+  } catch (thrown) {
+    if (!(thrown instanceof DatabaseError) || !ofTheStatement.test(thrown.code ?? '')) throw thrown;
+    const { code = '', message, hint, position } = thrown;
+    const where = position === undefined ? '' : placeOf(statement, Number(position) - prefix);
+    throw new IndexerError(`${message}${where} (SQLSTATE ${code})`, {
+      code: 'QUERY_REFUSED',
+      retry: 'fatal',
+      exitCode: code === rightLacking ? ExitCode.notPermitted : ExitCode.usage,
+      remedy: hint ?? remedyOf(code),
+      facts: { sqlstate: code },
+    });
+  }
+}
+
+function remedyOf(code: string): string {
+  if (code === rightLacking) return 'connect as a role that may read it: see grant-reader';
+  if (code === '25006') return 'ask with select: nothing is changed by this command';
+  return 'correct the statement; docs/sql.md says what there is';
+}
+
+/** @param position in characters, from 1 */
+function placeOf(statement: string, position: number): string {
+  const before = Array.from(statement).slice(0, position - 1);
+  if (position < 1 || before.length < position - 1) return '';
+  const line = before.filter((character) => character === '\n').length + 1;
+  return ` at line ${String(line)}, column ${String(before.length - before.lastIndexOf('\n'))}`;
+}

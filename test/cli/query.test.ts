@@ -1,0 +1,142 @@
+/** `query`: what it prints, what it takes, and that it changes nothing. */
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { startEmbeddedPostgres } from '../../src/embedded/embedded-postgres.ts';
+import { createTestDatabase, query, type TestDatabase } from '../support/database.ts';
+import { waitFor } from '../support/wait-for.ts';
+import { program, startProgram, type Ended } from './program.ts';
+
+let database: TestDatabase;
+beforeAll(async () => {
+  database = await createTestDatabase();
+  await query(database.url, 'create schema kept; create table kept.rows (n integer); insert into kept.rows values (1)');
+});
+afterAll(async () => {
+  await database.drop();
+});
+
+function ask(...words: readonly string[]): Promise<Ended> {
+  return program(['query', ...words], { DATABASE_URL: database.url });
+}
+
+async function printed(...words: readonly string[]): Promise<string> {
+  const { code, stdout, stderr } = await ask(...words);
+  expect([code, stderr]).toEqual([0, '']);
+  return stdout;
+}
+
+describe('query prints', () => {
+  const values = `select 12345678901234567890.123456789012345678 as n, null as nothing, '' as empty, 'a,"b' as text,
+    true as yes, timestamptz '2026-01-05 08:00:00Z' as at, array['x', null] as list, jsonb '{"deep": [1.10]}' as body`;
+
+  it('an object per row, with every digit', async () => {
+    expect(await printed(values)).toBe(
+      '{"n":12345678901234567890.123456789012345678,"nothing":null,"empty":"","text":"a,\\"b","yes":true,' +
+        '"at":"2026-01-05T08:00:00+00:00","list":["x",null],"body":{"deep": [1.10]}}\n',
+    );
+    // A column called as the row is inside.
+    expect(await printed('select 1 as answer;')).toBe('{"answer":1}\n');
+  });
+
+  it('CSV, in which null and the empty text differ', async () => {
+    expect(await printed(values, '--csv')).toBe(
+      'n,nothing,empty,text,yes,at,list,body\r\n' +
+        '12345678901234567890.123456789012345678,,"","a,""b",t,2026-01-05 08:00:00+00,"{x,NULL}","{""deep"": [1.10]}"\r\n',
+    );
+    expect(await printed('--csv', 'select 1 as n where false')).toBe('n\r\n');
+  });
+
+  it('an aligned table, which cannot steer the terminal', async () => {
+    const rows = `values (7, 'a'), (1234, e'b\\u001b[31m')`;
+    expect(await printed(`select * from (${rows}) as v(n, text)`, '--table')).toBe(
+      '   n  text\n   7  a\n1234  b [31m\n',
+    );
+    expect(await printed('select 1 where false', '--table')).toBe('none\n');
+  });
+
+  it('many rows, page by page', async () => {
+    const lines = (await printed('select g from generate_series(1, 2500) as g')).trimEnd().split('\n');
+    expect([lines.length, lines[0], lines[2499]]).toEqual([2_500, '{"g":1}', '{"g":2500}']);
+  });
+
+  it('what explain and show answer', async () => {
+    expect(await printed('show server_encoding')).toBe('{"server_encoding":"UTF8"}\n');
+    expect(await printed('-- a comment\nexplain (costs off) select 1', '--table')).toBe('QUERY PLAN\nResult\n');
+  });
+});
+
+describe('query refuses', () => {
+  it.each([
+    ['delete from kept.rows', 'query takes a select'],
+    ['select 1; delete from kept.rows', 'QUERY_REFUSED: '],
+    ['explain analyze delete from kept.rows', 'nothing is changed by this command'],
+    ["select lo_from_bytea(0, 'x')", 'nothing is changed by this command'],
+    ['with gone as (delete from kept.rows returning n) select * from gone', 'QUERY_REFUSED: '],
+    ['commit', 'query takes a select'],
+  ])('%s', async (statement, reason) => {
+    for (const format of ['--json', '--table']) {
+      const { code, stdout, stderr } = await ask(statement, format);
+      expect(stderr).toContain(reason);
+      expect([code, stdout]).toEqual([2, '']);
+    }
+    expect(await query(database.url, 'select n from kept.rows')).toEqual([{ n: 1 }]);
+  });
+
+  it('a mistake, in the words of Postgres and at its place', async () => {
+    for (const format of ['--json', '--table']) {
+      const { code, stderr } = await ask("select n\n  from kept.rows\n where 'ä' = nn", format);
+      expect(stderr).toMatch(/QUERY_REFUSED: column "nn" does not exist at line 3, column 14 \(SQLSTATE 42703\)/);
+      expect(code).toBe(2);
+    }
+  });
+
+  it('words without quotes, and two formats', async () => {
+    expect((await ask('select', 'n', 'from', 'kept.rows')).stderr).toContain('put it in quotes');
+    expect((await ask('select 1', '--csv', '--json')).stderr).toContain('one format');
+  });
+
+  it('what the role may not read, with 77', async () => {
+    const role = `nobody_${String(process.pid)}`;
+    await query(database.url, `create role ${role} login password 'x'`);
+    const url = new URL(database.url);
+    url.username = role;
+    url.password = 'x';
+    const { code, stderr } = await program(['query', 'select * from kept.rows'], { DATABASE_URL: url.href });
+    await query(database.url, `drop role ${role}`);
+    expect(stderr).toContain('permission denied for schema kept');
+    expect(code).toBe(77);
+  });
+});
+
+it('query is cancelled on the server by Ctrl-C', async () => {
+  const running = startProgram(['query', 'select pg_sleep(60)'], { DATABASE_URL: database.url });
+  const asleep = `select pid from pg_stat_activity where application_name = 'ledger-indexer query' and wait_event = 'PgSleep'`;
+  await waitFor('it sleeps', async () => ((await query(database.url, asleep)).length === 1 ? true : undefined));
+  running.signal('SIGINT');
+  const { code, stderr, ms } = await running.ended;
+  expect(stderr).toContain('INTERRUPTED');
+  expect(code).toBe(75);
+  expect(ms).toBeLessThan(30_000);
+  expect(await query(database.url, asleep)).toEqual([]);
+});
+
+describe('without DATABASE_URL', () => {
+  it('query asks the embedded server that runs in the data folder, and says so when none does', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'ledger-indexer-query-'));
+    const asked = () => program(['query', 'select current_database() as name'], { INDEXER_DATA_DIR: folder });
+    try {
+      {
+        await using server = await startEmbeddedPostgres({ dataDir: join(folder, 'postgres') });
+        expect(server.reused).toBe(false);
+        expect(await asked()).toMatchObject({ code: 0, stdout: '{"name":"ledger_indexer"}\n' });
+      }
+      const { code, stderr } = await asked();
+      expect(stderr).toContain('DATABASE_NOT_FOUND');
+      expect(code).toBe(78);
+    } finally {
+      await rm(folder, { recursive: true, force: true });
+    }
+  });
+});
