@@ -22,7 +22,9 @@ function print(line: string): void {
  * Whoever read the output has seen enough (`| head`): no failure, and no reason to leave work half done. A daemon goes on
  * without its log as well when the disk of the log is full; its metrics still tell what it does.
  */
-function forgetReader(error: NodeJS.ErrnoException): void {
+function forgetReader(this: NodeJS.WriteStream, error: NodeJS.ErrnoException): void {
+  // A command that waits for its writes learns of it there.
+  if (this.listenerCount('error') > 1) return;
   if (error.code !== 'EPIPE' && verb !== 'run' && verb !== 'demo') throw error;
 }
 

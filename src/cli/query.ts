@@ -6,7 +6,7 @@ import { runningServerUrl } from '../embedded/running-server.ts';
 import { ExitCode, IndexerError } from '../errors.ts';
 import { ask, isQuestion, takesCursor, type Answer, type AnswerRow } from '../store/answer.ts';
 import { openDatabase } from '../store/database.ts';
-import { createOutput, type Output, type RowFormat } from './ledger/table.ts';
+import { createOutput, joined, type Output, type RowFormat } from './ledger/table.ts';
 import { misuse } from './refusals.ts';
 
 export interface QueryIo {
@@ -16,6 +16,9 @@ export interface QueryIo {
   /** Aborting cancels the statement. */
   readonly stop: AbortSignal;
 }
+
+/** So long a reader may pause (`| less`); old row versions are kept for the query meanwhile. */
+const pauseLimitMs = 60 * 60_000;
 
 const formats = ['table', 'json', 'csv'] as const;
 type Format = (typeof formats)[number];
@@ -28,8 +31,9 @@ type Format = (typeof formats)[number];
 export async function queryCommand(argv: readonly string[], env: NodeJS.ProcessEnv, io: QueryIo): Promise<void> {
   const { word, asked, rest } = queryArguments(argv);
   const config = loadConfig(rest, env);
-  const statement = word === '-' ? await textOf(io.stdin) : word;
-  if (!isQuestion(statement)) throw wrong('query takes a select, with, values, table, explain or show');
+  const statement = word === '-' ? await textOf(io) : word;
+  if (statement.includes('\0')) throw wrong('the statement has a NUL in it, which Postgres cannot be sent');
+  if (!isQuestion(statement)) throw wrong('query takes one select, with, values, table, explain or show');
   const format = asked ?? (io.stdout.isTTY === true ? 'table' : 'json');
   try {
     await print(config, statement, format, io);
@@ -43,6 +47,7 @@ function queryArguments(argv: readonly string[]): { word: string; asked: Format 
   const asked = formats.filter((format) => argv.includes(`--${format}`));
   if (asked.length > 1) throw wrong('query prints in one format');
   const [word = '', ...rest] = argv.filter((given) => !formats.some((format) => given === `--${format}`));
+  if (/^--(?:\w|$)/u.test(word)) throw wrong('the statement comes first, options after it');
   const stray = rest.find((given, at) => !given.startsWith('-') && !(rest[at - 1] ?? '').startsWith('--'));
   if (stray !== undefined) throw wrong('query takes one statement: put it in quotes');
   return { word, asked: asked[0], rest };
@@ -52,10 +57,24 @@ function wrong(found: string): IndexerError {
   return misuse(found, 'ledger-indexer query "select count(*) from explore.updates" [--json | --csv | --table]');
 }
 
-async function textOf(stdin: QueryIo['stdin']): Promise<string> {
+/** All of standard input. @throws IndexerError USAGE when it is not UTF-8; INTERRUPTED */
+async function textOf({ stdin, stop }: QueryIo): Promise<string> {
+  const aborted = new Promise<never>((_, reject) => {
+    if (stop.aborted) reject(interrupted());
+    stop.addEventListener('abort', () => reject(interrupted()), { once: true });
+  });
+  const bytes = await Promise.race([aborted, bytesOf(stdin)]);
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+  } catch {
+    throw wrong('standard input is not UTF-8');
+  }
+}
+
+async function bytesOf(stdin: QueryIo['stdin']): Promise<Uint8Array> {
   const pieces: Uint8Array[] = [];
   for await (const piece of stdin) pieces.push(typeof piece === 'string' ? Buffer.from(piece) : piece);
-  return Buffer.concat(pieces).toString('utf8');
+  return Buffer.concat(pieces);
 }
 
 async function print(config: Config, statement: string, format: Format, { stdout, stop }: QueryIo): Promise<void> {
@@ -67,6 +86,7 @@ async function print(config: Config, statement: string, format: Format, { stdout
     statementTimeoutMs,
     applicationName: 'ledger-indexer query',
     maxConnections: 2,
+    idleInTransactionMs: pauseLimitMs,
   });
   const output = createOutput(stdout, format === 'table');
   const asJson = format === 'json' && takesCursor(statement);
@@ -108,7 +128,9 @@ function objectOf({ columns }: Answer, row: AnswerRow): Record<string, string | 
 async function csv({ columns, pages }: Answer, output: Output): Promise<void> {
   const line = (values: AnswerRow): string => `${values.map(quoted).join(',')}\r\n`;
   await output.text(line(columns.map(({ name }) => name)));
-  for await (const rows of pages) await output.text(rows.map(line).join(''));
+  for await (const rows of pages) {
+    for (const piece of joined(rows, line)) await output.text(piece);
+  }
 }
 
 function quoted(value: string | null): string {

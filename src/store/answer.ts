@@ -2,7 +2,8 @@
 import { DatabaseError, type CustomTypesConfig, type FieldDef, type PoolClient, type QueryArrayConfig } from 'pg';
 import { ExitCode, IndexerError } from '../errors.ts';
 import type { Database } from './database.ts';
-import { reading } from './reading.ts';
+import { reportPlanning } from './reading.ts';
+import { readStatement } from './statement-text.ts';
 
 export interface AnswerColumn {
   readonly name: string;
@@ -28,33 +29,39 @@ export interface Inquiry {
   readonly stop: AbortSignal;
 }
 
-const pageRows = 1_000;
-const leading = String.raw`^(?:\s|--[^\n]*\n|/\*[\s\S]*?\*/|\()*`;
-const withCursor = new RegExp(String.raw`${leading}(?:select|with|values|table)\b`, 'iu');
-const withoutCursor = new RegExp(String.raw`${leading}(?:explain|show)\b`, 'iu');
+const withCursor = new Set(['select', 'with', 'values', 'table']);
+const withoutCursor = new Set(['explain', 'show']);
 
 /** Whether the rows of this statement can be fetched page by page; of `explain` and `show` there are few. */
 export function takesCursor(statement: string): boolean {
-  return withCursor.test(statement);
+  return withCursor.has(readStatement(statement).firstWord);
 }
 
-/** Whether it is a statement that {@link ask} takes. */
+/** Whether it is one statement, and of a kind that {@link ask} takes. */
 export function isQuestion(statement: string): boolean {
-  return takesCursor(statement) || withoutCursor.test(statement);
+  const { firstWord, more } = readStatement(statement);
+  return !more && (withCursor.has(firstWord) || withoutCursor.has(firstWord));
 }
+
+/** Planned for all rows: a cursor is planned for the first of them unless told otherwise. */
+const planning = `${reportPlanning}; set local cursor_tuple_fraction = 1`;
 
 /**
- * Runs the statement in a transaction that only reads, and hands its answer to `use`.
- * @throws IndexerError QUERY_REFUSED, in Postgres's own words, for a statement that it does not take; STORE_ errors
+ * Runs the statement in a transaction that only reads, and hands its answer to `use`. The transaction is rolled back, since
+ * Postgres lets `explain analyze create table … as` pass in one that only reads.
+ * @throws IndexerError QUERY_REFUSED, in Postgres's own words, for a statement that it does not take; STORE_ errors;
+ *   whatever, once `stop` is aborted
  */
 export function ask(database: Database, inquiry: Inquiry, use: (answer: Answer) => Promise<void>): Promise<void> {
-  return reading(database, async (client) => {
+  return database.withClient(async (client) => {
+    await client.query(`begin transaction read only; ${planning}`);
     const calledOff = await onAbort(database, client, inquiry.stop);
     try {
       await use(await answerOf(client, inquiry));
     } finally {
       calledOff();
     }
+    await client.query('rollback');
   });
 }
 
@@ -65,6 +72,8 @@ async function onAbort(database: Database, client: PoolClient, stop: AbortSignal
     // Whoever cannot cancel waits for the end of the statement, which its limit brings.
     database.pool.query('select pg_cancel_backend($1)', [rows[0]?.pid]).catch(() => undefined);
   };
+  // A signal that is aborted already calls nobody.
+  stop.throwIfAborted();
   stop.addEventListener('abort', cancel, { once: true });
   return () => stop.removeEventListener('abort', cancel);
 }
@@ -74,14 +83,19 @@ async function answerOf(client: PoolClient, { statement, asJson, stop }: Inquiry
     const { fields, rows } = await refusing(statement, 0, run(client, statement));
     return { columns: fields.map(columnOf), pages: onePage(rows) };
   }
-  const bare = statement.replace(/[;\s]+$/u, '');
+  const { bare } = readStatement(statement);
   const [before, after] = asJson ? ['select row_to_json(answer.*)::text from (', '\n) as answer'] : ['', ''];
   const declare = `declare answer no scroll cursor for ${before}`;
   await refusing(bare, declare.length, run(client, `${declare}${bare}${after}`));
-  const next = () => refusing(bare, 0, run(client, `fetch ${String(pageRows)} from answer`));
-  const first = await next();
+  const next = (rows: number) => refusing(bare, 0, run(client, `fetch ${String(rows)} from answer`));
+  const first = await next(firstPageRows);
   return { columns: first.fields.map(columnOf), pages: pagesOf(first.rows, next, stop) };
 }
+
+const firstPageRows = 100;
+const pageRows = 1_000;
+/** Characters that a page should not exceed: rows may be long. */
+const pageLength = 4_000_000;
 
 async function* onePage(rows: readonly AnswerRow[]): AsyncGenerator<readonly AnswerRow[]> {
   yield rows;
@@ -89,13 +103,22 @@ async function* onePage(rows: readonly AnswerRow[]): AsyncGenerator<readonly Ans
 
 async function* pagesOf(
   first: readonly AnswerRow[],
-  next: () => Promise<{ readonly rows: readonly AnswerRow[] }>,
+  next: (rows: number) => Promise<{ readonly rows: readonly AnswerRow[] }>,
   stop: AbortSignal,
 ): AsyncGenerator<readonly AnswerRow[]> {
-  for (let rows = first; rows.length > 0; rows = rows.length < pageRows ? [] : (await next()).rows) {
+  let wanted = firstPageRows;
+  for (let rows = first; rows.length > 0;) {
     if (stop.aborted) return;
     yield rows;
+    if (rows.length < wanted) return;
+    const length = rows.reduce((sum, row) => sum + lengthOf(row), 0);
+    wanted = Math.max(1, Math.min(pageRows, Math.floor(pageLength / Math.max(1, length / rows.length))));
+    rows = (await next(wanted)).rows;
   }
+}
+
+function lengthOf(row: AnswerRow): number {
+  return row.reduce((sum, value) => sum + (value?.length ?? 0), 0);
 }
 
 /** Of the driver, which its types do not know: more than one statement is an error then. */
@@ -117,8 +140,8 @@ function columnOf({ name, dataTypeID }: FieldDef): AnswerColumn {
   return { name, isNumber: numberTypes.has(dataTypeID) };
 }
 
-/** SQLSTATEs that speak of the statement: unsupported, cardinality, data, read-only, syntax and rights, limits, functions. */
-const ofTheStatement = /^(?:0A|21|22|25006|2F|34|38|39|3F|42|54|P0)/u;
+/** SQLSTATEs that speak of the statement: unsupported, cardinality, data, read-only, names, syntax and rights, limits, functions. */
+const ofTheStatement = /^(?:0A|21|22|24|25006|26|2F|34|38|39|3F|42|54|55000|58P|P0)/u;
 const rightLacking = '42501';
 
 /** @param prefix characters before the statement in what is sent */

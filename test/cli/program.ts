@@ -3,7 +3,8 @@ import { spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { assertBuilt } from '../e2e/daemon.ts';
 
-const main = fileURLToPath(new URL('../../dist/main.js', import.meta.url));
+/** The built program. */
+export const main = fileURLToPath(new URL('../../dist/main.js', import.meta.url));
 
 export interface Ended {
   readonly code: number | null;

@@ -1,12 +1,16 @@
 /** `query`: what it prints, what it takes, and that it changes nothing. */
+import { spawnSync } from 'node:child_process';
+import { existsSync, openSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { ask as askDatabase } from '../../src/store/answer.ts';
+import { openDatabase } from '../../src/store/database.ts';
 import { startEmbeddedPostgres } from '../../src/embedded/embedded-postgres.ts';
 import { createTestDatabase, query, type TestDatabase } from '../support/database.ts';
 import { waitFor } from '../support/wait-for.ts';
-import { program, startProgram, type Ended } from './program.ts';
+import { main, program, startProgram, type Ended } from './program.ts';
 
 let database: TestDatabase;
 beforeAll(async () => {
@@ -56,6 +60,17 @@ describe('query prints', () => {
     expect(await printed('select 1 where false', '--table')).toBe('none\n');
   });
 
+  it('the same with a semicolon and a comment behind it', async () => {
+    for (const format of ['--json', '--csv', '--table']) {
+      expect(await printed('select 1 as n; -- done\n', format)).toBe(await printed('select 1 as n', format));
+    }
+  });
+
+  it('rows longer than a page', async () => {
+    const lines = (await printed(`select repeat('x', 300000) as x from generate_series(1, 250)`)).trimEnd().split('\n');
+    expect([lines.length, ...new Set(lines.map((line) => line.length))]).toEqual([250, 300_008]);
+  });
+
   it('many rows, page by page', async () => {
     const lines = (await printed('select g from generate_series(1, 2500) as g')).trimEnd().split('\n');
     expect([lines.length, lines[0], lines[2499]]).toEqual([2_500, '{"g":1}', '{"g":2500}']);
@@ -69,12 +84,14 @@ describe('query prints', () => {
 
 describe('query refuses', () => {
   it.each([
-    ['delete from kept.rows', 'query takes a select'],
-    ['select 1; delete from kept.rows', 'QUERY_REFUSED: '],
+    ['delete from kept.rows', 'query takes one select'],
+    ['select 1; delete from kept.rows', 'query takes one select'],
     ['explain analyze delete from kept.rows', 'nothing is changed by this command'],
     ["select lo_from_bytea(0, 'x')", 'nothing is changed by this command'],
     ['with gone as (delete from kept.rows returning n) select * from gone', 'QUERY_REFUSED: '],
-    ['commit', 'query takes a select'],
+    ['commit', 'query takes one select'],
+    ["/* /* */ show */ copy (select 1) to '/tmp/copied'", 'query takes one select'],
+    ['explain execute nothing', 'QUERY_REFUSED: '],
   ])('%s', async (statement, reason) => {
     for (const format of ['--json', '--table']) {
       const { code, stdout, stderr } = await ask(statement, format);
@@ -92,9 +109,16 @@ describe('query refuses', () => {
     }
   });
 
+  it('to keep what explain analyze makes', async () => {
+    await printed('explain analyze create table kept.made as select 1 as n');
+    await printed('explain analyze select 1 as n into kept.made');
+    expect(await query(database.url, `select to_regclass('kept.made') as made`)).toEqual([{ made: null }]);
+  });
+
   it('words without quotes, and two formats', async () => {
     expect((await ask('select', 'n', 'from', 'kept.rows')).stderr).toContain('put it in quotes');
     expect((await ask('select 1', '--csv', '--json')).stderr).toContain('one format');
+    expect((await ask('--postgres-schema', 'x', 'select 1')).stderr).toContain('the statement comes first');
   });
 
   it('what the role may not read, with 77', async () => {
@@ -108,6 +132,40 @@ describe('query refuses', () => {
     expect(stderr).toContain('permission denied for schema kept');
     expect(code).toBe(77);
   });
+});
+
+describe('query -', () => {
+  const read = (input: Buffer) =>
+    spawnSync(process.execPath, [main, 'query', '-'], { input, encoding: 'utf8', env: { DATABASE_URL: database.url } });
+
+  it('takes UTF-8 from standard input, and nothing else', () => {
+    expect(read(Buffer.from("\uFEFFselect 'ä' as text"))).toMatchObject({ status: 0, stdout: '{"text":"ä"}\n' });
+    expect(read(Buffer.from("select 'ä'", 'latin1')).stderr).toContain('not UTF-8');
+    expect(read(Buffer.from('select 1\0')).stderr).toContain('NUL');
+  });
+});
+
+it('query says so when its output cannot be written', ({ skip }) => {
+  if (!existsSync('/dev/full')) skip('there is no /dev/full here');
+  const stdio = ['ignore', openSync('/dev/full', 'w'), 'pipe'] as const;
+  const env = { DATABASE_URL: database.url };
+  const { status, stderr } = spawnSync(process.execPath, [main, 'query', 'select 1'], { stdio: [...stdio], env });
+  expect(String(stderr)).toContain('OUTPUT_NOT_WRITTEN');
+  expect(status).toBe(75);
+});
+
+it('query lets a reader pause for an hour', async () => {
+  expect(await printed('show idle_in_transaction_session_timeout', '--csv')).toContain('1h');
+});
+
+it('query does not begin once it is stopped', async () => {
+  const { url } = database;
+  const stopped = openDatabase({ url, schema: 'kept', statementTimeoutMs: 10_000, applicationName: 'test' });
+  const inquiry = { statement: 'select 1', asJson: false, stop: AbortSignal.abort() };
+  const used = vi.fn<() => Promise<void>>();
+  await expect(askDatabase(stopped, inquiry, used)).rejects.toThrow();
+  expect(used).not.toHaveBeenCalled();
+  await stopped.close();
 });
 
 it('query is cancelled on the server by Ctrl-C', async () => {

@@ -81,10 +81,25 @@ function outputError(cause: Error): IndexerError {
 
 async function writeLines<T>(write: Write, batches: AsyncIterable<readonly T[]>, format: RowFormat<T>): Promise<void> {
   // A line break between the tokens of JSON is mere layout, and would make two lines of one row.
-  const lineOf = (row: T): string => format.json(row).replaceAll(/[\r\n]+/g, ' ');
+  const lineOf = (row: T): string => `${format.json(row).replaceAll(/[\r\n]+/g, ' ')}\n`;
   for await (const batch of batches) {
-    if (batch.length > 0) await write(`${batch.map(lineOf).join('\n')}\n`);
+    for (const piece of joined(batch, lineOf)) await write(piece);
   }
+}
+
+/** Characters that are written at once, more or less. */
+const pieceLength = 1_000_000;
+
+/** The lines of these rows in few pieces, however long they are: there is a longest string. */
+export function* joined<T>(rows: readonly T[], lineOf: (row: T) => string): Generator<string> {
+  let piece = '';
+  for (const row of rows) {
+    piece += lineOf(row);
+    if (piece.length < pieceLength) continue;
+    yield piece;
+    piece = '';
+  }
+  if (piece !== '') yield piece;
 }
 
 async function writeTable<T>(write: Write, batches: AsyncIterable<readonly T[]>, format: RowFormat<T>): Promise<void> {
@@ -92,7 +107,7 @@ async function writeTable<T>(write: Write, batches: AsyncIterable<readonly T[]>,
   for await (const batch of batches) {
     const lines = batch.flatMap((row) => format.lines(row).map((line) => line.map(visible)));
     if (lines.length === 0) continue;
-    const titles = format.columns.map(({ title }) => title);
+    const titles = format.columns.map(({ title }) => visible(title));
     const shown = widths === undefined ? [titles, ...lines] : lines;
     const known = widths ?? widthsOf(format.columns, shown);
     widths = known;

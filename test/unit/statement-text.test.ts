@@ -1,0 +1,37 @@
+/** Where a statement ends and with which word it begins, whatever hides in strings and comments. */
+import { describe, expect, it } from 'vitest';
+import { readStatement } from '../../src/store/statement-text.ts';
+
+describe('the text of a statement', () => {
+  it.each([
+    ['select 1', 'select 1', 'select'],
+    [' ((VALUES (1)));; ', ' ((VALUES (1)))', 'values'],
+    ['select 1; -- done\n/* ; */', 'select 1', 'select'],
+    ['-- show\n/* /* */ show */ copy t to stdout', '-- show\n/* /* */ show */ copy t to stdout', 'copy'],
+    [`select 'it''s; ' ; `, `select 'it''s; ' `, 'select'],
+    [String.raw`select e'\'; ''\';' ;`, String.raw`select e'\'; ''\';' `, 'select'],
+    [String.raw`select 'one\' ; -- '`, String.raw`select 'one\' `, 'select'],
+    ['select ";" as "a"";"', 'select ";" as "a"";"', 'select'],
+    ['select $$;$$, $tag$;$$;$tag$, $1, a$b$;', 'select $$;$$, $tag$;$$;$tag$, $1, a$b$', 'select'],
+    ['', '', ''],
+    ['/* never closed ; select 1', '/* never closed ; select 1', ''],
+    ["select 'never closed ; select 1", "select 'never closed ; select 1", 'select'],
+  ])('%s', (text, bare, firstWord) => {
+    expect(readStatement(text)).toEqual({ bare, firstWord, more: false });
+  });
+
+  it.each(['select 1; select 2', "select e'\\\\'; commit", ';;commit', 'select a$b$;commit'])(
+    'has more: %s',
+    (text) => {
+      expect(readStatement(text).more).toBe(true);
+    },
+  );
+
+  it('is read in one pass, however it is made', () => {
+    const many = 200_000;
+    const texts = ['(', '/*', '/* a */ ', '--\n', ' ', "'a'", "e'\\''", '$a$', ';', '"'].map((part) =>
+      part.repeat(many),
+    );
+    for (const text of [...texts, `'${'a'.repeat(50 * many)}`]) expect(readStatement(text).more).toBe(false);
+  });
+});
