@@ -13,7 +13,7 @@ import { nodeVerbs } from './ledger/node.ts';
 import { packageVerbs } from './ledger/packages.ts';
 import { partyVerbs } from './ledger/parties.ts';
 import { submitVerbs } from './ledger/submit.ts';
-import { createOutput, type Output } from './ledger/table.ts';
+import { createOutput, type Output } from './output.ts';
 import { updateVerbs } from './ledger/updates.ts';
 import { usageError, type Verb, type VerbArguments } from './ledger/verb.ts';
 

@@ -4,9 +4,9 @@ import { join } from 'node:path';
 import { loadConfig, type Config } from '../config/config.ts';
 import { runningServerUrl } from '../embedded/running-server.ts';
 import { ExitCode, IndexerError } from '../errors.ts';
-import { ask, isQuestion, takesCursor, type Answer, type AnswerRow } from '../store/answer.ts';
+import { ask, questionOf, type Answer, type AnswerRow, type Question } from '../store/answer.ts';
 import { openDatabase } from '../store/database.ts';
-import { createOutput, joined, type Output, type RowFormat } from './ledger/table.ts';
+import { createOutput, joined, type Output, type RowFormat } from './output.ts';
 import { misuse } from './refusals.ts';
 
 export interface QueryIo {
@@ -33,10 +33,11 @@ export async function queryCommand(argv: readonly string[], env: NodeJS.ProcessE
   const config = loadConfig(rest, env);
   const statement = word === '-' ? await textOf(io) : word;
   if (statement.includes('\0')) throw wrong('the statement has a NUL in it, which Postgres cannot be sent');
-  if (!isQuestion(statement)) throw wrong('query takes one select, with, values, table, explain or show');
+  const question = questionOf(statement);
+  if (question === undefined) throw wrong('query takes one select, with, values, table, explain or show');
   const format = asked ?? (io.stdout.isTTY === true ? 'table' : 'json');
   try {
-    await print(config, statement, format, io);
+    await print(config, question, format, io);
   } catch (thrown) {
     if (thrown instanceof IndexerError && thrown.code === 'OUTPUT_CLOSED') return;
     throw io.stop.aborted ? interrupted(thrown) : thrown;
@@ -77,7 +78,7 @@ async function bytesOf(stdin: QueryIo['stdin']): Promise<Uint8Array> {
   return Buffer.concat(pieces);
 }
 
-async function print(config: Config, statement: string, format: Format, { stdout, stop }: QueryIo): Promise<void> {
+async function print(config: Config, question: Question, format: Format, { stdout, stop }: QueryIo): Promise<void> {
   const { schema, statementTimeoutMs, urlFile } = config.database;
   const database = openDatabase({
     url: await urlFor(config),
@@ -89,9 +90,9 @@ async function print(config: Config, statement: string, format: Format, { stdout
     idleInTransactionMs: pauseLimitMs,
   });
   const output = createOutput(stdout, format === 'table');
-  const asJson = format === 'json' && takesCursor(statement);
   try {
-    await ask(database, { statement, asJson, stop }, (answer) => show(answer, format, asJson, output));
+    const asJson = format === 'json';
+    await ask(database, question, { asJson, stop }, (answer) => show(answer, format, output));
   } finally {
     await database.close();
   }
@@ -109,13 +110,13 @@ async function urlFor({ database, indexer: { dataDir } }: Config): Promise<strin
   });
 }
 
-async function show(answer: Answer, format: Format, asJson: boolean, output: Output): Promise<void> {
+async function show(answer: Answer, format: Format, output: Output): Promise<void> {
   if (format === 'csv') return csv(answer, output);
   const { columns, pages } = answer;
   const rows: RowFormat<AnswerRow> = {
     columns: columns.map(({ name, isNumber }) => (isNumber ? { title: name, right: true } : { title: name })),
     lines: (row) => [row.map((value) => value ?? '')],
-    json: (row) => (asJson ? (row[0] ?? 'null') : JSON.stringify(objectOf(answer, row))),
+    json: (row) => (answer.isJson ? (row[0] ?? 'null') : JSON.stringify(objectOf(answer, row))),
   };
   return output.rows(pages, rows);
 }

@@ -2,7 +2,7 @@
 import { DatabaseError, type CustomTypesConfig, type FieldDef, type PoolClient, type QueryArrayConfig } from 'pg';
 import { ExitCode, IndexerError } from '../errors.ts';
 import type { Database } from './database.ts';
-import { reportPlanning } from './reading.ts';
+import { reportPlanning } from './report-planning.ts';
 import { readStatement } from './statement-text.ts';
 
 export interface AnswerColumn {
@@ -14,33 +14,36 @@ export interface AnswerColumn {
 export type AnswerRow = readonly (string | null)[];
 
 export interface Answer {
+  /** One, when each row is an object in JSON. */
   readonly columns: readonly AnswerColumn[];
+  readonly isJson: boolean;
   /** Pages of rows; to be read once, while `use` runs. */
   readonly pages: AsyncIterable<readonly AnswerRow[]>;
 }
 
-/** What is asked, and how. */
-export interface Inquiry {
-  /** One statement; a semicolon at its end is not needed. */
+/** What {@link ask} takes. */
+export interface Question {
+  /** One statement, without the semicolon at its end. */
   readonly statement: string;
-  /** Each row as one column, an object in JSON; not for what {@link takesCursor} says no to. */
-  readonly asJson: boolean;
-  /** Aborting cancels the statement on the server. */
-  readonly stop: AbortSignal;
+  /** Its rows can be fetched page by page; of `explain` and `show` there are few. */
+  readonly paged: boolean;
 }
 
 const withCursor = new Set(['select', 'with', 'values', 'table']);
 const withoutCursor = new Set(['explain', 'show']);
 
-/** Whether the rows of this statement can be fetched page by page; of `explain` and `show` there are few. */
-export function takesCursor(statement: string): boolean {
-  return withCursor.has(readStatement(statement).firstWord);
+/** Undefined when it is more than one statement, or of another kind than {@link ask} takes. */
+export function questionOf(text: string): Question | undefined {
+  const { bare: statement, firstWord, more } = readStatement(text);
+  const paged = withCursor.has(firstWord);
+  return !more && (paged || withoutCursor.has(firstWord)) ? { statement, paged } : undefined;
 }
 
-/** Whether it is one statement, and of a kind that {@link ask} takes. */
-export function isQuestion(statement: string): boolean {
-  const { firstWord, more } = readStatement(statement);
-  return !more && (withCursor.has(firstWord) || withoutCursor.has(firstWord));
+export interface AskOptions {
+  /** Each row of a paged answer as an object in JSON. */
+  readonly asJson: boolean;
+  /** Aborting cancels the statement on the server. */
+  readonly stop: AbortSignal;
 }
 
 /** Planned for all rows: a cursor is planned for the first of them unless told otherwise. */
@@ -52,12 +55,17 @@ const planning = `${reportPlanning}; set local cursor_tuple_fraction = 1`;
  * @throws IndexerError QUERY_REFUSED, in Postgres's own words, for a statement that it does not take; STORE_ errors;
  *   whatever, once `stop` is aborted
  */
-export function ask(database: Database, inquiry: Inquiry, use: (answer: Answer) => Promise<void>): Promise<void> {
+export function ask(
+  database: Database,
+  question: Question,
+  options: AskOptions,
+  use: (answer: Answer) => Promise<void>,
+): Promise<void> {
   return database.withClient(async (client) => {
     await client.query(`begin transaction read only; ${planning}`);
-    const calledOff = await onAbort(database, client, inquiry.stop);
+    const calledOff = await onAbort(database, client, options.stop);
     try {
-      await use(await answerOf(client, inquiry));
+      await use(await answerOf(client, question, options));
     } finally {
       calledOff();
     }
@@ -78,18 +86,22 @@ async function onAbort(database: Database, client: PoolClient, stop: AbortSignal
   return () => stop.removeEventListener('abort', cancel);
 }
 
-async function answerOf(client: PoolClient, { statement, asJson, stop }: Inquiry): Promise<Answer> {
-  if (!takesCursor(statement)) {
-    const { fields, rows } = await refusing(statement, 0, run(client, statement));
-    return { columns: fields.map(columnOf), pages: onePage(rows) };
+async function answerOf(
+  client: PoolClient,
+  { statement, paged }: Question,
+  { asJson, stop }: AskOptions,
+): Promise<Answer> {
+  const sent = (text: string, prefix = 0) => refusing(statement, prefix, run(client, text));
+  if (!paged) {
+    const { fields, rows } = await sent(statement);
+    return { columns: fields.map(columnOf), isJson: false, pages: onePage(rows) };
   }
-  const { bare } = readStatement(statement);
   const [before, after] = asJson ? ['select row_to_json(answer.*)::text from (', '\n) as answer'] : ['', ''];
   const declare = `declare answer no scroll cursor for ${before}`;
-  await refusing(bare, declare.length, run(client, `${declare}${bare}${after}`));
-  const next = (rows: number) => refusing(bare, 0, run(client, `fetch ${String(rows)} from answer`));
+  await sent(`${declare}${statement}${after}`, declare.length);
+  const next = (rows: number) => sent(`fetch ${String(rows)} from answer`);
   const first = await next(firstPageRows);
-  return { columns: first.fields.map(columnOf), pages: pagesOf(first.rows, next, stop) };
+  return { columns: first.fields.map(columnOf), isJson: asJson, pages: pagesOf(first.rows, next, stop) };
 }
 
 const firstPageRows = 100;

@@ -161,9 +161,9 @@ it('query lets a reader pause for an hour', async () => {
 it('query does not begin once it is stopped', async () => {
   const { url } = database;
   const stopped = openDatabase({ url, schema: 'kept', statementTimeoutMs: 10_000, applicationName: 'test' });
-  const inquiry = { statement: 'select 1', asJson: false, stop: AbortSignal.abort() };
+  const options = { asJson: false, stop: AbortSignal.abort() };
   const used = vi.fn<() => Promise<void>>();
-  await expect(askDatabase(stopped, inquiry, used)).rejects.toThrow();
+  await expect(askDatabase(stopped, { statement: 'select 1', paged: true }, options, used)).rejects.toThrow();
   expect(used).not.toHaveBeenCalled();
   await stopped.close();
 });

@@ -2,7 +2,7 @@
 import { activeContractsRequest } from '../../ledger/request-format.ts';
 import { isObject, type JsonObject } from '../../ledger/field.ts';
 import { filterFlags, filterOf, frames, limitFlag, offsetType, readRemedies } from './streams.ts';
-import { limited, oneBatch, shortId, type RowFormat } from './table.ts';
+import { limited, oneBatch, shortId, type RowFormat } from '../output.ts';
 import { objectIn, templateName, textIn, textsIn } from './shown.ts';
 import type { Verb, VerbCall } from './verb.ts';
 

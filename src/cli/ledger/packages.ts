@@ -3,7 +3,7 @@ import { IndexerError } from '../../errors.ts';
 import type { VettedPackage } from '../../ledger/api/packages.ts';
 import type { LedgerClient } from '../../ledger/client.ts';
 import { bytesOf, saveBytes } from './files.ts';
-import { oneBatch, type RowFormat } from './table.ts';
+import { oneBatch, type RowFormat } from '../output.ts';
 import { usageError, type Verb, type VerbCall } from './verb.ts';
 
 interface PackageRow {

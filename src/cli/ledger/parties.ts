@@ -3,7 +3,7 @@ import type { PartyDetails } from '../../ledger/api/parties.ts';
 import type { Right } from '../../ledger/api/users.ts';
 import type { LedgerClient } from '../../ledger/client.ts';
 import { isObject } from '../../ledger/field.ts';
-import { oneBatch, shortId, type RowFormat } from './table.ts';
+import { oneBatch, shortId, type RowFormat } from '../output.ts';
 import type { Verb, VerbCall } from './verb.ts';
 
 const partyFormat: RowFormat<PartyDetails> = {

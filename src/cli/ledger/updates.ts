@@ -15,7 +15,7 @@ import {
   readRemedies,
   type Positioned,
 } from './streams.ts';
-import { limited, oneBatch, shortId, type RowFormat } from './table.ts';
+import { limited, oneBatch, shortId, type RowFormat } from '../output.ts';
 import { usageError, type Verb, type VerbCall } from './verb.ts';
 
 interface UpdateRow extends Positioned {

@@ -4,7 +4,7 @@ import type { Config } from '../../config/config.ts';
 import { ExitCode, IndexerError } from '../../errors.ts';
 import type { LedgerClient } from '../../ledger/client.ts';
 import type { OptionType } from '../../config/option-types.ts';
-import type { Output } from './table.ts';
+import type { Output } from '../output.ts';
 
 export interface VerbFlag {
   /** Without its dashes. */

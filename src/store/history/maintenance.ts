@@ -5,7 +5,7 @@
 import type { PoolClient } from 'pg';
 import { ExitCode, IndexerError } from '../../errors.ts';
 import type { Database } from '../database.ts';
-import { reportPlanning } from '../reading.ts';
+import { reportPlanning } from '../report-planning.ts';
 
 /** Longest time one statement of such a command may take, milliseconds: rewriting a large history takes long. */
 export const maintenanceLimitMs = 24 * 60 * 60 * 1000;

@@ -9,8 +9,7 @@ import { escapeIdentifier } from 'pg';
 import type { Database } from '../database.ts';
 import { readSchemas } from '../readers/read-schemas.ts';
 import { pruneTarget, type PruneBefore, type PruneTarget } from './prune-target.ts';
-import { reading } from '../reading.ts';
-import { shortTransaction } from './retention-session.ts';
+import { reading, shortTransaction } from './retention-session.ts';
 
 export interface PrunedTable {
   readonly table: string;

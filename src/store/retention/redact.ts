@@ -9,8 +9,7 @@ import type { ClientBase } from 'pg';
 import type { Database } from '../database.ts';
 import { readSchemas } from '../readers/read-schemas.ts';
 import { findContracts, isExerciseOpen, type ContractSubject, type ExerciseSubject } from './redaction-subjects.ts';
-import { reading } from '../reading.ts';
-import { shortTransaction } from './retention-session.ts';
+import { reading, shortTransaction } from './retention-session.ts';
 
 export interface RedactionRequest {
   readonly subject: ContractSubject | ExerciseSubject;

@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { PoolClient } from 'pg';
 import { IndexerError } from '../../errors.ts';
 import type { Database } from '../database.ts';
+import { reportPlanning } from '../report-planning.ts';
 
 const attempts = 5;
 
@@ -23,4 +24,12 @@ export async function shortTransaction<T>(database: Database, work: (client: Poo
       await sleep(attempt * 300);
     }
   }
+}
+
+/** Statements that read whole tables: the settings of the writer's sessions, made for few rows, would take for ever. */
+export function reading<T>(database: Database, work: (client: PoolClient) => Promise<T>): Promise<T> {
+  return database.transaction(async (client) => {
+    await client.query(`${reportPlanning}; set transaction read only`);
+    return work(client);
+  });
 }

@@ -2,7 +2,7 @@
 import type { ClientBase } from 'pg';
 import { ExitCode, IndexerError } from '../../errors.ts';
 import type { Database } from '../database.ts';
-import { reportPlanning } from '../reading.ts';
+import { reportPlanning } from '../report-planning.ts';
 import { rollBack } from '../database.ts';
 
 /** The stream as the snapshot shows it. */

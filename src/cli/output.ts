@@ -1,9 +1,9 @@
 /**
- * What the verbs print: for people an aligned table with long ids shortened, for programs JSON with everything. Each
+ * Rows that commands print: for people an aligned table with long ids shortened, for programs JSON with everything. Each
  * write waits until it is taken, so that a slow reader slows the ledger's stream down instead of filling the memory.
  */
 import type { Writable } from 'node:stream';
-import { ExitCode, IndexerError } from '../../errors.ts';
+import { ExitCode, IndexerError } from '../errors.ts';
 
 export interface Column {
   readonly title: string;
