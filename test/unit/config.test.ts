@@ -147,10 +147,11 @@ describe('loadConfig', () => {
     expect(error.facts).toEqual({ problems: 1 });
   });
 
-  it('leaves variables of others alone: POSTGRES_*, LEDGER_SAMPLES and the service links of Kubernetes', () => {
+  it('leaves variables of others alone: POSTGRES_*, those of the tests and the service links of Kubernetes', () => {
     const env = {
       POSTGRES_PASSWORD: 'x',
       LEDGER_SAMPLES: '/samples',
+      LEDGER_RECORDINGS: '/recordings',
       LEDGER_INDEXER_SERVICE_HOST: '10.0.0.1',
       LEDGER_INDEXER_SERVICE_PORT_HTTP: '9090',
       LEDGER_INDEXER_PORT: 'tcp://10.0.0.1:9090',
