@@ -1,0 +1,85 @@
+/** The comparison of recordings can fail: whatever is changed, taken away or added in the database, it says so. */
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { recordingsFolder } from '../support/recordings.ts';
+import { compare } from './comparison.ts';
+import { expectationOf, type Expectation } from './expectation.ts';
+import { JsonNumber, JsonObject } from './json.ts';
+import { columnsOf, planted, tables, whilePlanted } from './planted.ts';
+import { readRecording, type Recording } from './recording.ts';
+import { prepareRun, type Run } from './run.ts';
+
+const folder = recordingsFolder() ?? '';
+const histories = [
+  { name: 'core', shape: 'LEDGER_EFFECTS', without: ['archives', 'reassignments'] },
+  { name: 'two-synchronizers', shape: 'ACS_DELTA', without: ['exercises', 'choices'] },
+] as const;
+const dictionaries = ['synchronizers', 'templates', 'choices'];
+
+describe.skipIf(folder === '').each(histories)('the comparison with $name', ({ name, shape, without }) => {
+  let recording: Recording;
+  let run: Run;
+  let expectation: Expectation;
+  beforeAll(async () => {
+    recording = readRecording(join(folder, name));
+    run = await prepareRun({ recording, shape, ledgerEnd: recording.end });
+    await using daemon = run.start();
+    await run.reaches(daemon, recording.end);
+    expectation = expectationOf(recording, shape, undefined, [recording.end]);
+    expect((await compare(run.client, expectation)).differences).toEqual([]);
+  });
+  afterAll(async () => {
+    await run[Symbol.asyncDispose]();
+  });
+
+  const filled = Object.keys(tables).filter((table) => !(without as readonly string[]).includes(table));
+  const found = async (statement: string, table?: string): Promise<readonly string[]> =>
+    whilePlanted(run.client, statement, async () => (await compare(run.client, expectation, table)).differences);
+
+  it.each(filled)('finds every value of table %s that is altered', async (table) => {
+    const columns = await columnsOf(run.client, table);
+    expect(columns.length).toBeGreaterThan(0);
+    for (const column of columns) {
+      // The number of an entry of a dictionary is seen where it is used.
+      const only = dictionaries.includes(table) && column.name.endsWith('_pk') ? undefined : table;
+      expect(await found(planted.value(table, column), only), `${table}.${column.name}`).not.toEqual([]);
+    }
+  });
+
+  it.each(filled)('finds a row of table %s that is lost', async (table) => {
+    expect((await found(planted.lostRow(table), table)).join()).toContain(`${table}: a lost row`);
+  });
+
+  it.each(filled)('finds a row too many in table %s', async (table) => {
+    expect((await found(planted.rowTooMany(table), table)).join()).toContain(`${table}: a row too many`);
+  });
+
+  it('finds a lost contract again in every view that shows it', async () => {
+    const differences = (await found(planted.lostRow('contracts'))).join('\n');
+    for (const view of ['contracts', 'events']) expect(differences).toContain(`explore.${view}: a lost row`);
+  });
+
+  it('finds one digit of many, half a surrogate pair, and a blank that is none', async () => {
+    for (const [from, to] of [
+      ['1234567890123456789012345678.0123456789', '1234567890123456789012345678.0123456788'],
+      ['9007199254740993', '9007199254740992'],
+      ...(name === 'core' ? [['\u{1d11e}', '\u{1d11f}'] as const] : []),
+      ['"x", ""', '"x", " "'],
+    ] as const) {
+      const holder = `payload::text like '%' || '${from}' || '%'`;
+      const statement = `update ledger.contracts set payload = replace(payload::text, '${from}', '${to}')::jsonb
+        where ctid = (select min(ctid) from ledger.contracts where ${holder})`;
+      expect((await found(statement, 'contracts')).length, from).toBe(1);
+    }
+  });
+
+  it('finds a field of a frame that it does not know', () => {
+    const frames = recording.updates[shape].map((frame, index) => {
+      const fields = new Map([...frame.value.fields, ['unheard', new JsonNumber('1')]] as const);
+      return index === 5 ? { ...frame, value: new JsonObject(fields) } : frame;
+    });
+    const updates = { ...recording.updates, [shape]: frames } as Recording['updates'];
+    const { unplaced } = expectationOf({ ...recording, updates }, shape, undefined, []);
+    expect(unplaced).toEqual([expect.stringContaining('.unheard')]);
+  });
+});

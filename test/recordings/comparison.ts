@@ -1,0 +1,68 @@
+/** Row by row and leaf by leaf: what is stored against what was recorded, in both directions. */
+import type { Client } from 'pg';
+import { leavesOf } from './json.ts';
+import type { Expectation } from './expectation.ts';
+import { keyOf, type Row } from './rows.ts';
+import { readRelation, relations, type Relation } from './stored.ts';
+
+export interface Comparison {
+  /** Leaves of the frames that have a place in a row. */
+  readonly recorded: number;
+  /** Comparisons of values, of tables and of views. */
+  readonly compared: number;
+  /** What differs, one sentence each; empty when everything is as recorded. */
+  readonly differences: readonly string[];
+}
+
+/**
+ * Reads everything over the client's connection, so also what a transaction of it has not committed.
+ * @param only the relation to compare; undefined for all of them
+ */
+export async function compare(client: Client, expectation: Expectation, only?: string): Promise<Comparison> {
+  await client.query("set timezone to 'UTC'");
+  const found = new Differences();
+  for (const path of expectation.unplaced) found.add(`no place for ${path}`);
+  for (const relation of relations(expectation.offsets)) {
+    if (only !== undefined && relation.name !== only) continue;
+    found.relation(relation, expectation.rows.of(relation.name), await readRelation(client, relation));
+  }
+  return { recorded: expectation.leaves, compared: found.compared, differences: found.all };
+}
+
+class Differences {
+  readonly all: string[] = [];
+  compared = 0;
+
+  add(sentence: string): void {
+    this.all.push(sentence);
+  }
+
+  relation({ name, key }: Relation, recorded: readonly Row[], stored: readonly Row[]): void {
+    const left = new Map<string, Row>();
+    for (const row of stored) {
+      if (left.has(keyOf(row, key))) this.add(`${name}: a row too many: ${keyOf(row, key)}`);
+      left.set(keyOf(row, key), row);
+    }
+    for (const row of recorded) {
+      const at = keyOf(row, key);
+      const found = left.get(at);
+      if (found === undefined) this.add(`${name}: a lost row: ${at}`);
+      else this.#row(`${name} ${at}`, row, found);
+      left.delete(at);
+    }
+    for (const at of left.keys()) this.add(`${name}: a row too many: ${at}`);
+  }
+
+  #row(where: string, recorded: Row, stored: Row): void {
+    for (const column of new Set([...Object.keys(recorded), ...Object.keys(stored)])) {
+      // A column that the recording says nothing of is empty.
+      const wanted = new Map(leavesOf(recorded[column] ?? null));
+      const found = new Map(leavesOf(stored[column] ?? null));
+      for (const path of new Set([...wanted.keys(), ...found.keys()])) {
+        this.compared += 1;
+        const [expected, actual] = [wanted.get(path) ?? 'nothing', found.get(path) ?? 'nothing'];
+        if (expected !== actual) this.add(`${where}: ${column}${path} is ${actual}, recorded was ${expected}`);
+      }
+    }
+  }
+}

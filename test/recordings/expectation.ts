@@ -1,0 +1,116 @@
+/** From the frames of a run to every row that has to be there: tables, what readers see, what was active when. */
+import { addSummaries } from './expected-summaries.ts';
+import { addViews } from './expected-views.ts';
+import { Expected, livesAt } from './expected.ts';
+import { asInteger, asText, JsonObject, type Json } from './json.ts';
+import { activeAt, type Frame, type Recording, type Shape } from './recording.ts';
+import { integer, postgresTime, type Row, type Rows } from './rows.ts';
+import { activeAtName } from './stored.ts';
+
+export interface Expectation {
+  readonly rows: Rows;
+  readonly leaves: number;
+  readonly unplaced: readonly string[];
+  /** What was active is compared after each of these. */
+  readonly offsets: readonly number[];
+}
+
+/**
+ * @param seedOffset where the active contracts were read; undefined when history was followed from its beginning
+ * @param offsets to compare the active contracts at
+ */
+export function expectationOf(
+  recording: Recording,
+  shape: Shape,
+  seedOffset: number | undefined,
+  offsets: readonly number[],
+): Expectation {
+  const expected = new Expected();
+  const entries = seedOffset === undefined ? [] : activeAt(recording, seedOffset);
+  for (const entry of entries) expected.entry(entry);
+  const updates = recording.updates[shape].filter(({ offset }) => offset > (seedOffset ?? 0));
+  for (const frame of updates) expected.update(frame);
+  addSummaries(expected);
+  addViews(expected);
+  const { rows, tally, lifetimes } = expected;
+  const contracts = new Map(rows.of('explore.contracts').map((row) => [lifetimeKey(row, 'created_at_offset'), row]));
+  for (const offset of offsets) {
+    for (const lifetime of lifetimes) {
+      const contract = contracts.get(lifetimeKey(lifetime.row, 'activated_offset'));
+      if (livesAt(lifetime, offset) && contract !== undefined) rows.add(activeAtName(offset), activeRow(contract));
+    }
+  }
+  for (const lifetime of lifetimes) {
+    const contract = contracts.get(lifetimeKey(lifetime.row, 'activated_offset'));
+    if (lifetime.deactivated === null && contract !== undefined)
+      rows.add('explore.active_contracts', activeRow(contract));
+  }
+  rows.add('coverage', {
+    from_offset: integer(seedOffset ?? 0),
+    origin: seedOffset === undefined ? 'genesis' : 'seed',
+    transaction_shape: shape,
+  });
+  rows.add('stream', {
+    ...progressOf(updates),
+    ...(updates.length > 0 ? {} : anchorOf(expected, recording, shape)),
+    participant_id: recording.participantId,
+    transaction_shape: shape,
+    seed_offset: integer(seedOffset ?? 0),
+    seed_contracts: integer(entries.length),
+    checkpoint: integer(recording.end),
+  });
+  return { rows, leaves: tally.leaves, unplaced: tally.unplaced, offsets };
+}
+
+const lifetimeKey = (row: Row, offset: string): string =>
+  `${asText(row['contract_id'])} ${asText(row['synchronizer_id'])} ${String(asInteger(row[offset]))}`;
+
+const contractOnly = new Set([
+  'status',
+  'is_active',
+  'archived_at_offset',
+  'archived_at',
+  'origin',
+  'node_id',
+  'redaction_id',
+]);
+const activeRow = (contract: Row): Row =>
+  Object.fromEntries(Object.entries(contract).filter(([column]) => !contractOnly.has(column)));
+
+/** Where the updates have led to. The newest time is that of the last update: they were recorded one after the other. */
+function progressOf(updates: readonly Frame[]): Row {
+  const times = new Map<string, Json>();
+  for (const { value } of updates) {
+    times.set(asText(value.fields.get('synchronizerId')), value.fields.get('recordTime') ?? null);
+  }
+  const newest =
+    [...times.values()]
+      .map((time) => postgresTime(asText(time)))
+      .sort(byTime)
+      .at(-1) ?? null;
+  const last = updates.at(-1);
+  return {
+    record_times: new JsonObject(times),
+    checkpoint_record_time: newest,
+    checkpoint_update_offset: last === undefined ? null : integer(last.offset),
+    checkpoint_update_id: last?.value.fields.get('updateId') ?? null,
+  };
+}
+
+/** Without an update since the seed the history is proven by the one that made its newest contract active. */
+function anchorOf({ rows }: Expected, recording: Recording, shape: Shape): Row {
+  const newest = Math.max(...rows.of('contracts').map((row) => asInteger(row['offset'])));
+  const update = recording.updates[shape].find(({ offset }) => offset === newest);
+  if (update === undefined) return {};
+  return {
+    checkpoint_update_offset: integer(newest),
+    checkpoint_update_id: update.value.fields.get('updateId') ?? null,
+  };
+}
+
+/** Times of one zone, with fractions of any length. */
+function byTime(a: string, b: string): number {
+  const comparable = (time: string): string => time.replace('+00:00', '').padEnd(26, '.000000').slice(0, 26);
+  const [left, right] = [comparable(a), comparable(b)];
+  return left < right ? -1 : left > right ? 1 : 0;
+}

@@ -1,0 +1,125 @@
+/** What the writer keeps beside the events: lifetimes, dictionaries, counts by template and by hour. */
+import { asInteger, asText, JsonNumber, type Json } from './json.ts';
+import type { Expected } from './expected.ts';
+import { integer, type Row } from './rows.ts';
+
+export function addSummaries(expected: Expected): void {
+  for (const { row, deactivated } of expected.lifetimes) {
+    expected.rows.add('lifetimes', { ...row, deactivated_offset: deactivated });
+  }
+  addDictionaries(expected);
+  addActivity(expected);
+}
+
+function addDictionaries({ rows, lifetimes }: Expected): void {
+  const templates = new Map<string, Json>();
+  for (const table of ['contracts', 'exercises', 'archives', 'reassignments']) {
+    for (const row of rows.of(table)) templates.set(asText(row['template_id']), row['package_name'] ?? null);
+  }
+  const interfaces = [...rows.of('interface_views'), ...rows.of('exercises')].map((row) => row['interface_id'] ?? null);
+  for (const interfaceId of interfaces) if (interfaceId !== null) templates.set(asText(interfaceId), null);
+  for (const [template_id, package_name] of templates) {
+    const own = lifetimes.filter(({ row }) => row['template_id'] === template_id);
+    const activated = integer(own.length);
+    const deactivated = integer(own.filter((lifetime) => lifetime.deactivated !== null).length);
+    rows.add('templates', { template_id, package_name, activated, deactivated });
+  }
+  const synchronizers = new Set<Json>();
+  for (const row of [...rows.of('updates'), ...rows.of('contracts')]) synchronizers.add(row['synchronizer_id'] ?? null);
+  for (const row of rows.of('reassignments')) synchronizers.add(row['source'] ?? null).add(row['target'] ?? null);
+  for (const synchronizer_id of synchronizers) rows.add('synchronizers', { synchronizer_id });
+  const choices = new Map<string, Row>();
+  for (const { template_id = null, interface_id = null, choice = null } of rows.of('exercises')) {
+    choices.set([template_id, interface_id, choice].map(String).join(' '), {
+      template_id,
+      interface_id,
+      choice,
+      own: interface_id === null,
+    });
+  }
+  for (const choice of choices.values()) rows.add('choices', choice);
+}
+
+const nothing = {
+  creates: 0,
+  archives: 0,
+  exercises: 0,
+  transactions: 0,
+  paid_traffic_cost: 0,
+  delay_units: 0,
+  total_creates: 0,
+  total_archives: 0,
+  total_exercises: 0,
+};
+type Counter = keyof typeof nothing;
+
+interface HourRow {
+  readonly names: Row;
+  readonly counts: Record<Counter, number>;
+}
+
+class Hours {
+  readonly #rows = new Map<string, HourRow>();
+
+  /** Counts under the names, and events once more in the row of all templates. */
+  count(names: Row, counted: Partial<Record<Counter, number>>): void {
+    const key = Object.values(names).map(String).join(' ');
+    const row = this.#rows.get(key) ?? { names, counts: { ...nothing } };
+    this.#rows.set(key, row);
+    for (const [counter, more] of Object.entries(counted)) row.counts[counter as Counter] += more;
+    if (names['template_id'] === null) return;
+    const { creates = 0, archives = 0, exercises = 0 } = counted;
+    const totals = { total_creates: creates, total_archives: archives, total_exercises: exercises };
+    this.count({ ...names, template_id: null, interface_id: null, choice: null }, totals);
+  }
+
+  *rows(): Generator<Row> {
+    for (const { names, counts } of this.#rows.values()) {
+      const { delay_units: units, ...others } = counts;
+      const numbers = Object.entries(others).map(([name, value]) => [name, integer(value)] as const);
+      const [of_all, of_none] = [names['template_id'] === null, names['choice'] === null];
+      yield { ...names, of_all, of_none, ...Object.fromEntries(numbers), delay_seconds: integer(units / 2 ** 20) };
+    }
+  }
+}
+
+function addActivity({ rows }: Expected): void {
+  const updates = new Map(rows.of('updates').map((row) => [asInteger(row['offset']), row]));
+  const hours = new Hours();
+  const namesOf = (update: Row, names: Row): Row => ({
+    hour: `${asText(update['record_time']).slice(0, 13)}:00:00+00:00`,
+    synchronizer_id: update['synchronizer_id'] ?? null,
+    template_id: names['template_id'] ?? null,
+    interface_id: names['interface_id'] ?? null,
+    choice: names['choice'] ?? null,
+  });
+  for (const update of updates.values()) {
+    const cost = update['paid_traffic_cost'];
+    const paid_traffic_cost = cost instanceof JsonNumber ? Number(cost.text) : 0;
+    const transaction = update['kind'] === 'transaction';
+    if (!transaction && cost === null) continue;
+    const delay_units = transaction ? delayUnits(asText(update['effective_at']), asText(update['record_time'])) : 0;
+    hours.count(namesOf(update, {}), { transactions: transaction ? 1 : 0, paid_traffic_cost, delay_units });
+  }
+  const event = (row: Row, names: Row, counted: Partial<Record<Counter, number>>): void => {
+    const update = updates.get(asInteger(row['offset']));
+    if (update !== undefined) hours.count(namesOf(update, names), counted);
+  };
+  for (const row of rows.of('contracts')) {
+    if (row['origin'] === 'create') event(row, { template_id: row['template_id'] ?? null }, { creates: 1 });
+  }
+  for (const row of rows.of('archives')) event(row, { template_id: row['template_id'] ?? null }, { archives: 1 });
+  for (const row of rows.of('exercises'))
+    event(row, row, { exercises: 1, archives: row['consuming'] === true ? 1 : 0 });
+  for (const row of hours.rows()) rows.add('activity_hourly', row);
+}
+
+/** Between two times, in units of 2^-20 seconds. */
+function delayUnits(from: string, to: string): number {
+  return Math.round(((microseconds(to) - microseconds(from)) * 2 ** 20) / 1e6);
+}
+
+function microseconds(time: string): number {
+  const [whole = '', fraction = ''] = time.replace('+00:00', '').split('.');
+  return Date.parse(`${whole}Z`) * 1000 + Number(fraction.padEnd(6, '0'));
+}

@@ -1,0 +1,132 @@
+/** What readers see in the schema explore, from the rows of the tables. */
+import { asText, JsonNumber, JsonObject, type Json } from './json.ts';
+import type { Expected } from './expected.ts';
+import { keyOf, type Row } from './rows.ts';
+
+interface Seen {
+  readonly update: (offset: Json | undefined) => Row;
+  /** Deactivation of the row's activation: null while active, undefined when it never was. */
+  readonly deactivated: (contract: Row) => Json | undefined;
+}
+
+export function addViews(expected: Expected): void {
+  const { rows, lifetimes } = expected;
+  const updates = new Map(rows.of('updates').map((row) => [keyOf(row, ['offset']), row]));
+  const ended = new Map(
+    lifetimes.map(({ row, deactivated }) => [
+      keyOf(row, ['contract_id', 'synchronizer_id', 'activated_offset']),
+      deactivated,
+    ]),
+  );
+  const seen: Seen = {
+    update: (offset = null) => updates.get(keyOf({ offset }, ['offset'])) ?? {},
+    deactivated: (contract) => ended.get(keyOf(contract, ['contract_id', 'synchronizer_id', 'offset'])),
+  };
+  const contracts = new Map<string, Row>();
+  for (const row of rows.of('updates')) rows.add('explore.updates', row);
+  for (const row of rows.of('contracts')) {
+    contracts.set(keyOf(row, ['contract_id', 'offset']), row);
+    rows.add('explore.contracts', contractRow(row, seen));
+  }
+  for (const row of rows.of('exercises')) rows.add('explore.exercises', exerciseRow(row, seen));
+  for (const row of rows.of('interface_views')) {
+    const contract = contracts.get(keyOf(row, ['contract_id', 'offset']));
+    if (contract !== undefined) rows.add('explore.interface_views', viewRow(row, contract, seen));
+  }
+  for (const row of rows.of('reassignments')) rows.add('explore.reassignments', reassignmentRow(row, seen));
+  for (const row of events(expected, seen)) rows.add('explore.events', row);
+}
+
+/** Name and parts of a template, from its id and the name of its package. */
+function names({ template_id, package_name = null }: Row): Row {
+  const [package_id = '', module_name = '', entity_name = ''] = asText(template_id).split(':');
+  const template_fqn = [asText(package_name), module_name, entity_name].join(':');
+  return { template_fqn, package_name, module_name, entity_name, package_id };
+}
+
+function pick(row: Row, ...columns: readonly string[]): Row {
+  return Object.fromEntries(columns.map((column) => [column, row[column] ?? null]));
+}
+
+function contractRow(row: Row, seen: Seen): Row {
+  const end = seen.deactivated(row);
+  const ending = seen.update(end);
+  const ended = ending['kind'] === 'transaction' ? 'archived' : 'unassigned';
+  return {
+    ...names(row),
+    ...pick(row, 'contract_id', 'payload', 'contract_key', 'signatories', 'observers', 'created_at', 'origin'),
+    ...pick(row, 'synchronizer_id', 'reassignment_counter', 'node_id'),
+    ...pick(seen.update(row['offset']), 'record_time', 'update_id'),
+    status: end === undefined ? 'witnessed' : end === null ? 'active' : ended,
+    is_active: end === null,
+    witnesses: row['witness_parties'] ?? null,
+    created_at_offset: row['offset'] ?? null,
+    archived_at_offset: end ?? null,
+    archived_at: ending['effective_at'] ?? ending['record_time'] ?? null,
+  };
+}
+
+function exerciseRow(row: Row, seen: Seen): Row {
+  return {
+    ...names(row),
+    ...pick(row, 'offset', 'node_id', 'contract_id', 'choice', 'argument', 'result', 'acting_parties', 'consuming'),
+    ...pick(row, 'last_descendant_node_id'),
+    ...pick(seen.update(row['offset']), 'effective_at', 'record_time', 'synchronizer_id', 'update_id'),
+    // No package of the recording is known, so an interface has its id for a name.
+    interface_fqn: row['interface_id'] ?? null,
+    witnesses: row['witness_parties'] ?? null,
+  };
+}
+
+function viewRow(row: Row, contract: Row, seen: Seen): Row {
+  const end = seen.deactivated(contract);
+  return {
+    ...pick(row, 'contract_id', 'offset', 'view', 'status_code', 'status_message', 'status_details'),
+    ...pick(row, 'implementation_package_id'),
+    ...pick(contract, 'created_at'),
+    interface_fqn: row['interface_id'] ?? null,
+    template_fqn: names(contract)['template_fqn'] ?? null,
+    is_active: end === null,
+    archived_at_offset: end ?? null,
+  };
+}
+
+function reassignmentRow(row: Row, seen: Seen): Row {
+  return {
+    ...pick(row, 'offset', 'node_id', 'kind', 'contract_id', 'reassignment_id', 'reassignment_counter', 'source'),
+    ...pick(row, 'target', 'submitter', 'assignment_exclusivity', 'incomplete'),
+    ...pick(seen.update(row['offset']), 'record_time', 'update_id'),
+    template_fqn: names(row)['template_fqn'] ?? null,
+    witnesses: row['witness_parties'] ?? null,
+  };
+}
+
+function* events({ rows }: Expected, seen: Seen): Generator<Row> {
+  const of = (row: Row, event_type: string, synchronizer?: Json): Row => ({
+    event_type,
+    ...pick(row, 'offset', 'node_id', 'contract_id', 'choice', 'payload', 'argument', 'result'),
+    ...pick(seen.update(row['offset']), 'effective_at', 'record_time', 'synchronizer_id', 'update_id'),
+    ...(synchronizer === undefined ? {} : { synchronizer_id: synchronizer }),
+    parties: row['witness_parties'] ?? null,
+    ...(row['template_id'] === undefined ? {} : names(row)),
+  });
+  for (const row of rows.of('contracts')) {
+    if (row['origin'] === 'create') yield of(row, 'created', row['synchronizer_id']);
+    if (row['origin'] === 'assign') yield of(row, 'assigned', row['synchronizer_id']);
+  }
+  for (const row of rows.of('exercises')) yield of(row, row['consuming'] === true ? 'archived' : 'exercised');
+  for (const row of rows.of('archives')) yield of(row, 'archived');
+  for (const row of rows.of('reassignments')) {
+    if (row['kind'] === 'unassign' && row['incomplete'] === false) yield of(row, 'unassigned', row['source']);
+  }
+  for (const row of rows.of('topology_events')) {
+    const hosting = { participant: row['participant_id'] ?? null, permission: row['participant_permission'] ?? null };
+    yield {
+      ...of(row, 'topology'),
+      node_id: row['event_index'] ?? new JsonNumber('0'),
+      choice: row['kind'] ?? null,
+      parties: [row['party_id'] ?? null],
+      argument: new JsonObject(new Map(Object.entries(hosting))),
+    };
+  }
+}

@@ -1,0 +1,194 @@
+/**
+ * JSON as it was written: numbers stay the text they are in the source, objects remember theirs. A parser of our own, so
+ * that what is compared went through nothing the indexer uses, and through nothing that rounds.
+ */
+
+/** A number by its source text. */
+export class JsonNumber {
+  readonly text: string;
+  constructor(text: string) {
+    this.text = text;
+  }
+}
+
+export class JsonObject {
+  readonly fields: ReadonlyMap<string, Json>;
+  /** The object as it stands in the source. */
+  readonly text: string;
+  constructor(fields: ReadonlyMap<string, Json>, text = '') {
+    this.fields = fields;
+    this.text = text;
+  }
+}
+
+export type Json = null | boolean | string | JsonNumber | JsonObject | readonly Json[];
+
+const plain: Readonly<Record<string, string>> = {
+  '"': '"',
+  '\\': '\\',
+  '/': '/',
+  b: '\b',
+  f: '\f',
+  n: '\n',
+  r: '\r',
+  t: '\t',
+};
+const blank = /[ \t\n\r]*/y;
+const number = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y;
+const word = /true|false|null/y;
+/** A run without escapes, or one escape. */
+const piece = /[^"\\]+|\\(?:u([0-9a-fA-F]{4})|(["\\/bfnrt]))/y;
+
+class Parser {
+  readonly #source: string;
+  #at = 0;
+
+  constructor(source: string) {
+    this.#source = source;
+  }
+
+  whole(): Json {
+    const value = this.#value();
+    this.#match(blank);
+    if (this.#at !== this.#source.length) throw this.#unexpected();
+    return value;
+  }
+
+  #value(): Json {
+    this.#match(blank);
+    switch (this.#source.charAt(this.#at)) {
+      case '{':
+        return this.#object();
+      case '[':
+        return this.#list(']', () => this.#value());
+      case '"':
+        return this.#string();
+      case 't':
+      case 'f':
+      case 'n':
+        return this.#word();
+      default:
+        return new JsonNumber(this.#expect(number)[0]);
+    }
+  }
+
+  #object(): JsonObject {
+    const begin = this.#at;
+    const fields = new Map<string, Json>();
+    this.#list('}', () => {
+      this.#match(blank);
+      const name = this.#string();
+      this.#match(blank);
+      this.#expect(/:/y);
+      if (fields.has(name)) throw new Error(`the field ${name} is there twice`);
+      fields.set(name, this.#value());
+      return null;
+    });
+    return new JsonObject(fields, this.#source.slice(begin, this.#at));
+  }
+
+  #list(end: string, element: () => Json): Json[] {
+    const found: Json[] = [];
+    this.#at += 1;
+    this.#match(blank);
+    if (this.#source[this.#at] === end) {
+      this.#at += 1;
+      return found;
+    }
+    for (;;) {
+      found.push(element());
+      this.#match(blank);
+      if (this.#expect(/[,\]}]/y)[0] === ',') continue;
+      if (this.#source[this.#at - 1] !== end) throw this.#unexpected();
+      return found;
+    }
+  }
+
+  #string(): string {
+    this.#expect(/"/y);
+    let text = '';
+    for (;;) {
+      const found = this.#match(piece);
+      if (found === undefined) break;
+      const [run, unit, letter] = found;
+      if (unit !== undefined) text += String.fromCharCode(Number.parseInt(unit, 16));
+      else text += letter === undefined ? run : (plain[letter] ?? '');
+    }
+    this.#expect(/"/y);
+    return text;
+  }
+
+  #word(): boolean | null {
+    const [text] = this.#expect(word);
+    return text === 'null' ? null : text === 'true';
+  }
+
+  #match(pattern: RegExp): RegExpExecArray | undefined {
+    pattern.lastIndex = this.#at;
+    const found = pattern.exec(this.#source) ?? undefined;
+    if (found !== undefined) this.#at += found[0].length;
+    return found;
+  }
+
+  #expect(pattern: RegExp): RegExpExecArray {
+    const found = this.#match(pattern);
+    if (found === undefined) throw this.#unexpected();
+    return found;
+  }
+
+  #unexpected(): Error {
+    return new Error(`no JSON at ${String(this.#at)}: ${this.#source.slice(this.#at, this.#at + 20)}`);
+  }
+}
+
+/** @throws Error where the text is no JSON, or a field is there twice */
+export function parseJson(text: string): Json {
+  return new Parser(text).whole();
+}
+
+/** @throws Error when it is something else */
+export function asObject(value: Json | undefined): JsonObject {
+  if (value instanceof JsonObject) return value;
+  throw new Error('expected an object');
+}
+
+/** @throws Error when it is something else */
+export function asText(value: Json | undefined): string {
+  if (typeof value === 'string') return value;
+  throw new Error('expected a text');
+}
+
+/** For numbers that Javascript holds exactly, such as offsets. */
+export function asInteger(value: Json | undefined): number {
+  const found = value instanceof JsonNumber ? Number(value.text) : Number.NaN;
+  if (Number.isSafeInteger(found)) return found;
+  throw new Error('expected an integer');
+}
+
+/** The only field of an object, such as the kind of an update with the update. */
+export function onlyField(value: Json | undefined): readonly [string, Json] {
+  const [field, ...others] = asObject(value).fields;
+  if (field === undefined || others.length > 0) throw new Error('expected an object of one field');
+  return field;
+}
+
+/**
+ * Every leaf with its path and its exact value as text: what is no list and no object, or an empty one. Lone surrogates
+ * and all else in a text are compared as they are.
+ */
+export function* leavesOf(value: Json | undefined, path = ''): Generator<readonly [path: string, text: string]> {
+  if (value instanceof JsonObject) {
+    if (value.fields.size === 0) yield [path, '{}'];
+    for (const [name, inner] of value.fields) yield* leavesOf(inner, `${path}.${name}`);
+  } else if (Array.isArray(value)) {
+    if (value.length === 0) yield [path, '[]'];
+    for (const [index, inner] of (value as readonly Json[]).entries())
+      yield* leavesOf(inner, `${path}[${String(index)}]`);
+  } else if (value instanceof JsonNumber) yield [path, value.text];
+  else if (typeof value === 'string') yield [path, `"${value}"`];
+  else yield [path, JSON.stringify(value ?? null)];
+}
+
+export function countLeaves(value: Json | undefined): number {
+  return [...leavesOf(value)].length;
+}

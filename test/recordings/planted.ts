@@ -1,0 +1,83 @@
+/** Defects for the comparison to find, planted in tables: a value that changed, a row that is gone, a row nobody sent. */
+import type { Client } from 'pg';
+import { ours } from './stored.ts';
+
+/** Tables, and what a copied row has to have changed to be one of its own. */
+export const tables: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
+  updates: { offset: 999_999 },
+  contracts: { contract_id: '00planted' },
+  exercises: { offset: 999_999 },
+  archives: { offset: 999_999 },
+  interface_views: { contract_id: '00planted' },
+  template_interfaces: { template_pk: 99, interface_pk: 99 },
+  reassignments: { offset: 999_999 },
+  topology_events: { event_index: 99 },
+  lifetimes: { contract_id: '00planted' },
+  templates: { template_pk: 99, entity_name: 'Planted' },
+  synchronizers: { synchronizer_pk: 99, synchronizer_id: 'planted::1220' },
+  choices: { choice_pk: 99, choice: 'Planted' },
+  activity_hourly: { hour: '2020-01-01T00:00:00Z' },
+  coverage: { from_offset: 999_999 },
+};
+
+/** The least change of a value, by the type of its column. */
+const changed: Readonly<Record<string, string>> = {
+  text: `coalesce(%, '') || 'x'`,
+  ARRAY: `array_append(%, 'x')`,
+  bigint: 'coalesce(%, 999999) + 1',
+  // Beyond the numbers of the dictionaries.
+  integer: 'coalesce(%, 0) + 1000',
+  'double precision': 'coalesce(%, 0) + 0.000001',
+  boolean: 'not coalesce(%, false)',
+  'timestamp with time zone': `coalesce(%, 'epoch') + interval '1 microsecond'`,
+  jsonb: 'jsonb_build_array(%)',
+  bytea: `coalesce(%, '') || '\\x00'`,
+};
+
+export interface Column {
+  readonly name: string;
+  readonly type: string;
+}
+
+/** All columns that hold something of the ledger, or stand for something of it. */
+export async function columnsOf(client: Client, table: string): Promise<readonly Column[]> {
+  const { rows } = await client.query<Column>(
+    `select column_name as name, data_type as type from information_schema.columns
+      where table_schema = 'ledger' and table_name = $1`,
+    [table],
+  );
+  return rows.filter(({ name }) => name.endsWith('_pk') || !ours.has(name));
+}
+
+const middle = (table: string): string =>
+  `(select ctid from ledger.${table} order by ctid offset (select count(*) / 2 from ledger.${table}) limit 1)`;
+
+/** Statements, each of which changes one row. */
+export const planted = {
+  value: (table: string, { name, type }: Column): string => {
+    const change = changed[type]?.replace('%', `"${name}"`);
+    if (change === undefined) throw new Error(`no change is known for ${table}.${name} of type ${type}`);
+    return `update ledger.${table} set "${name}" = ${change} where ctid = ${middle(table)}`;
+  },
+  lostRow: (table: string): string => `delete from ledger.${table} where ctid = ${middle(table)}`,
+  rowTooMany: (table: string): string =>
+    `insert into ledger.${table} select (jsonb_populate_record(t, '${JSON.stringify(tables[table])}')).*
+       from ledger.${table} t where t.ctid = ${middle(table)}`,
+} as const;
+
+/** What `use` finds while the statement has changed a row; then it is undone. */
+export async function whilePlanted<T>(client: Client, statement: string, use: () => Promise<T>): Promise<T> {
+  await client.query('begin');
+  try {
+    const { rows } = await client.query<{ drop: string }>(
+      `select format('alter table %s drop constraint %I', conrelid::regclass, conname) as drop from pg_constraint
+        where contype = 'c' and connamespace = 'ledger'::regnamespace`,
+    );
+    for (const { drop } of rows) await client.query(drop);
+    const { rowCount } = await client.query(statement);
+    if (rowCount !== 1) throw new Error(`${String(rowCount)} rows instead of one: ${statement}`);
+    return await use();
+  } finally {
+    await client.query('rollback');
+  }
+}

@@ -1,0 +1,136 @@
+/**
+ * A recording: the frames of both streams as a participant sent them, and what they say of themselves. The active
+ * contracts were recorded at one offset; at earlier ones they are put together from the recorded updates, piece by piece
+ * as text. Shares no code with the indexer or the sandbox.
+ */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { asInteger, asObject, asText, onlyField, parseJson, type Json, type JsonObject } from './json.ts';
+
+export const shapes = ['LEDGER_EFFECTS', 'ACS_DELTA'] as const;
+export type Shape = (typeof shapes)[number];
+
+export interface Frame {
+  readonly text: string;
+  readonly json: Json;
+  readonly kind: string;
+  readonly value: JsonObject;
+  readonly offset: number;
+}
+
+/** An entry of the active contracts. */
+export interface Entry {
+  readonly text: string;
+  readonly json: Json;
+  readonly token: string;
+}
+
+export interface Recording {
+  readonly updates: Readonly<Record<Shape, readonly Frame[]>>;
+  readonly version: string;
+  readonly participantId: string;
+  /** Offset of the last update, where the active contracts were recorded. */
+  readonly end: number;
+  readonly activeContracts: readonly Entry[];
+}
+
+export function readRecording(folder: string): Recording {
+  const lines = (name: string): string[] => readFileSync(join(folder, name), 'utf8').split('\n').filter(Boolean);
+  const updates = {
+    LEDGER_EFFECTS: lines('updates-ledger-effects.jsonl').map(frameOf),
+    ACS_DELTA: lines('updates-acs-delta.jsonl').map(frameOf),
+  };
+  const [first, last] = [updates.ACS_DELTA[0], updates.ACS_DELTA.at(-1)];
+  if (first === undefined || last === undefined) throw new Error(`no updates in ${folder}`);
+  return {
+    updates,
+    version: readFileSync(join(folder, 'version.json'), 'utf8'),
+    participantId: hostOf(first),
+    end: last.offset,
+    activeContracts: lines('active-contracts.jsonl').map(entryOf),
+  };
+}
+
+function frameOf(text: string): Frame {
+  const json = parseJson(text);
+  const [kind, holder] = onlyField(asObject(json).fields.get('update'));
+  const value = asObject(asObject(holder).fields.get('value'));
+  return { text, json, kind, value, offset: asInteger(value.fields.get('offset')) };
+}
+
+function entryOf(text: string): Entry {
+  const json = parseJson(text);
+  return { text, json, token: asText(asObject(json).fields.get('streamContinuationToken')) };
+}
+
+/** A participant's ledger begins with its own party. */
+function hostOf(frame: Frame): string {
+  const [event] = frame.value.fields.get('events') as readonly Json[];
+  const [, holder] = onlyField(asObject(event).fields.get('event'));
+  return asText(asObject(asObject(holder).fields.get('value')).fields.get('participantId'));
+}
+
+/** Active at an offset, by the updates of the shape that shows the own contracts alone. */
+export function activeAt(recording: Recording, offset: number): readonly Entry[] {
+  if (offset >= recording.end) return recording.activeContracts;
+  return derivedAt(recording, offset);
+}
+
+/** The same from the updates alone, also where it was recorded. */
+export function derivedAt(recording: Recording, offset: number): readonly Entry[] {
+  const set = new ActiveSet();
+  for (const frame of recording.updates.ACS_DELTA) if (frame.offset <= offset) set.apply(frame);
+  return set.contents().map((text, index) => {
+    const token = Buffer.from(`${String(offset)}/${String(index)}`).toString('base64');
+    return entryOf(`{"workflowId":"",${text},"streamContinuationToken":"${token}"}`);
+  });
+}
+
+/** Contract entries as text: by contract and synchronizer, and by reassignment those that are on their way. */
+class ActiveSet {
+  readonly #created = new Map<string, string>();
+  readonly #active = new Map<string, string>();
+  readonly #underWay = new Map<string, string>();
+
+  apply(frame: Frame): void {
+    for (const event of frame.value.fields.get('events') as readonly Json[]) {
+      const [name, holder] = onlyField(event);
+      const body = asObject(holder).fields;
+      if (name === 'CreatedEvent')
+        this.#activate(asObject(holder), asText(frame.value.fields.get('synchronizerId')), '0');
+      else if (name === 'ArchivedEvent') {
+        this.#active.delete(key(asText(body.get('contractId')), asText(frame.value.fields.get('synchronizerId'))));
+      } else if (name === 'JsUnassignedEvent') this.#leave(asObject(body.get('value')));
+      else if (name === 'JsAssignmentEvent') {
+        this.#underWay.delete(asText(body.get('reassignmentId')));
+        const counter = String(asInteger(body.get('reassignmentCounter')));
+        this.#activate(asObject(body.get('createdEvent')), asText(body.get('target')), counter);
+      }
+    }
+  }
+
+  contents(): readonly string[] {
+    return [...this.#active.values(), ...this.#underWay.values()];
+  }
+
+  #activate(created: JsonObject, synchronizer: string, counter: string): void {
+    const contract = key(asText(created.fields.get('contractId')), synchronizer);
+    this.#created.set(contract, created.text);
+    const where = `"synchronizerId":"${synchronizer}","reassignmentCounter":${counter}`;
+    this.#active.set(contract, `"contractEntry":{"JsActiveContract":{"createdEvent":${created.text},${where}}}`);
+  }
+
+  #leave(unassigned: JsonObject): void {
+    const { fields, text } = unassigned;
+    const contract = key(asText(fields.get('contractId')), asText(fields.get('source')));
+    const created = this.#created.get(contract);
+    this.#active.delete(contract);
+    if (created === undefined) return;
+    const half = `"createdEvent":${created},"unassignedEvent":${text}`;
+    this.#underWay.set(asText(fields.get('reassignmentId')), `"contractEntry":{"JsIncompleteUnassigned":{${half}}}`);
+  }
+}
+
+function key(contractId: string, synchronizer: string): string {
+  return `${contractId} ${synchronizer}`;
+}

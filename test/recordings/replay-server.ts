@@ -1,0 +1,237 @@
+/**
+ * A participant that knows one recording by heart: what it streams are the recorded frames, byte for byte. It shares no
+ * code with the indexer or the sandbox, and refuses a request that does not ask for all that was recorded.
+ */
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { WebSocketServer, type WebSocket } from 'ws';
+import { activeAt, type Entry, type Frame, type Recording, type Shape } from './recording.ts';
+
+export interface ReplayServer extends AsyncDisposable {
+  readonly url: string;
+  /** The ledger grows up to here: open streams are sent what has come. */
+  growTo(offset: number): void;
+  /** Of each list of active contracts, this many entries of the first one on are sent; the rest once more are allowed. */
+  showEntries(count: number): void;
+}
+
+interface Refusal {
+  readonly status: number;
+  readonly body: string;
+}
+
+/** What is still to be sent on a socket: `next` sends it, and answers whether that was all. */
+interface Sending {
+  readonly socket: WebSocket;
+  next(): boolean;
+}
+
+const interfaces = [
+  '#splice-api-token-holding-v1:Splice.Api.Token.HoldingV1:Holding',
+  '#splice-api-token-holding-v2:Splice.Api.Token.HoldingV2:Holding',
+];
+/** What an indexer has to be told so that it asks for what was recorded. */
+export const recordedFilter = { LEDGER_CREATED_EVENT_BLOBS: 'true', LEDGER_INTERFACES: interfaces.join(',') } as const;
+
+export async function startReplay(recording: Recording, end: number): Promise<ReplayServer> {
+  const participant = new Participant(recording, end);
+  const server = createServer((request, response) => void answer(participant, request, response));
+  const sockets = new WebSocketServer({ server, handleProtocols: () => 'daml.ws.auth' });
+  sockets.on('connection', (socket, request) => {
+    socket.once('message', (data: Buffer) => {
+      participant.stream(socket, pathOf(request), JSON.parse(data.toString()) as Request);
+    });
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return {
+    url: `http://127.0.0.1:${String((server.address() as AddressInfo).port)}`,
+    growTo: (offset) => {
+      participant.end = offset;
+      participant.push();
+    },
+    showEntries: (count) => {
+      participant.entriesShown = count;
+      participant.push();
+    },
+    [Symbol.asyncDispose]: async () => {
+      for (const socket of sockets.clients) socket.terminate();
+      server.closeAllConnections();
+      server.close();
+      await once(server, 'close');
+    },
+  };
+}
+
+interface EventFormat {
+  readonly filtersForAnyParty?: { readonly cumulative?: readonly { readonly identifierFilter?: object }[] };
+}
+
+interface Request {
+  readonly beginExclusive?: number;
+  readonly endInclusive?: number | null;
+  readonly activeAtOffset?: number;
+  readonly streamContinuationToken?: string | null;
+  readonly eventFormat?: EventFormat;
+  readonly offset?: number;
+  readonly updateId?: string;
+  readonly contractId?: string;
+  readonly updateFormat?: {
+    readonly includeTransactions?: { readonly eventFormat?: EventFormat; readonly transactionShape?: string };
+    readonly includeReassignments?: EventFormat;
+    readonly includeTopologyEvents?: object;
+  };
+}
+
+class Participant {
+  end: number;
+  entriesShown = Number.POSITIVE_INFINITY;
+  readonly #recording: Recording;
+  #sendings: Sending[] = [];
+
+  constructor(recording: Recording, end: number) {
+    this.#recording = recording;
+    this.end = end;
+  }
+
+  push(): void {
+    this.#sendings = this.#sendings.filter((sending) => {
+      const { socket } = sending;
+      if (socket.readyState !== socket.OPEN) return false;
+      const done = sending.next();
+      if (done) socket.close(1000);
+      return !done;
+    });
+  }
+
+  stream(socket: WebSocket, path: string, request: Request): void {
+    const next =
+      path === '/v2/updates'
+        ? this.#updates(socket, request)
+        : path === '/v2/state/active-contracts'
+          ? this.#contracts(socket, request)
+          : refusal(404, 'NOT_FOUND', `no stream ${path}`, 11, 5);
+    if (typeof next === 'function') this.#sendings.push({ socket, next });
+    else {
+      socket.send(next.body);
+      socket.close(1000);
+    }
+    this.push();
+  }
+
+  #updates(socket: WebSocket, request: Request): Sending['next'] | Refusal {
+    const { beginExclusive = 0, endInclusive } = request;
+    const shape = shapeOf(request);
+    if (shape === undefined) return notRecorded();
+    if (Math.max(beginExclusive, endInclusive ?? 0) > this.end) return afterEnd('Begin', beginExclusive, this.end);
+    const until = endInclusive ?? Number.POSITIVE_INFINITY;
+    let sent = beginExclusive;
+    return () => {
+      const upTo = Math.min(this.end, until);
+      for (const { offset, text } of this.#recording.updates[shape]) {
+        if (offset > sent && offset <= upTo) socket.send(text);
+      }
+      sent = Math.max(sent, upTo);
+      return sent >= until;
+    };
+  }
+
+  #contracts(socket: WebSocket, request: Request): Sending['next'] | Refusal {
+    const { activeAtOffset = 0, streamContinuationToken: token } = request;
+    if (!asksForAll(request.eventFormat)) return notRecorded();
+    if (activeAtOffset > this.end) return afterEnd('active_at_offset', activeAtOffset, this.end);
+    const entries = activeAt(this.#recording, activeAtOffset);
+    let next = 0;
+    if (token !== undefined && token !== null && token !== '') {
+      next = entries.findIndex((entry: Entry) => entry.token === token) + 1;
+      if (next === 0) return refusal(400, 'INVALID_CONTINUATION_TOKEN', 'the token is not of this list', 8, 3);
+    }
+    return () => {
+      for (; next < entries.length && next < this.entriesShown; next += 1) socket.send(entries[next]?.text ?? '');
+      return next === entries.length;
+    };
+  }
+
+  /** The update as the point queries show it. */
+  lookUp(request: Request, wanted: (frame: Frame) => boolean): string | Refusal {
+    const shape = shapeOf(request);
+    if (shape === undefined) return notRecorded();
+    const found = this.#recording.updates[shape].find((frame) => frame.offset <= this.end && wanted(frame));
+    return found?.text ?? refusal(404, 'UPDATE_NOT_FOUND', 'Update not found, or not visible.', 11, 5);
+  }
+
+  get(path: string): string | Refusal {
+    if (path.startsWith('/v2/packages/')) return refusal(404, 'PACKAGE_NOT_FOUND', 'Could not find package.', 11, 5);
+    switch (path) {
+      case '/v2/version':
+        return this.#recording.version;
+      case '/v2/parties/participant-id':
+        return JSON.stringify({ participantId: this.#recording.participantId });
+      case '/v2/parties':
+        return '{"partyDetails":[],"nextPageToken":""}';
+      case '/v2/packages':
+        return '{"packageIds":[]}';
+      case '/v2/state/ledger-end':
+        return JSON.stringify({ offset: this.end });
+      case '/v2/state/latest-pruned-offsets':
+        return '{"participantPrunedUpToInclusive":0,"allDivulgedContractsPrunedUpToInclusive":0}';
+      case '/v2/state/connected-synchronizers':
+        return '{"connectedSynchronizers":[]}';
+      default:
+        return refusal(404, 'NOT_FOUND', `nothing at ${path}`, 11, 5);
+    }
+  }
+}
+
+/** Undefined when it asks for less than was recorded. */
+function shapeOf({ updateFormat }: Request): Shape | undefined {
+  const { includeTransactions, includeReassignments, includeTopologyEvents } = updateFormat ?? {};
+  const all = asksForAll(includeTransactions?.eventFormat) && asksForAll(includeReassignments);
+  if (!all || includeTopologyEvents === undefined) return undefined;
+  return includeTransactions?.transactionShape === 'TRANSACTION_SHAPE_ACS_DELTA' ? 'ACS_DELTA' : 'LEDGER_EFFECTS';
+}
+
+function asksForAll(format: EventFormat | undefined): boolean {
+  const asked = JSON.stringify(format?.filtersForAnyParty?.cumulative ?? []);
+  const view = (interfaceId: string): boolean =>
+    asked.includes(`"interfaceId":"${interfaceId}","includeInterfaceView":true`);
+  return asked.includes('{"WildcardFilter":{"value":{"includeCreatedEventBlob":true}}}') && interfaces.every(view);
+}
+
+const notRecorded = (): Refusal => refusal(400, 'INVALID_ARGUMENT', 'the recording shows something else', 8, 3);
+const afterEnd = (what: string, offset: number, end: number): Refusal =>
+  refusal(
+    400,
+    'OFFSET_AFTER_LEDGER_END',
+    `${what} offset (${String(offset)}) is after ledger end (${String(end)})`,
+    12,
+    11,
+  );
+
+function refusal(status: number, code: string, cause: string, errorCategory: number, grpcCodeValue: number): Refusal {
+  const context = { participant: "'sandbox'", definite_answer: 'false', category: String(errorCategory) };
+  const none = { correlationId: null, traceId: null, resources: [], retryInfo: null, definiteAnswer: null };
+  return { status, body: JSON.stringify({ code, cause, context, errorCategory, grpcCodeValue, ...none }) };
+}
+
+const pathOf = (request: IncomingMessage): string => new URL(request.url ?? '/', 'http://ledger').pathname;
+
+async function answer(participant: Participant, request: IncomingMessage, response: ServerResponse): Promise<void> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of request as AsyncIterable<Buffer>) chunks.push(chunk);
+  const said = answerTo(participant, pathOf(request), Buffer.concat(chunks).toString());
+  const { status, body } = typeof said === 'string' ? { status: 200, body: said } : said;
+  response.writeHead(status, { 'content-type': 'application/json' }).end(body);
+}
+
+function answerTo(participant: Participant, path: string, body: string): string | Refusal {
+  if (body === '') return participant.get(path);
+  const request = JSON.parse(body) as Request;
+  if (path === '/v2/updates/update-by-offset')
+    return participant.lookUp(request, ({ offset }) => offset === request.offset);
+  if (path === '/v2/updates/update-by-id') {
+    return participant.lookUp(request, ({ value }) => value.fields.get('updateId') === request.updateId);
+  }
+  return refusal(404, 'NOT_FOUND', `nothing at ${path}`, 11, 5);
+}

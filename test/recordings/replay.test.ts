@@ -1,0 +1,109 @@
+/**
+ * What a participant was recorded to send, sent once more to the program as an operator runs it, which is killed in the
+ * middle: every leaf of every frame is found in Postgres, and nothing beside.
+ */
+import { join } from 'node:path';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { recordingsFolder } from '../support/recordings.ts';
+import type { Comparison } from './comparison.ts';
+import { countLeaves } from './json.ts';
+import { activeAt, derivedAt, readRecording, shapes, type Entry, type Frame, type Recording } from './recording.ts';
+import { prepareRun } from './run.ts';
+
+const folder = recordingsFolder();
+const names = ['core', 'two-synchronizers'];
+
+/** Leaves of the frames, counted without asking what they mean. What is around an update has none. */
+function leavesIn(frames: readonly Frame[], entries: readonly Entry[] = []): number {
+  const sent = [...frames, ...entries].map(({ json }) => countLeaves(json));
+  // The token of an entry is spent when the seed is published.
+  return sent.reduce((sum, leaves) => sum + leaves, 0) - entries.length;
+}
+
+function expectSame(what: string, { recorded, compared, differences }: Comparison, leaves: number): void {
+  console.log(`${what}: ${leaves} recorded leaves, ${compared} values compared, ${differences.length} different`);
+  expect(differences.slice(0, 5)).toEqual([]);
+  expect(recorded).toBe(leaves);
+  expect(compared).toBeGreaterThan(leaves);
+}
+
+/** Offsets of some updates all over the history, and those before them. */
+function sampled(frames: readonly Frame[]): readonly number[] {
+  return frames.filter((_, index) => index % 12 === 3).flatMap(({ offset }) => [offset - 1, offset]);
+}
+
+/** The offset at this share of the updates. */
+function offsetAt(frames: readonly Frame[], share: number): number {
+  return frames[Math.floor((frames.length - 1) * share)]?.offset ?? 0;
+}
+
+/** Behind the first third of the updates, where most contracts are on their way. */
+function busiest(recording: Recording): number {
+  const underWay = (offset: number): number =>
+    derivedAt(recording, offset).filter(({ text }) => text.includes('JsIncompleteUnassigned')).length;
+  const { length } = recording.updates.ACS_DELTA;
+  const offsets = recording.updates.ACS_DELTA.slice(Math.floor(length / 3), -1).map(({ offset }) => offset);
+  return offsets.reduce((best, offset) => (underWay(offset) > underWay(best) ? offset : best));
+}
+
+describe.skipIf(folder === undefined).each(names)('the recording %s', (name) => {
+  let recording: Recording;
+  beforeAll(() => {
+    recording = readRecording(join(folder ?? '', name));
+  });
+
+  it.each(shapes)('is stored leaf by leaf from its beginning under %s, killed in the middle', async (shape) => {
+    const frames = recording.updates[shape];
+    await using run = await prepareRun({ recording, shape, ledgerEnd: offsetAt(frames, 0.5) });
+    for (const [killAfter, share] of [
+      [0.3, 0.8],
+      [0.6, 1],
+    ] as const) {
+      await using daemon = run.start();
+      await run.reaches(daemon, offsetAt(frames, killAfter));
+      // What comes now is cut where nobody chose to.
+      run.server.growTo(offsetAt(frames, share));
+    }
+    run.server.growTo(recording.end);
+    await using daemon = run.start();
+    await run.reaches(daemon, recording.end);
+    expectSame(`${name}, ${shape}`, await run.compared(sampled(frames)), leavesIn(frames));
+  });
+
+  it('is stored leaf by leaf from its active contracts, killed in the middle', async () => {
+    const { end, activeContracts } = recording;
+    const shape = 'LEDGER_EFFECTS';
+    await using run = await prepareRun({ recording, shape, seedOffset: end, ledgerEnd: end });
+    run.server.showEntries(activeContracts.length - 20);
+    {
+      await using daemon = run.start();
+      await run.seeds(daemon, 30);
+    }
+    run.server.showEntries(activeContracts.length);
+    await using daemon = run.start();
+    await run.reaches(daemon, end);
+    expectSame(`${name} at its end`, await run.compared([end]), leavesIn([], activeContracts));
+  });
+
+  it.each(shapes)('goes on under %s from active contracts with all that followed', async (shape) => {
+    const seedOffset = busiest(recording);
+    const frames = recording.updates[shape].filter(({ offset }) => offset > seedOffset);
+    await using run = await prepareRun({ recording, shape, seedOffset, ledgerEnd: seedOffset });
+    {
+      await using daemon = run.start();
+      await run.reaches(daemon, seedOffset);
+      run.server.growTo(recording.end);
+    }
+    await using daemon = run.start();
+    await run.reaches(daemon, recording.end);
+    const leaves = leavesIn(frames, activeAt(recording, seedOffset));
+    expectSame(`${name} from ${seedOffset} on, ${shape}`, await run.compared([seedOffset, ...sampled(frames)]), leaves);
+  });
+
+  it('has, at its end, the active contracts that its updates lead to', () => {
+    const withoutToken = ({ text }: Entry): string => text.replace(/"streamContinuationToken":"[^"]*"}$/, '');
+    expect(derivedAt(recording, recording.end).map(withoutToken).sort()).toEqual(
+      recording.activeContracts.map(withoutToken).sort(),
+    );
+  });
+});

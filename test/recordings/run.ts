@@ -1,0 +1,69 @@
+/** One run of the real program over a recording, with what it stored and what it should have. */
+import type { Client } from 'pg';
+import { startDaemon, type Daemon } from '../e2e/daemon.ts';
+import { watchStored, type Stored } from '../e2e/stored.ts';
+import { createTestDatabase } from '../support/database.ts';
+import { waitFor } from '../support/wait-for.ts';
+import { compare, type Comparison } from './comparison.ts';
+import { expectationOf } from './expectation.ts';
+import type { Recording, Shape } from './recording.ts';
+import { recordedFilter, startReplay, type ReplayServer } from './replay-server.ts';
+
+export interface Run extends AsyncDisposable {
+  readonly server: ReplayServer;
+  readonly stored: Stored;
+  readonly client: Client;
+  start(): Daemon;
+  /** Waits until that offset is stored. */
+  reaches(daemon: Daemon, offset: number): Promise<void>;
+  /** Waits until the seed has stored so many entries. */
+  seeds(daemon: Daemon, entries: number): Promise<void>;
+  /** All that is stored against all that was recorded. */
+  compared(offsets?: readonly number[]): Promise<Comparison>;
+}
+
+export interface RunOptions {
+  readonly recording: Recording;
+  readonly shape: Shape;
+  /** Read the active contracts there; else history is followed from its beginning. */
+  readonly seedOffset?: number;
+  /** Where the ledger ends at first. */
+  readonly ledgerEnd: number;
+}
+
+const schema = 'ledger';
+
+export async function prepareRun({ recording, shape, seedOffset, ledgerEnd }: RunOptions): Promise<Run> {
+  const database = await createTestDatabase();
+  const server = await startReplay(recording, ledgerEnd);
+  const stored = await watchStored(database.url);
+  const env = {
+    ...recordedFilter,
+    LEDGER_SHAPE: shape,
+    INDEXER_START: seedOffset === undefined ? 'genesis' : 'seed',
+    // Small ones, so that a run is cut in the middle of many.
+    INDEXER_BATCH_UPDATES: '3',
+    INDEXER_RETRY_MAX: '200ms',
+  };
+  return {
+    server,
+    stored,
+    client: stored.client,
+    start: () => startDaemon({ ledgerUrl: server.url, databaseUrl: database.url, schema, env }),
+    reaches: async (daemon, offset) => {
+      await stored.reaches(daemon, schema, offset);
+    },
+    seeds: async (daemon, entries) => {
+      await waitFor(`the seed stores ${String(entries)} entries`, async () => {
+        if (daemon.exit() !== undefined) throw new Error(`the daemon ended:\n${daemon.output().slice(-2_000)}`);
+        return (await stored.seeded(schema)) >= entries ? true : undefined;
+      });
+    },
+    compared: (offsets = []) => compare(stored.client, expectationOf(recording, shape, seedOffset, offsets)),
+    [Symbol.asyncDispose]: async () => {
+      await stored[Symbol.asyncDispose]();
+      await server[Symbol.asyncDispose]();
+      await database.drop();
+    },
+  };
+}

@@ -1,0 +1,152 @@
+/** What is stored, as readers see it: each relation as JSON that Postgres itself prints, with names instead of numbers. */
+import type { Client } from 'pg';
+import { asObject, parseJson } from './json.ts';
+import type { Row } from './rows.ts';
+
+export interface Relation {
+  readonly name: string;
+  /** Columns that tell its rows apart. */
+  readonly key: readonly string[];
+  readonly sql: string;
+}
+
+/** Not the ledger's: numbers of the dictionaries, which the names stand for, and what the writer notes of itself. */
+export const ours: ReadonlySet<string> = new Set([
+  'synchronizer_pk',
+  'template_pk',
+  'choice_pk',
+  'interface_pk',
+  'source_pk',
+  'target_pk',
+  'epoch',
+  'indexed_at',
+  'recorded_at',
+  'filter_hash',
+]);
+const id = (alias: string): string =>
+  `${alias}.package_id || ':' || ${alias}.module_name || ':' || ${alias}.entity_name`;
+
+const tables: readonly Relation[] = [
+  {
+    name: 'updates',
+    key: ['offset'],
+    sql: 'select u.*, s.synchronizer_id from ledger.updates u left join ledger.synchronizers s using (synchronizer_pk)',
+  },
+  {
+    name: 'contracts',
+    key: ['contract_id', 'offset'],
+    sql: `select c.*, s.synchronizer_id, ${id('t')} as template_id, t.package_name from ledger.contracts c
+      left join ledger.synchronizers s using (synchronizer_pk) left join ledger.templates t using (template_pk)`,
+  },
+  {
+    name: 'exercises',
+    key: ['offset', 'node_id'],
+    sql: `select e.*, h.choice, ${id('t')} as template_id, t.package_name, ${id('i')} as interface_id
+      from ledger.exercises e left join ledger.templates t using (template_pk)
+      left join ledger.choices h on h.choice_pk = e.choice_pk and h.template_pk = e.template_pk
+      left join ledger.templates i on i.template_pk = h.interface_pk`,
+  },
+  {
+    name: 'archives',
+    key: ['offset', 'node_id'],
+    sql: `select a.*, ${id('t')} as template_id, t.package_name
+      from ledger.archives a left join ledger.templates t using (template_pk)`,
+  },
+  {
+    name: 'interface_views',
+    key: ['contract_id', 'offset', 'interface_id'],
+    sql: `select v.*, ${id('i')} as interface_id
+      from ledger.interface_views v left join ledger.templates i on i.template_pk = v.interface_pk`,
+  },
+  {
+    name: 'template_interfaces',
+    key: ['template_id', 'interface_id'],
+    sql: `select ${id('t')} as template_id, ${id('i')} as interface_id from ledger.template_interfaces m
+      left join ledger.templates t using (template_pk) left join ledger.templates i on i.template_pk = m.interface_pk`,
+  },
+  {
+    name: 'reassignments',
+    key: ['contract_id', 'offset', 'kind'],
+    sql: `select r.*, a.synchronizer_id as source, b.synchronizer_id as target, ${id('t')} as template_id, t.package_name
+      from ledger.reassignments r left join ledger.templates t using (template_pk)
+      left join ledger.synchronizers a on a.synchronizer_pk = r.source_pk
+      left join ledger.synchronizers b on b.synchronizer_pk = r.target_pk`,
+  },
+  { name: 'topology_events', key: ['offset', 'event_index'], sql: 'select * from ledger.topology_events' },
+  {
+    name: 'lifetimes',
+    key: ['contract_id', 'synchronizer_id', 'activated_offset'],
+    sql: `select l.*, s.synchronizer_id, ${id('t')} as template_id from ledger.lifetimes l
+      left join ledger.synchronizers s using (synchronizer_pk) left join ledger.templates t using (template_pk)`,
+  },
+  {
+    name: 'templates',
+    key: ['template_id'],
+    sql: `select ${id('t')} as template_id, t.package_name, coalesce(n.activated, 0) as activated,
+      coalesce(n.deactivated, 0) as deactivated from ledger.templates t left join ledger.active_counts n using (template_pk)`,
+  },
+  { name: 'synchronizers', key: ['synchronizer_id'], sql: 'select synchronizer_id from ledger.synchronizers' },
+  {
+    name: 'choices',
+    key: ['template_id', 'interface_id', 'choice'],
+    sql: `select ${id('t')} as template_id, ${id('i')} as interface_id, h.choice,
+      h.interface_pk = 0 as own from ledger.choices h
+      left join ledger.templates t using (template_pk) left join ledger.templates i on i.template_pk = h.interface_pk`,
+  },
+  {
+    name: 'activity_hourly',
+    key: ['hour', 'template_id', 'interface_id', 'choice', 'synchronizer_id'],
+    sql: `select a.*, ${id('t')} as template_id, ${id('i')} as interface_id, h.choice, s.synchronizer_id,
+      a.template_pk = 0 as of_all, a.choice_pk = 0 as of_none
+      from ledger.activity_hourly a left join ledger.templates t using (template_pk)
+      left join ledger.choices h on h.choice_pk = a.choice_pk and h.template_pk = a.template_pk
+      left join ledger.templates i on i.template_pk = h.interface_pk
+      left join ledger.synchronizers s using (synchronizer_pk)`,
+  },
+  { name: 'coverage', key: ['from_offset'], sql: 'select * from ledger.coverage' },
+  { name: 'quarantine', key: ['offset'], sql: 'select "offset" from ledger.quarantine' },
+  {
+    name: 'stream',
+    key: [],
+    sql: `select participant_id, transaction_shape, seed_offset, seed_contracts, checkpoint, checkpoint_update_offset,
+      checkpoint_update_id, checkpoint_record_time, record_times from ledger.stream`,
+  },
+];
+
+const views: readonly Relation[] = [
+  { name: 'explore.updates', key: ['offset'], sql: 'select * from explore.updates' },
+  { name: 'explore.contracts', key: ['contract_id', 'created_at_offset'], sql: 'select * from explore.contracts' },
+  {
+    name: 'explore.active_contracts',
+    key: ['contract_id', 'synchronizer_id'],
+    sql: 'select * from explore.active_contracts',
+  },
+  { name: 'explore.exercises', key: ['offset', 'node_id'], sql: 'select * from explore.exercises' },
+  {
+    name: 'explore.interface_views',
+    key: ['contract_id', 'offset', 'interface_fqn'],
+    sql: 'select * from explore.interface_views',
+  },
+  { name: 'explore.reassignments', key: ['contract_id', 'offset', 'kind'], sql: 'select * from explore.reassignments' },
+  { name: 'explore.events', key: ['offset', 'node_id', 'event_type'], sql: 'select * from explore.events' },
+];
+
+/** Tables, views, and what was active right after each of the offsets. */
+export function relations(offsets: readonly number[]): readonly Relation[] {
+  const past = offsets.map((offset) => ({
+    name: activeAtName(offset),
+    key: ['contract_id', 'synchronizer_id'],
+    sql: `select * from explore.active_at(${String(offset)})`,
+  }));
+  return [...tables, ...views, ...past];
+}
+
+export const activeAtName = (offset: number): string => `explore.active_at(${String(offset)})`;
+
+/** Its rows without what is ours. Numbers and times are the text that Postgres prints for them. */
+export async function readRelation(client: Client, { sql }: Relation): Promise<readonly Row[]> {
+  const { rows } = await client.query<{ row: string }>(`select row_to_json(r)::text as row from (${sql}) r`);
+  return rows.map(({ row }) =>
+    Object.fromEntries([...asObject(parseJson(row)).fields].filter(([column]) => !ours.has(column))),
+  );
+}
