@@ -47,6 +47,8 @@ export interface Endpoint extends Described {
   readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
   /** `bytes`: application/octet-stream. GET and DELETE take nothing unless they say otherwise. */
   readonly takes?: 'nothing' | 'json' | 'bytes';
+  /** Paths of the keys without which a JSON body is not decoded. */
+  readonly wants?: readonly string[];
   readonly query?: readonly string[];
   /** `nobody`: served without a token. Absent: any authenticated user; more is checked by `run`. */
   readonly needs?: 'nobody' | Need;

@@ -2,7 +2,7 @@
  * What the participant answers when it refuses: the JSON body (key order and nulls as recorded) with the HTTP status it
  * maps to. On a WebSocket the same body is one text frame before a close with code 1000.
  */
-import type { JsonObject } from './json.ts';
+import type { Json, JsonObject } from './json.ts';
 
 const grpcOfCategory: Readonly<Record<number, number>> = {
   1: 14,
@@ -135,6 +135,17 @@ export class Undecodable extends Error {
   constructor(what: string, detail = '') {
     super(`Invalid value for: ${what}${detail === '' ? '' : ` (${detail})`}`);
   }
+}
+
+/** Refuses a body without keys that the decoder has no default for, e.g. `commands.commandId`, as it names them. */
+export function requireKeys(body: JsonObject, paths: readonly string[]): void {
+  const isMissing = (path: string): boolean => {
+    let at: Json | undefined = body;
+    for (const key of path.split('.')) at = (at as JsonObject | undefined)?.[key] ?? undefined;
+    return at === undefined;
+  };
+  const missing = paths.filter(isMissing).map((path) => `Missing required field at '${path}'`);
+  if (missing.length > 0) throw new Undecodable('body', missing.join(', '));
 }
 
 /** The answer to a first frame that is not a request. */

@@ -8,7 +8,7 @@ import type { Authenticate } from './authorization.ts';
 import { anyone, require } from './caller.ts';
 import type { Caller } from './caller.ts';
 import type { Answer, Call, Endpoint } from './endpoint.ts';
-import { LedgerFailure, Undecodable, redactedInternal, unauthenticated } from './failure.ts';
+import { LedgerFailure, Undecodable, redactedInternal, requireKeys, unauthenticated } from './failure.ts';
 import { asObject, parseRequest } from './json.ts';
 import { RequestTimeout, headerRefusal, within } from './limits.ts';
 import type { Participant } from './participant.ts';
@@ -63,6 +63,7 @@ async function sentOf(
   }
   const body = asObject(parseRequest(bytes.toString()));
   if (body === undefined) throw new Undecodable('body');
+  requireKeys(body, endpoint.wants ?? []);
   return { ...nothing, body };
 }
 

@@ -21,7 +21,8 @@ async function external(world: World): Promise<External> {
 function preparation(world: World, party: string): PrepareRequest {
   const createArguments = { issuer: party, owner: party, currency: 'USD', amount: '1', observers: [] };
   const commands = [{ CreateCommand: { templateId: '#model-tests:Iou:Iou', createArguments } }];
-  return { commands, commandId: world.unique('prepared'), actAs: [party], verboseHashing: true };
+  const [synchronizerId] = world.synchronizers;
+  return { commands, commandId: world.unique('prepared'), actAs: [party], synchronizerId, verboseHashing: true };
 }
 
 /** A signed transaction, ready to be executed. @param signer whose key signs */

@@ -37,11 +37,13 @@ async function onboard(client: LedgerClient, key: SigningKey): Promise<string> {
 }
 
 async function createSigned(client: LedgerClient, key: SigningKey, party: string) {
+  const synchronizerId = (await client.state.connectedSynchronizers())[0]?.synchronizerId ?? '';
   const createArguments = { issuer: party, owner: party, currency: 'USD', amount: '7.0', observers: [] };
   const prepared = await client.interactive.prepare({
     commandId: 'signed-outside',
     commands: [{ CreateCommand: { templateId: '#model-tests:Iou:Iou', createArguments } }],
     actAs: [party],
+    synchronizerId,
   });
   const submitted = await client.interactive.executeAndWait({
     preparedTransaction: prepared.preparedTransaction,

@@ -30,13 +30,17 @@ const iou = (party: string): object => ({
   },
 });
 
+const preparation = (party: string, more: object = {}): object => ({
+  commandId: 'c-1',
+  commands: [iou(party)],
+  actAs: [party],
+  synchronizerId: '',
+  packageIdSelectionPreference: [],
+  ...more,
+});
+
 const prepare = (party: string, more: object = {}, url = sandbox.url): ReturnType<typeof post> =>
-  post(url, '/v2/interactive-submission/prepare', {
-    commandId: 'c-1',
-    commands: [iou(party)],
-    actAs: [party],
-    ...more,
-  });
+  post(url, '/v2/interactive-submission/prepare', preparation(party, more));
 
 function executeBody(party: string, prepared: Answer, signatures: unknown[], more: object = {}): object {
   return {
@@ -97,7 +101,7 @@ describe('a prepared submission', () => {
     );
     const unknown = await fetch(`${sandbox.url}/v2/interactive-submission/prepare`, {
       method: 'POST',
-      body: JSON.stringify({ commandId: 'c', actAs: [party], commands: [iou(party)], hashingSchemeVersion: 'V9' }),
+      body: JSON.stringify(preparation(party, { hashingSchemeVersion: 'V9' })),
     });
     expect([unknown.status, unknown.headers.get('content-type')]).toEqual([400, 'text/plain; charset=UTF-8']);
   });

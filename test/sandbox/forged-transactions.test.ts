@@ -74,6 +74,7 @@ describe('signed transactions that no preparation made', () => {
       partySignatures: { signatures: [{ party, signatures: signed }] },
       hashingSchemeVersion: 'HASHING_SCHEME_VERSION_V2',
       submissionId: 's',
+      deduplicationPeriod: { Empty: {} },
     });
     const path = 'POST /v2/interactive-submission/executeAndWaitForTransaction';
     const first = await relay(path, request([signature(pair, 'AAAA')]));
@@ -125,7 +126,12 @@ describe('signed transactions that no preparation made', () => {
   it('leave no trace of the parties they would have named', async () => {
     const named = { ...argumentOf(eveParty), observers: ['ghost::1220'] };
     const body = { commands: [{ CreateCommand: { templateId: iou, createArguments: named } }], commandId: 'g' };
-    const prepared = await eve('POST /v2/interactive-submission/prepare', { ...body, actAs: [eveParty] });
+    const prepared = await eve('POST /v2/interactive-submission/prepare', {
+      ...body,
+      actAs: [eveParty],
+      synchronizerId: '',
+      packageIdSelectionPreference: [],
+    });
     expect(prepared.status).toBe(200);
     const create = { templateId: iou, createArguments: argumentOf('phantom::1220') };
     const submitted = { ...body, commands: [{ CreateCommand: create }], actAs: [eveParty] };

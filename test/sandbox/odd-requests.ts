@@ -71,6 +71,7 @@ const submission = {
   actAs: ['alice'],
   readAs: ['bob'],
   synchronizerId: source,
+  packageIdSelectionPreference: [],
   deduplicationPeriod: { DeduplicationDuration: { value: { seconds: 0, nanos: 0 } } },
   minLedgerTimeAbs: '2026-01-01T00:00:00.123Z',
   disclosedContracts: [],

@@ -111,7 +111,13 @@ describe('reading as a party without the right', () => {
     ['GET /v2/idps', undefined],
     [
       'POST /v2/interactive-submission/prepare',
-      { commands: [{ CreateCommand: { templateId: iou, createArguments: {} } }], commandId: 'c', actAs: [alice] },
+      {
+        commands: [{ CreateCommand: { templateId: iou, createArguments: {} } }],
+        commandId: 'c',
+        actAs: [alice],
+        synchronizerId: '',
+        packageIdSelectionPreference: [],
+      },
     ],
     [
       'POST /v2/commands/submit-and-wait-for-transaction',

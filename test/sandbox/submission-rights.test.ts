@@ -59,7 +59,13 @@ describe('a user', () => {
 
   it('prepares what it may read and executes what it may execute', async () => {
     const prepare = (sub: string): Promise<Answered> =>
-      as(sub, 'POST /v2/interactive-submission/prepare', { commands, commandId: 'c-1', actAs: [alice] });
+      as(sub, 'POST /v2/interactive-submission/prepare', {
+        commands,
+        commandId: 'c-1',
+        actAs: [alice],
+        synchronizerId: '',
+        packageIdSelectionPreference: [],
+      });
     expect(await prepare('executor')).toMatchObject(denied);
     const { status, body } = await prepare('reader');
     expect(status).toBe(200);
@@ -70,6 +76,7 @@ describe('a user', () => {
         hashingSchemeVersion: 'HASHING_SCHEME_VERSION_V2',
         partySignatures: { signatures: [{ party: alice, signatures: [signature(keys(), hash)] }] },
         submissionId: 's-1',
+        deduplicationPeriod: { Empty: {} },
       });
     expect(await execute('reader')).toMatchObject(denied);
     expect(at((await execute('executor')).body, 'code')).toBe('FAILED_TO_EXECUTE_TRANSACTION');

@@ -18,6 +18,8 @@ export interface MinLedgerTime {
 }
 
 export interface PrepareRequest extends CommandContext {
+  /** Where it is to run: one that the participant is connected to. */
+  readonly synchronizerId: string;
   readonly minLedgerTime?: MinLedgerTime;
   /** ISO-8601: after it the prepared transaction is worthless. */
   readonly maxRecordTime?: string;
@@ -49,6 +51,7 @@ export interface ExecuteRequest {
   readonly partySignatures: { readonly signatures: readonly PartySignature[] };
   readonly submissionId: string;
   readonly hashingSchemeVersion: string;
+  /** The longest that the participant allows unless given. */
   readonly deduplicationPeriod?: DeduplicationPeriod;
   readonly userId?: string;
   readonly minLedgerTime?: MinLedgerTime;
@@ -84,9 +87,19 @@ export interface InteractiveCalls {
 
 const base = '/v2/interactive-submission';
 
+// A participant's decoder insists on both, although the published description calls them optional.
+const preparation = (request: PrepareRequest): PrepareRequest => ({
+  ...request,
+  packageIdSelectionPreference: request.packageIdSelectionPreference ?? [],
+});
+const execution = (request: ExecuteRequest): object => ({
+  ...request,
+  deduplicationPeriod: request.deduplicationPeriod ?? { Empty: {} },
+});
+
 async function prepare(transport: Transport, request: PrepareRequest): Promise<Prepared> {
   const path = `${base}/prepare`;
-  const answer = await transport.request('POST', path, request);
+  const answer = await transport.request('POST', path, preparation(request));
   for (const name of ['preparedTransaction', 'preparedTransactionHash', 'hashingSchemeVersion']) {
     answerText(answer, name, path);
   }
@@ -97,15 +110,16 @@ export function interactiveCalls(transport: Transport): InteractiveCalls {
   return {
     prepare: (request) => prepare(transport, request),
     async execute(request) {
-      await transport.request('POST', `${base}/execute`, request);
+      await transport.request('POST', `${base}/execute`, execution(request));
     },
     async executeAndWait(request) {
       const path = `${base}/executeAndWait`;
-      return submittedIn(await transport.request('POST', path, request), path);
+      return submittedIn(await transport.request('POST', path, execution(request)), path);
     },
     async executeAndWaitForTransaction(request, transactionFormat) {
       const path = `${base}/executeAndWaitForTransaction`;
-      return transactionIn(await transport.request('POST', path, { ...request, transactionFormat }), path);
+      const body = { ...execution(request), transactionFormat };
+      return transactionIn(await transport.request('POST', path, body), path);
     },
     async preferredPackages(request) {
       const path = `${base}/preferred-packages`;

@@ -62,12 +62,15 @@ function submitAsync(call: Call): string {
   return withoutWaiting(() => run(call, submission));
 }
 
+const wants = ['commands', 'commandId', 'actAs'];
+
 export const commandEndpoints: readonly Endpoint[] = [
   {
     method: 'POST',
     path: '/v2/commands/submit-and-wait',
     summary: 'Submit commands and wait for their update id',
     request: 'JsCommands',
+    wants,
     response: 'SubmitAndWaitResponse',
     run: submitAndWait,
   },
@@ -76,6 +79,7 @@ export const commandEndpoints: readonly Endpoint[] = [
     path: '/v2/commands/submit-and-wait-for-transaction',
     summary: 'Submit commands and wait for their transaction',
     request: 'JsSubmitAndWaitForTransactionRequest',
+    wants: wants.map((name) => `commands.${name}`),
     response: 'JsSubmitAndWaitForTransactionResponse',
     run: submitForTransaction,
   },
@@ -86,6 +90,7 @@ export const commandEndpoints: readonly Endpoint[] = [
     last: '3.5',
     deprecated: true,
     request: 'JsCommands',
+    wants,
     response: 'JsSubmitAndWaitForTransactionTreeResponse',
     run: submitForTree,
   },
@@ -94,6 +99,7 @@ export const commandEndpoints: readonly Endpoint[] = [
     path: '/v2/commands/async/submit',
     summary: 'Submit commands without waiting',
     request: 'JsCommands',
+    wants,
     response: 'SubmitResponse',
     run: submitAsync,
   },

@@ -25,6 +25,14 @@ function executeForTransaction(call: Call): string {
   return transactionAnswer(call, execute(call, submission), format);
 }
 
+const executeWants = [
+  'preparedTransaction',
+  'partySignatures',
+  'deduplicationPeriod',
+  'submissionId',
+  'hashingSchemeVersion',
+];
+
 export const externalEndpoints: readonly Endpoint[] = [
   {
     method: 'POST',
@@ -47,6 +55,7 @@ export const externalEndpoints: readonly Endpoint[] = [
     path: '/v2/interactive-submission/prepare',
     summary: 'Prepare commands for external parties to sign',
     request: 'JsPrepareSubmissionRequest',
+    wants: ['commandId', 'commands', 'actAs', 'synchronizerId', 'packageIdSelectionPreference'],
     response: 'JsPrepareSubmissionResponse',
     run: prepare,
   },
@@ -55,6 +64,7 @@ export const externalEndpoints: readonly Endpoint[] = [
     path: '/v2/interactive-submission/execute',
     summary: 'Execute a signed transaction without waiting',
     request: 'JsExecuteSubmissionRequest',
+    wants: executeWants,
     response: 'ExecuteSubmissionResponse',
     run: executeAsync,
   },
@@ -63,6 +73,7 @@ export const externalEndpoints: readonly Endpoint[] = [
     path: '/v2/interactive-submission/executeAndWait',
     summary: 'Execute a signed transaction and wait for its update id',
     request: 'JsExecuteSubmissionAndWaitRequest',
+    wants: executeWants,
     response: 'ExecuteSubmissionAndWaitResponse',
     run: executeAndWait,
   },
@@ -71,6 +82,7 @@ export const externalEndpoints: readonly Endpoint[] = [
     path: '/v2/interactive-submission/executeAndWaitForTransaction',
     summary: 'Execute a signed transaction and wait for it',
     request: 'JsExecuteSubmissionAndWaitForTransactionRequest',
+    wants: executeWants,
     response: 'JsExecuteSubmissionAndWaitForTransactionResponse',
     run: executeForTransaction,
   },
