@@ -5,6 +5,7 @@
 import type { IncomingMessage } from 'node:http';
 import { anyone } from './caller.ts';
 import type { Caller } from './caller.ts';
+import { Undecodable } from './failure.ts';
 
 const tokenEntry = 'jwt.token.';
 
@@ -20,10 +21,15 @@ export function offeredProtocols(request: IncomingMessage): string[] {
   return header === undefined ? [] : header.split(',').map((name) => name.trim());
 }
 
-/** The token a request carries. Like the real thing, a subprotocol entry counts only when it is the first. */
+/**
+ * The token a request carries. Like the real thing, a subprotocol entry counts only when it is the first. Throws
+ * Undecodable for a header that holds anything but a bearer token.
+ */
 export function tokenOf(request: IncomingMessage): string | undefined {
-  const header = /^Bearer (.+)$/i.exec(request.headers.authorization ?? '');
+  const { authorization } = request.headers;
+  const header = /^Bearer (.+)$/i.exec(authorization ?? '');
   if (header !== null) return header[1];
+  if (authorization !== undefined) throw new Undecodable('header Authorization');
   const [first = ''] = offeredProtocols(request);
   return first.startsWith(tokenEntry) ? first.slice(tokenEntry.length) : undefined;
 }

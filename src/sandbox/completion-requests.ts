@@ -1,13 +1,14 @@
 /** The two requests for completions: of one user, and of any; read and checked in the participant's order. */
 import { require } from './caller.ts';
 import type { Caller } from './caller.ts';
-import { afterLedgerEnd, failure, missingField, prunedAccess } from './failure.ts';
+import { afterLedgerEnd, missingField, negativeOffset, prunedAccess } from './failure.ts';
+import { requireParty } from './format.ts';
 import { asTexts } from './json.ts';
 import type { JsonObject } from './json.ts';
 import type { Ledger } from './ledger.ts';
 import { completionFrame } from './completions.ts';
 import type { Participant } from './participant.ts';
-import { numberOf } from './requests.ts';
+import { int64Of } from './requests.ts';
 import { userOf } from './submission-request.ts';
 
 export interface CompletionsRequest {
@@ -24,13 +25,10 @@ export interface CompletionsRequest {
 export type CompletionsForm = 'of-user' | 'of-all';
 
 function beginOf(body: JsonObject, ledger: Ledger): number {
-  const begin = numberOf(body['beginExclusive']) ?? 0;
-  if (begin < 0) {
-    const cause = `Offset ${begin} in begin_exclusive is a negative integer`;
-    throw failure({ code: 'NEGATIVE_OFFSET', category: 8, cause, context: { field_name: 'begin_exclusive' } });
-  }
+  const begin = int64Of(body['beginExclusive']) ?? 0;
+  if (begin < 0) throw negativeOffset(begin, 'begin_exclusive');
   if (begin > ledger.ledgerEnd()) throw afterLedgerEnd('Begin offset', begin, ledger.ledgerEnd());
-  return begin;
+  return Number(begin);
 }
 
 /** Reads a request for completions. Throws the participant's refusal. */
@@ -42,6 +40,7 @@ export function parseCompletions(
 ): CompletionsRequest {
   const userId = form === 'of-user' ? userOf(body, caller) : undefined;
   const parties = asTexts(body['parties']);
+  for (const party of parties) requireParty(party);
   if (form === 'of-user' && parties.length === 0) throw missingField('parties');
   require(caller, parties.length === 0 ? ['read-as-any-party'] : parties.map((readAs) => ({ readAs })));
   const asked = parties.length === 0 ? undefined : new Set(parties);

@@ -2,7 +2,7 @@
  * Completions: what became of every submission of a user, in offset order, and the look-up of earlier submissions of
  * the same change. A change is what a user wants done: (user, acting parties, command id).
  */
-import { deduplicationJson, longestSeconds, reaches } from './deduplication.ts';
+import { longestSeconds, reaches } from './deduplication.ts';
 import type { DeduplicationPeriod } from './deduplication.ts';
 import { asObject, asText } from './json.ts';
 import type { Json, JsonObject } from './json.ts';
@@ -34,6 +34,8 @@ export interface Completion extends Change {
   readonly recordTime: string;
   readonly traceContext: TraceContext | null;
   readonly paidTrafficCost: number;
+  /** The offset that its deduplication period reached back to, exclusive. */
+  readonly deduplicatedAfter: number;
 }
 
 /** One text per change: the acting parties are a set. */
@@ -47,7 +49,8 @@ export class Completions {
   readonly #byHash = new Map<string, Completion>();
 
   /** Takes in the next one; offsets grow. */
-  add(completion: Completion): void {
+  add(added: Omit<Completion, 'deduplicatedAfter'>): void {
+    const completion = { ...added, deduplicatedAfter: this.#deduplicatedAfter(added.deduplication, added.at) };
     this.#all.push(completion);
     if (completion.refusal !== undefined) return;
     this.#accepted.set(changeId(completion), completion);
@@ -94,6 +97,19 @@ export class Completions {
     this.#all = kept;
   }
 
+  #deduplicatedAfter(period: DeduplicationPeriod, at: number): number {
+    if (period.kind === 'offset') return period.offset;
+    let low = 0;
+    let high = this.#all.length;
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      const earlier = this.#all[middle];
+      if (earlier !== undefined && reaches(period, earlier, at)) high = middle;
+      else low = middle + 1;
+    }
+    return this.#all[low - 1]?.offset ?? 0;
+  }
+
   #firstAfter(offset: number): number {
     let low = 0;
     let high = this.#all.length;
@@ -131,7 +147,7 @@ export function completionFrame(
     userId,
     actAs,
     submissionId,
-    deduplicationPeriod: deduplicationJson(completion.deduplication),
+    deduplicationPeriod: { DeduplicationOffset: { value: completion.deduplicatedAfter } },
     traceContext,
     offset,
     synchronizerTime: { synchronizerId, recordTime },

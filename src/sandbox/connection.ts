@@ -90,6 +90,12 @@ export class Connection {
     if (this.open) this.#socket.end(code);
   }
 
+  /** Ends TCP without a close frame, as a participant that stops does. */
+  cut(): void {
+    this.#open = false;
+    this.#socket.terminate();
+  }
+
   /** Resolves after the milliseconds, when `wake` is called, or when the socket closes. */
   async wait(milliseconds: number, subscribe: (wake: () => void) => () => void = () => () => undefined): Promise<void> {
     if (!this.open) return;
@@ -159,9 +165,9 @@ export class Connection {
     await this.#untilClosed((done) => transport.write(bytes, done));
     // A reader that finds bytes and RST together may take it for a FIN, or never see the bytes.
     if (reset) await this.wait(readMs);
+    if (!reset) return this.cut();
     this.#open = false;
-    if (reset) resetNow(transport);
-    else this.#socket.terminate();
+    resetNow(transport);
   }
 
   async #untilClosed(start: (done: () => void) => void): Promise<void> {

@@ -56,13 +56,6 @@ export function reaches(
   return past.at >= now - (period.seconds * 1_000_000 + period.nanos / 1000);
 }
 
-/** The period as completions print it. */
-export function deduplicationJson(period: DeduplicationPeriod): JsonObject {
-  if (period.kind === 'offset') return { DeduplicationOffset: { value: period.offset } };
-  const { seconds, nanos } = period;
-  return { DeduplicationDuration: { value: { seconds, nanos, unknownFields: { fields: {} } } } };
-}
-
 /** ISO-8601 with hours as the largest unit: `PT168H`, `PT30S`, `PT1H1M1S`. */
 function durationText(seconds: number): string {
   const units = [

@@ -2,6 +2,8 @@
  * What the participant answers when it refuses: the JSON body (key order and nulls as recorded) with the HTTP status it
  * maps to. On a WebSocket the same body is one text frame before a close with code 1000.
  */
+import { syntaxProblem } from './json.ts';
+import { formatTimestamp } from './values.ts';
 import type { Json, JsonObject } from './json.ts';
 
 const grpcOfCategory: Readonly<Record<number, number>> = {
@@ -38,8 +40,8 @@ export interface FailureOptions {
   readonly cause: string;
   readonly context?: Readonly<Record<string, string>>;
   readonly resources?: readonly (readonly [string, string])[];
-  /** HTTP status when it is not the one of the category. */
-  readonly status?: number;
+  /** Whether the context says that the answer is not definite. Default true. */
+  readonly saysIndefinite?: boolean;
 }
 
 /** A refusal of the ledger. Thrown inside the sandbox, printed at its edges. */
@@ -62,7 +64,7 @@ export function failure(options: FailureOptions): LedgerFailure {
     participant: "'participant1'",
     tid: traceId,
     category: String(options.category),
-    definite_answer: 'false',
+    ...(options.saysIndefinite === false ? {} : { definite_answer: 'false' }),
     ...options.context,
   };
   const body: JsonObject = {
@@ -77,15 +79,15 @@ export function failure(options: FailureOptions): LedgerFailure {
     retryInfo: retryable.has(options.category) ? '1 second' : null,
     definiteAnswer: null,
   };
-  return new LedgerFailure(body, options.status ?? httpOfGrpc[grpc] ?? 500);
+  return new LedgerFailure(body, httpOfGrpc[grpc] ?? 500);
 }
 
 function redacted(grpcCodeValue: number, context: JsonObject = {}): LedgerFailure {
   const body: JsonObject = {
     code: 'NA',
     cause: 'A security-sensitive error has been received',
-    correlationId: null,
-    traceId: null,
+    correlationId: traceId,
+    traceId,
     context,
     resources: [],
     errorCategory: -1,
@@ -111,9 +113,13 @@ export function invalidToken(): LedgerFailure {
   return redacted(7, { ledger_api_error: 'invalid token' });
 }
 
-/** Ends a running stream whose token's time is over. */
-export function accessTokenExpired(): LedgerFailure {
-  return failure({ code: 'ACCESS_TOKEN_EXPIRED', category: 2, cause: 'JWT token has expired' });
+/** Ends a running stream whose token's time is over. It belongs to no request, so it has no trace. */
+export function accessTokenExpired(endedAt: number, now: number): LedgerFailure {
+  const [until, at] = [endedAt, now].map((time) => formatTimestamp(time * 1000));
+  const cause = `Claims were valid until ${until}, current time is ${at}`;
+  const { body, status } = failure({ code: 'ACCESS_TOKEN_EXPIRED', category: 2, cause });
+  const { tid: _, ...context } = body['context'] as JsonObject;
+  return new LedgerFailure({ ...body, traceId: null, context }, status);
 }
 
 /** Ends a running stream whose user has other rights than at its begin. */
@@ -150,17 +156,21 @@ export function requireKeys(body: JsonObject, paths: readonly string[]): void {
 
 /** The answer to a first frame that is not a request. */
 export function undecodableFrame(text: string): LedgerFailure {
+  const shown = text.slice(0, 200);
+  const problem = syntaxProblem(shown);
+  const thrown = problem === undefined ? '' : `JsonDecodeException(List(JsonError(${problem},List())),io.circe.Errors)`;
+  const cause = `Cannot decode frame: Text(${shown},true,None)${thrown === '' ? '' : `, due to: Error(${shown},${thrown})`}`;
   const body: JsonObject = {
     code: 'LEDGER_API_INTERNAL_ERROR',
-    cause: `Cannot decode frame: Text(${text.slice(0, 200)},true,None)`,
+    cause,
     correlationId: null,
     traceId: null,
-    context: {},
+    context: { throwableO: `Some(sttp.tapir.model.WebSocketFrameDecodeFailure: ${cause})` },
     resources: [],
     errorCategory: 4,
     grpcCodeValue: 13,
     retryInfo: null,
-    definiteAnswer: null,
+    definiteAnswer: false,
   };
   return new LedgerFailure(body, 500);
 }
@@ -170,26 +180,57 @@ export function invalidArgument(what: string): LedgerFailure {
   return failure({ code: 'INVALID_ARGUMENT', category: 8, cause });
 }
 
+/** INVALID_FIELD for a value that does not have the form of its field. */
+export function invalidField(field: string, problem: string): LedgerFailure {
+  const cause = `The submitted command has a field with invalid value: Invalid field ${field}: ${problem}`;
+  return failure({ code: 'INVALID_FIELD', category: 8, cause });
+}
+
+/** @param field e.g. `begin_exclusive` */
+export function negativeOffset(offset: number | bigint, field: string): LedgerFailure {
+  const rule = `the offset in ${field} field has to be a non-negative integer (>=0)`;
+  const cause = `Offset ${offset} in ${field} is a negative integer: ${rule}`;
+  return failure({ code: 'NEGATIVE_OFFSET', category: 8, cause, saysIndefinite: false });
+}
+
+/** @param field e.g. `end_inclusive` */
+export function nonPositiveOffset(offset: number | bigint, field: string): LedgerFailure {
+  const rule = `the offset in ${field} field has to be a positive integer (>0)`;
+  const cause = `Offset ${offset} in ${field} is a non-positive integer: ${rule}`;
+  return failure({ code: 'NON_POSITIVE_OFFSET', category: 8, cause, saysIndefinite: false });
+}
+
 export function missingField(field: string): LedgerFailure {
   const cause = `The submitted command is missing a mandatory field: ${field}`;
   return failure({ code: 'MISSING_FIELD', category: 8, cause, context: { field_name: field } });
 }
 
 /** @param what `Begin offset`, `End offset` or `active_at_offset offset` */
-export function afterLedgerEnd(what: string, offset: number, ledgerEnd: number): LedgerFailure {
+export function afterLedgerEnd(
+  what: string,
+  offset: number | bigint,
+  ledgerEnd: number,
+  context: Readonly<Record<string, string>> = {},
+): LedgerFailure {
   const cause = `${what} (${offset}) is after ledger end (${ledgerEnd})`;
-  return failure({ code: 'OFFSET_AFTER_LEDGER_END', category: 12, cause });
+  return failure({ code: 'OFFSET_AFTER_LEDGER_END', category: 12, cause, context });
 }
 
-/** @param request e.g. `Updates request from 6 to 250` */
-export function prunedAccess(request: string, pruned: number): LedgerFailure {
+/** @param request e.g. `Transactions request from 6 to 250` */
+export function prunedAccess(
+  request: string,
+  pruned: number,
+  more: Readonly<Record<string, string>> = {},
+): LedgerFailure {
   const cause = `${request} precedes pruned offset ${pruned}`;
-  const context = { earliest_offset: String(pruned) };
+  const context = { earliest_offset: String(pruned), ...more };
   return failure({ code: 'PARTICIPANT_PRUNED_DATA_ACCESSED', category: 9, cause, context });
 }
 
 export function listTooLong(limit: number): LedgerFailure {
   const cause = `The number of matching elements (${limit + 1}) is greater than the node limit (${limit}).`;
   const code = 'JSON_API_MAXIMUM_LIST_ELEMENTS_NUMBER_REACHED';
-  return failure({ code, category: 2, cause, status: 413 });
+  // Of the HTTP server, in front of the ledger: without a context, and sure of itself.
+  const { body } = failure({ code, category: 2, cause });
+  return new LedgerFailure({ ...body, correlationId: traceId, context: {}, definiteAnswer: false }, 413);
 }

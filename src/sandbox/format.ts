@@ -2,7 +2,7 @@
  * Event formats: who is asked for, by which template and interface, with which extras. `parse*` refuses what the
  * participant refuses; `match` decides for one event whether it is visible and what of it is shown.
  */
-import { Undecodable, failure, invalidArgument, missingField } from './failure.ts';
+import { Undecodable, invalidArgument, invalidField, missingField } from './failure.ts';
 import { asList, asObject, asText, asTexts } from './json.ts';
 import type { Json, JsonObject } from './json.ts';
 import { entityOf } from './model.ts';
@@ -45,12 +45,12 @@ export interface Match {
   readonly views: ReadonlySet<string>;
 }
 
-function identifierName(identifier: string, field: string, { model, release }: Names): string {
+function identifierName(identifier: string, { model, release }: Names): string {
   if (identifier.startsWith('#')) return identifier.slice(1);
   const known = release === '3.4' ? (model.resolve(identifier)?.name ?? model.resolveInterface(identifier)) : undefined;
   if (known !== undefined) return known;
-  const cause = `The submitted command has a field with invalid value: Invalid field ${field}: Received an identifier with package ID ${identifier.slice(0, identifier.indexOf(':'))}, but expected a package name.`;
-  throw failure({ code: 'INVALID_FIELD', category: 8, cause, context: { field_name: field } });
+  const packageId = identifier.slice(0, identifier.indexOf(':'));
+  throw invalidField('packageId', `Received an identifier with package ID ${packageId}, but expected a package name.`);
 }
 
 function addFilter(filters: Filters, entry: Json, names: Names): void {
@@ -63,11 +63,11 @@ function addFilter(filters: Filters, entry: Json, names: Names): void {
     filters.wildcard = true;
     filters.wildcardBlob ||= wildcard['includeCreatedEventBlob'] === true;
   } else if (template !== undefined) {
-    const name = identifierName(asText(template['templateId']), 'template_id', names);
+    const name = identifierName(asText(template['templateId']), names);
     model.requireKnown('template', name);
     filters.templates.set(name, template['includeCreatedEventBlob'] === true);
   } else if (byInterface !== undefined) {
-    const name = identifierName(asText(byInterface['interfaceId']), 'interface_id', names);
+    const name = identifierName(asText(byInterface['interfaceId']), names);
     model.requireKnown('interface', name);
     const view = byInterface['includeInterfaceView'] === true;
     filters.interfaces.set(name, { view, blob: byInterface['includeCreatedEventBlob'] === true });
@@ -81,6 +81,26 @@ function parseFilters(body: Json, names: Names): Filters {
   return filters;
 }
 
+/** Refuses what cannot be the id of a party. */
+export function requireParty(party: string): void {
+  if (party === '') throw invalidArgument('Daml-LF Party is empty');
+  if (party.length > 255) throw invalidArgument('Daml-LF Party is too long (max: 255)');
+  const [wrong] = /[^A-Za-z0-9:\-_ ]/u.exec(party) ?? [];
+  if (wrong === undefined) return;
+  const code = wrong.codePointAt(0)?.toString(16) ?? '';
+  throw invalidArgument(`non expected character 0x${code} in Daml-LF Party "${party}"`);
+}
+
+/** A format as the context of a refusal describes it. */
+export function formatText({ anyParty, byParty }: EventFormat): string {
+  const textOf = ({ wildcard, wildcardBlob, templates, interfaces }: Filters): string => {
+    const named = `templates: [${[...templates.keys()].join(', ')}], interfaces: [${[...interfaces.keys()].join(', ')}]`;
+    return `{${named}${wildcard ? `, all-templates, created_event_blob: ${wildcardBlob}` : ''}}`;
+  };
+  const parties = [...byParty].map(([party, filters]) => `${party}: ${textOf(filters)}`);
+  return `{${[...parties, ...(anyParty === undefined ? [] : [`anyParty: ${textOf(anyParty)}`])].join(', ')}}`;
+}
+
 /** Reads an EventFormat. Throws the participant's refusal for an empty one or for names nobody uploaded. */
 export function parseEventFormat(body: JsonObject, model: Model, release: Release): EventFormat {
   const names = { model, release };
@@ -89,6 +109,7 @@ export function parseEventFormat(body: JsonObject, model: Model, release: Releas
   if (byParty.length === 0 && any === undefined) {
     throw invalidArgument('filtersByParty and filtersForAnyParty cannot be empty simultaneously');
   }
+  for (const [party] of byParty) requireParty(party);
   return {
     anyParty: any === undefined ? undefined : parseFilters(any, names),
     byParty: new Map(byParty.map(([party, filters]) => [party, parseFilters(filters, names)])),
@@ -105,12 +126,14 @@ export function parseUpdateFormat(body: JsonObject, model: Model, release: Relea
   if (!known && !['', 'TRANSACTION_SHAPE_UNSPECIFIED'].includes(shape)) throw new Undecodable('body');
   if (transactions !== undefined && !known) throw missingField('transaction_shape');
   const format = asObject(transactions?.['eventFormat']);
+  const parties = topology === undefined ? undefined : asTexts(topology['parties']);
+  for (const party of parties ?? []) requireParty(party);
   if (transactions !== undefined && format === undefined) throw missingField('event_format');
   return {
     transactions:
       format !== undefined && known ? { format: parseEventFormat(format, model, release), shape } : undefined,
     reassignments: reassignments === undefined ? undefined : parseEventFormat(reassignments, model, release),
-    topology: topology === undefined ? undefined : asTexts(topology['parties']),
+    topology: parties,
   };
 }
 

@@ -9,7 +9,7 @@ import { anyone, require } from './caller.ts';
 import type { Caller } from './caller.ts';
 import type { Answer, Call, Endpoint } from './endpoint.ts';
 import { LedgerFailure, Undecodable, redactedInternal, requireKeys, unauthenticated } from './failure.ts';
-import { asObject, parseRequest } from './json.ts';
+import { asObject, parseRequest, syntaxProblem } from './json.ts';
 import { RequestTimeout, headerRefusal, within } from './limits.ts';
 import type { Participant } from './participant.ts';
 import { refusalIn } from './release-fields.ts';
@@ -61,8 +61,9 @@ async function sentOf(
     if (bytes.length === 0) throw new Undecodable('body');
     return { ...nothing, bytes };
   }
-  const body = asObject(parseRequest(bytes.toString()));
-  if (body === undefined) throw new Undecodable('body');
+  const text = bytes.toString();
+  const body = asObject(parseRequest(text));
+  if (body === undefined) throw new Undecodable('body', syntaxProblem(text));
   requireKeys(body, endpoint.wants ?? []);
   return { ...nothing, body };
 }

@@ -65,7 +65,29 @@ function isTooDeep(text: string): boolean {
   return false;
 }
 
+/** Integers that a number cannot hold exactly become their digits as a text. */
+function withExactIntegers(text: string): string {
+  if (!/\d{16}/.test(text)) return text;
+  return text.replaceAll(/"(?:[^"\\]|\\.)*"|-?\d{16,}(?![\d.eE])/g, (found) =>
+    found.startsWith('"') || Number.isSafeInteger(Number(found)) ? found : `"${found}"`,
+  );
+}
+
 /** Parsed JSON of a client, or undefined when the text is not JSON or nested deeper than any request. */
 export function parseRequest(text: string): Json | undefined {
-  return isTooDeep(text) ? undefined : parseJson(text);
+  return isTooDeep(text) ? undefined : parseJson(withExactIntegers(text));
+}
+
+/** What the participant's parser says of a text that is no JSON; undefined where its words are not known. */
+export function syntaxProblem(text: string): string | undefined {
+  const [first] = text.trimStart();
+  if (first !== undefined && !'{["-0123456789tfn'.includes(first)) {
+    return `expected json value got '${text}' (line 1, column 1)`;
+  }
+  try {
+    JSON.parse(text);
+  } catch (thrown) {
+    if (String(thrown).includes('end of JSON input')) return 'exhausted input';
+  }
+  return undefined;
 }

@@ -42,12 +42,18 @@ interface Source {
   readonly caughtUp: boolean;
   /** True when nothing will ever be left to look at. */
   readonly finished: boolean;
+  /** Everything up to this offset was looked at. */
+  readonly position: number;
   read(): string[];
+  checkpoint(): string;
 }
+
+/** A stream sends its first checkpoint that long after its begin. */
+const firstCheckpointMs = 500;
 
 /**
  * The elements of an open-ended list: until there are enough, or until none came for `waitMs`. Only elements count; what
- * else moves the ledger does not start the wait anew.
+ * else moves the ledger does not start the wait anew. A list that waited long enough ends with a checkpoint.
  */
 export async function listed(ledger: Ledger, source: Source, { take, waitMs }: ListOptions): Promise<string[]> {
   const elements: string[] = [];
@@ -57,7 +63,9 @@ export async function listed(ledger: Ledger, source: Source, { take, waitMs }: L
     elements.push(...found);
     if (found.length > 0) silentAt = performance.now() + waitMs;
     if (source.finished || !source.caughtUp) continue;
-    if (!(await changed(ledger, silentAt - performance.now()))) break;
+    if (await changed(ledger, silentAt - performance.now())) continue;
+    if (waitMs >= firstCheckpointMs && source.position > 0) elements.push(source.checkpoint());
+    break;
   }
   return elements.slice(0, Math.max(0, take));
 }

@@ -66,12 +66,12 @@ export function entityOf(nameOrId: string): string {
 
 function unknownPackage(name: string): LedgerFailure {
   const cause = `The following package names do not match upgradable packages uploaded on this participant: [${name}].`;
-  return failure({ code: 'PACKAGE_NAMES_NOT_FOUND', category: 11, cause, resources: [['PACKAGE_NAME', name]] });
+  return failure({ code: 'PACKAGE_NAMES_NOT_FOUND', category: 11, cause });
 }
 
 function unknownEntity(kind: 'template' | 'interface', name: string): LedgerFailure {
   const code = `NO_${kind === 'template' ? 'TEMPLATES' : 'INTERFACE'}_FOR_PACKAGE_NAME_AND_QUALIFIED_NAME`;
-  const cause = `The following package-name/${kind} qualified-name pairs do not reference any ${kind} uploaded on this participant: [(${packageOf(name)},${entityOf(name)})].`;
+  const cause = `The following package-name/${kind} qualified-name pairs do not reference any ${kind}-id uploaded on this participant: [(${packageOf(name)},${entityOf(name)})].`;
   return failure({ code, category: 11, cause });
 }
 

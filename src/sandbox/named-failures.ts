@@ -35,14 +35,14 @@ const failures = {
   SERVICE_NOT_RUNNING: notRunning,
   ABORTED_DUE_TO_SHUTDOWN: () =>
     failure({ code: 'ABORTED_DUE_TO_SHUTDOWN', category: 1, cause: 'The participant is shutting down' }),
-  ACCESS_TOKEN_EXPIRED: accessTokenExpired,
+  ACCESS_TOKEN_EXPIRED: () => accessTokenExpired(0, 1000),
   STALE_STREAM_AUTHORIZATION: staleStreamAuthorization,
   THREADPOOL_OVERLOADED: busy('THREADPOOL_OVERLOADED', 'The queue of the worker threads is full'),
   HEAP_MEMORY_OVER_LIMIT: busy('HEAP_MEMORY_OVER_LIMIT', 'The memory in use is over its limit'),
   SERVER_OVERLOADED: busy('SERVER_OVERLOADED', 'The number of active streams is at its limit'),
   PARTICIPANT_BACKPRESSURE: busy('PARTICIPANT_BACKPRESSURE', 'The participant is overloaded'),
   PARTICIPANT_PRUNED_DATA_ACCESSED: (ledger) =>
-    prunedAccess(`Updates request from 0 to ${ledger.ledgerEnd()}`, Math.max(1, ledger.prunedTo())),
+    prunedAccess(`Transactions request from 1 to ${ledger.ledgerEnd()}`, Math.max(1, ledger.prunedTo())),
   OFFSET_AFTER_LEDGER_END: (ledger) => afterLedgerEnd('Begin offset', ledger.ledgerEnd() + 1, ledger.ledgerEnd()),
   TEMPLATES_OR_INTERFACES_NOT_FOUND: () =>
     failure({

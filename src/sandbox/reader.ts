@@ -13,6 +13,8 @@ import type { ActiveContractsRequest, UpdatesRequest } from './requests.ts';
 import { valueOf } from './wire.ts';
 
 const slice = 64;
+/** Offsets that the participant reads at a time, and names when they are pruned. */
+const readAhead = 450;
 
 export class UpdatesReader {
   readonly #ledger: Ledger;
@@ -54,7 +56,8 @@ export class UpdatesReader {
     const end = this.#request.endInclusive ?? this.#ledger.ledgerEnd();
     const pruned = this.#ledger.prunedTo();
     if (this.#position < pruned) {
-      throw prunedAccess(`Updates request from ${this.#position} to ${end}`, pruned);
+      const to = Math.min(end, this.#position + readAhead);
+      throw prunedAccess(`Transactions request from ${this.#position + 1} to ${to}`, pruned);
     }
     if (this.#request.descending) return this.#readDescending();
     const stored = this.#ledger.range(this.#position, end, slice);

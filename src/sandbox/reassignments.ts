@@ -25,7 +25,8 @@ export function commitReassignment(
         traceContext: ledger.traceContext(),
         recordTime: ledger.recordTime(synchronizerId, at),
         synchronizerId,
-        paidTrafficCost: null,
+        // Only the participant that submitted it knows what it cost.
+        paidTrafficCost: commandId === '' ? null : 0,
       },
     },
   });
@@ -120,7 +121,8 @@ export function authorize(
         synchronizerId,
         recordTime: ledger.recordTime(synchronizerId, at),
         events: [{ event }],
-        traceContext: ledger.traceContext(),
+        // A participant comes to host itself before anybody asks it for anything.
+        traceContext: partyId === participantId ? null : ledger.traceContext(),
       },
     },
   });

@@ -4,8 +4,16 @@
  */
 import { require } from './caller.ts';
 import type { Caller } from './caller.ts';
-import { Undecodable, afterLedgerEnd, failure, invalidArgument, prunedAccess } from './failure.ts';
-import { parseEventFormat, parseUpdateFormat } from './format.ts';
+import {
+  Undecodable,
+  afterLedgerEnd,
+  failure,
+  invalidArgument,
+  negativeOffset,
+  nonPositiveOffset,
+  prunedAccess,
+} from './failure.ts';
+import { formatText, parseEventFormat, parseUpdateFormat } from './format.ts';
 import type { EventFormat, UpdateFormat } from './format.ts';
 import { asList, asObject, asText } from './json.ts';
 import type { Json, JsonObject } from './json.ts';
@@ -34,12 +42,21 @@ export interface ActiveContractsRequest {
   readonly binding: string;
 }
 
-/** An int64 of a request: a number, or its digits in a text. Anything else is not decodable. */
-export function numberOf(value: Json | undefined): number | undefined {
+/** An int64 of a request, exactly: a number, or its digits in a text. Anything else is not decodable. */
+export function int64Of(value: Json | undefined): number | bigint | undefined {
   if (value === undefined || value === null) return undefined;
-  const number = typeof value === 'string' && /^-?\d+$/.test(value) ? Number(value) : value;
-  if (typeof number !== 'number' || !Number.isSafeInteger(number)) throw new Undecodable('body');
-  return number;
+  if (typeof value === 'number' && Number.isSafeInteger(value)) return value;
+  if (typeof value !== 'string' || !/^-?\d{1,19}$/.test(value)) throw new Undecodable('body');
+  const exact = BigInt(value);
+  if (BigInt.asIntN(64, exact) !== exact) throw new Undecodable('body');
+  return Number.isSafeInteger(Number(exact)) ? Number(exact) : exact;
+}
+
+/** An int64 of a request that must be one a number can hold. */
+export function numberOf(value: Json | undefined): number | undefined {
+  const given = int64Of(value);
+  if (typeof given === 'bigint') throw new Undecodable('body');
+  return given;
 }
 
 /** Every filter of a legacy request with a wildcard next to what it names, as the tree calls have it. */
@@ -86,15 +103,14 @@ function oneForm(
 }
 
 /** The offsets of an updates request against the ledger end. */
-export function checkOffsets(begin: number, end: number | undefined, descending: boolean, ledgerEnd: number): void {
-  if (begin < 0) {
-    const cause = `Offset ${begin} in begin_exclusive is a negative integer`;
-    throw failure({ code: 'NEGATIVE_OFFSET', category: 8, cause, context: { field_name: 'begin_exclusive' } });
-  }
-  if (end !== undefined && end <= 0) {
-    const cause = `Offset ${end} in end_inclusive is not a positive integer`;
-    throw failure({ code: 'NON_POSITIVE_OFFSET', category: 8, cause, context: { field_name: 'end_inclusive' } });
-  }
+export function checkOffsets(
+  begin: number | bigint,
+  end: number | bigint | undefined,
+  descending: boolean,
+  ledgerEnd: number,
+): void {
+  if (begin < 0) throw negativeOffset(begin, 'begin_exclusive');
+  if (end !== undefined && end <= 0) throw nonPositiveOffset(end, 'end_inclusive');
   if (descending && end === undefined) {
     const cause = 'descending_order needs end_inclusive';
     throw failure({ code: 'DESCENDING_ORDER_MISSING_END', category: 8, cause });
@@ -112,11 +128,11 @@ export function parseUpdatesRequest(
 ): UpdatesRequest {
   const updateFormat = oneForm(body, 'updateFormat', (filter) => legacyUpdateFormat(filter, form));
   require(caller, updateFormatNeeds(updateFormat));
-  const beginExclusive = numberOf(body['beginExclusive']) ?? 0;
-  const endInclusive = numberOf(body['endInclusive']);
+  const [begin, end] = [int64Of(body['beginExclusive']) ?? 0, int64Of(body['endInclusive'])];
   // 3.4 does not know the key, and keys it does not know are ignored.
   const descending = release !== '3.4' && body['descendingOrder'] === true;
-  checkOffsets(beginExclusive, endInclusive, descending, ledger.ledgerEnd());
+  checkOffsets(begin, end, descending, ledger.ledgerEnd());
+  const [beginExclusive, endInclusive] = [Number(begin), end === undefined ? undefined : Number(end)];
   const format = parseUpdateFormat(updateFormat, ledger.model, release);
   if (endInclusive !== undefined && endInclusive < beginExclusive) {
     const cause = `End offset ${endInclusive} is before begin offset ${beginExclusive}.`;
@@ -133,20 +149,22 @@ function skipOf(token: string, activeAtOffset: number, binding: string): number 
   throw failure({ code: 'INVALID_CONTINUATION_TOKEN', category: 8, cause });
 }
 
-/** An `active_at_offset` against the ledger: not negative, not after its end, not below what was pruned. */
-export function checkSnapshotOffset(activeAtOffset: number, { ledger }: Participant): void {
-  const ledgerEnd = ledger.ledgerEnd();
-  if (activeAtOffset > ledgerEnd) throw afterLedgerEnd('active_at_offset offset', activeAtOffset, ledgerEnd);
-  if (activeAtOffset < ledger.prunedTo()) {
-    throw prunedAccess(`Active contracts request at offset ${activeAtOffset}`, ledger.prunedTo());
-  }
+/** An `active_at_offset` against the ledger: not after its end, not below what was pruned. */
+export function checkSnapshotOffset(
+  activeAtOffset: number | bigint,
+  format: EventFormat,
+  { ledger }: Participant,
+): void {
+  const [ledgerEnd, pruned] = [ledger.ledgerEnd(), ledger.prunedTo()];
+  const context = { filters: formatText(format) };
+  if (activeAtOffset > ledgerEnd) throw afterLedgerEnd('active_at_offset offset', activeAtOffset, ledgerEnd, context);
+  if (activeAtOffset >= pruned) return;
+  throw prunedAccess(`Active contracts request at offset ${activeAtOffset}`, pruned, context);
 }
 
 /** Refuses a negative `active_at_offset`. */
-export function requireNotNegative(activeAtOffset: number): void {
-  if (activeAtOffset >= 0) return;
-  const cause = `Offset ${activeAtOffset} in active_at_offset is a negative integer`;
-  throw failure({ code: 'NEGATIVE_OFFSET', category: 8, cause, context: { field_name: 'active_at_offset' } });
+export function requireNotNegative(activeAtOffset: number | bigint): void {
+  if (activeAtOffset < 0) throw negativeOffset(activeAtOffset, 'active_at_offset');
 }
 
 /** A GetActiveContractsRequest, checked. Throws the participant's refusal. */
@@ -158,10 +176,11 @@ export function parseActiveContractsRequest(
   const { ledger, release } = participant;
   const eventFormat = oneForm(body, 'eventFormat', (filter) => filter);
   require(caller, eventFormatNeeds(eventFormat));
-  const activeAtOffset = numberOf(body['activeAtOffset']) ?? 0;
-  requireNotNegative(activeAtOffset);
+  const asked = int64Of(body['activeAtOffset']) ?? 0;
+  requireNotNegative(asked);
   const format = parseEventFormat(eventFormat, ledger.model, release);
-  checkSnapshotOffset(activeAtOffset, participant);
+  checkSnapshotOffset(asked, format, participant);
+  const activeAtOffset = Number(asked);
   const binding = bindingOf('entry', ledger.participantId, eventFormat);
   const token = release === '3.4' ? '' : asText(body['streamContinuationToken']);
   return { activeAtOffset, format, skip: skipOf(token, activeAtOffset, binding), binding };

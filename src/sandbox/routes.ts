@@ -74,5 +74,5 @@ export function findRoute<E>(routes: readonly Route<E>[], method: string, pathna
 
 /** The JSON body of the 404 for a path that nothing serves. @param uri the whole of it */
 export function noRoute(method: string, uri: string): string {
-  return JSON.stringify({ errors: [`HttpMethod(${method}), uri: ${uri}`], status: 404 });
+  return JSON.stringify({ errors: [`HttpMethod(${method}), uri: ${uri}`], status: 404, ledgerApiError: null });
 }

@@ -94,16 +94,25 @@ export interface Following {
   readonly endInclusive: number | undefined;
 }
 
+/** Whether the participant became another since: nobody restores one that runs, so it was stopped, with its streams. */
+function restartsOf({ ledger }: Participant): () => boolean {
+  const { life } = ledger;
+  return () => ledger.life !== life;
+}
+
 /** Sends what a reader finds until it is finished, the socket closes, or the authorization ends. */
 export async function follow(connection: Connection, following: Following): Promise<void> {
   const { participant, caller, reader, beginExclusive, endInclusive } = following;
   const checkpoints = new Checkpoints(reader, participant, beginExclusive);
   const send = element(connection, caller);
-  const { life } = participant.ledger;
-  // Nobody restores a participant that runs: its streams have ended before.
-  while (connection.open && !reader.finished && participant.ledger.life === life) {
-    for (const frame of reader.read()) await send(frame);
+  const restarted = restartsOf(participant);
+  while (connection.open && !reader.finished) {
+    for (const frame of reader.read()) {
+      await send(frame);
+      if (restarted()) return connection.cut();
+    }
     await breathe();
+    if (restarted()) return connection.cut();
     if (endInclusive !== undefined) continue;
     for (const frame of checkpoints.due()) await send(frame);
     if (!reader.caughtUp) continue;
@@ -123,8 +132,10 @@ export async function serveActiveContracts(
   await guarded(connection, text, participant, async () => {
     const request = parseActiveContractsRequest(decode(text), participant, caller);
     const send = element(connection, caller);
+    const restarted = restartsOf(participant);
     let sent = 0;
     for (const entry of activeContracts(participant, request)) {
+      if (restarted()) return connection.cut();
       await send(entry);
       if (!connection.open) return;
       sent += 1;
@@ -143,7 +154,8 @@ class Checkpoints {
   constructor(reader: FrameReader, participant: Participant, beginExclusive: number) {
     this.#reader = reader;
     this.#participant = participant;
-    this.#last = beginExclusive;
+    // The first one may repeat the begin: it says that nothing came since.
+    this.#last = Math.max(0, beginExclusive - 1);
   }
 
   remainingMs(): number {

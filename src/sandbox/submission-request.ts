@@ -4,7 +4,7 @@ import type { Caller } from './caller.ts';
 import { parseCommand } from './commands.ts';
 import type { Submission } from './commands.ts';
 import { deduplicationText, longestPeriod, parseDeduplication } from './deduplication.ts';
-import { LedgerFailure, failure, invalidArgument, missingField, permissionDenied } from './failure.ts';
+import { LedgerFailure, failure, invalidArgument, invalidField, missingField, permissionDenied } from './failure.ts';
 import { asList, asObject, asText, asTexts } from './json.ts';
 import type { Json, JsonObject } from './json.ts';
 import type { Ledger } from './ledger.ts';
@@ -24,12 +24,6 @@ export interface Asked {
 
 /** A submission as a client sends it: with a user, ids and a time. */
 export type ClientSubmission = Submission & Asked & { readonly at: number };
-
-/** INVALID_FIELD for a value that does not have the form of its field. */
-export function invalidField(field: string, problem: string): LedgerFailure {
-  const cause = `The submitted command has a field with invalid value: Invalid field ${field}: ${problem}`;
-  return failure({ code: 'INVALID_FIELD', category: 8, cause, context: { field_name: field } });
-}
 
 /** A LedgerString (up to 255 of a few characters), '' when absent. */
 function ledgerString(body: JsonObject, key: string, field: string): string {
@@ -74,10 +68,10 @@ export function parseWhat(
   ledger: Ledger,
   body: JsonObject,
 ): Pick<Submission, 'commands' | 'actAs' | 'readAs' | 'synchronizerId'> {
+  const actAs = [...new Set(asTexts(body['actAs']))];
+  if (actAs.length === 0) throw missingField('act_as/actAs');
   const commands = asList(body['commands']).map(parseCommand);
   if (commands.length === 0) throw missingField('commands');
-  const actAs = [...new Set(asTexts(body['actAs']))];
-  if (actAs.length === 0) throw missingField('act_as');
   const synchronizerId = asText(body['synchronizerId']);
   if (synchronizerId !== '') requireSynchronizer(ledger, synchronizerId);
   const readAs = asTexts(body['readAs']);

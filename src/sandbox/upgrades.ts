@@ -11,13 +11,15 @@ import { offeredProtocols, tokenOf } from './authorization.ts';
 import type { Authenticate } from './authorization.ts';
 import { AcceptedSocket, Connection } from './connection.ts';
 import type { StreamEndpoint } from './endpoint.ts';
-import { LedgerFailure, unauthenticated } from './failure.ts';
+import { LedgerFailure, Undecodable, unauthenticated } from './failure.ts';
 import { FrameScript } from './fault-frames.ts';
 import { headerRefusal } from './limits.ts';
 import type { Participant } from './participant.ts';
 import type { Random } from './random.ts';
 import { findRoute, noRoute } from './routes.ts';
 import type { Route } from './routes.ts';
+
+const plain = 'text/plain; charset=UTF-8';
 
 /** The participant ignores what was offered; the documented alias is answered only to clients that know no other name. */
 function subprotocol(offered: readonly string[]): string {
@@ -103,11 +105,11 @@ export class Upgrades {
     this.leave(socket);
     cutWhenIdle(socket, idleTimeoutMs);
     const limited = headerRefusal(request);
-    if (limited !== undefined) return refuseUpgrade(socket, `${limited.status} Refused`, limited.content, 'text/plain');
+    if (limited !== undefined) return refuseUpgrade(socket, `${limited.status} Refused`, limited.content, plain);
     const url = request.url ?? '/';
     const found = findRoute(routes, 'GET', url.split('?')[0] ?? '');
     if (found === undefined) {
-      const uri = `http://${request.headers.host ?? 'localhost'}${url}`;
+      const uri = `ws://${request.headers.host ?? 'localhost'}${url}`;
       return refuseUpgrade(socket, '404 Not Found', noRoute('GET', uri));
     }
     try {
@@ -126,6 +128,7 @@ export class Upgrades {
         );
       });
     } catch (thrown) {
+      if (thrown instanceof Undecodable) return refuseUpgrade(socket, '400 Bad Request', thrown.message, plain);
       if (!(thrown instanceof LedgerFailure)) throw thrown;
       refuseUpgrade(socket, `${thrown.status} Refused`, JSON.stringify(thrown.body));
     }

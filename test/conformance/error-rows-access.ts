@@ -61,7 +61,7 @@ export const accessRows: readonly ErrorRow[] = [
     ...as('reader', 400),
     says: 'a token that ends while the stream runs',
     code: 'LEDGER_TOKEN_EXPIRED',
-    facts: wire('ACCESS_TOKEN_EXPIRED', 2, 10, { retryInfo: '1 second' }),
+    facts: wire('ACCESS_TOKEN_EXPIRED', 2, 10, { retryInfo: '1 second', traceId: undefined }),
     httpStatus: 409,
     ws: streamed('/v2/updates', after(0)),
     http: scriptedAnswer('ACCESS_TOKEN_EXPIRED'),

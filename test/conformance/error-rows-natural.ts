@@ -64,6 +64,12 @@ const invalid = (says: string, code: string, category: number, grpc: number): Om
   httpStatus: category === 11 ? 404 : category === 10 ? 409 : 400,
 });
 
+/** These say nothing about a definite answer. */
+const invalidOffset = (says: string, code: string): Omit<ErrorRow, 'http' | 'ws'> => ({
+  ...invalid(says, code, 8, 3),
+  facts: wire(code, 8, 3, { definiteAnswer: undefined }),
+});
+
 const tooLate: Pick<ErrorRow, 'code' | 'facts' | 'httpStatus'> = {
   code: 'LEDGER_OFFSET_AFTER_END',
   facts: wire('OFFSET_AFTER_LEDGER_END', 12, 11, { retryInfo: '1 second', latestOffset: /^\d+$/ }),
@@ -78,9 +84,9 @@ const requests: readonly ErrorRow[] = [
     ...invalid('an end before the begin', 'OFFSET_OUT_OF_RANGE', 9, 9),
     ...updatesRefused(after(5, { endInclusive: 2 })),
   },
-  { ...invalid('a negative begin', 'NEGATIVE_OFFSET', 8, 3), ...updatesRefused(after(-1)) },
-  { ...invalid('a negative snapshot', 'NEGATIVE_OFFSET', 8, 3), ...contractsRefused(activeAt(-1)) },
-  { ...invalid('an end of zero', 'NON_POSITIVE_OFFSET', 8, 3), ...updatesRefused(after(0, { endInclusive: 0 })) },
+  { ...invalidOffset('a negative begin', 'NEGATIVE_OFFSET'), ...updatesRefused(after(-1)) },
+  { ...invalidOffset('a negative snapshot', 'NEGATIVE_OFFSET'), ...contractsRefused(activeAt(-1)) },
+  { ...invalidOffset('an end of zero', 'NON_POSITIVE_OFFSET'), ...updatesRefused(after(0, { endInclusive: 0 })) },
   {
     ...invalid('a descending order without an end', 'DESCENDING_ORDER_MISSING_END', 8, 3),
     ...updatesRefused(after(0, { descendingOrder: true })),
@@ -100,16 +106,16 @@ const requests: readonly ErrorRow[] = [
   },
 ];
 
-const unknownName = (says: string, ledgerCode: string, more: object = {}): Omit<ErrorRow, 'http' | 'ws'> => ({
+const unknownName = (says: string, ledgerCode: string): Omit<ErrorRow, 'http' | 'ws'> => ({
   says,
   code: 'LEDGER_FILTER_UNKNOWN',
-  facts: wire(ledgerCode, 11, 5, more),
+  facts: wire(ledgerCode, 11, 5),
   httpStatus: 404,
 });
 
 const names: readonly ErrorRow[] = [
   {
-    ...unknownName('a package nobody uploaded', 'PACKAGE_NAMES_NOT_FOUND', { resources: 'PACKAGE_NAME nope' }),
+    ...unknownName('a package nobody uploaded', 'PACKAGE_NAMES_NOT_FOUND'),
     ...updatesRefused(after(0, template('#nope:Iou:Iou'))),
   },
   {
@@ -147,6 +153,7 @@ const tokens: readonly ErrorRow[] = [
 const lookups: readonly ErrorRow[] = [
   {
     ...invalid('an update that is not there', 'UPDATE_NOT_FOUND', 11, 5),
+    facts: wire('UPDATE_NOT_FOUND', 11, 5, { resources: 'OFFSET' }),
     http: posted('/v2/updates/update-by-offset', { offset: 999, updateFormat: updateFormat() }),
   },
   {

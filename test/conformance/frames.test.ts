@@ -9,7 +9,7 @@ import type { Release } from '../../src/sandbox/release.ts';
 import type { Sandbox } from '../../src/sandbox/sandbox.ts';
 import { haveSamples, samplesFolder } from '../support/recorded.ts';
 import { kindsIn, shapeProblems } from './frame-shape.ts';
-import { eventful, refusals, sources, type Source } from './frame-sources.ts';
+import { contradicted, eventful, refusals, sources, type Source } from './frame-sources.ts';
 
 const present = haveSamples('what the sandbox sends is not compared');
 
@@ -76,7 +76,7 @@ describe.skipIf(!present)('what the sandbox sends', () => {
   });
 
   it('covers every recorded frame, entry, answer and refusal', () => {
-    const covered = new Set([...sources, ...refusals].map(({ sample }) => sample));
+    const covered = new Set([...[...sources, ...refusals].map(({ sample }) => sample), ...Object.keys(contradicted)]);
     const relevant = /^(?:reassignment-|error-|ws-error-|derived\/(?:ws-|acs-|response-|error-|not-found))/u;
     const files = readdirSync(samplesFolder, { recursive: true }).map((name) => String(name).replaceAll('\\', '/'));
     expect(files.filter((name) => relevant.test(name) && !covered.has(name))).toEqual([]);

@@ -18,7 +18,7 @@ describe('completions', () => {
     completions.add(first);
     completions.add(completion(2, 6 * day, 'bb'));
     completions.prune(1);
-    expect(completions.duplicateOf(first, 6 * day)).toBe(first);
+    expect(completions.duplicateOf(first, 6 * day)).toMatchObject(first);
     completions.add(completion(3, 8 * day, 'cc'));
     completions.prune(2);
     expect(completions.duplicateOf(first, 8 * day)).toBeUndefined();

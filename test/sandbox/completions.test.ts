@@ -48,9 +48,7 @@ describe('the completion of a submission', () => {
       userId: 'app',
       actAs: [alice],
       submissionId: 's-1',
-      deduplicationPeriod: {
-        DeduplicationDuration: { value: { seconds: 30, nanos: 0, unknownFields: { fields: {} } } },
-      },
+      deduplicationPeriod: { DeduplicationOffset: { value: 0 } },
       traceContext: transaction['traceContext'],
       offset: body['completionOffset'],
       synchronizerTime: { synchronizerId: transaction['synchronizerId'], recordTime: transaction['recordTime'] },

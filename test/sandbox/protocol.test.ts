@@ -68,7 +68,7 @@ describe('refusals', () => {
       1,
       1000,
       'LEDGER_API_INTERNAL_ERROR',
-      'Cannot decode frame: Text(hello,true,None)',
+      expect.stringContaining('Cannot decode frame: Text(hello,true,None), due to: Error(hello,'),
     ]);
   });
 
@@ -113,7 +113,7 @@ describe('refusals', () => {
     sandbox.ledger.pruneTo(30);
     const end = sandbox.ledger.ledgerEnd();
     expect((await refusal({ beginExclusive: 6, endInclusive: end, updateFormat: effects }))[3]).toBe(
-      `Updates request from 6 to ${end} precedes pruned offset 30`,
+      `Transactions request from 7 to ${end} precedes pruned offset 30`,
     );
     expect((await refusal({ activeAtOffset: 6, eventFormat: anyParty }, '/v2/state/active-contracts'))[3]).toBe(
       'Active contracts request at offset 6 precedes pruned offset 30',

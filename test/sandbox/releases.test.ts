@@ -78,8 +78,8 @@ describe('3.6', () => {
       const request = { offset: 7, updateFormat: effects };
       return at((await post(sandbox.url, '/v2/updates/update-by-offset', request)).body, 'resources', 0, 0);
     };
-    expect(await kind('3.6')).toBe('TRANSACTION_ID');
-    expect(await kind('3.5')).toBe('ErrorResource(TRANSACTION_ID)');
+    expect(await kind('3.6')).toBe('OFFSET');
+    expect(await kind('3.5')).toBe('ErrorResource(OFFSET)');
   });
 });
 
@@ -136,7 +136,7 @@ describe('the HTTP server', () => {
     const response = await fetch(`${sandbox.url}/v2/updates`);
     expect([response.status, await response.json()]).toEqual([
       404,
-      { errors: [`HttpMethod(GET), uri: ${sandbox.url}/v2/updates`], status: 404 },
+      { errors: [`HttpMethod(GET), uri: ${sandbox.url}/v2/updates`], status: 404, ledgerApiError: null },
     ]);
   });
 

@@ -55,7 +55,7 @@ function activeContractsPage({ participant, caller, body }: Call): string {
   const size = pageSize(body['maxPageSize'], acsSize);
   const binding = bindingOf('acs', ledger.participantId, asked, given ?? null);
   const [activeAtOffset, skip] = resumedAt(body, binding, 'ACS') ?? [given ?? ledger.ledgerEnd(), 0];
-  checkSnapshotOffset(activeAtOffset, participant);
+  checkSnapshotOffset(activeAtOffset, format, participant);
   const renderer = new Renderer(participant);
   const entryBinding = bindingOf('entry', ledger.participantId, asked);
   const entries: string[] = [];
@@ -111,7 +111,7 @@ function readPage(
 function beginOf(begin: number, end: number, { ledger }: Participant): number {
   const pruned = ledger.prunedTo();
   if (begin === 0) return pruned;
-  if (begin < pruned) throw prunedAccess(`Updates request from ${begin} to ${end}`, pruned);
+  if (begin < pruned) throw prunedAccess(`Transactions request from ${begin + 1} to ${end}`, pruned);
   return begin;
 }
 

@@ -1,7 +1,7 @@
 /** Look-ups of one update: by offset, by id, by transaction hash, and the deprecated ones of one transaction. */
 import { require } from '../caller.ts';
 import type { Call, Endpoint } from '../endpoint.ts';
-import { Undecodable, failure, invalidArgument, missingField } from '../failure.ts';
+import { Undecodable, failure, invalidArgument, missingField, nonPositiveOffset } from '../failure.ts';
 import { parseUpdateFormat } from '../format.ts';
 import type { UpdateFormat } from '../format.ts';
 import type { StoredUpdate } from '../history.ts';
@@ -10,27 +10,26 @@ import type { Json, JsonObject } from '../json.ts';
 import type { Ledger } from '../ledger.ts';
 import { updateFormatNeeds } from '../read-rights.ts';
 import { Renderer } from '../render.ts';
-import { numberOf } from '../requests.ts';
+import { int64Of } from '../requests.ts';
 import { treeOf } from '../trees.ts';
 
 /** What is looked up, and how a refusal names it. */
 interface Key {
+  readonly kind: string;
   readonly name: string;
   find(ledger: Ledger): StoredUpdate | undefined;
 }
 
 function offsetKey(given: Json | undefined): Key {
-  const offset = numberOf(given) ?? 0;
-  if (offset <= 0) {
-    const cause = `Offset ${offset} in offset is not a positive integer`;
-    throw failure({ code: 'NON_POSITIVE_OFFSET', category: 8, cause, context: { field_name: 'offset' } });
-  }
-  return { name: String(offset), find: (ledger) => ledger.range(offset - 1, offset, 1)[0] };
+  const asked = int64Of(given) ?? 0;
+  if (asked <= 0) throw nonPositiveOffset(asked, 'offset');
+  const offset = Number(asked);
+  return { kind: 'OFFSET', name: String(asked), find: (ledger) => ledger.range(offset - 1, offset, 1)[0] };
 }
 
 function idKey(updateId: string): Key {
   if (updateId === '') throw missingField('update_id');
-  return { name: updateId, find: (ledger) => ledger.findUpdate('id', updateId) };
+  return { kind: 'UPDATE_ID', name: updateId, find: (ledger) => ledger.findUpdate('id', updateId) };
 }
 
 function hashKey(given: string): Key {
@@ -38,12 +37,12 @@ function hashKey(given: string): Key {
   const bytes = Buffer.from(given, 'base64');
   if (bytes.toString('base64') !== given) throw new Undecodable('body', 'The string is not a valid Base64');
   const hash = bytes.toString('hex');
-  return { name: hash, find: (ledger) => ledger.findUpdate('hash', hash) };
+  return { kind: 'TRANSACTION_HASH', name: hash, find: (ledger) => ledger.findUpdate('hash', hash) };
 }
 
-function notFound({ name }: Key): Error {
+function notFound({ kind, name }: Key): Error {
   const cause = 'Update not found, or not visible.';
-  return failure({ code: 'UPDATE_NOT_FOUND', category: 11, cause, resources: [['TRANSACTION_ID', name]] });
+  return failure({ code: 'UPDATE_NOT_FOUND', category: 11, cause, resources: [[kind, name]] });
 }
 
 /** The update, if the participant shows it yet, and the checked format to print it in. */

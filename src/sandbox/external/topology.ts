@@ -2,10 +2,10 @@
  * The topology transactions that onboard an external party: one that gives its key the party's namespace, and one that
  * hosts the party here. What is inside them is our own; how they are hashed together is what signers rely on.
  */
-import { invalidArgument, missingField } from '../failure.ts';
+import { invalidArgument, invalidField, missingField } from '../failure.ts';
 import { asObject, asText, parseRequest, textAt } from '../json.ts';
 import type { JsonObject } from '../json.ts';
-import { invalidField, requireSynchronizer } from '../submission-request.ts';
+import { requireSynchronizer } from '../submission-request.ts';
 import type { Ledger } from '../ledger.ts';
 import { base64, keyFingerprint, multiHash, parsePublicKey, purpose } from './keys.ts';
 

@@ -66,7 +66,8 @@ function callerOf({ userId, identityProviderId, expiresAt }: Claims, users: User
       return suffices((right) => users.has(userId, right), need, identityProviderId);
     },
     assertCurrent: () => {
-      if (Date.now() >= endsAt) throw accessTokenExpired();
+      const now = Date.now();
+      if (now >= endsAt) throw accessTokenExpired(endsAt, now);
       assertRights();
     },
     assertRights,

@@ -1,5 +1,5 @@
 /** Reads the users of requests: new ones, and the masked changes of existing ones. */
-import { failure, missingField } from '../failure.ts';
+import { failure, invalidField, missingField } from '../failure.ts';
 import type { LedgerFailure } from '../failure.ts';
 import { asObject, asText, asTexts } from '../json.ts';
 import type { Json } from '../json.ts';
@@ -20,9 +20,7 @@ export function readUser(given: Json | undefined): User {
   const id = asText(user['id']);
   if (id === '') throw missingField('user.id');
   if (!userId.test(id)) {
-    const what = `Invalid field user.id: User ID "${id}" does not match regex "${userId.source}"`;
-    const cause = `The submitted command has a field with invalid value: ${what}`;
-    throw failure({ code: 'INVALID_FIELD', category: 8, cause, context: { field_name: 'user.id' } });
+    throw invalidField('user.id', `User ID "${id}" does not match regex "${userId.source}"`);
   }
   return {
     id,

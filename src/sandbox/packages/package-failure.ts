@@ -42,5 +42,6 @@ export function knownPackageVersion(first: string, second: string): LedgerFailur
 
 export function packageNotFound(id: string): LedgerFailure {
   const resources = [['ErrorResource(PACKAGE)', id]] as const;
-  return failure({ code: 'PACKAGE_NOT_FOUND', category: 11, cause: 'Could not find package.', resources });
+  const context = { packageId: `'${id}'` };
+  return failure({ code: 'PACKAGE_NOT_FOUND', category: 11, cause: 'Could not find package.', context, resources });
 }

@@ -1,0 +1,134 @@
+/**
+ * What a participant was recorded to answer, asked of the sandbox: each request over the same transport, each answer
+ * with the same status, content type, close, keys and, where it refuses, the same values.
+ */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { startSandbox, type Sandbox } from '../../../src/sandbox/sandbox.ts';
+import { recordingsFolder } from '../../support/recordings.ts';
+import { endsIn, sharedSecret, token } from '../../support/tokens.ts';
+import { comparable, type Ignored } from './comparable.ts';
+import { recordedAnswer, replay, type Recorded } from './exchange.ts';
+import { secret, startScene, users } from './scene.ts';
+
+const folder = recordingsFolder();
+const read = (name: string): string => (folder === undefined ? '' : readFileSync(join(folder, name), 'utf8'));
+const recordings = (name: string): readonly Recorded[] => JSON.parse(read(name) || '[]') as readonly Recorded[];
+const signer = sharedSecret(secret);
+
+/** Where the sandbox cannot answer alike, what of the answer is left out, and why. */
+const differences: Readonly<Record<string, readonly [Ignored, string]>> = {
+  'openapi head': ['body', 'it describes what it serves itself; the participant’s description is 300 kB of its own'],
+  'asyncapi head': ['body', 'as for openapi'],
+};
+for (const [name, [what, why]] of Object.entries(differences))
+  console.log(`not compared: the ${what} of ${name}: ${why}`);
+
+/** The answer as it was recorded and as it is now, in a form in which both must be equal. */
+async function bothAnswers(url: string, recorded: Recorded, bearer?: string): Promise<readonly [unknown, unknown]> {
+  const expected = recordedAnswer(recorded);
+  const ignored = differences[recorded.name]?.[0];
+  // Of a long answer the beginning was kept; where nothing came, nothing must come.
+  const frames = Math.max(1, expected.frames.length);
+  const answered = await replay(url, recorded, bearer);
+  return [comparable(answered, frames, ignored), comparable(expected, frames, ignored)];
+}
+
+describe.skipIf(folder === undefined)('a participant without authorization', () => {
+  const recorded = recordings('errors.json');
+  let sandbox: Sandbox;
+  beforeAll(async () => {
+    sandbox = await startScene({ ledgerEnd: 652, recorded });
+  });
+  afterAll(async () => {
+    await sandbox.close();
+  });
+
+  it.each(recorded)('answers “$name” as it was recorded', async (one) => {
+    const [answered, expected] = await bothAnswers(sandbox.url, one);
+    expect(answered).toEqual(expected);
+  });
+});
+
+describe.skipIf(folder === undefined)('a user who may administer but not read', () => {
+  const recorded = recordings('auth/errors-of-a-user-without-read-rights.json');
+  let sandbox: Sandbox;
+  beforeAll(async () => {
+    sandbox = await startScene({ ledgerEnd: 447, recorded, sandbox: { auth: { secret, users } } });
+  });
+  afterAll(async () => {
+    await sandbox.close();
+  });
+
+  it.each(recorded)('gets the recorded answer to “$name”', async (one) => {
+    // It was asked without a header, to see what a stranger gets.
+    const bearer = one.name === 'updates no auth' ? undefined : await token(signer, { sub: 'participant_admin' });
+    const [answered, expected] = await bothAnswers(sandbox.url, one, bearer);
+    expect(answered).toEqual(expected);
+  });
+});
+
+interface HttpCase {
+  readonly case: string;
+  readonly http: string;
+}
+
+describe.skipIf(folder === undefined)('a token that is refused', () => {
+  const cases = read('auth/http-refusals.jsonl')
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line) => JSON.parse(line) as HttpCase);
+  const headers: Readonly<Record<string, () => Promise<string>>> = {
+    'no-token': () => Promise.resolve('Bearer'),
+    expired: async () => `Bearer ${await token(signer, { sub: 'reader', exp: endsIn(-1_000) })}`,
+    'lifetime-one-hour': async () => `Bearer ${await token(signer, { sub: 'reader', exp: endsIn(3_600_000) })}`,
+    'unknown-user': async () => `Bearer ${await token(signer, { sub: 'nobody-knows' })}`,
+    'bad-signature': async () => `Bearer ${await token(sharedSecret('another secret of the same length or so'))}`,
+  };
+
+  it.each(cases)('over HTTP: $case', async ({ case: name, http }) => {
+    await using sandbox = await startSandbox({ auth: { secret, users } });
+    const authorization = (await headers[name]?.()) ?? '';
+    const answer = await fetch(`${sandbox.url}/v2/state/ledger-end`, { headers: { authorization } });
+    const answered = {
+      status: answer.status,
+      contentType: answer.headers.get('content-type') ?? '',
+      body: await answer.text(),
+      frames: [],
+    };
+    const [head = '', body = ''] = http.split('\r\n\r\n');
+    const status = Number(/^HTTP\/1.1 (\d+)/u.exec(head)?.[1]);
+    const contentType = /^content-type: (.*)$/imu.exec(head)?.[1]?.trim() ?? '';
+    expect(comparable(answered, 0)).toEqual(comparable({ status, contentType, body, frames: [] }, 0));
+  });
+});
+
+/** What was not kept of these is what all the others have. */
+const usual: Partial<Recorded> = {
+  protocols: ['daml.ws.auth'],
+  upgrade: { 'sec-websocket-protocol': 'daml.ws.auth' },
+};
+const usualHttp: Partial<Recorded> = { headers: { 'content-type': 'application/json' } };
+
+describe.skipIf(folder === undefined)('a pruned participant', () => {
+  const [offsets, ...kept] = recordings('pruned/answers.json') as readonly (Recorded & { readonly p?: object })[];
+  const recorded = kept.map((one): Recorded => ({ ...(one.answer === undefined ? usual : usualHttp), ...one }));
+  let sandbox: Sandbox;
+  beforeAll(async () => {
+    sandbox = await startScene({ ledgerEnd: 762, recorded, pruned: 355 });
+  });
+  afterAll(async () => {
+    await sandbox.close();
+  });
+
+  it('says how far it is pruned', async () => {
+    const answer = await fetch(`${sandbox.url}/v2/state/latest-pruned-offsets`);
+    expect(await answer.json()).toEqual(offsets?.p);
+  });
+
+  it.each(recorded)('answers “$name” as it was recorded', async (one) => {
+    const [answered, expected] = await bothAnswers(sandbox.url, one);
+    expect(answered).toEqual(expected);
+  });
+});

@@ -1,0 +1,36 @@
+/**
+ * The forms of what streams carry: for each update, event and entry its keys in their order, with what kind of value
+ * each has, null included. Daml values and views are the templates' own and do not count.
+ */
+const own = new Set(['createArgument', 'contractKey', 'choiceArgument', 'exerciseResult', 'interfaceViews']);
+const parts = new Set(['events', 'contractEntry', 'createdEvent', 'unassignedEvent', 'assignedEvent']);
+
+type Fields = Readonly<Record<string, unknown>>;
+
+function kindOf(key: string, value: unknown): unknown {
+  if (own.has(key) || parts.has(key)) return 'something';
+  if (value === null) return 'null';
+  if (Array.isArray(value)) return 'list';
+  return typeof value === 'object' ? formOf(value as Fields) : typeof value;
+}
+
+function formOf(fields: Fields): readonly unknown[] {
+  return Object.entries(fields).map(([key, value]) => [key, kindOf(key, value)]);
+}
+
+/** An object and everything of the interface below it, each on its own. */
+function collect(fields: Fields, forms: Set<string>): void {
+  forms.add(JSON.stringify(formOf(fields)));
+  for (const [key, value] of Object.entries(fields)) {
+    const below = Array.isArray(value) ? value : [value];
+    if (own.has(key)) continue;
+    for (const one of below) if (typeof one === 'object' && one !== null) collect(one as Fields, forms);
+  }
+}
+
+/** The forms in frames. */
+export function formsIn(frames: readonly string[]): ReadonlySet<string> {
+  const forms = new Set<string>();
+  for (const frame of frames) collect(JSON.parse(frame) as Fields, forms);
+  return forms;
+}

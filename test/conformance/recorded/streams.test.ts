@@ -1,0 +1,196 @@
+/** How streams end, and what they carry, against what a participant was recorded to send. */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { WebSocket } from 'ws';
+import { authorize } from '../../../src/sandbox/reassignments.ts';
+import { startSandbox, type Sandbox } from '../../../src/sandbox/sandbox.ts';
+import { generateHistory } from '../../../src/sandbox/traffic.ts';
+import { activeAt, after, contracts, updates } from '../../sandbox/raw.ts';
+import { recordingsFolder } from '../../support/recordings.ts';
+import { endsIn, sharedSecret, token } from '../../support/tokens.ts';
+import { eventful } from '../frame-sources.ts';
+import { comparable } from './comparable.ts';
+import { pong } from './exchange.ts';
+import { formsIn } from './forms.ts';
+import { secret, users } from './scene.ts';
+
+const folder = recordingsFolder();
+const lines = (name: string): readonly string[] =>
+  folder === undefined
+    ? []
+    : readFileSync(join(folder, name), 'utf8')
+        .split('\n')
+        .filter((line) => line !== '');
+
+interface Opened {
+  readonly socket: WebSocket;
+  readonly frames: string[];
+  /** Close code and reason. */
+  readonly closed: Promise<readonly [number, string]>;
+  /** Resolves at the first frame. */
+  readonly began: Promise<void>;
+}
+
+function open(sandbox: Sandbox, path: string, request: object, bearer?: string): Opened {
+  const headers = bearer === undefined ? {} : { authorization: `Bearer ${bearer}` };
+  const socket = new WebSocket(`${sandbox.url.replace('http', 'ws')}${path}`, ['daml.ws.auth'], { headers });
+  const frames: string[] = [];
+  socket.on('open', () => socket.send(JSON.stringify(request)));
+  const began = new Promise<void>((resolve) => {
+    socket.on('message', (data: Buffer) => {
+      frames.push(data.toString());
+      resolve();
+    });
+  });
+  const closed = new Promise<readonly [number, string]>((resolve) => {
+    socket.on('close', (code, reason) => resolve([code, reason.toString()]));
+  });
+  return { socket, frames, closed, began };
+}
+
+/** The last frame of a stream whose token ended. */
+function recordedEnd(): string | undefined {
+  const moments = JSON.parse(lines('auth/stream-whose-token-ends-after-20-seconds.json').join('') || '[]') as unknown;
+  return (moments as readonly { readonly frame?: string }[]).findLast(({ frame }) => frame !== undefined)?.frame;
+}
+
+const signer = sharedSecret(secret);
+const secured = { auth: { secret, users, rightsCheckMs: 20 } };
+
+/** Resolves once a token that was made to end then has ended. */
+async function past(time: number): Promise<void> {
+  while (Date.now() < time) await new Promise((resolve) => setTimeout(resolve, time - Date.now()));
+}
+
+describe('a stream whose token ends', () => {
+  it('stays open and silent until the next element is due, then says so and ends with 1000', async () => {
+    await using sandbox = await startSandbox(secured);
+    generateHistory(sandbox.ledger, { seed: 1, updates: 3 });
+    const end = endsIn(1_500);
+    const stream = open(sandbox, updates, after(0), await token(signer, { sub: 'reader', exp: end }));
+    await stream.began;
+    // Beyond the first checkpoint, so that nothing is due until something happens.
+    await past(end * 1000 + 50);
+    await pong(stream.socket);
+    expect(stream.socket.readyState).toBe(WebSocket.OPEN);
+    const before = stream.frames.length;
+    expect(stream.frames.join('\n')).not.toContain('ACCESS_TOKEN_EXPIRED');
+    const refused = await fetch(`${sandbox.url}/v2/state/ledger-end`, {
+      headers: { authorization: `Bearer ${await token(signer, { sub: 'reader', exp: end })}` },
+    });
+    expect(refused.status).toBe(401);
+    generateHistory(sandbox.ledger, { seed: 2, updates: 1 });
+    expect(await stream.closed).toEqual([1000, '']);
+    expect(stream.frames).toHaveLength(before + 1);
+    const recorded = recordedEnd();
+    if (recorded === undefined) return;
+    const untimed = (frame: string): unknown =>
+      comparable({ frames: [frame.replaceAll(/\d{4}-\d\d-\d\dT[\d:.]+Z/gu, '<time>')] }, 1);
+    expect(untimed(stream.frames.at(-1) ?? '')).toEqual(untimed(recorded));
+  });
+});
+
+describe('a stream whose user loses a right', () => {
+  it('ends with STALE_STREAM_AUTHORIZATION and 1000, although nothing is due', async () => {
+    await using sandbox = await startSandbox(secured);
+    generateHistory(sandbox.ledger, { seed: 1, updates: 3 });
+    const stream = open(sandbox, updates, after(0), await token(signer, { sub: 'reader' }));
+    await stream.began;
+    const answer = await fetch(`${sandbox.url}/v2/users/reader/rights`, {
+      method: 'PATCH',
+      headers: { authorization: `Bearer ${await token(signer, { sub: 'participant_admin' })}` },
+      body: JSON.stringify({ userId: 'reader', rights: [{ kind: { CanReadAsAnyParty: { value: {} } } }] }),
+    });
+    expect(answer.status).toBe(200);
+    expect(await stream.closed).toEqual([1000, '']);
+    expect(JSON.parse(stream.frames.at(-1) ?? '')).toMatchObject({
+      code: 'STALE_STREAM_AUTHORIZATION',
+      grpcCodeValue: 10,
+    });
+  });
+});
+
+describe('a participant that stops', () => {
+  it.each([
+    ['updates', updates, (): object => after(0)],
+    ['a list of contracts, in its middle,', contracts, activeAt],
+  ] as const)('ends %s with 1006 and no frame of its own', async (_what, path, request) => {
+    const sandbox = await startSandbox({ faults: { slowFrames: { delayMs: 20 } } });
+    generateHistory(sandbox.ledger, { seed: 1, updates: 60 });
+    const stream = open(sandbox, path, request(sandbox.ledger.ledgerEnd()));
+    await stream.began;
+    await sandbox.close();
+    expect(await stream.closed).toEqual([1006, '']);
+    expect(stream.frames.length).toBeLessThan(20);
+    expect(stream.frames.join('\n')).not.toContain('errorCategory');
+  });
+
+  it.each([
+    ['updates', updates, (): object => after(0)],
+    ['a list of contracts, in its middle,', contracts, activeAt],
+  ] as const)('to be restored ends %s with 1006 as well', async (_what, path, request) => {
+    await using sandbox = await startSandbox({ faults: { slowFrames: { delayMs: 20 } } });
+    generateHistory(sandbox.ledger, { seed: 1, updates: 60 });
+    const stream = open(sandbox, path, request(sandbox.ledger.ledgerEnd()));
+    await stream.began;
+    sandbox.ledger.restore(30);
+    expect((await stream.closed)[0]).toBe(1006);
+  });
+});
+
+async function post(sandbox: Sandbox, path: string, body: object): Promise<string> {
+  const answer = await fetch(`${sandbox.url}${path}`, { method: 'POST', body: JSON.stringify(body) });
+  expect(answer.status).toBe(200);
+  return await answer.text();
+}
+
+/** Sends a contract to the other synchronizer and back to life there, as commands of a user do. */
+async function reassign(sandbox: Sandbox): Promise<void> {
+  const [{ id: source }, { id: target }] = sandbox.ledger.synchronizers;
+  const [submitter] = ['Alice::1220aa'];
+  const argument = { issuer: submitter, owner: submitter, currency: 'USD', amount: '1', observers: [] };
+  const { contractId } = sandbox.ledger.create('#model-tests:Iou:Iou', argument, [submitter ?? '']);
+  const path = '/v2/commands/submit-and-wait-for-reassignment';
+  const eventFormat = { filtersByParty: {}, filtersForAnyParty: {} };
+  const move = async (command: object, commandId: string): Promise<string> =>
+    await post(sandbox, path, { reassignmentCommands: { commands: [{ command }], commandId, submitter }, eventFormat });
+  const left = await move({ UnassignCommand: { value: { contractId, source, target } } }, 'leave');
+  const reassignmentId = /"reassignmentId":"([^"]+)"/u.exec(left)?.[1];
+  await move({ AssignCommand: { value: { reassignmentId, source, target } } }, 'arrive');
+}
+
+describe.skipIf(folder === undefined)('what streams carry', () => {
+  const names = ['updates-ledger-effects.jsonl', 'updates-acs-delta.jsonl', 'active-contracts.jsonl'];
+  const recorded = ['core', 'two-synchronizers'].flatMap((of) => names.flatMap((name) => lines(join(of, name))));
+
+  it('has every form of update, event and entry that was recorded', async () => {
+    await using sandbox = await eventful('3.5');
+    const { ledger } = sandbox;
+    authorize(ledger, ledger.participantId, true);
+    await reassign(sandbox);
+    const end = ledger.ledgerEnd();
+    const frames: string[] = [];
+    for (const [path, request] of [
+      [updates, after(0, end)],
+      [updates, deltaAfter(end)],
+      [contracts, activeAt(end)],
+    ] as const) {
+      const stream = open(sandbox, path, request);
+      expect(await stream.closed).toEqual([1000, '']);
+      frames.push(...stream.frames);
+    }
+    const sent = formsIn(frames);
+    expect([...formsIn(recorded)].filter((form) => !sent.has(form))).toEqual([]);
+  });
+});
+
+const anyParty = { filtersByParty: {}, filtersForAnyParty: {} };
+const deltaAfter = (endInclusive: number): object => ({
+  beginExclusive: 0,
+  endInclusive,
+  updateFormat: {
+    includeTransactions: { eventFormat: anyParty, transactionShape: 'TRANSACTION_SHAPE_ACS_DELTA' },
+    includeReassignments: anyParty,
+  },
+});
