@@ -1,8 +1,11 @@
 /** Sandboxes in the state in which the participant was recorded: the same offsets, packages, parties and users. */
 import { authorize } from '../../../src/sandbox/reassignments.ts';
-import type { JsonObject } from '../../../src/sandbox/json.ts';
+import type { Command } from '../../../src/sandbox/commands.ts';
+import { asText, type JsonObject } from '../../../src/sandbox/json.ts';
+import type { Ledger } from '../../../src/sandbox/ledger.ts';
 import type { Template } from '../../../src/sandbox/model.ts';
 import { startSandbox, type Sandbox, type SandboxOptions } from '../../../src/sandbox/sandbox.ts';
+import type { Transaction } from '../../../src/sandbox/wire.ts';
 import type { Recorded } from './exchange.ts';
 
 const ownedBy = ({ owner }: { readonly owner?: unknown }): string[] => [String(owner)];
@@ -49,48 +52,38 @@ function argumentOf(recorded: readonly Recorded[], entity: string): JsonObject {
   return JSON.parse(created.exec(whole)?.[1] ?? '{"owner":"someone::1220aa"}') as JsonObject;
 }
 
+const user = { userId: 'ledger-api-user', paidTrafficCost: 0 };
+
+/** The updates up to offset 52, of which the recordings show the first ones. */
+function beginAsRecorded(ledger: Ledger, party: string, richRecord: JsonObject): void {
+  const submitAt = (offset: number, command: Command): Transaction => {
+    ledger.skipOffsets(offset - 1 - ledger.ledgerEnd());
+    const ids = { commandId: `c-${offset}`, submissionId: `s-${offset}` };
+    return ledger.submit({ ...user, ...ids, commands: [command], actAs: [party] });
+  };
+  const argument = { owner: party };
+  submitAt(40, { kind: 'create', templateId: `#${marker.name}`, argument });
+  const { events } = submitAt(43, { kind: 'create', templateId: `#${record.name}`, argument: richRecord });
+  const [first] = events;
+  const contractId = first !== undefined && 'CreatedEvent' in first ? first.CreatedEvent.contractId : '';
+  submitAt(46, { kind: 'exercise', contractId, choice: 'Relabel', argument: { newLabel: 'b' } });
+  submitAt(49, { kind: 'exercise', contractId, choice: 'Archive', argument: {} });
+  ledger.skipOffsets(2);
+}
+
 /** The first updates of the recording, one by one, then enough contracts of another party. */
 export async function startScene({ ledgerEnd, recorded, pruned = 0, sandbox = {} }: SceneOptions): Promise<Sandbox> {
-  const party = String(argumentOf(recorded, 'Marker')['owner']);
-  const richRecord = argumentOf(recorded, 'RichRecord');
   const started = await startSandbox({ seed: 11, participantId: 'sandbox::1220aa', ...sandbox });
   const { ledger } = started;
   for (const template of [marker, record]) ledger.model.register(template);
-  const skipTo = (offset: number): void => ledger.skipOffsets(offset - 1 - ledger.ledgerEnd());
-  const asked = (owner: string, commandId: string): object => ({
-    actAs: [owner],
-    userId: 'ledger-api-user',
-    commandId,
-    submissionId: commandId,
-    paidTrafficCost: 0,
-  });
-  const create = (owner: string, templateId: string, argument: object): string => {
-    const commands = [{ kind: 'create' as const, templateId, argument: { ...argument, owner } }];
-    const { events } = ledger.submit({ ...asked(owner, `c-${ledger.ledgerEnd()}`), commands, actAs: [owner] });
-    const [first] = events;
-    return first !== undefined && 'CreatedEvent' in first ? first.CreatedEvent.contractId : '';
-  };
-  const exercise = (contractId: string, choice: string, argument: Readonly<Record<string, string>>): void => {
-    const commands = [{ kind: 'exercise' as const, contractId, choice, argument }];
-    ledger.submit({ ...asked(party, `c-${ledger.ledgerEnd()}`), commands, actAs: [party] });
-  };
   authorize(ledger, ledger.participantId, true);
-  skipTo(40);
-  create(party, '#richtypes:RichTypes:Marker', {});
-  skipTo(43);
-  const rich = create(party, '#richtypes:RichTypes:RichRecord', richRecord);
-  skipTo(46);
-  exercise(rich, 'Relabel', { newLabel: 'b' });
-  skipTo(49);
-  exercise(rich, 'Archive', {});
-  skipTo(52);
-  const transient = { templateId: '#richtypes:RichTypes:Marker', argument: { owner: another } };
-  const archived = { kind: 'create-and-exercise' as const, ...transient, choice: 'Archive', choiceArgument: {} };
-  ledger.submit({ commands: [archived], actAs: [another], paidTrafficCost: 0 });
-  while (ledger.ledgerEnd() < lastUpdate) {
-    const kept = { kind: 'create' as const, ...transient };
-    ledger.submit({ commands: [archived, kept], actAs: [another], paidTrafficCost: 0 });
-  }
+  beginAsRecorded(ledger, asText(argumentOf(recorded, 'Marker')['owner']), argumentOf(recorded, 'RichRecord'));
+  const of = { templateId: `#${marker.name}`, argument: { owner: another } };
+  const transient = { kind: 'create-and-exercise', ...of, choice: 'Archive', choiceArgument: {} } as const;
+  const submit = (...commands: readonly Command[]): unknown =>
+    ledger.submit({ commands, actAs: [another], paidTrafficCost: 0 });
+  submit(transient);
+  while (ledger.ledgerEnd() < lastUpdate) submit(transient, { kind: 'create', ...of });
   ledger.skipOffsets(ledgerEnd - ledger.ledgerEnd());
   if (pruned > 0) ledger.pruneTo(pruned);
   return started;
