@@ -47,9 +47,9 @@ export interface FrameStreamOptions {
   /** One frame of data, UTF-8; its bytes are the receiver's to keep. */
   onFrame(frame: Buffer): void;
   /**
-   * Called exactly once. Undefined only when the ledger closed with code 1000 and sent no error frame, which for
-   * active contracts is the one sign of completeness. A stream closed by us ends with LEDGER_STREAM_CLOSED and
-   * `facts.closedBy = 'us'`, so that it cannot be mistaken for that.
+   * Called exactly once. Undefined only when the stream was closed with code 1000 and without an error frame: what a
+   * list or a range that is complete ends with, and one that a gateway cuts. A stream closed by us ends with
+   * LEDGER_STREAM_CLOSED and `facts.closedBy = 'us'`, so that it cannot be mistaken for that.
    */
   onEnd(error: IndexerError | undefined): void;
   /** The handshake is done and the request is sent. */

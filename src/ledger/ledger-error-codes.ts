@@ -116,6 +116,13 @@ const verdicts = {
     exitCode: ExitCode.temporary,
     remedy: 'nothing if this passes; otherwise check proxies in between for idle time-outs below 60 s',
   },
+  LEDGER_CUT_SHORT: {
+    retry: 'retry',
+    exitCode: ExitCode.temporary,
+    remedy:
+      'nothing if it gets on; otherwise a gateway between here and the participant closes streams early: look at what ' +
+      'it allows a connection in time, bytes and messages',
+  },
   LEDGER_SILENT: {
     retry: 'retry',
     exitCode: ExitCode.temporary,

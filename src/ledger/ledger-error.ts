@@ -121,7 +121,7 @@ export function errorFromBody(body: unknown, httpStatus?: number): IndexerError 
   });
 }
 
-/** A stream that ended without an error frame. A seed may not take this for its end: only code 1000 is a clean end. */
+/** A stream that ended without an error frame. Only code 1000 is a clean end. */
 export function errorFromClose(code: number, reason: string): IndexerError {
   const text = printable(reason);
   const message = `the ledger closed the stream with code ${code}${text === '' ? '' : ` (${text})`}`;

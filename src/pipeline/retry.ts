@@ -25,6 +25,8 @@ const patience: Readonly<Record<string, { readonly times?: number; readonly ms?:
   UPDATE_UNDECODABLE: { times: 1 },
   LEDGER_OUT_OF_ORDER: { times: 2 },
   LEDGER_INTERNAL: { times: 20 },
+  // What gets on is not counted. What never does reads the whole list again each time.
+  LEDGER_CUT_SHORT: { times: 4 },
   // A password is rotated on the server and here, one after the other.
   STORE_PASSWORD_REFUSED: { ms: 300_000 },
   // A replica that lags behind catches up within minutes; a ledger that was set back does not.

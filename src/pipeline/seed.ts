@@ -1,8 +1,8 @@
 /**
- * Seed: the active contracts at one stored offset, in bounded transactions, published by a last one. Only a clean end of
- * the stream counts. A seed that was cut goes on after the last committed continuation token, or starts over.
+ * Seed: the active contracts at one stored offset, in bounded transactions, published by a last one once the list is
+ * proven whole. A seed that was cut goes on after the last committed continuation token, or starts over.
  */
-import { concatMap, defer, finalize, last, repeat, takeWhile, type Observable } from 'rxjs';
+import { concatMap, defer, finalize, firstValueFrom, last, repeat, takeWhile, type Observable } from 'rxjs';
 import { IndexerError, toIndexerError } from '../errors.ts';
 import { activeContractsRequest } from '../ledger/request-format.ts';
 import { decodeActiveContract } from '../ledger/wire.ts';
@@ -12,8 +12,9 @@ import type { UpdateMark } from '../store/stream-row.ts';
 import type { Batch } from '../model/batch.ts';
 import { buildBatch, factsOf, namingOffset, type Built } from './batch-builder.ts';
 import { frames$, type Frames } from './frames.ts';
+import { ListTally, unproven } from './list-proof.ts';
 import type { PipelineParts } from './parts.ts';
-import type { KeptFrame } from './slabs.ts';
+import { textOf, type KeptFrame } from './slabs.ts';
 import { tracedSeed$, type BatchSpan } from './tracer.ts';
 import { updateIdAt } from './update-id.ts';
 import { WriteQueue } from './write-queue.ts';
@@ -25,6 +26,8 @@ const startOver: ReadonlySet<string> = new Set([
   'LEDGER_OFFSET_AFTER_END',
 ]);
 
+const path = '/v2/state/active-contracts';
+
 interface SeedPlan {
   readonly offset: number;
   readonly token: string | undefined;
@@ -32,6 +35,7 @@ interface SeedPlan {
 }
 
 interface RunningSeed extends SeedPlan {
+  readonly read: ListTally;
   onProgress(): void;
 }
 
@@ -47,8 +51,11 @@ export function seed$(
 ): Observable<number | undefined> {
   const seed$ = defer(() => plan(session, ledgerEnd)).pipe(
     concatMap((seed) =>
-      frames$(parts, '/v2/state/active-contracts', requestOf(parts, seed)).pipe(
-        concatMap((frames) => entries$(parts, session, { ...seed, onProgress }, frames)),
+      frames$(parts, path, requestOf(parts, seed)).pipe(
+        concatMap((frames) => {
+          const read = new ListTally(seed.token);
+          return entries$(parts, session, { ...seed, read, onProgress }, frames);
+        }),
       ),
     ),
   );
@@ -113,6 +120,11 @@ function entries$(
     last(),
     concatMap(async (state) => {
       if (state === 'stopped') return undefined;
+      observer.busyWith('source');
+      await prove(parts, session, seed);
+      // A proof that was stopped has proven nothing.
+      if (parts.stop.aborted) return undefined;
+      observer.busyWith('database');
       await session.publishSeed(seed.offset, 'seed', await anchorOf(parts, session));
       observer.seedDone({ contracts: written, offset: seed.offset });
       return seed.offset;
@@ -121,6 +133,33 @@ function entries$(
       frames.close();
     }),
   );
+}
+
+/** @throws IndexerError LEDGER_CUT_SHORT: the next session goes on after the stored token, or starts over */
+async function prove(parts: PipelineParts, session: StoreSession, seed: RunningSeed): Promise<void> {
+  const { ledger, filter } = parts;
+  const { offset, read } = seed;
+  const questions = { ledger, streamed: (request: object) => streamed(parts, request) };
+  const error = await unproven({ offset, filter, read }, questions).catch(toIndexerError);
+  if (error === undefined) return;
+  throw startOver.has(error.code) ? await overtaken(session, seed, error) : error;
+}
+
+/** Frames of a list as text. */
+async function* streamed(parts: PipelineParts, request: object): AsyncGenerator<readonly string[]> {
+  const { batchUpdates, batchBytes } = parts.limits;
+  const frames = await firstValueFrom(frames$(parts, path, request));
+  try {
+    for (;;) {
+      const taken = await frames.inbox.take(batchUpdates, batchBytes);
+      if (taken.length === 0) return;
+      const texts = taken.map(textOf);
+      frames.release(taken);
+      yield texts;
+    }
+  } finally {
+    frames.close();
+  }
 }
 
 /**
@@ -148,15 +187,20 @@ async function takeEntries(
     const error = toIndexerError(thrown);
     if (!startOver.has(error.code)) throw error;
     await writes.drain();
-    // Forgets the token, so that the next session takes a new ledger end.
-    await session.beginSeed(seed.offset);
-    throw new IndexerError(`the seed at offset ${String(seed.offset)} cannot go on: ${error.message}`, {
-      code: 'SEED_OVERTAKEN',
-      retry: 'retry',
-      remedy: 'none needed: the seed starts over at the current ledger end',
-      cause: error,
-    });
+    throw await overtaken(session, seed, error);
   }
+}
+
+/** Forgets the token, so that the next session begins anew, at an offset that the ledger can still show. */
+async function overtaken(session: StoreSession, seed: RunningSeed, cause: IndexerError): Promise<IndexerError> {
+  await session.beginSeed(seed.offset);
+  return new IndexerError(`the seed at offset ${String(seed.offset)} cannot go on: ${cause.message}`, {
+    code: 'SEED_OVERTAKEN',
+    retry: 'retry',
+    remedy: 'none needed: the seed starts over',
+    facts: { offset: seed.offset, because: cause.code },
+    cause,
+  });
 }
 
 interface BuiltEntries {
@@ -172,7 +216,9 @@ async function buildEntries(
 ): Promise<BuiltEntries> {
   const batch = session.newBatch(seed.offset);
   const built = await buildBatch(frames, (text) => {
-    batch.addEntry(decodeActiveContract(text));
+    const entry = decodeActiveContract(text);
+    batch.addEntry(entry);
+    seed.read.add(entry);
   });
   span?.decoded(built.frames, built.bytes, built.error);
   if (built.error !== undefined) {

@@ -1,0 +1,166 @@
+/**
+ * Whether a list of active contracts is whole. The ledger closes it with code 1000 and no word of its own, and so does a
+ * gateway that closes early: a clean end is necessary, not sufficient. So the ledger is asked what stands behind the last
+ * entry, or, where entries carry no continuation token, for the same list once more.
+ */
+import { createHash } from 'node:crypto';
+import { IndexerError } from '../errors.ts';
+import type { LedgerClient } from '../ledger/client.ts';
+import { ledgerError } from '../ledger/ledger-error-codes.ts';
+import { activeContractsRequest, type LedgerFilter } from '../ledger/request-format.ts';
+import { decodeActiveContract } from '../ledger/wire.ts';
+import type { ActiveContractEntry } from '../model/update.ts';
+
+/** What was read of a list: its last token, or how many entries and which, in constant memory. */
+export class ListTally {
+  count = 0;
+  /** The newest continuation token; null while no entry carried one. */
+  token: string | null;
+  #sum = 0n;
+
+  /** @param token what the reading began after; null: it began at the first entry */
+  constructor(token: string | null = null) {
+    this.token = token;
+  }
+
+  add(entry: ActiveContractEntry): void {
+    this.count += 1;
+    this.token = entry.continuationToken ?? this.token;
+    // Whoever has a token needs no second reading to compare with.
+    if (this.token === null) this.#sum = BigInt.asUintN(256, this.#sum + digestOf(entry));
+  }
+
+  /** The same for a frame that nobody has decoded; little is looked at where it carries a token. */
+  addText(text: string): void {
+    const token = lastToken.exec(text.slice(-longestToken))?.[1];
+    if (token === undefined) {
+      this.add(decodeActiveContract(text));
+      return;
+    }
+    this.count += 1;
+    this.token = token;
+  }
+
+  /** Whether both readings had the same entries, in whatever order. */
+  equals(other: ListTally): boolean {
+    return this.count === other.count && this.#sum === other.#sum;
+  }
+}
+
+/** The token is the last key of an entry, and nothing within an entry can end like this. */
+const lastToken = /"streamContinuationToken":"([\w+/=-]+)"\}$/;
+const longestToken = 4096;
+
+function digestOf(entry: ActiveContractEntry): bigint {
+  return BigInt(`0x${createHash('sha256').update(keyOf(entry)).digest('hex')}`);
+}
+
+function keyOf(entry: ActiveContractEntry): string {
+  const { kind } = entry;
+  if (kind === 'empty') return kind;
+  const { contractId, offset } = kind === 'incomplete_assigned' ? entry.assigned.created : entry.created;
+  const synchronizer =
+    kind === 'active'
+      ? entry.synchronizerId
+      : kind === 'incomplete_assigned'
+        ? entry.assigned.target
+        : entry.unassigned.source;
+  return `${kind} ${contractId} ${synchronizer} ${String(offset)}`;
+}
+
+/** A list that ended with code 1000. */
+export interface EndedList {
+  readonly offset: number;
+  readonly filter: LedgerFilter;
+  readonly read: ListTally;
+}
+
+/** How the ledger is asked. */
+export interface ListQuestions {
+  readonly ledger: LedgerClient;
+  /** Frames of a stream of active contracts, until its clean end. */
+  streamed(request: object): AsyncIterable<readonly string[]>;
+}
+
+/** A participant answers no longer list over HTTP, unless it is told to. */
+const longestAnswer = 200;
+
+/**
+ * Undefined when the list is proven whole; else the error to end with. Where the list has a token, it can be gone on with
+ * after it.
+ */
+export async function unproven(list: EndedList, questions: ListQuestions): Promise<IndexerError | undefined> {
+  const { offset, read } = list;
+  // Before the first update nothing is active.
+  if (offset === 0) return undefined;
+  if (read.token !== null) return (await somethingAfter(list, read.token, questions)) ? cutShort(list) : undefined;
+  const again = await readAgain(list, questions);
+  return again.equals(read) ? undefined : differ(list, again);
+}
+
+async function somethingAfter(
+  { offset, filter }: EndedList,
+  token: string,
+  { ledger, streamed }: ListQuestions,
+): Promise<boolean> {
+  const request = activeContractsRequest(offset, filter, token);
+  const answered = await overHttp(async () => {
+    for await (const _first of ledger.state.activeContracts(request, { limit: 1 })) return true;
+    return false;
+  });
+  if (answered !== undefined) return answered;
+  for await (const _first of streamed(request)) return true;
+  return false;
+}
+
+async function readAgain({ offset, filter, read }: EndedList, questions: ListQuestions): Promise<ListTally> {
+  const tally = new ListTally();
+  if (read.count < longestAnswer) {
+    const answered = await overHttp(async () => {
+      const request = activeContractsRequest(offset, filter);
+      // One more than there should be: a list that is longer shows.
+      for await (const text of questions.ledger.state.activeContracts(request, { limit: read.count + 1 })) {
+        tally.addText(text);
+      }
+      return tally;
+    });
+    if (answered !== undefined) return answered;
+  }
+  // With other contents, so that a limit of bytes or of time would cut it at another entry.
+  const otherwise = { ...filter, createdEventBlobs: !filter.createdEventBlobs };
+  const again = new ListTally();
+  for await (const texts of questions.streamed(activeContractsRequest(offset, otherwise))) {
+    for (const text of texts) again.addText(text);
+  }
+  return again;
+}
+
+/** What stands in the way of an answer over HTTP where there is no such call, or none for lists of this length. */
+const notOverHttp: ReadonlySet<string> = new Set(['LEDGER_NOT_A_LEDGER', 'LEDGER_REQUEST_INVALID']);
+
+/**
+ * An answer over HTTP, unlike a clean close, is given by nobody but a participant that is at work. Undefined when it
+ * cannot be had.
+ */
+async function overHttp<T>(ask: () => Promise<T>): Promise<T | undefined> {
+  try {
+    return await ask();
+  } catch (thrown) {
+    if (thrown instanceof IndexerError && notOverHttp.has(thrown.code)) return undefined;
+    throw thrown;
+  }
+}
+
+function cutShort({ offset, read }: EndedList): IndexerError {
+  const found =
+    `the list of active contracts at offset ${String(offset)} is not proven complete: it was closed with code 1000 ` +
+    `after ${String(read.count)} entries, and the ledger has more`;
+  return ledgerError('LEDGER_CUT_SHORT', found, { facts: { offset, entries: read.count } });
+}
+
+function differ({ offset, read }: EndedList, again: ListTally): IndexerError {
+  const found =
+    `the list of active contracts at offset ${String(offset)} is not proven complete: one reading has ` +
+    `${String(read.count)} entries, another one ${String(again.count)}${read.count === again.count ? ' others' : ''}`;
+  return ledgerError('LEDGER_CUT_SHORT', found, { facts: { offset, entries: read.count, again: again.count } });
+}

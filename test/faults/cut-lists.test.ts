@@ -1,0 +1,149 @@
+/** Lists of active contracts that a gateway ends early with a clean close: a part of a list is never taken for all of it. */
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { startSandbox, type Sandbox, type SandboxOptions } from '../../src/sandbox/sandbox.ts';
+import { generateHistory } from '../../src/sandbox/traffic.ts';
+import { runIndexer, type IndexerRun } from '../e2e/indexer-run.ts';
+import { CuttingGateway, listPath } from '../support/cutting-gateway.ts';
+import { createTestDatabase, query, type TestDatabase } from '../support/database.ts';
+import { digestOf } from '../support/digest.ts';
+import { waitFor } from '../support/wait-for.ts';
+import { parked, retriesFor } from './fault-world.ts';
+
+let sandbox: Sandbox;
+let gateway: CuttingGateway;
+let database: TestDatabase;
+
+/** A ledger, with the gateway before it. */
+async function open(options: SandboxOptions, updates: number): Promise<void> {
+  sandbox = await startSandbox({ limits: { checkpointIntervalMs: 50 }, ...options });
+  if (updates > 0) generateHistory(sandbox.ledger, { seed: 31, updates });
+  gateway = await CuttingGateway.before(sandbox.url);
+}
+
+beforeEach(async () => {
+  database = await createTestDatabase();
+});
+afterEach(async () => {
+  await gateway[Symbol.asyncDispose]();
+  await sandbox.close();
+  await database.drop();
+});
+
+function index(schema = 'ledger', url = gateway.url): Promise<IndexerRun> {
+  return runIndexer({
+    LEDGER_URL: url,
+    DATABASE_URL: database.url,
+    POSTGRES_SCHEMA: schema,
+    INDEXER_BATCH_UPDATES: '5',
+  });
+}
+
+async function isLive(indexer: IndexerRun): Promise<void> {
+  await waitFor('the seed', async () => ((await indexer.status()).state === 'live' ? true : undefined));
+}
+
+/** What is stored is what is stored without the gateway. */
+async function expectWhole(): Promise<void> {
+  await using reference = await index('reference', sandbox.url);
+  await isLive(reference);
+  expect(await digestOf(database.url, 'ledger')).toBe(await digestOf(database.url, 'reference'));
+}
+
+const published = async (): Promise<unknown> =>
+  (await query(database.url, 'select seeded_at is not null as published from ledger.stream'))[0]?.['published'];
+
+const activeNow = (): number => [...sandbox.ledger.activeAt(sandbox.ledger.ledgerEnd())].length;
+
+describe('a list with continuation tokens that a gateway cuts with 1000', () => {
+  beforeEach(() => open({}, 150));
+
+  it('is gone on with after each cut, and published when the ledger has nothing more', async () => {
+    gateway.cuts = ({ path, frames }) => path === listPath && frames === 10;
+    await using indexer = await index();
+    await isLive(indexer);
+    const cuts = Math.floor(activeNow() / 10);
+    expect(cuts).toBeGreaterThan(3);
+    expect(retriesFor(indexer, 'LEDGER_CUT_SHORT')).toBeGreaterThanOrEqual(cuts - 1);
+    await expectWhole();
+  });
+
+  it('parks when it never gets on, and publishes nothing', async () => {
+    gateway.cuts = ({ path }) => path === listPath;
+    await using indexer = await index();
+    const { code, remedy } = await parked(indexer);
+    expect(code).toBe('LEDGER_CUT_SHORT');
+    expect(remedy).toContain('gateway');
+    expect(await published()).toBe(false);
+  });
+
+  it('is proven by the stream where lists are not answered over HTTP', async () => {
+    gateway.listAnswer = 404;
+    gateway.cuts = ({ path, frames, opened }) => path === listPath && frames === 10 && opened < 2;
+    await using indexer = await index();
+    await isLive(indexer);
+    await expectWhole();
+  });
+
+  it('that was read whole is proven after a death between its last entry and the proof, without reading it again', async () => {
+    gateway.listAnswer = 503;
+    {
+      await using indexer = await index();
+      await waitFor('the proof is asked for', () =>
+        retriesFor(indexer, 'LEDGER_UNAVAILABLE') > 0 ? true : undefined,
+      );
+      expect(await published()).toBe(false);
+    }
+    gateway.listAnswer = undefined;
+    const first = gateway.lists[0]?.activeAtOffset ?? 0;
+    await using indexer = await index();
+    await isLive(indexer);
+    expect(gateway.lists.filter(({ streamContinuationToken }) => streamContinuationToken === undefined)).toHaveLength(1);
+    expect(gateway.lists.map(({ activeAtOffset }) => activeAtOffset)).toEqual(gateway.lists.map(() => first));
+    await expectWhole();
+  });
+});
+
+describe('a list without continuation tokens', () => {
+  it('that is cut is read again from its beginning until two readings agree', async () => {
+    await open({ release: '3.4' }, 150);
+    gateway.cuts = ({ path, frames, opened }) => path === listPath && frames === 10 && opened < 3;
+    await using indexer = await index();
+    await isLive(indexer);
+    expect(retriesFor(indexer, 'LEDGER_CUT_SHORT')).toBe(3);
+    await expectWhole();
+  });
+
+  it('that is cut each time is never published: it parks and says how many entries came', async () => {
+    await open({ release: '3.4' }, 150);
+    gateway.cuts = ({ path, frames }) => path === listPath && frames === 10;
+    await using indexer = await index();
+    const { code, message } = await parked(indexer);
+    expect([code, message]).toEqual(['LEDGER_CUT_SHORT', expect.stringContaining('one reading has 10 entries')]);
+    expect(await published()).toBe(false);
+  });
+
+  it('that is longer than a list over HTTP may be is read once more with other contents, cut at another entry by a limit of bytes', async () => {
+    await open({ release: '3.4' }, 900);
+    expect(activeNow()).toBeGreaterThan(230);
+    const most = 200 * 1500;
+    gateway.cuts = ({ path, bytes }) => path === listPath && bytes > most;
+    {
+      await using indexer = await index();
+      expect((await parked(indexer)).message).toMatch(/one reading has 2\d\d entries, another one \d+/);
+      expect(await published()).toBe(false);
+    }
+    gateway.cuts = () => false;
+    await using indexer = await index();
+    await isLive(indexer);
+    await expectWhole();
+  });
+
+  it('and without entries is proven as well', async () => {
+    await open({}, 150);
+    gateway.cuts = ({ path, opened }) => path === listPath && opened < 2;
+    await using indexer = await index();
+    await isLive(indexer);
+    expect(retriesFor(indexer, 'LEDGER_CUT_SHORT')).toBe(2);
+    await expectWhole();
+  });
+});

@@ -1,0 +1,110 @@
+/**
+ * What may stand between an indexer and its participant: passes everything on, and closes streams early with a clean
+ * close. Shares nothing with the sandbox, nor with the client.
+ */
+import { createServer, request as forward, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { WebSocket, WebSocketServer } from 'ws';
+
+export const listPath = '/v2/state/active-contracts';
+
+/** A stream about to pass on its next frame. */
+export interface PassingFrame {
+  readonly path: string;
+  /** Frames passed on before, on this connection. */
+  readonly frames: number;
+  /** Their bytes, with those of this one. */
+  readonly bytes: number;
+  /** Streams of the same path opened before this one. */
+  readonly opened: number;
+}
+
+export class CuttingGateway implements AsyncDisposable {
+  /** Whether the stream ends instead. */
+  cuts: (frame: PassingFrame) => boolean = () => false;
+  /** Close code of a cut; 1006: none. */
+  code = 1000;
+  /** What a POST of a list is answered with; undefined: what the participant answers. */
+  listAnswer: number | undefined;
+  /** Requests that opened a list, oldest first. */
+  readonly lists: { readonly activeAtOffset: number; readonly streamContinuationToken?: string }[] = [];
+  readonly #target: string;
+  readonly #server: Server;
+  readonly #sockets = new WebSocketServer({
+    noServer: true,
+    perMessageDeflate: false,
+    handleProtocols: () => 'daml.ws.auth',
+  });
+  readonly #opened = new Map<string, number>();
+
+  private constructor(target: string, server: Server) {
+    this.#target = target;
+    this.#server = server;
+    server.on('request', (request, response) => this.#pass(request, response));
+    server.on('upgrade', (request, socket, head) => {
+      this.#sockets.handleUpgrade(request, socket, head, (inner) => {
+        inner.once('message', (text: Buffer) => this.#relay(request.url ?? '', inner, text.toString()));
+      });
+    });
+  }
+
+  static async before(target: string): Promise<CuttingGateway> {
+    const server = createServer();
+    await new Promise<void>((resolve) => {
+      server.listen(0, '127.0.0.1', resolve);
+    });
+    return new CuttingGateway(target, server);
+  }
+
+  get url(): string {
+    return `http://127.0.0.1:${String((this.#server.address() as AddressInfo).port)}`;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    for (const socket of this.#sockets.clients) socket.terminate();
+    this.#server.closeAllConnections();
+    await new Promise((resolve) => this.#server.close(resolve));
+  }
+
+  #pass(request: IncomingMessage, response: ServerResponse): void {
+    if (this.listAnswer !== undefined && request.url?.startsWith(listPath) === true) {
+      response.writeHead(this.listAnswer).end();
+      return;
+    }
+    const { method, headers, url = '/' } = request;
+    const outer = forward(`${this.#target}${url}`, { method, headers }, (answer) => {
+      response.writeHead(answer.statusCode ?? 502, answer.headers);
+      answer.pipe(response);
+    });
+    outer.on('error', () => response.destroy());
+    request.pipe(outer);
+  }
+
+  #relay(path: string, inner: WebSocket, asked: string): void {
+    const opened = this.#opened.get(path) ?? 0;
+    this.#opened.set(path, opened + 1);
+    if (path === listPath) this.lists.push(JSON.parse(asked) as (typeof this.lists)[number]);
+    const outer = new WebSocket(`${this.#target.replace('http', 'ws')}${path}`, ['daml.ws.auth']);
+    let frames = 0;
+    let bytes = 0;
+    outer.on('open', () => outer.send(asked));
+    outer.on('message', (frame: Buffer) => {
+      if (inner.readyState !== inner.OPEN) return;
+      bytes += frame.length;
+      if (this.cuts({ path, frames, bytes, opened })) {
+        if (this.code === 1006) inner.terminate();
+        else inner.close(this.code);
+        outer.terminate();
+        return;
+      }
+      frames += 1;
+      inner.send(frame.toString());
+    });
+    outer.on('close', (code) => {
+      if (code === 1006) inner.terminate();
+      else inner.close(code);
+    });
+    for (const socket of [inner, outer]) socket.on('error', () => undefined);
+    inner.on('close', () => outer.terminate());
+  }
+}
