@@ -11,7 +11,7 @@ import { createLogger } from '../observe/logger.ts';
 import { createMetrics } from '../observe/metrics.ts';
 import { askIdentity } from '../pipeline/identity.ts';
 import type { PipelineParts } from '../pipeline/parts.ts';
-import { planReseed, reseed, type ReseedPlan } from '../pipeline/reseed.ts';
+import { planReseed, reseed, type Reseeded, type ReseedPlan } from '../pipeline/reseed.ts';
 import type { Database } from '../store/database.ts';
 import { emptyHistory, planEmpty } from '../store/history/reset.ts';
 import { stagingSchema } from '../store/history/staging.ts';
@@ -85,29 +85,44 @@ async function keepHistory(parts: PipelineParts, { config, yes }: MaintenanceArg
   }
   const staging = openStream(config, 'reseed', stagingSchema(database.schema));
   try {
-    const merged = await asWriter(database, command, async () => {
+    const done = await asWriter(database, command, async () => {
       const plan = await planReseed(parts);
       for (const line of planned(plan)) write(line);
-      return reseed(parts, staging, plan, writerName);
+      return { ...(await reseed(parts, staging, plan, writerName)), checkpoint: plan.checkpoint };
     });
-    const { kept, ended, added } = merged;
-    write(
-      `done: ${String(kept)} contracts are active as before, ${String(ended)} ended in the gap, ${String(added)} are new`,
-    );
-    write(
-      'the gap is recorded in table coverage; a parked indexer follows from there within a minute, a stopped one when it is started',
-    );
+    for (const line of told(done)) write(line);
   } finally {
     await staging.close();
   }
 }
 
 function planned({ checkpoint, ledgerEnd, pruned, reason }: ReseedPlan): readonly string[] {
+  const facts = `checkpoint ${String(checkpoint)}, ledger end ${String(ledgerEnd)}, pruned up to ${String(pruned)}: ${reason}`;
+  if (pruned <= checkpoint) {
+    return [
+      facts,
+      'the active contracts are read at the checkpoint, so that no update is left out:',
+      '  contracts active here and not there are said to have ended at the checkpoint',
+      '  contracts active there and not here are added with origin "seed"',
+    ];
+  }
   return [
-    `checkpoint ${String(checkpoint)}, ledger end ${String(ledgerEnd)}, pruned up to ${String(pruned)}: ${reason}`,
-    `the active contracts are read at the ledger end; updates after ${String(checkpoint)} and up to there stay unknown:`,
+    facts,
+    `the active contracts are read at ${String(pruned)}, or at the ledger end if the participant does not show them there;`,
+    `updates after ${String(checkpoint)} and up to there stay unknown:`,
     '  contracts active here and not there ended in this gap, and are said to have ended at its end',
     '  contracts active there and not here are added with origin "seed"',
+  ];
+}
+
+function told(done: Reseeded & { readonly checkpoint: number }): readonly string[] {
+  const { kept, ended, added, offset, checkpoint } = done;
+  const gap = offset > checkpoint;
+  const where = gap ? `ended in the gap, which is ${String(checkpoint + 1)} to ${String(offset)}` : 'ended';
+  return [
+    `done: ${String(kept)} contracts are active as before, ${String(ended)} ${where}, ${String(added)} are new`,
+    `${gap ? 'the gap' : 'the range that begins here'} is recorded in table coverage; a parked indexer follows from ` +
+      `${String(offset)} within a minute, a stopped one when it is started`,
   ];
 }
 

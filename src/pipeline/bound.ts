@@ -72,7 +72,11 @@ export async function nextEnd(parts: PipelineParts, checkpoint: number, stopAt: 
  * Whether the ledger has nothing to show above `from` up to `end`: an answer over HTTP, unlike a clean close, is given
  * by nobody but a participant that is at work.
  */
-export async function nothingLeft({ ledger, filter }: PipelineParts, from: number, end: number): Promise<boolean> {
+export async function nothingLeft(
+  { ledger, filter }: Pick<PipelineParts, 'ledger' | 'filter'>,
+  from: number,
+  end: number,
+): Promise<boolean> {
   if (from >= end) return true;
   for await (const _first of ledger.updates.list(updatesRequest(from, filter, end), { limit: 1 })) return false;
   return true;

@@ -1,7 +1,8 @@
 /**
  * A new look at all active contracts beside a stream that stands still: gathered into a schema of its own by the same
- * seed as ever, then merged in one transaction. Until then readers see the state of the checkpoint; a reseed that is cut
- * goes on, or starts over, when it is run again.
+ * seed as ever, then merged in one transaction. They are read as early as the participant still shows them: what can be
+ * followed is not given away. Until then readers see the state of the checkpoint; a reseed that is cut goes on, or starts
+ * over, when it is run again.
  */
 import { lastValueFrom } from 'rxjs';
 import { ExitCode, IndexerError, toIndexerError } from '../errors.ts';
@@ -24,8 +25,13 @@ export interface ReseedPlan {
   readonly checkpoint: number;
   readonly ledgerEnd: number;
   readonly pruned: number;
-  /** Why there is a gap, for table `coverage`. */
+  /** Why there is another range, for table `coverage`. */
   readonly reason: string;
+}
+
+export interface Reseeded extends Merged {
+  /** The offset of the active contracts; what lies between the checkpoint and it is the gap. */
+  readonly offset: number;
 }
 
 /** So many failures in a row without an entry stored, then the reseed is left for another time. */
@@ -94,13 +100,13 @@ export async function reseed(
   staging: Database,
   plan: ReseedPlan,
   writer: string,
-): Promise<Merged> {
+): Promise<Reseeded> {
   const { identity, checkpoint, pruned } = plan;
   await prepareStaging(staging, parts.database.schema, { identity, notBefore: Math.max(checkpoint, pruned) });
   const offset = await gather({ ...parts, database: staging, notify: false }, plan);
   if (offset === undefined) throw interrupted();
   const gathered = await readStream(staging);
-  return mergeStaging(parts.database, {
+  const merged = await mergeStaging(parts.database, {
     identity,
     offset,
     anchor: gathered?.lastUpdate,
@@ -109,24 +115,26 @@ export async function reseed(
     writer,
     notify: parts.notify,
   });
+  return { ...merged, offset };
 }
 
 /** Seeds until it is done; undefined when a stop was asked for. */
 async function gather(parts: PipelineParts, plan: ReseedPlan): Promise<number | undefined> {
   let failures = 0;
+  let refusedAt = -1;
   while (!parts.stop.aborted) {
     try {
       const session = await openSession(parts.database, plan.identity, { notify: false });
       // A reseed that was cut before its merge has gathered everything already.
       if (session.state.seeded && session.state.checkpoint !== null) return session.state.checkpoint;
-      const ledgerEnd = await parts.ledger.state.ledgerEnd();
-      const seeded$ = seed$(parts, session, ledgerEnd, () => {
+      const seeded$ = seed$(parts, session, await gapEnd(parts, plan, refusedAt), () => {
         failures = 0;
       });
       return await lastValueFrom(seeded$, { defaultValue: undefined });
     } catch (thrown) {
       const error = toIndexerError(thrown);
       failures += 1;
+      if (error.facts['because'] === 'LEDGER_PRUNED') refusedAt = Number(error.facts['offset']);
       const again = error.retry === 'retry' || error.retry === 'refresh-token';
       parts.observer.failed('ledger', error, again ? retryMs : undefined);
       if (!again || failures >= failuresAllowed) throw error;
@@ -135,6 +143,16 @@ async function gather(parts: PipelineParts, plan: ReseedPlan): Promise<number | 
     }
   }
   return undefined;
+}
+
+/**
+ * Where the gap ends: at the checkpoint, so that there is none, or at the pruned offset, from which on updates can be
+ * followed. Only where the participant refuses to show what was active there, at its end.
+ * @param refusedAt the offset at which it has refused; -1 when it has not
+ */
+async function gapEnd(parts: PipelineParts, { checkpoint }: ReseedPlan, refusedAt: number): Promise<number> {
+  const earliest = Math.max(checkpoint, await parts.ledger.state.latestPrunedOffsets());
+  return earliest > refusedAt ? earliest : parts.ledger.state.ledgerEnd();
 }
 
 function interrupted(): IndexerError {

@@ -57,7 +57,10 @@ describe('a participant that pruned past the checkpoint', () => {
     expect(plan).toContain('nothing was changed');
     expect(await world.checkpoint()).toBe(checkpoint);
     const done = await world.command('reseed --keep-history --yes');
-    expect(done).toMatch(/\d+ contracts are active as before, [1-9]\d* ended in the gap, [1-9]\d* are new/);
+    expect(done).toMatch(/\d+ contracts are active as before, [1-9]\d* ended in the gap, .* [1-9]\d* are new/);
+    expect(done).toContain(`the gap, which is ${checkpoint + 1} to ${end - 10}`);
+    expect(await world.checkpoint()).toBe(end - 10);
+    await world.index();
     await world.index('fresh');
     expect(await world.active()).toEqual(await world.active('fresh'));
     expect(await world.row(history(checkpoint))).toEqual(before);
@@ -66,7 +69,7 @@ describe('a participant that pruned past the checkpoint', () => {
     const ranges = await query(world.database.url, 'select * from ledger.coverage order by from_offset');
     expect(ranges).toMatchObject([
       { from_offset: '0', to_offset: String(checkpoint), origin: 'genesis', reason: null },
-      { from_offset: String(end), to_offset: null, origin: 'reseed' },
+      { from_offset: String(end - 10), to_offset: null, origin: 'reseed' },
     ]);
     expect(String(ranges[1]?.['reason'])).toContain(`pruned up to ${end - 10}, past the checkpoint ${checkpoint}`);
     expect(await world.row(`select to_regnamespace('ledger_reseed')::text as staging`)).toEqual({ staging: null });
@@ -76,7 +79,7 @@ describe('a participant that pruned past the checkpoint', () => {
     const { checkpoint, end } = await fallBehind();
     await world.command('reseed --keep-history --yes');
     const { ended, exact } = await world.row(
-      `select count(*) as ended, count(*) filter (where deactivated_offset = ${end}) as exact
+      `select count(*) as ended, count(*) filter (where deactivated_offset = ${end - 10}) as exact
          from ledger.lifetimes where activated_offset <= ${checkpoint} and deactivated_offset > ${checkpoint}`,
     );
     expect(Number(ended)).toBeGreaterThan(0);
@@ -100,6 +103,50 @@ describe('a participant that pruned past the checkpoint', () => {
   });
 });
 
+describe('where a gap ends', () => {
+  it('is the pruned offset: every update after it is followed', async () => {
+    const { checkpoint, end } = await fallBehind();
+    await world.command('reseed --keep-history --yes');
+    await world.index();
+    const { first, last, stored } = await world.row(
+      `select min("offset")::int as first, max("offset")::int as last, count(*)::int as stored
+         from ledger.updates where "offset" > ${checkpoint}`,
+    );
+    const told = world.sandbox.ledger.range(end - 10, end, 100).map(({ offset }) => offset);
+    expect([first, last, stored]).toEqual([told[0], told.at(-1), told.length]);
+  });
+
+  it('is the ledger end where the participant refuses to show what was active at the pruned offset', async () => {
+    const { checkpoint, end } = await fallBehind();
+    const path = '/v2/state/active-contracts';
+    world.sandbox.faults.streamFailure = { path, failure: 'PARTICIPANT_PRUNED_DATA_ACCESSED', times: 1 };
+    const done = await world.command('reseed --keep-history --yes');
+    expect(done).toContain(`the gap, which is ${checkpoint + 1} to ${end}`);
+    await world.index('fresh');
+    expect(await world.active()).toEqual(await world.active('fresh'));
+    expect(await world.broken()).toEqual([]);
+  });
+
+  it('is nowhere when nothing was pruned past the checkpoint: no update is left out', async () => {
+    const genesis = { INDEXER_START: 'genesis' };
+    await world.index('ledger', genesis);
+    const checkpoint = await world.checkpoint();
+    const before = await world.active();
+    world.grow(200);
+    const done = await world.command('reseed --keep-history --yes');
+    expect(done).toContain(`${before.length} contracts are active as before, 0 ended, 0 are new`);
+    expect(await world.checkpoint()).toBe(checkpoint);
+    expect(await world.active()).toEqual(before);
+    await world.index('ledger', genesis);
+    await world.index('fresh', genesis);
+    const updates = (schema: string) => world.row(`select count(*)::int as n, max("offset")::int from ${schema}.updates`);
+    expect(await updates('ledger')).toEqual(await updates('fresh'));
+    expect(await world.active()).toEqual(await world.active('fresh'));
+    expect(await world.broken()).toEqual([]);
+    await countsHold();
+  });
+});
+
 describe('a reseed that is cut', () => {
   it('leaves the stream as it was, and goes on when it is run again', async () => {
     await fallBehind();
@@ -115,6 +162,7 @@ describe('a reseed that is cut', () => {
     expect(Number(gathered)).toBeGreaterThan(0);
     world.sandbox.faults.streamFailure = undefined;
     await world.command('reseed --keep-history --yes', 'ledger', small);
+    await world.index();
     await world.index('fresh');
     expect(await world.active()).toEqual(await world.active('fresh'));
   });
@@ -132,6 +180,7 @@ describe('a reseed that is cut', () => {
     await expect(world.command('reseed --keep-history --yes')).rejects.toThrow();
     await query(world.database.url, 'drop trigger no on ledger.stream');
     await world.command('reseed --keep-history --yes');
+    await world.index();
     await world.index('fresh');
     expect(await world.active()).toEqual(await world.active('fresh'));
     await countsHold();

@@ -1,10 +1,10 @@
 /** The active contracts, read from the WebSocket: any number of them, in the memory of a few. */
-import { activeContractsRequest } from '../../ledger/request-format.ts';
 import { isObject, type JsonObject } from '../../ledger/field.ts';
-import { filterFlags, filterOf, frames, limitFlag, offsetType, readRemedies } from './streams.ts';
+import { filterFlags, filterOf, limitFlag, offsetType, readRemedies } from './streams.ts';
 import { limited, oneBatch, shortId, type RowFormat } from '../output.ts';
 import { objectIn, templateName, textIn, textsIn } from './shown.ts';
 import type { Verb, VerbCall } from './verb.ts';
+import { wholeList } from './whole-reads.ts';
 
 /** The states of an entry, by their name on the wire. */
 const states: Readonly<Record<string, string>> = {
@@ -57,8 +57,7 @@ const contractFormat: RowFormat<string> = {
 async function activeContracts(call: VerbCall): Promise<void> {
   const { args, client, output } = call;
   const at = args.number('at') ?? (await client.state.ledgerEnd());
-  const request = activeContractsRequest(at, filterOf(call));
-  const contracts = at === 0 ? oneBatch([]) : frames(call, '/v2/state/active-contracts', request);
+  const contracts = at === 0 ? oneBatch([]) : wholeList(call, at, filterOf(call));
   await output.rows(limited(contracts, args.number('limit')), contractFormat);
 }
 

@@ -9,7 +9,6 @@ import {
   filterFlags,
   filterOf,
   followed,
-  frames,
   limitFlag,
   offsetType,
   readRemedies,
@@ -17,6 +16,7 @@ import {
 } from './streams.ts';
 import { limited, oneBatch, shortId, type RowFormat } from '../output.ts';
 import { usageError, type Verb, type VerbCall } from './verb.ts';
+import { wholeRange } from './whole-reads.ts';
 
 interface UpdateRow extends Positioned {
   readonly kind: string;
@@ -91,8 +91,7 @@ async function* range(call: VerbCall): AsyncGenerator<readonly UpdateRow[]> {
   const endInclusive = args.number('to') ?? (await client.state.ledgerEnd());
   // The ledger takes no end of 0, which is where an empty one ends.
   if (endInclusive === 0 && from === 0) return;
-  const request = { ...updatesRequest(from, filterOf(call)), endInclusive };
-  for await (const texts of frames(call, '/v2/updates', request)) yield texts.map(rowOf);
+  yield* wholeRange(call, { from, to: endInclusive, filter: filterOf(call), read: rowOf });
 }
 
 async function* follow(call: VerbCall): AsyncGenerator<readonly UpdateRow[]> {

@@ -3,7 +3,6 @@
  * by bucket, in constant memory; then, of the buckets that differ, every entry.
  */
 import { comparedFields } from '../../model/compared-rows.ts';
-import { activeContractsRequest } from '../../ledger/request-format.ts';
 import { plainActive, type PlainActive } from '../../ledger/plain-frame.ts';
 import {
   quarantinedContracts,
@@ -15,7 +14,8 @@ import {
   type StoredActive,
 } from '../../store/verify/stored-active.ts';
 import { bucketOf, BucketSums, fieldDigests } from './bucket-sums.ts';
-import { wholeStream, type VerifyCall } from './call.ts';
+import { wholeList } from '../ledger/whole-reads.ts';
+import { whole, type VerifyCall } from './call.ts';
 import { cannotCompare, listedFindings, type Compared, type Finding } from './result.ts';
 
 /** Entries of unequal buckets that are looked at one by one: what bounds the memory. */
@@ -83,8 +83,7 @@ async function refuseOffset({ snapshot: { stream }, client }: VerifyCall, at: nu
 }
 
 async function* activeEntries(call: VerifyCall, { at, after }: ActiveAt): AsyncGenerator<readonly PlainActive[]> {
-  const request = activeContractsRequest(at, call.filter);
-  for await (const texts of wholeStream(call, '/v2/state/active-contracts', request)) {
+  for await (const texts of whole(call, '/v2/state/active-contracts', wholeList(call, at, call.filter))) {
     yield texts.flatMap((text) => {
       const entry = plainActive(text);
       return entry === undefined || entry.offset <= after ? [] : [entry];

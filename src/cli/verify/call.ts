@@ -1,29 +1,30 @@
 /** What a comparison with the ledger works with. */
-import type { LedgerClient } from '../../ledger/client.ts';
 import type { LedgerFilter } from '../../ledger/request-format.ts';
 import type { Snapshot } from '../../store/verify/snapshot.ts';
-import { frames, type StreamCall } from '../ledger/streams.ts';
+import type { ReadCall } from '../ledger/whole-reads.ts';
 import { IndexerError, ExitCode } from '../../errors.ts';
 
-export interface VerifyCall extends StreamCall {
+export interface VerifyCall extends ReadCall {
   readonly snapshot: Snapshot;
-  readonly client: LedgerClient;
   /** The filter the tables were filled with. */
   readonly filter: LedgerFilter;
   /** Told how many entries were read so far. */
   progress(what: string, read: number): void;
 }
 
-/** Frames of a stream until its clean end. @throws IndexerError INTERRUPTED when stopped before */
-export async function* wholeStream(
+/**
+ * All of a read that ends by itself, counted for whoever waits.
+ * @throws IndexerError INTERRUPTED when stopped before its end; LEDGER_CUT_SHORT when it is not proven complete
+ */
+export async function* whole<T>(
   call: VerifyCall,
   path: '/v2/updates' | '/v2/state/active-contracts',
-  request: object,
-): AsyncGenerator<readonly string[]> {
+  reading: AsyncIterable<readonly T[]>,
+): AsyncGenerator<readonly T[]> {
   let read = 0;
-  for await (const texts of frames(call, path, request)) {
-    yield texts;
-    read += texts.length;
+  for await (const some of reading) {
+    yield some;
+    read += some.length;
     call.progress(path, read);
   }
   if (!call.stop.aborted) return;

@@ -5,7 +5,6 @@
  */
 import { comparedFields, shownFields, type ComparedRow } from '../../model/compared-rows.ts';
 import { plainUpdate, type PlainUpdate } from '../../ledger/plain-frame.ts';
-import { updatesRequest } from '../../ledger/request-format.ts';
 import {
   quarantinedOffsets,
   rangeEnd,
@@ -15,7 +14,8 @@ import {
   type StoredLine,
 } from '../../store/verify/stored-updates.ts';
 import { digestOf } from './bucket-sums.ts';
-import { wholeStream, type VerifyCall } from './call.ts';
+import { wholeRange } from '../ledger/whole-reads.ts';
+import { whole, type VerifyCall } from './call.ts';
 import { cannotCompare, listedFindings, type Compared, type Finding } from './result.ts';
 
 /** A slice of the ledger's side: so many updates, or so many characters of frames. */
@@ -76,12 +76,13 @@ class Comparison {
   async run(): Promise<void> {
     const { filter, snapshot } = this.#call;
     this.#quarantine = await quarantinedOffsets(snapshot.client, this.#from, this.#to);
-    const request = { ...updatesRequest(this.#from, filter), endInclusive: this.#to };
+    const read = (text: string) => ({ ...plainUpdate(text), length: text.length });
+    const range = wholeRange(this.#call, { from: this.#from, to: this.#to, filter, read });
     let waiting: PlainUpdate[] = [];
     let length = 0;
-    for await (const texts of wholeStream(this.#call, '/v2/updates', request)) {
-      waiting.push(...texts.map((text) => plainUpdate(text)).filter(({ rows }) => rows.length > 0));
-      length += texts.reduce((sum, text) => sum + text.length, 0);
+    for await (const updates of whole(this.#call, '/v2/updates', range)) {
+      waiting.push(...updates.filter(({ rows }) => rows.length > 0));
+      length += updates.reduce((sum, update) => sum + update.length, 0);
       if (waiting.length < sliceUpdates && length < sliceLength) continue;
       await this.#slice(waiting, waiting.at(-1)?.offset ?? this.#reached);
       waiting = [];

@@ -1,6 +1,7 @@
 /**
- * The end of a reseed that keeps the history: the active contracts gathered at the new ledger end meet those we hold,
- * in one transaction. What we hold and the ledger does not any more ended in the gap, what we lack is added as seeded.
+ * The end of a reseed that keeps the history: the active contracts gathered, a list that is proven whole, meet those we
+ * hold, in one transaction. What we hold and the ledger does not any more ended in the gap, what we lack is added as
+ * seeded.
  */
 import { escapeIdentifier } from 'pg';
 import type { ClientBase, PoolClient } from 'pg';
@@ -233,6 +234,9 @@ async function copyRows(client: ClientBase, staged: string, table: string): Prom
   );
 }
 
+/** The stored update proves the history as long as no newer one does, if the filter in force still shows it. */
+const provesOn = 'filter_hash = $7 and ($2::bigint is null or checkpoint_update_offset >= $2)';
+
 async function publish(
   client: PoolClient,
   staged: string,
@@ -247,8 +251,8 @@ async function publish(
     `update stream
         set seed_offset = $1, checkpoint = $1, seeded_at = now(), seed_token = null,
             seed_contracts = (select count(*) from ${staged}.contracts),
-            checkpoint_update_offset = case when $2::bigint is null then checkpoint_update_offset else $2 end,
-            checkpoint_update_id = case when $2::bigint is null then checkpoint_update_id else $3 end, epoch = epoch + 1, writer = $4,
+            checkpoint_update_offset = case when ${provesOn} then checkpoint_update_offset else $2 end,
+            checkpoint_update_id = case when ${provesOn} then checkpoint_update_id else $3 end, epoch = epoch + 1, writer = $4,
             participant_id = coalesce(participant_id, $5), filter = $6, filter_hash = $7, transaction_shape = $8`,
     [
       offset,

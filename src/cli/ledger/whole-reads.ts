@@ -1,0 +1,77 @@
+/**
+ * Reads that have an end: active contracts at an offset, updates of a range. A clean close may be a gateway's, so each
+ * goes on after what has come until the ledger has nothing more, or fails.
+ */
+import type { LedgerClient } from '../../ledger/client.ts';
+import { ledgerError } from '../../ledger/ledger-error-codes.ts';
+import { activeContractsRequest, updatesRequest, type LedgerFilter } from '../../ledger/request-format.ts';
+import { nothingLeft } from '../../pipeline/bound.ts';
+import { ListTally, unproven } from '../../pipeline/list-proof.ts';
+import { frames, type StreamCall } from './streams.ts';
+
+/** What such a read needs. */
+export type ReadCall = StreamCall & { readonly client: LedgerClient };
+
+const listPath = '/v2/state/active-contracts';
+
+/**
+ * The frames of all contracts active at an offset. Ends early, without an error, when stopped.
+ * @throws IndexerError LEDGER_CUT_SHORT when the list is not proven complete; what the stream ended with
+ */
+export async function* wholeList(
+  call: ReadCall,
+  offset: number,
+  filter: LedgerFilter,
+): AsyncGenerator<readonly string[]> {
+  const read = new ListTally();
+  const questions = { ledger: call.client, streamed: (request: object) => frames(call, listPath, request) };
+  for (;;) {
+    const before = read.count;
+    for await (const texts of frames(call, listPath, activeContractsRequest(offset, filter, read.token ?? undefined))) {
+      for (const text of texts) read.addText(text);
+      yield texts;
+    }
+    if (call.stop.aborted) return;
+    const cut = await unproven({ offset, filter, read }, questions);
+    if (cut === undefined) return;
+    // It can be gone on with after a token, as long as it gets on.
+    if (read.token === null || read.count === before) throw cut;
+  }
+}
+
+export interface Range<T> {
+  /** Exclusive. */
+  readonly from: number;
+  readonly to: number;
+  readonly filter: LedgerFilter;
+  /** Gives the frame its place. */
+  read(text: string): T;
+}
+
+/**
+ * The updates of a range. Ends early, without an error, when stopped.
+ * @throws IndexerError LEDGER_CUT_SHORT when it is not proven complete; what the stream ended with
+ */
+export async function* wholeRange<T extends { readonly offset: number }>(
+  call: ReadCall,
+  { from, to, filter, read }: Range<T>,
+): AsyncGenerator<readonly T[]> {
+  let reached = from;
+  for (;;) {
+    const before = reached;
+    for await (const texts of frames(call, '/v2/updates', updatesRequest(reached, filter, to))) {
+      const rows = texts.map(read);
+      reached = rows.at(-1)?.offset ?? reached;
+      yield rows;
+    }
+    if (call.stop.aborted || (await nothingLeft({ ledger: call.client, filter }, reached, to))) return;
+    if (reached === before) throw cutShort(reached, to);
+  }
+}
+
+function cutShort(reached: number, to: number): Error {
+  const found =
+    `the updates after ${String(reached)} up to ${String(to)} are not proven complete: the stream was closed with code ` +
+    '1000 before any of them, and the ledger has some';
+  return ledgerError('LEDGER_CUT_SHORT', found, { facts: { offset: reached, end: to } });
+}
