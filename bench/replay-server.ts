@@ -149,6 +149,9 @@ async function answerTo(request: IncomingMessage): Promise<string | undefined> {
       return '{"participantPrunedUpToInclusive":0,"allDivulgedContractsPrunedUpToInclusive":0}';
     case '/v2/state/connected-synchronizers':
       return JSON.stringify({ connectedSynchronizers: [{ synchronizerAlias: 'global', synchronizerId }] });
+    case '/v2/state/active-contracts':
+      // What stands behind the last entry, or the only other list there is: nothing.
+      return '[]';
     case '/v2/updates/update-by-offset':
       return await updateAt((JSON.parse(await bodyOf(request)) as { offset: number }).offset);
     default:

@@ -37,6 +37,8 @@ export interface Reseeded extends Merged {
 /** So many failures in a row without an entry stored, then the reseed is left for another time. */
 const failuresAllowed = 8;
 const retryMs = 2_000;
+/** After a failure before which something was stored. */
+const soonMs = 100;
 
 /**
  * Whether the ledger's offsets still are those of our history, and what the gap would be. `parts.database` is the
@@ -136,10 +138,11 @@ async function gather(parts: PipelineParts, plan: ReseedPlan): Promise<number | 
       failures += 1;
       if (error.facts['because'] === 'LEDGER_PRUNED') refusedAt = Number(error.facts['offset']);
       const again = error.retry === 'retry' || error.retry === 'refresh-token';
-      parts.observer.failed('ledger', error, again ? retryMs : undefined);
+      const delayMs = failures === 1 ? soonMs : retryMs;
+      parts.observer.failed('ledger', error, again ? delayMs : undefined);
       if (!again || failures >= failuresAllowed) throw error;
       if (error.retry === 'refresh-token') parts.tokenSource.invalidate();
-      await pause(retryMs, parts.stop);
+      await pause(delayMs, parts.stop);
     }
   }
   return undefined;

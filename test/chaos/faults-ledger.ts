@@ -31,7 +31,7 @@ function errorFrame(name: string, error: LedgerErrorFrame, moments: FaultKind['m
 }
 
 function closes(code: number): FaultKind[] {
-  return inStream(`closed with ${String(code)}`, code === 1000 ? ['follow'] : both, ({ socket }) => {
+  return inStream(`closed with ${String(code)}`, both, ({ socket }) => {
     socket.close(code);
     return 'over';
   });
@@ -64,7 +64,7 @@ const streamFaults: readonly FaultKind[] = [
   ...errorFrame('pruned', ledgerErrors.pruned(1), ['follow'], 'restart'),
   ...errorFrame('permission denied', ledgerErrors.denied, ['follow'], 'restart'),
   ...[1000, 1001, 1008, 1011, 1012, 1013].flatMap(closes),
-  ...inStream('cut without a close frame', both, ({ socket }) => {
+  ...inStream('cut without a close frame (1006)', both, ({ socket }) => {
     socket.terminate();
     return 'over';
   }),
@@ -169,6 +169,25 @@ const requestFaults: readonly FaultKind[] = [
   ),
 ];
 
+/** An answer to the question that proves a list whole, once its stream has ended. */
+function onProof(name: string, answer: (response: ServerResponse) => Promise<'go' | 'over'>): FaultKind {
+  return {
+    name: `ledger proof of a list: ${name}`,
+    moments: ['seed'],
+    arm: ({ ledger }) => ledger.arm({ at: 'request', path: '/v2/state/active-contracts', act: answer }),
+  };
+}
+
+const proofFaults: readonly FaultKind[] = [
+  onProof('503', reply(503, json, JSON.stringify(ledgerErrors.unavailable))),
+  onProof('no such call', reply(404, json, '{"errors":["no such resource"],"status":404}')),
+  onProof('token invalid', reply(400, json, JSON.stringify(ledgerErrors.badToken))),
+  onProof('cut', (response) => {
+    response.socket?.destroy();
+    return Promise.resolve('over');
+  }),
+];
+
 function onUpgrade(name: string, head: string | undefined): FaultKind {
   return {
     name: `ledger handshake: ${name}`,
@@ -191,6 +210,7 @@ export const ledgerFaults: readonly FaultKind[] = [
   ...streamFaults,
   ...brokenFrames,
   ...requestFaults,
+  ...proofFaults,
   onUpgrade('cut', undefined),
   onUpgrade('503', '503 Service Unavailable'),
   onUpgrade('429', '429 Too Many Requests'),

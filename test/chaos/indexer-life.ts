@@ -30,7 +30,8 @@ export interface IndexerLife {
   readonly proxies: { readonly postgres: WireProxy; readonly ledger: WireProxy } | undefined;
 }
 
-const defaults: Readonly<Record<string, string>> = {
+/** What every indexer of a campaign is configured with. */
+export const defaults: Readonly<Record<string, string>> = {
   INDEXER_HTTP_PORT: '0',
   INDEXER_RETRY_MAX: '10ms',
   INDEXER_PING_INTERVAL: '100ms',
@@ -59,8 +60,9 @@ export async function startLife(options: LifeOptions): Promise<IndexerLife> {
   return lifeOf(indexer, log, proxies);
 }
 
-async function startProxies(
-  { ledgerUrl, databaseUrl }: LifeOptions,
+/** The two wires of an indexer, to two servers. */
+export async function startProxies(
+  { ledgerUrl, databaseUrl }: Pick<LifeOptions, 'ledgerUrl' | 'databaseUrl'>,
   taps: { readonly postgres: Tap; readonly ledger: Tap },
 ): Promise<{ readonly postgres: WireProxy; readonly ledger: WireProxy }> {
   const place = (url: string): { host: string; port: number } => {

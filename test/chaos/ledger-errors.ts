@@ -47,6 +47,7 @@ export const ledgerErrors = {
   denied: ledgerError('NA', -1, 7, redacted),
   notFound: ledgerError('PACKAGE_NOT_FOUND', 11, 5, 'There is no such package.'),
   updateNotFound: ledgerError('UPDATE_NOT_FOUND', 11, 5, 'Update not found, or not visible.'),
+  listTooLong: ledgerError('JSON_API_MAXIMUM_LIST_ELEMENTS_NUMBER_REACHED', 2, 10, 'The list is too long.'),
   badToken: ledgerError('INVALID_CONTINUATION_TOKEN', 8, 3, 'The continuation token is not valid here.'),
   foreign: ledgerError('upstream connect error', -1, 14, 'upstream connect error or disconnect/reset before headers'),
   afterEnd: (begin: number, end: number): LedgerErrorFrame =>

@@ -8,12 +8,13 @@ import { help, readOptions, type CampaignOptions } from './options.ts';
 import { mutation } from './mutation.ts';
 import { processes } from './processes.ts';
 import { Report } from './report.ts';
+import { reseeds } from './reseeds.ts';
 import { seeded } from './seeded.ts';
 import { servers } from './servers.ts';
 import type { Tier } from './tier.ts';
 
 /** In the order in which they run. */
-const tiers: readonly Tier[] = [crashPoints, seeded, processes, servers, mutation];
+const tiers: readonly Tier[] = [crashPoints, seeded, reseeds, processes, servers, mutation];
 
 const progressEveryMs = 15_000;
 

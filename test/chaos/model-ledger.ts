@@ -9,6 +9,7 @@ import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promi
 import { WebSocketServer, type WebSocket } from 'ws';
 import { offsetAfter, standingAt, type History, type Item } from './history.ts';
 import { ledgerErrors, type LedgerErrorFrame } from './ledger-errors.ts';
+import { entryFrame, indexOf, listAnswer, type ListRequest } from './model-list.ts';
 
 export type StreamName = 'updates' | 'acs';
 
@@ -54,6 +55,8 @@ export class ModelLedger implements AsyncDisposable {
   pruned = 0;
   /** Whether entries of the active contracts carry continuation tokens. */
   tokens = true;
+  /** Entries that a list over HTTP may have. */
+  listLimit = 200;
   participantId = 'chaos::1220c4a05';
   /** Called when an update stream is opened. */
   onFollow: () => void = () => undefined;
@@ -177,6 +180,8 @@ export class ModelLedger implements AsyncDisposable {
         return [200, '{"version":"3.5.10","features":{}}'];
       case '/v2/packages':
         return [200, '{"packageIds":[]}'];
+      case '/v2/state/active-contracts':
+        return listAnswer(this, JSON.parse(body) as ListRequest, Number(/limit=(\d+)/.exec(path)?.[1] ?? Infinity));
       case '/v2/updates/update-by-offset':
         return this.#updateAt((JSON.parse(body) as { offset: number }).offset);
       default:
@@ -254,10 +259,9 @@ export class ModelLedger implements AsyncDisposable {
     if (activeAtOffset < this.pruned) return refuse(socket, ledgerErrors.pruned(this.pruned));
     const entries = standingAt(this.history, activeAtOffset);
     const sent: string[] = [];
-    let index = streamContinuationToken ? Number(Buffer.from(streamContinuationToken, 'base64').toString()) : 0;
-    for (const { workflowId, entry } of entries.slice(index)) {
-      const token = this.tokens ? Buffer.from(String(index + 1)).toString('base64') : '';
-      const frame = `{"workflowId":${JSON.stringify(workflowId)},"contractEntry":${entry},"streamContinuationToken":"${token}"}`;
+    let index = indexOf(streamContinuationToken);
+    for (const standing of entries.slice(index)) {
+      const frame = entryFrame(standing, index, this.tokens);
       if (!(await this.#passes('acs', { ledger: this, socket, frame, sent, index }))) return;
       if (socket.readyState !== socket.OPEN) return;
       socket.send(frame);
@@ -269,10 +273,8 @@ export class ModelLedger implements AsyncDisposable {
   }
 }
 
-interface StreamRequest {
+interface StreamRequest extends ListRequest {
   readonly beginExclusive?: number;
-  readonly activeAtOffset?: number;
-  readonly streamContinuationToken?: string;
 }
 
 /** An OffsetCheckpoint may be told again where the stream begins, an update may not. */

@@ -72,10 +72,34 @@ export const mutants: readonly Mutant[] = [
     instead: "this.offset = Math.max(this.offset, update.offset + (update.kind === 'offset_checkpoint' ? 1 : 0));",
   },
   {
-    name: 'a seed that was cut counts as complete',
-    file: 'pipeline/seed.js',
-    line: 'if (!startOver.has(error.code))',
-    instead: "if (error.code.startsWith('LEDGER_')) return []; if (!startOver.has(error.code))",
+    name: 'a clean close counts as the end of the active contracts',
+    file: 'pipeline/list-proof.js',
+    line: 'if (offset === 0)',
+    instead: 'if (offset >= 0)',
+  },
+  {
+    name: 'what is found behind the last entry of a list is neither read nor missed',
+    file: 'pipeline/list-proof.js',
+    line: 'return (await somethingAfter(list, read.token, questions)) ? cutShort(list) : undefined;',
+    instead: 'return (await somethingAfter(list, read.token, questions)) ? undefined : undefined;',
+  },
+  {
+    name: 'two readings of a list without tokens need not agree',
+    file: 'pipeline/list-proof.js',
+    line: 'return again.equals(read) ? undefined : differ(list, again);',
+    instead: 'return undefined;',
+  },
+  {
+    name: 'a reseed gives away what could be followed',
+    file: 'pipeline/reseed.js',
+    line: 'return earliest > refusedAt ? earliest : parts.ledger.state.ledgerEnd();',
+    instead: 'return parts.ledger.state.ledgerEnd();',
+  },
+  {
+    name: 'a reseed ends contracts that the ledger still has',
+    file: 'store/history/merge.js',
+    line: 'and not exists (select from ${staged}.lifetimes s where ${same} and s.deactivated_offset is null)',
+    instead: '',
   },
   {
     name: 'a seed that begins again keeps what the last one left',

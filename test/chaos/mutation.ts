@@ -20,7 +20,7 @@ const beside = ['/migrations', '/src/page', '/package.json'];
 const limitMs = 240_000;
 const campaign = [
   '--tier',
-  'crash-points,seeded',
+  'crash-points,seeded,reseeds',
   '--stride',
   '53',
   '--seeds',

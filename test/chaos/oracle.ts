@@ -55,7 +55,8 @@ async function contradictionsOf(client: Client, history: History, seed: number, 
   return found;
 }
 
-function difference(what: string, wanted: readonly string[], found: readonly string[]): string[] {
+/** What is lost, too many or twice, in words. */
+export function difference(what: string, wanted: readonly string[], found: readonly string[]): string[] {
   const wantedSet = new Set(wanted);
   const foundSet = new Set(found);
   const lost = wanted.filter((one) => !foundSet.has(one));

@@ -22,6 +22,8 @@ export interface Plan {
   readonly followFaults: readonly FaultKind[];
   readonly env: Readonly<Record<string, string>>;
   readonly tokens: boolean;
+  /** Entries that a list over HTTP may have. */
+  readonly listLimit: number;
 }
 
 const follows = faultKinds.filter(({ moments }) => moments.includes('follow'));
@@ -54,6 +56,7 @@ export function planOf(seed: number): Plan {
       INDEXER_STOP_TIMEOUT: '5s',
     },
     tokens: random.chance(0.7),
+    listLimit: random.pick([200, 3]),
   };
 }
 
@@ -69,6 +72,7 @@ export interface SeededOutcome {
 export async function runSeed(database: ChaosDatabase, plan: Plan, patienceMs: number): Promise<SeededOutcome> {
   await using ledger = await ModelLedger.start(plan.history, plan.before);
   ledger.tokens = plan.tokens;
+  ledger.listLimit = plan.listLimit;
   await using watch = await CheckpointWatch.over(database);
   const run = new SeededRun(database, plan, ledger, watch, patienceMs);
   try {

@@ -88,16 +88,16 @@ describe('a list with continuation tokens that a gateway cuts with 1000', () => 
     gateway.listAnswer = 503;
     {
       await using indexer = await index();
-      await waitFor('the proof is asked for', () =>
-        retriesFor(indexer, 'LEDGER_UNAVAILABLE') > 0 ? true : undefined,
-      );
+      await waitFor('the proof is asked for', () => (retriesFor(indexer, 'LEDGER_UNAVAILABLE') > 0 ? true : undefined));
       expect(await published()).toBe(false);
     }
     gateway.listAnswer = undefined;
     const first = gateway.lists[0]?.activeAtOffset ?? 0;
     await using indexer = await index();
     await isLive(indexer);
-    expect(gateway.lists.filter(({ streamContinuationToken }) => streamContinuationToken === undefined)).toHaveLength(1);
+    expect(gateway.lists.filter(({ streamContinuationToken }) => streamContinuationToken === undefined)).toHaveLength(
+      1,
+    );
     expect(gateway.lists.map(({ activeAtOffset }) => activeAtOffset)).toEqual(gateway.lists.map(() => first));
     await expectWhole();
   });

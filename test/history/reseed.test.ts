@@ -139,7 +139,8 @@ describe('where a gap ends', () => {
     expect(await world.active()).toEqual(before);
     await world.index('ledger', genesis);
     await world.index('fresh', genesis);
-    const updates = (schema: string) => world.row(`select count(*)::int as n, max("offset")::int from ${schema}.updates`);
+    const updates = (schema: string) =>
+      world.row(`select count(*)::int as n, max("offset")::int from ${schema}.updates`);
     expect(await updates('ledger')).toEqual(await updates('fresh'));
     expect(await world.active()).toEqual(await world.active('fresh'));
     expect(await world.broken()).toEqual([]);

@@ -26,6 +26,8 @@ export class CuttingGateway implements AsyncDisposable {
   code = 1000;
   /** What a POST of a list is answered with; undefined: what the participant answers. */
   listAnswer: number | undefined;
+  /** Whether entries keep their continuation tokens, over HTTP as well. */
+  tokens = true;
   /** Requests that opened a list, oldest first. */
   readonly lists: { readonly activeAtOffset: number; readonly streamContinuationToken?: string }[] = [];
   readonly #target: string;
@@ -73,11 +75,23 @@ export class CuttingGateway implements AsyncDisposable {
     }
     const { method, headers, url = '/' } = request;
     const outer = forward(`${this.#target}${url}`, { method, headers }, (answer) => {
-      response.writeHead(answer.statusCode ?? 502, answer.headers);
-      answer.pipe(response);
+      const { 'content-length': _length, ...others } = answer.headers;
+      response.writeHead(answer.statusCode ?? 502, others);
+      if (this.tokens) answer.pipe(response);
+      else void this.#stripped(answer, response);
     });
     outer.on('error', () => response.destroy());
     request.pipe(outer);
+  }
+
+  #shown(text: string): string {
+    return this.tokens ? text : text.replaceAll(/"streamContinuationToken":"[^"]*"/g, '"streamContinuationToken":""');
+  }
+
+  async #stripped(answer: IncomingMessage, response: ServerResponse): Promise<void> {
+    const chunks: Buffer[] = [];
+    for await (const chunk of answer as AsyncIterable<Buffer>) chunks.push(chunk);
+    response.end(this.#shown(Buffer.concat(chunks).toString()));
   }
 
   #relay(path: string, inner: WebSocket, asked: string): void {
@@ -98,7 +112,7 @@ export class CuttingGateway implements AsyncDisposable {
         return;
       }
       frames += 1;
-      inner.send(frame.toString());
+      inner.send(this.#shown(frame.toString()));
     });
     outer.on('close', (code) => {
       if (code === 1006) inner.terminate();

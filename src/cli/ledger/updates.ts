@@ -5,15 +5,7 @@ import { isObject, type JsonObject } from '../../ledger/field.ts';
 import { ledgerError } from '../../ledger/ledger-error-codes.ts';
 import { updateFormat, updatesRequest } from '../../ledger/request-format.ts';
 import { listIn, objectIn, templateName, textIn } from './shown.ts';
-import {
-  filterFlags,
-  filterOf,
-  followed,
-  limitFlag,
-  offsetType,
-  readRemedies,
-  type Positioned,
-} from './streams.ts';
+import { filterFlags, filterOf, followed, limitFlag, offsetType, readRemedies, type Positioned } from './streams.ts';
 import { limited, oneBatch, shortId, type RowFormat } from '../output.ts';
 import { usageError, type Verb, type VerbCall } from './verb.ts';
 import { wholeRange } from './whole-reads.ts';

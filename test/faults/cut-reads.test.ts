@@ -1,0 +1,120 @@
+/** Commands that read a list or a range which a gateway ends early with a clean close: none takes a part for the whole. */
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { run } from '../e2e/verb-run.ts';
+import { HistoryWorld } from '../history/history-run.ts';
+import { CuttingGateway, listPath } from '../support/cutting-gateway.ts';
+import { query } from '../support/database.ts';
+import { digestOf } from '../support/digest.ts';
+import { runVerify } from '../verify/verify-run.ts';
+
+let world: HistoryWorld;
+let gateway: CuttingGateway;
+let env: Record<string, string>;
+const genesis = { INDEXER_START: 'genesis' };
+
+beforeEach(async () => {
+  world = await HistoryWorld.open(200);
+  await world.index('ledger', genesis);
+  gateway = await CuttingGateway.before(world.sandbox.url);
+  env = { LEDGER_URL: gateway.url };
+});
+afterEach(async () => {
+  await gateway[Symbol.asyncDispose]();
+  await world.close();
+});
+
+const cutLists = (): void => {
+  gateway.cuts = ({ path, frames }) => path === listPath && frames === 10;
+};
+/** As by a participant of release 3.4, whose entries carry no tokens. */
+const withoutTokens = (): void => {
+  gateway.tokens = false;
+};
+const cutUpdates = (): void => {
+  gateway.cuts = ({ path, frames }) => path === '/v2/updates' && frames === 25;
+};
+const reseed = 'reseed --keep-history --yes';
+const activeNow = (): number => [...world.sandbox.ledger.activeAt(world.sandbox.ledger.ledgerEnd())].length;
+
+function fallBehind(): void {
+  world.grow(100);
+  world.sandbox.ledger.pruneTo(world.sandbox.ledger.ledgerEnd() - 5);
+}
+
+describe('reseed --keep-history', () => {
+  it('behind a gateway that cuts lists ends no contract but those that the whole list lacks', async () => {
+    fallBehind();
+    cutLists();
+    await world.command(reseed, 'ledger', env);
+    await world.index();
+    await world.index('fresh');
+    expect(await world.active()).toEqual(await world.active('fresh'));
+    expect(await world.broken()).toEqual([]);
+  }, 120_000);
+
+  it('whose list cannot be proven changes nothing and says so', async () => {
+    fallBehind();
+    const before = await digestOf(world.database.url, 'ledger');
+    withoutTokens();
+    cutLists();
+    await expect(world.command(reseed, 'ledger', env)).rejects.toMatchObject({ code: 'LEDGER_CUT_SHORT' });
+    expect(await digestOf(world.database.url, 'ledger')).toBe(before);
+    const [staged] = await query(world.database.url, 'select seeded_at from ledger_reseed.stream');
+    expect(staged).toEqual({ seeded_at: null });
+  }, 120_000);
+});
+
+describe('verify', () => {
+  const verify = (...words: string[]) => runVerify(words, world.env('ledger', env));
+
+  it('--acs goes on after a cut, and compares the whole list', async () => {
+    cutLists();
+    const { outcome, results } = await verify('--acs');
+    expect([outcome, results[0]?.compared]).toEqual(['equal', activeNow()]);
+  });
+
+  it('--acs of a list that is not proven complete is undecided, neither equal nor different', async () => {
+    withoutTokens();
+    cutLists();
+    const { code, results } = await verify('--acs');
+    expect([code, results]).toEqual([2, [expect.objectContaining({ outcome: 'undecided', different: 0 })]]);
+    expect(results[0]?.note).toContain('LEDGER_CUT_SHORT');
+    expect(results[0]?.note).toContain('not proven complete');
+  });
+
+  it('--replay goes on after a cut, and finds nothing too much', async () => {
+    cutUpdates();
+    const checkpoint = await world.checkpoint();
+    const { outcome, results } = await verify('--replay', '1', String(checkpoint));
+    const [stored] = await query(world.database.url, 'select count(*)::int as updates from ledger.updates');
+    expect([outcome, results[0]?.compared]).toEqual(['equal', stored?.['updates']]);
+  });
+
+  it('--replay that does not get on is undecided', async () => {
+    gateway.cuts = ({ path }) => path === '/v2/updates';
+    const { code, results } = await verify('--replay', '1', String(await world.checkpoint()));
+    expect([code, results[0]?.outcome]).toEqual([2, 'undecided']);
+    expect(results[0]?.note).toContain('not proven complete');
+  });
+});
+
+describe('the verbs of ledger', () => {
+  it('acs prints the whole list, or fails', async () => {
+    cutLists();
+    expect((await run(['acs', '--json'], { env: world.env('ledger', env) })).rows).toHaveLength(activeNow());
+    withoutTokens();
+    await expect(run(['acs', '--json'], { env: world.env('ledger', env) })).rejects.toMatchObject({
+      code: 'LEDGER_CUT_SHORT',
+    });
+  });
+
+  it('updates prints the whole range, or fails', async () => {
+    cutUpdates();
+    const whole = await run(['updates', '--json'], { env: world.env('ledger') });
+    expect((await run(['updates', '--json'], { env: world.env('ledger', env) })).rows).toEqual(whole.rows);
+    gateway.cuts = ({ path }) => path === '/v2/updates';
+    await expect(run(['updates', '--json'], { env: world.env('ledger', env) })).rejects.toMatchObject({
+      code: 'LEDGER_CUT_SHORT',
+    });
+  });
+});
