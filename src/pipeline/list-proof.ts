@@ -79,7 +79,7 @@ export interface EndedList {
 export interface ListQuestions {
   readonly ledger: LedgerClient;
   /** Frames of a stream of active contracts, until its clean end. */
-  streamed(request: object): AsyncIterable<readonly string[]>;
+  readonly streamed: (request: object) => AsyncIterable<readonly string[]>;
 }
 
 /** A participant answers no longer list over HTTP, unless it is told to. */

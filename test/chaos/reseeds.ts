@@ -190,6 +190,6 @@ async function atEnd({ client }: ChaosDatabase, plan: ReseedPlan): Promise<reado
   return difference(
     'update',
     wanted,
-    rows.map(({ offset }) => String(offset)),
+    rows.map(({ offset }) => offset),
   );
 }

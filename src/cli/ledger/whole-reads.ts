@@ -45,7 +45,7 @@ export interface Range<T> {
   readonly to: number;
   readonly filter: LedgerFilter;
   /** Gives the frame its place. */
-  read(text: string): T;
+  readonly read: (text: string) => T;
 }
 
 /**
