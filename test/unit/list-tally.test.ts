@@ -1,0 +1,62 @@
+/** What is remembered of a list of active contracts, by which two readings of it are compared. */
+import { describe, expect, it } from 'vitest';
+import { decodeActiveContract } from '../../src/ledger/wire.ts';
+import { ListTally } from '../../src/pipeline/list-proof.ts';
+import * as frames from '../support/frames.ts';
+
+const entry = (contractId: string, change: object = {}): string =>
+  JSON.stringify(
+    frames.entry(
+      'JsActiveContract',
+      { createdEvent: frames.created({ contractId }), synchronizerId: 's::1220', reassignmentCounter: 0 },
+      { streamContinuationToken: '', ...change },
+    ),
+  );
+
+function tallyOf(...texts: string[]): ListTally {
+  const tally = new ListTally();
+  for (const text of texts) tally.addText(text);
+  return tally;
+}
+
+describe('the tally of a list', () => {
+  it('is the same in any order, and another one when an entry is missing, twice or not the same', () => {
+    const read = tallyOf(entry('00a'), entry('00b'), entry('00c'));
+    expect(read.token).toBeNull();
+    expect(read.equals(tallyOf(entry('00c'), entry('00a'), entry('00b')))).toBe(true);
+    expect(read.equals(tallyOf(entry('00a'), entry('00b')))).toBe(false);
+    expect(read.equals(tallyOf(entry('00a'), entry('00b'), entry('00b')))).toBe(false);
+    expect(read.equals(tallyOf(entry('00a'), entry('00b'), entry('00d')))).toBe(false);
+  });
+
+  it('does not depend on the contents that were asked for', () => {
+    const blob = JSON.stringify({
+      ...(JSON.parse(entry('00a')) as object),
+      contractEntry: {
+        JsActiveContract: {
+          createdEvent: frames.created({ contractId: '00a', createdEventBlob: 'AAAA' }),
+          synchronizerId: 's::1220',
+          reassignmentCounter: 0,
+        },
+      },
+    });
+    expect(tallyOf(entry('00a')).equals(tallyOf(blob))).toBe(true);
+  });
+
+  it('has the token of the last entry, wherever it stands, and none that a payload looks like', () => {
+    expect(tallyOf(entry('00a', { streamContinuationToken: 'dG9r' })).token).toBe('dG9r');
+    const first = { streamContinuationToken: 'eA==', ...(JSON.parse(entry('00a')) as object) };
+    const moved = JSON.stringify({ ...first, streamContinuationToken: 'eA==' });
+    expect(moved.startsWith('{"streamContinuationToken"')).toBe(true);
+    expect(tallyOf(entry('00a', { streamContinuationToken: 'dG9r' }), moved).token).toBe('eA==');
+    const disguised = entry('00a', { workflowId: '"streamContinuationToken":"eA=="}', streamContinuationToken: null });
+    expect(tallyOf(disguised).token).toBeNull();
+  });
+
+  it('is the same for frames and for what was decoded from them', () => {
+    const decoded = new ListTally();
+    decoded.add(decodeActiveContract(entry('00a')));
+    expect(decoded.equals(tallyOf(entry('00a')))).toBe(true);
+    expect(new ListTally('dG9r').token).toBe('dG9r');
+  });
+});
