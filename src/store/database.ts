@@ -4,12 +4,13 @@
  * confirmed as COMMIT is an error, and everything thrown is an IndexerError. Nothing global is changed in the driver.
  */
 import { Socket } from 'node:net';
-import { Client, Pool, escapeIdentifier } from 'pg';
+import { Client, Pool } from 'pg';
 import type { ClientBase, ClientConfig, PoolClient, PoolConfig, QueryConfig } from 'pg';
 import { ExitCode, IndexerError } from '../errors.ts';
 import { exactTypes } from './exact-types.ts';
 import { HostList, urlsOf } from './hosts.ts';
 import { timeQueries, type OnQuery } from './query-timing.ts';
+import { sessionSettings, setUpQuery } from './session-settings.ts';
 import { toStoreError } from './store-error.ts';
 
 const connectLimitMs = 10_000;
@@ -209,38 +210,17 @@ function trackedSocket(sockets: Set<Socket>): Socket {
   return socket;
 }
 
-/**
- * The same few statements run for ever, each for a few rows of large tables. Their plans are made once, and for tables
- * that have grown: statistics of the first minute, when everything is small, would choose scans that never end.
- */
-const plannerSettings: readonly (readonly [string, string])[] = [
-  ['plan_cache_mode', 'force_generic_plan'],
-  ['enable_seqscan', 'off'],
-  ['enable_hashjoin', 'off'],
-  ['enable_mergejoin', 'off'],
-];
-
-/**
- * Settings by query instead of startup parameters: poolers refuse unknown parameters, and an `options=` in the URL
- * would replace ours. Returns `unknown` because the driver awaits the promise but declares it as void.
- */
+/** Returns `unknown` because the driver awaits the promise but declares it as void. */
 function sessionSetup(options: PoolOptions, primaryOnly: boolean): (client: ClientBase) => unknown {
-  const settings: readonly (readonly [string, string])[] = [
-    ['search_path', escapeIdentifier(options.schema)],
-    ['statement_timeout', String(options.statementTimeoutMs)],
-    ['lock_timeout', String(Math.min(lockLimitMs, options.statementTimeoutMs))],
-    ['idle_in_transaction_session_timeout', String(options.idleInTransactionMs)],
-    ...plannerSettings,
-  ];
-  const calls = settings.map((_, index) => `set_config($${2 * index + 1}, $${2 * index + 2}, false)`);
+  const { schema, statementTimeoutMs, idleInTransactionMs } = options;
+  const lockTimeoutMs = Math.min(lockLimitMs, statementTimeoutMs);
+  const limits = { statementTimeoutMs, lockTimeoutMs, idleInTransactionMs, idleSessionMs: 0 };
+  const setUp = setUpQuery(sessionSettings(schema, limits), `${isReadOnly} as read_only`);
   return (client) => {
     // The pool's own listener is absent while a client is lent: the death of a lent client must not end the process.
     client.on('error', ignore);
-    const setUp = client.query<{ readonly read_only: boolean }>(
-      `select ${calls.join(', ')}, ${isReadOnly} as read_only`,
-      settings.flat(),
-    );
-    return primaryOnly ? setUp.then(({ rows }) => refuseReadOnly(rows[0]?.read_only === true)) : setUp;
+    const done = client.query<{ readonly read_only: boolean }>(setUp.text, setUp.values);
+    return primaryOnly ? done.then(({ rows }) => refuseReadOnly(rows[0]?.read_only === true)) : done;
   };
 }
 

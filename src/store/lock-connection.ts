@@ -6,6 +6,7 @@ import { Socket } from 'node:net';
 import { Client } from 'pg';
 import { isReadOnly, refuseReadOnly, type Database } from './database.ts';
 import { refusePooler } from './pooler-check.ts';
+import { sessionSettings, setUpQuery, type Setting } from './session-settings.ts';
 import { toStoreError } from './store-error.ts';
 
 const connectLimitMs = 10_000;
@@ -40,7 +41,8 @@ export async function openLockConnection(database: Database, leaseMs: number): P
     if (hosts.count > 1) refuseReadOnly(rows[0]?.read_only === true);
     await refusePooler(client, backend, () => lockClient(hosts.url(), leaseMs, new Socket()));
     // Not before: through a pooler, settings would stay behind for others.
-    await client.query(setUp(leaseMs));
+    const { text, values } = setUp(database.schema, leaseMs);
+    await client.query(text, values);
     return { client, backend, end: leave };
   } catch (thrown) {
     await leave();
@@ -62,15 +64,20 @@ function lockClient(connectionString: string, leaseMs: number, socket: Socket): 
   });
 }
 
-/** `idle_session_timeout` is the lease; the keepalives free a session whose host is gone while it is being answered. */
-function setUp(leaseMs: number): string {
-  const settings = [
-    ['idle_session_timeout', leaseMs],
-    ['tcp_keepalives_idle', 10],
-    ['tcp_keepalives_interval', 5],
-    ['tcp_keepalives_count', 3],
-  ].map(([name, value]) => `set_config('${String(name)}', '${String(value)}', false)`);
-  return `select ${settings.join(', ')}`;
+/** The server ends the session after a lease without a word; the keepalives free one whose host is gone while it is answered. */
+function setUp(schema: string, leaseMs: number) {
+  const limits = {
+    statementTimeoutMs: leaseMs,
+    lockTimeoutMs: leaseMs,
+    idleInTransactionMs: leaseMs,
+    idleSessionMs: leaseMs,
+  };
+  const keepAlive: readonly Setting[] = [
+    ['tcp_keepalives_idle', '10'],
+    ['tcp_keepalives_interval', '5'],
+    ['tcp_keepalives_count', '3'],
+  ];
+  return setUpQuery([...sessionSettings(schema, limits), ...keepAlive]);
 }
 
 async function end(client: Client, socket: Socket): Promise<void> {

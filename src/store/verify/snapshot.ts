@@ -30,8 +30,6 @@ const settings = [
   'set local idle_in_transaction_session_timeout = 0',
   reportPlanning,
   "set local work_mem = '64MB'",
-  'set local jit = off',
-  "set local timezone = 'UTC'",
 ].join('; ');
 
 /**

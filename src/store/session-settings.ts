@@ -1,0 +1,84 @@
+/**
+ * What every session of ours relies on, set by itself: defaults of the server, the database or the role may be anything.
+ * What is a choice of the operator (synchronous_commit, work_mem, tablespaces, a role to work as) is left as it is.
+ */
+import { escapeIdentifier } from 'pg';
+
+/** Name and value, as set_config takes them. */
+export type Setting = readonly [name: string, value: string];
+
+/**
+ * The same few statements run for ever, each for a few rows of large tables. Their plans are made once, and for tables
+ * that have grown: statistics of the first minute, when everything is small, would choose scans that never end. What is
+ * switched off here counts as a cost beyond all measure, for which a server with LLVM would compile every plan.
+ */
+const planning: readonly Setting[] = [
+  ['plan_cache_mode', 'force_generic_plan'],
+  ['enable_seqscan', 'off'],
+  ['enable_hashjoin', 'off'],
+  ['enable_mergejoin', 'off'],
+  ['enable_nestloop', 'on'],
+  ['enable_indexscan', 'on'],
+  ['enable_indexonlyscan', 'on'],
+  ['enable_bitmapscan', 'on'],
+  ['jit', 'off'],
+];
+
+/** How texts are read and written, and what a statement means. */
+const meaning: readonly Setting[] = [
+  ['datestyle', 'ISO, MDY'],
+  ['intervalstyle', 'postgres'],
+  ['timezone', 'UTC'],
+  ['extra_float_digits', '1'],
+  ['bytea_output', 'hex'],
+  ['standard_conforming_strings', 'on'],
+  ['array_nulls', 'on'],
+  ['transform_null_equals', 'off'],
+  ['quote_all_identifiers', 'off'],
+  ['row_security', 'on'],
+  ['gin_fuzzy_search_limit', '0'],
+  ['default_table_access_method', 'heap'],
+  // Whoever waited for a lock must see what its holder has committed.
+  ['default_transaction_isolation', 'read committed'],
+  ['default_transaction_deferrable', 'off'],
+];
+
+export interface SessionLimits {
+  /** Limit of one statement, milliseconds. */
+  readonly statementTimeoutMs: number;
+  /** Limit of waiting for a lock, milliseconds. */
+  readonly lockTimeoutMs: number;
+  /** The server ends a transaction in which nothing happens for so long, milliseconds. */
+  readonly idleInTransactionMs: number;
+  /** The server ends a session in which nothing happens for so long, milliseconds; 0: never. */
+  readonly idleSessionMs: number;
+}
+
+/** Everything a session sets before anything else. @param schema the one that every unqualified name refers to */
+export function sessionSettings(schema: string, limits: SessionLimits): readonly Setting[] {
+  return [
+    ['search_path', escapeIdentifier(schema)],
+    ['statement_timeout', String(limits.statementTimeoutMs)],
+    ['lock_timeout', String(limits.lockTimeoutMs)],
+    ['idle_in_transaction_session_timeout', String(limits.idleInTransactionMs)],
+    ['idle_session_timeout', String(limits.idleSessionMs)],
+    ...planning,
+    ...meaning,
+  ];
+}
+
+/** In Postgres 17 and newer only: a seed, a COPY or a verify takes as long as it takes. */
+const noTransactionTimeout = `case when current_setting('transaction_timeout', true) is not null
+  then set_config('transaction_timeout', '0', false) end`;
+
+/**
+ * By query instead of startup parameters: poolers refuse unknown parameters, and an `options=` in the URL would replace
+ * ours. @param columns further columns of the one row that is answered
+ */
+export function setUpQuery(
+  settings: readonly Setting[],
+  ...columns: readonly string[]
+): { text: string; values: string[] } {
+  const calls = settings.map((_, index) => `set_config($${2 * index + 1}, $${2 * index + 2}, false)`);
+  return { text: `select ${[...calls, noTransactionTimeout, ...columns].join(', ')}`, values: settings.flat() };
+}

@@ -1,0 +1,231 @@
+/**
+ * A role whose defaults are all set against us: what is stored, and what commands and readers are answered, is the same as
+ * for a role without any.
+ */
+import { randomBytes } from 'node:crypto';
+import { Client } from 'pg';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { grantReaderCommand } from '../../src/cli/grant-reader.ts';
+import { startSandbox, type Sandbox } from '../../src/sandbox/sandbox.ts';
+import { Steps } from '../../src/sandbox/traffic.ts';
+import { program } from '../cli/program.ts';
+import { createTestDatabase, query, type TestDatabase } from '../support/database.ts';
+import { digestOf } from '../support/digest.ts';
+import { waitFor } from '../support/wait-for.ts';
+import { runVerify } from '../verify/verify-run.ts';
+import { runIndexer, type IndexerRun } from './indexer-run.ts';
+
+/** What texts and statements mean, as `alter role … set` takes it. */
+const meaning = {
+  datestyle: `'SQL, DMY'`,
+  intervalstyle: 'sql_standard',
+  timezone: `'Asia/Kathmandu'`,
+  bytea_output: 'escape',
+  standard_conforming_strings: 'off',
+  escape_string_warning: 'on',
+  backslash_quote: 'off',
+  array_nulls: 'off',
+  transform_null_equals: 'on',
+  quote_all_identifiers: 'on',
+  xmloption: 'document',
+  client_encoding: 'LATIN1',
+  client_min_messages: 'debug5',
+  search_path: 'decoy, pg_catalog',
+  default_transaction_isolation: `'repeatable read'`,
+  default_transaction_deferrable: 'on',
+  row_security: 'off',
+  check_function_bodies: 'off',
+  session_replication_role: 'replica',
+  synchronous_commit: 'off',
+  gin_fuzzy_search_limit: '1',
+};
+/** How statements are planned and numbers are rounded for display: a reader's own choice. */
+const ownChoice = {
+  extra_float_digits: '-15',
+  work_mem: `'64kB'`,
+  cursor_tuple_fraction: '0.0001',
+  plan_cache_mode: 'force_custom_plan',
+  jit: 'on',
+  jit_above_cost: '0',
+  enable_nestloop: 'off',
+  enable_indexscan: 'off',
+  enable_indexonlyscan: 'off',
+  enable_bitmapscan: 'off',
+  enable_sort: 'off',
+  enable_hashagg: 'off',
+  from_collapse_limit: '1',
+  join_collapse_limit: '1',
+};
+/** Milliseconds; transaction_timeout where there is one. */
+const limits = {
+  statement_timeout: 400,
+  lock_timeout: 1,
+  idle_in_transaction_session_timeout: 400,
+  idle_session_timeout: 400,
+  transaction_timeout: 400,
+};
+
+const suffix = randomBytes(4).toString('hex');
+const writer = `hostile_${suffix}`;
+const reader = `hostile_reader_${suffix}`;
+const startAt = Date.UTC(2026, 0, 5, 8) * 1000;
+let sandbox: Sandbox;
+let calm: TestDatabase;
+let hostile: TestDatabase;
+
+async function setAgainstUs(role: string, settings: object): Promise<void> {
+  const known = await query(calm.url, 'select name from pg_settings');
+  for (const [name, value] of Object.entries(settings)) {
+    if (!known.some((row) => row['name'] === name)) continue;
+    await query(hostile.url, `alter role ${role} set ${name} = ${String(value)}`);
+  }
+}
+
+function urlOf(role: string): string {
+  const url = new URL(hostile.url);
+  return Object.assign(url, { username: role, password: 'secret' }).href;
+}
+
+const envOf = (url: string): Record<string, string> => ({
+  LEDGER_URL: sandbox.url,
+  DATABASE_URL: url,
+  INDEXER_WRITE_LANES: '2',
+  INDEXER_BATCH_UPDATES: '200',
+});
+
+/** Every package of what is stored was read: from there on both can make the same typed views. */
+async function packagesRead(url: string): Promise<void> {
+  const missing = `select from ledger.templates t where not exists (select from ledger.packages p where p.package_id = t.package_id)`;
+  await waitFor('the packages', async () => ((await query(url, missing)).length === 0 ? true : undefined));
+}
+
+async function live(indexer: IndexerRun): Promise<void> {
+  await waitFor('live', async () => (['live', 'idle'].includes((await indexer.status()).state) ? true : undefined));
+}
+
+beforeAll(async () => {
+  sandbox = await startSandbox({ seed: 5, now: () => startAt / 1000, limits: { checkpointIntervalMs: 50 } });
+  calm = await createTestDatabase();
+  hostile = await createTestDatabase();
+  await query(hostile.url, `create role ${writer} login password 'secret'`);
+  await query(hostile.url, `create role ${reader} login password 'secret'`);
+  await query(hostile.url, `grant create on database ${new URL(hostile.url).pathname.slice(1)} to ${writer}`);
+  await query(
+    hostile.url,
+    `create schema decoy; create table decoy.stream (id int); grant all on schema decoy to public`,
+  );
+  await setAgainstUs(writer, { ...meaning, ...ownChoice, ...limits });
+});
+afterAll(async () => {
+  await sandbox.close();
+  for (const role of [reader, writer]) {
+    await query(hostile.url, `drop owned by ${role} cascade`);
+    await query(hostile.url, `drop role ${role}`);
+  }
+  await Promise.all([calm.drop(), hostile.drop()]);
+});
+
+describe('with defaults that are all set against us', { timeout: 180_000 }, () => {
+  it('a seed, two lanes, a restart and an archive of what came before store what they store without', async () => {
+    const steps = new Steps(sandbox.ledger, 5);
+    let made = 0;
+    const grow = (updates: number): void => {
+      for (const end = made + updates; made < end; made += 1) steps.step(startAt + made * 1_000_000);
+    };
+    grow(300);
+    for (const more of [1_000, 100]) {
+      await using one = await runIndexer(envOf(calm.url));
+      await using other = await runIndexer(envOf(urlOf(writer)));
+      await Promise.all([live(one), live(other)]);
+      grow(more);
+      const end = sandbox.ledger.ledgerEnd();
+      await Promise.all([one.reaches(end, 60_000), other.reaches(end, 60_000)]);
+      await Promise.all([packagesRead(calm.url), packagesRead(hostile.url)]);
+      // A failure that heals would hide a setting that is missing.
+      expect(other.log.filter((line) => line.includes('"level":"error"') || line.includes('STORE_'))).toEqual([]);
+    }
+    expect(await digestOf(hostile.url, 'ledger')).toBe(await digestOf(calm.url, 'ledger'));
+  });
+
+  it('verify finds what is stored equal to the ledger, and the invariants kept', async () => {
+    expect(await runVerify([], envOf(urlOf(writer)))).toMatchObject({ code: 0, outcome: 'equal' });
+    expect(await runVerify(['--sql'], envOf(urlOf(writer)))).toMatchObject({ code: 0, outcome: 'equal' });
+  });
+
+  it('commands answer as they do without', async () => {
+    const answers = async (url: string) => {
+      const ran = async (...words: string[]) => await program(words, { DATABASE_URL: url });
+      return {
+        rebuilt: (await ran('views', 'rebuild'), await ran('views', 'list', '--json')),
+        times: await ran(
+          'query',
+          "select max(record_time) as at, interval '90 minutes' as long, 0.1::float8 as part from explore.updates",
+        ),
+        slow: await ran('query', `select 1 as one from pg_sleep(${limits.statement_timeout / 500})`),
+      };
+    };
+    const told = Object.entries(await answers(urlOf(writer))).map(([name, { code, stdout }]) => [name, code, stdout]);
+    const wanted = Object.entries(await answers(calm.url)).map(([name, { code, stdout }]) => [name, code, stdout]);
+    expect(told).toEqual(wanted);
+    expect(wanted.map(([, code]) => code)).toEqual([0, 0, 0]);
+    expect((await program(['status'], { DATABASE_URL: urlOf(writer) })).code).toBe(0);
+  });
+
+  it('views and functions for readers answer a reader with such defaults as any other', async () => {
+    await grantReaderCommand([reader], { DATABASE_URL: hostile.url }, () => undefined);
+    await setAgainstUs(reader, meaning);
+    const views = await query(
+      hostile.url,
+      `select format('%I.%I', n.nspname, c.relname) as name from pg_class c join pg_namespace n on n.oid = c.relnamespace
+        where n.nspname in ('explore', 'pqs', 'typed') and c.relkind = 'v' order by 1`,
+    );
+    const questions = [...views.map(({ name }) => `select to_jsonb(v) as row from ${String(name)} v`), ...functions];
+    const asked = await answersOf(urlOf(reader), questions);
+    const wanted = await answersOf(hostile.url, questions);
+    for (const [at, question] of questions.entries()) expect(asked[at], question).toEqual(wanted[at]);
+    expect(wanted.filter((rows) => rows.length > 0).length).toBeGreaterThan(questions.length / 2);
+  });
+});
+
+const functions = [
+  'active()',
+  'creates()',
+  'archives()',
+  'exercises()',
+  'summary_active()',
+  'summary_updates()',
+  'summary_exercises()',
+  `nearest_offset(interval '1 day')`,
+  `nearest_offset('2026-01-05T08:20:00Z'::timestamptz)`,
+]
+  .map((call) => `select to_jsonb(v) as row from pqs.${call} v`)
+  .concat(
+    `select to_jsonb(v) as row from explore.nearest_offset('2026-01-05T08:20:00Z'::timestamptz) v`,
+    `select to_jsonb(v) as row from explore.active_at(500) v`,
+    `select to_jsonb(v) as row from explore.similar_names('Holding') v`,
+    `select to_jsonb(pqs.print_create_index_for_contract('i', 'T', $$cast (payload as int)$$, 'btree')) as row`,
+  );
+
+/** Rows of each question in one order, points in time as such: how they are printed is the reader's to choose. */
+async function answersOf(url: string, questions: readonly string[]): Promise<readonly (readonly string[])[]> {
+  const client = new Client({ connectionString: url });
+  await client.connect();
+  try {
+    const answers: string[][] = [];
+    for (const question of questions) {
+      const rows = await client.query<{ row: unknown }>(question).then(
+        (found) => found.rows.map(({ row }) => JSON.stringify(row, asInstant)),
+        (thrown: unknown) => [thrown instanceof Error ? thrown.message : 'failed'],
+      );
+      answers.push(rows.toSorted());
+    }
+    return answers;
+  } finally {
+    await client.end();
+  }
+}
+
+function asInstant(_key: string, value: unknown): unknown {
+  const isTime = typeof value === 'string' && /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?[+-]\d\d:\d\d$/.test(value);
+  return isTime ? Date.parse(value) : value;
+}
