@@ -23,6 +23,7 @@ import type { OpenStream, PipelineParts } from './pipeline/parts.ts';
 import { runPipeline } from './pipeline/run.ts';
 import { openDatabase, type Database } from './store/database.ts';
 import { placeOf } from './store/hosts.ts';
+import { writerLockHolder } from './store/inspection.ts';
 import { assertMigrated, migrate } from './store/migrations.ts';
 import { readRecentFacts } from './store/recent-facts.ts';
 import { checkServer } from './store/server-check.ts';
@@ -207,6 +208,7 @@ export function pipelineParts(
     database,
     prepare: databasePreparation(database, seat, config.database.migrate),
     tryLock: () => seat.tryLock(),
+    lockHolder: () => writerLockHolder(database),
     assertHeld: () => seat.assertHeld(),
     filter: { parties, templates, interfaces, createdEventBlobs, shape, topology },
     start: indexer.start,

@@ -3,8 +3,10 @@ import { hostname } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { loadConfig, type Config } from '../config/config.ts';
 import { ExitCode, IndexerError } from '../errors.ts';
+import { holderText, type LockHolder } from '../model/lock-holder.ts';
 import { openDatabase, type Database } from '../store/database.ts';
 import { maintenanceLimitMs } from '../store/history/maintenance.ts';
+import { writerLockHolder } from '../store/inspection.ts';
 import { assertMigrated } from '../store/migrations.ts';
 import { WriterSeat } from '../store/writer-lock.ts';
 import { noDatabase } from './refusals.ts';
@@ -83,15 +85,16 @@ export async function asWriter<T>(database: Database, command: string, work: () 
       await sleep(lockPollMs);
       lock = await seat.tryLock();
     }
-    if (lock === undefined) throw writerActive(database.schema, command);
+    if (lock === undefined) throw writerActive(database.schema, command, await writerLockHolder(database));
     return await Promise.race([work(), lock.lost]);
   } finally {
     await seat.close();
   }
 }
 
-function writerActive(schema: string, command: string): IndexerError {
-  return new IndexerError(`an indexer is at work on schema "${schema}"`, {
+function writerActive(schema: string, command: string, holder: LockHolder | undefined): IndexerError {
+  const held = holder === undefined ? '' : `: the right to write is held by ${holderText(holder)}`;
+  return new IndexerError(`an indexer is at work on schema "${schema}"${held}`, {
     code: 'WRITER_ACTIVE',
     retry: 'fatal',
     exitCode: ExitCode.temporary,

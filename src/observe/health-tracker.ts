@@ -3,6 +3,7 @@
  * numbers only; it reads an injected monotonic clock and never measures or writes anything itself.
  */
 import type { IndexerError } from '../errors.ts';
+import { holderText, type LockHolder } from '../model/lock-holder.ts';
 import type { Phase } from '../model/phase.ts';
 import type { BatchFacts, SeedFacts } from '../pipeline/observer.ts';
 import { CatchUp, type CatchUpProgress } from './catch-up.ts';
@@ -11,6 +12,7 @@ import type { HealthState, Verdict } from './health.ts';
 import { MeanWindow } from './mean-window.ts';
 import { RateWindow } from './rate-window.ts';
 import { RecentErrors, type RecentError } from './recent-errors.ts';
+import { rounded, roundedOrNull, share } from './rounding.ts';
 import { TemplateRates } from './template-rates.ts';
 import { whyBehind, type Why } from './why-behind.ts';
 import type { ByPart, WorkClock } from './work-clock.ts';
@@ -47,6 +49,8 @@ export interface StatusDocument {
   };
   readonly lastError: { readonly code: string; readonly message: string; readonly at: string } | null;
   readonly participantId: string | null;
+  /** The session with the right to write, of this process or another one; null while it is not known. */
+  readonly lockHolder: LockHolder | null;
   readonly schema: string;
   readonly version: string;
   readonly startedAt: string;
@@ -65,6 +69,9 @@ export interface HealthOptions {
   /** Milliseconds since 1970; `Date.now` by default. */
   readonly wallNow?: () => number;
 }
+
+/** In these nobody here has asked who has the right to write, or it may be given back. */
+const lockless: ReadonlySet<Phase> = new Set(['parked', 'backing_off', 'stopping']);
 
 export class HealthTracker {
   readonly now: () => number;
@@ -93,6 +100,7 @@ export class HealthTracker {
   #seed: { contracts: number; offset: number; done: boolean } | undefined;
   #lastError: StatusDocument['lastError'] = null;
   #participantId: string | undefined;
+  #lockHolder: LockHolder | undefined;
 
   constructor(options: HealthOptions) {
     this.#options = options;
@@ -129,6 +137,13 @@ export class HealthTracker {
     this.#participantId = participantId;
   }
 
+  /** Who has the right to write. True when it is another session than was known. */
+  lockHeld(holder: LockHolder): boolean {
+    const isNew = holder.pid !== this.#lockHolder?.pid;
+    this.#lockHolder = holder;
+    return isNew;
+  }
+
   /** A checkpoint that was there before this process wrote anything, i.e. where it resumes. */
   resumeAt(checkpoint: number): void {
     this.#moveCheckpoint(checkpoint);
@@ -138,6 +153,7 @@ export class HealthTracker {
     // Trying again in the same phase must not restart the clock that says for how long it has failed.
     if (phase !== this.#phase) this.#phaseSinceMs = this.now();
     if (phase === 'live') this.#caughtUp = true;
+    if (lockless.has(phase)) this.#lockHolder = undefined;
     this.#phase = phase;
     this.#because = because === undefined ? undefined : `${because.code}: ${because.message}`;
   }
@@ -200,7 +216,7 @@ export class HealthTracker {
         committedAtMs: this.#committedAtMs,
         caughtUp: this.#caughtUp,
         stalledAfterMs: this.#options.stalledAfterMs,
-        because: this.#because,
+        because: this.#phase === 'standby' ? this.#heldBy() : this.#because,
       },
       this.now(),
     );
@@ -226,6 +242,7 @@ export class HealthTracker {
       counts: { updates: Object.fromEntries(this.#updates), events: Object.fromEntries(this.#events) },
       lastError: this.#lastError,
       participantId: this.#participantId ?? null,
+      lockHolder: this.#lockHolder ?? null,
       schema,
       version,
       startedAt: new Date(this.#startedAt).toISOString(),
@@ -260,6 +277,10 @@ export class HealthTracker {
     this.#waitingSinceMs = (this.#distance() ?? 0) > 0 ? this.now() : undefined;
   }
 
+  #heldBy(): string | undefined {
+    return this.#lockHolder && holderText(this.#lockHolder);
+  }
+
   #distance(): number | undefined {
     if (this.#checkpoint === undefined || this.#ledgerEnd === undefined) return undefined;
     return Math.max(0, this.#ledgerEnd - this.#checkpoint);
@@ -273,16 +294,4 @@ export class HealthTracker {
 
 function add(counts: Map<string, number>, key: string, count: number): void {
   counts.set(key, (counts.get(key) ?? 0) + count);
-}
-
-function rounded(value: number): number {
-  return Math.round(value * 10) / 10;
-}
-
-function roundedOrNull(value: number | null, steps: number): number | null {
-  return value === null ? null : Math.round(value * steps) / steps;
-}
-
-function share(value: number): number {
-  return Math.round(Math.min(1, value) * 1000) / 1000;
 }

@@ -22,7 +22,7 @@ export interface HealthFacts {
   /** Whether the ledger end has been reached at least once since the process started. */
   readonly caughtUp: boolean;
   readonly stalledAfterMs: number;
-  /** Code and message of the error that led to the phase. */
+  /** Code and message of the error that led to the phase; of a standby, who has the right to write. */
   readonly because: string | undefined;
 }
 
@@ -46,7 +46,10 @@ export function verdict(facts: HealthFacts, nowMs: number): Verdict {
     case 'seeding':
       return notReady('seeding', 'the active contracts are being read');
     case 'standby':
-      return notReady('standby', 'another process writes; this one takes over when it ends');
+      return notReady(
+        'standby',
+        `${facts.because ?? 'another process'} has the right to write; this one takes over when it ends`,
+      );
     case 'stopping':
       return notReady('stopping', 'the process is ending');
     case 'parked':

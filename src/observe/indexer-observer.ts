@@ -3,6 +3,7 @@
  * status line every ten seconds. Never a line per update, never a payload.
  */
 import type { IndexerError } from '../errors.ts';
+import type { LockHolder } from '../model/lock-holder.ts';
 import { phases } from '../model/phase.ts';
 import type { Phase } from '../model/phase.ts';
 import type {
@@ -123,6 +124,12 @@ class LoggingObserver implements IndexerObserver {
     if (phase === 'parked') this.#logger.error({ ...facts, err: because }, 'parked: an operator is needed');
     else if (phase === 'backing_off') this.#logger.warn({ ...facts, code: because?.code }, 'backing off');
     else this.#logger.info(facts, phase.replace('_', ' '));
+  }
+
+  lockHeld(holder: LockHolder, ours: boolean): void {
+    if (!this.#health.lockHeld(holder)) return;
+    if (ours) this.#logger.info({ holder }, 'this process has the right to write');
+    else this.#logger.info({ holder }, 'another session has the right to write');
   }
 
   tokenTaken(expiresAt: number | undefined, renewal: boolean): void {

@@ -3,6 +3,7 @@
  * implements this (src/observe) decides what becomes a log line, a counter or a gauge. No method may throw or block.
  */
 import type { IndexerError } from '../errors.ts';
+import type { LockHolder } from '../model/lock-holder.ts';
 import type { Phase } from '../model/phase.ts';
 
 /** What one committed database transaction contained. Counts are of this batch only. */
@@ -76,6 +77,8 @@ export interface Observer {
    */
   sessionOpened(participantId: string | undefined, checkpoint: number | null): void;
   phaseChanged(phase: Phase, because?: IndexerError): void;
+  /** Who has the right to write, when it was taken here or found taken; told again when it is another one. */
+  lockHeld(holder: LockHolder, ours: boolean): void;
   /**
    * A stream is opened with this token.
    * @param expiresAt seconds since 1970, undefined when not known

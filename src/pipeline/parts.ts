@@ -3,6 +3,7 @@ import type { LedgerClient } from '../ledger/client.ts';
 import type { FrameStream, FrameStreamOptions } from '../ledger/frame-stream.ts';
 import type { LedgerFilter } from '../ledger/request-format.ts';
 import type { TokenSource } from '../ledger/token.ts';
+import type { LockHolder } from '../model/lock-holder.ts';
 import type { Phase } from '../model/phase.ts';
 import type { IndexerError } from '../errors.ts';
 import type { Database } from '../store/database.ts';
@@ -41,6 +42,8 @@ export interface PipelineParts {
   readonly prepare: () => Promise<void>;
   /** One try for the right to write; undefined while another indexer has it. */
   readonly tryLock: () => Promise<WriterLock | undefined>;
+  /** Whoever has the right to write now; undefined when nobody has. */
+  readonly lockHolder: () => Promise<LockHolder | undefined>;
   /** Passes while the lock is surely ours; asked before anything is written. Throws IndexerError STORE_LOCK_LOST. */
   readonly assertHeld: () => void;
   readonly filter: LedgerFilter;

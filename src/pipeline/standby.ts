@@ -13,16 +13,29 @@ export async function acquireLock(parts: PipelineParts, phase: PhaseKeeper): Pro
   let looking = false;
   while (!parts.stop.aborted) {
     const lock = await parts.tryLock();
-    if (lock !== undefined) return lock;
+    if (lock !== undefined) {
+      await tellHolder(parts, true);
+      return lock;
+    }
     phase.change('standby');
     if (!looking && performance.now() - lookedAt >= parts.limits.pollMs) {
       lookedAt = performance.now();
       looking = true;
-      void lookAtLedger(parts).finally(() => (looking = false));
+      void Promise.all([tellHolder(parts, false), lookAtLedger(parts)]).finally(() => (looking = false));
     }
     await pause(lockPollMs, parts.stop);
   }
   return undefined;
+}
+
+/** Any role that may log in can take the lock, so whoever waits, or wonders who writes, is told who has it. */
+async function tellHolder(parts: PipelineParts, ours: boolean): Promise<void> {
+  try {
+    const holder = await parts.lockHolder();
+    if (holder !== undefined) parts.observer.lockHeld(holder, ours);
+  } catch {
+    // The same failure meets whoever asks for the lock or works with it, and is told there.
+  }
 }
 
 /** A standby whose token or ledger is of no use should be known before it is needed. The stream stays closed. */

@@ -1,4 +1,5 @@
 /** Facts about server and schema for `check`. Reads only, each statement on its own. */
+import type { LockHolder } from '../model/lock-holder.ts';
 import type { Database } from './database.ts';
 
 export interface ServerInspection {
@@ -34,20 +35,11 @@ export async function inspectServer(database: Database): Promise<ServerInspectio
   return row;
 }
 
-/** The session that has the right to write. */
-export interface LockHolder {
-  readonly pid: number;
-  readonly application: string | null;
-  /** Null for a local socket, or where the role may not see it. */
-  readonly address: string | null;
-  readonly since: string | null;
-}
-
 /** Who holds the writer lock of the schema; undefined when nobody does. */
 export async function writerLockHolder(database: Database): Promise<LockHolder | undefined> {
   const { rows } = await database.withClient((client) =>
     client.query<LockHolder>(
-      `select l.pid, a.application_name as application, host(a.client_addr) as address,
+      `select l.pid, a.usename::text as role, a.application_name as application, host(a.client_addr) as address,
               to_char(a.backend_start at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"') as since
          from pg_locks l left join pg_stat_activity a on a.pid = l.pid
         where l.locktype = 'advisory' and l.granted and l.objsubid = 2

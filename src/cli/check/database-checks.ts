@@ -2,6 +2,7 @@
 import type { Config } from '../../config/config.ts';
 import { toIndexerError } from '../../errors.ts';
 import { openDatabase, type Database } from '../../store/database.ts';
+import { holderText } from '../../model/lock-holder.ts';
 import { hasTables, inspectServer, lastWriter, writerLockHolder } from '../../store/inspection.ts';
 import { assertMigrated } from '../../store/migrations.ts';
 import { checkServer } from '../../store/server-check.ts';
@@ -87,7 +88,5 @@ async function writer(database: Database): Promise<Finding> {
   const last = (await hasTables(database)) ? await lastWriter(database) : undefined;
   const wrote = last === undefined ? '' : `; the last to write was ${last}`;
   if (holder === undefined) return pass(`nobody holds the right to write${wrote}`);
-  const { pid, application, address, since } = holder;
-  const session = `session ${String(pid)} ("${application ?? 'not shown'}" from ${address ?? 'a local socket'}, since ${since ?? 'an unknown time'})`;
-  return pass(`held by ${session}${wrote}; an indexer started here would be its standby`);
+  return pass(`held by ${holderText(holder)}${wrote}; an indexer started here would be its standby`);
 }

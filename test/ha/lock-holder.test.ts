@@ -1,0 +1,73 @@
+/** Any role that may log in can take the writer's lock: whoever has it is named. */
+import { randomBytes } from 'node:crypto';
+import { Client } from 'pg';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { startSandbox, type Sandbox } from '../../src/sandbox/sandbox.ts';
+import { program } from '../cli/program.ts';
+import { runIndexer, type IndexerRun } from '../e2e/indexer-run.ts';
+import { createTestDatabase, query, type TestDatabase } from '../support/database.ts';
+import { waitFor } from '../support/wait-for.ts';
+
+const suffix = randomBytes(4).toString('hex');
+const writer = `writer_${suffix}`;
+const stranger = `stranger_${suffix}`;
+let sandbox: Sandbox;
+let database: TestDatabase;
+
+function urlOf(role: string): string {
+  return Object.assign(new URL(database.url), { username: role, password: 'secret' }).href;
+}
+
+beforeAll(async () => {
+  sandbox = await startSandbox({ seed: 3 });
+  database = await createTestDatabase();
+  for (const role of [writer, stranger]) await query(database.url, `create role ${role} login password 'secret'`);
+  await query(database.url, `grant create on database ${new URL(database.url).pathname.slice(1)} to ${writer}`);
+});
+afterAll(async () => {
+  await sandbox.close();
+  await query(database.url, `drop owned by ${writer} cascade; drop role ${writer}; drop role ${stranger}`);
+  await database.drop();
+});
+
+const start = (): Promise<IndexerRun> => runIndexer({ LEDGER_URL: sandbox.url, DATABASE_URL: urlOf(writer) });
+
+/** What `/status` names once it names somebody of this role. */
+async function holderOf(indexer: IndexerRun, role: string): Promise<Record<string, unknown>> {
+  return await waitFor(`a holder of role ${role}`, async () => {
+    const { lockHolder } = (await indexer.status()) as unknown as { lockHolder: Record<string, unknown> | null };
+    return lockHolder?.['role'] === role ? lockHolder : undefined;
+  });
+}
+
+it('a session of another role that has the lock is named in /status, /readyz, the log and by commands, and the own one after it', async () => {
+  const held = new Client({ connectionString: urlOf(stranger), application_name: 'a console' });
+  await held.connect();
+  const { rows } = await held.query<{ pid: number }>(
+    `select pg_backend_pid() as pid, pg_advisory_lock(hashtext('ledger-indexer writer'), hashtext('ledger'))`,
+  );
+  const pid = rows[0]?.pid;
+  await using indexer = await start();
+  // What Postgres does not show to other roles is said to be unknown.
+  const shown = { pid, role: stranger, application: 'a console', address: null, since: null };
+  expect(await holderOf(indexer, stranger)).toEqual(shown);
+  const words = `session ${pid} of role "${stranger}", application "a console"`;
+  const ready = (await (await fetch(`${indexer.httpUrl}/readyz`)).json()) as { because: string };
+  expect(ready.because).toBe(`${words} has the right to write; this one takes over when it ends`);
+  const lines = indexer.log.filter((line) => line.includes('another session has the right to write'));
+  expect(lines.map((line) => (JSON.parse(line) as { holder: unknown }).holder)).toEqual([shown]);
+  const refused = await program(['reset', '--to=0', '--yes'], { DATABASE_URL: urlOf(writer) });
+  expect(refused.stderr).toContain(words);
+
+  await held.end();
+  expect(await holderOf(indexer, writer)).toMatchObject({ application: 'ledger-indexer lock' });
+  expect(indexer.logged('this process has the right to write')).toBe(1);
+});
+
+it('a standby names the indexer that writes, and since when', async () => {
+  await using leader = await start();
+  const holder = await holderOf(leader, writer);
+  await using standby = await start();
+  expect(await holderOf(standby, writer)).toEqual(holder);
+  expect(Date.parse(String(holder['since']))).toBeGreaterThan(Date.now() - 120_000);
+});
