@@ -10,6 +10,7 @@ import { help, readOptions, type Measure, type Options } from './options.ts';
 import { openServer } from './postgres.ts';
 import { reportOf, writeJson } from './report.ts';
 import { runRounds } from './rounds.ts';
+import { sharesOf, shareTable } from './shares.ts';
 import type { Session } from './session.ts';
 import { say } from './terminal.ts';
 
@@ -32,25 +33,24 @@ function commit(): string {
   }
 }
 
-async function openSession(options: Options): Promise<Session> {
-  prepareOutputs();
-  mkdirSync(options.cache, { recursive: true });
-  say('starting Postgres');
+async function openSession(options: Options, url: string | undefined): Promise<Session> {
   const server = await openServer({
-    url: options.databaseUrl,
+    url,
     folder: dirname(options.cache),
     settings: options.settings,
   });
   return { options, server, lines: [], latencies: [], memories: [], errors: [], notes: [] };
 }
 
-async function measure(session: Session): Promise<void> {
+/** @param sessions one for each server, of which the first is the one that everything is measured on */
+async function measure(sessions: readonly [Session, ...Session[]]): Promise<void> {
+  const [session] = sessions;
   const { options } = session;
   for (const [index, profile] of options.profiles.entries()) {
     const whole = index === 0 || options.everywhere;
     const measures = whole ? options.measures : ingestOnly(options.measures);
     const rounds = whole ? options.rounds : Math.min(options.rounds, furtherRounds[options.quick ? 'quick' : 'full']);
-    await runRounds(session, profile, measures, rounds);
+    await runRounds(sessions, profile, measures, rounds);
     if (measures.has('memory')) await runMemories(session, profile);
     if (measures.has('growth')) await runGrowth(session, profile);
   }
@@ -61,12 +61,12 @@ function ingestOnly(measures: ReadonlySet<Measure>): ReadonlySet<Measure> {
 }
 
 /** What was measured before something failed is still worth showing. */
-async function measureAsFarAsPossible(session: Session): Promise<void> {
+async function measureAsFarAsPossible(sessions: readonly [Session, ...Session[]]): Promise<void> {
   try {
-    await measure(session);
+    await measure(sessions);
   } catch (thrown) {
     const reason = thrown instanceof Error ? thrown.message : String(thrown);
-    session.errors.push(`ended early: ${reason}`);
+    sessions[0].errors.push(`ended early: ${reason}`);
   }
 }
 
@@ -76,14 +76,21 @@ async function main(): Promise<void> {
     process.stdout.write(help);
     return;
   }
-  const session = await openSession(options);
-  await measureAsFarAsPossible(session);
+  prepareOutputs();
+  mkdirSync(options.cache, { recursive: true });
+  say('starting Postgres');
+  const session = await openSession(options, options.databaseUrl);
+  const beside = options.besideUrl === undefined ? undefined : await openSession(options, options.besideUrl);
+  await measureAsFarAsPossible(beside === undefined ? [session] : [session, beside]);
   if (isEnding()) return;
   say('');
   const machine = machineText();
-  process.stdout.write(`${reportOf(session, machine)}\n`);
-  if (options.json !== undefined) writeJson(options.json, session, machine);
-  if (session.errors.length > 0) process.exitCode = 1;
+  const shares = beside === undefined ? [] : sharesOf(session, beside);
+  for (const one of [session, beside]) if (one !== undefined) process.stdout.write(`${reportOf(one, machine)}\n\n`);
+  if (beside !== undefined) process.stdout.write(`${shareTable(session, beside, shares)}\n`);
+  if (options.json !== undefined) writeJson(options.json, session, machine, beside, shares);
+  const short = shares.filter(({ share }) => !(share >= options.leastShare));
+  if (short.length + session.errors.length + (beside?.errors.length ?? 0) > 0) process.exitCode = 1;
 }
 
 const interrupted = new Promise<never>((_, reject) => {

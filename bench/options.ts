@@ -20,6 +20,10 @@ export interface Options {
   readonly check: boolean;
   readonly cache: string;
   readonly databaseUrl: string | undefined;
+  /** A second server, measured in the same rounds. */
+  readonly besideUrl: string | undefined;
+  /** Smallest share of the first server's ingest / COPY that the second may reach. */
+  readonly leastShare: number;
   readonly settings: Readonly<Record<string, string>>;
   /** Further ways to run the indexer, measured in the same rounds. */
   readonly variants: readonly Variant[];
@@ -51,6 +55,8 @@ export const help = `npm run bench -- [options]
   --json FILE          the figures as JSON
   --cache DIR          recordings and profiles; .bench/cache unless given
   --database-url URL   a server of one's own on this machine (superuser); embedded unless given
+  --beside URL         a second such server, measured in the same rounds and compared with the first
+  --least-share N      exit 1 when ingest / COPY of the second is below this share of the first's; 0
   --pg NAME=VALUE      setting of the embedded server; may be repeated
   --latency-seconds N  length of each latency run
   --poll-pause MS      pause of the latency observer between two polls; 0.3
@@ -73,6 +79,8 @@ const flags = {
   json: { type: 'string' },
   cache: { type: 'string', default: '.bench/cache' },
   'database-url': { type: 'string' },
+  beside: { type: 'string' },
+  'least-share': { type: 'string' },
   pg: { type: 'string', multiple: true, default: [] as string[] },
   'latency-seconds': { type: 'string' },
   'poll-pause': { type: 'string', default: '0.3' },
@@ -97,6 +105,8 @@ export function readOptions(argv: readonly string[]): Options | undefined {
     check: !values['no-check'],
     cache: resolve(values.cache),
     databaseUrl: values['database-url'],
+    besideUrl: values.beside,
+    leastShare: numberOf('--least-share', values['least-share'], 0),
     settings: pairs('--pg', values.pg),
     variants: [...values.variant.map(variantOf), ...values.against.map(buildOf)],
     env: pairs('--env', values.env),

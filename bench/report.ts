@@ -5,6 +5,7 @@ import { growthName } from './once.ts';
 import { ceilingName } from './rounds.ts';
 import { oneLane, twoLanes, type LatencyLine, type Session } from './session.ts';
 import type { LatencyRun } from './latency.ts';
+import type { Share } from './shares.ts';
 
 /** Of one profile; what was not measured is null. */
 export interface KeyFigures {
@@ -134,7 +135,13 @@ function memoryTable({ memories }: Session): string {
 }
 
 /** Writes the key figures and everything they rest on. */
-export function writeJson(path: string, session: Session, machine: string): void {
+export function writeJson(
+  path: string,
+  session: Session,
+  machine: string,
+  beside: Session | undefined,
+  shares: readonly Share[],
+): void {
   const profiles = session.options.profiles.map(({ name }) => [name, keyFigures(session, name)]);
   const { server, lines, latencies, memories, errors } = session;
   const all = {
@@ -146,6 +153,7 @@ export function writeJson(path: string, session: Session, machine: string): void
     latencies,
     memories,
     errors,
+    ...(beside === undefined ? {} : { beside: { postgres: beside.server.version, lines: beside.lines }, shares }),
   };
   writeFileSync(path, `${JSON.stringify(all, null, 2)}\n`);
 }

@@ -35,24 +35,43 @@ export function transactionsOf({ options }: Session, profile: Profile): number {
   return options.transactions ?? (options.quick ? profile.quickTransactions : profile.transactions);
 }
 
-/** Everything that is measured in rounds. */
+/** Everything that is measured in rounds; on several servers, each of them once in every round. */
 export async function runRounds(
-  session: Session,
+  sessions: readonly Session[],
   profile: Profile,
   measures: ReadonlySet<Measure>,
   rounds: number,
 ): Promise<void> {
+  const prepared: Prepared[] = [];
+  for (const session of sessions) prepared.push(await prepare(session, profile, measures));
+  for (let round = 0; round < rounds; round += 1) for (const one of prepared) await runRound(one);
+  for (const one of prepared) await finish(one);
+}
+
+interface Prepared {
+  readonly job: Job;
+  readonly updates: Source | undefined;
+  readonly seeds: Source | undefined;
+}
+
+async function prepare(session: Session, profile: Profile, measures: ReadonlySet<Measure>): Promise<Prepared> {
   const job: Job = { session, profile, measures, transactions: transactionsOf(session, profile) };
   const streamed = ['ingest', 'toy', 'latency'].some((measure) => measures.has(measure as Measure));
   const updates = streamed ? await updatesSource(job) : undefined;
   const seeds = measures.has('seed') ? await seedSource(job) : undefined;
-  for (let round = 0; round < rounds; round += 1) {
-    if (updates !== undefined && measures.has('ingest')) await ingestRound(job, updates);
-    if (seeds !== undefined) await seedRound(job, seeds);
-    if (updates !== undefined && measures.has('toy')) await toyRound(job, updates);
-    if (updates !== undefined && measures.has('latency')) await latencyRound(job, updates);
-  }
-  if (session.options.profileCpu && updates !== undefined) await profiledRun(job, updates);
+  return { job, updates, seeds };
+}
+
+async function runRound({ job, updates, seeds }: Prepared): Promise<void> {
+  const { measures } = job;
+  if (updates !== undefined && measures.has('ingest')) await ingestRound(job, updates);
+  if (seeds !== undefined) await seedRound(job, seeds);
+  if (updates !== undefined && measures.has('toy')) await toyRound(job, updates);
+  if (updates !== undefined && measures.has('latency')) await latencyRound(job, updates);
+}
+
+async function finish({ job, updates, seeds }: Prepared): Promise<void> {
+  if (job.session.options.profileCpu && updates !== undefined) await profiledRun(job, updates);
   for (const source of [updates, seeds]) if (source?.rows !== undefined) forgetRows(source.rows);
 }
 

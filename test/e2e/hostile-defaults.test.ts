@@ -74,7 +74,7 @@ let calm: TestDatabase;
 let hostile: TestDatabase;
 
 async function setAgainstUs(role: string, settings: object): Promise<void> {
-  const known = await query(calm.url, 'select name from pg_settings');
+  const known = await query(calm.url, 'select lower(name) as name from pg_settings');
   for (const [name, value] of Object.entries(settings)) {
     if (!known.some((row) => row['name'] === name)) continue;
     await query(hostile.url, `alter role ${role} set ${name} = ${String(value)}`);
@@ -176,10 +176,13 @@ describe('with defaults that are all set against us', { timeout: 180_000 }, () =
     await setAgainstUs(reader, meaning);
     const views = await query(
       hostile.url,
-      `select format('%I.%I', n.nspname, c.relname) as name from pg_class c join pg_namespace n on n.oid = c.relnamespace
+      `select format('select to_jsonb(v) || jsonb_build_object(%s) as row from %I.%I v', spans.list, n.nspname, c.relname) as question
+         from pg_class c join pg_namespace n on n.oid = c.relnamespace
+        cross join lateral (select string_agg(format('%L, extract(epoch from v.%I)', attname, attname), ', ') as list
+                              from pg_attribute where attrelid = c.oid and atttypid = 'interval'::regtype) spans
         where n.nspname in ('explore', 'pqs', 'typed') and c.relkind = 'v' order by 1`,
     );
-    const questions = [...views.map(({ name }) => `select to_jsonb(v) as row from ${String(name)} v`), ...functions];
+    const questions = [...views.map(({ question }) => String(question)), ...functions];
     const asked = await answersOf(urlOf(reader), questions);
     const wanted = await answersOf(hostile.url, questions);
     for (const [at, question] of questions.entries()) expect(asked[at], question).toEqual(wanted[at]);
@@ -206,7 +209,7 @@ const functions = [
     `select to_jsonb(pqs.print_create_index_for_contract('i', 'T', $$cast (payload as int)$$, 'btree')) as row`,
   );
 
-/** Rows of each question in one order, points in time as such: how they are printed is the reader's to choose. */
+/** Rows of each question in one order, points in time and spans as such: how they are printed is the reader's to choose. */
 async function answersOf(url: string, questions: readonly string[]): Promise<readonly (readonly string[])[]> {
   const client = new Client({ connectionString: url });
   await client.connect();

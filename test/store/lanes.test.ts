@@ -16,6 +16,9 @@ let session: StoreSession;
 
 beforeEach(async () => {
   created = await createTestDatabase();
+  // A default under which a later batch would not see what the one before it has committed.
+  const name = new URL(created.url).pathname.slice(1);
+  await query(created.url, `alter database ${name} set default_transaction_isolation = 'repeatable read'`);
   database = openDatabase({
     url: created.url,
     schema: 'ledger',
