@@ -12,7 +12,7 @@ begin
   if exists (select from :storage.interface_views v where v.interface_pk = any (pks)) then
     raise exception 'Views of the interface % cannot be indexed', qname
       using errcode = 'feature_not_supported', hint = 'Index the fields of the templates that implement it.';
-  elsif expression ~* '\mcast\s*\(|::(?!\s*(text|jsonb))' then
+  elsif expression ~* '[[:<:]]cast[[:space:]]*[(]|::(?![[:space:]]*(text|jsonb))' then
     raise exception 'An index on % cannot hold the rows of one template only', expression
       using errcode = 'feature_not_supported',
             hint = 'The conversion would be applied to payloads of other templates as well, and one it fails for would stop the indexer. Index the text.';

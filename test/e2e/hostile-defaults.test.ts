@@ -206,7 +206,7 @@ const functions = [
     `select to_jsonb(v) as row from explore.nearest_offset('2026-01-05T08:20:00Z'::timestamptz) v`,
     `select to_jsonb(v) as row from explore.active_at(500) v`,
     `select to_jsonb(v) as row from explore.similar_names('Holding') v`,
-    `select to_jsonb(pqs.print_create_index_for_contract('i', 'T', $$cast (payload as int)$$, 'btree')) as row`,
+    `select to_jsonb(pqs.print_create_index_for_contract('i', 'Splice.Amulet:Amulet', $$cast (payload->>'a' as int)$$, 'btree')) as row`,
   );
 
 /** Rows of each question in one order, points in time and spans as such: how they are printed is the reader's to choose. */
