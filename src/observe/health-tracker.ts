@@ -70,9 +70,6 @@ export interface HealthOptions {
   readonly wallNow?: () => number;
 }
 
-/** In these nobody here has asked who has the right to write, or it may be given back. */
-const lockless: ReadonlySet<Phase> = new Set(['parked', 'backing_off', 'stopping']);
-
 export class HealthTracker {
   readonly now: () => number;
   readonly wallNow: () => number;
@@ -138,8 +135,8 @@ export class HealthTracker {
   }
 
   /** Who has the right to write. True when it is another session than was known. */
-  lockHeld(holder: LockHolder): boolean {
-    const isNew = holder.pid !== this.#lockHolder?.pid;
+  lockHeld(holder: LockHolder | undefined): boolean {
+    const isNew = holder?.pid !== this.#lockHolder?.pid;
     this.#lockHolder = holder;
     return isNew;
   }
@@ -153,7 +150,6 @@ export class HealthTracker {
     // Trying again in the same phase must not restart the clock that says for how long it has failed.
     if (phase !== this.#phase) this.#phaseSinceMs = this.now();
     if (phase === 'live') this.#caughtUp = true;
-    if (lockless.has(phase)) this.#lockHolder = undefined;
     this.#phase = phase;
     this.#because = because === undefined ? undefined : `${because.code}: ${because.message}`;
   }

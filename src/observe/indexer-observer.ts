@@ -126,8 +126,8 @@ class LoggingObserver implements IndexerObserver {
     else this.#logger.info(facts, phase.replace('_', ' '));
   }
 
-  lockHeld(holder: LockHolder, ours: boolean): void {
-    if (!this.#health.lockHeld(holder)) return;
+  lockHeld(holder: LockHolder | undefined, ours: boolean): void {
+    if (!this.#health.lockHeld(holder) || holder === undefined) return;
     if (ours) this.#logger.info({ holder }, 'this process has the right to write');
     else this.#logger.info({ holder }, 'another session has the right to write');
   }

@@ -77,8 +77,8 @@ export interface Observer {
    */
   sessionOpened(participantId: string | undefined, checkpoint: number | null): void;
   phaseChanged(phase: Phase, because?: IndexerError): void;
-  /** Who has the right to write, when it was taken here or found taken; told again when it is another one. */
-  lockHeld(holder: LockHolder, ours: boolean): void;
+  /** Who has the right to write, as often as it is asked; undefined when nobody has, or it was given back. */
+  lockHeld(holder: LockHolder | undefined, ours: boolean): void;
   /**
    * A stream is opened with this token.
    * @param expiresAt seconds since 1970, undefined when not known

@@ -69,7 +69,9 @@ class Run {
   async release(): Promise<void> {
     const lock = this.#lock;
     this.#lock = undefined;
-    await lock?.release();
+    if (lock === undefined) return;
+    this.#parts.observer.lockHeld(undefined, false);
+    await lock.release();
   }
 
   #session$(): Observable<unknown> {

@@ -11,28 +11,34 @@ export async function acquireLock(parts: PipelineParts, phase: PhaseKeeper): Pro
   await parts.prepare();
   let lookedAt = Number.NEGATIVE_INFINITY;
   let looking = false;
+  let taken = false;
   while (!parts.stop.aborted) {
     const lock = await parts.tryLock();
     if (lock !== undefined) {
-      await tellHolder(parts, true);
+      taken = true;
+      // Not waited for: whoever takes over must not lose time by it.
+      void tellHolder(parts, true);
       return lock;
     }
     phase.change('standby');
     if (!looking && performance.now() - lookedAt >= parts.limits.pollMs) {
       lookedAt = performance.now();
       looking = true;
-      void Promise.all([tellHolder(parts, false), lookAtLedger(parts)]).finally(() => (looking = false));
+      void Promise.all([tellHolder(parts, false, () => !taken), lookAtLedger(parts)]).finally(() => (looking = false));
     }
     await pause(lockPollMs, parts.stop);
   }
   return undefined;
 }
 
-/** Any role that may log in can take the lock, so whoever waits, or wonders who writes, is told who has it. */
-async function tellHolder(parts: PipelineParts, ours: boolean): Promise<void> {
+/**
+ * Any role that may log in can take the lock, so whoever waits, or wonders who writes, is told who has it.
+ * @param wanted whether it is still so when the answer has come
+ */
+async function tellHolder(parts: PipelineParts, ours: boolean, wanted = () => true): Promise<void> {
   try {
     const holder = await parts.lockHolder();
-    if (holder !== undefined) parts.observer.lockHeld(holder, ours);
+    if (wanted()) parts.observer.lockHeld(holder, ours);
   } catch {
     // The same failure meets whoever asks for the lock or works with it, and is told there.
   }

@@ -246,7 +246,9 @@ describe('check', { timeout: 180_000 }, () => {
       return rows.length === 1 ? true : undefined;
     });
     const lines = await check(env());
-    expect(lines.get('writer')?.found).toMatch(/^held by session \d+ \("ledger-indexer lock"/);
+    expect(lines.get('writer')?.found).toMatch(
+      /^held by session \d+ of role "\w+", application "ledger-indexer lock", from .+, since /,
+    );
     expect(lines.get('writer')?.found).toContain(`:${String(daemon.pid)}`);
   });
 
