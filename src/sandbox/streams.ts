@@ -154,8 +154,7 @@ class Checkpoints {
   constructor(reader: FrameReader, participant: Participant, beginExclusive: number) {
     this.#reader = reader;
     this.#participant = participant;
-    // The first one may repeat the begin: it says that nothing came since.
-    this.#last = Math.max(0, beginExclusive - 1);
+    this.#last = beginExclusive;
   }
 
   remainingMs(): number {
