@@ -107,6 +107,8 @@ export async function follow(connection: Connection, following: Following): Prom
   const send = element(connection, caller);
   const restarted = restartsOf(participant);
   while (connection.open && !reader.finished) {
+    // Before anything is read or sent: nothing of the other life may follow what came of this one.
+    if (restarted()) return connection.cut();
     for (const frame of reader.read()) {
       await send(frame);
       if (restarted()) return connection.cut();

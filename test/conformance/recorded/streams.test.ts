@@ -126,6 +126,20 @@ describe('a participant that stops', () => {
     expect(stream.frames.join('\n')).not.toContain('errorCategory');
   });
 
+  it('to be restored sends nothing of its other life to a stream that was waiting', async () => {
+    await using sandbox = await startSandbox();
+    generateHistory(sandbox.ledger, { seed: 1, updates: 60 });
+    const end = sandbox.ledger.ledgerEnd();
+    const stream = open(sandbox, updates, after(end - 1));
+    await stream.began;
+    await pong(stream.socket);
+    const before = stream.frames.length;
+    sandbox.ledger.restore(30);
+    while (sandbox.ledger.ledgerEnd() <= end) generateHistory(sandbox.ledger, { seed: 3, updates: 5 });
+    expect(await stream.closed).toEqual([1006, '']);
+    expect(stream.frames).toHaveLength(before);
+  });
+
   it.each([
     ['updates', updates, (): object => after(0)],
     ['a list of contracts, in its middle,', contracts, activeAt],
