@@ -10,7 +10,7 @@ export type Question =
   'active_by_template' | 'active_by_id' | 'active_by_payload' | 'count_by_template' | 'as_of' | 'hourly_chart';
 
 /** Through which schema. */
-export type Way = 'storage' | 'explore' | 'pqs' | 'typed' | 'materialized';
+export type Way = 'storage' | 'explore' | 'pqs' | 'typed';
 
 /** Milliseconds of the server, planning and execution, in 95 of 100 calls. */
 export const aims: Readonly<Record<Question, number>> = {
@@ -151,22 +151,21 @@ function byPqs(facts: Facts): readonly ReadQuery[] {
   ];
 }
 
-/** @param way `materialized`: the same view, once it reads a table of its own */
-function byTyped(facts: Facts, view: string, way: 'typed' | 'materialized'): readonly ReadQuery[] {
+function byTyped(facts: Facts, view: string): readonly ReadQuery[] {
   const select = `select contract_id, owner, amount, account from typed.${escapeIdentifier(view)}`;
   const sample = (round: number): Facts['samples'][number] => facts.samples[round % facts.samples.length] ?? noSample;
   return [
-    { question: 'active_by_template', way, text: select, values: () => [], rows: facts.active },
+    { question: 'active_by_template', way: 'typed', text: select, values: () => [], rows: facts.active },
     {
       question: 'active_by_id',
-      way,
+      way: 'typed',
       text: `${select} where contract_id = $1`,
       values: (round) => [sample(round).id],
       rows: 1,
     },
     {
       question: 'active_by_payload',
-      way,
+      way: 'typed',
       text: `${select} where account = $1`,
       values: (round) => [sample(round).account],
       rows: facts.ofFirstAccount,
@@ -174,15 +173,10 @@ function byTyped(facts: Facts, view: string, way: 'typed' | 'materialized'): rea
   ];
 }
 
-/** The queries through the typed view that are asked again once it reads a table of its own. */
-export async function materializedQueries(client: Client, typedView: string): Promise<readonly ReadQuery[]> {
-  return byTyped(await factsOf(client), typedView, 'materialized');
-}
-
 /** All queries, in the order of the table; `typedView` is the view of the filled template, if there is one. */
 export async function readQueries(client: Client, typedView: string | undefined): Promise<readonly ReadQuery[]> {
   const facts = await factsOf(client);
-  const typed = typedView === undefined ? [] : byTyped(facts, typedView, 'typed');
+  const typed = typedView === undefined ? [] : byTyped(facts, typedView);
   const queries = [...byStorage(facts), ...byExplore(facts), ...byPqs(facts), ...typed];
   const order = Object.keys(aims);
   return queries.toSorted((a, b) => order.indexOf(a.question) - order.indexOf(b.question));

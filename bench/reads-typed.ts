@@ -1,7 +1,6 @@
 /** The package of the filled contracts, by the product's own code, so that the typed view of their template is there. */
 import type { DamlType, PackageModel } from '../src/packages/package-model.ts';
 import { openDatabase } from '../src/store/database.ts';
-import { fillStep } from '../src/store/materialized/fill.ts';
 import { storePackage } from '../src/store/typed/package-store.ts';
 import { syncTypedViews } from '../src/store/typed/views.ts';
 import { templateName } from './names.ts';
@@ -49,22 +48,6 @@ function modelOf(): PackageModel {
     },
     dependencies: [],
   };
-}
-
-/** Has the active contracts of the filled template stand in a table; the seconds it took to fill it. */
-export async function materializeView(url: string): Promise<number> {
-  const { id, packageName } = templateName(0);
-  const template = `${packageName}:${id.slice(id.indexOf(':') + 1)}`;
-  const database = openDatabase({ url, schema, statementTimeoutMs: 600_000, applicationName: 'bench views' });
-  const started = performance.now();
-  try {
-    const { failed } = await syncTypedViews(database, [modelOf()], false, [{ template, columns: ['account'] }]);
-    if (failed[0] !== undefined) throw failed[0].error;
-    for (let step = await fillStep(database); step !== 'idle'; step = await fillStep(database));
-    return (performance.now() - started) / 1000;
-  } finally {
-    await database.close();
-  }
 }
 
 /** Makes the views; the name of that of the filled template, unquoted, undefined when there is none. */

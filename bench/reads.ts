@@ -7,14 +7,13 @@ import { connect, migrated, openServer } from './postgres.ts';
 import { fill, settle } from './reads-fill.ts';
 import { measured, type ReadFigure } from './reads-measure.ts';
 import { help, readReadOptions, type ReadOptions } from './reads-options.ts';
-import { aims, materializedQueries, readQueries, type ReadQuery } from './reads-queries.ts';
+import { readQueries, type ReadQuery } from './reads-queries.ts';
 import { labelOf, readTable, writeReadJson } from './reads-report.ts';
-import { makeTypedView, materializeView } from './reads-typed.ts';
+import { makeTypedView } from './reads-typed.ts';
 import { say } from './terminal.ts';
 
 interface Prepared {
   readonly client: Client;
-  readonly url: string;
   readonly typedView: string | undefined;
   readonly version: string;
 }
@@ -37,12 +36,7 @@ async function prepare(options: ReadOptions): Promise<Prepared> {
   for (const statement of payloadIndex) await client.query(statement);
   await settle(client);
   const typedView = await makeTypedView(database.url);
-  return {
-    client,
-    url: database.url,
-    typedView,
-    version: `${server.version}${server.settings === '' ? '' : ` (${server.settings})`}`,
-  };
+  return { client, typedView, version: `${server.version}${server.settings === '' ? '' : ` (${server.settings})`}` };
 }
 
 /** A query the server refuses, or answers wrongly, is an error of the run and does not stop the others. */
@@ -67,23 +61,6 @@ async function measureAll(
   return figures;
 }
 
-/** The typed view once more, over a table of its own. */
-async function measureMaterialized(
-  { client, url, typedView }: Omit<Prepared, 'version'>,
-  options: ReadOptions,
-  errors: string[],
-): Promise<readonly ReadFigure[]> {
-  if (typedView === undefined) return [];
-  const queries = await materializedQueries(client, typedView);
-  say(`filled in ${(await materializeView(url)).toFixed(1)} s`);
-  return measureAll(client, queries, options, errors);
-}
-
-function inOrder(figures: readonly ReadFigure[]): readonly ReadFigure[] {
-  const order = Object.keys(aims);
-  return figures.toSorted((a, b) => order.indexOf(a.query.question) - order.indexOf(b.query.question));
-}
-
 function titleOf({ contracts, rounds, spread }: ReadOptions, version: string): string {
   const [cpu] = cpus();
   const machine = `${String(cpus().length)} x ${cpu?.model.trim() ?? '?'}, Node ${process.version}, Postgres ${version}`;
@@ -96,15 +73,13 @@ async function main(): Promise<void> {
     process.stdout.write(help);
     return;
   }
-  const { client, url, typedView, version } = await prepare(options);
+  const { client, typedView, version } = await prepare(options);
   const errors: string[] = [];
   // As a reader's session is: nothing of the writer's settings.
   await client.query('reset all');
   await client.query('set search_path = ledger');
   const queries = await readQueries(client, typedView);
-  const plain = await measureAll(client, queries, options, errors);
-  if (isEnding()) return;
-  const figures = inOrder([...plain, ...(await measureMaterialized({ client, url, typedView }, options, errors))]);
+  const figures = await measureAll(client, queries, options, errors);
   if (isEnding()) return;
   say('');
   const report = { title: titleOf(options, version), figures, errors };

@@ -216,7 +216,6 @@ export function pipelineParts(
     observer,
     tracer: openTracer(),
     quarantine: indexer.quarantine,
-    materialize: indexer.materialize,
     notify: indexer.notify,
     limits: {
       batchUpdates: indexer.batchUpdates,

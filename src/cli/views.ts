@@ -69,7 +69,7 @@ function show(views: readonly ListedView[], json: boolean, write: (line: string)
   }
   const lines = views.map((each) => [
     each.view,
-    each.table === null ? each.kind : `${each.kind}, table ${each.table}`,
+    each.kind,
     each.packageName,
     each.versions.join(' '),
     each.columns.join(' '),

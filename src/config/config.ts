@@ -41,10 +41,8 @@ export interface ProcessConfig {
   readonly inboxUpdates: number;
   readonly inboxBytes: number;
   readonly writeLanes: number;
-  /** Templates whose active contracts stand in tables of their own, `package:Module:Entity`, with columns to index. */
-  readonly materialize: readonly { readonly template: string; readonly columns: readonly string[] }[];
-  /** Whether commits are told to listeners of the database. */
   readonly quarantine: boolean;
+  /** Whether commits are told to listeners of the database. */
   readonly notify: boolean;
   readonly logLevel: 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'silent';
   readonly logFormat: 'auto' | 'pretty' | 'json';
@@ -155,7 +153,6 @@ function processConfig({ read }: OptionSource): ProcessConfig {
     inboxBytes: read(options.inboxBytes),
     writeLanes: read(options.writeLanes),
     quarantine: read(options.quarantine),
-    materialize: read(options.materialize),
     notify: read(options.notify),
     logLevel: read(options.logLevel),
     logFormat: read(options.logFormat),

@@ -17,7 +17,6 @@ import {
   providerUrl,
   size,
   startPoint,
-  templatesWithColumns,
   text,
 } from './option-types.ts';
 
@@ -187,15 +186,6 @@ export const options = {
     ),
     boolean,
     'false',
-  ),
-  materialize: withDefault(
-    indexer(
-      'INDEXER_MATERIALIZE',
-      'Templates whose active contracts stand in a table with real columns, as `package:Module:Entity(column, column)`; columns named are indexed.',
-      { unset: 'none' },
-    ),
-    templatesWithColumns,
-    '',
   ),
   notify: withDefault(
     indexer('INDEXER_NOTIFY', 'Send `NOTIFY <schema>_offset` with every commit; the payload is the checkpoint.'),

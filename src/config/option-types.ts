@@ -180,27 +180,6 @@ export const identifier: OptionType<string> = {
   },
 };
 
-const materializedTemplate = /^#?([A-Za-z0-9_-]+:[A-Za-z][\w.$']*:[A-Za-z][\w$']*)\s*(?:\(([\s\w,]*)\))?$/;
-
-/** Templates as `package:Module:Entity`, each with columns in brackets if need be: `p:M:T(owner, amount), p:M:U`. */
-export const templatesWithColumns: OptionType<
-  readonly { readonly template: string; readonly columns: readonly string[] }[]
-> = {
-  label: 'list',
-  parse: (given) => {
-    const found = new Map<string, readonly string[]>();
-    for (const part of given.split(/,(?![^(]*\))/).map((piece) => piece.trim())) {
-      if (part === '') continue;
-      const [, template, columns = ''] = materializedTemplate.exec(part) ?? [];
-      if (template === undefined)
-        return { expected: 'templates as package:Module:Entity or package:Module:Entity(column, …)' };
-      const names = columns.split(',').map((name) => name.trim());
-      found.set(template, [...new Set([...(found.get(template) ?? []), ...names.filter((name) => name !== '')])]);
-    }
-    return { value: [...found].map(([template, columns]) => ({ template, columns })) };
-  },
-};
-
 /** The value of a text written in this program; a text that does not parse is a defect, found when the module loads. */
 export function constant<T>(type: OptionType<T>, given: string): T {
   const parsed = type.parse(given);

@@ -100,7 +100,7 @@ export class PackageWatch {
     const { refused, failure } = await this.#fetchAll(packages, missing, named);
     const after = await readPackageState(database);
     await refreshPaddings(database, (id) => packages.get(id));
-    const { made, failed } = await syncTypedViews(database, [...packages.values()], false, this.#parts.materialize);
+    const { made, failed } = await syncTypedViews(database, [...packages.values()]);
     if (packages.size > known || refused.length + made.length + failed.length > 0) {
       observer.packagesRead({ packages: packages.size - known, refused, views: made.length, failedViews: failed });
     }

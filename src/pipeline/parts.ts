@@ -7,7 +7,6 @@ import type { LockHolder } from '../model/lock-holder.ts';
 import type { Phase } from '../model/phase.ts';
 import type { IndexerError } from '../errors.ts';
 import type { Database } from '../store/database.ts';
-import type { MaterializedTemplate } from '../store/materialized/registry.ts';
 import type { WriterLock } from '../store/writer-lock.ts';
 import type { Observer } from './observer.ts';
 import type { Tracer } from './tracer.ts';
@@ -53,8 +52,6 @@ export interface PipelineParts {
   readonly observer: Observer;
   /** Undefined: nobody listens to spans. */
   readonly tracer?: Tracer | undefined;
-  /** Templates whose active contracts stand in tables of their own. */
-  readonly materialize: readonly MaterializedTemplate[];
   /** Whether commits are told to listeners of the database. */
   readonly notify: boolean;
   /** Whether an update that cannot be stored is set aside; otherwise it stops the stream. */

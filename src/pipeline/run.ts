@@ -26,7 +26,6 @@ import { PhaseKeeper, type PipelineParts } from './parts.ts';
 import { poll$ } from './poll.ts';
 import { FailureCount, decide, pause } from './retry.ts';
 import { seed$, skipSeed } from './seed.ts';
-import { fillTables$ } from './table-fill.ts';
 import { acquireLock } from './standby.ts';
 
 /** Runs until `parts.stop` is aborted. @throws IndexerError when an error is fatal */
@@ -134,8 +133,7 @@ class Run {
       showPhase(following.checkpoint);
     });
     const followed$ = follow$(this.#parts, connected.session, following).pipe(endWith(undefined));
-    const beside$ = merge(polled$, this.#packages.watch$(), fillTables$(this.#parts));
-    return merge(followed$, beside$).pipe(
+    return merge(followed$, polled$, this.#packages.watch$()).pipe(
       takeWhile((value) => value !== undefined),
       finalize(() => {
         over = true;

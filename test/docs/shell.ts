@@ -73,7 +73,6 @@ export const notRun: readonly NotRun[] = [
   { page: 'docs/security.md', command: / ledger-indexer$/, reason: 'the daemon itself: test/security/roles.test.ts' },
   { page: 'CONTRIBUTING.md', command: /npx vitest run test\/conformance/, reason: 'is a test run of its own' },
   { page: 'docs/sql.md', command: /index suggest/, reason: 'needs an extension: test/read/index-verb.test.ts' },
-  { page: 'docs/sql.md', command: /^INDEXER_MATERIALIZE=/, reason: 'an example with templates the demo has not' },
 ];
 
 /** Pages whose commands are run or held against the program by a test of their own. */

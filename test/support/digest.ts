@@ -22,7 +22,6 @@ const besideTheStream: ReadonlySet<string> = new Set([
   'paddings',
   'typed_views',
   'typed_columns',
-  'materialized',
   'verifications',
 ]);
 

@@ -61,7 +61,6 @@ describe('loadConfig', () => {
         inboxBytes: 32 * 1024 * 1024,
         writeLanes: 2,
         quarantine: false,
-        materialize: [],
         notify: true,
         logLevel: 'info',
         logFormat: 'auto',
@@ -158,19 +157,6 @@ describe('loadConfig', () => {
       LEDGER_INDEXER_PORT_9090_TCP_ADDR: '10.0.0.1',
     };
     expect(() => loadConfig([], env)).not.toThrow();
-  });
-
-  it('reads templates with columns in brackets', () => {
-    const env = {
-      INDEXER_MATERIALIZE: '#desk:Main.Sub:Holding(owner, amount ), desk:Main:Offer,desk:Main:Offer(price)',
-    };
-    expect(loadConfig([], env).indexer.materialize).toEqual([
-      { template: 'desk:Main.Sub:Holding', columns: ['owner', 'amount'] },
-      { template: 'desk:Main:Offer', columns: ['price'] },
-    ]);
-    for (const wrong of ['Holding', 'desk:Main:Holding(owner', 'desk:Main:Holding(a; drop)', 'a:B:C(x)(y)']) {
-      expect(refusal([], { INDEXER_MATERIALIZE: wrong }).message, wrong).toContain('package:Module:Entity');
-    }
   });
 
   it('explains why a package id is no template filter', () => {

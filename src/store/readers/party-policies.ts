@@ -14,7 +14,6 @@ const open = [
   'paddings',
   'typed_views',
   'typed_columns',
-  'materialized',
   'coverage',
   'schema_migrations',
 ];

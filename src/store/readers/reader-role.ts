@@ -9,7 +9,6 @@ import type { Database } from '../database.ts';
 import { buildIndex } from './index-build.ts';
 import { limitedGrants, policyStatements } from './party-policies.ts';
 import { readSchemas, type ReadSchemas } from './read-schemas.ts';
-import { secureTables } from './secure-tables.ts';
 import { limitedRoles, secureViewsFor } from './secure-views.ts';
 
 export interface ReaderRole {
@@ -62,7 +61,6 @@ export async function grantReader(database: Database, reader: ReaderRole): Promi
   await database.transaction(async (client) => {
     await secureViewsFor(client, readSchemas(database.schema), [reader.role]);
     for (const statement of limitedGrants(reader.role)) await client.query(statement);
-    await secureTables(client, readSchemas(database.schema));
   });
 }
 

@@ -18,23 +18,13 @@ export interface ViewDefinition {
 
 /** The definitions of a subject: of a template two, else one. */
 export function definitionsOf(view: NamedView, schemas: ReadSchemas): readonly ViewDefinition[] {
-  return shapesOf(view.subject, schemas.storage).map((shape) =>
-    definition(view, shape, schemas.typed, fieldColumns(view, shape, plainCast)),
-  );
+  return shapesOf(view.subject, schemas.storage).map((shape) => definition(view, shape, schemas.typed));
 }
 
-/** Name and SQL of a column. */
-export type ColumnSql = readonly [name: string, sql: string];
-
-/** The definition of one view. @param typed the schema it stands in @param fields the columns after those of the shape */
-export function definition(
-  view: NamedView,
-  shape: ViewShape,
-  typed: string,
-  fields: readonly ColumnSql[],
-): ViewDefinition {
+function definition(view: NamedView, shape: ViewShape, typed: string): ViewDefinition {
   const name = `${view.name}${shape.suffix}`;
   const quoted = `${escapeIdentifier(typed)}.${escapeIdentifier(name)}`;
+  const fields = fieldColumns(view, shape);
   const selected = [...shape.leading.map(({ name: column, sql }) => [column, sql] as const), ...fields];
   const list = selected.map(([column, sql]) => `${sql} as ${escapeIdentifier(column)}`).join(',\n  ');
   const comments = [...shape.leading.map((column) => [column.name, column.comment] as const), ...described(view)].map(
@@ -48,23 +38,14 @@ export function definition(
   return { name, script: `${statements}\n${comment}`, mark };
 }
 
-/** The comments of the columns made from fields. */
-export function described({ columns }: NamedView): readonly (readonly [name: string, comment: string])[] {
+function described({ columns }: NamedView): readonly (readonly [name: string, comment: string])[] {
   return columns.map(({ name, description }) => [name, description]);
 }
 
-/** The SQL that turns a text into a type. */
-export type Cast = (text: string, type: string) => string;
-
-/** Fails where the type cannot hold the value. */
-export const plainCast: Cast = (text, type) => `(${text})::${type}`;
-
-/** The columns made from fields, in order. */
-export function fieldColumns(
+function fieldColumns(
   { columns, subject }: NamedView,
-  shape: Pick<ViewShape, 'source' | 'packageId'>,
-  cast: Cast,
-): readonly ColumnSql[] {
+  shape: ViewShape,
+): readonly (readonly [name: string, sql: string])[] {
   const wanted = new Map(subject.columns.map((column) => [columnKey(column), column]));
   const timesOfPath = new Map<string, number>();
   for (const { path } of columns) {
@@ -75,7 +56,7 @@ export function fieldColumns(
     }
   }
   return columns.map((column) => {
-    const value = valueSql(shape.source, column, cast);
+    const value = valueSql(shape.source, column);
     const castCanFail = column.type !== 'jsonb' && column.type !== 'text';
     // The same path in two types is no lawful upgrade; a cast of the other version's value would fail every query.
     if (!castCanFail || timesOfPath.get(JSON.stringify(column.path)) === 1) return [column.name, value];
@@ -86,12 +67,12 @@ export function fieldColumns(
 }
 
 /** The value at a path, null where it is absent or null. */
-function valueSql(source: string, { path, type }: RegisteredColumn, cast: Cast): string {
+function valueSql(source: string, { path, type }: RegisteredColumn): string {
   if (type === 'jsonb') return `nullif(${atPath(source, path, '->', '#>')}, 'null'::jsonb)`;
   const text = atPath(source, path, '->>', '#>>');
   if (type === 'text') return text;
-  if (type === 'interval') return intervalOf(cast(text, 'bigint'));
-  return cast(text, type);
+  if (type === 'interval') return intervalOf(`(${text})::bigint`);
+  return `(${text})::${type}`;
 }
 
 /** Days apart from the rest: intervals are multiplied as floats, which neither are exact for nor reach the largest values. */

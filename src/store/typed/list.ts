@@ -12,8 +12,6 @@ export interface ListedView {
   readonly shows: string;
   /** Versions of the package that were read, oldest first. */
   readonly versions: readonly string[];
-  /** Whether it reads a table of its own: building, ready, or null for no such table. */
-  readonly table: 'building' | 'ready' | null;
   /** Columns made from fields, in order. */
   readonly columns: readonly string[];
 }
@@ -27,9 +25,8 @@ export async function listTypedViews(database: Database): Promise<readonly Liste
               concat_ws(':', v.module_name, v.entity_name, nullif(v.choice, '')) as shows,
               array(select p.package_version from packages p where p.package_name = v.package_name
                      group by 1 order by string_to_array(p.package_version, '.')::numeric[]) as versions,
-              array(select c.column_name from typed_columns c where c.view_name = v.view_name order by c.position) as columns,
-              m.state as "table"
-         from typed_views v left join materialized m on m.view_name = v.view_name
+              array(select c.column_name from typed_columns c where c.view_name = v.view_name order by c.position) as columns
+         from typed_views v
         order by v.view_name`,
       [typed],
     ),

@@ -12,8 +12,6 @@ export interface PackageState {
   readonly named: readonly string[];
   /** How many templates and interfaces the dictionary has. */
   readonly templates: number;
-  /** Whether a seed is published; before, contracts do not count. */
-  readonly seeded: boolean;
 }
 
 /** Stores a package that was read; one that is there already stays as it is, for its id is the hash of its content. */
@@ -43,9 +41,8 @@ export async function refreshPaddings(database: Database, packages: PackageLooku
 /** Cheap: two small tables. */
 export async function readPackageState(database: Database): Promise<PackageState> {
   const { rows } = await database.withClient((client) =>
-    client.query<{ package_id: string; name: string | null; templates: number; seeded: boolean | null }>(
-      `select t.package_id, p.package_name as name, count(*)::integer as templates,
-              (select seeded_at is not null from stream) as seeded
+    client.query<{ package_id: string; name: string | null; templates: number }>(
+      `select t.package_id, p.package_name as name, count(*)::integer as templates
          from templates t left join packages p on p.package_id = t.package_id
         group by 1, 2 order by min(t.template_pk)`,
     ),
@@ -55,6 +52,5 @@ export async function readPackageState(database: Database): Promise<PackageState
     missing: rows.filter(({ name }) => name === null).map((row) => row.package_id),
     named: [...named].sort(),
     templates: rows.reduce((sum, row) => sum + row.templates, 0),
-    seeded: rows[0]?.seeded ?? false,
   };
 }

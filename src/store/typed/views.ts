@@ -9,14 +9,11 @@ import type { ClientBase } from 'pg';
 import type { PackageModel } from '../../packages/package-model.ts';
 import type { Database } from '../database.ts';
 import { readPackageState } from './package-store.ts';
-import { readMaterialized, type MaterializedTemplate } from '../materialized/registry.ts';
-import { alignTable, isTableOpen, planTable, unmetWishes, type TablePlan } from '../materialized/sync.ts';
-import { readSchemas, type ReadSchemas } from '../readers/read-schemas.ts';
+import { readSchemas } from '../readers/read-schemas.ts';
 import { secureViews } from '../readers/secure-views.ts';
 import { toStoreError } from '../store-error.ts';
 import { readRegistry, register, type NamedView } from './registry.ts';
 import { definitionsOf, type ViewDefinition } from './definitions.ts';
-import { damlName } from './shapes.ts';
 import { viewSubjects } from './subjects.ts';
 
 /** What a synchronization did, by view name. */
@@ -35,7 +32,6 @@ const ofOneView: ReadonlySet<string> = new Set([
   'STORE_DATA_REFUSED',
   'STORE_STATEMENT_TIMEOUT',
   'STORE_FAILED',
-  'MATERIALIZED_COLUMN_UNKNOWN',
 ]);
 
 /** A view that somebody reads is replaced later rather than making others wait. */
@@ -45,21 +41,18 @@ const lockLimit = '500ms';
  * Makes the views as the packages want them. Each subject is a short transaction of its own, so that no lock on one view
  * is held while another is waited for; what fails is told, and the others are made all the same.
  * @param every replace also those that are as they should be
- * @param materialize templates whose active contracts are wanted in tables of their own; undefined: those that have one
  * @throws IndexerError when the state cannot be read, or no view can be made at all
  */
 export async function syncTypedViews(
   database: Database,
   packages: readonly PackageModel[],
   every = false,
-  materialize?: readonly MaterializedTemplate[],
 ): Promise<ViewSync> {
   const schemas = readSchemas(database.schema);
-  const { named, seeded } = await readPackageState(database);
-  const { registry, marks, tables, permitted } = await database.withClient(async (client) => ({
+  const { named } = await readPackageState(database);
+  const { registry, marks, permitted } = await database.withClient(async (client) => ({
     registry: await readRegistry(client),
     marks: await readMarks(client, schemas.typed),
-    tables: await readMaterialized(client),
     permitted: await mayMakeViews(client, schemas.typed),
   }));
   const done: { made: string[]; unchanged: number; failed: { view: string; error: IndexerError }[] } = {
@@ -67,31 +60,19 @@ export async function syncTypedViews(
     unchanged: 0,
     failed: [],
   };
-  const templates = new Set<string>();
   for (const subject of viewSubjects(packages, new Set(named))) {
     // A participant may have hundreds: the sockets of the ledger are served in between.
     await nextTurn();
-    if (subject.kind === 'template') templates.add(damlName(subject));
     const view = registry.named(subject);
-    const plan = planTable(view, schemas, tables.get(view.name), materialize);
-    const definitions = viewsOf(view, schemas, plan);
+    const definitions = definitionsOf(view, schemas);
     const changed = every ? definitions : definitions.filter(({ name, mark }) => marks.get(name) !== mark);
     done.unchanged += definitions.length - changed.length;
-    if (changed.length === 0 && !isTableOpen(plan)) continue;
+    if (changed.length === 0) continue;
     const failure = permitted ? await make(database, view, changed) : notPermitted();
     if (failure === undefined) done.made.push(...changed.map(({ name }) => name));
-    const error = failure ?? (await failureOf(() => alignTable(database, view, plan, seeded)));
-    if (error !== undefined) done.failed.push({ view: view.name, error });
+    else done.failed.push({ view: view.name, error: failure });
   }
-  // An empty ledger has answered no wish yet, and need not be told of.
-  if (named.length > 0) done.failed.push(...unmetWishes(templates, materialize ?? []));
   return done;
-}
-
-/** The definitions of a subject; of what is active that over its table, where the table is ready. */
-function viewsOf(view: NamedView, schemas: ReadSchemas, { wanted, ready }: TablePlan): readonly ViewDefinition[] {
-  const plain = definitionsOf(view, schemas);
-  return ready && wanted !== undefined ? [wanted.view, ...plain.slice(1)] : plain;
 }
 
 async function make(
@@ -99,21 +80,14 @@ async function make(
   view: NamedView,
   definitions: readonly ViewDefinition[],
 ): Promise<IndexerError | undefined> {
-  if (definitions.length === 0) return undefined;
-  return failureOf(() =>
-    database.transaction(async (client) => {
+  try {
+    await database.transaction(async (client) => {
       await client.query(`set local lock_timeout = '${lockLimit}'`);
       await client.query('select pg_advisory_xact_lock(hashtext($1))', [`ledger_indexer_views:${database.schema}`]);
       await register(client, view);
       await client.query(definitions.map(({ script }) => script).join('\n'));
       await secureViews(client, readSchemas(database.schema));
-    }),
-  );
-}
-
-async function failureOf(work: () => Promise<void>): Promise<IndexerError | undefined> {
-  try {
-    await work();
+    });
     return undefined;
   } catch (thrown) {
     const error = toStoreError(thrown);
