@@ -29,6 +29,7 @@ comment on function :explore.is_unseen(text) is
 -- Callers write any ((select template_pks(…))::integer[]): asked once for each query, whichever index leads.
 create or replace function :explore.template_pks(template text) returns integer[]
   language plpgsql stable parallel safe
+  set search_path = pg_catalog, pg_temp
 as $$
 declare
   wanted text := ltrim(template, '#');
@@ -134,6 +135,7 @@ comment on function :explore.active_at(bigint, text) is
 -- newest one. The last window has no end.
 create or replace function :explore.nearest_offset("time" timestamptz) returns bigint
   language plpgsql stable parallel safe
+  set search_path = pg_catalog, pg_temp
 as $$
 declare
   span interval := '1 minute';
@@ -161,6 +163,7 @@ comment on function :explore.nearest_offset(interval) is
 
 create or replace function :explore.wait_for_offset(target bigint, timeout interval default '10 seconds') returns bigint
   language plpgsql volatile
+  set search_path = pg_catalog, pg_temp
 as $$
 declare
   deadline timestamptz := clock_timestamp() + timeout;

@@ -18,6 +18,7 @@ comment on function :pqs.latest_checkpoint() is 'Up to where the history here is
 -- In PL/pgSQL, which is not made part of the query: as a default it stands in several places, and each would be planned.
 create or replace function :pqs.latest_offset() returns bigint
   language plpgsql stable parallel safe
+  set search_path = pg_catalog, pg_temp
 as $$
 begin
   return coalesce(nullif(current_setting('pqs.session_offset_latest', true), '')::bigint,
@@ -39,6 +40,7 @@ comment on function :pqs.pruned_offset() is 'The offset up to and including whic
 
 create or replace function :pqs.validate_offset_exists("offset" bigint) returns bigint
   language plpgsql stable parallel safe strict
+  set search_path = pg_catalog, pg_temp
 as $$
 declare
   history record;
@@ -59,6 +61,7 @@ comment on function :pqs.validate_offset_exists(bigint) is 'The offset itself; a
 
 create or replace function :pqs.set_latest("offset" bigint) returns bigint
   language plpgsql volatile
+  set search_path = pg_catalog, pg_temp
 as $$
 begin
   perform set_config('pqs.session_offset_latest', coalesce(:pqs.validate_offset_exists("offset")::text, ''), false);
@@ -70,6 +73,7 @@ comment on function :pqs.set_latest(bigint) is
 
 create or replace function :pqs.set_oldest("offset" bigint) returns bigint
   language plpgsql volatile
+  set search_path = pg_catalog, pg_temp
 as $$
 begin
   perform set_config('pqs.session_offset_oldest', coalesce(:pqs.validate_offset_exists("offset")::text, ''), false);
@@ -81,6 +85,7 @@ comment on function :pqs.set_oldest(bigint) is
 
 create or replace function :pqs.__inside("offset" bigint) returns bigint
   language plpgsql stable parallel safe
+  set search_path = pg_catalog, pg_temp
 as $$
 declare
   latest bigint := :pqs.latest_offset();
@@ -100,6 +105,7 @@ comment on function :pqs.__inside(bigint) is 'The offset itself; an error when t
 
 create or replace function :pqs.__is_past("offset" bigint) returns boolean
   language plpgsql stable parallel safe
+  set search_path = pg_catalog, pg_temp
 as $$
 begin
   return :pqs.__inside("offset") < (select s.checkpoint from :storage.stream s);
@@ -113,6 +119,7 @@ comment on function :pqs.__is_past(bigint) is
 create or replace function :pqs.__lifetime_windows("offset" bigint) 
   returns table (class integer, after_offset bigint, at_offset bigint)
   language plpgsql stable parallel safe rows 8
+  set search_path = pg_catalog, pg_temp
 as $$
 begin
   return query
@@ -132,6 +139,7 @@ comment on function :pqs.__from(bigint) is
 
 create or replace function :pqs.nearest_offset(cutoff_ts timestamptz) returns bigint
   language plpgsql stable parallel safe strict
+  set search_path = pg_catalog, pg_temp
 as $$
 declare
   span interval := '1 minute';

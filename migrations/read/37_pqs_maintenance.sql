@@ -5,6 +5,7 @@ create or replace function :pqs.print_create_index_for_contract(
   name text, qname text, expression text, index_type text, index_opclass text default '', use_concurrently boolean default true)
   returns text
   language plpgsql stable
+  set search_path = pg_catalog, pg_temp
 as $$
 declare
   pks integer[] := :pqs.__type_pks(qname);
@@ -34,6 +35,7 @@ create or replace function :pqs.print_create_statistics_for_contract(name text, 
 comment on function :pqs.print_create_statistics_for_contract(text, text) is
   'The statement that lets Postgres know how often values of an indexed expression occur, from the next analyze on; null for the payload itself. To be run beside a printed index.';
 
+-- No search path of its own: what the expression and the operator class name is the caller's, e.g. of an extension.
 create or replace procedure :pqs.create_index_for_contract(
   name text, qname text, expression text, index_type text, index_opclass text default '')
   language plpgsql

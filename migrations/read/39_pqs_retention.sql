@@ -9,6 +9,7 @@ comment on function :pqs.__retention_lock() is
 
 create or replace function :pqs.validate_pruning_offset("offset" bigint) returns bigint
   language plpgsql stable parallel safe
+  set search_path = pg_catalog, pg_temp
 as $$
 declare
   history record;
@@ -145,6 +146,7 @@ create or replace function :pqs.prune_archived_to_offset(max_pruned_offset bigin
   returns table (pruning_boundary_offset bigint, deleted_contracts integer, deleted_exercises integer,
                  deleted_events integer, deleted_transactions integer, deleted_reassignments integer)
   language plpgsql volatile rows 1
+  set search_path = pg_catalog, pg_temp
 as $$
 declare
   boundary bigint := :pqs.validate_pruning_offset(max_pruned_offset);

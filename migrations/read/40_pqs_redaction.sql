@@ -19,6 +19,7 @@ comment on function :pqs.__contract_state(text) is
 create or replace function :pqs.__redact_contracts(contract_ids text[], redaction_id text, with_exercises boolean)
   returns table (contracts bigint, interface_views bigint, exercises bigint, reassignments bigint)
   language plpgsql volatile rows 1
+  set search_path = pg_catalog, pg_temp
 as $$
 #variable_conflict use_column
 declare
@@ -56,6 +57,7 @@ comment on function :pqs.__redact_contracts(text[], text, boolean) is
 create or replace function :pqs.__redact_exercise(event_offset bigint, event_node integer, redaction_id text)
   returns bigint
   language plpgsql volatile
+  set search_path = pg_catalog, pg_temp
 as $$
 declare
   id alias for $3;
@@ -85,6 +87,7 @@ comment on function :pqs.__restart_writer() is
 
 create or replace function :pqs.redact_contract(contract_id text, redaction_id text) returns integer
   language plpgsql volatile
+  set search_path = pg_catalog, pg_temp
 as $$
 declare
   wanted alias for $1;
@@ -114,6 +117,7 @@ comment on function :pqs.redact_contract(text, text) is
 
 create or replace function :pqs.redact_exercise(event_id :pqs.event_id, redaction_id text) returns void
   language plpgsql volatile
+  set search_path = pg_catalog, pg_temp
 as $$
 declare
   event alias for $1;

@@ -122,22 +122,23 @@ function plan(facts: Facts, reader: ReaderRole, schemas: ReadSchemas): readonly 
   const name = escapeIdentifier(reader.role);
   const names = Object.values(schemas).map((schema) => escapeIdentifier(schema));
   const usage = names.map((schema) => `grant usage on schema ${schema} to ${name}`);
-  const execute = names.map((schema) => `grant execute on all functions in schema ${schema} to ${name}`);
   const later = `alter default privileges for role ${escapeIdentifier(facts.owner)}`;
+  // Functions need no grant: those that everybody may call are listed where they are made. What a role was given beside, it loses.
+  const clean = names.flatMap((schema) => [
+    `revoke all on all functions in schema ${schema} from ${name}`,
+    `${later} in schema ${schema} revoke execute on functions from ${name}`,
+  ]);
   const role = [...roleStatements(facts, reader), ...settings(facts, reader.role, schemas)];
   if (reader.parties.length === 0) {
     const reads = names.map((schema) => `grant select on all tables in schema ${schema} to ${name}`);
-    const laterReads = names.flatMap((schema) => [
-      `${later} in schema ${schema} grant select on tables to ${name}`,
-      `${later} in schema ${schema} grant execute on functions to ${name}`,
-    ]);
-    return [[...role, ...usage, ...reads, ...execute, ...laterReads]];
+    const laterReads = names.map((schema) => `${later} in schema ${schema} grant select on tables to ${name}`);
+    return [[...role, ...clean, ...usage, ...reads, ...laterReads]];
   }
   const revoked = names.flatMap((schema) => [
     `revoke all on all tables in schema ${schema} from ${name}`,
     `${later} in schema ${schema} revoke select on tables from ${name}`,
   ]);
-  return [[...role, ...revoked], ...policyStatements(reader.role, reader.parties), [...usage, ...execute]];
+  return [[...role, ...clean, ...revoked], ...policyStatements(reader.role, reader.parties), usage];
 }
 
 function roleStatements({ exists }: Facts, { role, password }: ReaderRole): string[] {

@@ -8,7 +8,7 @@ import { ExitCode, IndexerError } from '../../errors.ts';
 import type { Database } from '../database.ts';
 import { grantReader } from '../readers/reader-role.ts';
 import { readSchemas } from '../readers/read-schemas.ts';
-import { redactorGrants, streamRoles, writerGrants, type StreamRoles } from './grants.ts';
+import { redactorGrants, streamRoles, withOwnersRights, writerGrants, type StreamRoles } from './grants.ts';
 import { ownershipStatements } from './ownership.ts';
 
 /** The roles that log in. */
@@ -33,6 +33,8 @@ interface Facts {
   readonly existing: readonly string[];
   /** Roles that exist with more rights than these roles may have. */
   readonly mighty: readonly string[];
+  /** Functions in our schemas that run with the rights of their owner and are none of ours. */
+  readonly strange: readonly string[];
   readonly publicMayCreate: boolean;
   readonly shown: boolean;
 }
@@ -50,12 +52,14 @@ export interface RolePlan {
 export async function planRoles(database: Database, request: RoleRequest): Promise<RolePlan> {
   const roles = streamRoles(request.prefix);
   return database.withClient(async (client) => {
-    const facts = await readFacts(client, roles);
+    const facts = await readFacts(client, database.schema, roles);
     refuse(facts, roles);
     const statements = [
       ...(facts.administers ? roleStatements(facts, roles, request) : []),
       ...(facts.administers ? databaseStatements(facts, roles, request.sharedDatabase) : []),
       ...(await ownershipStatements(client, readSchemas(database.schema), roles.owner)),
+      // Postgres lets everybody call a new function. What the owner makes nobody calls until it is granted.
+      `alter default privileges for role ${escapeIdentifier(roles.owner)} revoke execute on functions from public`,
       ...writerGrants(roles.writer, database.schema),
       ...redactorGrants(roles.redactor, database.schema),
     ];
@@ -75,7 +79,7 @@ export async function grantRoles(database: Database, request: RoleRequest): Prom
   return plan;
 }
 
-async function readFacts(client: ClientBase, roles: StreamRoles): Promise<Facts> {
+async function readFacts(client: ClientBase, storage: string, roles: StreamRoles): Promise<Facts> {
   const { rows } = await client.query<Facts>(
     `select current_database()::text as database, current_user::text as me, m.rolsuper as superuser,
             m.rolsuper or m.rolcreaterole as administers,
@@ -86,21 +90,29 @@ async function readFacts(client: ClientBase, roles: StreamRoles): Promise<Facts>
                      and (r.rolsuper or r.rolcreaterole or r.rolcreatedb or r.rolreplication
                           or exists (select from pg_auth_members a join pg_roles g on g.oid = a.roleid
                                       where a.member = r.oid and not (r.rolname = $2 and g.rolname = $3)))) as mighty,
+            array(select p.oid::regprocedure::text from pg_proc p join pg_namespace n on n.oid = p.pronamespace
+                   where n.nspname = any ($4) and p.prosecdef and p.oid <> coalesce(to_regprocedure($5), 0)) as strange,
             has_schema_privilege('public', 'public', 'create') as "publicMayCreate",
             to_regclass('contracts') is not null as shown
        from pg_roles m where m.rolname = current_user`,
-    [Object.values(roles), roles.migrator, roles.owner],
+    [Object.values(roles), roles.migrator, roles.owner, Object.values(readSchemas(storage)), withOwnersRights(storage)],
   );
   const [facts] = rows;
   if (facts === undefined) throw refused('the current role is unknown to the server', 'log in again');
   return facts;
 }
 
-function refuse({ mighty, shown, administers, existing }: Facts, roles: StreamRoles): void {
+function refuse({ mighty, strange, shown, administers, existing }: Facts, roles: StreamRoles): void {
   if (!administers && existing.length < Object.keys(roles).length) {
     throw refused('roles are missing, and you may not create any', 'run it as a superuser or a role with CREATEROLE');
   }
   if (!shown) throw refused('the schema holds no stream yet', 'run `ledger-indexer migrate` first, as the same user');
+  if (strange[0] !== undefined) {
+    throw refused(
+      `function ${strange[0]} runs with the rights of its owner and is none of this program`,
+      'drop it, or move it to a schema of its own: here it would be given to the owner of the stream',
+    );
+  }
   const [first] = mighty;
   if (first === undefined) return;
   throw refused(

@@ -96,6 +96,29 @@ const history = [
   'quarantine',
 ];
 
+/** Functions of schema pqs that remove: what the redactor has the rights for, and everybody else could only fail with. */
+const removing = [
+  '__contract_state(text)',
+  '__note_pruned(bigint)',
+  '__prune_contracts(integer[], bigint, bigint, bigint)',
+  '__prune_preview(bigint)',
+  '__prune_updates(bigint, bigint)',
+  '__redact_contracts(text[], text, boolean)',
+  '__redact_exercise(bigint, integer, text)',
+  '__restart_writer()',
+  '__retention_lock()',
+  'prune_archived_to_offset(bigint)',
+  'prune_archived_to_offset_dry_run(bigint)',
+  'prune_to_offset(bigint)',
+  'redact_contract(text, text)',
+  'validate_pruning_offset(bigint)',
+];
+
+/** The one function with the rights of its owner. @param storage schema of the stream */
+export function withOwnersRights(storage: string): string {
+  return `${escapeIdentifier(storage)}.clear_unfinished_seed(bigint)`;
+}
+
 /** What the writer may do. */
 export function writerGrants(role: string, storage: string): readonly string[] {
   const name = escapeIdentifier(role);
@@ -103,17 +126,20 @@ export function writerGrants(role: string, storage: string): readonly string[] {
     ...clean(name, storage),
     `grant insert on ${written.join(', ')} to ${name}`,
     ...updates(maintained, name),
-    `grant execute on function clear_unfinished_seed(bigint) to ${name}`,
+    `grant execute on function ${withOwnersRights(storage)} to ${name}`,
   ];
 }
 
 /** What the redactor may do. */
 export function redactorGrants(role: string, storage: string): readonly string[] {
   const name = escapeIdentifier(role);
+  const pqs = escapeIdentifier(readSchemas(storage).pqs);
+  const functions = [...removing, `redact_exercise(${pqs}.event_id, text)`].map((called) => `${pqs}.${called}`);
   return [
     ...clean(name, storage),
     `grant insert on redactions, redacted_contracts, redacted_exercises to ${name}`,
-    `grant usage on schema ${escapeIdentifier(readSchemas(storage).pqs)} to ${name}`,
+    `grant usage on schema ${pqs} to ${name}`,
+    `grant execute on function ${functions.join(', ')} to ${name}`,
     ...updates(contents, name),
     `grant delete on ${history.join(', ')} to ${name}`,
   ];

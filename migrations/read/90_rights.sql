@@ -1,0 +1,79 @@
+-- Who may call what. Postgres lets everybody call a new function; here nobody but the owner may until it stands in a list.
+-- Those below run with the rights of their caller and open nothing, so the list names everybody: USAGE of the schema says
+-- who can name them, the rights on tables what they answer. What removes is granted to the redactor by `grant-roles`.
+
+do $$
+declare
+  called text;
+begin
+  -- Not what an extension brought into these schemas, nor what belongs to somebody else.
+  for called in
+    select p.oid::regprocedure::text from pg_catalog.pg_proc p join pg_catalog.pg_namespace n on n.oid = p.pronamespace
+     where n.nspname in (:'storage', :'explore', :'typed', :'pqs') and pg_catalog.pg_has_role(p.proowner, 'usage')
+       and not exists (select from pg_catalog.pg_depend d
+                        where d.classid = 'pg_catalog.pg_proc'::regclass and d.objid = p.oid and d.deptype = 'e')
+  loop
+    execute 'revoke execute on routine ' || called || ' from public';
+  end loop;
+end
+$$;
+
+grant execute on function :storage.lifetime_class(bigint, bigint) to public;
+grant execute on function
+  :explore.active(text),
+  :explore.active_at(bigint, text),
+  :explore.fqn(text, text, text),
+  :explore.is_unseen(text),
+  :explore.latest_offset(),
+  :explore.lifetimes_at(bigint, text),
+  :explore.nearest_offset(interval),
+  :explore.nearest_offset(timestamp with time zone),
+  :explore.optional(jsonb),
+  :explore.similar_names(text),
+  :explore.template_pks(text),
+  :explore.texts(jsonb),
+  :explore.wait_for_offset(bigint, interval)
+  to public;
+grant execute on function
+  :pqs.__archive_node(text, bigint),
+  :pqs.__choice_pks(text),
+  :pqs.__consuming_choices(text),
+  :pqs.__event_pk(bigint, integer),
+  :pqs.__from(bigint),
+  :pqs.__implementing_pks(text),
+  :pqs.__inside(bigint),
+  :pqs.__is_choice_defined(text),
+  :pqs.__is_defined(text),
+  :pqs.__is_past(bigint),
+  :pqs.__lifetime_windows(bigint),
+  :pqs.__type_pks(text),
+  :pqs.active(text, bigint),
+  :pqs.archives(text, bigint, bigint),
+  :pqs.creates(text, bigint, bigint),
+  :pqs.exercises(text, bigint, bigint),
+  :pqs.latest_checkpoint(),
+  :pqs.latest_offset(),
+  :pqs.lookup_contract(text, text),
+  :pqs.lookup_exercises(text, text),
+  :pqs.nearest_offset(interval),
+  :pqs.nearest_offset(timestamp with time zone),
+  :pqs.oldest_checkpoint(),
+  :pqs.oldest_offset(),
+  :pqs.padded(jsonb, jsonb),
+  :pqs.padded_payload(:pqs.contract),
+  :pqs.print_create_index_for_contract(text, text, text, text, text, boolean),
+  :pqs.print_create_statistics_for_contract(text, text),
+  :pqs.pruned_offset(),
+  :pqs.set_latest(bigint),
+  :pqs.set_oldest(bigint),
+  :pqs.stakeholders(:pqs.contract),
+  :pqs.stakeholders(:pqs.exercise),
+  :pqs.summary_active(bigint),
+  :pqs.summary_archives(bigint, bigint),
+  :pqs.summary_creates(bigint, bigint),
+  :pqs.summary_exercises(bigint, bigint),
+  :pqs.summary_reassignments(bigint, bigint),
+  :pqs.summary_transients(bigint, bigint),
+  :pqs.summary_updates(bigint, bigint),
+  :pqs.validate_offset_exists(bigint)
+  to public;

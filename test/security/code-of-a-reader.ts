@@ -1,0 +1,172 @@
+/**
+ * What a role that may make temporary tables, types, casts and a schema can have run by others: values of types of its own
+ * are converted by functions of its own wherever its tables are read, and names are found in its schema first. Reports its
+ * code when that finds itself another role.
+ */
+import type { Client } from 'pg';
+import { callsOf, type Callable } from '../read/reader-attempts.ts';
+
+const ours = `p.pronamespace::regnamespace::text in ('ledger', 'explore', 'typed', 'pqs')`;
+/** Raised by the role's code when it is run as somebody else. */
+const breach = 'XX042';
+const alarm = `begin
+  if current_user <> session_user then
+    raise exception '%', current_user using errcode = '${breach}';
+  end if;
+  return null;
+end`;
+
+/** One line for each way in; the client is logged in as the role. */
+export async function breachesOf(client: Client): Promise<readonly string[]> {
+  await client.query('set search_path = pg_catalog');
+  const baits = await makeBaits(client);
+  const found = [...(await throughTriggers(client, baits)), ...(await throughCalls(client, baits))];
+  return [...found, ...(await throughNames(client))];
+}
+
+/** For each type that columns and parameters have: a type of one's own that becomes it without being asked to. */
+async function makeBaits(client: Client): Promise<ReadonlyMap<string, string>> {
+  const { rows } = await client.query<{ type: string }>(
+    `select format_type(a.atttypid, null) as type from pg_attribute a join pg_class c on c.oid = a.attrelid
+      where c.relnamespace = 'ledger'::regnamespace and c.relkind = 'r' and a.attnum > 0 and not a.attisdropped
+     union select format_type(u, null) from pg_proc p, unnest(p.proargtypes) u join pg_type t on t.oid = u
+      where ${ours} and t.typtype <> 'p' order by 1`,
+  );
+  const baits = new Map<string, string>();
+  for (const [at, { type }] of rows.entries()) {
+    const bait = `pg_temp.bait_${String(at)}`;
+    await client.query(
+      `create type ${bait} as (a int);
+       create function pg_temp.bite_${String(at)}(${bait}) returns ${type} language plpgsql as $$ ${alarm} $$;
+       create cast (${bait} as ${type}) with function pg_temp.bite_${String(at)}(${bait}) as implicit`,
+    );
+    baits.set(type, bait);
+  }
+  return baits;
+}
+
+/** Every trigger function, attached in every way to tables that look like ours and are baits in every column. */
+async function throughTriggers(client: Client, baits: ReadonlyMap<string, string>): Promise<readonly string[]> {
+  const triggers = await client.query<{ name: string; called: string }>(
+    `select p.oid::regprocedure::text as name, p.oid::regproc::text as called from pg_proc p
+      where ${ours} and p.prorettype = 'trigger'::regtype order by 1`,
+  );
+  const tables = await client.query<{ name: string; columns: readonly string[]; types: readonly string[] }>(
+    `select c.relname::text as name, array_agg(quote_ident(a.attname) order by a.attnum) as columns,
+            array_agg(format_type(a.atttypid, null) order by a.attnum) as types
+       from pg_class c join pg_attribute a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped
+      where c.relnamespace = 'ledger'::regnamespace and c.relkind = 'r' group by 1 order by 1`,
+  );
+  const found = new Set<string>();
+  for (const { name, called } of triggers.rows) {
+    for (const { name: table, columns, types } of tables.rows) {
+      const baited = columns.map((column, at) => `${column} ${baits.get(types[at] ?? '') ?? ''}`);
+      const values = types.map((type) => `row(1)::${baits.get(type) ?? ''}`);
+      for (const manner of ['referencing new table as new_rows for each statement', 'for each row']) {
+        const outcome = await run(
+          client,
+          `create temporary table ${table} (${baited.join(', ')})`,
+          `create trigger mine after insert on pg_temp.${table} ${manner} execute function ${called}()`,
+          `insert into pg_temp.${table} values (${values.join(', ')})`,
+        );
+        if (outcome !== undefined) found.add(`${name} runs it as ${outcome}`);
+      }
+    }
+  }
+  return [...found];
+}
+
+/** Every function and procedure, given baits. */
+async function throughCalls(client: Client, baits: ReadonlyMap<string, string>): Promise<readonly string[]> {
+  const found: string[] = [];
+  for (const { name, types, kind } of await called(client)) {
+    const values = types.map((type) => `row(1)::${baits.get(type) ?? ''}`).join(', ');
+    const outcome = await run(client, `${kind === 'p' ? 'call' : 'select'} ${name}(${values})`);
+    if (outcome !== undefined) found.push(`${name} runs it as ${outcome}`);
+  }
+  return found;
+}
+
+/** Every function and view, with a path on which what Postgres itself brings comes last. */
+async function throughNames(client: Client): Promise<readonly string[]> {
+  await makeNamesakes(client);
+  const { rows: views } = await client.query<{ name: string }>(
+    `select format('%I.%I', schemaname, viewname) as name from pg_views
+      where schemaname in ('ledger', 'explore', 'typed', 'pqs') order by 1`,
+  );
+  const statements = [
+    ...(await called(client)).filter(({ kind }) => kind === 'f').flatMap((each) => callsOf(each).slice(0, 4)),
+    ...views.map(({ name }) => `select * from ${name}`),
+  ];
+  const found: string[] = [];
+  for (const statement of statements) {
+    const outcome = await run(
+      client,
+      `set local search_path = code_of_a_reader, pg_temp, explore, typed, pqs, ledger, pg_catalog`,
+      `set local statement_timeout = '200ms'`,
+      statement,
+    );
+    if (outcome !== undefined) found.push(`${statement} runs it as ${outcome}`);
+  }
+  await client.query('drop schema code_of_a_reader cascade');
+  return found;
+}
+
+/** Functions and operators with the names of those that ours use, and tables with the names of ours. */
+async function makeNamesakes(client: Client): Promise<void> {
+  await client.query('create schema code_of_a_reader');
+  const namesakes = [
+    'has_table_privilege(a name, b text, c text) returns boolean',
+    'current_schema() returns name',
+    'format(a text, b name) returns text',
+    'array_to_string(a text[], b text) returns text',
+    'lower(a text) returns text',
+    'length(a text) returns integer',
+    'now() returns timestamptz',
+    'same(a bigint, b bigint) returns boolean',
+    'same(a text, b text) returns boolean',
+    'same(a jsonb, b text) returns jsonb',
+  ];
+  for (const each of namesakes) {
+    await client.query(`create function code_of_a_reader.${each} language plpgsql as $$ ${alarm} $$`);
+  }
+  for (const [operator, type, other] of [
+    ['=', 'bigint', 'bigint'],
+    ['<=', 'bigint', 'bigint'],
+    ['=', 'text', 'text'],
+    ['->>', 'jsonb', 'text'],
+  ]) {
+    await client.query(
+      `create operator code_of_a_reader.${operator ?? ''}
+         (function = code_of_a_reader.same, leftarg = ${type ?? ''}, rightarg = ${other ?? ''})`,
+    );
+  }
+  for (const table of ['stream', 'contracts', 'lifetimes', 'updates', 'templates', 'packages']) {
+    await client
+      .query(`create temporary table ${table} as select * from ledger.${table} where false`)
+      .catch(() => undefined);
+  }
+}
+
+async function called(client: Client): Promise<readonly (Callable & { readonly kind: string })[]> {
+  const { rows } = await client.query<Callable & { kind: string }>(
+    `select p.oid::regproc::text as name, p.prokind::text as kind,
+            array(select format_type(t, null) from unnest(p.proargtypes::oid[]) with ordinality u (t, n) order by n) as types
+       from pg_proc p where ${ours} and p.prokind in ('f', 'p') and p.prorettype <> 'trigger'::regtype order by 1`,
+  );
+  return rows;
+}
+
+/** As whom the role's code was run, if as another; nothing of it stays. */
+async function run(client: Client, ...statements: readonly string[]): Promise<string | undefined> {
+  await client.query('begin');
+  try {
+    for (const statement of statements) await client.query(statement);
+    return undefined;
+  } catch (thrown) {
+    const { code, message } = thrown as { code?: string; message: string };
+    return code === breach ? message : undefined;
+  } finally {
+    await client.query('rollback');
+  }
+}

@@ -1,0 +1,194 @@
+/** Functions of our schemas: what runs with the owner's rights, who may call it, and whether a reader gets in through it. */
+import { randomBytes } from 'node:crypto';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Client } from 'pg';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { grantReaderCommand } from '../../src/cli/grant-reader.ts';
+import { grantRolesCommand } from '../../src/cli/grant-roles.ts';
+import { migrateVerb } from '../../src/cli/migrate.ts';
+import { storePackage } from '../../src/store/typed/package-store.ts';
+import { syncTypedViews } from '../../src/store/typed/views.ts';
+import { openDatabase } from '../../src/store/database.ts';
+import { openSession } from '../../src/store/store.ts';
+import { decodeUpdate } from '../../src/ledger/wire.ts';
+import * as frames from '../support/frames.ts';
+import { createTestDatabase, query, type TestDatabase } from '../support/database.ts';
+import { historyOf, iou } from '../read/reader-attempts.ts';
+import { breachesOf } from './code-of-a-reader.ts';
+
+const prefix = `functions_${randomBytes(4).toString('hex')}`;
+const limited = `${prefix}_limited`;
+const kinds = ['migrator', 'writer', 'redactor', 'reader'];
+const schemas = `('ledger', 'explore', 'typed', 'pqs')`;
+
+/** Views with the rights of their reader came with Postgres 15. */
+const [server] = await query(process.env['TEST_POSTGRES_URL'] ?? '', 'show server_version_num');
+const canLimit = Number(server?.['server_version_num']) >= 150_000;
+
+let created: TestDatabase;
+let folder: string;
+
+interface Routine {
+  readonly name: string;
+  readonly owners: boolean;
+  readonly language: string;
+  readonly parsed: boolean;
+  readonly path: string | null;
+  readonly returns: string;
+  /** Roles that may call it; `everybody` first. */
+  readonly callers: readonly string[];
+}
+
+async function routines(): Promise<readonly Routine[]> {
+  return (await query(
+    created.url,
+    `select p.oid::regprocedure::text as name, p.prosecdef as owners, l.lanname::text as language,
+            p.prosqlbody is not null as parsed, p.prorettype::regtype::text as returns,
+            (select substring(s from '^search_path=(.*)$') from unnest(p.proconfig) s where s like 'search_path=%') as path,
+            array(select r.name from (values ('everybody', 'public'), ('writer', '${prefix}_writer'),
+                    ('redactor', '${prefix}_redactor'), ('reader', '${prefix}_reader'), ('limited', '${limited}')) r (name, role)
+                   where has_function_privilege(r.role, p.oid, 'execute')) as callers
+       from pg_proc p join pg_language l on l.oid = p.prolang join pg_namespace n on n.oid = p.pronamespace
+      where n.nspname in ${schemas} order by 1`,
+  )) as unknown as readonly Routine[];
+}
+
+/** A history of two owners, with the typed views of its package. */
+async function fill(): Promise<void> {
+  const options = { schema: 'ledger', statementTimeoutMs: 60_000, applicationName: 'test functions' };
+  const database = openDatabase({ url: created.url, ...options });
+  const identity = { participantId: 'p::1220', filter: '{"p":"foreign"}', filterHash: 'f', shape: 'LEDGER_EFFECTS' };
+  const session = await openSession(database, identity);
+  await session.publishSeed(0, 'genesis');
+  const batch = session.newBatch(0);
+  const history = [...historyOf('own', frames.alice, 1), ...historyOf('foreign', 'Eve::1220ee', 7)];
+  for (const update of history) batch.add(decodeUpdate(frames.text(update)));
+  await session.writeBatch(batch, 0);
+  await storePackage(database, iou);
+  expect((await syncTypedViews(database, [iou])).failed).toEqual([]);
+  await database.close();
+}
+
+beforeAll(async () => {
+  created = await createTestDatabase();
+  folder = mkdtempSync(join(tmpdir(), 'functions-'));
+  for (const kind of [...kinds, 'limited']) writeFileSync(join(folder, kind), 'secret\n');
+  const env = { DATABASE_URL: created.url };
+  await migrateVerb([], env, () => undefined);
+  await fill();
+  await grantRolesCommand(['--prefix', prefix, '--password-dir', folder], env, () => undefined);
+  const party = canLimit ? ['--party', frames.alice] : [];
+  await grantReaderCommand([limited, ...party, '--password-file', join(folder, 'limited')], env, () => undefined);
+});
+afterAll(async () => {
+  rmSync(folder, { recursive: true });
+  await created.drop();
+  const roles = [...['owner', ...kinds].map((kind) => `${prefix}_${kind}`), limited].join(', ');
+  await query(process.env['TEST_POSTGRES_URL'] ?? '', `drop role if exists ${roles}`);
+});
+
+describe('functions of our schemas', () => {
+  it('run with the rights of their owner in one case, with a path of its own, called by the writer alone', async () => {
+    const found = (await routines()).filter(({ owners }) => owners);
+    expect(found.map(({ name, path, returns, callers }) => ({ name, path, returns, callers }))).toEqual([
+      {
+        name: 'ledger.clear_unfinished_seed(bigint)',
+        path: 'ledger, pg_temp',
+        returns: 'boolean',
+        callers: ['writer'],
+      },
+    ]);
+  });
+
+  it('can be called by everybody or the redactor where a list says so, else by their owner alone', async () => {
+    const all = await routines();
+    const open = all.filter(({ callers }) => callers.includes('everybody'));
+    expect(open.length).toBeGreaterThan(30);
+    // A right of its own would outlive the list.
+    expect(open.filter(({ callers }) => callers.length !== 5).map(({ name }) => name)).toEqual([]);
+    const closed = all.filter(({ callers }) => !callers.includes('everybody'));
+    const names = (caller: string | undefined): readonly string[] =>
+      closed.filter(({ callers }) => callers[0] === caller && callers.length <= 1).map(({ name }) => name);
+    expect(names('redactor').filter((name) => !/prun|redact|__(?:contract_state|re)/.test(name))).toEqual([]);
+    expect(names(undefined)).toEqual(['pqs.create_index_for_contract(text,text,text,text,text)']);
+    expect(names('redactor').length + names('writer').length + names(undefined).length).toBe(closed.length);
+  });
+
+  it('are no triggers, so that nobody can attach one to a table of his own', async () => {
+    expect((await routines()).filter(({ returns }) => returns.endsWith('trigger'))).toEqual([]);
+  });
+
+  it('find what they name without the search path of their caller', async () => {
+    const byPath = (await routines()).filter(({ parsed, path }) => !parsed && !/, pg_temp$/.test(path ?? ''));
+    expect(byPath.map(({ name }) => name)).toEqual([
+      // Its expression is the caller's, and so is what that names.
+      'pqs.create_index_for_contract(text,text,text,text,text)',
+      // Called for every row; reads no table.
+      'pqs.padded(jsonb,jsonb)',
+    ]);
+  });
+
+  it('are not handed to the owner when somebody else made one that runs with the rights of its owner', async () => {
+    await query(
+      created.url,
+      `create function typed.strange() returns int language sql security definer return 1;
+       alter function typed.strange() owner to ${limited}`,
+    );
+    const granted = grantRolesCommand(['--prefix', prefix], { DATABASE_URL: created.url }, () => undefined);
+    await expect(granted).rejects.toMatchObject({
+      code: 'ROLES_REFUSED',
+      message: expect.stringContaining('typed.strange()') as unknown,
+    });
+    await query(created.url, 'drop function typed.strange()');
+  });
+
+  it('are called by nobody when the owner makes new ones, until a migration grants them', async () => {
+    const made = `${prefix}_owner`;
+    await query(
+      created.url,
+      `set role ${made}; create function explore.later() returns int language sql return 1;
+       create function ledger.later() returns int language sql return 1`,
+    );
+    const later = (await routines()).filter(({ name }) => name.endsWith('.later()'));
+    await query(created.url, 'drop function explore.later(), ledger.later()');
+    expect(later.map(({ name, callers }) => [name, ...callers])).toEqual([['explore.later()'], ['ledger.later()']]);
+  });
+});
+
+describe('the code of a reader who may make temporary tables', () => {
+  async function asLimited<T>(work: (client: Client) => Promise<T>): Promise<T> {
+    const url = new URL(created.url);
+    const database = url.pathname.slice(1);
+    await query(created.url, `grant temporary, create on database "${database}" to ${limited}`);
+    [url.username, url.password] = [limited, 'secret'];
+    const client = new Client({ connectionString: url.href });
+    await client.connect();
+    try {
+      await client.query('set default_transaction_read_only = off');
+      return await work(client);
+    } finally {
+      await client.end();
+      await query(created.url, `revoke temporary, create on database "${database}" from ${limited}`);
+    }
+  }
+
+  it('runs with no rights but its own, whatever it is given to', async () => {
+    expect(await asLimited(breachesOf)).toEqual([]);
+  });
+
+  it('would run as the owner through a trigger function with his rights, were there one', async () => {
+    await query(
+      created.url,
+      `create function ledger.example() returns trigger language plpgsql security definer
+         set search_path = ledger, pg_temp as
+         $$ begin perform from new_rows n where n.template_pk = any (array[1]); return null; end $$;
+       alter function ledger.example() owner to ${prefix}_owner;
+       grant execute on function ledger.example() to public`,
+    );
+    const breaches = await asLimited(breachesOf);
+    await query(created.url, 'drop function ledger.example()');
+    expect(breaches).toContain(`ledger.example() runs it as ${prefix}_owner`);
+  });
+});
