@@ -1,0 +1,93 @@
+/** The recipe of docs/sql.md for a table of one's own: made and refreshed by a reader, as the page has it, beside a running indexer. */
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { randomBytes } from 'node:crypto';
+import { Client } from 'pg';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { grantRolesCommand } from '../../src/cli/grant-roles.ts';
+import { startSandbox, type Sandbox } from '../../src/sandbox/sandbox.ts';
+import { generateHistory } from '../../src/sandbox/traffic.ts';
+import { runIndexer, type IndexerRun } from '../e2e/indexer-run.ts';
+import { createTestDatabase, query, type TestDatabase } from '../support/database.ts';
+import { waitFor } from '../support/wait-for.ts';
+
+const root = join(import.meta.dirname, '../..');
+const section = readFileSync(join(root, 'docs/sql.md'), 'utf8').split('\n## A table of your own\n')[1] ?? '';
+/** The first block of a language. */
+const block = (language: string): string => section.split(`\`\`\`${language}\n`)[1]?.split('```')[0] ?? '';
+
+const prefix = `own_${randomBytes(4).toString('hex')}`;
+const reader = `${prefix}_reader`;
+let sandbox: Sandbox;
+let created: TestDatabase;
+let indexer: IndexerRun;
+let folder: string;
+let listener: ChildProcess | undefined;
+let url: string;
+
+beforeAll(async () => {
+  sandbox = await startSandbox({ limits: { checkpointIntervalMs: 50 } });
+  generateHistory(sandbox.ledger, { seed: 5, updates: 200 });
+  created = await createTestDatabase();
+  indexer = await runIndexer({ LEDGER_URL: sandbox.url, DATABASE_URL: created.url, INDEXER_START: 'genesis' });
+  await indexer.reaches(sandbox.ledger.ledgerEnd(), 60_000);
+  folder = mkdtempSync(join(tmpdir(), 'own-table-'));
+  writeFileSync(join(folder, 'reader'), 'secret\n');
+  const given = ['--prefix', prefix, '--password-dir', folder];
+  await grantRolesCommand(given, { DATABASE_URL: created.url }, () => undefined);
+  const readers = new URL(created.url);
+  await query(
+    created.url,
+    block('postgresql')
+      .replace('database ledger', `database "${readers.pathname.slice(1)}"`)
+      .replace('to analyst', `to ${reader}`),
+  );
+  [readers.username, readers.password] = [reader, 'secret'];
+  url = readers.href;
+});
+afterAll(async () => {
+  if (listener?.exitCode === null) {
+    listener.kill();
+    await once(listener, 'exit');
+  }
+  await indexer[Symbol.asyncDispose]();
+  await sandbox.close();
+  rmSync(folder, { recursive: true });
+  await created.drop();
+  const roles = ['owner', 'migrator', 'writer', 'redactor', 'reader'].map((kind) => `${prefix}_${kind}`).join(', ');
+  await query(process.env['TEST_POSTGRES_URL'] ?? '', `drop role if exists ${roles}`);
+});
+
+/** Rows that the view lacks or has too many; it must not be empty. */
+async function differences(): Promise<number> {
+  const now = `select contract_id, created_at_offset, payload ->> 'owner' from explore.active('Amulet')`;
+  const kept = 'select contract_id, created_at_offset, owner from reports.amulets';
+  const [row] = await query(
+    created.url,
+    `select (select count(*)::int from ((${now} except ${kept}) union all (${kept} except ${now})) d) as wrong,
+            (select count(*)::int from reports.amulets) as rows`,
+  );
+  expect(row?.['rows']).toBeGreaterThan(0);
+  return Number(row?.['wrong']);
+}
+
+it('is made by a reader, and follows what is created and archived', async () => {
+  const client = new Client({ connectionString: url });
+  await client.connect();
+  // One by one, as psql sends them.
+  for (const statement of block('sql').split(/(?<=;)\n/)) await client.query(statement);
+  await client.end();
+  expect(await differences()).toBe(0);
+
+  // From a folder where the driver is found.
+  const env = { PATH: process.env['PATH'], DATABASE_URL: url };
+  const given = ['--input-type=module', '--eval', block('js')];
+  listener = spawn(process.execPath, given, { cwd: root, env, stdio: ['ignore', 'ignore', 'inherit'] });
+  generateHistory(sandbox.ledger, { seed: 6, updates: 200 });
+  await indexer.reaches(sandbox.ledger.ledgerEnd(), 60_000);
+  await waitFor('the view is as the ledger', async () => ((await differences()) === 0 ? true : undefined), 30_000);
+  expect(listener.exitCode).toBeNull();
+});
