@@ -63,7 +63,7 @@ export interface Indexer {
 /** Builds and starts. @throws IndexerError when a part cannot be built (configuration, port taken) */
 export async function startIndexer(options: IndexerOptions): Promise<Indexer> {
   const { config, logging, version } = options;
-  const { stalledAfterMs, httpHost, httpPort } = config.indexer;
+  const { stalledAfterMs, httpHost, httpPort, httpNames } = config.indexer;
   const { schema } = config.database;
   const waiters = new CheckpointWaiters();
   const onCheckpoint = (checkpoint: number): void => waiters.reached(checkpoint);
@@ -91,6 +91,7 @@ export async function startIndexer(options: IndexerOptions): Promise<Indexer> {
     const http = await startHttpServer({
       host: httpHost,
       port: httpPort,
+      names: httpNames,
       metrics,
       status: () => health.status(),
       verdict: () => health.verdict(),

@@ -35,6 +35,7 @@ export interface DatabaseConfig {
 export interface ProcessConfig {
   readonly httpHost: string;
   /** 0 takes any free port. */
+  readonly httpNames: readonly string[];
   readonly httpPort: number;
   readonly batchUpdates: number;
   readonly batchBytes: number;
@@ -146,6 +147,7 @@ function databaseConfig({ read, fileOf }: OptionSource): DatabaseConfig {
 function processConfig({ read }: OptionSource): ProcessConfig {
   return {
     httpHost: read(options.httpHost),
+    httpNames: read(options.httpNames),
     httpPort: read(options.httpPort),
     batchUpdates: read(options.batchUpdates),
     batchBytes: read(options.batchBytes),

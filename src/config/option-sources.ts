@@ -72,6 +72,11 @@ export function maskUrl(url: string): string {
     .replaceAll(/([?&][a-z]*(?:password|passphrase|token|secret)=)[^&]*/gi, '$1***');
 }
 
+/** An address without its query and fragment, which may hold a key; other texts as they are. */
+function maskQuery(text: string): string {
+  return text.replace(/^([a-z][a-z+.-]*:\/\/[^?#]*)([?#]).*$/is, '$1$2***');
+}
+
 function lookUp(
   option: Option<unknown>,
   flags: ReadonlyMap<string, string>,
@@ -127,13 +132,13 @@ function sourceName(option: Option<unknown>, origin: Origin): string {
 
 function masked(option: Option<unknown>, text: string): string {
   if (option.secret === 'value') return '[set]';
-  return option.secret === 'url' ? maskUrl(text) : text;
+  return option.secret === 'url' ? maskUrl(text) : maskQuery(text);
 }
 
 function quoted(option: Option<unknown>, text: string): string {
   if (option.secret !== 'no') return 'something else (not shown, it may hold a secret)';
-  // A ledger address with credentials in it is refused, and must not reach a log by being refused.
-  const visible = text.replaceAll(/:\/\/[^/\s]*@/g, '://***@');
+  // An address with credentials or a query in it is refused, and must not reach a log by being refused.
+  const visible = maskQuery(text.replaceAll(/:\/\/\S*@/g, '://***@'));
   return `"${visible.length > 200 ? `${visible.slice(0, 200)}…` : visible}"`;
 }
 

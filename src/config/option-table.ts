@@ -150,6 +150,15 @@ export const options = {
     matching('host', /^[A-Za-z0-9_.:-]+$/, 'a host name or an address'),
     '127.0.0.1',
   ),
+  httpNames: withDefault(
+    indexer('INDEXER_HTTP_NAMES', 'Names it answers to beside that, `localhost` and addresses, e.g. of a service.', {
+      unset: 'none',
+    }),
+    listOf(
+      matching('name', /^[A-Za-z0-9_]([A-Za-z0-9_.-]*[A-Za-z0-9_])?$/, 'host names without ports, separated by commas'),
+    ),
+    '',
+  ),
   httpPort: withDefault(indexer('INDEXER_HTTP_PORT', 'Its port; 0 takes any free one.'), integer(0, 65_535), '9090'),
   batchUpdates: withDefault(
     indexer('INDEXER_BATCH_UPDATES', 'Most updates in one database transaction.'),

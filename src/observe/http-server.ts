@@ -11,6 +11,8 @@ import { ExitCode, IndexerError } from '../errors.ts';
 import type { CheckpointWaiters } from './checkpoint-waiters.ts';
 import type { StatusDocument } from './health-tracker.ts';
 import type { Verdict } from './health.ts';
+import { hostCheck } from './host-names.ts';
+import { limitIdleSockets } from './idle-sockets.ts';
 import type { Metrics } from './metrics.ts';
 import type { StatusPage } from './page/status-page.ts';
 import { answerWait } from './wait-endpoint.ts';
@@ -23,13 +25,17 @@ const limits = {
   keepAliveTimeout: 5_000,
   connectionsCheckingInterval: 500,
 };
-/** Those who wait at `/wait`, open pages and a few scrapers; more are cut off at once. */
-const mostConnections = 1_100;
+/** Connections that ask for nothing, see idle-sockets.ts. */
+const mostIdle = 250;
+/** Those who wait at `/wait`, open pages, scrapers, and the idle ones, of which a burst is accepted before any is cut off. */
+const mostConnections = 2_000;
 
 export interface HttpServerOptions {
   readonly host: string;
   /** 0 takes any free port; `url` tells which. */
   readonly port: number;
+  /** Names it answers to beside `host`, localhost and addresses. */
+  readonly names?: readonly string[];
   readonly metrics: Pick<Metrics, 'registry'>;
   readonly status: () => StatusDocument;
   readonly verdict: () => Verdict;
@@ -51,12 +57,14 @@ export interface RunningHttpServer {
  * @throws IndexerError HTTP_PORT_TAKEN or HTTP_ADDRESS_INVALID (exit 78)
  */
 export async function startHttpServer(options: HttpServerOptions): Promise<RunningHttpServer> {
+  const isKnownHost = hostCheck([options.host, ...(options.names ?? [])]);
   const server = createServer(limits, (request, response) => {
-    answer(options, request, response).catch(() => {
+    answer({ ...options, isKnownHost }, request, response).catch(() => {
       if (!response.headersSent) response.writeHead(500);
       response.end();
     });
   });
+  limitIdleSockets(server, mostIdle);
   server.maxConnections = mostConnections;
   server.maxRequestsPerSocket = 1_000;
   // Longer than the longest wait: a client that does not read its answer is cut off.
@@ -108,8 +116,22 @@ function refused(error: NodeJS.ErrnoException, host: string, port: number): Inde
 const paths = new Set(['/metrics', '/livez', '/readyz', '/status', '/wait']);
 const pagePaths = new Set(['/', '/events']);
 
-async function answer(options: HttpServerOptions, request: IncomingMessage, response: ServerResponse): Promise<void> {
+/** Say only whether the process lives and is ready, and are asked by load balancers under any name. */
+const probes = new Set(['/livez', '/readyz']);
+
+interface Answering extends HttpServerOptions {
+  readonly isKnownHost: (header: string | undefined) => boolean;
+}
+
+async function answer(options: Answering, request: IncomingMessage, response: ServerResponse): Promise<void> {
   const [path = '/', query = ''] = (request.url ?? '/').split('?', 2);
+  if (!probes.has(path) && !options.isKnownHost(request.headers.host)) {
+    return refuse(
+      response,
+      421,
+      'not asked by a name of this indexer: use its address, or add the name to INDEXER_HTTP_NAMES',
+    );
+  }
   const page = pagePaths.has(path) ? options.page : undefined;
   if (page === undefined && !paths.has(path))
     return sendJson(response, 404, {

@@ -6,16 +6,23 @@ const colours: Readonly<Record<string, string>> = { warn: '33', error: '31', fat
 /** Turns a JSON log line into text; a line that is no JSON object is passed on as it is. */
 export function prettyLine(line: string, coloured: boolean): string {
   const record = parseRecord(line);
-  if (record === undefined) return line;
+  if (record === undefined) return `${escaped(line.replace(/\n$/, ''))}\n`;
   const { level, time, msg, ...fields } = record;
   const paint = (code: string | undefined, text: string): string =>
     coloured && code !== undefined ? `\u001B[${code}m${text}\u001B[0m` : text;
   const name = typeof level === 'string' ? level : 'info';
-  const clock = typeof time === 'string' ? time.slice(11, 19) : '';
-  const rest = Object.entries(fields).map(([key, value]) => paint('90', `${key}=`) + shown(value));
-  const parts = [paint('90', clock), paint(colours[name] ?? '32', name.toUpperCase().padEnd(5))];
-  if (typeof msg === 'string') parts.push(msg);
+  const clock = typeof time === 'string' ? escaped(time.slice(11, 19)) : '';
+  const rest = Object.entries(fields).map(([key, value]) => paint('90', `${escaped(key)}=`) + escaped(shown(value)));
+  const parts = [paint('90', clock), paint(colours[name] ?? '32', escaped(name).toUpperCase().padEnd(5))];
+  if (typeof msg === 'string') parts.push(escaped(msg));
   return `${[...parts, ...rest].join('  ')}\n`;
+}
+
+/** What a terminal would obey, or show in another order than it stands: a name from the ledger must not move the cursor. */
+const unprintable = /[\p{Cc}\u200E\u200F\u2028-\u202E\u2066-\u2069]/gu;
+
+function escaped(text: string): string {
+  return text.replaceAll(unprintable, (found) => `\\u${found.charCodeAt(0).toString(16).padStart(4, '0')}`);
 }
 
 function parseRecord(line: string): Record<string, unknown> | undefined {

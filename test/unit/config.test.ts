@@ -54,6 +54,7 @@ describe('loadConfig', () => {
       database: { url: undefined, schema: 'ledger', migrate: 'auto', statementTimeoutMs: 60_000 },
       indexer: {
         httpHost: '127.0.0.1',
+        httpNames: [],
         httpPort: 9090,
         batchUpdates: 2000,
         batchBytes: 8 * 1024 * 1024,
@@ -171,6 +172,20 @@ describe('loadConfig', () => {
     });
     expect(error.facts).toEqual({ problems: 3 });
     expect(error.message).not.toContain('hunter2');
+  });
+
+  it('shows of an address no query: one that is refused, and one that is kept', () => {
+    for (const address of ['https://node/x?api_key=hunter2', 'https://me:hun#ter2@node', 'https://node/#hunter2']) {
+      const { message } = refusal([], { LEDGER_URL: address });
+      expect(message).toContain('LEDGER_URL');
+      expect(message).not.toMatch(/hun|ter2/);
+    }
+    const rows = describeConfig([], {
+      LEDGER_OAUTH_TOKEN_URL: 'https://id.example/token?api_key=hunter2',
+      LEDGER_OAUTH_CLIENT_ID: 'indexer',
+      LEDGER_OAUTH_CLIENT_SECRET: 'hunter2',
+    });
+    expect(rows.find((row) => row.env === 'LEDGER_OAUTH_TOKEN_URL')?.value).toBe('https://id.example/token?***');
   });
 
   it('takes an OAuth client with its secret from the environment or a file, and keeps the address as it was written', () => {

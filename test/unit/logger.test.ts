@@ -19,6 +19,7 @@ describe('scrub', () => {
       b: 'postgres://me:p@ss/w@db/x',
       c: 'bearer abc123',
       d: 'http://h:80/x',
+      e: 'cannot reach https://h/x?api_key=hunter2&y=1: refused',
     });
     const clean = scrub(line);
     expect(clean).not.toContain('eyJ');
@@ -27,6 +28,7 @@ describe('scrub', () => {
       b: 'postgres://me:***@db/x',
       c: 'bearer [token]',
       d: 'http://h:80/x',
+      e: 'cannot reach https://h/x?*** refused',
     });
   });
 });
@@ -46,6 +48,16 @@ describe('the logger', () => {
       expect(written.join('')).toContain('failed with [token]');
       expect(written.join('')).not.toMatch(/eyJ|hunter2/);
     }
+  });
+
+  it('prints on a terminal nothing that it would obey, wherever it stands in a line', () => {
+    const { logger, written } = lines(true);
+    const hostile = 'a\u001b[2J\u009b1A\u0007\r\nb\u202ec\u007f';
+    logger.warn({ word: hostile, [hostile]: 'x', list: [hostile] }, hostile);
+    // Colours are ours.
+    const text = written.join('').replaceAll(/\u001b\[(?:\d+)m/g, '');
+    expect(text).toContain('a\\u001b[2J\\u009b1A\\u0007\\u000d\\u000ab\\u202ec\\u007f');
+    expect(text).toMatch(/^[^\p{Cc}\u202e]*\n$/u);
   });
 
   it('writes of foreign errors only name and SQLSTATE, because their messages quote rows', () => {
