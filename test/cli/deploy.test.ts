@@ -27,7 +27,7 @@ interface Deployment {
         readonly securityContext: { readonly runAsNonRoot: boolean };
         readonly containers: readonly [
           {
-            readonly env: readonly { readonly name: string }[];
+            readonly env: readonly { readonly name: string; readonly value?: string }[];
             readonly ports: readonly { readonly name: string; readonly containerPort: number }[];
             readonly securityContext: { readonly readOnlyRootFilesystem: boolean };
           } & Readonly<
@@ -52,6 +52,12 @@ describe('docs/deploy/kubernetes.yaml', () => {
     for (const document of documents) expect(document.errors).toEqual([]);
     expect(parsed.map(({ kind }) => kind)).toEqual(['Secret', 'Deployment', 'Service']);
     for (const { name } of container.env) expect(known, name).toContain(name);
+  });
+
+  it('answers by the name of its service', () => {
+    const service = parsed.find(({ kind }) => kind === 'Service') as unknown as { metadata: { name: string } };
+    const names = container.env.find(({ name }) => name === 'INDEXER_HTTP_NAMES')?.value;
+    expect(names?.split(',')).toContain(service.metadata.name);
   });
 
   it('has a writer and a standby, no root and nothing to write to', () => {

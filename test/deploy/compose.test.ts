@@ -48,6 +48,15 @@ describe('docker-compose.yml', () => {
     expect(given.filter((name) => !known.has(name))).toEqual(['NODE_OPTIONS']);
   });
 
+  it('has the indexer answer by the name that Prometheus asks for', () => {
+    const scraped = /targets: \['(.+):9090'\]/.exec(read('grafana/prometheus.yml'))?.[1] ?? '';
+    expect(Object.keys(file.services)).toContain(scraped);
+    const names = ((indexer?.environment ?? []) as readonly string[]).find((entry) =>
+      entry.startsWith('INDEXER_HTTP_NAMES='),
+    );
+    expect(names?.replace(/^.*=/, '').split(',')).toContain(scraped);
+  });
+
   it('shows of the demo what the demo shows by itself', () => {
     const script = indexer?.entrypoint?.at(-1) ?? '';
     expect(/LEDGER_INTERFACES='([^']*)'/.exec(script)?.[1]?.split(',')).toEqual(demoInterfaces);
