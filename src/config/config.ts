@@ -2,6 +2,7 @@
  * Configuration from flags, secret files and environment, in that order of precedence. Everything wrong is reported at
  * once, by the name the operator used; nothing unknown is ignored; secrets are never shown.
  */
+import { frameLimitFor, memoryOfProcess } from './frame-limit.ts';
 import { accessConfig, type AccessConfig } from './option-access.ts';
 import { gatherOptions } from './option-sources.ts';
 import type { OptionSource, Origin } from './option-sources.ts';
@@ -129,7 +130,7 @@ function ledgerConfig(source: OptionSource): LedgerConfig {
     interfaces: read(options.ledgerInterfaces),
     createdEventBlobs: read(options.ledgerCreatedEventBlobs),
     shape: read(options.ledgerShape),
-    maxFrameBytes: read(options.ledgerMaxFrame),
+    maxFrameBytes: read(options.ledgerMaxFrame) ?? frameLimitFor(memoryOfProcess()),
     topology: read(options.ledgerTopology),
   };
 }

@@ -105,10 +105,11 @@ export const options = {
     choice(['LEDGER_EFFECTS', 'ACS_DELTA']),
     'LEDGER_EFFECTS',
   ),
-  ledgerMaxFrame: withDefault(
-    ledger('LEDGER_MAX_FRAME', 'Largest frame, so largest update, that is accepted; it is held in memory whole.'),
+  ledgerMaxFrame: optional(
+    ledger('LEDGER_MAX_FRAME', 'Largest frame, so largest update, that is accepted; it is held in memory whole.', {
+      unset: 'what fits into the memory, at most 256MiB',
+    }),
     size('1MiB', '512MiB'),
-    '256MiB',
   ),
   ledgerTopology: withDefault(ledger('LEDGER_TOPOLOGY', 'Keep changes of party hosting as well.'), boolean, 'true'),
   ledgerCaFile: optional(ledger('LEDGER_CA_FILE', 'PEM file with the authority of the ledger certificate.'), path),

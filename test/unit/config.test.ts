@@ -6,6 +6,7 @@ import { describe, expect, it } from 'vitest';
 
 import { configCommand } from '../../src/cli/config.ts';
 import { configMarkdown, describeConfig, loadConfig } from '../../src/config/config.ts';
+import { frameLimitFor, memoryOfProcess } from '../../src/config/frame-limit.ts';
 import { IndexerError } from '../../src/errors.ts';
 import { optionList } from '../../src/config/option-table.ts';
 
@@ -44,7 +45,7 @@ describe('loadConfig', () => {
         interfaces: [],
         createdEventBlobs: false,
         shape: 'LEDGER_EFFECTS',
-        maxFrameBytes: 268_435_456,
+        maxFrameBytes: frameLimitFor(memoryOfProcess()),
         topology: true,
         caFile: undefined,
         certFile: undefined,

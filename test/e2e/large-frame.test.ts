@@ -1,0 +1,68 @@
+/** Without LEDGER_MAX_FRAME a frame is accepted as far as the memory of the process goes, and the process outlives a larger one. */
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { frameLimitFor } from '../../src/config/frame-limit.ts';
+import { startSandbox, type Sandbox } from '../../src/sandbox/sandbox.ts';
+import { createTestDatabase, query, type TestDatabase } from '../support/database.ts';
+import { created, transaction } from '../support/frames.ts';
+import { waitFor } from '../support/wait-for.ts';
+import { startDaemon } from './daemon.ts';
+
+let database: TestDatabase;
+let sandbox: Sandbox;
+beforeEach(async () => {
+  database = await createTestDatabase();
+  sandbox = await startSandbox({ limits: { checkpointIntervalMs: 50 } });
+});
+afterEach(async () => {
+  await sandbox.close();
+  await database.drop();
+});
+
+/** An update of about so many megabytes; one letter has it take two bytes of text for each. */
+function append(megabytes: number): number {
+  const offset = sandbox.ledger.ledgerEnd() + 1;
+  const event = (nodeId: number): object => ({
+    CreatedEvent: created({
+      offset,
+      nodeId,
+      contractId: `00${offset}-${nodeId}`,
+      interfaceViews: [],
+      createArgument: { text: `${nodeId === 0 ? '✓' : ''}${'x'.repeat(9_400)}` },
+    }),
+  });
+  sandbox.ledger.appendRaw(transaction(offset, Array.from({ length: megabytes * 100 }, (_, at) => event(at)) as never));
+  return offset;
+}
+
+it('a process with a small heap stores what fits, and parks at what does not', { timeout: 180_000 }, async () => {
+  const env = { INDEXER_START: 'genesis', NODE_OPTIONS: '--max-old-space-size=96' };
+  await using daemon = startDaemon({ ledgerUrl: sandbox.url, databaseUrl: database.url, schema: 'ledger', env });
+  const stored = append(15);
+  const http = await daemon.http();
+  const ended = (): Promise<string> => daemon.exited.then(({ code, signal }) => `it ended: ${code ?? signal ?? ''}`);
+  const seen = async (what: string, test: () => Promise<boolean>): Promise<unknown> =>
+    Promise.race([ended(), waitFor(what, async () => ((await test()) ? what : undefined), 80_000)]);
+  const reached = async (): Promise<boolean> => {
+    const rows = await query(database.url, 'select checkpoint from ledger.stream').catch(() => []);
+    return Number(rows[0]?.['checkpoint']) >= stored;
+  };
+  expect(await seen('stored', reached)).toBe('stored');
+  append(80);
+  const parked = async (): Promise<boolean> =>
+    ((await (await fetch(`${http}/status`)).json()) as { state: string }).state === 'parked';
+  expect(await seen('parked', parked)).toBe('parked');
+  expect(daemon.output()).toContain('LEDGER_FRAME_TOO_LARGE');
+});
+
+describe('the largest frame', () => {
+  const mebibyte = 1024 ** 2;
+  it.each([
+    [24_000, 4_144, 256],
+    [1_024, 4_144, 154],
+    [512, 432, 68],
+    [4_096, 144, 26],
+    [64, 144, 1],
+  ])('with %d MiB of memory and a heap of %d MiB is of %d MiB', (memory, heap, largest) => {
+    expect(frameLimitFor({ memory: memory * mebibyte, heap: heap * mebibyte })).toBe(largest * mebibyte);
+  });
+});
