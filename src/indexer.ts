@@ -226,6 +226,7 @@ export function pipelineParts(
       writeLanes: indexer.writeLanes,
       retryMaxMs: indexer.retryMaxMs,
       pollMs: ledgerPollMs,
+      askAfterMs: indexer.askAfterMs,
       silenceMs: ledgerSilenceMs,
     },
     stop,

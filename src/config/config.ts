@@ -53,6 +53,8 @@ export interface ProcessConfig {
   /** After so long without a sign of life another indexer takes over. */
   readonly leaseMs: number;
   readonly pingIntervalMs: number;
+  /** After so long without a frame the ledger is asked whether anything lies before its end. */
+  readonly askAfterMs: number;
   readonly start: 'seed' | 'genesis' | 'oldest' | number;
   /** Last offset to store; undefined: run for ever. */
   readonly stopAt: number | 'end' | undefined;
@@ -163,6 +165,7 @@ function processConfig({ read }: OptionSource): ProcessConfig {
     stopTimeoutMs: read(options.stopTimeout),
     leaseMs: read(options.lease),
     pingIntervalMs: read(options.pingInterval),
+    askAfterMs: read(options.askAfter),
     start: read(options.start),
     stopAt: read(options.stopAt),
     retryMaxMs: read(options.retryMax),

@@ -232,6 +232,11 @@ export const options = {
     duration('100ms', '10m'),
     '15s',
   ),
+  askAfter: withDefault(
+    indexer('INDEXER_ASK_AFTER', 'Without a frame for this long, the ledger is asked what lies before its end.'),
+    duration('1s', '10m'),
+    '1s',
+  ),
   start: withDefault(
     indexer(
       'INDEXER_START',

@@ -5,10 +5,11 @@
 import type { IndexerError } from '../errors.ts';
 import { holderText, type LockHolder } from '../model/lock-holder.ts';
 import type { Phase } from '../model/phase.ts';
-import type { BatchFacts, SeedFacts } from '../pipeline/observer.ts';
+import type { BatchFacts, SeedFacts, StretchAnswer } from '../pipeline/observer.ts';
 import { CatchUp, type CatchUpProgress } from './catch-up.ts';
 import { verdict } from './health.ts';
 import type { HealthState, Verdict } from './health.ts';
+import { Lag } from './lag.ts';
 import { MeanWindow } from './mean-window.ts';
 import { RateWindow } from './rate-window.ts';
 import { RecentErrors, type RecentError } from './recent-errors.ts';
@@ -24,7 +25,7 @@ export interface StatusDocument {
   readonly checkpoint: number | null;
   readonly ledgerEnd: number | null;
   readonly offsetDistance: number | null;
-  /** Age of the newest record time stored; 0 when everything is stored. */
+  /** Age of the newest record time stored, or time since everything was stored, if shorter; 0 when everything is. */
   readonly lagSeconds: number | null;
   readonly updatesPerSecond: number;
   readonly eventsPerSecond: number;
@@ -85,14 +86,16 @@ export class HealthTracker {
   readonly #templates = new TemplateRates();
   readonly #catchUp = new CatchUp();
   readonly #errors = new RecentErrors();
+  readonly #lag = new Lag();
   #phase: Phase = 'starting';
   #phaseSinceMs: number;
   #because: string | undefined;
   #checkpoint: number | undefined;
   #ledgerEnd: number | undefined;
   #waitingSinceMs: number | undefined;
+  /** What came of asking for what lies between the checkpoint and the ledger end; undefined: not asked. */
+  #stretch: StretchAnswer | undefined;
   #committedAtMs: number | undefined;
-  #recordTimeMs: number | undefined;
   #caughtUp = false;
   #seed: { contracts: number; offset: number; done: boolean } | undefined;
   #lastError: StatusDocument['lastError'] = null;
@@ -158,7 +161,7 @@ export class HealthTracker {
     const nowMs = this.now();
     this.#committedAtMs = nowMs;
     if (batch.recordTimeMs !== undefined) {
-      this.#recordTimeMs = batch.recordTimeMs;
+      this.#lag.recorded(batch.recordTimeMs);
       this.#delays.add(nowMs, Math.max(0, this.wallNow() - batch.recordTimeMs) / 1000);
     }
     this.#commits.add(nowMs, 1000 * batch.commitSeconds);
@@ -191,8 +194,13 @@ export class HealthTracker {
 
   ledgerPolled(ledgerEnd: number): void {
     this.#ledgerEnd = ledgerEnd;
+    this.#lag.ledgerEndLearned(this.now(), this.#distance() === 0);
     if (this.#distance() === 0) this.#waitingSinceMs = undefined;
     else this.#waitingSinceMs ??= this.now();
+  }
+
+  stretchAsked(answer: StretchAnswer): void {
+    this.#stretch = answer;
   }
 
   failed(error: IndexerError): void {
@@ -260,13 +268,15 @@ export class HealthTracker {
       commitMilliseconds: roundedOrNull(this.#commits.mean(nowMs), 100),
       storedAfterSeconds: roundedOrNull(this.#delays.mean(nowMs), 1000),
       work: work && { source: share(work.source), decode: share(work.decode), database: share(work.database) },
-      why: whyBehind({ state, because, distance, work }),
+      why: whyBehind({ state, because, distance, work, stretch: this.#stretch }),
     };
   }
 
   #moveCheckpoint(checkpoint: number): void {
     if (checkpoint === this.#checkpoint) return;
     this.#checkpoint = checkpoint;
+    this.#stretch = undefined;
+    if (this.#ledgerEnd !== undefined && checkpoint >= this.#ledgerEnd) this.#lag.ledgerEndReached();
     // What is stored was there: the next poll of the ledger end is seconds away.
     if (this.#ledgerEnd !== undefined && checkpoint > this.#ledgerEnd) this.#ledgerEnd = checkpoint;
     this.#options.onCheckpoint?.(checkpoint);
@@ -284,7 +294,8 @@ export class HealthTracker {
 
   #lagSeconds(distance: number | undefined): number | null {
     if (distance === 0) return 0;
-    return this.#recordTimeMs === undefined ? null : rounded(Math.max(0, this.wallNow() - this.#recordTimeMs) / 1000);
+    const seconds = this.#lag.seconds(this.now(), this.wallNow());
+    return seconds === null ? null : rounded(seconds);
   }
 }
 

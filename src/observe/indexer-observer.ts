@@ -12,6 +12,7 @@ import type {
   PackageFacts,
   QueueFacts,
   SeedFacts,
+  StretchAnswer,
   VerifiedFacts,
   WorkPart,
 } from '../pipeline/observer.ts';
@@ -70,6 +71,7 @@ class LoggingObserver implements IndexerObserver {
   #seeded = 0;
   #prunedOffset: number | undefined;
   #saidParticipantUnknown = false;
+  #stretch: StretchAnswer | undefined;
 
   constructor({ logger, metrics, health, work, progress, statusEveryMs = 10_000 }: ObserverParts) {
     this.#logger = logger;
@@ -219,12 +221,24 @@ class LoggingObserver implements IndexerObserver {
     this.#logger.info({ contracts: seed.contracts, offset: seed.offset }, 'seed done');
   }
 
-  ledgerPolled(ledgerEnd: number, prunedOffset: number): void {
+  ledgerPolled(ledgerEnd: number, prunedOffset?: number): void {
     this.#health.ledgerPolled(ledgerEnd);
     this.#metrics.ledgerEnd.set(ledgerEnd);
+    if (prunedOffset === undefined) return;
     this.#metrics.pruned.set(prunedOffset);
     this.#prunedOffset = prunedOffset;
     this.#showHeadroom();
+  }
+
+  stretchAsked(answer: StretchAnswer, error?: IndexerError): void {
+    this.#metrics.stretches.inc({ answer });
+    this.#health.stretchAsked(answer);
+    const before = this.#stretch;
+    this.#stretch = answer;
+    // Once: it is asked again and again.
+    if (answer !== 'refused' || answer === before) return;
+    const facts = { checkpoint: this.#health.checkpoint, ledgerEnd: this.#health.ledgerEnd, err: error };
+    this.#logger.warn(facts, 'the ledger does not say whether anything lies before its end: it is asked again');
   }
 
   packagesRead({ packages, refused, views, failedViews }: PackageFacts): void {

@@ -2,6 +2,7 @@
  * Why the stream is behind the ledger, or that it is not, in one sentence for people. What holds it up is one of three:
  * the source (the ledger and the way to it), decoding in this process, or the database.
  */
+import type { StretchAnswer } from '../pipeline/observer.ts';
 import type { HealthState } from './health.ts';
 import type { ByPart } from './work-clock.ts';
 
@@ -20,6 +21,8 @@ export interface WhyFacts {
   /** Offsets from the checkpoint to the ledger end; undefined while one of them is unknown. */
   readonly distance: number | undefined;
   readonly work: ByPart | null;
+  /** What the ledger answered when asked for what lies between the checkpoint and its end; undefined: not asked. */
+  readonly stretch?: StretchAnswer | undefined;
 }
 
 /** Below this share of the time no part is called the one that holds the others up. */
@@ -71,10 +74,18 @@ const spent = {
   database: 'were spent waiting for commits',
 } as const;
 
-function slow({ work }: WhyFacts, begin: string): Why {
+/** What the ledger itself said of the stretch that is missing. */
+const said: Readonly<Partial<Record<StretchAnswer, string>>> = {
+  owed: '. The ledger has an update there, and the stream does not bring it.',
+  refused: '. Whether an update lies there the ledger does not say.',
+};
+
+function slow({ work, stretch }: WhyFacts, begin: string): Why {
   if (work === null) return { cause: 'none', sentence: `${begin}.` };
   const parts = ['source', 'decode', 'database'] as const;
   const [most = 'source'] = [...parts].sort((left, right) => work[right] - work[left]);
+  const known = most === 'source' && stretch !== undefined ? said[stretch] : undefined;
+  if (known !== undefined) return { cause: 'source', sentence: `${begin}${known}` };
   if (work[most] < muchAtLeast) return { cause: 'none', sentence: `${begin}.` };
   const percent = Math.round(100 * Math.min(1, work[most]));
   return { cause: most, sentence: `${begin}: ${holding[most]}. ${percent} % of the last 10 s ${spent[most]}.` };

@@ -26,6 +26,7 @@ import { frames$, type Frames } from './frames.ts';
 import { nextEnd, nothingLeft, pastEnd } from './bound.ts';
 import type { PipelineParts } from './parts.ts';
 import { setAside, type FailedUpdate } from './quarantine.ts';
+import { passSilence } from './silent-stretch.ts';
 import { bytesOf, type KeptFrame } from './slabs.ts';
 import { keepLate } from './late-update.ts';
 import { watchSlowWrites } from './slow-write.ts';
@@ -100,6 +101,8 @@ function batches$(
     if (await newerToken(parts, frames.token, watch.signal)) frames.retire();
   };
   void retire();
+  // A stream that ends by itself needs nobody to tell where it stands.
+  if (frames.end === undefined) void passSilence(parts, { following, frames, isIdle: () => writer.idle }, watch.signal);
   return defer(() => writer.step(frames)).pipe(
     repeat(),
     takeWhile((checkpoint): checkpoint is number => checkpoint !== undefined),
@@ -126,6 +129,7 @@ class BatchWriter {
   #late: StoredUpdate | undefined;
   #building = false;
   #received = false;
+  #waiting = false;
 
   constructor(parts: PipelineParts, session: StoreSession, following: Following) {
     this.#parts = parts;
@@ -175,6 +179,11 @@ class BatchWriter {
     return this.#following.checkpoint;
   }
 
+  /** Everything taken is committed, and nothing is being decoded. */
+  get idle(): boolean {
+    return this.#waiting && this.#writes.underWay === 0;
+  }
+
   async #room(): Promise<void> {
     this.#parts.observer.busyWith('database');
     await this.#writes.room();
@@ -188,6 +197,7 @@ class BatchWriter {
   /** @throws what the stream ended with, once everything before it is committed: the place of the error is certain then */
   async #taken({ inbox }: Frames): Promise<readonly KeptFrame[]> {
     const over = watchSlowWrites(this.#writes, this.#parts.observer);
+    this.#waiting = true;
     try {
       return await this.#writes.orFailure(inbox.take(this.#following.maxUpdates, this.#parts.limits.batchBytes));
     } catch (thrown) {
@@ -195,6 +205,7 @@ class BatchWriter {
       await this.#drain();
       throw thrown;
     } finally {
+      this.#waiting = false;
       over();
     }
   }

@@ -17,6 +17,8 @@ export interface Frames {
   lastFrameAt(): number;
   /** Hands out no more, because another stream is to go on from the checkpoint; what is queued comes again there. */
   retire(): void;
+  /** Puts an OffsetCheckpoint with this offset behind what has come. */
+  pass(offset: number): void;
   close(): void;
 }
 
@@ -66,6 +68,10 @@ async function openFrames(parts: PipelineParts, path: StreamPath, request: objec
     },
     token,
     lastFrameAt,
+    pass: (offset) => {
+      const frame = Buffer.from(JSON.stringify({ update: { OffsetCheckpoint: { value: { offset } } } }));
+      inbox.push(slabs.keep(frame), frame.length);
+    },
     retire: () => {
       retired = true;
       stopInbox();

@@ -67,6 +67,13 @@ export interface VerifiedFacts {
   readonly different: number | undefined;
 }
 
+/**
+ * What came of asking for the stretch from the checkpoint to the ledger end. `empty`: nothing lies in it, and the
+ * checkpoint moves. `owed`: an update lies in it that the stream has not brought. `overtaken`: the stream spoke
+ * meanwhile. `refused`: there was no answer.
+ */
+export type StretchAnswer = 'empty' | 'owed' | 'overtaken' | 'refused';
+
 /** What the stream is held up by, one at a time: the ledger's frames, decoding them, or the database. */
 export type WorkPart = 'source' | 'decode' | 'database';
 
@@ -101,8 +108,13 @@ export interface Observer {
   lateStored(offset: number): void;
   seedProgress(seed: SeedFacts): void;
   seedDone(seed: SeedFacts): void;
-  /** Polled facts of the ledger: its end and the offset up to which it is pruned (0 = never pruned). */
-  ledgerPolled(ledgerEnd: number, prunedOffset: number): void;
+  /**
+   * Polled facts of the ledger: its end and the offset up to which it is pruned (0 = never pruned; undefined: not asked
+   * this time).
+   */
+  ledgerPolled(ledgerEnd: number, prunedOffset?: number): void;
+  /** The stream was silent before the ledger end, and the ledger was asked whether anything lies between. */
+  stretchAsked(answer: StretchAnswer, error?: IndexerError): void;
   /** What `verify`, another process, found last: one entry for each kind of comparison that was ever made. */
   verified(results: readonly VerifiedFacts[]): void;
   /** Packages were read or refused, or typed views made. */

@@ -21,6 +21,8 @@ export interface PipelineLimits {
   readonly retryMaxMs: number;
   /** Polls of the ledger end; milliseconds. */
   readonly pollMs: number;
+  /** A stream without a frame for so long is asked about, and no sooner again; milliseconds. */
+  readonly askAfterMs: number;
   /** A stream without a frame for so long while the ledger end rises is cut and opened again; milliseconds. */
   readonly silenceMs: number;
 }

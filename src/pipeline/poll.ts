@@ -1,11 +1,12 @@
 /** The ledger seen from outside the stream: its end, what is pruned, and whether the stream is silently dead. */
 import { exhaustMap, ignoreElements, timer, type Observable } from 'rxjs';
-import { IndexerError, toIndexerError } from '../errors.ts';
+import { toIndexerError } from '../errors.ts';
 import { noteLedgerFacts } from '../store/ledger-facts.ts';
 import type { StoreSession } from '../store/store.ts';
 import { lastVerifications } from '../store/verify/verifications.ts';
 import type { Following } from './follow.ts';
 import type { PipelineParts } from './parts.ts';
+import { SilenceLimit } from './silence-limit.ts';
 
 /** Emits nothing; fails when frames stay away although the ledger moves on. */
 export function poll$(
@@ -14,6 +15,7 @@ export function poll$(
   following: Following,
   onLedgerEnd: (ledgerEnd: number) => void,
 ): Observable<never> {
+  const silence = new SilenceLimit(following, parts.limits.silenceMs);
   let refusals = 0;
   const onRefused = (refused: boolean): void => {
     refusals = refused ? refusals + 1 : 0;
@@ -21,7 +23,7 @@ export function poll$(
     if (refusals === 1) parts.tokenSource.invalidate();
   };
   return timer(parts.limits.pollMs, parts.limits.pollMs).pipe(
-    exhaustMap(() => pollOnce(parts, session, following, onLedgerEnd, onRefused)),
+    exhaustMap(() => pollOnce(parts, session, silence, onLedgerEnd, onRefused)),
     ignoreElements(),
   );
 }
@@ -29,7 +31,7 @@ export function poll$(
 async function pollOnce(
   parts: PipelineParts,
   session: StoreSession,
-  following: Following,
+  silence: SilenceLimit,
   onLedgerEnd: (ledgerEnd: number) => void,
   onRefused: (refused: boolean) => void,
 ): Promise<void> {
@@ -41,7 +43,7 @@ async function pollOnce(
     onLedgerEnd(ledgerEnd);
     await noteLedgerFacts(parts.database, session.state.epoch, ledgerEnd, pruned);
     parts.observer.verified(await lastVerifications(parts.database));
-    refuseSilence(parts, following, ledgerEnd);
+    silence.refuse(ledgerEnd);
   } catch (thrown) {
     const error = toIndexerError(thrown);
     if (error.code === 'LEDGER_SILENT') throw error;
@@ -49,17 +51,4 @@ async function pollOnce(
     // The stream decides about the session; a failed poll is shown and comes again.
     parts.observer.failed('ledger', error, parts.limits.pollMs);
   }
-}
-
-function refuseSilence(parts: PipelineParts, following: Following, ledgerEnd: number): void {
-  const silentMs = performance.now() - following.lastFrameAt();
-  if (ledgerEnd <= following.checkpoint || silentMs < parts.limits.silenceMs) return;
-  throw new IndexerError(
-    `no frame for ${String(Math.round(silentMs / 1000))} s although the ledger end ${String(ledgerEnd)} is past the checkpoint`,
-    {
-      code: 'LEDGER_SILENT',
-      retry: 'retry',
-      remedy: 'the stream is opened again; if it repeats, look at proxies between here and the participant',
-    },
-  );
 }

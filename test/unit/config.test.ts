@@ -70,6 +70,7 @@ describe('loadConfig', () => {
         leaseMs: 10_000,
         stopTimeoutMs: 10_000,
         pingIntervalMs: 15_000,
+        askAfterMs: 1_000,
         start: 'seed',
         retryMaxMs: 30_000,
         dataDir: '.ledger-indexer',

@@ -48,6 +48,7 @@ const names = [
   'indexer_seed_contracts_total',
   'indexer_seed_done',
   'indexer_seed_offset',
+  'indexer_silent_stretches_total',
   'indexer_stalled_seconds_total',
   'indexer_stream_info',
   'indexer_token_expiry_timestamp_seconds',

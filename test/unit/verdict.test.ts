@@ -99,6 +99,40 @@ describe('HealthTracker', () => {
     expect(health.verdict().state).toBe('live');
   });
 
+  it('is behind by no more than the time since everything was stored', () => {
+    const { health, pass } = tracker();
+    health.phaseChanged('live', undefined);
+    health.ledgerPolled(10);
+    health.batchCommitted(batch(10));
+    pass(600 * minute);
+    health.ledgerPolled(10);
+    pass(1000);
+    health.ledgerPolled(14);
+    expect(health.status()).toMatchObject({ offsetDistance: 4, lagSeconds: 1 });
+    pass(2000);
+    // What was there when the ledger end was learned is stored, what came since is not known.
+    health.batchCommitted(batch(14));
+    pass(3000);
+    expect(health.status().lagSeconds).toBe(0);
+    health.ledgerPolled(15);
+    expect(health.status().lagSeconds).toBe(5);
+  });
+
+  it('says what the ledger told of the stretch that is missing, until the checkpoint moves', () => {
+    const work = { shares: () => ({ source: 1, decode: 0, database: 0 }) };
+    const health = new HealthTracker({ version: '1', schema: 'ledger', stalledAfterMs: minute, work });
+    health.phaseChanged('live', undefined);
+    health.ledgerPolled(14);
+    health.batchCommitted(batch(10));
+    const sentence = (): string => health.status().why.sentence;
+    health.stretchAsked('owed');
+    expect(sentence()).toBe('Behind by 4 offsets. The ledger has an update there, and the stream does not bring it.');
+    health.stretchAsked('refused');
+    expect(sentence()).toBe('Behind by 4 offsets. Whether an update lies there the ledger does not say.');
+    health.batchCommitted(batch(12));
+    expect(sentence()).toContain('Behind by 2 offsets: the source sends no faster.');
+  });
+
   it('counts a failure from its beginning, however often the phase is announced again', () => {
     const { health, pass } = tracker();
     health.phaseChanged('live', undefined);

@@ -7,6 +7,7 @@ import { counter, gauge, histogram } from './description.ts';
 /** Kinds of updates; anything else counts as unknown. */
 export const updateKinds = ['transaction', 'reassignment', 'topology', 'offset_checkpoint', 'unknown'] as const;
 const eventTypes = ['created', 'archived', 'exercised', 'assigned', 'unassigned', 'topology'] as const;
+const stretchAnswers = ['empty', 'owed', 'overtaken', 'refused'] as const;
 const queueStages = ['inbox_updates', 'inbox_bytes'] as const;
 
 export const state = {
@@ -34,7 +35,7 @@ export const state = {
   ledgerEnd: gauge({
     name: 'ledger_end_offset',
     help: 'Offset of the ledger end when last asked.',
-    use: 'Minus the checkpoint: how many offsets are missing. Asked every 5 s.',
+    use: 'Minus the checkpoint: how many offsets are missing. Asked every 5 s, and as often as INDEXER_ASK_AFTER says while the stream is silent.',
   }),
   checkpoint: gauge({
     name: 'checkpoint_offset',
@@ -129,6 +130,12 @@ export const flow = {
     help: 'Updates in one batch.',
     use: 'Small batches mean that it keeps up; full ones (INDEXER_BATCH_UPDATES) that it does not.',
     buckets: [1, 2, 5, 10, 25, 50, 100, 250, 500, 1000, 2500, 5000, 10_000, 100_000],
+  }),
+  stretches: counter({
+    name: 'silent_stretches_total',
+    help: 'Stretches from the checkpoint to the ledger end that were asked for while the stream was silent, by answer.',
+    use: 'empty: offsets that show us nothing, and the checkpoint moved there; owed, rising: the stream does not bring what is there; refused: the log says why.',
+    labels: { answer: stretchAnswers },
   }),
   quarantined: counter({
     name: 'quarantined_total',

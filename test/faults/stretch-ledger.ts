@@ -1,0 +1,127 @@
+/**
+ * A participant of three calls whose ledger end, whose updates and what each stream may show of them are in the hands of
+ * a test. Written from the description of the wire; it sends no OffsetCheckpoint, as on a ledger of which a stream learns
+ * nothing for a minute.
+ */
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { WebSocket } from 'ws';
+import { startFakeLedger } from '../ledger/fake-ledger.ts';
+import { created, text, transaction } from '../support/frames.ts';
+
+/** What is sent instead of an answer; true: it was. */
+export type Instead<T> = (answer: T) => boolean | Promise<boolean>;
+
+interface Request {
+  readonly beginExclusive: number;
+  readonly endInclusive?: number;
+}
+
+export class StretchLedger implements AsyncDisposable {
+  url = '';
+  end = 0;
+  /** Offsets that have an update. */
+  readonly updates = new Set<number>();
+  /** Offsets whose updates the open stream does not bring yet. */
+  readonly held = new Set<number>();
+  /** When each stream with an end was asked for, milliseconds. */
+  readonly askedAt: number[] = [];
+  /** How many streams without an end were opened. */
+  opened = 0;
+  /** For streams with an end. */
+  bounded: Instead<WebSocket> = () => false;
+  /** For lists over HTTP. */
+  list: Instead<ServerResponse> = () => false;
+  #open: { readonly socket: WebSocket; sent: number } | undefined;
+  #stop: () => Promise<void> = () => Promise.resolve();
+
+  static async start(): Promise<StretchLedger> {
+    const ledger = new StretchLedger();
+    const served = await startFakeLedger({
+      http: (request, response) => void ledger.#answer(request, response),
+      socket: (socket, request) => void ledger.#stream(socket, JSON.parse(request) as Request),
+    });
+    ledger.url = served.url;
+    ledger.#stop = () => served.stop();
+    return ledger;
+  }
+
+  /** Moves the ledger end; only the offsets given have an update. */
+  grow(end: number, ...updates: number[]): void {
+    this.end = end;
+    for (const offset of updates) this.updates.add(offset);
+    this.deliver();
+  }
+
+  /** Lets the open stream bring what it may. */
+  deliver(): void {
+    const open = this.#open;
+    if (open === undefined) return;
+    for (const offset of this.#between(open.sent, this.end)) {
+      if (this.held.has(offset)) break;
+      open.socket.send(frameOf(offset));
+      open.sent = offset;
+    }
+  }
+
+  /** Lets the open stream bring one update out of its turn. */
+  bring(offset: number): void {
+    this.#open?.socket.send(frameOf(offset));
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#stop();
+  }
+
+  #between(beginExclusive: number, endInclusive: number): readonly number[] {
+    return [...this.updates]
+      .filter((offset) => offset > beginExclusive && offset <= endInclusive)
+      .sort((a, b) => a - b);
+  }
+
+  async #stream(socket: WebSocket, { beginExclusive, endInclusive }: Request): Promise<void> {
+    if (endInclusive === undefined) {
+      this.opened += 1;
+      this.#open = { socket, sent: beginExclusive };
+      this.deliver();
+      return;
+    }
+    this.askedAt.push(performance.now());
+    if (await this.bounded(socket)) return;
+    for (const offset of this.#between(beginExclusive, endInclusive)) socket.send(frameOf(offset));
+    socket.close(1000);
+  }
+
+  async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const chunks: Buffer[] = [];
+    for await (const chunk of request) chunks.push(chunk as Buffer);
+    const body = JSON.parse(Buffer.concat(chunks).toString('utf8') || '{}') as Partial<Request> & { offset?: number };
+    const [path = '', query = ''] = (request.url ?? '').split('?');
+    if (path === '/v2/updates' && (await this.list(response))) return;
+    const answer = this.#resource(path, body, Number(new URLSearchParams(query).get('limit') ?? 200));
+    response.writeHead(answer === undefined ? 404 : 200).end(answer ?? '{}');
+  }
+
+  #resource(path: string, body: Partial<Request> & { offset?: number }, limit: number): string | undefined {
+    switch (path) {
+      case '/v2/parties/participant-id':
+        return '{"participantId":"p::1220"}';
+      case '/v2/state/ledger-end':
+        return `{"offset":${this.end}}`;
+      case '/v2/state/latest-pruned-offsets':
+        return '{"participantPrunedUpToInclusive":0}';
+      case '/v2/updates/update-by-offset':
+        return this.updates.has(body.offset ?? 0) ? frameOf(body.offset ?? 0) : undefined;
+      case '/v2/updates':
+        return `[${this.#between(body.beginExclusive ?? 0, body.endInclusive ?? this.end)
+          .slice(0, limit)
+          .map(frameOf)
+          .join(',')}]`;
+      default:
+        return undefined;
+    }
+  }
+}
+
+function frameOf(offset: number): string {
+  return text(transaction(offset, [{ CreatedEvent: created({ contractId: `00${String(offset)}`, offset }) }]));
+}

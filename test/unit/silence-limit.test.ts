@@ -1,0 +1,26 @@
+/** How long a stream may be silent while the ledger goes on. */
+import { expect, it } from 'vitest';
+import { SilenceLimit } from '../../src/pipeline/silence-limit.ts';
+
+/** A stream whose last frame came an hour ago. */
+function hourLong(limitMs: number) {
+  const following = { checkpoint: 10, lastFrameAt: () => performance.now() - 3_600_000 };
+  const limit = new SilenceLimit(following, limitMs);
+  return { following, refuse: (ledgerEnd: number) => () => limit.refuse(ledgerEnd) };
+}
+
+it('counts from when the ledger was known to have gone on, not from the hours before in which nothing happened', () => {
+  const { following, refuse } = hourLong(60_000);
+  expect(refuse(10)).not.toThrow();
+  expect(refuse(11)).not.toThrow();
+  following.checkpoint = 11;
+  expect(refuse(12)).not.toThrow();
+});
+
+it('is over when the ledger has been ahead of the same checkpoint for that long', () => {
+  const { following, refuse } = hourLong(0);
+  expect(refuse(10)).not.toThrow();
+  expect(refuse(11)).toThrow('no frame for 0 s although the ledger end 11 is past the checkpoint');
+  following.checkpoint = 11;
+  expect(refuse(11)).not.toThrow();
+});
