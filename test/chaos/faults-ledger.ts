@@ -21,6 +21,19 @@ function inStream(name: string, moments: FaultKind['moments'], act: Act, needs?:
 }
 
 const both = ['seed', 'follow'] as const;
+const json = 'application/json';
+/** A silence is asked about after a fraction of it. */
+const askedWithinMs = 400;
+/** A frame sent is a frame received; what was passed over by mistake is committed. */
+const arrivesWithinMs = 15;
+const storedWithinMs = 60;
+
+const reply =
+  (status: number, type: string, text: string) =>
+  (response: ServerResponse): Promise<'over'> => {
+    response.writeHead(status, { 'content-type': type }).end(text);
+    return Promise.resolve('over');
+  };
 
 function errorFrame(name: string, error: LedgerErrorFrame, moments: FaultKind['moments'] = both, needs?: 'restart') {
   const act: Act = ({ socket }) => {
@@ -45,6 +58,19 @@ function sends(
     const frame = extra(moment, world);
     if (frame !== undefined) moment.socket.send(frame, { binary: typeof frame !== 'string' });
     return 'go';
+  });
+}
+
+/**
+ * The stream brings nothing more although there is more, long enough for the ledger to be asked; then it is cut. What was
+ * passed over comes no more.
+ */
+function owes(name: string, arm: (moment: StreamMoment) => Promise<void>): FaultKind[] {
+  return inStream(`silent, then cut, and ${name}`, ['follow'], async (moment): Promise<StreamOutcome> => {
+    await Promise.race([arm(moment), sleep(askedWithinMs)]);
+    await sleep(storedWithinMs);
+    moment.socket.terminate();
+    return 'over';
   });
 }
 
@@ -81,6 +107,37 @@ const streamFaults: readonly FaultKind[] = [
     socket.terminate();
     return 'over';
   }),
+  ...owes('a question closed early with 1000', ({ ledger }) =>
+    ledger.arm({
+      at: 'bounded',
+      act: (question) => {
+        question.close(1000);
+        return 'over';
+      },
+    }),
+  ),
+  ...owes('a question without a list', ({ ledger }) =>
+    ledger.arm({ at: 'request', path: '/v2/updates?', act: reply(200, json, '[]') }),
+  ),
+  ...owes('an answer that is older than the newest frame', ({ ledger, socket, frame }) => {
+    void ledger.arm({
+      at: 'bounded',
+      act: (question) => {
+        question.close(1000);
+        return 'over';
+      },
+    });
+    return ledger.arm({
+      at: 'request',
+      path: '/v2/updates?',
+      act: async (response) => {
+        socket.send(frame);
+        await sleep(arrivesWithinMs);
+        response.writeHead(200, { 'content-type': json }).end('[]');
+        return 'over';
+      },
+    });
+  }),
   ...sends('the last update again', ({ sent }) => sent.findLast(isUpdate)),
   ...sends('an older update again', ({ sent }) => sent.find(isUpdate)),
   ...sends('an older OffsetCheckpoint again', ({ sent }) => sent.find((frame) => !isUpdate(frame))),
@@ -103,14 +160,6 @@ const brokenFrames: readonly FaultKind[] = inStream(
   'restart',
 );
 
-const reply =
-  (status: number, type: string, text: string) =>
-  (response: ServerResponse): Promise<'over'> => {
-    response.writeHead(status, { 'content-type': type }).end(text);
-    return Promise.resolve('over');
-  };
-
-const json = 'application/json';
 const paths = [
   '/v2/state/ledger-end',
   '/v2/parties/participant-id',

@@ -61,7 +61,16 @@ export function activeSetAt(history: History, offset: number): readonly string[]
     .sort();
 }
 
-/** How many of the items up to index `count` (exclusive) are at or before an offset. */
-export function offsetAfter(history: History, count: number): number {
-  return history.items[count - 1]?.offset ?? 0;
+/** Offset of the newest of the first `count` items. */
+export function offsetAfter({ items }: History, count: number): number {
+  return items[count - 1]?.offset ?? 0;
+}
+
+/**
+ * The ledger end when the first `count` items are shown: offsets up to the next item are taken as well, by rejected
+ * commands and by what this reader does not see.
+ */
+export function endAfter(history: History, count: number): number {
+  const next = history.items[count]?.offset ?? 0;
+  return Math.max(offsetAfter(history, count), next - 1);
 }

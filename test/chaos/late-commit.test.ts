@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, it } from 'vitest';
 import { CheckpointWatch } from './checkpoint-watch.ts';
 import { openChaosServer } from './databases.ts';
-import { historyOf, offsetAfter } from './history.ts';
+import { historyOf, endAfter } from './history.ts';
 import { startLife } from './indexer-life.ts';
 import { ledgerErrors } from './ledger-errors.ts';
 import { ModelLedger, refuse, type StreamOutcome } from './model-ledger.ts';
@@ -31,7 +31,7 @@ it('stays parked when a batch that was on its way is committed', async () => {
   await using watch = await CheckpointWatch.over(database);
   const wires = new WireFaults();
   const life = await startLife({ ledgerUrl: ledger.url, databaseUrl: database.url, taps: wires.taps });
-  const seeded = offsetAfter(history, 10);
+  const seeded = endAfter(history, 10);
   expect(await watch.reaches(seeded, 20_000, life)).toBe(true);
 
   const delayed = delayNextCommit(wires);

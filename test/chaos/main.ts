@@ -24,7 +24,7 @@ const say = (line: string): void => {
 
 async function campaign(options: CampaignOptions): Promise<number> {
   const report = new Report(options.bail);
-  const { server: url, firstSeed, seeds, lanes, stride, patienceMs, point } = options;
+  const { server: url, firstSeed, seeds, lanes, stride, patienceMs, point, fault } = options;
   await using server = await openChaosServer(url);
   for (const signal of ['SIGINT', 'SIGTERM'] as const) {
     // The server must not outlive the campaign.
@@ -45,6 +45,7 @@ async function campaign(options: CampaignOptions): Promise<number> {
       seeds,
       stride,
       point,
+      fault,
       say: options.loud ? say : () => undefined,
     });
   }

@@ -7,9 +7,10 @@ import type { AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 import { WebSocketServer, type WebSocket } from 'ws';
-import { offsetAfter, standingAt, type History, type Item } from './history.ts';
+import { endAfter, standingAt, type History } from './history.ts';
 import { ledgerErrors, type LedgerErrorFrame } from './ledger-errors.ts';
 import { entryFrame, indexOf, listAnswer, type ListRequest } from './model-list.ts';
+import { follows, framesBetween, readBody, type StreamRequest } from './ledger-requests.ts';
 
 export type StreamName = 'updates' | 'acs';
 
@@ -36,6 +37,8 @@ export type LedgerFault =
       readonly after: number;
       readonly act: (moment: StreamMoment) => StreamOutcome | Promise<StreamOutcome>;
     }
+  /** A stream that was asked for with an end. */
+  | { readonly at: 'bounded'; readonly act: (socket: WebSocket) => StreamOutcome }
   | {
       readonly at: 'request';
       readonly path: string;
@@ -96,9 +99,9 @@ export class ModelLedger implements AsyncDisposable {
     return `http://127.0.0.1:${String(this.port)}`;
   }
 
-  /** Offset of the newest item that is shown. */
+  /** The ledger end: at or after the newest item that is shown. */
   get end(): number {
-    return offsetAfter(this.history, this.#visible);
+    return endAfter(this.history, this.#visible);
   }
 
   get visible(): number {
@@ -182,6 +185,8 @@ export class ModelLedger implements AsyncDisposable {
         return [200, '{"packageIds":[]}'];
       case '/v2/state/active-contracts':
         return listAnswer(this, JSON.parse(body) as ListRequest, Number(/limit=(\d+)/.exec(path)?.[1] ?? Infinity));
+      case '/v2/updates':
+        return [200, `[${this.#between(JSON.parse(body) as StreamRequest).join()}]`];
       case '/v2/updates/update-by-offset':
         return this.#updateAt((JSON.parse(body) as { offset: number }).offset);
       default:
@@ -193,6 +198,17 @@ export class ModelLedger implements AsyncDisposable {
     const item = this.history.items.find((one) => one.offset === offset && one.kind !== 'checkpoint');
     if (item === undefined || offset > this.end) return [404, JSON.stringify(ledgerErrors.updateNotFound)];
     return [200, item.frame];
+  }
+
+  #between(request: StreamRequest): readonly string[] {
+    return framesBetween(this.history.items.slice(0, this.#visible), request);
+  }
+
+  #bounded(socket: WebSocket, request: StreamRequest): void {
+    const fault = this.#take(({ fault }) => fault.at === 'bounded');
+    if (fault?.at === 'bounded' && fault.act(socket) === 'over') return;
+    for (const frame of this.#between(request)) socket.send(frame);
+    socket.close(1000);
   }
 
   #upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void {
@@ -223,9 +239,15 @@ export class ModelLedger implements AsyncDisposable {
     return (await fault.act(moment)) === 'go';
   }
 
-  async #follow(socket: WebSocket, { beginExclusive = 0 }: StreamRequest): Promise<void> {
+  async #follow(socket: WebSocket, request: StreamRequest): Promise<void> {
+    const { beginExclusive = 0, endInclusive } = request;
+    const furthest = Math.max(beginExclusive, endInclusive ?? 0);
     if (beginExclusive < this.pruned) return refuse(socket, ledgerErrors.pruned(this.pruned));
-    if (beginExclusive > this.end) return refuse(socket, ledgerErrors.afterEnd(beginExclusive, this.end));
+    if (furthest > this.end) return refuse(socket, ledgerErrors.afterEnd(furthest, this.end));
+    if (endInclusive !== undefined) {
+      this.#bounded(socket, request);
+      return;
+    }
     this.onFollow();
     const { items } = this.history;
     const sent: string[] = [];
@@ -273,23 +295,8 @@ export class ModelLedger implements AsyncDisposable {
   }
 }
 
-interface StreamRequest extends ListRequest {
-  readonly beginExclusive?: number;
-}
-
-/** An OffsetCheckpoint may be told again where the stream begins, an update may not. */
-function follows(item: Item, beginExclusive: number): boolean {
-  return item.offset > beginExclusive || (item.kind === 'checkpoint' && item.offset === beginExclusive);
-}
-
 /** An error as a frame, then the normal close that always follows it. */
 export function refuse(socket: WebSocket, error: LedgerErrorFrame): void {
   socket.send(JSON.stringify(error));
   socket.close(1000);
-}
-
-async function readBody(request: IncomingMessage): Promise<string> {
-  const chunks: Buffer[] = [];
-  for await (const chunk of request) chunks.push(chunk as Buffer);
-  return Buffer.concat(chunks).toString('utf8');
 }

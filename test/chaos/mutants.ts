@@ -7,6 +7,8 @@ export interface Mutant {
   /** Occurs once. */
   readonly line: string;
   readonly instead: string;
+  /** In the name of the fault that it takes to notice; absent: any. */
+  readonly fault?: string;
 }
 
 export const mutants: readonly Mutant[] = [
@@ -180,5 +182,33 @@ export const mutants: readonly Mutant[] = [
     file: 'store/batch-writer.js',
     line: 'set creates = a.creates + excluded.creates, archives = a.archives + excluded.archives,',
     instead: 'set creates = excluded.creates, archives = excluded.archives,',
+  },
+  // A silent stream that is asked about.
+  {
+    name: 'the checkpoint moves to the ledger end without asking',
+    file: 'pipeline/silent-stretch.js',
+    line: "answer = (await this.#isEmpty(checkpoint, ledgerEnd)) ? 'empty' : 'owed';",
+    instead: "answer = 'empty';",
+  },
+  {
+    name: 'one clean close before any update is taken for an empty stretch',
+    file: 'pipeline/silent-stretch.js',
+    line: 'return nothingLeft(this.#parts, checkpoint, ledgerEnd);',
+    instead: 'return true;',
+    fault: 'silent, then cut',
+  },
+  {
+    name: 'one empty list is taken for an empty stretch',
+    file: 'pipeline/silent-stretch.js',
+    line: 'if (await showsUpdate(this.#parts, checkpoint, ledgerEnd, this.#signal))',
+    instead: 'if (false)',
+    fault: 'silent, then cut',
+  },
+  {
+    name: 'a stretch is passed although a frame came since it was asked for',
+    file: 'pipeline/silent-stretch.js',
+    line: 'return frames.lastFrameAt() === heardAt && following.checkpoint === checkpoint && this.#isIdle;',
+    instead: 'return true;',
+    fault: 'silent, then cut',
   },
 ];

@@ -69,7 +69,7 @@ async function tryCopy(mutant: Mutant | undefined): Promise<{ readonly code: num
     await copyFile(join(root, 'package.json'), join(folder, 'package.json'));
     for (const name of ['node_modules', 'migrations', 'src/page']) await symlink(join(root, name), join(folder, name));
     if (mutant !== undefined) await plant(folder, mutant);
-    return await runCampaign(folder);
+    return await runCampaign(folder, mutant?.fault);
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
@@ -83,8 +83,12 @@ async function plant(folder: string, { name, file, line, instead }: Mutant): Pro
   await writeFile(path, parts.join(instead));
 }
 
-async function runCampaign(folder: string): Promise<{ readonly code: number | null; readonly output: string }> {
-  const child = spawn(process.execPath, [join(folder, 'test/chaos/main.js'), ...campaign], {
+async function runCampaign(
+  folder: string,
+  fault: string | undefined,
+): Promise<{ readonly code: number | null; readonly output: string }> {
+  const more = fault === undefined ? [] : ['--fault', fault];
+  const child = spawn(process.execPath, [join(folder, 'test/chaos/main.js'), ...campaign, ...more], {
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   let output = '';

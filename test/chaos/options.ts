@@ -12,6 +12,8 @@ export interface CampaignOptions {
   readonly patienceMs: number;
   /** One crash point, to repeat it. */
   readonly point: string | undefined;
+  /** In the name of a fault that each seed has while it follows; absent: one after the other. */
+  readonly fault: string | undefined;
   /** Least number of hits of every kind of fault. */
   readonly least: number;
   readonly json: string | undefined;
@@ -41,6 +43,7 @@ export function readOptions(args: readonly string[], tiers: readonly Tier[]): Ca
       stride: { type: 'string', default: '1' },
       patience: { type: 'string' },
       point: { type: 'string' },
+      fault: { type: 'string' },
       least: { type: 'string' },
       json: { type: 'string' },
       server: { type: 'string' },
@@ -64,6 +67,7 @@ export function readOptions(args: readonly string[], tiers: readonly Tier[]): Ca
     stride: whole(values.stride, 1),
     patienceMs: whole(values.patience, defaultPatience) * 1000,
     point: values.point,
+    fault: values.fault,
     least,
     json: values.json,
     server: values.server,
@@ -88,6 +92,7 @@ export function help(tiers: readonly Tier[]): string {
     `  --seeds N       so many seeds (${String(defaultSeeds)})`,
     '  --seed N        the first seed; alone: only this one',
     '  --point P       only this crash point, e.g. postgres-up-17, or planted bugs with this in their names',
+    '  --fault TEXT    each seed has a fault with this in its name',
     '  --stride N      every N-th crash point (1)',
     `  --patience S    seconds a step forward may take before it is a failure (${String(defaultPatience)})`,
     '  --lanes N       runs at the same time (3)',

@@ -3,7 +3,7 @@ import { CheckpointWatch } from './checkpoint-watch.ts';
 import type { ChaosDatabase } from './databases.ts';
 import type { ChaosWorld, FaultKind } from './fault-kind.ts';
 import { faultKinds } from './fault-kinds.ts';
-import { historyOf, offsetAfter, type History } from './history.ts';
+import { endAfter, historyOf, type History } from './history.ts';
 import { startLife, type IndexerLife } from './indexer-life.ts';
 import { ModelLedger } from './model-ledger.ts';
 import { outcomeOf, type Outcome } from './oracle.ts';
@@ -38,7 +38,8 @@ function draw(seed: number, random: Seeded, count: number, kinds: Record<'turns'
   return [...(turn === undefined ? [] : [turn]), ...others].slice(0, count);
 }
 
-export function planOf(seed: number): Plan {
+/** @param fault in the name of those of which each seed has one while it follows; undefined: all */
+export function planOf(seed: number, fault = ''): Plan {
   const random = new Seeded(seed ^ 0x5eed);
   const history = historyOf(seed, { updates: random.between(40, 110) });
   const faults = random.between(6, mostFaults);
@@ -48,7 +49,10 @@ export function planOf(seed: number): Plan {
     history,
     before: Math.floor(history.items.length * (0.1 + 0.3 * random.next())),
     seedFaults: draw(seed, random, whileSeeding, { turns: seedsOnly, all: seeds }),
-    followFaults: draw(seed, random, faults - whileSeeding, { turns: follows, all: follows }),
+    followFaults: draw(seed, random, faults - whileSeeding, {
+      turns: follows.filter(({ name }) => name.includes(fault)),
+      all: follows,
+    }),
     env: {
       INDEXER_BATCH_UPDATES: String(random.between(1, 12)),
       INDEXER_WRITE_LANES: String(random.between(1, 4)),
@@ -118,7 +122,7 @@ class SeededRun {
     const { history, before, seedFaults, followFaults } = this.#plan;
     for (const kind of seedFaults) this.#arm(kind);
     await this.#start();
-    await this.#reaches(offsetAfter(history, before), 'the seed is stored');
+    await this.#reaches(endAfter(history, before), 'the seed is stored');
     this.#disarm();
     let shown = Math.max(before, this.#world.ledger.visible);
     const share = Math.ceil((history.items.length - shown) / (followFaults.length + 1));
@@ -126,10 +130,7 @@ class SeededRun {
       this.#arm(kind);
       shown = Math.min(history.items.length, shown + share);
       this.#world.ledger.grow(shown);
-      await this.#reaches(
-        offsetAfter(history, shown),
-        `offset ${String(offsetAfter(history, shown))} after ${kind.name}`,
-      );
+      await this.#reaches(endAfter(history, shown), `offset ${String(endAfter(history, shown))} after ${kind.name}`);
       this.#disarm();
     }
   }
@@ -138,7 +139,7 @@ class SeededRun {
   async quietly(): Promise<void> {
     const { history } = this.#plan;
     this.#world.ledger.grow(history.items.length);
-    await this.#reaches(offsetAfter(history, history.items.length), 'the end, in peace');
+    await this.#reaches(endAfter(history, history.items.length), 'the end, in peace');
     await this.end();
   }
 

@@ -2,6 +2,7 @@
 import { differences } from './comparison.ts';
 import type { ChaosDatabase } from './databases.ts';
 import { faultKinds } from './fault-kinds.ts';
+import { endAfter } from './history.ts';
 import { planOf, runSeed, type Plan, type SeededOutcome } from './seeded-run.ts';
 import { inLanes, type Tier, type TierContext } from './tier.ts';
 import { undisturbed } from './undisturbed.ts';
@@ -12,7 +13,7 @@ export const seeded: Tier = {
   run: async (context) => {
     for (const { name } of faultKinds) context.report.expect(name);
     const seeds = Array.from({ length: context.seeds }, (_, index) => context.firstSeed + index);
-    await inLanes(context.lanes, seeds, (seed) => trySeed(context, planOf(seed)));
+    await inLanes(context.lanes, seeds, (seed) => trySeed(context, planOf(seed, context.fault)));
   },
 };
 
@@ -30,7 +31,8 @@ async function trySeed(context: TierContext, plan: Plan): Promise<void> {
   ];
   if (found.length > 0) {
     const faults = [...plan.seedFaults, ...plan.followFaults].map(({ name }) => name).join(', ');
-    const replay = `npm run chaos -- --tier seeded --seed ${String(plan.seed)} --seeds 1`;
+    const drawn = context.fault === undefined ? '' : ` --fault '${context.fault}'`;
+    const replay = `npm run chaos -- --tier seeded --seed ${String(plan.seed)} --seeds 1${drawn}`;
     report.fail({
       tier: 'seeded',
       replay,
@@ -50,9 +52,9 @@ async function compare(
   reference: ChaosDatabase,
 ): Promise<readonly string[]> {
   if (outcome === undefined) return [];
-  const { items } = plan.history;
-  const seeded = items.findLastIndex(({ offset }) => offset <= outcome.seedOffset) + 1;
-  const wanted = await undisturbed(reference, plan.history, seeded);
+  const { history } = plan;
+  const seeded = history.items.findIndex((_, index) => endAfter(history, index + 1) === outcome.seedOffset) + 1;
+  const wanted = await undisturbed(reference, history, seeded);
   const found = wanted.contradictions.map((one) => `undisturbed: ${one}`);
   const differ = await differences(report, { database: reference, outcome: wanted }, { database, outcome });
   return [...found, ...differ];

@@ -15,6 +15,8 @@ export interface TierContext {
   readonly stride: number;
   /** The one crash point to try, as `postgres-up-17`; absent: all. */
   readonly point: string | undefined;
+  /** In the name of a fault that each seed has while it follows; absent: one after the other. */
+  readonly fault?: string | undefined;
   /** So long may a step forward take before it counts as a failure. */
   readonly patienceMs: number;
   /** Prints what happens. */
