@@ -12,6 +12,7 @@ import { errorFromBody, errorFromClose, errorFromNetwork } from './ledger-error.
 import { isErrorFrame } from './ledger-error-body.ts';
 import { ledgerError } from './ledger-error-codes.ts';
 import { readRefusal } from './refusal-body.ts';
+import { errorFromRefusal, withTokenFlaws } from './refusal.ts';
 import type { TlsMaterial } from './tls.ts';
 import { handshakeHeaders, subprotocols, type TokenPlacement } from './token-placement.ts';
 
@@ -176,7 +177,8 @@ class SocketStream implements FrameStream {
     });
     socket.on('close', (code, reason) => {
       if (this.#closing) this.#end(this.#closedByUs());
-      else this.#end(code === 1000 ? undefined : errorFromClose(code, reason.toString('utf8')));
+      else if (code === 1000) this.#end(undefined);
+      else this.#end(withTokenFlaws(errorFromClose(code, reason.toString('utf8')), this.#options.token));
     });
   }
 
@@ -218,7 +220,7 @@ class SocketStream implements FrameStream {
     }
     const error = errorInFrame(this.#options.path, data);
     if (error !== undefined) {
-      this.#fail(error);
+      this.#fail(withTokenFlaws(error, this.#options.token));
       return;
     }
     try {
@@ -230,9 +232,10 @@ class SocketStream implements FrameStream {
 
   /** The ledger answered the handshake with an ordinary HTTP response; its body says why. */
   async #refused(response: IncomingMessage): Promise<void> {
-    const status = response.statusCode ?? 0;
-    const body = await readRefusal(response, this.#options.handshakeTimeoutMs ?? defaultHandshakeTimeoutMs);
-    this.#end(this.#closing ? this.#closedByUs() : errorFromBody(body, status));
+    const { statusCode: status = 0, headers } = response;
+    const { token, handshakeTimeoutMs = defaultHandshakeTimeoutMs } = this.#options;
+    const body = await readRefusal(response, handshakeTimeoutMs);
+    this.#end(this.#closing ? this.#closedByUs() : errorFromRefusal({ status, headers, body }, token));
     this.#socket.terminate();
   }
 

@@ -141,6 +141,9 @@ function errnoOf(thrown: unknown, depth = 0): string | undefined {
 }
 
 const tlsErrno = /^(?:CERT_|CRL_|UNABLE_TO_|ERR_TLS_|ERR_SSL_|ERR_OSSL_|DEPTH_ZERO_|SELF_SIGNED_|HOSTNAME_|EPROTO)/u;
+/** A participant always answers with one of those offered: what comes without has lost it on the way. */
+const subprotocolRemedy =
+  'let the gateway before the participant pass the header Sec-WebSocket-Protocol on, both of the request and of the answer';
 const notTheApi = /subprotocol|Sec-WebSocket|Upgrade header|Unexpected server response/iu;
 
 function codeOfErrno(errno: string, message: string): LedgerErrorCode {
@@ -170,6 +173,7 @@ export function errorFromNetwork(cause: unknown, url: string): IndexerError {
   return ledgerError(code, message, {
     cause,
     facts: { errno, host },
+    ...(/subprotocol/iu.test(text) ? { remedy: subprotocolRemedy } : {}),
     // A broken frame is usually a broken proxy or connection: the next connection may be whole.
     ...(code === 'LEDGER_UNDECODABLE' ? { retry: 'retry' } : {}),
   });

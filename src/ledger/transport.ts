@@ -8,8 +8,9 @@ import { request as httpsRequest } from 'node:https';
 import { IndexerError } from '../errors.ts';
 import { httpEndpoint, withQuery, type Query } from './endpoint-url.ts';
 import { jsonArrayElements } from './json-array.ts';
-import { errorFromBody, errorFromNetwork } from './ledger-error.ts';
+import { errorFromNetwork } from './ledger-error.ts';
 import { ledgerError } from './ledger-error-codes.ts';
+import { errorFromRefusal } from './refusal.ts';
 import type { TlsMaterial } from './tls.ts';
 import { assertTokenMayTravel, type TokenSource } from './token.ts';
 
@@ -77,6 +78,8 @@ interface Call {
 
 interface Answer extends BytesAnswer {
   readonly status: number;
+  /** It was asked for with. */
+  readonly token: string | undefined;
 }
 
 async function readBytes(chunks: AsyncIterable<Buffer>): Promise<Buffer> {
@@ -114,6 +117,7 @@ function contentOf(body: RequestBody | undefined): { headers: Record<string, str
 
 interface Sent {
   readonly request: ClientRequest;
+  readonly token: string | undefined;
   /** Settles when the headers of the answer are there. */
   readonly response: Promise<IncomingMessage>;
 }
@@ -143,7 +147,7 @@ async function send(options: TransportOptions, call: Call): Promise<Sent> {
   });
   response.catch(() => undefined);
   request.end(payload);
-  return { request, response };
+  return { request, token, response };
 }
 
 function silence(options: TransportOptions, call: Call): IndexerError {
@@ -174,7 +178,7 @@ async function wholeAnswer(options: TransportOptions, call: Call): Promise<Answe
     const response = await sent.response;
     status = response.statusCode ?? 0;
     const bytes = await (status === 200 ? readBytes : readStart)(response as AsyncIterable<Buffer>);
-    return { status, headers: response.headers, bytes };
+    return { status, headers: response.headers, bytes, token: sent.token };
   };
   try {
     return await within(options, call, sent.request, read());
@@ -201,9 +205,9 @@ async function* chunksOf(options: TransportOptions, call: Call, response: Incomi
   }
 }
 
-function refusal(bytes: Buffer, status: number): IndexerError {
+function refusal({ bytes, status, headers, token }: Answer): IndexerError {
   const text = bytes.toString('utf8');
-  return errorFromBody(parsed(text) ?? text, status);
+  return errorFromRefusal({ status, headers, body: parsed(text) ?? text }, token);
 }
 
 async function* elementsOf(options: TransportOptions, call: Call): AsyncGenerator<string, void, undefined> {
@@ -214,7 +218,10 @@ async function* elementsOf(options: TransportOptions, call: Call): AsyncGenerato
     const response = await within(options, call, sent.request, sent.response);
     const chunks = chunksOf(options, call, response);
     const status = response.statusCode ?? 0;
-    if (status !== 200) throw refusal(await readStart(chunks), status);
+    if (status !== 200) {
+      const { headers } = response;
+      throw refusal({ bytes: await readStart(chunks), status, headers, token: sent.token });
+    }
     yield* jsonArrayElements(chunks, maxAnswerBytes);
   } catch (thrown) {
     throw translated(thrown, options);
@@ -242,7 +249,7 @@ export function createTransport(options: TransportOptions): Transport {
     const answer = await wholeAnswer(options, call).catch((thrown: unknown) => {
       throw translated(thrown, options);
     });
-    if (answer.status !== 200) throw refusal(answer.bytes, answer.status);
+    if (answer.status !== 200) throw refusal(answer);
     return answer;
   };
   return {

@@ -146,10 +146,17 @@ describe('check', { timeout: 180_000 }, () => {
   });
 
   it('token: wrong, expired, not permitted to ask for the participant', async () => {
-    const foreign = await check(env({ LEDGER_TOKEN: await token(sharedSecret('another secret, which nobody knows')) }));
+    const foreignSigner = sharedSecret('another secret, which nobody knows');
+    const foreign = await check(env({ LEDGER_TOKEN: await token(foreignSigner) }));
     expect(foreign.get('ledger')?.state).toBe('pass');
     expect(foreign.get('ledger end')).toMatchObject({ state: 'fail', code: 'LEDGER_UNAUTHENTICATED' });
     expect(foreign.get('websocket')).toMatchObject({ state: 'skip' });
+    const lasting = await check(
+      env({ LEDGER_TOKEN: await token(foreignSigner, { iat: endsIn(0), exp: endsIn(3_600_000) }) }),
+    );
+    expect(lasting.get('ledger end')?.found).toMatch(
+      /the token itself lives for 60 minutes; .*, and names no audience/u,
+    );
     const expired = await check(env({ LEDGER_TOKEN: await token(signer, { sub: 'admin', exp: endsIn(-600_000) }) }));
     expect(expired.get('token')).toMatchObject({
       state: 'fail',

@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import type { RequestListener, ServerResponse } from 'node:http';
 import { buffer as body, text as bodyText } from 'node:stream/consumers';
 import { afterEach, describe, expect, it } from 'vitest';
+import type { IndexerError } from '../../src/errors.ts';
 import { createTokenSource } from '../../src/ledger/token.ts';
 import { createTransport, type Transport } from '../../src/ledger/transport.ts';
 import { all } from '../support/all.ts';
@@ -70,6 +71,28 @@ describe('a request', () => {
     await expect(transport.request('GET', '/v2/version')).rejects.toMatchObject({ code: 'LEDGER_UNREACHABLE' });
     await expect(transport.request('GET', '/v2/version')).rejects.toMatchObject({ code: 'LEDGER_UNREACHABLE' });
     await expect(all(transport.requestElements(...list))).rejects.toMatchObject({ code: 'LEDGER_UNREACHABLE' });
+  });
+});
+
+describe('a refusal', () => {
+  it.each([
+    ['seconds', 429, { 'retry-after': '120' }, 120],
+    [
+      'a date by the clock of the sender',
+      503,
+      { date: new Date(0).toUTCString(), 'retry-after': new Date(90_000).toUTCString() },
+      90,
+    ],
+    ['a date that is past', 503, { date: new Date(9_000).toUTCString(), 'retry-after': new Date(0).toUTCString() }, 0],
+    ['neither', 503, { 'retry-after': 'soon' }, undefined],
+    ['a number below zero', 503, { 'retry-after': '-5' }, undefined],
+    ['seconds, though it does not mean "later"', 401, { 'retry-after': '120' }, undefined],
+  ])('keeps the Retry-After that is %s', async (_what, status, headers, seconds) => {
+    const transport = await transportTo((_request, response) => void response.writeHead(status, headers).end());
+    for (const asked of [transport.request('GET', '/v2/x'), all(transport.requestElements(...list))]) {
+      const error = (await asked.catch((thrown: unknown) => thrown)) as IndexerError;
+      expect(error.facts['retryAfterSeconds']).toBe(seconds);
+    }
   });
 });
 

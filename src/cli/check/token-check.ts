@@ -1,6 +1,7 @@
 /** The token: where it comes from, what it says of itself, whether it is still good. It is never printed. */
 import type { LedgerConfig } from '../../config/config.ts';
 import { tokenClaims, type TokenClaims } from '../../ledger/token-claims.ts';
+import { span } from '../../ledger/token-flaws.ts';
 import type { LedgerView } from './ledger-view.ts';
 import { fail, pass, skip, type Check, type Finding } from './outcome.ts';
 
@@ -54,14 +55,4 @@ function renewal(source: string): string {
 function time(seconds: number): string {
   const date = new Date(seconds * 1000);
   return Number.isNaN(date.getTime()) ? 'at no time that exists' : date.toISOString();
-}
-
-function span(seconds: number): string {
-  const units: readonly (readonly [number, string])[] = [
-    [86_400, 'days'],
-    [3_600, 'hours'],
-    [60, 'minutes'],
-  ];
-  const [size, name] = units.find(([unit]) => seconds >= 2 * unit) ?? [1, 'seconds'];
-  return `${String(Math.round(seconds / size))} ${name}`;
 }

@@ -1,0 +1,47 @@
+/**
+ * Why a participant may not accept a token, as far as the token itself shows it: a refusal names no reason. Of the
+ * claims nothing is repeated but times.
+ */
+import { tokenClaims, type TokenClaims } from './token-claims.ts';
+
+/** What participants allow unless told otherwise, seconds. */
+const usualLifetime = 300;
+/** What clocks may differ by before it is worth a word, seconds. */
+const tolerance = 5;
+
+/**
+ * Predicates that read on after "the token itself"; empty when nothing can be seen, as in a token that is no JWT.
+ * @param now seconds since 1970
+ */
+export function tokenFlaws(token: string, now: number): readonly string[] {
+  const claims = tokenClaims(token);
+  if (claims === undefined) return [];
+  const audience = 'names no audience (aud), which participants check unless they go by the scope';
+  return [...timeFlaws(claims, now), ...(claims.audience.length === 0 ? [audience] : [])];
+}
+
+function timeFlaws({ issuedAt, notBefore, expiresAt }: TokenClaims, now: number): readonly string[] {
+  const flaws: string[] = [];
+  const early = Math.max(notBefore ?? 0, issuedAt ?? 0);
+  if (early > now + tolerance) {
+    flaws.push(`is not good for another ${span(early - now)}: the clocks of its issuer and of this machine differ`);
+  }
+  if (expiresAt === undefined) return [...flaws, `has no end (exp); ${limit}`];
+  if (expiresAt <= now) return [...flaws, `expired ${span(now - expiresAt)} ago by the clock of this machine`];
+  const lifetime = expiresAt - (issuedAt ?? now);
+  if (lifetime > usualLifetime + tolerance) flaws.push(`lives for ${span(lifetime)}; ${limit}`);
+  return flaws;
+}
+
+const limit = `participants accept five minutes unless their max-token-lifetime says otherwise`;
+
+/** A length of time, in the largest unit of which there are two. */
+export function span(seconds: number): string {
+  const units: readonly (readonly [number, string])[] = [
+    [86_400, 'days'],
+    [3_600, 'hours'],
+    [60, 'minutes'],
+  ];
+  const [size, name] = units.find(([unit]) => seconds >= 2 * unit) ?? [1, 'seconds'];
+  return `${String(Math.round(seconds / size))} ${name}`;
+}
