@@ -18,7 +18,7 @@ import {
 import { createProviderFetch } from './oauth-fetch.ts';
 import { errorFromProvider } from './oauth-error.ts';
 import { leaseOfIssued, type TokenLease } from './token-lifetime.ts';
-import { assertWellFormed, type AccessToken, type TokenSource } from './token.ts';
+import { assertWellFormed, untilAborted, type AccessToken, type TokenSource } from './token.ts';
 
 const requestTimeoutSeconds = 10;
 /** Between two tries while the old token is still good, milliseconds. */
@@ -108,6 +108,10 @@ class OAuthTokenSource implements TokenSource {
 
   invalidate(): void {
     this.#current = undefined;
+  }
+
+  replaced(signal: AbortSignal): Promise<void> {
+    return untilAborted(signal);
   }
 
   /** The current token while it has not ended. */

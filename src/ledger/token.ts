@@ -2,7 +2,9 @@
  * The access token: where it comes from, whether it is well formed, and where it may travel. The token itself never
  * appears in an error, a fact or a log line.
  */
+import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { toIndexerError, type IndexerError } from '../errors.ts';
 import { travelsInClear } from '../loopback.ts';
 import { ledgerError } from './ledger-error-codes.ts';
@@ -24,6 +26,11 @@ export interface TokenSource {
   lease(): Promise<AccessToken | undefined>;
   /** The ledger refused the token: it is not given out again if another one can be had. */
   invalidate(): void;
+  /**
+   * Resolves once somebody has put another token in place of the one that was asked for last, or `signal` is aborted;
+   * where only this program or a restart brings one, that is when it is aborted.
+   */
+  replaced(signal: AbortSignal): Promise<void>;
 }
 
 export interface TokenSourceOptions {
@@ -32,8 +39,11 @@ export interface TokenSourceOptions {
   readonly tokenFile?: string | undefined;
 }
 
-/** How often a file is looked at once its token should have been replaced, milliseconds. */
-const fileCheckMs = 5_000;
+/**
+ * How often a file is looked at once its token should have been replaced, milliseconds. It is read, not watched: a link
+ * that is swapped and a file on another machine send no notice.
+ */
+const fileCheckMs = 1_000;
 /** But not more often, however short or long past the life of the token in it. */
 const shortestFileCheckMs = 200;
 
@@ -63,8 +73,11 @@ async function readTokenFile(path: string): Promise<{ token: string | undefined;
 function fileSource(path: string): TokenSource {
   let last: TokenLease | undefined;
   let refused = false;
+  /** What the file held when it was asked for last, good or not. */
+  let seen: string | undefined;
   const lease = async (): Promise<AccessToken> => {
     const found = await readTokenFile(path);
+    seen = found.token ?? seen;
     if (found.token !== undefined && found.token !== last?.token) {
       const problem = malformed(found.token);
       if (problem !== undefined) return inPlaceOfMalformed(refused ? undefined : last, problem);
@@ -78,7 +91,15 @@ function fileSource(path: string): TokenSource {
   const invalidate = (): void => {
     refused = true;
   };
-  return { lease, read: async () => (await lease()).token, invalidate };
+  const replaced = async (signal: AbortSignal): Promise<void> => {
+    const before = seen;
+    while (!signal.aborted) {
+      const { token = before } = await readTokenFile(path);
+      if (token !== before) return;
+      await sleep(fileCheckMs, undefined, { signal }).catch(() => undefined);
+    }
+  };
+  return { lease, read: async () => (await lease()).token, invalidate, replaced };
 }
 
 /** What is wrong with the token in the file; undefined when nothing is. */
@@ -119,7 +140,13 @@ function fixedSource(given: string | undefined): TokenSource {
     lease: async () => await Promise.resolve(lease()),
     read: async () => await Promise.resolve(lease()?.token),
     invalidate: () => undefined,
+    replaced: untilAborted,
   };
+}
+
+/** For sources whose token nobody else replaces. */
+export async function untilAborted(signal: AbortSignal): Promise<void> {
+  if (!signal.aborted) await once(signal, 'abort');
 }
 
 /**

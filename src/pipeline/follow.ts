@@ -30,7 +30,7 @@ import { passSilence } from './silent-stretch.ts';
 import { bytesOf, type KeptFrame } from './slabs.ts';
 import { keepLate } from './late-update.ts';
 import { watchSlowWrites } from './slow-write.ts';
-import { newerToken } from './token-renewal.ts';
+import { anotherToken, newerToken } from './token-renewal.ts';
 import type { BatchSpan } from './tracer.ts';
 import { WriteQueue } from './write-queue.ts';
 
@@ -43,6 +43,8 @@ export interface Following {
   checkpoint: number;
   /** Monotonic time of the newest frame, milliseconds. */
   lastFrameAt: () => number;
+  /** Moves the stream to another token, if there is one. */
+  renew: () => void;
   /** Updates per batch; 1 while a batch that Postgres refused is taken apart. */
   readonly maxUpdates: number;
   /** The last offset to store; undefined: no end. */
@@ -97,10 +99,11 @@ function batches$(
   following.lastFrameAt = () => frames.lastFrameAt();
   const writer = new BatchWriter(parts, session, following);
   const watch = new AbortController();
-  const retire = async (): Promise<void> => {
-    if (await newerToken(parts, frames.token, watch.signal)) frames.retire();
+  const retire = async (newer: typeof newerToken): Promise<void> => {
+    if (await newer(parts, frames.token, watch.signal)) frames.retire();
   };
-  void retire();
+  void retire(newerToken);
+  following.renew = () => void retire(anotherToken);
   // A stream that ends by itself needs nobody to tell where it stands.
   if (frames.end === undefined) void passSilence(parts, { following, frames, isIdle: () => writer.idle }, watch.signal);
   return defer(() => writer.step(frames)).pipe(

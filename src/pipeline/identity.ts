@@ -15,6 +15,8 @@ export interface Connected {
   readonly session: StoreSession;
   readonly ledgerEnd: number;
   readonly pruned: number;
+  /** Monotonic time at which the ledger told both, milliseconds. */
+  readonly askedAt: number;
 }
 
 export async function connect(parts: PipelineParts): Promise<Connected> {
@@ -23,6 +25,7 @@ export async function connect(parts: PipelineParts): Promise<Connected> {
   const { participantId } = identity;
   const ledgerEnd = await ledger.state.ledgerEnd();
   const pruned = await ledger.state.latestPrunedOffsets();
+  const askedAt = performance.now();
   const session = await openSession(database, identity, { notify: parts.notify, assertHeld: parts.assertHeld });
   parts.observer.ledgerPolled(ledgerEnd, pruned);
   const sameParticipant = participantId !== undefined && session.state.participantId === participantId;
@@ -30,7 +33,7 @@ export async function connect(parts: PipelineParts): Promise<Connected> {
   // Not before: a participant without a proven history must not give its name to ours.
   if (participantId !== undefined) await session.noteParticipant(participantId);
   parts.observer.sessionOpened(participantId, session.state.checkpoint);
-  return { session, ledgerEnd, pruned };
+  return { session, ledgerEnd, pruned, askedAt };
 }
 
 /** What a stream of this ledger under this filter is known by. */

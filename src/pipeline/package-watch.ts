@@ -22,6 +22,7 @@ import { syncTypedViews } from '../store/typed/views.ts';
 import type { RefusedPackage } from './observer.ts';
 import { unknownPackages } from './package-references.ts';
 import type { PipelineParts } from './parts.ts';
+import { retryAfterMs } from './retry.ts';
 
 /** However fast batches are committed, the dictionary is looked at no more often. */
 const lookEveryMs = 1_000;
@@ -74,7 +75,8 @@ export class PackageWatch {
   #delayAfter(error: IndexerError, failures: number): number {
     if (error.retry === 'refresh-token') this.#parts.tokenSource.invalidate();
     const passing = error.retry === 'retry' || error.retry === 'refresh-token';
-    const delayMs = passing ? Math.min(longestDelayMs, lookEveryMs * 2 ** Math.min(failures, 10)) : parkedDelayMs;
+    const ownMs = passing ? Math.min(longestDelayMs, lookEveryMs * 2 ** Math.min(failures, 10)) : parkedDelayMs;
+    const delayMs = Math.max(ownMs, retryAfterMs(error));
     if (!this.#parts.stop.aborted) this.#parts.observer.packagesFailed(error, delayMs);
     return delayMs;
   }

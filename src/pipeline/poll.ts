@@ -1,54 +1,101 @@
 /** The ledger seen from outside the stream: its end, what is pruned, and whether the stream is silently dead. */
-import { exhaustMap, ignoreElements, timer, type Observable } from 'rxjs';
-import { toIndexerError } from '../errors.ts';
+import { Observable, defer, exhaustMap, ignoreElements } from 'rxjs';
+import { IndexerError, toIndexerError } from '../errors.ts';
 import { noteLedgerFacts } from '../store/ledger-facts.ts';
 import type { StoreSession } from '../store/store.ts';
 import { lastVerifications } from '../store/verify/verifications.ts';
 import type { Following } from './follow.ts';
+import type { Connected } from './identity.ts';
 import type { PipelineParts } from './parts.ts';
+import { pause, retryAfterMs } from './retry.ts';
 import { SilenceLimit } from './silence-limit.ts';
+import { pauseForToken, refusesCaller } from './wait.ts';
+
+/** A question that failed is asked again sooner, milliseconds: one lost answer leaves nobody blind. */
+const askAgainMs = 1_000;
+
+/** What one poll learned. */
+interface Polled {
+  readonly ledgerEnd: number;
+  readonly pruned: number;
+}
 
 /** Emits nothing; fails when frames stay away although the ledger moves on. */
 export function poll$(
   parts: PipelineParts,
-  session: StoreSession,
+  { session, askedAt }: Pick<Connected, 'session' | 'askedAt'>,
   following: Following,
   onLedgerEnd: (ledgerEnd: number) => void,
 ): Observable<never> {
   const silence = new SilenceLimit(following, parts.limits.silenceMs);
-  let refusals = 0;
-  const onRefused = (refused: boolean): void => {
-    refusals = refused ? refusals + 1 : 0;
-    // Once: if the new token is refused as well, the poll would use up one after the other for as long as it runs.
-    if (refusals === 1) parts.tokenSource.invalidate();
-  };
-  return timer(parts.limits.pollMs, parts.limits.pollMs).pipe(
-    exhaustMap(() => pollOnce(parts, session, silence, onLedgerEnd, onRefused)),
+  const polled$ = new Observable<Polled>((subscriber) => {
+    const over = new AbortController();
+    const tell = (polled: Polled): void => {
+      parts.observer.ledgerPolled(polled.ledgerEnd, polled.pruned);
+      onLedgerEnd(polled.ledgerEnd);
+      silence.refuse(polled.ledgerEnd);
+      subscriber.next(polled);
+    };
+    pollUntil(parts, following, askedAt, tell, over.signal).catch((thrown: unknown) => {
+      subscriber.error(thrown);
+    });
+    return () => {
+      over.abort();
+    };
+  });
+  // A slow database must not keep the ledger from being asked: what is known of one says nothing of the other.
+  return polled$.pipe(
+    exhaustMap((polled) => defer(() => note(parts, session, polled))),
     ignoreElements(),
   );
 }
 
-async function pollOnce(
+/** Asks again and again. @throws what `tell` throws */
+async function pollUntil(
   parts: PipelineParts,
-  session: StoreSession,
-  silence: SilenceLimit,
-  onLedgerEnd: (ledgerEnd: number) => void,
-  onRefused: (refused: boolean) => void,
+  following: Following,
+  askedAt: number,
+  tell: (polled: Polled) => void,
+  signal: AbortSignal,
 ): Promise<void> {
+  const { tokenSource, observer, limits } = parts;
+  let refusals = 0;
+  await pause(Math.max(0, askedAt + limits.pollMs - performance.now()), signal);
+  while (!signal.aborted) {
+    const startedAt = performance.now();
+    const polled = await asked(parts);
+    if (signal.aborted) return;
+    if (polled instanceof IndexerError) {
+      refusals = refusesCaller(polled) ? refusals + 1 : 0;
+      // Once: if the new token is refused as well, the poll would use up one after the other for as long as it runs.
+      if (refusals === 1) tokenSource.invalidate();
+      // The stream decides about the session; a failed poll is shown and comes again.
+      const delayMs = Math.max(Math.min(askAgainMs, limits.pollMs), retryAfterMs(polled));
+      observer.failed('ledger', polled, delayMs);
+      await pauseForToken(parts, polled, delayMs, signal);
+      continue;
+    }
+    // A stream whose token was refused may stay open and silent: it is opened again with the one that was not.
+    if (refusals > 0) following.renew();
+    refusals = 0;
+    tell(polled);
+    await pause(Math.max(0, startedAt + limits.pollMs - performance.now()), signal);
+  }
+}
+
+async function asked({ ledger }: PipelineParts): Promise<Polled | IndexerError> {
   try {
-    const ledgerEnd = await parts.ledger.state.ledgerEnd();
-    const pruned = await parts.ledger.state.latestPrunedOffsets();
-    onRefused(false);
-    parts.observer.ledgerPolled(ledgerEnd, pruned);
-    onLedgerEnd(ledgerEnd);
+    return { ledgerEnd: await ledger.state.ledgerEnd(), pruned: await ledger.state.latestPrunedOffsets() };
+  } catch (thrown) {
+    return toIndexerError(thrown);
+  }
+}
+
+async function note(parts: PipelineParts, session: StoreSession, { ledgerEnd, pruned }: Polled): Promise<void> {
+  try {
     await noteLedgerFacts(parts.database, session.state.epoch, ledgerEnd, pruned);
     parts.observer.verified(await lastVerifications(parts.database));
-    silence.refuse(ledgerEnd);
   } catch (thrown) {
-    const error = toIndexerError(thrown);
-    if (error.code === 'LEDGER_SILENT') throw error;
-    if (error.retry === 'refresh-token') onRefused(true);
-    // The stream decides about the session; a failed poll is shown and comes again.
-    parts.observer.failed('ledger', error, parts.limits.pollMs);
+    parts.observer.failed('store', toIndexerError(thrown), parts.limits.pollMs);
   }
 }

@@ -12,6 +12,10 @@ const parkedDelayMs = 60_000;
 /** What an operator's hand heals, and frequent attempts would only make worse (servers lock out who knocks too often). */
 const slowly: Readonly<Record<string, number>> = { STORE_FULL: 30_000, STORE_PASSWORD_REFUSED: 10_000 };
 const refreshesBeforePark = 2;
+/** Asking whether anybody listens costs nobody anything, and decides how soon a participant that is back is followed. */
+const absentMaxMs = 2_000;
+/** Of what a Retry-After asks for: longer is a mistake more often than a wish. */
+const retryAfterMaxMs = 300_000;
 /** Ends of a stream that the ledger itself says to answer with a new connection at once. */
 const atOnce: ReadonlySet<string> = new Set(['LEDGER_STALE_AUTHORIZATION', 'LEDGER_TOKEN_EXPIRED']);
 
@@ -48,6 +52,7 @@ export class FailureCount {
   readonly #now: () => number;
   #failures = 0;
   #refusals = 0;
+  #absences = 0;
   #repeated = 0;
   #code: string | undefined;
   #since = 0;
@@ -57,8 +62,12 @@ export class FailureCount {
   }
 
   /** One more. */
-  add({ code, retry }: IndexerError): Streak {
-    this.#failures += 1;
+  add(error: IndexerError): Streak {
+    const { code, retry } = error;
+    // However long nobody was there, the first answer that follows is not the thousandth failure.
+    const absent = isAbsent(error);
+    if (absent) this.#absences += 1;
+    else this.#failures += 1;
     if (retry === 'refresh-token') this.#refusals += 1;
     if (code !== this.#code) {
       this.#code = code;
@@ -67,7 +76,8 @@ export class FailureCount {
     }
     this.#repeated += 1;
     // Other failures before it say nothing about the token: two new ones are tried before it parks.
-    const failures = retry === 'refresh-token' ? this.#refusals : this.#failures;
+    const others = absent ? this.#absences : this.#failures;
+    const failures = retry === 'refresh-token' ? this.#refusals : others;
     return { failures, repeated: this.#repeated, lastingMs: this.#now() - this.#since };
   }
 
@@ -75,6 +85,7 @@ export class FailureCount {
   clear(): void {
     this.#failures = 0;
     this.#refusals = 0;
+    this.#absences = 0;
     this.#code = undefined;
   }
 }
@@ -91,7 +102,22 @@ export function decide(error: IndexerError, streak: Streak, maxDelayMs: number, 
   if (atOnce.has(error.code) && failures === 1) return { kind: 'again', delayMs: 0, phase: 'backing_off' };
   const delayMs = slowly[error.code];
   if (delayMs !== undefined) return { kind: 'again', delayMs, phase: 'backing_off' };
-  return backOff(failures, maxDelayMs, random);
+  const ceilingMs = isAbsent(error) ? Math.min(maxDelayMs, absentMaxMs) : maxDelayMs;
+  const ownMs = backOff(failures, ceilingMs, random);
+  // Spread, because all who were sent away were told the same.
+  const askedMs = retryAfterMs(error) * (1 + random / 10);
+  return { kind: 'again', delayMs: Math.round(Math.max(ownMs, askedMs)), phase: 'backing_off' };
+}
+
+/** Nobody listens, or nobody behind the proxy that does (HTTP 502). */
+function isAbsent({ code, facts }: IndexerError): boolean {
+  return code === 'LEDGER_UNREACHABLE' || (code === 'LEDGER_UNAVAILABLE' && facts['httpStatus'] === 502);
+}
+
+/** How long the ledger, or a proxy before it, asked not to be asked again, milliseconds; 0 when it did not. */
+export function retryAfterMs({ facts }: IndexerError): number {
+  const seconds = facts['retryAfterSeconds'];
+  return typeof seconds === 'number' ? Math.min(1000 * seconds, retryAfterMaxMs) : 0;
 }
 
 function outlasts(error: IndexerError, { repeated, lastingMs }: Streak): boolean {
@@ -100,9 +126,8 @@ function outlasts(error: IndexerError, { repeated, lastingMs }: Streak): boolean
 }
 
 /** Full jitter: many indexers cut off by one restart must not come back at the same moment. */
-function backOff(failures: number, maxDelayMs: number, random: number): Decision {
-  const ceiling = Math.min(maxDelayMs, firstDelayMs * 2 ** Math.min(failures, 20));
-  return { kind: 'again', delayMs: Math.round(random * ceiling), phase: 'backing_off' };
+function backOff(failures: number, maxDelayMs: number, random: number): number {
+  return random * Math.min(maxDelayMs, firstDelayMs * 2 ** Math.min(failures, 20));
 }
 
 /** Waits; returns early, without error, when the signal is aborted. */

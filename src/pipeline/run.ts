@@ -24,9 +24,10 @@ import { connect, type Connected } from './identity.ts';
 import { PackageWatch } from './package-watch.ts';
 import { PhaseKeeper, type PipelineParts } from './parts.ts';
 import { poll$ } from './poll.ts';
-import { FailureCount, decide, pause } from './retry.ts';
+import { FailureCount, decide } from './retry.ts';
 import { seed$, skipSeed } from './seed.ts';
 import { acquireLock } from './standby.ts';
+import { pauseForRights, refusesCaller } from './wait.ts';
 
 /** Runs until `parts.stop` is aborted. @throws IndexerError when an error is fatal */
 export async function runPipeline(parts: PipelineParts): Promise<void> {
@@ -119,6 +120,7 @@ class Run {
     const following: Following = {
       checkpoint,
       lastFrameAt: () => performance.now(),
+      renew: () => undefined,
       maxUpdates: this.#takeApart ? 1 : this.#parts.limits.batchUpdates,
       stopAt: this.#stopAt,
       onCommitted: (reached) => {
@@ -128,7 +130,7 @@ class Run {
     };
     this.#takeApart = false;
     showPhase(checkpoint);
-    const polled$ = poll$(this.#parts, connected.session, following, (end) => {
+    const polled$ = poll$(this.#parts, connected, following, (end) => {
       ledgerEnd = end;
       showPhase(following.checkpoint);
     });
@@ -150,7 +152,7 @@ class Run {
   #recover$(error: IndexerError): Observable<unknown> {
     const { observer, limits, stop } = this.#parts;
     if (stop.aborted) return from([undefined]);
-    if (error.retry === 'refresh-token') this.#parts.tokenSource.invalidate();
+    if (refusesCaller(error)) this.#parts.tokenSource.invalidate();
     // The first refusal only starts the search for the update; what is found then parks.
     const search = error.code === 'STORE_DATA_REFUSED' && error.facts['offset'] === undefined;
     if (search) this.#takeApart = true;
@@ -170,6 +172,6 @@ class Run {
   async #wait(error: IndexerError, delayMs: number): Promise<void> {
     const parked = this.#phase.current === 'parked';
     if (parked || error.retry === 'fenced' || error.code.startsWith('STORE_')) await this.release();
-    await pause(delayMs, this.#parts.stop);
+    await pauseForRights(this.#parts, error, delayMs);
   }
 }

@@ -2,16 +2,21 @@
 import { toIndexerError } from '../errors.ts';
 import type { WriterLock } from '../store/writer-lock.ts';
 import type { PhaseKeeper, PipelineParts } from './parts.ts';
-import { pause } from './retry.ts';
+import { pause, retryAfterMs } from './retry.ts';
 
 const lockPollMs = 250;
 
 /** Waits as standby until the lock is ours; undefined when a stop was asked for. */
 export async function acquireLock(parts: PipelineParts, phase: PhaseKeeper): Promise<WriterLock | undefined> {
   await parts.prepare();
-  let lookedAt = Number.NEGATIVE_INFINITY;
-  let looking = false;
+  let lookAt = Number.NEGATIVE_INFINITY;
   let taken = false;
+  const look = async (): Promise<void> => {
+    lookAt = Number.POSITIVE_INFINITY;
+    const begunAt = performance.now();
+    const [leftAloneMs] = await Promise.all([lookAtLedger(parts), tellHolder(parts, false, () => !taken)]);
+    lookAt = Math.max(begunAt + parts.limits.pollMs, performance.now() + leftAloneMs);
+  };
   while (!parts.stop.aborted) {
     const lock = await parts.tryLock();
     if (lock !== undefined) {
@@ -21,11 +26,7 @@ export async function acquireLock(parts: PipelineParts, phase: PhaseKeeper): Pro
       return lock;
     }
     phase.change('standby');
-    if (!looking && performance.now() - lookedAt >= parts.limits.pollMs) {
-      lookedAt = performance.now();
-      looking = true;
-      void Promise.all([tellHolder(parts, false, () => !taken), lookAtLedger(parts)]).finally(() => (looking = false));
-    }
+    if (performance.now() >= lookAt) void look();
     await pause(lockPollMs, parts.stop);
   }
   return undefined;
@@ -44,15 +45,20 @@ async function tellHolder(parts: PipelineParts, ours: boolean, wanted = () => tr
   }
 }
 
-/** A standby whose token or ledger is of no use should be known before it is needed. The stream stays closed. */
-async function lookAtLedger(parts: PipelineParts): Promise<void> {
+/**
+ * A standby whose token or ledger is of no use should be known before it is needed. The stream stays closed. Resolves to
+ * how long the ledger asked to be left alone, milliseconds.
+ */
+async function lookAtLedger(parts: PipelineParts): Promise<number> {
   try {
     const ledgerEnd = await parts.ledger.state.ledgerEnd();
     parts.observer.ledgerPolled(ledgerEnd, await parts.ledger.state.latestPrunedOffsets());
+    return 0;
   } catch (thrown) {
     const error = toIndexerError(thrown);
-    if (parts.stop.aborted) return;
+    if (parts.stop.aborted) return 0;
     if (error.retry === 'refresh-token') parts.tokenSource.invalidate();
-    parts.observer.failed('ledger', error, parts.limits.pollMs);
+    parts.observer.failed('ledger', error, Math.max(parts.limits.pollMs, retryAfterMs(error)));
+    return retryAfterMs(error);
   }
 }

@@ -41,6 +41,16 @@ export async function newerToken(
   return false;
 }
 
+/** Whether there is another token now; false when `signal` is aborted meanwhile. Never rejects. */
+export async function anotherToken(
+  { tokenSource }: PipelineParts,
+  used: AccessToken | undefined,
+  signal: AbortSignal,
+): Promise<boolean> {
+  const newest = await tokenSource.lease().catch(() => used);
+  return newest?.token !== used?.token && !signal.aborted;
+}
+
 function reportVain(parts: PipelineParts, thrown: unknown, nextAt: number | undefined): void {
   const delayMs = nextAt === undefined ? undefined : Math.round(Math.max(0, nextAt - performance.now()));
   if (!parts.stop.aborted) parts.observer.failed('ledger', toIndexerError(thrown), delayMs);

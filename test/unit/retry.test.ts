@@ -6,7 +6,8 @@ import { FailureCount, decide, pause, type Streak } from '../../src/pipeline/ret
 
 /** The n-th failure in a row, each of another kind. */
 const nth = (failures: number): Streak => ({ failures, repeated: 1, lastingMs: 0 });
-const error = (retry: RetryClass, code = 'X'): IndexerError => new IndexerError('x', { code, retry });
+const error = (retry: RetryClass, code = 'X', facts = {}): IndexerError =>
+  new IndexerError('x', { code, retry, facts });
 
 describe('decide', () => {
   it('gives up on fatal errors only', () => {
@@ -40,6 +41,25 @@ describe('decide', () => {
     expect(phaseAfter('LEDGER_OUT_OF_ORDER', 2)).toMatchObject({ phase: 'backing_off' });
     expect(phaseAfter('LEDGER_OUT_OF_ORDER', 3)).toMatchObject({ phase: 'parked' });
     expect(phaseAfter('LEDGER_UNREACHABLE', 1_000)).toMatchObject({ phase: 'backing_off' });
+  });
+
+  it('asks every two seconds at least whether anybody is there again, with jitter, and others up to the limit', () => {
+    const unreachable = error('retry', 'LEDGER_UNREACHABLE');
+    expect(decide(unreachable, nth(1_000), 30_000, 0.999)).toMatchObject({ delayMs: 1_998, phase: 'backing_off' });
+    expect(decide(unreachable, nth(1_000), 30_000, 0)).toMatchObject({ delayMs: 0 });
+    expect(decide(unreachable, nth(1_000), 200, 0.5)).toMatchObject({ delayMs: 100 });
+    const behindProxy = error('retry', 'LEDGER_UNAVAILABLE', { httpStatus: 502 });
+    expect(decide(behindProxy, nth(1_000), 30_000, 0.5)).toMatchObject({ delayMs: 1_000 });
+    const overloaded = error('retry', 'LEDGER_UNAVAILABLE', { httpStatus: 503 });
+    expect(decide(overloaded, nth(1_000), 30_000, 0.5)).toMatchObject({ delayMs: 15_000 });
+  });
+
+  it('waits as long as it is asked to, a little longer by chance, and never longer than five minutes and a half', () => {
+    const asked = (retryAfterSeconds: number) => error('retry', 'LEDGER_UNAVAILABLE', { retryAfterSeconds });
+    expect(decide(asked(40), nth(1), 200, 0)).toMatchObject({ delayMs: 40_000, phase: 'backing_off' });
+    expect(decide(asked(40), nth(1), 200, 0.5)).toMatchObject({ delayMs: 42_000 });
+    expect(decide(asked(1), nth(20), 30_000, 0.5)).toMatchObject({ delayMs: 15_000 });
+    expect(decide(asked(86_400), nth(1), 200, 0)).toMatchObject({ delayMs: 300_000 });
   });
 
   it('goes on at once after an update was set aside', () => {
@@ -81,6 +101,14 @@ describe('FailureCount', () => {
     count.clear();
     now = 9;
     expect(count.add(error('retry', 'B'))).toEqual({ failures: 1, repeated: 1, lastingMs: 0 });
+  });
+
+  it('does not take the first answer of a ledger that was away for long for one failure more', () => {
+    const count = new FailureCount(() => 0);
+    for (let tries = 1; tries <= 500; tries += 1) {
+      expect(count.add(error('retry', 'LEDGER_UNREACHABLE'))).toMatchObject({ failures: tries });
+    }
+    expect(count.add(error('retry', 'LEDGER_UNAVAILABLE'))).toMatchObject({ failures: 1 });
   });
 });
 

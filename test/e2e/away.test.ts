@@ -1,0 +1,90 @@
+/** A ledger that is away, or asks to be left alone: it is asked as often as it likes, and followed as soon as it is back. */
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { waitFor } from '../support/wait-for.ts';
+import { startDaemon, type Daemon } from './daemon.ts';
+import { GuardedLedger } from './guarded-ledger.ts';
+
+let database: TestDatabase;
+beforeEach(async () => {
+  database = await createTestDatabase();
+});
+afterEach(() => database.drop());
+
+function start(ledger: GuardedLedger, env: Readonly<Record<string, string>> = {}): Daemon {
+  const more = { LEDGER_TOKEN: 'good', INDEXER_START: 'genesis', ...env };
+  return startDaemon({ ledgerUrl: ledger.url, databaseUrl: database.url, schema: 'ledger', env: more });
+}
+
+async function stored(daemon: Daemon, offset: number, limitMs?: number): Promise<void> {
+  const url = `${await daemon.http()}/status`;
+  await waitFor(
+    `offset ${offset} is stored`,
+    async () =>
+      ((await (await fetch(url)).json()) as { checkpoint: number | null }).checkpoint === offset ? true : undefined,
+    limitMs,
+  );
+}
+
+/** The shortest time between two of those, milliseconds. */
+function shortestPause(times: readonly number[]): number {
+  return Math.min(...times.slice(1).map((time, index) => time - (times[index] ?? 0)));
+}
+
+describe('a participant that is away', () => {
+  it('is followed within five seconds of being back, however long it was away, and fills no log meanwhile', async () => {
+    await using ledger = await GuardedLedger.start('good');
+    await using daemon = start(ledger, { INDEXER_RETRY_MAX: '30s' });
+    await stored(daemon, 3);
+    ledger.away = true;
+    ledger.cut();
+    const before = ledger.connected.length;
+    // Under a back-off that grows to half a minute these take two minutes.
+    await waitFor('twenty attempts', () => (ledger.connected.length >= before + 20 ? true : undefined), 45_000);
+    const lines = daemon.output().split('"msg":"ledger failed, trying again"').length - 1;
+    expect(lines).toBeGreaterThanOrEqual(2);
+    expect(lines).toBeLessThanOrEqual(8);
+    ledger.away = false;
+    ledger.grow();
+    await stored(daemon, 4, 5_000);
+  }, 90_000);
+});
+
+describe('a Retry-After', () => {
+  it.each([
+    ['seconds, of a request', 429, '2', 'http'],
+    ['seconds, of a handshake', 503, '2', 'upgrade'],
+    ['a date, of a request', 503, new Date(2_000).toUTCString(), 'http'],
+  ])(
+    'in %s is honoured: no question comes before',
+    async (_form, status, value, where) => {
+      await using ledger = await GuardedLedger.start('good');
+      // The date is one of the sender's clock, which may be any.
+      const headers = { 'retry-after': value, date: new Date(0).toUTCString() };
+      ledger.refusal = { status, headers, of: where === 'http' ? 'requests' : 'handshakes' };
+      await using daemon = start(ledger);
+      const path = where === 'http' ? '/v2/parties/participant-id' : 'upgrade';
+      await waitFor('three attempts', () => (ledger.count(path) >= 3 ? true : undefined), 30_000);
+      const times = ledger.asked.filter((asked) => asked.path === path).map(({ atMs }) => atMs);
+      expect(shortestPause(times)).toBeGreaterThan(1_990);
+      ledger.refusal = undefined;
+      await stored(daemon, 3);
+    },
+    60_000,
+  );
+
+  it('of the question for the ledger end leaves the stream alone', async () => {
+    await using ledger = await GuardedLedger.start('good');
+    await using daemon = start(ledger);
+    await stored(daemon, 3);
+    ledger.refusal = { status: 429, headers: { 'retry-after': '2' }, of: 'requests' };
+    const questions = (): readonly number[] =>
+      ledger.asked.filter(({ path }) => path === '/v2/state/ledger-end').map(({ atMs }) => atMs);
+    const before = questions().length;
+    await waitFor('three questions', () => (questions().length >= before + 3 ? true : undefined), 30_000);
+    const times = questions().slice(before);
+    expect(shortestPause(times)).toBeGreaterThan(1_990);
+    await stored(daemon, ledger.grow());
+    expect(ledger.count('upgrade')).toBe(1);
+  }, 60_000);
+});

@@ -1,0 +1,151 @@
+/**
+ * A ledger that refuses the caller beside a stream that stays open and silent, as participants do when a token ends:
+ * nobody is told that all is well, and what an operator mends is noticed at once. Real processes, asked over HTTP.
+ */
+import { mkdtemp, rename, rm, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { createTestDatabase, query, type TestDatabase } from '../support/database.ts';
+import { waitFor } from '../support/wait-for.ts';
+import { startDaemon, type Daemon } from './daemon.ts';
+import { GuardedLedger } from './guarded-ledger.ts';
+
+let folder: string;
+let database: TestDatabase;
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'blind-'));
+  database = await createTestDatabase();
+});
+afterEach(async () => {
+  await database.drop();
+  await rm(folder, { recursive: true });
+});
+
+/** Replaces the token as a mounted secret is replaced: by a link that is swapped. */
+async function putToken(token: string): Promise<void> {
+  await writeFile(join(folder, token), token);
+  await symlink(join(folder, token), join(folder, 'link'));
+  await rename(join(folder, 'link'), join(folder, 'token'));
+}
+
+function start(ledger: GuardedLedger, env: Readonly<Record<string, string>> = {}): Daemon {
+  const token = { LEDGER_TOKEN_FILE: join(folder, 'token'), INDEXER_START: 'genesis' };
+  return startDaemon({ ledgerUrl: ledger.url, databaseUrl: database.url, schema: 'ledger', env: { ...token, ...env } });
+}
+
+interface Ready {
+  readonly status: number;
+  readonly state: string;
+  readonly because: string;
+}
+
+async function readiness(daemon: Daemon): Promise<Ready> {
+  const response = await fetch(`${await daemon.http()}/readyz`);
+  return { status: response.status, ...((await response.json()) as Omit<Ready, 'status'>) };
+}
+
+const becomes = (daemon: Daemon, states: readonly string[], limitMs?: number): Promise<Ready> =>
+  waitFor(
+    `it is ${states.join(' or ')}`,
+    async () => {
+      const ready = await readiness(daemon);
+      return states.includes(ready.state) ? ready : undefined;
+    },
+    limitMs,
+  );
+
+async function stored(daemon: Daemon, offset: number, limitMs?: number): Promise<void> {
+  const url = `${await daemon.http()}/status`;
+  await waitFor(
+    `offset ${offset} is stored`,
+    async () =>
+      ((await (await fetch(url)).json()) as { checkpoint: number | null }).checkpoint === offset ? true : undefined,
+    limitMs,
+  );
+}
+
+describe('an indexer whose token has ended while its stream is silent', () => {
+  it('is not ready after ten seconds and says why, until a renewed token is seen, which moves the stream too', async () => {
+    await using ledger = await GuardedLedger.start('first');
+    await putToken('first');
+    await using daemon = start(ledger);
+    await stored(daemon, 3);
+    expect(await readiness(daemon)).toMatchObject({ status: 200, state: 'live' });
+    ledger.accepted.clear();
+    const refusedAt = performance.now();
+    const blind = await becomes(daemon, ['blind', 'idle'], 45_000);
+    expect(blind).toMatchObject({ status: 503, state: 'blind' });
+    expect(blind.because).toMatch(/the ledger end, last known as 3, .* for \d+ s: LEDGER_UNAUTHENTICATED: /u);
+    expect(performance.now() - refusedAt).toBeGreaterThan(4_000);
+    const status = (await (await fetch(`${await daemon.http()}/status`)).json()) as Record<string, unknown>;
+    expect(status).toMatchObject({
+      state: 'blind',
+      why: { cause: 'source' },
+      lastError: { code: 'LEDGER_UNAUTHENTICATED' },
+    });
+    expect(status['ledgerEndAgeSeconds']).toBeGreaterThanOrEqual(10);
+    const metrics = await (await fetch(`${await daemon.http()}/metrics`)).text();
+    const learnedAt = Number(/^indexer_ledger_end_timestamp_seconds (.+)$/mu.exec(metrics)?.[1]);
+    expect(Date.now() / 1000 - learnedAt).toBeGreaterThan(9);
+    // The stream was never cut, and nothing was due on it.
+    expect(ledger.following).toEqual(['first']);
+
+    ledger.accepted.add('second');
+    await putToken('second');
+    expect(await becomes(daemon, ['live', 'idle'], 5_000)).toMatchObject({ status: 200 });
+    await waitFor(
+      'the stream has the new token',
+      () => (ledger.following.join() === 'second' ? true : undefined),
+      5_000,
+    );
+    await stored(daemon, ledger.grow(), 5_000);
+    expect(daemon.output()).not.toContain('"msg":"backing off"');
+  }, 90_000);
+
+  it('is not called blind for a database that is slow: the ledger is asked all the same', async () => {
+    await using ledger = await GuardedLedger.start('first');
+    await putToken('first');
+    await using daemon = start(ledger, { INDEXER_BLIND_AFTER: '2s' });
+    await stored(daemon, 3);
+    const asked = ledger.count('/v2/state/ledger-end');
+    const held = query(database.url, 'begin; lock table ledger.stream; select pg_sleep(5); commit');
+    await waitFor('four more questions', () => (ledger.count('/v2/state/ledger-end') >= asked + 4 ? true : undefined));
+    expect(await readiness(daemon)).toMatchObject({ status: 200 });
+    await held;
+  });
+});
+
+describe('an indexer that waits for the next attempt', () => {
+  it('goes on within seconds when its refused token is replaced, parked or not', async () => {
+    await using ledger = await GuardedLedger.start('good', 'better');
+    await putToken('refused');
+    await using daemon = start(ledger);
+    await becomes(daemon, ['parked']);
+    await putToken('good');
+    await stored(daemon, 3, 10_000);
+    // A stream that ends for its token, and a file that is late: two attempts, then the long pause.
+    ledger.accepted.delete('good');
+    ledger.grow();
+    await becomes(daemon, ['parked']);
+    await putToken('better');
+    await stored(daemon, 4, 10_000);
+  }, 60_000);
+
+  it('goes on within seconds when rights that were refused are granted, and asks for them every few seconds only', async () => {
+    await using ledger = await GuardedLedger.start('good');
+    ledger.rights = false;
+    await putToken('good');
+    await using daemon = start(ledger);
+    await becomes(daemon, ['parked']);
+    const asked = (): number => ledger.count('/v2/updates');
+    const parkedAt = performance.now();
+    await waitFor('three questions', () => (asked() >= 3 ? true : undefined), 30_000);
+    expect(performance.now() - parkedAt).toBeGreaterThan(6_000);
+    // Neither an attempt nor a line in the log: only a question.
+    expect(ledger.count('upgrade')).toBe(1);
+    expect(daemon.output().split('"msg":"ledger failed"')).toHaveLength(2);
+    ledger.rights = true;
+    await stored(daemon, 3, 10_000);
+  }, 60_000);
+});

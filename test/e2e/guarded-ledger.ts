@@ -1,0 +1,183 @@
+/**
+ * A ledger that looks at tokens and rights as participants do: over HTTP with every request, of a stream when it is
+ * opened and when something is due. A stream whose token ended stays open and silent until then.
+ */
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { once } from 'node:events';
+import type { AddressInfo, Socket } from 'node:net';
+import { text as bodyText } from 'node:stream/consumers';
+import { WebSocketServer, type WebSocket } from 'ws';
+import { sound } from './scripted-ledger.ts';
+
+/** A refusal as participants print it, which is to say without its reason. */
+const redacted = (grpcCodeValue: number): string =>
+  JSON.stringify({
+    code: 'NA',
+    cause: 'A security-sensitive error has been received',
+    correlationId: null,
+    traceId: '8f0c2b1d',
+    context: {},
+    resources: [],
+    errorCategory: -1,
+    grpcCodeValue,
+    retryInfo: null,
+    definiteAnswer: null,
+  });
+const expired = JSON.stringify({
+  code: 'ACCESS_TOKEN_EXPIRED',
+  cause: 'ACCESS_TOKEN_EXPIRED(2,8f0c2b1d): JWT token has expired',
+  context: {},
+  resources: [],
+  errorCategory: 2,
+  grpcCodeValue: 10,
+});
+
+interface Asked {
+  readonly path: string;
+  /** Monotonic, milliseconds. */
+  readonly atMs: number;
+}
+
+interface Refused {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly of: 'requests' | 'handshakes';
+}
+
+interface Following {
+  readonly socket: WebSocket;
+  readonly token: string;
+}
+
+export class GuardedLedger implements AsyncDisposable {
+  /** Tokens that are accepted. */
+  readonly accepted = new Set<string>();
+  /** Whether users may read what they ask for. */
+  rights = true;
+  /** What is answered instead while it is there. */
+  refusal: Refused | undefined;
+  /** Whether every connection is reset before anything is read. */
+  away = false;
+  /** Requests and handshakes so far. */
+  readonly asked: Asked[] = [];
+  /** When connections were made, monotonic milliseconds. */
+  readonly connected: number[] = [];
+  readonly #server = createServer((request, response) => void this.#answer(request, response));
+  readonly #sockets = new WebSocketServer({ noServer: true, handleProtocols: () => 'daml.ws.auth' });
+  readonly #open = new Set<Socket>();
+  #following: Following[] = [];
+  #end = 3;
+
+  static async start(...tokens: readonly string[]): Promise<GuardedLedger> {
+    const ledger = new GuardedLedger();
+    for (const token of tokens) ledger.accepted.add(token);
+    ledger.#server.on('connection', (socket) => {
+      ledger.connected.push(performance.now());
+      ledger.#open.add(socket);
+      socket.on('error', () => undefined);
+      if (ledger.away) socket.resetAndDestroy();
+    });
+    ledger.#server.on('upgrade', (request, socket: Socket, head) => ledger.#upgrade(request, socket, head));
+    ledger.#server.listen(0, '127.0.0.1');
+    await once(ledger.#server, 'listening');
+    return ledger;
+  }
+
+  get url(): string {
+    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
+  }
+
+  /** Tokens of the streams that are open. */
+  get following(): readonly string[] {
+    return this.#following.map(({ token }) => token);
+  }
+
+  /** How often this path was asked for. */
+  count(path: string): number {
+    return this.asked.filter((asked) => asked.path === path).length;
+  }
+
+  /** One more update, to all whose token is still accepted; the others are told why not. */
+  grow(): number {
+    this.#end += 1;
+    for (const { socket, token } of this.#following) {
+      if (this.accepted.has(token)) socket.send(JSON.stringify(sound[this.#end - 1]));
+      else this.#refuse(socket, expired);
+    }
+    return this.#end;
+  }
+
+  /** Cuts all connections. */
+  cut(): void {
+    for (const socket of this.#open) socket.resetAndDestroy();
+    this.#open.clear();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.cut();
+    this.#server.close();
+    await once(this.#server, 'close');
+  }
+
+  async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const [path = ''] = (request.url ?? '').split('?');
+    this.asked.push({ path, atMs: performance.now() });
+    const body = await bodyText(request);
+    if (this.refusal?.of === 'requests') {
+      response.writeHead(this.refusal.status, this.refusal.headers).end();
+      return;
+    }
+    if (!this.accepted.has(tokenOf(request))) return answer(response, 401, redacted(16));
+    const answers: Record<string, object> = {
+      '/v2/parties/participant-id': { participantId: 'p::1220' },
+      '/v2/state/ledger-end': { offset: this.#end },
+      '/v2/state/latest-pruned-offsets': { participantPrunedUpToInclusive: 0 },
+      '/v2/updates/update-by-offset': sound[Number(/"offset":(\d+)/.exec(body)?.[1]) - 1] ?? {},
+      '/v2/updates': [],
+    };
+    const found = answers[path];
+    if (found === undefined) return answer(response, 404, '{}');
+    if (path.startsWith('/v2/updates') && !this.rights) return answer(response, 403, redacted(7));
+    answer(response, 200, JSON.stringify(found));
+  }
+
+  #upgrade(request: IncomingMessage, raw: Socket, head: Buffer): void {
+    this.asked.push({ path: 'upgrade', atMs: performance.now() });
+    if (this.refusal?.of === 'handshakes') {
+      const headers = Object.entries(this.refusal.headers).map(([name, value]) => `${name}: ${value}\r\n`);
+      raw.end(
+        `HTTP/1.1 ${this.refusal.status} Later\r\n${headers.join('')}content-length: 0\r\nconnection: close\r\n\r\n`,
+      );
+      return;
+    }
+    const token = tokenOf(request);
+    this.#sockets.handleUpgrade(request, raw, head, (socket) => {
+      socket.on('error', () => undefined);
+      socket.once('message', (data) => this.#follow(socket, token, (data as Buffer).toString('utf8')));
+    });
+  }
+
+  #follow(socket: WebSocket, token: string, request: string): void {
+    if (!this.accepted.has(token)) return this.#refuse(socket, redacted(16));
+    if (!this.rights) return this.#refuse(socket, redacted(7));
+    const after = Number(/"beginExclusive":(\d+)/.exec(request)?.[1]);
+    for (const update of sound.slice(after, this.#end)) socket.send(JSON.stringify(update));
+    this.#following.push({ socket, token });
+    socket.once('close', () => {
+      this.#following = this.#following.filter((other) => other.socket !== socket);
+    });
+  }
+
+  #refuse(socket: WebSocket, body: string): void {
+    socket.send(body);
+    socket.close(1000);
+  }
+}
+
+function tokenOf({ headers }: IncomingMessage): string {
+  return headers.authorization?.replace('Bearer ', '') ?? '';
+}
+
+function answer(response: ServerResponse, status: number, body: string): void {
+  response.writeHead(status, { 'content-type': 'application/json' }).end(body);
+}
