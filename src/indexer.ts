@@ -31,6 +31,7 @@ import { writerSessionName } from './store/stale-writers.ts';
 import { WriterSeat } from './store/writer-lock.ts';
 import { commit } from './version.ts';
 
+/** At most; a limit on not knowing the ledger end allows for one question that is lost. */
 const ledgerPollMs = 5_000;
 /** Longer than the longest silence the ledger allows itself between OffsetCheckpoints (75 s). */
 const ledgerSilenceMs = 120_000;
@@ -63,12 +64,12 @@ export interface Indexer {
 /** Builds and starts. @throws IndexerError when a part cannot be built (configuration, port taken) */
 export async function startIndexer(options: IndexerOptions): Promise<Indexer> {
   const { config, logging, version } = options;
-  const { stalledAfterMs, httpHost, httpPort, httpNames } = config.indexer;
+  const { stalledAfterMs, blindAfterMs, httpHost, httpPort, httpNames } = config.indexer;
   const { schema } = config.database;
   const waiters = new CheckpointWaiters();
   const onCheckpoint = (checkpoint: number): void => waiters.reached(checkpoint);
   const work = new WorkClock();
-  const health = new HealthTracker({ version, schema, stalledAfterMs, onCheckpoint, work });
+  const health = new HealthTracker({ version, schema, stalledAfterMs, blindAfterMs, onCheckpoint, work });
   const metrics = metricsOf(options, work, waiters, () => connectionsOf(database));
   const observer = createObserver({ logger: logging.logger, metrics, health, work, progress: logging.progress });
   const database = openDatabase({
@@ -225,7 +226,7 @@ export function pipelineParts(
       inboxBytes: indexer.inboxBytes,
       writeLanes: indexer.writeLanes,
       retryMaxMs: indexer.retryMaxMs,
-      pollMs: ledgerPollMs,
+      pollMs: Math.min(ledgerPollMs, indexer.blindAfterMs / 2),
       askAfterMs: indexer.askAfterMs,
       silenceMs: ledgerSilenceMs,
     },

@@ -49,6 +49,8 @@ export interface ProcessConfig {
   readonly logLevel: 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'silent';
   readonly logFormat: 'auto' | 'pretty' | 'json';
   readonly stalledAfterMs: number;
+  /** So long without having learned the ledger end is not ready. */
+  readonly blindAfterMs: number;
   readonly stopTimeoutMs: number;
   /** After so long without a sign of life another indexer takes over. */
   readonly leaseMs: number;
@@ -162,6 +164,7 @@ function processConfig({ read }: OptionSource): ProcessConfig {
     logLevel: read(options.logLevel),
     logFormat: read(options.logFormat),
     stalledAfterMs: read(options.stalledAfter),
+    blindAfterMs: read(options.blindAfter),
     stopTimeoutMs: read(options.stopTimeout),
     leaseMs: read(options.lease),
     pingIntervalMs: read(options.pingInterval),

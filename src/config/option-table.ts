@@ -217,6 +217,11 @@ export const options = {
     duration('10ms', '24h'),
     '5m',
   ),
+  blindAfter: withDefault(
+    indexer('INDEXER_BLIND_AFTER', 'Without having learned the ledger end for this long: not ready.'),
+    duration('100ms', '1h'),
+    '10s',
+  ),
   stopTimeout: withDefault(
     indexer('INDEXER_STOP_TIMEOUT', 'Longest time to finish the batch in hand after SIGTERM.'),
     duration('100ms', '10m'),

@@ -7,8 +7,8 @@ import { holderText, type LockHolder } from '../model/lock-holder.ts';
 import type { Phase } from '../model/phase.ts';
 import type { BatchFacts, SeedFacts, StretchAnswer } from '../pipeline/observer.ts';
 import { CatchUp, type CatchUpProgress } from './catch-up.ts';
-import { verdict } from './health.ts';
-import type { HealthState, Verdict } from './health.ts';
+import { isBlind, verdict } from './health.ts';
+import type { HealthFacts, HealthState, Verdict } from './health.ts';
 import { Lag } from './lag.ts';
 import { MeanWindow } from './mean-window.ts';
 import { RateWindow } from './rate-window.ts';
@@ -24,8 +24,10 @@ export interface StatusDocument {
   readonly because: string;
   readonly checkpoint: number | null;
   readonly ledgerEnd: number | null;
+  /** Since the ledger end was learned. */
+  readonly ledgerEndAgeSeconds: number | null;
   readonly offsetDistance: number | null;
-  /** Age of the newest record time stored, or time since everything was stored, if shorter; 0 when everything is. */
+  /** Age of the newest record time stored, or time since everything was stored, if shorter; 0 when everything is known to be. */
   readonly lagSeconds: number | null;
   readonly updatesPerSecond: number;
   readonly eventsPerSecond: number;
@@ -61,6 +63,8 @@ export interface HealthOptions {
   readonly version: string;
   readonly schema: string;
   readonly stalledAfterMs: number;
+  /** Without having learned the ledger end for so long, nothing is said of it; 10 s by default. */
+  readonly blindAfterMs?: number;
   /** Told of every checkpoint that is in the database. */
   readonly onCheckpoint?: (checkpoint: number) => void;
   /** Knows where the time of the stream goes. */
@@ -92,6 +96,8 @@ export class HealthTracker {
   #because: string | undefined;
   #checkpoint: number | undefined;
   #ledgerEnd: number | undefined;
+  #learnedAtMs: number | undefined;
+  #unlearnedBecause: string | undefined;
   #waitingSinceMs: number | undefined;
   /** What came of asking for what lies between the checkpoint and the ledger end; undefined: not asked. */
   #stretch: StretchAnswer | undefined;
@@ -154,7 +160,7 @@ export class HealthTracker {
     if (phase !== this.#phase) this.#phaseSinceMs = this.now();
     if (phase === 'live') this.#caughtUp = true;
     this.#phase = phase;
-    this.#because = because === undefined ? undefined : `${because.code}: ${because.message}`;
+    this.#because = because && inWords(because);
   }
 
   batchCommitted(batch: BatchFacts): void {
@@ -195,6 +201,8 @@ export class HealthTracker {
   ledgerPolled(ledgerEnd: number): void {
     this.#ledgerEnd = ledgerEnd;
     this.#lag.ledgerEndLearned(this.now(), this.#distance() === 0);
+    this.#learnedAtMs = this.now();
+    this.#unlearnedBecause = undefined;
     if (this.#distance() === 0) this.#waitingSinceMs = undefined;
     else this.#waitingSinceMs ??= this.now();
   }
@@ -204,26 +212,32 @@ export class HealthTracker {
   }
 
   failed(error: IndexerError): void {
+    if (error.code.startsWith('LEDGER_')) this.#unlearnedBecause = inWords(error);
     const at = new Date(this.wallNow());
     this.#lastError = { code: error.code, message: error.message, at: at.toISOString() };
     this.#errors.add(error, at);
   }
 
   verdict(): Verdict {
-    return verdict(
-      {
-        phase: this.#phase,
-        phaseSinceMs: this.#phaseSinceMs,
-        checkpoint: this.#checkpoint,
-        ledgerEnd: this.#ledgerEnd,
-        waitingSinceMs: this.#waitingSinceMs,
-        committedAtMs: this.#committedAtMs,
-        caughtUp: this.#caughtUp,
-        stalledAfterMs: this.#options.stalledAfterMs,
-        because: this.#phase === 'standby' ? this.#heldBy() : this.#because,
-      },
-      this.now(),
-    );
+    return verdict(this.#facts(), this.now());
+  }
+
+  #facts(): HealthFacts {
+    const { stalledAfterMs, blindAfterMs = 10_000 } = this.#options;
+    return {
+      phase: this.#phase,
+      phaseSinceMs: this.#phaseSinceMs,
+      checkpoint: this.#checkpoint,
+      ledgerEnd: this.#ledgerEnd,
+      learnedAtMs: this.#learnedAtMs,
+      unlearnedBecause: this.#unlearnedBecause,
+      blindAfterMs,
+      waitingSinceMs: this.#waitingSinceMs,
+      committedAtMs: this.#committedAtMs,
+      caughtUp: this.#caughtUp,
+      stalledAfterMs,
+      because: this.#phase === 'standby' ? this.#heldBy() : this.#because,
+    };
   }
 
   status(): StatusDocument {
@@ -236,6 +250,7 @@ export class HealthTracker {
       because,
       checkpoint: this.#checkpoint ?? null,
       ledgerEnd: this.#ledgerEnd ?? null,
+      ledgerEndAgeSeconds: this.#learnedAtMs === undefined ? null : rounded((nowMs - this.#learnedAtMs) / 1000),
       offsetDistance: distance ?? null,
       lagSeconds: this.#lagSeconds(distance),
       updatesPerSecond: rounded(this.#updateRate.perSecond(nowMs)),
@@ -293,7 +308,7 @@ export class HealthTracker {
   }
 
   #lagSeconds(distance: number | undefined): number | null {
-    if (distance === 0) return 0;
+    if (distance === 0 && !isBlind(this.#facts(), this.now())) return 0;
     const seconds = this.#lag.seconds(this.now(), this.wallNow());
     return seconds === null ? null : rounded(seconds);
   }
@@ -301,4 +316,8 @@ export class HealthTracker {
 
 function add(counts: Map<string, number>, key: string, count: number): void {
   counts.set(key, (counts.get(key) ?? 0) + count);
+}
+
+function inWords({ code, message }: IndexerError): string {
+  return `${code}: ${message}`;
 }

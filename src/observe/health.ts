@@ -4,7 +4,7 @@
  */
 import type { Phase } from '../model/phase.ts';
 
-export type HealthState = Phase | 'idle' | 'stalled';
+export type HealthState = Phase | 'idle' | 'stalled' | 'blind';
 
 /** All times in milliseconds of one monotonic clock. */
 export interface HealthFacts {
@@ -12,6 +12,11 @@ export interface HealthFacts {
   readonly phaseSinceMs: number;
   readonly checkpoint: number | undefined;
   readonly ledgerEnd: number | undefined;
+  /** When the ledger end was learned last; undefined before the first time. */
+  readonly learnedAtMs: number | undefined;
+  /** Code and message of what the ledger answered instead since then. */
+  readonly unlearnedBecause: string | undefined;
+  readonly blindAfterMs: number;
   /**
    * Since when the ledger end is above a checkpoint that does not move; undefined while it is not. Counted from the
    * later of both, so that the first update after a quiet night is not taken for a stall of a whole night.
@@ -71,7 +76,8 @@ function backingOff(facts: HealthFacts, nowMs: number): Verdict {
   const forMs = nowMs - facts.phaseSinceMs;
   const reason = facts.because ?? 'the connection was lost';
   // A short interruption leaves the database as current as a quiet ledger does; a restart would not help either way.
-  const ready = facts.caughtUp && forMs <= facts.stalledAfterMs && waitedFor(facts, nowMs) < facts.stalledAfterMs;
+  const short = forMs <= facts.stalledAfterMs && waitedFor(facts, nowMs) < facts.stalledAfterMs;
+  const ready = facts.caughtUp && short && !isBlind(facts, nowMs);
   return { state: 'backing_off', ready, live: true, because: `for ${seconds(forMs)}: ${reason}` };
 }
 
@@ -85,6 +91,7 @@ function following(facts: HealthFacts, nowMs: number): Verdict {
     const live = reconnected || waitedMs < restartAfter * facts.stalledAfterMs;
     return { state: 'stalled', ready: false, live, because };
   }
+  if (isBlind(facts, nowMs)) return notReady('blind', unlearned(facts, nowMs));
   const reached = checkpoint !== undefined && ledgerEnd !== undefined && checkpoint >= ledgerEnd;
   if (facts.phase === 'catching_up' && !reached) {
     const distance =
@@ -101,6 +108,16 @@ function following(facts: HealthFacts, nowMs: number): Verdict {
     };
   }
   return { state: 'live', ready: true, live: true, because: 'following the ledger end' };
+}
+
+/** Whether too much time has passed to say anything of where the ledger is. */
+export function isBlind({ learnedAtMs, blindAfterMs }: HealthFacts, nowMs: number): boolean {
+  return learnedAtMs !== undefined && nowMs - learnedAtMs > blindAfterMs;
+}
+
+function unlearned({ learnedAtMs = 0, unlearnedBecause, ledgerEnd }: HealthFacts, nowMs: number): string {
+  const reason = unlearnedBecause === undefined ? 'no answer' : unlearnedBecause;
+  return `the ledger end, last known as ${ledgerEnd ?? 'nothing'}, has not been learned for ${seconds(nowMs - learnedAtMs)}: ${reason}`;
 }
 
 function waitedFor({ waitingSinceMs }: HealthFacts, nowMs: number): number {

@@ -17,6 +17,7 @@ import type {
   WorkPart,
 } from '../pipeline/observer.ts';
 import { countBatch } from './batch-counts.ts';
+import { Doubling } from './doubling.ts';
 import type { HealthTracker } from './health-tracker.ts';
 import type { Logger } from './logger.ts';
 import type { Metrics } from './metrics.ts';
@@ -67,6 +68,7 @@ class LoggingObserver implements IndexerObserver {
   readonly #progressLine = new ProgressLine();
   readonly #timers: NodeJS.Timeout[] = [];
   readonly #open = new Set<string>();
+  readonly #lines = new Doubling();
   #phase: Phase | undefined;
   #seeded = 0;
   #prunedOffset: number | undefined;
@@ -119,6 +121,7 @@ class LoggingObserver implements IndexerObserver {
     for (const known of phases) this.#metrics.phase.set({ phase: known }, known === phase ? 1 : 0);
     this.#metrics.leader.set(writing.has(phase) ? 1 : 0);
     if (phase === this.#phase) return;
+    if (writing.has(phase)) this.#lines.clear();
     const from = this.#phase;
     this.#phase = phase;
     this.#progress?.(this.#progressLine.text(this.#health));
@@ -224,6 +227,7 @@ class LoggingObserver implements IndexerObserver {
   ledgerPolled(ledgerEnd: number, prunedOffset?: number): void {
     this.#health.ledgerPolled(ledgerEnd);
     this.#metrics.ledgerEnd.set(ledgerEnd);
+    this.#metrics.ledgerEndTime.set(this.#health.wallNow() / 1000);
     if (prunedOffset === undefined) return;
     this.#metrics.pruned.set(prunedOffset);
     this.#prunedOffset = prunedOffset;
@@ -272,8 +276,10 @@ class LoggingObserver implements IndexerObserver {
     if (delayMs !== undefined) this.#metrics.retries.inc({ stage });
     if (stage === 'ledger' && this.#open.size === 0) this.#metrics.connects.inc({ result: 'failed' });
     const facts = { stage, delayMs, err: error };
-    if (retryable === 'true') this.#logger.warn(facts, `${stage} failed, trying again`);
-    else this.#logger.error(facts, `${stage} failed`);
+    if (retryable === 'false') return this.#logger.error(facts, `${stage} failed`);
+    const untold = this.#lines.due(`${stage} ${error.code}`, this.#health.now());
+    if (untold === undefined) return;
+    this.#logger.warn(untold === 0 ? facts : { ...facts, untold }, `${stage} failed, trying again`);
   }
 
   /** Unknown until there is a checkpoint and the ledger was asked. */
@@ -296,7 +302,8 @@ class LoggingObserver implements IndexerObserver {
     const { state, checkpoint, ledgerEnd, offsetDistance, lagSeconds, updatesPerSecond, eventsPerSecond } =
       this.#health.status();
     const facts = { state, checkpoint, ledgerEnd, offsetDistance, lagSeconds, updatesPerSecond, eventsPerSecond };
-    if (state === 'stalled') this.#logger.warn({ ...facts, because: this.#health.verdict().because }, 'status');
+    if (state === 'stalled' || state === 'blind')
+      this.#logger.warn({ ...facts, because: this.#health.verdict().because }, 'status');
     else this.#logger.info(facts, 'status');
   }
 }

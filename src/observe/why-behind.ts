@@ -40,6 +40,8 @@ export function whyBehind(facts: WhyFacts): Why {
       return slow(facts, distance === 0 ? 'Catching up' : `Behind by ${offsets(distance)}`);
     case 'seeding':
       return slow(facts, 'The active contracts are being read');
+    case 'blind':
+      return { cause: sideOf(because), sentence: `Whether it is behind cannot be said: ${because}.` };
     case 'stalled':
       return slow(facts, `Stalled: ${because}`);
     case 'backing_off':

@@ -67,6 +67,7 @@ describe('loadConfig', () => {
         logLevel: 'info',
         logFormat: 'auto',
         stalledAfterMs: 300_000,
+        blindAfterMs: 10_000,
         leaseMs: 10_000,
         stopTimeoutMs: 10_000,
         pingIntervalMs: 15_000,

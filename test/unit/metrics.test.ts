@@ -32,6 +32,7 @@ const names = [
   'indexer_late_updates_total',
   'indexer_leader',
   'indexer_ledger_end_offset',
+  'indexer_ledger_end_timestamp_seconds',
   'indexer_package_retries_total',
   'indexer_packages_total',
   'indexer_pg_pool_connections',

@@ -12,6 +12,9 @@ const live: HealthFacts = {
   phaseSinceMs: 0,
   checkpoint: 100,
   ledgerEnd: 100,
+  learnedAtMs: 1000 * minute,
+  unlearnedBecause: undefined,
+  blindAfterMs: 10_000,
   waitingSinceMs: undefined,
   committedAtMs: 0,
   caughtUp: true,
@@ -36,6 +39,22 @@ describe('verdict', () => {
   it('keeps a quiet ledger ready for as long as everything is stored', () => {
     expect(verdict(live, 1000)).toMatchObject({ state: 'live', ready: true });
     expect(verdict(live, 1000 * minute)).toMatchObject({ state: 'idle', ready: true, live: true });
+  });
+
+  it('is blind, not ready and says why, once the ledger end was not learned for longer than allowed', () => {
+    const old = { ...live, learnedAtMs: 0, unlearnedBecause: 'LEDGER_UNAUTHENTICATED: refused' };
+    expect(verdict(old, 10_000)).toMatchObject({ state: 'live', ready: true });
+    expect(verdict(old, 10_001)).toEqual({
+      state: 'blind',
+      ready: false,
+      live: true,
+      because: 'the ledger end, last known as 100, has not been learned for 10 s: LEDGER_UNAUTHENTICATED: refused',
+    });
+    expect(verdict({ ...old, unlearnedBecause: undefined }, 34_000).because).toMatch(/for 34 s: no answer$/);
+    expect(verdict({ ...old, phase: 'catching_up', ledgerEnd: 150 }, 34_000).state).toBe('blind');
+    const away = { ...old, phase: 'backing_off', because: 'LEDGER_UNREACHABLE: refused' } as const;
+    expect(verdict(away, 9_000)).toMatchObject({ state: 'backing_off', ready: true });
+    expect(verdict(away, 11_000)).toMatchObject({ state: 'backing_off', ready: false });
   });
 
   it('calls a checkpoint that does not move below the ledger end stalled, and a restart useful only much later', () => {
@@ -89,6 +108,7 @@ describe('HealthTracker', () => {
     health.batchCommitted(batch(10));
     health.ledgerPolled(10);
     pass(600 * minute);
+    health.ledgerPolled(10);
     expect(health.verdict().state).toBe('idle');
     health.ledgerPolled(11);
     expect(health.verdict()).toMatchObject({ state: 'live', ready: true });
@@ -131,6 +151,28 @@ describe('HealthTracker', () => {
     expect(sentence()).toBe('Behind by 4 offsets. Whether an update lies there the ledger does not say.');
     health.batchCommitted(batch(12));
     expect(sentence()).toContain('Behind by 2 offsets: the source sends no faster.');
+  });
+
+  it('knows nothing of the lag while it is blind, names the failure since, and forgets both with the next answer', () => {
+    const { health, pass } = tracker();
+    health.phaseChanged('live', undefined);
+    health.batchCommitted(batch(10));
+    health.ledgerPolled(10);
+    health.failed(new IndexerError('refused', { code: 'LEDGER_UNAUTHENTICATED', retry: 'refresh-token' }));
+    health.failed(new IndexerError('slow', { code: 'STORE_TIMEOUT', retry: 'retry' }));
+    expect(health.status()).toMatchObject({ state: 'live', ledgerEndAgeSeconds: 0, lagSeconds: 0 });
+    pass(20_000);
+    expect(health.status()).toMatchObject({
+      state: 'blind',
+      because: expect.stringContaining('for 20 s: LEDGER_UNAUTHENTICATED: refused') as string,
+      why: { cause: 'source' },
+      ledgerEndAgeSeconds: 20,
+      lagSeconds: 20,
+    });
+    health.ledgerPolled(10);
+    expect(health.status()).toMatchObject({ state: 'live', ledgerEndAgeSeconds: 0, lagSeconds: 0 });
+    pass(20_000);
+    expect(health.verdict().because).toMatch(/no answer$/);
   });
 
   it('counts a failure from its beginning, however often the phase is announced again', () => {

@@ -39,6 +39,12 @@ describe('why behind', () => {
     expect(whyBehind({ state: 'backing_off', because, distance: 5, work })).toMatchObject({ cause });
   });
 
+  it('says of a ledger that tells nothing that nothing can be said', () => {
+    const because = 'the ledger end has not been learned for 34 s: LEDGER_UNAUTHENTICATED: refused';
+    const why = whyBehind({ state: 'blind', because, distance: 0, work });
+    expect(why).toEqual({ cause: 'source', sentence: `Whether it is behind cannot be said: ${because}.` });
+  });
+
   it('asks for somebody when parked', () => {
     const why = whyBehind({ state: 'parked', because: 'STORE_SCHEMA: newer', distance: 0, work: null });
     expect(why).toEqual({ cause: 'operator', sentence: 'Stopped until somebody acts. STORE_SCHEMA: newer.' });

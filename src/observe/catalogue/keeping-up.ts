@@ -37,6 +37,11 @@ export const state = {
     help: 'Offset of the ledger end when last asked.',
     use: 'Minus the checkpoint: how many offsets are missing. Asked every 5 s, and as often as INDEXER_ASK_AFTER says while the stream is silent.',
   }),
+  ledgerEndTime: gauge({
+    name: 'ledger_end_timestamp_seconds',
+    help: 'When the ledger end was last learned; 0 before the first time.',
+    use: 'time() minus it is its age: alert above 60 s while live or catching_up; nothing is known of the ledger then.',
+  }),
   checkpoint: gauge({
     name: 'checkpoint_offset',
     help: 'Offset up to which everything is stored.',
