@@ -89,8 +89,8 @@ describe('a refusal', () => {
     ['seconds, though it does not mean "later"', 401, { 'retry-after': '120' }, undefined],
   ])('keeps the Retry-After that is %s', async (_what, status, headers, seconds) => {
     const transport = await transportTo((_request, response) => void response.writeHead(status, headers).end());
-    for (const asked of [transport.request('GET', '/v2/x'), all(transport.requestElements(...list))]) {
-      const error = (await asked.catch((thrown: unknown) => thrown)) as IndexerError;
+    for (const ask of [() => transport.request('GET', '/v2/x'), () => all(transport.requestElements(...list))]) {
+      const error = (await ask().catch((thrown: unknown) => thrown)) as IndexerError;
       expect(error.facts['retryAfterSeconds']).toBe(seconds);
     }
   });
