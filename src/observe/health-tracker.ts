@@ -9,6 +9,7 @@ import type { BatchFacts, SeedFacts, StretchAnswer } from '../pipeline/observer.
 import { CatchUp, type CatchUpProgress } from './catch-up.ts';
 import { isBlind, verdict } from './health.ts';
 import type { HealthFacts, HealthState, Verdict } from './health.ts';
+import type { HealthOptions } from './health-options.ts';
 import { Lag } from './lag.ts';
 import { MeanWindow } from './mean-window.ts';
 import { RateWindow } from './rate-window.ts';
@@ -16,7 +17,7 @@ import { RecentErrors, type RecentError } from './recent-errors.ts';
 import { rounded, roundedOrNull, share } from './rounding.ts';
 import { TemplateRates } from './template-rates.ts';
 import { whyBehind, type Why } from './why-behind.ts';
-import type { ByPart, WorkClock } from './work-clock.ts';
+import type { ByPart } from './work-clock.ts';
 
 /** What `/status` answers. Counts are since the start of the process. */
 export interface StatusDocument {
@@ -57,22 +58,6 @@ export interface StatusDocument {
   readonly schema: string;
   readonly version: string;
   readonly startedAt: string;
-}
-
-export interface HealthOptions {
-  readonly version: string;
-  readonly schema: string;
-  readonly stalledAfterMs: number;
-  /** Without having learned the ledger end for so long, nothing is said of it; 10 s by default. */
-  readonly blindAfterMs?: number;
-  /** Told of every checkpoint that is in the database. */
-  readonly onCheckpoint?: (checkpoint: number) => void;
-  /** Knows where the time of the stream goes. */
-  readonly work?: Pick<WorkClock, 'shares'>;
-  /** Monotonic milliseconds; `performance.now` by default. */
-  readonly now?: () => number;
-  /** Milliseconds since 1970; `Date.now` by default. */
-  readonly wallNow?: () => number;
 }
 
 export class HealthTracker {
