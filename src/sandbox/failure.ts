@@ -157,7 +157,7 @@ export function requireKeys(body: JsonObject, paths: readonly string[]): void {
 /** The answer to a first frame that is not a request. */
 export function undecodableFrame(text: string): LedgerFailure {
   const shown = text.slice(0, 200);
-  const problem = syntaxProblem(shown);
+  const problem = syntaxProblem(text);
   const thrown = problem === undefined ? '' : `JsonDecodeException(List(JsonError(${problem},List())),io.circe.Errors)`;
   const cause = `Cannot decode frame: Text(${shown},true,None)${thrown === '' ? '' : `, due to: Error(${shown},${thrown})`}`;
   const body: JsonObject = {

@@ -82,7 +82,7 @@ export function parseRequest(text: string): Json | undefined {
 export function syntaxProblem(text: string): string | undefined {
   const [first] = text.trimStart();
   if (first !== undefined && !'{["-0123456789tfn'.includes(first)) {
-    return `expected json value got '${text}' (line 1, column 1)`;
+    return `expected json value got '${text.slice(0, 200)}' (line 1, column 1)`;
   }
   try {
     JSON.parse(text);
