@@ -63,7 +63,11 @@ function beginAsRecorded(ledger: Ledger, party: string, richRecord: JsonObject):
   };
   const argument = { owner: party };
   submitAt(40, { kind: 'create', templateId: `#${marker.name}`, argument });
-  const { events } = submitAt(43, { kind: 'create', templateId: `#${record.name}`, argument: richRecord });
+  const { events } = submitAt(43, {
+    kind: 'create',
+    templateId: `#${record.name}`,
+    argument: { ...richRecord, ...argument },
+  });
   const [first] = events;
   const contractId = first !== undefined && 'CreatedEvent' in first ? first.CreatedEvent.contractId : '';
   submitAt(46, { kind: 'exercise', contractId, choice: 'Relabel', argument: { newLabel: 'b' } });
