@@ -200,7 +200,7 @@ describe('its events', () => {
     ends.push(() => socket.destroy());
     socket.on('error', () => undefined);
     socket.pause();
-    socket.write('GET /events HTTP/1.1\r\nHost: x\r\n\r\n');
+    socket.write('GET /events HTTP/1.1\r\nHost: localhost\r\n\r\n');
     await waitFor('the viewer', () => (page.viewers === 1 ? true : undefined));
     const listener = await listen(server);
     await waitFor('one viewer less', async () => {
