@@ -93,7 +93,7 @@ create table updates (
   transaction_hash text,
   paid_traffic_cost bigint,
   event_count integer not null,
-  raw jsonb,
+  raw json,
   epoch bigint not null,
   indexed_at timestamptz not null default now()
 );
@@ -112,7 +112,7 @@ comment on column updates.external_transaction_hash is 'Hex hash of an externall
 comment on column updates.transaction_hash is 'Hex hash of the transaction (participants from 3.6 on).';
 comment on column updates.paid_traffic_cost is 'Traffic this participant paid for the submission; null if it did not submit.';
 comment on column updates.event_count is 'Events of this update that were delivered and stored: rows in must equal rows out.';
-comment on column updates.raw is 'The whole update, for kinds this version does not know; null otherwise.';
+comment on column updates.raw is 'The whole update as the ledger wrote it, for kinds this version does not know (see contracts.payload for what jsonb cannot hold); null otherwise.';
 comment on column updates.epoch is 'Epoch of the writer that stored it.';
 comment on column updates.indexed_at is 'When it was written here.';
 
@@ -287,6 +287,7 @@ create table topology_events (
   party_id text,
   participant_id text,
   participant_permission text,
+  raw json,
   primary key ("offset", event_index)
 );
 comment on table topology_events is 'Changes of party hosting on participants.';
@@ -296,6 +297,7 @@ comment on column topology_events.kind is 'The ledger''s name of the event, e.g.
 comment on column topology_events.party_id is 'Party.';
 comment on column topology_events.participant_id is 'Participant.';
 comment on column topology_events.participant_permission is 'Permission granted; null for revocations.';
+comment on column topology_events.raw is 'The whole event as the ledger wrote it, for events this version does not know; null otherwise.';
 
 create table coverage (
   from_offset bigint not null,

@@ -218,6 +218,7 @@ export function pipelineParts(
     observer,
     tracer: openTracer(),
     quarantine: indexer.quarantine,
+    unknownUpdates: indexer.unknownUpdates,
     notify: indexer.notify,
     limits: {
       batchUpdates: indexer.batchUpdates,

@@ -1,13 +1,20 @@
 /** `quarantine`: updates that were set aside because they could not be stored; tries to store them after all. */
 import { ExitCode, IndexerError, toIndexerError } from '../errors.ts';
 import { decodeUpdate } from '../ledger/wire.ts';
+import type { UnknownPolicy } from '../model/unknown.ts';
+import { refuseUnknownKind } from '../pipeline/unknown-kinds.ts';
 import type { Database } from '../store/database.ts';
 import { storeLate } from '../store/late-update.ts';
 import { listQuarantine, noteAttempt, quarantinedFrame } from '../store/quarantine.ts';
 import { asWriter, maintenanceArguments, withStream } from './maintenance.ts';
 import { misuse } from './refusals.ts';
 
-const ofTheUpdate: ReadonlySet<string> = new Set(['UPDATE_UNDECODABLE', 'STORE_DATA_REFUSED', 'ENDS_UNKNOWN']);
+const ofTheUpdate: ReadonlySet<string> = new Set([
+  'UPDATE_UNDECODABLE',
+  'UPDATE_KIND_UNKNOWN',
+  'STORE_DATA_REFUSED',
+  'ENDS_UNKNOWN',
+]);
 
 /**
  * `quarantine list [--json]` prints one line per update; `quarantine retry [OFFSET…]` stores those named, or all, with the
@@ -26,7 +33,9 @@ export async function quarantineCommand(
   const { config, given } = maintenanceArguments(rest, env, ['json']);
   await withStream(config, 'quarantine', (database) => {
     if (action === 'list') return list(database, given.has('json'), write);
-    return asWriter(database, 'quarantine retry', () => retryAll(database, words.filter(isOffset).map(Number), write));
+    return asWriter(database, 'quarantine retry', () =>
+      retryAll(database, { offsets: words.filter(isOffset).map(Number), policy: config.indexer.unknownUpdates, write }),
+    );
   });
 }
 
@@ -47,18 +56,28 @@ async function list(database: Database, json: boolean, write: (line: string) => 
   }
 }
 
-async function retryAll(database: Database, named: readonly number[], write: (line: string) => void): Promise<void> {
+interface Retry {
+  /** None: all. */
+  readonly offsets: readonly number[];
+  readonly policy: UnknownPolicy;
+  readonly write: (line: string) => void;
+}
+
+async function retryAll(database: Database, asked: Retry): Promise<void> {
+  const named = asked.offsets;
   const offsets = named.length > 0 ? named : (await listQuarantine(database)).map(({ offset }) => offset);
-  if (offsets.length === 0) write('nothing is set aside');
+  if (offsets.length === 0) asked.write('nothing is set aside');
   let failed = 0;
-  for (const offset of offsets) if (!(await retry(database, offset, write))) failed += 1;
+  for (const offset of offsets) if (!(await retry(database, offset, asked))) failed += 1;
   if (failed > 0) throw stillThere(failed);
 }
 
-async function retry(database: Database, offset: number, write: (line: string) => void): Promise<boolean> {
+async function retry(database: Database, offset: number, { policy, write }: Retry): Promise<boolean> {
   const frame = await quarantinedFrame(database, offset);
   try {
-    await storeLate(database, decodeUpdate(frame.toString('utf8')));
+    const update = decodeUpdate(frame.toString('utf8'));
+    refuseUnknownKind(update, policy);
+    await storeLate(database, update);
     write(`${String(offset)} stored`);
     return true;
   } catch (thrown) {

@@ -44,6 +44,7 @@ export interface ProcessConfig {
   readonly inboxBytes: number;
   readonly writeLanes: number;
   readonly quarantine: boolean;
+  readonly unknownUpdates: 'auto' | 'park' | 'keep';
   /** Whether commits are told to listeners of the database. */
   readonly notify: boolean;
   readonly logLevel: 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'silent';
@@ -160,6 +161,7 @@ function processConfig({ read }: OptionSource): ProcessConfig {
     inboxBytes: read(options.inboxBytes),
     writeLanes: read(options.writeLanes),
     quarantine: read(options.quarantine),
+    unknownUpdates: read(options.unknownUpdates),
     notify: read(options.notify),
     logLevel: read(options.logLevel),
     logFormat: read(options.logFormat),

@@ -197,6 +197,14 @@ export const options = {
     boolean,
     'false',
   ),
+  unknownUpdates: withDefault(
+    indexer(
+      'INDEXER_UNKNOWN_UPDATES',
+      'An update of a kind this version does not know: `auto` parks when it names contracts and else keeps it raw, `park` always parks, `keep` never.',
+    ),
+    choice(['auto', 'park', 'keep']),
+    'auto',
+  ),
   notify: withDefault(
     indexer('INDEXER_NOTIFY', 'Send `NOTIFY <schema>_offset` with every commit; the payload is the checkpoint.'),
     boolean,

@@ -18,11 +18,6 @@ export function undecodable(path: string, expected: string, found: unknown): Ind
   });
 }
 
-/** A name the ledger chose, for a path: what does not look like one of the interface may be contents, and is not shown. */
-export function shownKey(key: string): string {
-  return /^[A-Za-z]\w{0,39}$/.test(key) ? key : '(unknown)';
-}
-
 function describe(value: unknown): string {
   if (value === null) return 'null';
   if (value === undefined) return 'nothing';

@@ -1,10 +1,11 @@
 /**
  * The quick way to read a frame: knowing its shape, it goes through the text once, takes fields as slices and leaves
- * payloads as they are: nothing of a payload is parsed here, Postgres does that, once. Fields it does not know it passes
- * over; what else looks unusual (spaces, other kinds of updates) it leaves to the scanner.
+ * payloads as they are: nothing of a payload is parsed here, Postgres does that, once. Fields it does not know it names and
+ * passes over; what else looks unusual (spaces, other kinds of updates) it leaves to the scanner.
  */
 import type { JsonObject } from './field.ts';
 import type { Field, Shape } from './frame-shapes.ts';
+import { fieldName } from './known-fields.ts';
 
 const quote = 0x22;
 const backslash = 0x5c;
@@ -21,6 +22,7 @@ const letterN = 0x6e;
 /** More digits may not be exact in a number. */
 const exactDigits = 15;
 
+const none: readonly string[] = [];
 /** One error for all: making one costs more than reading a field. */
 const unusual = new SyntaxError('not a frame for the quick reader');
 
@@ -28,6 +30,8 @@ export interface ReadFrame {
   /** The structure; in the place of each payload stands its index. */
   readonly value: JsonObject;
   readonly payloads: readonly string[];
+  /** Fields that were passed over, as `Message.field`. */
+  readonly unknown: readonly string[];
 }
 
 /** The frame as objects, or undefined when the scanner has to read it. */
@@ -35,7 +39,9 @@ export function readFrame(text: string, shape: Shape): ReadFrame | undefined {
   const reader = new FrameReader(text);
   try {
     const value = reader.object(shape);
-    return reader.at === text.length ? { value, payloads: reader.payloads } : undefined;
+    return reader.at === text.length
+      ? { value, payloads: reader.payloads, unknown: reader.unknown ?? none }
+      : undefined;
   } catch (thrown) {
     if (thrown instanceof SyntaxError) return undefined;
     throw thrown;
@@ -46,6 +52,7 @@ class FrameReader {
   readonly #text: string;
   at = 0;
   readonly payloads: string[] = [];
+  unknown: string[] | undefined;
   /** The first backslash at or after a place already passed; the end of the text when there is none. */
   #escapeAt = -1;
 
@@ -61,7 +68,7 @@ class FrameReader {
     for (let position = 0; ; position += 1) {
       let field = shape.order[position];
       if (field === undefined || !text.startsWith(field.label, this.at)) field = this.#field(shape, position);
-      if (field === undefined) this.#passOver();
+      if (field === undefined) this.#passOver(shape);
       else {
         this.at += field.label.length;
         values[field.slot] = this.#value(field);
@@ -81,12 +88,12 @@ class FrameReader {
       shape.order[position] = field;
       return field;
     }
-    if (shape.closed) throw unusual;
+    if (shape.message === undefined) throw unusual;
     return undefined;
   }
 
   /** A key with its value that nobody asks for; it has to be JSON nevertheless. */
-  #passOver(): void {
+  #passOver({ message = '' }: Shape): void {
     const { at } = this;
     const end = this.#text.indexOf('"', at + 1);
     // An escaped key may be one of the shape's.
@@ -95,6 +102,8 @@ class FrameReader {
     const start = end + 2;
     this.at = this.#endOfValue(start);
     JSON.parse(this.#text.slice(start, this.at));
+    this.unknown ??= [];
+    this.unknown.push(fieldName(message, this.#text.slice(at + 1, end)));
   }
 
   #value(field: Field): unknown {

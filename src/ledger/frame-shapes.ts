@@ -20,8 +20,8 @@ export class Shape {
   /** Which field was met at which position last time: a ledger prints fields in the same order again and again. */
   readonly order: Field[] = [];
   readonly #blank: readonly unknown[];
-  /** Whether other fields than these make it something else. */
-  readonly closed: boolean;
+  /** As docs/coverage.md names it; undefined where other fields than these make it something else. */
+  readonly message: string | undefined;
   /**
    * Makes the object. A literal for each shape, because the engine makes those far quicker than key by key.
    * @throws SyntaxError for what is left to the scanner
@@ -34,12 +34,12 @@ export class Shape {
   }
 
   constructor(
+    message: string | undefined,
     fields: Readonly<Record<string, PlainKind | Shape | readonly [Shape]>>,
     make: Shape['make'],
-    closed = false,
   ) {
+    this.message = message;
     this.make = make;
-    this.closed = closed;
     this.#blank = Object.keys(fields).map(() => undefined);
     this.fields = Object.entries(fields).map(([name, type], slot): Field => {
       const label = `${JSON.stringify(name)}:`;
@@ -50,18 +50,20 @@ export class Shape {
   }
 }
 
-const viewStatus = new Shape({ code: 'integer', message: 'text', details: 'payload' }, (v) => ({
+const viewStatus = new Shape('ViewStatus', { code: 'integer', message: 'text', details: 'payload' }, (v) => ({
   code: v[0],
   message: v[1],
   details: v[2],
 }));
 
 const interfaceView = new Shape(
+  'InterfaceView',
   { interfaceId: 'text', viewStatus, viewValue: 'payload', implementationPackageId: 'text' },
   (v) => ({ interfaceId: v[0], viewStatus: v[1], viewValue: v[2], implementationPackageId: v[3] }),
 );
 
 const created = new Shape(
+  'CreatedEvent',
   {
     offset: 'integer',
     nodeId: 'integer',
@@ -101,6 +103,7 @@ const created = new Shape(
 );
 
 const archived = new Shape(
+  'ArchivedEvent',
   {
     offset: 'integer',
     nodeId: 'integer',
@@ -122,6 +125,7 @@ const archived = new Shape(
 );
 
 const exercised = new Shape(
+  'ExercisedEvent',
   {
     offset: 'integer',
     nodeId: 'integer',
@@ -159,6 +163,7 @@ const exercised = new Shape(
 );
 
 const event = new Shape(
+  undefined,
   { ExercisedEvent: exercised, CreatedEvent: created, ArchivedEvent: archived },
   ([exercise, create, archive]) => {
     if (create === undefined && archive === undefined) return { ExercisedEvent: exercise };
@@ -167,15 +172,15 @@ const event = new Shape(
     // Which of two it is must not depend on who reads it.
     throw new SyntaxError('an event of two kinds');
   },
-  true,
 );
 
-const traceContext = new Shape({ traceparent: 'text', tracestate: 'text' }, (v) => ({
+const traceContext = new Shape('TraceContext', { traceparent: 'text', tracestate: 'text' }, (v) => ({
   traceparent: v[0],
   tracestate: v[1],
 }));
 
 const transaction = new Shape(
+  'Transaction',
   {
     updateId: 'text',
     commandId: 'text',
@@ -206,20 +211,22 @@ const transaction = new Shape(
   }),
 );
 
-const value = new Shape({ value: transaction }, (v) => ({ value: v[0] }), true);
-const update = new Shape({ Transaction: value }, (v) => ({ Transaction: v[0] }), true);
+const value = new Shape(undefined, { value: transaction }, (v) => ({ value: v[0] }));
+const update = new Shape(undefined, { Transaction: value }, (v) => ({ Transaction: v[0] }));
 
 const activeContract = new Shape(
+  'JsActiveContract',
   { createdEvent: created, synchronizerId: 'text', reassignmentCounter: 'integer' },
   (v) => ({ createdEvent: v[0], synchronizerId: v[1], reassignmentCounter: v[2] }),
 );
-const contractEntry = new Shape({ JsActiveContract: activeContract }, (v) => ({ JsActiveContract: v[0] }), true);
+const contractEntry = new Shape(undefined, { JsActiveContract: activeContract }, (v) => ({ JsActiveContract: v[0] }));
 
 /** A frame of `/v2/updates` with a transaction. */
-export const updateFrame = new Shape({ update }, (v) => ({ update: v[0] }), true);
+export const updateFrame = new Shape(undefined, { update }, (v) => ({ update: v[0] }));
 
 /** A frame of `/v2/state/active-contracts` with an active contract. */
 export const activeContractFrame = new Shape(
+  'ActiveContractEntry',
   { workflowId: 'text', contractEntry, streamContinuationToken: 'text' },
   (v) => ({ workflowId: v[0], contractEntry: v[1], streamContinuationToken: v[2] }),
 );

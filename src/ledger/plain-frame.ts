@@ -7,7 +7,7 @@ import { comparedRow, type ComparedRow } from '../model/compared-rows.ts';
 import { printedText, printedValue } from '../model/printed-json.ts';
 import { undecodable, type JsonObject } from './field.ts';
 import { free, inexact, list, micros, part, parts, plain, whole } from './plain-field.ts';
-import { RawJson, scanFrame, serialise } from './raw-json.ts';
+import { RawJson, partText, scanFrame } from './raw-json.ts';
 
 /** An update as rows. */
 export interface PlainUpdate {
@@ -61,8 +61,16 @@ const quickly: Print = (value) => {
 
 const exactly: Print = (value) => {
   if (value === null || value === undefined) return null;
-  return printedText(value instanceof RawJson ? value.text : serialise(value));
+  if (!(value instanceof RawJson)) throw new RangeError('no payload');
+  return printedText(value.text);
 };
+
+/** What is kept as it came. Only the scanner knows the text of an object. */
+function asSent(value: JsonObject): string {
+  const text = partText(value);
+  if (text === undefined) throw inexact;
+  return text;
+}
 
 const kinds: Readonly<Record<string, string>> = {
   Transaction: 'transaction',
@@ -95,7 +103,7 @@ function updateRows(frame: JsonObject, print: Print): PlainUpdate {
     transaction_hash: plain(transaction['transactionHash']),
     paid_traffic_cost: whole(value['paidTrafficCost']),
     event_count: String(events.length),
-    raw: kind === undefined ? print(update) : null,
+    raw: kind === undefined ? asSent(update) : null,
   });
   const synchronizer = plain(value['synchronizerId']) ?? '';
   const rows = events.flatMap((event, index) => eventRows(event, index, synchronizer, print));
@@ -222,11 +230,15 @@ function halfRow(
   });
 }
 
+const authorizations = /^ParticipantAuthorization(?:Added|Changed|Onboarding|Revoked)$/;
+
 function topologyRow(variants: JsonObject, index: number): ComparedRow {
   const name = Object.keys(variants)[0] ?? '';
-  const value = part(part(variants, name), 'value');
+  const known = authorizations.test(name);
+  const value = known ? part(part(variants, name), 'value') : {};
   return comparedRow('topology', `topology ${String(index)}`, {
-    kind: name,
+    kind: free(name),
+    raw: known ? null : asSent(variants),
     party_id: plain(value['partyId']),
     participant_id: plain(value['participantId']),
     participant_permission: plain(value['participantPermission']),

@@ -37,15 +37,14 @@ export function jsonTextOf(value: unknown): string | null {
   return JSON.stringify(value);
 }
 
-/** JSON text of a piece of a frame that may contain RawJson (its structure is shallow, see structureLimit). */
-export function serialise(value: unknown): string {
+/** Where the objects of scanned frames stand in their text. */
+const places = new WeakMap<object, { readonly text: string; readonly start: number; readonly end: number }>();
+
+/** The ledger's own text of an object of a scanned frame, down to the last blank; undefined for anything else. */
+export function partText(value: unknown): string | undefined {
   if (value instanceof RawJson) return value.text;
-  if (typeof value === 'bigint') return value.toString();
-  if (Array.isArray(value)) return `[${value.map(serialise).join(',')}]`;
-  if (typeof value !== 'object' || value === null) return JSON.stringify(value);
-  return `{${Object.entries(value)
-    .map(([key, inner]) => `${JSON.stringify(key)}:${serialise(inner)}`)
-    .join(',')}}`;
+  const place = typeof value === 'object' && value !== null ? places.get(value) : undefined;
+  return place?.text.slice(place.start, place.end);
 }
 
 const quote = 0x22;
@@ -70,6 +69,7 @@ class Scanner {
 
   #object(depth: number): Record<string, unknown> {
     const result: Record<string, unknown> = Object.create(null) as Record<string, unknown>;
+    const start = this.#at;
     this.#at += 1;
     for (this.#space(); this.#text[this.#at] !== '}'; this.#space()) {
       if (this.#text[this.#at] === ',') {
@@ -82,6 +82,7 @@ class Scanner {
       result[key] = payloadKeys.has(key) ? this.#raw() : this.value(depth + 1);
     }
     this.#at += 1;
+    places.set(result, { text: this.#text, start, end: this.#at });
     return result;
   }
 

@@ -8,6 +8,7 @@ import type {
   TopologyEvent,
   UnassignedEvent,
 } from '../model/event.ts';
+import { shownKey } from '../model/unknown.ts';
 import {
   flagAt,
   integerAt,
@@ -15,13 +16,14 @@ import {
   listAt,
   objectAt,
   requiredText,
-  shownKey,
   templateIdAt,
   textAt,
   textsAt,
   undecodable,
   type JsonObject,
 } from './field.ts';
+import { knownFields } from './known-fields.ts';
+import { partText } from './raw-json.ts';
 
 /** How the frame holds its payloads: the JSON text of one, null for an absent one. */
 export type PayloadOf = (value: unknown) => string | null;
@@ -58,6 +60,8 @@ export function decodeCreated(
   };
 }
 
+const emptyList = /^\[\s*\]$/;
+
 function decodeView(payloadOf: PayloadOf, value: unknown, path: string): InterfaceView {
   const view = objectAt(value, path);
   const status = isObject(view['viewStatus']) ? view['viewStatus'] : {};
@@ -67,7 +71,7 @@ function decodeView(payloadOf: PayloadOf, value: unknown, path: string): Interfa
     view: payloadOf(view['viewValue']),
     statusCode: integerAt(status, 'code', `${path}.viewStatus`) ?? 0,
     statusMessage: textAt(status, 'message', `${path}.viewStatus`),
-    statusDetails: details === '[]' ? null : details,
+    statusDetails: details !== null && emptyList.test(details) ? null : details,
     implementationPackageId: textAt(view, 'implementationPackageId', path),
   };
 }
@@ -157,11 +161,22 @@ function decodeReassignmentHalf(event: JsonObject, path: string) {
   };
 }
 
-/** `{"event":{"<Name>":{"value":{…}}}}`. */
+/** A part of a frame as the ledger wrote it. Only the scanner knows it: a frame that was read quickly is read again. */
+export function sentText(part: unknown): string {
+  const text = partText(part);
+  if (text === undefined) throw new RangeError('a part without its text');
+  return text;
+}
+
+/** `{"event":{"<Name>":{"value":{…}}}}`. An event this version does not know is kept raw: it names no contract. */
 export function decodeTopologyEvent(value: unknown, path: string): TopologyEvent {
   const variants = objectAt(objectAt(value, path)['event'], `${path}.event`);
   const [name, wrapped] = Object.entries(variants)[0] ?? [];
   if (name === undefined) throw undecodable(`${path}.event`, 'one event', variants);
+  if (!Object.hasOwn(knownFields.topologyEventEvent, name)) {
+    const raw = sentText(variants);
+    return { kind: 'topology', name, partyId: null, participantId: null, participantPermission: null, raw };
+  }
   const at = `${path}.event.${shownKey(name)}`;
   const event = objectAt(objectAt(wrapped, at)['value'], `${at}.value`);
   return {
@@ -170,5 +185,6 @@ export function decodeTopologyEvent(value: unknown, path: string): TopologyEvent
     partyId: textAt(event, 'partyId', path),
     participantId: textAt(event, 'participantId', path),
     participantPermission: textAt(event, 'participantPermission', path),
+    raw: null,
   };
 }

@@ -1,9 +1,10 @@
 /**
  * Frames of the two streams, decoded into model types. Tolerant of every absent field; refuses (UPDATE_UNDECODABLE, with
  * JSON path and offset) only what cannot be indexed without: the offset, contract ids, template ids, choice names.
- * Kinds of update this version does not know are kept raw.
+ * Kinds of update and events of topology that this version does not know are kept raw, unknown fields are named.
  */
 import { ExitCode, IndexerError, toIndexerError } from '../errors.ts';
+import { shownKey, type UnknownNames } from '../model/unknown.ts';
 import type { ActiveContractEntry, OffsetCheckpoint, StoredUpdate, Update, UpdateHeader } from '../model/update.ts';
 import {
   integerAt,
@@ -13,14 +14,14 @@ import {
   objectAt,
   offsetAt,
   requiredText,
-  shownKey,
   textAt,
   undecodable,
   type JsonObject,
 } from './field.ts';
 import { readFrame } from './frame-reader.ts';
 import { activeContractFrame, updateFrame, type Shape } from './frame-shapes.ts';
-import { jsonTextOf, scanFrame, serialise } from './raw-json.ts';
+import { unknownFields, type KnownMessage } from './known-fields.ts';
+import { jsonTextOf, scanFrame } from './raw-json.ts';
 import {
   decodeArchived,
   decodeAssigned,
@@ -28,39 +29,68 @@ import {
   decodeExercised,
   decodeTopologyEvent,
   decodeUnassigned,
+  sentText,
   type PayloadOf,
 } from './wire-event.ts';
 
-/** One frame of `/v2/updates`: `{"update":{"<Kind>":{"value":{…}}}}`. */
-export function decodeUpdate(text: string): Update {
-  return lossless(text, updateFrame, decodeUpdateValue);
+/**
+ * One frame of `/v2/updates`: `{"update":{"<Kind>":{"value":{…}}}}`.
+ * @param unknown gets the names of fields that this version does not know
+ */
+export function decodeUpdate(text: string, unknown?: UnknownNames): Update {
+  const { value, fields } = lossless(text, updates);
+  if (fields.length > 0) noteFields(fields, value.offset, unknown);
+  return value;
 }
 
 /** One frame of `/v2/state/active-contracts`. */
-export function decodeActiveContract(text: string): ActiveContractEntry {
-  return lossless(text, activeContractFrame, decodeEntryValue);
+export function decodeActiveContract(text: string, unknown?: UnknownNames): ActiveContractEntry {
+  const { value, fields } = lossless(text, activeContracts);
+  if (fields.length > 0) noteFields(fields, null, unknown);
+  return value;
 }
 
-type Decode<T> = (frame: unknown, payloadOf: PayloadOf) => T;
+function noteFields(names: readonly string[], firstOffset: number | null, unknown: UnknownNames | undefined): void {
+  for (const name of names) unknown?.add({ sort: 'field', name, firstOffset, count: 1 });
+}
 
-function lossless<T>(text: string, shape: Shape, decode: Decode<T>): T {
-  const read = readFrame(text, shape);
-  if (read === undefined) return scanned(text, decode);
-  const { value, payloads } = read;
+interface FrameKind<T> {
+  readonly shape: Shape;
+  readonly message: KnownMessage;
+  decode(frame: unknown, payloadOf: PayloadOf): T;
+}
+
+const updates: FrameKind<Update> = { shape: updateFrame, message: 'updateFrame', decode: decodeUpdateValue };
+const activeContracts: FrameKind<ActiveContractEntry> = {
+  shape: activeContractFrame,
+  message: 'ActiveContractEntry',
+  decode: decodeEntryValue,
+};
+
+/** What a frame says, and the fields that were passed over. */
+interface Decoded<T> {
+  readonly value: T;
+  readonly fields: readonly string[];
+}
+
+function lossless<T>(text: string, kind: FrameKind<T>): Decoded<T> {
+  const read = readFrame(text, kind.shape);
+  if (read === undefined) return scanned(text, kind);
+  const { value, payloads, unknown: fields } = read;
   try {
-    return decode(value, (at) => (typeof at === 'number' ? (payloads[at] ?? null) : null));
+    return { value: kind.decode(value, (at) => (typeof at === 'number' ? (payloads[at] ?? null) : null)), fields };
   } catch {
     // Integers beyond 2^53 or an error: the slow way finds out which.
-    return scanned(text, decode);
+    return scanned(text, kind);
   }
 }
 
-function scanned<T>(text: string, decode: Decode<T>): T {
+function scanned<T>(text: string, { decode, message }: FrameKind<T>): Decoded<T> {
   // The scanner can only tell the parts of JSON from each other.
   valid(text, JSON.parse);
   const frame = scanFrame(text);
   try {
-    return decode(frame, jsonTextOf);
+    return { value: decode(frame, jsonTextOf), fields: unknownFields(frame, message) };
   } catch (thrown) {
     throw withOffset(thrown, frame);
   }
@@ -84,12 +114,6 @@ function valid<T>(text: string, parse: (text: string) => T): T {
     if (!(thrown instanceof SyntaxError)) throw thrown;
     throw notJson();
   }
-}
-
-/** A part of the frame as JSON text; where payloads are cut out of it, the frame has to be scanned instead. */
-function wholeText(part: unknown, payloadOf: PayloadOf): string {
-  if (payloadOf !== jsonTextOf) throw new RangeError('a part without its payloads');
-  return serialise(part);
 }
 
 function withOffset(thrown: unknown, frame: unknown): IndexerError {
@@ -125,7 +149,7 @@ function decodeUpdateValue(frame: unknown, payloadOf: PayloadOf): Update {
     case 'OffsetCheckpoint':
       return decodeOffsetCheckpoint(value, path);
     default:
-      return { kind: 'unknown', ...header(value, path), raw: wholeText(update, payloadOf), events: [] };
+      return { kind: 'unknown', ...header(value, path), name: shownKey(kind), raw: sentText(update), events: [] };
   }
 }
 
@@ -238,7 +262,7 @@ function decodeEntryValue(frame: unknown, payloadOf: PayloadOf): ActiveContractE
         kind: 'incomplete_assigned',
         ...common,
         assigned: decodeAssigned(payloadOf, half, `${path}.assignedEvent`, 0, 0),
-        createdText: wholeText(half['createdEvent'], payloadOf),
+        createdText: sentText(half['createdEvent']),
       };
     }
     case 'JsEmpty':

@@ -15,8 +15,9 @@ import type {
 } from './event.ts';
 import { Lifetimes } from './lifetimes.ts';
 import { emptied, emptiedExercise, type Redactions } from './redactions.ts';
-import { contractRow, jsonb, text, updateRow, type Activation } from './rows.ts';
+import { contractRow, jsonb, seenAsStakeholder, text, topologyRow, updateRow, type Activation } from './rows.ts';
 import type { Row, RowSink, TableName } from './tables.ts';
+import { UnknownNames, shownKey, type UnknownSort } from './unknown.ts';
 import type { ActiveContractEntry, OffsetCheckpoint, StoredUpdate, Update } from './update.ts';
 
 type IncompleteAssign = Pick<
@@ -33,6 +34,8 @@ export class Batch<Sink extends RowSink = RowSink> {
   readonly eventsByType = new Map<string, Map<string, number>>();
   /** Latest record time per synchronizer id. */
   readonly recordTimes = new Map<string, string>();
+  /** What this version does not know of it. */
+  readonly unknown = new UnknownNames();
   readonly #dictionary: Dictionary;
   readonly #epoch: number;
   readonly #redactions: Redactions | undefined;
@@ -113,6 +116,7 @@ export class Batch<Sink extends RowSink = RowSink> {
         });
         break;
       case 'unknown':
+        this.#met('update', update.name, update.offset);
         break;
     }
   }
@@ -261,8 +265,12 @@ export class Batch<Sink extends RowSink = RowSink> {
 
   #topology(offset: number, index: number, event: TopologyEvent): void {
     count(countsOf(this.eventsByType, 'topology'), '');
-    const { name, partyId, participantId, participantPermission } = event;
-    this.#push('topology_events', [offset, index, name, partyId, participantId, participantPermission]);
+    if (event.raw !== null) this.#met('topology_event', shownKey(event.name), offset);
+    this.#push('topology_events', topologyRow(offset, index, event));
+  }
+
+  #met(sort: UnknownSort, name: string, firstOffset: number): void {
+    this.unknown.add({ sort, name, firstOffset, count: 1 });
   }
 
   #push(table: TableName, row: Row): void {
@@ -273,11 +281,6 @@ export class Batch<Sink extends RowSink = RowSink> {
     const name = type === 'assign' ? 'assigned' : type;
     count(countsOf(this.eventsByType, name), this.#dictionary.templateName(templatePk));
   }
-}
-
-function seenAsStakeholder(event: CreatedEvent): boolean {
-  const witnesses = new Set(event.witnessParties);
-  return [...event.signatories, ...event.observers].some((party) => witnesses.has(party));
 }
 
 function count(counts: Map<string, number>, key: string): void {

@@ -77,7 +77,7 @@ export const comparedFields = {
     'assignment_exclusivity',
     'witness_parties',
   ],
-  topology: ['kind', 'party_id', 'participant_id', 'participant_permission'],
+  topology: ['kind', 'party_id', 'participant_id', 'participant_permission', 'raw'],
 } as const satisfies Record<string, readonly string[]>;
 
 export type ComparedKind = keyof typeof comparedFields;

@@ -10,8 +10,8 @@ const unicodeEscape = String.raw`\u`;
 const suspicious = /\\u(?:0000|d[89a-f])/i;
 /** One escape of a JSON string; reading them one by one keeps `\\u0000` (a backslash, then u0000) apart from NUL. */
 const oneEscape = /\\(?:u([0-9a-fA-F]{4})|[^u])/g;
-/** A payload that looks like our own escape would be taken for one. */
-const alike = /^\s*\{\s*"(?:\$|\\u0024)escaped"/;
+/** The first key, where it begins with a dollar sign. */
+const dollarKey = /^\s*\{\s*("(?:\$|\\u0024)(?:[\w$]|\\u[0-9a-fA-F]{4})*")/;
 
 /**
  * JSON text that jsonb accepts: the same text, or `{"$escaped":"<the text>"}` where it holds what jsonb refuses or
@@ -21,8 +21,14 @@ export function jsonbText(text: string): string {
   const odd =
     (text.includes(unicodeEscape) && suspicious.test(text) && holdsRefused(text)) ||
     (hasManyOpenings(text) && nesting(text)) ||
-    alike.test(text);
+    isAlike(text);
   return odd ? `{"$escaped":${JSON.stringify(text)}}` : text;
+}
+
+/** Whether it looks like our own escape, and would be taken for one: any letter of the key may be written as an escape. */
+function isAlike(text: string): boolean {
+  const key = dollarKey.exec(text)?.[1];
+  return key !== undefined && JSON.parse(key) === '$escaped';
 }
 
 /** Whether an escape stands for NUL or for half a surrogate pair. */

@@ -99,4 +99,6 @@ export interface TopologyEvent {
   readonly partyId: string | null;
   readonly participantId: string | null;
   readonly participantPermission: string | null;
+  /** The whole event, where this version does not know it. */
+  readonly raw: JsonText | null;
 }

@@ -23,7 +23,8 @@ export function printedValue(value: unknown): string | undefined {
 
 /** JSON text printed; `raw:` and the text itself where jsonb cannot hold it, or where it looks like the escape. */
 export function printedText(text: string): string {
-  if (/^\s*\{\s*"(?:\$|\\u0024)escaped"/.test(text)) return `raw:${text}`;
+  const [, firstKey = '""'] = /^\s*\{\s*("(?:[^"\\]|\\.)*")/.exec(text) ?? [];
+  if (JSON.parse(firstKey) === '$escaped') return `raw:${text}`;
   try {
     return new ExactPrinter(text).value(0);
   } catch (thrown) {

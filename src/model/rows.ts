@@ -1,6 +1,6 @@
 /** Rows of the widest tables, in the column order of tables.ts, and the two escapes every text on its way passes. */
 import { columnText, jsonbText } from './escape.ts';
-import type { CreatedEvent, JsonText } from './event.ts';
+import type { CreatedEvent, JsonText, TopologyEvent } from './event.ts';
 import type { Row } from './tables.ts';
 import type { StoredUpdate } from './update.ts';
 
@@ -66,7 +66,19 @@ export function contractRow(
   ];
 }
 
-/** JSON for a jsonb column. */
+/** Row of table `topology_events`. */
+export function topologyRow(offset: number, index: number, event: TopologyEvent): Row {
+  const { name, partyId, participantId, participantPermission, raw } = event;
+  return [offset, index, text(name), partyId, participantId, participantPermission, jsonb(raw)];
+}
+
+/** Whether one of the parties that see the event has a stake in the contract. */
+export function seenAsStakeholder(event: CreatedEvent): boolean {
+  const witnesses = new Set(event.witnessParties);
+  return [...event.signatories, ...event.observers].some((party) => witnesses.has(party));
+}
+
+/** JSON for a jsonb or json column. */
 export function jsonb(value: JsonText | null): string | null {
   return value === null ? null : jsonbText(value);
 }

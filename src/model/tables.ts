@@ -7,7 +7,7 @@
 export type ColumnValue = string | number | bigint | boolean | null | readonly string[];
 export type Row = readonly ColumnValue[];
 
-export type ColumnType = 'int4' | 'int8' | 'text' | 'text[]' | 'bool' | 'timestamptz' | 'jsonb';
+export type ColumnType = 'int4' | 'int8' | 'text' | 'text[]' | 'bool' | 'timestamptz' | 'json' | 'jsonb';
 
 export const tables = {
   updates: {
@@ -25,7 +25,7 @@ export const tables = {
     transaction_hash: 'text',
     paid_traffic_cost: 'int8',
     event_count: 'int4',
-    raw: 'jsonb',
+    raw: 'json',
     epoch: 'int8',
   },
   contracts: {
@@ -108,6 +108,7 @@ export const tables = {
     party_id: 'text',
     participant_id: 'text',
     participant_permission: 'text',
+    raw: 'json',
   },
   lifetimes: {
     contract_id: 'text',

@@ -43,6 +43,8 @@ export interface TopologyTransaction extends UpdateHeader {
 /** A kind this version does not know: kept raw, so that nothing is skipped. */
 export interface UnknownUpdate extends UpdateHeader {
   readonly kind: 'unknown';
+  /** The ledger's own name of the kind. */
+  readonly name: string;
   readonly raw: JsonText;
   readonly events: readonly [];
 }

@@ -5,6 +5,7 @@
 import type { IndexerError } from '../errors.ts';
 import { holderText, type LockHolder } from '../model/lock-holder.ts';
 import type { Phase } from '../model/phase.ts';
+import { UnknownNames, type UnknownName } from '../model/unknown.ts';
 import type { BatchFacts, SeedFacts, StretchAnswer } from '../pipeline/observer.ts';
 import { CatchUp, type CatchUpProgress } from './catch-up.ts';
 import { isBlind, verdict } from './health.ts';
@@ -45,6 +46,8 @@ export interface StatusDocument {
   readonly work: ByPart | null;
   /** Why the stream is behind, or that it is not. */
   readonly why: Why;
+  /** What the ledger sent and this version does not know. */
+  readonly unknown: readonly UnknownName[];
   /** The last kinds of failures, newest first; `lastError` is the first of them. */
   readonly errors: readonly RecentError[];
   readonly counts: {
@@ -63,6 +66,7 @@ export interface StatusDocument {
 export class HealthTracker {
   readonly now: () => number;
   readonly wallNow: () => number;
+  readonly unknown = new UnknownNames();
   readonly #options: HealthOptions;
   readonly #startedAt: number;
   readonly #updates = new Map<string, number>();
@@ -242,6 +246,7 @@ export class HealthTracker {
       eventsPerSecond: rounded(this.#eventRate.perSecond(nowMs)),
       seed: this.#seed ?? null,
       ...this.#work(state, because, distance),
+      unknown: this.unknown.all,
       errors: this.#errors.all,
       counts: { updates: Object.fromEntries(this.#updates), events: Object.fromEntries(this.#events) },
       lastError: this.#lastError,

@@ -22,6 +22,7 @@ import type { HealthTracker } from './health-tracker.ts';
 import type { Logger } from './logger.ts';
 import type { Metrics } from './metrics.ts';
 import { ProgressLine } from './progress-line.ts';
+import { reportUnknown } from './unknown-report.ts';
 import { WorkClock } from './work-clock.ts';
 
 export interface ObserverParts {
@@ -200,6 +201,7 @@ class LoggingObserver implements IndexerObserver {
       if (this.#phase === 'live') metrics.latency.observe(Math.max(0, wallMs - batch.recordTimeMs) / 1000);
     }
     countBatch(metrics, batch);
+    reportUnknown({ names: this.#health.unknown, metrics, logger: this.#logger }, batch.unknown);
   }
 
   quarantined(offset: number, error: IndexerError): void {

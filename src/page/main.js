@@ -2,7 +2,7 @@
 import { announce, byId, setText, show, snippet } from './elements.js';
 import { clock, count, milliseconds, percent, rate, span, stateWords } from './format.js';
 import { drawPlot } from './plot.js';
-import { showErrors, showTemplates, showUpdates } from './tables.js';
+import { showErrors, showTemplates, showUnknown, showUpdates } from './tables.js';
 
 /**
  * @typedef {import('../observe/page/messages.ts').Hello} Hello
@@ -55,6 +55,7 @@ function onTick({ status, sample, recent }) {
   showTemplates(recent.templates ?? []);
   showUpdates(recent.updates ?? []);
   show('read-at', ageOf(recent));
+  showUnknown(status.unknown);
   showErrors(status.errors);
   show('about', about(status));
 }

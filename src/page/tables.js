@@ -6,6 +6,7 @@ import { clock, count, moment, rate, templateName } from './format.js';
  * @typedef {import('../observe/page/messages.ts').RatedTemplate} RatedTemplate
  * @typedef {import('../observe/page/recent-facts.ts').UpdateFacts} UpdateFacts
  * @typedef {import('../observe/recent-errors.ts').RecentError} RecentError
+ * @typedef {import('../model/unknown.ts').UnknownName} UnknownName
  */
 
 const rows = 8;
@@ -36,12 +37,38 @@ export function showUpdates(updates) {
 /** @param {readonly RecentError[]} errors */
 export function showErrors(errors) {
   byId('no-errors').hidden = errors.length > 0;
-  const list = byId('errors');
-  const written = JSON.stringify(errors);
-  // A text that somebody reads or selects is not made anew each second.
+  showList(byId('errors'), errors, errorItem);
+}
+
+/** @param {readonly UnknownName[]} names */
+export function showUnknown(names) {
+  byId('unknown-card').hidden = names.length === 0;
+  showList(byId('unknown'), names, unknownItem);
+}
+
+/**
+ * A text that somebody reads or selects is not made anew each second.
+ * @template Entry
+ * @param {HTMLElement} list
+ * @param {readonly Entry[]} entries
+ * @param {(entry: Entry) => HTMLElement} itemOf
+ */
+function showList(list, entries, itemOf) {
+  const written = JSON.stringify(entries);
   if (list.dataset.written === written) return;
   list.dataset.written = written;
-  list.replaceChildren(...errors.map(errorItem));
+  list.replaceChildren(...entries.map(itemOf));
+}
+
+/** @param {UnknownName} entry */
+function unknownItem({ sort, name, firstOffset, count: times }) {
+  const item = make('li');
+  const head = make('p');
+  const since = firstOffset === null ? 'among the active contracts' : `first at offset ${count(firstOffset)}`;
+  const kept = sort === 'field' ? 'not stored' : 'stored raw';
+  head.append(make('span', 'code', name), make('span', 'soft', `  ${count(times)} times`));
+  item.append(head, make('p', '', `${sort.replaceAll('_', ' ')}, ${kept}, ${since}`));
+  return item;
 }
 
 /** @param {RecentError} error */

@@ -52,6 +52,7 @@ export function factsOf(
     updates: batch.updatesByKind,
     events: batch.eventsByType,
     rows,
+    unknown: batch.unknown.all,
     recordTimeMs: times.length === 0 ? undefined : Math.max(...times),
     bytes: built.bytes,
     commitSeconds,

@@ -31,6 +31,7 @@ import { bytesOf, type KeptFrame } from './slabs.ts';
 import { keepLate } from './late-update.ts';
 import { watchSlowWrites } from './slow-write.ts';
 import { anotherToken, newerToken } from './token-renewal.ts';
+import { refuseUnknownKind } from './unknown-kinds.ts';
 import type { BatchSpan } from './tracer.ts';
 import { WriteQueue } from './write-queue.ts';
 
@@ -163,7 +164,8 @@ class BatchWriter {
     const batch = this.#session.newBatch(this.#from);
     const span = tracer?.batch('updates', this.#from);
     const built = await buildBatch(taken, (text) => {
-      const update = decodeUpdate(text);
+      const update = decodeUpdate(text, batch.unknown);
+      refuseUnknownKind(update, this.#parts.unknownUpdates);
       span?.note(update);
       this.#add(batch, update, frames.end);
     });

@@ -5,6 +5,7 @@
 import type { IndexerError } from '../errors.ts';
 import type { LockHolder } from '../model/lock-holder.ts';
 import type { Phase } from '../model/phase.ts';
+import type { UnknownName } from '../model/unknown.ts';
 
 /** What one committed database transaction contained. Counts are of this batch only. */
 export interface BatchFacts {
@@ -16,6 +17,8 @@ export interface BatchFacts {
   readonly events: ReadonlyMap<string, ReadonlyMap<string, number>>;
   /** Rows written by table name. */
   readonly rows: ReadonlyMap<string, number>;
+  /** What of it this version does not know. */
+  readonly unknown: readonly UnknownName[];
   /** Record time of the newest update or OffsetCheckpoint in the batch, milliseconds since 1970. */
   readonly recordTimeMs: number | undefined;
   readonly bytes: number;

@@ -5,6 +5,7 @@ import type { LedgerFilter } from '../ledger/request-format.ts';
 import type { TokenSource } from '../ledger/token.ts';
 import type { LockHolder } from '../model/lock-holder.ts';
 import type { Phase } from '../model/phase.ts';
+import type { UnknownPolicy } from '../model/unknown.ts';
 import type { IndexerError } from '../errors.ts';
 import type { Database } from '../store/database.ts';
 import type { WriterLock } from '../store/writer-lock.ts';
@@ -58,6 +59,8 @@ export interface PipelineParts {
   readonly notify: boolean;
   /** Whether an update that cannot be stored is set aside; otherwise it stops the stream. */
   readonly quarantine: boolean;
+  /** What becomes of an update of a kind this version does not know. */
+  readonly unknownUpdates: UnknownPolicy;
   readonly limits: PipelineLimits;
   /** Aborted when the operator asks to stop. */
   readonly stop: AbortSignal;

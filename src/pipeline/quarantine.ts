@@ -6,7 +6,7 @@ import { IndexerError } from '../errors.ts';
 import type { StoreSession } from '../store/store.ts';
 import type { PipelineParts } from './parts.ts';
 
-const ofTheData: ReadonlySet<string> = new Set(['UPDATE_UNDECODABLE', 'STORE_DATA_REFUSED']);
+const ofTheData: ReadonlySet<string> = new Set(['UPDATE_UNDECODABLE', 'UPDATE_KIND_UNKNOWN', 'STORE_DATA_REFUSED']);
 
 /** An update that failed, and its frame. */
 export interface FailedUpdate {

@@ -216,7 +216,7 @@ async function buildEntries(
 ): Promise<BuiltEntries> {
   const batch = session.newBatch(seed.offset);
   const built = await buildBatch(frames, (text) => {
-    const entry = decodeActiveContract(text);
+    const entry = decodeActiveContract(text, batch.unknown);
     batch.addEntry(entry);
     seed.read.add(entry);
   });

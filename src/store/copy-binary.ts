@@ -72,7 +72,7 @@ class TableCopy {
     const bytes = this.#bytes;
     if (value === null) bytes.int32(-1);
     else if (typeof value === 'string') {
-      if (type === 'text') bytes.text(value);
+      if (type === 'text' || type === 'json') bytes.text(value);
       else if (type === 'jsonb') bytes.text(value, jsonbVersion);
       else this.#timestamp(value);
     } else if (typeof value === 'object') bytes.texts(value);

@@ -27,7 +27,7 @@ export const packageIdForm = `${'ab'.repeat(32)}:Main:Thing`;
 
 /** Every entry must be one that the decoder takes. */
 function checkEntries(result: unknown): void {
-  const entries = (result as string[]).map(decodeActiveContract);
+  const entries = (result as string[]).map((text) => decodeActiveContract(text));
   expect(entries.length).toBeGreaterThan(0);
 }
 

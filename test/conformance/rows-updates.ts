@@ -11,7 +11,7 @@ const far = 2 ** 52;
 
 /** Every frame must be one that the decoder takes. */
 function checkUpdates(result: unknown): void {
-  const updates = (result as string[]).map(decodeUpdate);
+  const updates = (result as string[]).map((text) => decodeUpdate(text));
   expect(updates.length).toBeGreaterThan(0);
 }
 

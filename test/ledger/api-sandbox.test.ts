@@ -41,10 +41,10 @@ describe('the client against the sandbox', () => {
   it('lists updates and active contracts that the decoders take', async () => {
     const end = await client.state.ledgerEnd();
     const request = { beginExclusive: 0, endInclusive: end, updateFormat };
-    const updates = (await all(client.updates.list(request, { limit: 40 }))).map(decodeUpdate);
+    const updates = (await all(client.updates.list(request, { limit: 40 }))).map((text) => decodeUpdate(text));
     expect(updates).toHaveLength(40);
     const entries = await all(client.state.activeContracts({ activeAtOffset: end, eventFormat: anyParty }));
-    expect(entries.map(decodeActiveContract).length).toBeGreaterThan(3);
+    expect(entries.map((text) => decodeActiveContract(text)).length).toBeGreaterThan(3);
     expect(await all(client.state.activeContracts({ activeAtOffset: 0, eventFormat: anyParty }))).toEqual([]);
   });
 

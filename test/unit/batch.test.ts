@@ -162,6 +162,7 @@ describe('the proof of history', () => {
       workflowId: null,
       paidTrafficCost: null,
       kind: 'unknown',
+      name: 'Prophecy',
       raw: '{}',
       events: [],
     } as const;

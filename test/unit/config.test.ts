@@ -63,6 +63,7 @@ describe('loadConfig', () => {
         inboxBytes: 32 * 1024 * 1024,
         writeLanes: 2,
         quarantine: false,
+        unknownUpdates: 'auto',
         notify: true,
         logLevel: 'info',
         logFormat: 'auto',

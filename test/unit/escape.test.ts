@@ -56,7 +56,13 @@ describe('jsonbText', () => {
   });
 
   it('escapes a payload that looks like its own escape', () => {
-    for (const alike of ['{"$escaped":"x"}', '{ "$escaped" : "x"}', String.raw`{"\u0024escaped":"x"}`]) {
+    const spelled = [
+      String.raw`{"\u0024escaped":"x"}`,
+      String.raw`{"$\u0065scaped":"x"}`,
+      String.raw`{"\u0024\u0065\u0073\u0063\u0061\u0070\u0065\u0064":"x"}`,
+    ];
+    for (const alike of ['{"$escaped":"x"}', '{ "$escaped" : "x"}', ...spelled]) {
+      expect(jsonbText(alike)).not.toBe(alike);
       expect(unescaped(jsonbText(alike))).toBe(alike);
       expect(jsonbText(alike)).not.toBe(alike);
     }

@@ -95,6 +95,7 @@ describe('HealthTracker', () => {
       ['offset_checkpoint', 1],
     ]),
     events: new Map([['created', new Map([['p:M:T', 40]])]]),
+    unknown: [],
     rows: new Map<string, number>(),
     recordTimeMs: 1_700_000_000_000,
     bytes: 1,

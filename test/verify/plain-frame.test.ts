@@ -66,6 +66,7 @@ const odd: readonly (readonly [string, string])[] = [
   ['nesting just shallow enough', `${'['.repeat(500)}${']'.repeat(500)}`],
   ['nesting just too deep', `${'['.repeat(501)}${']'.repeat(501)}`],
   ['what looks like the escape', '{"$escaped":"me"}'],
+  ['the escape spelled with escapes', String.raw`{"$\u0065scaped":"me"}`],
   ['the escape as another key', '{"a":1,"$escaped":"me"}'],
   ['numbers beyond 2^53', '{"n": 9007199254740993, "m": -0.0, "e": 1.50e3}'],
   ['duplicate keys', '{"a":1,"b":"x","a":"y"}'],
@@ -74,6 +75,11 @@ const odd: readonly (readonly [string, string])[] = [
   ['all of Unicode', JSON.stringify({ 'é😀\u2028"\\\u0001\u007f': '\u202e😀\t\u0085\uffff' })],
   ['a scalar', '"text"'],
 ];
+
+function strangeTopology(offset: number): JsonRecord {
+  const events = [{ event: { PartyRenamed: { value: { partyId: frames.alice, to: [{ name: 'ü', weight: 1.5 }] } } } }];
+  return frames.update('TopologyTransaction', { offset, synchronizerId: frames.here, events });
+}
 
 describe('updates', () => {
   beforeAll(async () => {
@@ -86,6 +92,7 @@ describe('updates', () => {
     ['an assignment', () => frames.reassignment(next(), { JsAssignmentEvent: frames.assigned() }, frames.there)],
     ['topology', () => frames.topology(next())],
     ['an unknown kind', () => frames.update('Surprise', { offset: next(), updateId: 'u', x: [{ y: 1.5 }], z: 'ü' })],
+    ['an unknown event of topology', () => strangeTopology(next())],
     [
       'empty texts',
       () =>

@@ -1,6 +1,7 @@
 /** Is it keeping up? */
 import { phases } from '../../model/phase.ts';
 import { tables } from '../../model/tables.ts';
+import { unknownSorts } from '../../model/unknown.ts';
 import { workParts } from '../work-clock.ts';
 import { counter, gauge, histogram } from './description.ts';
 
@@ -146,6 +147,24 @@ export const flow = {
     name: 'quarantined_total',
     help: 'Updates set aside because they could not be stored.',
     use: 'Alert on any increase: table quarantine names the offsets and reasons.',
+  }),
+  unknown: counter({
+    name: 'unknown_total',
+    help: 'What the ledger sent and this version does not know: kinds of updates and topology events, stored raw, and fields, not stored.',
+    use: 'The names in it say what a newer participant sends; the log has the offset of the first.',
+    labels: {
+      sort: unknownSorts,
+      name: {
+        words: "the ledger's name, a field as Message.field, of the fifty seen first, then other",
+        first: ['other'],
+      },
+    },
+  }),
+  unknownNames: gauge({
+    name: 'unknown_names',
+    help: 'Different names among them since the start of the process.',
+    use: 'Alert above 0: look for a newer version of this program.',
+    labels: { sort: unknownSorts },
   }),
   lateUpdates: counter({
     name: 'late_updates_total',

@@ -16,6 +16,9 @@ type FieldSql<K extends ComparedKind> = Readonly<Record<FieldOf<K>, string>>;
 const json = (column: string): string =>
   `case when ${column} ->> '$escaped' is not null and ${column} - '$escaped' = '{}'
         then 'raw:' || (${column} ->> '$escaped') else ${column}::text end`;
+/** Kept as it came: the ledger's text, or in our escape. Nothing else begins like that. */
+const asSent = (column: string): string =>
+  `case when starts_with(${column}::text, '{"$escaped":') then ${column} ->> '$escaped' else ${column}::text end`;
 const micros = (column: string): string => `(extract(epoch from ${column}) * 1000000)::bigint::text`;
 const list = (column: string): string => `array_to_json(${column})::text`;
 const templateName = (alias: string): string =>
@@ -47,7 +50,7 @@ const update: FieldSql<'update'> = {
   transaction_hash: 'r.transaction_hash',
   paid_traffic_cost: 'r.paid_traffic_cost::text',
   event_count: 'r.event_count::text',
-  raw: json('r.raw'),
+  raw: asSent('r.raw'),
 };
 
 const contract: FieldSql<'contract'> = {
@@ -115,6 +118,7 @@ const topology: FieldSql<'topology'> = {
   party_id: 'r.party_id',
   participant_id: 'r.participant_id',
   participant_permission: 'r.participant_permission',
+  raw: asSent('r.raw'),
 };
 
 const fieldSql: { readonly [K in ComparedKind]: FieldSql<K> } = {

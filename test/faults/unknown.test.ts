@@ -1,0 +1,138 @@
+/** What a newer participant sends: nothing of it passes unnoticed, and what could change contracts stops the stream. */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { quarantineCommand } from '../../src/cli/quarantine.ts';
+import { runIndexer, type IndexerRun } from '../e2e/indexer-run.ts';
+import { scriptedLedger, sound } from '../e2e/scripted-ledger.ts';
+import { createTestDatabase, query, type TestDatabase } from '../support/database.ts';
+import * as frames from '../support/frames.ts';
+import type { JsonRecord } from '../support/frames.ts';
+import { waitFor } from '../support/wait-for.ts';
+
+let database: TestDatabase;
+beforeAll(async () => {
+  database = await createTestDatabase();
+});
+afterAll(() => database.drop());
+
+const prophecy = (offset: number, change: JsonRecord = {}): JsonRecord =>
+  frames.update('Prophecy', { offset, updateId: `1220${String(offset)}`, synchronizerId: frames.here, ...change });
+const renamed = frames.update('TopologyTransaction', {
+  offset: 4,
+  updateId: '12204',
+  synchronizerId: frames.here,
+  events: [{ event: { PartyRenamed: { value: { partyId: frames.alice, to: 'Alicia' } } } }],
+});
+const shaped = frames.transaction(5, [
+  { CreatedEvent: frames.created({ contractId: '00e', offset: 5, nodeId: 0, shape: 1 }) },
+  { CreatedEvent: frames.created({ contractId: '00f', offset: 5, nodeId: 1, shape: 2 }) },
+]);
+const harmless = [sound[0], prophecy(2), prophecy(3, { deep: [{ n: 1 }] }), renamed, shaped];
+/** The second changes contracts in a way of its own. */
+const harmful = [sound[0], prophecy(2, { purged: { contractIds: ['00a'] } }), sound[2], sound[3], sound[4]];
+
+const env = (url: string, schema: string, more: Record<string, string> = {}): Record<string, string> => ({
+  LEDGER_URL: url,
+  DATABASE_URL: database.url,
+  POSTGRES_SCHEMA: schema,
+  INDEXER_START: 'genesis',
+  ...more,
+});
+
+async function parked(run: IndexerRun): Promise<unknown> {
+  return waitFor('the indexer parks', async () => {
+    const now = await run.status();
+    return now.state === 'parked' ? { checkpoint: now.checkpoint, ...(now.lastError as object) } : undefined;
+  });
+}
+
+const kinds = (schema: string): Promise<unknown> =>
+  query(database.url, `select "offset"::int, kind from ${schema}.updates order by 1`);
+
+describe('what this version does not know', () => {
+  it('is stored raw or passed over, said once with its first offset, counted by name and shown', async () => {
+    await using ledger = await scriptedLedger(harmless);
+    await using run = await runIndexer(env(ledger.url, 'harmless'));
+    await run.reaches(5);
+    const said = run.log
+      .map((line) => JSON.parse(line) as Record<string, unknown>)
+      .filter(({ sort }) => sort !== undefined)
+      .map(({ level, msg, sort, name, offset }) => ({ level, msg, sort, name, offset }));
+    expect(said).toEqual([
+      { level: 'warn', msg: 'update of an unknown kind stored raw', sort: 'update', name: 'Prophecy', offset: 2 },
+      {
+        level: 'warn',
+        msg: 'topology event of an unknown kind stored raw',
+        sort: 'topology_event',
+        name: 'PartyRenamed',
+        offset: 4,
+      },
+      { level: 'warn', msg: 'unknown field passed over', sort: 'field', name: 'CreatedEvent.shape', offset: 5 },
+    ]);
+    expect(await run.metric('indexer_unknown_total{sort="update",name="Prophecy"}')).toBe(2);
+    expect(await run.metric('indexer_unknown_total{sort="topology_event",name="PartyRenamed"}')).toBe(1);
+    expect(await run.metric('indexer_unknown_total{sort="field",name="CreatedEvent.shape"}')).toBe(2);
+    for (const sort of ['update', 'topology_event', 'field']) {
+      expect(await run.metric(`indexer_unknown_names{sort="${sort}"}`)).toBe(1);
+    }
+    expect(await run.status()).toMatchObject({
+      unknown: [
+        { sort: 'update', name: 'Prophecy', firstOffset: 2, count: 2 },
+        { sort: 'topology_event', name: 'PartyRenamed', firstOffset: 4, count: 1 },
+        { sort: 'field', name: 'CreatedEvent.shape', firstOffset: 5, count: 2 },
+      ],
+    });
+    expect(await query(database.url, 'select kind, raw::text from harmless.topology_events')).toEqual([
+      { kind: 'PartyRenamed', raw: `{"PartyRenamed":{"value":{"partyId":"${frames.alice}","to":"Alicia"}}}` },
+    ]);
+  });
+
+  it('parks the stream with kind and offset where an update of an unknown kind names contracts', async () => {
+    await using ledger = await scriptedLedger(harmful);
+    await using run = await runIndexer(env(ledger.url, 'harmful'));
+    expect(await parked(run)).toMatchObject({
+      checkpoint: 1,
+      code: 'UPDATE_KIND_UNKNOWN',
+      message: expect.stringContaining('the update at offset 2 is of kind Prophecy, which names contracts') as string,
+    });
+    expect((await fetch(`${run.httpUrl}/readyz`)).status).toBe(503);
+    expect(await kinds('harmful')).toEqual([{ offset: 1, kind: 'transaction' }]);
+  });
+
+  it('is kept raw although it names contracts where the operator says so, and parks although it names none', async () => {
+    await using bad = await scriptedLedger(harmful);
+    await using kept = await runIndexer(env(bad.url, 'kept', { INDEXER_UNKNOWN_UPDATES: 'keep' }));
+    await kept.reaches(5);
+    expect(await kinds('kept')).toContainEqual({ offset: 2, kind: 'unknown' });
+    await using good = await scriptedLedger(harmless);
+    await using strict = await runIndexer(env(good.url, 'strict', { INDEXER_UNKNOWN_UPDATES: 'park' }));
+    expect(await parked(strict)).toMatchObject({ checkpoint: 1, code: 'UPDATE_KIND_UNKNOWN' });
+  });
+
+  it('is set aside whole where that is allowed, and not stored raw by a retry that must not', async () => {
+    await using ledger = await scriptedLedger(harmful);
+    {
+      await using run = await runIndexer(env(ledger.url, 'aside', { INDEXER_QUARANTINE: 'true' }));
+      await run.reaches(5);
+    }
+    const retry = async (more: Record<string, string>): Promise<readonly string[]> => {
+      const lines: string[] = [];
+      const settings = { DATABASE_URL: database.url, POSTGRES_SCHEMA: 'aside', ...more };
+      await quarantineCommand(['retry'], settings, (line) => lines.push(line)).catch(() => undefined);
+      return lines;
+    };
+    expect(await retry({})).toEqual([expect.stringContaining('2 still refused: UPDATE_KIND_UNKNOWN')]);
+    expect(await retry({ INDEXER_UNKNOWN_UPDATES: 'keep' })).toEqual(['2 stored']);
+    expect(await kinds('aside')).toContainEqual({ offset: 2, kind: 'unknown' });
+  });
+
+  it('parks the stream with the offset where it is an event of a transaction', async () => {
+    const strange = frames.transaction(2, [{ PurgedEvent: { contractId: '00a' } }]);
+    await using ledger = await scriptedLedger([sound[0], strange, sound[2]]);
+    await using run = await runIndexer(env(ledger.url, 'strange'));
+    expect(await parked(run)).toMatchObject({
+      checkpoint: 1,
+      code: 'UPDATE_UNDECODABLE',
+      message: expect.stringContaining('offset 2') as string,
+    });
+  });
+});
