@@ -1,6 +1,6 @@
 /** Frames to a batch: decoding in slices, so that the sockets of ledger and database are served in between. */
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { IndexerError, toIndexerError } from '../errors.ts';
+import { toIndexerError, type IndexerError } from '../errors.ts';
 import type { Batch } from '../model/batch.ts';
 import type { BatchFacts } from './observer.ts';
 import { textOf, type KeptFrame } from './slabs.ts';
@@ -58,16 +58,4 @@ export function factsOf(
     commitSeconds,
     decodeSeconds: built.seconds,
   };
-}
-
-/** The error with the offset of the one update it is about, for the operator who has to look at it. */
-export function namingOffset(error: IndexerError, offset: number): IndexerError {
-  return new IndexerError(`update at offset ${String(offset)}: ${error.message}`, {
-    code: error.code,
-    retry: error.retry,
-    exitCode: error.exitCode,
-    ...(error.remedy === undefined ? {} : { remedy: error.remedy }),
-    facts: { ...error.facts, offset },
-    cause: error,
-  });
 }

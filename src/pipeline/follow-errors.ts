@@ -1,4 +1,4 @@
-/** Failures of the follow stream, with the place they are about. */
+/** Failures of the streams, with the place they are about. */
 import { IndexerError } from '../errors.ts';
 
 const unreadFrames: ReadonlySet<string> = new Set([
@@ -7,17 +7,53 @@ const unreadFrames: ReadonlySet<string> = new Set([
   'UPDATE_UNDECODABLE',
 ]);
 
-/** Of a frame that was not even read only its place is known. */
-export function namingPlace(error: IndexerError, checkpoint: number): IndexerError {
-  if (!unreadFrames.has(error.code) || error.facts['offset'] !== undefined) return error;
-  const { code, retry, exitCode, remedy, facts } = error;
-  return new IndexerError(`the update after offset ${String(checkpoint)}: ${error.message}`, {
+/** The same failure with another message, or with more facts. */
+export function retold(
+  error: IndexerError,
+  { message = error.message, facts }: { readonly message?: string; readonly facts: IndexerError['facts'] },
+): IndexerError {
+  const { code, retry, exitCode, remedy } = error;
+  return new IndexerError(message, {
     code,
     retry,
     exitCode,
     ...(remedy === undefined ? {} : { remedy }),
-    facts: { ...facts, checkpoint },
+    facts: { ...error.facts, ...facts },
     cause: error,
+  });
+}
+
+/** Of a frame that was not even read only its place is known. */
+export function namingPlace(error: IndexerError, checkpoint: number): IndexerError {
+  if (!unreadFrames.has(error.code) || error.facts['offset'] !== undefined) return error;
+  return retold(error, {
+    message: `the update after offset ${String(checkpoint)}: ${error.message}`,
+    facts: { checkpoint },
+  });
+}
+
+/** The error with the offset of the one update it is about, for the operator who has to look at it. */
+export function namingOffset(error: IndexerError, offset: number): IndexerError {
+  return retold(error, { message: `update at offset ${String(offset)}: ${error.message}`, facts: { offset } });
+}
+
+/** A place among the active contracts. */
+export interface SeedPlace {
+  readonly seedOffset: number;
+  /** Number of the entry, from 1 on. */
+  readonly entry: number;
+  /** Null where the entry could not be read, or has none. */
+  readonly contractId: string | null;
+}
+
+/** The error with the one entry of the active contracts it is about. */
+export function namingEntry(error: IndexerError, { seedOffset, entry, contractId }: SeedPlace): IndexerError {
+  // As a ledger makes them; anything else may be contents.
+  const shown = contractId !== null && /^[\w:#.-]{1,300}$/.test(contractId) ? contractId : undefined;
+  const about = `entry ${String(entry)} of the active contracts at offset ${String(seedOffset)}`;
+  return retold(error, {
+    message: `${about}${shown === undefined ? '' : `, contract ${shown}`}: ${error.message}`,
+    facts: { seedOffset, entry, ...(shown === undefined ? {} : { contractId: shown }) },
   });
 }
 

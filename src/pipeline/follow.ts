@@ -20,8 +20,9 @@ import { updatesRequest } from '../ledger/request-format.ts';
 import { decodeUpdate } from '../ledger/wire.ts';
 import type { StoredUpdate, Update } from '../model/update.ts';
 import type { StoreBatch, StoreSession } from '../store/store.ts';
-import { buildBatch, factsOf, namingOffset, type Built } from './batch-builder.ts';
-import { namingPlace, outOfOrder } from './follow-errors.ts';
+import { withStretch, type Stretch } from './apart.ts';
+import { buildBatch, factsOf, type Built } from './batch-builder.ts';
+import { namingOffset, namingPlace, outOfOrder } from './follow-errors.ts';
 import { frames$, type Frames } from './frames.ts';
 import { nextEnd, nothingLeft, pastEnd } from './bound.ts';
 import type { PipelineParts } from './parts.ts';
@@ -46,8 +47,8 @@ export interface Following {
   lastFrameAt: () => number;
   /** Moves the stream to another token, if there is one. */
   renew: () => void;
-  /** Updates per batch; 1 while a batch that Postgres refused is taken apart. */
-  readonly maxUpdates: number;
+  /** What is written update by update, because Postgres did not take it as a batch. */
+  readonly apart: Stretch;
   /** The last offset to store; undefined: no end. */
   readonly stopAt: number | undefined;
   onCommitted(checkpoint: number): void;
@@ -139,8 +140,7 @@ class BatchWriter {
     this.#parts = parts;
     this.#session = session;
     this.#following = following;
-    // Whose data is searched for the one that Postgres refuses is written alone.
-    this.#writes = new WriteQueue(following.maxUpdates === 1 ? 1 : parts.limits.writeLanes);
+    this.#writes = new WriteQueue(parts.limits.writeLanes);
     this.#from = following.checkpoint;
     this.#seen = following.checkpoint;
   }
@@ -189,9 +189,14 @@ class BatchWriter {
     return this.#waiting && this.#writes.underWay === 0;
   }
 
+  /** Whether the next update is written alone: nothing is under way beside it then. */
+  get #alone(): boolean {
+    return this.#from < this.#following.apart.upTo;
+  }
+
   async #room(): Promise<void> {
     this.#parts.observer.busyWith('database');
-    await this.#writes.room();
+    await this.#writes.room(this.#alone ? 1 : undefined);
   }
 
   async #drain(): Promise<void> {
@@ -204,7 +209,8 @@ class BatchWriter {
     const over = watchSlowWrites(this.#writes, this.#parts.observer);
     this.#waiting = true;
     try {
-      return await this.#writes.orFailure(inbox.take(this.#following.maxUpdates, this.#parts.limits.batchBytes));
+      const { batchUpdates, batchBytes } = this.#parts.limits;
+      return await this.#writes.orFailure(inbox.take(this.#alone ? 1 : batchUpdates, batchBytes));
     } catch (thrown) {
       over();
       await this.#drain();
@@ -218,7 +224,7 @@ class BatchWriter {
   /** The frame that may have to be set aside: the one that could not be decoded, or the only one of the batch. */
   #kept(taken: readonly KeptFrame[], { error, frames }: Built): Buffer | undefined {
     if (!this.#parts.quarantine) return undefined;
-    const frame = error !== undefined ? taken[frames] : this.#following.maxUpdates === 1 ? taken[0] : undefined;
+    const frame = error !== undefined ? taken[frames] : this.#alone ? taken[0] : undefined;
     return frame === undefined ? undefined : bytesOf(frame);
   }
 
@@ -285,15 +291,18 @@ class BatchWriter {
 
   #write(batch: StoreBatch, built: Built, frame: Buffer | undefined, span?: BatchSpan): void {
     const from = this.#from;
+    const alone = this.#alone;
     this.#from = batch.offset;
     span?.writing(this.#writes.underWay);
     this.#writes.add(async (predecessor) => {
       const started = performance.now();
-      const rows = await this.#session.writeBatch(batch, from, predecessor).catch((thrown: unknown) => {
+      const rows = await this.#session.writeBatch(batch, from, predecessor).catch(async (thrown: unknown) => {
         const error = toIndexerError(thrown);
         span?.done(batch, error);
-        if (this.#following.maxUpdates !== 1) throw error;
-        return setAside(this.#parts, this.#session, from, { error: namingOffset(error, batch.offset), frame });
+        const stretch = { from, upTo: batch.offset };
+        if (!alone) throw withStretch(error, stretch);
+        const explained = withStretch(await this.#session.explained(error, batch.offset), stretch);
+        return setAside(this.#parts, this.#session, from, { error: namingOffset(explained, batch.offset), frame });
       });
       const seconds = (performance.now() - started) / 1000;
       span?.done(batch);

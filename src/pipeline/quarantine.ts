@@ -6,7 +6,12 @@ import { IndexerError } from '../errors.ts';
 import type { StoreSession } from '../store/store.ts';
 import type { PipelineParts } from './parts.ts';
 
-const ofTheData: ReadonlySet<string> = new Set(['UPDATE_UNDECODABLE', 'UPDATE_KIND_UNKNOWN', 'STORE_DATA_REFUSED']);
+const ofTheData: ReadonlySet<string> = new Set([
+  'UPDATE_UNDECODABLE',
+  'UPDATE_KIND_UNKNOWN',
+  'STORE_DATA_REFUSED',
+  'KEY_REPEATED',
+]);
 
 /** An update that failed, and its frame. */
 export interface FailedUpdate {

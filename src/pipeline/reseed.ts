@@ -12,6 +12,7 @@ import { readStream, refused, type StreamFacts } from '../store/history/maintena
 import { prepareStaging } from '../store/history/staging.ts';
 import { openSession } from '../store/store.ts';
 import type { StreamIdentity } from '../store/stream-row.ts';
+import { isNamed, nowhere, stretchToSearch } from './apart.ts';
 import { proveHistory } from './history-proof.ts';
 import { askIdentity } from './identity.ts';
 import type { PipelineParts } from './parts.ts';
@@ -124,20 +125,24 @@ export async function reseed(
 async function gather(parts: PipelineParts, plan: ReseedPlan): Promise<number | undefined> {
   let failures = 0;
   let refusedAt = -1;
+  let apart = nowhere;
   while (!parts.stop.aborted) {
     try {
       const session = await openSession(parts.database, plan.identity, { notify: false });
       // A reseed that was cut before its merge has gathered everything already.
       if (session.state.seeded && session.state.checkpoint !== null) return session.state.checkpoint;
-      const seeded$ = seed$(parts, session, await gapEnd(parts, plan, refusedAt), () => {
+      const onProgress = (): void => {
         failures = 0;
-      });
+      };
+      const seeded$ = seed$(parts, session, await gapEnd(parts, plan, refusedAt), { apart, onProgress });
       return await lastValueFrom(seeded$, { defaultValue: undefined });
     } catch (thrown) {
       const error = toIndexerError(thrown);
       failures += 1;
       if (error.facts['because'] === 'LEDGER_PRUNED') refusedAt = Number(error.facts['offset']);
-      const again = error.retry === 'retry' || error.retry === 'refresh-token';
+      apart = stretchToSearch(error, failures) ?? nowhere;
+      const searching = apart !== nowhere && !isNamed(error);
+      const again = searching || error.retry === 'retry' || error.retry === 'refresh-token';
       const delayMs = failures === 1 ? soonMs : retryMs;
       parts.observer.failed('ledger', error, again ? delayMs : undefined);
       if (!again || failures >= failuresAllowed) throw error;

@@ -1,6 +1,7 @@
 /** Error to decision, as a pure function; and the wait that a stop cuts short. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { IndexerError } from '../errors.ts';
+import { isNamed } from './apart.ts';
 
 export type Decision =
   | { readonly kind: 'again'; readonly delayMs: number; readonly phase: 'backing_off' | 'catching_up' | 'parked' }
@@ -20,10 +21,10 @@ const retryAfterMaxMs = 300_000;
 const atOnce: ReadonlySet<string> = new Set(['LEDGER_STALE_AUTHORIZATION', 'LEDGER_TOKEN_EXPIRED']);
 
 /**
- * How long a failure may heal by itself before it needs a person: so many times, or for so long. What is not named here
- * is tried for ever.
+ * How long a failure may heal by itself before it needs a person: so many times, or for so long; `named`: only where it is
+ * known which update it is about. What is not in this list is tried for ever.
  */
-const patience: Readonly<Record<string, { readonly times?: number; readonly ms?: number }>> = {
+const patience: Readonly<Record<string, { readonly times?: number; readonly ms?: number; readonly named?: true }>> = {
   // A frame may have been cut on its way; the same frame cut twice is what the ledger sends.
   LEDGER_UNDECODABLE: { times: 1 },
   UPDATE_UNDECODABLE: { times: 1 },
@@ -31,6 +32,8 @@ const patience: Readonly<Record<string, { readonly times?: number; readonly ms?:
   LEDGER_INTERNAL: { times: 20 },
   // What gets on is not counted. What never does reads the whole list again each time.
   LEDGER_CUT_SHORT: { times: 4 },
+  // One update that alone takes too long: whether it, or the server, is the reason, nobody here can tell.
+  STORE_STATEMENT_TIMEOUT: { times: 5, named: true },
   // A password is rotated on the server and here, one after the other.
   STORE_PASSWORD_REFUSED: { ms: 300_000 },
   // A replica that lags behind catches up within minutes; a ledger that was set back does not.
@@ -121,8 +124,9 @@ export function retryAfterMs({ facts }: IndexerError): number {
 }
 
 function outlasts(error: IndexerError, { repeated, lastingMs }: Streak): boolean {
-  const { times = Number.POSITIVE_INFINITY, ms = Number.POSITIVE_INFINITY } = patience[error.code] ?? {};
-  return error.retry === 'retry' && (repeated > times || lastingMs > ms);
+  const { times = Number.POSITIVE_INFINITY, ms = Number.POSITIVE_INFINITY, named } = patience[error.code] ?? {};
+  if (error.retry !== 'retry' || (named === true && !isNamed(error))) return false;
+  return repeated > times || lastingMs > ms;
 }
 
 /** Full jitter: many indexers cut off by one restart must not come back at the same moment. */

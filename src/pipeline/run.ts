@@ -19,6 +19,7 @@ import {
 import { toIndexerError, type IndexerError } from '../errors.ts';
 import { refuseBound } from './bound.ts';
 import type { WriterLock } from '../store/writer-lock.ts';
+import { isNamed, nowhere, stretchToSearch, type Stretch } from './apart.ts';
 import { follow$, type Following } from './follow.ts';
 import { connect, type Connected } from './identity.ts';
 import { PackageWatch } from './package-watch.ts';
@@ -45,8 +46,8 @@ class Run {
   readonly #packages: PackageWatch;
   #lock: WriterLock | undefined;
   readonly #failures = new FailureCount();
-  /** Set when Postgres refused the data of a batch: the next session goes update by update to name the one. */
-  #takeApart = false;
+  /** What the next session goes through one by one, to name what Postgres does not take. */
+  #apart = nowhere;
   /** The last offset to store; `end` becomes an offset when the ledger end is known, once for all sessions. */
   #stopAt: number | undefined;
 
@@ -101,7 +102,10 @@ class Run {
     this.#phase.change('seeding');
     const seeded$ =
       start === 'seed'
-        ? seed$(this.#parts, session, Math.min(connected.ledgerEnd, this.#stopAt ?? Infinity), () => this.#progressed())
+        ? seed$(this.#parts, session, Math.min(connected.ledgerEnd, this.#stopAt ?? Infinity), {
+            apart: this.#takeApart(),
+            onProgress: () => this.#progressed(),
+          })
         : from(skipSeed(this.#parts, session, connected.pruned));
     return seeded$.pipe(
       concatMap((offset) => (offset === undefined ? EMPTY : concat(from([offset]), this.#follow$(connected, offset)))),
@@ -121,14 +125,13 @@ class Run {
       checkpoint,
       lastFrameAt: () => performance.now(),
       renew: () => undefined,
-      maxUpdates: this.#takeApart ? 1 : this.#parts.limits.batchUpdates,
+      apart: this.#takeApart(),
       stopAt: this.#stopAt,
       onCommitted: (reached) => {
         this.#progressed();
         showPhase(reached);
       },
     };
-    this.#takeApart = false;
     showPhase(checkpoint);
     const polled$ = poll$(this.#parts, connected, following, (end) => {
       ledgerEnd = end;
@@ -143,6 +146,12 @@ class Run {
     );
   }
 
+  #takeApart(): Stretch {
+    const stretch = this.#apart;
+    this.#apart = nowhere;
+    return stretch;
+  }
+
   /** Something was stored for good: failures are counted from here. */
   #progressed(): void {
     this.#failures.clear();
@@ -153,18 +162,21 @@ class Run {
     const { observer, limits, stop } = this.#parts;
     if (stop.aborted) return from([undefined]);
     if (refusesCaller(error)) this.#parts.tokenSource.invalidate();
-    // The first refusal only starts the search for the update; what is found then parks.
-    const search = error.code === 'STORE_DATA_REFUSED' && error.facts['offset'] === undefined;
-    if (search) this.#takeApart = true;
-    const decision = decide(error, this.#failures.add(error), limits.retryMaxMs, Math.random());
+    const streak = this.#failures.add(error);
+    const stretch = stretchToSearch(error, streak.repeated);
+    this.#apart = stretch ?? this.#apart;
+    // What parks is the one that is found, not the batch it was in.
+    const search = stretch !== undefined && !isNamed(error);
+    const decision = decide(error, streak, limits.retryMaxMs, Math.random());
     const stage = error.code.startsWith('LEDGER_') ? 'ledger' : error.code.startsWith('STORE_') ? 'store' : 'pipeline';
     if (decision.kind === 'give-up') {
       observer.failed(stage, error, undefined);
       throw error;
     }
-    const delayMs = search ? 0 : decision.delayMs;
+    const atOnce = search && decision.phase === 'parked';
+    const delayMs = atOnce ? 0 : decision.delayMs;
     observer.failed(stage, error, delayMs);
-    this.#phase.change(search ? 'backing_off' : decision.phase, error);
+    this.#phase.change(atOnce ? 'backing_off' : decision.phase, error);
     return from(this.#wait(error, delayMs));
   }
 

@@ -7,10 +7,14 @@ import { IndexerError, toIndexerError } from '../errors.ts';
 import { activeContractsRequest } from '../ledger/request-format.ts';
 import { decodeActiveContract } from '../ledger/wire.ts';
 import type { BinaryRows } from '../store/copy-binary.ts';
+import { explainEntry } from '../store/duplicate.ts';
 import type { StoreSession } from '../store/store.ts';
 import type { UpdateMark } from '../store/stream-row.ts';
 import type { Batch } from '../model/batch.ts';
-import { buildBatch, factsOf, namingOffset, type Built } from './batch-builder.ts';
+import type { ActiveContractEntry } from '../model/update.ts';
+import { takeAt, withStretch, type Stretch } from './apart.ts';
+import { buildBatch, factsOf, type Built } from './batch-builder.ts';
+import { namingEntry } from './follow-errors.ts';
 import { frames$, type Frames } from './frames.ts';
 import { ListTally, unproven } from './list-proof.ts';
 import type { PipelineParts } from './parts.ts';
@@ -34,27 +38,28 @@ interface SeedPlan {
   readonly written: number;
 }
 
-interface RunningSeed extends SeedPlan {
-  readonly read: ListTally;
+interface SeedRun {
+  /** Numbers of entries that are written one by one, because Postgres did not take them as a batch. */
+  readonly apart: Stretch;
+  /** Entries were stored that no later session has to read again. */
   onProgress(): void;
 }
 
-/**
- * Emits the seed offset once published, undefined when a stop was asked for.
- * @param onProgress entries were stored that no later session has to read again
- */
+type RunningSeed = SeedPlan & SeedRun & { readonly read: ListTally };
+
+/** Emits the seed offset once published, undefined when a stop was asked for. */
 export function seed$(
   parts: PipelineParts,
   session: StoreSession,
   ledgerEnd: number,
-  onProgress: () => void,
+  run: SeedRun,
 ): Observable<number | undefined> {
   const seed$ = defer(() => plan(session, ledgerEnd)).pipe(
     concatMap((seed) =>
       frames$(parts, path, requestOf(parts, seed)).pipe(
         concatMap((frames) => {
           const read = new ListTally(seed.token);
-          return entries$(parts, session, { ...seed, read, onProgress }, frames);
+          return entries$(parts, session, { ...seed, ...run, read }, frames);
         }),
       ),
     ),
@@ -95,7 +100,7 @@ function entries$(
   const { observer } = parts;
   const step = async (): Promise<'more' | 'stopped' | 'complete'> => {
     observer.busyWith('source');
-    const taken = await writes.orFailure(takeEntries(parts, session, seed, frames, writes));
+    const taken = await writes.orFailure(takeEntries(parts, session, { ...seed, written }, frames, writes));
     if (taken.length === 0) {
       observer.busyWith('database');
       await writes.drain();
@@ -103,7 +108,7 @@ function entries$(
     }
     observer.busyWith('decode');
     const span = parts.tracer?.batch('active_contracts', seed.offset);
-    const built = await buildEntries(session, seed, taken, span);
+    const built = await buildEntries(session, { ...seed, written }, taken, span);
     frames.release(taken);
     built.batch.seal();
     observer.busyWith('database');
@@ -181,8 +186,9 @@ async function takeEntries(
   frames: Frames,
   writes: WriteQueue,
 ): Promise<readonly KeptFrame[]> {
+  const { batchUpdates, batchBytes } = parts.limits;
   try {
-    return await frames.inbox.take(parts.limits.batchUpdates, parts.limits.batchBytes);
+    return await frames.inbox.take(takeAt(seed.written, seed.apart, batchUpdates), batchBytes);
   } catch (thrown) {
     const error = toIndexerError(thrown);
     if (!startOver.has(error.code)) throw error;
@@ -205,6 +211,8 @@ async function overtaken(session: StoreSession, seed: RunningSeed, cause: Indexe
 
 interface BuiltEntries {
   readonly batch: Batch<BinaryRows>;
+  /** Of the last entry. */
+  readonly contractId: string | null;
   readonly built: Built;
 }
 
@@ -215,17 +223,25 @@ async function buildEntries(
   span: BatchSpan | undefined,
 ): Promise<BuiltEntries> {
   const batch = session.newBatch(seed.offset);
+  let contractId: string | null = null;
   const built = await buildBatch(frames, (text) => {
+    contractId = null;
     const entry = decodeActiveContract(text, batch.unknown);
+    contractId = contractIdOf(entry);
     batch.addEntry(entry);
     seed.read.add(entry);
   });
   span?.decoded(built.frames, built.bytes, built.error);
   if (built.error !== undefined) {
     span?.done(batch, built.error);
-    throw built.error.code === 'STORE_DATA_REFUSED' ? namingOffset(built.error, seed.offset) : built.error;
+    throw namingEntry(built.error, { seedOffset: seed.offset, entry: seed.written + built.frames + 1, contractId });
   }
-  return { batch, built };
+  return { batch, built, contractId };
+}
+
+function contractIdOf(entry: ActiveContractEntry): string | null {
+  if (entry.kind === 'empty') return null;
+  return entry.kind === 'incomplete_assigned' ? entry.assigned.created.contractId : entry.created.contractId;
 }
 
 interface EntriesToWrite extends BuiltEntries {
@@ -239,13 +255,15 @@ async function writeEntries(
   parts: PipelineParts,
   session: StoreSession,
   seed: RunningSeed,
-  { batch, built, before, predecessor, span }: EntriesToWrite,
+  { batch, built, contractId, before, predecessor, span }: EntriesToWrite,
 ): Promise<void> {
   const started = performance.now();
   const rows = await session.writeSeed(batch, before, predecessor).catch((thrown: unknown) => {
-    const error = namingOffset(toIndexerError(thrown), seed.offset);
+    const stretch = { from: before, upTo: before + batch.entries };
+    const error = withStretch(toIndexerError(thrown), stretch);
     span?.done(batch, error);
-    throw error;
+    if (batch.entries !== 1) throw error;
+    throw namingEntry(explainEntry(error), { seedOffset: seed.offset, entry: stretch.upTo, contractId });
   });
   span?.done(batch);
   const { observer } = parts;

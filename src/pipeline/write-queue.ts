@@ -48,9 +48,9 @@ export class WriteQueue {
     }
   }
 
-  /** Resolves when one more write may be under way. @throws what the first failed write threw */
-  async room(): Promise<void> {
-    while (this.#underWay.length >= this.#lanes) await this.orFailure(this.oldest ?? Promise.resolve());
+  /** Resolves when one more write may be under way, of at most `lanes`. @throws what the first failed write threw */
+  async room(lanes = this.#lanes): Promise<void> {
+    while (this.#underWay.length >= lanes) await this.orFailure(this.oldest ?? Promise.resolve());
     // A failure that nobody has seen yet.
     await this.orFailure(Promise.resolve());
   }

@@ -3,13 +3,14 @@
  * stored where its offset belongs, as if it had come in time.
  */
 import type { ClientBase } from 'pg';
-import { ExitCode, IndexerError } from '../errors.ts';
+import { ExitCode, IndexerError, toIndexerError } from '../errors.ts';
 import { Batch } from '../model/batch.ts';
 import type { Update } from '../model/update.ts';
 import { rowStatements } from './batch-writer.ts';
 import { BinaryRows } from './copy-binary.ts';
 import type { Database } from './database.ts';
 import { loadDictionary } from './dictionary-store.ts';
+import { explainDuplicate } from './duplicate.ts';
 import { fly } from './flight.ts';
 import { loadRedactions } from './retention/redaction-store.ts';
 import { takeEpoch } from './stream-row.ts';
@@ -37,7 +38,7 @@ export async function isStored(database: Database, offset: number): Promise<bool
  *   nothing is changed then
  */
 export async function storeLate(database: Database, update: Update, epoch?: number): Promise<void> {
-  await database.transaction(async (client) => {
+  const stored = database.transaction(async (client) => {
     const taken = await takeEpoch(client, epoch);
     const dictionary = await loadDictionary(client);
     const batch = new Batch(new BinaryRows(), dictionary, taken, update.offset - 1, await loadRedactions(client));
@@ -50,6 +51,9 @@ export async function storeLate(database: Database, update: Update, epoch?: numb
     await endLater(client, update.offset, batch.lifetimes.contractIds());
     await moveMark(client, batch);
     await client.query('delete from quarantine where "offset" = $1', [update.offset]);
+  });
+  await stored.catch(async (thrown: unknown) => {
+    throw await explainDuplicate(database, toIndexerError(thrown), update.offset);
   });
 }
 

@@ -68,7 +68,7 @@ const rules: readonly Rule[] = [
     'retry',
     temporary,
     'a statement was cancelled or took too long',
-    'raise the statement timeout if it repeats',
+    'if it repeats, see pg_stat_activity and pg_blocking_pids() for what it waits for, or raise POSTGRES_STATEMENT_TIMEOUT',
   ),
   rule(['25P03', '57P05'], 'STORE_SESSION_TIMEOUT', 'retry', temporary, 'Postgres ended an idle session', automatic),
   rule(
@@ -119,7 +119,7 @@ const rules: readonly Rule[] = [
     'retry',
     unexpected,
     'a row with this key exists already',
-    'if it repeats, another program writes to these tables',
+    'it is tried again from the checkpoint; if it repeats, the update is searched for and named',
   ),
   rule(
     ['23'],

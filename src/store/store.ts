@@ -3,6 +3,7 @@
  * moves the stream row with the rows. After any error the caller opens a new session: nothing is trusted from memory.
  */
 import { hostname } from 'node:os';
+import type { IndexerError } from '../errors.ts';
 import { Batch } from '../model/batch.ts';
 import type { Dictionary } from '../model/dictionary.ts';
 import type { Redactions } from '../model/redactions.ts';
@@ -11,6 +12,7 @@ import { notifyStatement, writeBatch } from './batch-writer.ts';
 import { BinaryRows } from './copy-binary.ts';
 import type { Database } from './database.ts';
 import { loadDictionary } from './dictionary-store.ts';
+import { explainDuplicate } from './duplicate.ts';
 import { fly, type Statement } from './flight.ts';
 import { isStored, storeLate } from './late-update.ts';
 import { quarantineStatement, type QuarantinedUpdate } from './quarantine.ts';
@@ -46,6 +48,8 @@ export interface StoreSession {
    * @param predecessor the write of the batch before, when it is still under way: this one commits after it or not at all
    */
   writeBatch(batch: StoreBatch, from: number, predecessor?: Promise<unknown>): Promise<ReadonlyMap<string, number>>;
+  /** What refused an update that was written alone, in words that help: an update may hold a key twice. */
+  explained(error: IndexerError, offset: number): Promise<IndexerError>;
   /** Keeps an update that cannot be stored as it came, and moves the checkpoint from `from` past it. */
   quarantine(update: QuarantinedUpdate, from: number): Promise<void>;
   /**
@@ -127,6 +131,10 @@ class Session implements StoreSession {
     const { lastUpdate, recordTimes, offset: to } = batch;
     const move = { epoch: this.state.epoch, from, to, lastUpdate, recordTimes };
     return this.#write(batch, predecessor, checkpointStatement(move), this.#notice(to));
+  }
+
+  explained(error: IndexerError, offset: number): Promise<IndexerError> {
+    return explainDuplicate(this.#database, error, offset);
   }
 
   async quarantine(update: QuarantinedUpdate, from: number): Promise<void> {

@@ -1,0 +1,72 @@
+/**
+ * What a refused duplicate means once the update, or entry, was written alone: that it holds a key twice, which no retry
+ * mends, or that rows are there that the checkpoint knows nothing of.
+ */
+import { ExitCode, IndexerError } from '../errors.ts';
+import type { Database } from './database.ts';
+
+/** What is there twice when the key of a table is, in words; all these keys hold the offset. */
+const keys: Readonly<Record<string, string>> = {
+  contracts: 'contract id',
+  interface_views: 'interface view of a contract',
+  exercises: 'node id',
+  archives: 'node id',
+  reassignments: 'half of a reassignment of a contract',
+};
+
+/** The failure of an update that was written alone, explained if it is STORE_DUPLICATE. */
+export async function explainDuplicate(database: Database, error: IndexerError, offset: number): Promise<IndexerError> {
+  if (error.code !== 'STORE_DUPLICATE') return error;
+  const table = String(error.facts['table']);
+  const key = keys[table];
+  if (key === undefined || (await hasRows(database, table, offset))) return foreignRows(error);
+  return keyRepeated(
+    error,
+    `expected each ${key} once in an update, found one twice`,
+    'report the update at this offset; INDEXER_QUARANTINE=true sets it aside whole and goes on',
+  );
+}
+
+/** The same for an entry of the active contracts: what is not published was written by this seed alone. */
+export function explainEntry(error: IndexerError): IndexerError {
+  const key = error.code === 'STORE_DUPLICATE' ? keys[String(error.facts['table'])] : undefined;
+  if (key === undefined) return error;
+  return keyRepeated(
+    error,
+    `expected each ${key} once at an offset, found one twice in the list`,
+    'report it with the release of the participant, which may print no offsets; INDEXER_START=oldest follows the updates without this list',
+  );
+}
+
+async function hasRows(database: Database, table: string, offset: number): Promise<boolean> {
+  const { rows } = await database.withClient((client) =>
+    client.query<{ there: boolean }>(`select exists (select from ${table} where "offset" = $1) as there`, [offset]),
+  );
+  return rows[0]?.there === true;
+}
+
+function keyRepeated(error: IndexerError, found: string, remedy: string): IndexerError {
+  return new IndexerError(`${found} (${placeOf(error)})`, {
+    code: 'KEY_REPEATED',
+    retry: 'park',
+    exitCode: ExitCode.undecodable,
+    remedy,
+    facts: error.facts,
+    cause: error,
+  });
+}
+
+function foreignRows(error: IndexerError): IndexerError {
+  return new IndexerError(`expected no rows after the checkpoint, found some already there (${placeOf(error)})`, {
+    code: 'STORE_DUPLICATE',
+    retry: 'park',
+    exitCode: ExitCode.unexpected,
+    remedy: 'find out which other program writes to these tables, or which restore left them ahead of the stream row',
+    facts: error.facts,
+    cause: error,
+  });
+}
+
+function placeOf({ facts }: IndexerError): string {
+  return `table ${String(facts['table'])}, constraint ${String(facts['constraint'])}`;
+}

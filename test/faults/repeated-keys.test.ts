@@ -1,0 +1,242 @@
+/**
+ * What Postgres does not take however often it is tried: the update, or the entry of the active contracts, is found and
+ * named, and nobody else is blamed. A server that is slow is waited for: nothing is set aside because of it.
+ */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { runIndexer, type IndexerRun } from '../e2e/indexer-run.ts';
+import { move, scriptedLedger, sound } from '../e2e/scripted-ledger.ts';
+import { startFakeLedger } from '../ledger/fake-ledger.ts';
+import { createTestDatabase, query, type TestDatabase } from '../support/database.ts';
+import * as frames from '../support/frames.ts';
+import type { JsonRecord } from '../support/frames.ts';
+import { waitFor } from '../support/wait-for.ts';
+
+let database: TestDatabase;
+beforeAll(async () => {
+  database = await createTestDatabase();
+});
+afterAll(() => database.drop());
+
+const env = (url: string, schema: string, more: Record<string, string> = {}): Record<string, string> => ({
+  LEDGER_URL: url,
+  DATABASE_URL: database.url,
+  POSTGRES_SCHEMA: schema,
+  INDEXER_START: 'genesis',
+  ...more,
+});
+
+interface Parked {
+  readonly checkpoint: number | null;
+  readonly code: string;
+  readonly message: string;
+}
+
+async function parked(run: IndexerRun): Promise<Parked> {
+  return waitFor(
+    'the indexer parks',
+    async () => {
+      const { state, checkpoint, lastError } = await run.status();
+      return state === 'parked' ? { checkpoint, ...(lastError as { code: string; message: string }) } : undefined;
+    },
+    60_000,
+  );
+}
+
+const offsets = async (schema: string): Promise<readonly unknown[]> =>
+  (await query(database.url, `select "offset"::int from ${schema}.updates order by 1`)).map((row) => row['offset']);
+
+const create = (id: string, change: JsonRecord = {}): JsonRecord => ({
+  CreatedEvent: frames.created({ contractId: id, offset: 3, ...change }),
+});
+const view = (frames.created()['interfaceViews'] as JsonRecord[])[0] ?? {};
+const use = (nodeId: number): JsonRecord => ({
+  ExercisedEvent: frames.exercised({ contractId: '00b', offset: 3, nodeId, consuming: false }),
+});
+/** An update that holds a key twice, and how the key is called. */
+const repeating = [
+  ['contract id', [create('00x'), create('00x', { nodeId: 1 })], 'contracts'],
+  ['node id', [use(4), use(4)], 'exercises'],
+  ['interface view of a contract', [create('00x', { interfaceViews: [view, view] })], 'interface_views'],
+] as const;
+
+describe('an update that holds a key twice', () => {
+  it.each(repeating)(
+    'stops the stream with its offset and the key, where that is the %s',
+    async (key, events, table) => {
+      const schema = `stopped_${table}`;
+      await using ledger = await scriptedLedger([
+        sound[0],
+        sound[1],
+        frames.transaction(3, [...events]),
+        sound[3],
+        sound[4],
+      ]);
+      await using run = await runIndexer(env(ledger.url, schema));
+      const { checkpoint, code, message } = await parked(run);
+      expect({ checkpoint, code }).toEqual({ checkpoint: 2, code: 'KEY_REPEATED' });
+      expect(message).toContain('update at offset 3: ');
+      expect(message).toContain(`expected each ${key} once in an update, found one twice (table ${table}, constraint `);
+      expect(run.log.join('')).not.toContain('another program');
+      expect(await offsets(schema)).toEqual([1, 2]);
+    },
+  );
+
+  it('is set aside whole where that is allowed, and what comes after it is stored', async () => {
+    const twice = frames.transaction(3, [use(4), use(4)]);
+    await using ledger = await scriptedLedger([sound[0], sound[1], twice, sound[3], sound[4]]);
+    await using run = await runIndexer(env(ledger.url, 'aside', { INDEXER_QUARANTINE: 'true' }));
+    await run.reaches(5);
+    expect(await offsets('aside')).toEqual([1, 2, 4, 5]);
+    const [row] = await query(
+      database.url,
+      `select "offset"::int, code, convert_from(frame, 'UTF8') as frame from aside.quarantine`,
+    );
+    expect(row).toEqual({ offset: 3, code: 'KEY_REPEATED', frame: frames.text(twice) });
+  });
+});
+
+describe('rows that are there although the checkpoint is before them', () => {
+  it('stop the stream with the offset and are blamed on who wrote them, and no update is set aside for them', async () => {
+    const schema = 'foreign_rows';
+    {
+      await using first = await scriptedLedger(sound.slice(0, 2));
+      await using run = await runIndexer(env(first.url, schema));
+      await run.reaches(2);
+    }
+    await query(
+      database.url,
+      `insert into ${schema}.exercises select 3, 0, contract_id, template_pk, choice_pk, argument, result, acting_parties,
+         witness_parties, consuming, last_descendant_node_id, implemented_interfaces, acs_delta from ${schema}.exercises`,
+    );
+    await using ledger = await scriptedLedger(sound);
+    await using run = await runIndexer(env(ledger.url, schema, { INDEXER_QUARANTINE: 'true' }));
+    const { checkpoint, code, message } = await parked(run);
+    expect({ checkpoint, code }).toEqual({ checkpoint: 2, code: 'STORE_DUPLICATE' });
+    expect(message).toContain('update at offset 3: expected no rows after the checkpoint, found some');
+    expect(await query(database.url, `select from ${schema}.quarantine`)).toEqual([]);
+  });
+});
+
+describe('a statement that takes too long', () => {
+  /** Makes contracts with this id slow to store, as an update too large would be. */
+  const slow = (schema: string, id: string): Promise<unknown> =>
+    query(
+      database.url,
+      `create function ${schema}.slow() returns trigger language plpgsql as $$ begin perform pg_sleep(5); return new; end $$;
+       create trigger slow before insert on ${schema}.contracts for each row when (new.contract_id = '${id}') execute function ${schema}.slow()`,
+    );
+
+  it('is searched for the update it is about, which stops the stream by its offset and is never set aside', async () => {
+    const schema = 'slow';
+    {
+      await using first = await scriptedLedger(sound.slice(0, 1));
+      await using run = await runIndexer(env(first.url, schema));
+      await run.reaches(1);
+    }
+    await slow(schema, '00c');
+    await using ledger = await scriptedLedger(sound);
+    const options = { INDEXER_QUARANTINE: 'true', POSTGRES_STATEMENT_TIMEOUT: '1s' };
+    await using run = await runIndexer(env(ledger.url, schema, options));
+    const { checkpoint, code, message } = await parked(run);
+    // Offset 2 was in the same batch, and had to wait for nothing.
+    expect({ checkpoint, code }).toEqual({ checkpoint: 2, code: 'STORE_STATEMENT_TIMEOUT' });
+    expect(message).toContain('update at offset 3: ');
+    expect(await query(database.url, `select from ${schema}.quarantine`)).toEqual([]);
+  });
+
+  it('passes with the lock it waited for, and batches are full again after the stretch that was searched', async () => {
+    const schema = 'locked';
+    {
+      await using first = await scriptedLedger(sound.slice(0, 1));
+      await using run = await runIndexer(env(first.url, schema));
+      await run.reaches(1);
+    }
+    await slow(schema, '00b');
+    await using ledger = await scriptedLedger(sound);
+    await using run = await runIndexer(env(ledger.url, schema, { POSTGRES_STATEMENT_TIMEOUT: '1s' }));
+    await waitFor(
+      'three batches have taken too long',
+      () => (run.logged('store failed, trying again') >= 3 ? true : undefined),
+      60_000,
+    );
+    await query(database.url, `drop trigger slow on ${schema}.contracts`);
+    await run.reaches(5);
+    expect(await offsets(schema)).toEqual([1, 2, 3, 4, 5]);
+  });
+});
+
+describe('an entry of the active contracts that comes twice', () => {
+  const listed = (id: string, change: JsonRecord, synchronizerId = frames.here): JsonRecord =>
+    frames.entry('JsActiveContract', {
+      createdEvent: frames.created({ contractId: id, ...change }),
+      synchronizerId,
+      reassignmentCounter: 0,
+    });
+
+  async function seeded(schema: string, entries: readonly JsonRecord[], tokens: boolean): Promise<Parked> {
+    const answers: Record<string, object> = {
+      '/v2/parties/participant-id': { participantId: 'p::1220' },
+      '/v2/state/ledger-end': { offset: 50 },
+      '/v2/state/latest-pruned-offsets': { participantPrunedUpToInclusive: 0 },
+    };
+    const ledger = await startFakeLedger({
+      http: (request, response) => response.end(JSON.stringify(answers[request.url ?? ''] ?? {})),
+      socket: (socket, request) => {
+        const after = Number(/"streamContinuationToken":"(\d+)"/.exec(request)?.[1] ?? 0);
+        entries.forEach((entry, at) => {
+          const token = tokens ? String(at + 1) : null;
+          if (at >= after) socket.send(frames.text({ ...entry, streamContinuationToken: token }));
+        });
+        socket.close(1000);
+      },
+    });
+    try {
+      const batches = { INDEXER_START: 'seed', INDEXER_BATCH_UPDATES: '3' };
+      await using run = await runIndexer(env(ledger.url, schema, batches));
+      return await parked(run);
+    } finally {
+      await ledger.stop();
+    }
+  }
+
+  it.each([
+    ['a participant that goes on after a token', true],
+    ['one that starts over', false],
+  ])('parks with its number and its contract, at %s', async (_what, tokens) => {
+    // A release without offsets: on two synchronizers the contract looks the same.
+    const twice = [listed('00twice', { offset: null }), listed('00twice', { offset: null }, frames.there)];
+    const many = [1, 2, 3, 4, 5, 6].map((at) => listed(`00${String(at)}`, { offset: at }));
+    const entries = [
+      ...many.slice(0, 3),
+      ...twice.slice(0, 1),
+      ...many.slice(3, 5),
+      ...twice.slice(1),
+      ...many.slice(5),
+    ];
+    const { checkpoint, code, message } = await seeded(`twice_${String(tokens)}`, entries, tokens);
+    expect({ checkpoint, code }).toEqual({ checkpoint: null, code: 'KEY_REPEATED' });
+    expect(message).toContain(
+      'entry 7 of the active contracts at offset 50, contract 00twice: expected each contract id once',
+    );
+  });
+
+  it('parks with its number and its contract where Postgres refuses a value of it', async () => {
+    const bad = listed('00bad', { offset: 7, witnessParties: ['Eve\u0000'] });
+    const { code, message } = await seeded(
+      'refused',
+      [listed('001', { offset: 1 }), bad, listed('002', { offset: 2 })],
+      true,
+    );
+    expect(code).toBe('STORE_DATA_REFUSED');
+    expect(message).toContain('entry 2 of the active contracts at offset 50, contract 00bad: ');
+  });
+});
+
+describe('a key that comes twice in different updates', () => {
+  it('is lawful: a contract may be created, archived and assigned again', async () => {
+    await using ledger = await scriptedLedger([sound[0], move(2, '00a', '00b'), move(3, '00b', '00a')]);
+    await using run = await runIndexer(env(ledger.url, 'again'));
+    await run.reaches(3);
+    expect(await offsets('again')).toEqual([1, 2, 3]);
+  });
+});
