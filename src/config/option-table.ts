@@ -190,10 +190,7 @@ export const options = {
     '2',
   ),
   quarantine: withDefault(
-    indexer(
-      'INDEXER_QUARANTINE',
-      'Set an update that cannot be stored aside, whole, and go on; otherwise it stops the stream.',
-    ),
+    indexer('INDEXER_QUARANTINE', 'Set aside whole an update that cannot be stored; otherwise it stops the stream.'),
     boolean,
     'false',
   ),

@@ -57,7 +57,7 @@ function noteFields(names: readonly string[], firstOffset: number | null, unknow
 interface FrameKind<T> {
   readonly shape: Shape;
   readonly message: KnownMessage;
-  decode(frame: unknown, payloadOf: PayloadOf): T;
+  readonly decode: (frame: unknown, payloadOf: PayloadOf) => T;
 }
 
 const updates: FrameKind<Update> = { shape: updateFrame, message: 'updateFrame', decode: decodeUpdateValue };

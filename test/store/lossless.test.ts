@@ -115,44 +115,6 @@ describe('batches', () => {
     });
   });
 
-  describe('what this version does not know comes back as the ledger wrote it', () => {
-    const asSent = (column: string): string =>
-      `case when starts_with(${column}::text, '{"$escaped":') then ${column} ->> '$escaped' else ${column}::text end`;
-    const strange = [
-      ['numbers as they are spelled', '{ "a":1.10, "b":1e400,"c":-0.0 ,"d":12345678901234567890123}'],
-      ['repeated keys in their order', '{"z":1,"a":2,"z":3}'],
-      ['NUL and a lone surrogate', String.raw`{"a":"x\u0000y","b":"\ud800"}`],
-      ['nesting 2,000 deep', `${'['.repeat(2_000)}${']'.repeat(2_000)}`],
-      ['payloads of known names', '{"createArgument":{"n":1.50},"details":[ 1.0 ]}'],
-    ] as const;
-
-    it.each(strange)('a kind of update, with %s', async (_what, value) => {
-      const raw = `{"Prophecy":{"value":{"offset":${String(nextOffset())},"updateId":"u","deep":${value} }}}`;
-      const offset = await write(`{"update":${raw}}`);
-      const [row] = await query<{ kind: string; raw: string }>(
-        `select kind, ${asSent('raw')} as raw from updates where "offset" = $1`,
-        [offset],
-      );
-      expect(row).toEqual({ kind: 'unknown', raw });
-    });
-
-    it.each(strange)('an event of topology, with %s', async (_what, value) => {
-      const raw = `{"PartyRenamed":{"value":{"partyId":"${frames.alice}","deep":${value}}, "more":1}}`;
-      const frame = frames.text(frames.topology(nextOffset()));
-      const events = /"events":\[(.*?)\],"traceContext"/;
-      const both = frame.replace(events, (_all, known: string) => `"events":[${known},{"event":${raw}}],"traceContext"`);
-      const offset = await write(both);
-      const rows = await query(
-        `select event_index, kind, party_id, ${asSent('raw')} as raw from topology_events where "offset" = $1 order by 1`,
-        [offset],
-      );
-      expect(rows).toEqual([
-        { event_index: 0, kind: 'ParticipantAuthorizationAdded', party_id: frames.alice, raw: null },
-        { event_index: 1, kind: 'PartyRenamed', party_id: null, raw },
-      ]);
-    });
-  });
-
   describe('an update comes back as the ledger sent it', () => {
     const awkward = [
       '"',
@@ -201,25 +163,6 @@ describe('batches', () => {
         package_name: awkward.join(''),
         choice,
       });
-    });
-
-    it('with no details where the list of them is empty, whatever blanks are in it', async () => {
-      const view = frames.created()['interfaceViews'] as JsonRecord[];
-      const views = ['[]', '[ ]', '[\n\t]', '[ 1.0 ]'].map((details, at) =>
-        frames
-          .text(view[0] ?? {})
-          .replace('"details":[]', `"details":${details}`)
-          .replace(/"interfaceId":"[^"]*"/, `"interfaceId":"p:M:I${String(at)}"`),
-      );
-      const frame = frames.text(
-        frames.transaction(nextOffset(), [{ CreatedEvent: frames.created({ interfaceViews: 'HERE' }) }]),
-      );
-      const offset = await write(frame.replace('"HERE"', `[${views.join(',')}]`));
-      const rows = await query(
-        'select status_details::text as details from interface_views where "offset" = $1 order by interface_pk',
-        [offset],
-      );
-      expect(rows.map((row) => (row as { details: unknown }).details)).toEqual([null, null, null, '[1.0]']);
     });
 
     it('with NUL and lone surrogates in the command and workflow id, escaped', async () => {
