@@ -54,6 +54,8 @@ const names = [
   'indexer_stream_info',
   'indexer_token_expiry_timestamp_seconds',
   'indexer_token_renewals_total',
+  'indexer_unknown_names',
+  'indexer_unknown_total',
   'indexer_updates_total',
   'indexer_verify_last_differences',
   'indexer_verify_last_duration_seconds',
