@@ -19,7 +19,7 @@ import type { PageGuide } from './observe/page/messages.ts';
 import { StatusPage } from './observe/page/status-page.ts';
 import { openTracer } from './observe/tracing.ts';
 import { WorkClock } from './observe/work-clock.ts';
-import type { OpenStream, PipelineParts } from './pipeline/parts.ts';
+import type { OpenStream, PipelineLimits, PipelineParts } from './pipeline/parts.ts';
 import { runPipeline } from './pipeline/run.ts';
 import { openDatabase, type Database } from './store/database.ts';
 import { placeOf } from './store/hosts.ts';
@@ -220,18 +220,22 @@ export function pipelineParts(
     quarantine: indexer.quarantine,
     unknownUpdates: indexer.unknownUpdates,
     notify: indexer.notify,
-    limits: {
-      batchUpdates: indexer.batchUpdates,
-      batchBytes: indexer.batchBytes,
-      inboxUpdates: indexer.inboxUpdates,
-      inboxBytes: indexer.inboxBytes,
-      writeLanes: indexer.writeLanes,
-      retryMaxMs: indexer.retryMaxMs,
-      pollMs: Math.min(ledgerPollMs, indexer.blindAfterMs / 2),
-      askAfterMs: indexer.askAfterMs,
-      silenceMs: ledgerSilenceMs,
-    },
+    limits: limitsOf(indexer),
     stop,
+  };
+}
+
+function limitsOf(indexer: Config['indexer']): PipelineLimits {
+  return {
+    batchUpdates: indexer.batchUpdates,
+    batchBytes: indexer.batchBytes,
+    inboxUpdates: indexer.inboxUpdates,
+    inboxBytes: indexer.inboxBytes,
+    writeLanes: indexer.writeLanes,
+    retryMaxMs: indexer.retryMaxMs,
+    pollMs: Math.min(ledgerPollMs, indexer.blindAfterMs / 2),
+    askAfterMs: indexer.askAfterMs,
+    silenceMs: ledgerSilenceMs,
   };
 }
 
