@@ -136,10 +136,16 @@ export interface CheckpointMove {
   readonly recordTimes: ReadonlyMap<string, string>;
 }
 
+/** To the microsecond, which a Date does not hold: without their Z, times in UTC are in the order of their texts. */
+function newestOf(times: Iterable<string>): string | null {
+  const [newest] = [...times].map((time) => time.replace(/Z$/, '')).sort((a, b) => (a < b ? 1 : -1));
+  return newest === undefined ? null : `${newest}Z`;
+}
+
 /** Moves the checkpoint within a batch's transaction. Its failure is an IndexerError CHECKPOINT_MOVED (fenced). */
 export function checkpointStatement(move: CheckpointMove): Statement {
   const times = [...move.recordTimes.entries()];
-  const newest = times.map(([, time]) => time).sort((a, b) => Date.parse(b) - Date.parse(a))[0] ?? null;
+  const newest = newestOf(move.recordTimes.values());
   const { offset = null, updateId = null } = move.lastUpdate ?? {};
   const recordTimes = JSON.stringify(Object.fromEntries(times));
   return compareAndSet({
