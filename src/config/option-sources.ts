@@ -72,9 +72,9 @@ export function maskUrl(url: string): string {
     .replaceAll(/([?&][a-z]*(?:password|passphrase|token|secret)=)[^&]*/gi, '$1***');
 }
 
-/** An address without its query and fragment, which may hold a key; other texts as they are. */
-function maskQuery(text: string): string {
-  return text.replace(/^([a-z][a-z+.-]*:\/\/[^?#]*)([?#]).*$/is, '$1$2***');
+/** An address without what may hold a key: credentials, query and fragment, also where it does not look like one. */
+function maskAddress(text: string): string {
+  return text.replace(/^((?:[a-z][a-z+.-]*:\/\/)?).*@/is, '$1***@').replace(/([?#]).*$/s, '$1***');
 }
 
 function lookUp(
@@ -132,13 +132,14 @@ function sourceName(option: Option<unknown>, origin: Origin): string {
 
 function masked(option: Option<unknown>, text: string): string {
   if (option.secret === 'value') return '[set]';
-  return option.secret === 'url' ? maskUrl(text) : maskQuery(text);
+  if (option.secret === 'url') return maskUrl(text);
+  return option.type === 'URL' ? maskAddress(text) : text;
 }
 
 function quoted(option: Option<unknown>, text: string): string {
   if (option.secret !== 'no') return 'something else (not shown, it may hold a secret)';
   // An address with credentials or a query in it is refused, and must not reach a log by being refused.
-  const visible = maskQuery(text.replaceAll(/:\/\/\S*@/g, '://***@'));
+  const visible = option.type === 'URL' ? maskAddress(text) : text.replaceAll(/:\/\/\S*@/g, '://***@');
   return `"${visible.length > 200 ? `${visible.slice(0, 200)}…` : visible}"`;
 }
 

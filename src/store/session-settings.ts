@@ -37,6 +37,8 @@ const meaning: readonly Setting[] = [
   ['quote_all_identifiers', 'off'],
   ['row_security', 'on'],
   ['gin_fuzzy_search_limit', '0'],
+  // A statement that is refused is answered for, and says more than a session that is gone.
+  ['exit_on_error', 'off'],
   ['default_table_access_method', 'heap'],
   // Whoever waited for a lock must see what its holder has committed.
   ['default_transaction_isolation', 'read committed'],

@@ -136,7 +136,7 @@ describe('a frame', () => {
 
   it('of an unknown kind is stored as it came', async () => {
     world.sandbox.faults.unknownKind = { path, atOffset: world.someOffset(), times: 1 };
-    await using indexer = await world.run();
+    await using indexer = await world.run('ledger', { INDEXER_UNKNOWN_UPDATES: 'keep' });
     await world.reachesEnd(indexer);
     expect(await indexer.metric('indexer_updates_total{kind="unknown"}')).toBe(1);
   });

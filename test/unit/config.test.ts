@@ -179,7 +179,9 @@ describe('loadConfig', () => {
   });
 
   it('shows of an address no query: one that is refused, and one that is kept', () => {
-    for (const address of ['https://node/x?api_key=hunter2', 'https://me:hun#ter2@node', 'https://node/#hunter2']) {
+    const addresses = ['https://node/x?api_key=hunter2', 'https://me:hun#ter2@node', 'https://node/#hunter2'];
+    const spoiled = ['node/?key=hunter2', '"https://node/?key=hunter2"', 'me:hunter2@node', 'me:hun#ter2@node:7575'];
+    for (const address of [...addresses, ...spoiled]) {
       const { message } = refusal([], { LEDGER_URL: address });
       expect(message).toContain('LEDGER_URL');
       expect(message).not.toMatch(/hun|ter2/);
