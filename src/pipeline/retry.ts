@@ -34,6 +34,8 @@ const patience: Readonly<Record<string, { readonly times?: number; readonly ms?:
   LEDGER_CUT_SHORT: { times: 4 },
   // One update that alone takes too long: whether it, or the server, is the reason, nobody here can tell.
   STORE_STATEMENT_TIMEOUT: { times: 5, named: true },
+  // What the key is, could not be found out: the update is named all the same.
+  STORE_DUPLICATE: { times: 5, named: true },
   // A password is rotated on the server and here, one after the other.
   STORE_PASSWORD_REFUSED: { ms: 300_000 },
   // A replica that lags behind catches up within minutes; a ledger that was set back does not.

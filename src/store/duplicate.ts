@@ -19,7 +19,10 @@ export async function explainDuplicate(database: Database, error: IndexerError, 
   if (error.code !== 'STORE_DUPLICATE') return error;
   const table = String(error.facts['table']);
   const key = keys[table];
-  if (key === undefined || (await hasRows(database, table, offset))) return foreignRows(error);
+  // Unexplained it is still the failure of this update.
+  const there = key === undefined || (await hasRows(database, table, offset).catch(() => undefined));
+  if (there === undefined) return error;
+  if (there || key === undefined) return foreignRows(error);
   return keyRepeated(
     error,
     `expected each ${key} once in an update, found one twice`,
@@ -29,8 +32,9 @@ export async function explainDuplicate(database: Database, error: IndexerError, 
 
 /** The same for an entry of the active contracts: what is not published was written by this seed alone. */
 export function explainEntry(error: IndexerError): IndexerError {
-  const key = error.code === 'STORE_DUPLICATE' ? keys[String(error.facts['table'])] : undefined;
-  if (key === undefined) return error;
+  if (error.code !== 'STORE_DUPLICATE') return error;
+  const key = keys[String(error.facts['table'])];
+  if (key === undefined) return foreignRows(error);
   return keyRepeated(
     error,
     `expected each ${key} once at an offset, found one twice in the list`,
@@ -38,9 +42,23 @@ export function explainEntry(error: IndexerError): IndexerError {
   );
 }
 
+/**
+ * The rows of a table at an offset, $1. Of contracts and views there are as many as its history has: no index of theirs
+ * begins with the offset, so they are looked up template by template.
+ */
+export function rowsAt(table: string): string {
+  if (table === 'contracts' || table === 'interface_views') {
+    const pk = table === 'contracts' ? 'template_pk' : 'interface_pk';
+    // The limit keeps Postgres from turning the join round.
+    return `select from templates t
+             cross join lateral (select from ${table} r where r.${pk} = t.template_pk and r."offset" = $1 limit 1) found`;
+  }
+  return `select from ${table} where "offset" = $1`;
+}
+
 async function hasRows(database: Database, table: string, offset: number): Promise<boolean> {
   const { rows } = await database.withClient((client) =>
-    client.query<{ there: boolean }>(`select exists (select from ${table} where "offset" = $1) as there`, [offset]),
+    client.query<{ there: boolean }>(`select exists (${rowsAt(table)}) as there`, [offset]),
   );
   return rows[0]?.there === true;
 }

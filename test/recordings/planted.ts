@@ -30,6 +30,7 @@ const changed: Readonly<Record<string, string>> = {
   'double precision': 'coalesce(%, 0) + 0.000001',
   boolean: 'not coalesce(%, false)',
   'timestamp with time zone': `coalesce(%, 'epoch') + interval '1 microsecond'`,
+  json: 'json_build_array(%)',
   jsonb: 'jsonb_build_array(%)',
   bytea: `coalesce(%, '') || '\\x00'`,
 };
