@@ -83,12 +83,17 @@ function at(offset: number, { frame, name }: Sample): { name: string; kind: stri
   return { name, kind, value, frame: copy };
 }
 
+/** Its token is another participant's, and means nothing to the one that sends it here. */
+function withoutToken(frame: Message): Message {
+  return 'streamContinuationToken' in frame ? { ...frame, streamContinuationToken: '' } : frame;
+}
+
 describe.skipIf(samples === undefined).each(['LEDGER_EFFECTS', 'ACS_DELTA'])('recorded samples under %s', (shape) => {
   it('are found again in Postgres, every field of every update and of every active contract', async () => {
     const { updates = [], entries = [] } = samples ?? {};
     expect(Math.min(updates.length, entries.length)).toBeGreaterThan(3);
     const sandbox = await startSandbox();
-    for (const { frame } of entries) sandbox.ledger.addAcsEntryRaw(JSON.stringify(frame));
+    for (const { frame } of entries) sandbox.ledger.addAcsEntryRaw(JSON.stringify(withoutToken(frame)));
     sandbox.ledger.skipOffsets(1_000_000);
     const run = await start(sandbox, shape);
     await indexed(run);
