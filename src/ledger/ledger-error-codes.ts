@@ -123,6 +123,13 @@ const verdicts = {
       'nothing if it gets on; otherwise a gateway between here and the participant closes streams early: look at what ' +
       'it allows a connection in time, bytes and messages',
   },
+  LEDGER_LIST_UNPROVEN: {
+    retry: 'park',
+    exitCode: ExitCode.temporary,
+    remedy:
+      'let gateways between here and the participant pass POST /v2/state/active-contracts: the end of a stream says ' +
+      'nothing, for they close streams as well',
+  },
   LEDGER_SILENT: {
     retry: 'retry',
     exitCode: ExitCode.temporary,

@@ -4,7 +4,7 @@
  * entry, or, where entries carry no continuation token, for the same list once more.
  */
 import { createHash } from 'node:crypto';
-import { IndexerError } from '../errors.ts';
+import { toIndexerError, type IndexerError } from '../errors.ts';
 import type { LedgerClient } from '../ledger/client.ts';
 import { ledgerError } from '../ledger/ledger-error-codes.ts';
 import { activeContractsRequest, type LedgerFilter } from '../ledger/request-format.ts';
@@ -73,6 +73,8 @@ export interface EndedList {
   readonly offset: number;
   readonly filter: LedgerFilter;
   readonly read: ListTally;
+  /** Whether contracts end because they are not in the list: a proof that a gateway could forge is not enough then. */
+  readonly strict?: boolean;
 }
 
 /** How the ledger is asked. */
@@ -88,67 +90,74 @@ const longestAnswer = 200;
 /**
  * Undefined when the list is proven whole; else the error to end with. Where the list has a token, it can be gone on with
  * after it.
+ * @throws IndexerError LEDGER_LIST_UNPROVEN when nobody here can tell
  */
 export async function unproven(list: EndedList, questions: ListQuestions): Promise<IndexerError | undefined> {
   const { offset, read } = list;
   // Before the first update nothing is active.
   if (offset === 0) return undefined;
   if (read.token !== null) return (await somethingAfter(list, read.token, questions)) ? cutShort(list) : undefined;
-  const again = await readAgain(list, questions);
+  const again = await (read.count < longestAnswer ? answeredAgain : streamedAgain)(list, questions);
   return again.equals(read) ? undefined : differ(list, again);
 }
 
-async function somethingAfter(
-  { offset, filter }: EndedList,
-  token: string,
-  { ledger, streamed }: ListQuestions,
-): Promise<boolean> {
-  const request = activeContractsRequest(offset, filter, token);
-  const answered = await overHttp(async () => {
+async function somethingAfter(list: EndedList, token: string, { ledger }: ListQuestions): Promise<boolean> {
+  const request = activeContractsRequest(list.offset, list.filter, token);
+  return overHttp(list, async () => {
     for await (const _first of ledger.state.activeContracts(request, { limit: 1 })) return true;
     return false;
   });
-  if (answered !== undefined) return answered;
-  for await (const _first of streamed(request)) return true;
-  return false;
 }
 
-async function readAgain({ offset, filter, read }: EndedList, questions: ListQuestions): Promise<ListTally> {
-  const tally = new ListTally();
-  if (read.count < longestAnswer) {
-    const answered = await overHttp(async () => {
-      const request = activeContractsRequest(offset, filter);
-      // One more than there should be: a list that is longer shows.
-      for await (const text of questions.ledger.state.activeContracts(request, { limit: read.count + 1 })) {
-        tally.addText(text);
-      }
-      return tally;
-    });
-    if (answered !== undefined) return answered;
+async function answeredAgain(list: EndedList, { ledger }: ListQuestions): Promise<ListTally> {
+  const request = activeContractsRequest(list.offset, list.filter);
+  return overHttp(list, async () => {
+    const tally = new ListTally();
+    // One more than there should be: a list that is longer shows.
+    for await (const text of ledger.state.activeContracts(request, { limit: list.read.count + 1 })) tally.addText(text);
+    return tally;
+  });
+}
+
+/** With other contents, so that a limit of bytes or of time would cut it at another entry; one of messages would not. */
+async function streamedAgain(list: EndedList, { streamed }: ListQuestions): Promise<ListTally> {
+  const { offset, filter, strict } = list;
+  if (strict === true) {
+    const why = `it has ${String(list.read.count)} entries without continuation tokens, and a second reading may be cut alike`;
+    throw notProven(list, why, 'a participant of release 3.5 or newer sends tokens; else give up the history here');
   }
-  // With other contents, so that a limit of bytes or of time would cut it at another entry.
   const otherwise = { ...filter, createdEventBlobs: !filter.createdEventBlobs };
-  const again = new ListTally();
-  for await (const texts of questions.streamed(activeContractsRequest(offset, otherwise))) {
-    for (const text of texts) again.addText(text);
+  const tally = new ListTally();
+  for await (const texts of streamed(activeContractsRequest(offset, otherwise))) {
+    for (const text of texts) tally.addText(text);
   }
-  return again;
+  return tally;
 }
 
-/** What stands in the way of an answer over HTTP where there is no such call, or none for lists of this length. */
-const notOverHttp: ReadonlySet<string> = new Set(['LEDGER_NOT_A_LEDGER', 'LEDGER_REQUEST_INVALID']);
+/** Where there is no such call, where a gateway does not let it pass, or where it does not take the stream's own token. */
+const notOverHttp: ReadonlySet<string> = new Set([
+  'LEDGER_NOT_A_LEDGER',
+  'LEDGER_REQUEST_INVALID',
+  'LEDGER_CONTINUATION_TOKEN_INVALID',
+]);
 
-/**
- * An answer over HTTP, unlike a clean close, is given by nobody but a participant that is at work. Undefined when it
- * cannot be had.
- */
-async function overHttp<T>(ask: () => Promise<T>): Promise<T | undefined> {
+/** An answer over HTTP, unlike a clean close, is given by nobody but a participant that is at work. */
+async function overHttp<T>(list: EndedList, ask: () => Promise<T>): Promise<T> {
   try {
     return await ask();
   } catch (thrown) {
-    if (thrown instanceof IndexerError && notOverHttp.has(thrown.code)) return undefined;
-    throw thrown;
+    const error = toIndexerError(thrown);
+    // A token of an earlier session may have become worthless, and then the list is read anew.
+    const isOld = error.code === 'LEDGER_CONTINUATION_TOKEN_INVALID' && list.read.count === 0;
+    if (isOld || !notOverHttp.has(error.code)) throw error;
+    throw notProven(list, `asked over HTTP the ledger answers: ${error.message}`);
   }
+}
+
+function notProven({ offset, read }: EndedList, why: string, remedy?: string): IndexerError {
+  const found = `the list of active contracts at offset ${String(offset)} cannot be proven complete: ${why}`;
+  const facts = { offset, entries: read.count };
+  return ledgerError('LEDGER_LIST_UNPROVEN', found, remedy === undefined ? { facts } : { facts, remedy });
 }
 
 function cutShort({ offset, read }: EndedList): IndexerError {

@@ -134,7 +134,7 @@ async function gather(parts: PipelineParts, plan: ReseedPlan): Promise<number | 
       const onProgress = (): void => {
         failures = 0;
       };
-      const seeded$ = seed$(parts, session, await gapEnd(parts, plan, refusedAt), { apart, onProgress });
+      const seeded$ = seed$(parts, session, await gapEnd(parts, plan, refusedAt), { apart, onProgress, strict: true });
       return await lastValueFrom(seeded$, { defaultValue: undefined });
     } catch (thrown) {
       const error = toIndexerError(thrown);

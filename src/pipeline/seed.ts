@@ -18,6 +18,7 @@ import { namingEntry } from './follow-errors.ts';
 import { frames$, type Frames } from './frames.ts';
 import { ListTally, unproven } from './list-proof.ts';
 import type { PipelineParts } from './parts.ts';
+import { pause } from './retry.ts';
 import { textOf, type KeptFrame } from './slabs.ts';
 import { tracedSeed$, type BatchSpan } from './tracer.ts';
 import { updateIdAt } from './update-id.ts';
@@ -39,6 +40,8 @@ interface SeedPlan {
 }
 
 interface SeedRun {
+  /** Whether contracts end because they are not in the list. */
+  readonly strict?: true;
   /** Numbers of entries that are written one by one, because Postgres did not take them as a batch. */
   readonly apart: Stretch;
   /** Entries were stored that no later session has to read again. */
@@ -140,14 +143,24 @@ function entries$(
   );
 }
 
+/** A list without tokens is read from its beginning again by the next session: for what passes, the proof waits. */
+const proofDelaysMs: readonly number[] = [500, 1_000, 2_000, 4_000];
+
 /** @throws IndexerError LEDGER_CUT_SHORT: the next session goes on after the stored token, or starts over */
 async function prove(parts: PipelineParts, session: StoreSession, seed: RunningSeed): Promise<void> {
-  const { ledger, filter } = parts;
-  const { offset, read } = seed;
+  const { ledger, filter, observer, stop } = parts;
+  const { offset, read, strict } = seed;
   const questions = { ledger, streamed: (request: object) => streamed(parts, request) };
-  const error = await unproven({ offset, filter, read }, questions).catch(toIndexerError);
-  if (error === undefined) return;
-  throw startOver.has(error.code) ? await overtaken(session, seed, error) : error;
+  const list = { offset, filter, read, ...(strict === undefined ? {} : { strict }) };
+  for (const delayMs of [...proofDelaysMs, undefined]) {
+    const error = await unproven(list, questions).catch(toIndexerError);
+    if (error === undefined) return;
+    if (startOver.has(error.code)) throw await overtaken(session, seed, error);
+    const passes = error.retry === 'retry' && error.code !== 'LEDGER_CUT_SHORT' && read.token === null;
+    if (!passes || delayMs === undefined || stop.aborted) throw error;
+    observer.failed('ledger', error, delayMs);
+    await pause(delayMs, stop);
+  }
 }
 
 /** Frames of a list as text. */

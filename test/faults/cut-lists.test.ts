@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { startSandbox, type Sandbox, type SandboxOptions } from '../../src/sandbox/sandbox.ts';
 import { generateHistory } from '../../src/sandbox/traffic.ts';
 import { runIndexer, type IndexerRun } from '../e2e/indexer-run.ts';
-import { CuttingGateway, listPath } from '../support/cutting-gateway.ts';
+import { CuttingGateway, listPath, type PassingFrame } from '../support/cutting-gateway.ts';
 import { createTestDatabase, query, type TestDatabase } from '../support/database.ts';
 import { digestOf } from '../support/digest.ts';
 import { waitFor } from '../support/wait-for.ts';
@@ -76,12 +76,19 @@ describe('a list with continuation tokens that a gateway cuts with 1000', () => 
     expect(await published()).toBe(false);
   });
 
-  it('is proven by the stream where lists are not answered over HTTP', async () => {
+  it.each([
+    ['every stream before its first entry', (): boolean => true],
+    ['the question alone', ({ opened }: PassingFrame): boolean => opened > 0],
+  ])('is not proven by closes where lists are not answered over HTTP, of %s', async (_, closes) => {
     gateway.listAnswer = 404;
-    gateway.cuts = ({ path, frames, opened }) => path === listPath && frames === 10 && opened < 2;
+    gateway.cuts = (cut) => cut.path === listPath && cut.frames === 0 && closes(cut);
     await using indexer = await index();
-    await isLive(indexer);
-    await expectWhole();
+    const { code, remedy } = await parked(indexer);
+    expect([code, remedy]).toEqual([
+      'LEDGER_LIST_UNPROVEN',
+      expect.stringContaining('POST /v2/state/active-contracts'),
+    ]);
+    expect(await published()).toBe(false);
   });
 
   it('that was read whole is proven after a death between its last entry and the proof, without reading it again', async () => {
@@ -135,6 +142,17 @@ describe('a list without continuation tokens', () => {
     gateway.cuts = () => false;
     await using indexer = await index();
     await isLive(indexer);
+    await expectWhole();
+  });
+
+  it('outlives questions that fail for a while, and is not read from its beginning for each', async () => {
+    await open({ release: '3.4' }, 150);
+    gateway.listAnswer = 503;
+    await using indexer = await index();
+    await waitFor('two questions', () => (gateway.refused > 1 ? true : undefined));
+    gateway.listAnswer = undefined;
+    await isLive(indexer);
+    expect(gateway.lists).toHaveLength(1);
     await expectWhole();
   });
 

@@ -26,6 +26,8 @@ export class CuttingGateway implements AsyncDisposable {
   code = 1000;
   /** What a POST of a list is answered with; undefined: what the participant answers. */
   listAnswer: number | undefined;
+  /** How often that was answered. */
+  refused = 0;
   /** Whether entries keep their continuation tokens, over HTTP as well. */
   tokens = true;
   /** Requests that opened a list, oldest first. */
@@ -70,6 +72,7 @@ export class CuttingGateway implements AsyncDisposable {
 
   #pass(request: IncomingMessage, response: ServerResponse): void {
     if (this.listAnswer !== undefined && request.url?.startsWith(listPath) === true) {
+      this.refused += 1;
       response.writeHead(this.listAnswer).end();
       return;
     }
