@@ -197,7 +197,7 @@ export const options = {
   unknownUpdates: withDefault(
     indexer(
       'INDEXER_UNKNOWN_UPDATES',
-      'An update of a kind this version does not know: `auto` parks when it names contracts and else keeps it raw, `park` always parks, `keep` never.',
+      'An update, or event of topology, of a kind this version does not know: `auto` parks when it names contracts and else keeps it raw, `park` always parks, `keep` never.',
     ),
     choice(['auto', 'park', 'keep']),
     'auto',

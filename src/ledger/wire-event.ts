@@ -168,7 +168,7 @@ export function sentText(part: unknown): string {
   return text;
 }
 
-/** `{"event":{"<Name>":{"value":{…}}}}`. An event this version does not know is kept raw: it names no contract. */
+/** `{"event":{"<Name>":{"value":{…}}}}`. An event this version does not know comes raw. */
 export function decodeTopologyEvent(value: unknown, path: string): TopologyEvent {
   const variants = objectAt(objectAt(value, path)['event'], `${path}.event`);
   const [name, wrapped] = Object.entries(variants)[0] ?? [];

@@ -3,28 +3,46 @@
  * and the active contracts would be wrong without anybody noticing.
  */
 import { ExitCode, IndexerError } from '../errors.ts';
-import type { UnknownUpdate, Update } from '../model/update.ts';
+import type { Update } from '../model/update.ts';
 import type { UnknownPolicy } from '../model/unknown.ts';
 
 /** @throws IndexerError UPDATE_KIND_UNKNOWN for one that must not be kept raw under this policy */
 export function refuseUnknownKind(update: Update, policy: UnknownPolicy): void {
-  if (update.kind !== 'unknown' || policy === 'keep') return;
-  const names = namesContract(update);
-  if (policy === 'auto' && !names) return;
-  const { name, offset } = update;
+  if (policy === 'keep') return;
+  for (const { what, name, raw } of unknownParts(update)) {
+    const names = namesContract(raw);
+    if (names || policy === 'park')
+      throw refused(`the ${what} at offset ${String(update.offset)} is of kind ${name}`, names, update);
+  }
+}
+
+interface UnknownPart {
+  readonly what: string;
+  readonly name: string;
+  readonly raw: string;
+}
+
+/** The update itself, or its events where it is one of topology. */
+function unknownParts(update: Update): readonly UnknownPart[] {
+  if (update.kind === 'unknown') return [{ what: 'update', name: update.name, raw: update.raw }];
+  if (update.kind !== 'topology') return [];
+  return update.events.flatMap(({ name, raw }) => (raw === null ? [] : [{ what: 'event of topology', name, raw }]));
+}
+
+function refused(found: string, names: boolean, { offset }: Update): IndexerError {
   const about = names ? ', which names contracts: without it the active contracts are wrong' : '';
-  throw new IndexerError(`the update at offset ${String(offset)} is of kind ${name}${about}`, {
+  return new IndexerError(`${found}${about}`, {
     code: 'UPDATE_KIND_UNKNOWN',
     retry: 'park',
     exitCode: ExitCode.undecodable,
     remedy:
       'run a version of ledger-indexer that knows this kind; INDEXER_UNKNOWN_UPDATES=keep stores it raw and goes on, INDEXER_QUARANTINE=true sets it aside',
-    facts: { offset, kind: name },
+    facts: { offset },
   });
 }
 
 /** Whether a key of the message speaks of contracts: what changes one has to name it. Payloads are looked at as well. */
-function namesContract({ raw }: UnknownUpdate): boolean {
+function namesContract(raw: string): boolean {
   // Not recursive: the text may nest deeper than the stack.
   const left: unknown[] = [JSON.parse(raw)];
   while (left.length > 0) {

@@ -98,6 +98,23 @@ describe('what this version does not know', () => {
     expect(await kinds('harmful')).toEqual([{ offset: 1, kind: 'transaction' }]);
   });
 
+  it('parks the stream where it is an event of topology that names contracts', async () => {
+    const events = [{ event: { ContractsPurged: { value: { contractIds: ['00a'] } } } }];
+    const purge = frames.update('TopologyTransaction', {
+      offset: 2,
+      updateId: '12202',
+      synchronizerId: frames.here,
+      events,
+    });
+    await using ledger = await scriptedLedger([sound[0], purge, sound[2], sound[3], sound[4]]);
+    await using run = await runIndexer(env(ledger.url, 'purged'));
+    expect(await parked(run)).toMatchObject({
+      checkpoint: 1,
+      code: 'UPDATE_KIND_UNKNOWN',
+      message: expect.stringContaining('the event of topology at offset 2 is of kind ContractsPurged') as string,
+    });
+  });
+
   it('is kept raw although it names contracts where the operator says so, and parks although it names none', async () => {
     await using bad = await scriptedLedger(harmful);
     await using kept = await runIndexer(env(bad.url, 'kept', { INDEXER_UNKNOWN_UPDATES: 'keep' }));
