@@ -12,7 +12,7 @@ import type { CheckpointWaiters } from './checkpoint-waiters.ts';
 import type { StatusDocument } from './health-tracker.ts';
 import type { Verdict } from './health.ts';
 import { hostCheck } from './host-names.ts';
-import { limitIdleSockets } from './idle-sockets.ts';
+import { cutUnread, limitIdleSockets } from './idle-sockets.ts';
 import type { Metrics } from './metrics.ts';
 import type { StatusPage } from './page/status-page.ts';
 import { answerWait } from './wait-endpoint.ts';
@@ -59,15 +59,17 @@ export interface RunningHttpServer {
 export async function startHttpServer(options: HttpServerOptions): Promise<RunningHttpServer> {
   const isKnownHost = hostCheck([options.host, ...(options.names ?? [])]);
   const server = createServer(limits, (request, response) => {
-    answer({ ...options, isKnownHost }, request, response).catch(() => {
-      if (!response.headersSent) response.writeHead(500);
-      response.end();
-    });
+    void answer({ ...options, isKnownHost }, request, response)
+      .catch(() => {
+        if (!response.headersSent) response.writeHead(500);
+        response.end();
+      })
+      .finally(() => cutUnread(request.socket, response));
   });
   limitIdleSockets(server, mostIdle);
   server.maxConnections = mostConnections;
   server.maxRequestsPerSocket = 1_000;
-  // Longer than the longest wait: a client that does not read its answer is cut off.
+  // Longer than the longest wait.
   server.timeout = 75_000;
   await listen(server, options);
   const address = server.address();
@@ -116,7 +118,7 @@ function refused(error: NodeJS.ErrnoException, host: string, port: number): Inde
 const paths = new Set(['/metrics', '/livez', '/readyz', '/status', '/wait']);
 const pagePaths = new Set(['/', '/events']);
 
-/** Say only whether the process lives and is ready, and are asked by load balancers under any name. */
+/** Asked by load balancers under any name; who asks by one that is not ours learns whether it lives and is ready, not why. */
 const probes = new Set(['/livez', '/readyz']);
 
 interface Answering extends HttpServerOptions {
@@ -125,7 +127,8 @@ interface Answering extends HttpServerOptions {
 
 async function answer(options: Answering, request: IncomingMessage, response: ServerResponse): Promise<void> {
   const [path = '/', query = ''] = (request.url ?? '/').split('?', 2);
-  if (!probes.has(path) && !options.isKnownHost(request.headers.host)) {
+  const known = options.isKnownHost(request.headers.host);
+  if (!known && !probes.has(path)) {
     return refuse(
       response,
       421,
@@ -157,7 +160,7 @@ async function answer(options: Answering, request: IncomingMessage, response: Se
   }
   const { state, ready, live, because } = options.verdict();
   const good = path === '/readyz' ? ready : live;
-  sendJson(response, good ? 200 : 503, { state, ready, live, because });
+  sendJson(response, good ? 200 : 503, known ? { state, ready, live, because } : { ready, live });
 }
 
 function hasBody({ headers }: IncomingMessage): boolean {

@@ -2,22 +2,25 @@
 import { connect, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { Gauge } from 'prom-client';
 import { loadConfig } from '../../src/config/config.ts';
 import { CheckpointWaiters } from '../../src/observe/checkpoint-waiters.ts';
 import { HealthTracker } from '../../src/observe/health-tracker.ts';
 import { startHttpServer, type RunningHttpServer } from '../../src/observe/http-server.ts';
-import { createMetrics } from '../../src/observe/metrics.ts';
+import { createMetrics, type Metrics } from '../../src/observe/metrics.ts';
 
 let server: RunningHttpServer;
 let waiters: CheckpointWaiters;
+let metrics: Metrics;
 const sockets: Socket[] = [];
 beforeEach(async () => {
   waiters = new CheckpointWaiters();
+  metrics = createMetrics({ version: '1.2.3' });
   const health = new HealthTracker({ version: '1.2.3', schema: 'ledger', stalledAfterMs: 1000 });
   server = await startHttpServer({
     host: loadConfig([], {}).indexer.httpHost,
     port: 0,
-    metrics: createMetrics({ version: '1.2.3' }),
+    metrics,
     status: () => health.status(),
     verdict: () => health.verdict(),
     waiters,
@@ -134,6 +137,24 @@ describe('limits', () => {
     }
   });
 
+  it('a client that does not read its answer is cut off within seconds; who waits is not, whatever it sent behind', async () => {
+    const bytes = 32 * 1024 * 1024;
+    metrics.registry.registerMetric(new Gauge({ name: 'large', help: 'x'.repeat(bytes), registers: [] }));
+    const unread = talk('');
+    unread.socket.pause();
+    unread.socket.write('GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n');
+    const waiting = talk(
+      'GET /wait?offset=9&timeout=7 HTTP/1.1\r\nHost: localhost\r\n\r\nGET /livez HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n',
+    );
+    await waiting.closed;
+    expect(waiting.heard()).toMatch(/^HTTP\/1.1 504 [^]*HTTP\/1.1 200 /);
+    // What was in the buffers still comes; the rest does not.
+    unread.socket.resume();
+    await unread.closed;
+    expect(unread.heard()).toMatch(/^HTTP\/1.1 200 /);
+    expect(unread.heard().length).toBeLessThan(bytes);
+  }, 20_000);
+
   it('whoever waits for an answer is not cut off by those who ask for nothing', async () => {
     const waiting = talk('GET /wait?offset=9&timeout=2 HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n');
     await vi.waitUntil(() => waiters.size === 1);
@@ -172,8 +193,17 @@ describe('names', () => {
     expect(await asked('/status', host)).toMatch(/^HTTP\/1.1 200 /);
   });
 
-  it('probes are answered by any name', async () => {
-    expect(await asked('/livez', 'balancer.example')).toMatch(/^HTTP\/1.1 200 /);
-    expect(await asked('/readyz', 'balancer.example')).toMatch(/^HTTP\/1.1 503 /);
+  it('probes are answered by any name, and say why by one of ours only', async () => {
+    const why = /"because":"not connected yet"/;
+    const verdict = /^{"ready":false,"live":true}\r?$/m;
+    for (const [path, status] of Object.entries({ '/livez': 200, '/readyz': 503 })) {
+      const answer = await asked(path, 'balancer.example');
+      expect(answer).toMatch(new RegExp(`^HTTP/1.1 ${status} `));
+      expect(answer).toMatch(verdict);
+    }
+    for (const path of ['/livez', '/readyz']) {
+      expect(await asked(path, 'indexer.example')).toMatch(why);
+      expect(await asked(path, '127.0.0.1:9090')).toMatch(why);
+    }
   });
 });
