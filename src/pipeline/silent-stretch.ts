@@ -10,7 +10,7 @@ import { nothingLeft } from './bound.ts';
 import type { Frames } from './frames.ts';
 import type { StretchAnswer } from './observer.ts';
 import type { PipelineParts } from './parts.ts';
-import { pause } from './retry.ts';
+import { pause, retryAfterMs } from './retry.ts';
 
 /** What has no answer by then is given up, milliseconds. */
 const answerWithinMs = 20_000;
@@ -43,6 +43,8 @@ class Questions {
   #heardAt = Number.NEGATIVE_INFINITY;
   /** In a row, without a frame between, that moved nothing. */
   #vain = 0;
+  /** Until then the ledger asked to be left alone. */
+  #notBefore = Number.NEGATIVE_INFINITY;
 
   constructor(parts: PipelineParts, stream: SilentStream, signal: AbortSignal) {
     this.#parts = parts;
@@ -56,7 +58,7 @@ class Questions {
     if (heardAt !== this.#heardAt) this.#vain = 0;
     this.#heardAt = heardAt;
     const pauseMs = Math.max(askAfterMs, Math.min(longestPauseMs, askAfterMs * 2 ** this.#vain));
-    return Math.max(heardAt + askAfterMs, this.#lookedAt + pauseMs) - performance.now();
+    return Math.max(heardAt + askAfterMs, this.#lookedAt + pauseMs, this.#notBefore) - performance.now();
   }
 
   /** Looks at the ledger end, and asks for the stretch up to it when there is one. */
@@ -68,7 +70,10 @@ class Questions {
     const checkpoint = this.#stream.following.checkpoint;
     const heardAt = this.#heardAt;
     // A failure is told by the poll, which looks as well.
-    const ledgerEnd = await ledger.state.ledgerEnd().catch(() => undefined);
+    const ledgerEnd = await ledger.state.ledgerEnd().catch((thrown: unknown) => {
+      this.#sentAway(toIndexerError(thrown));
+      return undefined;
+    });
     if (this.#signal.aborted) return;
     if (ledgerEnd !== undefined) observer.ledgerPolled(ledgerEnd);
     if (!this.#isStill(checkpoint, heardAt)) return;
@@ -84,6 +89,7 @@ class Questions {
       answer = (await this.#isEmpty(checkpoint, ledgerEnd)) ? 'empty' : 'owed';
     } catch (thrown) {
       error = toIndexerError(thrown);
+      this.#sentAway(error);
     }
     if (this.#signal.aborted) return false;
     // What has come since is newer than the answer.
@@ -91,6 +97,10 @@ class Questions {
     if (answer === 'empty') this.#stream.frames.pass(ledgerEnd);
     this.#parts.observer.stretchAsked(answer, error);
     return answer === 'empty';
+  }
+
+  #sentAway(error: IndexerError): void {
+    this.#notBefore = performance.now() + retryAfterMs(error);
   }
 
   /**

@@ -43,15 +43,18 @@ export async function pauseForRights(parts: PipelineParts, error: IndexerError, 
   over.abort();
 }
 
-/** Resolves once the rights to read are there, or `signal` is aborted. */
+/**
+ * Resolves once rights are there that were seen missing, or `signal` is aborted. Where this question was answered all the
+ * time, the stream alone was refused, by a gateway perhaps, and the answer says nothing of that.
+ */
 async function rightsGranted(parts: PipelineParts, signal: AbortSignal): Promise<void> {
-  let atLeastMs = 0;
+  let missing = false;
   while (!signal.aborted) {
-    await pause(Math.max(atLeastMs, rightsAskedMs * (0.75 + Math.random() / 2)), signal);
-    if (signal.aborted) return;
     const refused = await refusedRights(parts);
-    if (refused === undefined) return;
-    atLeastMs = retryAfterMs(refused);
+    if (refused === undefined && missing) return;
+    missing ||= refused !== undefined && refusesCaller(refused);
+    const atLeastMs = refused === undefined ? 0 : retryAfterMs(refused);
+    await pause(Math.max(atLeastMs, rightsAskedMs * (0.75 + Math.random() / 2)), signal);
   }
 }
 

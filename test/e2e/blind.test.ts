@@ -140,12 +140,24 @@ describe('an indexer that waits for the next attempt', () => {
     await becomes(daemon, ['parked']);
     const asked = (): number => ledger.count('/v2/updates');
     const parkedAt = performance.now();
-    await waitFor('three questions', () => (asked() >= 3 ? true : undefined), 30_000);
+    await waitFor('four questions', () => (asked() >= 4 ? true : undefined), 30_000);
     expect(performance.now() - parkedAt).toBeGreaterThan(6_000);
     // Neither an attempt nor a line in the log: only a question.
     expect(ledger.count('upgrade')).toBe(1);
     expect(daemon.output().split('"msg":"ledger failed"')).toHaveLength(2);
     ledger.rights = true;
     await stored(daemon, 3, 10_000);
+  }, 60_000);
+
+  it('is not hurried by rights that were never missing, when a gateway refuses the stream alone', async () => {
+    await using ledger = await GuardedLedger.start('good');
+    ledger.refusal = { status: 403, headers: {}, of: 'handshakes' };
+    await putToken('good');
+    await using daemon = start(ledger);
+    await becomes(daemon, ['parked']);
+    const asked = (): number => ledger.count('/v2/updates');
+    await waitFor('four questions', () => (asked() >= 4 ? true : undefined), 30_000);
+    expect(ledger.count('upgrade')).toBe(1);
+    expect(daemon.output().split('"msg":"ledger failed"')).toHaveLength(2);
   }, 60_000);
 });

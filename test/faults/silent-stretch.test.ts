@@ -96,6 +96,25 @@ describe('offsets that bring no update', () => {
     expect(await stored('nobody')).toEqual([]);
   });
 
+  it('are looked for no sooner than a busy ledger asked for', async () => {
+    await using ledger = await StretchLedger.start();
+    ledger.grow(3, 1, 3);
+    await using indexer = await run(ledger.url, 'busy');
+    await indexer.reaches(3);
+    ledger.endAnswer = (response) => {
+      response.writeHead(429, { 'retry-after': '8' }).end();
+      return true;
+    };
+    const before = ledger.endAskedAt.length;
+    // Two ask, the poll and the silence: with the third question one of them asks again.
+    await waitFor('three questions', () => (ledger.endAskedAt.length >= before + 3 ? true : undefined), 2 * soonMs);
+    const [first = 0, , third = 0] = ledger.endAskedAt.slice(before);
+    expect(third - first).toBeGreaterThan(7_990);
+    ledger.endAnswer = () => false;
+    ledger.grow(7);
+    await indexer.reaches(7, 2 * soonMs);
+  }, 60_000);
+
   it('are not asked for while the stream brings updates', async () => {
     await using ledger = await StretchLedger.start();
     await using indexer = await run(ledger.url, 'lively');

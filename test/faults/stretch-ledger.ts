@@ -29,6 +29,10 @@ export class StretchLedger implements AsyncDisposable {
   opened = 0;
   /** For streams with an end. */
   bounded: Instead<WebSocket> = () => false;
+  /** When the ledger end was asked for, milliseconds. */
+  readonly endAskedAt: number[] = [];
+  /** For the ledger end. */
+  endAnswer: Instead<ServerResponse> = () => false;
   /** For lists over HTTP. */
   list: Instead<ServerResponse> = () => false;
   #open: { readonly socket: WebSocket; sent: number } | undefined;
@@ -96,6 +100,10 @@ export class StretchLedger implements AsyncDisposable {
     for await (const chunk of request) chunks.push(chunk as Buffer);
     const body = JSON.parse(Buffer.concat(chunks).toString('utf8') || '{}') as Partial<Request> & { offset?: number };
     const [path = '', query = ''] = (request.url ?? '').split('?');
+    if (path === '/v2/state/ledger-end') {
+      this.endAskedAt.push(performance.now());
+      if (await this.endAnswer(response)) return;
+    }
     if (path === '/v2/updates' && (await this.list(response))) return;
     const answer = this.#resource(path, body, Number(new URLSearchParams(query).get('limit') ?? 200));
     response.writeHead(answer === undefined ? 404 : 200).end(answer ?? '{}');
