@@ -195,16 +195,10 @@ export function pipelineParts(
   const { ledger, indexer } = config;
   const { tls, tokenSource } = options.access;
   const { insecure, parties, templates, interfaces, createdEventBlobs, shape, topology } = ledger;
+  const client = { url: ledgerUrl, tokenSource, tls, insecure, requestTimeoutMs, signal: stop, onRequest };
   return {
-    ledger: createLedgerClient({
-      url: ledgerUrl,
-      tokenSource,
-      tls,
-      insecure,
-      requestTimeoutMs,
-      signal: stop,
-      onRequest,
-    }),
+    ledger: createLedgerClient(client),
+    polledLedger: createLedgerClient({ ...client, requestTimeoutMs: pollTimeoutMs(indexer) }),
     openStream: streamOpener(options),
     tokenSource,
     database,
@@ -223,6 +217,11 @@ export function pipelineParts(
     limits: limitsOf(indexer),
     stop,
   };
+}
+
+/** Half of the time is up when a poll begins: with this an answer that is lost is asked for again before all of it is. */
+function pollTimeoutMs({ blindAfterMs }: Config['indexer']): number {
+  return Math.min(requestTimeoutMs, 0.4 * blindAfterMs);
 }
 
 function limitsOf(indexer: Config['indexer']): PipelineLimits {

@@ -223,7 +223,7 @@ export const options = {
     '5m',
   ),
   blindAfter: withDefault(
-    indexer('INDEXER_BLIND_AFTER', 'Without having learned the ledger end for this long: not ready.'),
+    indexer('INDEXER_BLIND_AFTER', 'Neither the ledger end learned nor a frame received for this long: not ready.'),
     duration('100ms', '1h'),
     '10s',
   ),

@@ -5,7 +5,7 @@ export interface HealthOptions {
   readonly version: string;
   readonly schema: string;
   readonly stalledAfterMs: number;
-  /** Without having learned the ledger end for so long, nothing is said of it; 10 s by default. */
+  /** Without having learned the ledger end, or received a frame, for so long, nothing is said of it; 10 s by default. */
   readonly blindAfterMs?: number;
   /** Told of every checkpoint that is in the database. */
   readonly onCheckpoint?: (checkpoint: number) => void;

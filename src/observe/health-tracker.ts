@@ -86,6 +86,7 @@ export class HealthTracker {
   #checkpoint: number | undefined;
   #ledgerEnd: number | undefined;
   #learnedAtMs: number | undefined;
+  #frameAtMs: number | undefined;
   #unlearnedBecause: string | undefined;
   #waitingSinceMs: number | undefined;
   /** What came of asking for what lies between the checkpoint and the ledger end; undefined: not asked. */
@@ -196,6 +197,10 @@ export class HealthTracker {
     else this.#waitingSinceMs ??= this.now();
   }
 
+  frameReceived(): void {
+    this.#frameAtMs = this.now();
+  }
+
   stretchAsked(answer: StretchAnswer): void {
     this.#stretch = answer;
   }
@@ -219,6 +224,7 @@ export class HealthTracker {
       checkpoint: this.#checkpoint,
       ledgerEnd: this.#ledgerEnd,
       learnedAtMs: this.#learnedAtMs,
+      frameAtMs: this.#frameAtMs,
       unlearnedBecause: this.#unlearnedBecause,
       blindAfterMs,
       waitingSinceMs: this.#waitingSinceMs,

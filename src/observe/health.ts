@@ -14,6 +14,8 @@ export interface HealthFacts {
   readonly ledgerEnd: number | undefined;
   /** When the ledger end was learned last; undefined before the first time. */
   readonly learnedAtMs: number | undefined;
+  /** When the newest frame came. */
+  readonly frameAtMs: number | undefined;
   /** Code and message of what the ledger answered instead since then. */
   readonly unlearnedBecause: string | undefined;
   readonly blindAfterMs: number;
@@ -110,9 +112,12 @@ function following(facts: HealthFacts, nowMs: number): Verdict {
   return { state: 'live', ready: true, live: true, because: 'following the ledger end' };
 }
 
-/** Whether too much time has passed to say anything of where the ledger is. */
-export function isBlind({ learnedAtMs, blindAfterMs }: HealthFacts, nowMs: number): boolean {
-  return learnedAtMs !== undefined && nowMs - learnedAtMs > blindAfterMs;
+/**
+ * Whether too much time has passed to say anything of where the ledger is. A ledger that sends frames is there and lets us
+ * read, whatever becomes of the question for its end.
+ */
+export function isBlind({ learnedAtMs, frameAtMs = -Infinity, blindAfterMs }: HealthFacts, nowMs: number): boolean {
+  return learnedAtMs !== undefined && nowMs - Math.max(learnedAtMs, frameAtMs) > blindAfterMs;
 }
 
 function unlearned({ learnedAtMs = 0, unlearnedBecause, ledgerEnd }: HealthFacts, nowMs: number): string {

@@ -158,6 +158,7 @@ class LoggingObserver implements IndexerObserver {
   }
 
   frameReceived(bytes: number): void {
+    this.#health.frameReceived();
     this.#metrics.bytesReceived.inc(bytes);
     this.#metrics.lastFrame.set(this.#health.wallNow() / 1000);
   }
@@ -226,11 +227,13 @@ class LoggingObserver implements IndexerObserver {
     this.#logger.info({ contracts: seed.contracts, offset: seed.offset }, 'seed done');
   }
 
-  ledgerPolled(ledgerEnd: number, prunedOffset?: number): void {
+  ledgerPolled(ledgerEnd: number): void {
     this.#health.ledgerPolled(ledgerEnd);
     this.#metrics.ledgerEnd.set(ledgerEnd);
     this.#metrics.ledgerEndTime.set(this.#health.wallNow() / 1000);
-    if (prunedOffset === undefined) return;
+  }
+
+  prunedPolled(prunedOffset: number): void {
     this.#metrics.pruned.set(prunedOffset);
     this.#prunedOffset = prunedOffset;
     this.#showHeadroom();

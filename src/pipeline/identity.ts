@@ -27,7 +27,8 @@ export async function connect(parts: PipelineParts): Promise<Connected> {
   const pruned = await ledger.state.latestPrunedOffsets();
   const askedAt = performance.now();
   const session = await openSession(database, identity, { notify: parts.notify, assertHeld: parts.assertHeld });
-  parts.observer.ledgerPolled(ledgerEnd, pruned);
+  parts.observer.ledgerPolled(ledgerEnd);
+  parts.observer.prunedPolled(pruned);
   const sameParticipant = participantId !== undefined && session.state.participantId === participantId;
   await proveHistory(parts, session.state, { ledgerEnd, pruned, sameParticipant });
   // Not before: a participant without a proven history must not give its name to ours.

@@ -111,11 +111,10 @@ export interface Observer {
   lateStored(offset: number): void;
   seedProgress(seed: SeedFacts): void;
   seedDone(seed: SeedFacts): void;
-  /**
-   * Polled facts of the ledger: its end and the offset up to which it is pruned (0 = never pruned; undefined: not asked
-   * this time).
-   */
-  ledgerPolled(ledgerEnd: number, prunedOffset?: number): void;
+  /** The ledger told its end. */
+  ledgerPolled(ledgerEnd: number): void;
+  /** The ledger told the offset up to which it is pruned; 0 = never. */
+  prunedPolled(prunedOffset: number): void;
   /** The stream was silent before the ledger end, and the ledger was asked whether anything lies between. */
   stretchAsked(answer: StretchAnswer, error?: IndexerError): void;
   /** What `verify`, another process, found last: one entry for each kind of comparison that was ever made. */

@@ -37,6 +37,8 @@ export type StopAt = number | 'end' | undefined;
 
 export interface PipelineParts {
   readonly ledger: LedgerClient;
+  /** The same ledger, for questions that are asked again rather than waited for. */
+  readonly polledLedger: Pick<LedgerClient, 'state'>;
   readonly openStream: OpenStream;
   readonly tokenSource: TokenSource;
   readonly database: Database;

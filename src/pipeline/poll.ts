@@ -11,13 +11,20 @@ import { pause, retryAfterMs } from './retry.ts';
 import { SilenceLimit } from './silence-limit.ts';
 import { pauseForToken, refusesCaller } from './wait.ts';
 
-/** A question that failed is asked again sooner, milliseconds: one lost answer leaves nobody blind. */
+/** A question that failed is asked again so long after it was asked, milliseconds: one lost answer leaves nobody blind. */
 const askAgainMs = 1_000;
 
 /** What one poll learned. */
 interface Polled {
   readonly ledgerEnd: number;
-  readonly pruned: number;
+  /** Undefined: it was not told. */
+  readonly pruned: number | undefined;
+}
+
+/** Who is told of it. */
+interface Listening {
+  ledgerEnd(ledgerEnd: number): void;
+  polled(polled: Polled): void;
 }
 
 /** Emits nothing; fails when frames stay away although the ledger moves on. */
@@ -30,13 +37,18 @@ export function poll$(
   const silence = new SilenceLimit(following, parts.limits.silenceMs);
   const polled$ = new Observable<Polled>((subscriber) => {
     const over = new AbortController();
-    const tell = (polled: Polled): void => {
-      parts.observer.ledgerPolled(polled.ledgerEnd, polled.pruned);
-      onLedgerEnd(polled.ledgerEnd);
-      silence.refuse(polled.ledgerEnd);
-      subscriber.next(polled);
+    const listening: Listening = {
+      ledgerEnd: (ledgerEnd) => {
+        parts.observer.ledgerPolled(ledgerEnd);
+        onLedgerEnd(ledgerEnd);
+        silence.refuse(ledgerEnd);
+      },
+      polled: (polled) => {
+        if (polled.pruned !== undefined) parts.observer.prunedPolled(polled.pruned);
+        subscriber.next(polled);
+      },
     };
-    pollUntil(parts, following, askedAt, tell, over.signal).catch((thrown: unknown) => {
+    pollUntil(parts, following, askedAt, listening, over.signal).catch((thrown: unknown) => {
       subscriber.error(thrown);
     });
     return () => {
@@ -50,12 +62,12 @@ export function poll$(
   );
 }
 
-/** Asks again and again. @throws what `tell` throws */
+/** Asks again and again. @throws what `listening` throws */
 async function pollUntil(
   parts: PipelineParts,
   following: Following,
   askedAt: number,
-  tell: (polled: Polled) => void,
+  listening: Listening,
   signal: AbortSignal,
 ): Promise<void> {
   const { tokenSource, observer, limits } = parts;
@@ -63,32 +75,41 @@ async function pollUntil(
   await pause(Math.max(0, askedAt + limits.pollMs - performance.now()), signal);
   while (!signal.aborted) {
     const startedAt = performance.now();
-    const polled = await asked(parts);
+    const failure = await poll(parts, listening, signal);
     if (signal.aborted) return;
-    if (polled instanceof IndexerError) {
-      refusals = refusesCaller(polled) ? refusals + 1 : 0;
+    if (failure !== undefined) {
+      refusals = refusesCaller(failure) ? refusals + 1 : 0;
       // Once: if the new token is refused as well, the poll would use up one after the other for as long as it runs.
       if (refusals === 1) tokenSource.invalidate();
       // The stream decides about the session; a failed poll is shown and comes again.
-      const delayMs = Math.max(Math.min(askAgainMs, limits.pollMs), retryAfterMs(polled));
-      observer.failed('ledger', polled, delayMs);
-      await pauseForToken(parts, polled, delayMs, signal);
+      const askAgainAt = startedAt + Math.min(askAgainMs, limits.pollMs);
+      const delayMs = Math.max(0, Math.round(askAgainAt - performance.now()), retryAfterMs(failure));
+      observer.failed('ledger', failure, delayMs);
+      await pauseForToken(parts, failure, delayMs, signal);
       continue;
     }
     // A stream whose token was refused may stay open and silent: it is opened again with the one that was not.
     if (refusals > 0) following.renew();
     refusals = 0;
-    tell(polled);
     await pause(Math.max(0, startedAt + limits.pollMs - performance.now()), signal);
   }
 }
 
-async function asked({ ledger }: PipelineParts): Promise<Polled | IndexerError> {
-  try {
-    return { ledgerEnd: await ledger.state.ledgerEnd(), pruned: await ledger.state.latestPrunedOffsets() };
-  } catch (thrown) {
-    return toIndexerError(thrown);
-  }
+/** The failure of either question; the ledger end, which readiness hangs on, is learned without the other. */
+async function poll(
+  { polledLedger: { state } }: PipelineParts,
+  listening: Listening,
+  signal: AbortSignal,
+): Promise<IndexerError | undefined> {
+  const ledgerEnd = await state.ledgerEnd().catch(toIndexerError);
+  if (signal.aborted) return undefined;
+  if (ledgerEnd instanceof IndexerError) return ledgerEnd;
+  listening.ledgerEnd(ledgerEnd);
+  const pruned = await state.latestPrunedOffsets().catch(toIndexerError);
+  if (signal.aborted) return undefined;
+  const failed = pruned instanceof IndexerError;
+  listening.polled({ ledgerEnd, pruned: failed ? undefined : pruned });
+  return failed ? pruned : undefined;
 }
 
 async function note(parts: PipelineParts, session: StoreSession, { ledgerEnd, pruned }: Polled): Promise<void> {

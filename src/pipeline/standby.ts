@@ -52,7 +52,8 @@ async function tellHolder(parts: PipelineParts, ours: boolean, wanted = () => tr
 async function lookAtLedger(parts: PipelineParts): Promise<number> {
   try {
     const ledgerEnd = await parts.ledger.state.ledgerEnd();
-    parts.observer.ledgerPolled(ledgerEnd, await parts.ledger.state.latestPrunedOffsets());
+    parts.observer.ledgerPolled(ledgerEnd);
+    parts.observer.prunedPolled(await parts.ledger.state.latestPrunedOffsets());
     return 0;
   } catch (thrown) {
     const error = toIndexerError(thrown);

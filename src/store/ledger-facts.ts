@@ -3,15 +3,15 @@ import { Kysely, PostgresDialect, type SelectQueryBuilder } from 'kysely';
 import type { Database } from './database.ts';
 import { toStoreError } from './store-error.ts';
 
-/** Notes the polled ledger end and pruned offset; a writer that was fenced changes nothing. */
+/** Notes the polled ledger end and, if it was told, pruned offset; a writer that was fenced changes nothing. */
 export async function noteLedgerFacts(
   database: Database,
   epoch: number,
   ledgerEnd: number,
-  prunedOffset: number,
+  prunedOffset: number | undefined,
 ): Promise<void> {
   await database.withClient((client) =>
-    client.query('update stream set ledger_end = $2, pruned_offset = $3 where epoch = $1', [
+    client.query('update stream set ledger_end = $2, pruned_offset = coalesce($3, pruned_offset) where epoch = $1', [
       epoch,
       ledgerEnd,
       prunedOffset,

@@ -116,6 +116,66 @@ describe('an indexer whose token has ended while its stream is silent', () => {
   });
 });
 
+describe('an indexer that is not told everything it asks for', () => {
+  const ledgerEnd = '/v2/state/ledger-end';
+  /** Nobody but the poll asks. */
+  const polled = { INDEXER_ASK_AFTER: '1m' };
+
+  it('has learned the ledger end when it was told that and not what is pruned', async () => {
+    await using ledger = await GuardedLedger.start('first');
+    await putToken('first');
+    await using daemon = start(ledger, { ...polled, INDEXER_BLIND_AFTER: '2s' });
+    await stored(daemon, 3);
+    ledger.instead.set('/v2/state/latest-pruned-offsets', (response) => response.writeHead(503).end('busy'));
+    const offset = ledger.grow();
+    await stored(daemon, offset);
+    const before = ledger.count(ledgerEnd);
+    await waitFor('five questions', () => (ledger.count(ledgerEnd) >= before + 5 ? true : undefined));
+    expect(await readiness(daemon)).toMatchObject({ status: 200, state: 'live' });
+    const status = (await (await fetch(`${await daemon.http()}/status`)).json()) as Record<string, unknown>;
+    expect(status).toMatchObject({ ledgerEnd: offset, lastError: { code: 'LEDGER_UNAVAILABLE' } });
+    expect(await query(database.url, 'select ledger_end::int from ledger.stream')).toEqual([{ ledger_end: offset }]);
+  });
+
+  it('stays ready when one answer never comes: it is asked for again in time', async () => {
+    await using ledger = await GuardedLedger.start('first');
+    await putToken('first');
+    await using daemon = start(ledger, { ...polled, INDEXER_BLIND_AFTER: '6s' });
+    await stored(daemon, 3);
+    // The first of these answers is kept back for good.
+    ledger.instead.set(ledgerEnd, () => ledger.instead.delete(ledgerEnd));
+    await waitFor('the question', () => (ledger.instead.size === 0 ? true : undefined));
+    const asked = ledger.count(ledgerEnd);
+    const states = new Set<string>();
+    await waitFor(
+      'two more questions',
+      async () => {
+        states.add((await readiness(daemon)).state);
+        return ledger.count(ledgerEnd) >= asked + 2 ? true : undefined;
+      },
+      30_000,
+    );
+    expect([...states]).toEqual(['live']);
+  }, 60_000);
+
+  it('stays ready while updates arrive, although it was told not to ask for minutes', async () => {
+    await using ledger = await GuardedLedger.start('first');
+    await putToken('first');
+    await using daemon = start(ledger, { ...polled, INDEXER_BLIND_AFTER: '3s' });
+    await stored(daemon, 3);
+    const learned = async (): Promise<number> => {
+      const status = (await (await fetch(`${await daemon.http()}/status`)).json()) as Record<string, unknown>;
+      return Number(status['ledgerEndAgeSeconds']);
+    };
+    ledger.instead.set(ledgerEnd, (response) => response.writeHead(503, { 'retry-after': '300' }).end());
+    await waitFor('it is blind', async () => ((await readiness(daemon)).state === 'blind' ? true : undefined));
+    await stored(daemon, ledger.grow());
+    expect(await readiness(daemon)).toMatchObject({ status: 200, state: 'live' });
+    expect(await learned()).toBeGreaterThan(3);
+    await waitFor('it is blind again', async () => ((await readiness(daemon)).state === 'blind' ? true : undefined));
+  });
+});
+
 describe('an indexer that waits for the next attempt', () => {
   it('goes on within seconds when its refused token is replaced, parked or not', async () => {
     await using ledger = await GuardedLedger.start('good', 'better');

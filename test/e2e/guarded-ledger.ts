@@ -56,6 +56,8 @@ export class GuardedLedger implements AsyncDisposable {
   rights = true;
   /** What is answered instead while it is there. */
   refusal: Refused | undefined;
+  /** What becomes of requests for a path instead of an answer. */
+  readonly instead = new Map<string, (response: ServerResponse) => void>();
   /** Whether every connection is reset before anything is read. */
   away = false;
   /** Requests and handshakes so far. */
@@ -127,6 +129,8 @@ export class GuardedLedger implements AsyncDisposable {
       response.writeHead(this.refusal.status, this.refusal.headers).end();
       return;
     }
+    const instead = this.instead.get(path);
+    if (instead !== undefined) return instead(response);
     if (!this.accepted.has(tokenOf(request))) return answer(response, 401, redacted(16));
     const answers: Record<string, object> = {
       '/v2/parties/participant-id': { participantId: 'p::1220' },

@@ -13,6 +13,7 @@ const live: HealthFacts = {
   checkpoint: 100,
   ledgerEnd: 100,
   learnedAtMs: 1000 * minute,
+  frameAtMs: undefined,
   unlearnedBecause: undefined,
   blindAfterMs: 10_000,
   waitingSinceMs: undefined,
@@ -55,6 +56,18 @@ describe('verdict', () => {
     const away = { ...old, phase: 'backing_off', because: 'LEDGER_UNREACHABLE: refused' } as const;
     expect(verdict(away, 9_000)).toMatchObject({ state: 'backing_off', ready: true });
     expect(verdict(away, 11_000)).toMatchObject({ state: 'backing_off', ready: false });
+  });
+
+  it('is not blind while frames come, and is once they stay away as well', () => {
+    const old = { ...live, learnedAtMs: 0, frameAtMs: 300_000, unlearnedBecause: 'LEDGER_UNAVAILABLE: busy' };
+    expect(verdict(old, 310_000)).toMatchObject({ ready: true });
+    expect(verdict(old, 310_001)).toMatchObject({
+      state: 'blind',
+      because: 'the ledger end, last known as 100, has not been learned for 310 s: LEDGER_UNAVAILABLE: busy',
+    });
+    const away = { ...old, phase: 'backing_off', phaseSinceMs: 305_000 } as const;
+    expect(verdict(away, 309_000).ready).toBe(true);
+    expect(verdict({ ...old, frameAtMs: 0, learnedAtMs: 300_000 }, 310_000).ready).toBe(true);
   });
 
   it('calls a checkpoint that does not move below the ledger end stalled, and a restart useful only much later', () => {
@@ -174,6 +187,20 @@ describe('HealthTracker', () => {
     expect(health.status()).toMatchObject({ state: 'live', ledgerEndAgeSeconds: 0, lagSeconds: 0 });
     pass(20_000);
     expect(health.verdict().because).toMatch(/no answer$/);
+  });
+
+  it('takes a frame for a sign that the ledger answers', () => {
+    const { health, pass } = tracker();
+    health.phaseChanged('live', undefined);
+    health.batchCommitted(batch(10));
+    health.ledgerPolled(10);
+    pass(300_000);
+    health.frameReceived();
+    health.batchCommitted(batch(11));
+    pass(9_000);
+    expect(health.status()).toMatchObject({ state: 'live', ledgerEndAgeSeconds: 309, lagSeconds: 0 });
+    pass(2_000);
+    expect(health.verdict()).toMatchObject({ state: 'blind', ready: false });
   });
 
   it('counts a failure from its beginning, however often the phase is announced again', () => {
