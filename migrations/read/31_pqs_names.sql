@@ -144,38 +144,49 @@ $$;
 comment on function :pqs.__choice_pks(text) is
   'Numbers of a choice on all versions of its template, given as package:Module:Entity:Choice, Module:Entity:Choice, Entity:Choice or Choice; of all choices for null. Unknown and ambiguous names are errors.';
 
--- Called for every row and reads no table: setting a search path would cost a third of it.
+-- Called for every row: setting a search path would cost a third of it. So every name in it has its schema, types and
+-- operators too; precedence is that of parentheses.
 create or replace function :pqs.padded(value jsonb, padding jsonb) returns jsonb
   language plpgsql immutable parallel safe
 as $$
 declare
-  kind text := jsonb_typeof(value);
-  completed jsonb;
-  name text;
-  inner_padding jsonb;
+  kind pg_catalog.text := pg_catalog.jsonb_typeof(value);
+  completed pg_catalog.jsonb;
+  name pg_catalog.text;
+  inner_padding pg_catalog.jsonb;
 begin
-  if padding ? 'nulls' and kind = 'object' then
-    completed := (padding -> 'nulls') || value;
-    for name, inner_padding in select f.key, f.value from jsonb_each(padding -> 'fields') f loop
-      if completed -> name <> 'null' then
-        completed := completed || jsonb_build_object(name, :pqs.padded(completed -> name, inner_padding));
+  if (padding operator(pg_catalog.?) 'nulls') and (kind operator(pg_catalog.=) 'object') then
+    completed := (padding operator(pg_catalog.->) 'nulls') operator(pg_catalog.||) value;
+    for name, inner_padding in
+      select f.key, f.value from pg_catalog.jsonb_each(padding operator(pg_catalog.->) 'fields') f
+    loop
+      if (completed operator(pg_catalog.->) name) operator(pg_catalog.<>) 'null' then
+        completed := completed operator(pg_catalog.||) pg_catalog.jsonb_build_object(
+          name, :pqs.padded(completed operator(pg_catalog.->) name, inner_padding));
       end if;
     end loop;
     return completed;
-  elsif padding ? 'items' and kind = 'array' then
-    return (select coalesce(jsonb_agg(:pqs.padded(i.item, padding -> 'items') order by i.place), '[]')
-              from jsonb_array_elements(value) with ordinality i (item, place));
-  elsif padding ? 'entries' and kind = 'array' then
-    return (select coalesce(jsonb_agg(jsonb_build_array(:pqs.padded(i.item -> 0, padding -> 'entries' -> 0),
-                                                        :pqs.padded(i.item -> 1, padding -> 'entries' -> 1))
-                                      order by i.place), '[]')
-              from jsonb_array_elements(value) with ordinality i (item, place));
-  elsif padding ? 'values' and kind = 'object' then
-    return (select coalesce(jsonb_object_agg(f.key, :pqs.padded(f.value, padding -> 'values')), '{}')
-              from jsonb_each(value) f);
-  elsif padding -> 'cases' ? (value ->> 'tag') and kind = 'object' then
-    return value || jsonb_build_object(
-      'value', :pqs.padded(value -> 'value', padding -> 'cases' -> (value ->> 'tag')));
+  elsif (padding operator(pg_catalog.?) 'items') and (kind operator(pg_catalog.=) 'array') then
+    return (select coalesce(pg_catalog.jsonb_agg(:pqs.padded(i.item, padding operator(pg_catalog.->) 'items')
+                                                 order by i.place), '[]')
+              from pg_catalog.jsonb_array_elements(value) with ordinality i (item, place));
+  elsif (padding operator(pg_catalog.?) 'entries') and (kind operator(pg_catalog.=) 'array') then
+    inner_padding := padding operator(pg_catalog.->) 'entries';
+    return (select coalesce(pg_catalog.jsonb_agg(pg_catalog.jsonb_build_array(
+                     :pqs.padded(i.item operator(pg_catalog.->) 0, inner_padding operator(pg_catalog.->) 0),
+                     :pqs.padded(i.item operator(pg_catalog.->) 1, inner_padding operator(pg_catalog.->) 1))
+                   order by i.place), '[]')
+              from pg_catalog.jsonb_array_elements(value) with ordinality i (item, place));
+  elsif (padding operator(pg_catalog.?) 'values') and (kind operator(pg_catalog.=) 'object') then
+    return (select coalesce(pg_catalog.jsonb_object_agg(
+                     f.key, :pqs.padded(f.value, padding operator(pg_catalog.->) 'values')), '{}')
+              from pg_catalog.jsonb_each(value) f);
+  elsif ((padding operator(pg_catalog.->) 'cases') operator(pg_catalog.?) (value operator(pg_catalog.->>) 'tag'))
+    and (kind operator(pg_catalog.=) 'object') then
+    inner_padding := (padding operator(pg_catalog.->) 'cases')
+                     operator(pg_catalog.->) (value operator(pg_catalog.->>) 'tag');
+    return value operator(pg_catalog.||) pg_catalog.jsonb_build_object(
+      'value', :pqs.padded(value operator(pg_catalog.->) 'value', inner_padding));
   end if;
   return value;
 end

@@ -24,7 +24,7 @@ begin
 end
 $$;
 comment on function :pqs.print_create_index_for_contract(text, text, text, text, text, boolean) is
-  'The statement that indexes an expression over payload, e.g. (payload->''owner'')::text or payload->>''owner''. index_type is btree, hash or gin. Limited to rows where the expression is not null. To be run by the owner of the storage.';
+  'The statement that indexes an expression over payload, e.g. (payload->''owner'')::text or payload->>''owner''. index_type is btree, hash or gin. Limited to rows where the expression is not null. To be run by the owner of the storage, after set search_path = pg_catalog, pg_temp: an index keeps the operators it found.';
 
 -- Without statistics of its own, Postgres takes an expression of a partial index to match one row in 200.
 create or replace function :pqs.print_create_statistics_for_contract(name text, expression text) returns text
@@ -33,12 +33,13 @@ create or replace function :pqs.print_create_statistics_for_contract(name text, 
               then format('create statistics if not exists %I.%I on (%s) from %I.contracts', :'storage',
                           name || '_statistics', expression, :'storage') end;
 comment on function :pqs.print_create_statistics_for_contract(text, text) is
-  'The statement that lets Postgres know how often values of an indexed expression occur, from the next analyze on; null for the payload itself. To be run beside a printed index.';
+  'The statement that lets Postgres know how often values of an indexed expression occur, from the next analyze on; null for the payload itself. To be run beside a printed index, on the same search path.';
 
--- No search path of its own: what the expression and the operator class name is the caller's, e.g. of an extension.
+-- An index keeps the operators of its expression, and whoever writes runs them: none is looked for on the caller's path.
 create or replace procedure :pqs.create_index_for_contract(
   name text, qname text, expression text, index_type text, index_opclass text default '')
   language plpgsql
+  set search_path = pg_catalog, pg_temp
 as $$
 declare
   statement text;
@@ -51,4 +52,4 @@ begin
 end
 $$;
 comment on procedure :pqs.create_index_for_contract(text, text, text, text, text) is
-  'Indexes an expression over payload. Blocks the indexer while it runs: on a large table print the statements instead and run the index concurrently.';
+  'Indexes an expression over payload. What an extension brought, such as an operator class, is named with its schema. Blocks the indexer while it runs: on a large table print the statements instead and run the index concurrently.';

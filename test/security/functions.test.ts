@@ -7,16 +7,10 @@ import { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { grantReaderCommand } from '../../src/cli/grant-reader.ts';
 import { grantRolesCommand } from '../../src/cli/grant-roles.ts';
-import { migrateVerb } from '../../src/cli/migrate.ts';
-import { storePackage } from '../../src/store/typed/package-store.ts';
-import { syncTypedViews } from '../../src/store/typed/views.ts';
-import { openDatabase } from '../../src/store/database.ts';
-import { openSession } from '../../src/store/store.ts';
-import { decodeUpdate } from '../../src/ledger/wire.ts';
 import * as frames from '../support/frames.ts';
 import { createTestDatabase, query, type TestDatabase } from '../support/database.ts';
-import { historyOf, iou } from '../read/reader-attempts.ts';
 import { breachesOf } from './code-of-a-reader.ts';
+import { fillWithTwoOwners } from './two-owners.ts';
 
 const prefix = `functions_${randomBytes(4).toString('hex')}`;
 const limited = `${prefix}_limited`;
@@ -55,29 +49,12 @@ async function routines(): Promise<readonly Routine[]> {
   )) as unknown as readonly Routine[];
 }
 
-/** A history of two owners, with the typed views of its package. */
-async function fill(): Promise<void> {
-  const options = { schema: 'ledger', statementTimeoutMs: 60_000, applicationName: 'test functions' };
-  const database = openDatabase({ url: created.url, ...options });
-  const identity = { participantId: 'p::1220', filter: '{"p":"foreign"}', filterHash: 'f', shape: 'LEDGER_EFFECTS' };
-  const session = await openSession(database, identity);
-  await session.publishSeed(0, 'genesis');
-  const batch = session.newBatch(0);
-  const history = [...historyOf('own', frames.alice, 1), ...historyOf('foreign', 'Eve::1220ee', 7)];
-  for (const update of history) batch.add(decodeUpdate(frames.text(update)));
-  await session.writeBatch(batch, 0);
-  await storePackage(database, iou);
-  expect((await syncTypedViews(database, [iou])).failed).toEqual([]);
-  await database.close();
-}
-
 beforeAll(async () => {
   created = await createTestDatabase();
   folder = mkdtempSync(join(tmpdir(), 'functions-'));
   for (const kind of [...kinds, 'limited']) writeFileSync(join(folder, kind), 'secret\n');
   const env = { DATABASE_URL: created.url };
-  await migrateVerb([], env, () => undefined);
-  await fill();
+  await fillWithTwoOwners(created.url);
   await grantRolesCommand(['--prefix', prefix, '--password-dir', folder], env, () => undefined);
   const party = canLimit ? ['--party', frames.alice] : [];
   await grantReaderCommand([limited, ...party, '--password-file', join(folder, 'limited')], env, () => undefined);
@@ -123,9 +100,7 @@ describe('functions of our schemas', () => {
   it('find what they name without the search path of their caller', async () => {
     const byPath = (await routines()).filter(({ parsed, path }) => !parsed && path?.endsWith(', pg_temp') !== true);
     expect(byPath.map(({ name }) => name)).toEqual([
-      // Its expression is the caller's, and so is what that names.
-      'pqs.create_index_for_contract(text,text,text,text,text)',
-      // Called for every row; reads no table.
+      // Called for every row; every name in it has its schema.
       'pqs.padded(jsonb,jsonb)',
     ]);
   });

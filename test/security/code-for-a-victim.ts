@@ -1,0 +1,133 @@
+/**
+ * Namesakes of what Postgres brings, planted by one role in schema `public` for whoever has that on the path: functions,
+ * aggregates, operators and types. Those with the very same parameters win where `public` comes first; those that take
+ * a value as it is win on any path, over what Postgres would have to convert for, and over a list of any length.
+ */
+import type { ClientBase } from 'pg';
+import { callsOf, type Callable } from '../read/reader-attempts.ts';
+
+/** Raised by planted code. */
+const planted = 'XX043';
+const types = ['jsonb', 'text', 'integer', 'bigint', 'boolean', 'text[]', 'interval', 'timestamp with time zone'];
+const names = types.map((type) => `'${type}'::regtype`).join(', ');
+const body = `language plpgsql immutable as $$ begin raise exception '%', tg using errcode = '${planted}'; end $$`;
+const alarm = (what: string): string => body.replace('tg', `'${what.replaceAll("'", "''")}'`);
+
+/** What our functions name that are not parsed when they are made: functions of Postgres, aggregates, operators. */
+interface Original {
+  readonly kind: 'f' | 'a' | 'o';
+  readonly name: string;
+  readonly parameters: readonly string[];
+  readonly returns: string;
+}
+
+const originals = `
+with bodies as (
+  select string_agg(p.prosrc, ' ') as text from pg_proc p join pg_namespace n on n.oid = p.pronamespace
+   where n.nspname in ('ledger', 'explore', 'typed', 'pqs') and p.prosqlbody is null)
+select p.prokind::text as kind, p.proname::text as name, p.prorettype::regtype::text as returns,
+       array(select t::regtype::text from unnest(p.proargtypes::oid[]) with ordinality u (t, n) order by n) as parameters
+  from pg_proc p, bodies b
+ where p.pronamespace = 'pg_catalog'::regnamespace and p.prokind in ('f', 'a') and not p.proretset and p.pronargs > 0
+   and b.text ~ ('\\m' || p.proname || '\\(')
+   and not exists (select from unnest(p.proargtypes::oid[]) t join pg_type y on y.oid = t where y.typtype = 'p')
+union all
+select 'o', o.oprname, o.oprresult::regtype::text, array[o.oprleft::regtype::text, o.oprright::regtype::text]
+  from pg_operator o
+ where o.oprnamespace = 'pg_catalog'::regnamespace and o.oprleft in (${names}) and o.oprright in (${names})`;
+
+/**
+ * What takes a list of any length, or any type, taken more exactly. Not operators on two `jsonb`, which a literal would fit
+ * better: `'field'` is none, and the statement then ends before any code is run.
+ */
+const better: readonly Original[] = [
+  ...['jsonb_build_object', 'jsonb_build_array', 'jsonb_object_agg', 'format', 'concat', 'concat_ws'].flatMap((name) =>
+    ['text,text', 'text,jsonb', 'jsonb,jsonb', 'text,text,text'].map((list) => ({
+      kind: name.endsWith('_agg') ? ('a' as const) : ('f' as const),
+      name,
+      parameters: list.split(','),
+      returns: name.startsWith('jsonb') ? 'jsonb' : 'text',
+    })),
+  ),
+  { kind: 'a', name: 'jsonb_agg', parameters: ['jsonb'], returns: 'jsonb' },
+  { kind: 'a', name: 'array_agg', parameters: ['integer'], returns: 'integer[]' },
+];
+
+/** As `role`, who may create in schema public. */
+export async function plant(client: ClientBase, role: string): Promise<void> {
+  const { rows } = await client.query<Original>(originals);
+  await client.query(`set role ${role}`);
+  for (const [at, each] of [...better, ...rows].entries()) {
+    await client.query(plantOf(each, at));
+  }
+  await client.query(`create function public.refuse_value() returns boolean ${alarm('a type')}`);
+  for (const type of ['text', 'jsonb']) {
+    await client.query(`create domain public.${type} as pg_catalog.${type} check (public.refuse_value())`);
+  }
+  await client.query('reset role');
+}
+
+function plantOf({ kind, name, parameters, returns }: Original, at: number): string {
+  const list = parameters.join(', ');
+  if (kind === 'f') return `create function public.${name}(${list}) returns ${returns} ${alarm(name)}`;
+  const called = `planted_${String(at)}`;
+  if (kind === 'o') {
+    return `create function public.${called}(${list}) returns ${returns} ${alarm(name)};
+      create operator public.${name} (function = public.${called}, leftarg = ${parameters[0] ?? ''}, rightarg = ${parameters[1] ?? ''})`;
+  }
+  return `create function public.${called}(${returns}, ${list}) returns ${returns} ${alarm(name)};
+    create aggregate public.${name}(${list}) (sfunc = public.${called}, stype = ${returns})`;
+}
+
+/** One pair of value and padding for each way that a value is completed. */
+const paddings: readonly (readonly [string, string])[] = [
+  ['{"a":{"b":1}}', '{"nulls":{"a":null,"z":null},"fields":{"a":{"nulls":{"c":null},"fields":{}}}}'],
+  ['[{"b":1}]', '{"items":{"nulls":{"c":null},"fields":{}}}'],
+  ['[["k",{"b":1}]]', '{"entries":[{},{"nulls":{"c":null},"fields":{}}]}'],
+  ['{"k":{"b":1}}', '{"values":{"nulls":{"c":null},"fields":{}}}'],
+  ['{"tag":"K","value":{"b":1}}', '{"cases":{"K":{"nulls":{"c":null},"fields":{}}}}'],
+];
+
+/** Every function, procedure and view of ours, called and read by the client; one line for each that runs planted code. */
+export async function runsPlanted(client: ClientBase, path: string): Promise<readonly string[]> {
+  const ours = `n.nspname in ('ledger', 'explore', 'typed', 'pqs')`;
+  const { rows: functions } = await client.query<Callable>(
+    `select p.oid::regproc::text as name,
+            array(select format_type(t, null) from unnest(p.proargtypes::oid[]) with ordinality u (t, n) order by n) as types
+       from pg_proc p join pg_namespace n on n.oid = p.pronamespace where ${ours} and p.prokind = 'f' order by 1`,
+  );
+  const { rows: views } = await client.query<{ name: string }>(
+    `select format('%I.%I', n.nspname, c.relname) as name from pg_class c join pg_namespace n on n.oid = c.relnamespace
+      where ${ours} and c.relkind = 'v' order by 1`,
+  );
+  const statements = [
+    ...functions.flatMap((each) => callsOf(each).slice(0, 6)),
+    ...paddings.map(([value, padding]) => `select pqs.padded('${value}'::jsonb, '${padding}'::jsonb)`),
+    `select pqs.padded_payload(a) from pqs.active() a`,
+    `select pqs.stakeholders(a) from pqs.active() a`,
+    `call pqs.create_index_for_contract('bait', 'Iou', $$(payload -> 'secret')$$, 'btree')`,
+    ...views.map(({ name }) => `select * from ${name}`),
+  ];
+  const found: string[] = [];
+  for (const statement of statements) {
+    // What the victim itself writes is its own affair.
+    const own = statement.replaceAll(/::(?=text|jsonb)/g, '::pg_catalog.');
+    const outcome = await attempt(client, path, own);
+    if (outcome !== undefined) found.push(`${own} runs ${outcome}`);
+  }
+  return found;
+}
+
+/** What planted code was run, if any; nothing of the statement stays. */
+async function attempt(client: ClientBase, path: string, statement: string): Promise<string | undefined> {
+  await client.query(`begin; set local search_path = ${path}; set local statement_timeout = '200ms'`);
+  try {
+    await client.query(statement);
+    return undefined;
+  } catch (thrown) {
+    const { code, message } = thrown as { code?: string; message: string };
+    return code === planted ? message : undefined;
+  } finally {
+    await client.query('rollback');
+  }
+}

@@ -1,0 +1,26 @@
+/** A migrated database with a history of two owners and the typed views of its package. */
+import { expect } from 'vitest';
+import { migrateVerb } from '../../src/cli/migrate.ts';
+import { decodeUpdate } from '../../src/ledger/wire.ts';
+import { openDatabase } from '../../src/store/database.ts';
+import { openSession } from '../../src/store/store.ts';
+import { storePackage } from '../../src/store/typed/package-store.ts';
+import { syncTypedViews } from '../../src/store/typed/views.ts';
+import { historyOf, iou } from '../read/reader-attempts.ts';
+import * as frames from '../support/frames.ts';
+
+export async function fillWithTwoOwners(url: string): Promise<void> {
+  await migrateVerb([], { DATABASE_URL: url }, () => undefined);
+  const options = { schema: 'ledger', statementTimeoutMs: 60_000, applicationName: 'test functions' };
+  const database = openDatabase({ url, ...options });
+  const identity = { participantId: 'p::1220', filter: '{"p":"foreign"}', filterHash: 'f', shape: 'LEDGER_EFFECTS' };
+  const session = await openSession(database, identity);
+  await session.publishSeed(0, 'genesis');
+  const batch = session.newBatch(0);
+  const history = [...historyOf('own', frames.alice, 1), ...historyOf('foreign', 'Eve::1220ee', 7)];
+  for (const update of history) batch.add(decodeUpdate(frames.text(update)));
+  await session.writeBatch(batch, 0);
+  await storePackage(database, iou);
+  expect((await syncTypedViews(database, [iou])).failed).toEqual([]);
+  await database.close();
+}
