@@ -1,4 +1,4 @@
-/** Hands everything in the schemas of a stream to one owner: tables, views, functions, and the statistics objects on them. */
+/** Hands everything in the schemas of a stream to one owner: tables, views, functions, types, and the statistics objects on tables. */
 import { escapeIdentifier } from 'pg';
 import type { ClientBase } from 'pg';
 import type { ReadSchemas } from '../readers/read-schemas.ts';
@@ -21,6 +21,10 @@ select 4, format('%s %s', case p.prokind when 'p' then 'procedure' when 'a' then
 union all
 select 5, format('statistics %I.%I', s.nspname, x.stxname)
   from pg_statistic_ext x join schemas s on s.oid = x.stxnamespace, target where x.stxowner <> target.oid
+union all
+select 6, format('type %I.%I', s.nspname, t.typname)
+  from pg_type t join pg_class c on c.oid = t.typrelid join schemas s on s.oid = t.typnamespace, target
+ where c.relkind = 'c' and t.typowner <> target.oid
 order by 1, 2`;
 
 /** The statements that give to `owner` what it does not own yet. */
