@@ -8,7 +8,8 @@ import { escapeIdentifier, escapeLiteral } from 'pg';
 import type { PoolClient, QueryConfig } from 'pg';
 import { ExitCode, IndexerError } from '../errors.ts';
 import type { Database } from './database.ts';
-import { hasReadSide, makeReadSide, readSideScript } from './readers/read-side.ts';
+import { createReadSchemas, hasReadSide, makeReadSide, readSideScript } from './readers/read-side.ts';
+import { printedRefusal, refuseStrangers } from './readers/schema-owners.ts';
 
 /** One migration: `id` is the file's name without `.sql`, `sql` any number of statements with unqualified names. */
 export interface Migration {
@@ -39,13 +40,15 @@ export async function migrationFiles(): Promise<readonly Migration[]> {
 
 /**
  * Creates the schema if it is missing and applies what is pending; ids of what this call applied, in order.
- * @throws IndexerError `SCHEMA_NEWER` (fatal), `STORE_NOT_PERMITTED`, or what a migration failed with
+ * @throws IndexerError `SCHEMA_NEWER`, `SCHEMA_FOREIGN` (both fatal), `STORE_NOT_PERMITTED`, or what a migration failed with
  */
 export async function migrate(database: Database, files?: readonly Migration[]): Promise<readonly string[]> {
   const known = files ?? (await migrationFiles());
   const applied = await locked(database, async (client) => {
+    const before = await appliedIds(client, database.schema);
+    if (known.some(({ id }) => !before.has(id))) await refuseStrangers(client, database.schema);
     await createMissing(client, database.schema);
-    return appliedIds(client, database.schema);
+    return before;
   });
   refuseNewer(database.schema, applied, known);
   const mine: string[] = [];
@@ -89,7 +92,10 @@ export async function printMigrations(schema: string, files?: readonly Migration
   return [
     '-- For a new schema. Run with: psql --set ON_ERROR_STOP=1 --file <this file>',
     'begin;',
+    // Before the first name that is looked for in one of them.
     `create schema if not exists ${name};`,
+    files === undefined ? createReadSchemas(schema) : '',
+    printedRefusal(schema),
     `set local search_path to ${name};`,
     `${createMigrationsTable};\n`,
     ...steps,

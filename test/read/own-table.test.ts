@@ -43,7 +43,7 @@ beforeAll(async () => {
     created.url,
     block('postgresql')
       .replace('database ledger', `database "${readers.pathname.slice(1)}"`)
-      .replace('to analyst', `to ${reader}`),
+      .replaceAll('analyst', reader),
   );
   [readers.username, readers.password] = [reader, 'secret'];
   url = readers.href;

@@ -6,6 +6,7 @@ import { escapeIdentifier, escapeLiteral } from 'pg';
 import type { ClientBase } from 'pg';
 import type { Database } from '../database.ts';
 import { migrate, migrationFiles } from '../migrations.ts';
+import { refuseStrangers } from '../readers/schema-owners.ts';
 import type { StreamIdentity } from '../stream-row.ts';
 import { readStream, refused, type StreamFacts } from './maintenance.ts';
 
@@ -28,9 +29,10 @@ export interface Wanted {
 /**
  * Makes the staging schema, or takes over one that a cut reseed left if it fits.
  * @param staging a database handle whose schema is `stagingSchema`
- * @throws IndexerError RESEED_REFUSED when a schema of that name is somebody else's
+ * @throws IndexerError RESEED_REFUSED when a schema of that name is in the way, SCHEMA_FOREIGN when it is somebody else's
  */
 export async function prepareStaging(staging: Database, schema: string, wanted: Wanted): Promise<void> {
+  await staging.withClient((client) => refuseStrangers(client, staging.schema));
   const left = await leftOver(staging, schema);
   if (left !== undefined && !fits(left, wanted)) await staging.withClient((client) => dropStaging(client, schema));
   await staging.withClient(async (client) => {

@@ -9,6 +9,7 @@ import { escapeIdentifier, escapeLiteral } from 'pg';
 import type { ClientBase } from 'pg';
 import { openGrants } from './party-policies.ts';
 import { readSchemas, type ReadSchemas } from './read-schemas.ts';
+import { refuseStrangers } from './schema-owners.ts';
 import { limitedRoles, secureViews } from './secure-views.ts';
 
 const directory = new URL('../../../migrations/read/', import.meta.url);
@@ -19,12 +20,15 @@ export async function readSideScript(storage: string): Promise<string> {
   const names = (await readdir(directory)).filter((name) => fileName.test(name)).sort();
   const files = await Promise.all(names.map(async (name) => readFile(new URL(name, directory), 'utf8')));
   const schemas = readSchemas(storage);
-  const created = [schemas.explore, schemas.typed, schemas.pqs].map(
-    (name) => `create schema if not exists ${escapeIdentifier(name)};`,
-  );
-  const script = [...created, ...files.map((file) => withNames(file, schemas))].join('\n');
+  const script = [createReadSchemas(storage), ...files.map((file) => withNames(file, schemas))].join('\n');
   const note = escapeLiteral(`Views for people and BI tools; ${hashOf(script)}`);
   return `${script}\ncomment on schema ${escapeIdentifier(schemas.explore)} is ${note};\n`;
+}
+
+/** The schemas beside the storage, for whoever has to look whose they are before anything is made in them. */
+export function createReadSchemas(storage: string): string {
+  const { explore, typed, pqs } = readSchemas(storage);
+  return [explore, typed, pqs].map((name) => `create schema if not exists ${escapeIdentifier(name)};`).join('\n');
 }
 
 function hashOf(script: string): string {
@@ -43,10 +47,13 @@ function withNames(sql: string, schemas: ReadSchemas): string {
 /**
  * Makes the read side if it is missing or not this program's; true when it did. To be called in a transaction that holds
  * the migration lock.
+ * @throws IndexerError `SCHEMA_FOREIGN`
  */
 export async function makeReadSide(client: ClientBase, storage: string): Promise<boolean> {
   const script = await readSideScript(storage);
   if (await isMade(client, storage, script)) return false;
+  await client.query(createReadSchemas(storage));
+  await refuseStrangers(client, storage);
   await client.query(script);
   await secureViews(client, readSchemas(storage));
   // What is read by now may stand in tables and columns that are newer than the role.
