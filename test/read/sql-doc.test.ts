@@ -45,6 +45,8 @@ beforeAll(async () => {
   await indexer.reaches(sandbox.ledger.ledgerEnd(), 60_000);
   const options = { schema: 'ledger', statementTimeoutMs: 20_000, applicationName: 'test' };
   database = openDatabase({ url: created.url, ...options });
+  // What the page has the administrator make for a table of one's own.
+  await database.withClient((client) => client.query('create schema reports'));
 });
 afterAll(async () => {
   await database.close();
