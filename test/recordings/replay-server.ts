@@ -138,19 +138,42 @@ class Participant {
   }
 
   #contracts(socket: WebSocket, request: Request): Sending['next'] | Refusal {
-    const { activeAtOffset = 0, streamContinuationToken: token } = request;
-    if (!asksForAll(request.eventFormat)) return notRecorded();
-    if (activeAtOffset > this.end) return afterEnd('active_at_offset', activeAtOffset, this.end);
-    const entries = activeAt(this.#recording, activeAtOffset);
+    const entries = this.#entriesOf(request);
+    if ('status' in entries) return entries;
+    const before = activeAt(this.#recording, request.activeAtOffset ?? 0).length - entries.length;
     let next = 0;
-    if (token !== undefined && token !== null && token !== '') {
-      next = entries.findIndex((entry: Entry) => entry.token === token) + 1;
-      if (next === 0) return refusal(400, 'INVALID_CONTINUATION_TOKEN', 'the token is not of this list', 8, 3);
-    }
     return () => {
-      for (; next < entries.length && next < this.entriesShown; next += 1) socket.send(entries[next]?.text ?? '');
+      const shown = this.entriesShown - before;
+      for (; next < entries.length && next < shown; next += 1) socket.send(entries[next]?.text ?? '');
       return next === entries.length;
     };
+  }
+
+  #entriesOf({ activeAtOffset = 0, streamContinuationToken: token, eventFormat }: Request): readonly Entry[] | Refusal {
+    if (!asksForAll(eventFormat)) return notRecorded();
+    if (activeAtOffset > this.end) return afterEnd('active_at_offset', activeAtOffset, this.end);
+    const entries = activeAt(this.#recording, activeAtOffset);
+    if (token === undefined || token === null || token === '') return entries;
+    const last = entries.findIndex((entry: Entry) => entry.token === token);
+    return last === -1
+      ? refusal(400, 'INVALID_CONTINUATION_TOKEN', 'the token is not of this list', 8, 3)
+      : entries.slice(last + 1);
+  }
+
+  /** The list of contracts over HTTP. */
+  list(request: Request, limit: number): string | Refusal {
+    const entries = this.#entriesOf(request);
+    return 'status' in entries ? entries : listOf(entries, limit);
+  }
+
+  /** The updates of a stretch over HTTP. */
+  stretch(request: Request, limit: number): string | Refusal {
+    const { beginExclusive = 0, endInclusive } = request;
+    const shape = shapeOf(request);
+    if (shape === undefined) return notRecorded();
+    const upTo = Math.min(this.end, endInclusive ?? this.end);
+    const frames = this.#recording.updates[shape].filter(({ offset }) => offset > beginExclusive && offset <= upTo);
+    return listOf(frames, limit);
   }
 
   /** The update as the point queries show it. */
@@ -184,6 +207,11 @@ class Participant {
   }
 }
 
+function listOf(all: readonly { readonly text: string }[], limit: number): string {
+  const texts = all.slice(0, limit).map(({ text }) => text);
+  return `[${texts.join(',')}]`;
+}
+
 /** Undefined when it asks for less than was recorded. */
 function shapeOf({ updateFormat }: Request): Shape | undefined {
   const { includeTransactions, includeReassignments, includeTopologyEvents } = updateFormat ?? {};
@@ -215,17 +243,18 @@ function refusal(status: number, code: string, cause: string, errorCategory: num
   return { status, body: JSON.stringify({ code, cause, context, errorCategory, grpcCodeValue, ...none }) };
 }
 
-const pathOf = (request: IncomingMessage): string => new URL(request.url ?? '/', 'http://ledger').pathname;
+const urlOf = (request: IncomingMessage): URL => new URL(request.url ?? '/', 'http://ledger');
+const pathOf = (request: IncomingMessage): string => urlOf(request).pathname;
 
 async function answer(participant: Participant, request: IncomingMessage, response: ServerResponse): Promise<void> {
   const chunks: Buffer[] = [];
   for await (const chunk of request as AsyncIterable<Buffer>) chunks.push(chunk);
-  const said = answerTo(participant, pathOf(request), Buffer.concat(chunks).toString());
+  const said = answerTo(participant, urlOf(request), Buffer.concat(chunks).toString());
   const { status, body } = typeof said === 'string' ? { status: 200, body: said } : said;
   response.writeHead(status, { 'content-type': 'application/json' }).end(body);
 }
 
-function answerTo(participant: Participant, path: string, body: string): string | Refusal {
+function answerTo(participant: Participant, { pathname: path, searchParams }: URL, body: string): string | Refusal {
   if (body === '') return participant.get(path);
   const request = JSON.parse(body) as Request;
   if (path === '/v2/updates/update-by-offset')
@@ -233,5 +262,8 @@ function answerTo(participant: Participant, path: string, body: string): string 
   if (path === '/v2/updates/update-by-id') {
     return participant.lookUp(request, ({ value }) => value.fields.get('updateId') === request.updateId);
   }
+  const limit = Number(searchParams.get('limit') ?? 200);
+  if (path === '/v2/state/active-contracts') return participant.list(request, limit);
+  if (path === '/v2/updates') return participant.stretch(request, limit);
   return refusal(404, 'NOT_FOUND', `nothing at ${path}`, 11, 5);
 }
