@@ -124,7 +124,7 @@ const verdicts = {
       'it allows a connection in time, bytes and messages',
   },
   LEDGER_LIST_UNPROVEN: {
-    retry: 'park',
+    retry: 'retry',
     exitCode: ExitCode.temporary,
     remedy:
       'let gateways between here and the participant pass POST /v2/state/active-contracts: the end of a stream says ' +

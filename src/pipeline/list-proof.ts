@@ -97,7 +97,8 @@ export async function unproven(list: EndedList, questions: ListQuestions): Promi
   // Before the first update nothing is active.
   if (offset === 0) return undefined;
   if (read.token !== null) return (await somethingAfter(list, read.token, questions)) ? cutShort(list) : undefined;
-  const again = await (read.count < longestAnswer ? answeredAgain : streamedAgain)(list, questions);
+  const answered = read.count < longestAnswer ? await answeredAgain(list, questions) : undefined;
+  const again = answered ?? (await streamedAgain(list, questions));
   return again.equals(read) ? undefined : differ(list, again);
 }
 
@@ -109,13 +110,21 @@ async function somethingAfter(list: EndedList, token: string, { ledger }: ListQu
   });
 }
 
-async function answeredAgain(list: EndedList, { ledger }: ListQuestions): Promise<ListTally> {
+/** Undefined where the participant answers with fewer entries than that (413). */
+async function answeredAgain(list: EndedList, { ledger }: ListQuestions): Promise<ListTally | undefined> {
   const request = activeContractsRequest(list.offset, list.filter);
+  const tally = new ListTally();
   return overHttp(list, async () => {
-    const tally = new ListTally();
-    // One more than there should be: a list that is longer shows.
-    for await (const text of ledger.state.activeContracts(request, { limit: list.read.count + 1 })) tally.addText(text);
-    return tally;
+    try {
+      // One more than there should be: a list that is longer shows.
+      const limit = list.read.count + 1;
+      for await (const text of ledger.state.activeContracts(request, { limit })) tally.addText(text);
+      return tally;
+    } catch (thrown) {
+      const error = toIndexerError(thrown);
+      if (error.facts['httpStatus'] === 413) return undefined;
+      throw error;
+    }
   });
 }
 
@@ -147,9 +156,7 @@ async function overHttp<T>(list: EndedList, ask: () => Promise<T>): Promise<T> {
     return await ask();
   } catch (thrown) {
     const error = toIndexerError(thrown);
-    // A token of an earlier session may have become worthless, and then the list is read anew.
-    const isOld = error.code === 'LEDGER_CONTINUATION_TOKEN_INVALID' && list.read.count === 0;
-    if (isOld || !notOverHttp.has(error.code)) throw error;
+    if (!notOverHttp.has(error.code)) throw error;
     throw notProven(list, `asked over HTTP the ledger answers: ${error.message}`);
   }
 }

@@ -32,6 +32,7 @@ const patience: Readonly<Record<string, { readonly times?: number; readonly ms?:
   LEDGER_INTERNAL: { times: 20 },
   // What gets on is not counted. What never does reads the whole list again each time.
   LEDGER_CUT_SHORT: { times: 4 },
+  LEDGER_LIST_UNPROVEN: { times: 4 },
   // One update that alone takes too long: whether it, or the server, is the reason, nobody here can tell.
   STORE_STATEMENT_TIMEOUT: { times: 5, named: true },
   // What the key is, could not be found out: the update is named all the same.

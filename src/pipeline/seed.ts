@@ -146,6 +146,9 @@ function entries$(
 /** A list without tokens is read from its beginning again by the next session: for what passes, the proof waits. */
 const proofDelaysMs: readonly number[] = [500, 1_000, 2_000, 4_000];
 
+/** What is said of the list, and not of the way to the ledger. */
+const aboutList: ReadonlySet<string> = new Set(['LEDGER_CUT_SHORT', 'LEDGER_LIST_UNPROVEN']);
+
 /** @throws IndexerError LEDGER_CUT_SHORT: the next session goes on after the stored token, or starts over */
 async function prove(parts: PipelineParts, session: StoreSession, seed: RunningSeed): Promise<void> {
   const { ledger, filter, observer, stop } = parts;
@@ -156,7 +159,7 @@ async function prove(parts: PipelineParts, session: StoreSession, seed: RunningS
     const error = await unproven(list, questions).catch(toIndexerError);
     if (error === undefined) return;
     if (startOver.has(error.code)) throw await overtaken(session, seed, error);
-    const passes = error.retry === 'retry' && error.code !== 'LEDGER_CUT_SHORT' && read.token === null;
+    const passes = error.retry === 'retry' && !aboutList.has(error.code) && read.token === null;
     if (!passes || delayMs === undefined || stop.aborted) throw error;
     observer.failed('ledger', error, delayMs);
     await pause(delayMs, stop);
