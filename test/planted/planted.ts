@@ -1,0 +1,27 @@
+/**
+ * Defects planted in the sources, one at a time, and the tests that have to notice them. Each area is one in which an outsider's
+ * defects once went unseen: the campaign compares a run with another run of the same program, so values and rights are not its
+ * matter.
+ */
+
+/** One change of one place, wrong in a way that an indexer could really be wrong. */
+export interface PlantedDefect {
+  /** What is wrong then, as a sentence. */
+  readonly name: string;
+  /** Below the root: `src/….ts` or `migrations/….sql`. */
+  readonly file: string;
+  /** Occurs once in the file. */
+  readonly line: string;
+  readonly instead: string;
+  /** The test file that notices, below `test/`. */
+  readonly test: string;
+  /** Part of the names of the tests that notice; absent: any of the file. */
+  readonly only?: string;
+}
+
+export interface PlantedArea {
+  /** As `areas` of the campaign's report name it. */
+  readonly name: string;
+  /** At least three, each different in kind. */
+  readonly defects: readonly PlantedDefect[];
+}
