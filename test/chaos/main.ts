@@ -6,6 +6,7 @@ import { crashPoints } from './crash-points.ts';
 import { openChaosServer } from './databases.ts';
 import { help, readOptions, type CampaignOptions } from './options.ts';
 import { mutation } from './mutation.ts';
+import { planted } from './planted.ts';
 import { processes } from './processes.ts';
 import { Report } from './report.ts';
 import { reseeds } from './reseeds.ts';
@@ -14,7 +15,7 @@ import { servers } from './servers.ts';
 import type { Tier } from './tier.ts';
 
 /** In the order in which they run. */
-const tiers: readonly Tier[] = [crashPoints, seeded, reseeds, processes, servers, mutation];
+const tiers: readonly Tier[] = [crashPoints, seeded, reseeds, processes, servers, mutation, planted];
 
 const progressEveryMs = 15_000;
 

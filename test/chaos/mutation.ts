@@ -4,11 +4,12 @@
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { copyFile, cp, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { copyFile, cp, mkdtemp, rm, symlink } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { mutants, type Mutant } from './mutants.ts';
+import { replaceOnce } from './replace-once.ts';
 import { inLanes, type Tier, type TierContext } from './tier.ts';
 
 /** Where the compiled program and this file are. */
@@ -77,19 +78,11 @@ async function tryCopy(
     await cp(compiled, folder, { recursive: true, filter: (path) => !beside.some((name) => path.endsWith(name)) });
     await copyFile(join(root, 'package.json'), join(folder, 'package.json'));
     for (const name of ['node_modules', 'migrations', 'src/page']) await symlink(join(root, name), join(folder, name));
-    if (mutant !== undefined) await plant(folder, mutant);
+    if (mutant !== undefined) await replaceOnce(join(folder, 'src', mutant.file), mutant.line, mutant.instead);
     return await runCampaign(folder, fault);
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
-}
-
-/** @throws Error when the line is not there exactly once: the list of mutants is out of date */
-async function plant(folder: string, { name, file, line, instead }: Mutant): Promise<void> {
-  const path = join(folder, 'src', file);
-  const parts = (await readFile(path, 'utf8')).split(line);
-  if (parts.length !== 2) throw new Error(`"${name}": the line is ${String(parts.length - 1)} times in ${file}`);
-  await writeFile(path, parts.join(instead));
 }
 
 async function runCampaign(

@@ -91,7 +91,7 @@ export function help(tiers: readonly Tier[]): string {
     ...tiers.map(({ name, what }) => `                  ${name.padEnd(14)} ${what}`),
     `  --seeds N       so many seeds (${String(defaultSeeds)})`,
     '  --seed N        the first seed; alone: only this one',
-    '  --point P       only this crash point, e.g. postgres-up-17, or planted bugs with this in their names',
+    '  --point P       only this crash point, e.g. postgres-up-17; or planted defects of this area, or with this in their names',
     '  --fault TEXT    each seed has a fault with this in its name',
     '  --stride N      every N-th crash point (1)',
     `  --patience S    seconds a step forward may take before it is a failure (${String(defaultPatience)})`,

@@ -9,6 +9,13 @@ export interface Failure {
   readonly found: readonly string[];
 }
 
+/** Defects planted in one area of the sources. */
+interface Area {
+  readonly planted: number;
+  /** A test failed. */
+  readonly caught: number;
+}
+
 export class Report {
   seeds = 0;
   faults = 0;
@@ -22,6 +29,7 @@ export class Report {
   altered = 0;
   readonly failures: Failure[] = [];
   readonly hits = new Map<string, number>();
+  readonly #areas = new Map<string, Area>();
   readonly #started = performance.now();
   readonly #bail: boolean;
 
@@ -39,6 +47,12 @@ export class Report {
   hit(kind: string): void {
     this.faults += 1;
     this.hits.set(kind, (this.hits.get(kind) ?? 0) + 1);
+  }
+
+  /** A defect was planted in an area. */
+  planted(area: string, wasCaught: boolean): void {
+    const { planted, caught } = this.#areas.get(area) ?? { planted: 0, caught: 0 };
+    this.#areas.set(area, { planted: planted + 1, caught: caught + (wasCaught ? 1 : 0) });
   }
 
   fail(failure: Failure): void {
@@ -59,7 +73,9 @@ export class Report {
   progress(): string {
     const { seeds, faults, failures, seconds } = this.figures();
     const points = `${String(this.crashPointsEqual)} of ${String(this.crashPoints)} crash points equal`;
-    return `  ${String(seconds)} s: ${points}, ${String(seeds)} seeds, ${String(faults)} faults, ${String(failures)} failures`;
+    const areas = [...this.#areas.values()];
+    const planted = `${sumOf(areas, 'caught')} of ${sumOf(areas, 'planted')} defects noticed`;
+    return `  ${String(seconds)} s: ${points}, ${String(seeds)} seeds, ${String(faults)} faults, ${planted}, ${String(failures)} failures`;
   }
 
   figures(): Readonly<Record<string, number | readonly string[]>> {
@@ -91,10 +107,20 @@ export class Report {
     const figures = Object.entries(this.figures()).map(
       ([name, value]) => `  ${name.padEnd(18)} ${String(value).padStart(8)}`,
     );
-    process.stdout.write(['faults hit, by kind', ...lines, 'figures', ...figures, ''].join('\n'));
+    const areas = [...this.#areas].map(
+      ([name, { planted, caught }]) => `  ${name.padEnd(18)} ${`${String(caught)} of ${String(planted)}`.padStart(8)}`,
+    );
+    if (areas.length > 0) areas.unshift('planted defects noticed, by area');
+    process.stdout.write(['faults hit, by kind', ...lines, ...areas, 'figures', ...figures, ''].join('\n'));
   }
 
   writeJson(file: string): void {
-    writeFileSync(file, `${JSON.stringify({ ...this.figures(), hits: Object.fromEntries(this.hits) }, null, 2)}\n`);
+    const areas = [...this.#areas].map(([name, area]) => ({ name, ...area }));
+    const all = { ...this.figures(), areas, hits: Object.fromEntries(this.hits) };
+    writeFileSync(file, `${JSON.stringify(all, null, 2)}\n`);
   }
+}
+
+function sumOf(areas: readonly Area[], figure: keyof Area): string {
+  return String(areas.reduce((sum, area) => sum + area[figure], 0));
 }

@@ -13,7 +13,7 @@ export interface TierContext {
   readonly seeds: number;
   /** Every how many crash points one is tried; 1 is all of them. */
   readonly stride: number;
-  /** The one crash point to try, as `postgres-up-17`; absent: all. */
+  /** The one crash point to try, as `postgres-up-17`, or in the names of planted defects; absent: all. */
   readonly point: string | undefined;
   /** In the name of a fault that each seed has while it follows; absent: one after the other. */
   readonly fault?: string | undefined;
