@@ -2,12 +2,14 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { prepareOutputs } from '../bench/indexer-process.ts';
 import { startEmbeddedPostgres } from '../src/embedded/embedded-postgres.ts';
 import { openDatabase, type Database } from '../src/store/database.ts';
 import { migrate } from '../src/store/migrations.ts';
 import { drawSchema } from './schema-drawing.ts';
 import { storedTables } from './schema-tables.ts';
 
+prepareOutputs();
 const folder = await mkdtemp(join(tmpdir(), 'schema-picture-'));
 const server = await startEmbeddedPostgres({ dataDir: join(folder, 'postgres') });
 try {
