@@ -10,8 +10,9 @@ export class Lag {
   /** Newest record time stored, milliseconds since 1970. */
   #recordTimeMs: number | undefined;
 
+  /** Times rise on each synchronizer only: what comes later may have been recorded earlier. */
   recorded(recordTimeMs: number): void {
-    this.#recordTimeMs = recordTimeMs;
+    this.#recordTimeMs = Math.max(recordTimeMs, this.#recordTimeMs ?? recordTimeMs);
   }
 
   /** @param isStored whether the checkpoint is there already */

@@ -152,6 +152,16 @@ describe('HealthTracker', () => {
     expect(health.status().lagSeconds).toBe(5);
   });
 
+  it('is behind by the newest record time that is stored, also when a batch of a slower synchronizer comes after it', () => {
+    const { health, pass } = tracker();
+    health.phaseChanged('live', undefined);
+    health.ledgerPolled(20);
+    health.batchCommitted(batch(10));
+    pass(1000);
+    health.batchCommitted({ ...batch(11), recordTimeMs: 1_700_000_000_000 - 30 * minute });
+    expect(health.status().lagSeconds).toBe(1);
+  });
+
   it('says what the ledger told of the stretch that is missing, until the checkpoint moves', () => {
     const work = { shares: () => ({ source: 1, decode: 0, database: 0 }) };
     const health = new HealthTracker({ version: '1', schema: 'ledger', stalledAfterMs: minute, work });

@@ -1,0 +1,135 @@
+/**
+ * Record times rise on each synchronizer and fall from one update to the next where another synchronizer is behind: what
+ * is kept and answered by time does not depend on the order in which the times came.
+ */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { decodeUpdate } from '../../src/ledger/wire.ts';
+import { factsOf } from '../../src/pipeline/batch-builder.ts';
+import { openDatabase, type Database } from '../../src/store/database.ts';
+import { openSession, type StoreBatch, type StoreSession } from '../../src/store/store.ts';
+import * as frames from '../support/frames.ts';
+import { here, there, type JsonRecord } from '../support/frames.ts';
+import { createReadDatabase, type ReadDatabase } from './read-database.ts';
+
+const identity = { participantId: 'p::1220', filter: '{}', filterHash: 'f', shape: 'LEDGER_EFFECTS' };
+
+/** One synchronizer, and another that is about half an hour behind it: every time is before or after the hour of the one before. */
+const told: readonly (readonly [synchronizer: string, time: string])[] = [
+  [here, '2026-08-14T12:10:00.000001Z'],
+  [there, '2026-08-14T11:50:00.000002Z'],
+  [here, '2026-08-14T12:20:00.000003Z'],
+  [there, '2026-08-14T11:55:00.000004Z'],
+  [there, '2026-08-14T11:58:00.000005Z'],
+  [here, '2026-08-14T12:30:00.000006Z'],
+  [there, '2026-08-14T11:59:59.999999Z'],
+];
+/** How many of them each batch takes: the last time of a batch is never its newest, the last batch holds only old ones. */
+const batches = [4, 2, 1];
+const end = told.length;
+
+/** A second before it is recorded, the ledger time of the transaction. */
+function effective(time: string): string {
+  return `${new Date(Date.parse(time) - 1000).toISOString().slice(0, -1)}${time.slice(23)}`;
+}
+
+function transactionAt(offset: number): JsonRecord {
+  const [synchronizerId = '', recordTime = ''] = told[offset - 1] ?? [];
+  const create = { CreatedEvent: frames.created({ contractId: `c${offset}` }) };
+  return frames.transaction(offset, [create], { synchronizerId, recordTime, effectiveAt: effective(recordTime) });
+}
+
+let read: ReadDatabase;
+let database: Database;
+/** What the observer is told of each batch. */
+const newest: (number | undefined)[] = [];
+/** The newest time by the stream row after each batch. */
+const kept: unknown[] = [];
+
+beforeAll(async () => {
+  read = await createReadDatabase();
+  database = openDatabase({ url: read.url, schema: 'ledger', statementTimeoutMs: 60_000, applicationName: 'test' });
+  const session = await openSession(database, identity);
+  let from = 0;
+  for (const count of batches) {
+    const batch = batchAfter(session, from, count);
+    const rows = await session.writeBatch(batch, from);
+    newest.push(factsOf(batch, rows, { frames: count, bytes: 0, seconds: 0, error: undefined }, 0).recordTimeMs);
+    from = batch.offset;
+    const [row] = await read.query(`select checkpoint_record_time = $1::timestamptz as is_newest from stream`, [
+      newestUpTo(from),
+    ]);
+    kept.push(row?.['is_newest']);
+  }
+});
+afterAll(async () => {
+  await database.close();
+  await read[Symbol.asyncDispose]();
+});
+
+function batchAfter(session: StoreSession, after: number, count: number): StoreBatch {
+  const batch = session.newBatch(after);
+  for (let offset = after + 1; offset <= after + count; offset += 1) {
+    batch.add(decodeUpdate(frames.text(transactionAt(offset))));
+  }
+  return batch;
+}
+
+/** All of them have the same digits. */
+function newestUpTo(offset: number, synchronizer?: string): string | undefined {
+  return told
+    .slice(0, offset)
+    .filter(([of]) => synchronizer === undefined || of === synchronizer)
+    .map(([, time]) => time)
+    .sort()
+    .at(-1);
+}
+
+describe('record times that fall', () => {
+  it('leave the newest time of the checkpoint where it is, within a batch and from batch to batch', () => {
+    expect(kept).toEqual([true, true, true]);
+  });
+
+  it('are kept by synchronizer', async () => {
+    const [row] = await read.query('select record_times from stream');
+    expect(row?.['record_times']).toEqual({ [here]: newestUpTo(end, here), [there]: newestUpTo(end, there) });
+  });
+
+  it('count in the hours they fall into', async () => {
+    const rows = await read.query(
+      `select to_char(hour at time zone 'UTC', 'HH24') as hour, s.synchronizer_id as synchronizer, a.template_pk = 0 as of_all,
+              creates::int, total_creates::int as total, transactions::int
+         from activity_hourly a join synchronizers s using (synchronizer_pk) order by 1, 2, 3`,
+    );
+    const hour = (name: string, synchronizer: string, count: number) => [
+      { hour: name, synchronizer, of_all: false, creates: count, total: 0, transactions: 0 },
+      { hour: name, synchronizer, of_all: true, creates: 0, total: count, transactions: count },
+    ];
+    expect(rows).toEqual([...hour('11', there, 4), ...hour('12', here, 3)]);
+  });
+
+  it('tell the observer the newest of a batch, not the last', () => {
+    expect(newest).toEqual([told[2], told[5], told[6]].map((one) => Date.parse(one?.[1] ?? '')));
+  });
+
+  it.each([
+    ['before all of them', '2026-08-14T11:00:00Z', null],
+    ['between those of the slow synchronizer', '2026-08-14T11:54:59.000004Z', 4],
+    ['after the slow one and before the other', '2026-08-14T12:00:00Z', 7],
+    ['at one of the other', '2026-08-14T12:19:59.000003Z', 3],
+    ['a microsecond before it', '2026-08-14T12:19:59.000002Z', 1],
+    ['after all of them', '2026-08-14T13:00:00Z', 6],
+  ])('do not hide the transaction that was the newest at a time: %s', async (_what, time, offset) => {
+    const [row] = await read.query('select explore.nearest_offset($1::timestamptz)::int as nearest', [time]);
+    expect(row?.['nearest']).toBe(offset);
+  });
+
+  it('are the time at which a contract was created, whatever came before and after', async () => {
+    const rows = await read.query<{ id: string; at: boolean }>(
+      `select c.contract_id as id, c.record_time = t.time as at
+         from explore.contracts c join unnest($1::text[], $2::timestamptz[]) t (id, time) on t.id = c.contract_id`,
+      [told.map((_, index) => `c${index + 1}`), told.map(([, time]) => time)],
+    );
+    expect(rows).toHaveLength(end);
+    expect(rows.filter(({ at }) => !at)).toEqual([]);
+  });
+});
