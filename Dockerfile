@@ -36,11 +36,11 @@ COPY --from=build --chown=65532:65532 /data /data
 ENV NODE_ENV=production INDEXER_HTTP_HOST=0.0.0.0 INDEXER_DATA_DIR=/data
 # A number, so that Kubernetes can tell that it is not root.
 USER 65532:65532
-EXPOSE 9090
+EXPOSE 7580
 STOPSIGNAL SIGTERM
 # /livez and not /readyz: whoever acts on an unhealthy container restarts it, and that helps against what /livez tells
 # only. A standby, a seed, a parked indexer and a ledger that is away are not ready and must be left alone.
 HEALTHCHECK --interval=10s --timeout=5s --start-period=30s --retries=3 \
-  CMD ["node", "-e", "fetch(`http://127.0.0.1:${process.env.INDEXER_HTTP_PORT||9090}/livez`).then(r=>process.exit(r.ok?0:1),()=>process.exit(1))"]
+  CMD ["node", "-e", "fetch(`http://127.0.0.1:${process.env.INDEXER_HTTP_PORT||7580}/livez`).then(r=>process.exit(r.ok?0:1),()=>process.exit(1))"]
 ENTRYPOINT ["node", "/app/dist/main.js"]
 CMD ["run"]

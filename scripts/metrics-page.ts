@@ -5,7 +5,7 @@ import { createMetrics } from '../src/observe/metrics.ts';
 
 const introduction = `# Metrics
 
-\`GET /metrics\` on \`INDEXER_HTTP_PORT\` (9090) answers in the Prometheus text format. Times are seconds, sizes bytes, counters
+\`GET /metrics\` on \`INDEXER_HTTP_PORT\` (7580) answers in the Prometheus text format. Times are seconds, sizes bytes, counters
 end in \`_total\`, and no label holds a party or a payload. Every series whose labels are known beforehand is there from the
 start with 0, or NaN where 0 would say something, so that alerts see the first change.
 

@@ -160,7 +160,7 @@ export const options = {
     ),
     '',
   ),
-  httpPort: withDefault(indexer('INDEXER_HTTP_PORT', 'Its port; 0 takes any free one.'), integer(0, 65_535), '9090'),
+  httpPort: withDefault(indexer('INDEXER_HTTP_PORT', 'Its port; 0 takes any free one.'), integer(0, 65_535), '7580'),
   batchUpdates: withDefault(
     indexer('INDEXER_BATCH_UPDATES', 'Most updates in one database transaction.'),
     integer(1, 100_000),

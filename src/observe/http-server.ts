@@ -46,7 +46,7 @@ export interface HttpServerOptions {
 }
 
 export interface RunningHttpServer {
-  /** e.g. `http://127.0.0.1:9090` */
+  /** e.g. `http://127.0.0.1:7580` */
   readonly url: string;
   /** Resolves when the port is free again; open connections are cut. */
   close(): Promise<void>;

@@ -67,7 +67,7 @@ async function shell(body: string): Promise<string> {
     DATABASE_URL: database.url,
     INDEXER_HTTP_PORT: new URL(http).port,
   };
-  const { stdout } = await promisify(execFile)('sh', ['-ec', body.replaceAll('http://127.0.0.1:9090', http)], { env });
+  const { stdout } = await promisify(execFile)('sh', ['-ec', body.replaceAll('http://127.0.0.1:7580', http)], { env });
   return stdout;
 }
 

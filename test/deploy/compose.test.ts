@@ -49,7 +49,7 @@ describe('docker-compose.yml', () => {
   });
 
   it('has the indexer answer by the name that Prometheus asks for', () => {
-    const scraped = /targets: \['(.+):9090'\]/.exec(read('grafana/prometheus.yml'))?.[1] ?? '';
+    const scraped = /targets: \['(.+):7580'\]/.exec(read('grafana/prometheus.yml'))?.[1] ?? '';
     expect(Object.keys(file.services)).toContain(scraped);
     const names = ((indexer?.environment ?? []) as readonly string[]).find((entry) =>
       entry.startsWith('INDEXER_HTTP_NAMES='),

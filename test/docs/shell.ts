@@ -30,7 +30,7 @@ interface Replacement {
 const replacements: readonly Replacement[] = [
   { from: /https:\/\/participant\.example(?:\.com)?:7575/g, to: ({ ledgerUrl }) => ledgerUrl },
   { from: /http:\/\/(?:localhost|127\.0\.0\.1):7575/g, to: ({ spareUrl }) => spareUrl },
-  { from: /http:\/\/(?:localhost|127\.0\.0\.1):9090/g, to: ({ httpUrl }) => httpUrl },
+  { from: /http:\/\/(?:localhost|127\.0\.0\.1):7580/g, to: ({ httpUrl }) => httpUrl },
   { from: /postgres:\/\/[^\s'"]+/g, to: ({ databaseUrl }) => databaseUrl },
   { from: /\/run\/secrets(?=\/)/g, to: ({ folder }) => folder },
   { from: /alice::1220…/g, to: ({ party }) => party },

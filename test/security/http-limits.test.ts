@@ -171,7 +171,7 @@ describe('names', () => {
 
   it.each([
     'evil.example',
-    'evil.example:9090',
+    'evil.example:7580',
     'localhost.evil.example',
     '127.0.0.1.evil.example',
     'indexer.example.evil',
@@ -182,12 +182,12 @@ describe('names', () => {
   });
 
   it.each([
-    '127.0.0.1:9090',
+    '127.0.0.1:7580',
     '10.1.2.3',
-    '[::1]:9090',
+    '[::1]:7580',
     'localhost:1',
     'LOCALHOST',
-    'indexer.example:9090',
+    'indexer.example:7580',
     'Indexer.Example.',
   ])('addresses, localhost and the names that were configured are answered: %s', async (host) => {
     expect(await asked('/status', host)).toMatch(/^HTTP\/1.1 200 /);
@@ -203,7 +203,7 @@ describe('names', () => {
     }
     for (const path of ['/livez', '/readyz']) {
       expect(await asked(path, 'indexer.example')).toMatch(why);
-      expect(await asked(path, '127.0.0.1:9090')).toMatch(why);
+      expect(await asked(path, '127.0.0.1:7580')).toMatch(why);
     }
   });
 });

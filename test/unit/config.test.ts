@@ -56,7 +56,7 @@ describe('loadConfig', () => {
       indexer: {
         httpHost: '127.0.0.1',
         httpNames: [],
-        httpPort: 9090,
+        httpPort: 7580,
         batchUpdates: 2000,
         batchBytes: 8 * 1024 * 1024,
         inboxUpdates: 2000,
@@ -157,9 +157,9 @@ describe('loadConfig', () => {
       LEDGER_SAMPLES: '/samples',
       LEDGER_RECORDINGS: '/recordings',
       LEDGER_INDEXER_SERVICE_HOST: '10.0.0.1',
-      LEDGER_INDEXER_SERVICE_PORT_HTTP: '9090',
-      LEDGER_INDEXER_PORT: 'tcp://10.0.0.1:9090',
-      LEDGER_INDEXER_PORT_9090_TCP_ADDR: '10.0.0.1',
+      LEDGER_INDEXER_SERVICE_PORT_HTTP: '7580',
+      LEDGER_INDEXER_PORT: 'tcp://10.0.0.1:7580',
+      LEDGER_INDEXER_PORT_7580_TCP_ADDR: '10.0.0.1',
     };
     expect(() => loadConfig([], env)).not.toThrow();
   });
@@ -272,14 +272,14 @@ describe('configCommand', () => {
       configCommand(argv, { LEDGER_TOKEN: 'hunter2' }, (line) => lines.push(line));
       return lines.join('\n');
     };
-    expect(run()).toMatch(/^INDEXER_HTTP_PORT +9090 +default$/m);
+    expect(run()).toMatch(/^INDEXER_HTTP_PORT +7580 +default$/m);
     expect(JSON.parse(run('--json', '--http-port=1'))).toContainEqual({
       name: 'http-port',
       env: 'INDEXER_HTTP_PORT',
       value: '1',
       origin: 'flag',
     });
-    expect(run('--markdown')).toContain('| `INDEXER_HTTP_PORT` | `--http-port` | `9090` |');
+    expect(run('--markdown')).toContain('| `INDEXER_HTTP_PORT` | `--http-port` | `7580` |');
     expect(run() + run('--json')).not.toContain('hunter2');
   });
 });
