@@ -9,6 +9,7 @@ import { openFrameStream } from './ledger/frame-stream.ts';
 import { assertTokenMayTravel } from './ledger/token.ts';
 import type { RequestFacts, TransportOptions } from './ledger/transport.ts';
 import { CheckpointWaiters } from './observe/checkpoint-waiters.ts';
+import type { HealthOptions } from './observe/health-options.ts';
 import { HealthTracker } from './observe/health-tracker.ts';
 import { startHttpServer, type RunningHttpServer } from './observe/http-server.ts';
 import { createObserver, type IndexerObserver } from './observe/indexer-observer.ts';
@@ -55,6 +56,8 @@ export interface IndexerOptions {
 export interface Indexer {
   /** Base URL of the status page, /metrics, /livez, /readyz, /status and /wait. */
   readonly httpUrl: string;
+  /** Resolves when everything up to the ledger end is stored for the first time; never when it ends before. */
+  readonly live: Promise<void>;
   /** Settles when the pipeline has ended: resolved after a stop, rejected with an IndexerError when fatal. */
   readonly done: Promise<void>;
   /** Finishes the batch in flight, at most `stopTimeoutMs`, then takes everything down. Can be called again. */
@@ -63,13 +66,17 @@ export interface Indexer {
 
 /** Builds and starts. @throws IndexerError when a part cannot be built (configuration, port taken) */
 export async function startIndexer(options: IndexerOptions): Promise<Indexer> {
-  const { config, logging, version } = options;
-  const { stalledAfterMs, blindAfterMs, httpHost, httpPort, httpNames } = config.indexer;
+  const { config, logging } = options;
+  const { httpHost, httpPort, httpNames } = config.indexer;
   const { schema } = config.database;
   const waiters = new CheckpointWaiters();
-  const onCheckpoint = (checkpoint: number): void => waiters.reached(checkpoint);
   const work = new WorkClock();
-  const health = new HealthTracker({ version, schema, stalledAfterMs, blindAfterMs, onCheckpoint, work });
+  let onLive = (): void => undefined;
+  const live = new Promise<void>((resolve) => {
+    onLive = resolve;
+  });
+  const told = { onCheckpoint: (checkpoint: number): void => waiters.reached(checkpoint), onLive };
+  const health = new HealthTracker({ ...healthOptions(options), ...told, work });
   const metrics = metricsOf(options, work, waiters, () => connectionsOf(database));
   const observer = createObserver({ logger: logging.logger, metrics, health, work, progress: logging.progress });
   const database = openDatabase({
@@ -99,13 +106,19 @@ export async function startIndexer(options: IndexerOptions): Promise<Indexer> {
       waiters,
       page,
     });
-    return new RunningIndexer(options, { stop, parts, http, database, shown, observer, seat });
+    return new RunningIndexer(options, { stop, parts, http, live, database, shown, observer, seat });
   } catch (thrown) {
     observer.close();
     page.close();
     await Promise.all([database.close(), shown.close()]);
     throw thrown;
   }
+}
+
+function healthOptions({ config, databaseUrl, version }: IndexerOptions): HealthOptions {
+  const { stalledAfterMs, blindAfterMs } = config.indexer;
+  const { schema } = config.database;
+  return { version, database: placeOf(databaseUrl), schema, stalledAfterMs, blindAfterMs };
 }
 
 /** @param pool asked when the metrics are read, so the database may be opened later */
@@ -136,6 +149,7 @@ interface Running {
   readonly stop: AbortController;
   readonly parts: PipelineParts;
   readonly http: RunningHttpServer;
+  readonly live: Promise<void>;
   readonly database: Database;
   /** What the status page reads from. */
   readonly shown: Database;
@@ -145,6 +159,7 @@ interface Running {
 
 class RunningIndexer implements Indexer {
   readonly httpUrl: string;
+  readonly live: Promise<void>;
   readonly done: Promise<void>;
   readonly #running: Running;
   readonly #stopTimeoutMs: number;
@@ -154,6 +169,7 @@ class RunningIndexer implements Indexer {
     this.#running = running;
     this.#stopTimeoutMs = options.config.indexer.stopTimeoutMs;
     this.httpUrl = running.http.url;
+    this.live = running.live;
     this.done = runPipeline(running.parts);
     // Whoever waits for `done` sees the rejection; until then it must not end the process.
     this.done.catch(() => undefined);

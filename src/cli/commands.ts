@@ -31,6 +31,7 @@ const commands: ReadonlyMap<string, Command> = new Map<string, Command>([
   ],
   ['migrate', async ({ argv, env, write }) => (await import('./migrate.ts')).migrateVerb(argv, env, write)],
   ['check', async ({ argv, env, print }) => (await import('./check.ts')).checkCommand(argv, env, print)],
+  ['connect', async ({ argv, env, print }) => (await import('./connect.ts')).connectCommand(argv, env, print)],
   ['status', async ({ argv, env, ...io }) => (await import('./status.ts')).statusCommand(argv, env, io)],
   [
     'query',
@@ -87,6 +88,11 @@ export async function runCommandNamed(verb: string, call: Call): Promise<ExitCod
     call.print(commandHelp(info));
     return undefined;
   }
-  if (verb !== 'ledger') refuseUnknownFlags(info, argv);
-  return await command(call);
+  if (verb !== 'ledger') {
+    refuseMissingValues(info, argv);
+    refuseUnknownFlags(info, argv);
+  }
+  if (info.alone === true) return await command(call);
+  const { besideDemo } = await import('./beside-demo.ts');
+  return await command({ ...call, env: await besideDemo(argv, call.env) });
 }

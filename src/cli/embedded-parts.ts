@@ -3,7 +3,7 @@ import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Config } from '../config/config.ts';
 import { startEmbeddedPostgres } from '../embedded/embedded-postgres.ts';
-import { ExitCode, IndexerError } from '../errors.ts';
+import { IndexerError } from '../errors.ts';
 import type { Logger } from '../observe/logger.ts';
 import type { DemoLedger } from '../sandbox/demo-ledger.ts';
 import { demoParticipantId } from '../sandbox/demo/participant-id.ts';
@@ -12,8 +12,12 @@ import { emptyHistory } from '../store/history/reset.ts';
 import { holdUp } from '../store/hold-up.ts';
 import { migrate } from '../store/migrations.ts';
 import { prepareDataDir } from './data-dir.ts';
+import { demoPort, firstPorts, keepPort } from './demo-ports.ts';
 import { asWriter, openStream, writerName } from './maintenance.ts';
 import { anyParticipant } from './reset.ts';
+import { demoRunning } from './running-demo.ts';
+
+const portAttempts = 5;
 
 export interface Surroundings {
   readonly ledgerUrl: string;
@@ -54,13 +58,15 @@ async function start(
   if (config.database.url === undefined || config.ledger.url === undefined) prepareDataDir(dataDir);
   let databaseUrl = config.database.url;
   if (databaseUrl === undefined) {
-    const postgres = await startEmbeddedPostgres({ dataDir: join(dataDir, 'postgres') });
+    const port = (): Promise<number> => demoPort({ dataDir, logger }, 'postgres', firstPorts.postgres);
+    const postgres = await startEmbeddedPostgres({ dataDir: join(dataDir, 'postgres'), port });
     stops.push(() => postgres.stop());
     // Its own ledger would write what it does into the journal of the one that runs: neither could be played again.
     if (postgres.shared && config.ledger.url === undefined) throw demoRunning(dataDir);
     databaseUrl = postgres.url;
-    const { port, version, reused } = postgres;
-    logger.info({ port, version, reused }, 'embedded Postgres is up');
+    const { port: postgresPort, version, reused } = postgres;
+    keepPort(dataDir, 'postgres', postgresPort);
+    logger.info({ port: postgresPort, version, reused }, 'embedded Postgres is up');
   }
   let ledgerUrl = config.ledger.url;
   let wholeHistory = false;
@@ -68,6 +74,7 @@ async function start(
     const ledger = await startDemo(config, databaseUrl, logger);
     stops.push(() => ledger.close());
     ledgerUrl = ledger.url;
+    keepPort(dataDir, 'ledger', Number(new URL(ledgerUrl).port));
     wholeHistory = ledger.prunedTo() === 0;
     logger.info({ url: ledgerUrl, ledgerEnd: ledger.ledgerEnd() }, 'sandbox ledger is up');
   }
@@ -78,15 +85,6 @@ async function start(
     embeddedLedger: config.ledger.url === undefined,
     embeddedDatabase: config.database.url === undefined,
   };
-}
-
-function demoRunning(dataDir: string): IndexerError {
-  return new IndexerError(`another process runs the demo with the data in ${dataDir}`, {
-    code: 'DEMO_RUNNING',
-    retry: 'fatal',
-    remedy: 'use that one, stop it, or set INDEXER_DATA_DIR to another folder (and INDEXER_HTTP_PORT to another port)',
-    exitCode: ExitCode.configuration,
-  });
 }
 
 /** The sandbox of this configuration, as it was when it stopped the last time. */
@@ -104,13 +102,29 @@ async function startDemo(config: Config, databaseUrl: string, logger: Logger): P
   }
   const slowDatabase = (ms: number): Promise<void> => holdUp(databaseUrl, schema, ms);
   const report = (trouble: string): void => logger.warn({ trouble }, 'chaos: trouble on purpose');
-  return startDemoLedger({
+  const options = {
     seed,
     updatesPerSecond: demoUpdatesPerSecond * demoSpeed,
     journal,
     ...(demoStopAt === undefined ? {} : { stopAt: demoStopAt }),
     ...(demoChaos ? { chaos: { slowDatabase, report } } : {}),
-  });
+  };
+  return onFreePort(
+    () => demoPort({ dataDir, logger }, 'ledger', firstPorts.ledger),
+    (port) => startDemoLedger({ ...options, port }),
+  );
+}
+
+/** A port that was free may be taken in between, by another demo that starts now: the next one is asked for. */
+async function onFreePort<T>(port: () => Promise<number>, listen: (port: number) => Promise<T>): Promise<T> {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await listen(await port());
+    } catch (thrown) {
+      const taken = thrown instanceof IndexerError && thrown.code === 'SANDBOX_LISTEN';
+      if (!taken || attempt === portAttempts) throw thrown;
+    }
+  }
 }
 
 /**

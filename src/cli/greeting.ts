@@ -1,16 +1,27 @@
-/** What a person is told first, at a terminal and on the status page: where to look, and three queries to paste. */
-import { join } from 'node:path';
+/**
+ * What a person is told once the rows are there, at a terminal, on the status page and by `connect`: where to look, and
+ * three queries to paste.
+ */
+import { join, resolve } from 'node:path';
 import type { Config } from '../config/config.ts';
 import type { PageGuide } from '../observe/page/messages.ts';
 import { connectCommand } from '../store/connect-command.ts';
+import { placeOf } from '../store/hosts.ts';
 import { readSchemas } from '../store/readers/read-schemas.ts';
 import type { Surroundings } from './embedded-parts.ts';
+import { ownCommand } from './own-command.ts';
 
-/** The connection string is shown only for the embedded server: its password opens nothing but this demo. */
-export function greeting(surroundings: Surroundings, httpUrl: string, schema: string): string {
+type Sides = Pick<Surroundings, 'ledgerUrl' | 'databaseUrl' | 'embeddedLedger' | 'embeddedDatabase'>;
+
+/**
+ * The connection string is shown only for the embedded server, and only on a terminal or by a command that was asked for
+ * it: on this machine its password gives every right of the user who started the demo.
+ */
+export function greeting(surroundings: Sides, httpUrl: string, schema: string): string {
   const where = surroundings.embeddedDatabase
     ? `  psql '${surroundings.databaseUrl}'`
     : '  psql with your DATABASE_URL';
+  const own = ownCommand();
   return [
     '',
     `  page      ${httpUrl}/`,
@@ -19,7 +30,8 @@ export function greeting(surroundings: Surroundings, httpUrl: string, schema: st
     `  ledger    ${surroundings.ledgerUrl}${surroundings.embeddedLedger ? '  (embedded sandbox)' : ''}`,
     '',
     where,
-    '  or, without psql:  npx ledger-indexer query "select …"',
+    `  or, without psql:      ${own} query "select …"`,
+    `  this again, elsewhere: ${own} connect`,
     '',
     ...queries(schema, surroundings.embeddedLedger).map((query) => `    ${query}`),
     '',
@@ -27,18 +39,44 @@ export function greeting(surroundings: Surroundings, httpUrl: string, schema: st
   ].join('\n');
 }
 
+/** The same for a log, so without the password. */
+export function greetingFacts(
+  { databaseUrl, ledgerUrl, embeddedLedger, embeddedDatabase }: Sides,
+  httpUrl: string,
+  { database: { schema }, indexer: { dataDir } }: Config,
+): Readonly<Record<string, string>> {
+  const database = embeddedDatabase
+    ? { database: withoutPassword(databaseUrl), passwordFile: resolve(passwordFile(dataDir)) }
+    : { database: placeOf(databaseUrl) };
+  return { page: `${httpUrl}/`, ledger: ledgerUrl, ...database, query: firstQuery(schema, embeddedLedger) };
+}
+
+/** Of the embedded server, whose password has no @ in it. */
+function withoutPassword(url: string): string {
+  return url.replace(/:[^:/@]*@/, '@');
+}
+
+/** The query that is pasted first. */
+export function firstQuery(schema: string, embeddedLedger: boolean): string {
+  return queries(schema, embeddedLedger)[0] ?? '';
+}
+
+function passwordFile(dataDir: string): string {
+  return join(dataDir, 'postgres', 'password');
+}
+
 /**
  * The same for the status page, which anybody who reaches the address can read: never with a password in it. The command
  * for the embedded server takes it from the file that only the user who started the demo can read.
  */
-export function pageGuide(surroundings: Surroundings, config: Config): PageGuide {
+export function pageGuide(surroundings: Sides, config: Config): PageGuide {
   const { databaseUrl, embeddedDatabase, embeddedLedger } = surroundings;
   const { schema } = config.database;
   if (!embeddedDatabase) {
     const password = 'The password is not shown here; psql asks for it, or finds it in ~/.pgpass or PGPASSWORD.';
     return { connect: connectCommand(databaseUrl), password, queries: queries(schema, embeddedLedger) };
   }
-  const file = join(config.indexer.dataDir, 'postgres', 'password');
+  const file = passwordFile(config.indexer.dataDir);
   return {
     connect: `PGPASSWORD="$(cat '${file.replaceAll("'", String.raw`'\''`)}')" ${connectCommand(databaseUrl)}`,
     password: 'Run it where the indexer was started: the password is in a file that only its user can read.',
@@ -46,7 +84,7 @@ export function pageGuide(surroundings: Surroundings, config: Config): PageGuide
   };
 }
 
-function queries(schema: string, demo: boolean): readonly string[] {
+export function queries(schema: string, demo: boolean): readonly string[] {
   const { explore, typed } = readSchemas(schema);
   if (demo) return demoQueries(explore, typed);
   return [

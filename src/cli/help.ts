@@ -39,7 +39,7 @@ examples
 
 /** One command. */
 export function commandHelp(command: CommandInfo): string {
-  const { name, usage, summary, does, flags, examples, exits = [], options } = command;
+  const { name, usage, summary, does, flags, examples, exits = [], options, alone } = command;
   const own = new Set(exits.map(([code]) => code));
   const codes = [...usualExits.filter(([code]) => !own.has(code)), ...exits].sort(([a], [b]) => a - b);
   const parts = [
@@ -48,6 +48,7 @@ export function commandHelp(command: CommandInfo): string {
     does.join('\n'),
     flags.length === 0 ? '' : aligned(flags.map((flag) => [flagCall(flag), flag.doc])),
     options === false ? '' : `Options are those of "ledger-indexer config", as --database-url.`,
+    alone === undefined ? 'Without DATABASE_URL it works on the demo that runs with the data in INDEXER_DATA_DIR.' : '',
     `examples\n${examples.map((example) => `  ledger-indexer ${example}`).join('\n')}`,
     `exit codes\n${aligned(codes.map(([code, meaning]) => [String(code).padStart(2), meaning]))}`,
   ];

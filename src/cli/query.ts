@@ -1,8 +1,6 @@
 /** `query`: one statement that reads, and its rows; where there is no psql, and for scripts. */
 import type { Writable } from 'node:stream';
-import { join } from 'node:path';
 import { loadConfig, type Config } from '../config/config.ts';
-import { runningServerUrl } from '../embedded/running-server.ts';
 import { ExitCode, IndexerError } from '../errors.ts';
 import { ask, questionOf, type Answer, type AnswerRow, type Question } from '../store/answer.ts';
 import { openDatabase } from '../store/database.ts';
@@ -25,7 +23,6 @@ type Format = (typeof formats)[number];
 
 /**
  * Prints an aligned table on a terminal, else one object in JSON per row; or what `--table`, `--json` or `--csv` asks for.
- * Without DATABASE_URL it asks the embedded server of the indexer that runs here.
  * @throws IndexerError USAGE, DATABASE_NOT_FOUND, QUERY_REFUSED, OUTPUT_NOT_WRITTEN, INTERRUPTED and STORE_ errors
  */
 export async function queryCommand(argv: readonly string[], env: NodeJS.ProcessEnv, io: QueryIo): Promise<void> {
@@ -81,7 +78,7 @@ async function bytesOf(stdin: QueryIo['stdin']): Promise<Uint8Array> {
 async function print(config: Config, question: Question, format: Format, { stdout, stop }: QueryIo): Promise<void> {
   const { schema, statementTimeoutMs, urlFile } = config.database;
   const database = openDatabase({
-    url: await urlFor(config),
+    url: urlOf(config),
     urlFile,
     schema,
     statementTimeoutMs,
@@ -99,8 +96,7 @@ async function print(config: Config, question: Question, format: Format, { stdou
   if (stop.aborted) throw interrupted();
 }
 
-async function urlFor({ database, indexer: { dataDir } }: Config): Promise<string> {
-  const url = database.url ?? (await runningServerUrl(join(dataDir, 'postgres')));
+function urlOf({ database: { url }, indexer: { dataDir } }: Config): string {
   if (url !== undefined) return url;
   throw new IndexerError(`DATABASE_URL is not set, and no embedded database of this user runs in ${dataDir}`, {
     code: 'DATABASE_NOT_FOUND',

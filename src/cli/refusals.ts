@@ -18,5 +18,5 @@ export function wrong(found: string, remedy: string): IndexerError {
 
 /** Without a database there is nothing to do. @param remedy which one, and as whom */
 export function noDatabase(remedy: string): IndexerError {
-  return wrong('DATABASE_URL is not set', remedy);
+  return wrong('DATABASE_URL is not set, and no embedded database of this user runs in the folder of data', remedy);
 }

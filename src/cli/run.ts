@@ -1,48 +1,72 @@
 /** `run` (the default): indexes the ledger of LEDGER_URL into DATABASE_URL; whichever is missing runs embedded. */
 import { openAccess } from '../access.ts';
-import { loadConfig, type Config } from '../config/config.ts';
-import { startIndexer } from '../indexer.ts';
-import { createLogger } from '../observe/logger.ts';
+import { describeConfig, loadConfig, type Config } from '../config/config.ts';
+import { freePortFrom } from '../embedded/free-port.ts';
+import { IndexerError } from '../errors.ts';
+import { startIndexer, type Indexer, type IndexerOptions } from '../indexer.ts';
+import { createLogger, type Logging } from '../observe/logger.ts';
+import { assertPortFree } from '../observe/http-server.ts';
 import { demoInterfaces } from '../sandbox/demo/names.ts';
 import { version } from '../version.ts';
+import { prepareDataDir } from './data-dir.ts';
+import { demoPort, keepPort } from './demo-ports.ts';
 import { startSurroundings, type Surroundings } from './embedded-parts.ts';
-import { greeting, pageGuide } from './greeting.ts';
+import { greetWhenLive } from './greet.ts';
+import { pageGuide } from './greeting.ts';
+import { demoRunning, forgetDemo, runningDemo } from './running-demo.ts';
 
 /**
  * Runs until `stop` is aborted (SIGTERM, SIGINT).
  * @throws IndexerError with its exit code
  */
 export async function runCommand(argv: readonly string[], env: NodeJS.ProcessEnv, stop: AbortSignal): Promise<void> {
-  const config = forDemo(loadConfig(argv, env));
-  const access = await openAccess(config.ledger, stop);
-  const { logLevel: level, logFormat: format } = config.indexer;
+  const loaded = forDemo(loadConfig(argv, env));
+  const access = await openAccess(loaded.ledger, stop);
+  const { logLevel: level, logFormat: format } = loaded.indexer;
   const logging = createLogger({ level, format, stream: process.stdout });
   const { logger } = logging;
-  logger.info({ version, node: process.version, schema: config.database.schema }, 'ledger-indexer starts');
+  logger.info({ version, node: process.version, schema: loaded.database.schema }, 'ledger-indexer starts');
+  const mayMove = isEmbedded(loaded) && !isGiven('http-port', argv, env);
+  const config = await withFreePort(loaded, mayMove, logging);
   const surroundings = await startSurroundings(config, logger);
   try {
     const { ledgerUrl, databaseUrl } = surroundings;
     const guide = pageGuide(surroundings, config);
-    const indexer = await startIndexer({
-      config: withHistory(config, surroundings),
-      access,
-      ledgerUrl,
-      databaseUrl,
-      version,
-      logging,
-      guide,
-    });
-    greet(surroundings, indexer.httpUrl, config.database.schema, logging.progress !== undefined);
-    logger.info({ http: indexer.httpUrl }, 'listening: / (the status page) /status /readyz /livez /metrics /wait');
-    try {
-      await Promise.race([indexer.done, aborted(stop)]);
-    } finally {
-      await indexer.stop();
-    }
+    const options = { access, ledgerUrl, databaseUrl, version, logging, guide };
+    const indexer = await startOnFreePort({ ...options, config: withHistory(config, surroundings) }, mayMove);
+    await untilDone({ config, surroundings, indexer, logging, stop });
   } finally {
     await surroundings.stop();
   }
   logger.info('stopped');
+}
+
+interface Running {
+  readonly config: Config;
+  readonly surroundings: Surroundings;
+  readonly indexer: Indexer;
+  readonly logging: Logging;
+  readonly stop: AbortSignal;
+}
+
+async function untilDone({ stop, ...run }: Running): Promise<void> {
+  const { indexer, config, logging } = run;
+  const over = new AbortController();
+  logging.logger.info(
+    { http: indexer.httpUrl },
+    'listening: / (the status page) /status /readyz /livez /metrics /wait',
+  );
+  // Beside the stream; what hinders it is told and no reason to end.
+  greetWhenLive({ ...run, over: over.signal }).catch((err: unknown) => {
+    if (!over.signal.aborted) logging.logger.warn({ err }, 'the greeting failed');
+  });
+  try {
+    await Promise.race([indexer.done, aborted(stop)]);
+  } finally {
+    over.abort();
+    forgetDemo(config.indexer.dataDir);
+    await indexer.stop();
+  }
 }
 
 /** The sandbox's holdings and transfers are worth seeing through their interfaces, unless other ones are asked for. */
@@ -57,8 +81,49 @@ function withHistory(config: Config, { wholeHistory }: Surroundings): Config {
   return { ...config, indexer: { ...config.indexer, start: 'genesis' } };
 }
 
-function greet(surroundings: Surroundings, httpUrl: string, schema: string, terminal: boolean): void {
-  if (terminal) process.stdout.write(greeting(surroundings, httpUrl, schema));
+function isEmbedded({ ledger, database }: Config): boolean {
+  return ledger.url === undefined || database.url === undefined;
+}
+
+function isGiven(name: string, argv: readonly string[], env: NodeJS.ProcessEnv): boolean {
+  return describeConfig(argv, env).some((option) => option.name === name && option.origin !== 'default');
+}
+
+/**
+ * A port that is taken is found before anything starts: a demo then takes the one it had the last time, or the next free
+ * one; a port that was asked for is refused.
+ */
+async function withFreePort(config: Config, mayMove: boolean, { logger }: Logging): Promise<Config> {
+  const { dataDir, httpHost, httpPort } = config.indexer;
+  if (isEmbedded(config)) {
+    prepareDataDir(dataDir);
+    const running = await runningDemo(dataDir);
+    if (running !== undefined) throw demoRunning(dataDir, running);
+  }
+  if (mayMove) return withPort(config, await demoPort({ dataDir, logger }, 'http', httpPort, httpHost));
+  await assertPortFree(httpHost, httpPort);
+  return config;
+}
+
+function withPort(config: Config, httpPort: number): Config {
+  return { ...config, indexer: { ...config.indexer, httpPort } };
+}
+
+/** Another demo that starts at the same moment may be quicker at a port that was free. */
+async function startOnFreePort(options: IndexerOptions, mayMove: boolean): Promise<Indexer> {
+  const { dataDir, httpHost } = options.config.indexer;
+  let { httpPort } = options.config.indexer;
+  for (;;) {
+    try {
+      const indexer = await startIndexer({ ...options, config: withPort(options.config, httpPort) });
+      if (mayMove) keepPort(dataDir, 'http', Number(new URL(indexer.httpUrl).port));
+      return indexer;
+    } catch (thrown) {
+      const taken = thrown instanceof IndexerError && thrown.code === 'HTTP_PORT_TAKEN';
+      if (!taken || !mayMove) throw thrown;
+      httpPort = await freePortFrom(httpPort + 1, httpHost);
+    }
+  }
 }
 
 function aborted(signal: AbortSignal): Promise<void> {

@@ -10,6 +10,7 @@ export function statusScreen(status: object, columns = 80): readonly string[] {
     ['because', text(document['because'])],
     ['why', text(part(document['why'], 'sentence'))],
     ['checkpoint', number(document['checkpoint'])],
+    ['asked', text(document['asked'])],
     ['ledger end', number(document['ledgerEnd'])],
     ['behind', behind(document)],
     ['seed', seed(document)],

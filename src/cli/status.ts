@@ -1,11 +1,16 @@
-/** `status`: what the running indexer says of itself; when none answers, what the database says. Once, or each second. */
+/**
+ * `status`: what the indexer of this database says of itself; when none does, what the database says. Once, or each second.
+ * Who was asked stands in the answer.
+ */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { loadConfig, type Config } from '../config/config.ts';
+import { describeConfig, loadConfig, type Config } from '../config/config.ts';
 import { ExitCode, IndexerError, toIndexerError } from '../errors.ts';
-import { openDatabase } from '../store/database.ts';
+import { openDatabase, type Database } from '../store/database.ts';
 import { readStream } from '../store/history/maintenance.ts';
+import { placeOf } from '../store/hosts.ts';
 import { readStoredStatus } from '../store/ledger-facts.ts';
 import { statusScreen } from './status-screen.ts';
+import { findIndexer, type Question } from './status-source.ts';
 
 export interface StatusIo {
   readonly print: (line: string) => void;
@@ -19,14 +24,29 @@ const ownFlags = new Set(['--json', '--watch']);
 /** Prints aligned lines, or JSON with `--json`. @throws IndexerError STATUS_UNAVAILABLE when nobody knows */
 export async function statusCommand(argv: readonly string[], env: NodeJS.ProcessEnv, io: StatusIo): Promise<void> {
   const given = (flag: string): boolean => argv.includes(flag);
-  const config = loadConfig(
+  const question = questionOf(
     argv.filter((word) => !ownFlags.has(word)),
     env,
   );
-  if (given('--watch')) return watch(config, { ...io, screen: process.stdout.isTTY && !given('--json') });
-  const status = (await askDaemon(config)) ?? (await askDatabase(config));
+  if (given('--watch')) return watch(question, { ...io, screen: process.stdout.isTTY && !given('--json') });
+  const status = await ask(question);
   if (given('--json')) return io.print(JSON.stringify(status));
   for (const [name, value] of Object.entries(status)) io.print(`${name.padEnd(20)} ${shown(value)}`);
+}
+
+function questionOf(words: readonly string[], env: NodeJS.ProcessEnv): Question {
+  const config = loadConfig(words, env);
+  const origins = describeConfig(words, env).flatMap(({ name, origin }) =>
+    name === 'http-host' || name === 'http-port' ? [origin] : [],
+  );
+  if (origins.includes('flag')) return { config, address: 'flag' };
+  return { config, address: origins.every((origin) => origin === 'default') ? 'default' : 'configured' };
+}
+
+async function ask(question: Question): Promise<object> {
+  const source = await findIndexer(question);
+  if ('status' in source) return { asked: source.at, ...source.status };
+  return fromDatabase(question.config, source.because);
 }
 
 const intervalMs = 1_000;
@@ -34,12 +54,17 @@ const intervalMs = 1_000;
 const clear = '\u001B[H\u001B[J';
 
 /** Until Ctrl-C. Whoever does not answer may answer again, so that is shown, not thrown. */
-async function watch(config: Config, { print, write, stop, screen }: StatusIo & { screen: boolean }): Promise<void> {
+async function watch(
+  question: Question,
+  { print, write, stop, screen }: StatusIo & { screen: boolean },
+): Promise<void> {
+  const { config } = question;
   for (let first = true; !stop.aborted; first = false) {
     const beganAt = performance.now();
-    const status = await askDaemon(config);
-    if (status === undefined && first && config.database.url === undefined) throw unavailable(config);
-    const now: object = status ?? { state: 'not running here', ...(await storedPlace(config)) };
+    const source = await findIndexer(question);
+    const found = 'status' in source;
+    if (!found && first && config.database.url === undefined) throw unavailable(config, source.because);
+    const now = found ? { asked: source.at, ...source.status } : await storedPlace(config, source.because);
     if (screen) write(`${first ? '\u001B[2J' : ''}${clear}${statusScreen(now, process.stdout.columns).join('\n')}\n`);
     else print(JSON.stringify(now));
     const restMs = Math.max(50, intervalMs - (performance.now() - beganAt));
@@ -48,27 +73,46 @@ async function watch(config: Config, { print, write, stop, screen }: StatusIo & 
 }
 
 /** Where the stream stands in the database, without counting rows; or what hinders to say. */
-async function storedPlace({ database }: Config): Promise<object> {
-  const { url, schema, statementTimeoutMs } = database;
-  if (url === undefined) return { because: 'no indexer answers' };
-  const stored = openDatabase({ url, schema, statementTimeoutMs, applicationName: 'ledger-indexer status' });
+async function storedPlace({ database }: Config, because: string): Promise<object> {
+  const { url } = database;
+  if (url === undefined) return { state: 'not running here', because };
+  const asked = inWords(database, url);
+  const stored = open(database, url);
   try {
     const stream = await readStream(stored);
-    if (stream === undefined) return { because: 'nothing was ever indexed in this schema' };
+    if (stream === undefined) {
+      return { asked, state: 'not running here', because: `${because}; nothing was ever indexed in this schema` };
+    }
     const { participantId, checkpoint, seeded, seedOffset } = stream;
-    return {
-      because: 'no indexer answers; this is what the database says',
-      checkpoint,
-      seeded,
-      seedOffset,
-      participantId,
-    };
+    return { asked, state: 'not running here', because, checkpoint, seeded, seedOffset, participantId };
   } catch (thrown) {
     const { code, message } = toIndexerError(thrown);
-    return { because: `${code}: ${message}` };
+    return { asked, state: 'not running here', because: `${because}; ${code}: ${message}` };
   } finally {
     await stored.close();
   }
+}
+
+async function fromDatabase(config: Config, because: string): Promise<object> {
+  const { database } = config;
+  const { url } = database;
+  if (url === undefined) throw unavailable(config, because);
+  const stored = open(database, url);
+  try {
+    const status = await readStoredStatus(stored);
+    if (status === undefined) throw unavailable(config, `${because}, and nothing was ever indexed in this schema`);
+    return { asked: inWords(database, url), state: 'not running here', because, ...status };
+  } finally {
+    await stored.close();
+  }
+}
+
+function open({ schema, statementTimeoutMs }: Config['database'], url: string): Database {
+  return openDatabase({ url, schema, statementTimeoutMs, applicationName: 'ledger-indexer status' });
+}
+
+function inWords({ schema }: Config['database'], url: string): string {
+  return `database ${placeOf(url)}, schema "${schema}"`;
 }
 
 function shown(value: unknown): string {
@@ -76,36 +120,14 @@ function shown(value: unknown): string {
   return typeof value === 'object' ? JSON.stringify(value) : `${value as string | number | boolean}`;
 }
 
-async function askDaemon(config: Config): Promise<object | undefined> {
-  const { httpHost, httpPort } = config.indexer;
-  const host = httpHost === '0.0.0.0' ? '127.0.0.1' : httpHost;
-  try {
-    const answer = await fetch(`http://${host}:${String(httpPort)}/status`, { signal: AbortSignal.timeout(2_000) });
-    return (await answer.json()) as object;
-  } catch {
-    // Not running here: the database is asked next.
-    return undefined;
-  }
-}
-
-async function askDatabase(config: Config): Promise<object> {
-  const { url, schema, statementTimeoutMs } = config.database;
-  if (url === undefined) throw unavailable(config);
-  const database = openDatabase({ url, schema, statementTimeoutMs, applicationName: 'ledger-indexer status' });
-  try {
-    const stored = await readStoredStatus(database);
-    if (stored === undefined) throw unavailable(config);
-    return { state: 'not running here', ...stored };
-  } finally {
-    await database.close();
-  }
-}
-
-function unavailable({ indexer }: Config): IndexerError {
-  return new IndexerError(`no indexer answers on port ${String(indexer.httpPort)} and no database says more`, {
+function unavailable({ database, indexer }: Config, because: string): IndexerError {
+  const nothing =
+    database.url === undefined ? `; DATABASE_URL is not set, and no demo runs with the data in ${indexer.dataDir}` : '';
+  return new IndexerError(`${because}${nothing}`, {
     code: 'STATUS_UNAVAILABLE',
     retry: 'fatal',
     exitCode: ExitCode.unreachable,
-    remedy: 'start the indexer, or set INDEXER_HTTP_PORT or DATABASE_URL to what the running one uses',
+    remedy:
+      'start the indexer; or say which one is meant: DATABASE_URL as it has it, or --http-port to ask it whatever it is',
   });
 }

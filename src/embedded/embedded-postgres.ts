@@ -25,8 +25,8 @@ const START_LIMIT_MS = 120_000;
 export interface EmbeddedPostgresOptions {
   /** Folder of the server's files, made if missing. Everything in it belongs to the server. */
   readonly dataDir: string;
-  /** TCP port on 127.0.0.1; a free one by default. */
-  readonly port?: number;
+  /** TCP port on 127.0.0.1, or what names one for each attempt to start there; a free one by default. */
+  readonly port?: number | (() => Promise<number>);
   /** Lower-case name of the database, made if missing; `ledger_indexer` by default. */
   readonly database?: string;
   /** Server settings by name, as in postgresql.conf. */
@@ -97,11 +97,12 @@ async function takeOver(
   cluster: Cluster,
   dataDir: string,
   database: string,
-  port: number | undefined,
+  wanted: EmbeddedPostgresOptions['port'],
 ): Promise<Postmaster | undefined> {
   const running = await findPostmaster(cluster);
   if (running === undefined) return undefined;
-  if ((port === undefined || port === running.port) && (await hasDatabase(dataDir, database))) return running;
+  const port = typeof wanted === 'number' ? wanted : running.port;
+  if (port === running.port && (await hasDatabase(dataDir, database))) return running;
   if (await hasOtherOwner(dataDir)) {
     throw unusableData(
       `another process runs the server in ${dataDir} on port ${running.port}, without what is wanted here`,
@@ -115,7 +116,8 @@ async function takeOver(
 /** Two failures pass by themselves: a port taken in between, and the last processes of a killed server. */
 async function startPatiently(place: Place, cluster: Cluster, options: EmbeddedPostgresOptions): Promise<Postmaster> {
   for (let attempt = 1; ; attempt++) {
-    const port = options.port ?? (await freePort());
+    const { port: wanted = freePort } = options;
+    const port = typeof wanted === 'number' ? wanted : await wanted();
     try {
       return await startPostmaster(place, cluster, {
         port,

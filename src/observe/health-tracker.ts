@@ -58,6 +58,8 @@ export interface StatusDocument {
   readonly participantId: string | null;
   /** The session with the right to write, of this process or another one; null while it is not known. */
   readonly lockHolder: LockHolder | null;
+  /** Which database it writes to, `host:port/name` as its own URL says it; null where nobody said. */
+  readonly database: string | null;
   readonly schema: string;
   readonly version: string;
   readonly startedAt: string;
@@ -148,7 +150,10 @@ export class HealthTracker {
   phaseChanged(phase: Phase, because: IndexerError | undefined): void {
     // Trying again in the same phase must not restart the clock that says for how long it has failed.
     if (phase !== this.#phase) this.#phaseSinceMs = this.now();
-    if (phase === 'live') this.#caughtUp = true;
+    if (phase === 'live' && !this.#caughtUp) {
+      this.#caughtUp = true;
+      this.#options.onLive?.();
+    }
     this.#phase = phase;
     this.#because = because && inWords(because);
   }
@@ -239,7 +244,7 @@ export class HealthTracker {
     const { state, because } = this.verdict();
     const nowMs = this.now();
     const distance = this.#distance();
-    const { schema, version } = this.#options;
+    const { database = null, schema, version } = this.#options;
     return {
       state,
       because,
@@ -258,6 +263,7 @@ export class HealthTracker {
       lastError: this.#lastError,
       participantId: this.#participantId ?? null,
       lockHolder: this.#lockHolder ?? null,
+      database,
       schema,
       version,
       startedAt: new Date(this.#startedAt).toISOString(),

@@ -8,6 +8,7 @@ import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { setImmediate } from 'node:timers/promises';
 
 import { ExitCode, IndexerError } from '../errors.ts';
+import { portHolder } from '../port-holder.ts';
 import type { CheckpointWaiters } from './checkpoint-waiters.ts';
 import type { StatusDocument } from './health-tracker.ts';
 import type { Verdict } from './health.ts';
@@ -90,7 +91,16 @@ export async function startHttpServer(options: HttpServerOptions): Promise<Runni
   };
 }
 
-function listen(server: Server, { host, port }: HttpServerOptions): Promise<void> {
+/** @throws IndexerError as `startHttpServer` does when it could not listen there now */
+export async function assertPortFree(host: string, port: number): Promise<void> {
+  const server = createServer();
+  await listen(server, { host, port });
+  await new Promise<void>((resolve) => {
+    server.close(() => resolve());
+  });
+}
+
+function listen(server: Server, { host, port }: Pick<HttpServerOptions, 'host' | 'port'>): Promise<void> {
   return new Promise((resolve, reject) => {
     server.once('error', (error: NodeJS.ErrnoException) => reject(refused(error, host, port)));
     server.listen(port, host, () => {
@@ -103,7 +113,7 @@ function listen(server: Server, { host, port }: HttpServerOptions): Promise<void
 
 function refused(error: NodeJS.ErrnoException, host: string, port: number): IndexerError {
   const taken = error.code === 'EADDRINUSE';
-  const reason = taken ? 'another process listens there' : (error.code ?? error.name);
+  const reason = taken ? `${portHolder(port)} listens there` : (error.code ?? error.name);
   return new IndexerError(`cannot listen on ${host}:${port}: ${reason}`, {
     code: taken ? 'HTTP_PORT_TAKEN' : 'HTTP_ADDRESS_INVALID',
     retry: 'fatal',

@@ -6,6 +6,7 @@
 import { readFileSync } from 'node:fs';
 import type { ClientBase } from 'pg';
 import type { IndexerError } from '../errors.ts';
+import { isLoopback } from '../loopback.ts';
 
 /** What a client meets on a host that is not, or no longer, the one to write to. */
 const wrongHost: ReadonlySet<string> = new Set(['STORE_UNREACHABLE', 'STORE_READ_ONLY']);
@@ -22,6 +23,20 @@ export function urlsOf(url: string): readonly string[] {
 export function placeOf(url: string): string {
   const parts = /^postgres(?:ql)?:\/\/(?:.*@)?([^/?#@]*)(\/[^?#]*)?/s.exec(url);
   return `${parts?.[1] ?? ''}${parts?.[2] ?? ''}`;
+}
+
+/** Whether two such places name one database, as far as names can tell: loopback has several, and 5432 need not be said. */
+export function samePlace(one: string, other: string): boolean {
+  return usualName(one) === usualName(other);
+}
+
+function usualName(place: string): string {
+  const [, hosts = '', name = ''] = /^([^/]*)(\/.*)?$/s.exec(place) ?? [];
+  const usual = hosts.split(',').map((host) => {
+    const [, address = host, port = '5432'] = /^(.*?)(?::(\d+))?$/.exec(host) ?? [];
+    return `${isLoopback(address) ? 'localhost' : address.toLowerCase()}:${port}`;
+  });
+  return `${usual.join(',')}${name}`;
 }
 
 export class HostList {

@@ -1,5 +1,6 @@
 /** The built program, run to its end as a person in a shell runs it. */
 import { spawn } from 'node:child_process';
+import { tmpdir } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { assertBuilt } from '../e2e/daemon.ts';
 
@@ -20,13 +21,21 @@ export interface RunningProgram {
   signal(signal: NodeJS.Signals): void;
 }
 
-/** Starts it with these variables and none of the caller's configuration. */
-export function startProgram(argv: readonly string[], env: Readonly<Record<string, string>> = {}): RunningProgram {
+/**
+ * Starts it with these variables and none of the caller's configuration.
+ * @param cwd the folder it is started in; by default none of the project, where somebody's demo may be at work
+ */
+export function startProgram(
+  argv: readonly string[],
+  env: Readonly<Record<string, string>> = {},
+  cwd = tmpdir(),
+): RunningProgram {
   assertBuilt();
   const began = performance.now();
   const child = spawn(process.execPath, [main, ...argv], {
     stdio: ['ignore', 'pipe', 'pipe'],
     env: { PATH: process.env['PATH'], ...env },
+    cwd,
   });
   let stdout = '';
   let stderr = '';
@@ -48,6 +57,10 @@ export function startProgram(argv: readonly string[], env: Readonly<Record<strin
 }
 
 /** The same, to its end. */
-export async function program(argv: readonly string[], env: Readonly<Record<string, string>> = {}): Promise<Ended> {
-  return await startProgram(argv, env).ended;
+export async function program(
+  argv: readonly string[],
+  env: Readonly<Record<string, string>> = {},
+  cwd?: string,
+): Promise<Ended> {
+  return await startProgram(argv, env, cwd).ended;
 }

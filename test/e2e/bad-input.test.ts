@@ -228,7 +228,7 @@ describe('a command line or configuration that cannot be used', () => {
       LEDGER_TOKEN: `${canaryToken} with blanks`,
       DATABASE_URL: `mysql://indexer:${canaryPassword}@db/ledger`,
       INDEXER_BATCH_UPDATES: 'many',
-      INDEXER_HTTP_PROT: '9090',
+      INDEXER_HTTP_PROT: '7580',
     });
     expect(ended.code).toBe(78);
     expect(ended.stdout).toBe('');
@@ -259,7 +259,8 @@ describe('a command line or configuration that cannot be used', () => {
         INDEXER_HTTP_HOST: '127.0.0.1',
         INDEXER_HTTP_PORT: port,
       });
-      expectRefusal(ended, 78, 'HTTP_PORT_TAKEN', new RegExp(`127\\.0\\.0\\.1:${port}: another process listens there`));
+      const who = process.platform === 'linux' ? `process ${String(process.pid)} \\(.+\\)` : 'another process';
+      expectRefusal(ended, 78, 'HTTP_PORT_TAKEN', new RegExp(`127\\.0\\.0\\.1:${port}: ${who} listens there`));
       expect(await query(own.url, `select from pg_namespace where nspname = '${schema}'`)).toEqual([]);
     } finally {
       other.close();

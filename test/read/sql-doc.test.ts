@@ -79,14 +79,8 @@ describe('what a new user pastes first', () => {
     (await database.withClient((client) => client.query(sql))).rows.length;
 
   it('are queries of the views for people, with rows: the greeting', async () => {
-    const surroundings = {
-      ledgerUrl: '',
-      databaseUrl: '',
-      embeddedLedger: false,
-      embeddedDatabase: true,
-      wholeHistory: true,
-    };
-    const queries = greeting({ ...surroundings, stop: () => Promise.resolve() }, '', 'ledger')
+    const sides = { ledgerUrl: '', databaseUrl: '', embeddedLedger: false, embeddedDatabase: true };
+    const queries = greeting(sides, '', 'ledger')
       .split('\n')
       .filter((line) => line.endsWith(';'));
     expect(queries).toHaveLength(3);

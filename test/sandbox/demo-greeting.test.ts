@@ -29,7 +29,7 @@ beforeAll(async () => {
     60_000,
   );
   const where = { ledgerUrl: ledger.url, databaseUrl: database.url, embeddedLedger: true, embeddedDatabase: true };
-  const text = greeting({ ...where, wholeHistory: true, stop: () => Promise.resolve() }, indexer.httpUrl, 'ledger');
+  const text = greeting(where, indexer.httpUrl, 'ledger');
   queries = text.split('\n').filter((line) => line.endsWith(';'));
 }, 120_000);
 

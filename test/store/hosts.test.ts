@@ -3,7 +3,7 @@ import { Client } from 'pg';
 import { describe, expect, it } from 'vitest';
 import { IndexerError } from '../../src/errors.ts';
 import { openDatabase } from '../../src/store/database.ts';
-import { HostList, urlsOf } from '../../src/store/hosts.ts';
+import { HostList, placeOf, samePlace, urlsOf } from '../../src/store/hosts.ts';
 import { createTestDatabase } from '../support/database.ts';
 
 const gone = new IndexerError('gone', { code: 'STORE_UNREACHABLE', retry: 'retry' });
@@ -36,6 +36,20 @@ describe('a list of hosts', () => {
     expect(hosts.isCurrent(client)).toBe(true);
     hosts.moveOn(gone, 0);
     expect(hosts.isCurrent(client)).toBe(false);
+  });
+});
+
+describe('the place of a database', () => {
+  it.each([
+    ['postgres://u:p@localhost/db', 'postgres://v@127.0.0.1:5432/db', true],
+    ['postgres://u@[::1]:5432/db', 'postgres://u@localhost/db', true],
+    ['postgres://u@DB.example.com/db', 'postgres://u@db.example.com:5432/db', true],
+    ['postgres://u@localhost:5433/db', 'postgres://u@localhost/db', false],
+    ['postgres://u@localhost/db', 'postgres://u@localhost/other', false],
+    ['postgres://u@h1,h2/db', 'postgres://u@h1:5432,h2:5432/db', true],
+    ['postgres://u@h1,h2/db', 'postgres://u@h1/db', false],
+  ])('of %s and of %s: the same is %s', (one, other, same) => {
+    expect(samePlace(placeOf(one), placeOf(other))).toBe(same);
   });
 });
 

@@ -26,6 +26,8 @@ export interface CommandInfo {
   readonly exits?: readonly (readonly [code: number, meaning: string])[];
   /** False where no option of the configuration is taken. */
   readonly options?: false;
+  /** Starts what it needs or needs nothing; any other command works on the demo of its folder where no URL is named. */
+  readonly alone?: true;
   /** A page that says more, from the folder of the project. */
   readonly page?: string;
 }

@@ -8,8 +8,8 @@ export const lookingCommands: readonly CommandInfo[] = [
     summary: 'is everything in order? configuration, token, ledger, rights, WebSocket, database; each with its fix',
     does: [
       'Looks at every part on its own, changes nothing, and says pass, fail or skip with the exact fix. A part that',
-      'does not answer costs at most the time limit. Without LEDGER_URL or DATABASE_URL that part is embedded and',
-      'there is nothing to check.',
+      'does not answer costs at most the time limit. A part without LEDGER_URL or DATABASE_URL is embedded: it is',
+      'looked at where the demo of this folder runs.',
     ],
     flags: [json, { name: 'timeout', value: 'SECONDS', doc: 'limit of each check, 1 to 60; default 5' }],
     examples: ['check', 'check --json | jq ".checks[] | select(.state == \\"fail\\")"'],
@@ -19,11 +19,29 @@ export const lookingCommands: readonly CommandInfo[] = [
     ],
   },
   {
+    name: 'connect',
+    usage: '[--json]',
+    summary: 'where the demo of this folder is: page, ledger, database with its password, queries to paste; --json',
+    does: [
+      'Prints again what `npm start` printed when it was level with its ledger. The demo is found by its folder of data,',
+      'INDEXER_DATA_DIR, whatever DATABASE_URL says.',
+    ],
+    flags: [json],
+    examples: ['connect', 'connect --json | jq -r .database'],
+    exits: [
+      [69, 'no demo runs with this folder of data'],
+      [75, 'it runs, and is not level with its ledger yet'],
+    ],
+    alone: true,
+  },
+  {
     name: 'status',
     usage: '[--json] [--watch]',
     summary: 'what the running indexer says of itself, or what the database says; --json, --watch',
     does: [
-      'Asks the indexer at INDEXER_HTTP_HOST:INDEXER_HTTP_PORT, and when none answers the database.',
+      'Asks the indexer that writes to DATABASE_URL, at INDEXER_HTTP_HOST:INDEXER_HTTP_PORT, or the demo of this folder;',
+      'when it does not answer, or another one does, the database. `asked` says which. With --http-port the indexer there',
+      'is asked, whatever it writes to.',
       'With --watch again each second until Ctrl-C: one screen on a terminal, else one line of JSON each time.',
     ],
     flags: [json, { name: 'watch', doc: 'state, offsets, lag, rates, time left and last error, each second' }],
@@ -36,7 +54,7 @@ export const lookingCommands: readonly CommandInfo[] = [
     summary: 'one statement that reads, and its rows: a table on a terminal, else JSON lines; --csv',
     does: [
       'Runs select, with, values, table, explain or show in a transaction that only reads; - takes it from standard',
-      'input. Without DATABASE_URL it asks the embedded database of the indexer that runs here.',
+      'input.',
     ],
     flags: [
       { name: 'json', doc: 'an object for each row, numbers with all their digits' },
@@ -125,6 +143,7 @@ export const lookingCommands: readonly CommandInfo[] = [
     flags: [json, { name: 'markdown', doc: 'every option as a table for documentation' }],
     examples: ['config', 'config --json'],
     exits: [[78, 'the configuration is invalid']],
+    alone: true,
   },
   {
     name: 'completion',
@@ -139,6 +158,7 @@ export const lookingCommands: readonly CommandInfo[] = [
     words: ['bash', 'zsh', 'fish'],
     examples: ['completion bash', 'completion fish'],
     options: false,
+    alone: true,
   },
   {
     name: 'help',
@@ -148,5 +168,6 @@ export const lookingCommands: readonly CommandInfo[] = [
     flags: [{ name: 'markdown', doc: 'the commands as a table for documentation' }],
     examples: ['help', 'help prune'],
     options: false,
+    alone: true,
   },
 ];

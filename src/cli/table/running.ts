@@ -23,18 +23,22 @@ export const runningCommands: readonly CommandInfo[] = [
       'run --start oldest --stop-at end',
     ],
     exits: endings,
+    alone: true,
   },
   {
     name: 'demo',
     usage: '[--option value …]',
     summary: 'run with everything embedded, whatever URLs the environment names',
     does: [
-      'An embedded Postgres, a sandbox ledger with traffic and the indexer, in one process. Data stays in',
-      'INDEXER_DATA_DIR; the same INDEXER_DEMO_SEED gives the same history.',
+      'An embedded Postgres, a sandbox ledger with traffic and the indexer, in one process. Data and ports stay in',
+      'INDEXER_DATA_DIR; the same INDEXER_DEMO_SEED gives the same history. What to look at is printed once it is level',
+      'with the ledger, and by `connect`. A port that is taken is left for the next free one, unless INDEXER_HTTP_PORT',
+      'asks for it.',
     ],
     flags: [],
     examples: ['demo', 'demo --stop-at 1000 --demo-seed 7'],
     exits: endings,
+    alone: true,
   },
   {
     name: 'backfill',
@@ -56,6 +60,7 @@ export const runningCommands: readonly CommandInfo[] = [
       [0, 'everything up to --to is stored'],
       [78, 'refused, because it would leave a gap or come before what is stored'],
     ],
+    alone: true,
   },
   {
     name: 'sandbox',
@@ -67,6 +72,7 @@ export const runningCommands: readonly CommandInfo[] = [
     ],
     flags: [],
     examples: ['sandbox', 'sandbox --demo-updates-per-second 0'],
+    alone: true,
   },
   {
     name: 'migrate',

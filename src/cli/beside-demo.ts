@@ -1,0 +1,38 @@
+/** What commands work on where nobody names it: the demo that runs in the folder of data. */
+import { join } from 'node:path';
+import { parseFlags } from '../config/option-flags.ts';
+import { options } from '../config/option-table.ts';
+import type { Option } from '../config/option.ts';
+import { runningServerUrl } from '../embedded/running-server.ts';
+import { placeOf } from '../store/hosts.ts';
+import { notedDemo } from './running-demo.ts';
+
+/**
+ * The environment with DATABASE_URL of the embedded server that runs here, unless a database is named; and beside the
+ * database of a demo with LEDGER_URL and LEDGER_INTERFACES of its ledger, unless a ledger is named.
+ */
+export async function besideDemo(argv: readonly string[], env: NodeJS.ProcessEnv): Promise<NodeJS.ProcessEnv> {
+  const flags = parseFlags(argv).values;
+  const given = (option: Option<unknown>): string | undefined => flags.get(option.name) ?? textOf(env, option.env);
+  const isNamed = (option: Option<unknown>): boolean =>
+    given(option) !== undefined || (option.fileVariant && textOf(env, `${option.env}_FILE`) !== undefined);
+  if (isNamed(options.databaseUrl) && isNamed(options.ledgerUrl)) return env;
+  const dataDir = given(options.dataDir) ?? options.dataDir.fallback;
+  const found = isNamed(options.databaseUrl) ? undefined : await runningServerUrl(join(dataDir, 'postgres'));
+  const withDatabase = found === undefined ? env : { ...env, [options.databaseUrl.env]: found };
+  const note = isNamed(options.ledgerUrl) ? undefined : notedDemo(dataDir);
+  const databaseUrl = found ?? given(options.databaseUrl);
+  // Another database holds another ledger.
+  if (note?.embeddedLedger !== true || databaseUrl === undefined || placeOf(databaseUrl) !== note.database) {
+    return withDatabase;
+  }
+  const { demoInterfaces } = await import('../sandbox/demo/names.ts');
+  const interfaces = isNamed(options.ledgerInterfaces) ? {} : { LEDGER_INTERFACES: demoInterfaces.join(',') };
+  return { ...withDatabase, LEDGER_URL: note.ledgerUrl, ...interfaces };
+}
+
+/** Empty means the same as not set, as everywhere. */
+function textOf(env: NodeJS.ProcessEnv, name: string): string | undefined {
+  const text = env[name]?.trim();
+  return text === '' ? undefined : text;
+}

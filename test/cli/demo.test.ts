@@ -1,0 +1,322 @@
+/**
+ * The demo as a new user meets it: two of them begin at the same moment in two folders, each greets when its first query
+ * has rows, other commands find it by its folder, and it comes back on the same ports.
+ */
+import { readFile, readdir, mkdtemp, rm } from 'node:fs/promises';
+import { createServer, type AddressInfo, type Server } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { commandTable } from '../../src/cli/table/command-table.ts';
+import { query } from '../support/database.ts';
+import { noTerminal, onTerminal } from '../support/terminal.ts';
+import { waitFor } from '../support/wait-for.ts';
+import { main, program, startProgram, type Ended, type RunningProgram } from './program.ts';
+
+/** Two demos on a machine that does other things too. */
+const limitMs = 240_000;
+
+interface Facts {
+  readonly page: string;
+  readonly ledger: string;
+  readonly database: string;
+  readonly passwordFile: string;
+  readonly query: string;
+  readonly again: string;
+}
+
+interface Demo extends AsyncDisposable {
+  readonly folder: string;
+  readonly running: RunningProgram;
+  /** The line of log that stands for the greeting, waited for. */
+  readonly greeted: Promise<Facts>;
+  /** Another command in the same folder, without any option or variable. */
+  run(...argv: readonly string[]): Promise<Ended>;
+  /** Ends it as Ctrl-C does. */
+  stop(): Promise<Ended>;
+}
+
+function startDemo(folder: string, env: Readonly<Record<string, string>> = {}): Demo {
+  const running = startProgram(['demo'], env, folder);
+  let ended: Ended | undefined;
+  void running.ended.then((end) => (ended = end));
+  const greeted = waitFor(
+    'the demo greets',
+    () => {
+      if (ended !== undefined) throw new Error(`the demo ended: ${ended.stdout.slice(-2_000)}${ended.stderr}`);
+      return lines(running.stdout()).find(({ msg }) => msg === 'level with the ledger') as Facts | undefined;
+    },
+    limitMs,
+  );
+  // Awaited by the tests.
+  greeted.catch(() => undefined);
+  const stop = async (): Promise<Ended> => {
+    running.signal('SIGINT');
+    return await running.ended;
+  };
+  return {
+    folder,
+    running,
+    greeted,
+    run: (...argv) => program(argv, {}, folder),
+    stop,
+    [Symbol.asyncDispose]: async () => void (await stop()),
+  };
+}
+
+function lines(output: string): readonly Readonly<Record<string, unknown>>[] {
+  const whole = output.split('\n').filter((line) => line.startsWith('{') && line.endsWith('}'));
+  return whole.map((line) => JSON.parse(line) as Readonly<Record<string, unknown>>);
+}
+
+function portsOf({ page, ledger, database }: Facts): readonly number[] {
+  return [page, ledger, database].map((url) => Number(new URL(url).port));
+}
+
+async function withPassword({ database, passwordFile }: Facts): Promise<string> {
+  const url = new URL(database);
+  url.password = (await readFile(passwordFile, 'utf8')).trim();
+  return url.href;
+}
+
+let folders: readonly [string, string];
+let demos: readonly [Demo, Demo];
+/** What each said, and what the query of its greeting answered the moment it was there. */
+let said: readonly { readonly facts: Facts; readonly rows: number }[];
+
+beforeAll(async () => {
+  const folder = (): Promise<string> => mkdtemp(join(tmpdir(), 'ledger-indexer-demo-'));
+  folders = [await folder(), await folder()];
+  demos = [startDemo(folders[0]), startDemo(folders[1])];
+  said = await Promise.all(
+    demos.map(async ({ greeted }) => {
+      const facts = await greeted;
+      return { facts, rows: (await query(await withPassword(facts), facts.query)).length };
+    }),
+  );
+}, limitMs + 20_000);
+
+afterAll(async () => {
+  await Promise.all(demos.map((demo) => demo.stop()));
+  await Promise.all(folders.map((folder) => rm(folder, { recursive: true, force: true })));
+});
+
+const first = (): { demo: Demo; facts: Facts } => ({ demo: demos[0], facts: said[0]?.facts ?? ({} as Facts) });
+
+describe('a demo', () => {
+  it('greets when the query of the greeting has rows', () => {
+    for (const { rows } of said) expect(rows).toBeGreaterThan(1);
+  });
+
+  it('answers the query by the command as well', async () => {
+    const { demo, facts } = first();
+    const { code, stdout } = await demo.run('query', facts.query);
+    expect(code).toBe(0);
+    expect(lines(stdout).length).toBeGreaterThan(1);
+  });
+
+  it('is level with its ledger then', async () => {
+    const log = lines(first().demo.running.stdout()).map(({ msg }) => msg);
+    expect(log.indexOf('live')).toBeGreaterThan(0);
+    expect(log.indexOf('level with the ledger')).toBeGreaterThan(log.indexOf('live'));
+  });
+
+  it('keeps its password out of the log', async () => {
+    const { demo, facts } = first();
+    const password = (await readFile(facts.passwordFile, 'utf8')).trim();
+    expect(demo.running.stdout()).not.toContain(password);
+  });
+
+  it('is left alone by a second one in its folder, which says where it is', async () => {
+    const { demo, facts } = first();
+    const { code, stderr } = await demo.run('demo');
+    expect(stderr).toContain('DEMO_RUNNING');
+    expect(stderr).toContain(facts.page);
+    expect(code).toBe(78);
+    expect((await demo.run('connect')).code).toBe(0);
+  });
+});
+
+describe('a demo on a terminal', { timeout: limitMs }, () => {
+  it('prints a connection string and a query that work together at once', async ({ skip }) => {
+    const reason = noTerminal();
+    if (reason !== undefined) skip(reason);
+    const folder = await mkdtemp(join(tmpdir(), 'ledger-indexer-terminal-'));
+    const demo = onTerminal(`exec '${process.execPath}' '${main}' demo`, {}, folder);
+    try {
+      const [url, sql] = await waitFor(
+        'the greeting',
+        () => {
+          const [, connection = ''] = /psql '(postgres:[^']+)'/.exec(demo.shown()) ?? [];
+          const [, statement = ''] = /^ +(select .*;)\r$/m.exec(demo.shown()) ?? [];
+          return statement === '' ? undefined : [connection, statement];
+        },
+        limitMs,
+      );
+      expect((await query(url ?? '', sql ?? '')).length).toBeGreaterThan(1);
+    } finally {
+      demo.interrupt();
+      expect(await demo.ended).toBe(0);
+      await rm(folder, { recursive: true });
+    }
+  });
+});
+
+describe('connect', () => {
+  it('says the same again, with the password, as text and as JSON', async () => {
+    const { demo, facts } = first();
+    const { code, stdout } = await demo.run('connect');
+    expect(code).toBe(0);
+    for (const part of [facts.page, facts.ledger, facts.query, await withPassword(facts)])
+      expect(stdout).toContain(part);
+    const json = JSON.parse((await demo.run('connect', '--json')).stdout) as Facts & { queries: readonly string[] };
+    expect(json).toMatchObject({ page: facts.page, ledger: facts.ledger, database: await withPassword(facts) });
+    expect(json.queries[0]).toBe(facts.query);
+  });
+
+  it('ends with 69 where none runs, and says where it looked', async () => {
+    const elsewhere = await mkdtemp(join(tmpdir(), 'ledger-indexer-nothing-'));
+    try {
+      const { code, stderr } = await program(['connect'], {}, elsewhere);
+      expect(stderr).toMatch(/DEMO_NOT_FOUND: no demo runs with the data in .+\.ledger-indexer/);
+      expect(code).toBe(69);
+    } finally {
+      await rm(elsewhere, { recursive: true });
+    }
+  });
+});
+
+/** Calls that change nothing, of each command that works on a database or a ledger, and what shows that it was asked. */
+const calls: Readonly<Record<string, readonly [shows: RegExp, ...argv: string[]]>> = {
+  check: [/✓ ledger +http.*✓ stored stream .*participant/s, '--timeout', '30'],
+  status: [/^state +(?:live|idle|catching_up)$/m],
+  query: [/"count":\d{4}/, 'select count(*) from explore.updates'],
+  verify: [/"outcome": "equal"/, '--sql', '--acs'],
+  views: [/splice_api_token_holding_v1/, 'list'],
+  ledger: [/participant1::/, 'end', '--json'],
+  quarantine: [/nothing is set aside/, 'list'],
+  migrate: [/is up to date/],
+  prune: [/updates up to and including offset 10 would go/, '--before', '10'],
+  redact: [/no contract of this party is here/, 'party', 'nobody::1220', '--reason', 'none'],
+  reset: [/going back to offset 10 would remove/, '--to', '10'],
+  reseed: [/the active contracts are read at/, '--keep-history'],
+  'accept-filter': [/the configured filter is the one in force: nothing to do/],
+  'grant-roles': [/^begin;$/m, '--dry-run'],
+  'grant-reader': [/^begin;$/m, 'someone', '--dry-run'],
+  index: [/pg_stat_statements/, 'suggest'],
+};
+
+describe('in the folder of a demo, without options', () => {
+  it('every command that needs a database or a ledger is tried', () => {
+    const needing = commandTable.filter(({ alone }) => alone === undefined).map(({ name }) => name);
+    expect(Object.keys(calls).sort()).toEqual(needing.sort());
+  });
+
+  it.each(Object.entries(calls))('%s finds it', { timeout: 120_000 }, async (name, [shows, ...argv]) => {
+    const { stdout, stderr } = await first().demo.run(name, ...argv);
+    expect(stdout + stderr).toMatch(shows);
+  });
+
+  it('status asks the demo of the folder and says whom it asked', async () => {
+    for (const [at, demo] of demos.entries()) {
+      const status = JSON.parse((await demo.run('status', '--json')).stdout) as { asked: string; database: string };
+      const { page, database } = said[at]?.facts ?? ({} as Facts);
+      expect(`${status.asked}/`).toBe(page);
+      expect(database).toContain(status.database);
+    }
+  });
+});
+
+describe('status', () => {
+  it('does not take the indexer of another database for ours', async () => {
+    const [one, other] = said.map(({ facts }) => facts);
+    const env = { INDEXER_HTTP_PORT: new URL(other?.page ?? '').port, DATABASE_URL: await withPassword(one as Facts) };
+    const status = JSON.parse((await program(['status', '--json'], env)).stdout) as Record<string, unknown>;
+    expect(status).toMatchObject({ state: 'not running here', asked: expect.stringContaining('database 127.0.0.1') });
+    expect(status['because']).toContain(`the indexer at ${other?.page.slice(0, -1) ?? ''} is of 127.0.0.1`);
+  });
+
+  it('knows ours by who holds the right to write, whatever the server is called', async () => {
+    const { facts } = first();
+    const url = (await withPassword(facts)).replace('@127.0.0.1:', '@0.0.0.0:');
+    const env = { INDEXER_HTTP_PORT: new URL(facts.page).port, DATABASE_URL: url };
+    const status = JSON.parse((await program(['status', '--json'], env)).stdout) as Record<string, unknown>;
+    expect(status['asked']).toBe(facts.page.slice(0, -1));
+  });
+
+  it('asks whom --http-port names, and without any word no stranger', async () => {
+    const { facts } = first();
+    const elsewhere = await mkdtemp(join(tmpdir(), 'ledger-indexer-nothing-'));
+    try {
+      const port = new URL(facts.page).port;
+      const asked = await program(['status', '--json', '--http-port', port], {}, elsewhere);
+      expect(JSON.parse(asked.stdout)).toMatchObject({ asked: facts.page.slice(0, -1) });
+      const { code, stderr } = await program(['status'], {}, elsewhere);
+      expect(stderr).toContain('no demo runs with the data in .ledger-indexer');
+      expect(code).toBe(69);
+    } finally {
+      await rm(elsewhere, { recursive: true });
+    }
+  });
+});
+
+describe('two demos at the same time', () => {
+  it('have ports of their own', () => {
+    const ports = said.flatMap(({ facts }) => portsOf(facts));
+    expect(new Set(ports).size).toBe(6);
+  });
+});
+
+describe('the ports of a demo', { timeout: 2 * limitMs }, () => {
+  it('stay the same over three starts', async () => {
+    const [demo] = demos;
+    const ports = portsOf(first().facts);
+    expect((await demo.stop()).code).toBe(0);
+    for (const _ of [2, 3]) {
+      await using next = startDemo(demo.folder);
+      expect(portsOf(await next.greeted)).toEqual(ports);
+    }
+  });
+
+  it('move on when somebody has them, and it says who', async () => {
+    const [{ folder }] = demos;
+    const ports = portsOf(first().facts);
+    const holders = await Promise.all(ports.map(hold));
+    try {
+      await using next = startDemo(folder);
+      const moved = portsOf(await next.greeted);
+      for (const [at, port] of moved.entries()) expect(port).not.toBe(ports[at]);
+      const told = lines(next.running.stdout()).filter(({ taken }) => taken !== undefined);
+      expect(new Set(told.map(({ taken }) => taken))).toEqual(new Set(ports));
+      if (process.platform === 'linux') {
+        for (const { by } of told) expect(by).toContain(`process ${String(process.pid)}`);
+      }
+    } finally {
+      for (const holder of holders) holder.close();
+    }
+  });
+
+  it('are refused before anything starts when one was asked for and is taken', async () => {
+    const holder = await hold(0);
+    const folder = await mkdtemp(join(tmpdir(), 'ledger-indexer-taken-'));
+    try {
+      const port = String((holder.address() as AddressInfo).port);
+      const { code, stderr } = await program(['demo', '--http-port', port], {}, folder);
+      expect(stderr).toMatch(new RegExp(`HTTP_PORT_TAKEN: cannot listen on 127\\.0\\.0\\.1:${port}: .*process`));
+      expect(stderr).toContain('what to do: set INDEXER_HTTP_PORT');
+      expect(code).toBe(78);
+      expect(await readdir(join(folder, '.ledger-indexer'))).toEqual([]);
+    } finally {
+      holder.close();
+      await rm(folder, { recursive: true });
+    }
+  });
+});
+
+function hold(port: number): Promise<Server> {
+  return new Promise((resolve, reject) => {
+    const server = createServer();
+    server.once('error', reject);
+    server.listen(port, '127.0.0.1', () => resolve(server));
+  });
+}

@@ -1,0 +1,34 @@
+/** A command on a terminal of its own, by `script` of util-linux. */
+import { spawn, spawnSync } from 'node:child_process';
+
+/** Why there is no terminal to be had here; undefined when there is. */
+export function noTerminal(): string | undefined {
+  const { stdout } = spawnSync('script', ['--version'], { encoding: 'utf8' });
+  return /util-linux/.test(stdout ?? '') ? undefined : 'there is no `script` of util-linux here';
+}
+
+export interface OnTerminal {
+  readonly ended: Promise<number | null>;
+  /** What it has shown so far, colours and cursor movements included. */
+  shown(): string;
+  /** Ctrl-C. */
+  interrupt(): void;
+}
+
+/** @param command for a shell */
+export function onTerminal(command: string, env: Readonly<Record<string, string>>, cwd: string): OnTerminal {
+  const child = spawn('script', ['--quiet', '--flush', '--return', '--command', command, '/dev/null'], {
+    stdio: ['pipe', 'pipe', 'ignore'],
+    env: { PATH: process.env['PATH'], TERM: 'dumb', ...env },
+    cwd,
+  });
+  let shown = '';
+  child.stdout.setEncoding('utf8').on('data', (text: string) => (shown += text));
+  // It may have ended before.
+  child.stdin.on('error', () => undefined);
+  const ended = new Promise<number | null>((resolve, reject) => {
+    child.once('error', reject);
+    child.once('close', resolve);
+  });
+  return { ended, shown: () => shown, interrupt: () => void child.stdin.write('\u0003') };
+}
