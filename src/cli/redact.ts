@@ -1,6 +1,7 @@
 /** `redact contract|exercise|party …`: removes contents for good; shows what would go unless told to do it. */
 import { loadConfig } from '../config/config.ts';
 import { ExitCode, IndexerError } from '../errors.ts';
+import { pageUrl } from '../pages.ts';
 import { openDatabase, type Database } from '../store/database.ts';
 import { assertMigrated } from '../store/migrations.ts';
 import { planRedaction, redact, type RedactionPlan, type RedactionRequest } from '../store/retention/redact.ts';
@@ -66,7 +67,8 @@ async function carryOut(
   else {
     write(`redaction ${result.redactionId}: contents removed`);
     for (const line of lines(result)) write(line);
-    write('they live on in the WAL, in replicas and in backups until those are gone: see docs/retention.md');
+    write('they live on in the WAL, in replicas and in backups until those are gone:');
+    write(`  ${pageUrl('docs/retention.md')}`);
   }
   if (result.finished) return;
   throw new IndexerError('stopped before everything was removed', {

@@ -2,15 +2,19 @@
 
 type Document = Readonly<Record<string, unknown>>;
 
-/** The lines, each cut to `columns` (default 80). @param status the document of `/status`, or what the database says */
-export function statusScreen(status: object, columns = 80): readonly string[] {
+/** Of a terminal that does not say it, or says 0. */
+const usualColumns = 80;
+
+/** The lines, each cut to `columns`. @param columns of the terminal, as it says them. @param status the document of `/status`, or what the database says */
+export function statusScreen(status: object, columns?: number): readonly string[] {
+  const width = columns === undefined || columns <= 0 ? usualColumns : columns;
   const document = status as Document;
   const rows: (readonly [string, string | undefined])[] = [
+    ['asked', text(document['asked'])],
     ['state', text(document['state'])],
     ['because', text(document['because'])],
     ['why', text(part(document['why'], 'sentence'))],
     ['checkpoint', number(document['checkpoint'])],
-    ['asked', text(document['asked'])],
     ['ledger end', number(document['ledgerEnd'])],
     ['behind', behind(document)],
     ['seed', seed(document)],
@@ -21,7 +25,7 @@ export function statusScreen(status: object, columns = 80): readonly string[] {
     ['schema', text(document['schema'])],
   ];
   const lines = rows.flatMap(([name, value]) => (value === undefined ? [] : [`${name.padEnd(12)} ${value}`]));
-  return ['ledger-indexer status', '', ...lines, '', 'Ctrl-C ends this'].map((line) => cut(line, columns));
+  return ['ledger-indexer status', '', ...lines, '', 'Ctrl-C ends this'].map((line) => cut(line, width));
 }
 
 function cut(line: string, columns: number): string {

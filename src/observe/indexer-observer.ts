@@ -128,6 +128,8 @@ class LoggingObserver implements IndexerObserver {
     this.#progress?.(this.#progressLine.text(this.#health));
     const facts = { phase, from, checkpoint: this.#health.checkpoint, ledgerEnd: this.#health.ledgerEnd };
     if (phase === 'parked') this.#logger.error({ ...facts, err: because }, 'parked: an operator is needed');
+    // At the start nothing was interrupted: the line of the failure says all there is.
+    else if (phase === 'backing_off' && from === 'starting') return;
     else if (phase === 'backing_off') this.#logger.warn({ ...facts, code: because?.code }, 'backing off');
     else this.#logger.info(facts, phase.replace('_', ' '));
   }

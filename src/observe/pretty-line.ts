@@ -1,5 +1,6 @@
 /**
- * One log line for people: time, level, message, then the remaining fields as `name=value`. Pure and synchronous.
+ * One log line for people: time, level, message, a failure in words, then the remaining fields as `name=value`. Pure and
+ * synchronous.
  */
 const colours: Readonly<Record<string, string>> = { warn: '33', error: '31', fatal: '31', debug: '90', trace: '90' };
 
@@ -7,15 +8,26 @@ const colours: Readonly<Record<string, string>> = { warn: '33', error: '31', fat
 export function prettyLine(line: string, coloured: boolean): string {
   const record = parseRecord(line);
   if (record === undefined) return `${escaped(line.replace(/\n$/, ''))}\n`;
-  const { level, time, msg, ...fields } = record;
+  const { level, time, msg, err, ...others } = record;
+  const failure = failureIn(err);
+  const fields = failure === undefined && err !== undefined ? { ...others, err } : others;
   const paint = (code: string | undefined, text: string): string =>
     coloured && code !== undefined ? `\u001B[${code}m${text}\u001B[0m` : text;
   const name = typeof level === 'string' ? level : 'info';
   const clock = typeof time === 'string' ? escaped(time.slice(11, 19)) : '';
   const rest = Object.entries(fields).map(([key, value]) => paint('90', `${escaped(key)}=`) + escaped(shown(value)));
   const parts = [paint('90', clock), paint(colours[name] ?? '32', escaped(name).toUpperCase().padEnd(5))];
-  if (typeof msg === 'string') parts.push(escaped(msg));
+  if (typeof msg === 'string') parts.push(escaped(failure === undefined ? msg : `${msg}: ${failure}`));
   return `${[...parts, ...rest].join('  ')}\n`;
+}
+
+/** A serialized error with a code as one sentence; undefined for anything else. */
+function failureIn(value: unknown): string | undefined {
+  if (typeof value !== 'object' || value === null || !('code' in value) || !('message' in value)) return undefined;
+  const { code, message } = value;
+  if (typeof code !== 'string' || typeof message !== 'string') return undefined;
+  const remedy = 'remedy' in value && typeof value.remedy === 'string' ? `; what to do: ${value.remedy}` : '';
+  return `${code}: ${message}${remedy}`;
 }
 
 /** What a terminal would obey, or show in another order than it stands: a name from the ledger must not move the cursor. */

@@ -1,6 +1,7 @@
 /** One statement of a person, which reads: its rows as text, a page at a time, however many there are. */
 import { DatabaseError, type CustomTypesConfig, type FieldDef, type PoolClient, type QueryArrayConfig } from 'pg';
 import { ExitCode, IndexerError } from '../errors.ts';
+import { pageUrl } from '../pages.ts';
 import type { Database } from './database.ts';
 import { reportPlanning } from './report-planning.ts';
 import { readStatement } from './statement-text.ts';
@@ -177,7 +178,7 @@ async function refusing<T>(statement: string, prefix: number, sent: Promise<T>):
 function remedyOf(code: string): string {
   if (code === rightLacking) return 'connect as a role that may read it: see grant-reader';
   if (code === '25006') return 'ask with select: nothing is changed by this command';
-  return 'correct the statement; docs/sql.md says what there is';
+  return `correct the statement; ${pageUrl('docs/sql.md')} says what there is`;
 }
 
 /** @param position in characters, from 1 */

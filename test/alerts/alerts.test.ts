@@ -5,6 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { createMetrics } from '../../src/observe/metrics.ts';
+import { pageUrl } from '../../src/pages.ts';
 
 interface Rule {
   readonly alert: string;
@@ -70,7 +71,7 @@ describe.each(rules)('$alert', ({ alert, expr, labels, annotations }) => {
     expect(['critical', 'warning']).toContain(labels.severity);
     expect(annotations.summary.length).toBeLessThan(100);
     expect(annotations.description).toMatch(/[.;] ?.*\.$|^[^.]+\.$/);
-    expect(annotations.runbook_url).toBe(`docs/runbook.md#${alert.toLowerCase()}`);
+    expect(annotations.runbook_url).toBe(pageUrl(`docs/runbook.md#${alert.toLowerCase()}`));
     expect(readFileSync(path('../../docs/runbook.md'), 'utf8')).toContain(`\n### ${alert}\n`);
   });
 });

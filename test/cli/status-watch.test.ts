@@ -1,4 +1,5 @@
 /** `status --watch`: a line of JSON each second where there is no terminal, and the screen where there is one. */
+import { tmpdir } from 'node:os';
 import { describe, expect, it } from 'vitest';
 import { statusScreen } from '../../src/cli/status-screen.ts';
 import { startSandbox } from '../../src/sandbox/sandbox.ts';
@@ -6,7 +7,8 @@ import { generateHistory } from '../../src/sandbox/traffic.ts';
 import { startDaemon } from '../e2e/daemon.ts';
 import { createTestDatabase } from '../support/database.ts';
 import { waitFor } from '../support/wait-for.ts';
-import { program, startProgram } from './program.ts';
+import { noTerminal, onTerminal } from '../support/terminal.ts';
+import { main, program, startProgram } from './program.ts';
 
 function states(output: string): readonly string[] {
   const lines = output.split('\n').filter((line) => line.endsWith('}'));
@@ -35,6 +37,20 @@ describe('status --watch', () => {
       watching.signal('SIGKILL');
       await daemon.kill();
     }
+  });
+
+  it('is read on a terminal of 0 columns', async ({ skip }) => {
+    const reason = noTerminal();
+    if (reason !== undefined) skip(reason);
+    await using sandbox = await startSandbox({ limits: { checkpointIntervalMs: 50 } });
+    await using database = await createTestDatabase();
+    await using daemon = startDaemon({ ledgerUrl: sandbox.url, databaseUrl: database.url, schema: 'ledger' });
+    const env = { DATABASE_URL: database.url, INDEXER_HTTP_PORT: new URL(await daemon.http()).port };
+    const command = `stty rows 0 cols 0; exec '${process.execPath}' '${main}' status --watch`;
+    const watching = onTerminal(command, env, tmpdir());
+    await waitFor('the state', () => (/state +\w+/.test(watching.shown()) ? true : undefined));
+    watching.interrupt();
+    expect(await watching.ended).toBe(0);
   });
 
   it('ends with 69 when there is nobody to ask', async () => {
@@ -73,6 +89,12 @@ describe('the screen', () => {
       expect(text).toContain(part);
     }
     for (const line of lines) expect(line.length).toBeLessThanOrEqual(70);
+  });
+
+  it.each([undefined, 0])('has the usual width on a terminal of %s columns', (columns) => {
+    const lines = statusScreen({ ...catchingUp, because: 'x'.repeat(200) }, columns);
+    expect(lines.map((line) => line.length)).toContain(80);
+    expect(lines.join('\n')).toContain('990 offsets,');
   });
 
   it('leaves out what is not known', () => {

@@ -27,6 +27,15 @@ const file = parse(read('docker-compose.yml'), { merge: true }) as { services: R
 const services = Object.entries(file.services);
 const indexer = file.services['ledger-indexer'];
 
+/** Options that docker-compose.yml does not pass on, and why. */
+const settled: Readonly<Record<string, string>> = {
+  POSTGRES_SCHEMA: 'roles, passwords and dashboards of the file are made for the schema `ledger`',
+  INDEXER_HTTP_HOST: 'the image listens on every address of the container; what is published is for this machine only',
+  INDEXER_HTTP_PORT: 'inside the container it stays as it is; INDEXER_PORT is the one that is published',
+  INDEXER_STOP_AT: 'the service is started again whenever it ends; `docker compose run` is for what ends by itself',
+  INDEXER_DATA_DIR: 'nothing is embedded in the container; the sandbox has a volume of its own',
+};
+
 describe('docker-compose.yml', () => {
   it.each(services)('%s has an image of a version, and no port but on this machine', (_name, service) => {
     expect(service.image).toMatch(/:-[a-z/-]+:(?:v?\d+\.\d+(?:\.\d+)?|local)\}$/);
@@ -46,6 +55,16 @@ describe('docker-compose.yml', () => {
     const known = new Set(optionList.flatMap(({ env }) => [env, `${env}_FILE`]));
     const given = ((indexer?.environment ?? []) as readonly string[]).map((entry) => entry.replace(/=.*/, ''));
     expect(given.filter((name) => !known.has(name))).toEqual(['NODE_OPTIONS']);
+  });
+
+  it('passes every option on, but those that it settles itself', () => {
+    const given = ['ledger-indexer', 'sandbox'].flatMap((name) => {
+      const entries = (file.services[name]?.environment ?? []) as readonly string[];
+      return entries.map((entry) => entry.replace(/=.*/, ''));
+    });
+    const isGiven = (env: string): boolean => given.includes(env) || given.includes(`${env}_FILE`);
+    const missing = optionList.map(({ env }) => env).filter((env) => !isGiven(env));
+    expect(missing.sort()).toEqual(Object.keys(settled).sort());
   });
 
   it('has the indexer answer by the name that Prometheus asks for', () => {

@@ -74,7 +74,7 @@ describe('SIGTERM', () => {
 
   it('while it waits to try again ends at once with 0', async () => {
     await using daemon = start({ INDEXER_RETRY_MAX: '1h' }, 'postgres://nobody:x@127.0.0.1:9/none');
-    await daemon.logged('backing off');
+    await daemon.logged('store failed, trying again');
     expect(await stopTime(daemon)).toBeLessThan(2_000);
     expect(await daemon.exited).toEqual({ code: 0, signal: null });
   });

@@ -61,6 +61,19 @@ describe('the logger', () => {
     expect(written.join('')).toMatch(/^[^\p{Cc}\u202e]*\n$/u);
   });
 
+  it('writes a failure for people as a sentence, not as JSON', () => {
+    const written: string[] = [];
+    const stream = { isTTY: false, write: (text: string) => written.push(text) };
+    const { logger } = createLogger({ level: 'info', format: 'pretty', stream });
+    const err = new IndexerError('nobody listens', { code: 'X_UNREACHABLE', retry: 'retry', remedy: 'start it' });
+    logger.warn({ delayMs: 90, err }, 'store failed, trying again');
+    logger.warn({ err: new TypeError('row') }, 'odd');
+    expect(written[0]).toMatch(
+      / WARN {3}store failed, trying again: X_UNREACHABLE: nobody listens; what to do: start it {2}delayMs=90\n$/,
+    );
+    expect(written[1]).toMatch(/ WARN {3}odd {2}err=\{"name":"TypeError"\}\n$/);
+  });
+
   it('writes of foreign errors only name and SQLSTATE, because their messages quote rows', () => {
     const driver = Object.assign(new Error('duplicate key (payload)=(hunter2)'), { code: '23505', detail: 'hunter2' });
     expect(serializeError(driver)).toEqual({ name: 'Error', sqlstate: '23505' });

@@ -4,6 +4,7 @@ import { readStream, type StreamFacts } from '../../store/history/maintenance.ts
 import { hasTables } from '../../store/inspection.ts';
 import { toIndexerError } from '../../errors.ts';
 import { filterFingerprint } from '../../ledger/request-format.ts';
+import { pageUrl } from '../../pages.ts';
 import type { LedgerView } from './ledger-view.ts';
 import { fail, pass, skip, type Check, type Finding } from './outcome.ts';
 
@@ -63,7 +64,7 @@ async function sameHistory({ end, pruned }: LedgerView, database: Database): Pro
   if (ledgerEnd < checkpoint) {
     return fail(
       `the ledger ends at ${String(ledgerEnd)}, before the checkpoint ${String(checkpoint)}: a replica that lags, or a reset`,
-      'wait for the replica; after a reset see docs/history.md: ledger-indexer reset --to OFFSET',
+      `wait for the replica; after a reset: ledger-indexer reset --to OFFSET, see ${pageUrl('docs/history.md')}`,
     );
   }
   return pass(

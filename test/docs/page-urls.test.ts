@@ -1,0 +1,55 @@
+/** What the program, its alerts and its messages name of the pages: by an address that leads there from anywhere. */
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { pageUrl } from '../../src/pages.ts';
+import { anchorsOf, pages, root } from './pages.ts';
+
+const all = pages();
+const base = pageUrl('');
+
+interface Named {
+  readonly file: string;
+  readonly page: string;
+  readonly anchor: string | undefined;
+}
+
+/** The pages named by an address, or by `pageUrl`. */
+function named(file: string): readonly Named[] {
+  const text = readFileSync(join(root, file), 'utf8').replaceAll("pageUrl('", base);
+  return [
+    ...text.matchAll(new RegExp(`${base.replaceAll('.', String.raw`\.`)}([\\w./-]+\\.md)(?:#([\\w-]+))?`, 'g')),
+  ].map(([, page = '', anchor]) => ({ file, page, anchor }));
+}
+
+const sources = readdirSync(join(root, 'src'), { recursive: true, encoding: 'utf8' })
+  .filter((name) => name.endsWith('.ts'))
+  .map((name) => `src/${name}`);
+
+describe('pages named outside of the pages', () => {
+  it('are there, with their headings', () => {
+    const links = [...sources, 'grafana/alerts/ledger-indexer.rules.yaml'].flatMap(named);
+    expect(links.length).toBeGreaterThan(20);
+    const dead = links.filter(({ page: path, anchor }) => {
+      const page = all.find((candidate) => candidate.path === path);
+      return page === undefined || (anchor !== undefined && !anchorsOf(page).has(anchor));
+    });
+    expect(dead).toEqual([]);
+  });
+
+  it('are named by their address in every message', () => {
+    const bare = sources
+      // Those of the table stand in docs/commands.md.
+      .filter((file) => !file.startsWith('src/cli/table/'))
+      .flatMap((file) => {
+        const code = readFileSync(join(root, file), 'utf8').replaceAll(/\/\*.*?\*\/|^\s*\/\/.*$/gms, '');
+        return [...code.matchAll(/^.*docs\/[\w-]+\.md.*$/gm)].map(([line]) => `${file}: ${line.trim()}`);
+      });
+    expect(bare.filter((line) => !line.includes("pageUrl('docs/"))).toEqual([]);
+  });
+
+  it('lie below the home page of the package, where it has one', () => {
+    const { homepage } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { homepage?: string };
+    expect(base).toBe(`${(homepage ?? base).replace(/(?:#.*|\/blob\/main\/)$/, '')}/blob/main/`);
+  });
+});
