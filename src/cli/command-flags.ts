@@ -4,7 +4,7 @@ import { optionList } from '../config/option-table.ts';
 import type { IndexerError } from '../errors.ts';
 import { misuse } from './refusals.ts';
 import { commandTable } from './table/command-table.ts';
-import type { CommandInfo } from './table/command-info.ts';
+import type { CommandFlag, CommandInfo } from './table/command-info.ts';
 
 /** There is no command of this name. */
 export function unknownCommand(name: string): IndexerError {
@@ -27,4 +27,28 @@ export function refuseUnknownFlags({ name, flags }: CommandInfo, argv: readonly 
     const meant = [...own].some((known) => suggestion === `; did you mean ${known}?`);
     if (meant) throw misuse(`${flag}: no such flag${suggestion}`, `see \`ledger-indexer ${name} --help\``);
   }
+}
+
+/**
+ * Passes unless a flag of this command has another flag, or nothing, where its value belongs: `--reason --json` would be
+ * the reason "--json". A value that does begin with two dashes is written behind an equals sign.
+ * @throws IndexerError USAGE
+ */
+export function refuseMissingValues({ name, flags }: CommandInfo, argv: readonly string[]): void {
+  const valued = new Map(flags.flatMap((flag) => (needsValue(flag) ? [[`--${flag.name}`, flag.value ?? '']] : [])));
+  for (const [at, word] of argv.entries()) {
+    const value = valued.get(word);
+    if (value === undefined) continue;
+    for (const [index, wanted] of value.split(' ').entries()) {
+      const found = argv[at + 1 + index];
+      if (found !== undefined && !found.startsWith('--')) continue;
+      const instead = found === undefined ? 'nothing' : `"${found.slice(0, 80)}"`;
+      throw misuse(`${word}: expected ${wanted} after it, found ${instead}`, `see \`ledger-indexer ${name} --help\``);
+    }
+  }
+}
+
+/** In brackets it may be left out. */
+function needsValue({ value }: CommandFlag): boolean {
+  return value !== undefined && !value.startsWith('[');
 }

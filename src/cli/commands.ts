@@ -1,6 +1,6 @@
 /** The commands by name. Each is loaded when it is run, so that `--help` and completion wait for none of them. */
 import type { ExitCode } from '../errors.ts';
-import { refuseUnknownFlags } from './command-flags.ts';
+import { refuseMissingValues, refuseUnknownFlags } from './command-flags.ts';
 import { commandHelp } from './help.ts';
 import { commandInfo } from './table/command-table.ts';
 
