@@ -7,8 +7,9 @@ ARG NODE_IMAGE=node:24-bookworm-slim
 FROM ${NODE_IMAGE} AS build
 WORKDIR /build
 COPY package.json package-lock.json ./
-# No package runs anything while it is installed; none needs to.
-RUN npm ci --ignore-scripts --include=dev --no-audit --no-fund
+COPY scripts/compile/package.json scripts/compile/
+# What running and compiling take. No package runs anything while it is installed; none needs to.
+RUN npm ci --ignore-scripts --omit=dev --no-audit --no-fund
 COPY . .
 ARG SOURCE_COMMIT=
 # The program is what the npm package holds: one list, in package.json, says what that is.
@@ -16,7 +17,7 @@ RUN npm run --silent build \
   && npm pack --ignore-scripts --silent --pack-destination /tmp >/dev/null \
   && mkdir /app /data \
   && tar -xzf /tmp/ledger-indexer-*.tgz -C /app --strip-components=1 \
-  && npm prune --ignore-scripts --omit=dev --omit=optional --no-audit --no-fund \
+  && npm ci --ignore-scripts --omit=dev --omit=optional --workspaces=false --no-audit --no-fund \
   && mv node_modules /app/ \
   && mkdir /link && ln -s /app/dist/main.js /link/ledger-indexer
 

@@ -1,13 +1,11 @@
-// Notes beside the compiled program which commit it was built from; nothing where that cannot be known. A container is
-// built without the repository: there SOURCE_COMMIT says it.
+// Notes beside the compiled program which commit it was built from, as far as that can be known. A container is built
+// without the repository: there SOURCE_COMMIT says it. The last step of compiling: setup.mjs knows by it that all was done.
 import { spawnSync } from 'node:child_process';
-import { rmSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
 const file = fileURLToPath(new URL('../dist/commit', import.meta.url));
-const commit = process.env.SOURCE_COMMIT || fromGit();
-if (commit) writeFileSync(file, `${commit}\n`);
-else rmSync(file, { force: true });
+writeFileSync(file, `${process.env.SOURCE_COMMIT || fromGit() || 'unknown'}\n`);
 
 function fromGit() {
   // The repository of whoever has put this package into theirs says nothing about it.

@@ -1,53 +1,72 @@
-// Runs before `npm start` and `npm test`, so that both work on a fresh clone: installs the dependencies and compiles
-// the program when that was not done yet or is out of date. Says nothing and takes no time when nothing is to do.
-// Uses nothing but Node, because nothing else may be installed yet.
+// Runs before `npm start` (with the word `start`) and `npm test`, so that both work on a fresh clone: installs what is
+// missing and compiles the program when that was not done yet or is out of date. Says nothing and takes no time when
+// nothing is to do. To start, what running and compiling take is enough; everything else is added for tests, without
+// touching what is there: a demo may be running from it.
+// Uses nothing but Node, because nothing else may be installed yet; requirements.cjs has looked at that one.
 import { spawnSync } from 'node:child_process';
-import { readdirSync, statSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
+const toStart = process.argv[2] === 'start';
 
-const installReason = whyInstall();
-// No dependency gets to run anything while it is installed; none needs to. Compiling needs the development
-// dependencies, whatever NODE_ENV says.
-if (installReason !== undefined)
-  npm(installReason, ['ci', '--ignore-scripts', '--no-audit', '--no-fund', '--include=dev']);
-const buildReason = whyBuild();
-if (buildReason !== undefined) npm(buildReason, ['run', '--silent', 'build']);
+const lock = json('package-lock.json')?.packages;
+// A published package has no lock file: its dependencies came with it.
+if (lock !== undefined) install();
+const reason = whyBuild();
+if (reason !== undefined) npm(reason, ['run', '--silent', 'build']);
 
-function whyInstall() {
-  const lock = modified('package-lock.json');
-  const installed = modified('node_modules/.package-lock.json');
-  // A published package has no lock file: its dependencies came with it.
-  if (lock === undefined) return undefined;
-  if (installed === undefined) return 'node_modules is missing';
-  return lock > installed ? 'package-lock.json has changed' : undefined;
+function install() {
+  // npm writes this list when all of it is there.
+  const installed = json('node_modules/.package-lock.json')?.packages ?? {};
+  const paths = Object.keys(installed).filter((path) => path in lock);
+  // No dependency gets to run anything while it is installed; none needs to. NODE_ENV has no say in it.
+  const tools = !toStart || paths.some((path) => lock[path].dev) ? '--include=dev' : '--omit=dev';
+  const quietly = ['--ignore-scripts', '--no-audit', '--no-fund', tools];
+  if (paths.length === 0) return npm('nothing is installed yet', ['ci', ...quietly]);
+  const changed = paths.some((path) => installed[path].version !== lock[path].version);
+  if (changed) return npm('package-lock.json has changed', ['ci', ...quietly]);
+  const missing = directDependencies().some((path) => !(path in installed && existsSync(join(root, path))));
+  if (missing) npm('not everything is installed yet', ['install', '--no-save', ...quietly]);
+}
+
+/** What this package itself asks for, as the lock file names it; what is for one platform only may be missing. */
+function directDependencies() {
+  const { '': own, 'scripts/compile': compile } = lock;
+  const wanted = { ...own.dependencies, ...compile?.dependencies, ...(toStart ? {} : own.devDependencies) };
+  return Object.keys(wanted).map((name) => `node_modules/${name}`);
 }
 
 function whyBuild() {
   const sources = newest('src');
   if (sources === undefined) return undefined;
-  const built = modified('dist/main.js');
-  if (built === undefined) return 'dist is missing';
+  // The last step of compiling writes it, so nobody takes half a program for a whole one.
+  const built = modified('dist/commit');
+  if (built === undefined) return 'the program is not compiled yet';
   const configured = readdirSync(root).filter((name) => /^tsconfig.*\.json$/.test(name));
   const changed = Math.max(sources, ...configured.map((name) => modified(name) ?? 0));
   return changed > built ? 'the sources have changed' : undefined;
 }
 
-function npm(reason, args) {
+function npm(why, args) {
   // On stderr: the output of the program that is started afterwards stays clean.
-  process.stderr.write(`setup: ${reason}, running npm ${args.join(' ')}\n`);
+  process.stderr.write(`setup: ${why}, running npm ${args.join(' ')}\n`);
   const cli = process.env.npm_execpath;
   const [file, all] = cli === undefined ? ['npm', args] : [process.execPath, [cli, ...args]];
-  const done = spawnSync(file, all, {
-    cwd: root,
-    stdio: ['ignore', 2, 2],
-    shell: cli === undefined && process.platform === 'win32',
-  });
+  const done = spawnSync(file, all, { cwd: root, stdio: ['ignore', 2, 2] });
   if (done.status === 0) return;
   process.stderr.write(`setup: npm ${args.join(' ')} failed: ${done.error?.message ?? 'see above'}\n`);
   process.exit(done.status ?? 1);
+}
+
+/** The contents of a file, undefined when there is none that can be read. */
+function json(path) {
+  try {
+    return JSON.parse(readFileSync(join(root, path), 'utf8'));
+  } catch {
+    return undefined;
+  }
 }
 
 /** Milliseconds since 1970 of the last change, undefined when there is no such file. */

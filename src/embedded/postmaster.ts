@@ -11,7 +11,7 @@ import type { Cluster } from './cluster.ts';
 import { isAlive } from './cluster.ts';
 import { sharedBuffers } from './page-cache.ts';
 import type { Place } from './run-program.ts';
-import { runProgram, startProgram } from './run-program.ts';
+import { startProgram } from './run-program.ts';
 import { failedProgram } from './unavailable.ts';
 
 const FAST_STOP_LIMIT_MS = 30_000;
@@ -68,11 +68,7 @@ export async function startPostmaster(place: Place, cluster: Cluster, start: Pos
 }
 
 /** Stops the server: open transactions are rolled back, everything committed is on disk. */
-export async function stopPostmaster(place: Place, cluster: Cluster, server: Postmaster): Promise<void> {
-  if (process.platform === 'win32') {
-    await runProgram(place, place.binaries.pgCtl, ['stop', '-D', cluster.name, '-m', 'fast'], cluster.folder);
-    return;
-  }
+export async function stopPostmaster(cluster: Cluster, server: Postmaster): Promise<void> {
   if (!send(server.pid, 'SIGINT')) return;
   if (await isGone(cluster, server, FAST_STOP_LIMIT_MS)) return;
   // What a client keeps busy for so long is given up; the server recovers from its log at the next start.

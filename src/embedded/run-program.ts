@@ -23,7 +23,7 @@ export function startProgram(place: Place, program: string, args: readonly strin
   const { file, args: all, ...ids } = commandAs(place.account, program, args);
   const own = Object.entries(process.env).filter(([name]) => !/^(PG|LC_|LANG)/.test(name));
   const env = { ...Object.fromEntries(own), ...place.binaries.environment, LC_ALL: 'C', TZ: 'UTC' };
-  return spawn(file, all, { ...ids, cwd, env, detached: process.platform !== 'win32', windowsHide: true });
+  return spawn(file, all, { ...ids, cwd, env, detached: true });
 }
 
 /**

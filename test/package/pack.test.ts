@@ -97,6 +97,7 @@ describe('the package', () => {
       ...compiled.map((path) => `dist/${path.replace(/\.ts$/, '.js')}`),
       ...(await filesOf(join(source, 'migrations'))).map((path) => `migrations/${path}`),
       ...(await filesOf(join(source, 'src/page'))).map((path) => `src/page/${path}`),
+      'scripts/requirements.cjs',
       'CHANGELOG.md',
       'LICENSE',
       'README.md',

@@ -1,0 +1,79 @@
+/** argv -> command -> exit code. The only place that sets the exit code and handles signals. */
+import { runCommandNamed } from './cli/commands.ts';
+import { help } from './cli/help.ts';
+import { ExitCode, toIndexerError } from './errors.ts';
+import { scrub } from './observe/scrub.ts';
+
+const [first, ...others] = process.argv.slice(2);
+const verb = first === undefined || first.startsWith('-') ? 'run' : first;
+const argv = verb === first ? others : process.argv.slice(2);
+const stop = new AbortController();
+
+function write(text: string): void {
+  process.stdout.write(text);
+}
+
+function print(line: string): void {
+  write(`${line}\n`);
+}
+
+/**
+ * Whoever read the output has seen enough (`| head`): no failure, and no reason to leave work half done. A daemon goes on
+ * without its log as well when the disk of the log is full; its metrics still tell what it does.
+ */
+function forgetReader(this: NodeJS.WriteStream, error: NodeJS.ErrnoException): void {
+  // A command that waits for its writes learns of it there.
+  if (this.listenerCount('error') > 1) return;
+  if (error.code !== 'EPIPE' && verb !== 'run' && verb !== 'demo') throw error;
+}
+
+/** One Ctrl-C under npm arrives twice: from the terminal and passed on by npm. */
+const echoMs = 300;
+let askedAt = Number.POSITIVE_INFINITY;
+
+function onSignal(): void {
+  // The first asks, the second insists.
+  if (performance.now() - askedAt > echoMs) process.exit(ExitCode.temporary);
+  askedAt = Math.min(askedAt, performance.now());
+  stop.abort();
+}
+
+/**
+ * An error that nobody caught is a defect, and nothing in memory is to be trusted after it: the process ends, and the
+ * next one begins from what is committed. Its message may quote rows or tokens, so only its kind and place are shown.
+ */
+function onDefect(thrown: unknown): void {
+  const [kind, stack = ''] = thrown instanceof Error ? [thrown.name, thrown.stack] : [typeof thrown];
+  const places = stack.split('\n').filter((line) => /^ {4}at /u.test(line));
+  process.stderr.write(`${scrub([`ledger-indexer: UNEXPECTED: uncaught ${kind}`, ...places].join('\n'))}\n`);
+  process.exit(ExitCode.unexpected);
+}
+
+async function command(): Promise<ExitCode> {
+  const [word] = argv;
+  // Before a command there is no flag but options, and these two.
+  if (first !== verb && (word === '--help' || word === '-h')) return said(help());
+  if (first !== verb && (word === '--version' || word === '-v')) return said((await import('./version.ts')).version);
+  const call = { argv, env: process.env, stop: stop.signal, write, print };
+  return (await runCommandNamed(verb, call)) ?? ExitCode.stopped;
+}
+
+function said(text: string): ExitCode {
+  print(text);
+  return ExitCode.stopped;
+}
+
+for (const output of [process.stdout, process.stderr]) output.on('error', forgetReader);
+process.on('uncaughtException', onDefect);
+process.on('SIGTERM', onSignal);
+process.on('SIGINT', onSignal);
+try {
+  process.exitCode = await command();
+} catch (thrown) {
+  const error = toIndexerError(thrown);
+  const remedy = error.remedy === undefined ? '' : `\n  what to do: ${error.remedy}`;
+  process.stderr.write(`${scrub(`ledger-indexer: ${error.code}: ${error.message}${remedy}`)}\n`);
+  process.exitCode = error.exitCode;
+}
+// An idle event loop ends the process; a forgotten handle must not keep a stopped daemon alive.
+setTimeout(() => process.exit(), 2_000).unref();

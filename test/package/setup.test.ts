@@ -1,0 +1,159 @@
+/**
+ * What runs before `npm start` and `npm test` on a clone: what it has npm do, asked of a stand-in for npm that writes down
+ * its words and leaves what npm would leave; and what npm itself makes of the lock file.
+ */
+import { spawnSync, type SpawnSyncReturns } from 'node:child_process';
+import { cp, mkdir, mkdtemp, readFile, rm, utimes, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+
+const project = join(import.meta.dirname, '../..');
+/** What `npm start` may install, whatever the platform. */
+const mostPackages = 60;
+
+const lock = {
+  packages: {
+    '': { dependencies: { runs: '1' }, devDependencies: { tests: '1' } },
+    'scripts/compile': { dependencies: { compiles: '1' } },
+    'node_modules/runs': { version: '1' },
+    'node_modules/compiles': { version: '1' },
+    'node_modules/tests': { version: '1', dev: true },
+  },
+};
+
+/** Leaves what npm leaves: packages, their list at the very end, and a compiled program. */
+const standIn = `const fs = require('node:fs');
+const words = process.argv.slice(2);
+fs.appendFileSync('npm.log', words.join(' ') + '\\n');
+if (words.includes('build')) {
+  fs.mkdirSync('dist', { recursive: true });
+  fs.writeFileSync('dist/main.js', '');
+  if (process.env.INTERRUPTED) process.exit(1);
+  fs.writeFileSync('dist/commit', '');
+} else {
+  if (words[0] === 'ci') fs.rmSync('node_modules', { recursive: true, force: true });
+  const all = Object.entries(JSON.parse(fs.readFileSync('package-lock.json', 'utf8')).packages);
+  const wanted = all.filter(([path, { dev }]) => path.startsWith('node_modules') && !(dev && words.includes('--omit=dev')));
+  for (const [path] of wanted) fs.mkdirSync(path, { recursive: true });
+  if (process.env.INTERRUPTED) process.exit(1);
+  fs.writeFileSync('node_modules/.package-lock.json', JSON.stringify({ packages: Object.fromEntries(wanted) }));
+}
+`;
+
+let clone: string;
+beforeEach(async () => {
+  clone = await mkdtemp(join(tmpdir(), 'ledger-indexer-setup-'));
+  await mkdir(join(clone, 'src'));
+  await mkdir(join(clone, 'scripts'));
+  await cp(join(project, 'scripts/setup.mjs'), join(clone, 'scripts/setup.mjs'));
+  await writeFile(join(clone, 'npm.cjs'), standIn);
+  await lockWith({});
+});
+afterEach(() => rm(clone, { recursive: true }));
+
+async function lockWith(more: object): Promise<void> {
+  await writeFile(join(clone, 'package-lock.json'), JSON.stringify({ packages: { ...lock.packages, ...more } }));
+}
+
+/** Runs it before one of the two; gives back what it had npm do. */
+async function before(what: 'start' | 'test', more: NodeJS.ProcessEnv = {}): Promise<readonly string[]> {
+  await writeFile(join(clone, 'npm.log'), '');
+  const env = { ...process.env, npm_execpath: join(clone, 'npm.cjs'), ...more };
+  const args = [join(clone, 'scripts/setup.mjs'), ...(what === 'start' ? ['start'] : [])];
+  spawnSync(process.execPath, args, { cwd: clone, env, encoding: 'utf8' });
+  const said = await readFile(join(clone, 'npm.log'), 'utf8');
+  return said.split('\n').filter((line) => line !== '');
+}
+
+const build = 'run --silent build';
+const quietly = '--ignore-scripts --no-audit --no-fund';
+
+it('installs what running and compiling take before a start, once', async () => {
+  expect(await before('start')).toEqual([`ci ${quietly} --omit=dev`, build]);
+  expect(await before('start')).toEqual([]);
+});
+
+it('adds what tests take without touching what is there, and keeps it at the next start', async () => {
+  await before('start');
+  expect(await before('test')).toEqual([`install --no-save ${quietly} --include=dev`]);
+  expect(await before('start')).toEqual([]);
+  expect(await before('test')).toEqual([]);
+});
+
+it('installs everything for tests, whatever NODE_ENV says', async () => {
+  expect(await before('test', { NODE_ENV: 'production' })).toEqual([`ci ${quietly} --include=dev`, build]);
+  expect(await before('start', { NODE_ENV: 'production' })).toEqual([]);
+});
+
+it('does again what was interrupted', async () => {
+  await before('start', { INTERRUPTED: '1' });
+  expect(await before('start')).toEqual([`ci ${quietly} --omit=dev`, build]);
+  await before('test', { INTERRUPTED: '1' });
+  expect(await before('test')).toEqual([`install --no-save ${quietly} --include=dev`]);
+  await rm(join(clone, 'dist'), { recursive: true });
+  await before('start', { INTERRUPTED: '1' });
+  expect(await before('start')).toEqual([build]);
+});
+
+it('follows the lock file and the sources, and keeps the tools of somebody who tests', async () => {
+  await before('test');
+  await lockWith({ 'node_modules/runs': { version: '2' } });
+  expect(await before('start')).toEqual([`ci ${quietly} --include=dev`]);
+  const later = Date.now() / 1000 + 10;
+  await utimes(join(clone, 'src'), later, later);
+  expect(await before('start')).toEqual([build]);
+});
+
+it(`has npm install fewer than ${String(mostPackages)} packages to start, all of the versions of the lock file`, async () => {
+  for (const name of ['package.json', 'package-lock.json', 'scripts/compile'])
+    await cp(join(project, name), join(clone, name), { recursive: true });
+  const { status, stdout, stderr } = npm(
+    'ci',
+    '--omit=dev',
+    '--dry-run',
+    '--ignore-scripts',
+    '--no-audit',
+    '--no-fund',
+  );
+  expect(status, stderr).toBe(0);
+  const [, packages = ''] = /added (\d+) packages/.exec(stdout) ?? [];
+  expect(Number(packages), stdout).toBeGreaterThan(10);
+  expect(Number(packages)).toBeLessThan(mostPackages);
+}, 60_000);
+
+function npm(...args: readonly string[]): SpawnSyncReturns<string> {
+  return spawnSync('npm', args, { cwd: clone, encoding: 'utf8', timeout: 50_000 });
+}
+
+it.each([
+  {
+    node: '18.20.8',
+    platform: 'linux',
+    says: /^ledger-indexer: this is Node 18\.20\.8, and Node 20\.19 or newer is needed: .+\n$/,
+  },
+  { node: '20.18.3', platform: 'linux', says: /^ledger-indexer: this is Node 20\.18\.3, and .+\n$/ },
+  { node: '24.1.0', platform: 'win32', says: /^ledger-indexer: it runs on Linux and macOS, not on Windows: .+\n$/ },
+])(
+  'refuses Node $node on $platform in one sentence, before a start and in the program',
+  async ({ node, platform, says }) => {
+    const pretence = join(clone, 'pretence.cjs');
+    const values = { versions: { ...process.versions, node }, platform };
+    await writeFile(
+      pretence,
+      `for (const [name, value] of Object.entries(${JSON.stringify(values)})) Object.defineProperty(process, name, { value });`,
+    );
+    const { prestart, pretest } = (JSON.parse(await readFile(join(project, 'package.json'), 'utf8')) as Manifest)
+      .scripts;
+    for (const command of [prestart, pretest, 'node dist/main.js --version']) {
+      const args = ['--require', pretence, ...command.split(' ').slice(1)];
+      const { status, stdout, stderr } = spawnSync(process.execPath, args, { cwd: project, encoding: 'utf8' });
+      expect([status, stdout], command).toEqual([78, '']);
+      expect(stderr).toMatch(says);
+    }
+  },
+);
+
+interface Manifest {
+  readonly scripts: { readonly prestart: string; readonly pretest: string };
+}
