@@ -65,7 +65,12 @@ interface NotRun {
 export const notRun: readonly NotRun[] = [
   { page: '', command: /^npm start/, reason: 'the daemon itself: test/e2e starts it in every way' },
   { page: '', command: /^npm install /, reason: 'needs the registry; the packed package is installed by its own test' },
-  { page: 'docs/tracing.md', command: / npx ledger-indexer$/, reason: 'the daemon itself, with packages of others' },
+  { page: 'docs/testing.md', command: /^git clone |npm pack/, reason: 'is of this repository: test/package packs it' },
+  {
+    page: 'docs/tracing.md',
+    command: / npx --no-install ledger-indexer$/,
+    reason: 'the daemon itself, with packages of others',
+  },
   { page: 'docs/dashboards.md', command: /^npm run check:dashboards/, reason: 'takes minutes: .ci/run does it' },
   { page: 'README.md', command: /^npm test/, reason: 'is the run that this test is a part of' },
   { page: 'docs/performance.md', command: /npm run bench/, reason: 'takes minutes to an hour' },

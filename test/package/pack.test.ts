@@ -20,7 +20,7 @@ let source: string;
 beforeAll(async () => {
   scratch = await mkdtemp(join(tmpdir(), 'ledger-indexer-pack-'));
   source = join(scratch, 'source');
-  const copied = ['package.json', 'tsconfig.json', 'tsconfig.build.json', 'src', 'migrations', 'scripts'];
+  const copied = ['package.json', 'tsconfig.json', 'tsconfig.build.json', 'src', 'migrations', 'scripts', 'docs'];
   for (const name of [...copied, 'README.md', 'LICENSE', 'CHANGELOG.md']) {
     await cp(join(project, name), join(source, name), { recursive: true });
   }
@@ -97,6 +97,8 @@ describe('the package', () => {
       ...compiled.map((path) => `dist/${path.replace(/\.ts$/, '.js')}`),
       ...(await filesOf(join(source, 'migrations'))).map((path) => `migrations/${path}`),
       ...(await filesOf(join(source, 'src/page'))).map((path) => `src/page/${path}`),
+      // What help and remedies name.
+      ...(await readdir(join(source, 'docs'))).filter((name) => name.endsWith('.md')).map((name) => `docs/${name}`),
       'scripts/requirements.cjs',
       'CHANGELOG.md',
       'LICENSE',

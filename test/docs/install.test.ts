@@ -1,0 +1,108 @@
+/**
+ * Nobody is told to install or to run by a name that anybody can register, and what the program tells people to look at
+ * is in the package they have.
+ */
+import { spawnSync } from 'node:child_process';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { commandTable } from '../../src/cli/table/command-table.ts';
+import { pages, root } from './pages.ts';
+
+/** A place in a file, as a failure shows it. */
+interface Line {
+  readonly where: string;
+  readonly text: string;
+}
+
+function linesOf(path: string): readonly Line[] {
+  const lines = readFileSync(join(root, path), 'utf8').split('\n');
+  return lines.map((text, index) => ({ where: `${path}:${String(index + 1)}`, text }));
+}
+
+function filesBelow(folder: string, name: RegExp): readonly string[] {
+  const found = readdirSync(join(root, folder), { recursive: true, withFileTypes: true });
+  const files = found.filter((entry) => entry.isFile() && name.test(entry.name));
+  return files.map((entry) => join(entry.parentPath, entry.name).slice(root.length + 1));
+}
+
+const sources = filesBelow('src', /\.(?:ts|js|html)$/);
+const deployed = [
+  ...filesBelow('docs/deploy', /./),
+  ...filesBelow('grafana', /\.ya?ml$/),
+  'docker-compose.yml',
+  'Dockerfile',
+];
+const told = [...pages().map(({ path }) => path), ...sources, ...deployed, ...filesBelow('scripts', /./)];
+
+/** What fetches from a registry, with the words after it up to the end of the command. */
+const fetches =
+  /\b(?:npm (?:i|install|add|exec|x|ci)|npx|yarn (?:add|dlx)|pnpm (?:add|dlx|i|install)|bunx?(?: add| x)?)\b([^`'"|&;]*)/g;
+
+/** The words of a line that name our package as a registry would know it. */
+function namesIn(line: string): readonly string[] {
+  return [...line.matchAll(fetches)].flatMap(([command, words = '']) => {
+    // What is installed already, or not run at all.
+    if (/^npx (?:--no|--no-install) /.test(command)) return [];
+    return words.split(/\s+/).filter((word) => /^ledger-indexer(?:@|$)/.test(word));
+  });
+}
+
+it('no page, no source and no example installs or runs the package by its name', () => {
+  const wrong = [...new Set(told)].flatMap(linesOf).filter(({ text }) => namesIn(text).length > 0);
+  expect(wrong).toEqual([]);
+});
+
+it.each([
+  ['npm install --save-dev ledger-indexer', true],
+  ['npm i -g ledger-indexer@0.1.0', true],
+  ['run `npx ledger-indexer query "…"` there', true],
+  ['npm exec --yes -- ledger-indexer status', true],
+  ['npx --no-install ledger-indexer status', false],
+  ['npm install --save-dev ./ledger-indexer/ledger-indexer-0.1.0.tgz', false],
+  ['npm install github:ledger-indexer/ledger-indexer', false],
+])('reads %j', (line, found) => {
+  expect(namesIn(line).length > 0).toBe(found);
+});
+
+it('the package cannot be published by accident, and says where it comes from', () => {
+  const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as Readonly<Record<string, unknown>>;
+  const home = 'https://github.com/ledger-indexer/ledger-indexer';
+  expect(manifest).toMatchObject({ private: true, homepage: home, bugs: `${home}/issues` });
+  expect(manifest['repository']).toEqual({ type: 'git', url: `git+${home}.git` });
+  expect(manifest['keywords']).toContain('postgres');
+});
+
+/** Lines of the program without its comments: what may reach a reader. */
+const spoken = sources.flatMap(linesOf).filter(({ text }) => !/^\s*(?:\/\/|\/?\*|<!--)/.test(text));
+
+it('files that the program names are in the package', () => {
+  const { status, stdout, stderr } = spawnSync('npm', ['pack', '--dry-run', '--json', '--ignore-scripts'], {
+    cwd: root,
+    encoding: 'utf8',
+    timeout: 60_000,
+  });
+  expect(status, stderr).toBe(0);
+  const [packed] = JSON.parse(stdout) as readonly [{ readonly files: readonly { readonly path: string }[] }];
+  const held = new Set(packed.files.map(({ path }) => path));
+  const named = spoken.flatMap(({ where, text }) => {
+    const paths = [...text.matchAll(/(?<![\w./-])(?:docs|grafana|migrations|scripts|test)\/[\w/-]+\.\w+/g)];
+    return paths.map(([path]) => ({ where, path }));
+  });
+  expect(named.length).toBeGreaterThan(5);
+  expect(named.filter(({ path }) => !held.has(path))).toEqual([]);
+}, 90_000);
+
+it('commands that the remedies name are its own', () => {
+  const known = new Set(commandTable.map(({ name }) => name));
+  const named = sources.flatMap((path) => {
+    // A remedy may go over several lines.
+    const remedies = readFileSync(join(root, path), 'utf8').matchAll(
+      /\bremedy(?::|\(|[A-Z]\w* =)[^;]*?(?=;|\n\s*\w+:)/g,
+    );
+    const words = [...remedies].flatMap(([text]) => [...text.matchAll(/(?<!\ba )\bledger-indexer ([a-z][a-z-]+)/g)]);
+    return words.map(([, word = '']) => ({ path, word }));
+  });
+  expect(named.length).toBeGreaterThan(10);
+  expect(named.filter(({ word }) => !known.has(word))).toEqual([]);
+});
