@@ -108,7 +108,12 @@ class Run {
           })
         : from(skipSeed(this.#parts, session, connected.pruned));
     return seeded$.pipe(
-      concatMap((offset) => (offset === undefined ? EMPTY : concat(from([offset]), this.#follow$(connected, offset)))),
+      concatMap((offset) => {
+        if (offset === undefined) return EMPTY;
+        // A seed without tokens has stored nothing that counts until it is published.
+        this.#progressed();
+        return concat(from([offset]), this.#follow$(connected, offset));
+      }),
     );
   }
 

@@ -51,14 +51,16 @@ function planOf(seed: number): ReseedPlan {
   const resumed = Math.floor(history.items.length * (0.7 + 0.1 * random.next()));
   const checkpoint = offsetAfter(history, stopped);
   const faults = kinds.filter(({ name }) => name === clean);
+  const tokens = seed % 2 === 0;
   return {
     seed,
     history,
     checkpoint,
     shown: [stopped, resumed],
     pruned: seed % 4 === 3 ? 0 : offsetAfter(history, random.between(stopped + 5, resumed - 5)),
-    tokens: seed % 2 === 0,
-    listLimit: random.pick([200, 3]),
+    tokens,
+    // Without tokens a longer list cannot be proven, and nothing is ended by it.
+    listLimit: tokens ? random.pick([200, 3]) : 200,
     faults: [...faults, ...Array.from({ length: random.between(0, 2) }, () => random.pick(kinds))],
   };
 }

@@ -105,6 +105,23 @@ describe('requests that are refused beside a stream that is not', () => {
   });
 });
 
+describe('refusals while active contracts are read', () => {
+  it('do not count any more once they are published, also where no entry has a token to go on after', async () => {
+    await using world = await FaultWorld.open({ release: '3.4' });
+    const { faults } = world.sandbox;
+    faults.refuseUpgrade = { path: '/v2/state/active-contracts', times: 2, as: 'UNAUTHENTICATED' };
+    await using indexer = await world.run('ledger', { INDEXER_START: 'seed' });
+    await world.reachesEnd(indexer);
+    expect(faults.refuseUpgrade).toBeUndefined();
+    faults.refuseUpgrade = { path, times: 1, as: 'UNAUTHENTICATED' };
+    faults.cut = { path, times: 1 };
+    world.grow(5);
+    await world.reachesEnd(indexer);
+    expect(faults.refuseUpgrade).toBeUndefined();
+    expect(indexer.logged('parked: an operator is needed')).toBe(0);
+  });
+});
+
 describe('a token that cannot travel in a handshake', () => {
   it('parks and is never shown', async () => {
     await using world = await FaultWorld.open();
