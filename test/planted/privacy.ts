@@ -1,0 +1,54 @@
+import type { PlantedArea } from './planted.ts';
+
+const policies = 'src/store/readers/party-policies.ts';
+const test = 'security/privacy.test.ts';
+
+export const privacy: PlantedArea = {
+  name: 'privacy of limited readers',
+  defects: [
+    {
+      name: 'changes of hosting are shown to everybody',
+      file: policies,
+      line: 'topology_events: `party_id = any (${mine})`,',
+      instead: `topology_events: 'true',`,
+      test,
+    },
+    {
+      name: 'who has a stake in a contract sees every exercise on it',
+      file: policies,
+      line: 'exercises: `acting_parties && ${mine} or witness_parties && ${mine}`,',
+      instead:
+        'exercises: `acting_parties && ${mine} or witness_parties && ${mine} or exists (select from contracts c where c.contract_id = exercises.contract_id)`,',
+      test,
+    },
+    {
+      name: 'contracts are shown to those who only witnessed them',
+      file: policies,
+      line: 'contracts: `signatories && ${mine} or observers && ${mine}`,',
+      instead: 'contracts: `signatories && ${mine} or observers && ${mine} or witness_parties && ${mine}`,',
+      test,
+    },
+    {
+      name: 'updates that only exercise something are hidden from those who saw it',
+      file: policies,
+      line: `updates: ofUpdate.join(' or '),`,
+      instead: `updates: ofUpdate.slice(1).join(' or '),`,
+      test,
+    },
+    {
+      name: 'a function answers with the rights of its owner',
+      file: 'migrations/read/20_read_paths.sql',
+      line: 'function :explore.active(template text default null) returns setof :explore.active_contracts',
+      instead:
+        'function :explore.active(template text default null) returns setof :explore.active_contracts security definer',
+      test,
+    },
+    {
+      name: 'views run with the rights of their owner',
+      file: 'src/store/readers/secure-views.ts',
+      line: 'if (!secure) await',
+      instead: `if (!secure && schema === schemas.storage) await`,
+      test,
+    },
+  ],
+};

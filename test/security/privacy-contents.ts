@@ -1,0 +1,122 @@
+/** What contracts and exercises of the random history hold, such that every view of the read side has something to show. */
+import type { PackageModel } from '../../src/packages/package-model.ts';
+import { template, type Json } from '../support/frames.ts';
+
+const holding = `${'c1'.repeat(32)}:Splice.Api.Token.HoldingV1:Holding`;
+const instruction = `${'c2'.repeat(32)}:Splice.Api.Token.TransferInstructionV1:TransferInstruction`;
+const factory = `${'c2'.repeat(32)}:Splice.Api.Token.TransferInstructionV1:TransferFactory`;
+const allocation = `${'c3'.repeat(32)}:Splice.Api.Token.AllocationV1:Allocation`;
+
+export const interfaces = [holding, instruction, allocation];
+
+/** Interface, null for the template itself, and choice. */
+export const tokenChoices: readonly (readonly [string | null, string])[] = [
+  [null, 'Transfer'],
+  [null, 'Archive'],
+  [factory, 'TransferFactory_Transfer'],
+  [instruction, 'TransferInstruction_Accept'],
+];
+
+/** The fields of a created event that are contents, all of them telling which contract they are of. */
+export function contentsOf(id: string, sender: string, receiver: string, views: readonly string[]) {
+  return {
+    createArgument: { secret: `payload of ${id}`, owner: sender, amount: '60.0000000000' },
+    contractKey: { secret: `key of ${id}` },
+    contractKeyHash: Buffer.from(`hash of ${id}`).toString('base64'),
+    createdEventBlob: Buffer.from(`blob of ${id}`).toString('base64'),
+    interfaceViews: views.map((interfaceId) => viewOf(interfaceId, id, sender, receiver)),
+  };
+}
+
+function viewOf(interfaceId: string, id: string, sender: string, receiver: string) {
+  // One of ten views could not be computed, and says why.
+  const failed = id.endsWith('7');
+  const message = failed ? `failure of ${id}` : '';
+  return {
+    interfaceId,
+    viewStatus: { code: failed ? 9 : 0, message, details: [] },
+    viewValue: failed ? null : valueOf(interfaceId, id, sender, receiver),
+    implementationPackageId: 'ab'.repeat(32),
+  };
+}
+
+function valueOf(interfaceId: string, id: string, sender: string, receiver: string): Json {
+  const instrumentId = { admin: sender, id: `instrument of ${id}` };
+  const times = { requestedAt: '2026-08-14T11:00:00Z', executeBefore: '2026-08-15T11:00:00Z' };
+  const leg = { sender, receiver, amount: '2.5', instrumentId };
+  if (interfaceId === holding) return { owner: sender, instrumentId, amount: '1.5', meta: { values: { id } } };
+  if (interfaceId === instruction) {
+    const transfer = { ...leg, ...times, inputHoldingCids: [`input of ${id}`], meta: { values: { id } } };
+    return { transfer, status: { tag: 'TransferPendingReceiverAcceptance' }, originalInstructionCid: null };
+  }
+  const settlement = {
+    executor: sender,
+    settlementRef: { id: `settlement of ${id}`, cid: null },
+    meta: { values: { id } },
+    requestedAt: times.requestedAt,
+    allocateBefore: times.executeBefore,
+    settleBefore: times.executeBefore,
+  };
+  return {
+    allocation: { settlement, transferLegId: `leg of ${id}`, transferLeg: leg },
+    holdingCids: [`held by ${id}`],
+  };
+}
+
+const text = { kind: 'builtin', name: 'text' } as const;
+
+/** The packages of the template and of one interface, as far as typed views need them. */
+export const packages: readonly PackageModel[] = [
+  {
+    packageId: template.slice(0, 64),
+    name: 'iou',
+    version: '1.0.0',
+    languageVersion: '2.1',
+    templates: [
+      {
+        moduleName: 'Main.Iou',
+        entityName: 'Iou',
+        choices: [
+          {
+            name: 'Transfer',
+            consuming: true,
+            argument: { kind: 'named', name: `${template.slice(0, 64)}:Main.Iou:Transfer`, arguments: [] },
+            result: { kind: 'opaque' },
+          },
+        ],
+        implements: [holding],
+        key: undefined,
+      },
+    ],
+    interfaces: [],
+    dataTypes: {
+      'Main.Iou:Iou': { kind: 'record', parameters: [], fields: [{ name: 'secret', type: text }] },
+      'Main.Iou:Transfer': { kind: 'record', parameters: [], fields: [{ name: 'secret', type: text }] },
+    },
+    dependencies: [],
+  },
+  {
+    packageId: holding.slice(0, 64),
+    name: 'splice-api-token-holding-v1',
+    version: '1.0.0',
+    languageVersion: '2.1',
+    templates: [],
+    interfaces: [
+      {
+        moduleName: 'Splice.Api.Token.HoldingV1',
+        entityName: 'Holding',
+        choices: [],
+        view: { kind: 'named', name: `${holding.slice(0, 64)}:Splice.Api.Token.HoldingV1:HoldingView`, arguments: [] },
+        requires: [],
+      },
+    ],
+    dataTypes: {
+      'Splice.Api.Token.HoldingV1:HoldingView': {
+        kind: 'record',
+        parameters: [],
+        fields: [{ name: 'owner', type: text }],
+      },
+    },
+    dependencies: [],
+  },
+];

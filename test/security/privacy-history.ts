@@ -1,0 +1,285 @@
+/**
+ * A random history over several parties, and who may see which of its rows: the table "What a limited reader sees" of
+ * docs/sql.md, applied to what was sent rather than to what was stored.
+ */
+import { Random } from '../../src/sandbox/random.ts';
+import * as frames from '../support/frames.ts';
+import type { Json, JsonRecord } from '../support/frames.ts';
+import { contentsOf, interfaces, tokenChoices } from './privacy-contents.ts';
+
+export const parties = ['Ann', 'Ben', 'Cyd', 'Dan', 'Eva', 'Fay'].map((name) => `${name}::1220`);
+
+/** Where contracts are seeded; updates follow from here. */
+export const seedOffset = 20;
+
+/** A row by its table and key, and who may see it. */
+export interface ModelRow {
+  readonly table: string;
+  readonly key: string;
+  readonly seers: ReadonlySet<string>;
+}
+
+interface Contract {
+  readonly id: string;
+  readonly signatories: readonly string[];
+  readonly observers: readonly string[];
+  place: string;
+  state: 'live' | 'travelling' | 'ended';
+  counter: number;
+}
+
+type Event = { readonly node: number; readonly offset: number };
+
+/** Frames, and what the model says of them. The same seed gives the same history. */
+export class PrivateHistory {
+  readonly entries: JsonRecord[] = [];
+  readonly updates: JsonRecord[] = [];
+  readonly rows: ModelRow[] = [];
+  readonly #random: Random;
+  readonly #contracts: Contract[] = [];
+  #offset = seedOffset;
+  /** What belongs to the update that is being made. */
+  #seers = new Set<string>();
+
+  constructor(seed: number, updates: number) {
+    this.#random = new Random(seed);
+    for (let at = 1; at < seedOffset; at += 1) this.#seed(at);
+    const steps = [
+      () => this.#create(),
+      () => this.#create(),
+      () => this.#exercise(),
+      () => this.#exercise(),
+      () => this.#exercise(),
+      () => this.#archive(),
+      () => this.#leave(),
+      () => this.#arrive(),
+      () => this.#host(),
+      () => this.#odd(),
+    ];
+    while (this.updates.length < updates) this.#pick(steps)();
+  }
+
+  get lastOffset(): number {
+    return this.#offset;
+  }
+
+  #pick<T>(list: readonly T[]): T {
+    return list[this.#random.between(0, list.length - 1)] as T;
+  }
+
+  #some(most: number, least = 0): string[] {
+    const wanted = this.#random.between(least, most);
+    const left = [...parties];
+    return Array.from(
+      { length: wanted },
+      () => left.splice(this.#random.between(0, left.length - 1), 1)[0] ?? '',
+    ).sort();
+  }
+
+  #row(table: string, key: readonly (string | number)[], seers: readonly string[]): void {
+    this.rows.push({ table, key: key.join(':'), seers: new Set(seers) });
+    for (const party of seers) this.#seers.add(party);
+  }
+
+  #update(frame: JsonRecord): void {
+    this.updates.push(frame);
+    this.rows.push({ table: 'updates', key: String(this.#offset), seers: this.#seers });
+    this.#seers = new Set();
+  }
+
+  #next(): number {
+    this.#offset += this.#random.between(1, 3);
+    return this.#offset;
+  }
+
+  /** A contract that becomes known, with the rows that this makes. */
+  #begin({ node, offset }: Event, origin: 'seed' | 'create' | 'assign', known?: Contract): [JsonRecord, Contract] {
+    const contract = known ?? {
+      id: `00c${this.#contracts.length}`,
+      signatories: this.#some(2, 1),
+      observers: this.#some(2),
+      place: this.#pick([frames.here, frames.there]),
+      state: 'ended',
+      counter: 0,
+    };
+    if (known === undefined) this.#contracts.push(contract);
+    const { id, signatories, observers } = contract;
+    const witnessParties = this.#some(4, 1);
+    const stakeholders = [...new Set([...signatories, ...observers])];
+    const active = origin !== 'create' || witnessParties.some((party) => stakeholders.includes(party));
+    const views = this.#some(2).map((_, at) => interfaces[(at + this.#random.between(0, 1)) % interfaces.length] ?? '');
+    const contents = contentsOf(id, signatories[0] ?? '', observers[0] ?? '', [...new Set(views)]);
+    const acsDelta = this.#random.chance(0.9) ? active : null;
+    this.#row('contracts', [id, offset], stakeholders);
+    if (active) this.#row('lifetimes', [id, offset], stakeholders);
+    for (const _ of contents.interfaceViews) this.#row('interface_views', [id, offset], stakeholders);
+    contract.state = active ? 'live' : 'ended';
+    const who = { signatories: [...signatories], observers: [...observers], witnessParties };
+    const event = { contractId: id, offset, nodeId: node, ...who };
+    return [frames.created({ ...event, ...contents, acsDelta }), contract];
+  }
+
+  #seed(offset: number): void {
+    const [createdEvent, contract] = this.#begin({ node: 0, offset }, 'seed');
+    const { id, place } = contract;
+    const other = place === frames.here ? frames.there : frames.here;
+    const reassignment = { contractId: id, submitter: this.#pick(parties), source: place, target: other, offset };
+    if (offset % 7 === 0) {
+      const witnessParties = this.#some(3, 1);
+      this.#row('reassignments', [offset, id, 'unassign'], witnessParties);
+      const unassignedEvent = frames.unassigned({ ...reassignment, witnessParties });
+      this.entries.push(frames.entry('JsIncompleteUnassigned', { createdEvent, unassignedEvent }));
+      contract.state = 'travelling';
+    } else if (offset % 7 === 1) {
+      // Only the half that arrives is known: no contract yet.
+      this.rows.splice(0, this.rows.length, ...this.rows.filter(({ key }) => key !== `${id}:${offset}`));
+      this.#row('reassignments', [offset, id, 'assign'], createdEvent['witnessParties'] as string[]);
+      const assignedEvent = frames.assigned({ ...reassignment, source: other, target: place, createdEvent });
+      this.entries.push(frames.entry('JsIncompleteAssigned', { assignedEvent }));
+      contract.state = 'ended';
+    } else {
+      const entry = { createdEvent, synchronizerId: place, reassignmentCounter: 0 };
+      this.entries.push(frames.entry('JsActiveContract', entry));
+    }
+    this.#seers = new Set();
+  }
+
+  #transaction(offset: number, events: Json[], place: string): void {
+    const ids = { workflowId: `workflow ${offset}`, commandId: `command ${offset}`, synchronizerId: place };
+    this.#update(
+      frames.transaction(offset, events, { ...ids, recordTime: timeOf(offset), effectiveAt: timeOf(offset) }),
+    );
+  }
+
+  #create(): void {
+    const offset = this.#next();
+    const events = Array.from({ length: this.#random.between(1, 3) }, (_, node) => {
+      const [CreatedEvent] = this.#begin({ node, offset }, 'create');
+      return { CreatedEvent };
+    });
+    this.#transaction(offset, events, frames.here);
+  }
+
+  /** On a contract of any state: what was divulged can be exercised as well. */
+  #exercise(): void {
+    const contract = this.#pick(this.#contracts);
+    const offset = this.#next();
+    const consuming = contract.state === 'live' && this.#random.chance(0.5);
+    const children = this.#random.between(0, 2);
+    const actingParties = this.#some(2, 1);
+    const witnessParties = this.#some(3, 1);
+    this.#row('exercises', [offset, 0], [...actingParties, ...witnessParties]);
+    const [interfaceId, choice] = this.#pick(tokenChoices);
+    const exercised = frames.exercised({
+      offset,
+      nodeId: 0,
+      contractId: contract.id,
+      interfaceId,
+      choice,
+      consuming,
+      actingParties,
+      witnessParties,
+      choiceArgument: {
+        secret: `argument ${offset}`,
+        transfer: { sender: actingParties[0] ?? '', amount: String(offset), instrumentId: { id: `of ${contract.id}` } },
+      },
+      exerciseResult: { secret: `result ${offset}`, output: { tag: 'TransferInstructionResult_Completed', value: {} } },
+      lastDescendantNodeId: children,
+      acsDelta: consuming,
+    });
+    if (consuming) contract.state = 'ended';
+    const made = Array.from({ length: children }, (_, at) => {
+      const [CreatedEvent] = this.#begin({ node: at + 1, offset }, 'create');
+      return { CreatedEvent };
+    });
+    this.#transaction(offset, [{ ExercisedEvent: exercised }, ...made], contract.place);
+  }
+
+  #of(state: Contract['state']): Contract | undefined {
+    const found = this.#contracts.filter((contract) => contract.state === state);
+    return found.length === 0 ? undefined : this.#pick(found);
+  }
+
+  #archive(): void {
+    const contract = this.#of('live');
+    if (contract === undefined) return;
+    const offset = this.#next();
+    const witnessParties = this.#some(3, 1);
+    this.#row('archives', [offset, 0], witnessParties);
+    contract.state = 'ended';
+    const event = frames.archived({ offset, nodeId: 0, contractId: contract.id, witnessParties });
+    this.#transaction(offset, [{ ArchivedEvent: event }], contract.place);
+  }
+
+  #leave(): void {
+    const contract = this.#of('live');
+    if (contract === undefined) return;
+    const offset = this.#next();
+    const witnessParties = this.#some(3, 1);
+    this.#row('reassignments', [offset, contract.id, 'unassign'], witnessParties);
+    contract.state = 'travelling';
+    const [source, target] = this.#ends(contract);
+    const half = frames.unassigned({
+      offset,
+      nodeId: 0,
+      contractId: contract.id,
+      source,
+      target,
+      witnessParties,
+      submitter: this.#pick(parties),
+      reassignmentId: `r${offset}`,
+    });
+    this.#update(frames.reassignment(offset, { JsUnassignedEvent: { value: half } }, source));
+  }
+
+  #arrive(): void {
+    const contract = this.#of('travelling');
+    if (contract === undefined) return;
+    const offset = this.#next();
+    const [source, target] = this.#ends(contract);
+    contract.place = target;
+    contract.counter += 1;
+    const [createdEvent] = this.#begin({ node: 0, offset }, 'assign', contract);
+    this.#row('reassignments', [offset, contract.id, 'assign'], createdEvent['witnessParties'] as string[]);
+    const half = frames.assigned({
+      source,
+      target,
+      createdEvent,
+      reassignmentId: `r${offset}`,
+      reassignmentCounter: contract.counter,
+      submitter: this.#pick(parties),
+    });
+    this.#update(frames.reassignment(offset, { JsAssignmentEvent: half }, target));
+  }
+
+  #ends({ place }: Contract): [string, string] {
+    return place === frames.here ? [frames.here, frames.there] : [frames.there, frames.here];
+  }
+
+  /** Changes of hosting, of several parties at once; one that this version does not know names nobody. */
+  #host(): void {
+    const offset = this.#next();
+    const events = Array.from({ length: this.#random.between(1, 3) }, (_, index): Json => {
+      const partyId = this.#pick(parties);
+      const value = { partyId, participantId: 'p::1220', participantPermission: 'PARTICIPANT_PERMISSION_CONFIRMATION' };
+      const known = this.#random.chance(0.8);
+      this.#row('topology_events', [offset, index], known ? [partyId] : []);
+      return { event: { [known ? 'ParticipantAuthorizationChanged' : 'PartyMovedToTheMoon']: { value } } };
+    });
+    const ids = { updateId: `1220${offset}`, offset, synchronizerId: frames.here, recordTime: timeOf(offset) };
+    this.#update(frames.update('TopologyTransaction', { ...ids, events, traceContext: null }));
+  }
+
+  /** An update of a kind that this version does not know. */
+  #odd(): void {
+    if (!this.#random.chance(0.2)) return;
+    const offset = this.#next();
+    const ids = { updateId: `1220${offset}`, offset, synchronizerId: frames.here, recordTime: timeOf(offset) };
+    this.#update(frames.update('Confession', { ...ids, secret: `odd ${offset}`, party: this.#pick(parties) }));
+  }
+}
+
+/** Rises with the offset, over several hours. */
+function timeOf(offset: number): string {
+  return new Date(Date.UTC(2026, 7, 14, 11) + offset * 97_000).toISOString().replace('Z', '001Z');
+}

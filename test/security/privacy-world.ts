@@ -1,0 +1,173 @@
+/**
+ * What a limited reader should see: a copy of the database from which every row is gone that the model does not allow it.
+ * All views and functions are asked there, as the owner, and in the original, as the reader: both must say the same.
+ */
+import { randomBytes } from 'node:crypto';
+import { Client, DatabaseError, escapeIdentifier, type ClientBase } from 'pg';
+import { readSchemas } from '../../src/store/readers/read-schemas.ts';
+import type { Random } from '../../src/sandbox/random.ts';
+import { query } from '../support/database.ts';
+import type { Relation } from '../read/reader-attempts.ts';
+import type { ModelRow } from './privacy-history.ts';
+
+/** What a limited reader may see of a table. A table that is not here has no rule, which is an error. */
+export const rules: Readonly<Record<string, 'all' | 'none' | 'some columns' | { readonly key: string }>> = {
+  contracts: { key: `contract_id, "offset"` },
+  lifetimes: { key: 'contract_id, activated_offset' },
+  interface_views: { key: `contract_id, "offset"` },
+  exercises: { key: `"offset", node_id` },
+  archives: { key: `"offset", node_id` },
+  reassignments: { key: `"offset", contract_id, kind` },
+  topology_events: { key: `"offset", event_index` },
+  updates: { key: `"offset"` },
+  stream: 'some columns',
+  synchronizers: 'all',
+  templates: 'all',
+  choices: 'all',
+  template_interfaces: 'all',
+  packages: 'all',
+  paddings: 'all',
+  typed_views: 'all',
+  typed_columns: 'all',
+  coverage: 'all',
+  schema_migrations: 'all',
+  active_counts: 'none',
+  activity_hourly: 'none',
+  quarantine: 'none',
+  redactions: 'none',
+  redacted_contracts: 'none',
+  redacted_exercises: 'none',
+  verifications: 'none',
+};
+
+/** Columns of the stream row that name the parties the indexer reads for, or let somebody ask the ledger on. */
+export const hiddenOfStream = ['filter', 'filter_hash', 'seed_token'];
+
+/** Works on a connection, with the search path of readers. */
+export async function connected<T>(url: string, work: (client: ClientBase) => Promise<T>): Promise<T> {
+  const client = new Client({ connectionString: url });
+  await client.connect();
+  try {
+    const { explore, typed, pqs, storage } = readSchemas('ledger');
+    await client.query(`set search_path = ${[explore, typed, pqs, storage].join(', ')}`);
+    await client.query(`set default_transaction_read_only = on`);
+    return await work(client);
+  } finally {
+    await client.end();
+  }
+}
+
+/** A database with the same contents. Nobody may be connected to the original meanwhile. */
+export async function copyOf(url: string): Promise<{ readonly url: string } & AsyncDisposable> {
+  const server = process.env['TEST_POSTGRES_URL'] ?? '';
+  const name = `test_${randomBytes(8).toString('hex')}`;
+  const copy = new URL(url);
+  await query(server, `create database ${name} template ${escapeIdentifier(copy.pathname.slice(1))}`);
+  copy.pathname = `/${name}`;
+  return {
+    url: copy.href,
+    [Symbol.asyncDispose]: async () => void (await query(server, `drop database ${name} with (force)`)),
+  };
+}
+
+/** Keys of the rows that are there, by table. */
+export async function keysOf(url: string): Promise<ReadonlyMap<string, readonly string[]>> {
+  const keys = new Map<string, readonly string[]>();
+  for (const [table, rule] of Object.entries(rules)) {
+    if (typeof rule === 'string') continue;
+    const rows = await query(url, `select concat_ws(':', ${rule.key}) as key from ledger.${table}`);
+    keys.set(table, rows.map(({ key }) => String(key)).sort());
+  }
+  return keys;
+}
+
+/** The keys of the model's rows that one of the parties may see; without parties, all. */
+export function allowed(rows: readonly ModelRow[], table: string, parties?: readonly string[]): readonly string[] {
+  return rows
+    .filter((row) => row.table === table && (parties === undefined || parties.some((party) => row.seers.has(party))))
+    .map(({ key }) => key)
+    .sort();
+}
+
+/** Leaves in the copy what the parties may see. */
+export async function takeOut(url: string, rows: readonly ModelRow[], parties: readonly string[]): Promise<void> {
+  const client = new Client({ connectionString: url });
+  await client.connect();
+  for (const [table, rule] of Object.entries(rules)) {
+    if (rule === 'none') await client.query(`truncate ledger.${table}`);
+    if (typeof rule === 'string') continue;
+    const key = `concat_ws(':', ${rule.key})`;
+    await client.query(`delete from ledger.${table} where not ${key} = any ($1)`, [allowed(rows, table, parties)]);
+  }
+  await client.end();
+}
+
+/** What a statement says: its rows in any order, or how it is refused, with every word that could tell something. */
+export async function answerOf(client: ClientBase, sql: string): Promise<readonly string[]> {
+  await client.query('begin');
+  try {
+    const { rows } = await client.query<{ line: string | null }>(sql);
+    return rows.map(({ line }) => line ?? 'null').sort();
+  } catch (thrown) {
+    if (!(thrown instanceof DatabaseError)) throw thrown;
+    return [`${thrown.code ?? ''} ${thrown.message} ${thrown.hint ?? ''} ${thrown.detail ?? ''}`];
+  } finally {
+    await client.query('rollback');
+  }
+}
+
+/** The whole of a relation, of the stream what readers may see of it. */
+export async function selectOf(url: string, { name }: Relation): Promise<string> {
+  if (name !== 'ledger.stream') return `select to_jsonb(t)::text as line from ${name} t`;
+  const columns = await query(
+    url,
+    `select quote_ident(attname) as name from pg_attribute
+      where attrelid = 'ledger.stream'::regclass and attnum > 0 and not attisdropped order by attnum`,
+  );
+  const open = columns.map((column) => String(column['name'])).filter((column) => !hiddenOfStream.includes(column));
+  return `select to_jsonb(t)::text as line from (select ${open.join(', ')} from ledger.stream) t`;
+}
+
+interface Callable {
+  readonly name: string;
+  readonly types: readonly string[];
+}
+
+/** Functions that the role may call. */
+export async function callables(url: string, role: string): Promise<readonly Callable[]> {
+  const names = Object.values(readSchemas('ledger')).map((name) => `'${name}'`);
+  return (await query(
+    url,
+    `select format('%I.%I', n.nspname, p.proname) as name,
+            array(select format_type(t, null) from unnest(p.proargtypes::oid[]) with ordinality u (t, n) order by n) as types
+       from pg_proc p join pg_namespace n on n.oid = p.pronamespace
+      where n.nspname in (${names.join(', ')}) and p.prokind = 'f' and has_function_privilege('${role}', p.oid, 'execute')
+      order by 1, p.oid::regprocedure::text`,
+  )) as unknown as readonly Callable[];
+}
+
+/** Calls with arguments drawn from what the history has: own and foreign contracts, names, offsets inside and outside. */
+export function callsOf({ name, types }: Callable, random: Random, lastOffset: number): readonly string[] {
+  const draw = (type: string): string => {
+    const values: Readonly<Record<string, readonly string[]>> = {
+      text: [
+        `'00c${random.between(0, 60)}'`,
+        `'iou:Main.Iou:Iou'`,
+        `'Iou'`,
+        `'Holding'`,
+        `'Transfer'`,
+        'null',
+        `'Iuo'`,
+      ],
+      bigint: [String(random.between(15, lastOffset + 2)), String(random.between(20, lastOffset)), 'null'],
+      integer: ['0', '1'],
+      boolean: ['true', 'false'],
+      interval: [`'1 millisecond'`],
+      'timestamp with time zone': [`'2026-08-14T${random.between(11, 15)}:00Z'`, 'now()'],
+    };
+    const list = values[type] ?? ['null'];
+    return `${list[random.between(0, list.length - 1)] ?? 'null'}::${type}`;
+  };
+  const calls = Array.from({ length: types.length === 0 ? 1 : 8 * types.length }, () => types.map(draw).join(', '));
+  return [...new Set(calls)].map((list) => `select f::text as line from ${name}(${list}) f`);
+}

@@ -1,0 +1,184 @@
+/**
+ * Limited readers over a random history of several parties: each sees in every table, view and function what the ledger
+ * would show its parties, all of it and nothing else. `PRIVACY_SEED` repeats a history.
+ */
+import { randomBytes, randomInt } from 'node:crypto';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { grantReaderCommand } from '../../src/cli/grant-reader.ts';
+import { decodeActiveContract, decodeUpdate } from '../../src/ledger/wire.ts';
+import { Random } from '../../src/sandbox/random.ts';
+import { openDatabase } from '../../src/store/database.ts';
+import { migrate } from '../../src/store/migrations.ts';
+import { openSession, type StoreSession } from '../../src/store/store.ts';
+import { storePackage } from '../../src/store/typed/package-store.ts';
+import { syncTypedViews } from '../../src/store/typed/views.ts';
+import { relations, type Relation } from '../read/reader-attempts.ts';
+import { createTestDatabase, query, type TestDatabase } from '../support/database.ts';
+import { text } from '../support/frames.ts';
+import { packages } from './privacy-contents.ts';
+import { PrivateHistory, parties, seedOffset } from './privacy-history.ts';
+import {
+  allowed,
+  answerOf,
+  callables,
+  callsOf,
+  connected,
+  copyOf,
+  keysOf,
+  rules,
+  selectOf,
+  takeOut,
+} from './privacy-world.ts';
+
+const seed = Number(process.env['PRIVACY_SEED'] ?? randomInt(1_000_000));
+process.stdout.write(`privacy of limited readers: PRIVACY_SEED=${String(seed)}\n`);
+const random = new Random(seed);
+const history = new PrivateHistory(seed, 150);
+
+/** Views with the rights of their reader came with Postgres 15: below it, roles limited to parties are refused. */
+const [server] = await query(process.env['TEST_POSTGRES_URL'] ?? '', 'show server_version_num');
+const canLimit = Number(server?.['server_version_num']) >= 150_000;
+if (!canLimit) process.stdout.write('privacy.test.ts skipped: roles limited to parties need Postgres 15\n');
+
+/** One to three parties each; then one that is no party of any row, and all together. */
+const readers = [
+  ...Array.from({ length: 4 }, (_, at) =>
+    parties.filter((__, nth) => nth % 4 === at || (at < 2 && random.chance(0.2))).slice(0, 3),
+  ),
+  ['Nobody::1220'],
+  parties,
+].map((of, at) => ({ role: `reader_${at}_${randomBytes(4).toString('hex')}`, of }));
+const password = 'of a reader';
+
+let created: TestDatabase;
+let tables: readonly Relation[] = [];
+const shown = new Map<string, number>();
+
+async function fill(session: StoreSession): Promise<void> {
+  await session.beginSeed(seedOffset);
+  const gathered = session.newBatch(seedOffset);
+  for (const entry of history.entries) gathered.addEntry(decodeActiveContract(text(entry)));
+  await session.writeSeed(gathered, 0);
+  await session.publishSeed(seedOffset, 'seed');
+  for (let from = 0, checkpoint = seedOffset; from < history.updates.length;) {
+    const upTo = from + random.between(1, 12);
+    const batch = session.newBatch(checkpoint);
+    for (const update of history.updates.slice(from, upTo)) batch.add(decodeUpdate(text(update)));
+    await session.writeBatch(batch, checkpoint);
+    [from, checkpoint] = [upTo, batch.offset];
+  }
+}
+
+async function grant(from: number, to: number): Promise<void> {
+  const folder = mkdtempSync(join(tmpdir(), 'privacy-'));
+  const file = join(folder, 'password');
+  writeFileSync(file, password);
+  for (const { role, of } of readers.slice(from, to)) {
+    const argv = [role, '--password-file', file, ...of.map((party) => `--party=${party}`)];
+    await grantReaderCommand(argv, { DATABASE_URL: created.url }, () => undefined);
+  }
+  rmSync(folder, { recursive: true });
+}
+
+beforeAll(async () => {
+  if (!canLimit) return;
+  created = await createTestDatabase();
+  const options = { schema: 'ledger', statementTimeoutMs: 60_000, applicationName: 'test privacy' };
+  const database = openDatabase({ url: created.url, ...options });
+  await migrate(database);
+  const filter = JSON.stringify({ parties });
+  await fill(
+    await openSession(database, { participantId: 'p::1220', filter, filterHash: 'f', shape: 'LEDGER_EFFECTS' }),
+  );
+  await grant(0, 3);
+  for (const model of packages) await storePackage(database, model);
+  expect((await syncTypedViews(database, packages)).failed).toEqual([]);
+  await grant(3, readers.length);
+  await database.close();
+  // What is set aside and what was removed is nobody's but the operator's: there is some of it.
+  await query(
+    created.url,
+    `insert into ledger.quarantine values (1, 'X', 'secret', 'secret', 1);
+     insert into ledger.redactions (redaction_id, subject, reason, requested_by) values ('r', 'party', 'secret', 'me');
+     insert into ledger.redacted_contracts values ('secret', 'r');
+     insert into ledger.redacted_exercises values (1, 0, 'u', 'r');
+     insert into ledger.verifications values ('sql', 'equal', 1, now(), 1, 1, 0, 0)`,
+  );
+  tables = await relations(created.url);
+});
+afterAll(async () => {
+  if (!canLimit) return;
+  await created.drop();
+  for (const { role } of readers) await query(process.env['TEST_POSTGRES_URL'] ?? '', `drop role if exists ${role}`);
+});
+
+function urlOf(role: string): string {
+  const url = new URL(created.url);
+  url.username = role;
+  url.password = encodeURIComponent(password);
+  return url.href;
+}
+
+/** What both say to the statements, where they say something else. */
+async function differences(role: string, copy: string, statements: readonly string[]): Promise<object[]> {
+  const said = async (url: string): Promise<readonly (readonly string[])[]> =>
+    connected(url, async (client) => {
+      const answers: (readonly string[])[] = [];
+      for (const statement of statements) answers.push(await answerOf(client, statement));
+      return answers;
+    });
+  const [seen, should] = [await said(urlOf(role)), await said(copy)];
+  return statements.flatMap((statement, at) => {
+    const [rows = [], expected = []] = [seen[at], should[at]];
+    shown.set(statement, Math.max(shown.get(statement) ?? 0, rows.length));
+    const tooMuch = rows.filter((row) => !expected.includes(row)).slice(0, 3);
+    const missing = expected.filter((row) => !rows.includes(row)).slice(0, 3);
+    if (tooMuch.length + missing.length === 0 && rows.length === expected.length) return [];
+    return [{ statement, tooMuch, missing, rows: rows.length, expected: expected.length }];
+  });
+}
+
+describe.skipIf(!canLimit)('limited readers', () => {
+  it('have a rule for every table, and the model knows every row', async () => {
+    const stored = tables.filter(({ kind }) => kind !== 'v').map(({ name }) => name.replace(/^ledger\./, ''));
+    expect(stored.sort(), 'add a rule to privacy-world.ts and a line to docs/sql.md').toEqual(
+      Object.keys(rules).sort(),
+    );
+    for (const [table, keys] of await keysOf(created.url)) expect(keys, table).toEqual(allowed(history.rows, table));
+  });
+
+  it.each(readers)('$of: every table, view and function says what belongs to the parties', async ({ role, of }) => {
+    const functions = await callables(created.url, role);
+    expect(functions.length).toBeGreaterThan(30);
+    const calls = functions.flatMap((callable) => callsOf(callable, random, history.lastOffset));
+    const selects: string[] = [];
+    for (const relation of tables) selects.push(await selectOf(created.url, relation));
+    await using copy = await copyOf(created.url);
+    await takeOut(copy.url, history.rows, of);
+    expect(await differences(role, copy.url, [...selects, ...calls])).toEqual([]);
+    await connected(urlOf(role), async (client) => {
+      for (const column of ['filter', 'filter_hash', 'seed_token']) {
+        const [answer] = await answerOf(client, `select ${column}::text as line from ledger.stream`);
+        expect(answer, column).toMatch(/^42501 /);
+      }
+    });
+  });
+
+  it("had something to see in every table and view but those that are nobody's", async () => {
+    const empty: string[] = [];
+    for (const relation of tables) {
+      if ((shown.get(await selectOf(created.url, relation)) ?? 0) === 0) empty.push(relation.name);
+    }
+    const hidden = Object.entries(rules).flatMap(([table, rule]) => (rule === 'none' ? [`ledger.${table}`] : []));
+    const sums = ['explore.activity', 'explore.activity_updates'];
+    expect(empty.sort()).toEqual([...hidden, ...sums, 'ledger.paddings'].sort());
+    for (const { name } of tables) {
+      const rule = rules[name.replace(/^ledger\./, '')];
+      if (rule !== 'none') continue;
+      expect(await query(created.url, `select from ${name} limit 1`), name).toHaveLength(1);
+    }
+  });
+});
