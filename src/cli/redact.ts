@@ -79,12 +79,19 @@ async function carryOut(
   });
 }
 
-function lines({ contracts, interfaceViews, exercises, reassignments, leftActive }: RedactionPlan): readonly string[] {
+function lines({ leftActive, setAside, ...counts }: RedactionPlan): readonly string[] {
+  const { contracts, interfaceViews, exercises, reassignments } = counts;
   const rows = { contracts, interface_views: interfaceViews, exercises, reassignments };
   const shown = Object.entries(rows).map(
     ([table, count]) => `  ${table.padEnd(16)} ${String(count).padStart(12)} rows`,
   );
-  return leftActive === 0 ? shown : [...shown, `  left alone, because active: ${leftActive} contracts (see --active)`];
+  if (leftActive > 0) shown.push(`  left alone, because active: ${leftActive} contracts (see --active)`);
+  if (setAside.length > 0) {
+    shown.push(
+      `  still in quarantine, whole: updates at ${setAside.join(', ')}; ledger-indexer quarantine retry stores them without these contents`,
+    );
+  }
+  return shown;
 }
 
 function parse(argv: readonly string[]): Arguments {

@@ -8,7 +8,14 @@ import { escapeIdentifier } from 'pg';
 import type { ClientBase } from 'pg';
 import type { Database } from '../database.ts';
 import { readSchemas } from '../readers/read-schemas.ts';
-import { findContracts, isExerciseOpen, type ContractSubject, type ExerciseSubject } from './redaction-subjects.ts';
+import {
+  findContracts,
+  isExerciseOpen,
+  setAsideWith,
+  type ContractSubject,
+  type ExerciseSubject,
+  type FoundContracts,
+} from './redaction-subjects.ts';
 import { reading, shortTransaction } from './retention-session.ts';
 
 export interface RedactionRequest {
@@ -32,6 +39,8 @@ interface RowCounts {
 export interface RedactionPlan extends RowCounts {
   /** Contracts left alone because they are active. */
   readonly leftActive: number;
+  /** Offsets of updates in quarantine that name one of the contracts, and keep what they hold of it. */
+  readonly setAside: readonly number[];
 }
 
 export interface RedactionResult extends RedactionPlan {
@@ -42,16 +51,33 @@ export interface RedactionResult extends RedactionPlan {
 }
 
 const nothing: RowCounts = { contracts: 0, interfaceViews: 0, exercises: 0, reassignments: 0 };
+/** Of one exercise: it is stored, and no contract is looked for. */
+const alone = { leftActive: 0, setAside: [] } as const;
 const batchContracts = 200;
+
+interface Found extends FoundContracts {
+  readonly ids: readonly string[];
+  readonly setAside: readonly number[];
+}
+
+async function look(
+  client: ClientBase,
+  schema: string,
+  request: RedactionRequest & { readonly subject: ContractSubject },
+): Promise<Found> {
+  const found = await findContracts(client, schema, request);
+  const ids = [...found.settled, ...found.unsettled];
+  return { ...found, ids, setAside: await setAsideWith(client, ids) };
+}
 
 /** What {@link redact} would do; changes nothing. @throws IndexerError REDACTION_REFUSED */
 export function planRedaction(database: Database, request: RedactionRequest): Promise<RedactionPlan> {
   return reading(database, async (client) => {
     const { subject } = request;
     if (subject.kind === 'exercise') {
-      return { ...nothing, exercises: (await isExerciseOpen(client, subject)) ? 1 : 0, leftActive: 0 };
+      return { ...nothing, ...alone, exercises: (await isExerciseOpen(client, subject)) ? 1 : 0 };
     }
-    const found = await findContracts(client, database.schema, { ...request, subject });
+    const { ids, leftActive, setAside } = await look(client, database.schema, { ...request, subject });
     const { rows } = await client.query<RowCounts>(
       `select (select count(*) from contracts where contract_id = any ($1) and redaction_id is null) as contracts,
               (select count(*) from interface_views where contract_id = any ($1) and redaction_id is null)
@@ -59,9 +85,9 @@ export function planRedaction(database: Database, request: RedactionRequest): Pr
               (select count(*) from exercises where $2 and contract_id = any ($1) and redaction_id is null) as exercises,
               (select count(*) from reassignments where contract_id = any ($1) and created_event is not null)
                 as reassignments`,
-      [[...found.settled, ...found.unsettled], request.exercises],
+      [ids, request.exercises],
     );
-    return { ...nothing, ...rows[0], leftActive: found.leftActive };
+    return { ...nothing, ...rows[0], leftActive, setAside };
   });
 }
 
@@ -78,11 +104,11 @@ export async function redact(
   const redactionId = randomUUID();
   if (subject.kind === 'exercise') {
     const changed = await redactExercise(database, subject, redactionId, request);
-    const counts = { ...nothing, exercises: changed, leftActive: 0 };
+    const counts = { ...nothing, ...alone, exercises: changed };
     return { ...counts, redactionId: changed === 0 ? undefined : redactionId, finished: true };
   }
-  const found = await reading(database, (client) => findContracts(client, database.schema, { ...request, subject }));
-  const { settled, unsettled, leftActive } = found;
+  const found = await reading(database, (client) => look(client, database.schema, { ...request, subject }));
+  const { settled, unsettled, leftActive, setAside } = found;
   const batches = [
     ...chunks(unsettled).map((ids) => ({ ids, restart: true })),
     ...chunks(settled).map((ids) => ({ ids, restart: false })),
@@ -97,6 +123,7 @@ export async function redact(
   return {
     ...counts,
     leftActive,
+    setAside,
     redactionId: done === 0 ? undefined : redactionId,
     finished: done === batches.length,
   };

@@ -43,16 +43,26 @@ export async function findContracts(
   schema: string,
   { subject, active, exercises }: ContractRequest,
 ): Promise<FoundContracts> {
-  const [condition, value] =
+  const [stored, arriving, value] =
     subject.kind === 'contract'
-      ? ['c.contract_id = $1', subject.contractId]
-      : ['(c.signatories @> array[$1::text] or c.observers @> array[$1::text])', subject.party];
+      ? ['c.contract_id = $1', 'r.contract_id = $1', subject.contractId]
+      : [
+          '(c.signatories @> array[$1::text] or c.observers @> array[$1::text])',
+          `(r.created_event -> 'signatories' ? $1 or r.created_event -> 'observers' ? $1)`,
+          subject.party,
+        ];
+  // What a seed found arriving has no row of contracts until it has arrived, and its contents stand with the reassignment.
   const { rows } = await client.query<ContractRow>(
-    `select m.contract_id as id, ${escapeIdentifier(readSchemas(schema).pqs)}.__contract_state(m.contract_id) as state,
+    `select m.contract_id as id,
+            coalesce(${escapeIdentifier(readSchemas(schema).pqs)}.__contract_state(m.contract_id), 'unassigned') as state,
             m.open or ($2 and exists (select from exercises e
                                        where e.contract_id = m.contract_id and e.redaction_id is null)) as open
-       from (select c.contract_id, bool_or(c.redaction_id is null) as open
-               from contracts c where ${condition} group by 1) m`,
+       from (select known.contract_id, bool_or(known.open) as open
+               from (select c.contract_id, c.redaction_id is null as open from contracts c where ${stored}
+                     union all
+                     select r.contract_id, r.created_event is not null from reassignments r
+                      where r.kind = 'assign' and r.incomplete and ${arriving}) known
+              group by 1) m`,
     [value, exercises],
   );
   const isActive = ({ state }: ContractRow): boolean => state === 'active' || state === 'unassigned';
@@ -71,6 +81,16 @@ export async function findContracts(
     unsettled: meant.filter(({ state }) => state !== 'archived').map(({ id }) => id),
     leftActive: open.length - meant.length,
   };
+}
+
+/** Offsets of the updates in quarantine that name one of the contracts: they are kept whole, contents included. */
+export async function setAsideWith(client: ClientBase, contractIds: readonly string[]): Promise<readonly number[]> {
+  const { rows } = await client.query<{ offset: number }>(
+    `select q."offset" from quarantine q
+      where exists (select from unnest($1::text[]) id where position(convert_to(id, 'UTF8') in q.frame) > 0) order by 1`,
+    [contractIds],
+  );
+  return rows.map(({ offset }) => offset);
 }
 
 /** Whether it still has its contents. @throws IndexerError REDACTION_REFUSED when it is not here */

@@ -1,0 +1,51 @@
+import type { PlantedArea } from './planted.ts';
+
+const test = 'retention/redacted-in-flight.test.ts';
+
+export const redaction: PlantedArea = {
+  name: 'redaction of contracts in flight',
+  defects: [
+    {
+      name: 'a running writer does not learn of a redaction',
+      file: 'src/store/retention/redact.ts',
+      line: 'if (restart) await client.query(`select ${pqs}.__restart_writer()`);',
+      instead: '',
+      test,
+    },
+    {
+      name: 'a contract that a seed finds arriving brings its contents',
+      file: 'src/model/batch.ts',
+      line: 'this.#redactions?.ofContract(created.contractId) === undefined ? jsonb(incomplete?.createdText ?? null) : null,',
+      instead: 'jsonb(incomplete?.createdText ?? null),',
+      test,
+    },
+    {
+      name: 'what was gathered before a redaction is merged with its contents',
+      file: 'src/store/history/merge.ts',
+      line: 'await removeRedacted(client, staged);',
+      instead: '',
+      test,
+    },
+    {
+      name: 'exercises asked for later are not covered in what comes',
+      file: 'migrations/read/40_pqs_redaction.sql',
+      line: 'on conflict (contract_id) do update set exercises = true where excluded.exercises and not r.exercises;',
+      instead: 'on conflict (contract_id) do nothing;',
+      test,
+    },
+    {
+      name: 'the reason why a view failed is kept, and quotes contents',
+      file: 'src/model/redactions.ts',
+      line: 'statusDetails: null,',
+      instead: '',
+      test,
+    },
+    {
+      name: 'a late update is stored without a look at the redactions',
+      file: 'src/store/late-update.ts',
+      line: ', update.offset - 1, await loadRedactions(client));',
+      instead: ', update.offset - 1, await loadRedactions(client).then(() => undefined));',
+      test,
+    },
+  ],
+};
