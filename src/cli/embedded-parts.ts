@@ -97,7 +97,7 @@ async function startDemo(config: Config, databaseUrl: string, logger: Logger): P
   // Only where the database is the demo's own: nobody else's is emptied.
   if (config.database.url === undefined && isOver(journal)) {
     const emptied = await beginAnew(config, databaseUrl, journal);
-    if (emptied) logger.info('the demo has run for long enough to begin anew, with an empty database');
+    if (emptied) logger.info('the demo is one of another version: it begins anew, with an empty database');
     else logger.warn({ schema }, 'the demo begins anew; the schema stays as it is: it is not of the demo');
   }
   const slowDatabase = (ms: number): Promise<void> => holdUp(databaseUrl, schema, ms);

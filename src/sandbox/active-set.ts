@@ -31,14 +31,46 @@ export interface SnapshotEntry {
   readonly as: 'JsActiveContract' | 'JsIncompleteUnassigned' | 'JsIncompleteAssigned';
 }
 
+/** Contracts as a snapshot holds them. */
+export interface SavedContracts {
+  readonly all: Activation[];
+  readonly recorded: Activation[];
+  readonly active: Map<string, Activation[]>;
+  readonly inFlight: Map<string, Activation>;
+  readonly early: Map<string, Activation>;
+  readonly known: ReturnType<ContractLog['save']>;
+  readonly keys: ReturnType<KeyIndex['save']>;
+}
+
 export class ActiveSet {
   #all: Activation[] = [];
-  readonly #recorded: Activation[] = [];
-  readonly #active = new Map<string, Activation[]>();
-  readonly #inFlight = new Map<string, Activation>();
-  readonly #early = new Map<string, Activation>();
+  #recorded: Activation[] = [];
+  #active = new Map<string, Activation[]>();
+  #inFlight = new Map<string, Activation>();
+  #early = new Map<string, Activation>();
   readonly known = new ContractLog();
   readonly keys = new KeyIndex();
+
+  save(): SavedContracts {
+    const [all, recorded, active, inFlight, early] = [
+      this.#all,
+      this.#recorded,
+      this.#active,
+      this.#inFlight,
+      this.#early,
+    ];
+    return { all, recorded, active, inFlight, early, known: this.known.save(), keys: this.keys.save() };
+  }
+
+  load(saved: SavedContracts): void {
+    this.#all = saved.all;
+    this.#recorded = saved.recorded;
+    this.#active = saved.active;
+    this.#inFlight = saved.inFlight;
+    this.#early = saved.early;
+    this.known.load(saved.known);
+    this.keys.load(saved.keys);
+  }
 
   /**
    * Applies the creates and archives of a transaction. Gives back, by event index, the create of every contract that

@@ -43,10 +43,27 @@ export function changeId({ userId, actAs, commandId }: Pick<Change, 'userId' | '
   return fingerprint(JSON.stringify([userId, [...new Set(actAs)].sort(), commandId]));
 }
 
+/** Completions as a snapshot holds them. */
+export interface SavedCompletions {
+  readonly all: Completion[];
+  readonly accepted: Map<string, Completion>;
+  readonly byHash: Map<string, Completion>;
+}
+
 export class Completions {
   #all: Completion[] = [];
-  readonly #accepted = new Map<string, Completion>();
-  readonly #byHash = new Map<string, Completion>();
+  #accepted = new Map<string, Completion>();
+  #byHash = new Map<string, Completion>();
+
+  save(): SavedCompletions {
+    return { all: this.#all, accepted: this.#accepted, byHash: this.#byHash };
+  }
+
+  load({ all, accepted, byHash }: SavedCompletions): void {
+    this.#all = all;
+    this.#accepted = accepted;
+    this.#byHash = byHash;
+  }
 
   /** Takes in the next one; offsets grow. */
   add(added: Omit<Completion, 'deduplicatedAfter'>): void {

@@ -15,7 +15,15 @@ export interface ContractEvents {
 }
 
 export class ContractLog {
-  readonly #contracts = new Map<string, ContractEvents>();
+  #contracts = new Map<string, ContractEvents>();
+
+  save(): Map<string, ContractEvents> {
+    return this.#contracts;
+  }
+
+  load(contracts: Map<string, ContractEvents>): void {
+    this.#contracts = contracts;
+  }
 
   get(contractId: string): ContractEvents | undefined {
     return this.#contracts.get(contractId);

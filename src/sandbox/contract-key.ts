@@ -25,7 +25,15 @@ export function contractKeyHash(template: string, key: Json): string {
 
 /** Which contracts have a key. Keys are not unique, so the newest active contract is the one that counts. */
 export class KeyIndex {
-  readonly #contracts = new Map<string, string[]>();
+  #contracts = new Map<string, string[]>();
+
+  save(): Map<string, string[]> {
+    return this.#contracts;
+  }
+
+  load(contracts: Map<string, string[]>): void {
+    this.#contracts = contracts;
+  }
 
   add({ contractId, contractKeyHash: hash }: { readonly contractId: string; readonly contractKeyHash: string }): void {
     if (hash === '') return;

@@ -4,15 +4,32 @@
  */
 import { formatTimestamp } from './values.ts';
 
+/** A clock as a snapshot holds it. */
+export interface SavedClock {
+  readonly recorded: Map<string, number>;
+  readonly lag: Map<string, number>;
+  readonly last: number;
+}
+
 export class LedgerClock {
   readonly #now: () => number;
-  readonly #recorded = new Map<string, number>();
-  readonly #lag = new Map<string, number>();
+  #recorded = new Map<string, number>();
+  #lag = new Map<string, number>();
   #last = 0;
 
   /** @param now milliseconds since 1970 */
   constructor(now: () => number) {
     this.#now = now;
+  }
+
+  save(): SavedClock {
+    return { recorded: this.#recorded, lag: this.#lag, last: this.#last };
+  }
+
+  load({ recorded, lag, last }: SavedClock): void {
+    this.#recorded = recorded;
+    this.#lag = lag;
+    this.#last = last;
   }
 
   /** Ledger time: the given one, else the system's, later than every one before. */

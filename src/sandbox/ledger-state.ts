@@ -1,7 +1,7 @@
 /** What the updates of a ledger add up to: the history, the contracts, and the newest record times. */
 import { IndexerError } from '../errors.ts';
 import { ActiveSet } from './active-set.ts';
-import type { Activation } from './active-set.ts';
+import type { Activation, SavedContracts } from './active-set.ts';
 import { failure } from './failure.ts';
 import { History } from './history.ts';
 import type { StoredUpdate } from './history.ts';
@@ -16,6 +16,13 @@ export function misuse(found: string): IndexerError {
   return new IndexerError(`sandbox ledger: ${found}`, { code: 'SANDBOX_OFFSET', retry: 'fatal', remedy });
 }
 
+/** A state as a snapshot holds it. */
+export interface SavedState {
+  readonly updates: readonly StoredUpdate[];
+  readonly contracts: SavedContracts;
+  readonly recordTimes: Map<string, string>;
+}
+
 export class LedgerState {
   readonly history = new History();
   readonly contracts = new ActiveSet();
@@ -25,6 +32,20 @@ export class LedgerState {
 
   constructor(model: Model) {
     this.#model = model;
+  }
+
+  save(): SavedState {
+    const updates = this.history.range(0, Infinity, Infinity);
+    return { updates, contracts: this.contracts.save(), recordTimes: this.recordTimes };
+  }
+
+  /** The state that was saved. */
+  loaded({ updates, contracts, recordTimes }: SavedState): LedgerState {
+    const state = new LedgerState(this.#model);
+    for (const stored of updates) state.history.add(stored);
+    for (const [synchronizerId, recordTime] of recordTimes) state.recordTimes.set(synchronizerId, recordTime);
+    state.contracts.load(contracts);
+    return state;
   }
 
   /** Takes in the next update and what it does to contracts. */

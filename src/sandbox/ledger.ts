@@ -7,6 +7,7 @@ import type { Activation, SnapshotEntry } from './active-set.ts';
 import type { ContractEvents } from './contract-events.ts';
 import type { Submission } from './commands.ts';
 import { Completions } from './completions.ts';
+import type { SavedCompletions } from './completions.ts';
 import type { Deed } from './deed.ts';
 import { demoPackages } from './demo/packages/catalogue.ts';
 import { demoParticipantId } from './demo/participant-id.ts';
@@ -15,11 +16,15 @@ import { withUpdateId } from './history.ts';
 import type { StoredUpdate } from './history.ts';
 import type { JsonObject } from './json.ts';
 import { LedgerClock } from './ledger-clock.ts';
+import type { SavedClock } from './ledger-clock.ts';
 import { LedgerState, misuse } from './ledger-state.ts';
+import type { SavedState } from './ledger-state.ts';
 import { account } from './keyed-model.ts';
 import { Model } from './model.ts';
 import { Random, partyId } from './random.ts';
+import type { SavedRandom } from './random.ts';
 import { PartyLists } from './party-lists.ts';
+import type { SavedPartyLists } from './party-lists.ts';
 import { parseUpdate } from './recorded.ts';
 import { runSubmission } from './submission-run.ts';
 import { TransactionBuilder } from './transaction.ts';
@@ -37,6 +42,17 @@ export interface LedgerOptions {
 export interface Synchronizer {
   readonly alias: string;
   readonly id: string;
+}
+
+/** A ledger as a snapshot holds it: what clients did to its packages is not in it. */
+export interface SavedLedger {
+  readonly random: SavedRandom;
+  readonly clock: SavedClock;
+  readonly state: SavedState;
+  readonly completions: SavedCompletions;
+  readonly parties: SavedPartyLists;
+  readonly ledgerEnd: number;
+  readonly prunedTo: number;
 }
 
 function witnessesOf(event: TransactionEvent): readonly string[] {
@@ -73,6 +89,29 @@ export class Ledger {
     ];
     for (const written of demoPackages) this.model.vet(written);
     for (const template of [...demoTemplates(), account]) this.model.register(template);
+  }
+
+  save(): SavedLedger {
+    return {
+      random: this.random.save(),
+      clock: this.#clock.save(),
+      state: this.#state.save(),
+      completions: this.completions.save(),
+      parties: this.#parties.save(),
+      ledgerEnd: this.#ledgerEnd,
+      prunedTo: this.#prunedTo,
+    };
+  }
+
+  load(saved: SavedLedger): void {
+    this.random.load(saved.random);
+    this.#clock.load(saved.clock);
+    this.#state = this.#state.loaded(saved.state);
+    this.completions.load(saved.completions);
+    this.#parties.load(saved.parties);
+    this.#ledgerEnd = saved.ledgerEnd;
+    this.#prunedTo = saved.prunedTo;
+    this.#changed();
   }
 
   /** The offset of the newest thing that can be seen; 0 on an empty ledger. */

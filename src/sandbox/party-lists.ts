@@ -8,10 +8,27 @@ interface Node {
   readonly next: Map<string, Node>;
 }
 
+/** Lists as a snapshot holds them. */
+export interface SavedPartyLists {
+  readonly root: Node;
+  readonly named: Set<string>;
+  readonly lists: Set<readonly string[]>;
+}
+
 export class PartyLists {
-  readonly #root: Node = { list: [], next: new Map() };
-  readonly #named = new Set<string>();
-  readonly #lists = new Set<readonly string[]>();
+  #root: Node = { list: [], next: new Map() };
+  #named = new Set<string>();
+  #lists = new Set<readonly string[]>();
+
+  save(): SavedPartyLists {
+    return { root: this.#root, named: this.#named, lists: this.#lists };
+  }
+
+  load({ root, named, lists }: SavedPartyLists): void {
+    this.#root = root;
+    this.#named = named;
+    this.#lists = lists;
+  }
 
   /** The list without repetitions, in the order given. */
   shared(list: readonly string[]): readonly string[] {

@@ -4,6 +4,9 @@
  */
 import { createHash } from 'node:crypto';
 
+/** Where the numbers have got to, as a snapshot holds it. */
+export type SavedRandom = readonly [a: number, b: number, c: number, counter: number];
+
 export class Random {
   #a: number;
   #b: number;
@@ -21,6 +24,14 @@ export class Random {
     Buffer.from('ca111220', 'hex').copy(this.#contract, 33);
     this.#update.writeUInt16BE(0x1220, 0);
     for (let i = 0; i < 15; i += 1) this.uint32();
+  }
+
+  save(): SavedRandom {
+    return [this.#a, this.#b, this.#c, this.#counter];
+  }
+
+  load(saved: SavedRandom): void {
+    [this.#a, this.#b, this.#c, this.#counter] = saved;
   }
 
   /** The next 32 random bits (sfc32). */

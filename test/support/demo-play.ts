@@ -1,7 +1,6 @@
 /** What the demo does, at times that never change: a month of history, the upgrade of a package, some minutes of traffic. */
-import { licensingTemplates } from '../../src/sandbox/demo/licensing-templates.ts';
+import { upgradeLicensing } from '../../src/sandbox/demo/licensing-templates.ts';
 import { monthBefore, playMonth } from '../../src/sandbox/demo/month.ts';
-import { licensingUpgrade } from '../../src/sandbox/demo/packages/applications.ts';
 import { Play } from '../../src/sandbox/demo/play.ts';
 import { tempoBefore } from '../../src/sandbox/demo/tempo.ts';
 import type { Ledger } from '../../src/sandbox/ledger.ts';
@@ -18,8 +17,7 @@ export function playDemo(ledger: Ledger, seed: number): void {
   const demo = new Play(ledger, { seed, tempo: tempoBefore(liveFrom) });
   const times = monthBefore(liveFrom - 3 * second, 1_200, new Random(seed + 2));
   playMonth(demo, times, liveFrom, 4_000);
-  ledger.model.vet(licensingUpgrade);
-  for (const template of licensingTemplates(true)) ledger.model.register(template);
-  for (let made = 0; made < extraLicences; made += 1) demo.market.plan(liveFrom, demo.market.extraLicence);
+  upgradeLicensing(ledger.model);
+  for (let made = 0; made < extraLicences; made += 1) demo.market.plan(liveFrom, { what: 'extra-licence' });
   for (let done = 0; done < 150; done += 1) demo.stepRecordedAt(liveFrom + (done + 3) * 2 * second);
 }

@@ -1,32 +1,37 @@
-/** What will happen when: actions by time, those of the same time in the order in which they were added. */
+/** What will happen when: errands by time, those of the same time in the order in which they were added. */
 
-/** Appends exactly one update and tells so, or finds that there is nothing to do any more. `at`: microseconds since 1970. */
-export type Action = (at: number) => boolean;
+import type { Errand } from './errand.ts';
 
 interface Entry {
   readonly at: number;
   readonly order: number;
-  readonly action: Action;
+  readonly errand: Errand;
+}
+
+/** An agenda as a snapshot holds it. */
+export interface SavedAgenda {
+  readonly heap: Entry[];
+  readonly added: number;
 }
 
 const before = (a: Entry, b: Entry): boolean => a.at < b.at || (a.at === b.at && a.order < b.order);
 
 export class Agenda {
-  readonly #heap: Entry[] = [];
+  #heap: Entry[] = [];
   #added = 0;
 
-  /** How many actions are still to come. */
+  /** How many errands are still to come. */
   get size(): number {
     return this.#heap.length;
   }
 
-  /** When the next action is due, microseconds since 1970; undefined when there is none. */
+  /** When the next errand is due, microseconds since 1970; undefined when there is none. */
   get nextAt(): number | undefined {
     return this.#heap[0]?.at;
   }
 
-  add(at: number, action: Action): void {
-    const entry = { at, order: this.#added, action };
+  add(at: number, errand: Errand): void {
+    const entry = { at, order: this.#added, errand };
     this.#added += 1;
     const heap = this.#heap;
     let place = heap.push(entry) - 1;
@@ -40,13 +45,22 @@ export class Agenda {
     heap[place] = entry;
   }
 
-  /** Takes the next action off that is due at this time. */
-  take(at: number): Action | undefined {
+  save(): SavedAgenda {
+    return { heap: this.#heap, added: this.#added };
+  }
+
+  load({ heap, added }: SavedAgenda): void {
+    this.#heap = heap;
+    this.#added = added;
+  }
+
+  /** Takes the next errand off that is due at this time. */
+  take(at: number): Errand | undefined {
     const [first] = this.#heap;
     if (first === undefined || first.at > at) return undefined;
     const last = this.#heap.pop();
     if (last !== undefined && this.#heap.length > 0) this.#sink(last);
-    return first.action;
+    return first.errand;
   }
 
   #sink(entry: Entry): void {

@@ -3,9 +3,10 @@ import type { Command } from '../commands.ts';
 import { textAt } from '../json.ts';
 import type { JsonObject } from '../json.ts';
 import type { Ledger } from '../ledger.ts';
-import type { Random } from '../random.ts';
+import type { Random, SavedRandom } from '../random.ts';
 import type { CreatedEvent, Transaction } from '../wire.ts';
 import { Agenda } from './agenda.ts';
+import type { SavedAgenda } from './agenda.ts';
 import { nameOf } from './funds.ts';
 import { instruments } from './instruments.ts';
 import type { Instrument } from './instruments.ts';
@@ -13,12 +14,26 @@ import { contextOf } from './metadata.ts';
 import { names } from './names.ts';
 import type { Population } from './population.ts';
 import { Wallets } from './wallets.ts';
+import type { SavedWallets } from './wallets.ts';
 
 /** What a submission may say besides its commands. */
 export interface Submitting {
   /** Microseconds since 1970. */
   readonly at: number;
   readonly workflowId?: string;
+}
+
+/** What the actors know, as a snapshot holds it. */
+export interface SavedFloor {
+  readonly random: SavedRandom;
+  readonly agenda: SavedAgenda;
+  readonly wallets: SavedWallets;
+  readonly rounds: Floor['rounds'];
+  readonly closedRounds: Floor['closedRounds'];
+  readonly coupons: Floor['coupons'];
+  readonly traffic: Floor['traffic'];
+  readonly single: Map<string, string>;
+  readonly submissions: number;
 }
 
 /** Smallest and largest traffic that a submission of this participant pays for. */
@@ -35,18 +50,38 @@ export class Floor {
   readonly agenda = new Agenda();
   readonly wallets = new Wallets();
   /** Contract ids of the open mining rounds, oldest first, with their numbers. */
-  readonly rounds: { readonly contractId: string; readonly number: number }[] = [];
+  rounds: { readonly contractId: string; readonly number: number }[] = [];
   /** Contract ids of the closed ones, oldest first. */
-  readonly closedRounds: string[] = [];
+  closedRounds: string[] = [];
   /** Reward coupons by who may collect them. */
-  readonly coupons = new Map<string, CreatedEvent[]>();
-  readonly #single = new Map<string, string>();
+  coupons = new Map<string, CreatedEvent[]>();
+  /** Traffic that was bought, by the member it is for. */
+  traffic = new Map<string, CreatedEvent[]>();
+  #single = new Map<string, string>();
   #submissions = 0;
 
   constructor(ledger: Ledger, random: Random, people: Population) {
     this.ledger = ledger;
     this.random = random;
     this.people = people;
+  }
+
+  save(): SavedFloor {
+    const { rounds, closedRounds, coupons, traffic } = this;
+    const known = { rounds, closedRounds, coupons, traffic, single: this.#single, submissions: this.#submissions };
+    return { random: this.random.save(), agenda: this.agenda.save(), wallets: this.wallets.save(), ...known };
+  }
+
+  load(saved: SavedFloor): void {
+    this.random.load(saved.random);
+    this.agenda.load(saved.agenda);
+    this.wallets.load(saved.wallets);
+    this.rounds = saved.rounds;
+    this.closedRounds = saved.closedRounds;
+    this.coupons = saved.coupons;
+    this.traffic = saved.traffic;
+    this.#single = saved.single;
+    this.#submissions = saved.submissions;
   }
 
   /** The newest contract of a template of which there is one: rules and factories. '' before it exists. */
@@ -118,13 +153,17 @@ export class Floor {
       if (this.rounds.length > openRounds) this.rounds.shift();
     }
     if (name === names.closedRound) this.closedRounds.push(contractId);
+    if (name === names.memberTraffic) keep(this.traffic, textAt(payload, 'memberId'), created);
     const collector = name === names.appRewardCoupon ? 'provider' : name === names.validatorRewardCoupon ? 'user' : '';
     if (collector === '') return;
-    const party = textAt(payload, collector);
-    this.coupons.set(party, [...(this.coupons.get(party) ?? []), created]);
+    keep(this.coupons, textAt(payload, collector), created);
   }
 
   #consumed(contractId: string): void {
     this.wallets.remove(contractId);
   }
+}
+
+function keep(kept: Map<string, CreatedEvent[]>, whose: string, created: CreatedEvent): void {
+  kept.set(whose, [...(kept.get(whose) ?? []), created]);
 }

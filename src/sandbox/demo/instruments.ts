@@ -176,6 +176,11 @@ export const bond: Instrument = {
 /** Every instrument, the busiest first. */
 export const instruments = [amulet, stableCoin, bond] as const;
 
+/** The instrument of an id; the first one for an id of none. */
+export function instrumentById(id: string): Instrument {
+  return instruments.find((instrument) => instrument.id === id) ?? amulet;
+}
+
 /** The instrument whose free or locked holdings are of this template. */
 export function instrumentOf(template: string): Instrument | undefined {
   return instruments.find(({ holding, lockedHolding }) => template === holding || template === lockedHolding);

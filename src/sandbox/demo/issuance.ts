@@ -1,7 +1,8 @@
 /** Where holdings come from and where they end: mints, burns, coupons of the bond, dust, traffic. */
+import type { Command } from '../commands.ts';
 import { formatNumeric, parseNumeric } from '../values.ts';
 import { asText } from '../json.ts';
-import { amountOf } from './chance.ts';
+import { amountOf, patience } from './chance.ts';
 import type { Floor } from './floor.ts';
 import { amulet, bond, stableCoin } from './instruments.ts';
 import type { Instrument } from './instruments.ts';
@@ -14,6 +15,8 @@ const dust = 20n * 10n ** 10n;
 /** Bytes of traffic that a member buys at a time. */
 const trafficBytes = [2_000_000, 9_000_000] as const;
 const unitsPerByte = 30_000n;
+/** Traffic contracts of one member that are merged into one. */
+const manyPurchases = 10;
 /** Inputs that one transfer of Amulet may have. */
 const mostInputs = 100;
 
@@ -87,6 +90,37 @@ export function buyTraffic(floor: Floor, at: number): boolean {
     trafficAmount: String(bytes),
   };
   floor.exercise(provider, floor.single(names.amuletRules), 'AmuletRules_BuyMemberTraffic', argument, { at });
+  const { memberId: member } = argument;
+  // Once: while it waits, more may come.
+  if (floor.traffic.get(member)?.length === manyPurchases)
+    floor.agenda.add(at + patience(random, 30), { what: 'merge-traffic', member });
+  return true;
+}
+
+/** What a member bought becomes one contract: otherwise they would be more and more. */
+export function mergeTraffic(floor: Floor, member: string, at: number): boolean {
+  const { dso } = floor.people;
+  const bought = (floor.traffic.get(member) ?? []).filter(({ contractId }) => floor.payload(contractId) !== undefined);
+  floor.traffic.delete(member);
+  const [newest] = bought.slice(-1);
+  if (newest === undefined) return false;
+  const numbers = (field: string): readonly string[] =>
+    bought.map(({ createArgument }) => asText(createArgument[field]));
+  const whole = (field: string): string => String(numbers(field).reduce((sum, text) => sum + BigInt(text), 0n));
+  const numeric = (field: string): string =>
+    formatNumeric(numbers(field).reduce((sum, text) => sum + (parseNumeric(text) ?? 0n), 0n));
+  const argument = {
+    ...newest.createArgument,
+    totalPurchased: whole('totalPurchased'),
+    numPurchases: whole('numPurchases'),
+    amuletSpent: numeric('amuletSpent'),
+    usdSpent: numeric('usdSpent'),
+  };
+  const archives = bought.map(({ contractId }): Command => {
+    return { kind: 'exercise', contractId, choice: 'Archive', argument: {} };
+  });
+  const create: Command = { kind: 'create', templateId: `#${names.memberTraffic}`, argument };
+  floor.submit([dso], [...archives, create], { at, workflowId: 'traffic' });
   return true;
 }
 

@@ -1,5 +1,6 @@
 /**
- * The journal of a demo: from what its history began, how many steps were made, and what clients made it do in between.
+ * The journal of a demo: from what its history began, how many steps were made, and what clients made it do in between. When
+ * it has grown, a snapshot takes its place and the next generation of it begins: the steps go on, its entries are new.
  * The count stands at a fixed place of the file and is overwritten, so that traffic does not make the file grow. It is
  * on disk before the update it stands for can be seen.
  */
@@ -17,6 +18,7 @@ import { dirname } from 'node:path';
 import type { Deed } from '../deed.ts';
 import type { Hosting } from '../parties/parties.ts';
 import type { Stretch } from './live-schedule.ts';
+import { replaceFile } from './snapshot.ts';
 
 /** From what the history of a demo begins. */
 export interface Beginning {
@@ -37,12 +39,14 @@ export type Entry =
 /** What a journal says. */
 export interface Told {
   readonly beginning: Beginning;
+  /** How many snapshots took the place of a journal before this one. */
+  readonly generation: number;
   readonly steps: number;
   readonly entries: readonly Entry[];
 }
 
 /** Changes whenever the same beginning no longer gives the same history. */
-const version = 2;
+const version = 3;
 const countDigits = 12;
 
 function headLine(steps: number): string {
@@ -60,23 +64,34 @@ export function readJournal(file: string): Told | undefined {
   if (!head.startsWith(`{"demo":${version},`) || beginning === '') return undefined;
   const { steps } = JSON.parse(head) as { steps: string };
   const entries = rest.map((line) => JSON.parse(line) as Entry);
-  return { beginning: JSON.parse(beginning) as Beginning, steps: Number(steps), entries };
+  const { generation, ...begun } = JSON.parse(beginning) as Beginning & { readonly generation: number };
+  return { beginning: begun, generation, steps: Number(steps), entries };
 }
 
 /** Writes a journal; without a file it keeps nothing. */
 export class Journal {
   readonly #file: string | undefined;
   #count: number | undefined;
+  #entries: number;
 
-  constructor(file: string | undefined) {
+  /** @param entries how many the file has */
+  constructor(file: string | undefined, entries = 0) {
     this.#file = file;
+    this.#entries = entries;
   }
 
-  /** Starts a new file. */
-  begin(beginning: Beginning, steps: number): void {
+  /** Entries of this generation. */
+  get entries(): number {
+    return this.#entries;
+  }
+
+  /** Starts a generation: a new file in the place of the old one, if there is one. */
+  begin(beginning: Beginning, generation: number, steps: number): void {
+    this.#entries = 0;
     if (this.#file === undefined) return;
+    this.close();
     mkdirSync(dirname(this.#file), { recursive: true });
-    writeFileSync(this.#file, `${headLine(steps)}${JSON.stringify(beginning)}\n`);
+    replaceFile(this.#file, [`${headLine(steps)}${JSON.stringify({ ...beginning, generation })}\n`]);
   }
 
   /** Notes how many steps will have been made. */
@@ -87,6 +102,7 @@ export class Journal {
   }
 
   write(entry: Entry): void {
+    this.#entries += 1;
     if (this.#file !== undefined) appendFileSync(this.#file, `${JSON.stringify(entry)}\n`);
   }
 

@@ -3,6 +3,7 @@ import { asText, textAt } from '../json.ts';
 import type { JsonObject } from '../json.ts';
 import { formatNumeric, formatTimestamp } from '../values.ts';
 import { patience } from './chance.ts';
+import type { ErrandOf, Payment } from './errand.ts';
 import type { Floor } from './floor.ts';
 import { amulet } from './instruments.ts';
 import { mint } from './issuance.ts';
@@ -21,13 +22,22 @@ const unpaidShare = 0.1;
 /** The fee of a renewal, in units of 10^-10 Amulet. */
 const fee = 25n * 10n ** 10n;
 
+/** What the application knows, as a snapshot holds it. */
+export interface SavedLicences {
+  readonly idle: string[];
+  readonly installs: string[];
+  readonly asked: number;
+  readonly renewals: number;
+}
+
 /** What the application knows of its customers. */
 export class Licences {
   readonly #floor: Floor;
   readonly #tempo: Tempo;
   /** Licences that are not being renewed, the one renewed longest ago first. */
-  readonly #idle: string[] = [];
-  readonly #installs: string[] = [];
+  #idle: string[] = [];
+  /** The newest contract of every install. */
+  #installs: string[] = [];
   #asked = 0;
   #renewals = 0;
 
@@ -36,30 +46,41 @@ export class Licences {
     this.#tempo = tempo;
   }
 
+  save(): SavedLicences {
+    return { idle: this.#idle, installs: this.#installs, asked: this.#asked, renewals: this.#renewals };
+  }
+
+  load({ idle, installs, asked, renewals }: SavedLicences): void {
+    this.#idle = idle;
+    this.#installs = installs;
+    this.#asked = asked;
+    this.#renewals = renewals;
+  }
+
   /** The next user asks for the application, until all have it. */
   install(at: number): boolean {
     const { people, agenda, random } = this.#floor;
     if (this.#asked >= installs) return false;
     const user = people.users[(this.#asked * 7) % people.users.length] ?? '';
     this.#asked += 1;
-    agenda.add(at + this.#tempo(at).installGap, (then) => this.install(then));
+    agenda.add(at + this.#tempo(at).installGap, { what: 'install' });
     const meta = { values: { channel: random.chance(0.5) ? 'web' : 'partner' } };
     const request = { dso: people.dso, provider: people.licensor, user, meta };
     const done = this.#floor.create(user, names.installRequest, request, { at, workflowId: 'licensing' });
     const asked = this.#floor.made(done, names.installRequest);
-    agenda.add(at + patience(random, 30), (then) => this.#accept(asked, then));
+    agenda.add(at + patience(random, 30), { what: 'accept-install', request: asked });
     return true;
   }
 
   /** A licence beyond the first for one of the installs: made with the newest version of the package. */
   extraLicence(at: number): boolean {
     const install = this.#installs.find((one) => this.#floor.payload(one) !== undefined);
-    return install === undefined ? false : this.#license(install, at);
+    return install === undefined ? false : this.license(install, at);
   }
 
   /** Renews one licence after the other. */
   renewAll(at: number): boolean {
-    this.#floor.agenda.add(at + this.#tempo(at).renewalGap, (then) => this.renewAll(then));
+    this.#floor.agenda.add(at + this.#tempo(at).renewalGap, { what: 'renew-all' });
     return this.renew(at);
   }
 
@@ -83,23 +104,25 @@ export class Licences {
     const done = this.#floor.exercise(people.licensor, licence, 'License_Renew', argument, more);
     const request = this.#floor.made(done, names.renewalRequest);
     if (random.chance(unpaidShare))
-      agenda.add(at + renewalWithin + second, (then) => this.#cancel(request, licence, then));
-    else agenda.add(at + patience(random, 20), (then) => this.#pay(request, licence, then));
+      agenda.add(at + renewalWithin + second, { what: 'cancel-renewal', request, licence });
+    else agenda.add(at + patience(random, 20), { what: 'pay-renewal', request, licence });
     return true;
   }
 
-  #accept(request: string, at: number): boolean {
+  /** The provider accepts who asked for the application. */
+  accept(request: string, at: number): boolean {
     const { people, agenda, random } = this.#floor;
     if (this.#floor.payload(request) === undefined) return false;
     const argument = { installMeta: noMeta, meta: noMeta };
     const more = { at, workflowId: 'licensing' };
     const done = this.#floor.exercise(people.licensor, request, 'AppInstallRequest_Accept', argument, more);
     const install = this.#floor.made(done, names.install);
-    agenda.add(at + patience(random, 15), (then) => this.#license(install, then));
+    agenda.add(at + patience(random, 15), { what: 'license', install });
     return true;
   }
 
-  #license(install: string, at: number): boolean {
+  /** The provider makes a licence for an install. */
+  license(install: string, at: number): boolean {
     if (this.#floor.payload(install) === undefined) return false;
     const params = { params: { meta: { values: { tier: this.#floor.random.chance(0.3) ? 'gold' : 'silver' } } } };
     const more = { at, workflowId: 'licensing' };
@@ -110,14 +133,15 @@ export class Licences {
     return true;
   }
 
-  #pay(request: string, licence: string, at: number): boolean {
+  /** The user sets the fee of a renewal aside. Without enough it is topped up first. */
+  pay({ request, licence }: ErrandOf<'pay-renewal'>, at: number): boolean {
     const { people, agenda, random, wallets } = this.#floor;
     const payload = this.#floor.payload(request);
     if (payload === undefined) return false;
     const user = asText(payload['user']);
     const inputs = wallets.covering(user, amulet, fee);
     if (inputs === undefined) {
-      agenda.add(at + second, (then) => this.#pay(request, licence, then));
+      agenda.add(at + second, { what: 'pay-renewal', request, licence });
       return mint(this.#floor, amulet, user, at, 10n * fee);
     }
     const argument = {
@@ -135,15 +159,12 @@ export class Licences {
     const more = { at, workflowId: 'licensing' };
     const done = this.#floor.exercise(user, factory, 'AllocationFactory_Allocate', argument, more);
     const allocation = this.#floor.made(done, amulet.allocation);
-    agenda.add(at + patience(random, 45), (then) => this.#complete({ request, licence, allocation }, then));
+    agenda.add(at + patience(random, 45), { what: 'complete-renewal', request, licence, allocation });
     return true;
   }
 
-  #complete(
-    cids: { readonly request: string; readonly licence: string; readonly allocation: string },
-    at: number,
-  ): boolean {
-    const { request, licence: licenseCid, allocation: allocationCid } = cids;
+  /** The provider takes the fee and renews. */
+  complete({ request, licence: licenseCid, allocation: allocationCid }: Payment, at: number): boolean {
     if ([request, licenseCid, allocationCid].some((one) => this.#floor.payload(one) === undefined)) return false;
     const argument = { allocationCid, licenseCid, extraArgs: this.#floor.extraArgs(amulet) };
     const choice = 'LicenseRenewalRequest_CompleteRenewal';
@@ -153,7 +174,8 @@ export class Licences {
     return true;
   }
 
-  #cancel(request: string, licence: string, at: number): boolean {
+  /** The provider gives up a renewal that nobody paid. */
+  cancel({ request, licence }: ErrandOf<'cancel-renewal'>, at: number): boolean {
     const payload: JsonObject | undefined = this.#floor.payload(request);
     this.#idle.push(licence);
     if (payload === undefined) return false;

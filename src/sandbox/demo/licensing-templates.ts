@@ -1,11 +1,12 @@
 /** The licence application: an install, its licences, and renewals that are paid by an allocation. */
 import { asObject, asText, textAt } from '../json.ts';
 import type { Json, JsonObject } from '../json.ts';
-import type { ChoiceContext, Template } from '../model.ts';
+import type { ChoiceContext, Model, Template } from '../model.ts';
 import { withoutTrailingNones } from '../release-fields.ts';
 import { formatTimestamp } from '../values.ts';
 import { noMeta } from './metadata.ts';
 import { interfaces, names } from './names.ts';
+import { licensingUpgrade } from './packages/applications.ts';
 
 const provider = (payload: JsonObject): string[] => [asText(payload['provider'])];
 const user = (payload: JsonObject): string[] => [asText(payload['user'])];
@@ -194,4 +195,14 @@ const license: Template = {
  */
 export function licensingTemplates(seats = false): Template[] {
   return [installRequest, installTemplate(seats), license, renewalRequest];
+}
+
+/** The upgrade of the licensing package: vetted, and what new licences are made of. */
+export function upgradeLicensing(model: Model): void {
+  model.vet(licensingUpgrade);
+  for (const template of licensingTemplates(true)) model.register(template);
+}
+
+export function isLicensingUpgraded(model: Model): boolean {
+  return model.vettedVersion(licensingUpgrade.name) === licensingUpgrade.version;
 }

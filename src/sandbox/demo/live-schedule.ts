@@ -1,5 +1,6 @@
 /** When live updates are recorded: a rate that breathes, with short pauses. A function of its beginning and of chance. */
 import { Random } from '../random.ts';
+import type { SavedRandom } from '../random.ts';
 
 /** Where a stretch of live traffic begins. */
 export interface Stretch {
@@ -8,6 +9,13 @@ export interface Stretch {
   /** Microseconds since 1970. */
   readonly at: number;
   readonly perSecond: number;
+}
+
+/** A schedule as a snapshot holds it. */
+export interface SavedSchedule {
+  readonly stretch: Stretch;
+  readonly random: SavedRandom;
+  readonly next: number;
 }
 
 const second = 1_000_000;
@@ -21,15 +29,27 @@ const pause = [2, 6] as const;
 export class LiveSchedule {
   readonly #random: Random;
   readonly perSecond: number;
-  readonly #begin: number;
+  readonly #stretch: Stretch;
   #next: number;
 
-  constructor(seed: number, { after, at, perSecond }: Stretch) {
-    this.#random = new Random(seed + 5 * after + 3);
-    this.perSecond = perSecond;
-    this.#begin = at;
-    this.#next = at;
+  constructor(seed: number, stretch: Stretch) {
+    this.#random = new Random(seed + 5 * stretch.after + 3);
+    this.perSecond = stretch.perSecond;
+    this.#stretch = stretch;
+    this.#next = stretch.at;
     this.advance();
+  }
+
+  save(): SavedSchedule {
+    return { stretch: this.#stretch, random: this.#random.save(), next: this.#next };
+  }
+
+  /** The schedule that was saved. */
+  static loaded(seed: number, { stretch, random, next }: SavedSchedule): LiveSchedule {
+    const schedule = new LiveSchedule(seed, stretch);
+    schedule.#random.load(random);
+    schedule.#next = next;
+    return schedule;
   }
 
   /** When the next update is recorded, microseconds since 1970; Infinity at a rate of 0. */
@@ -42,7 +62,7 @@ export class LiveSchedule {
       this.#next = Infinity;
       return;
     }
-    const rate = this.perSecond * (1 + swing * Math.sin((2 * Math.PI * (this.#next - this.#begin)) / breath));
+    const rate = this.perSecond * (1 + swing * Math.sin((2 * Math.PI * (this.#next - this.#stretch.at)) / breath));
     const gap = (second / rate) * (0.4 + 1.2 * this.#random.float());
     const rest = this.#random.chance(1 / pauseEvery) ? this.#random.between(...pause) * second : 0;
     this.#next += Math.max(1, Math.round(gap)) + rest;

@@ -2,8 +2,17 @@
 import { LedgerFailure } from '../failure.ts';
 import type { Ledger } from '../ledger.ts';
 import { Random } from '../random.ts';
+import type { SavedRandom } from '../random.ts';
+import { isLicensingUpgraded, upgradeLicensing } from './licensing-templates.ts';
 import { Market } from './market.ts';
-import type { MarketOptions } from './market.ts';
+import type { MarketOptions, SavedMarket } from './market.ts';
+
+/** A play as a snapshot holds it. */
+export interface SavedPlay {
+  readonly random: SavedRandom;
+  readonly market: SavedMarket;
+  readonly upgraded: boolean;
+}
 
 export class Play {
   readonly #ledger: Ledger;
@@ -20,6 +29,20 @@ export class Play {
 
   get market(): Market {
     return this.#market;
+  }
+
+  save(): SavedPlay {
+    return {
+      random: this.#random.save(),
+      market: this.#market.save(),
+      upgraded: isLicensingUpgraded(this.#ledger.model),
+    };
+  }
+
+  load({ random, market, upgraded }: SavedPlay): void {
+    this.#random.load(random);
+    this.#market.load(market);
+    if (upgraded) upgradeLicensing(this.#ledger.model);
   }
 
   /**

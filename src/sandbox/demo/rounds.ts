@@ -4,7 +4,6 @@ import { formatNumeric, formatTimestamp } from '../values.ts';
 import { closedRoundPayload, openRoundPayload } from './amulet-templates.ts';
 import { amountOf, patience } from './chance.ts';
 import type { Floor } from './floor.ts';
-import { collectRewards } from './issuance.ts';
 import { names } from './names.ts';
 import type { Tempo } from './tempo.ts';
 
@@ -52,7 +51,7 @@ export function advance(floor: Floor, tempo: Tempo, at: number): boolean {
   const { agenda, rounds } = floor;
   const oldest = rounds[0];
   const number = (rounds.at(-1)?.number ?? firstRound) + 1;
-  agenda.add(at + tempo(at).roundGap, (then) => advance(floor, tempo, then));
+  agenda.add(at + tempo(at).roundGap, { what: 'advance-rounds' });
   if (oldest === undefined || floor.payload(oldest.contractId) === undefined) return openRounds(floor, at);
   const forgotten = floor.closedRounds.splice(0, Math.max(0, floor.closedRounds.length - keptClosed));
   const opensAt = formatTimestamp(at);
@@ -66,12 +65,12 @@ export function advance(floor: Floor, tempo: Tempo, at: number): boolean {
     ],
     { at, workflowId: 'round' },
   );
-  agenda.add(at + 3 * second, (then) => handOut(floor, number, then));
+  agenda.add(at + 3 * second, { what: 'hand-out-rewards', round: number });
   return true;
 }
 
 /** One coupon for every application and validator; some collect soon, others later with more of them. */
-function handOut(floor: Floor, number: number, at: number): boolean {
+export function handOut(floor: Floor, number: number, at: number): boolean {
   const { people, random, agenda } = floor;
   const round = { number: String(number) };
   const ofApps = people.apps.map((provider, index) => {
@@ -85,7 +84,7 @@ function handOut(floor: Floor, number: number, at: number): boolean {
   floor.submit([people.dso], [...ofApps, ...ofValidators], { at, workflowId: 'rewards' });
   for (const party of [...people.apps, ...people.validators]) {
     if (!random.chance(promptShare)) continue;
-    agenda.add(at + patience(random, 15), (then) => collectRewards(floor, party, then));
+    agenda.add(at + patience(random, 15), { what: 'collect-rewards', party });
   }
   return true;
 }

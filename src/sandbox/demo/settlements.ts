@@ -3,9 +3,10 @@ import { asObject } from '../json.ts';
 import type { Json, JsonObject } from '../json.ts';
 import { formatNumeric, formatTimestamp } from '../values.ts';
 import { amountOf, patience, Weights } from './chance.ts';
+import { tradeEndings } from './errand.ts';
+import type { Leg, LegId, Trade } from './errand.ts';
 import type { Floor } from './floor.ts';
-import { amulet, bond, stableCoin } from './instruments.ts';
-import type { Instrument } from './instruments.ts';
+import { amulet, bond, instrumentById, stableCoin } from './instruments.ts';
 import { mint } from './issuance.ts';
 import { noExtraArgs, noMeta } from './metadata.ts';
 import { names } from './names.ts';
@@ -14,31 +15,13 @@ import { settlementOf } from './settlement-templates.ts';
 const second = 1_000_000;
 const prepareWithin = 240 * second;
 const settleWithin = 360 * second;
-/** How trades end: settled, cancelled by the venue, or not settled in time. */
-const endings = ['settle', 'cancel', 'miss'] as const;
+/** How trades end: settled, cancelled by the venue, or not settled in time. In the order of `tradeEndings`. */
 const endingWeights = new Weights([0.9, 0.07, 0.03]);
 /** Median sizes of the two legs, in whole units. */
 const legMedian = 60;
 
-type LegId = 'delivery' | 'payment';
-
-interface Leg {
-  readonly instrument: Instrument;
-  readonly sender: string;
-  readonly receiver: string;
-  readonly units: bigint;
-}
-
-interface Trade {
-  readonly workflowId: string;
-  readonly legs: Readonly<Record<LegId, Leg>>;
-  readonly ending: (typeof endings)[number];
-  readonly allocations: Map<LegId, string>;
-  contractId: string;
-}
-
-function legJson(floor: Floor, { instrument, sender, receiver, units }: Leg): JsonObject {
-  const instrumentId = { admin: floor.people.adminOf(instrument.id), id: instrument.id };
+function legJson(floor: Floor, { instrumentId: id, sender, receiver, units }: Leg): JsonObject {
+  const instrumentId = { admin: floor.people.adminOf(id), id };
   return { sender, receiver, amount: formatNumeric(units), instrumentId, meta: noMeta };
 }
 
@@ -48,16 +31,21 @@ export function propose(floor: Floor, at: number): boolean {
   const seller = people.user(random);
   const buyer = people.otherThan(seller, random);
   const delivery = {
-    instrument: random.chance(0.7) ? bond : amulet,
+    instrumentId: (random.chance(0.7) ? bond : amulet).id,
     sender: seller,
     receiver: buyer,
     units: amountOf(random, legMedian, 0.7),
   };
-  const payment = { instrument: stableCoin, sender: buyer, receiver: seller, units: amountOf(random, legMedian, 0.7) };
+  const payment = {
+    instrumentId: stableCoin.id,
+    sender: buyer,
+    receiver: seller,
+    units: amountOf(random, legMedian, 0.7),
+  };
   const trade: Trade = {
     workflowId: `dvp-${random.hex(4)}`,
     legs: { delivery, payment },
-    ending: endings[endingWeights.draw(random)] ?? 'settle',
+    ending: tradeEndings[endingWeights.draw(random)] ?? 'settle',
     allocations: new Map(),
     contractId: '',
   };
@@ -65,20 +53,22 @@ export function propose(floor: Floor, at: number): boolean {
   const proposal = { venue: people.venue, tradeCid: null, transferLegs, approvers: [seller] };
   const done = floor.create(seller, names.tradeProposal, proposal, { at, workflowId: trade.workflowId });
   const contractId = floor.made(done, names.tradeProposal);
-  floor.agenda.add(at + patience(random, 20), (then) => accept(floor, trade, contractId, then));
+  floor.agenda.add(at + patience(random, 20), { what: 'accept-trade', trade, proposal: contractId });
   return true;
 }
 
-function accept(floor: Floor, trade: Trade, proposal: string, at: number): boolean {
+/** The buyer agrees. */
+export function accept(floor: Floor, trade: Trade, proposal: string, at: number): boolean {
   const approver = trade.legs.payment.sender;
   const more = { at, workflowId: trade.workflowId };
   const done = floor.exercise(approver, proposal, 'OTCTradeProposal_Accept', { approver }, more);
   const accepted = floor.made(done, names.tradeProposal);
-  floor.agenda.add(at + patience(floor.random, 8), (then) => initiate(floor, trade, accepted, then));
+  floor.agenda.add(at + patience(floor.random, 8), { what: 'initiate-trade', trade, proposal: accepted });
   return true;
 }
 
-function initiate(floor: Floor, trade: Trade, proposal: string, at: number): boolean {
+/** The venue asks both for what they promised. */
+export function initiate(floor: Floor, trade: Trade, proposal: string, at: number): boolean {
   const { people, agenda, random } = floor;
   const argument = {
     prepareUntil: formatTimestamp(at + prepareWithin),
@@ -89,22 +79,23 @@ function initiate(floor: Floor, trade: Trade, proposal: string, at: number): boo
   trade.contractId = floor.made(done, names.trade);
   const wait = (): number => Math.min(patience(random, 20), prepareWithin - second);
   const [first, then] = [wait(), wait()];
-  agenda.add(at + first, (now) => allocate(floor, trade, 'delivery', now));
+  agenda.add(at + first, { what: 'allocate-leg', trade, leg: 'delivery' });
   // Who misses a settlement has never set the payment aside.
-  if (trade.ending !== 'miss') agenda.add(at + first + then, (now) => allocate(floor, trade, 'payment', now));
-  else agenda.add(at + settleWithin + second, (now) => takeBack(floor, trade, now));
+  if (trade.ending !== 'miss') agenda.add(at + first + then, { what: 'allocate-leg', trade, leg: 'payment' });
+  else agenda.add(at + settleWithin + second, { what: 'take-back', trade });
   return true;
 }
 
 /** Sets one leg aside. A trader without enough is topped up first. */
-function allocate(floor: Floor, trade: Trade, leg: LegId, at: number): boolean {
+export function allocate(floor: Floor, trade: Trade, leg: LegId, at: number): boolean {
   const { agenda, wallets, random, people } = floor;
-  const { instrument, sender, units } = trade.legs[leg];
+  const { instrumentId, sender, units } = trade.legs[leg];
+  const instrument = instrumentById(instrumentId);
   const inputs = wallets.covering(sender, instrument, units);
   const payload = floor.payload(trade.contractId);
   if (payload === undefined) return false;
   if (inputs === undefined) {
-    agenda.add(at + second, (then) => allocate(floor, trade, leg, then));
+    agenda.add(at + second, { what: 'allocate-leg', trade, leg });
     return mint(floor, instrument, sender, at, 3n * units);
   }
   const transferLeg = asObject(payload['transferLegs'])?.[leg] ?? null;
@@ -120,15 +111,15 @@ function allocate(floor: Floor, trade: Trade, leg: LegId, at: number): boolean {
   const factory = floor.single(instrument.factory);
   const done = floor.exercise(sender, factory, 'AllocationFactory_Allocate', argument, more);
   trade.allocations.set(leg, floor.made(done, instrument.allocation));
-  if (trade.allocations.size === 2) agenda.add(at + patience(random, 10), (then) => conclude(floor, trade, then));
+  if (trade.allocations.size === 2) agenda.add(at + patience(random, 10), { what: 'conclude-trade', trade });
   return true;
 }
 
 /** The venue settles, or gives everything back. */
-function conclude(floor: Floor, trade: Trade, at: number): boolean {
+export function conclude(floor: Floor, trade: Trade, at: number): boolean {
   if (floor.payload(trade.contractId) === undefined) return false;
   const pairs = [...trade.allocations].map(([leg, _1]): [string, Json] => {
-    return [leg, { _1, _2: floor.extraArgs(trade.legs[leg].instrument) }];
+    return [leg, { _1, _2: floor.extraArgs(instrumentById(trade.legs[leg].instrumentId)) }];
   });
   const choice = trade.ending === 'settle' ? 'OTCTrade_Settle' : 'OTCTrade_Cancel';
   const argument = { allocationsWithContext: Object.fromEntries(pairs) };
@@ -137,18 +128,19 @@ function conclude(floor: Floor, trade: Trade, at: number): boolean {
 }
 
 /** After the time to settle: the seller takes its holding back, then the venue gives up. */
-function takeBack(floor: Floor, trade: Trade, at: number): boolean {
+export function takeBack(floor: Floor, trade: Trade, at: number): boolean {
   const allocation = trade.allocations.get('delivery') ?? '';
-  const { instrument, sender } = trade.legs.delivery;
+  const { instrumentId, sender } = trade.legs.delivery;
   const more = { at, workflowId: trade.workflowId };
-  floor.agenda.add(at + 20 * second, (then) => giveUp(floor, trade, then));
+  floor.agenda.add(at + 20 * second, { what: 'give-up-trade', trade });
   if (floor.payload(allocation) === undefined) return false;
-  const extraArgs = floor.extraArgs(instrument);
+  const extraArgs = floor.extraArgs(instrumentById(instrumentId));
   floor.exercise(sender, allocation, 'Allocation_Withdraw', { extraArgs }, more);
   return true;
 }
 
-function giveUp(floor: Floor, trade: Trade, at: number): boolean {
+/** The venue withdraws a trade that was not settled. */
+export function giveUp(floor: Floor, trade: Trade, at: number): boolean {
   if (floor.payload(trade.contractId) === undefined) return false;
   const argument = { extraArgs: noExtraArgs };
   const more = { at, workflowId: trade.workflowId };

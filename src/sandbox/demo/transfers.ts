@@ -1,8 +1,10 @@
 /** Transfers between users, in one step or two, and owners who merge and split their holdings. */
 import { formatNumeric, formatTimestamp } from '../values.ts';
 import { amountOf, patience, Weights } from './chance.ts';
+import { transferEndings } from './errand.ts';
+import type { TransferEnd } from './errand.ts';
 import type { Floor } from './floor.ts';
-import { instruments } from './instruments.ts';
+import { instrumentById, instruments } from './instruments.ts';
 import type { Instrument } from './instruments.ts';
 import { mint } from './issuance.ts';
 import { reasonMeta, noMeta } from './metadata.ts';
@@ -18,8 +20,7 @@ const manyHoldings = 7;
 
 /** How often each instrument moves, in the order of `instruments`. */
 const popularity = new Weights([0.55, 0.3, 0.15]);
-/** How transfers of two steps end. */
-const endings = ['Accept', 'Reject', 'Withdraw', 'Expire'] as const;
+/** How transfers of two steps end, in the order of `transferEndings`. */
 const endingWeights = new Weights([0.85, 0.08, 0.05, 0.02]);
 const waits = { Accept: 40, Reject: 70, Withdraw: 120 };
 const reasons = ['invoice', 'rent', 'salary', 'refund', 'settlement', 'subscription'];
@@ -91,19 +92,31 @@ function plan(
   at: number,
 ): void {
   const { random, agenda } = floor;
-  const ending = endings[endingWeights.draw(random)] ?? 'Accept';
+  const ending = transferEndings[endingWeights.draw(random)] ?? 'Accept';
   const wait =
     ending === 'Expire' ? executeWithin + second : Math.min(patience(random, waits[ending]), executeWithin - second);
-  agenda.add(at + wait, (then) => {
-    if (floor.payload(instruction) === undefined) return false;
-    const expired = ending === 'Expire';
-    const { context } = floor.extraArgs(payment.instrument) as { context: { values: Record<string, never> } };
-    const extraArgs = { context, meta: expired ? reasonMeta('expired') : noMeta };
-    const choice = `TransferInstruction_${expired ? 'Withdraw' : ending}`;
-    const by = expired || ending === 'Withdraw' ? payment.sender : payment.receiver;
-    floor.exercise(by, instruction, choice, { extraArgs }, { at: then });
-    return true;
+  const { instrument, sender, receiver } = payment;
+  agenda.add(at + wait, {
+    what: 'end-transfer',
+    instruction,
+    instrumentId: instrument.id,
+    sender,
+    receiver,
+    ending,
   });
+}
+
+/** The second step of a transfer. */
+export function endTransfer(floor: Floor, end: TransferEnd, at: number): boolean {
+  const { instruction, instrumentId, sender, receiver, ending } = end;
+  if (floor.payload(instruction) === undefined) return false;
+  const expired = ending === 'Expire';
+  const { context } = floor.extraArgs(instrumentById(instrumentId)) as { context: { values: Record<string, never> } };
+  const extraArgs = { context, meta: expired ? reasonMeta('expired') : noMeta };
+  const choice = `TransferInstruction_${expired ? 'Withdraw' : ending}`;
+  const by = expired || ending === 'Withdraw' ? sender : receiver;
+  floor.exercise(by, instruction, choice, { extraArgs }, { at });
+  return true;
 }
 
 /** An owner pays itself: many holdings become one, or one becomes two. */

@@ -1,6 +1,7 @@
 /** Updates that no command makes: stable-coins that travel between the synchronizers, and changes of party hosting. */
 import { assign, authorize, unassign } from '../reassignments.ts';
 import { patience } from './chance.ts';
+import type { ErrandOf } from './errand.ts';
 import type { Floor } from './floor.ts';
 import { stableCoin } from './instruments.ts';
 
@@ -20,10 +21,11 @@ export function travel(floor: Floor, at: number): boolean {
 
 function leave(floor: Floor, holding: string, at: number, outward: boolean): void {
   const reassignmentId = unassign(floor.ledger, holding, at);
-  floor.agenda.add(at + patience(floor.random, journey), (then) => arrive(floor, reassignmentId, then, outward));
+  floor.agenda.add(at + patience(floor.random, journey), { what: 'arrive', reassignmentId, outward });
 }
 
-function arrive(floor: Floor, reassignmentId: string, at: number, outward: boolean): boolean {
+/** A stable-coin arrives. Away from home it stays a while. */
+export function arrive(floor: Floor, { reassignmentId, outward }: ErrandOf<'arrive'>, at: number): boolean {
   const { ledger, agenda, random, wallets } = floor;
   const { created } = ledger.inFlight(reassignmentId);
   assign(ledger, reassignmentId, at);
@@ -31,18 +33,22 @@ function arrive(floor: Floor, reassignmentId: string, at: number, outward: boole
     wallets.add(created);
     return true;
   }
-  agenda.add(at + patience(random, stay), (then) => {
-    if (floor.payload(created.contractId) === undefined) return false;
-    leave(floor, created.contractId, then, false);
-    return true;
-  });
+  agenda.add(at + patience(random, stay), { what: 'return', holding: created.contractId });
+  return true;
+}
+
+/** A stable-coin sets out for home. */
+export function comeBack(floor: Floor, holding: string, at: number): boolean {
+  if (floor.payload(holding) === undefined) return false;
+  leave(floor, holding, at, false);
   return true;
 }
 
 /** Parties become hosted here one by one; later some of them leave and come back. */
 export class Hostings {
   readonly #floor: Floor;
-  #changes = 0;
+  /** How many there were. */
+  changes = 0;
 
   constructor(floor: Floor) {
     this.#floor = floor;
@@ -51,10 +57,10 @@ export class Hostings {
   change(at: number): boolean {
     const { ledger, people, random } = this.#floor;
     const all = [...people.apps, ...people.validators, ...people.users];
-    const party = all[this.#changes % all.length] ?? '';
-    const revoked = this.#changes >= all.length && random.chance(0.3);
+    const party = all[this.changes % all.length] ?? '';
+    const revoked = this.changes >= all.length && random.chance(0.3);
     authorize(ledger, party, !revoked, at);
-    this.#changes += 1;
+    this.changes += 1;
     return true;
   }
 }

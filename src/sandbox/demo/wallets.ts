@@ -10,9 +10,24 @@ interface Held {
   readonly units: bigint;
 }
 
+/** Wallets as a snapshot holds them. */
+export interface SavedWallets {
+  readonly wallets: Map<string, Set<string>>;
+  readonly held: Map<string, Held>;
+}
+
 export class Wallets {
-  readonly #wallets = new Map<string, Set<string>>();
-  readonly #held = new Map<string, Held>();
+  #wallets = new Map<string, Set<string>>();
+  #held = new Map<string, Held>();
+
+  save(): SavedWallets {
+    return { wallets: this.#wallets, held: this.#held };
+  }
+
+  load({ wallets, held }: SavedWallets): void {
+    this.#wallets = wallets;
+    this.#held = held;
+  }
 
   /** Learns of a holding that became active; of others nothing. */
   add(created: CreatedEvent): void {

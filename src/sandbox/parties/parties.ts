@@ -7,6 +7,7 @@ import type { LedgerFailure } from '../failure.ts';
 import type { Ledger } from '../ledger.ts';
 import { promptly } from '../promptly.ts';
 import { Random } from '../random.ts';
+import type { SavedRandom } from '../random.ts';
 import { authorize } from '../reassignments.ts';
 
 /** A party that becomes hosted on one synchronizer. */
@@ -62,19 +63,39 @@ function merged(present: Annotations, changes: Annotations): Annotations {
   return Object.fromEntries(Object.entries({ ...present, ...changes }).filter(([, value]) => value !== ''));
 }
 
+/** Parties as a snapshot holds them. */
+export interface SavedParties {
+  readonly random: SavedRandom;
+  readonly records: Map<string, PartyRecord>;
+  readonly hosted: Map<string, Map<string, Permission>>;
+  readonly signingKeys: Map<string, string>;
+}
+
 export class Parties {
   /** Told of a hosting, with its time in microseconds since 1970, before it happens. */
   journal: ((hosting: Hosting & { readonly at: number }) => void) | undefined;
   readonly #ledger: Ledger;
   /** Names of parties without a hint; apart from the ledger's chance, which a journal replays. */
   readonly #random: Random;
-  readonly #records = new Map<string, PartyRecord>();
-  readonly #hosted = new Map<string, Map<string, Permission>>();
-  readonly #signingKeys = new Map<string, string>();
+  #records = new Map<string, PartyRecord>();
+  #hosted = new Map<string, Map<string, Permission>>();
+  #signingKeys = new Map<string, string>();
 
   constructor(ledger: Ledger, seed: number) {
     this.#ledger = ledger;
     this.#random = new Random(seed);
+  }
+
+  save(): SavedParties {
+    const [records, hosted, signingKeys] = [this.#records, this.#hosted, this.#signingKeys];
+    return { random: this.#random.save(), records, hosted, signingKeys };
+  }
+
+  load({ random, records, hosted, signingKeys }: SavedParties): void {
+    this.#random.load(random);
+    this.#records = records;
+    this.#hosted = hosted;
+    this.#signingKeys = signingKeys;
   }
 
   /** Every party, ascending. */
