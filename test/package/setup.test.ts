@@ -122,6 +122,16 @@ it(`has npm install fewer than ${String(mostPackages)} packages to start, all of
   expect(Number(packages)).toBeLessThan(mostPackages);
 }, 60_000);
 
+it('can list all of it', async () => {
+  for (const name of ['package.json', 'package-lock.json', 'scripts/compile'])
+    await cp(join(project, name), join(clone, name), { recursive: true });
+  const listed = npm('run', '--silent', 'sbom');
+  expect(listed.status, listed.stderr).toBe(0);
+  const { components } = JSON.parse(listed.stdout) as { readonly components: readonly { readonly name: string }[] };
+  const names = components.map(({ name }) => name);
+  expect(names).toEqual(expect.arrayContaining(['pg', 'typescript', 'vitest']));
+}, 60_000);
+
 function npm(...args: readonly string[]): SpawnSyncReturns<string> {
   return spawnSync('npm', args, { cwd: clone, encoding: 'utf8', timeout: 50_000 });
 }
