@@ -4,10 +4,10 @@
  * name the command that goes back there. Nothing here changes anything.
  */
 import { ExitCode, IndexerError } from '../errors.ts';
-import { newestMark, rangeBegin } from '../store/history/stored-marks.ts';
+import { firstUnknown, newestMark, rangeBegin } from '../store/history/stored-marks.ts';
 import type { StreamState, UpdateMark } from '../store/stream-row.ts';
 import { proveByContracts } from './contract-proof.ts';
-import { updateIdAt } from './update-id.ts';
+import { shownOffsets, updateIdAt } from './update-id.ts';
 import type { PipelineParts } from './parts.ts';
 
 export interface LedgerBounds {
@@ -33,8 +33,20 @@ export async function proveHistory(parts: PipelineParts, state: StreamState, bou
     return;
   }
   const found = await updateIdAt(parts, lastUpdate.offset);
-  if (found === lastUpdate.updateId) return;
+  if (found === lastUpdate.updateId) return proveNothingAfter(parts, lastUpdate, checkpoint);
   throw changed(lastUpdate, found, await lastCommon(parts, pruned, lastUpdate.offset - 1));
+}
+
+/**
+ * Between our newest update and the checkpoint the ledger had nothing to show. A participant restored to an offset in
+ * between has used the others again; nobody would ever ask for them.
+ */
+async function proveNothingAfter(parts: PipelineParts, lastUpdate: UpdateMark, checkpoint: number): Promise<void> {
+  if (lastUpdate.offset >= checkpoint) return;
+  const from = Math.max(lastUpdate.offset, await rangeBegin(parts.database));
+  const shown = await shownOffsets(parts, from, checkpoint);
+  const unknown = await firstUnknown(parts.database, shown);
+  if (unknown !== undefined) throw another(unknown, from);
 }
 
 /** The ledger ends before our checkpoint: another history, or a replica that has not caught up yet. */
@@ -90,19 +102,36 @@ function changed(stored: UpdateMark, found: string | undefined, common: UpdateMa
     code: 'HISTORY_CHANGED',
     retry: 'park',
     exitCode: ExitCode.configuration,
-    remedy:
-      common === undefined
-        ? giveUp
-        : 'the participant was restored from a backup, run: ' +
-          `ledger-indexer reset --to ${String(common.offset)} --yes (or index it into a new POSTGRES_SCHEMA)`,
+    remedy: common === undefined ? giveUp : goBack(common.offset),
     facts: { offset, ...(common === undefined ? {} : { commonOffset: common.offset }) },
   });
+}
+
+function goBack(to: number): string {
+  return (
+    'the participant was restored from a backup, run: ' +
+    `ledger-indexer reset --to ${String(to)} --yes (or index it into a new POSTGRES_SCHEMA)`
+  );
 }
 
 const giveUp =
   'the participant was reset, was restored from before our history begins, or another one answers: index it into a new ' +
   'POSTGRES_SCHEMA and keep this one, or ' +
   'give up this history: ledger-indexer reseed --yes';
+
+function another(offset: number, commonOffset: number): IndexerError {
+  return new IndexerError(
+    `the ledger has an update at offset ${String(offset)}, where we stored none; ` +
+      `both are the same up to offset ${String(commonOffset)}`,
+    {
+      code: 'HISTORY_CHANGED',
+      retry: 'park',
+      exitCode: ExitCode.configuration,
+      remedy: goBack(commonOffset),
+      facts: { offset, commonOffset },
+    },
+  );
+}
 
 function emptied(checkpoint: number): IndexerError {
   return new IndexerError(`the ledger is empty, our checkpoint is ${String(checkpoint)}`, {

@@ -21,3 +21,17 @@ export async function rangeBegin(database: Database): Promise<number> {
   );
   return rows[0]?.begin ?? 0;
 }
+
+/** The first of these offsets, rising, at which nothing is stored and nothing was set aside. */
+export async function firstUnknown(database: Database, offsets: readonly number[]): Promise<number | undefined> {
+  if (offsets.length === 0) return undefined;
+  const { rows } = await database.withClient((client) =>
+    client.query<{ offset: number }>(
+      `select o as "offset" from unnest($1::bigint[]) o
+        where not exists (select from updates u where u."offset" = o)
+          and not exists (select from quarantine q where q."offset" = o) order by o limit 1`,
+      [offsets],
+    ),
+  );
+  return rows[0]?.offset;
+}

@@ -1,0 +1,135 @@
+/**
+ * A participant that was restored from a backup, where our newest offsets are holes or other updates now: the indexer
+ * parks, names the newest offset that both have, and going back there resolves it. It never goes on over a hole.
+ */
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { digestOf } from '../support/digest.ts';
+import { HistoryWorld } from './history-run.ts';
+
+const genesis = { INDEXER_START: 'genesis' };
+
+let world: HistoryWorld;
+beforeEach(async () => {
+  world = await HistoryWorld.open(120);
+});
+afterEach(async () => {
+  await world.close();
+});
+
+/** Offset of the newest stored update up to `upTo`. */
+async function newest(upTo = Number.MAX_SAFE_INTEGER): Promise<number> {
+  return Number((await world.row(`select max("offset") as o from ledger.updates where "offset" <= ${upTo}`))['o']);
+}
+
+/** Parks naming `common`, with nothing changed; the command that the log names makes of it what a new start has. */
+async function isResolvedBy(common: number, says: RegExp, start = genesis): Promise<void> {
+  const before = await digestOf(world.database.url, 'ledger');
+  const park = await world.parks('ledger', start);
+  expect(park.code).toBe('HISTORY_CHANGED');
+  expect(park.message).toMatch(says);
+  expect(park.message).toContain(`both are the same up to offset ${common}`);
+  expect(park.remedy).toContain(`ledger-indexer reset --to ${common} --yes`);
+  expect(await digestOf(world.database.url, 'ledger')).toBe(before);
+  await world.command(`reset --to ${common} --yes`);
+  await world.index('ledger', start);
+  await world.index('fresh', start);
+  expect(await world.active()).toEqual(await world.active('fresh'));
+  const updates = (schema: string) =>
+    world.row(`select count(*), md5(string_agg(update_id, ',' order by "offset")) from ${schema}.updates`);
+  expect(await updates('ledger')).toEqual(await updates('fresh'));
+  expect(await world.broken()).toEqual([]);
+}
+
+describe('a participant restored from a backup', () => {
+  it('that has no update at our newest offset, and later ones', async () => {
+    await world.index('ledger', genesis);
+    const last = await newest();
+    const common = await newest(last - 1);
+    world.restore(last - 1);
+    world.sandbox.ledger.skipOffsets(3);
+    world.grow(10);
+    await isResolvedBy(common, new RegExp(`the ledger has no update at offset ${last}, where we stored one`));
+  });
+
+  it('that has no update at many of our newest offsets', async () => {
+    await world.index('ledger', genesis);
+    const last = await newest();
+    const common = await newest(last - 30);
+    world.restore(common);
+    world.sandbox.ledger.skipOffsets(last - common + 20);
+    world.grow(5);
+    await isResolvedBy(common, /the ledger has no update at offset/);
+  });
+
+  it('that has other updates at our newest offsets, and a hole at the last', async () => {
+    await world.index('ledger', genesis);
+    const last = await newest();
+    const common = await newest(last - 30);
+    world.restore(common);
+    while (world.sandbox.ledger.ledgerEnd() < last - 10) world.grow(1);
+    world.sandbox.ledger.skipOffsets(40);
+    world.grow(5);
+    await isResolvedBy(common, new RegExp(`the ledger has no update at offset ${last}`));
+  });
+
+  it('that has updates after our newest one, where we were told that there are none', async () => {
+    const { ledger } = world.sandbox;
+    ledger.skipOffsets(40);
+    await world.index('ledger', genesis);
+    const last = await newest();
+    const checkpoint = await world.checkpoint();
+    expect(checkpoint).toBeGreaterThanOrEqual(last + 40);
+    world.restore(last);
+    ledger.skipOffsets(10);
+    world.grow(3);
+    const told = ledger.range(last, checkpoint, 1)[0]?.offset;
+    ledger.skipOffsets(100);
+    await isResolvedBy(last, new RegExp(`the ledger has an update at offset ${told}, where we stored none`));
+  });
+
+  it('whose hole is where the seed began', async () => {
+    const { ledger } = world.sandbox;
+    await world.index('ledger');
+    const seed = await world.checkpoint();
+    world.restore(seed - 60);
+    ledger.skipOffsets(100);
+    world.grow(5);
+    const before = await digestOf(world.database.url, 'ledger');
+    const park = await world.parks('ledger');
+    expect(park.code).toBe('HISTORY_CHANGED');
+    expect(park.message).toMatch(
+      /the ledger has no update at offset \d+, where we stored one; no stored update is the same/,
+    );
+    expect(park.remedy).toContain('POSTGRES_SCHEMA');
+    expect(await digestOf(world.database.url, 'ledger')).toBe(before);
+  });
+});
+
+describe('a participant that has passed its offsets since', () => {
+  it('without an update is the same ledger: the checkpoint without one proves nothing else', async () => {
+    world.sandbox.ledger.skipOffsets(40);
+    await world.index('ledger', genesis);
+    world.sandbox.ledger.skipOffsets(20);
+    world.grow(5);
+    await world.index('ledger', genesis);
+    await world.index('fresh', genesis);
+    expect(await world.active()).toEqual(await world.active('fresh'));
+  });
+
+  it('is the same ledger where we set an update aside after our newest one', async () => {
+    const { ledger } = world.sandbox;
+    world.grow(1);
+    await world.index('ledger', genesis);
+    const last = await newest();
+    // As the quarantine leaves it: the update is not among the stored ones, and the checkpoint is past it.
+    await world.command(`reset --to ${await newest(last - 1)} --yes`);
+    await world.row(
+      `with q as (insert into ledger.quarantine ("offset", code, found, frame, epoch) values (${last}, 'X', 'x', '', 1))
+       update ledger.stream set checkpoint = ${last}`,
+    );
+    ledger.skipOffsets(5);
+    world.grow(2);
+    await world.index('ledger', genesis);
+    expect(await world.checkpoint()).toBeGreaterThan(last);
+  });
+});

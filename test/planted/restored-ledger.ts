@@ -1,0 +1,45 @@
+/** A ledger that was restored: where our newest offsets are holes, or other updates, nothing may be appended. */
+import type { PlantedArea } from './planted.ts';
+
+const test = 'history/restored.test.ts';
+
+export const restoredLedger: PlantedArea = {
+  name: 'restored ledger',
+  defects: [
+    {
+      name: 'a hole at the newest stored update counts as the same history',
+      file: 'src/pipeline/history-proof.ts',
+      line: 'if (found === lastUpdate.updateId) return',
+      instead: 'if (found === undefined || found === lastUpdate.updateId) return',
+      test,
+    },
+    {
+      name: 'where histories part, any update at an offset is taken for the stored one',
+      file: 'src/pipeline/history-proof.ts',
+      line: '(await updateIdAt(parts, mark.offset)) === mark.updateId) {',
+      instead: '(await updateIdAt(parts, mark.offset)) !== undefined) {',
+      test,
+    },
+    {
+      name: 'updates between the newest stored one and the checkpoint are not looked for',
+      file: 'src/pipeline/history-proof.ts',
+      line: 'if (lastUpdate.offset >= checkpoint) return;',
+      instead: 'if (lastUpdate.offset >= 0) return;',
+      test,
+    },
+    {
+      name: 'an update that was set aside is taken for one of another history',
+      file: 'src/store/history/stored-marks.ts',
+      line: 'not exists (select from quarantine q where q."offset" = o)',
+      instead: 'true',
+      test,
+    },
+    {
+      name: 'after going back the removed update still proves the history',
+      file: 'src/store/history/reset.ts',
+      line: 'else (select update_id from newest) end,',
+      instead: 'else checkpoint_update_id end,',
+      test,
+    },
+  ],
+};
