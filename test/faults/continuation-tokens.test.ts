@@ -1,0 +1,177 @@
+/**
+ * Continuation tokens of a seed that was cut: a good one goes on at the same offset where the last commit ended, one that
+ * is of no use any more is forgotten with everything that was read before it.
+ */
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { startSandbox, type Sandbox } from '../../src/sandbox/sandbox.ts';
+import { generateHistory } from '../../src/sandbox/traffic.ts';
+import { runIndexer, type IndexerRun } from '../e2e/indexer-run.ts';
+import { CuttingGateway, listPath } from '../support/cutting-gateway.ts';
+import { createTestDatabase, query, type TestDatabase } from '../support/database.ts';
+import { digestOf } from '../support/digest.ts';
+import { waitFor } from '../support/wait-for.ts';
+import { parked, retriesFor } from './fault-world.ts';
+
+let sandbox: Sandbox;
+let gateway: CuttingGateway;
+let database: TestDatabase;
+
+beforeEach(async () => {
+  sandbox = await startSandbox({ limits: { checkpointIntervalMs: 50 } });
+  generateHistory(sandbox.ledger, { seed: 31, updates: 150 });
+  gateway = await CuttingGateway.before(sandbox.url);
+  database = await createTestDatabase();
+});
+afterEach(async () => {
+  await gateway[Symbol.asyncDispose]();
+  await sandbox.close();
+  await database.drop();
+});
+
+const env = (more: Readonly<Record<string, string>> = {}): Record<string, string> => ({
+  LEDGER_URL: gateway.url,
+  DATABASE_URL: database.url,
+  INDEXER_BATCH_UPDATES: '5',
+  ...more,
+});
+
+interface Begun {
+  readonly offset: number;
+  readonly token: string;
+  readonly entries: number;
+}
+
+async function begun(): Promise<Begun> {
+  const [row] = await query(
+    database.url,
+    'select seed_offset, seed_token, seed_contracts from ledger.stream where seeded_at is null',
+  );
+  return {
+    offset: Number(row?.['seed_offset']),
+    token: String(row?.['seed_token']),
+    entries: Number(row?.['seed_contracts']),
+  };
+}
+
+/** A seed that was stopped in the middle. */
+async function beginSeed(): Promise<Begun> {
+  sandbox.faults.stall = { path: listPath, afterFrames: 18 };
+  {
+    await using _indexer = await runIndexer(env());
+    await waitFor('some of the seed', async () => {
+      const rows = await query(database.url, 'select seed_contracts as n from ledger.stream').catch(() => []);
+      return Number(rows[0]?.['n']) >= 15 ? true : undefined;
+    });
+  }
+  sandbox.faults.stall = undefined;
+  return begun();
+}
+
+/** More happens on the ledger: contracts of the seed end, others begin. */
+function goOn(): void {
+  generateHistory(sandbox.ledger, { seed: 32, updates: 60, startAt: Date.parse('2026-02-01T08:00:00Z') });
+}
+
+async function finishes(more: Readonly<Record<string, string>> = {}): Promise<IndexerRun> {
+  const indexer = await runIndexer(env(more));
+  await waitFor('it is live', async () => ((await indexer.status()).state === 'live' ? true : undefined));
+  await indexer.reaches(sandbox.ledger.ledgerEnd());
+  return indexer;
+}
+
+/** The tables are those of a seed at this offset that nothing disturbed. */
+async function isSeededAt(offset: number): Promise<void> {
+  const [row] = await query(database.url, 'select seed_offset, seed_token from ledger.stream');
+  expect(row).toEqual({ seed_offset: String(offset), seed_token: null });
+  const wanted = [...sandbox.ledger.activeAt(offset)].map(({ activation }) => activation.created.contractId).sort();
+  const seeded = `select contract_id as id from ledger.contracts where origin = 'seed' order by contract_id collate "C"`;
+  expect((await query(database.url, seeded)).map(({ id }) => id)).toEqual(wanted);
+  const lived = `select contract_id as id from ledger.lifetimes where activated_offset <= ${offset} order by contract_id collate "C"`;
+  expect((await query(database.url, lived)).map(({ id }) => id)).toEqual(wanted);
+}
+
+describe('the token of a seed that was cut', () => {
+  it('goes on after what was committed, at the offset of the seed, and nothing is read twice', async () => {
+    const { offset, token, entries } = await beginSeed();
+    goOn();
+    expect(sandbox.ledger.ledgerEnd()).toBeGreaterThan(offset);
+    await using indexer = await finishes();
+    expect(retriesFor(indexer, 'SEED_OVERTAKEN')).toBe(0);
+    expect(gateway.lists.map((list) => [list.activeAtOffset, list.streamContinuationToken])).toEqual([
+      [offset, undefined],
+      [offset, token],
+    ]);
+    const [row] = await query(database.url, 'select seed_contracts from ledger.stream');
+    expect(Number(row?.['seed_contracts'])).toBe([...sandbox.ledger.activeAt(offset)].length);
+    expect(entries).toBeLessThan(Number(row?.['seed_contracts']));
+    await isSeededAt(offset);
+  });
+
+  it('that the ledger does not know any more is forgotten with what came before it: the seed starts over', async () => {
+    const { offset } = await beginSeed();
+    const token = Buffer.from('of another start of the participant').toString('base64');
+    await query(database.url, `update ledger.stream set seed_token = '${token}'`);
+    await isStartedOver(offset, token);
+  });
+
+  it.each(['PARTICIPANT_PRUNED_DATA_ACCESSED', 'OFFSET_AFTER_LEDGER_END'] as const)(
+    'whose offset is refused with %s is forgotten likewise',
+    async (failure) => {
+      const { offset, token } = await beginSeed();
+      sandbox.faults.streamFailure = { path: listPath, failure, times: 1 };
+      await isStartedOver(offset, token);
+    },
+  );
+
+  async function isStartedOver(offset: number, token: string): Promise<void> {
+    goOn();
+    await using indexer = await finishes();
+    const end = sandbox.ledger.ledgerEnd();
+    expect(gateway.lists.map((list) => [list.activeAtOffset, list.streamContinuationToken])).toEqual([
+      [offset, undefined],
+      [offset, token],
+      [end, undefined],
+    ]);
+    expect(retriesFor(indexer, 'SEED_OVERTAKEN')).toBe(1);
+    await isSeededAt(end);
+  }
+
+  it('that belongs to another offset is refused by the ledger, and its entries do not stay', async () => {
+    const { offset } = await beginSeed();
+    await query(database.url, `update ledger.stream set seed_offset = ${offset - 7}`);
+    goOn();
+    await using indexer = await finishes();
+    expect(retriesFor(indexer, 'SEED_OVERTAKEN')).toBe(1);
+    expect(gateway.lists.at(-1)?.streamContinuationToken).toBeUndefined();
+    await isSeededAt(sandbox.ledger.ledgerEnd());
+  });
+
+  it('is not sent with another filter: the indexer parks, keeps it, and goes on with the former filter', async () => {
+    const { offset, token } = await beginSeed();
+    const before = await digestOf(database.url, 'ledger');
+    {
+      await using indexer = await runIndexer(env({ LEDGER_TEMPLATES: '#splice-amulet:Splice.Amulet:Amulet' }));
+      expect((await parked(indexer)).code).toBe('FILTER_CHANGED');
+    }
+    expect(gateway.lists).toHaveLength(1);
+    expect(await digestOf(database.url, 'ledger')).toBe(before);
+    expect((await begun()).token).toBe(token);
+    await using _indexer = await finishes();
+    expect(gateway.lists[1]).toMatchObject({ activeAtOffset: offset, streamContinuationToken: token });
+    await isSeededAt(offset);
+  });
+
+  it('that is overtaken again and again never leaves a part of the list behind', async () => {
+    await beginSeed();
+    sandbox.faults.streamFailure = {
+      path: listPath,
+      failure: 'PARTICIPANT_PRUNED_DATA_ACCESSED',
+      afterFrames: 9,
+      times: 3,
+    };
+    goOn();
+    await using indexer = await finishes();
+    expect(retriesFor(indexer, 'SEED_OVERTAKEN')).toBe(3);
+    await isSeededAt(sandbox.ledger.ledgerEnd());
+  });
+});
