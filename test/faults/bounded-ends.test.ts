@@ -1,0 +1,166 @@
+/** Bounded runs that end where nothing of the usual is: on topology, a reassignment, a checkpoint, or no update at all. */
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { openAccess } from '../../src/access.ts';
+import { loadConfig } from '../../src/config/config.ts';
+import { startIndexer } from '../../src/indexer.ts';
+import { createLogger } from '../../src/observe/logger.ts';
+import { startSandbox, type Sandbox } from '../../src/sandbox/sandbox.ts';
+import { createTestDatabase, query, type TestDatabase } from '../support/database.ts';
+import { digestOf } from '../support/digest.ts';
+import * as frames from '../support/frames.ts';
+import { waitFor } from '../support/wait-for.ts';
+
+const { here, there, created } = frames;
+
+let sandbox: Sandbox;
+let database: TestDatabase;
+
+/**
+ * 1: creates a and b. 2: topology. 3: a leaves. 4: a arrives. 5 to 8: nothing. 9: creates c. 10: topology. 11: archives b.
+ * 12 to 15: nothing, which the ledger end is past.
+ */
+beforeEach(async () => {
+  sandbox = await startSandbox({ limits: { checkpointIntervalMs: 50 } });
+  const { ledger } = sandbox;
+  const creates = (offset: number, ...ids: readonly string[]): frames.JsonRecord => {
+    const events = ids.map((contractId, nodeId) => ({
+      CreatedEvent: created({ offset, nodeId, contractId, interfaceViews: [] }),
+    }));
+    return frames.transaction(offset, events);
+  };
+  // Not raw: what is raw is shown to every filter.
+  const topology = (offset: number): number => ledger.append(frames.topology(offset)['update'] as never);
+  const append = (frame: frames.JsonRecord): number => ledger.appendRaw(frames.text(frame));
+  append(creates(1, 'a', 'b'));
+  topology(2);
+  append(
+    frames.reassignment(3, { JsUnassignedEvent: { value: frames.unassigned({ offset: 3, contractId: 'a' }) } }, here),
+  );
+  const arrives = frames.assigned({ createdEvent: created({ offset: 4, contractId: 'a', interfaceViews: [] }) });
+  append(frames.reassignment(4, { JsAssignmentEvent: arrives }, there));
+  ledger.skipOffsets(4);
+  append(creates(9, 'c'));
+  topology(10);
+  const archives = frames.exercised({ offset: 11, nodeId: 0, contractId: 'b', choice: 'Archive', interfaceId: null });
+  append(frames.transaction(11, [{ ExercisedEvent: archives }]));
+  ledger.skipOffsets(4);
+  database = await createTestDatabase();
+});
+afterEach(async () => {
+  await sandbox.close();
+  await database.drop();
+});
+
+/** Offsets and kinds as they were appended. */
+const history = [
+  [1, 'transaction'],
+  [2, 'topology'],
+  [3, 'reassignment'],
+  [4, 'reassignment'],
+  [9, 'transaction'],
+  [10, 'topology'],
+  [11, 'transaction'],
+] as const;
+
+function activeAt(offset: number): readonly string[] {
+  const a = offset < 3 ? ['a here'] : offset === 3 ? [] : ['a there'];
+  return offset < 1 ? [] : [...a, ...(offset < 11 ? ['b here'] : []), ...(offset < 9 ? [] : ['c here'])];
+}
+
+/** A run with an end, inside the process of the test; resolves when it has ended by itself. */
+async function runUpTo(stopAt: number, schema = 'ledger', more: Readonly<Record<string, string>> = {}): Promise<void> {
+  const env = {
+    LEDGER_URL: sandbox.url,
+    DATABASE_URL: database.url,
+    POSTGRES_SCHEMA: schema,
+    INDEXER_START: 'genesis',
+    INDEXER_STOP_AT: String(stopAt),
+    INDEXER_HTTP_PORT: '0',
+    INDEXER_RETRY_MAX: '200ms',
+    ...more,
+  };
+  const config = loadConfig([], env);
+  const log: string[] = [];
+  const logging = createLogger({ level: 'info', format: 'json', stream: { write: (line) => log.push(line) > 0 } });
+  const access = await openAccess(config.ledger, new AbortController().signal);
+  const { LEDGER_URL: ledgerUrl, DATABASE_URL: databaseUrl } = env;
+  const indexer = await startIndexer({ config, access, ledgerUrl, databaseUrl, version: 'test', logging });
+  let timer: NodeJS.Timeout | undefined;
+  const never = new Promise<never>((_resolve, reject) => {
+    timer = setTimeout(() => {
+      reject(new Error(`the run up to ${String(stopAt)} did not end: ${log.slice(-3).join('')}`));
+    }, 20_000);
+  });
+  try {
+    await Promise.race([indexer.done, never]);
+  } finally {
+    clearTimeout(timer);
+    await indexer.stop();
+  }
+  // An end on which nothing lies must not cost a failure each time.
+  expect(log.filter((line) => line.includes('"msg":"backing off"'))).toEqual([]);
+}
+
+/** Exactly the history up to the offset is stored, and the checkpoint is the offset. */
+async function isStoredUpTo(offset: number): Promise<void> {
+  const updates = await query(database.url, 'select "offset", kind from ledger.updates order by "offset"');
+  expect(updates.map((row) => [Number(row['offset']), row['kind']])).toEqual(history.filter(([at]) => at <= offset));
+  const [stream] = await query(
+    database.url,
+    `select checkpoint::int, (select max(event_index) from ledger.topology_events where "offset" = 10) is not null as topology
+       from ledger.stream`,
+  );
+  expect(stream).toEqual({ checkpoint: offset, topology: offset >= 10 });
+  const active = await query(
+    database.url,
+    `select contract_id || ' ' || split_part(synchronizer_id, '::', 1) as one
+       from ledger.lifetimes join ledger.synchronizers using (synchronizer_pk)
+      where deactivated_offset is null order by 1`,
+  );
+  expect(active.map(({ one }) => one)).toEqual(activeAt(offset));
+}
+
+describe('a bounded run', () => {
+  it.each([
+    ['a topology update', 2],
+    ['the half of a reassignment that leaves', 3],
+    ['the half that arrives', 4],
+    ['an offset without an update', 6],
+    ['the last offset before an update', 8],
+    ['a topology update after a hole', 10],
+    ['the ledger end, where only a checkpoint is', 15],
+  ])('that ends on %s stores up to there and ends', async (_what, offset) => {
+    await runUpTo(offset);
+    await isStoredUpTo(offset);
+    // Again it has nothing to do.
+    await runUpTo(offset);
+    await isStoredUpTo(offset);
+  });
+
+  it('goes on offset by offset to the same as in one', async () => {
+    for (const offset of [1, 2, 3, 4, 5, 6, 8, 9, 10, 11, 12, 15]) {
+      await runUpTo(offset);
+      await isStoredUpTo(offset);
+    }
+    await runUpTo(15, 'whole');
+    expect(await digestOf(database.url, 'ledger')).toBe(await digestOf(database.url, 'whole'));
+  });
+
+  it.each([2, 10])('ends on a topology update that the filter does not show, at %i', async (offset) => {
+    const more = { LEDGER_TOPOLOGY: 'false' };
+    await runUpTo(offset, 'ledger', more);
+    const [stream] = await query(database.url, 'select checkpoint::int from ledger.stream');
+    expect(stream).toEqual({ checkpoint: offset });
+  });
+
+  it('waits for an end on which the ledger will never have an update, and ends when it has passed it', async () => {
+    const running = runUpTo(20);
+    await waitFor('it waits', async () => {
+      const rows = await query(database.url, 'select checkpoint from ledger.stream').catch(() => []);
+      return Number(rows[0]?.['checkpoint']) === 15 ? true : undefined;
+    });
+    sandbox.ledger.skipOffsets(9);
+    await running;
+    await isStoredUpTo(20);
+  });
+});
