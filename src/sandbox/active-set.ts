@@ -31,6 +31,9 @@ export interface SnapshotEntry {
   readonly as: 'JsActiveContract' | 'JsIncompleteUnassigned' | 'JsIncompleteAssigned';
 }
 
+/** Whether the participant sees what becomes of a contract. */
+type Seen = (created: CreatedEvent) => boolean;
+
 /** Contracts as a snapshot holds them. */
 export interface SavedContracts {
   readonly all: Activation[];
@@ -38,6 +41,7 @@ export interface SavedContracts {
   readonly active: Map<string, Activation[]>;
   readonly inFlight: Map<string, Activation>;
   readonly early: Map<string, Activation>;
+  readonly unseenEnds: Activation[];
   readonly known: ReturnType<ContractLog['save']>;
   readonly keys: ReturnType<KeyIndex['save']>;
 }
@@ -48,18 +52,22 @@ export class ActiveSet {
   #active = new Map<string, Activation[]>();
   #inFlight = new Map<string, Activation>();
   #early = new Map<string, Activation>();
+  /** Ended, but nobody here saw it. */
+  #unseenEnds: Activation[] = [];
   readonly known = new ContractLog();
   readonly keys = new KeyIndex();
 
   save(): SavedContracts {
-    const [all, recorded, active, inFlight, early] = [
-      this.#all,
-      this.#recorded,
-      this.#active,
-      this.#inFlight,
-      this.#early,
-    ];
-    return { all, recorded, active, inFlight, early, known: this.known.save(), keys: this.keys.save() };
+    return {
+      all: this.#all,
+      recorded: this.#recorded,
+      active: this.#active,
+      inFlight: this.#inFlight,
+      early: this.#early,
+      unseenEnds: this.#unseenEnds,
+      known: this.known.save(),
+      keys: this.keys.save(),
+    };
   }
 
   load(saved: SavedContracts): void {
@@ -68,18 +76,21 @@ export class ActiveSet {
     this.#active = saved.active;
     this.#inFlight = saved.inFlight;
     this.#early = saved.early;
+    this.#unseenEnds = saved.unseenEnds;
     this.known.load(saved.known);
     this.keys.load(saved.keys);
   }
 
   /**
    * Applies the creates and archives of a transaction. Gives back, by event index, the create of every contract that
-   * a consuming exercise archived, because rendering an archive needs its stakeholders.
+   * a consuming exercise archived, because rendering an archive needs its stakeholders. What is not seen changes no
+   * snapshot.
    */
   applyTransaction(
     transaction: Transaction,
     at: number,
     model: Model,
+    seen: Seen,
   ): readonly (CreatedEvent | undefined)[] | undefined {
     const { events, synchronizerId, workflowId } = transaction;
     let archived: (CreatedEvent | undefined)[] | undefined;
@@ -88,7 +99,9 @@ export class ActiveSet {
         const created = event.CreatedEvent;
         model.observe(created);
         this.known.created(created, synchronizerId);
-        if (created.acsDelta) this.activate({ created, synchronizerId, counter: 0, workflowId, at });
+        if (!created.acsDelta) continue;
+        const activation = this.activate({ created, synchronizerId, counter: 0, workflowId, at });
+        if (!seen(created)) activation.until = at;
         continue;
       }
       const exercised = 'ExercisedEvent' in event ? event.ExercisedEvent : undefined;
@@ -97,7 +110,7 @@ export class ActiveSet {
       this.known.archived(ending, synchronizerId, at);
       if (exercised?.acsDelta === false) continue;
       const { contractId } = ending;
-      const ended = this.deactivate(contractId, synchronizerId, at);
+      const ended = this.deactivate(contractId, synchronizerId, at, seen);
       if (ended === undefined) continue;
       archived ??= [];
       while (archived.length < index) archived.push(undefined);
@@ -107,10 +120,16 @@ export class ActiveSet {
   }
 
   /** Applies the unassigns and assigns of a reassignment. */
-  applyReassignment({ events, workflowId }: Reassignment, at: number, model: Model): void {
+  applyReassignment(
+    { events, workflowId }: Reassignment,
+    at: number,
+    model: Model,
+    seenOn: (synchronizerId: string) => Seen,
+  ): void {
     for (const event of events) {
       if ('JsUnassignedEvent' in event) {
-        this.unassign(event.JsUnassignedEvent.value, at);
+        const { value } = event.JsUnassignedEvent;
+        this.unassign(value, at, seenOn(value.source));
         continue;
       }
       const assignment = event.JsAssignmentEvent;
@@ -119,6 +138,7 @@ export class ActiveSet {
       this.assigned(reassignmentId, at);
       const early = this.#active.get(created.contractId)?.some(({ synchronizerId }) => synchronizerId === source);
       const activation = this.activate({ created, synchronizerId: target, counter, workflowId, at });
+      if (!seenOn(target)(created)) activation.until = at;
       if (early !== true) continue;
       activation.early = { event: assignment, unassignedAt: Infinity };
       this.#early.set(reassignmentId, activation);
@@ -139,20 +159,22 @@ export class ActiveSet {
     return activation;
   }
 
-  /** Ends the contract's activation on the synchronizer (or its only one); tells which one it was. */
-  deactivate(contractId: string, synchronizerId: string, offset: number): Activation | undefined {
+  /** Ends the contract's activation on the synchronizer (or its only one); tells which one it was. Unseen, it stays in snapshots. */
+  deactivate(contractId: string, synchronizerId: string, offset: number, seen: Seen): Activation | undefined {
     const candidates = this.#active.get(contractId);
     if (candidates === undefined) return undefined;
     const wanted = candidates.findIndex((candidate) => candidate.synchronizerId === synchronizerId);
     const [ended] = candidates.splice(Math.max(wanted, 0), 1);
     if (candidates.length === 0) this.#active.delete(contractId);
-    if (ended !== undefined) ended.until = offset;
+    if (ended?.until !== Infinity) return ended;
+    if (seen(ended.created)) ended.until = offset;
+    else this.#unseenEnds.push(ended);
     return ended;
   }
 
   /** Ends an activation because the contract left; it stays visible as in flight until `assigned` is told. */
-  unassign(event: UnassignedEvent, offset: number): void {
-    const ended = this.deactivate(event.contractId, event.source, offset);
+  unassign(event: UnassignedEvent, offset: number, seen: Seen): void {
+    const ended = this.deactivate(event.contractId, event.source, offset, seen);
     if (ended === undefined) return;
     const early = this.#early.get(event.reassignmentId);
     ended.unassigned = { event, assignedAt: early === undefined ? Infinity : offset };
@@ -162,6 +184,15 @@ export class ActiveSet {
     }
     early.early.unassignedAt = offset;
     this.#early.delete(event.reassignmentId);
+  }
+
+  /** A party came back and brought its contracts along: what has ended meanwhile is in no snapshot from here on. */
+  catchUp(offset: number, seenOn: (synchronizerId: string) => Seen): void {
+    this.#unseenEnds = this.#unseenEnds.filter((ended) => {
+      if (!seenOn(ended.synchronizerId)(ended.created)) return true;
+      ended.until = offset;
+      return false;
+    });
   }
 
   /** The contract of this reassignment arrived at the offset. */

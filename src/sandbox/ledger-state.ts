@@ -5,10 +5,11 @@ import type { Activation, SavedContracts } from './active-set.ts';
 import { failure } from './failure.ts';
 import { History } from './history.ts';
 import type { StoredUpdate } from './history.ts';
+import { Hosting, type SavedHosting } from './hosting.ts';
 import type { Model } from './model.ts';
 import { parseAcsEntry } from './recorded.ts';
 import { valueOf } from './wire.ts';
-import type { Update } from './wire.ts';
+import type { CreatedEvent, Update } from './wire.ts';
 
 /** A call that the history cannot take; a defect of the caller. */
 export function misuse(found: string): IndexerError {
@@ -20,31 +21,37 @@ export function misuse(found: string): IndexerError {
 export interface SavedState {
   readonly updates: readonly StoredUpdate[];
   readonly contracts: SavedContracts;
+  readonly hosting: SavedHosting;
   readonly recordTimes: Map<string, string>;
 }
 
 export class LedgerState {
   readonly history = new History();
   readonly contracts = new ActiveSet();
+  readonly hosting = new Hosting();
   /** Newest record time per synchronizer id. */
   readonly recordTimes = new Map<string, string>();
   readonly #model: Model;
+  readonly #participantId: () => string;
 
-  constructor(model: Model) {
+  constructor(model: Model, participantId: () => string) {
     this.#model = model;
+    this.#participantId = participantId;
   }
 
   save(): SavedState {
     const updates = this.history.range(0, Infinity, Infinity);
-    return { updates, contracts: this.contracts.save(), recordTimes: this.recordTimes };
+    const { contracts, hosting, recordTimes } = this;
+    return { updates, contracts: contracts.save(), hosting: hosting.save(), recordTimes };
   }
 
   /** The state that was saved. */
-  loaded({ updates, contracts, recordTimes }: SavedState): LedgerState {
-    const state = new LedgerState(this.#model);
+  loaded({ updates, contracts, hosting, recordTimes }: SavedState): LedgerState {
+    const state = new LedgerState(this.#model, this.#participantId);
     for (const stored of updates) state.history.add(stored);
     for (const [synchronizerId, recordTime] of recordTimes) state.recordTimes.set(synchronizerId, recordTime);
     state.contracts.load(contracts);
+    state.hosting.load(hosting);
     return state;
   }
 
@@ -69,7 +76,7 @@ export class LedgerState {
 
   /** The state after these updates and nothing else. */
   rebuilt(updates: readonly StoredUpdate[]): LedgerState {
-    const state = new LedgerState(this.#model);
+    const state = new LedgerState(this.#model, this.#participantId);
     for (const stored of updates) state.add(stored);
     return state;
   }
@@ -78,13 +85,28 @@ export class LedgerState {
   prune(offset: number): void {
     this.history.prune(offset);
     this.contracts.prune(offset);
+    this.hosting.prune(offset);
   }
 
   #apply(update: Update, offset: number): StoredUpdate['archived'] {
     const { recordTime, synchronizerId } = valueOf(update);
     this.recordTimes.set(synchronizerId, recordTime);
-    if ('Transaction' in update) return this.contracts.applyTransaction(update.Transaction.value, offset, this.#model);
-    if ('Reassignment' in update) this.contracts.applyReassignment(update.Reassignment.value, offset, this.#model);
+    const seenOn = (where: string) => (created: CreatedEvent) => this.#sees(created, { synchronizerId: where, offset });
+    if ('Transaction' in update) {
+      const { value } = update.Transaction;
+      return this.contracts.applyTransaction(value, offset, this.#model, seenOn(synchronizerId));
+    }
+    if ('Reassignment' in update) {
+      this.contracts.applyReassignment(update.Reassignment.value, offset, this.#model, seenOn);
+    } else {
+      this.hosting.apply(update.TopologyTransaction.value, offset);
+      this.contracts.catchUp(offset, seenOn);
+    }
     return undefined;
+  }
+
+  #sees({ signatories, observers }: CreatedEvent, at: { synchronizerId: string; offset: number }): boolean {
+    const stakeholders = [...signatories, ...observers];
+    return stakeholders.length === 0 || this.hosting.of(this.#participantId(), stakeholders, at).length > 0;
   }
 }

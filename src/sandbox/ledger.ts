@@ -72,7 +72,7 @@ export class Ledger {
   /** Told of what a client makes the ledger do, before it happens. */
   journal: ((deed: Deed) => void) | undefined;
   readonly #clock: LedgerClock;
-  #state = new LedgerState(this.model);
+  #state = new LedgerState(this.model, () => this.participantId);
   #ledgerEnd = 0;
   #prunedTo = 0;
   #hidden = 0;
@@ -287,6 +287,14 @@ export class Ledger {
   /** @param key an update id, or a transaction hash in lower-case hex */
   findUpdate(by: 'id' | 'hash', key: string): StoredUpdate | undefined {
     return this.#state.history.find(by, key);
+  }
+
+  /** Those of the parties that the participant hosts on a synchronizer right after an offset. */
+  hosted(
+    parties: readonly string[],
+    at: { readonly synchronizerId: string; readonly offset: number },
+  ): readonly string[] {
+    return this.#state.hosting.of(this.participantId, parties, at);
   }
 
   /** What is known of a contract's create and archive; undefined when both are pruned or never happened here. */

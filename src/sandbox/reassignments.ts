@@ -97,9 +97,14 @@ export interface HostedAs {
   readonly synchronizerId?: string;
   /** `PARTICIPANT_PERMISSION_…` */
   readonly permission?: string;
+  /** This one unless given. */
+  readonly participantId?: string;
 }
 
-/** A party becomes hosted on this participant, or stops being so. Gives back the offset. */
+/**
+ * A party becomes hosted on a participant, or stops being so: this one then sees nothing more of the party's contracts.
+ * Gives back the offset.
+ */
 export function authorize(
   ledger: Ledger,
   partyId: string,
@@ -107,7 +112,7 @@ export function authorize(
   at: number = ledger.clock(),
   as: HostedAs = {},
 ): number {
-  const { participantId } = ledger;
+  const participantId = as.participantId ?? ledger.participantId;
   const participantPermission = as.permission ?? 'PARTICIPANT_PERMISSION_SUBMISSION';
   const event = added
     ? { ParticipantAuthorizationAdded: { value: { partyId, participantId, participantPermission } } }

@@ -25,13 +25,18 @@ import type {
   TransactionEvent,
 } from './wire.ts';
 
+/** Where and when something is seen. */
+type Place = Pick<Transaction, 'synchronizerId' | 'offset'>;
+
 const stakeholdersOf = (created: CreatedEvent): readonly string[] => [...created.signatories, ...created.observers];
 
 export class Renderer {
+  readonly #ledger: Participant['ledger'];
   readonly #model: Model;
   readonly #fields: ReleaseFields;
 
   constructor({ ledger, release }: Pick<Participant, 'ledger' | 'release'>) {
+    this.#ledger = ledger;
     this.#model = ledger.model;
     this.#fields = fieldsOf(release, ledger.model);
   }
@@ -63,7 +68,7 @@ export class Renderer {
     const delta = asked.shape === 'TRANSACTION_SHAPE_ACS_DELTA';
     const events: TransactionEvent[] = [];
     for (const [index, event] of value.events.entries()) {
-      const shown = this.#event(event, asked.format, delta, archived?.[index]);
+      const shown = this.#event(event, asked.format, delta, archived?.[index], value);
       if (shown !== undefined) events.push(shown);
     }
     return events.length === 0 ? undefined : this.#fields.transaction({ ...value, events });
@@ -99,18 +104,21 @@ export class Renderer {
     format: EventFormat,
     delta: boolean,
     archived: CreatedEvent | undefined,
+    place: Place,
   ): TransactionEvent | undefined {
     if ('CreatedEvent' in event) {
       const created = event.CreatedEvent;
       if (delta && !created.acsDelta) return undefined;
-      const shown = this.#created(created, format, delta ? stakeholdersOf(created) : created.witnessParties);
+      const parties = delta ? stakeholdersOf(created) : created.witnessParties;
+      const shown = this.#created(created, format, this.#ledger.hosted(parties, place));
       return shown === undefined ? undefined : { CreatedEvent: shown };
     }
     if ('ArchivedEvent' in event) {
-      const seen = this.#match(event.ArchivedEvent, format, event.ArchivedEvent.witnessParties);
+      const parties = this.#ledger.hosted(event.ArchivedEvent.witnessParties, place);
+      const seen = this.#match(event.ArchivedEvent, format, parties);
       return seen === undefined ? undefined : event;
     }
-    return this.#exercise(event.ExercisedEvent, format, delta, archived);
+    return this.#exercise(event.ExercisedEvent, format, delta, archived, place);
   }
 
   #exercise(
@@ -118,10 +126,11 @@ export class Renderer {
     format: EventFormat,
     delta: boolean,
     archived: CreatedEvent | undefined,
+    place: Place,
   ): TransactionEvent | undefined {
     if (delta && !(event.consuming && event.acsDelta)) return undefined;
     const parties = delta && archived !== undefined ? stakeholdersOf(archived) : event.witnessParties;
-    const seen = this.#match(event, format, parties);
+    const seen = this.#match(event, format, this.#ledger.hosted(parties, place));
     if (seen === undefined) return undefined;
     if (!delta) {
       const implementedInterfaces = this.#interfaceIds(event, seen);
@@ -194,12 +203,14 @@ export class Renderer {
     for (const event of value.events) {
       if ('JsUnassignedEvent' in event) {
         const unassigned = event.JsUnassignedEvent.value;
-        const seen = this.#match(unassigned, format, unassigned.witnessParties);
+        const parties = this.#ledger.hosted(unassigned.witnessParties, value);
+        const seen = this.#match(unassigned, format, parties);
         if (seen === undefined) continue;
         events.push({ JsUnassignedEvent: { value: { ...unassigned, witnessParties: seen.witnesses } } });
       } else {
         const assigned = event.JsAssignmentEvent;
-        const createdEvent = this.#created(assigned.createdEvent, format, stakeholdersOf(assigned.createdEvent));
+        const parties = this.#ledger.hosted(stakeholdersOf(assigned.createdEvent), value);
+        const createdEvent = this.#created(assigned.createdEvent, format, parties);
         if (createdEvent !== undefined) events.push({ JsAssignmentEvent: { ...assigned, createdEvent } });
       }
     }

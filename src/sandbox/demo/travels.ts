@@ -4,6 +4,7 @@ import { patience } from './chance.ts';
 import type { ErrandOf } from './errand.ts';
 import type { Floor } from './floor.ts';
 import { stableCoin } from './instruments.ts';
+import { otherParticipantId } from './participant-id.ts';
 
 /** Medians of the time between leaving and arriving, and of a stay, in seconds. */
 const journey = 20;
@@ -44,7 +45,7 @@ export function comeBack(floor: Floor, holding: string, at: number): boolean {
   return true;
 }
 
-/** Parties become hosted here one by one; later some of them leave and come back. */
+/** Parties become hosted here one by one, then on another participant as well, which some of them leave and come back to. */
 export class Hostings {
   readonly #floor: Floor;
   /** How many there were. */
@@ -58,8 +59,9 @@ export class Hostings {
     const { ledger, people, random } = this.#floor;
     const all = [...people.apps, ...people.validators, ...people.users];
     const party = all[this.changes % all.length] ?? '';
-    const revoked = this.changes >= all.length && random.chance(0.3);
-    authorize(ledger, party, !revoked, at);
+    const elsewhere = this.changes >= all.length;
+    const revoked = elsewhere && random.chance(0.3);
+    authorize(ledger, party, !revoked, at, elsewhere ? { participantId: otherParticipantId } : {});
     this.changes += 1;
     return true;
   }

@@ -12,6 +12,7 @@ import { Undecodable } from '../failure.ts';
 import { asObject, asText } from '../json.ts';
 import type { JsonObject } from '../json.ts';
 import type { Ledger } from '../ledger.ts';
+import { authorize } from '../reassignments.ts';
 import type { UpdateInput } from '../wire.ts';
 
 interface Act {
@@ -20,6 +21,15 @@ interface Act {
 }
 
 const count = (given: JsonObject, name: string): number => Number(given[name]);
+
+/** A party leaves the participant, or is hosted on it: on one synchronizer, or on all. */
+function moveParty(ledger: Ledger, given: JsonObject, hosted: boolean): void {
+  const wanted = asText(given['synchronizerId']);
+  for (const { id } of ledger.synchronizers) {
+    if (wanted === '' || wanted === id)
+      authorize(ledger, asText(given['party']), hosted, undefined, { synchronizerId: id });
+  }
+}
 
 const acts: Readonly<Record<string, Act>> = {
   prune: { shape: { needs: { to: 'count' } }, run: (ledger, given) => ledger.pruneTo(count(given, 'to')) },
@@ -46,6 +56,14 @@ const acts: Readonly<Record<string, Act>> = {
     run: (ledger, given) => {
       ledger.participantId = asText(given['id']);
     },
+  },
+  leave: {
+    shape: { needs: { party: 'text' }, takes: { synchronizerId: 'text' } },
+    run: (ledger, given) => moveParty(ledger, given, false),
+  },
+  join: {
+    shape: { needs: { party: 'text' }, takes: { synchronizerId: 'text' } },
+    run: (ledger, given) => moveParty(ledger, given, true),
   },
   append: {
     shape: { needs: { update: 'object' } },

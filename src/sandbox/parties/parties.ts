@@ -121,8 +121,14 @@ export class Parties {
    * Undefined for a party that is not hosted here.
    */
   permissions(party: string): ReadonlyMap<string, Permission> | undefined {
-    const hosted = this.#hosted.get(party);
-    if (hosted !== undefined || this.find(party) === undefined) return hosted;
+    const hosted = this.#hosted.get(party) ?? (this.find(party) === undefined ? undefined : this.#everywhere());
+    if (hosted === undefined) return undefined;
+    const offset = this.#ledger.ledgerEnd();
+    const here = [...hosted].filter(([id]) => this.#ledger.hosted([party], { synchronizerId: id, offset }).length > 0);
+    return here.length === hosted.size ? hosted : new Map(here);
+  }
+
+  #everywhere(): ReadonlyMap<string, Permission> {
     return new Map(this.#ledger.synchronizers.map(({ id }) => [id, 'PARTICIPANT_PERMISSION_SUBMISSION']));
   }
 
