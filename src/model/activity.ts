@@ -34,7 +34,9 @@ const hourLength = 13;
  * sum is the same however the updates were cut into batches.
  */
 export const delayUnit = 2 ** -20;
-const unitsPerMicrosecond = 1 / (delayUnit * 1e6);
+/** So many units are as long as so many microseconds: 2^20 and 1e6 without what they have in common. */
+const units = 2 ** 14;
+const microseconds = 15_625;
 
 export class Activity {
   /** By hour, then by template, then by choice and synchronizer. */
@@ -118,8 +120,11 @@ function delay(effectiveAt: string, recordTime: string): number {
   const [from, to] = near
     ? [microsecondsOfHour(effectiveAt), microsecondsOfHour(recordTime)]
     : [Number(postgresMicroseconds(effectiveAt)), Number(postgresMicroseconds(recordTime))];
-  const units = Math.round((to - from) * unitsPerMicrosecond);
-  return Number.isNaN(units) ? 0 : units;
+  // As Postgres counts it, which takes it back: exact however long it was. What is left is never a half.
+  const scaled = (to - from) * units;
+  const left = scaled % microseconds;
+  const counted = (scaled - left) / microseconds + Math.round(left / microseconds);
+  return Number.isNaN(counted) ? 0 : counted;
 }
 
 const zero = 0x30;
