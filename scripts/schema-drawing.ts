@@ -33,6 +33,7 @@ const references: Readonly<Record<string, string>> = {
   offset: 'updates',
   activated_offset: 'contracts',
   deactivated_offset: 'updates',
+  unknown_since: 'updates',
   contract_id: 'contracts',
 };
 /** Tables whose "offset" is that of an activation. */

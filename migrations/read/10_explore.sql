@@ -16,11 +16,16 @@ create or replace view :explore.templates as
          case when exists (select from interface_views v where v.interface_pk = t.template_pk)
                 or exists (select from choices h where h.interface_pk = t.template_pk)
               then 'interface' else 'template' end as kind,
-         coalesce(a.activated - a.deactivated, 0) as active, coalesce(a.activated, 0) as activated
+         coalesce(a.activated - a.deactivated - n.unknown, 0) as active, coalesce(a.activated, 0) as activated,
+         n.unknown
     from templates t
     left join packages p on p.package_id = t.package_id
     left join active_counts a on a.template_pk = t.template_pk
-   cross join lateral (select coalesce(t.package_name, p.package_name, t.package_id) as package_name) n;
+   cross join lateral (
+           select coalesce(t.package_name, p.package_name, t.package_id) as package_name,
+                  (select count(*) from lifetimes l
+                    where l.template_pk = t.template_pk and l.deactivated_offset is null and l.unknown_since is not null)
+                  as unknown) n;
 comment on view :explore.templates is
   'Templates and interfaces that were seen, one row per package version, with the number of active contracts.';
 
@@ -38,14 +43,16 @@ create or replace view :explore.contracts as
          :explore.fqn(coalesce(t.package_name, t.package_id), t.module_name, t.entity_name) as template_fqn,
          coalesce(t.package_name, t.package_id) as package_name, t.module_name, t.entity_name, t.package_id,
          case when l.contract_id is null then 'witnessed'
-              when l.deactivated_offset is null then 'active'
+              when l.deactivated_offset is null and l.unknown_since is null then 'active'
+              when l.deactivated_offset is null then 'unknown'
               when e.kind = 'transaction' then 'archived'
               else 'unassigned' end as status,
-         l.contract_id is not null and l.deactivated_offset is null as is_active,
+         l.contract_id is not null and l.deactivated_offset is null and l.unknown_since is null as is_active,
          c.payload, c.contract_key, c.signatories, c.observers, c.witness_parties as witnesses,
          c."offset" as created_at_offset, c.created_at, u.record_time,
          l.deactivated_offset as archived_at_offset, coalesce(e.effective_at, e.record_time) as archived_at,
-         c.origin, s.synchronizer_id, c.reassignment_counter, u.update_id, c.node_id, c.redaction_id
+         c.origin, s.synchronizer_id, c.reassignment_counter, u.update_id, c.node_id, c.redaction_id,
+         case when l.deactivated_offset is null then l.unknown_since end as unknown_since
     from contracts c
     join templates t on t.template_pk = c.template_pk
     left join synchronizers s on s.synchronizer_pk = c.synchronizer_pk
@@ -54,7 +61,7 @@ create or replace view :explore.contracts as
                          and l.activated_offset = c."offset"
     left join updates e on e."offset" = l.deactivated_offset;
 comment on view :explore.contracts is
-  'Every contract, now and in the past, one row per activation: a contract that was reassigned has a row for each synchronizer it came to. Contracts that were never active for the parties of the reader, such as those created and archived by one transaction, are here too, with status witnessed.';
+  'Every contract, now and in the past, one row per activation: a contract that was reassigned has a row for each synchronizer it came to. Contracts that were never active for the parties of the reader, such as those created and archived by one transaction, are here too, with status witnessed; those whose parties left the participant have status unknown.';
 
 create or replace view :explore.active_contracts as
   select l.contract_id,
@@ -69,7 +76,7 @@ create or replace view :explore.active_contracts as
                          and c.template_pk = l.template_pk
     left join synchronizers s on s.synchronizer_pk = l.synchronizer_pk
     left join updates u on u."offset" = l.activated_offset
-   where l.deactivated_offset is null;
+   where l.deactivated_offset is null and l.unknown_since is null;
 comment on view :explore.active_contracts is
   'Contracts active now, at the checkpoint. A count or a list of one template reads live rows only, however long the history.';
 
@@ -98,7 +105,7 @@ create or replace view :explore.interface_views as
            as interface_fqn,
          v.view, v.status_code, v.status_message, v.status_details, v.implementation_package_id,
          :explore.fqn(coalesce(t.package_name, t.package_id), t.module_name, t.entity_name) as template_fqn,
-         l.contract_id is not null and l.deactivated_offset is null as is_active,
+         l.contract_id is not null and l.deactivated_offset is null and l.unknown_since is null as is_active,
          l.deactivated_offset as archived_at_offset, c.created_at, v.redaction_id
     from interface_views v
     join templates i on i.template_pk = v.interface_pk

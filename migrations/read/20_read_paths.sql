@@ -83,7 +83,8 @@ begin atomic
                          and c.template_pk = l.template_pk
     left join synchronizers s on s.synchronizer_pk = l.synchronizer_pk
     left join updates u on u."offset" = l.activated_offset
-   where l.deactivated_offset is null and l.template_pk = any ((select :explore.template_pks(template))::integer[]);
+   where l.deactivated_offset is null and l.unknown_since is null
+     and l.template_pk = any ((select :explore.template_pks(template))::integer[]);
 end;
 comment on function :explore.active(text) is
   'Contracts of a template (of all templates without an argument) that are active now. Reads live rows only.';
@@ -94,24 +95,24 @@ comment on function :explore.active(text) is
 create or replace function :explore.lifetimes_at(at_offset bigint, template text default null) returns setof lifetimes
   language sql stable parallel safe rows 1000
 begin atomic
-  select l.contract_id, l.synchronizer_pk, l.activated_offset, l.template_pk, l.deactivated_offset
+  select l.contract_id, l.synchronizer_pk, l.activated_offset, l.template_pk, l.deactivated_offset, l.unknown_since
     from lifetimes l
-   where l.deactivated_offset is null and l.activated_offset <= at_offset
+   where l.deactivated_offset is null and l.unknown_since is null and l.activated_offset <= at_offset
      and l.template_pk = any ((select :explore.template_pks(template))::integer[])
   union all
-  select e.contract_id, e.synchronizer_pk, e.activated_offset, e.template_pk, e.deactivated_offset
+  select e.contract_id, e.synchronizer_pk, e.activated_offset, e.template_pk, e.deactivated_offset, e.unknown_since
     from :explore.template_pks(template) pks
    cross join generate_series(0, least(61, lifetime_class(0, coalesce(:explore.latest_offset(), 0)))) class
    cross join lateral (
            select * from lifetimes l
-            where lifetime_class(l.activated_offset, l.deactivated_offset) = class
+            where lifetime_class(l.activated_offset, coalesce(l.deactivated_offset, l.unknown_since)) = class
               and l.activated_offset > at_offset - (power(2::double precision, class + 1) * 1.001)::bigint - 1
-              and l.activated_offset <= at_offset and l.deactivated_offset > at_offset
-              and l.deactivated_offset is not null and l.template_pk = any (pks)
+              and l.activated_offset <= at_offset and coalesce(l.deactivated_offset, l.unknown_since) > at_offset
+              and coalesce(l.deactivated_offset, l.unknown_since) is not null and l.template_pk = any (pks)
            offset 0) e;
 end;
 comment on function :explore.lifetimes_at(bigint, text) is
-  'Rows of lifetimes that were active at an offset, without reading the history before and after it.';
+  'Rows of lifetimes that were active at an offset, without reading the history before and after it. Those whose parties left the participant were active until then, or until an end that was seen later.';
 
 create or replace function :explore.active_at(at_offset bigint, template text default null)
   returns setof :explore.active_contracts

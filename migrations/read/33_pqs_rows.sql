@@ -27,7 +27,7 @@ create or replace view :pqs.__template_rows as
          case when ua.kind = 'transaction' then l.deactivated_offset end as archived_at_ix,
          case when ua.kind = 'transaction' then l.deactivated_offset end as archived_at_offset,
          case when l.contract_id is not null
-              then int8range(c."offset", l.deactivated_offset) end as life_ix,
+              then int8range(c."offset", coalesce(l.deactivated_offset, l.unknown_since)) end as life_ix,
          c.contract_id, c.payload, c.contract_key, decode(c.created_event_blob, 'base64') as metadata,
          c.created_at as created_effective_at,
          case when ua.kind = 'transaction' then ua.effective_at end as archived_effective_at, c.redaction_id,

@@ -38,12 +38,13 @@ begin atomic
         from lifetimes l, contracts c
        where l.template_pk = any ((select :pqs.__type_pks(qname))::integer[])
          and (l.activated_offset + 0 = l.activated_offset or l.template_pk = any (:pqs.__type_pks(qname)))
-         and l.deactivated_offset is null and l.activated_offset <= (select :pqs.__inside(active."offset"))
+         and l.deactivated_offset is null and l.unknown_since is null
+         and l.activated_offset <= (select :pqs.__inside(active."offset"))
          and c.contract_id = l.contract_id and c."offset" = l.activated_offset
          and c.synchronizer_pk = l.synchronizer_pk and c.template_pk = l.template_pk
       union all
       select 'template', l.template_pk, l.template_pk, l.contract_id, c.payload, l.activated_offset, c.node_id,
-             l.deactivated_offset,
+             coalesce(l.deactivated_offset, l.unknown_since),
              case when (select u.kind from updates u where u."offset" = l.deactivated_offset) = 'transaction'
                   then l.deactivated_offset end,
              l.synchronizer_pk, null, c.representative_package_id, c.contract_key, c.contract_key_hash,
@@ -51,9 +52,10 @@ begin atomic
         from :pqs.__lifetime_windows(active."offset") w, lifetimes l, contracts c
        where (select :pqs.__is_past(active."offset"))
          and l.template_pk = any ((select :pqs.__type_pks(qname))::integer[])
-         and lifetime_class(l.activated_offset, l.deactivated_offset) = w.class
+         and lifetime_class(l.activated_offset, coalesce(l.deactivated_offset, l.unknown_since)) = w.class
          and l.activated_offset > w.after_offset and l.activated_offset <= w.at_offset
-         and l.deactivated_offset > w.at_offset and l.deactivated_offset is not null
+         and coalesce(l.deactivated_offset, l.unknown_since) > w.at_offset
+         and coalesce(l.deactivated_offset, l.unknown_since) is not null
          and c.contract_id = l.contract_id and c."offset" = l.activated_offset
          and c.synchronizer_pk = l.synchronizer_pk and c.template_pk = l.template_pk
       union all
@@ -66,13 +68,14 @@ begin atomic
         left join contracts c on c.contract_id = v.contract_id and c."offset" = v."offset"
        where l.template_pk = any ((select :pqs.__implementing_pks(qname))::integer[])
          and (l.activated_offset + 0 = l.activated_offset or l.template_pk = any (:pqs.__implementing_pks(qname)))
-         and l.deactivated_offset is null and l.activated_offset <= (select :pqs.__inside(active."offset"))
+         and l.deactivated_offset is null and l.unknown_since is null
+         and l.activated_offset <= (select :pqs.__inside(active."offset"))
          and v.contract_id = l.contract_id and v."offset" = l.activated_offset
          and v.interface_pk = any ((select :pqs.__type_pks(qname))::integer[]) and v.status_code = 0
       union all
       select 'interface', v.interface_pk, l.template_pk, l.contract_id,
              :pqs.padded(v.view, (select pd.padding from paddings pd where pd.template_pk = v.interface_pk)),
-             l.activated_offset, c.node_id, l.deactivated_offset,
+             l.activated_offset, c.node_id, coalesce(l.deactivated_offset, l.unknown_since),
              case when (select u.kind from updates u where u."offset" = l.deactivated_offset) = 'transaction'
                   then l.deactivated_offset end,
              l.synchronizer_pk, v.implementation_package_id, c.representative_package_id, null, null,
@@ -81,9 +84,10 @@ begin atomic
         left join contracts c on c.contract_id = v.contract_id and c."offset" = v."offset"
        where (select :pqs.__is_past(active."offset"))
          and l.template_pk = any ((select :pqs.__implementing_pks(qname))::integer[])
-         and lifetime_class(l.activated_offset, l.deactivated_offset) = w.class
+         and lifetime_class(l.activated_offset, coalesce(l.deactivated_offset, l.unknown_since)) = w.class
          and l.activated_offset > w.after_offset and l.activated_offset <= w.at_offset
-         and l.deactivated_offset > w.at_offset and l.deactivated_offset is not null
+         and coalesce(l.deactivated_offset, l.unknown_since) > w.at_offset
+         and coalesce(l.deactivated_offset, l.unknown_since) is not null
          and v.contract_id = l.contract_id and v."offset" = l.activated_offset
          and v.interface_pk = any ((select :pqs.__type_pks(qname))::integer[]) and v.status_code = 0) r
     left join templates t on t.template_pk = r.template_pk

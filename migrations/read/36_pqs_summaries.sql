@@ -7,25 +7,29 @@ begin atomic
   select concat_ws(':', n.package_name, n.module_name, n.entity_name), l.payload_type, sum(l.count)::bigint
     from (select 'template' as payload_type, template_pk as type_pk, count(*) as count
             from lifetimes
-           where deactivated_offset is null and activated_offset <= (select :pqs.__inside(summary_active."offset"))
+           where deactivated_offset is null and unknown_since is null
+             and activated_offset <= (select :pqs.__inside(summary_active."offset"))
            group by template_pk
           union all
           select 'template', template_pk, count(*)
             from :explore.lifetimes_at((select :pqs.__inside(summary_active."offset")))
-           where (select :pqs.__is_past(summary_active."offset")) and deactivated_offset is not null
+           where (select :pqs.__is_past(summary_active."offset"))
+             and coalesce(deactivated_offset, unknown_since) is not null
            group by template_pk
           union all
           select 'interface', v.interface_pk, count(*)
             from template_interfaces i, lifetimes l, interface_views v
            where l.template_pk = i.template_pk
-             and l.deactivated_offset is null and l.activated_offset <= (select :pqs.__inside(summary_active."offset"))
+             and l.deactivated_offset is null and l.unknown_since is null
+             and l.activated_offset <= (select :pqs.__inside(summary_active."offset"))
              and v.contract_id = l.contract_id and v."offset" = l.activated_offset and v.interface_pk = i.interface_pk
              and v.status_code = 0
            group by v.interface_pk
           union all
           select 'interface', v.interface_pk, count(*)
             from :explore.lifetimes_at((select :pqs.__inside(summary_active."offset"))) l, interface_views v
-           where (select :pqs.__is_past(summary_active."offset")) and l.deactivated_offset is not null
+           where (select :pqs.__is_past(summary_active."offset"))
+             and coalesce(l.deactivated_offset, l.unknown_since) is not null
              and v.contract_id = l.contract_id and v."offset" = l.activated_offset and v.status_code = 0
            group by v.interface_pk) l
     join :pqs.__names n on n.template_pk = l.type_pk

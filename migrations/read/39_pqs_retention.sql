@@ -69,6 +69,9 @@ begin atomic
   with kept as materialized (
     select c."offset" from templates t
       join contracts c on c.template_pk = t.template_pk and c."offset" > after_offset and c."offset" <= to_offset
+    union all
+    select p."offset" from topology_events p join stream st on st.participant_id = p.participant_id
+     where p."offset" > after_offset and p."offset" <= to_offset
     union all select checkpoint_update_offset from stream where checkpoint_update_offset is not null),
   old_updates as (
     delete from updates u
@@ -82,12 +85,15 @@ begin atomic
   old_reassignments as (
     delete from reassignments r where r."offset" > after_offset and r."offset" <= to_offset returning 1),
   old_topology as (
-    delete from topology_events p where p."offset" > after_offset and p."offset" <= to_offset returning 1)
+    delete from topology_events p
+     where p."offset" > after_offset and p."offset" <= to_offset
+       and p.participant_id is distinct from (select st.participant_id from stream st)
+    returning 1)
   select (select count(*) from old_updates), (select count(*) from old_exercises), (select count(*) from old_archives),
          (select count(*) from old_reassignments), (select count(*) from old_topology);
 end;
 comment on function :pqs.__prune_updates(bigint, bigint) is
-  'Removes the updates of a range of offsets and their events, once its contracts are pruned. Updates that activated a contract which is still here stay, and the newest one: it proves the history. Gives the rows removed.';
+  'Removes the updates of a range of offsets and their events, once its contracts are pruned. Updates that activated a contract which is still here stay, the newest one, which proves the history, and those that say whom the participant hosts. Gives the rows removed.';
 
 create or replace function :pqs.__prune_preview(boundary bigint)
   returns table (table_name text, rows bigint, share_of bigint)
@@ -100,6 +106,9 @@ begin atomic
     select c.contract_id, c."offset" from contracts c
      where c."offset" <= boundary
        and not exists (select from kept k where k.contract_id = c.contract_id and k."offset" = c."offset")),
+  hosting as materialized (
+    select distinct p."offset" from topology_events p join stream st on st.participant_id = p.participant_id
+     where p."offset" <= boundary),
   proof as (select coalesce(checkpoint_update_offset, -1) as "offset" from stream)
   select 'contracts', (select count(*) from gone), (select count(*) from contracts)
   union all
@@ -113,7 +122,8 @@ begin atomic
   select 'updates', count(*) filter (where u."offset" <= boundary
                                        and u."offset" <> (select p."offset" from proof p)
                                        and k."offset" is null), count(*)
-    from updates u left join (select distinct "offset" from kept) k on k."offset" = u."offset"
+    from updates u
+    left join (select "offset" from kept union select "offset" from hosting) k on k."offset" = u."offset"
   union all
   select 'exercises', count(*) filter (where "offset" <= boundary), count(*) from exercises
   union all
@@ -121,7 +131,10 @@ begin atomic
   union all
   select 'reassignments', count(*) filter (where "offset" <= boundary), count(*) from reassignments
   union all
-  select 'topology_events', count(*) filter (where "offset" <= boundary), count(*) from topology_events;
+  select 'topology_events', count(*) filter (
+           where p."offset" <= boundary and p.participant_id is distinct from (select st.participant_id from stream st)),
+         count(*)
+    from topology_events p;
 end;
 comment on function :pqs.__prune_preview(bigint) is
   'How many rows of each table pruning up to an offset would remove, and how many there are. Reads all tables.';

@@ -5,7 +5,8 @@ create or replace function :pqs.__contract_state(contract_id text) returns text
   language sql stable
   return (
     select case when count(*) = 0 then 'witnessed'
-                when bool_or(l.deactivated_offset is null) then 'active'
+                when bool_or(l.deactivated_offset is null and l.unknown_since is null) then 'active'
+                when bool_or(l.deactivated_offset is null) then 'unknown'
                 when exists (select from reassignments r
                               where r.contract_id = __contract_state.contract_id and r.kind = 'unassign'
                                 and r."offset" = max(l.deactivated_offset)) then 'unassigned'
@@ -14,7 +15,7 @@ create or replace function :pqs.__contract_state(contract_id text) returns text
      where l.contract_id = __contract_state.contract_id
     having exists (select from contracts c where c.contract_id = __contract_state.contract_id));
 comment on function :pqs.__contract_state(text) is
-  'active, archived, unassigned (on its way to another synchronizer), or witnessed (never active for the parties of the reader); null for a contract that is not here.';
+  'active, unknown (its parties left the participant), archived, unassigned (on its way to another synchronizer), or witnessed (never active for the parties of the reader); null for a contract that is not here.';
 
 create or replace function :pqs.__redact_contracts(contract_ids text[], redaction_id text, with_exercises boolean)
   returns table (contracts bigint, interface_views bigint, exercises bigint, reassignments bigint)
@@ -98,7 +99,7 @@ begin
   state := :pqs.__contract_state(wanted);
   if id is null or id = '' then
     raise exception 'A redaction needs an id' using errcode = 'null_value_not_allowed';
-  elsif state in ('active', 'unassigned') then
+  elsif state in ('active', 'unknown', 'unassigned') then
     raise exception 'Contract % is %: only archived contracts are redacted', wanted, state
       using errcode = 'object_in_use', hint = 'ledger-indexer redact contract ID --active redacts it nevertheless.';
   elsif state is null then

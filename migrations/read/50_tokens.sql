@@ -36,7 +36,7 @@ create or replace view :explore.token_holdings as
     left join synchronizers s on s.synchronizer_pk = l.synchronizer_pk
    where i.module_name = 'Splice.Api.Token.HoldingV1' and i.entity_name = 'Holding'
      and coalesce(i.package_name, p.package_name, 'splice-api-token-holding-v1') = 'splice-api-token-holding-v1'
-     and v.status_code = 0 and l.deactivated_offset is null;
+     and v.status_code = 0 and l.deactivated_offset is null and l.unknown_since is null;
 comment on view :explore.token_holdings is
   'Token holdings (CIP-56) that are active now, one row per holding contract. Empty without the interface Holding in the filter.';
 
@@ -103,7 +103,7 @@ create or replace view :explore.pending_transfer_instructions as
     left join synchronizers s on s.synchronizer_pk = l.synchronizer_pk
    where i.module_name = 'Splice.Api.Token.TransferInstructionV1' and i.entity_name = 'TransferInstruction'
      and coalesce(i.package_name, p.package_name, 'splice-api-token-transfer-instruction-v1') = 'splice-api-token-transfer-instruction-v1'
-     and v.status_code = 0 and l.deactivated_offset is null;
+     and v.status_code = 0 and l.deactivated_offset is null and l.unknown_since is null;
 comment on view :explore.pending_transfer_instructions is
   'Token transfers (CIP-56) that wait for an answer or for somebody''s work. Empty without the interface TransferInstruction in the filter.';
 
@@ -131,6 +131,6 @@ create or replace view :explore.allocations as
     left join synchronizers s on s.synchronizer_pk = l.synchronizer_pk
    where i.module_name = 'Splice.Api.Token.AllocationV1' and i.entity_name = 'Allocation'
      and coalesce(i.package_name, p.package_name, 'splice-api-token-allocation-v1') = 'splice-api-token-allocation-v1'
-     and v.status_code = 0 and l.deactivated_offset is null;
+     and v.status_code = 0 and l.deactivated_offset is null and l.unknown_since is null;
 comment on view :explore.allocations is
   'Holdings set aside for a settlement (CIP-56), active now. Empty without the interface Allocation in the filter.';

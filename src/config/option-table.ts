@@ -111,7 +111,14 @@ export const options = {
     }),
     size('1MiB', '512MiB'),
   ),
-  ledgerTopology: withDefault(ledger('LEDGER_TOPOLOGY', 'Keep changes of party hosting as well.'), boolean, 'true'),
+  ledgerTopology: withDefault(
+    ledger(
+      'LEDGER_TOPOLOGY',
+      'Keep changes of party hosting as well; without them contracts of parties that leave the participant stay active here.',
+    ),
+    boolean,
+    'true',
+  ),
   ledgerCaFile: optional(ledger('LEDGER_CA_FILE', 'PEM file with the authority of the ledger certificate.'), path),
   ledgerCertFile: optional(
     ledger('LEDGER_CERT_FILE', 'PEM file with our certificate, for a ledger that asks for one.'),

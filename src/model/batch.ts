@@ -41,6 +41,8 @@ export class Batch<Sink extends RowSink = RowSink> {
   readonly #redactions: Redactions | undefined;
   /** The newest stored update of the batch that has an id. */
   lastUpdate: { readonly offset: number; readonly updateId: string } | undefined;
+  /** Offset of the first update that takes a party from a participant; undefined: none does. */
+  departure: number | undefined;
   /** The offset this batch moves the checkpoint to. */
   offset: number;
   entries = 0;
@@ -266,6 +268,7 @@ export class Batch<Sink extends RowSink = RowSink> {
   #topology(offset: number, index: number, event: TopologyEvent): void {
     count(countsOf(this.eventsByType, 'topology'), '');
     if (event.raw !== null) this.#met('topology_event', shownKey(event.name), offset);
+    if (event.name === 'ParticipantAuthorizationRevoked') this.departure ??= offset;
     this.#push('topology_events', topologyRow(offset, index, event));
   }
 

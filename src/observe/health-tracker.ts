@@ -46,6 +46,8 @@ export interface StatusDocument {
   readonly work: ByPart | null;
   /** Why the stream is behind, or that it is not. */
   readonly why: Why;
+  /** Contracts that are neither active nor ended, because their parties left the participant; null until counted. */
+  readonly contractsUnknown: number | null;
   /** What the ledger sent and this version does not know. */
   readonly unknown: readonly UnknownName[];
   /** The last kinds of failures, newest first; `lastError` is the first of them. */
@@ -97,6 +99,7 @@ export class HealthTracker {
   #caughtUp = false;
   #seed: { contracts: number; offset: number; done: boolean } | undefined;
   #lastError: StatusDocument['lastError'] = null;
+  #contractsUnknown: number | null = null;
   #participantId: string | undefined;
   #lockHolder: LockHolder | undefined;
 
@@ -193,6 +196,10 @@ export class HealthTracker {
     if (done) this.#moveCheckpoint(seed.offset);
   }
 
+  contractsUnknown(count: number): void {
+    this.#contractsUnknown = count;
+  }
+
   ledgerPolled(ledgerEnd: number): void {
     this.#ledgerEnd = ledgerEnd;
     this.#lag.ledgerEndLearned(this.now(), this.#distance() === 0);
@@ -257,6 +264,7 @@ export class HealthTracker {
       eventsPerSecond: rounded(this.#eventRate.perSecond(nowMs)),
       seed: this.#seed ?? null,
       ...this.#work(state, because, distance),
+      contractsUnknown: this.#contractsUnknown,
       unknown: this.unknown.all,
       errors: this.#errors.all,
       counts: { updates: Object.fromEntries(this.#updates), events: Object.fromEntries(this.#events) },

@@ -165,6 +165,11 @@ class LoggingObserver implements IndexerObserver {
     this.#metrics.lastFrame.set(this.#health.wallNow() / 1000);
   }
 
+  contractsUnknown(count: number): void {
+    this.#health.contractsUnknown(count);
+    this.#metrics.contractsUnknown.set(count);
+  }
+
   verified(results: readonly VerifiedFacts[]): void {
     const metrics = this.#metrics;
     for (const { kind, atOffset, startedAtMs, seconds, different } of results) {

@@ -119,6 +119,8 @@ export interface Observer {
   stretchAsked(answer: StretchAnswer, error?: IndexerError): void;
   /** What `verify`, another process, found last: one entry for each kind of comparison that was ever made. */
   verified(results: readonly VerifiedFacts[]): void;
+  /** So many contracts are neither active nor ended, because their parties left the participant. */
+  contractsUnknown(count: number): void;
   /** Packages were read or refused, or typed views made. */
   packagesRead(facts: PackageFacts): void;
   /** Packages could not be read or views not be made for now; ingestion goes on. `delayMs` until the next try. */

@@ -1,6 +1,7 @@
 /** The ledger seen from outside the stream: its end, what is pruned, and whether the stream is silently dead. */
 import { Observable, defer, exhaustMap, ignoreElements } from 'rxjs';
 import { IndexerError, toIndexerError } from '../errors.ts';
+import { unknownContracts } from '../store/departures.ts';
 import { noteLedgerFacts } from '../store/ledger-facts.ts';
 import type { StoreSession } from '../store/store.ts';
 import { lastVerifications } from '../store/verify/verifications.ts';
@@ -116,6 +117,7 @@ async function note(parts: PipelineParts, session: StoreSession, { ledgerEnd, pr
   try {
     await noteLedgerFacts(parts.database, session.state.epoch, ledgerEnd, pruned);
     parts.observer.verified(await lastVerifications(parts.database));
+    parts.observer.contractsUnknown(await unknownContracts(parts.database));
   } catch (thrown) {
     parts.observer.failed('store', toIndexerError(thrown), parts.limits.pollMs);
   }

@@ -12,6 +12,7 @@ import { tables, type TableName } from '../model/tables.ts';
 import { ByteWriter } from './byte-writer.ts';
 import type { BinaryRows } from './copy-binary.ts';
 import { rollBack, type Database } from './database.ts';
+import { departureStatements } from './departures.ts';
 import { entryStatements } from './dictionary-store.ts';
 import { fly, type Statement } from './flight.ts';
 
@@ -50,7 +51,12 @@ export function rowStatements(batch: Batch<BinaryRows>, added: DictionaryEntries
   batch.seal();
   const filled = [...batch.sink.filled()];
   const copies = filled.map(({ table, messages }) => copyStatement(table, messages));
-  const rest = [...entryStatements(added), ...lifetimeStatement(batch), ...activityStatement(batch)];
+  const rest = [
+    ...entryStatements(added),
+    ...lifetimeStatement(batch),
+    ...activityStatement(batch),
+    ...departureStatements(batch),
+  ];
   return { filled, copies, rest };
 }
 

@@ -18,6 +18,8 @@ export interface Statement {
   readonly values?: readonly Parameter[];
   /** The CopyData messages of a COPY. */
   readonly copy?: Buffer;
+  /** How long it may take where that is longer than others may, milliseconds; the server has to be told as well. */
+  readonly limitMs?: number;
   /** What its failure means, where SQLSTATE alone does not say it; undefined: what SQLSTATE says. */
   readonly explain?: (sqlstate: string) => Error | undefined;
 }
@@ -47,12 +49,15 @@ type Landed = (error: Error | null, rows: readonly number[]) => void;
 class Flight implements Submittable {
   /** The driver wraps it to stop its clock. */
   callback: Landed;
+  /** How long the driver waits; undefined: as for every query. */
+  readonly query_timeout: number | undefined;
   readonly #statements: readonly Statement[];
   readonly #rows: number[] = [];
 
   constructor(statements: readonly Statement[], landed: Landed) {
     this.#statements = statements;
     this.callback = landed;
+    this.query_timeout = statements.findLast(({ limitMs }) => limitMs !== undefined)?.limitMs;
   }
 
   /** For those who time queries. */

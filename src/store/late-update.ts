@@ -9,6 +9,7 @@ import type { Update } from '../model/update.ts';
 import { rowStatements } from './batch-writer.ts';
 import { BinaryRows } from './copy-binary.ts';
 import type { Database } from './database.ts';
+import { markAnew } from './departures.ts';
 import { loadDictionary } from './dictionary-store.ts';
 import { explainDuplicate } from './duplicate.ts';
 import { fly } from './flight.ts';
@@ -49,6 +50,7 @@ export async function storeLate(database: Database, update: Update, epoch?: numb
     await fly(client, [...copies, ...rest]);
     await endSooner(client, batch);
     await endLater(client, update.offset, batch.lifetimes.contractIds());
+    await markAnew(client, update.offset);
     await moveMark(client, batch);
     await client.query('delete from quarantine where "offset" = $1', [update.offset]);
   });

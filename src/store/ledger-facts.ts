@@ -30,6 +30,8 @@ export interface StoredStatus {
   readonly recordTime: Date | null;
   readonly updates: number;
   readonly activeContracts: number;
+  /** Neither active nor ended: their parties left the participant. */
+  readonly unknownContracts: number;
 }
 
 /** The columns these reads touch; the SQL truth is migrations/. */
@@ -44,7 +46,7 @@ interface Tables {
     readonly checkpoint_record_time: Date | null;
   };
   readonly updates: { readonly offset: number };
-  readonly lifetimes: { readonly deactivated_offset: number | null };
+  readonly lifetimes: { readonly deactivated_offset: number | null; readonly unknown_since: number | null };
 }
 
 /** What the tables say of themselves; undefined when nothing was ever indexed here. Counts whole tables: seconds at millions. */
@@ -54,7 +56,9 @@ export async function readStoredStatus(database: Database): Promise<StoredStatus
     const stream = await read.selectFrom('stream').selectAll().executeTakeFirst();
     if (stream === undefined) return undefined;
     const updates = await countOf(read.selectFrom('updates'));
-    const activeContracts = await countOf(read.selectFrom('lifetimes').where('deactivated_offset', 'is', null));
+    const open = read.selectFrom('lifetimes').where('deactivated_offset', 'is', null);
+    const activeContracts = await countOf(open.where('unknown_since', 'is', null));
+    const unknownContracts = await countOf(open.where('unknown_since', 'is not', null));
     return {
       participantId: stream.participant_id,
       checkpoint: stream.checkpoint,
@@ -65,6 +69,7 @@ export async function readStoredStatus(database: Database): Promise<StoredStatus
       recordTime: stream.checkpoint_record_time,
       updates,
       activeContracts,
+      unknownContracts,
     };
   } catch (thrown) {
     throw toStoreError(thrown);

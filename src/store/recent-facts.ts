@@ -22,9 +22,13 @@ const name = (t: string): string =>
   `left(coalesce(${t}.package_name, ${t}.package_id) || ':' || ${t}.module_name || ':' || ${t}.entity_name, ${longestName})`;
 
 const templatesQuery = `
-  select ${name('t')} as name, sum(a.activated - a.deactivated)::bigint as active
+  select ${name('t')} as name, sum(n.active)::bigint as active
     from active_counts a join templates t using (template_pk)
-   group by 1 having sum(a.activated - a.deactivated) > 0
+   cross join lateral (
+           select a.activated - a.deactivated - (select count(*) from lifetimes l
+                    where l.template_pk = a.template_pk and l.deactivated_offset is null and l.unknown_since is not null)
+                  as active) n
+   group by 1 having sum(n.active) > 0
    order by 2 desc, 1 limit ${rows}`;
 
 /** Contracts are found through (template, offset): there is no index on their offset alone, and templates are few. */

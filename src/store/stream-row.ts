@@ -4,6 +4,7 @@
  */
 import type { ClientBase } from 'pg';
 import { ExitCode, IndexerError } from '../errors.ts';
+import { markAnew } from './departures.ts';
 import type { Statement } from './flight.ts';
 
 /** What identifies a stream: another participant, filter or shape would be another history. */
@@ -122,10 +123,14 @@ export async function takeEpoch(client: ClientBase, epoch: number | undefined): 
 
 /** Notes the id of the participant where none is stored yet; a stored one is never replaced. */
 export async function noteParticipant(client: ClientBase, epoch: number, participantId: string): Promise<void> {
-  await client.query('update stream set participant_id = $2 where epoch = $1 and participant_id is null', [
-    epoch,
-    participantId,
-  ]);
+  const { rowCount } = await client.query(
+    'update stream set participant_id = $2 where epoch = $1 and participant_id is null',
+    [epoch, participantId],
+  );
+  // Until now nobody could tell which of the parties that left had left this participant.
+  if (rowCount !== 1) return;
+  const { rows } = await client.query<{ seed: number | null }>('select seed_offset as seed from stream');
+  await markAnew(client, (rows[0]?.seed ?? 0) + 1);
 }
 
 export interface CheckpointMove {

@@ -5,7 +5,8 @@ import { integer, type Row } from './rows.ts';
 
 export function addSummaries(expected: Expected): void {
   for (const { row, deactivated } of expected.lifetimes) {
-    expected.rows.add('lifetimes', { ...row, deactivated_offset: deactivated });
+    // In no recording a party leaves the participant.
+    expected.rows.add('lifetimes', { ...row, deactivated_offset: deactivated, unknown_since: null });
   }
   addDictionaries(expected);
   addActivity(expected);

@@ -63,6 +63,7 @@ function contractRow(row: Row, seen: Seen): Row {
     created_at_offset: row['offset'] ?? null,
     archived_at_offset: end ?? null,
     archived_at: ending['effective_at'] ?? ending['record_time'] ?? null,
+    unknown_since: null,
   };
 }
 

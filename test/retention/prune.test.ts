@@ -45,11 +45,15 @@ describe('prune', () => {
               (select count(*)::int from a.contracts c where c."offset" <= $1
                   and not exists (select from a.lifetimes l where l.contract_id = c.contract_id)) as alone,
               (select count(*)::int from a.updates u where u."offset" <= $1
-                  and not exists (select from a.contracts c where c."offset" = u."offset")) as updates,
+                  and not exists (select from a.contracts c where c."offset" = u."offset")
+                  and not exists (select from a.topology_events y where y."offset" = u."offset")) as updates,
+              (select array_agg(distinct y.participant_id = st.participant_id)
+                 from a.topology_events y cross join a.stream st where y."offset" <= $1) as "own topology",
               (select kept_offset::int from a.stream) as kept`,
       [middle],
     );
-    expect(left).toEqual({ exercises: 0, ended: 0, alone: 0, updates: 0, kept: middle });
+    const hosting = { 'own topology': [true] };
+    expect(left).toEqual({ exercises: 0, ended: 0, alone: 0, updates: 0, kept: middle, ...hosting });
     expect(rowsOf(await world.prune('a', '--before', String(middle)))).toMatchObject({ contracts: 0, updates: 0 });
   });
 

@@ -167,6 +167,23 @@ export function topology(offset: number): JsonRecord {
   });
 }
 
+/** What became of the hosting of parties: `Added`, `Changed`, `Onboarding` or `Revoked`, party, and the participant if another. */
+export type HostingChange = readonly [kind: string, party: string, participant?: string];
+
+export function hosting(offset: number, changes: readonly HostingChange[], synchronizerId = here): JsonRecord {
+  return update('TopologyTransaction', {
+    updateId: `1220${String(offset)}`,
+    offset,
+    synchronizerId,
+    recordTime,
+    events: changes.map(([kind, partyId, participantId = 'p::1220']) => {
+      const permission = kind === 'Revoked' ? {} : { participantPermission: 'PARTICIPANT_PERMISSION_SUBMISSION' };
+      return { event: { [`ParticipantAuthorization${kind}`]: { value: { partyId, participantId, ...permission } } } };
+    }),
+    traceContext: null,
+  });
+}
+
 export function offsetCheckpoint(offset: number): JsonRecord {
   return update('OffsetCheckpoint', { offset, synchronizerTimes: [{ synchronizerId: here, recordTime }] });
 }

@@ -19,6 +19,7 @@ const names = [
   'indexer_bytes_received_total',
   'indexer_checkpoint_offset',
   'indexer_commit_seconds',
+  'indexer_contracts_unknown',
   'indexer_decode_seconds',
   'indexer_errors_total',
   'indexer_events_total',

@@ -136,6 +136,7 @@ const plants: Readonly<Record<string, { readonly sql: string; readonly also?: re
   I24: {
     sql: `insert into coverage (from_offset, origin, filter_hash, transaction_shape) select max(from_offset) + 1, 'reset', 'f', 'LEDGER_EFFECTS' from coverage`,
   },
+  I26: { sql: `update lifetimes set unknown_since = activated_offset + 1 where contract_id = 's1'` },
   I25: {
     sql: `delete from templates where template_pk = (select interface_pk from interface_views limit 1)`,
   },

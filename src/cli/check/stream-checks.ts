@@ -12,7 +12,7 @@ import { fail, pass, skip, type Check, type Finding } from './outcome.ts';
 export function streamChecks(ledger: LedgerView | undefined, database: Database | undefined): readonly Check[] {
   const missing = ledger === undefined ? 'LEDGER_URL' : 'DATABASE_URL';
   if (ledger === undefined || database === undefined) {
-    return ['stored stream', 'stored history'].map((name) => ({
+    return ['stored stream', 'stored history', 'parties that leave'].map((name) => ({
       name,
       run: () => Promise.resolve(skip(`needs both sides: ${missing} is not set, or of no use`)),
     }));
@@ -20,6 +20,7 @@ export function streamChecks(ledger: LedgerView | undefined, database: Database 
   return [
     { name: 'stored stream', after: ['ledger', 'ledger end', 'postgres'], run: () => sameStream(ledger, database) },
     { name: 'stored history', after: ['ledger', 'ledger end', 'postgres'], run: () => sameHistory(ledger, database) },
+    { name: 'parties that leave', after: ['ledger', 'ledger end'], run: () => noticedLeaving(ledger) },
   ];
 }
 
@@ -71,4 +72,20 @@ async function sameHistory({ end, pruned }: LedgerView, database: Database): Pro
     `checkpoint ${String(checkpoint)}, ${String(ledgerEnd - checkpoint)} behind the ledger end, ` +
       `${String(checkpoint - prunedTo)} above what is pruned`,
   );
+}
+
+/** Contracts of parties that left the participant end in no event: only the events of topology tell. */
+async function noticedLeaving({ config, participantId }: LedgerView): Promise<Finding> {
+  const unnoticed = 'contracts of parties that leave the participant stay active here for ever';
+  if (!config.ledger.topology) {
+    return skip(`LEDGER_TOPOLOGY is false: ${unnoticed}; with true they become unknown`);
+  }
+  try {
+    return pass(
+      `events of topology of ${await participantId()} are asked for: contracts of parties that leave become unknown`,
+    );
+  } catch (thrown) {
+    if (toIndexerError(thrown).code !== 'LEDGER_PERMISSION_DENIED') throw thrown;
+    return skip(`this user may not ask for the id of the participant: ${unnoticed}, until one of its users may`);
+  }
 }

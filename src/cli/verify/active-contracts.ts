@@ -9,6 +9,7 @@ import {
   redactedActive,
   storedEntries,
   storedSums,
+  unknownActive,
   type ActiveAt,
   type BucketSum,
   type StoredActive,
@@ -28,11 +29,12 @@ export async function verifyActive(call: VerifyCall, asked: number | undefined):
   await refuseOffset(call, at);
   const range: ActiveAt = { at, after: stream.activeAfter };
   const redacted = await redactedActive(client, range);
+  const unknown = await unknownActive(client, range);
   const ledger = new BucketSums();
   let compared = 0;
   let failed = false;
   const summed = async (): Promise<void> => {
-    for await (const entries of activeEntries(call, range)) {
+    for await (const entries of activeEntries(call, range, unknown)) {
       for (const entry of entries) ledger.add(entry.contractId, entry.row, redacted.has(entry.contractId));
       compared += entries.length;
       // Without the other side there is nothing to compare: the ledger need not go on.
@@ -43,9 +45,12 @@ export async function verifyActive(call: VerifyCall, asked: number | undefined):
   ours.catch(() => (failed = true));
   const [stored] = await Promise.all([ours, summed()]);
   const unequal = ledger.unequal(stored);
-  if (unequal.length === 0) return { atOffset: at, compared, different: 0, quarantined: 0, findings: [] };
+  if (unequal.length === 0) {
+    const equal = { atOffset: at, compared, different: 0, quarantined: 0, findings: [] };
+    return unknown.size === 0 ? equal : { ...equal, note: leftOut(unknown.size) };
+  }
   const examined = boundedBuckets(unequal, ledger, stored);
-  const found = await examine(call, range, examined, redacted);
+  const found = await examine(call, range, examined, { redacted, unknown });
   const explained = await explainedByQuarantine(call, at, found);
   const counted = found.filter(({ contractId = '' }) => !explained.has(contractId));
   const left = unequal.length - examined.length;
@@ -55,12 +60,17 @@ export async function verifyActive(call: VerifyCall, asked: number | undefined):
     different: counted.length + left,
     quarantined: found.length - counted.length,
     findings: counted.slice(0, listedFindings),
+    ...(unknown.size === 0 ? {} : { note: leftOut(unknown.size) }),
     ...(left === 0 ? {} : { note: unexamined(unequal.length, examined.length) }),
     ...(found.length === 0 ? { decided: false, note: disagreement } : {}),
   };
 }
 
 const disagreement = 'sums differ although no entry does: this is a defect of verify, please report it';
+
+function leftOut(contracts: number): string {
+  return `${String(contracts)} contracts whose parties left the participant are left out: nobody here knows what became of them`;
+}
 
 function unexamined(unequal: number, examined: number): string {
   return (
@@ -82,11 +92,15 @@ async function refuseOffset({ snapshot: { stream }, client }: VerifyCall, at: nu
   );
 }
 
-async function* activeEntries(call: VerifyCall, { at, after }: ActiveAt): AsyncGenerator<readonly PlainActive[]> {
+async function* activeEntries(
+  call: VerifyCall,
+  { at, after }: ActiveAt,
+  unknown: ReadonlySet<string>,
+): AsyncGenerator<readonly PlainActive[]> {
   for await (const texts of whole(call, '/v2/state/active-contracts', wholeList(call, at, call.filter))) {
     yield texts.flatMap((text) => {
       const entry = plainActive(text);
-      return entry === undefined || entry.offset <= after ? [] : [entry];
+      return entry === undefined || entry.offset <= after || unknown.has(keyOf(entry)) ? [] : [entry];
     });
   }
 }
@@ -109,13 +123,13 @@ async function examine(
   call: VerifyCall,
   range: ActiveAt,
   examined: readonly number[],
-  redacted: ReadonlySet<string>,
+  { redacted, unknown }: { readonly redacted: ReadonlySet<string>; readonly unknown: ReadonlySet<string> },
 ): Promise<readonly Finding[]> {
   const wanted = new Set(examined);
   const entries = await storedEntries(call.snapshot.client, range, examined);
   const stored = new Map(entries.map((entry) => [keyOf(entry), entry]));
   const findings: Finding[] = [];
-  for await (const actives of activeEntries(call, range)) {
+  for await (const actives of activeEntries(call, range, unknown)) {
     for (const active of actives) {
       if (!wanted.has(bucketOf(active.contractId))) continue;
       const entry = stored.get(keyOf(active));

@@ -171,4 +171,9 @@ export const flow = {
     help: 'Updates stored that the ledger sent after later ones.',
     use: 'More than 0: look for a proxy that merges connections to different participants.',
   }),
+  contractsUnknown: gauge({
+    name: 'contracts_unknown',
+    help: 'Contracts that are neither active nor ended: the last of their parties left the participant, which tells no more of them.',
+    use: 'Above 0 it is no error: explore.contracts has them with status unknown. When the parties are back, reseed --keep-history.',
+  }),
 };

@@ -46,6 +46,7 @@ export function mergeStaging(database: Database, merge: Merge): Promise<Merged> 
     await mapDictionaries(client, staged);
     const kept = await provenHistory(client, staged, merge, stream);
     const ended = await endMissing(client, staged, merge.offset);
+    await knowAgain(client, staged, merge.offset);
     await removeRedacted(client, staged);
     for (const table of ['contracts', 'interface_views', 'reassignments']) await copyRows(client, staged, table);
     const added = await addLifetimes(client, staged);
@@ -119,7 +120,7 @@ const same = `s.contract_id = l.contract_id and s.synchronizer_pk = l.synchroniz
  */
 async function provenHistory(client: ClientBase, staged: string, merge: Merge, stream: StreamFacts): Promise<number> {
   const { rows } = await client.query<{ active: number; common: number; ended: number; moved: number }>(
-    `select (select count(*) from lifetimes where deactivated_offset is null) as active,
+    `select (select count(*) from lifetimes where deactivated_offset is null and unknown_since is null) as active,
             count(*) filter (where s.activated_offset = l.activated_offset and l.deactivated_offset is null) as common,
             count(*) filter (where s.activated_offset = l.activated_offset and l.deactivated_offset is not null
                                and s.deactivated_offset is null) as ended,
@@ -150,7 +151,8 @@ function otherHistory(found: string): IndexerError {
 
 /**
  * When exactly a contract ended in the gap nobody knows any more: at the latest when it became active again elsewhere,
- * else at the end of the gap. A contract on its way between synchronizers ended when it left.
+ * else at the end of the gap. A contract on its way between synchronizers ended when it left. Of a contract whose parties
+ * left, a list that lacks it says nothing.
  */
 async function endMissing(client: ClientBase, staged: string, offset: number): Promise<number> {
   const { rows } = await client.query<{ ended: number }>(
@@ -163,6 +165,8 @@ async function endMissing(client: ClientBase, staged: string, offset: number): P
                 $1)
         where l.deactivated_offset is null
           and not exists (select from ${staged}.lifetimes s where ${same} and s.deactivated_offset is null)
+          and (l.unknown_since is null
+               or exists (select from ${staged}.lifetimes s where s.contract_id = l.contract_id))
        returning l.template_pk),
      counted as (
        update active_counts a set deactivated = a.deactivated + e.ended
@@ -171,6 +175,24 @@ async function endMissing(client: ClientBase, staged: string, offset: number): P
     [offset],
   );
   return rows[0]?.ended ?? 0;
+}
+
+/**
+ * A contract whose parties had left is listed again: it is active if one of them is hosted again. For parties that it
+ * does not host the participant may list what has ended long ago.
+ */
+async function knowAgain(client: ClientBase, staged: string, offset: number): Promise<void> {
+  await client.query(
+    `update lifetimes l set unknown_since = null
+       from contracts c
+      where l.unknown_since is not null and l.deactivated_offset is null
+        and exists (select from ${staged}.lifetimes s where ${same} and s.deactivated_offset is null)
+        and c.contract_id = l.contract_id and c."offset" = l.activated_offset
+        and exists (select from unnest(c.witness_parties) w (party)
+                     where (w.party = any (c.signatories) or w.party = any (c.observers))
+                       and hosts(w.party, l.synchronizer_pk, $1))`,
+    [offset],
+  );
 }
 
 async function addLifetimes(client: ClientBase, staged: string): Promise<number> {

@@ -109,6 +109,8 @@ async function cutLifetimes(client: ClientBase, to: number): Promise<readonly (r
     [to],
   );
   await client.query('delete from active_counts where activated = 0 and deactivated = 0');
+  // Who left after the offset has not left yet; who had left before it is as unknown as then.
+  await client.query('update lifetimes set unknown_since = null where unknown_since > $1', [to]);
   return [
     ['lifetimes', rows[0]?.gone ?? 0],
     ['lifetimes reopened', rows[0]?.reopened ?? 0],

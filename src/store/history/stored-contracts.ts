@@ -15,7 +15,7 @@ export async function newestContracts(database: Database, limit: number): Promis
          from templates t
          cross join lateral (
            select l.contract_id, l.activated_offset from lifetimes l
-            where l.template_pk = t.template_pk and l.deactivated_offset is null
+            where l.template_pk = t.template_pk and l.deactivated_offset is null and l.unknown_since is null
             order by l.activated_offset desc limit 1) n
          join contracts c on c.contract_id = n.contract_id and c."offset" = n.activated_offset
         where c.origin in ('create', 'seed') and coalesce(c.reassignment_counter, 0) = 0

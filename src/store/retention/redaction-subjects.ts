@@ -32,7 +32,7 @@ export interface FoundContracts {
 
 interface ContractRow {
   readonly id: string;
-  readonly state: 'active' | 'unassigned' | 'witnessed' | 'archived';
+  readonly state: 'active' | 'unknown' | 'unassigned' | 'witnessed' | 'archived';
   /** Something of it still has its contents. */
   readonly open: boolean;
 }
@@ -65,7 +65,7 @@ export async function findContracts(
               group by 1) m`,
     [value, exercises],
   );
-  const isActive = ({ state }: ContractRow): boolean => state === 'active' || state === 'unassigned';
+  const isActive = ({ state }: ContractRow): boolean => ['active', 'unknown', 'unassigned'].includes(state);
   const [first] = rows;
   if (first === undefined) {
     const what = subject.kind === 'contract' ? 'this contract is not here' : 'no contract of this party is here';

@@ -59,7 +59,7 @@ const maintained: Readonly<Record<string, string>> = {
   stream:
     'participant_id, seed_offset, seeded_at, seed_token, seed_contracts, checkpoint, checkpoint_update_offset, ' +
     'checkpoint_update_id, checkpoint_record_time, record_times, epoch, writer, ledger_end, pruned_offset',
-  lifetimes: 'deactivated_offset',
+  lifetimes: 'deactivated_offset, unknown_since',
   templates: 'package_name',
   active_counts: 'activated, deactivated',
   activity_hourly:
@@ -119,6 +119,9 @@ export function withOwnersRights(storage: string): string {
   return `${escapeIdentifier(storage)}.clear_unfinished_seed(bigint)`;
 }
 
+/** Functions of the storage that the writer calls when a party leaves the participant. */
+const departures = ['hosts(text, integer, bigint)', 'mark_unknown(bigint, boolean)'];
+
 /** What the writer may do. */
 export function writerGrants(role: string, storage: string): readonly string[] {
   const name = escapeIdentifier(role);
@@ -127,6 +130,7 @@ export function writerGrants(role: string, storage: string): readonly string[] {
     `grant insert on ${written.join(', ')} to ${name}`,
     ...updates(maintained, name),
     `grant execute on function ${withOwnersRights(storage)} to ${name}`,
+    `grant execute on function ${departures.map((called) => `${escapeIdentifier(storage)}.${called}`).join(', ')} to ${name}`,
   ];
 }
 

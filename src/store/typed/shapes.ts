@@ -75,7 +75,11 @@ const ended = [
     'coalesce(d.effective_at, d.record_time)',
     'Ledger effective time of that update (of an unassign its record time); null while active.',
   ),
-  column('is_active', 'l.deactivated_offset is null', 'Whether the contract is active at the checkpoint.'),
+  column(
+    'is_active',
+    'l.deactivated_offset is null and l.unknown_since is null',
+    'Whether the contract is active at the checkpoint.',
+  ),
 ];
 
 function templateShape(subject: ViewSubject, storage: string, history: boolean): ViewShape {
@@ -103,7 +107,7 @@ function templateShape(subject: ViewSubject, storage: string, history: boolean):
       ...(history ? [`left join ${in_('updates')} d on d."offset" = l.deactivated_offset`] : []),
       `left join ${in_('packages')} p on p.package_id = t.package_id`,
       `where ${isNamed('t', subject)} and t.package_name = ${escapeLiteral(subject.packageName)}`,
-      ...(history ? [] : ['  and l.deactivated_offset is null']),
+      ...(history ? [] : ['  and l.deactivated_offset is null and l.unknown_since is null']),
     ].join('\n  '),
   };
 }
@@ -188,7 +192,7 @@ function interfaceShape(subject: ViewSubject, storage: string): ViewShape {
       `join ${in_('templates')} t on t.template_pk = l.template_pk`,
       `left join ${in_('contracts')} c on c.contract_id = v.contract_id and c."offset" = v."offset"`,
       `where ${isNamed('i', subject)} and p.package_name = ${escapeLiteral(subject.packageName)}`,
-      '  and l.deactivated_offset is null',
+      '  and l.deactivated_offset is null and l.unknown_since is null',
     ].join('\n  '),
   };
 }

@@ -11,7 +11,7 @@ const endings = `
   union all
   select "offset", contract_id, source_pk, 'unassign' from reassignments where kind = 'unassign'`;
 
-/** Rules I08 to I14 and I20. */
+/** Rules I08 to I14, I20 and I26. */
 export const contractInvariants: readonly Invariant[] = [
   {
     id: 'I08',
@@ -97,5 +97,36 @@ export const contractInvariants: readonly Invariant[] = [
                  <> coalesce(l.activated, 0) - coalesce(l.deactivated, 0)
               or st.kept_offset is null and coalesce(a.activated, 0) <> coalesce(l.activated, 0)
               or coalesce(a.activated, 0) < coalesce(l.activated, 0)`,
+  },
+  {
+    id: 'I26',
+    says: 'contracts are unknown from the offset on at which the participant lost a party of theirs',
+    sql: `select l.unknown_since as "offset", l.contract_id,
+                 case when l.unknown_since <= l.activated_offset or l.unknown_since >= l.deactivated_offset
+                      then 'unknown since an offset at which it was not active'
+                      else 'unknown, but no party of it left at this offset' end as found
+            from lifetimes l cross join stream st
+           where l.unknown_since is not null
+             and (l.unknown_since <= l.activated_offset or l.unknown_since >= l.deactivated_offset
+                  or not exists (select from topology_events y
+                                   join updates u on u."offset" = y."offset" and u.synchronizer_pk = l.synchronizer_pk
+                                   join contracts c on c.contract_id = l.contract_id and c."offset" = l.activated_offset
+                                  where y."offset" = l.unknown_since and y.participant_id = st.participant_id
+                                    and y.kind = 'ParticipantAuthorizationRevoked'
+                                    and y.party_id = any (c.witness_parties)))
+          union all
+          select l.activated_offset, l.contract_id, 'active, although its only party left at offset ' || y."offset"
+            from topology_events y
+            join stream st on st.participant_id = y.participant_id
+            join updates u on u."offset" = y."offset"
+            join lifetimes l on l.synchronizer_pk = u.synchronizer_pk and l.deactivated_offset is null
+                            and l.unknown_since is null and l.activated_offset < y."offset"
+            join contracts c on c.contract_id = l.contract_id and c."offset" = l.activated_offset
+                            and c.witness_parties = array[y.party_id]
+           where y.kind = 'ParticipantAuthorizationRevoked' and y."offset" > st.seed_offset
+             and not exists (select from topology_events b join updates v on v."offset" = b."offset"
+                              where b.party_id = y.party_id and b.participant_id = y.participant_id
+                                and v.synchronizer_pk = u.synchronizer_pk
+                                and b.kind <> 'ParticipantAuthorizationRevoked' and b."offset" >= y."offset")`,
   },
 ];

@@ -32,7 +32,8 @@ const rowsSql = `from lifetimes l
   left join contracts c on c.contract_id = l.contract_id and c."offset" = l.activated_offset
   left join synchronizers s on s.synchronizer_pk = l.synchronizer_pk
   left join templates t on t.template_pk = c.template_pk
- where l.activated_offset <= $1 and l.activated_offset > $2 and (l.deactivated_offset is null or l.deactivated_offset > $1)`;
+ where l.activated_offset <= $1 and l.activated_offset > $2 and (l.deactivated_offset is null or l.deactivated_offset > $1)
+   and (l.unknown_since is null or l.unknown_since > $1)`;
 
 const word = (index: number): string =>
   `sum(('x' || encode(substring(b.digest from ${String(index * 8 + 1)} for 8), 'hex'))::bit(64)::bigint)::text`;
@@ -106,6 +107,21 @@ export async function redactedActive(client: ClientBase, { at }: ActiveAt): Prom
     [at],
   );
   return new Set(rows.map((row) => row.contract_id));
+}
+
+/**
+ * Contracts whose parties had left the participant, as `contract id, blank, synchronizer id`: the participant may list
+ * them or not, and neither says anything.
+ */
+export async function unknownActive(client: ClientBase, { at, after }: ActiveAt): Promise<ReadonlySet<string>> {
+  const { rows } = await client.query<{ key: string }>(
+    `select l.contract_id || ' ' || s.synchronizer_id as key
+       from lifetimes l join synchronizers s on s.synchronizer_pk = l.synchronizer_pk
+      where l.unknown_since <= $1 and l.activated_offset > $2
+        and (l.deactivated_offset is null or l.deactivated_offset > $1)`,
+    [at, after],
+  );
+  return new Set(rows.map(({ key }) => key));
 }
 
 /** Which of these contracts are named by an update set aside up to an offset: what they miss is no defect. */

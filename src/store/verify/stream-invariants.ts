@@ -22,6 +22,7 @@ export const streamInvariants: readonly Invariant[] = [
               ...['reassignments', 'topology_events'].map((table) => above(table)),
               above('lifetimes', 'activated_offset'),
               above('lifetimes', 'deactivated_offset'),
+              above('lifetimes', 'unknown_since'),
             ].join(' union all ')}) r`,
   },
   {

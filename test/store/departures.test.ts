@@ -1,0 +1,222 @@
+/** Contracts of parties that left the participant are unknown from there on: who is meant, and that the order of writing does not matter. */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { decodeUpdate } from '../../src/ledger/wire.ts';
+import { openDatabase, type Database } from '../../src/store/database.ts';
+import { storeLate } from '../../src/store/late-update.ts';
+import { migrate } from '../../src/store/migrations.ts';
+import { openSession } from '../../src/store/store.ts';
+import { createTestDatabase, query, type TestDatabase } from '../support/database.ts';
+import { digestOf } from '../support/digest.ts';
+import * as frames from '../support/frames.ts';
+import { here, there, type HostingChange, type JsonRecord } from '../support/frames.ts';
+import { brokenRules } from '../history/rules.ts';
+
+let created: TestDatabase;
+const opened: Database[] = [];
+beforeAll(async () => {
+  created = await createTestDatabase();
+});
+afterAll(async () => {
+  for (const database of opened) await database.close();
+  await created.drop();
+});
+
+interface Wanted {
+  readonly filter?: string;
+  /** Null: it is not told. */
+  readonly participantId?: string | null;
+  /** Updates of one batch; default: one. */
+  readonly perBatch?: number;
+  /** The update with this offset is set aside, and stored when everything else is. */
+  readonly late?: number;
+}
+
+let schemas = 0;
+
+/** Stores updates with offsets from 1 on; the name of the schema. */
+async function stored(updates: readonly JsonRecord[], wanted: Wanted = {}): Promise<string> {
+  const { filter = '{"parties":[]}', participantId = 'p::1220', perBatch = 1, late } = wanted;
+  const schema = `s${(schemas += 1)}`;
+  const database = openDatabase({ url: created.url, schema, statementTimeoutMs: 60_000, applicationName: 'test' });
+  opened.push(database);
+  await migrate(database);
+  const session = await openSession(database, {
+    participantId: participantId ?? undefined,
+    filter,
+    filterHash: 'f',
+    shape: 'LEDGER_EFFECTS',
+  });
+  await session.publishSeed(0, 'genesis');
+  let batch = session.newBatch(0);
+  let checkpoint = 0;
+  for (const [index, frame] of updates.entries()) {
+    const offset = index + 1;
+    const text = frames.text(frame).replaceAll(frames.recordTime, `2026-08-14T11:${10 + offset}:00.000000Z`);
+    if (offset === late) {
+      await session.quarantine({ offset, code: 'X', found: 'x', frame: Buffer.from(text) }, checkpoint);
+      checkpoint = offset;
+      batch = session.newBatch(checkpoint);
+      continue;
+    }
+    batch.add(decodeUpdate(text));
+    if (offset % perBatch !== 0 && index < updates.length - 1) continue;
+    await session.writeBatch(batch, checkpoint);
+    checkpoint = offset;
+    batch = session.newBatch(checkpoint);
+  }
+  if (late !== undefined) {
+    const [row] = await query(created.url, `select convert_from(frame, 'UTF8') as frame from ${schema}.quarantine`);
+    await storeLate(database, decodeUpdate(String(row?.['frame'])));
+  }
+  return schema;
+}
+
+/** Status and offset of each contract, by id. */
+async function statuses(schema: string): Promise<Record<string, string>> {
+  const rows = await query(
+    created.url,
+    `select contract_id, status || coalesce(' ' || unknown_since, '') as status from ${schema}_explore.contracts`,
+  );
+  return Object.fromEntries(rows.map((row) => [row['contract_id'], row['status']]));
+}
+
+const guest = 'guest::1220aa';
+const other = 'other::1220bb';
+const local = 'local::1220';
+const remote = 'remote::1220ee';
+
+/** All of them stakeholders, and witnesses unless told otherwise. */
+const create = (offset: number, contractId: string, parties: string[], change: JsonRecord = {}, where = here) =>
+  frames.transaction(
+    offset,
+    [
+      {
+        CreatedEvent: frames.created({
+          offset,
+          contractId,
+          witnessParties: parties,
+          signatories: parties.slice(0, 1),
+          observers: parties.slice(1),
+          ...change,
+        }),
+      },
+    ],
+    { synchronizerId: where },
+  );
+const archive = (offset: number, contractId: string) =>
+  frames.transaction(offset, [{ ExercisedEvent: frames.exercised({ offset, contractId, choice: 'Archive' }) }]);
+const hosting = (offset: number, ...changes: HostingChange[]) => frames.hosting(offset, changes);
+
+describe('a party that leaves', () => {
+  it('makes contracts unknown that none of the parties sees that are known to be here', async () => {
+    const schema = await stored([
+      hosting(1, ['Added', guest], ['Added', other], ['Added', remote, 'q::1220']),
+      create(2, 'alone', [guest]),
+      create(3, 'with one who stays', [guest, other]),
+      create(4, 'with one who lives elsewhere', [remote, guest]),
+      create(5, 'with one of the own namespace', [guest, local]),
+      create(6, 'seen only', [other, remote], { witnessParties: [other, guest] }),
+      create(7, 'on another synchronizer', [guest], {}, there),
+      hosting(8, ['Revoked', guest]),
+      create(9, 'later', [guest]),
+    ]);
+    expect(await statuses(schema)).toEqual({
+      alone: 'unknown 8',
+      'with one who stays': 'active',
+      'with one who lives elsewhere': 'unknown 8',
+      'with one of the own namespace': 'active',
+      'seen only': 'active',
+      'on another synchronizer': 'active',
+      later: 'active',
+    });
+    expect(await brokenRules(created.url, schema)).toEqual([]);
+  });
+
+  it('leaves another participant, or is named in the filter with others: nothing becomes unknown', async () => {
+    const elsewhere = [create(1, 'a', [guest]), hosting(2, ['Revoked', guest, 'q::1220'])];
+    expect(await statuses(await stored(elsewhere))).toEqual({ a: 'active' });
+    const named = [create(1, 'a', [guest, other]), create(2, 'b', [guest]), hosting(3, ['Revoked', guest])];
+    const filter = JSON.stringify({ parties: [guest, other] });
+    expect(await statuses(await stored(named, { filter }))).toEqual({ a: 'active', b: 'unknown 3' });
+  });
+
+  it('is the last of several, and may come back: what is unknown stays so until an event ends it', async () => {
+    const schema = await stored([
+      hosting(1, ['Added', guest], ['Added', other]),
+      create(2, 'a', [guest, other]),
+      create(3, 'b', [guest, other]),
+      hosting(4, ['Revoked', guest]),
+      hosting(5, ['Revoked', other]),
+      hosting(6, ['Added', guest], ['Added', other]),
+      archive(7, 'a'),
+      create(8, 'c', [guest]),
+    ]);
+    expect(await statuses(schema)).toEqual({ a: 'archived', b: 'unknown 5', c: 'active' });
+    const at = async (offset: number): Promise<unknown> =>
+      (
+        await query(
+          created.url,
+          `select coalesce(string_agg(contract_id, ',' order by contract_id), '') as ids
+             from ${schema}_explore.active_at(${offset})`,
+        )
+      )[0]?.['ids'];
+    // That a was archived at 7 proves that it was active until then.
+    expect([await at(4), await at(5), await at(6), await at(7), await at(8)]).toEqual(['a,b', 'a', 'a', '', 'c']);
+    const counts = await query(created.url, `select active, activated, unknown from ${schema}_explore.templates`);
+    expect(counts.filter(({ activated }) => activated !== '0')).toEqual([
+      { active: '1', activated: '3', unknown: '1' },
+    ]);
+  });
+
+  it('takes nothing with it that had ended, and what ends in the same batch is ended', async () => {
+    const updates = [create(1, 'a', [guest]), archive(2, 'a'), create(3, 'b', [guest]), hosting(4, ['Revoked', guest])];
+    updates.push(hosting(5, ['Added', guest]), archive(6, 'b'));
+    const schema = await stored(updates, { perBatch: 6 });
+    expect(await statuses(schema)).toEqual({ a: 'archived', b: 'archived' });
+    expect(await brokenRules(created.url, schema)).toEqual([]);
+  });
+
+  it('is not noticed while the participant has no id, and is when it gets one', async () => {
+    const updates = [create(1, 'a', [guest]), hosting(2, ['Revoked', guest])];
+    const filter = '{"parties":[]}';
+    const schema = await stored(updates, { participantId: null, filter });
+    expect(await statuses(schema)).toEqual({ a: 'active' });
+    const database = opened.at(-1);
+    if (database === undefined) throw new Error('no database was opened');
+    const identity = { participantId: 'p::1220', filter, filterHash: 'f', shape: 'LEDGER_EFFECTS' };
+    await (await openSession(database, identity)).noteParticipant('p::1220');
+    expect(await statuses(schema)).toEqual({ a: 'unknown 2' });
+  });
+});
+
+describe('the marks', () => {
+  const history = [
+    hosting(1, ['Added', guest], ['Added', other]),
+    create(2, 'a', [guest]),
+    create(3, 'b', [guest, other]),
+    create(4, 'c', [guest]),
+    hosting(5, ['Revoked', guest]),
+    hosting(6, ['Added', guest]),
+    archive(7, 'c'),
+    create(8, 'd', [guest]),
+    hosting(9, ['Revoked', other]),
+    hosting(10, ['Revoked', guest]),
+    create(11, 'e', [other]),
+    hosting(12, ['Revoked', other]),
+  ];
+
+  it.each([[2], [3], [5], [12]])('are the same with %d updates in a batch', async (perBatch) => {
+    expect(await digestOf(created.url, await stored(history, { perBatch }))).toBe(
+      await digestOf(created.url, await stored(history)),
+    );
+  });
+
+  // The first of each name gives it its number, so updates that bring names are not late.
+  it.each([[3], [4], [5], [6], [7], [8], [9], [10]])('are the same when update %d comes last', async (late) => {
+    const schema = await stored(history, { late });
+    expect(await statuses(schema)).toEqual(await statuses(await stored(history)));
+    expect(await digestOf(created.url, schema)).toBe(await digestOf(created.url, await stored(history)));
+    // That an update was stored late shows in its epoch.
+    expect((await brokenRules(created.url, schema)).filter((rule) => !rule.startsWith('I16'))).toEqual([]);
+  });
+});
