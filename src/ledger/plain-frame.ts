@@ -14,15 +14,19 @@ export interface PlainUpdate {
   readonly offset: number;
   /** Empty for an OffsetCheckpoint, which leaves no rows. */
   readonly rows: readonly ComparedRow[];
+  readonly names: readonly PackageName[];
 }
 
-/** A contract that the ledger holds active. */
-export interface PlainActive {
-  readonly contractId: string;
-  readonly synchronizerId: string;
-  /** Of its activation. */
-  readonly offset: number;
-  readonly row: ComparedRow;
+/** What an event calls the package of its template. */
+export interface PackageName {
+  readonly template: string | null;
+  /** Null where the ledger does not say. */
+  readonly packageName: string | null;
+}
+
+/** Of an event that names a template. */
+export function packageName(event: JsonObject): PackageName {
+  return { template: plain(event['templateId']), packageName: plain(event['packageName']) };
 }
 
 /** The rows of a frame of `/v2/updates`. @throws IndexerError UPDATE_UNDECODABLE */
@@ -30,14 +34,14 @@ export function plainUpdate(text: string): PlainUpdate {
   return plainly(text, updateRows);
 }
 
-/** A frame of `/v2/state/active-contracts`; undefined for contracts that are in flight, and for empty frames. */
-export function plainActive(text: string): PlainActive | undefined {
-  return plainly(text, activeRow);
-}
+/** A payload as the tables print it; null where there is none. */
+export type Print = (value: unknown) => string | null;
 
-type Print = (value: unknown) => string | null;
-
-function plainly<T>(text: string, walk: (frame: JsonObject, print: Print) => T): T {
+/**
+ * Walks a frame as `JSON.parse` reads it, and once more as the scanner does where that is not exact.
+ * @throws IndexerError UPDATE_UNDECODABLE
+ */
+export function plainly<T>(text: string, walk: (frame: JsonObject, print: Print) => T): T {
   let frame: JsonObject;
   try {
     frame = JSON.parse(text) as JsonObject;
@@ -66,7 +70,7 @@ const exactly: Print = (value) => {
 };
 
 /** What is kept as it came. Only the scanner knows the text of an object. */
-function asSent(value: JsonObject): string {
+export function asSent(value: JsonObject): string {
   const text = partText(value);
   if (text === undefined) throw inexact;
   return text;
@@ -84,7 +88,7 @@ function updateRows(frame: JsonObject, print: Print): PlainUpdate {
   const value = part(part(update, name), 'value');
   const offset = Number(value['offset']);
   if (name === '' || !Number.isSafeInteger(offset)) throw new RangeError('no offset');
-  if (name === 'OffsetCheckpoint') return { offset, rows: [] };
+  if (name === 'OffsetCheckpoint') return { offset, rows: [], names: [] };
   const kind = kinds[name];
   const events = kind === undefined ? [] : parts(value, 'events');
   const trace = part(value, 'traceContext');
@@ -107,7 +111,14 @@ function updateRows(frame: JsonObject, print: Print): PlainUpdate {
   });
   const synchronizer = plain(value['synchronizerId']) ?? '';
   const rows = events.flatMap((event, index) => eventRows(event, index, synchronizer, print));
-  return { offset, rows: [header, ...rows] };
+  return { offset, rows: [header, ...rows], names: events.map(nameOf) };
+}
+
+function nameOf(event: JsonObject): PackageName {
+  const name = Object.keys(event)[0] ?? '';
+  const value = part(event, name);
+  if (name === 'JsAssignmentEvent') return packageName(part(value, 'createdEvent'));
+  return packageName(name === 'JsUnassignedEvent' ? part(value, 'value') : value);
 }
 
 function eventRows(event: JsonObject, index: number, synchronizer: string, print: Print): readonly ComparedRow[] {
@@ -217,7 +228,16 @@ function halfRow(
   index: number,
   exclusivity: string | null,
 ): ComparedRow {
-  return comparedRow('reassignment', `${kind} ${plain(contract['contractId']) ?? ''}`, {
+  return comparedRow(
+    'reassignment',
+    `${kind} ${plain(contract['contractId']) ?? ''}`,
+    halfFields(half, contract, index, exclusivity),
+  );
+}
+
+/** @param contract what names the contract: the half itself, or its created event */
+export function halfFields(half: JsonObject, contract: JsonObject, index: number, exclusivity: string | null) {
+  return {
     node_id: whole(contract['nodeId']) ?? String(index),
     template: plain(contract['templateId']),
     reassignment_id: plain(half['reassignmentId']) ?? '',
@@ -227,7 +247,7 @@ function halfRow(
     reassignment_counter: whole(half['reassignmentCounter']),
     assignment_exclusivity: exclusivity,
     witness_parties: list(contract['witnessParties']),
-  });
+  };
 }
 
 const authorizations = /^ParticipantAuthorization(?:Added|Changed|Onboarding|Revoked)$/;
@@ -243,27 +263,4 @@ function topologyRow(variants: JsonObject, index: number): ComparedRow {
     participant_id: plain(value['participantId']),
     participant_permission: plain(value['participantPermission']),
   });
-}
-
-function activeRow(frame: JsonObject, print: Print): PlainActive | undefined {
-  const entry = part(frame, 'contractEntry');
-  const active = entry['JsActiveContract'] as JsonObject | undefined;
-  if (active === undefined) return undefined;
-  const created = part(active, 'createdEvent');
-  const contractId = plain(created['contractId']);
-  if (contractId === null) throw new RangeError('no contract id');
-  const synchronizerId = plain(active['synchronizerId']) ?? '';
-  const offset = whole(created['offset']) ?? '0';
-  const row = comparedRow('active', contractId, {
-    synchronizer: synchronizerId,
-    offset,
-    template: plain(created['templateId']),
-    payload: print(created['createArgument']),
-    contract_key: print(created['contractKey']),
-    signatories: list(created['signatories']),
-    observers: list(created['observers']),
-    created_at: micros(created['createdAt']),
-    reassignment_counter: whole(active['reassignmentCounter']) ?? '0',
-  });
-  return { contractId, synchronizerId, offset: Number(offset), row };
 }

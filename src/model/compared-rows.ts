@@ -3,20 +3,47 @@
  * stored rows by `store/verify/stored-lines.ts`. A row is a list of texts in the order of these names. Pure.
  */
 
+const active = [
+  'synchronizer',
+  'offset',
+  'template',
+  'payload',
+  'contract_key',
+  'signatories',
+  'observers',
+  'created_at',
+  'reassignment_counter',
+] as const;
+
+const reassignment = [
+  'node_id',
+  'template',
+  'reassignment_id',
+  'source',
+  'target',
+  'submitter',
+  'reassignment_counter',
+  'assignment_exclusivity',
+  'witness_parties',
+] as const;
+
 /** Fields by kind of row. Times are microseconds since 1970, lists and payloads JSON text, identifiers as the ledger prints them. */
 export const comparedFields = {
-  /** A contract active at an offset. Left out is what the ledger may tell differently later: witnesses, views, blobs. */
-  active: [
-    'synchronizer',
-    'offset',
-    'template',
-    'payload',
-    'contract_key',
-    'signatories',
-    'observers',
-    'created_at',
-    'reassignment_counter',
+  /** A contract active at an offset. What only its update tells alike every time is left to the comparison of updates. */
+  active,
+  /** One that was found by a seed: it came from such a list, no update is stored that could be compared. */
+  seeded: [
+    ...active,
+    'node_id',
+    'representative_package_id',
+    'contract_key_hash',
+    'witness_parties',
+    'created_event_blob',
+    'acs_delta',
+    'workflow_id',
   ],
+  /** Half of a reassignment that a seed found in flight, and that still is. */
+  in_flight: [...reassignment, 'created_event', 'workflow_id'],
   update: [
     'kind',
     'update_id',
@@ -66,17 +93,7 @@ export const comparedFields = {
     'acs_delta',
   ],
   archive: ['contract_id', 'template', 'witness_parties', 'implemented_interfaces'],
-  reassignment: [
-    'node_id',
-    'template',
-    'reassignment_id',
-    'source',
-    'target',
-    'submitter',
-    'reassignment_counter',
-    'assignment_exclusivity',
-    'witness_parties',
-  ],
+  reassignment,
   topology: ['kind', 'party_id', 'participant_id', 'participant_permission', 'raw'],
 } as const satisfies Record<string, readonly string[]>;
 
@@ -88,6 +105,8 @@ export type FieldTexts<K extends ComparedKind> = Readonly<Record<FieldOf<K>, str
 /** Fields that a redaction removes: of redacted rows they are not compared. */
 export const redactedFields: Readonly<Partial<Record<ComparedKind, readonly string[]>>> = {
   active: ['payload', 'contract_key'],
+  seeded: ['payload', 'contract_key', 'contract_key_hash', 'created_event_blob'],
+  in_flight: ['created_event'],
   contract: ['payload', 'contract_key', 'contract_key_hash', 'created_event_blob'],
   view: ['view', 'status_message', 'status_details'],
   exercise: ['argument', 'result'],

@@ -1,5 +1,6 @@
 /** The rules of `verify --sql`: silent on lawful histories, and each one notices what it is there for. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { filterFingerprint } from '../../src/ledger/request-format.ts';
 import { decodeActiveContract, decodeUpdate } from '../../src/ledger/wire.ts';
 import { openDatabase, type Database } from '../../src/store/database.ts';
 import { migrate } from '../../src/store/migrations.ts';
@@ -10,7 +11,16 @@ import { randomHistory } from '../read/random-history.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import * as frames from '../support/frames.ts';
 
-const identity = { participantId: 'p::1220', filter: '{}', filterHash: 'f', shape: 'LEDGER_EFFECTS' };
+const filter = {
+  parties: [],
+  templates: ['#a:B:C'],
+  interfaces: ['#i:J:K', '#é"\\:L:M'],
+  createdEventBlobs: false,
+  shape: 'LEDGER_EFFECTS',
+  topology: true,
+} as const;
+const { json, hash } = filterFingerprint(filter);
+const identity = { participantId: 'p::1220', filter: json, filterHash: hash, shape: filter.shape };
 const seedOffset = 100;
 
 let created: TestDatabase;
@@ -65,7 +75,7 @@ afterAll(async () => {
 /** What breaks each rule; `also` are rules that the same change cannot but break as well. */
 const plants: Readonly<Record<string, { readonly sql: string; readonly also?: readonly string[] }>> = {
   I01: { sql: `update stream set checkpoint = checkpoint - 1`, also: [] },
-  I02: { sql: `update stream set seed_offset = checkpoint + 1` },
+  I02: { sql: `update stream set seed_offset = checkpoint + 1, kept_offset = checkpoint + 1`, also: ['I27'] },
   I03: { sql: `update stream set seeded_at = null, checkpoint = null` },
   I04: {
     sql: `update updates set update_id = (select update_id from updates order by "offset" limit 1)
@@ -99,6 +109,7 @@ const plants: Readonly<Record<string, { readonly sql: string; readonly also?: re
     sql: `update lifetimes set deactivated_offset = deactivated_offset + 1 where contract_id =
             (select contract_id from lifetimes where deactivated_offset is not null order by activated_offset limit 1)
              and deactivated_offset is not null`,
+    also: ['I32'],
   },
   I11: { sql: `update lifetimes set activated_offset = activated_offset - 1 where contract_id = 's1'` },
   I12: {
@@ -108,8 +119,8 @@ const plants: Readonly<Record<string, { readonly sql: string; readonly also?: re
                      and not exists (select from exercises y where y.contract_id = c.contract_id) limit 1) c
            where e."offset" = c."offset" and e.node_id = c.node_id`,
   },
-  I13: { sql: `update stream set seed_offset = 10` },
-  I14: { sql: `update coverage set from_offset = from_offset + 1` },
+  I13: { sql: `update stream set seed_offset = 10`, also: ['I27'] },
+  I14: { sql: `update coverage set from_offset = from_offset + 1`, also: ['I27'] },
   I15: {
     sql: `update updates set record_time = record_time - interval '1 microsecond' - (select max(record_time) - min(record_time) from updates)
            where "offset" = (select max("offset") from updates where kind = 'topology')`,
@@ -132,13 +143,38 @@ const plants: Readonly<Record<string, { readonly sql: string; readonly also?: re
   I23: {
     sql: `insert into redactions (redaction_id, subject, reason, requested_by) values ('r', 'contract', '', '');
           update contracts set redaction_id = 'r' where contract_id = 's1'`,
+    also: ['I36'],
   },
   I24: {
     sql: `insert into coverage (from_offset, origin, filter_hash, transaction_shape) select max(from_offset) + 1, 'reset', 'f', 'LEDGER_EFFECTS' from coverage`,
+    also: ['I26', 'I28'],
   },
-  I26: { sql: `update lifetimes set unknown_since = activated_offset + 1 where contract_id = 's1'` },
   I25: {
     sql: `delete from templates where template_pk = (select interface_pk from interface_views limit 1)`,
+  },
+  I26: { sql: `update stream set filter = jsonb_set(filter, '{interfaces}', '[]')` },
+  I27: { sql: `update stream set seeded_at = seeded_at + interval '1 microsecond'` },
+  I28: { sql: `update coverage set reason = 'planted'` },
+  I29: { sql: `update stream set checkpoint_record_time = checkpoint_record_time + interval '1 microsecond'` },
+  I30: { sql: `update activity_hourly set delay_seconds = delay_seconds + 0.001 where template_pk = 0` },
+  I31: { sql: `update activity_hourly set paid_traffic_cost = 1 where template_pk > 0` },
+  I32: {
+    sql: `update lifetimes set deactivated_offset = (select checkpoint from stream) where contract_id =
+            (select contract_id from lifetimes where deactivated_offset is null and activated_offset > 100 limit 1)
+             and deactivated_offset is null`,
+    also: ['I20'],
+  },
+  I33: { sql: `update choices set template_pk = interface_pk where choice_pk = 1` },
+  I34: { sql: `delete from template_interfaces` },
+  I35: { sql: `update contracts set reassignment_counter = reassignment_counter + 1 where origin = 'assign'` },
+  I36: {
+    sql: `insert into redactions (redaction_id, subject, reason, requested_by) values ('r', 'contract', '', '');
+          insert into redacted_contracts (contract_id, redaction_id) values ('s1', 'r')`,
+  },
+  I38: { sql: `update lifetimes set unknown_since = activated_offset + 1 where contract_id = 's1'` },
+  I37: {
+    sql: `insert into packages (package_id, package_name, package_version, language_version, model)
+          values ('p', 'name', '1.0.0', '2.1', '{"packageId": "p", "name": "another", "version": "1.0.0", "languageVersion": "2.1"}')`,
   },
 };
 

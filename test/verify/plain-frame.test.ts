@@ -1,12 +1,13 @@
 /** Both sides of `verify` put the same event into the same words, whatever is in it. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { BucketSums, digestOf, fieldDigests } from '../../src/cli/verify/bucket-sums.ts';
-import { plainActive, plainUpdate } from '../../src/ledger/plain-frame.ts';
+import { plainEntry } from '../../src/ledger/plain-active.ts';
+import { plainUpdate } from '../../src/ledger/plain-frame.ts';
 import { decodeActiveContract, decodeUpdate } from '../../src/ledger/wire.ts';
 import { openDatabase, type Database } from '../../src/store/database.ts';
 import { migrate } from '../../src/store/migrations.ts';
 import { openSession, type StoreSession } from '../../src/store/store.ts';
-import { storedEntries, storedSums } from '../../src/store/verify/stored-active.ts';
+import { storedEntries, storedSums, type ActiveAt } from '../../src/store/verify/stored-active.ts';
 import { storedFields, storedLines } from '../../src/store/verify/stored-updates.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import * as frames from '../support/frames.ts';
@@ -204,12 +205,13 @@ describe('active contracts', () => {
       for (const text of texts) batch.addEntry(decodeActiveContract(text));
       await seed.writeSeed(batch, 0);
       await seed.publishSeed(100, 'seed');
-      const range = { at: 100, after: -1 };
+      const range: ActiveAt = { at: 100, after: -1, seeded: { upTo: 100, streamed: [Number.MAX_SAFE_INTEGER, -1] } };
+      const isSeeded = (): boolean => true;
       const all = Array.from({ length: 4096 }, (_, bucket) => bucket);
       const stored = await mine.withClient((client) => storedEntries(client, range, all));
       const digests = new Map(stored.map((entry) => [entry.contractId, entry.digests]));
       for (const text of texts) {
-        const active = plainActive(text);
+        const active = plainEntry(text, isSeeded);
         expect(digests.get(active?.contractId ?? '')).toEqual(
           active === undefined ? [] : fieldDigests(active.row, false),
         );
@@ -218,7 +220,7 @@ describe('active contracts', () => {
       expect(sums.reduce((sum, { count }) => sum + count, 0)).toBe(payloads.length);
       const ledger = new BucketSums();
       for (const text of texts) {
-        const active = plainActive(text);
+        const active = plainEntry(text, isSeeded);
         if (active !== undefined) ledger.add(active.contractId, active.row, false);
       }
       expect(ledger.unequal(sums)).toEqual([]);

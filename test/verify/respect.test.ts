@@ -88,8 +88,11 @@ describe('verify respects', () => {
       `update contracts set payload = null, contract_key = null, created_event_blob = null, redaction_id = 'r'
         where contract_id = '${id}'`,
       `update interface_views set view = null, redaction_id = 'r' where contract_id = '${id}'`,
+      `insert into redacted_contracts (contract_id, redaction_id) values ('${id}', 'r')`,
       `update exercises set argument = null, result = null, redaction_id = 'r'
         where "offset" = (select max("offset") from exercises)`,
+      `insert into redacted_exercises ("offset", node_id, update_id, redaction_id)
+         select "offset", node_id, update_id, 'r' from exercises join updates using ("offset") where redaction_id = 'r'`,
     );
     expect(await everything()).toMatchObject(equal);
     await change(`update contracts set signatories = '{planted}' where contract_id = '${id}'`);

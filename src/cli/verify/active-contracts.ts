@@ -3,10 +3,11 @@
  * by bucket, in constant memory; then, of the buckets that differ, every entry.
  */
 import { comparedFields } from '../../model/compared-rows.ts';
-import { plainActive, type PlainActive } from '../../ledger/plain-frame.ts';
+import { plainEntry, type PlainActive } from '../../ledger/plain-active.ts';
 import {
   quarantinedContracts,
   redactedActive,
+  seededOffsets,
   storedEntries,
   storedSums,
   unknownActive,
@@ -17,6 +18,8 @@ import {
 import { bucketOf, BucketSums, fieldDigests } from './bucket-sums.ts';
 import { wholeList } from '../ledger/whole-reads.ts';
 import { whole, type VerifyCall } from './call.ts';
+import { InFlight } from './in-flight.ts';
+import { PackageNames } from './package-names.ts';
 import { cannotCompare, listedFindings, type Compared, type Finding } from './result.ts';
 
 /** Entries of unequal buckets that are looked at one by one: what bounds the memory. */
@@ -27,43 +30,62 @@ export async function verifyActive(call: VerifyCall, asked: number | undefined):
   const { client, stream } = call.snapshot;
   const at = asked ?? stream.checkpoint;
   await refuseOffset(call, at);
-  const range: ActiveAt = { at, after: stream.activeAfter };
+  const seeded = await seededOffsets(client, stream.seedOffset);
+  const range: ActiveAt = { at, after: stream.activeAfter, seeded };
   const redacted = await redactedActive(client, range);
   const unknown = await unknownActive(client, range);
-  const ledger = new BucketSums();
-  let compared = 0;
+  const read = new ReadList(redacted);
   let failed = false;
   const summed = async (): Promise<void> => {
-    for await (const entries of activeEntries(call, range, unknown)) {
-      for (const entry of entries) ledger.add(entry.contractId, entry.row, redacted.has(entry.contractId));
-      compared += entries.length;
-      // Without the other side there is nothing to compare: the ledger need not go on.
+    // Without the other side there is nothing to compare: the ledger need not go on.
+    for await (const entries of activeEntries(call, range, unknown, read.inFlight)) {
+      read.add(entries);
       if (failed) return;
     }
   };
   const ours = storedSums(client, range);
   ours.catch(() => (failed = true));
   const [stored] = await Promise.all([ours, summed()]);
-  const unequal = ledger.unequal(stored);
-  if (unequal.length === 0) {
-    const equal = { atOffset: at, compared, different: 0, quarantined: 0, findings: [] };
-    return unknown.size === 0 ? equal : { ...equal, note: leftOut(unknown.size) };
-  }
-  const examined = boundedBuckets(unequal, ledger, stored);
-  const found = await examine(call, range, examined, { redacted, unknown });
-  const explained = await explainedByQuarantine(call, at, found);
-  const counted = found.filter(({ contractId = '' }) => !explained.has(contractId));
+  const unequal = read.sums.unequal(stored);
+  const examined = boundedBuckets(unequal, read.sums, stored);
+  const found = unequal.length === 0 ? [] : await examine(call, range, examined, { redacted, unknown });
+  const { inFlight, names } = read;
+  const all = [...found, ...(await inFlight.differences(call.snapshot)), ...(await names.differences(call.snapshot))];
+  const explained = await explainedByQuarantine(call, at, all);
+  const counted = all.filter(({ contractId = '' }) => !explained.has(contractId));
   const left = unequal.length - examined.length;
+  const note = left === 0 ? inFlight.note : unexamined(unequal.length, examined.length);
   return {
     atOffset: at,
-    compared,
+    compared: read.count,
     different: counted.length + left,
-    quarantined: found.length - counted.length,
+    quarantined: all.length - counted.length,
     findings: counted.slice(0, listedFindings),
     ...(unknown.size === 0 ? {} : { note: leftOut(unknown.size) }),
-    ...(left === 0 ? {} : { note: unexamined(unequal.length, examined.length) }),
-    ...(found.length === 0 ? { decided: false, note: disagreement } : {}),
+    ...(note === undefined ? {} : { note }),
+    ...(unequal.length > 0 && found.length === 0 ? { decided: false, note: disagreement } : {}),
   };
+}
+
+/** What one reading of the list leaves behind. */
+class ReadList {
+  readonly sums = new BucketSums();
+  readonly names = new PackageNames();
+  readonly inFlight = new InFlight();
+  readonly #redacted: ReadonlySet<string>;
+  count = 0;
+
+  constructor(redacted: ReadonlySet<string>) {
+    this.#redacted = redacted;
+  }
+
+  add(entries: readonly PlainActive[]): void {
+    this.count += entries.length;
+    for (const { contractId, row, name } of entries) {
+      this.sums.add(contractId, row, this.#redacted.has(contractId));
+      this.names.add(name);
+    }
+  }
 }
 
 const disagreement = 'sums differ although no entry does: this is a defect of verify, please report it';
@@ -92,15 +114,23 @@ async function refuseOffset({ snapshot: { stream }, client }: VerifyCall, at: nu
   );
 }
 
+/** @param inFlight gets the entries that are no statement that a contract is active */
 async function* activeEntries(
   call: VerifyCall,
-  { at, after }: ActiveAt,
+  { at, after, seeded: { upTo, streamed } }: ActiveAt,
   unknown: ReadonlySet<string>,
+  inFlight?: InFlight,
 ): AsyncGenerator<readonly PlainActive[]> {
+  const [first, last] = streamed;
+  const isSeeded = (offset: number): boolean => offset <= upTo && (offset < first || offset > last);
   for await (const texts of whole(call, '/v2/state/active-contracts', wholeList(call, at, call.filter))) {
     yield texts.flatMap((text) => {
-      const entry = plainActive(text);
-      return entry === undefined || entry.offset <= after || unknown.has(keyOf(entry)) ? [] : [entry];
+      const entry = plainEntry(text, isSeeded);
+      if (entry === undefined || entry.offset <= after) return [];
+      if (entry.kind === 'active') return unknown.has(keyOf(entry)) ? [] : [entry];
+      // Unlike contracts that are active, they are pruned with the updates.
+      if (entry.offset > call.snapshot.stream.keptOffset) inFlight?.add(entry);
+      return [];
     });
   }
 }
@@ -151,7 +181,7 @@ function keyOf({ contractId, synchronizerId }: { readonly contractId: string; re
 function difference(active: PlainActive, entry: StoredActive | undefined, redacted: boolean): Finding | undefined {
   const { contractId, synchronizerId, offset } = active;
   if (entry === undefined) return { what: 'missing', contractId, synchronizerId, offset };
-  const names: readonly string[] = comparedFields.active;
+  const names: readonly string[] = comparedFields[active.row.kind];
   const digests = fieldDigests(active.row, redacted);
   const fields = names.filter((_, index) => digests[index] !== entry.digests[index]);
   return fields.length === 0 ? undefined : { what: 'different', contractId, synchronizerId, offset, fields };

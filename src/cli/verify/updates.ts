@@ -16,6 +16,7 @@ import {
 import { digestOf } from './bucket-sums.ts';
 import { wholeRange } from '../ledger/whole-reads.ts';
 import { whole, type VerifyCall } from './call.ts';
+import { PackageNames } from './package-names.ts';
 import { cannotCompare, listedFindings, type Compared, type Finding } from './result.ts';
 
 /** A slice of the ledger's side: so many updates, or so many characters of frames. */
@@ -61,6 +62,7 @@ class Comparison {
   /** Up to here both sides are compared. */
   #reached: number;
   #quarantine: ReadonlySet<number> = new Set();
+  readonly #names = new PackageNames();
   readonly #findings: Finding[] = [];
   #compared = 0;
   #different = 0;
@@ -89,6 +91,7 @@ class Comparison {
       length = 0;
     }
     await this.#slice(waiting, this.#to);
+    for (const finding of await this.#names.differences(snapshot)) this.#add([finding]);
   }
 
   result(): Compared {
@@ -117,12 +120,16 @@ class Comparison {
   }
 
   async #compare(updates: readonly PlainUpdate[], stored: Map<number, StoredLine[]>): Promise<void> {
-    for (const { offset, rows } of updates) {
+    for (const { offset, rows, names } of updates) {
       const lines = stored.get(offset) ?? [];
       stored.delete(offset);
       this.#compared += 1;
-      if (this.#quarantine.has(offset) && lines.length === 0) this.#quarantined += 1;
-      else if (lines.length === 0) this.#add([{ what: 'missing', offset }]);
+      if (this.#quarantine.has(offset) && lines.length === 0) {
+        this.#quarantined += 1;
+        continue;
+      }
+      for (const name of names) this.#names.add(name);
+      if (lines.length === 0) this.#add([{ what: 'missing', offset }]);
       else this.#add(await this.#differences(offset, rows, lines));
     }
     for (const offset of stored.keys()) this.#add([{ what: 'extra', offset }]);

@@ -11,7 +11,7 @@ const endings = `
   union all
   select "offset", contract_id, source_pk, 'unassign' from reassignments where kind = 'unassign'`;
 
-/** Rules I08 to I14, I20 and I26. */
+/** Rules I08 to I14, I20, I32 to I35 and I38. */
 export const contractInvariants: readonly Invariant[] = [
   {
     id: 'I08',
@@ -99,7 +99,53 @@ export const contractInvariants: readonly Invariant[] = [
               or coalesce(a.activated, 0) < coalesce(l.activated, 0)`,
   },
   {
-    id: 'I26',
+    id: 'I32',
+    says: 'a lifetime that ended in a complete range was ended by an event',
+    sql: `select l.deactivated_offset as "offset", l.contract_id, 'no event ends it at this offset' as found
+            from lifetimes l cross join stream st
+           where l.deactivated_offset > coalesce(st.kept_offset, 0)
+             and exists (select from coverage c where l.deactivated_offset > c.from_offset
+                            and (c.to_offset is null or l.deactivated_offset <= c.to_offset))
+             and not exists (select from (${endings}) d
+                              where d.contract_id = l.contract_id and d.synchronizer_pk = l.synchronizer_pk
+                                and d."offset" = l.deactivated_offset)`,
+  },
+  {
+    id: 'I33',
+    says: 'the choice of an exercise is one of its template',
+    sql: `select e."offset", e.contract_id, 'node ' || e.node_id || ' has a choice of another template' as found
+            from exercises e join choices h using (choice_pk) where h.template_pk <> e.template_pk`,
+  },
+  {
+    id: 'I34',
+    says: 'a view belongs to an activation, of a template that is known to have the interface',
+    sql: `select v."offset", v.contract_id, 'a view without its activation' as found
+            from interface_views v
+           where not exists (select from contracts c where c.contract_id = v.contract_id and c."offset" = v."offset")
+          union all
+          select v."offset", v.contract_id, 'template ' || c.template_pk || ' is not known to have interface ' || v.interface_pk
+            from interface_views v join contracts c using (contract_id, "offset")
+           where not exists (select from template_interfaces t
+                              where t.template_pk = c.template_pk and t.interface_pk = v.interface_pk)`,
+  },
+  {
+    id: 'I35',
+    says: 'an arrival counts as its contract does, and only a seed brings workflows and contracts of its own',
+    sql: `select c."offset", c.contract_id, 'the assign counts ' || coalesce(r.reassignment_counter::text, 'nothing')
+                 || ', its contract ' || coalesce(c.reassignment_counter::text, 'nothing') as found
+            from reassignments r join contracts c using (contract_id, "offset")
+           where r.kind = 'assign' and not r.incomplete and c.origin = 'assign'
+             and r.reassignment_counter is distinct from c.reassignment_counter
+          union all
+          select "offset", contract_id, 'a workflow id beside that of its update'
+            from contracts where workflow_id is not null and origin <> 'seed'
+          union all
+          select "offset", contract_id, kind || ' with what only an arrival that a seed found in flight has'
+            from reassignments
+           where (workflow_id is not null or created_event is not null) and not (incomplete and kind = 'assign')`,
+  },
+  {
+    id: 'I38',
     says: 'contracts are unknown from the offset on at which the participant lost a party of theirs',
     sql: `select l.unknown_since as "offset", l.contract_id,
                  case when l.unknown_since <= l.activated_offset or l.unknown_since >= l.deactivated_offset

@@ -22,6 +22,11 @@ const counted = `
 const stored = `select hour, template_pk, choice_pk, synchronizer_pk, creates, archives, exercises
                   from activity_hourly where template_pk > 0`;
 
+/** How late an update was recorded, in seconds, as the writer counts it: in units of 2^-20. */
+const late = `case when u.kind = 'transaction'
+  then coalesce(round(extract(epoch from u.record_time - u.effective_at)::numeric * 1048576), 0)::double precision / 1048576
+  else 0 end`;
+
 /** Everything that names a template, choice or synchronizer by its small number. */
 const named = `
   select 'templates' as dictionary, template_pk as pk from contracts
@@ -30,6 +35,11 @@ const named = `
   union select 'templates', template_pk from archives
   union select 'templates', template_pk from reassignments
   union select 'templates', interface_pk from interface_views
+  union select 'templates', template_pk from choices
+  union select 'templates', nullif(interface_pk, 0) from choices
+  union select 'templates', template_pk from template_interfaces
+  union select 'templates', interface_pk from template_interfaces
+  union select 'templates', template_pk from active_counts
   union select 'choices', choice_pk from exercises
   union select 'synchronizers', synchronizer_pk from contracts
   union select 'synchronizers', synchronizer_pk from lifetimes
@@ -37,7 +47,7 @@ const named = `
   union select 'synchronizers', source_pk from reassignments
   union select 'synchronizers', target_pk from reassignments`;
 
-/** Rules I19 and I21 to I25. */
+/** Rules I19, I21 to I25, I30, I31 and I37. */
 export const recordInvariants: readonly Invariant[] = [
   {
     id: 'I19',
@@ -125,5 +135,53 @@ export const recordInvariants: readonly Invariant[] = [
                    when 'templates' then exists (select from templates d where d.template_pk = n.pk)
                    when 'choices' then exists (select from choices d where d.choice_pk = n.pk)
                    else exists (select from synchronizers d where d.synchronizer_pk = n.pk) end`,
+  },
+  {
+    id: 'I30',
+    says: 'traffic costs and delays per hour are those of the updates',
+    sql: `select null::bigint as "offset", null::text as contract_id,
+                 'hour ' || hour || ', synchronizer ' || synchronizer_pk || ': traffic cost ' || sum(cost) || ', of the updates '
+                 || least(sum(paid), 9223372036854775807) || '; delay ' || sum(delay) || ' s, of the updates ' || sum(late)
+                 || ' s' as found
+            from (select hour, synchronizer_pk, paid_traffic_cost::numeric as cost, 0::numeric as paid,
+                         delay_seconds as delay, 0::double precision as late
+                    from activity_hourly where template_pk = 0
+                  union all
+                  select ${hour}, u.synchronizer_pk, 0, coalesce(u.paid_traffic_cost, 0), 0, ${late}
+                    from updates u
+                   where u.record_time is not null and (u.kind = 'transaction' or u.paid_traffic_cost is not null)) r
+            left join (${wholeHours}) w using (synchronizer_pk)
+           cross join stream st
+           where hour > w.since or w.since is null and st.kept_offset is null
+           group by hour, synchronizer_pk
+          having sum(cost) <> least(sum(paid), 9223372036854775807)
+              or abs(sum(delay) - sum(late)) > 0.000001 * count(*)`,
+  },
+  {
+    id: 'I31',
+    says: 'a row of sums fills the columns of its kind only',
+    sql: `select null::bigint as "offset", null::text as contract_id,
+                 'hour ' || hour || ', template ' || template_pk || ', choice ' || choice_pk || ', synchronizer '
+                 || synchronizer_pk || case when template_pk = 0 then ': sums of a template in the row of the updates'
+                                            else ': sums of updates in the row of a template' end as found
+            from activity_hourly
+           where case when template_pk = 0 then choice_pk <> 0 or creates <> 0 or archives <> 0 or exercises <> 0
+                      else transactions <> 0 or paid_traffic_cost <> 0 or delay_seconds <> 0 or total_creates <> 0
+                           or total_archives <> 0 or total_exercises <> 0 end`,
+  },
+  {
+    id: 'I37',
+    says: 'a package is named as its archive says, by everything that names it',
+    sql: `select null::bigint as "offset", null::text as contract_id,
+                 'package ' || package_id || ': its columns are not what its model says' as found
+            from packages
+           where (package_id, package_name, package_version, language_version) is distinct from
+                 (model ->> 'packageId', model ->> 'name', model ->> 'version', model ->> 'languageVersion')
+          union all
+          select null, null, 'template ' || t.template_pk || ': another package name than the package has'
+            from templates t join packages p using (package_id) where t.package_name <> p.package_name
+          union all
+          select null, null, 'package ' || package_id || ': several names' from templates
+           group by package_id having count(distinct package_name) > 1`,
   },
 ];

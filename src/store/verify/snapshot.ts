@@ -17,6 +17,7 @@ export interface VerifiedStream {
   readonly coveredAfter: number;
   /** Contracts activated after this offset are complete; -1 where all active contracts were read. */
   readonly activeAfter: number;
+  readonly seedOffset: number;
 }
 
 export interface Snapshot {
@@ -52,13 +53,14 @@ interface StreamRow {
   readonly participant_id: string | null;
   readonly filter: object;
   readonly checkpoint: number | null;
+  readonly seed_offset: number | null;
   readonly seeded_at: Date | null;
   readonly kept_offset: number | null;
 }
 
 async function readStream(client: ClientBase): Promise<VerifiedStream> {
   const { rows } = await client.query<StreamRow>(
-    'select participant_id, filter, checkpoint, seeded_at, kept_offset from stream',
+    'select participant_id, filter, checkpoint, seed_offset, seeded_at, kept_offset from stream',
   );
   const [row] = rows;
   if (row === undefined || row.seeded_at === null || row.checkpoint === null) throw notSeeded();
@@ -66,6 +68,7 @@ async function readStream(client: ClientBase): Promise<VerifiedStream> {
     participantId: row.participant_id,
     filter: row.filter,
     checkpoint: row.checkpoint,
+    seedOffset: row.seed_offset ?? 0,
     keptOffset: row.kept_offset ?? 0,
     ...(await readCoverage(client)),
   };

@@ -1,5 +1,6 @@
 /** What the tables hold active at an offset: as sums by bucket, and one by one for buckets that differ. */
 import type { ClientBase } from 'pg';
+import type { ComparedKind } from '../../model/compared-rows.ts';
 import { fieldExpressions, lineDigest } from './stored-lines.ts';
 
 /** Entries of one bucket: their number, and their digests added up as four unsigned 64-bit numbers. */
@@ -14,6 +15,14 @@ export interface ActiveAt {
   readonly at: number;
   /** Only those activated after this offset. */
   readonly after: number;
+  readonly seeded: SeededOffsets;
+}
+
+/** Where a contract that became active was found by a seed: up to an offset, but not where updates were stored before. */
+export interface SeededOffsets {
+  readonly upTo: number;
+  /** Offsets of the first and last contract up to there that came with an update; none did when the first is the larger. */
+  readonly streamed: readonly [first: number, last: number];
 }
 
 /** One stored active contract: digests of its fields, 16 hexadecimal digits each; empty of absent ones. */
@@ -35,6 +44,12 @@ const rowsSql = `from lifetimes l
  where l.activated_offset <= $1 and l.activated_offset > $2 and (l.deactivated_offset is null or l.deactivated_offset > $1)
    and (l.unknown_since is null or l.unknown_since > $1)`;
 
+const isSeeded = 'l.activated_offset <= $3 and (l.activated_offset < $4 or l.activated_offset > $5)';
+
+function parametersOf({ at, after, seeded: { upTo, streamed } }: ActiveAt): readonly number[] {
+  return [at, after, upTo, ...streamed];
+}
+
 const word = (index: number): string =>
   `sum(('x' || encode(substring(b.digest from ${String(index * 8 + 1)} for 8), 'hex'))::bit(64)::bigint)::text`;
 
@@ -45,13 +60,14 @@ interface SumRow {
 }
 
 /** Sums of all buckets that have entries. Reads every active contract. */
-export async function storedSums(client: ClientBase, { at, after }: ActiveAt): Promise<readonly BucketSum[]> {
-  const digest = lineDigest(fieldExpressions('active', 'c.redaction_id'));
+export async function storedSums(client: ClientBase, range: ActiveAt): Promise<readonly BucketSum[]> {
+  const digest = (kind: 'active' | 'seeded'): string => lineDigest(fieldExpressions(kind, 'c.redaction_id'));
   const { rows } = await client.query<SumRow>(
     `select ${bucketSql} as bucket, count(*) as count, array[${[0, 1, 2, 3].map(word).join(', ')}] as sums
-       from (select sha256(convert_to(l.contract_id, 'UTF8')) as id_digest, ${digest} as digest ${rowsSql}) b
+       from (select sha256(convert_to(l.contract_id, 'UTF8')) as id_digest,
+                    case when ${isSeeded} then ${digest('seeded')} else ${digest('active')} end as digest ${rowsSql}) b
       group by 1`,
-    [at, after],
+    [...parametersOf(range)],
   );
   return rows.map((row) => ({
     bucket: row.bucket,
@@ -68,23 +84,29 @@ interface EntryRow {
   readonly digests: readonly string[];
 }
 
+/** 16 hexadecimal digits for each field of a row; empty for absent ones. */
+export function digestsOf(kind: ComparedKind, redaction: string): string {
+  const fields = fieldExpressions(kind, redaction).map(
+    (text) => `coalesce(left(encode(sha256(convert_to(${text}, 'UTF8')), 'hex'), 16), '')`,
+  );
+  return `array[${fields.join(', ')}]`;
+}
+
 /** The entries of some buckets. Reads every active contract id, and the rows of those. */
 export async function storedEntries(
   client: ClientBase,
-  { at, after }: ActiveAt,
+  range: ActiveAt,
   buckets: readonly number[],
 ): Promise<readonly StoredActive[]> {
-  const fields = fieldExpressions('active', 'c.redaction_id').map(
-    (text) => `coalesce(left(encode(sha256(convert_to(${text}, 'UTF8')), 'hex'), 16), '')`,
-  );
+  const [active, seeded] = [digestsOf('active', 'c.redaction_id'), digestsOf('seeded', 'c.redaction_id')];
   const { rows } = await client.query<EntryRow>(
     `select b.* from (
        select l.contract_id, coalesce(s.synchronizer_id, '') as synchronizer_id, l.activated_offset as "offset",
-              c.redaction_id is not null as redacted, array[${fields.join(', ')}] as digests,
+              c.redaction_id is not null as redacted, case when ${isSeeded} then ${seeded} else ${active} end as digests,
               sha256(convert_to(l.contract_id, 'UTF8')) as id_digest
          ${rowsSql}) b
-      where ${bucketSql} = any($3::integer[])`,
-    [at, after, buckets],
+      where ${bucketSql} = any($6::integer[])`,
+    [...parametersOf(range), buckets],
   );
   return rows.map((row) => ({
     contractId: row.contract_id,
@@ -95,8 +117,19 @@ export async function storedEntries(
   }));
 }
 
+/** Offsets of seeded contracts. A seed that was repeated met contracts whose updates were stored; all are read then. */
+export async function seededOffsets(client: ClientBase, seedOffset: number): Promise<SeededOffsets> {
+  const { rows } = await client.query<{ first: number | null; last: number | null }>(
+    `select min("offset") as first, max("offset") as last from contracts
+      where origin <> 'seed' and "offset" <= $1 and (select count(*) from coverage) > 1`,
+    [seedOffset],
+  );
+  const { first, last } = rows[0] ?? {};
+  return { upTo: seedOffset, streamed: [first ?? Number.MAX_SAFE_INTEGER, last ?? -1] };
+}
+
 /** Ids of active contracts whose contents were removed: known before the sums, so that the ledger's are taken alike. */
-export async function redactedActive(client: ClientBase, { at }: ActiveAt): Promise<ReadonlySet<string>> {
+export async function redactedActive(client: ClientBase, { at }: Pick<ActiveAt, 'at'>): Promise<ReadonlySet<string>> {
   const any = await client.query('select from redactions limit 1');
   if (any.rowCount === 0) return new Set();
   const { rows } = await client.query<{ contract_id: string }>(

@@ -36,6 +36,22 @@ const active: FieldSql<'active'> = {
   reassignment_counter: 'coalesce(c.reassignment_counter, 0)::text',
 };
 
+/** A set: the ledger gives no order to the stakeholders of a list. */
+const set = (column: string): string =>
+  `coalesce((select json_agg(p.party order by p.party collate "C") from unnest(${column}) p (party)), '[]')::text`;
+
+const seeded: FieldSql<'seeded'> = {
+  ...active,
+  node_id: 'c.node_id::text',
+  // Releases before 3.4 say neither; then it is the package of the template, and the list is what changes the set.
+  representative_package_id: 'coalesce(c.representative_package_id, t.package_id)',
+  acs_delta: 'coalesce(c.acs_delta, true)::text',
+  contract_key_hash: 'c.contract_key_hash',
+  witness_parties: set('c.witness_parties'),
+  created_event_blob: 'c.created_event_blob',
+  workflow_id: 'c.workflow_id',
+};
+
 const update: FieldSql<'update'> = {
   kind: 'r.kind',
   update_id: 'r.update_id',
@@ -113,6 +129,12 @@ const reassignment: FieldSql<'reassignment'> = {
   witness_parties: list('r.witness_parties'),
 };
 
+const inFlight: FieldSql<'in_flight'> = {
+  ...reassignment,
+  created_event: json('r.created_event'),
+  workflow_id: 'r.workflow_id',
+};
+
 const topology: FieldSql<'topology'> = {
   kind: 'r.kind',
   party_id: 'r.party_id',
@@ -123,6 +145,8 @@ const topology: FieldSql<'topology'> = {
 
 const fieldSql: { readonly [K in ComparedKind]: FieldSql<K> } = {
   active,
+  seeded,
+  in_flight: inFlight,
   update,
   contract,
   view,

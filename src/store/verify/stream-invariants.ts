@@ -27,13 +27,15 @@ export const streamInvariants: readonly Invariant[] = [
   },
   {
     id: 'I02',
-    says: 'a published stream has a checkpoint at or after its seed, any other has none',
+    says: 'a published stream has a checkpoint at or after its seed and what was pruned, any other has none',
     sql: `select coalesce(checkpoint, seed_offset) as "offset", null::text as contract_id,
                  'seed offset ' || coalesce(seed_offset::text, 'none') || ', checkpoint ' || coalesce(checkpoint::text, 'none')
                  || case when seeded_at is null then ', unpublished' else '' end as found
             from stream
            where case when seeded_at is null then checkpoint is not null
-                      else checkpoint is null or seed_offset is null or checkpoint < seed_offset end`,
+                      else checkpoint is null or seed_offset is null or checkpoint < seed_offset end
+          union all
+          select kept_offset, null, 'pruned up to here, beyond the checkpoint' from stream where kept_offset > checkpoint`,
   },
   {
     id: 'I03',

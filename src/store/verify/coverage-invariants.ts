@@ -1,0 +1,98 @@
+/** Rules of what the stream says of itself: its filter, where it began, its ranges of coverage, its clocks. */
+import type { Invariant } from './invariant.ts';
+
+/** Origins of ranges that begin with a seed, or stand in for one. */
+const seeds = `('seed', 'genesis', 'oldest', 'offset', 'reseed')`;
+/** Origins of a range that no other one precedes. */
+const firsts = `('seed', 'genesis', 'oldest', 'offset')`;
+
+const list = (name: string): string => `
+  (select '[' || coalesce(string_agg(e.value::text, ',' order by e.ordinality), '') || ']'
+     from jsonb_array_elements(case when jsonb_typeof(filter -> '${name}') = 'array' then filter -> '${name}' end)
+          with ordinality e)`;
+
+/** The JSON that was hashed, whose keys stand in another order than in jsonb; null when one is missing. */
+const canonical = `
+  '{"createdEventBlobs":' || (filter -> 'createdEventBlobs')::text || ',"interfaces":' || ${list('interfaces')}
+  || ',"parties":' || ${list('parties')} || ',"shape":' || (filter -> 'shape')::text
+  || ',"templates":' || ${list('templates')} || ',"topology":' || (filter -> 'topology')::text || '}'`;
+
+const time = (text: string): string => `case when ${text} ~ '^\\d{4}-\\d\\d-\\d\\dT' then (${text})::timestamptz end`;
+
+/** Rules I26 to I29. */
+export const coverageInvariants: readonly Invariant[] = [
+  {
+    id: 'I26',
+    says: 'the hash of the filter is right, and the open range is of this filter',
+    sql: `select null::bigint as "offset", null::text as contract_id,
+                 'filter and shape of the stream are not those that were hashed' as found
+            from stream
+           where filter_hash is distinct from encode(sha256(convert_to(${canonical}, 'UTF8')), 'hex')
+              or transaction_shape is distinct from filter ->> 'shape'
+          union all
+          select c.from_offset, null, 'the open range has another filter or shape than the stream'
+            from coverage c cross join stream st
+           where c.to_offset is null
+             and (c.filter_hash, c.transaction_shape) is distinct from (st.filter_hash, st.transaction_shape)`,
+  },
+  {
+    id: 'I27',
+    says: 'the stream was published where and when its last seed begins',
+    sql: `select seed_offset as "offset", null::text as contract_id,
+                 'no range begins at the seed offset that was recorded when the seed was published' as found
+            from stream st
+           where seeded_at is not null
+             and not exists (select from coverage c
+                              where c.from_offset = st.seed_offset
+                                and (c.origin in ${seeds} and c.recorded_at = st.seeded_at
+                                     or c.origin in ('filter', 'reset') and c.recorded_at > st.seeded_at))
+          union all
+          select c.from_offset, null, 'a seed after the one that the stream names'
+            from coverage c cross join stream st
+           where c.origin in ${seeds} and c.from_offset > st.seed_offset
+          union all
+          select seed_offset, null, 'where to go on with a seed that is published'
+            from stream where seeded_at is not null and seed_token is not null`,
+  },
+  {
+    id: 'I28',
+    says: 'each range of coverage begins as its origin says',
+    sql: `select c.from_offset as "offset", null::text as contract_id, 'origin ' || c.origin || ': ' || w.what as found
+            from coverage c
+           cross join lateral (values
+             ((c.origin in ${firsts}) = (c.reason is not null), 'only ranges after the first have a reason'),
+             (c.origin in ${firsts} and exists (select from coverage p where p.from_offset < c.from_offset),
+              'begins after another range'),
+             (c.origin = 'genesis' and c.from_offset <> 0, 'begins after offset 0'),
+             (c.origin = 'reseed' and not exists (select from coverage p where p.to_offset <= c.from_offset),
+              'no range ends before it'),
+             (c.origin in ('filter', 'reset')
+              and not exists (select from coverage p
+                               where (p.from_offset <> c.from_offset or p.filter_hash <> c.filter_hash)
+                                 and c.from_offset in (p.to_offset, p.from_offset)),
+              'no range ends where it begins'),
+             (c.origin in ('genesis', 'oldest', 'offset')
+              and not exists (select from coverage p where p.origin in ('seed', 'reseed'))
+              and exists (select from contracts s where s.origin = 'seed'), 'yet there are contracts of a seed'),
+             (c.to_offset < c.from_offset, 'ends before it begins')) w (broken, what)
+           where w.broken`,
+  },
+  {
+    id: 'I29',
+    says: 'the newest record times are those of the newest updates, or later',
+    sql: `select u."offset", null::text as contract_id,
+                 'recorded at ' || u.record_time || ', the stream remembers '
+                 || coalesce(st.record_times ->> s.synchronizer_id, 'nothing') || ' of its synchronizer' as found
+            from (select synchronizer_pk, max("offset") as "offset" from updates where record_time is not null
+                   group by 1) n
+            join updates u using ("offset")
+            join synchronizers s on s.synchronizer_pk = u.synchronizer_pk
+           cross join stream st
+           where ${time('st.record_times ->> s.synchronizer_id')} >= u.record_time is not true
+          union all
+          select checkpoint, null, 'the newest record time is not the newest of the synchronizers'
+            from stream st
+           where checkpoint_record_time is distinct from
+                 (select max(${time('t.value')}) from jsonb_each_text(st.record_times) t)`,
+  },
+];

@@ -1,0 +1,136 @@
+/** Which row of a table is changed, and to what, for each kind of rows that docs/verify.md tells apart. */
+
+export interface Rows {
+  readonly table: string;
+  /** Which of them, as SQL; all of them unless given. */
+  readonly where?: string;
+  /** What has to be in the tables `stream` and `coverage` before, as SQL. */
+  readonly setUp?: string;
+}
+
+const seedOffset = '(select seed_offset from stream)';
+
+/** A stream that was seeded twice: the first range ended before the gap. */
+const twoRanges = `
+  insert into coverage (from_offset, to_offset, origin, filter_hash, transaction_shape)
+    values (1, 2, 'seed', 'of old', 'LEDGER_EFFECTS');
+  update coverage set origin = 'reseed', reason = 'a gap' where to_offset is null`;
+
+const kinds: Readonly<Record<string, Rows>> = {
+  'contracts of updates': { table: 'contracts', where: `origin <> 'seed'` },
+  'contracts of a seed': {
+    table: 'contracts',
+    where: `origin = 'seed' and exists (select from lifetimes l where l.contract_id = t.contract_id and l.deactivated_offset is null)`,
+  },
+  'interface_views of updates': { table: 'interface_views', where: `"offset" > ${seedOffset}` },
+  'interface_views of a seed': { table: 'interface_views', where: `"offset" <= ${seedOffset}` },
+  'reassignments of updates': { table: 'reassignments', where: 'not incomplete' },
+  'reassignments in flight at a seed': { table: 'reassignments', where: 'incomplete' },
+  'coverage, the open range': { table: 'coverage' },
+  'coverage, a closed range': { table: 'coverage', where: 'to_offset is not null', setUp: twoRanges },
+  'activity_hourly of templates': { table: 'activity_hourly', where: 'template_pk > 0' },
+  'activity_hourly of updates': { table: 'activity_hourly', where: 'template_pk = 0 and paid_traffic_cost > 0' },
+  // Entries that nothing names can have any name.
+  templates: { table: 'templates', where: 'template_pk in (select template_pk from contracts)' },
+  choices: { table: 'choices', where: 'choice_pk in (select choice_pk from exercises) and interface_pk > 0' },
+  synchronizers: { table: 'synchronizers', where: 'synchronizer_pk in (select synchronizer_pk from lifetimes)' },
+  packages: {
+    table: 'packages',
+    where: 'package_id in (select package_id from templates where package_name is not null)',
+  },
+  exercises: { table: 'exercises', where: 'redaction_id is null' },
+  template_interfaces: {
+    table: 'template_interfaces',
+    where: `exists (select from interface_views v join contracts c using (contract_id, "offset")
+                     where v.interface_pk = t.interface_pk and c.template_pk = t.template_pk)`,
+  },
+};
+
+/** The rows that the document calls so; a table where no kinds are told apart. */
+export function rowsOf(name: string): Rows {
+  return kinds[name] ?? { table: name };
+}
+
+/** Another value, by type. */
+const others: Readonly<Record<string, (column: string) => string>> = {
+  int4: (column) => `coalesce(${column}, 0) + 1000003`,
+  int8: (column) => `coalesce(${column}, 0) + 1000003`,
+  float8: (column) => `${column} + 1`,
+  text: (column) => `coalesce(${column}, '') || 'x'`,
+  bool: (column) => `${column} is not true`,
+  json: () => `'{"planted": 1}'`,
+  jsonb: () => `'{"planted": 1}'`,
+  timestamptz: (column) => `coalesce(${column}, now()) + interval '1 second'`,
+  _text: (column) => `${column} || '{planted}'`,
+  bytea: (column) => `${column} || '\\x00'`,
+};
+
+/** Another entry of a dictionary. */
+const entries: Readonly<Record<string, string>> = {
+  template_pk: 'templates d (pk)',
+  interface_pk: 'templates d (pk)',
+  choice_pk: 'choices d (pk)',
+  synchronizer_pk: 'synchronizers d (pk)',
+  source_pk: 'synchronizers d (pk)',
+  target_pk: 'synchronizers d (pk)',
+};
+const dictionaries: readonly string[] = ['templates', 'choices', 'synchronizers'];
+/** Tables with one row for each entry. */
+const keyed: readonly string[] = ['active_counts', 'paddings', 'template_interfaces', 'activity_hourly', 'choices'];
+
+/** Where another value of the type would not do. */
+const particular: Readonly<Record<string, string>> = {
+  'stream.checkpoint': 'checkpoint - 1',
+  'stream.epoch': '0',
+  'stream.record_times': `(select jsonb_object_agg(key, '2001-01-01T00:00:00Z') from jsonb_each(record_times))`,
+  'updates.epoch': 'epoch + 1',
+  'contracts of updates.origin': `case origin when 'create' then 'assign' else 'create' end`,
+  'contracts of a seed.origin': `'create'`,
+  'reassignments of updates.kind': `case kind when 'assign' then 'unassign' else 'assign' end`,
+  'reassignments in flight at a seed.kind': `case kind when 'assign' then 'unassign' else 'assign' end`,
+  'coverage, the open range.origin': `'offset'`,
+  'coverage, a closed range.origin': `'genesis'`,
+  'coverage, a closed range.from_offset': 'to_offset + 1',
+  'coverage, a closed range.to_offset': '1000003',
+  'coverage, the open range.transaction_shape': `'ACS_DELTA'`,
+  'packages.model': `model || '{"name": "planted"}'`,
+  'quarantine.epoch': 'epoch + 1000',
+  'redactions.subject': `case subject when 'party' then 'contract' else 'party' end`,
+  'stream.transaction_shape': `'ACS_DELTA'`,
+  'typed_views.kind': `case kind when 'choice' then 'template' else 'choice' end`,
+  'stream.filter': `filter || '{"createdEventBlobs": false}'`,
+  'verifications.kind': `'replay'`,
+  'verifications.outcome': `'undecided'`,
+};
+
+/** Changes that look like what happens lawfully, of columns of which others are noticed. */
+export const lawfulChanges: Readonly<Record<string, string>> = {
+  'stream.checkpoint': 'checkpoint + 1',
+  'stream.epoch': 'epoch + 1',
+  'stream.record_times': `record_times || (select jsonb_build_object(key, '2026-06-01T00:00:00Z') from jsonb_each_text(record_times)
+                                            where value < '2026-06-01' limit 1)`,
+  // Of the first update: nothing comes before it.
+  'updates.epoch': 'epoch - 1',
+  'stream.kept_offset': 'seed_offset + 5',
+  'coverage, a closed range.from_offset': 'from_offset - 1',
+  'coverage, a closed range.to_offset': 'to_offset + 1',
+  'coverage, a closed range.origin': `'oldest'`,
+  'packages.model': `model || '{"planted": 1}'`,
+  'quarantine.epoch': 'epoch - 1',
+};
+
+/** The statement that changes one column of one row, one where it says something. */
+export function planted(name: string, column: string, type: string, value?: string): string {
+  const { table, where = 'true' } = rowsOf(name);
+  const quoted = `"${column}"`;
+  const other = value ?? particular[`${name}.${column}`] ?? otherEntry(table, column) ?? others[type]?.(quoted);
+  if (other === undefined) throw new Error(`no other value of type ${type}`);
+  const row = `select t.ctid from ${table} t where ${where} order by t.${quoted} is null, t.ctid limit 1`;
+  return `update ${table} set ${quoted} = ${other} where ctid = (${row})`;
+}
+
+function otherEntry(table: string, column: string): string | undefined {
+  const from = entries[column];
+  if (from === undefined || dictionaries.includes(table) || keyed.includes(table)) return undefined;
+  return `(select d.pk from ${from} where d.pk <> ${table}."${column}" order by d.pk limit 1)`;
+}

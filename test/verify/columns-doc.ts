@@ -1,0 +1,45 @@
+/** What docs/verify.md says of every column. */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+export interface ColumnGroup {
+  /** Which rows of which table, as the document calls them. */
+  readonly rows: string;
+  readonly columns: readonly string[];
+  /** Commands and rules, e.g. `--acs`, `I21`. */
+  readonly by: readonly string[];
+}
+
+const text = readFileSync(join(import.meta.dirname, '../../docs/verify.md'), 'utf8');
+
+/** The rows of the table under a heading, cell by cell. */
+function tableUnder(heading: string): readonly (readonly string[])[] {
+  const [, after = ''] = text.split(`\n### ${heading}\n`);
+  const [section = ''] = after.split(/\n##+ /u);
+  const lines = section.split('\n').filter((line) => line.startsWith('| '));
+  return lines.slice(2).map((line) =>
+    line
+      .split('|')
+      .slice(1, -1)
+      .map((cell) => cell.trim()),
+  );
+}
+
+function groupsUnder(heading: string): readonly ColumnGroup[] {
+  return tableUnder(heading).map(([rows = '', columns = '', by = '']) => ({
+    rows: rows.replaceAll('`', ''),
+    columns: quoted(columns),
+    by: [...by.matchAll(/--\w+|\bI\d\d\b|refused/gu)].map(([name]) => name),
+  }));
+}
+
+function quoted(cell: string): readonly string[] {
+  return [...cell.matchAll(/`(\w+)`/gu)].map(([, name = '']) => name);
+}
+
+/** Any change is noticed. */
+export const noticed = groupsUnder('Noticed');
+/** Some changes are, others are lawful. */
+export const inPart = groupsUnder('Noticed in part');
+/** No change is. */
+export const outOfSight = groupsUnder('Out of sight');

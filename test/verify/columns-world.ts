@@ -1,0 +1,161 @@
+/**
+ * A stream in which every column of the storage says something: a seed with contracts of all kinds, updates of all kinds,
+ * redactions, an update that was set aside, typed views. The indexer is gone, the ledger still answers.
+ */
+import { openDatabase } from '../../src/store/database.ts';
+import { redact, type RedactionRequest } from '../../src/store/retention/redact.ts';
+import { demoInterfaces } from '../../src/sandbox/demo/names.ts';
+import type { Ledger } from '../../src/sandbox/ledger.ts';
+import { startSandbox, type Sandbox } from '../../src/sandbox/sandbox.ts';
+import { generateHistory } from '../../src/sandbox/traffic.ts';
+import { runIndexer } from '../e2e/indexer-run.ts';
+import { createTestDatabase, query, type TestDatabase } from '../support/database.ts';
+import * as frames from '../support/frames.ts';
+import type { Json, JsonRecord } from '../support/frames.ts';
+import { waitFor } from '../support/wait-for.ts';
+
+export interface ColumnsWorld {
+  readonly sandbox: Sandbox;
+  readonly database: TestDatabase;
+  readonly env: Readonly<Record<string, string>>;
+  /** Statements in the schema of the storage, as one transaction. */
+  change(statements: string): Promise<void>;
+  close(): Promise<void>;
+}
+
+export async function columnsWorld(): Promise<ColumnsWorld> {
+  const sandbox = await startSandbox({ limits: { checkpointIntervalMs: 50 } });
+  const database = await createTestDatabase();
+  const env = {
+    LEDGER_URL: sandbox.url,
+    DATABASE_URL: database.url,
+    LEDGER_INTERFACES: demoInterfaces.join(','),
+    LEDGER_CREATED_EVENT_BLOBS: 'true',
+  };
+  const change = async (statements: string): Promise<void> => {
+    await query(database.url, `begin; set local search_path to ledger; ${statements}; commit`);
+  };
+  await fill(sandbox.ledger, database, env);
+  await setAside(sandbox, database, change);
+  await redactSome(database);
+  const close = async (): Promise<void> => {
+    await sandbox.close();
+    await database.drop();
+  };
+  return { sandbox, database, env, change, close };
+}
+
+async function fill(ledger: Ledger, database: TestDatabase, env: Readonly<Record<string, string>>): Promise<void> {
+  generateHistory(ledger, { seed: 5, updates: 60 });
+  for (const entry of seeded()) ledger.addAcsEntryRaw({ ...entry, streamContinuationToken: '' });
+  await using indexer = await runIndexer(env);
+  await indexer.reaches(1);
+  generateHistory(ledger, { seed: 6, updates: 120 });
+  for (const update of sent) ledger.appendRaw(update(ledger.ledgerEnd() + 1));
+  await indexer.reaches(ledger.ledgerEnd());
+  await waitFor('typed views and paddings', async () => {
+    const [row] = await query(
+      database.url,
+      'select exists (select from ledger.paddings) and exists (select from ledger.typed_columns) as made',
+    );
+    return row?.['made'] === true ? true : undefined;
+  });
+}
+
+const failed: JsonRecord = {
+  interfaceId: frames.viewed,
+  viewStatus: { code: 9, message: 'NO_VIEW(9,0): none', details: [{ '@type': 'x', reason: 'none' }] },
+  viewValue: null,
+  implementationPackageId: 'ab'.repeat(32),
+};
+const keyed: JsonRecord = {
+  contractKey: { owner: frames.alice },
+  contractKeyHash: 'aGFzaA==',
+  witnessParties: [frames.bob, frames.alice],
+};
+
+/** Active, on its way, and arrived before it is seen to leave. */
+function seeded(): readonly JsonRecord[] {
+  const active = frames.created({ offset: 5, nodeId: 3, contractId: '00seed', interfaceViews: [failed], ...keyed });
+  const left = frames.created({ offset: 6, nodeId: 2, contractId: '00left', ...keyed });
+  const came = frames.created({ offset: 8, nodeId: 1, contractId: '00came', ...keyed });
+  const unassignedEvent = frames.unassigned({ offset: 7, nodeId: 1, contractId: '00left', reassignmentCounter: 3 });
+  return [
+    frames.entry('JsActiveContract', { createdEvent: active, synchronizerId: frames.here, reassignmentCounter: 2 }),
+    frames.entry('JsIncompleteUnassigned', { createdEvent: left, unassignedEvent }),
+    frames.entry('JsIncompleteAssigned', {
+      assignedEvent: frames.assigned({ createdEvent: came, reassignmentId: 'r2', reassignmentCounter: 4 }),
+    }),
+  ];
+}
+
+const contractId = '00moved';
+/** Each made for its offset. */
+const sent: readonly ((offset: number) => JsonRecord)[] = [
+  (offset) =>
+    frames.transaction(
+      offset,
+      [
+        { CreatedEvent: frames.created({ offset, interfaceViews: [failed], ...keyed }) },
+        { ExercisedEvent: frames.exercised({ offset }) },
+        { ArchivedEvent: frames.archived({ offset }) },
+        { CreatedEvent: frames.created({ offset, nodeId: 3, contractId }) },
+      ],
+      { transactionHash: 'ee11' },
+    ),
+  (offset) => half(offset, { JsUnassignedEvent: { value: frames.unassigned({ offset, contractId }) } }, frames.here),
+  (offset) => {
+    const createdEvent = frames.created({ offset, contractId });
+    return half(offset, { JsAssignmentEvent: frames.assigned({ createdEvent }) }, frames.there);
+  },
+  (offset) => frames.update('Surprise', { offset, updateId: `1220${offset}`, recordTime: frames.recordTime, x: 1.5 }),
+  (offset) => frames.topology(offset),
+  (offset) => topologyOf(offset, [{ event: { PartyRenamed: { value: { partyId: frames.alice, to: 'x' } } } }]),
+];
+
+function half(offset: number, event: JsonRecord, synchronizerId: string): JsonRecord {
+  return frames.reassignment(offset, event, synchronizerId);
+}
+
+function topologyOf(offset: number, events: Json[]): JsonRecord {
+  const { here: synchronizerId, recordTime } = frames;
+  return frames.update('TopologyTransaction', {
+    offset,
+    updateId: `1220${offset}`,
+    synchronizerId,
+    recordTime,
+    events,
+  });
+}
+
+/** Moves the first topology update of the updates into quarantine: nothing counts it. */
+async function setAside(sandbox: Sandbox, database: TestDatabase, change: ColumnsWorld['change']): Promise<void> {
+  const [row] = await query(database.url, `select min("offset") as "offset" from ledger.topology_events`);
+  const offset = String(row?.['offset']);
+  const frame = Buffer.from(`{"offset":${offset},"ledgerEnd":${sandbox.ledger.ledgerEnd()}}`).toString('hex');
+  await change(`delete from updates where "offset" = ${offset}; delete from topology_events where "offset" = ${offset};
+    insert into quarantine ("offset", code, found, frame, epoch, attempted_at)
+      values (${offset}, 'C', 'f', '\\x${frame}', 1, now())`);
+}
+
+async function redactSome(database: TestDatabase): Promise<void> {
+  const options = { schema: 'ledger', statementTimeoutMs: 60_000, applicationName: 'test' };
+  const opened = openDatabase({ url: database.url, ...options });
+  const redacted = async (subject: RedactionRequest['subject']): Promise<void> => {
+    const request = { subject, reason: 'asked', active: false, exercises: true };
+    await redact(opened, request, new AbortController().signal);
+  };
+  try {
+    const [contract, exercise] = await query(
+      database.url,
+      `(select contract_id, "offset", node_id from ledger.exercises e where consuming
+          and exists (select from ledger.interface_views v where v.contract_id = e.contract_id) limit 1)
+       union all
+       (select contract_id, "offset", node_id from ledger.exercises where not consuming limit 1)`,
+    );
+    await redacted({ kind: 'contract', contractId: String(contract?.['contract_id']) });
+    await redacted({ kind: 'exercise', offset: Number(exercise?.['offset']), nodeId: Number(exercise?.['node_id']) });
+  } finally {
+    await opened.close();
+  }
+}

@@ -1,0 +1,133 @@
+/**
+ * Every column of the storage, changed behind the indexer's back: what docs/verify.md says is noticed is noticed, and what
+ * it says is out of sight is not. A column that stands in no list of the document fails here.
+ */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { toIndexerError } from '../../src/errors.ts';
+import { query } from '../support/database.ts';
+import { inPart, noticed, outOfSight, type ColumnGroup } from './columns-doc.ts';
+import { lawfulChanges, planted, rowsOf } from './column-plants.ts';
+import { columnsWorld, type ColumnsWorld } from './columns-world.ts';
+import { runVerify } from './verify-run.ts';
+
+let world: ColumnsWorld;
+let types: ReadonlyMap<string, string>;
+
+beforeAll(async () => {
+  world = await columnsWorld();
+  types = await catalog();
+  // A checkpoint may lawfully be later than the last update, where the ledger has nothing more.
+  world.sandbox.ledger.skipOffsets(5);
+}, 120_000);
+afterAll(async () => {
+  await world.close();
+});
+
+/** Types of the columns of all tables, by `table.column`. */
+async function catalog(): Promise<ReadonlyMap<string, string>> {
+  const rows = await query(
+    world.database.url,
+    `select c.relname || '.' || a.attname as name, t.typname as type
+       from pg_class c
+       join pg_attribute a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped
+       join pg_type t on t.oid = a.atttypid
+      where c.relnamespace = 'ledger'::regnamespace and c.relkind in ('r', 'p')`,
+  );
+  return new Map(rows.map(({ name, type }) => [String(name), String(type)]));
+}
+
+const everything = ['I01', '--acs', '--tail'];
+
+/** What of these found something, as the document names it; empty when all is equal. */
+async function noticedBy(by: readonly string[]): Promise<readonly string[]> {
+  const names = by.includes('refused') ? everything : by;
+  const words = [
+    ...(names.some((name) => name.startsWith('I')) ? ['--sql'] : []),
+    ...(names.includes('--acs') ? ['--acs'] : []),
+    ...(names.includes('--tail') ? ['--tail', '100000'] : []),
+  ];
+  try {
+    const { results } = await runVerify(words, world.env);
+    const refused = results.some(({ outcome }) => outcome === 'undecided') ? ['refused'] : [];
+    const found = results.flatMap(({ kind, outcome, findings }) => {
+      if (outcome !== 'different') return [];
+      return kind === 'sql' ? findings.map(({ rule = '' }) => rule.slice(0, 3)) : [`--${kind}`];
+    });
+    return [...new Set([...refused, ...found])];
+  } catch (thrown) {
+    return [`refused`, toIndexerError(thrown).code];
+  }
+}
+
+interface Change {
+  readonly rows: string;
+  readonly columns: readonly string[];
+  /** Another value than the usual one. */
+  readonly value?: string | undefined;
+  readonly by?: readonly string[];
+}
+
+/** What notices a change of one row, of each of the columns; the rows are put back. */
+async function whileChanged({ rows, columns, value, by = everything }: Change): Promise<readonly string[]> {
+  const { table, setUp } = rowsOf(rows);
+  const touched = [...new Set([table, ...(setUp === undefined ? [] : ['stream', 'coverage'])])];
+  const kept = touched.map((name) => `create table kept.${name} as table ${name}`);
+  await world.change(['create schema kept', ...kept].join(';'));
+  try {
+    if (setUp !== undefined) await world.change(setUp);
+    const changes = columns.map((column) => planted(rows, column, types.get(`${table}.${column}`) ?? '', value));
+    try {
+      await world.change(changes.join(';'));
+    } catch (thrown) {
+      // A check of the table: the database refuses it itself.
+      if (Reflect.get(thrown as object, 'code') === '23514') return ['refused'];
+      throw thrown;
+    }
+    return await noticedBy(by);
+  } finally {
+    const back = touched.map((name) => `truncate ${name}; insert into ${name} select * from kept.${name}`);
+    await world.change(['set local client_min_messages = error', ...back, 'drop schema kept cascade'].join(';'));
+  }
+}
+
+const each = (groups: readonly ColumnGroup[]) =>
+  groups.flatMap(({ rows, columns, by }) => columns.map((column) => [rows, column, by] as const));
+
+it('says nothing while nothing is changed', async () => {
+  expect(await noticedBy(everything)).toEqual([]);
+});
+
+it('stands in docs/verify.md, column by column, once for each kind of rows', () => {
+  const listed = [...each(noticed), ...each(inPart), ...each(outOfSight)].map(([rows, column]) => `${rows}.${column}`);
+  const kinds = [...new Set(listed.map((name) => name.split('.')[0] ?? ''))];
+  const expected = kinds.flatMap((rows) => {
+    const { table } = rowsOf(rows);
+    return [...types.keys()].flatMap((name) => (name.startsWith(`${table}.`) ? [`${rows}.${name.split('.')[1]}`] : []));
+  });
+  expect([...listed].sort()).toEqual([...expected].sort());
+  const tables = [...types.keys()].map((name) => name.split('.')[0]);
+  expect(new Set(tables)).toEqual(new Set(kinds.map((rows) => rowsOf(rows).table)));
+});
+
+describe('a change is noticed', () => {
+  it.each([...each(noticed), ...each(inPart)])('%s: %s', async (rows, column, by) => {
+    const found = await whileChanged({ rows, columns: [column], by });
+    expect(
+      found.filter((name) => by.includes(name)),
+      `found by: ${found.join(', ')}`,
+    ).not.toEqual([]);
+  });
+});
+
+describe('a change is not noticed', () => {
+  // All at once: what none of them shows, none alone does.
+  it.each(outOfSight)('$rows: $columns', async ({ rows, columns }) => {
+    expect(await whileChanged({ rows, columns })).toEqual([]);
+  });
+
+  it.each(each(inPart))('%s: %s, where it is lawful', async (rows, column) => {
+    const value = lawfulChanges[`${rows}.${column}`];
+    expect(value).toBeDefined();
+    expect(await whileChanged({ rows, columns: [column], value })).toEqual([]);
+  });
+});
