@@ -1,0 +1,280 @@
+/**
+ * `reset --to` leaves every table as it is for an indexer that never came further. What is compared is read from the
+ * catalog: a table that no rule names fails, and so does one that the history does not fill.
+ */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { redactCommand } from '../../src/cli/redact.ts';
+import { demoInterfaces } from '../../src/sandbox/demo/names.ts';
+import { accountTemplate } from '../../src/sandbox/keyed-model.ts';
+import { assign, authorize, unassign } from '../../src/sandbox/reassignments.ts';
+import { query } from '../support/database.ts';
+import { created, transaction } from '../support/frames.ts';
+import { waitFor } from '../support/wait-for.ts';
+import { runVerify } from '../verify/verify-run.ts';
+import { HistoryWorld } from './history-run.ts';
+
+/**
+ * `cut`: what came after the offset is gone. `kept`: names and numbers that were given once, and what must stay removed.
+ * A new table needs a line here, and a thought in src/store/history/reset.ts.
+ */
+const rules: Readonly<Record<string, 'cut' | 'kept'>> = {
+  active_counts: 'cut',
+  activity_hourly: 'cut',
+  archives: 'cut',
+  choices: 'kept',
+  contracts: 'cut',
+  coverage: 'cut',
+  exercises: 'cut',
+  interface_views: 'cut',
+  lifetimes: 'cut',
+  packages: 'kept',
+  paddings: 'kept',
+  quarantine: 'cut',
+  reassignments: 'cut',
+  redacted_contracts: 'kept',
+  redacted_exercises: 'kept',
+  redactions: 'kept',
+  schema_migrations: 'kept',
+  stream: 'cut',
+  synchronizers: 'kept',
+  template_interfaces: 'kept',
+  templates: 'kept',
+  topology_events: 'cut',
+  typed_columns: 'kept',
+  typed_views: 'kept',
+  updates: 'cut',
+  verifications: 'cut',
+};
+
+/** What tells of the process that wrote, of the hour, or of a random id. */
+const volatile: Readonly<Record<string, string>> = {
+  contracts: 'redaction_id',
+  coverage: 'recorded_at',
+  exercises: 'redaction_id',
+  interface_views: 'redaction_id',
+  quarantine: 'epoch,quarantined_at',
+  stream: 'epoch,writer,seeded_at,ledger_end,pruned_offset',
+  updates: 'epoch,indexed_at',
+  verifications: 'started_at,seconds',
+};
+
+/** Filled as packages are read, which no reset and no run waits for; and what `accept-filter` and `verify` had left. */
+const ofNoHistory = new Set(['packages', 'paddings', 'typed_columns', 'typed_views', 'coverage', 'verifications']);
+
+type Rows = readonly string[];
+type Tables = ReadonlyMap<string, Rows>;
+
+/** Each shape fills all tables but those that are the other's. */
+const shapes = [
+  ['LEDGER_EFFECTS', ['archives']],
+  ['ACS_DELTA', ['exercises', 'choices', 'redacted_exercises']],
+] as const;
+
+describe.each(shapes)('reset --to, shape %s', (shape, empty) => {
+  let world: HistoryWorld;
+  let middle = 0;
+  let before: Tables;
+  let after: Tables;
+  let short: Tables;
+  let again: Tables;
+
+  const env = (): Record<string, string> => ({
+    LEDGER_SHAPE: shape,
+    LEDGER_INTERFACES: demoInterfaces.join(','),
+    INDEXER_QUARANTINE: 'true',
+    // So that an update that comes late finds a later one stored.
+    INDEXER_BATCH_UPDATES: '1',
+    INDEXER_WRITE_LANES: '1',
+  });
+  const index = (schema: string): Promise<void> => world.index(schema, env());
+
+  async function tables(schema: string): Promise<Tables> {
+    const found = await query(
+      world.database.url,
+      `select c.relname as name from pg_class c
+        where c.relnamespace = '${schema}'::regnamespace and c.relkind in ('r', 'p') and not c.relispartition
+        order by 1`,
+    );
+    const all = new Map<string, Rows>();
+    for (const { name } of found) {
+      const rows = await query(
+        world.database.url,
+        `select (to_jsonb(t) - '{${volatile[String(name)] ?? ''}}'::text[])::text as row
+           from "${schema}"."${String(name)}" t order by 1`,
+      );
+      all.set(
+        String(name),
+        rows.map(({ row }) => String(row)),
+      );
+    }
+    return all;
+  }
+
+  async function redact(schema: string, ...words: readonly string[]): Promise<void> {
+    const argv = [...words, '--reason', 'asked for', '--yes', '--json'];
+    const settings = { DATABASE_URL: world.database.url, POSTGRES_SCHEMA: schema };
+    await redactCommand(argv, settings, new AbortController().signal, () => undefined);
+  }
+
+  /** Contents of the first half are removed in both schemas; that stays so. */
+  async function redactSome(schema: string): Promise<void> {
+    const one = async (sql: string): Promise<string> => String((await world.row(sql))['id']);
+    const contract = `select contract_id as id from ${schema}.interface_views v join ${schema}.lifetimes l using (contract_id)
+                       where v."offset" <= ${middle} and l.activated_offset = v."offset" order by 1 limit 1`;
+    await redact(schema, 'contract', await one(contract), '--active');
+    if (shape === 'ACS_DELTA') return;
+    const exercise = `select "offset" || ':' || node_id as id from ${schema}.exercises where "offset" <= ${middle} order by "offset", node_id limit 1`;
+    await redact(schema, 'exercise', await one(exercise));
+  }
+
+  beforeAll(async () => {
+    world = await HistoryWorld.open(80);
+    const { ledger } = world.sandbox;
+    const story = new Story(world);
+    story.beforeTheSeed();
+    for (const schema of ['long', 'short']) await index(schema);
+    story.half('first');
+    world.grow(120);
+    story.late();
+    for (const schema of ['long', 'short']) await index(schema);
+    middle = ledger.ledgerEnd();
+    await runVerify(['--tail', '10'], world.env('short', env()));
+    await redactSome('short');
+    short = await tables('short');
+    await runVerify(['--tail', '10'], world.env('long', env()));
+
+    story.half('second');
+    world.grow(120);
+    await index('long');
+    await redactSome('long');
+    await runVerify(['--sql', '--acs'], world.env('long', env()));
+    for (const topology of ['false', 'true'])
+      await world.command('accept-filter --yes', 'long', { ...env(), LEDGER_TOPOLOGY: topology });
+    await packagesOf('long');
+    story.half('third');
+    await index('long');
+    before = await tables('long');
+    await world.command(`reset --to ${middle} --yes`, 'long', env());
+    after = await tables('long');
+    await index('long');
+    again = await tables('long');
+  }, 300_000);
+  afterAll(async () => {
+    await world.close();
+  });
+
+  /** They are read beside the stream. */
+  async function packagesOf(schema: string): Promise<void> {
+    await using indexer = await world.run(schema, env());
+    await indexer.reaches(1);
+    await waitFor('packages are read', async () => {
+      const { count } = await world.row(
+        `select count(*) from ${schema}.paddings where exists (select from ${schema}.typed_views)`,
+      );
+      return Number(count) > 0 ? true : undefined;
+    });
+  }
+
+  it('every table of the catalog has a rule, and something in it that the reset is about', () => {
+    expect([...before.keys()].sort()).toEqual(Object.keys(rules).sort());
+    const left = [...before].filter(([, rows]) => rows.length === 0).map(([name]) => name);
+    expect(left.sort()).toEqual([...empty].sort());
+    const cut = Object.keys(rules).filter(
+      (name) => rules[name] === 'cut' && !(empty as readonly string[]).includes(name),
+    );
+    expect(cut.filter((name) => before.get(name)?.join() === short.get(name)?.join())).toEqual([]);
+  });
+
+  it.each(Object.entries(rules))('%s: %s', (name, rule) => {
+    const wanted = rule === 'cut' ? short : before;
+    expect(parsed(after.get(name))).toEqual(parsed(wanted.get(name)));
+  });
+
+  it('and who follows again has what was there before', () => {
+    for (const [name, rows] of before) {
+      if (!ofNoHistory.has(name)) expect(parsed(again.get(name)), name).toEqual(parsed(rows));
+    }
+  });
+});
+
+/** What the history has beside the traffic of the demo, each of it before and after the offset. */
+class Story {
+  readonly #world: HistoryWorld;
+  readonly #open = new Map<string, string>();
+  #inFlight = '';
+
+  constructor(world: HistoryWorld) {
+    this.#world = world;
+  }
+
+  /** Contracts that are in flight when it seeds, and parties of which nothing is known afterwards. */
+  beforeTheSeed(): void {
+    this.#account('seeded', 'leaves in the first half');
+    this.#account('travels', 'stays');
+    this.#inFlight = unassign(this.#ledger, this.#id('travels'));
+  }
+
+  half(name: 'first' | 'second' | 'third'): void {
+    const ledger = this.#ledger;
+    if (name === 'first') {
+      for (const hint of ['stays', 'leaves in the second half']) authorize(ledger, party(hint), true);
+      for (const made of ['ends in the second half', 'travels later', 'of the first half'])
+        this.#account(made, 'stays');
+      this.#account('is unknown in the second half', 'leaves in the second half');
+      authorize(ledger, party('leaves in the first half'), false);
+      this.#account('ends unseen', 'leaves in the first half');
+      assign(ledger, this.#inFlight);
+      this.#inFlight = unassign(ledger, this.#id('travels later'));
+    } else if (name === 'second') {
+      this.#archive('ends in the second half', 'stays');
+      assign(ledger, this.#inFlight);
+      authorize(ledger, party('leaves in the second half'), false);
+      authorize(ledger, party('leaves in the first half'), true);
+      this.#archive('seeded', 'leaves in the first half');
+      this.#account('of the second half', 'stays');
+    }
+    this.#refused(name);
+    this.#account(`made in the ${name} part`, 'stays');
+  }
+
+  /** The next two updates reach the indexer in the wrong order. */
+  late(): void {
+    const atOffset = this.#ledger.ledgerEnd() + 1;
+    this.#account('late', 'stays');
+    this.#account('overtakes', 'stays');
+    this.#world.sandbox.faults.swapUpdates = { atOffset, times: 2 };
+  }
+
+  /** An update that lacks what nothing can be indexed without. */
+  #refused(name: string): void {
+    const event = created({ contractId: null, acsDelta: false, createArgument: { half: name } });
+    const [{ id: synchronizerId }] = this.#ledger.synchronizers;
+    const where = { synchronizerId, recordTime: this.#ledger.recordTime(synchronizerId, this.#ledger.clock()) };
+    this.#ledger.appendRaw(transaction(this.#ledger.ledgerEnd() + 1, [{ CreatedEvent: event }], where));
+  }
+
+  get #ledger() {
+    return this.#world.sandbox.ledger;
+  }
+
+  #account(number: string, hint: string): void {
+    const argument = { bank: party(hint), owner: party(hint), number, balance: '1.0', version: '1' };
+    this.#open.set(number, this.#ledger.create(`#${accountTemplate}`, argument, [party(hint)]).contractId);
+  }
+
+  #archive(number: string, hint: string): void {
+    this.#ledger.exercise(this.#id(number), 'Archive', {}, [party(hint)]);
+  }
+
+  #id(number: string): string {
+    return this.#open.get(number) ?? '';
+  }
+}
+
+function parsed(rows: Rows = []): readonly unknown[] {
+  return rows.map((row) => JSON.parse(row) as unknown);
+}
+
+function party(hint: string): string {
+  return `${hint.replaceAll(' ', '-')}::1220${'ab'.repeat(32)}`;
+}

@@ -1,0 +1,61 @@
+/** What `reset --to` could leave behind. */
+import type { PlantedArea } from './planted.ts';
+
+const file = 'src/store/history/reset.ts';
+const test = 'history/reset-tables.test.ts';
+
+export const resetArea: PlantedArea = {
+  name: 'reset',
+  defects: [
+    { name: 'topology events after the offset stay', file, line: `  'topology_events',\n`, instead: '', test },
+    {
+      name: 'sums per hour go on counting what is gone',
+      file,
+      line: 'await subtractActivity(client, to);',
+      instead: '',
+      test,
+    },
+    {
+      name: 'contracts that ended after the offset stay ended',
+      file,
+      line: 'where activated_offset <= $1 and deactivated_offset > $1 returning template_pk)',
+      instead: 'where activated_offset <= $1 and deactivated_offset > $1 and false returning template_pk)',
+      test,
+    },
+    {
+      name: 'contracts whose end is undone are counted as ended',
+      file,
+      line: 'select template_pk, 0, 1 from reopened',
+      instead: 'select template_pk, 0, 0 from reopened',
+      test,
+    },
+    {
+      name: 'contracts of parties that left after the offset stay unknown',
+      file,
+      line: 'where unknown_since > $1',
+      instead: 'where unknown_since > $1 and deactivated_offset > $1',
+      test,
+    },
+    {
+      name: 'ranges of coverage that begin after the offset stay',
+      file: 'src/store/history/coverage-ranges.ts',
+      line: `'delete from coverage where from_offset > $1'`,
+      instead: `'delete from coverage where from_offset > $1 and to_offset is null'`,
+      test,
+    },
+    {
+      name: 'results of verify at later offsets stay',
+      file,
+      line: `await client.query('delete from verifications where at_offset > $1', [to]);`,
+      instead: '',
+      test,
+    },
+    {
+      name: 'the stream remembers record times of what is gone',
+      file,
+      line: 'checkpoint_record_time = (select max(record_time) from times),',
+      instead: 'checkpoint_record_time = greatest(checkpoint_record_time, (select max(record_time) from times)),',
+      test,
+    },
+  ],
+};
