@@ -115,15 +115,18 @@ function failed(name: string, thrown: unknown): Outcome {
   return { name, state: 'fail', found: message, fix: remedy, code };
 }
 
-const marks = { pass: '✓', fail: '✗', skip: '-' } as const;
+const marks = { pass: '✓', warn: '!', fail: '✗', skip: '-' } as const;
 
 function lines(outcomes: readonly Outcome[]): readonly string[] {
   const width = Math.max(...outcomes.map(({ name }) => name.length));
   const indent = ' '.repeat(width + 4);
   const all = outcomes.flatMap(({ name, state, found, fix, code }) => [
     `${marks[state]} ${name.padEnd(width)}  ${code === undefined ? '' : `${code}: `}${found.replaceAll('\n', `\n${indent}`)}`,
-    ...(state === 'fail' && fix !== undefined ? [`${indent}fix: ${fix}`] : []),
+    ...(fix !== undefined ? [`${indent}fix: ${fix}`] : []),
   ]);
-  const failures = outcomes.filter(({ state }) => state === 'fail').length;
-  return [...all, '', failures === 0 ? 'nothing failed' : `${String(failures)} failed`];
+  const count = (wanted: Outcome['state']): number => outcomes.filter(({ state }) => state === wanted).length;
+  const failures = count('fail');
+  const warnings = count('warn');
+  const failed = failures === 0 ? 'nothing failed' : `${String(failures)} failed`;
+  return [...all, '', warnings === 0 ? failed : `${failed}, ${String(warnings)} to see to`];
 }

@@ -3,10 +3,11 @@ import { IndexerError, toIndexerError } from '../../errors.ts';
 
 export interface Outcome {
   readonly name: string;
-  readonly state: 'pass' | 'fail' | 'skip';
+  /** `warn`: all is well now, and will not be later unless something is done. */
+  readonly state: 'pass' | 'warn' | 'fail' | 'skip';
   /** What was found; one line. */
   readonly found: string;
-  /** What to do; of failures only. */
+  /** What to do; of failures and warnings only. */
   readonly fix?: string | undefined;
   /** Code of the error behind a failure. */
   readonly code?: string | undefined;
@@ -26,6 +27,10 @@ export interface Check {
 
 export function pass(found: string): Finding {
   return { state: 'pass', found };
+}
+
+export function warn(found: string, fix: string): Finding {
+  return { state: 'warn', found, fix };
 }
 
 export function fail(found: string, fix: string): Finding {

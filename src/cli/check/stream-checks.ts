@@ -51,11 +51,16 @@ async function sameStream({ config, participantId }: LedgerView, database: Datab
   );
 }
 
-async function sameHistory({ end, pruned }: LedgerView, database: Database): Promise<Finding> {
+/**
+ * Beside a live indexer all three move, so what bounds the checkpoint from below is read before it and what bounds it from
+ * above is asked for after it: the ledger end that the other checks know may be older than the checkpoint.
+ */
+async function sameHistory({ client, pruned }: LedgerView, database: Database): Promise<Finding> {
+  const prunedTo = await pruned();
   const stream = await stored(database);
   if (stream === undefined || stream.checkpoint === null) return skip(nothing);
   const { checkpoint } = stream;
-  const [ledgerEnd, prunedTo] = await Promise.all([end(), pruned()]);
+  const ledgerEnd = await client.state.ledgerEnd();
   if (prunedTo > checkpoint) {
     return fail(
       `the participant is pruned up to ${String(prunedTo)}, past the checkpoint ${String(checkpoint)}`,

@@ -3,7 +3,7 @@ import type { LedgerConfig } from '../../config/config.ts';
 import { tokenClaims, type TokenClaims } from '../../ledger/token-claims.ts';
 import { span } from '../../ledger/token-flaws.ts';
 import type { LedgerView } from './ledger-view.ts';
-import { fail, pass, skip, type Check, type Finding } from './outcome.ts';
+import { fail, pass, skip, warn, type Check, type Finding } from './outcome.ts';
 
 /** Asks the source for a token, as the indexer does. */
 export function tokenCheck({ access, config }: LedgerView): Check {
@@ -40,7 +40,13 @@ function judged(claims: TokenClaims | undefined, source: string, now: number): F
   if (early > now + 60)
     return fail(`${said}; not good before ${time(early)}`, 'set the clocks of this machine and the issuer by NTP');
   if (subject === undefined) return fail(said, 'use a token whose "sub" names a user of the participant');
-  return pass(`${said}; ${expiresAt === undefined ? 'never expires' : `expires in ${span(expiresAt - now)}`}`);
+  const found = `${said}; ${expiresAt === undefined ? 'never expires' : `expires in ${span(expiresAt - now)}`}`;
+  if (audience.length > 0) return pass(found);
+  return warn(
+    `${found}; participants from 3.7 on refuse a token without an audience`,
+    'let the provider put https://daml.com/jwt/aud/participant/PARTICIPANT_ID, or the target-audience of the participant, ' +
+      'into "aud": with LEDGER_OAUTH_*, ask for it by LEDGER_OAUTH_AUDIENCE',
+  );
 }
 
 function renewal(source: string): string {
