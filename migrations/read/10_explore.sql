@@ -36,7 +36,7 @@ create or replace view :explore.updates as
     from updates u
     left join synchronizers s on s.synchronizer_pk = u.synchronizer_pk;
 comment on view :explore.updates is
-  'Every update the ledger showed: transactions, reassignments, topology. Offsets have lawful gaps.';
+  'Every update the ledger showed: transactions, reassignments, topology. Offsets have lawful gaps. Complete where coverage says known.';
 
 create or replace view :explore.contracts as
   select c.contract_id,
@@ -61,7 +61,7 @@ create or replace view :explore.contracts as
                          and l.activated_offset = c."offset"
     left join updates e on e."offset" = l.deactivated_offset;
 comment on view :explore.contracts is
-  'Every contract, now and in the past, one row per activation: a contract that was reassigned has a row for each synchronizer it came to. Contracts that were never active for the parties of the reader, such as those created and archived by one transaction, are here too, with status witnessed; those whose parties left the participant have status unknown.';
+  'Every contract, now and in the past, one row per activation: a contract that was reassigned has a row for each synchronizer it came to. Contracts that were never active for the parties of the reader, such as those created and archived by one transaction, are here too, with status witnessed; those whose parties left the participant have status unknown. Complete where coverage says known; of earlier times there are those that were still active. Any shape.';
 
 create or replace view :explore.active_contracts as
   select l.contract_id,
@@ -78,7 +78,7 @@ create or replace view :explore.active_contracts as
     left join updates u on u."offset" = l.activated_offset
    where l.deactivated_offset is null and l.unknown_since is null;
 comment on view :explore.active_contracts is
-  'Contracts active now, at the checkpoint. A count or a list of one template reads live rows only, however long the history.';
+  'Contracts active now, at the checkpoint. A count or a list of one template reads live rows only, however long the history. Any shape; while latest_offset() is null it shows what the seed has brought so far.';
 
 create or replace view :explore.exercises as
   select e."offset", e.node_id, e.contract_id,
@@ -97,7 +97,7 @@ create or replace view :explore.exercises as
     left join updates u on u."offset" = e."offset"
     left join synchronizers s on s.synchronizer_pk = u.synchronizer_pk;
 comment on view :explore.exercises is
-  'Every exercised choice with argument and result. Empty when the stream has the shape ACS_DELTA.';
+  'Every exercised choice with argument and result. Needs the shape LEDGER_EFFECTS, else it is empty. Complete where coverage says known.';
 
 create or replace view :explore.interface_views as
   select v.contract_id, v."offset",
@@ -115,7 +115,7 @@ create or replace view :explore.interface_views as
     left join lifetimes l on l.contract_id = c.contract_id and l.synchronizer_pk = c.synchronizer_pk
                          and l.activated_offset = c."offset";
 comment on view :explore.interface_views is
-  'Contracts as the interfaces of the filter show them, now and in the past: one row per activation and interface.';
+  'Contracts as the interfaces of the filter show them, now and in the past: one row per activation and interface. Needs the interface in the filter; complete as contracts is.';
 
 create or replace view :explore.reassignments as
   select r."offset", r.node_id, r.kind, r.contract_id,
@@ -128,4 +128,4 @@ create or replace view :explore.reassignments as
     left join synchronizers b on b.synchronizer_pk = r.target_pk
     left join updates u on u."offset" = r."offset";
 comment on view :explore.reassignments is
-  'Contracts on their way between synchronizers: one row when a contract leaves, one when it arrives.';
+  'Contracts on their way between synchronizers: one row when a contract leaves, one when it arrives. Complete where coverage says known.';

@@ -49,7 +49,7 @@ create or replace view :explore.events as
     left join updates u on u."offset" = y."offset"
     left join synchronizers s on s.synchronizer_pk = u.synchronizer_pk;
 comment on view :explore.events is
-  'Everything that happened, one row per event, in the order of "offset" and node_id. A consuming exercise is one row, of type archived; all exercises are the rows with a choice, except topology. Contracts found by the seed are no events: see contracts. Give a range of offsets, a contract or a template: without one the whole history is read. The latest: where "offset" > latest_offset() - 1000 order by "offset" desc.';
+  'Everything that happened, one row per event, in the order of "offset" and node_id. A consuming exercise is one row, of type archived; all exercises are the rows with a choice, except topology. Contracts found by the seed are no events: see contracts. Give a range of offsets, a contract or a template: without one the whole history is read. The latest: where "offset" > latest_offset() - 1000 order by "offset" desc. Complete where coverage says known; exercises that archived nothing need the shape LEDGER_EFFECTS.';
 
 create or replace view :explore.parties as
   with roles as (
@@ -72,7 +72,7 @@ create or replace view :explore.parties as
     from roles
    group by party;
 comment on view :explore.parties is
-  'What each party took part in, over all history. Heavy: it reads every contract and exercise, also for one party.';
+  'What each party took part in, over all history. Heavy: it reads every contract and exercise, also for one party. Complete where coverage says known; exercised needs the shape LEDGER_EFFECTS.';
 
 create or replace view :explore.activity as
   select a.hour, :explore.fqn(coalesce(t.package_name, t.package_id), t.module_name, t.entity_name) as template_fqn,
@@ -83,7 +83,7 @@ create or replace view :explore.activity as
     left join choices h on h.choice_pk = a.choice_pk
     left join synchronizers s on s.synchronizer_pk = a.synchronizer_pk;
 comment on view :explore.activity is
-  'Events per hour of record time by template, choice and synchronizer. Small and always current: charts need no event.';
+  'Events per hour of record time by template, choice and synchronizer. Small and always current: charts need no event. Counts what was pruned since as well, and nothing of a gap; exercises need the shape LEDGER_EFFECTS.';
 
 create or replace view :explore.activity_updates as
   select a.hour, s.synchronizer_id, a.transactions, a.paid_traffic_cost,

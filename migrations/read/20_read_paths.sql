@@ -87,17 +87,20 @@ begin atomic
      and l.template_pk = any ((select :explore.template_pks(template))::integer[]);
 end;
 comment on function :explore.active(text) is
-  'Contracts of a template (of all templates without an argument) that are active now. Reads live rows only.';
+  'Contracts of a template (of all templates without an argument) that are active now, at the checkpoint. Reads live rows only. Any shape; while latest_offset() is null it shows what the seed has brought so far.';
 
 -- A contract whose lifetime has class k can be active at an offset only if it was activated less than 2^(k+1) before, so
 -- each class is one range of the index lifetimes_ended, and about as many rows are read as are found. The thousandth and
 -- the one more make up for rounding. "offset 0" keeps the ranges apart: one index scan each.
+-- Whether the offset is known is asked once for each query, in the branch that is read first. It would not be asked where
+-- nothing can be found, so null is no offset that the planner sees to find nothing.
 create or replace function :explore.lifetimes_at(at_offset bigint, template text default null) returns setof lifetimes
   language sql stable parallel safe rows 1000
 begin atomic
   select l.contract_id, l.synchronizer_pk, l.activated_offset, l.template_pk, l.deactivated_offset, l.unknown_since
     from lifetimes l
-   where l.deactivated_offset is null and l.unknown_since is null and l.activated_offset <= at_offset
+   where (select :explore.known_offset(at_offset)) is not null
+     and l.deactivated_offset is null and l.unknown_since is null and l.activated_offset <= coalesce(at_offset, -1)
      and l.template_pk = any ((select :explore.template_pks(template))::integer[])
   union all
   select e.contract_id, e.synchronizer_pk, e.activated_offset, e.template_pk, e.deactivated_offset, e.unknown_since
@@ -112,7 +115,7 @@ begin atomic
            offset 0) e;
 end;
 comment on function :explore.lifetimes_at(bigint, text) is
-  'Rows of lifetimes that were active at an offset, without reading the history before and after it. Those whose parties left the participant were active until then, or until an end that was seen later.';
+  'Rows of lifetimes that were active at an offset, without reading the history before and after it. Those whose parties left the participant were active until then, or until an end that was seen later. Needs an offset that is known, see coverage: others are refused with SQLSTATE LI003. Any shape.';
 
 create or replace function :explore.active_at(at_offset bigint, template text default null)
   returns setof :explore.active_contracts
@@ -130,7 +133,28 @@ begin atomic
     left join updates u on u."offset" = l.activated_offset;
 end;
 comment on function :explore.active_at(bigint, text) is
-  'Contracts of a template (of all templates with null) that were active right after the update with this offset, or the last one before it. Offsets before the seed show what of it was active already, see coverage; offsets before stream.kept_offset only what was active there still.';
+  'Contracts of a template (of all templates with null) that were active right after the update with this offset, or the last one before it. Needs an offset that is known, see coverage: others are refused with SQLSTATE LI003. Any shape.';
+
+-- The offset is asked for once; "offset 0" keeps it from being asked for again with each row.
+create or replace function :explore.active_at("time" timestamptz, template text default null)
+  returns setof :explore.active_contracts
+  language sql stable parallel safe rows 1000
+begin atomic
+  select a.*
+    from (select :explore.known_offset("time") as at_offset offset 0) k
+   cross join lateral :explore.active_at(k.at_offset, template) a;
+end;
+comment on function :explore.active_at(timestamptz, text) is
+  'Contracts of a template (of all templates with null) that were active at a time, by ledger effective time. A time after everything that is stored, such as now(), gives what is active at the checkpoint. Needs a time of which the state is known, see coverage: others are refused with SQLSTATE LI003. Any shape.';
+
+create or replace function :explore.active_at(ago interval, template text default null)
+  returns setof :explore.active_contracts
+  language sql stable parallel safe rows 1000
+begin atomic
+  select a.* from :explore.active_at(now() - ago, template) a;
+end;
+comment on function :explore.active_at(interval, text) is
+  'Contracts of a template (of all templates with null) that were active so long ago: active_at of now() minus that.';
 
 -- Windows of growing length before the time, each a range of the BRIN index: the first that holds a transaction holds the
 -- newest one. The last window has no end.
@@ -154,7 +178,7 @@ begin
 end
 $$;
 comment on function :explore.nearest_offset(timestamptz) is
-  'Offset of the newest transaction at or before a time, by ledger effective time; null if there is none.';
+  'Offset of the newest transaction at or before a time, by ledger effective time; null if there is none. For ranges of offsets: whether it is known what was active then, active_at with the time itself says.';
 
 create or replace function :explore.nearest_offset(ago interval) returns bigint
   language sql stable parallel safe

@@ -93,10 +93,12 @@ declare
 begin
   if "offset" > latest then
     raise exception 'Offset % is after the latest known offset %', "offset", latest
-      using errcode = 'numeric_value_out_of_range';
+      using errcode = 'numeric_value_out_of_range',
+            hint = format('This session reads from %s to %s.', oldest, latest);
   elsif "offset" < oldest then
     raise exception 'Offset % is before the oldest known offset %', "offset", oldest
-      using errcode = 'numeric_value_out_of_range';
+      using errcode = 'numeric_value_out_of_range',
+            hint = format('This session reads from %s to %s.', oldest, latest);
   end if;
   return "offset";
 end

@@ -95,7 +95,7 @@ begin atomic
     left join updates u on u."offset" = r."offset";
 end;
 comment on function :pqs.active(text, bigint) is
-  'Contracts of a template, or views of an interface, that were active at an offset; by default now. Of everything without a name.';
+  'Contracts of a template, or views of an interface, that were active at an offset; by default now. Of everything without a name. An error for an offset that the session does not read, see oldest_offset and latest_offset. Any shape.';
 
 create or replace function :pqs.creates(
   qname text default null, from_offset bigint default :pqs.oldest_offset(), to_offset bigint default :pqs.latest_offset())
@@ -119,7 +119,7 @@ begin atomic
          and r.created_at_offset <= (select :pqs.__inside(to_offset))) r;
 end;
 comment on function :pqs.creates(text, bigint, bigint) is
-  'Contracts of a template, or views of an interface, created from one offset to another, both included. Seeded contracts count as created at the seed.';
+  'Contracts of a template, or views of an interface, created from one offset to another, both included. Seeded contracts count as created at the seed. An error where the session does not read, see oldest_offset and latest_offset. Any shape.';
 
 create or replace view :pqs.__archivals as
   select e."offset", e.contract_id, e.choice_pk, e.node_id
@@ -199,7 +199,7 @@ begin atomic
     left join updates u on u."offset" = r."offset";
 end;
 comment on function :pqs.archives(text, bigint, bigint) is
-  'Contracts of a template, or views of an interface, archived from one offset to another, both included.';
+  'Contracts of a template, or views of an interface, archived from one offset to another, both included. An error where the session does not read, see oldest_offset and latest_offset. Any shape.';
 
 create or replace function :pqs.lookup_contract(contract_id text, qname text default null)
   returns setof :pqs.contract

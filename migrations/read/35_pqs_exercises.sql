@@ -65,7 +65,7 @@ begin atomic
      and exercised_at_offset <= (select :pqs.__inside(to_offset));
 end;
 comment on function :pqs.exercises(text, bigint, bigint) is
-  'Exercises of a choice (of all choices without a name) from one offset to another, both included. Needs the shape LEDGER_EFFECTS.';
+  'Exercises of a choice (of all choices without a name) from one offset to another, both included. An error where the session does not read, see oldest_offset and latest_offset. Needs the shape LEDGER_EFFECTS.';
 
 create or replace function :pqs.lookup_exercises(contract_id text, qname text default null)
   returns setof :pqs.exercise

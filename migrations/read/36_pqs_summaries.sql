@@ -35,7 +35,7 @@ begin atomic
     join :pqs.__names n on n.template_pk = l.type_pk
    group by n.package_name, n.module_name, n.entity_name, l.payload_type;
 end;
-comment on function :pqs.summary_active(bigint) is 'Contracts and interface views active at an offset, counted.';
+comment on function :pqs.summary_active(bigint) is 'Contracts and interface views active at an offset, counted. An error where the session does not read, see oldest_offset and latest_offset.';
 
 create or replace function :pqs.summary_creates(
   from_offset bigint default :pqs.oldest_offset(), to_offset bigint default :pqs.latest_offset())
@@ -44,7 +44,7 @@ create or replace function :pqs.summary_creates(
 begin atomic
   select template_fqn, payload_type, count(*) from :pqs.creates(null, from_offset, to_offset) group by 1, 2;
 end;
-comment on function :pqs.summary_creates(bigint, bigint) is 'What was created from one offset to another, counted.';
+comment on function :pqs.summary_creates(bigint, bigint) is 'What was created from one offset to another, counted. An error where the session does not read, see oldest_offset and latest_offset.';
 
 create or replace function :pqs.summary_archives(
   from_offset bigint default coalesce(:pqs.pruned_offset(), :pqs.oldest_offset()),
@@ -54,7 +54,7 @@ create or replace function :pqs.summary_archives(
 begin atomic
   select template_fqn, payload_type, count(*) from :pqs.archives(null, from_offset, to_offset) group by 1, 2;
 end;
-comment on function :pqs.summary_archives(bigint, bigint) is 'What was archived from one offset to another, counted.';
+comment on function :pqs.summary_archives(bigint, bigint) is 'What was archived from one offset to another, counted. An error where the session does not read, see oldest_offset and latest_offset.';
 
 create or replace function :pqs.summary_transients(
   from_offset bigint default coalesce(:pqs.pruned_offset(), :pqs.oldest_offset()),
@@ -68,7 +68,7 @@ begin atomic
    group by 1, 2;
 end;
 comment on function :pqs.summary_transients(bigint, bigint) is
-  'What was both created and archived from one offset to another, counted.';
+  'What was both created and archived from one offset to another, counted. An error where the session does not read, see oldest_offset and latest_offset.';
 
 create or replace function :pqs.summary_updates(
   from_offset bigint default :pqs.oldest_offset(), to_offset bigint default :pqs.latest_offset())
@@ -84,7 +84,7 @@ begin atomic
    group by 1, 2;
 end;
 comment on function :pqs.summary_updates(bigint, bigint) is
-  'Creates and archives from one offset to another, counted.';
+  'Creates and archives from one offset to another, counted. An error where the session does not read, see oldest_offset and latest_offset.';
 
 create or replace function :pqs.summary_exercises(
   from_offset bigint default coalesce(:pqs.pruned_offset(), :pqs.oldest_offset()),
@@ -97,7 +97,7 @@ begin atomic
    group by 1, 2, 3, 4;
 end;
 comment on function :pqs.summary_exercises(bigint, bigint) is
-  'Exercises by choice from one offset to another, counted.';
+  'Exercises by choice from one offset to another, counted. An error where the session does not read, see oldest_offset and latest_offset. Needs the shape LEDGER_EFFECTS.';
 
 create or replace function :pqs.summary_reassignments(
   from_offset bigint default coalesce(:pqs.pruned_offset(), :pqs.oldest_offset()),
@@ -116,4 +116,4 @@ begin atomic
    group by 1, 2, 3;
 end;
 comment on function :pqs.summary_reassignments(bigint, bigint) is
-  'Contracts that left for another synchronizer, and that arrived, from one offset to another, counted. Those the seed found on their way do not count.';
+  'Contracts that left for another synchronizer, and that arrived, from one offset to another, counted. Those the seed found on their way do not count. An error where the session does not read, see oldest_offset and latest_offset.';

@@ -78,7 +78,8 @@ describe('active_at, over lifetimes of any length', () => {
         });
         await store(lifetimes);
         const edges = lifetimes.flatMap(({ from, to }) => [from, ...(to === null ? [] : [to])]);
-        const offsets = [...new Set(edges.flatMap((edge) => [edge - 1, edge, edge + 1]))];
+        const last = Math.max(...edges);
+        const offsets = [...new Set(edges.flatMap((edge) => [edge - 1, edge, Math.min(edge + 1, last)]))];
         expect(await answers(database, offsets, 'M:A')).toEqual(
           offsets.map((offset) => activeAt(lifetimes, offset, 1)),
         );
@@ -169,7 +170,7 @@ describe('active_at, over histories that came from the ledger', () => {
     gap: integer({ min: 1, max: 3 }),
   });
 
-  it('agrees with the model at every offset', async () => {
+  it('agrees with the model at every offset', { timeout: 240_000 }, async () => {
     await assert(
       asyncProperty(array(step, { minLength: 10, maxLength: 60 }), async (steps) => {
         await using database = await createReadDatabase();
@@ -177,7 +178,7 @@ describe('active_at, over histories that came from the ledger', () => {
         const written = steps.map((one) => model.frame(one)).filter((frame) => frame !== undefined);
         pre(new Set(model.lifetimes.map(({ template }) => template)).size === 2);
         await database.write(...written);
-        const offsets = Array.from({ length: model.offset + 2 }, (_, offset) => offset);
+        const offsets = Array.from({ length: model.offset + 1 }, (_, offset) => offset);
         for (const [name, template] of [
           ['#iou:Main.Iou:Iou', 0] as const,
           ['Other', 1] as const,

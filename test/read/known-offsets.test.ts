@@ -1,0 +1,226 @@
+/** What was active is told for offsets and times of which it is known, and refused for all others: never what happens to be there. */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createReadDatabase, type ReadDatabase } from './read-database.ts';
+
+let database: ReadDatabase;
+beforeAll(async () => {
+  database = await createReadDatabase();
+  await database.query(`
+    insert into templates values (1, 'p', 'M', 'A', 'n');
+    insert into synchronizers values (1, 'here')`);
+});
+afterAll(async () => {
+  await database[Symbol.asyncDispose]();
+});
+
+/** Seeded at 100 and followed up to 344, nothing known of 345 to 573, seeded anew at 574 and followed up to 584. */
+const withGap = `
+  update stream set seed_offset = 574, seeded_at = now(), checkpoint = 584, kept_offset = null, checkpoint_record_time = null;
+  delete from coverage;
+  insert into coverage (from_offset, to_offset, origin, filter_hash, transaction_shape, reason, recorded_at) values
+    (100, 344, 'seed', 'f', 'LEDGER_EFFECTS', null, '2026-03-01 10:05'),
+    (574, null, 'reseed', 'f', 'LEDGER_EFFECTS', 'the participant pruned', '2026-03-01 12:05');
+  truncate updates, lifetimes;
+  insert into updates ("offset", kind, update_id, synchronizer_pk, effective_at, record_time, event_count, epoch) values
+    (110, 'transaction', 'u', 1, '2026-03-01 10:10', '2026-03-01 10:10:01', 1, 1),
+    (344, 'transaction', 'u', 1, '2026-03-01 10:44', '2026-03-01 10:44:01', 1, 1),
+    (580, 'transaction', 'u', 1, '2026-03-01 12:40', '2026-03-01 12:40:01', 1, 1),
+    (582, 'reassignment', 'u', 1, null, '2026-03-01 12:50', 1, 1);
+  insert into lifetimes (contract_id, synchronizer_pk, activated_offset, template_pk, deactivated_offset) values
+    ('old', 1, 90, 1, 344), ('lasting', 1, 110, 1, null), ('unseen', 1, 400, 1, null), ('new', 1, 580, 1, null), ('moved', 1, 582, 1, null)`;
+
+const inTransaction = async <T>(setup: string, act: () => Promise<T>): Promise<T> => {
+  await database.query(`begin; ${setup}`);
+  try {
+    return await act();
+  } finally {
+    await database.query('rollback');
+  }
+};
+
+type Answer = string | readonly string[];
+
+/** Contract ids, or the refusal. */
+async function ask(call: string, values: unknown[] = []): Promise<Answer> {
+  await database.query('savepoint asked');
+  try {
+    const rows = await database.query<{ contract_id: string }>(`select contract_id from ${call} order by 1`, values);
+    return rows.map((row) => row.contract_id);
+  } catch (thrown) {
+    await database.query('rollback to asked');
+    const { code, message } = thrown as { readonly code?: string; readonly message: string };
+    return `${String(code)}: ${message}`;
+  }
+}
+
+const gapKnown = 'history here is known from 100 to 344 and from 574 to 584';
+
+describe.each(['active_at', 'lifetimes_at'])('%s', (name) => {
+  it.each<readonly [number, Answer]>([
+    [99, `LI003: What was active at offset 99 is not known: ${gapKnown}`],
+    [100, ['old']],
+    [343, ['lasting', 'old']],
+    [344, ['lasting']],
+    [345, `LI003: What was active at offset 345 is not known: ${gapKnown}`],
+    [573, `LI003: What was active at offset 573 is not known: ${gapKnown}`],
+    [574, ['lasting', 'unseen']],
+    [584, ['lasting', 'moved', 'new', 'unseen']],
+    [585, `LI003: What was active at offset 585 is not known yet: ${gapKnown}`],
+  ])('at %i', async (offset, expected) => {
+    await inTransaction(withGap, async () => {
+      expect(await ask(`explore.${name}(${String(offset)})`)).toEqual(expected);
+      expect(await ask(`explore.${name}($1::bigint, 'n:M:A')`, [offset])).toEqual(expected);
+    });
+  });
+
+  it('refuses whatever else the query asks, and where there is nothing to find', async () => {
+    await inTransaction(withGap, async () => {
+      for (const at of ['400', '900', 'null::bigint', 'explore.nearest_offset(timestamptz $$2020-01-01$$)']) {
+        const call = `explore.${name}(${at})`;
+        for (const from of [
+          `(select contract_id from ${call} limit 1) x`,
+          `(select contract_id from ${call} where contract_id = 'nothing') x`,
+          `(select count(*)::text as contract_id from ${call}) x`,
+          `(select c.contract_id from ${call} c join synchronizers s on true) x`,
+          `synchronizers s left join ${call} on true`,
+          `synchronizers s left join ${call} c on c.contract_id = 'nothing'`,
+          `(select s.synchronizer_id as contract_id from synchronizers s where not exists (select from ${call})) x`,
+        ])
+          expect([from, await ask(from)]).toEqual([from, expect.stringMatching(/^LI003: /)]);
+      }
+      await database.query('truncate lifetimes');
+      expect(await ask(`explore.${name}(400)`)).toMatch(/^LI003: /);
+      expect(await ask(`explore.${name}($1::bigint)`, [null])).toMatch(/^LI003: No offset was given/);
+      expect(await ask(`explore.${name}(584)`)).toEqual([]);
+    });
+  });
+
+  it('refuses what was pruned, and everything until the seed is complete', async () => {
+    await inTransaction(`${withGap}; update stream set kept_offset = 579`, async () => {
+      expect(await ask(`explore.${name}(578)`)).toBe(
+        'LI003: What was active at offset 578 is not known: history here is known from 579 to 584',
+      );
+      expect(await ask(`explore.${name}(120)`)).toMatch(/^LI003: /);
+      expect(await ask(`explore.${name}(579)`)).toEqual(['lasting', 'unseen']);
+    });
+    await inTransaction(`${withGap}; update stream set kept_offset = 200`, async () => {
+      expect(await ask(`explore.${name}(199)`)).toMatch(/from 200 to 344 and from 574 to 584$/);
+      expect(await ask(`explore.${name}(200)`)).toEqual(['lasting', 'old']);
+    });
+    await inTransaction(
+      `${withGap}; update stream set checkpoint = null, seed_offset = 700, seeded_at = null; delete from coverage`,
+      async () => {
+        expect(await ask(`explore.${name}(700)`)).toBe(
+          'LI003: What was active at offset 700 is not known: nothing is known here until the seed is complete',
+        );
+      },
+    );
+  });
+});
+
+describe('active_at, of a time', () => {
+  const refused = (time: string) => `LI003: What was active at ${time} is not known: ${gapKnown}`;
+
+  it.each<readonly [string, string, Answer]>([
+    ['before the seed', '2026-03-01 10:04:59+00', refused('2026-03-01 10:04:59+00')],
+    ['the seed was recorded', '2026-03-01 10:05+00', ['old']],
+    ['between two updates', '2026-03-01 10:43+00', ['lasting', 'old']],
+    ['in the gap', '2026-03-01 11:00+00', refused('2026-03-01 11:00:00+00')],
+    ['the end of the gap was recorded', '2026-03-01 12:06+00', ['lasting', 'unseen']],
+    ['of a transaction', '2026-03-01 12:40+00', ['lasting', 'new', 'unseen']],
+    ['of a reassignment, which has a record time', '2026-03-01 12:50+00', ['lasting', 'moved', 'new', 'unseen']],
+    ['after everything', '2030-01-01+00', ['lasting', 'moved', 'new', 'unseen']],
+  ])('%s', async (_what, time, expected) => {
+    await inTransaction(`${withGap}; set local time zone 'UTC'`, async () => {
+      expect(await ask(`explore.active_at(timestamptz '${time}')`)).toEqual(expected);
+      expect(await ask(`explore.active_at(now() - timestamptz '${time}', 'M:A')`)).toEqual(expected);
+      const joined = await ask(`synchronizers s left join explore.active_at(timestamptz '${time}') on true`);
+      expect(joined).toEqual(expected);
+    });
+  });
+
+  it('is what is active at the checkpoint, now', async () => {
+    await inTransaction(withGap, async () => {
+      const now = await ask('explore.active()');
+      expect(await ask('explore.active_at(now())')).toEqual(now);
+      expect(await ask(`explore.active_at(interval '0')`)).toEqual(now);
+      expect(await ask('explore.active_at(null::timestamptz)')).toMatch(/^LI003: What was active at null /);
+    });
+  });
+
+  it('in what was pruned is refused, also where an update is left of it', async () => {
+    await inTransaction(`${withGap}; update stream set kept_offset = 200; set local time zone 'UTC'`, async () => {
+      // The update at 110 made a contract that is active still, so it is there.
+      expect(await ask(`explore.active_at(timestamptz '2026-03-01 10:10+00')`)).toMatch(/^LI003: /);
+      expect(await ask(`explore.active_at(timestamptz '2026-03-01 10:30+00')`)).toMatch(/^LI003: /);
+      expect(await ask(`explore.active_at(explore.nearest_offset(timestamptz '2026-03-01 10:10+00'))`)).toMatch(
+        /^LI003: /,
+      );
+    });
+    // Everything was pruned but what is active, and the ledger has told a later time since.
+    const all = `update stream set kept_offset = 584, checkpoint_record_time = '2026-03-01 13:00';
+                 delete from updates where "offset" > 110`;
+    await inTransaction(`${withGap}; ${all}`, async () => {
+      expect(await ask(`explore.active_at(timestamptz '2026-03-01 12:59')`)).toMatch(/^LI003: /);
+      expect(await ask(`explore.active_at(timestamptz '2026-03-01 13:00')`)).toHaveLength(4);
+    });
+  });
+
+  it('before the first update of a ledger is nothing', async () => {
+    const genesis = `delete from coverage;
+      update stream set seed_offset = 0;
+      insert into coverage (from_offset, origin, filter_hash, transaction_shape) values (0, 'genesis', 'f', 'ACS_DELTA')`;
+    await inTransaction(`${withGap}; ${genesis}`, async () => {
+      expect(await ask(`explore.active_at(timestamptz '1970-01-01')`)).toEqual([]);
+      expect(await ask('explore.active_at(0)')).toEqual([]);
+    });
+  });
+});
+
+describe('explore.coverage', () => {
+  const shown = async (): Promise<readonly string[]> =>
+    (
+      await database.query<{ line: string }>(
+        `select concat_ws(' ', from_offset, to_offset, status) as line from explore.coverage`,
+      )
+    ).map(({ line }) => line);
+
+  it('shows every update from 0 to the checkpoint once, and why', async () => {
+    await inTransaction(withGap, async () => {
+      expect(await shown()).toEqual(['0 100 before', '100 344 known', '344 574 gap', '574 584 known']);
+      const [, , gap] = await database.query<{ why: string }>('select why from explore.coverage');
+      expect(gap?.why).toBe('these updates are not known: the participant pruned');
+    });
+  });
+
+  it('shows what was pruned, a filter that changed, and an update set aside', async () => {
+    const more = `
+      update coverage set to_offset = 580 where to_offset is null;
+      insert into coverage (from_offset, origin, filter_hash, transaction_shape, reason)
+        values (580, 'filter', 'g', 'LEDGER_EFFECTS', 'parties: also bob');
+      update stream set kept_offset = 200;
+      insert into quarantine ("offset", code, found, frame, epoch) values (583, 'DECODE_FAILED', 'x', '', 1)`;
+    await inTransaction(`${withGap}; ${more}`, async () => {
+      expect(await shown()).toEqual([
+        '0 100 before',
+        '100 200 pruned',
+        '200 344 known',
+        '344 574 gap',
+        '574 580 known',
+        '580 584 partial',
+        '582 583 quarantined',
+      ]);
+      // The filter leaves no hole: what was active is told on both sides.
+      expect(await ask('explore.active_at(579)')).toEqual(['lasting', 'unseen']);
+      expect(await ask('explore.active_at(581)')).toEqual(['lasting', 'new', 'unseen']);
+      for (const offset of [199, 345]) expect(await ask(`explore.active_at(${String(offset)})`)).toMatch(/^LI003: /);
+    });
+  });
+
+  it('is empty until the seed is complete', async () => {
+    await inTransaction(
+      `${withGap}; delete from coverage; update stream set checkpoint = null, seeded_at = null`,
+      async () => expect(await shown()).toEqual([]),
+    );
+  });
+});
