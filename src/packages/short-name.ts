@@ -15,3 +15,13 @@ export function shortName(name: string, identity: string, limit: number = identi
   const digits = createHash('sha256').update(identity).digest('hex').slice(0, 6);
   return `${name.slice(0, limit - digits.length - 1)}_${digits}`;
 }
+
+/** The name, numbered from 2 on where it is taken. @param name ASCII only, at most as long as an identifier */
+export function freeName(name: string, taken: ReadonlySet<string>): string {
+  if (!taken.has(name)) return name;
+  for (let number = 2; ; number += 1) {
+    const suffix = `_${String(number)}`;
+    const numbered = `${name.slice(0, identifierLimit - suffix.length)}${suffix}`;
+    if (!taken.has(numbered)) return numbered;
+  }
+}

@@ -13,6 +13,7 @@ export interface Run extends AsyncDisposable {
   readonly server: ReplayServer;
   readonly stored: Stored;
   readonly client: Client;
+  readonly databaseUrl: string;
   start(): Daemon;
   /** Waits until that offset is stored. */
   reaches(daemon: Daemon, offset: number): Promise<void>;
@@ -49,6 +50,7 @@ export async function prepareRun({ recording, shape, seedOffset, ledgerEnd }: Ru
     server,
     stored,
     client: stored.client,
+    databaseUrl: database.url,
     start: () => startDaemon({ ledgerUrl: server.url, databaseUrl: database.url, schema, env }),
     reaches: async (daemon, offset) => {
       await stored.reaches(daemon, schema, offset);

@@ -16,16 +16,24 @@ export interface ViewDefinition {
   readonly mark: string;
 }
 
+/** The columns of a view that is there, in order; none when it is not. */
+export type ColumnsThere = (view: string) => readonly string[];
+
 /** The definitions of a subject: of a template two, else one. */
-export function definitionsOf(view: NamedView, schemas: ReadSchemas): readonly ViewDefinition[] {
-  return shapesOf(view.subject, schemas.storage).map((shape) => definition(view, shape, schemas.typed));
+export function definitionsOf(
+  view: NamedView,
+  schemas: ReadSchemas,
+  there: ColumnsThere = () => [],
+): readonly ViewDefinition[] {
+  const fields = new Set(view.columns.map(({ name }) => name));
+  return shapesOf(view.subject, schemas, fields).map((shape) => definition(view, shape, schemas.typed, there));
 }
 
-function definition(view: NamedView, shape: ViewShape, typed: string): ViewDefinition {
+function definition(view: NamedView, shape: ViewShape, typed: string, there: ColumnsThere): ViewDefinition {
   const name = `${view.name}${shape.suffix}`;
   const quoted = `${escapeIdentifier(typed)}.${escapeIdentifier(name)}`;
-  const fields = fieldColumns(view, shape);
-  const selected = [...shape.leading.map(({ name: column, sql }) => [column, sql] as const), ...fields];
+  const leading = shape.leading.map(({ name: column, sql }) => [column, sql] as const);
+  const selected = inPlace([...leading, ...fieldColumns(view, shape)], there(name));
   const list = selected.map(([column, sql]) => `${sql} as ${escapeIdentifier(column)}`).join(',\n  ');
   const comments = [...shape.leading.map((column) => [column.name, column.comment] as const), ...described(view)].map(
     ([column, text]) => `comment on column ${quoted}.${escapeIdentifier(column)} is ${escapeLiteral(text)};`,
@@ -36,6 +44,15 @@ function definition(view: NamedView, shape: ViewShape, typed: string): ViewDefin
   const mark = `(definition ${createHash('sha256').update(statements).digest('hex').slice(0, 16)})`;
   const comment = `comment on view ${quoted} is ${escapeLiteral(`${shape.comment} ${mark}`)};`;
   return { name, script: `${statements}\n${comment}`, mark };
+}
+
+/** A view can be replaced only by one that begins with the same columns: what is new to it comes last. */
+function inPlace<T extends readonly [name: string, sql: string]>(
+  columns: readonly T[],
+  there: readonly string[],
+): readonly T[] {
+  const place = (name: string): number => (there.includes(name) ? there.indexOf(name) : there.length);
+  return columns.toSorted(([one], [other]) => place(one) - place(other));
 }
 
 function described({ columns }: NamedView): readonly (readonly [name: string, comment: string])[] {

@@ -3,6 +3,7 @@
  * that views which people build on them stay valid when a package is upgraded.
  */
 import type { ClientBase } from 'pg';
+import { freeName } from '../../packages/short-name.ts';
 import { choiceViewName, interfaceViewName, templateViewName } from '../../packages/view-names.ts';
 import { reservedColumns } from './shapes.ts';
 import { columnKey, subjectKey, type ViewKind, type ViewSubject, type WantedColumn } from './subjects.ts';
@@ -61,10 +62,11 @@ function newName(subject: ViewSubject, taken: ReadonlySet<string>): string {
 /** Appends to `columns` what the subject has beyond them; gives back what was appended. */
 function addColumns(columns: RegisteredColumn[], subject: ViewSubject): readonly RegisteredColumn[] {
   const known = new Set(columns.map(({ path, type }) => keyOf(path, type)));
-  const taken = new Set([...reservedColumns(subject), ...columns.map(({ name }) => name)]);
+  const names = new Set(columns.map(({ name }) => name));
+  const taken = new Set([...reservedColumns(subject, names), ...names]);
   const added: RegisteredColumn[] = [];
   for (const column of subject.columns.filter((wanted) => !known.has(columnKey(wanted)))) {
-    const name = freeName(column, taken);
+    const name = freeName(column.name, taken);
     taken.add(name);
     const { path, type, description } = column;
     const entry = { position: columns.length + 1, name, path, type, description };
@@ -76,18 +78,6 @@ function addColumns(columns: RegisteredColumn[], subject: ViewSubject): readonly
 
 function keyOf(path: readonly string[], type: string): string {
   return columnKey({ path, type: type as WantedColumn['type'] });
-}
-
-/** Postgres cuts longer names. */
-const nameBytes = 63;
-
-function freeName({ name }: WantedColumn, taken: ReadonlySet<string>): string {
-  if (!taken.has(name)) return name;
-  for (let number = 2; ; number += 1) {
-    const suffix = `_${String(number)}`;
-    const numbered = `${name.slice(0, nameBytes - suffix.length)}${suffix}`;
-    if (!taken.has(numbered)) return numbered;
-  }
 }
 
 interface ViewRow {

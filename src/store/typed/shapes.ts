@@ -1,6 +1,8 @@
 /** What every generated view of a kind has before the columns made from fields, and the tables it reads. */
 import { escapeIdentifier, escapeLiteral } from 'pg';
+import { freeName } from '../../packages/short-name.ts';
 import { historySuffix } from '../../packages/view-names.ts';
+import { readSchemas, type ReadSchemas } from '../readers/read-schemas.ts';
 import type { ViewSubject } from './subjects.ts';
 
 export interface LeadingColumn {
@@ -22,16 +24,30 @@ export interface ViewShape {
   readonly from: string;
 }
 
-/** One shape, or for a template two: what is active, and everything. @param storage schema of the tables */
-export function shapesOf(subject: ViewSubject, storage: string): readonly ViewShape[] {
-  if (subject.kind === 'choice') return [choiceShape(subject, storage)];
-  if (subject.kind === 'interface') return [interfaceShape(subject, storage)];
-  return [templateShape(subject, storage, false), templateShape(subject, storage, true)];
+/**
+ * One shape, or for a template two: what is active, and everything.
+ * @param fields names of the columns made from fields: they keep them, whatever a later version has beside them
+ */
+export function shapesOf(
+  subject: ViewSubject,
+  schemas: ReadSchemas,
+  fields: ReadonlySet<string>,
+): readonly ViewShape[] {
+  return shapes(subject, schemas).map((shape) => ({
+    ...shape,
+    leading: shape.leading.map((each) => ({ ...each, name: freeName(each.name, fields) })),
+  }));
 }
 
-/** Names that fields cannot have as columns. */
-export function reservedColumns(subject: ViewSubject): readonly string[] {
-  return shapesOf(subject, '').flatMap(({ leading }) => leading.map(({ name }) => name));
+function shapes(subject: ViewSubject, schemas: ReadSchemas): readonly ViewShape[] {
+  if (subject.kind === 'choice') return [choiceShape(subject, schemas.storage)];
+  if (subject.kind === 'interface') return [interfaceShape(subject, schemas.storage)];
+  return [activeShape(subject, schemas), historyShape(subject, schemas)];
+}
+
+/** Names that further fields cannot have as columns. @param fields as {@link shapesOf} takes them */
+export function reservedColumns(subject: ViewSubject, fields: ReadonlySet<string>): readonly string[] {
+  return shapesOf(subject, readSchemas(''), fields).flatMap(({ leading }) => leading.map(({ name }) => name));
 }
 
 function column(name: string, sql: string, comment: string): LeadingColumn {
@@ -43,19 +59,25 @@ export function damlName({ packageName, moduleName, entityName }: ViewSubject): 
   return `${packageName}:${moduleName}:${entityName}`;
 }
 
-const activation = [
-  column('contract_id', 'l.contract_id', 'Contract id.'),
-  column(
-    'created_at_offset',
-    'l.activated_offset',
-    'Offset of the create; of the assign after a reassignment; of a seeded contract that of its last activation.',
-  ),
-  column('created_at', 'c.created_at', 'Ledger effective time of the create, kept across reassignments.'),
-];
 const stakeholders = [
   column('signatories', 'c.signatories', 'Signatories.'),
   column('observers', 'c.observers', 'Observers.'),
 ];
+const payload = column('payload', 'c.payload', 'The whole payload, the ledger’s own JSON.');
+
+function activation(contractId: string, offset: string): readonly LeadingColumn[] {
+  return [
+    column('contract_id', contractId, 'Contract id.'),
+    column(
+      'created_at_offset',
+      offset,
+      'Offset of the create; of the assign after a reassignment; of a seeded contract that of its last activation.',
+    ),
+    column('created_at', 'c.created_at', 'Ledger effective time of the create, kept across reassignments.'),
+  ];
+}
+
+const ofContract = activation('c.contract_id', 'c.created_at_offset');
 
 function versionColumns(alias: string, of: string): readonly LeadingColumn[] {
   return [
@@ -64,50 +86,67 @@ function versionColumns(alias: string, of: string): readonly LeadingColumn[] {
   ];
 }
 
-const ended = [
+const placed = [
+  column('contract_key', 'c.contract_key', 'Contract key, the ledger’s own JSON; null without key.'),
+  column('synchronizer_id', 'c.synchronizer_id', 'Synchronizer of the activation.'),
+];
+
+/** What became of a contract, in the words and by the rules of explore: they stand in one place. */
+const fate = [
+  column('status', 'c.status', 'What became of it: active, archived, witnessed and so on, as in explore.contracts.'),
+  column('is_active', 'c.is_active', 'Whether the contract is active at the checkpoint.'),
   column(
     'archived_at_offset',
-    'l.deactivated_offset',
-    'Offset of the archive, or of the unassign when the contract left the synchronizer; null while active.',
+    'c.archived_at_offset',
+    'Offset of the archive, or of the unassign when the contract left the synchronizer. Null while active, and for contracts that never were.',
   ),
   column(
     'archived_at',
-    'coalesce(d.effective_at, d.record_time)',
-    'Ledger effective time of that update (of an unassign its record time); null while active.',
-  ),
-  column(
-    'is_active',
-    'l.deactivated_offset is null and l.unknown_since is null',
-    'Whether the contract is active at the checkpoint.',
+    'c.archived_at',
+    'Ledger effective time of that update (of an unassign its record time); null where there is none.',
   ),
 ];
 
-function templateShape(subject: ViewSubject, storage: string, history: boolean): ViewShape {
-  const in_ = tables(storage);
+function activeShape(subject: ViewSubject, schemas: ReadSchemas): ViewShape {
   return {
-    suffix: history ? historySuffix : '',
-    comment: history
-      ? `All contracts of ${damlName(subject)} in all versions, archived ones too; one row per activation.`
-      : `Active contracts of ${damlName(subject)} in all versions.`,
+    suffix: '',
+    comment: `Active contracts of ${damlName(subject)} in all versions.`,
+    leading: [...ofContract, ...stakeholders, ...placed, ...versionColumns('c', 'template as created'), payload],
+    ...ofTemplate(subject, schemas, 'active_contracts'),
+  };
+}
+
+function historyShape(subject: ViewSubject, schemas: ReadSchemas): ViewShape {
+  return {
+    suffix: historySuffix,
+    comment: `All contracts of ${damlName(subject)} in all versions, archived and merely witnessed ones too; one row per activation.`,
     leading: [
-      ...activation,
+      ...ofContract,
+      column('node_id', 'c.node_id', 'Node of the create or assign within its update.'),
       ...stakeholders,
-      ...versionColumns('t', 'template as created'),
-      ...(history ? ended : []),
-      column('payload', 'c.payload', 'The whole payload, the ledger’s own JSON.'),
+      ...placed,
+      ...versionColumns('c', 'template as created'),
+      ...fate,
+      payload,
     ],
+    ...ofTemplate(subject, schemas, 'contracts'),
+  };
+}
+
+/** @param view of explore, which says what there is */
+function ofTemplate(
+  subject: ViewSubject,
+  { storage, explore }: ReadSchemas,
+  view: string,
+): Pick<ViewShape, 'source' | 'packageId' | 'from'> {
+  const packageName = escapeLiteral(subject.packageName);
+  return {
     source: 'c.payload',
-    packageId: 't.package_id',
+    packageId: 'c.package_id',
     from: [
-      `from ${in_('templates')} t`,
-      `join ${in_('lifetimes')} l on l.template_pk = t.template_pk`,
-      // Outer joins: counts read lifetimes only, and the latest twenty are sorted before their payloads are read.
-      `left join ${in_('contracts')} c on c.contract_id = l.contract_id and c."offset" = l.activated_offset`,
-      '  and c.template_pk = l.template_pk',
-      ...(history ? [`left join ${in_('updates')} d on d."offset" = l.deactivated_offset`] : []),
-      `left join ${in_('packages')} p on p.package_id = t.package_id`,
-      `where ${isNamed('t', subject)} and t.package_name = ${escapeLiteral(subject.packageName)}`,
-      ...(history ? [] : ['  and l.deactivated_offset is null and l.unknown_since is null']),
+      `from ${tables(explore)(view)} c`,
+      `left join ${tables(storage)('packages')} p on p.package_id = c.package_id`,
+      `where ${isNamed('c', subject)} and c.package_name = ${packageName}`,
     ].join('\n  '),
   };
 }
@@ -144,7 +183,7 @@ function choiceShape(subject: ViewSubject, storage: string): ViewShape {
   };
 }
 
-function templateChoice(subject: ViewSubject, in_: InStorage): readonly string[] {
+function templateChoice(subject: ViewSubject, in_: InSchema): readonly string[] {
   return [
     `from ${in_('templates')} t`,
     `join ${in_('choices')} h on h.template_pk = t.template_pk and h.interface_pk = 0`,
@@ -156,7 +195,7 @@ function templateChoice(subject: ViewSubject, in_: InStorage): readonly string[]
   ];
 }
 
-function interfaceChoice(subject: ViewSubject, in_: InStorage): readonly string[] {
+function interfaceChoice(subject: ViewSubject, in_: InSchema): readonly string[] {
   return [
     ...interfaceFrom(in_),
     `join ${in_('choices')} h on h.interface_pk = i.template_pk`,
@@ -174,7 +213,7 @@ function interfaceShape(subject: ViewSubject, storage: string): ViewShape {
     suffix: '',
     comment: `Active contracts seen through interface ${damlName(subject)}, of every template that implements it.`,
     leading: [
-      ...activation,
+      ...activation('l.contract_id', 'l.activated_offset'),
       templateOf,
       ...stakeholders,
       ...versionColumns('i', 'interface'),
@@ -197,14 +236,14 @@ function interfaceShape(subject: ViewSubject, storage: string): ViewShape {
   };
 }
 
-type InStorage = (table: string) => string;
+type InSchema = (table: string) => string;
 
-function tables(storage: string): InStorage {
-  return (table) => `${escapeIdentifier(storage)}.${table}`;
+function tables(schema: string): InSchema {
+  return (table) => `${escapeIdentifier(schema)}.${table}`;
 }
 
 /** Events name interfaces by package id alone; the package says its name. */
-function interfaceFrom(in_: InStorage): readonly string[] {
+function interfaceFrom(in_: InSchema): readonly string[] {
   return [`from ${in_('templates')} i`, `join ${in_('packages')} p on p.package_id = i.package_id`];
 }
 

@@ -9,7 +9,7 @@ import type { ClientBase } from 'pg';
 import type { PackageModel } from '../../packages/package-model.ts';
 import type { Database } from '../database.ts';
 import { readPackageState } from './package-store.ts';
-import { readSchemas } from '../readers/read-schemas.ts';
+import { readSchemas, type ReadSchemas } from '../readers/read-schemas.ts';
 import { secureViews } from '../readers/secure-views.ts';
 import { toStoreError } from '../store-error.ts';
 import { readRegistry, register, type NamedView } from './registry.ts';
@@ -50,10 +50,10 @@ export async function syncTypedViews(
 ): Promise<ViewSync> {
   const schemas = readSchemas(database.schema);
   const { named } = await readPackageState(database);
-  const { registry, marks, permitted } = await database.withClient(async (client) => ({
+  const { registry, there, permitted } = await database.withClient(async (client) => ({
     registry: await readRegistry(client),
-    marks: await readMarks(client, schemas.typed),
-    permitted: await mayMakeViews(client, schemas.typed),
+    there: await readViews(client, schemas.typed),
+    permitted: await mayMakeViews(client, schemas),
   }));
   const done: { made: string[]; unchanged: number; failed: { view: string; error: IndexerError }[] } = {
     made: [],
@@ -64,8 +64,8 @@ export async function syncTypedViews(
     // A participant may have hundreds: the sockets of the ledger are served in between.
     await nextTurn();
     const view = registry.named(subject);
-    const definitions = definitionsOf(view, schemas);
-    const changed = every ? definitions : definitions.filter(({ name, mark }) => marks.get(name) !== mark);
+    const definitions = definitionsOf(view, schemas, (name) => there.get(name)?.columns ?? []);
+    const changed = every ? definitions : definitions.filter(({ name, mark }) => there.get(name)?.mark !== mark);
     done.unchanged += definitions.length - changed.length;
     if (changed.length === 0) continue;
     const failure = permitted ? await make(database, view, changed) : notPermitted();
@@ -97,10 +97,11 @@ async function make(
 }
 
 /** The role of the writer alone may not: made with its rights, views would be its own. */
-async function mayMakeViews(client: ClientBase, typed: string): Promise<boolean> {
+async function mayMakeViews(client: ClientBase, { typed, explore }: ReadSchemas): Promise<boolean> {
   const { rows } = await client.query<{ permitted: boolean | null }>(
-    `select has_schema_privilege(oid, 'create') as permitted from pg_namespace where nspname = $1`,
-    [typed],
+    `select bool_and(has_schema_privilege(oid, case nspname when $1 then 'create' else 'usage' end)) as permitted
+       from pg_namespace where nspname in ($1, $2)`,
+    [typed, explore],
   );
   return rows[0]?.permitted ?? true;
 }
@@ -114,13 +115,20 @@ function notPermitted(): IndexerError {
   });
 }
 
-/** The mark of each view that is there. */
-async function readMarks(client: ClientBase, typed: string): Promise<ReadonlyMap<string, string>> {
-  const { rows } = await client.query<{ name: string; mark: string | null }>(
-    `select c.relname as name, substring(obj_description(c.oid, 'pg_class') from '\\(definition [0-9a-f]+\\)$') as mark
+interface ViewThere {
+  readonly mark: string | null;
+  readonly columns: readonly string[];
+}
+
+/** Each view that is there, by name. */
+async function readViews(client: ClientBase, typed: string): Promise<ReadonlyMap<string, ViewThere>> {
+  const { rows } = await client.query<ViewThere & { name: string }>(
+    `select c.relname as name, substring(obj_description(c.oid, 'pg_class') from '\\(definition [0-9a-f]+\\)$') as mark,
+            array(select a.attname::text from pg_attribute a where a.attrelid = c.oid and a.attnum > 0
+                   order by a.attnum) as columns
        from pg_class c join pg_namespace n on n.oid = c.relnamespace
       where n.nspname = $1 and c.relkind = 'v'`,
     [typed],
   );
-  return new Map(rows.flatMap(({ name, mark }) => (mark === null ? [] : [[name, mark] as const])));
+  return new Map(rows.map((row) => [row.name, row]));
 }
