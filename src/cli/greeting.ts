@@ -99,7 +99,7 @@ function demoQueries(explore: string, typed: string): readonly string[] {
   const balances = [
     'select instrument_id_id as instrument, count(distinct owner) as owners, count(*) as holdings, sum(amount) as total,',
     'coalesce(sum(amount) filter (where lock_holders is not null), 0) as locked',
-    `from ${typed}.splice_api_token_holding_v1__holding group by 1 order by total desc;`,
+    `from ${typed}.token_holding_v1__holding group by 1 order by total desc;`,
   ];
   const settled = [
     "select split_part(leg ->> 'sender', '::', 1) as sender, split_part(leg ->> 'receiver', '::', 1) as receiver,",

@@ -2,6 +2,7 @@
 import type { BuiltinName, DamlType, DataType, TypeName } from './package-model.ts';
 import { findDataType, qualifiedName, type PackageLookup } from './package-lookup.ts';
 import { identifierLimit, shortName } from './short-name.ts';
+import { withoutHumps } from './snake-case.ts';
 import { isRepeated } from './type-nesting.ts';
 import { bindParameters, fieldType } from './type-parameters.ts';
 import { typeText } from './type-text.ts';
@@ -158,15 +159,7 @@ function withNames(columns: readonly UnnamedColumn[], reserved: ReadonlySet<stri
 
 function columnName({ path, type }: UnnamedColumn): string {
   const parts = type === 'interval' ? path.slice(0, -1) : path;
-  return parts.map(withoutHumps).join('_');
-}
-
-function withoutHumps(field: string): string {
-  return field
-    .replaceAll(/([a-z0-9])([A-Z])/g, '$1_$2')
-    .replaceAll(/([A-Z])([A-Z][a-z])/g, '$1_$2')
-    .toLowerCase()
-    .replaceAll(/[^a-z0-9_]/g, '_');
+  return parts.map((part) => withoutHumps(part).replaceAll(/[^a-z0-9_]/g, '_')).join('_');
 }
 
 function freeName(name: string, identity: string, taken: ReadonlySet<string>): string {

@@ -11,7 +11,11 @@ export const identifierLimit = 63;
  * @param limit most bytes
  */
 export function shortName(name: string, identity: string, limit: number = identifierLimit): string {
-  if (name.length <= limit) return name;
+  return name.length <= limit ? name : hashedName(name, identity, limit);
+}
+
+/** The beginning of the name and six hex digits of a hash; as {@link shortName}. */
+export function hashedName(name: string, identity: string, limit: number): string {
   const digits = createHash('sha256').update(identity).digest('hex').slice(0, 6);
   return `${name.slice(0, limit - digits.length - 1)}_${digits}`;
 }

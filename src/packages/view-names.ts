@@ -1,65 +1,88 @@
-/** Names of the generated views. */
-import { identifierLimit, shortName } from './short-name.ts';
+/**
+ * Names of the generated views, for people to type: `<package>__<template>`, of a choice `<package>__<template>__<choice>`,
+ * in snake case. A name follows from what it names; what else there is matters only when two would be alike.
+ */
+import { hashedName, identifierLimit } from './short-name.ts';
+import { withoutHumps } from './snake-case.ts';
 
 /** What the view of all contracts of a template has at the end of its name. */
 export const historySuffix = '__history';
 
+export interface NamedThing {
+  readonly packageName: string;
+  readonly moduleName: string;
+  /** Template or interface. */
+  readonly entityName: string;
+  /** Empty for a template or interface itself. */
+  readonly choice: string;
+}
+
 /**
- * `<package>__<template>`, in lower case with `_` for everything but letters and digits; with the module between the two
- * when that is taken. At most 54 bytes, so that the name with `__history` at its end fits.
+ * The last two words of the package, then the template, then the choice without the template's name before it. Where that
+ * is taken: the choice as it is, the whole package, the module as well, at last a hash. At most 63 bytes, of a template 54,
+ * so that `__history` fits: what is too long loses words of the package from the left, then of the module.
  * @param taken names of views of other things; those with `__history` need not be listed
  */
-export function templateViewName(
-  packageName: string,
-  moduleName: string,
-  entityName: string,
-  taken: ReadonlySet<string>,
-): string {
-  return freeName([packageName], moduleName, [entityName], identifierLimit - historySuffix.length, taken);
-}
-
-/** The same as for a template. */
-export function interfaceViewName(
-  packageName: string,
-  moduleName: string,
-  entityName: string,
-  taken: ReadonlySet<string>,
-): string {
-  return templateViewName(packageName, moduleName, entityName, taken);
-}
-
-/** `<package>__<template>__<choice>`, or with the module when that is taken; at most 63 bytes. */
-export function choiceViewName(
-  packageName: string,
-  moduleName: string,
-  entityName: string,
-  choice: string,
-  taken: ReadonlySet<string>,
-): string {
-  return freeName([packageName], moduleName, [entityName, choice], identifierLimit, taken);
-}
-
-function freeName(
-  before: readonly string[],
-  moduleName: string,
-  after: readonly string[],
-  limit: number,
-  taken: ReadonlySet<string>,
-): string {
-  const identity = [...before, moduleName, ...after].join(':');
-  const brief = shortName(joined([...before, ...after]), identity, limit);
-  if (isFree(brief, taken)) return brief;
-  const full = joined([...before, moduleName, ...after]);
-  let candidate = shortName(full, identity, limit);
-  // Names that differ in capitals alone, or in what `_` stands for, are still the same here.
-  for (let number = 2; !isFree(candidate, taken); number++) {
-    candidate = shortName(full.padEnd(limit + 1, '_'), `${identity}:${number}`, limit);
+export function viewName(thing: NamedThing, taken: ReadonlySet<string>): string {
+  const limit = thing.choice === '' ? identifierLimit - historySuffix.length : identifierLimit;
+  const candidates = candidatesOf(thing, limit);
+  const free = candidates.find((name) => isFree(name, taken));
+  if (free !== undefined) return free;
+  const { packageName, moduleName, entityName, choice } = thing;
+  const identity = [packageName, moduleName, entityName, choice].join(':');
+  for (let number = 1; ; number++) {
+    const name = hashedName(candidates.at(-1) ?? '', `${identity}:${String(number)}`, limit);
+    if (isFree(name, taken)) return name;
   }
-  return candidate;
 }
 
-function joined(parts: readonly string[]): string {
-  return parts.map((part) => part.toLowerCase().replaceAll(/[^a-z0-9_]/g, '_')).join('__');
+/** In the order in which they are tried. */
+function candidatesOf({ packageName, moduleName, entityName, choice }: NamedThing, limit: number): readonly string[] {
+  const [ofPackage, ofModule] = [snakeCase(packageName), snakeCase(moduleName)];
+  const entity = snakeCase(entityName);
+  const chosen = snakeCase(choice);
+  const ends =
+    choice === ''
+      ? [[entity]]
+      : [chosen.startsWith(`${entity}_`) ? chosen.slice(entity.length + 1) : chosen, chosen].map((end) => [
+          entity,
+          end,
+        ]);
+  const starts = [[lastTwoWords(ofPackage)], [ofPackage], [ofPackage, ofModule]];
+  return starts.flatMap((start) => ends.map((end) => fitted(start, end, limit)));
+}
+
+/** Runs of anything but letters and digits become one `_`. */
+function snakeCase(name: string): string {
+  const plain = withoutHumps(name)
+    .replaceAll(/[^a-z0-9]+/g, '_')
+    .replaceAll(/^_|_$/g, '');
+  return plain === '' ? 'x' : plain;
+}
+
+/** A number or version goes with the word before it. */
+function lastTwoWords(name: string): string {
+  return name
+    .split(/_(?!v?\d)/)
+    .slice(-2)
+    .join('_');
+}
+
+/** @param start package, and module */
+function fitted(start: readonly string[], end: readonly string[], limit: number): string {
+  let parts = start;
+  while (whole(parts, end).length > limit) {
+    const long = parts.findIndex((part) => part.includes('_'));
+    if (long < 0) break;
+    parts = parts.map((part, at) => (at === long ? part.slice(part.indexOf('_') + 1) : part));
+  }
+  return whole(parts, end).slice(0, limit).replace(/_+$/, '');
+}
+
+/** What begins with a digit would need quotes. */
+function whole(start: readonly string[], end: readonly string[]): string {
+  const name = [...start, ...end].join('__');
+  return /^\d/.test(name) ? `_${name}` : name;
 }
 
 /** A choice called History must not get the name of the template's second view, nor the other way round. */

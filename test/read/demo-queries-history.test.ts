@@ -250,7 +250,7 @@ describe('what explorers read', () => {
 describe('the typed views', () => {
   it('have a row for each holding, with its fields as columns', async () => {
     const found = await rows(`select instrument_id_id as id, sum(amount) as sum, count(lock_holders) as locked
-      from typed.splice_api_token_holding_v1__holding group by 1 order by 1`);
+      from typed.token_holding_v1__holding group by 1 order by 1`);
     const views = world.views(interfaces.holding).map(({ view }) => view);
     for (const { id, sum, locked } of found) {
       const same = views.filter((view) => at(view, 'instrumentId', 'id') === id);

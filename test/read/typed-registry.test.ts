@@ -35,7 +35,7 @@ function crane({ id, version = '1.0.0', fields, choices = [], others = {} }: Sou
 }
 
 function viewsOf(packages: readonly PackageModel[], registry = new ViewRegistry(new Map(), new Map())): NamedView[] {
-  return [...viewSubjects(packages, new Set(['dock']))].map((subject) => registry.named(subject));
+  return [...viewSubjects(packages, new Set(['dock']))].flatMap((subject) => registry.named(subject) ?? []);
 }
 
 function columnsOf(view: NamedView | undefined): readonly string[] {
@@ -62,10 +62,10 @@ describe('columns', () => {
     if (subject === undefined) throw new Error('there is no subject');
     const y: RegisteredColumn = { position: 1, name: 'why', path: ['y'], type: 'bigint', description: 'y: Int' };
     const registry = new ViewRegistry(new Map([[subjectKey(subject), 'cranes']]), new Map([['cranes', [y]]]));
-    const view = registry.named(subject);
+    const [view] = viewsOf([model], registry);
     expect(view).toMatchObject({ name: 'cranes', isNew: false });
     expect(columnsOf(view)).toEqual(['why bigint', 'x bigint', 'z bigint']);
-    expect(view.added.map(({ position }) => position)).toEqual([2, 3]);
+    expect(view?.added.map(({ position }) => position)).toEqual([2, 3]);
   });
 
   it('never take the name of a column that every view has', () => {
@@ -90,8 +90,35 @@ describe('columns', () => {
 
 describe('names', () => {
   it('tell a choice called History from the view of past contracts', () => {
-    const views = viewsOf([crane({ id: 'a', fields: [], choices: ['History', 'Lift'] })]);
+    const fields = [{ name: 'a', type: text }];
+    const views = viewsOf([crane({ id: 'a', fields, choices: ['History', 'Crane_Lift'] })]);
     expect(views.map(({ name }) => name)).toEqual(['dock__crane', 'dock__main__crane__history', 'dock__crane__lift']);
+  });
+
+  it('are given to nothing without a column of its own, unless it was named before', () => {
+    const bare = crane({ id: 'a', fields: [], choices: ['Archive'] });
+    expect(viewsOf([bare])).toEqual([]);
+    const [, archive] = viewSubjects([bare], new Set(['dock']));
+    if (archive === undefined) throw new Error('there is no choice');
+    const registry = new ViewRegistry(new Map([[subjectKey(archive), 'dock__crane__archive']]), new Map());
+    expect(viewsOf([bare], registry).map(({ name }) => name)).toEqual(['dock__crane__archive']);
+  });
+
+  it('go to packages by name, whatever order and versions they were read in', () => {
+    const fields = [{ name: 'a', type: text }];
+    const first = { ...crane({ id: 'z', version: '2.0.0', fields }), name: 'one-dry-dock' };
+    const second = { ...crane({ id: 'a', fields }), name: 'two-dry-dock' };
+    for (const packages of [
+      [first, second],
+      [second, first],
+    ]) {
+      const registry = new ViewRegistry(new Map(), new Map());
+      const subjects = [...viewSubjects(packages, new Set(['one-dry-dock', 'two-dry-dock']))];
+      expect(subjects.map((subject) => [subject.packageName, registry.named(subject)?.name])).toEqual([
+        ['one-dry-dock', 'dry_dock__crane'],
+        ['two-dry-dock', 'two_dry_dock__crane'],
+      ]);
+    }
   });
 
   it('do not change with what is seen later', () => {

@@ -183,8 +183,8 @@ describe.skipIf(!haveDars('typed views of compiled packages'))('compiled package
       fee: '0.10',
     };
     await happens(contractOf(`${rich}:RichTypes:RichRecord`, 'richtypes', payload));
-    await appears('richtypes__richrecord');
-    const [row] = await rows('select * from typed.richtypes__richrecord');
+    await appears('richtypes__rich_record');
+    const [row] = await rows('select * from typed.richtypes__rich_record');
     expect(row).toMatchObject({
       owner: alice,
       count: '9223372036854775807',
@@ -213,7 +213,7 @@ describe.skipIf(!haveDars('typed views of compiled packages'))('compiled package
         implementedInterfaces: [],
       }),
     });
-    const [row] = await rows('select * from typed.richtypes__richrecord__relabel');
+    const [row] = await rows('select * from typed.richtypes__rich_record__relabel');
     expect(row).toMatchObject({
       exercised_at_offset: String(offset),
       acting_parties: [alice],
@@ -235,10 +235,8 @@ describe.skipIf(!haveDars('typed views of compiled packages'))('compiled package
       meta: { values: { a: 'b' } },
     };
     await seenAsHolding(view);
-    await appears('splice_api_token_holding_v1__holding');
-    const [row] = await rows(
-      'select *, lock_expires_after::text as after from typed.splice_api_token_holding_v1__holding',
-    );
+    await appears('token_holding_v1__holding');
+    const [row] = await rows('select *, lock_expires_after::text as after from typed.token_holding_v1__holding');
     expect(row).toMatchObject({
       template: 'richtypes:RichTypes:Marker',
       owner: alice,
@@ -262,7 +260,7 @@ describe.skipIf(!haveDars('typed views of compiled packages'))('compiled package
     expect(
       await rows(
         `select extract(epoch from lock_expires_after)::text as seconds
-           from typed.splice_api_token_holding_v1__holding where owner = 'long' order by created_at_offset`,
+           from typed.token_holding_v1__holding where owner = 'long' order by created_at_offset`,
       ),
     ).toEqual([{ seconds: '9223372036854.775807' }, { seconds: '-9223372036854.775808' }, { seconds: '0.000001' }]);
   });
@@ -279,12 +277,7 @@ describe.skipIf(!haveDars('typed views of compiled packages'))('compiled package
       consuming: false,
     });
     await happens({ ExercisedEvent: event });
-    // Too long for a name, so it ends in a hash.
-    const name = await waitFor('the name', async () => {
-      const sql = `select view_name from ledger.typed_views where choice = 'TransferInstruction_Accept'`;
-      return (await rows(sql))[0]?.['view_name'] as string | undefined;
-    });
-    expect(name).toMatch(/^splice_api_token_transfer_instruction_v1__transf.*_[0-9a-f]{6}$/);
+    const name = 'transfer_instruction_v1__transfer_instruction__accept';
     await appears(name);
     const [row] = await rows(`select * from typed.${name}`);
     expect(row).toMatchObject({

@@ -22,7 +22,7 @@ beforeAll(async () => {
     LEDGER_INTERFACES: demoInterfaces.join(','),
   });
   await indexer.reaches(ledger.ledgerEnd(), 60_000);
-  const view = `select from pg_views where schemaname = 'typed' and viewname = 'splice_api_token_holding_v1__holding'`;
+  const view = `select from pg_views where schemaname = 'typed' and viewname = 'token_holding_v1__holding'`;
   await waitFor(
     'the typed views',
     async () => ((await query(database.url, view)).length > 0 ? true : undefined),

@@ -4,7 +4,7 @@
  */
 import type { ClientBase } from 'pg';
 import { freeName } from '../../packages/short-name.ts';
-import { choiceViewName, interfaceViewName, templateViewName } from '../../packages/view-names.ts';
+import { viewName } from '../../packages/view-names.ts';
 import { reservedColumns } from './shapes.ts';
 import { columnKey, subjectKey, type ViewKind, type ViewSubject, type WantedColumn } from './subjects.ts';
 
@@ -39,24 +39,21 @@ export class ViewRegistry {
     for (const name of names.values()) this.#taken.add(name);
   }
 
-  /** Gives names where there are none yet. */
-  named(subject: ViewSubject): NamedView {
+  /**
+   * Gives names where there are none yet; undefined for what has no column of its own and never had a name: explore shows
+   * as much of it.
+   */
+  named(subject: ViewSubject): NamedView | undefined {
     const key = subjectKey(subject);
     const known = this.#names.get(key);
-    const name = known ?? newName(subject, this.#taken);
+    if (known === undefined && subject.columns.length === 0) return undefined;
+    const name = known ?? viewName(subject, this.#taken);
     this.#names.set(key, name);
     this.#taken.add(name);
     const columns = [...(this.#columns.get(name) ?? [])];
     const added = addColumns(columns, subject);
     return { name, subject, columns, isNew: known === undefined, added };
   }
-}
-
-function newName(subject: ViewSubject, taken: ReadonlySet<string>): string {
-  const { kind, packageName, moduleName, entityName, choice } = subject;
-  if (kind === 'choice') return choiceViewName(packageName, moduleName, entityName, choice, taken);
-  const name = kind === 'template' ? templateViewName : interfaceViewName;
-  return name(packageName, moduleName, entityName, taken);
 }
 
 /** Appends to `columns` what the subject has beyond them; gives back what was appended. */

@@ -51,7 +51,7 @@ export function* viewSubjects(packages: readonly PackageModel[], names: Readonly
   const byId = new Map(packages.map((model) => [model.packageId, model]));
   const lookup: PackageLookup = (packageId) => byId.get(packageId);
   const drafts = new Map<string, Draft>();
-  for (const model of packages.filter(({ name }) => names.has(name)).sort(byVersion)) {
+  for (const model of packages.filter(({ name }) => names.has(name)).sort(byNameAndVersion)) {
     for (const [subject, type] of definitions(model)) {
       const key = subjectKey(subject);
       const draft = drafts.get(key) ?? { subject, versions: [] };
@@ -129,7 +129,8 @@ export function columnKey({ path, type }: Pick<PayloadColumn, 'path' | 'type'>):
 }
 
 /** By the numbers of the version; the id decides between equal ones, so that the order is always the same. */
-function byVersion(one: PackageModel, other: PackageModel): number {
+function byNameAndVersion(one: PackageModel, other: PackageModel): number {
+  if (one.name !== other.name) return one.name < other.name ? -1 : 1;
   const [left, right] = [one, other].map(({ version }) => version.split('.').map(Number)) as [number[], number[]];
   for (let at = 0; at < Math.max(left.length, right.length); at += 1) {
     const difference = (left[at] ?? 0) - (right[at] ?? 0);

@@ -64,6 +64,7 @@ export async function syncTypedViews(
     // A participant may have hundreds: the sockets of the ledger are served in between.
     await nextTurn();
     const view = registry.named(subject);
+    if (view === undefined) continue;
     const definitions = definitionsOf(view, schemas, (name) => there.get(name)?.columns ?? []);
     const changed = every ? definitions : definitions.filter(({ name, mark }) => there.get(name)?.mark !== mark);
     done.unchanged += definitions.length - changed.length;
