@@ -4,6 +4,7 @@
  */
 import type { Writable } from 'node:stream';
 import { ExitCode, IndexerError } from '../errors.ts';
+import { fitRows, type ShowRows } from './fitted-rows.ts';
 
 export interface Column {
   readonly title: string;
@@ -34,14 +35,17 @@ export interface Output {
 /** Wider cells overflow into the next column; the width is found out from the first batch. */
 const widestColumn = 60;
 
-/** @param table true: for people, false: for programs */
-export function createOutput(stdout: Writable, table: boolean): Output {
+/**
+ * @param table true: for people, false: for programs
+ * @param width of the terminal that tables have to fit on; undefined: nothing is cut
+ */
+export function createOutput(stdout: Writable, table: boolean, width?: number): Output {
   // Each write has its own callback; without a listener the same error would end the process.
   stdout.on('error', () => undefined);
   const write = (text: string): Promise<void> => written(stdout, text);
   return {
     rows: async (batches, format) => {
-      if (table) await writeTable(write, batches, format);
+      if (table) await writeTable(write, batches, format, width);
       else await writeLines(write, batches, format);
     },
     object: async (value, pairs) => {
@@ -102,18 +106,33 @@ export function* joined<T>(rows: readonly T[], lineOf: (row: T) => string): Gene
   if (piece !== '') yield piece;
 }
 
-async function writeTable<T>(write: Write, batches: AsyncIterable<readonly T[]>, format: RowFormat<T>): Promise<void> {
-  let widths: readonly number[] | undefined;
+async function writeTable<T>(
+  write: Write,
+  batches: AsyncIterable<readonly T[]>,
+  format: RowFormat<T>,
+  width: number | undefined,
+): Promise<void> {
+  const columns = format.columns.map((column) => ({ ...column, title: visible(column.title) }));
+  let show: ShowRows | undefined;
   for await (const batch of batches) {
     const lines = batch.flatMap((row) => format.lines(row).map((line) => line.map(visible)));
     if (lines.length === 0) continue;
-    const titles = format.columns.map(({ title }) => visible(title));
-    const shown = widths === undefined ? [titles, ...lines] : lines;
-    const known = widths ?? widthsOf(format.columns, shown);
-    widths = known;
-    await write(shown.map((line) => `${aligned(line, format.columns, known)}\n`).join(''));
+    show ??= width === undefined ? wholeRows(columns, lines) : fitRows(columns, lines, width);
+    await write(show(lines));
   }
-  if (widths === undefined) await write('none\n');
+  if (show === undefined) await write('none\n');
+}
+
+/** A table in which wider cells overflow. @param first the first lines, which decide on the widths */
+function wholeRows(columns: readonly Column[], first: readonly (readonly string[])[]): ShowRows {
+  const titles = columns.map(({ title }) => title);
+  const widths = widthsOf(columns, [titles, ...first]);
+  let begun = false;
+  return (lines) => {
+    const shown = begun ? lines : [titles, ...lines];
+    begun = true;
+    return shown.map((line) => `${aligned(line, columns, widths)}\n`).join('');
+  };
 }
 
 function widthsOf(columns: readonly Column[], lines: readonly (readonly string[])[]): readonly number[] {

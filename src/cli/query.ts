@@ -10,7 +10,7 @@ import { misuse } from './refusals.ts';
 export interface QueryIo {
   /** Read to its end when the statement is `-`. */
   readonly stdin: AsyncIterable<Uint8Array | string>;
-  readonly stdout: Writable & { readonly isTTY?: boolean };
+  readonly stdout: Writable & { readonly isTTY?: boolean; readonly columns?: number };
   /** Aborting cancels the statement. */
   readonly stop: AbortSignal;
 }
@@ -22,7 +22,7 @@ const formats = ['table', 'json', 'csv'] as const;
 type Format = (typeof formats)[number];
 
 /**
- * Prints an aligned table on a terminal, else one object in JSON per row; or what `--table`, `--json` or `--csv` asks for.
+ * Prints a table that fits on a terminal, else one object in JSON per row; or what `--table`, `--json` or `--csv` asks for.
  * @throws IndexerError USAGE, DATABASE_NOT_FOUND, QUERY_REFUSED, OUTPUT_NOT_WRITTEN, INTERRUPTED and STORE_ errors
  */
 export async function queryCommand(argv: readonly string[], env: NodeJS.ProcessEnv, io: QueryIo): Promise<void> {
@@ -86,7 +86,9 @@ async function print(config: Config, question: Question, format: Format, { stdou
     maxConnections: 2,
     idleInTransactionMs: pauseLimitMs,
   });
-  const output = createOutput(stdout, format === 'table');
+  // Plans and settings are read to their end.
+  const width = stdout.isTTY === true && question.paged ? widthOf(stdout) : undefined;
+  const output = createOutput(stdout, format === 'table', width);
   try {
     const asJson = format === 'json';
     await ask(database, question, { asJson, stop }, (answer) => show(answer, format, output));
@@ -94,6 +96,11 @@ async function print(config: Config, question: Question, format: Format, { stdou
     await database.close();
   }
   if (stop.aborted) throw interrupted();
+}
+
+/** A terminal that does not know its width says 0. */
+function widthOf({ columns = 0 }: QueryIo['stdout']): number {
+  return columns > 0 ? columns : 80;
 }
 
 function urlOf({ database: { url }, indexer: { dataDir } }: Config): string {

@@ -3,6 +3,7 @@ import { DatabaseError, type CustomTypesConfig, type FieldDef, type PoolClient, 
 import { ExitCode, IndexerError } from '../errors.ts';
 import { pageUrl } from '../pages.ts';
 import type { Database } from './database.ts';
+import { readersPath, readSchemas } from './readers/read-schemas.ts';
 import { reportPlanning } from './report-planning.ts';
 import { readStatement } from './statement-text.ts';
 
@@ -51,7 +52,7 @@ export interface AskOptions {
 const planning = `${reportPlanning}; set local cursor_tuple_fraction = 1`;
 
 /**
- * Runs the statement in a transaction that only reads, and hands its answer to `use`. The transaction is rolled back, since
+ * Runs the statement in a transaction that only reads, with the search path of readers, and hands its answer to `use`. The transaction is rolled back, since
  * Postgres lets `explain analyze create table … as` pass in one that only reads.
  * @throws IndexerError QUERY_REFUSED, in Postgres's own words, for a statement that it does not take; STORE_ errors;
  *   whatever, once `stop` is aborted
@@ -63,7 +64,8 @@ export function ask(
   use: (answer: Answer) => Promise<void>,
 ): Promise<void> {
   return database.withClient(async (client) => {
-    await client.query(`begin transaction read only; ${planning}`);
+    const path = `set local search_path to ${readersPath(readSchemas(database.schema))}`;
+    await client.query(`begin transaction read only; ${planning}; ${path}`);
     const calledOff = await onAbort(database, client, options.stop);
     try {
       await use(await answerOf(client, question, options));

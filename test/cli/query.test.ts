@@ -134,6 +134,76 @@ describe('query refuses', () => {
   });
 });
 
+describe('query finds unqualified names', () => {
+  it('as readers do: in explore, typed, pqs and the storage, in this order', async () => {
+    const schemas = ['explore', 'typed', 'pqs', 'ledger', 'desk_explore', 'desk'];
+    await query(
+      database.url,
+      schemas.map((name) => `create schema ${name}; create view ${name}.whose as select '${name}' as name;`).join(' '),
+    );
+    for (const [name, next] of ['explore', 'typed', 'pqs', 'ledger'].map((each, at, all) => [each, all[at + 1]])) {
+      expect(await printed('select name from whose')).toBe(`{"name":"${String(name)}"}\n`);
+      if (next !== undefined) await query(database.url, `drop view ${String(name)}.whose`);
+    }
+    expect(await printed('select name from whose', '--postgres-schema', 'desk')).toBe('{"name":"desk_explore"}\n');
+    await query(database.url, schemas.map((name) => `drop schema ${name} cascade;`).join(' '));
+  });
+});
+
+describe('query on a terminal', () => {
+  const reason = 'there is no script(1) of util-linux here';
+  const hasPty = spawnSync('script', ['--version'], { encoding: 'utf8' }).stdout?.includes('util-linux') ?? false;
+
+  /** What a terminal of so many columns gets. */
+  function shown(columns: number, ...words: readonly string[]): readonly string[] {
+    const command = [process.execPath, main, 'query', ...words].map((word) => `'${word.replaceAll("'", `'\\''`)}'`);
+    const { stdout, status } = spawnSync(
+      'script',
+      ['-qefc', `stty cols ${String(columns)} && exec ${command.join(' ')}`, '/dev/null'],
+      {
+        encoding: 'utf8',
+        stdio: ['ignore', 'pipe', 'pipe'],
+        env: { PATH: process.env['PATH'], DATABASE_URL: database.url },
+      },
+    );
+    expect(status).toBe(0);
+    return stdout.trimEnd().split(/\r+\n/);
+  }
+
+  const statement = `select 7 as n, repeat('long', 100) as text, jsonb '{"a": 1}' as body`;
+
+  it('cuts long values to its width', ({ skip }) => {
+    if (!hasPty) skip(reason);
+    expect(shown(40, statement)).toEqual([`n  ${'text'.padEnd(27)}  body`, `7  ${'long'.repeat(6)}lo…  {"a": 1}`]);
+  });
+
+  it('shows a line for each column where little would be left of them', ({ skip }) => {
+    if (!hasPty) skip(reason);
+    const columns = Array.from({ length: 12 }, (_, at) => `repeat('x', 30) as c${String(at)}`).join(', ');
+    const lines = shown(60, `select ${columns}`);
+    expect(lines).toHaveLength(13);
+    expect(lines.slice(0, 2)).toEqual([`-[ 1 ]${'-'.repeat(54)}`, `c0   ${'x'.repeat(30)}`]);
+  });
+
+  it('takes one that does not know its width for 80 columns', ({ skip }) => {
+    if (!hasPty) skip(reason);
+    expect(shown(0, `select repeat('x', 100) as x`)[1]).toBe(`${'x'.repeat(79)}…`);
+  });
+
+  it('cuts nothing of JSON, CSV and plans', ({ skip }) => {
+    if (!hasPty) skip(reason);
+    const long = `select repeat('x', 100) as x`;
+    expect(shown(40, long, '--json')).toEqual([`{"x":"${'x'.repeat(100)}"}`]);
+    expect(shown(40, long, '--csv')).toEqual(['x', 'x'.repeat(100)]);
+    const plan = shown(40, `explain (costs off, verbose) select '${'x'.repeat(90)}' as x`);
+    expect(plan.join('\n')).toContain('x'.repeat(90));
+  });
+
+  it('leaves a table that goes elsewhere whole', async () => {
+    expect(await printed(`select repeat('x', 300) as x`, '--table')).toBe(`x\n${'x'.repeat(300)}\n`);
+  });
+});
+
 describe('query -', () => {
   const read = (input: Buffer) =>
     spawnSync(process.execPath, [main, 'query', '-'], { input, encoding: 'utf8', env: { DATABASE_URL: database.url } });

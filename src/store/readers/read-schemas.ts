@@ -1,5 +1,7 @@
 /** The schemas that stand beside a storage schema, and what they are called. */
 
+import { escapeIdentifier } from 'pg';
+
 /** Names of the schemas of one stream, unquoted. */
 export interface ReadSchemas {
   readonly storage: string;
@@ -14,4 +16,9 @@ const defaultStorage = 'ledger';
 export function readSchemas(storage: string): ReadSchemas {
   const prefix = storage === defaultStorage ? '' : `${storage}_`;
   return { storage, explore: `${prefix}explore`, typed: `${prefix}typed`, pqs: `${prefix}pqs` };
+}
+
+/** Where readers find unqualified names: of those that stand in two schemas, the one for people. */
+export function readersPath({ storage, explore, typed, pqs }: ReadSchemas): string {
+  return [explore, typed, pqs, storage].map((schema) => escapeIdentifier(schema)).join(', ');
 }

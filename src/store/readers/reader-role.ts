@@ -8,7 +8,7 @@ import { ExitCode, IndexerError } from '../../errors.ts';
 import type { Database } from '../database.ts';
 import { buildIndex } from './index-build.ts';
 import { limitedGrants, policyStatements } from './party-policies.ts';
-import { readSchemas, type ReadSchemas } from './read-schemas.ts';
+import { readSchemas, readersPath, type ReadSchemas } from './read-schemas.ts';
 import { limitedRoles, secureViewsFor } from './secure-views.ts';
 
 export interface ReaderRole {
@@ -148,13 +148,12 @@ function roleStatements({ exists }: Facts, { role, password }: ReaderRole): stri
   return login === '' ? [] : [`alter role ${name}${login}`];
 }
 
-function settings({ database }: Facts, role: string, { storage, explore, typed, pqs }: ReadSchemas): string[] {
-  const path = [explore, typed, pqs, storage].map((schema) => escapeIdentifier(schema)).join(', ');
+function settings({ database }: Facts, role: string, schemas: ReadSchemas): string[] {
   const set = `alter role ${escapeIdentifier(role)} in database ${escapeIdentifier(database)} set`;
   return [
     `${set} statement_timeout = '60s'`,
     `${set} default_transaction_read_only = on`,
-    `${set} search_path = ${path}`,
+    `${set} search_path = ${readersPath(schemas)}`,
   ];
 }
 

@@ -1,0 +1,112 @@
+/** Rows on a terminal: whatever they hold, no line is wider than it. */
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { fitRows } from '../../src/cli/fitted-rows.ts';
+
+const id = { title: 'contract_id' };
+const name = { title: 'name' };
+const count = { title: 'n', right: true } as const;
+
+describe('a table', () => {
+  it('stays as it is where it fits', () => {
+    expect(
+      fitRows(
+        [name, count],
+        [
+          ['one', '7'],
+          ['three', '1234'],
+        ],
+        40,
+      )([
+        ['one', '7'],
+        ['three', '1234'],
+      ]),
+    ).toBe('name      n\none       7\nthree  1234\n');
+  });
+
+  it('has its widest values cut, and no number', () => {
+    const rows = [[`00${'a'.repeat(130)}`, 'short', '12345678901234567890']];
+    expect(fitRows([id, name, count], rows, 50)(rows)).toBe(
+      'contract_id            name                      n\n00aaaaaaaaaaaaaaaaaa…  short  12345678901234567890\n',
+    );
+  });
+
+  it('shows its titles once, and cuts what later rows have more of', () => {
+    const show = fitRows([name, { title: 'note' }], [['a', 'b']], 30);
+    expect(show([['a', 'b']])).toBe('name  note\na     b\n');
+    expect(show([['longer', 'the rest of the line is for the last']])).toBe('lon…  the rest of the line is…\n');
+  });
+
+  it('counts a wide character twice, and one that is put on another not at all', () => {
+    const rows = [
+      ['漢字漢字', 'e\u0301e\u0301e\u0301'],
+      ['x', 'y'],
+    ];
+    expect(fitRows([name, { title: 'z' }], rows, 13)(rows)).toBe(
+      'name      z\n漢字漢字  e\u0301e\u0301e\u0301\nx         y\n',
+    );
+  });
+});
+
+describe('rows that would be cut to bits', () => {
+  it('are shown with one line for each column', () => {
+    const columns = ['one', 'two', 'three', 'four'].map((title) => ({ title }));
+    const rows = [
+      ['a'.repeat(40), 'b'.repeat(40), 'c'.repeat(12), 'd'],
+      ['x'.repeat(14), '', '', ''],
+    ];
+    const show = fitRows(columns, rows, 20);
+    expect(show(rows)).toBe(
+      [
+        '-[ 1 ]--------------',
+        'one    aaaaaaaaaaaa…',
+        'two    bbbbbbbbbbbb…',
+        'three  cccccccccccc',
+        'four   d',
+        '-[ 2 ]--------------',
+        'one    xxxxxxxxxxxx…',
+        'two',
+        'three',
+        'four',
+        '',
+      ].join('\n'),
+    );
+    expect(show([['next', '', '', '']]).split('\n')[0]).toBe('-[ 3 ]--------------');
+  });
+
+  it('are those with more digits than the terminal has room for', () => {
+    const rows = [['1'.repeat(30), '2'.repeat(30)]];
+    expect(fitRows([count, { title: 'm', right: true }], rows, 50)(rows)).toContain(`n  ${'1'.repeat(30)}\n`);
+  });
+});
+
+it('no line is wider than the terminal, and nothing that fits is cut', () => {
+  const cell = fc.oneof(fc.string({ maxLength: 8 }), fc.string({ unit: 'grapheme', maxLength: 120 }), fc.constant(''));
+  const table = fc.integer({ min: 1, max: 9 }).chain((columns) =>
+    fc.record({
+      titles: fc.array(fc.string({ minLength: 1, maxLength: 30 }), { minLength: columns, maxLength: columns }),
+      rows: fc.array(fc.array(cell, { minLength: columns, maxLength: columns }), { minLength: 1, maxLength: 5 }),
+      width: fc.integer({ min: 8, max: 200 }),
+    }),
+  );
+  fc.assert(
+    fc.property(table, ({ titles, rows, width }) => {
+      const flat = (text: string): string => text.replaceAll(/[\p{Cc}\u2028\u2029]/gu, ' ');
+      const lines = rows.map((row) => row.map(flat));
+      const shown = fitRows(
+        titles.map((title) => ({ title: flat(title) })),
+        lines,
+        width,
+      )(lines);
+      for (const line of shown.split('\n')) expect(widthOf(line)).toBeLessThanOrEqual(width);
+      const natural = lines[0]?.reduce((sum, value) => sum + value.length + 2, 0) ?? 0;
+      if (titles.length === 1 && natural <= width && /^[ -~]*$/.test(lines[0]?.[0] ?? ''))
+        expect(shown).not.toContain('…');
+    }),
+  );
+});
+
+/** Said once more, for the characters of the generator: what is not plain takes two cells at most. */
+function widthOf(line: string): number {
+  return Array.from(line).filter((character) => !/[\p{Mn}\p{Me}\p{Cf}]/u.test(character)).length;
+}
