@@ -12,6 +12,7 @@ export const continuationTokens: PlantedArea = {
       line: "  'LEDGER_CONTINUATION_TOKEN_INVALID',\n  'LEDGER_PRUNED',",
       instead: "  'LEDGER_PRUNED',",
       test,
+      only: 'that the ledger does not know any more',
     },
     {
       name: 'a seed goes on with its token at another offset',

@@ -12,6 +12,7 @@ export const restoredLedger: PlantedArea = {
       line: 'if (found === lastUpdate.updateId) return',
       instead: 'if (found === undefined || found === lastUpdate.updateId) return',
       test,
+      only: 'that has no update at our newest offset, and later ones',
     },
     {
       name: 'where histories part, any update at an offset is taken for the stored one',
@@ -19,6 +20,7 @@ export const restoredLedger: PlantedArea = {
       line: '(await updateIdAt(parts, mark.offset)) === mark.updateId) {',
       instead: '(await updateIdAt(parts, mark.offset)) !== undefined) {',
       test,
+      only: 'that has other updates at our newest offsets',
     },
     {
       name: 'updates between the newest stored one and the checkpoint are not looked for',
@@ -26,6 +28,7 @@ export const restoredLedger: PlantedArea = {
       line: 'if (lastUpdate.offset >= checkpoint) return;',
       instead: 'if (lastUpdate.offset >= 0) return;',
       test,
+      only: 'that has updates after our newest one',
     },
     {
       name: 'an update that was set aside is taken for one of another history',
@@ -33,6 +36,7 @@ export const restoredLedger: PlantedArea = {
       line: 'not exists (select from quarantine q where q."offset" = o)',
       instead: 'true',
       test,
+      only: 'set an update aside',
     },
     {
       name: 'after going back the removed update still proves the history',
@@ -40,6 +44,7 @@ export const restoredLedger: PlantedArea = {
       line: 'else (select update_id from newest) end,',
       instead: 'else checkpoint_update_id end,',
       test,
+      only: 'that has no update at our newest offset, and later ones',
     },
   ],
 };
