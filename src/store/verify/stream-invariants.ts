@@ -91,10 +91,11 @@ export const streamInvariants: readonly Invariant[] = [
   },
   {
     id: 'I16',
-    says: 'the epoch of the writer never falls along the offsets',
+    says: 'the epoch of the writer never falls along the offsets, but after an update that was stored late',
     sql: `select "offset", null::text as contract_id, 'epoch ' || epoch || ' after epoch ' || before as found
-            from (select "offset", epoch, lag(epoch) over (order by "offset") as before from updates) u
-           where epoch < before`,
+            from (select "offset", epoch, indexed_at, lag(epoch) over (order by "offset") as before,
+                         lag(indexed_at) over (order by "offset") as before_at from updates) u
+           where epoch < before and indexed_at >= before_at`,
   },
   {
     id: 'I17',

@@ -1,0 +1,60 @@
+import type { PlantedArea } from './planted.ts';
+
+const test = 'store/acs-delta.test.ts';
+const batch = 'src/model/batch.ts';
+
+export const acsDelta: PlantedArea = {
+  name: 'shape ACS_DELTA and early releases',
+  defects: [
+    {
+      name: 'an archived event is stored and ends nothing',
+      file: batch,
+      line: `    this.#countEvent('archived', templatePk);
+    this.lifetimes.deactivate(event.contractId, synchronizerPk, offset);`,
+      instead: `    this.#countEvent('archived', templatePk);`,
+      test,
+    },
+    {
+      name: 'archived events are counted as exercises',
+      file: batch,
+      line: 'if (activity !== undefined) activity.archives += 1;',
+      instead: 'if (activity !== undefined) activity.exercises += 1;',
+      test,
+    },
+    {
+      name: 'who saw an archived event is lost',
+      file: batch,
+      line: `this.#push('archives', [offset, nodeId, contractId, templatePk, witnessParties, implementedInterfaces]);`,
+      instead: `this.#push('archives', [offset, nodeId, contractId, templatePk, witnessParties.slice(1), implementedInterfaces]);`,
+      test,
+    },
+    {
+      name: 'before 3.4, consuming exercises end nothing',
+      file: batch,
+      line: 'if (event.consuming && event.acsDelta !== false) {',
+      instead: 'if (event.consuming && event.acsDelta === true) {',
+      test,
+    },
+    {
+      name: 'before 3.4, contracts that were only seen are active',
+      file: 'src/model/rows.ts',
+      line: 'return [...event.signatories, ...event.observers].some((party) => witnesses.has(party));',
+      instead: 'return witnesses.size > 0;',
+      test,
+    },
+    {
+      name: 'a contract stored late is not ended by an archived event that came before',
+      file: 'src/store/late-update.ts',
+      line: 'where a.contract_id = any ($2)',
+      instead: 'where a.contract_id = any ($2) and a."offset" < $1',
+      test,
+    },
+    {
+      name: 'an end counts for the template that the event names',
+      file: 'src/store/batch-writer.ts',
+      line: 'returning l.template_pk)',
+      instead: 'returning (select max(t.template_pk) from templates t) as template_pk)',
+      test,
+    },
+  ],
+};

@@ -1,0 +1,197 @@
+/**
+ * Shape ACS_DELTA and releases before 3.4, by random histories: which contracts are active, when they ended, who saw it and
+ * how much was counted, as it happened; the same when updates are stored late. `DELTA_SEED` repeats a history.
+ */
+import { randomInt } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { decodeUpdate } from '../../src/ledger/wire.ts';
+import { Random } from '../../src/sandbox/random.ts';
+import { openDatabase, type Database } from '../../src/store/database.ts';
+import { storeLate } from '../../src/store/late-update.ts';
+import { migrate } from '../../src/store/migrations.ts';
+import { openSession } from '../../src/store/store.ts';
+import { brokenRules } from '../history/rules.ts';
+import { createTestDatabase, query, type TestDatabase } from '../support/database.ts';
+import { digestOf } from '../support/digest.ts';
+import { DeltaHistory, type Rendering, type Sums } from './delta-history.ts';
+
+const seed = Number(process.env['DELTA_SEED'] ?? randomInt(1_000_000));
+process.stdout.write(`ACS_DELTA and early releases: DELTA_SEED=${String(seed)}\n`);
+
+let created: TestDatabase;
+const opened: Database[] = [];
+beforeAll(async () => {
+  created = await createTestDatabase();
+});
+afterAll(async () => {
+  for (const database of opened) await database.close();
+  await created.drop();
+});
+
+/** Stores the history in batches of random sizes; offsets in `aside` are set aside. */
+async function stored(schema: string, history: DeltaHistory, rendering: Rendering, aside: readonly number[] = []) {
+  const database = openDatabase({ url: created.url, schema, statementTimeoutMs: 60_000, applicationName: 'test' });
+  opened.push(database);
+  await migrate(database);
+  const shape = rendering === 'delta' ? 'ACS_DELTA' : 'LEDGER_EFFECTS';
+  const session = await openSession(database, { participantId: 'p::1220', filter: '{}', filterHash: 'f', shape });
+  await session.publishSeed(0, 'genesis');
+  const random = new Random(seed);
+  let checkpoint = 0;
+  let left = [...history.updates];
+  while (left.length > 0) {
+    const most = random.between(1, 9);
+    const next = left.findIndex(({ offset }) => aside.includes(offset));
+    const taken = left.slice(0, next === -1 ? most : Math.min(most, Math.max(next, 1)));
+    const [first] = taken;
+    if (first !== undefined && aside.includes(first.offset)) {
+      const update = { offset: first.offset, code: 'X', found: 'x', frame: Buffer.from(first.text) };
+      await session.quarantine(update, checkpoint);
+      checkpoint = first.offset;
+      left = left.slice(1);
+      continue;
+    }
+    const batch = session.newBatch(checkpoint);
+    for (const { text } of taken) batch.add(decodeUpdate(text));
+    await session.writeBatch(batch, checkpoint);
+    checkpoint = batch.offset;
+    left = left.slice(taken.length);
+  }
+  return database;
+}
+
+const template = `concat(t.package_id, ':', t.entity_name)`;
+const rows = (sql: string): Promise<readonly Record<string, unknown>[]> => query(created.url, sql);
+
+async function expectLifetimes(schema: string, { expected }: DeltaHistory): Promise<void> {
+  const lived = await rows(
+    `select l.contract_id as contract, s.synchronizer_id as synchronizer, l.activated_offset::int as "from",
+            ${template} as template, l.deactivated_offset::int as "to"
+       from ${schema}.lifetimes l join ${schema}.synchronizers s using (synchronizer_pk)
+       join ${schema}.templates t using (template_pk) order by 3, 1, 2`,
+  );
+  const inOrder = [...expected.lifetimes].sort(
+    (a, b) => a.from - b.from || (a.contract < b.contract ? -1 : a.contract > b.contract ? 1 : 0),
+  );
+  expect(lived).toEqual(inOrder);
+  const counts = new Map<string, [number, number]>();
+  for (const { template: name, to } of expected.lifetimes) {
+    const [activated, ended] = counts.get(name) ?? [0, 0];
+    counts.set(name, [activated + 1, ended + (to === null ? 0 : 1)]);
+  }
+  const counted = await rows(
+    `select ${template} as name, activated::int, deactivated::int from ${schema}.active_counts
+       join ${schema}.templates t using (template_pk) where activated + deactivated > 0 order by 1`,
+  );
+  expect(counted.map(({ name, activated, deactivated }) => [name, [activated, deactivated]])).toEqual(
+    [...counts].sort(([a], [b]) => (a < b ? -1 : 1)),
+  );
+}
+
+async function expectSums(schema: string, { expected }: DeltaHistory): Promise<void> {
+  const summed = await rows(
+    `select concat_ws('|', to_char(a.hour at time zone 'UTC', 'YYYY-MM-DD"T"HH24'), t.entity_name, t.package_id,
+                      coalesce(h.choice, ''), s.synchronizer_id) as key,
+            a.creates::int, a.archives::int, a.exercises::int
+       from ${schema}.activity_hourly a join ${schema}.templates t using (template_pk)
+       join ${schema}.synchronizers s using (synchronizer_pk)
+       left join ${schema}.choices h on h.choice_pk = a.choice_pk`,
+  );
+  expect(new Map(summed.map(({ key, ...sums }) => [key, sums]))).toEqual(expected.sums);
+  const totals = new Map<string, Sums>();
+  for (const [key, { creates, archives, exercises }] of expected.sums) {
+    const [hour = '', , , , synchronizer = ''] = key.split('|');
+    const total = totals.get(`${hour}|${synchronizer}`) ?? { creates: 0, archives: 0, exercises: 0 };
+    total.creates += creates;
+    total.archives += archives;
+    total.exercises += exercises;
+    totals.set(`${hour}|${synchronizer}`, total);
+  }
+  const shown = await rows(
+    `select concat_ws('|', to_char(hour at time zone 'UTC', 'YYYY-MM-DD"T"HH24'), synchronizer_id) as key,
+            creates::int, archives::int, exercises::int
+       from ${schema}_explore.activity_updates where creates + archives + exercises > 0`,
+  );
+  expect(new Map(shown.map(({ key, ...sums }) => [key, sums]))).toEqual(totals);
+}
+
+/** What ended contracts, with who saw it: as stored, among the events, and with the functions of PQS. */
+async function expectArchives(schema: string, { expected }: DeltaHistory): Promise<void> {
+  const archived = await rows(
+    `select a."offset"::int as "offset", a.node_id as node, a.contract_id as contract, ${template} as template,
+            a.witness_parties as witnesses
+       from ${schema}.archives a join ${schema}.templates t using (template_pk) order by 1, 2`,
+  );
+  expect(archived).toEqual(expected.archives);
+  const events = await rows(
+    `select "offset"::int as "offset", node_id as node, contract_id as contract, concat(package_id, ':', entity_name) as template,
+            parties as witnesses
+       from ${schema}_explore.events where event_type = 'archived' order by 1, 2`,
+  );
+  expect(events).toEqual(expected.archives);
+  const ends = await rows(
+    `select contract_id as contract, archived_at_offset::int as "offset" from ${schema}_pqs.archives()`,
+  );
+  const wanted = expected.archives.map(({ contract, offset }) => `${contract} ${offset}`);
+  expect(ends.map(({ contract, offset }) => `${String(contract)} ${String(offset)}`).sort()).toEqual(wanted.sort());
+}
+
+async function expectStatus(schema: string, history: DeltaHistory): Promise<void> {
+  const left = new Set(
+    history.updates.filter(({ text }) => text.includes('"JsUnassignedEvent"')).map(({ offset }) => offset),
+  );
+  const wanted = history.expected.lifetimes.map(({ contract, from, to }) =>
+    [contract, from, to === null ? 'active' : left.has(to) ? 'unassigned' : 'archived', to ?? ''].join(' '),
+  );
+  const shown = await rows(
+    `select concat_ws(' ', contract_id, created_at_offset, status, coalesce(archived_at_offset::text, '')) as line
+       from ${schema}_explore.contracts where status <> 'witnessed'`,
+  );
+  expect(shown.map(({ line }) => String(line)).sort()).toEqual(wanted.sort());
+  const random = new Random(seed);
+  for (let at = 0; at < 12; at += 1) {
+    const offset = random.between(0, history.lastOffset);
+    const active = await rows(
+      `select concat(contract_id, '@', created_at_offset) as line from ${schema}_explore.active_at(${offset}::bigint, null)`,
+    );
+    expect(active.map(({ line }) => String(line)).sort(), `at ${offset}`).toEqual(history.activeAt(offset));
+  }
+}
+
+const renderings: readonly (readonly [string, Rendering])[] = [
+  ['in shape ACS_DELTA', 'delta'],
+  ['in shape LEDGER_EFFECTS', 'effects'],
+  ['of a release before 3.4', 'old'],
+];
+
+describe.each(renderings)('a history %s', (_what, rendering) => {
+  const history = new DeltaHistory(seed, 160, rendering);
+
+  it('begins and ends every contract where it happened, and counts and shows it so', async () => {
+    await stored(rendering, history, rendering);
+    expect(history.expected.lifetimes.filter(({ to }) => to !== null).length).toBeGreaterThan(20);
+    await expectLifetimes(rendering, history);
+    await expectSums(rendering, history);
+    await expectStatus(rendering, history);
+    if (rendering === 'delta') await expectArchives(rendering, history);
+    expect(await brokenRules(created.url, rendering)).toEqual([]);
+  });
+
+  it('is the same when any of its updates are stored late, in any order', async () => {
+    const random = new Random(seed + 1);
+    const aside = history.updates.filter(() => random.chance(0.15)).map(({ offset }) => offset);
+    const schema = `${rendering}_late`;
+    const database = await stored(schema, history, rendering, aside);
+    for (const left = [...aside]; left.length > 0;) {
+      const [offset] = left.splice(random.between(0, left.length - 1), 1);
+      const update = history.updates.find((one) => one.offset === offset);
+      await storeLate(database, decodeUpdate(update?.text ?? ''));
+    }
+    expect(await rows(`select from ${schema}.quarantine`)).toEqual([]);
+    await expectLifetimes(schema, history);
+    await expectSums(schema, history);
+    if (rendering === 'delta') await expectArchives(schema, history);
+    expect(await digestOf(created.url, schema, 'named')).toBe(await digestOf(created.url, rendering, 'named'));
+    expect(await brokenRules(created.url, schema)).toEqual([]);
+  });
+});

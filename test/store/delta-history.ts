@@ -1,0 +1,320 @@
+/**
+ * One random history as participants of different releases and shapes would send it, and what has to be in the tables then:
+ * lifetimes, counts, archives and sums, told from what happened and not from what was stored.
+ */
+import { Random } from '../../src/sandbox/random.ts';
+import * as frames from '../support/frames.ts';
+import type { Json, JsonRecord } from '../support/frames.ts';
+
+/** `old`: LEDGER_EFFECTS of releases before 3.4, whose events do not say whether they change what is active. */
+export type Rendering = 'delta' | 'effects' | 'old';
+
+export interface Lifetime {
+  readonly contract: string;
+  readonly synchronizer: string;
+  readonly from: number;
+  readonly template: string;
+  to: number | null;
+}
+
+export interface Archived {
+  readonly offset: number;
+  readonly node: number;
+  readonly contract: string;
+  readonly template: string;
+  readonly witnesses: readonly string[];
+}
+
+export interface Sums {
+  creates: number;
+  archives: number;
+  exercises: number;
+}
+
+/** What the tables should say. */
+export interface Expected {
+  readonly lifetimes: Lifetime[];
+  readonly archives: Archived[];
+  /** By hour, template entity, version and choice (empty for creates and archived events) and synchronizer. */
+  readonly sums: Map<string, Sums>;
+}
+
+interface Contract {
+  readonly id: string;
+  readonly entity: string;
+  readonly version: string;
+  readonly signatories: readonly string[];
+  readonly observers: readonly string[];
+  place: string;
+  state: 'active' | 'travelling' | 'ended';
+}
+
+const all = ['Ann', 'Ben', 'Cyd', 'Dan', 'Eva'].map((name) => `${name}::1220`);
+/** The parties of the reader. */
+const hosted = all.slice(0, 3);
+const versions = ['a1'.repeat(32), 'a2'.repeat(32)] as const;
+
+export class DeltaHistory {
+  /** Updates in the order of their offsets; what the rendering does not show is not there. */
+  readonly updates: { readonly offset: number; readonly text: string }[] = [];
+  readonly expected: Expected = { lifetimes: [], archives: [], sums: new Map() };
+  readonly #random: Random;
+  readonly #rendering: Rendering;
+  readonly #contracts: Contract[] = [];
+  #made = 0;
+  #offset = 0;
+  /** Of the transaction that is being made. */
+  #events: Json[] = [];
+  #node = 0;
+  #place = frames.here;
+
+  constructor(seed: number, steps: number, rendering: Rendering) {
+    this.#random = new Random(seed);
+    this.#rendering = rendering;
+    for (let step = 0; step < steps; step += 1) {
+      this.#offset += this.#random.between(1, 4);
+      const kind = this.#random.between(0, 9);
+      if (kind === 0) this.#leave();
+      else if (kind === 1) this.#arrive();
+      else this.#transaction();
+    }
+  }
+
+  get lastOffset(): number {
+    return this.#offset;
+  }
+
+  /** Contracts that were active right after an offset, as `contract@activated`. */
+  activeAt(offset: number): readonly string[] {
+    return this.expected.lifetimes
+      .filter(({ from, to }) => from <= offset && (to === null || to > offset))
+      .map(({ contract, from }) => `${contract}@${from}`)
+      .sort();
+  }
+
+  #pick<T>(list: readonly T[]): T {
+    return list[this.#random.between(0, list.length - 1)] as T;
+  }
+
+  #parties(of: readonly string[], least: number, most: number): string[] {
+    const left = [...of];
+    const wanted = this.#random.between(least, most);
+    return Array.from({ length: wanted }, () => left.splice(this.#random.between(0, left.length - 1), 1)[0] ?? '');
+  }
+
+  #find(state: Contract['state'], place?: string): Contract | undefined {
+    const found = this.#contracts.filter((c) => c.state === state && (place === undefined || c.place === place));
+    return found.length === 0 ? undefined : this.#pick(found);
+  }
+
+  /** Of the parties of the reader those that see an event. */
+  #witnesses(of: readonly string[]): string[] {
+    return hosted.filter((party) => of.includes(party));
+  }
+
+  #transaction(): void {
+    this.#place = this.#random.chance(0.7) ? frames.here : frames.there;
+    this.#events = [];
+    this.#node = this.#random.between(0, 2);
+    const actions = [
+      () => this.#create(true),
+      () => this.#create(true),
+      () => this.#create(false),
+      () => this.#archive(),
+      () => this.#archive(),
+      () => this.#transient(),
+      () => this.#exercise(),
+    ];
+    for (let left = this.#random.between(1, 4); left > 0; left -= 1) this.#pick(actions)();
+    if (this.#events.length === 0) return;
+    const times = { recordTime: this.#time(), effectiveAt: this.#time() };
+    this.#push(frames.transaction(this.#offset, this.#events, { synchronizerId: this.#place, ...times }));
+  }
+
+  #push(frame: JsonRecord): void {
+    this.updates.push({ offset: this.#offset, text: JSON.stringify(frame) });
+  }
+
+  /** Twenty minutes an offset: hours are crossed often. */
+  #time(): string {
+    return new Date(Date.UTC(2026, 7, 14) + this.#offset * 1_200_000).toISOString().replace('Z', '001Z');
+  }
+
+  #count(change: Partial<Sums>, { entity, version }: Contract, choice = ''): void {
+    const key = [this.#time().slice(0, 13), entity, version, choice, this.#place].join('|');
+    const sums = this.expected.sums.get(key) ?? { creates: 0, archives: 0, exercises: 0 };
+    for (const [name, more] of Object.entries(change)) sums[name as keyof Sums] += more;
+    this.expected.sums.set(key, sums);
+  }
+
+  #new(ours: boolean): Contract {
+    // Without a stakeholder among the reader's parties a contract is seen, but is not theirs.
+    const others = all.filter((party) => !hosted.includes(party));
+    const signatories = ours ? [this.#pick(hosted), ...this.#parties(others, 0, 1)] : this.#parties(others, 1, 2);
+    this.#made += 1;
+    return {
+      id: `00${String(this.#made).padStart(4, '0')}`,
+      entity: this.#pick(['Coin', 'Bond']),
+      version: this.#pick(versions),
+      signatories,
+      observers: ours ? this.#parties(all, 0, 1).filter((party) => !signatories.includes(party)) : [],
+      place: this.#place,
+      state: 'active',
+    };
+  }
+
+  #acsDelta(changes: boolean): { acsDelta?: boolean } {
+    return this.#rendering === 'old' ? {} : { acsDelta: changes };
+  }
+
+  #createdEvent(contract: Contract, witnessParties: string[], changes: boolean): JsonRecord {
+    const { id, entity, version, signatories, observers } = contract;
+    const event = frames.created({
+      offset: this.#offset,
+      nodeId: this.#node,
+      contractId: id,
+      templateId: `${version}:Main:${entity}`,
+      signatories: [...signatories],
+      observers: [...observers],
+      witnessParties,
+      packageName: 'money',
+      interfaceViews: [],
+      createArgument: { id },
+      createdEventBlob: '',
+    });
+    if (this.#rendering === 'old') for (const name of ['acsDelta', 'representativePackageId']) delete event[name];
+    return { ...event, ...this.#acsDelta(changes) };
+  }
+
+  #create(ours: boolean): Contract | undefined {
+    if (!ours && this.#rendering === 'delta') return undefined;
+    const contract = this.#new(ours);
+    const witnesses = ours ? this.#witnesses([...contract.signatories, ...contract.observers]) : [this.#pick(hosted)];
+    this.#events.push({ CreatedEvent: this.#createdEvent(contract, witnesses, ours) });
+    this.#node += 1;
+    this.#count({ creates: 1 }, contract);
+    if (!ours) return undefined;
+    this.#contracts.push(contract);
+    this.#live(contract);
+    return contract;
+  }
+
+  #live({ id, entity, version, place }: Contract, to: number | null = null): void {
+    const template = `${version}:${entity}`;
+    this.expected.lifetimes.push({ contract: id, synchronizer: place, from: this.#offset, template, to });
+  }
+
+  #ended(contract: Contract, state: 'ended' | 'travelling'): void {
+    contract.state = state;
+    const open = this.expected.lifetimes.find(({ contract: id, to }) => id === contract.id && to === null);
+    if (open !== undefined) open.to = this.#offset;
+  }
+
+  /** By a package that may be newer than the one of the create. */
+  #archive(): void {
+    const contract = this.#find('active', this.#place);
+    // Of one transaction's own contracts a participant says nothing in ACS_DELTA.
+    if (contract === undefined || this.#isOfThis(contract)) return;
+    const named = { ...contract, version: this.#pick([contract.version, versions[1]]) };
+    this.#consume(named, this.#witnesses([...contract.signatories, ...contract.observers]), true);
+    this.#ended(contract, 'ended');
+  }
+
+  #isOfThis({ id }: Contract): boolean {
+    return this.expected.lifetimes.some(({ contract, from }) => contract === id && from === this.#offset);
+  }
+
+  #consume(named: Contract, witnesses: string[], changes: boolean): void {
+    const event = {
+      offset: this.#offset,
+      nodeId: this.#node,
+      contractId: named.id,
+      witnessParties: witnesses,
+      templateId: `${named.version}:Main:${named.entity}`,
+      packageName: 'money',
+      implementedInterfaces: [],
+    };
+    if (this.#rendering === 'delta') {
+      const { id: contract, version, entity } = named;
+      const row = { offset: this.#offset, node: this.#node, contract, template: `${version}:${entity}`, witnesses };
+      this.expected.archives.push(row);
+      this.#events.push({ ArchivedEvent: event });
+      this.#count({ archives: 1 }, named);
+    } else {
+      this.#events.push({ ExercisedEvent: this.#exercised(event, 'Archive', true, changes) });
+      this.#count({ archives: 1, exercises: 1 }, named, 'Archive');
+    }
+    this.#node += 1;
+  }
+
+  #exercised(event: JsonRecord, choice: string, consuming: boolean, changes: boolean): JsonRecord {
+    const whole = frames.exercised({
+      ...event,
+      interfaceId: null,
+      choice,
+      consuming,
+      lastDescendantNodeId: this.#node,
+      actingParties: [this.#pick(all)],
+      choiceArgument: {},
+      exerciseResult: {},
+    });
+    delete whole['acsDelta'];
+    return { ...whole, ...this.#acsDelta(changes) };
+  }
+
+  /** Created and archived by one transaction: before 3.4 nobody says that it never was active. */
+  #transient(): void {
+    if (this.#rendering === 'delta') return;
+    const contract = this.#new(true);
+    const witnesses = this.#witnesses(contract.signatories);
+    this.#events.push({ CreatedEvent: this.#createdEvent(contract, witnesses, false) });
+    this.#count({ creates: 1 }, contract);
+    this.#node += 1;
+    this.#consume(contract, witnesses, false);
+    if (this.#rendering === 'old') this.#live(contract, this.#offset);
+  }
+
+  #exercise(): void {
+    const contract = this.#find('active', this.#place);
+    if (contract === undefined || this.#rendering === 'delta') return;
+    const { id: contractId, entity, version, signatories } = contract;
+    const place = { offset: this.#offset, nodeId: this.#node, contractId, templateId: `${version}:Main:${entity}` };
+    const event = { ...place, witnessParties: this.#witnesses(signatories), packageName: 'money' };
+    this.#events.push({ ExercisedEvent: this.#exercised(event, 'Look', false, false) });
+    this.#count({ exercises: 1 }, contract, 'Look');
+    this.#node += 1;
+  }
+
+  #half(contract: Contract) {
+    const [source, target] = contract.place === frames.here ? [frames.here, frames.there] : [frames.there, frames.here];
+    return { source, target, reassignmentId: `r${contract.id}`, submitter: hosted[0] ?? '' };
+  }
+
+  #leave(): void {
+    const contract = this.#find('active');
+    if (contract === undefined) return;
+    const { id: contractId, version, entity, place } = contract;
+    const event = { contractId, templateId: `${version}:Main:${entity}`, offset: this.#offset, packageName: 'money' };
+    const value = frames.unassigned({ ...this.#half(contract), ...event, nodeId: 0 });
+    this.#push(this.#timed(frames.reassignment(this.#offset, { JsUnassignedEvent: { value } }, place)));
+    this.#ended(contract, 'travelling');
+  }
+
+  #arrive(): void {
+    const contract = this.#find('travelling');
+    if (contract === undefined) return;
+    const half = this.#half(contract);
+    contract.place = half.target;
+    contract.state = 'active';
+    this.#node = 0;
+    const witnesses = this.#witnesses([...contract.signatories, ...contract.observers]);
+    const createdEvent = this.#createdEvent(contract, witnesses, true);
+    const event = frames.assigned({ ...half, createdEvent });
+    this.#push(this.#timed(frames.reassignment(this.#offset, { JsAssignmentEvent: event }, contract.place)));
+    this.#live(contract);
+  }
+
+  #timed(frame: JsonRecord): JsonRecord {
+    return JSON.parse(JSON.stringify(frame).replaceAll(frames.recordTime, this.#time())) as JsonRecord;
+  }
+}

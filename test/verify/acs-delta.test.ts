@@ -1,0 +1,116 @@
+/** `verify` over shape ACS_DELTA and a release without continuation tokens: equal, and not because it looks away. */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { startSandbox, type Sandbox } from '../../src/sandbox/sandbox.ts';
+import { generateHistory } from '../../src/sandbox/traffic.ts';
+import { runIndexer } from '../e2e/indexer-run.ts';
+import { createTestDatabase, query, type TestDatabase } from '../support/database.ts';
+import { digestOf } from '../support/digest.ts';
+import { runVerify } from './verify-run.ts';
+
+let sandbox: Sandbox;
+let database: TestDatabase;
+let half = 0;
+
+beforeAll(async () => {
+  sandbox = await startSandbox({ release: '3.4', limits: { checkpointIntervalMs: 50 } });
+  generateHistory(sandbox.ledger, { seed: 31, updates: 60 });
+  half = sandbox.ledger.ledgerEnd();
+  database = await createTestDatabase();
+  await index('seeded', half);
+  generateHistory(sandbox.ledger, { seed: 32, updates: 140 });
+  await index('seeded', sandbox.ledger.ledgerEnd());
+  await index('whole', sandbox.ledger.ledgerEnd(), { INDEXER_START: 'genesis' });
+});
+afterAll(async () => {
+  await sandbox.close();
+  await database.drop();
+});
+
+const env = (schema: string): Record<string, string> => ({
+  LEDGER_URL: sandbox.url,
+  DATABASE_URL: database.url,
+  POSTGRES_SCHEMA: schema,
+  LEDGER_SHAPE: 'ACS_DELTA',
+});
+
+async function index(schema: string, upTo: number, more: Readonly<Record<string, string>> = {}): Promise<void> {
+  await using indexer = await runIndexer({ ...env(schema), ...more });
+  await indexer.reaches(upTo);
+}
+
+const words = ['--sql', '--tail', '100000', '--acs'];
+
+it.each(['seeded', 'whole'])('finds nothing in what was %s', async (schema) => {
+  const run = await runVerify(words, env(schema));
+  expect(run.results.flatMap(({ findings }) => findings)).toEqual([]);
+  expect(run).toMatchObject({ code: 0, outcome: 'equal' });
+  expect(run.results.every(({ compared }) => compared > 5)).toBe(true);
+  const [counts] = await query(
+    database.url,
+    `select (select count(*)::int from ${schema}.archives) as archives, (select count(*)::int from ${schema}.exercises) as exercises`,
+  );
+  expect(counts).toMatchObject({ exercises: 0 });
+  expect(Number(counts?.['archives'])).toBeGreaterThan(20);
+});
+
+it('holds the same after the seed as when everything was followed', async () => {
+  const later = (schema: string): string => `
+    select a."offset"::int, a.node_id, a.contract_id, t.package_id, t.entity_name, a.witness_parties, a.implemented_interfaces,
+           (select array_agg(l.deactivated_offset::int) from ${schema}.lifetimes l where l.contract_id = a.contract_id) as ended
+      from ${schema}.archives a join ${schema}.templates t using (template_pk) where a."offset" > ${half} order by 1, 2`;
+  expect(await query(database.url, later('seeded'))).toEqual(await query(database.url, later('whole')));
+  const active = (schema: string): string =>
+    `select contract_id, activated_offset::int from ${schema}.lifetimes where deactivated_offset is null order by 1, 2`;
+  expect(await query(database.url, active('seeded'))).toEqual(await query(database.url, active('whole')));
+});
+
+describe('finds', () => {
+  const last = `("offset", node_id) = (select "offset", node_id from archives order by 1 desc, 2 limit 1)`;
+  it.each([
+    ['an archived event that is missing', `delete from archives where ${last}`],
+    ['another witness of one', `update archives set witness_parties = '{Nobody::1220}' where ${last}`],
+    [
+      'another template of one',
+      `update archives set template_pk = (select min(t.template_pk) from templates t where t.template_pk <> archives.template_pk) where ${last}`,
+    ],
+    [
+      'a contract that did not end',
+      `update lifetimes set deactivated_offset = null where contract_id = (select contract_id from archives where ${last})`,
+    ],
+    [
+      'one that ended too soon',
+      `update lifetimes set deactivated_offset = activated_offset where contract_id = (select contract_id from archives where ${last})`,
+    ],
+    [
+      'an end that was counted twice',
+      `update active_counts set deactivated = deactivated + 1 where template_pk = (select template_pk from archives where ${last})`,
+    ],
+    [
+      'an archive that was not counted',
+      `update activity_hourly set archives = archives - 1 where (hour, template_pk) = (select hour, template_pk from activity_hourly where archives > 0 limit 1)`,
+    ],
+  ])('%s', async (_what, change) => {
+    const before = await digestOf(database.url, 'whole');
+    await query(
+      database.url,
+      `set search_path = whole; create table backup_a as table archives; create table backup_l as table lifetimes; create table backup_c as table active_counts; create table backup_h as table activity_hourly; ${change}`,
+    );
+    const run = await runVerify(words, env('whole'));
+    expect(run).toMatchObject({ outcome: 'different' });
+    await query(
+      database.url,
+      `set search_path = whole; ${[
+        ['archives', 'a'],
+        ['lifetimes', 'l'],
+        ['active_counts', 'c'],
+        ['activity_hourly', 'h'],
+      ]
+        .map(
+          ([table, short]) =>
+            `truncate ${table}; insert into ${table} table backup_${short}; drop table backup_${short}`,
+        )
+        .join('; ')}`,
+    );
+    expect(await digestOf(database.url, 'whole')).toBe(before);
+  });
+});
