@@ -17,6 +17,7 @@ const keys: Readonly<Record<string, string>> = {
 /** The failure of an update that was written alone, explained if it is STORE_DUPLICATE. */
 export async function explainDuplicate(database: Database, error: IndexerError, offset: number): Promise<IndexerError> {
   if (error.code !== 'STORE_DUPLICATE') return error;
+  if (!isOurs(error)) return foreignIndex(error);
   const table = String(error.facts['table']);
   const key = keys[table];
   // Unexplained it is still the failure of this update.
@@ -33,6 +34,7 @@ export async function explainDuplicate(database: Database, error: IndexerError, 
 /** The same for an entry of the active contracts: what is not published was written by this seed alone. */
 export function explainEntry(error: IndexerError): IndexerError {
   if (error.code !== 'STORE_DUPLICATE') return error;
+  if (!isOurs(error)) return foreignIndex(error);
   const key = keys[String(error.facts['table'])];
   if (key === undefined) return foreignRows(error);
   return keyRepeated(
@@ -69,6 +71,24 @@ function keyRepeated(error: IndexerError, found: string, remedy: string): Indexe
     retry: 'park',
     exitCode: ExitCode.undecodable,
     remedy,
+    facts: error.facts,
+    cause: error,
+  });
+}
+
+/** The keys of our tables have the names that Postgres gives; only dictionaries have others, and are no part of this. */
+function isOurs({ facts }: IndexerError): boolean {
+  const { table, constraint } = facts;
+  return keys[String(table)] === undefined || constraint === undefined || constraint === `${String(table)}_pkey`;
+}
+
+/** Sound data, refused by a rule that somebody added: nothing of it is set aside. */
+function foreignIndex(error: IndexerError): IndexerError {
+  return new IndexerError(`expected no unique index but our own, found one that refuses a row (${placeOf(error)})`, {
+    code: 'STORE_CONSTRAINT',
+    retry: 'park',
+    exitCode: ExitCode.configuration,
+    remedy: 'drop that index, or make it one that is not unique',
     facts: error.facts,
     cause: error,
   });

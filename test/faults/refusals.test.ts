@@ -1,0 +1,227 @@
+/**
+ * What Postgres refuses one update with, raised by Postgres itself at a row of that update: what says nothing of the data
+ * is tried again or parks, however long it lasts, and never sets the update aside nor goes past it.
+ */
+import { Client } from 'pg';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { quarantineCommand } from '../../src/cli/quarantine.ts';
+import { runIndexer, type IndexerRun } from '../e2e/indexer-run.ts';
+import { scriptedLedger, sound } from '../e2e/scripted-ledger.ts';
+import { createTestDatabase, query, type TestDatabase } from '../support/database.ts';
+import { digestOf } from '../support/digest.ts';
+import { waitFor } from '../support/wait-for.ts';
+
+let database: TestDatabase;
+let ledger: Awaited<ReturnType<typeof scriptedLedger>>;
+
+/** Setting aside is allowed: whatever is not, is not for this reason. */
+const run = (schema: string): Promise<IndexerRun> =>
+  runIndexer({
+    LEDGER_URL: ledger.url,
+    DATABASE_URL: database.url,
+    POSTGRES_SCHEMA: schema,
+    INDEXER_START: 'genesis',
+    INDEXER_QUARANTINE: 'true',
+  });
+
+/** A schema with its tables, and a trigger at the contract that update 2 creates. */
+async function prepared(schema: string): Promise<void> {
+  {
+    await using indexer = await run(schema);
+    await indexer.reaches(5);
+  }
+  await query(
+    database.url,
+    `truncate ${['updates', 'contracts', 'lifetimes', 'exercises', 'interface_views', 'active_counts', 'activity_hourly', 'coverage', 'stream', 'templates', 'choices', 'synchronizers', 'template_interfaces'].map((table) => `${schema}.${table}`).join(', ')};
+     create table ${schema}_fault (statement text);
+     create function ${schema}_raise() returns trigger language plpgsql as $$
+     begin
+       if new.contract_id = '00b' and exists (select from public.${schema}_fault) then
+         execute (select statement from public.${schema}_fault);
+       end if;
+       return new;
+     end $$;
+     create trigger refuse before insert on ${schema}.contracts for each row execute function public.${schema}_raise()`,
+  );
+}
+
+async function refuseWith(schema: string, statement: string | undefined): Promise<void> {
+  await query(database.url, `truncate ${schema}_fault`);
+  if (statement === undefined) return;
+  await query(database.url, `insert into ${schema}_fault values ($fault$${statement}$fault$)`);
+}
+
+/** What a server does for real where a trigger can make it, else the SQLSTATE as it would come. */
+const raised = (sqlstate: string): string =>
+  `do $$ begin raise exception 'of the server' using errcode = '${sqlstate}'; end $$`;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  ledger = await scriptedLedger(sound);
+  await using calm = await run('calm');
+  await calm.reaches(5);
+});
+afterAll(async () => {
+  await ledger[Symbol.asyncDispose]();
+  await database.drop();
+});
+
+/** The failure of the update, once it is the one that is told. */
+async function failsWith(indexer: IndexerRun, code: string, words: string): Promise<void> {
+  await waitFor(`${code} (${words})`, async () => {
+    const { lastError } = await indexer.status();
+    const { code: last, message } = (lastError ?? {}) as { readonly code?: string; readonly message?: string };
+    return last === code && message?.includes(words) === true ? true : undefined;
+  });
+}
+
+async function stateIs(indexer: IndexerRun, state: string): Promise<void> {
+  await waitFor(`state ${state}`, async () => ((await indexer.status()).state === state ? true : undefined), 30_000);
+}
+
+/** Nothing went aside, and nothing of update 2 or later was stored. */
+async function nothingPassed(schema: string): Promise<void> {
+  const [row] = await query(
+    database.url,
+    `select (select count(*)::int from ${schema}.quarantine) as aside, (select checkpoint::int from ${schema}.stream) as checkpoint,
+            (select count(*)::int from ${schema}.updates where "offset" > 1) as updates,
+            (select count(*)::int from ${schema}.contracts where "offset" > 1) as contracts`,
+  );
+  expect(row).toMatchObject({ aside: 0, updates: 0, contracts: 0 });
+  expect(Number(row?.['checkpoint'])).toBeLessThan(2);
+}
+
+describe('never the fault of an update', () => {
+  beforeAll(() => prepared('never'));
+
+  it.each([
+    ['a full disk', '53100', 'STORE_FULL'],
+    ['a disk that cannot be written', '58030', 'STORE_FULL'],
+    ['no memory', '53200', 'STORE_OUT_OF_RESOURCES'],
+    ['a limit of resources', '53400', 'STORE_OUT_OF_RESOURCES'],
+    ['no connection left', '53300', 'STORE_TOO_MANY_CONNECTIONS'],
+    ['a serialization failure', '40001', 'STORE_CONFLICT'],
+    ['a deadlock', '40P01', 'STORE_CONFLICT'],
+    ['a transaction that was rolled back', '40000', 'STORE_TRANSACTION_ABORTED'],
+    ['a lock that was not granted', '55P03', 'STORE_LOCKED'],
+    ['a server that shuts down', '57P01', 'STORE_UNREACHABLE'],
+    ['a server that crashed', '57P02', 'STORE_UNREACHABLE'],
+    ['a server that starts', '57P03', 'STORE_UNREACHABLE'],
+    ['a connection that broke', '08006', 'STORE_UNREACHABLE'],
+    ['a server that became a standby', '25006', 'STORE_READ_ONLY'],
+    ['an idle session that was ended', '25P03', 'STORE_SESSION_TIMEOUT'],
+  ])('%s (%s) is tried again', async (_what, sqlstate, code) => {
+    await refuseWith('never', raised(sqlstate));
+    await using indexer = await run('never');
+    await failsWith(indexer, code, sqlstate);
+    expect((await indexer.status()).state).not.toBe('parked');
+    await nothingPassed('never');
+  });
+
+  it.each([
+    ['a right that was revoked', '42501', 'STORE_NOT_PERMITTED'],
+    ['a table that is not there', '42P01', 'STORE_SCHEMA'],
+    ['a login that was refused', '28000', 'STORE_LOGIN_REFUSED'],
+    ['a database that was dropped', '3D000', 'STORE_DATABASE_MISSING'],
+    ['a constraint that others made', '23514', 'STORE_CONSTRAINT'],
+    ['an exclusion constraint that others made', '23P01', 'STORE_CONSTRAINT'],
+    ['a trigger of others', 'P0001', 'STORE_FAILED'],
+    ['a damaged table', 'XX001', 'STORE_FAILED'],
+    ['a defect of the server', 'XX000', 'STORE_FAILED'],
+    ['a file of the server that is gone', '58P01', 'STORE_FAILED'],
+    ['an object in use', '55006', 'STORE_FAILED'],
+  ])('%s (%s) parks', async (_what, sqlstate, code) => {
+    await refuseWith('never', raised(sqlstate));
+    await using indexer = await run('never');
+    await failsWith(indexer, code, sqlstate);
+    await stateIs(indexer, 'parked');
+    await nothingPassed('never');
+  });
+
+  it.each([
+    ['a connection that the server ends', 'select pg_terminate_backend(pg_backend_pid())', 'STORE_UNREACHABLE', ''],
+    ['a lock that somebody holds', 'lock table public.held in access exclusive mode nowait', 'STORE_LOCKED', '55P03'],
+    [
+      'temporary files beyond their limit',
+      `set local temp_file_limit = 0; set local work_mem = '64kB'; select count(*) from (select g from generate_series(1, 100000) g order by -g) s`,
+      'STORE_OUT_OF_RESOURCES',
+      '53400',
+    ],
+  ])('%s, for real, is tried again', async (_what, statement, code, sqlstate) => {
+    await query(database.url, 'create table if not exists held ()');
+    const holder = new Client({ connectionString: database.url });
+    await holder.connect();
+    await holder.query('begin; lock table public.held in share mode');
+    await refuseWith('never', statement);
+    {
+      await using indexer = await run('never');
+      await failsWith(indexer, code, sqlstate);
+      expect((await indexer.status()).state).not.toBe('parked');
+    }
+    await holder.end();
+    await nothingPassed('never');
+  });
+
+  it('a statement that is cancelled, for real, parks with the offset when it never ends otherwise', async () => {
+    await refuseWith('never', 'select pg_cancel_backend(pg_backend_pid()); select pg_sleep(5)');
+    await using indexer = await run('never');
+    await stateIs(indexer, 'parked');
+    await failsWith(indexer, 'STORE_STATEMENT_TIMEOUT', 'offset 2');
+    const [row] = await query(database.url, 'select count(*)::int as aside from never.quarantine');
+    expect(row).toEqual({ aside: 0 });
+  });
+
+  it('a unique index of somebody else parks: the update holds no key twice', async () => {
+    await refuseWith('never', undefined);
+    await query(
+      database.url,
+      `create unique index theirs on never.contracts (template_pk) where contract_id in ('00b', '00c')`,
+    );
+    {
+      await using indexer = await run('never');
+      await stateIs(indexer, 'parked');
+      await failsWith(indexer, 'STORE_CONSTRAINT', 'theirs');
+    }
+    const [row] = await query(
+      database.url,
+      'select (select count(*)::int from never.quarantine) as aside, checkpoint::int from never.stream',
+    );
+    expect(row).toEqual({ aside: 0, checkpoint: 2 });
+    await query(database.url, 'drop index never.theirs');
+  });
+
+  it('and once nothing of it is left, everything is stored as if nothing had been', async () => {
+    await refuseWith('never', undefined);
+    await using indexer = await run('never');
+    await indexer.reaches(5);
+    expect(await digestOf(database.url, 'never')).toBe(await digestOf(database.url, 'calm'));
+  });
+});
+
+describe('the fault of one update', () => {
+  it.each([
+    ['a character that no text holds', '22021'],
+    ['an escape that no text holds', '22P05'],
+    ['a number out of range', '22003'],
+    ['a row larger than a limit', '54000'],
+  ])('%s (%s) sets it aside alone, whole, to be stored later', async (_what, sqlstate) => {
+    const schema = `fault_${sqlstate.toLowerCase()}`;
+    await prepared(schema);
+    await refuseWith(schema, raised(sqlstate));
+    {
+      await using indexer = await run(schema);
+      await indexer.reaches(5);
+    }
+    const aside = await query(database.url, `select "offset"::int, code, frame from ${schema}.quarantine`);
+    expect(aside).toEqual([{ offset: 2, code: 'STORE_DATA_REFUSED', frame: Buffer.from(JSON.stringify(sound[1])) }]);
+    expect(await query(database.url, `select "offset"::int from ${schema}.updates order by 1`)).toEqual(
+      [1, 3, 4, 5].map((offset) => ({ offset })),
+    );
+    await refuseWith(schema, undefined);
+    const lines: string[] = [];
+    const env = { DATABASE_URL: database.url, POSTGRES_SCHEMA: schema };
+    await quarantineCommand(['retry'], env, (line) => lines.push(line));
+    expect(lines).toEqual(['2 stored']);
+    expect(await digestOf(database.url, schema)).toBe(await digestOf(database.url, 'calm'));
+  });
+});

@@ -1,0 +1,44 @@
+import type { PlantedArea } from './planted.ts';
+
+const test = 'faults/refusals.test.ts';
+
+export const quarantine: PlantedArea = {
+  name: 'what may be quarantined and what never',
+  defects: [
+    {
+      name: 'a server without memory is taken for refused data',
+      file: 'src/store/store-error.ts',
+      line: `'STORE_OUT_OF_RESOURCES',`,
+      instead: `'STORE_DATA_REFUSED',`,
+      test,
+    },
+    {
+      name: 'an update that takes too long is set aside',
+      file: 'src/pipeline/quarantine.ts',
+      line: `'KEY_REPEATED',`,
+      instead: `'KEY_REPEATED', 'STORE_STATEMENT_TIMEOUT',`,
+      test,
+    },
+    {
+      name: 'a unique index of somebody else is taken for a key that the update repeats',
+      file: 'src/store/duplicate.ts',
+      line: 'constraint === `${String(table)}_pkey`',
+      instead: 'constraint !== null',
+      test,
+    },
+    {
+      name: 'the checkpoint passes one update more than was set aside',
+      file: 'src/store/store.ts',
+      line: 'to: update.offset, lastUpdate: undefined',
+      instead: 'to: update.offset + 1, lastUpdate: undefined',
+      test,
+    },
+    {
+      name: 'a failure of a sort that nobody knows is taken for refused data',
+      file: 'src/store/store-error.ts',
+      line: `  'STORE_FAILED',`,
+      instead: `  'STORE_DATA_REFUSED',`,
+      test,
+    },
+  ],
+};
