@@ -80,10 +80,6 @@ export class DeltaHistory {
     }
   }
 
-  get lastOffset(): number {
-    return this.#offset;
-  }
-
   /** Contracts that were active right after an offset, as `contract@activated`. */
   activeAt(offset: number): readonly string[] {
     return this.expected.lifetimes
