@@ -63,7 +63,7 @@ export class HistoryBuilder {
 
   #add(kind: Item['kind'], name: string, updateId: string | undefined, value: Fields, events: number): void {
     const frame = jsonText({ update: { [name]: { value } } });
-    this.items.push({ offset: this.#offset, kind, updateId, events, frame });
+    this.items.push({ offset: this.#offset, kind, updateId, events, name, value, frame });
   }
 
   #now(synchronizer: string): string {
@@ -118,15 +118,14 @@ export class HistoryBuilder {
   }
 
   #activate(contractId: string, synchronizer: string, created: Fields, counter: number): Standing {
-    const entry = jsonText({
+    return this.#stand(contractId, synchronizer, {
       JsActiveContract: { createdEvent: created, synchronizerId: synchronizer, reassignmentCounter: counter },
     });
-    return this.#stand(contractId, synchronizer, entry);
   }
 
-  #stand(contractId: string, synchronizer: string | undefined, entry: string): Standing {
-    const from = this.#offset;
-    const standing: Standing = { contractId, synchronizer, from, to: undefined, workflowId: '', entry };
+  #stand(contractId: string, synchronizer: string | undefined, told: Fields): Standing {
+    const where = { contractId, synchronizer, from: this.#offset, to: undefined };
+    const standing: Standing = { ...where, workflowId: '', told, entry: jsonText(told) };
     this.standings.push(standing);
     return standing;
   }
@@ -194,8 +193,8 @@ export class HistoryBuilder {
     live.standing.to = this.#offset;
     live.synchronizer = undefined;
     live.unassigned = unassigned;
-    const entry = jsonText({ JsIncompleteUnassigned: { createdEvent: live.created, unassignedEvent: unassigned } });
-    live.standing = this.#stand(live.contractId, undefined, entry);
+    const told = { JsIncompleteUnassigned: { createdEvent: live.created, unassignedEvent: unassigned } };
+    live.standing = this.#stand(live.contractId, undefined, told);
     const value = { ...header, events: [{ JsUnassignedEvent: { value: unassigned } }] };
     this.#add('reassignment', 'Reassignment', header.updateId, value, 1);
   }

@@ -3,6 +3,7 @@
  * every offset. Written from the description of the wire alone; the product's own code has no part in it.
  */
 import { HistoryBuilder } from './history-builder.ts';
+import type { Fields } from './history-events.ts';
 import { Seeded } from './random.ts';
 
 /** One frame of the update stream. */
@@ -12,6 +13,9 @@ export interface Item {
   /** Undefined for an OffsetCheckpoint. */
   readonly updateId: string | undefined;
   readonly events: number;
+  /** What it is called in the frame, and what it says. */
+  readonly name: string;
+  readonly value: Fields;
   readonly frame: string;
 }
 
@@ -25,7 +29,8 @@ export interface Standing {
   /** First offset at which it does not hold any more; undefined while it holds. */
   to: number | undefined;
   readonly workflowId: string;
-  /** JSON of `contractEntry`. */
+  /** What `contractEntry` says, and its JSON. */
+  readonly told: Fields;
   readonly entry: string;
 }
 

@@ -12,6 +12,8 @@ import { ledgerErrors, type LedgerErrorFrame } from './ledger-errors.ts';
 import { entryFrame, indexOf, listAnswer, type ListRequest } from './model-list.ts';
 import { follows, framesBetween, readBody, type StreamRequest } from './ledger-requests.ts';
 
+export const modelParticipant = 'chaos::1220c4a05';
+
 export type StreamName = 'updates' | 'acs';
 
 /** A stream about to send a frame. */
@@ -60,7 +62,7 @@ export class ModelLedger implements AsyncDisposable {
   tokens = true;
   /** Entries that a list over HTTP may have. */
   listLimit = 200;
-  participantId = 'chaos::1220c4a05';
+  participantId = modelParticipant;
   /** Called when an update stream is opened. */
   onFollow: () => void = () => undefined;
   /** Milliseconds before every frame. */

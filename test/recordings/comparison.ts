@@ -2,7 +2,7 @@
 import type { Client } from 'pg';
 import { leavesOf } from './json.ts';
 import type { Expectation } from './expectation.ts';
-import { keyOf, type Row } from './rows.ts';
+import { keyOf, type Row, type Rows } from './rows.ts';
 import { readRelation, relations, type Relation } from './stored.ts';
 
 export interface Comparison {
@@ -19,14 +19,18 @@ export interface Comparison {
  * @param only the relation to compare; undefined for all of them
  */
 export async function compare(client: Client, expectation: Expectation, only?: string): Promise<Comparison> {
+  const wanted = relations(expectation.offsets).filter(({ name }) => only === undefined || name === only);
+  const { compared, all } = await compareRelations(client, expectation.rows, wanted);
+  const unplaced = expectation.unplaced.map((path) => `no place for ${path}`);
+  return { recorded: expectation.leaves, compared, differences: [...unplaced, ...all] };
+}
+
+/** The rows of these relations alone. */
+export async function compareRelations(client: Client, rows: Rows, wanted: readonly Relation[]) {
   await client.query("set timezone to 'UTC'");
   const found = new Differences();
-  for (const path of expectation.unplaced) found.add(`no place for ${path}`);
-  for (const relation of relations(expectation.offsets)) {
-    if (only !== undefined && relation.name !== only) continue;
-    found.relation(relation, expectation.rows.of(relation.name), await readRelation(client, relation));
-  }
-  return { recorded: expectation.leaves, compared: found.compared, differences: found.all };
+  for (const relation of wanted) found.relation(relation, rows.of(relation.name), await readRelation(client, relation));
+  return found;
 }
 
 class Differences {

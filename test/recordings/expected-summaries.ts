@@ -42,32 +42,34 @@ function addDictionaries({ rows, lifetimes }: Expected): void {
 }
 
 const nothing = {
-  creates: 0,
-  archives: 0,
-  exercises: 0,
-  transactions: 0,
-  paid_traffic_cost: 0,
-  delay_units: 0,
-  total_creates: 0,
-  total_archives: 0,
-  total_exercises: 0,
+  creates: 0n,
+  archives: 0n,
+  exercises: 0n,
+  transactions: 0n,
+  paid_traffic_cost: 0n,
+  delay_units: 0n,
+  total_creates: 0n,
+  total_archives: 0n,
+  total_exercises: 0n,
 };
 type Counter = keyof typeof nothing;
 
 interface HourRow {
   readonly names: Row;
-  readonly counts: Record<Counter, number>;
+  readonly counts: Record<Counter, bigint>;
 }
+
+type Counted = Partial<Record<Counter, number | bigint>>;
 
 class Hours {
   readonly #rows = new Map<string, HourRow>();
 
   /** Counts under the names, and events once more in the row of all templates. */
-  count(names: Row, counted: Partial<Record<Counter, number>>): void {
+  count(names: Row, counted: Counted): void {
     const key = Object.values(names).map(String).join(' ');
     const row = this.#rows.get(key) ?? { names, counts: { ...nothing } };
     this.#rows.set(key, row);
-    for (const [counter, more] of Object.entries(counted)) row.counts[counter as Counter] += more;
+    for (const [counter, more] of Object.entries(counted)) row.counts[counter as Counter] += BigInt(more);
     if (names['template_id'] === null) return;
     const { creates = 0, archives = 0, exercises = 0 } = counted;
     const totals = { total_creates: creates, total_archives: archives, total_exercises: exercises };
@@ -77,9 +79,15 @@ class Hours {
   *rows(): Generator<Row> {
     for (const { names, counts } of this.#rows.values()) {
       const { delay_units: units, ...others } = counts;
-      const numbers = Object.entries(others).map(([name, value]) => [name, integer(value)] as const);
+      const numbers = Object.entries(others).map(([name, value]) => [name, new JsonNumber(String(value))] as const);
       const [of_all, of_none] = [names['template_id'] === null, names['choice'] === null];
-      yield { ...names, of_all, of_none, ...Object.fromEntries(numbers), delay_seconds: integer(units / 2 ** 20) };
+      yield {
+        ...names,
+        of_all,
+        of_none,
+        ...Object.fromEntries(numbers),
+        delay_seconds: integer(Number(units) / 2 ** 20),
+      };
     }
   }
 }
@@ -96,13 +104,13 @@ function addActivity({ rows }: Expected): void {
   });
   for (const update of updates.values()) {
     const cost = update['paid_traffic_cost'];
-    const paid_traffic_cost = cost instanceof JsonNumber ? Number(cost.text) : 0;
+    const paid_traffic_cost = cost instanceof JsonNumber ? BigInt(cost.text) : 0;
     const transaction = update['kind'] === 'transaction';
     if (!transaction && cost === null) continue;
     const delay_units = transaction ? delayUnits(asText(update['effective_at']), asText(update['record_time'])) : 0;
     hours.count(namesOf(update, {}), { transactions: transaction ? 1 : 0, paid_traffic_cost, delay_units });
   }
-  const event = (row: Row, names: Row, counted: Partial<Record<Counter, number>>): void => {
+  const event = (row: Row, names: Row, counted: Counted): void => {
     const update = updates.get(asInteger(row['offset']));
     if (update !== undefined) hours.count(namesOf(update, names), counted);
   };

@@ -2,9 +2,22 @@
  * What has to be stored after a list of active contracts and the updates behind it: a row for each event, with the names
  * of things instead of their numbers. A model of its own, written from the documents of the tables.
  */
-import { asText, JsonNumber, JsonObject, onlyField, type Json } from './json.ts';
+import { asObject, asText, JsonNumber, JsonObject, onlyField, type Json } from './json.ts';
 import type { Entry, Frame } from './recording.ts';
 import { integer, Message, Rows, Tally, type Row } from './rows.ts';
+
+/** Kinds of update by their names on the wire; others are kept as they came. */
+const kinds: Readonly<Record<string, string>> = {
+  Transaction: 'transaction',
+  Reassignment: 'reassignment',
+  TopologyTransaction: 'topology',
+};
+const topologyEvents = new Set([
+  'ParticipantAuthorizationAdded',
+  'ParticipantAuthorizationChanged',
+  'ParticipantAuthorizationRevoked',
+  'ParticipantAuthorizationOnboarding',
+]);
 
 interface Activation {
   readonly origin: 'create' | 'assign' | 'seed';
@@ -26,7 +39,7 @@ export class Expected {
   readonly #views = new Set<string>();
 
   /** An entry of the active contracts that the seed reads. */
-  entry({ json }: Entry): void {
+  entry({ json }: Pick<Entry, 'json'>): void {
     Message.read(json, this.tally, 'entry', (entry) => {
       const workflow_id = entry.optional('workflowId');
       const [kind, body] = onlyField(entry.inside('contractEntry'));
@@ -49,12 +62,15 @@ export class Expected {
     });
   }
 
-  update({ value, kind }: Frame): void {
+  update(frame: Pick<Frame, 'value' | 'kind' | 'json'>): void {
+    const { value, kind } = frame;
+    const raw = kind in kinds ? null : (asObject(frame.json).fields.get('update') ?? null);
     Message.read(value, this.tally, kind, (update) => {
       const events = update.list('events');
+      if (raw !== null) update.rest();
       const trace = this.#trace(update.inside('traceContext'));
       const row = {
-        kind: kind === 'TopologyTransaction' ? 'topology' : kind.toLowerCase(),
+        kind: kinds[kind] ?? 'unknown',
         offset: update.take('offset'),
         update_id: update.take('updateId'),
         synchronizer_id: update.take('synchronizerId'),
@@ -67,6 +83,7 @@ export class Expected {
         transaction_hash: update.take('transactionHash'),
         paid_traffic_cost: update.take('paidTrafficCost'),
         event_count: integer(events.length),
+        raw,
       };
       this.rows.add('updates', row);
       events.forEach((event, index) => {
@@ -233,7 +250,13 @@ export class Expected {
 
   #topology(json: Json, update: Row, index: number): void {
     Message.read(json, this.tally, 'topology', (holder) => {
-      const [kind, body] = onlyField(holder.inside('event'));
+      const variants = holder.inside('event');
+      const [kind, body] = onlyField(variants);
+      if (!topologyEvents.has(kind)) {
+        const offset = update['offset'] ?? null;
+        this.rows.add('topology_events', { offset, event_index: integer(index), kind, raw: variants });
+        return;
+      }
       const value = body instanceof JsonObject ? body.fields.get('value') : undefined;
       Message.read(value, this.tally, kind, (event) => {
         this.rows.add('topology_events', {

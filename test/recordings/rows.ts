@@ -77,6 +77,11 @@ export class Message {
     return value ?? null;
   }
 
+  /** What is of no interest by itself, because the message is kept as a whole. */
+  rest(): void {
+    this.#unread.clear();
+  }
+
   list(name: string): readonly Json[] {
     return (this.inside(name) ?? []) as readonly Json[];
   }

@@ -26,7 +26,8 @@ export const ours: ReadonlySet<string> = new Set([
 const id = (alias: string): string =>
   `${alias}.package_id || ':' || ${alias}.module_name || ':' || ${alias}.entity_name`;
 
-const tables: readonly Relation[] = [
+/** What the writer fills. */
+export const tables: readonly Relation[] = [
   {
     name: 'updates',
     key: ['offset'],
