@@ -183,6 +183,55 @@ export const mutants: readonly Mutant[] = [
     line: 'set creates = a.creates + excluded.creates, archives = a.archives + excluded.archives,',
     instead: 'set creates = excluded.creates, archives = excluded.archives,',
   },
+  // Values that every run gets wrong in the same way.
+  {
+    name: 'signatories and observers are swapped',
+    file: 'ledger/wire-event.js',
+    line: "observers: textsAt(event, 'observers', path),",
+    instead: "...{ signatories: textsAt(event, 'observers', path), observers: textsAt(event, 'signatories', path) },",
+  },
+  {
+    name: 'the record time of a transaction is its effective time',
+    file: 'model/rows.js',
+    line: 'update.recordTime,',
+    instead: 'transaction?.effectiveAt ?? update.recordTime,',
+  },
+  {
+    name: 'every exercise of a transaction has the argument of the first one',
+    file: 'model/batch.js',
+    line: 'jsonb(event.argument),',
+    instead: "jsonb((update.events.find(({ kind }) => kind === 'exercised') ?? event).argument),",
+  },
+  {
+    name: 'the result of a choice is its argument',
+    file: 'ledger/wire-event.js',
+    line: "result: payloadOf(event['exerciseResult']),",
+    instead: "result: payloadOf(event['choiceArgument']),",
+  },
+  {
+    name: 'whoever sees an exercise counts as whoever acted',
+    file: 'ledger/wire-event.js',
+    line: "actingParties: textsAt(event, 'actingParties', path),",
+    instead: "actingParties: textsAt(event, 'witnessParties', path),",
+  },
+  {
+    name: 'an assigned contract has the reassignment counter from before it left',
+    file: 'model/batch.js',
+    line: "origin: 'assign', synchronizerPk, reassignmentCounter, workflowId: null }",
+    instead: "origin: 'assign', synchronizerPk, reassignmentCounter: reassignmentCounter - 1, workflowId: null }",
+  },
+  {
+    name: 'a view that failed counts as computed',
+    file: 'ledger/wire-event.js',
+    line: "statusCode: integerAt(status, 'code', `${path}.viewStatus`) ?? 0,",
+    instead: 'statusCode: 0,',
+  },
+  {
+    name: 'contracts with a key have it as their payload',
+    file: 'ledger/wire-event.js',
+    line: "payload: payloadOf(event['createArgument']),",
+    instead: "payload: payloadOf(event['contractKey']) ?? payloadOf(event['createArgument']),",
+  },
   // A silent stream that is asked about.
   {
     name: 'the checkpoint moves to the ledger end without asking',
