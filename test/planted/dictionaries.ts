@@ -1,0 +1,66 @@
+/** The small numbers of names: many new ones in a batch, and names that are learned later. */
+import type { PlantedArea } from './planted.ts';
+
+const test = 'store/dictionaries.test.ts';
+
+export const dictionaries: PlantedArea = {
+  name: 'dictionaries',
+  defects: [
+    {
+      name: 'of the new templates of a batch only the first 64 are stored',
+      file: 'src/store/dictionary-store.ts',
+      line: '...added.templates.map((entry) => ({',
+      instead: '...added.templates.slice(0, 64).map((entry) => ({',
+      test,
+      only: 'a hundred new names',
+    },
+    {
+      name: 'choices of one template and another, by interfaces 64 apart, share a number',
+      file: 'src/model/dictionary.ts',
+      line: 'return templatePk * 2 ** 24 + interfacePk;',
+      instead: 'return templatePk * 64 + interfacePk;',
+      test,
+      only: 'a hundred new names',
+    },
+    {
+      name: 'events of one choice on the 65th synchronizer are counted as those of the next choice on the first',
+      file: 'src/model/activity.ts',
+      line: 'const key = choicePk * 2 ** 20 + synchronizerPk;',
+      instead: 'const key = choicePk * 64 + synchronizerPk;',
+      test,
+      only: 'a hundred new names',
+    },
+    {
+      name: 'a package name that comes after the template is passed over',
+      file: 'src/model/dictionary.ts',
+      line: 'if (known !== undefined && (packageName === null || known.packageName !== null)) return known.pk;',
+      instead: 'if (known !== undefined) return known.pk;',
+      test,
+      only: 'the name of a package',
+    },
+    {
+      name: 'after a restart a template without a package name counts as one that has it',
+      file: 'src/store/dictionary-store.ts',
+      line: 'packageName: row.package_name,',
+      instead: "packageName: row.package_name ?? '',",
+      test,
+      only: 'after a restart',
+    },
+    {
+      name: 'what a session has named survives its end, stored or not',
+      file: 'src/store/store.ts',
+      line: 'dictionary: await loadDictionary(client),',
+      instead: 'dictionary: ((globalThis as unknown as { kept?: Dictionary }).kept ??= await loadDictionary(client)),',
+      test,
+      only: 'names of a batch that was rolled back',
+    },
+    {
+      name: 'a seed that begins again takes the names of the first one for stored',
+      file: 'src/store/store.ts',
+      line: 'this.#dictionary = await loadDictionary(client);',
+      instead: '',
+      test,
+      only: 'a seed that begins again',
+    },
+  ],
+};

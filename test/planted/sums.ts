@@ -1,0 +1,52 @@
+/** Sums beyond a thousand events of one template in a batch. */
+import type { PlantedArea } from './planted.ts';
+
+const test = 'store/large-batch.test.ts';
+
+export const sums: PlantedArea = {
+  name: 'sums',
+  defects: [
+    {
+      name: 'the count of contracts that begin stops at a thousand per batch',
+      file: 'src/model/lifetimes.ts',
+      line: 'count.activated += 1;',
+      instead: 'count.activated = Math.min(1000, count.activated + 1);',
+      test,
+    },
+    {
+      name: 'only the first thousand ends of a batch reach contracts of earlier batches',
+      file: 'src/store/batch-writer.ts',
+      line: 'const ended = batch.lifetimes.deactivations();',
+      instead: 'const ended = batch.lifetimes.deactivations().slice(0, 1000);',
+      test,
+    },
+    {
+      name: 'ends of earlier batches count once per template, however many they are',
+      file: 'src/store/batch-writer.ts',
+      line: 'union all select template_pk, 0, 1 from ended) c',
+      instead: 'union select template_pk, 0, 1 from ended) c',
+      test,
+    },
+    {
+      name: 'of the events of an hour only the last template goes into the total',
+      file: 'src/model/activity.ts',
+      line: 'total.totalCreates += creates;',
+      instead: 'total.totalCreates = creates;',
+      test,
+    },
+    {
+      name: 'the rollup keeps the larger of two batches instead of their sum',
+      file: 'src/store/batch-writer.ts',
+      line: 'transactions = a.transactions + excluded.transactions,',
+      instead: 'transactions = greatest(a.transactions, excluded.transactions),',
+      test,
+    },
+    {
+      name: 'the delay of an hour is that of its last transaction',
+      file: 'src/model/activity.ts',
+      line: 'row.delay += delay(update.effectiveAt, recordTime);',
+      instead: 'row.delay = delay(update.effectiveAt, recordTime);',
+      test,
+    },
+  ],
+};
