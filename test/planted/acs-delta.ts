@@ -4,7 +4,7 @@ const test = 'store/acs-delta.test.ts';
 const batch = 'src/model/batch.ts';
 
 export const acsDelta: PlantedArea = {
-  name: 'shape ACS_DELTA and early releases',
+  name: 'acs-delta',
   defects: [
     {
       name: 'an archived event is stored and ends nothing',

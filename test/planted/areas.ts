@@ -2,7 +2,17 @@
 import type { PlantedArea } from './planted.ts';
 
 export const areas: readonly PlantedArea[] = [
+  (await import('./acs-delta.ts')).acsDelta,
+  (await import('./bounded-runs.ts')).boundedRuns,
+  (await import('./continuation-tokens.ts')).continuationTokens,
   (await import('./dictionaries.ts')).dictionaries,
+  (await import('./interface-views.ts')).interfaceViews,
+  (await import('./privacy.ts')).privacy,
+  (await import('./quarantine.ts')).quarantine,
   (await import('./record-times.ts')).recordTimes,
+  (await import('./redaction.ts')).redaction,
+  (await import('./reset.ts')).resetArea,
+  (await import('./restored-ledger.ts')).restoredLedger,
   (await import('./sums.ts')).sums,
+  (await import('./typed-views.ts')).typedViews,
 ];

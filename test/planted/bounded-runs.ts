@@ -4,7 +4,7 @@ import type { PlantedArea } from './planted.ts';
 const test = 'faults/bounded-ends.test.ts';
 
 export const boundedRuns: PlantedArea = {
-  name: 'bounded runs',
+  name: 'bounded-runs',
   defects: [
     {
       name: 'the stream is asked for one offset less than the end',

@@ -4,7 +4,7 @@ import type { PlantedArea } from './planted.ts';
 const test = 'faults/continuation-tokens.test.ts';
 
 export const continuationTokens: PlantedArea = {
-  name: 'continuation tokens',
+  name: 'continuation-tokens',
   defects: [
     {
       name: 'a token that is refused is sent again for ever',

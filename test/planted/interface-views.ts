@@ -6,7 +6,7 @@ const views = { test, only: 'views of' };
 const counters = { test, only: 'reassignment counters of' };
 
 export const interfaceViews: PlantedArea = {
-  name: 'failed interface views and reassignment counters',
+  name: 'interface-views',
   defects: [
     {
       name: 'a failed view is stored as one that was computed',

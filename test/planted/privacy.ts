@@ -4,7 +4,7 @@ const policies = 'src/store/readers/party-policies.ts';
 const test = 'security/privacy.test.ts';
 
 export const privacy: PlantedArea = {
-  name: 'privacy of limited readers',
+  name: 'privacy',
   defects: [
     {
       name: 'changes of hosting are shown to everybody',

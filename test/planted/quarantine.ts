@@ -3,7 +3,7 @@ import type { PlantedArea } from './planted.ts';
 const test = 'faults/refusals.test.ts';
 
 export const quarantine: PlantedArea = {
-  name: 'what may be quarantined and what never',
+  name: 'quarantine',
   defects: [
     {
       name: 'a server without memory is taken for refused data',

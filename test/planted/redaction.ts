@@ -3,7 +3,7 @@ import type { PlantedArea } from './planted.ts';
 const test = 'retention/redacted-in-flight.test.ts';
 
 export const redaction: PlantedArea = {
-  name: 'redaction of contracts in flight',
+  name: 'redaction',
   defects: [
     {
       name: 'a running writer does not learn of a redaction',

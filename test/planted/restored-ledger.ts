@@ -4,7 +4,7 @@ import type { PlantedArea } from './planted.ts';
 const test = 'history/restored.test.ts';
 
 export const restoredLedger: PlantedArea = {
-  name: 'restored ledger',
+  name: 'restored-ledger',
   defects: [
     {
       name: 'a hole at the newest stored update counts as the same history',

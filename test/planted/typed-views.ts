@@ -4,7 +4,7 @@ import type { PlantedArea } from './planted.ts';
 const test = 'read/typed-history.test.ts';
 
 export const typedViews: PlantedArea = {
-  name: 'typed views',
+  name: 'typed-views',
   defects: [
     {
       name: 'the history lacks contracts that were never active',
