@@ -1,5 +1,5 @@
 /** The indexer as operators run it: the compiled program in a process of its own, configured by environment. */
-import { existsSync, symlinkSync } from 'node:fs';
+import { existsSync, mkdirSync, symlinkSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { startChild, type Child } from './child.ts';
@@ -54,8 +54,10 @@ export function startIndexerProcess(run: IndexerRun): Child {
 
 /** What the program expects beside its compiled files, as in the published package. */
 function linkSiblings(): void {
-  for (const name of ['package.json', 'migrations', 'src/page']) {
-    if (!existsSync(join(outputs, name))) symlinkSync(join(outputs, '..', name), join(outputs, name));
+  for (const name of ['package.json', 'migrations', 'src/page', 'scripts/requirements.cjs']) {
+    if (existsSync(join(outputs, name))) continue;
+    mkdirSync(dirname(join(outputs, name)), { recursive: true });
+    symlinkSync(join(outputs, '..', name), join(outputs, name));
   }
 }
 
