@@ -168,6 +168,30 @@ describe('a reseed that is cut', () => {
     expect(await world.active()).toEqual(await world.active('fresh'));
   });
 
+  it('while its tables were made begins with new ones', async () => {
+    await fallBehind();
+    await query(
+      world.database.url,
+      `create function public.cut() returns event_trigger language plpgsql as $$
+       begin
+         if to_regclass('ledger_reseed.stream') is not null then raise 'cut'; end if;
+       end $$`,
+    );
+    // Each step is a transaction of its own: the first has made the stream's table, the second is cut.
+    await query(
+      world.database.url,
+      `create event trigger cut on ddl_command_start when tag in ('ALTER TABLE') execute function public.cut()`,
+    );
+    await expect(world.command('reseed --keep-history --yes')).rejects.toThrow();
+    await query(world.database.url, 'drop event trigger cut');
+    const { there } = await world.row(`select to_regclass('ledger_reseed.stream') is not null as there`);
+    expect(there).toBe(true);
+    await world.command('reseed --keep-history --yes');
+    await world.index();
+    await world.index('fresh');
+    expect(await world.active()).toEqual(await world.active('fresh'));
+  });
+
   it('that had gathered everything before it was cut merges what it has', async () => {
     await fallBehind();
     await query(

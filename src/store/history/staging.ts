@@ -4,8 +4,9 @@
  */
 import { escapeIdentifier, escapeLiteral } from 'pg';
 import type { ClientBase } from 'pg';
+import { toIndexerError } from '../../errors.ts';
 import type { Database } from '../database.ts';
-import { migrate, migrationFiles } from '../migrations.ts';
+import { assertMigrated, migrate, migrationFiles, type Migration } from '../migrations.ts';
 import { refuseStrangers } from '../readers/schema-owners.ts';
 import type { StreamIdentity } from '../stream-row.ts';
 import { readStream, refused, type StreamFacts } from './maintenance.ts';
@@ -33,8 +34,10 @@ export interface Wanted {
  */
 export async function prepareStaging(staging: Database, schema: string, wanted: Wanted): Promise<void> {
   await staging.withClient((client) => refuseStrangers(client, staging.schema));
-  const left = await leftOver(staging, schema);
-  if (left !== undefined && !fits(left, wanted)) await staging.withClient((client) => dropStaging(client, schema));
+  const files = await migrationFiles();
+  // One that was cut while its tables were made has gathered nothing, and cannot be asked what it is at.
+  const left = (await isWhole(staging, files)) ? await leftOver(staging, schema) : undefined;
+  if (left === undefined || !fits(left, wanted)) await staging.withClient((client) => dropStaging(client, schema));
   await staging.withClient(async (client) => {
     const found = await noteOf(client, staging.schema);
     if (found === undefined) await client.query(`create schema ${escapeIdentifier(staging.schema)}`);
@@ -45,7 +48,7 @@ export async function prepareStaging(staging: Database, schema: string, wanted: 
     await client.query(`comment on schema ${escapeIdentifier(staging.schema)} is ${escapeLiteral(note(schema))}`);
   });
   // The storage without the read side: nobody reads here.
-  await migrate(staging, await migrationFiles());
+  await migrate(staging, files);
   const ours = escapeIdentifier(schema);
   await staging.transaction(async (client) => {
     // What was removed on somebody's wish stays away.
@@ -54,6 +57,17 @@ export async function prepareStaging(staging: Database, schema: string, wanted: 
       await client.query(`insert into ${table} select * from ${ours}.${table}`);
     }
   });
+}
+
+/** Whether all tables are there, as this program makes them. */
+async function isWhole(staging: Database, files: readonly Migration[]): Promise<boolean> {
+  try {
+    await assertMigrated(staging, files);
+    return true;
+  } catch (thrown) {
+    if (toIndexerError(thrown).code !== 'SCHEMA_OUTDATED') throw thrown;
+    return false;
+  }
 }
 
 /** The stream row of a cut reseed; undefined without one. */
