@@ -168,6 +168,6 @@ export function callsOf({ name, types }: Callable, random: Random, lastOffset: n
     const list = values[type] ?? ['null'];
     return `${list[random.between(0, list.length - 1)] ?? 'null'}::${type}`;
   };
-  const calls = Array.from({ length: types.length === 0 ? 1 : 8 * types.length }, () => types.map(draw).join(', '));
+  const calls = Array.from({ length: types.length === 0 ? 1 : 4 * types.length }, () => types.map(draw).join(', '));
   return [...new Set(calls)].map((list) => `select f::text as line from ${name}(${list}) f`);
 }

@@ -122,6 +122,14 @@ function urlOf(role: string): string {
   return url.href;
 }
 
+/**
+ * A name or an offset that is refused on one side only: with no row to look at, Postgres may not ask whether there is such a
+ * name. The words hold names of templates and offsets, which every reader may see.
+ */
+function isRefusedArgument(one: readonly string[], other: readonly string[]): boolean {
+  return other.length === 0 && one.length === 1 && /^(42704|42P08|22003) /.test(one[0] ?? '');
+}
+
 /** What both say to the statements, where they say something else. */
 async function differences(role: string, copy: string, statements: readonly string[]): Promise<object[]> {
   const said = async (url: string): Promise<readonly (readonly string[])[]> =>
@@ -133,6 +141,7 @@ async function differences(role: string, copy: string, statements: readonly stri
   const [seen, should] = [await said(urlOf(role)), await said(copy)];
   return statements.flatMap((statement, at) => {
     const [rows = [], expected = []] = [seen[at], should[at]];
+    if (isRefusedArgument(rows, expected) || isRefusedArgument(expected, rows)) return [];
     shown.set(statement, Math.max(shown.get(statement) ?? 0, rows.length));
     const tooMuch = rows.filter((row) => !expected.includes(row)).slice(0, 3);
     const missing = expected.filter((row) => !rows.includes(row)).slice(0, 3);
@@ -150,22 +159,27 @@ describe.skipIf(!canLimit)('limited readers', () => {
     for (const [table, keys] of await keysOf(created.url)) expect(keys, table).toEqual(allowed(history.rows, table));
   });
 
-  it.each(readers)('$of: every table, view and function says what belongs to the parties', async ({ role, of }) => {
-    const functions = await callables(created.url, role);
-    expect(functions.length).toBeGreaterThan(30);
-    const calls = functions.flatMap((callable) => callsOf(callable, random, history.lastOffset));
-    const selects: string[] = [];
-    for (const relation of tables) selects.push(await selectOf(created.url, relation));
-    await using copy = await copyOf(created.url);
-    await takeOut(copy.url, history.rows, of);
-    expect(await differences(role, copy.url, [...selects, ...calls])).toEqual([]);
-    await connected(urlOf(role), async (client) => {
-      for (const column of ['filter', 'filter_hash', 'seed_token']) {
-        const [answer] = await answerOf(client, `select ${column}::text as line from ledger.stream`);
-        expect(answer, column).toMatch(/^42501 /);
-      }
-    });
-  });
+  // Some hundred statements for each of two databases, on a machine that has other work too.
+  it.each(readers)(
+    '$of: every table, view and function says what belongs to the parties',
+    async ({ role, of }) => {
+      const functions = await callables(created.url, role);
+      expect(functions.length).toBeGreaterThan(30);
+      const calls = functions.flatMap((callable) => callsOf(callable, random, history.lastOffset));
+      const selects: string[] = [];
+      for (const relation of tables) selects.push(await selectOf(created.url, relation));
+      await using copy = await copyOf(created.url);
+      await takeOut(copy.url, history.rows, of);
+      expect(await differences(role, copy.url, [...selects, ...calls])).toEqual([]);
+      await connected(urlOf(role), async (client) => {
+        for (const column of ['filter', 'filter_hash', 'seed_token']) {
+          const [answer] = await answerOf(client, `select ${column}::text as line from ledger.stream`);
+          expect(answer, column).toMatch(/^42501 /);
+        }
+      });
+    },
+    300_000,
+  );
 
   it("had something to see in every table and view but those that are nobody's", async () => {
     const empty: string[] = [];
