@@ -4,6 +4,7 @@
  */
 import { randomInt } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { filterFingerprint } from '../../src/ledger/request-format.ts';
 import { decodeUpdate } from '../../src/ledger/wire.ts';
 import { Random } from '../../src/sandbox/random.ts';
 import { openDatabase, type Database } from '../../src/store/database.ts';
@@ -34,7 +35,9 @@ async function stored(schema: string, history: DeltaHistory, rendering: Renderin
   opened.push(database);
   await migrate(database);
   const shape = rendering === 'delta' ? 'ACS_DELTA' : 'LEDGER_EFFECTS';
-  const session = await openSession(database, { participantId: 'p::1220', filter: '{}', filterHash: 'f', shape });
+  const nobody = { parties: [], templates: [], interfaces: [], createdEventBlobs: false, topology: true } as const;
+  const { json: filter, hash: filterHash } = filterFingerprint({ ...nobody, shape });
+  const session = await openSession(database, { participantId: 'p::1220', filter, filterHash, shape });
   await session.publishSeed(0, 'genesis');
   const random = new Random(seed);
   let checkpoint = 0;
