@@ -199,7 +199,7 @@ const calls: Readonly<Record<string, readonly [shows: RegExp, ...argv: string[]]
   status: [/^asked +http:/m],
   query: [/"count":\d{4}/, 'select count(*) from explore.updates'],
   verify: [/"outcome": "equal"/, '--sql', '--acs'],
-  views: [/splice_api_token_holding_v1/, 'list'],
+  views: [/token_holding_v1__holding/, 'list'],
   ledger: [/participant1::/, 'end', '--json'],
   quarantine: [/nothing is set aside/, 'list'],
   migrate: [/is up to date/],

@@ -180,7 +180,7 @@ describe('the program under faults', () => {
       appendSecrets();
     }
     // A wrong password is tried for a while: it may be on its way.
-    const end = name.includes('wrong') ? 'backing off' : parked;
+    const end = name.includes('wrong') ? 'store failed, trying again' : parked;
     await daemon.logged(end);
     await canary.lookAt(name, daemon);
     await daemon.kill();
