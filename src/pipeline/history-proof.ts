@@ -15,6 +15,8 @@ export interface LedgerBounds {
   readonly pruned: number;
   /** Whether the participant id was compared and is the stored one. */
   readonly sameParticipant: boolean;
+  /** Whether the ledger is asked with another filter than the stored updates were: it may show more of them. */
+  readonly otherFilter?: boolean;
 }
 
 /**
@@ -33,7 +35,10 @@ export async function proveHistory(parts: PipelineParts, state: StreamState, bou
     return;
   }
   const found = await updateIdAt(parts, lastUpdate.offset);
-  if (found === lastUpdate.updateId) return proveNothingAfter(parts, lastUpdate, checkpoint);
+  if (found === lastUpdate.updateId) {
+    if (bounds.otherFilter !== true) await proveNothingAfter(parts, lastUpdate, checkpoint);
+    return;
+  }
   throw changed(lastUpdate, found, await lastCommon(parts, pruned, lastUpdate.offset - 1));
 }
 

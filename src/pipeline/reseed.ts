@@ -13,7 +13,7 @@ import { prepareStaging } from '../store/history/staging.ts';
 import { openSession } from '../store/store.ts';
 import type { StreamIdentity } from '../store/stream-row.ts';
 import { isNamed, nowhere, stretchToSearch } from './apart.ts';
-import { proveHistory } from './history-proof.ts';
+import { proveHistory, type LedgerBounds } from './history-proof.ts';
 import { askIdentity } from './identity.ts';
 import type { PipelineParts } from './parts.ts';
 import { pause } from './retry.ts';
@@ -59,8 +59,10 @@ export async function planReseed(parts: PipelineParts): Promise<ReseedPlan> {
     const found = `this schema holds participant ${participantId}, the ledger is participant ${identity.participantId}`;
     throw otherOffsets(found);
   }
-  await refuseOtherHistory(parts, { checkpoint, lastUpdate }, { ledgerEnd, pruned: Math.min(pruned, checkpoint) });
-  const changed = identity.filterHash !== stream.filterHash ? ', with another filter from here on' : '';
+  const otherFilter = identity.filterHash !== stream.filterHash;
+  const bounds = { ledgerEnd, pruned: Math.min(pruned, checkpoint), otherFilter };
+  await refuseOtherHistory(parts, { checkpoint, lastUpdate }, bounds);
+  const changed = otherFilter ? ', with another filter from here on' : '';
   const reason =
     pruned > checkpoint
       ? `the participant was pruned up to ${String(pruned)}, past the checkpoint ${String(checkpoint)}${changed}`
@@ -71,7 +73,7 @@ export async function planReseed(parts: PipelineParts): Promise<ReseedPlan> {
 async function refuseOtherHistory(
   parts: PipelineParts,
   stored: Pick<StreamFacts, 'lastUpdate'> & { readonly checkpoint: number },
-  bounds: { readonly ledgerEnd: number; readonly pruned: number },
+  bounds: Omit<LedgerBounds, 'sameParticipant'>,
 ): Promise<void> {
   const { checkpoint, lastUpdate } = stored;
   const state = { checkpoint, lastUpdate, epoch: 0, participantId: null, seedOffset: null, seeded: true };

@@ -36,7 +36,7 @@ function refused(found: string, names: boolean, { offset }: Update): IndexerErro
     retry: 'park',
     exitCode: ExitCode.undecodable,
     remedy:
-      'run a version of ledger-indexer that knows this kind; INDEXER_UNKNOWN_UPDATES=keep stores it raw and goes on, INDEXER_QUARANTINE=true sets it aside',
+      'run a later version, which knows this kind; INDEXER_UNKNOWN_UPDATES=keep stores it raw and goes on, INDEXER_QUARANTINE=true sets it aside',
     facts: { offset },
   });
 }
