@@ -118,7 +118,7 @@ describe('the indexer', () => {
     sandbox.faults.answer = { path: '/v2/state/ledger-end', as: 'RESOURCE_EXHAUSTED', times: 3 };
     await using indexer = await run();
     await indexer.reaches(sandbox.ledger.ledgerEnd());
-    expect(indexer.logged('backing off')).toBeGreaterThan(0);
+    expect(indexer.logged('ledger failed, trying again')).toBeGreaterThan(0);
     expect(indexer.logged('parked: an operator is needed')).toBe(0);
   });
 });

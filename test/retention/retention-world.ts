@@ -85,7 +85,7 @@ export async function keptFacts(world: RetentionWorld, schema: string, boundary:
     );
     facts[name] = rows[0];
   };
-  for (const at of [boundary, boundary + 1, Math.floor((boundary + end) / 2), end]) {
+  for (const at of [boundary, Math.min(boundary + 1, end), Math.floor((boundary + end) / 2), end]) {
     await hashed(`active at ${at}`, `${explore}.active_at(${at}, null)`);
     await hashed(`lifetimes at ${at}`, `${explore}.lifetimes_at(${at}, null)`);
   }
