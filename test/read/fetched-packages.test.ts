@@ -74,8 +74,11 @@ async function expectViews(models: readonly PackageModel[]): Promise<void> {
   const { made, failed } = await syncTypedViews(database, models);
   await database.close();
   expect(failed).toEqual([]);
-  const subjects = new Set(seen.map(({ name, moduleName, entityName }) => `${name}:${moduleName}:${entityName}`));
-  expect(made.length).toBeGreaterThanOrEqual(subjects.size);
+  // An interface without a field in its view has none: there would be no column of its own.
+  const templates = models.flatMap(({ name, templates: all }) =>
+    all.map((one) => `${name}:${one.moduleName}:${one.entityName}`),
+  );
+  expect(made.length).toBeGreaterThanOrEqual(new Set(templates).size);
   for (const view of made) await query(url, `select * from typed."${view}"`);
 }
 
