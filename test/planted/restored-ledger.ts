@@ -9,8 +9,8 @@ export const restoredLedger: PlantedArea = {
     {
       name: 'a hole at the newest stored update counts as the same history',
       file: 'src/pipeline/history-proof.ts',
-      line: 'if (found === lastUpdate.updateId) return',
-      instead: 'if (found === undefined || found === lastUpdate.updateId) return',
+      line: 'if (found === lastUpdate.updateId) {',
+      instead: 'if (found === undefined || found === lastUpdate.updateId) {',
       test,
       only: 'that has no update at our newest offset, and later ones',
     },
