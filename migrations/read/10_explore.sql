@@ -46,7 +46,10 @@ create or replace view :explore.contracts as
               when l.deactivated_offset is null and l.unknown_since is null then 'active'
               when l.deactivated_offset is null then 'unknown'
               when e.kind = 'transaction' then 'archived'
-              else 'unassigned' end as status,
+              when e.kind = 'reassignment'
+                or exists (select from reassignments r where r."offset" = l.deactivated_offset
+                              and r.contract_id = l.contract_id and r.kind = 'unassign') then 'unassigned'
+              else 'ended' end as status,
          l.contract_id is not null and l.deactivated_offset is null and l.unknown_since is null as is_active,
          c.payload, c.contract_key, c.signatories, c.observers, c.witness_parties as witnesses,
          c."offset" as created_at_offset, c.created_at, u.record_time,
@@ -61,7 +64,7 @@ create or replace view :explore.contracts as
                          and l.activated_offset = c."offset"
     left join updates e on e."offset" = l.deactivated_offset;
 comment on view :explore.contracts is
-  'Every contract, now and in the past, one row per activation: a contract that was reassigned has a row for each synchronizer it came to. Contracts that were never active for the parties of the reader, such as those created and archived by one transaction, are here too, with status witnessed; those whose parties left the participant have status unknown. Complete where coverage says known; of earlier times there are those that were still active. Any shape.';
+  'Every contract, now and in the past, one row per activation: a contract that was reassigned has a row for each synchronizer it came to. Contracts that were never active for the parties of the reader, such as those created and archived by one transaction, are here too, with status witnessed; those whose parties left the participant have status unknown, those that ended by an update that is not here, in a gap or hidden from the reader, ended. Complete where coverage says known; of earlier times there are those that were still active. Any shape.';
 
 create or replace view :explore.active_contracts as
   select l.contract_id,

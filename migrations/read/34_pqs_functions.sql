@@ -5,6 +5,8 @@
 -- query, and every joined column would be copied for each use.
 -- The subselect asks for a name once; the planner cannot look into it and would read whole tables for a rare template. So a
 -- second condition says the same without one, for the estimate alone: its first half, taken to be rare, is always true.
+-- Offsets are asked for before anything is looked for: where nothing can be found, conditions on rows are never looked at.
+-- In the sources, not below them: Postgres before 16 then keeps every join of the list of columns, whether asked for or not.
 create or replace function :pqs.active(qname text default null, "offset" bigint default :pqs.latest_offset())
   returns setof :pqs.contract
   language sql stable parallel safe rows 1000
@@ -36,7 +38,8 @@ begin atomic
              c.contract_key_hash, c.created_event_blob, c.created_at, c.signatories, c.observers, c.witness_parties,
              c.reassignment_counter, c.redaction_id
         from lifetimes l, contracts c
-       where l.template_pk = any ((select :pqs.__type_pks(qname))::integer[])
+       where (select :pqs.__inside(active."offset")) is not null
+         and l.template_pk = any ((select :pqs.__type_pks(qname))::integer[])
          and (l.activated_offset + 0 = l.activated_offset or l.template_pk = any (:pqs.__type_pks(qname)))
          and l.deactivated_offset is null and l.unknown_since is null
          and l.activated_offset <= (select :pqs.__inside(active."offset"))
@@ -66,7 +69,8 @@ begin atomic
              c.witness_parties, c.reassignment_counter, v.redaction_id
         from lifetimes l, interface_views v
         left join contracts c on c.contract_id = v.contract_id and c."offset" = v."offset"
-       where l.template_pk = any ((select :pqs.__implementing_pks(qname))::integer[])
+       where (select :pqs.__inside(active."offset")) is not null
+         and l.template_pk = any ((select :pqs.__implementing_pks(qname))::integer[])
          and (l.activated_offset + 0 = l.activated_offset or l.template_pk = any (:pqs.__implementing_pks(qname)))
          and l.deactivated_offset is null and l.unknown_since is null
          and l.activated_offset <= (select :pqs.__inside(active."offset"))
@@ -116,7 +120,8 @@ begin atomic
       select r.* from :pqs.__interface_rows r
        where r.type_pk = any (:pqs.__type_pks(qname)) and r.origin <> 'assign'
          and r.created_at_offset >= (select :pqs.__from(from_offset))
-         and r.created_at_offset <= (select :pqs.__inside(to_offset))) r;
+         and r.created_at_offset <= (select :pqs.__inside(to_offset))) r
+   where (select :pqs.__from(from_offset)) is not null and (select :pqs.__inside(to_offset)) is not null;
 end;
 comment on function :pqs.creates(text, bigint, bigint) is
   'Contracts of a template, or views of an interface, created from one offset to another, both included. Seeded contracts count as created at the seed. An error where the session does not read, see oldest_offset and latest_offset. Any shape.';
@@ -174,7 +179,8 @@ begin atomic
              c.contract_key_hash, c.created_event_blob, c.created_at, c.signatories, c.observers, c.witness_parties,
              c.reassignment_counter, c.redaction_id
         from :pqs.__archivals a, lifetimes l, contracts c
-       where a.choice_pk = any ((select :pqs.__consuming_choices(qname))::integer[])
+       where (select :pqs.__inside(from_offset)) is not null and (select :pqs.__inside(to_offset)) is not null
+         and a.choice_pk = any ((select :pqs.__consuming_choices(qname))::integer[])
          and a."offset" >= (select :pqs.__inside(from_offset)) and a."offset" <= (select :pqs.__inside(to_offset))
          and l.contract_id = a.contract_id and l.deactivated_offset = a."offset"
          and l.template_pk = any ((select :pqs.__type_pks(qname))::integer[])
@@ -188,7 +194,8 @@ begin atomic
              c.witness_parties, c.reassignment_counter, v.redaction_id
         from :pqs.__archivals a, lifetimes l, interface_views v
         left join contracts c on c.contract_id = v.contract_id and c."offset" = v."offset"
-       where cardinality((select :pqs.__implementing_pks(qname))) > 0
+       where (select :pqs.__inside(from_offset)) is not null and (select :pqs.__inside(to_offset)) is not null
+         and cardinality((select :pqs.__implementing_pks(qname))) > 0
          and a."offset" >= (select :pqs.__inside(from_offset)) and a."offset" <= (select :pqs.__inside(to_offset))
          and l.contract_id = a.contract_id and l.deactivated_offset = a."offset"
          and l.template_pk = any ((select :pqs.__implementing_pks(qname))::integer[])

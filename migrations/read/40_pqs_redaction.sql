@@ -3,17 +3,20 @@
 
 create or replace function :pqs.__contract_state(contract_id text) returns text
   language sql stable
-  return (
-    select case when count(*) = 0 then 'witnessed'
-                when bool_or(l.deactivated_offset is null and l.unknown_since is null) then 'active'
-                when bool_or(l.deactivated_offset is null) then 'unknown'
-                when exists (select from reassignments r
-                              where r.contract_id = __contract_state.contract_id and r.kind = 'unassign'
-                                and r."offset" = max(l.deactivated_offset)) then 'unassigned'
-                else 'archived' end
-      from lifetimes l
-     where l.contract_id = __contract_state.contract_id
-    having exists (select from contracts c where c.contract_id = __contract_state.contract_id));
+  return coalesce(
+    (select case when count(*) = 0 then 'witnessed'
+                 when bool_or(l.deactivated_offset is null and l.unknown_since is null) then 'active'
+                 when bool_or(l.deactivated_offset is null) then 'unknown'
+                 when exists (select from reassignments r
+                               where r.contract_id = __contract_state.contract_id and r.kind = 'unassign'
+                                 and r."offset" = max(l.deactivated_offset)) then 'unassigned'
+                 else 'archived' end
+       from lifetimes l
+      where l.contract_id = __contract_state.contract_id
+     having exists (select from contracts c where c.contract_id = __contract_state.contract_id)),
+    -- What a seed found arriving has no row of contracts until it has arrived.
+    (select 'unassigned' from reassignments r
+      where r.contract_id = __contract_state.contract_id and r.kind = 'assign' and r.incomplete limit 1));
 comment on function :pqs.__contract_state(text) is
   'active, unknown (its parties left the participant), archived, unassigned (on its way to another synchronizer), or witnessed (never active for the parties of the reader); null for a contract that is not here.';
 

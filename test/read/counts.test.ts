@@ -9,8 +9,8 @@ import { createTestDatabase, query, type TestDatabase } from '../support/databas
 import { digestOf } from '../support/digest.ts';
 import * as frames from '../support/frames.ts';
 import { randomFrom, randomHistory } from './random-history.ts';
+import { identity } from '../support/schemas.ts';
 
-const identity = { participantId: 'p::1220', filter: '{}', filterHash: 'f', shape: 'LEDGER_EFFECTS' };
 let created: TestDatabase;
 const open: Database[] = [];
 

@@ -10,8 +10,7 @@ import { openSession, type StoreBatch, type StoreSession } from '../../src/store
 import * as frames from '../support/frames.ts';
 import { here, there, type JsonRecord } from '../support/frames.ts';
 import { createReadDatabase, type ReadDatabase } from './read-database.ts';
-
-const identity = { participantId: 'p::1220', filter: '{}', filterHash: 'f', shape: 'LEDGER_EFFECTS' };
+import { identity } from '../support/schemas.ts';
 
 /** One synchronizer, and another that is about half an hour behind it: every time is before or after the hour of the one before. */
 const told: readonly (readonly [synchronizer: string, time: string])[] = [

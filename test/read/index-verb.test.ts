@@ -8,8 +8,7 @@ import { migrate } from '../../src/store/migrations.ts';
 import { openSession } from '../../src/store/store.ts';
 import { createTestDatabase, query } from '../support/database.ts';
 import * as frames from '../support/frames.ts';
-
-const identity = { participantId: 'p::1220', filter: '{}', filterHash: 'f', shape: 'LEDGER_EFFECTS' };
+import { identity } from '../support/schemas.ts';
 
 it('finds the fields that slow statements filter on, the most costly first', () => {
   const statement = (query: string, calls: number): { query: string; calls: number; mean: number } => ({

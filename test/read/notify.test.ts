@@ -8,8 +8,8 @@ import { openSession, type SessionOptions } from '../../src/store/store.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import * as frames from '../support/frames.ts';
 import { waitFor } from '../support/wait-for.ts';
+import { identity } from '../support/schemas.ts';
 
-const identity = { participantId: 'p::1220', filter: '{}', filterHash: 'f', shape: 'LEDGER_EFFECTS' };
 let created: TestDatabase;
 let database: Database;
 let listener: Client;

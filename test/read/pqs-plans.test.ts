@@ -75,6 +75,9 @@ describe('20,000 contracts', () => {
     expect(await database.plan(`select contract_id, payload from archives('big:M:T0', 100, 200)`)).not.toMatch(
       /on (updates|templates|synchronizers|packages) /,
     );
+    expect(
+      await database.plan(`select contract_id, argument from exercises('big:M:T0:Archive', 100, 200)`),
+    ).not.toMatch(/on (updates|templates|synchronizers|packages) /);
   });
 
   it('counts what is active by live rows alone', async () => {

@@ -6,8 +6,7 @@ import { migrate } from '../../src/store/migrations.ts';
 import { openSession } from '../../src/store/store.ts';
 import { createTestDatabase } from '../support/database.ts';
 import { text, type JsonRecord } from '../support/frames.ts';
-
-const identity = { participantId: 'p::1220', filter: '{}', filterHash: 'f', shape: 'LEDGER_EFFECTS' };
+import { identity } from '../support/schemas.ts';
 
 export interface ReadDatabase extends AsyncDisposable {
   readonly url: string;

@@ -138,6 +138,7 @@ describe('an upgrade while ingestion runs', () => {
     await happens(contractOf(templateId, 'harbor', { owner: 'gone', profile: null }, { contractId }));
     const archive = { contractId, templateId, packageName: 'harbor', choice: 'Archive', interfaceId: null };
     const offset = await happens({ ExercisedEvent: exercised({ ...archive, implementedInterfaces: [] }) });
+    await appears('harbor__berth__history', 'note');
     expect(await rows(`select from typed.harbor__berth where owner = 'gone'`)).toHaveLength(0);
     expect(
       await rows(
@@ -213,6 +214,7 @@ describe.skipIf(!haveDars('typed views of compiled packages'))('compiled package
         implementedInterfaces: [],
       }),
     });
+    await appears('richtypes__rich_record__relabel');
     const [row] = await rows('select * from typed.richtypes__rich_record__relabel');
     expect(row).toMatchObject({
       exercised_at_offset: String(offset),

@@ -8,8 +8,8 @@ import { createTestDatabase, query } from '../support/database.ts';
 import { digestOf } from '../support/digest.ts';
 import * as frames from '../support/frames.ts';
 import { randomHistory } from './random-history.ts';
+import { identity } from '../support/schemas.ts';
 
-const identity = { participantId: 'p::1220', filter: '{}', filterHash: 'f', shape: 'LEDGER_EFFECTS' };
 const history = randomHistory(11, 300);
 
 it('counts what is stored already as the writer would have', async () => {
