@@ -1,10 +1,8 @@
 /** One profile: recordings, the reference run, then rounds in which everything has its turn. */
-import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { exportRows, forgetRows, runCeiling, type ReferenceRows } from './ceiling.ts';
 import { summaryOf } from './cpu-profile.ts';
 import { figureOf } from './figures.ts';
-import { flameGraph } from './flame-graph.ts';
 import { runIngest, type IngestOptions } from './ingest.ts';
 import { unlikeBefore } from './known-digest.ts';
 import { runLatency } from './latency.ts';
@@ -198,9 +196,5 @@ async function profiledRun(job: Job, source: Source): Promise<void> {
   say(`${profile.name}: CPU profile`);
   const run = await runIngest({ ...ingestOptions(job, source), cpuProfile });
   lineOf(session, profile.name, 'ingest, profiled').figures.push(figureOf(run, run.events, run.steady));
-  const picture = join(session.options.cache, '..', `${profile.name}-flame.svg`);
-  writeFileSync(picture, flameGraph(cpuProfile, run.events));
-  session.notes.push(
-    `${profile.name}: CPU profile in ${cpuProfile}, as a picture in ${picture}\n${summaryOf(cpuProfile, run.events)}`,
-  );
+  session.notes.push(`${profile.name}: CPU profile in ${cpuProfile}\n${summaryOf(cpuProfile, run.events)}`);
 }

@@ -1,6 +1,16 @@
 /** What the catalog of a migrated database says of its tables, in an order that is always the same. */
 import type { Database } from '../src/store/database.ts';
-import type { Column, Table } from './schema-drawing.ts';
+
+export interface Column {
+  readonly name: string;
+  readonly type: string;
+  readonly key: boolean;
+}
+
+export interface Table {
+  readonly name: string;
+  readonly columns: readonly Column[];
+}
 
 interface Row extends Column {
   readonly table: string;

@@ -1,11 +1,10 @@
 /** Pictures of the dashboards, drawn here from the answers of a real Prometheus and a real Postgres, by a real browser. */
 import { existsSync } from 'node:fs';
-import { mkdir, writeFile } from 'node:fs/promises';
+import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { chromium } from 'playwright-core';
 import type { DashboardAnswers } from './check.ts';
 import { page as pageOf, pageWidth } from './picture/page.ts';
-import { smallPng } from './picture/small-png.ts';
 
 const programs = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'];
 const quiet =
@@ -21,7 +20,7 @@ export async function drawPictures(answers: readonly DashboardAnswers[], folder:
     const tab = await browser.newPage({ viewport: { width: pageWidth, height: 900 } });
     for (const answer of answers) {
       await tab.setContent(pageOf(answer));
-      await writeFile(join(folder, `${answer.name}.png`), smallPng(await tab.screenshot({ fullPage: true })));
+      await tab.screenshot({ path: join(folder, `${answer.name}.png`), fullPage: true });
     }
   } finally {
     await browser.close();

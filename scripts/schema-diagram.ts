@@ -1,0 +1,69 @@
+/** The tables of history as an entity relationship diagram of Mermaid, which pages and editors draw by themselves. */
+import type { Table } from './schema-tables.ts';
+
+/** Columns that name a row of another table. There are no foreign keys: the writer keeps these true by itself. */
+const references: Readonly<Record<string, string>> = {
+  template_pk: 'templates',
+  interface_pk: 'templates',
+  choice_pk: 'choices',
+  synchronizer_pk: 'synchronizers',
+  source_pk: 'synchronizers',
+  target_pk: 'synchronizers',
+  package_id: 'packages',
+  view_name: 'typed_views',
+  offset: 'updates',
+  activated_offset: 'contracts',
+  deactivated_offset: 'updates',
+  unknown_since: 'updates',
+  contract_id: 'contracts',
+};
+/** Tables whose "offset" is that of an activation. */
+const ofActivations = new Set(['interface_views']);
+/** Columns that a line is drawn for. All others would cross the picture to say what a word beside them says. */
+const lined = new Set(['offset', 'activated_offset']);
+
+/** Those that hold what happened. All tables side by side would be too wide to be read. */
+const ofHistory = [
+  'updates',
+  'contracts',
+  'lifetimes',
+  'exercises',
+  'archives',
+  'interface_views',
+  'reassignments',
+  'topology_events',
+];
+
+function diagram(all: readonly Table[]): string {
+  const tables = ofHistory.flatMap((name) => all.filter((table) => table.name === name));
+  const lines = tables.flatMap((table) =>
+    table.columns.flatMap(({ name }) => {
+      const to = referenceOf(table.name, name);
+      return to !== undefined && lined.has(name) ? [`  ${table.name} }o--|| ${to} : "${name}"`] : [];
+    }),
+  );
+  return ['erDiagram', '  direction LR', ...lines, ...tables.map(boxOf)].join('\n');
+}
+
+function boxOf({ name: table, columns }: Table): string {
+  const rows = columns.map(({ name, type, key }) => {
+    const to = referenceOf(table, name);
+    return `    ${type.replaceAll(' ', '_')} ${name}${key ? ' PK' : ''}${to === undefined ? '' : ` "→ ${to}"`}`;
+  });
+  return [`  ${table} {`, ...rows, '  }'].join('\n');
+}
+
+function referenceOf(table: string, column: string): string | undefined {
+  const to = column === 'offset' && ofActivations.has(table) ? 'contracts' : references[column];
+  return to === table ? undefined : to;
+}
+
+const begin = '<!-- tables -->';
+const end = '<!-- /tables -->';
+
+/** The page with the diagram between its marks. @throws RangeError for a page without them */
+export function withDiagram(page: string, tables: readonly Table[]): string {
+  const [from, to] = [page.indexOf(begin), page.indexOf(end)];
+  if (from < 0 || to < from) throw new RangeError(`expected ${begin} and ${end} in the page`);
+  return `${page.slice(0, from + begin.length)}\n\n\`\`\`mermaid\n${diagram(tables)}\n\`\`\`\n\n${page.slice(to)}`;
+}
