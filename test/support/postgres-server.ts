@@ -2,6 +2,7 @@
  * The Postgres server of a test run, chosen once and told in one line: TEST_DATABASE_URL if given, else a container
  * (TEST_POSTGRES=testcontainers, or an engine that has the image already), else the embedded server.
  */
+import { rmSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -73,11 +74,28 @@ async function startEmbedded(): Promise<Server> {
     dataDir: join(folder, 'postgres'),
     settings: { max_connections: '200' },
   });
+  const abandoned = (): void => {
+    try {
+      process.kill(server.pid, 'SIGKILL');
+    } catch {
+      // It has ended before us.
+    }
+    rmSync(folder, { recursive: true, force: true });
+  };
+  process.once('exit', abandoned);
+  // Vitest takes nothing down when it is told to end, and a library kills the process where it thinks that nobody listens.
+  for (const [signal, code] of [
+    ['SIGTERM', 143],
+    ['SIGINT', 130],
+  ] as const) {
+    process.once(signal, () => process.exit(code));
+  }
   return {
     kind: 'the embedded server',
     url: server.url,
     stop: async () => {
       await server.stop();
+      process.removeListener('exit', abandoned);
       await rm(folder, { recursive: true, force: true });
     },
   };

@@ -6,13 +6,13 @@ const POLL_MS = 10;
 /**
  * Asks `probe` until it answers something other than undefined, and gives that back.
  * @param what the fact waited for, for the error message
- * @param limitMs how long to wait at most, 20 seconds by default
+ * @param limitMs how long to wait at most, 40 seconds by default: a busy machine starts a process in ten
  * @throws Error naming `what` when the limit has passed; an error of the probe is passed on at once
  */
 export async function waitFor<T>(
   what: string,
   probe: () => Promise<T | undefined> | T | undefined,
-  limitMs = 20_000,
+  limitMs = 40_000,
 ): Promise<T> {
   const end = performance.now() + limitMs;
   for (;;) {
