@@ -1,7 +1,8 @@
 /** argv -> command -> exit code. The only place that sets the exit code and handles signals. */
 import { runCommandNamed } from './cli/commands.ts';
 import { help } from './cli/help.ts';
-import { ExitCode, toIndexerError } from './errors.ts';
+import { ExitCode } from './errors/exit-code.ts';
+import { toIndexerError } from './errors/indexer-error.ts';
 import { scrub } from './observe/scrub.ts';
 
 const [first, ...others] = process.argv.slice(2);
@@ -71,8 +72,7 @@ try {
   process.exitCode = await command();
 } catch (thrown) {
   const error = toIndexerError(thrown);
-  const remedy = error.remedy === undefined ? '' : `\n  what to do: ${error.remedy}`;
-  process.stderr.write(`${scrub(`ledger-indexer: ${error.code}: ${error.message}${remedy}`)}\n`);
+  process.stderr.write(`${scrub(`ledger-indexer: ${error.code}: ${error.message}\n  what to do: ${error.remedy}`)}\n`);
   process.exitCode = error.exitCode;
 }
 // An idle event loop ends the process; a forgotten handle must not keep a stopped daemon alive.

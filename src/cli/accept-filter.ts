@@ -13,7 +13,7 @@ export async function acceptFilterCommand(
   env: NodeJS.ProcessEnv,
   write: (line: string) => void,
 ): Promise<void> {
-  const { config, yes } = maintenanceArguments(argv, env, []);
+  const { config, yes } = maintenanceArguments('accept-filter', argv, env);
   await withStream(config, 'accept-filter', (database) => accept(database, config, yes, write));
 }
 

@@ -1,10 +1,12 @@
 /** `backfill`: a bounded piece of history into an empty schema, or the rest of it after a kill. */
 import { loadConfig } from '../config/config.ts';
-import { ExitCode, IndexerError } from '../errors.ts';
+import { IndexerError } from '../errors/indexer-error.ts';
 import { openDatabase } from '../store/database.ts';
 import { readFirstRange, type FirstRange } from '../store/history/coverage-ranges.ts';
+import { parse } from './parse.ts';
 import { misuse } from './refusals.ts';
 import { runCommand } from './run.ts';
+import { commandNamed } from './table/command-table.ts';
 
 interface Stretch {
   readonly from: string;
@@ -25,7 +27,7 @@ export async function backfillCommand(
   stop: AbortSignal,
 ): Promise<void> {
   const { from, to, rest } = stretch(argv);
-  const words = [...rest, '--start', from, '--stop-at', to];
+  const words = [...rest, `--start=${from}`, `--stop-at=${to}`];
   const { database, indexer } = loadConfig(words, env);
   if (indexer.start === 'seed') throw fromMisused(from);
   const { url, schema, statementTimeoutMs } = database;
@@ -42,18 +44,12 @@ export async function backfillCommand(
 }
 
 function stretch(argv: readonly string[]): Stretch {
-  const rest: string[] = [];
-  const given = new Map<string, string>();
-  for (let at = 0; at < argv.length; at += 1) {
-    const [, name, inline] = /^--(from|to)(?:=(.*))?$/s.exec(argv[at] ?? '') ?? [];
-    if (name === undefined) rest.push(argv[at] ?? '');
-    else given.set(name, inline ?? argv[(at += 1)] ?? '');
-  }
-  const { from = 'oldest', to = 'end' } = Object.fromEntries(given) as { readonly from?: string; readonly to?: string };
+  const given = parse(commandNamed('backfill'), argv);
+  const [from, to] = [given.text('from') ?? 'oldest', given.text('to') ?? 'end'];
   // Said in the words that were used: the configuration knows them as --start and --stop-at.
   if (!/^(?:oldest|genesis|\d+)$/.test(from)) throw fromMisused(from);
   if (!/^(?:end|\d+)$/.test(to)) throw misuse(`--to takes end or an offset, found ${JSON.stringify(to)}`, usage);
-  return { from, to, rest };
+  return { from, to, rest: given.options };
 }
 
 function fromMisused(from: string): IndexerError {
@@ -73,8 +69,6 @@ function refuseOtherBeginning(start: 'genesis' | 'oldest' | number, first: First
     `schema "${schema}" begins at offset ${String(first.from)} (${first.origin}), asked for ${asked}: ${why}`,
     {
       code: 'BACKFILL_REFUSED',
-      retry: 'fatal',
-      exitCode: ExitCode.configuration,
       remedy:
         'give it a schema of its own: ledger-indexer backfill --postgres-schema NAME …; ' +
         'to go on from the checkpoint to an offset: ledger-indexer run --stop-at OFFSET',

@@ -1,6 +1,7 @@
 /** `check`: is everything in order? One line for each part, with the fix of what is not. Changes nothing. */
 import { loadConfig, type Config } from '../config/config.ts';
-import { ExitCode, toIndexerError } from '../errors.ts';
+import { ExitCode } from '../errors/exit-code.ts';
+import { toIndexerError } from '../errors/indexer-error.ts';
 import { scrub } from '../observe/scrub.ts';
 import type { Database } from '../store/database.ts';
 import { version } from '../version.ts';
@@ -9,7 +10,9 @@ import { ledgerChecks, openLedger } from './check/ledger-checks.ts';
 import type { LedgerView } from './check/ledger-view.ts';
 import { pass, runChecks, skip, type Check, type Finding, type Outcome } from './check/outcome.ts';
 import { streamChecks } from './check/stream-checks.ts';
+import { parse } from './parse.ts';
 import { misuse } from './refusals.ts';
+import { commandNamed } from './table/command-table.ts';
 
 /** Prints a line for each check, or JSON with `--json`; 1 when one of them failed. @throws IndexerError USAGE */
 export async function checkCommand(
@@ -26,19 +29,11 @@ export async function checkCommand(
 }
 
 function checkArguments(argv: readonly string[]): { json: boolean; limitMs: number; rest: readonly string[] } {
-  const rest: string[] = [];
-  let seconds = '5';
-  let json = false;
-  for (let at = 0; at < argv.length; at += 1) {
-    const word = argv[at] ?? '';
-    if (word === '--json') json = true;
-    else if (word === '--timeout') seconds = argv[(at += 1)] ?? '';
-    else if (word.startsWith('--timeout=')) seconds = word.slice('--timeout='.length);
-    else rest.push(word);
-  }
+  const given = parse(commandNamed('check'), argv);
+  const seconds = given.text('timeout') ?? '5';
   const limit = /^\d{1,2}$/.test(seconds) ? Number(seconds) : 0;
   if (limit < 1 || limit > 60) throw misuse('--timeout takes seconds, 1 to 60', 'ledger-indexer check --timeout 10');
-  return { json, limitMs: limit * 1000, rest };
+  return { json: given.has('json'), limitMs: limit * 1000, rest: given.options };
 }
 
 async function allOutcomes(

@@ -1,8 +1,8 @@
 /** The commands by name. Each is loaded when it is run, so that `--help` and completion wait for none of them. */
-import type { ExitCode } from '../errors.ts';
-import { refuseMissingValues, refuseUnknownFlags } from './command-flags.ts';
+import type { ExitCode } from '../errors/exit-code.ts';
 import { commandHelp } from './help.ts';
-import { commandInfo } from './table/command-table.ts';
+import { parse } from './parse.ts';
+import { commandInfo, commandNamed } from './table/command-table.ts';
 
 /** What a command is given. */
 export interface Call {
@@ -22,7 +22,11 @@ const streams = { stdout: process.stdout, stderr: process.stderr };
 type Command = (call: Call) => Promise<ExitCode | undefined | void>;
 
 const commands: ReadonlyMap<string, Command> = new Map<string, Command>([
-  ['run', async ({ argv, env, stop }) => (await import('./run.ts')).runCommand(argv, env, stop)],
+  [
+    'run',
+    async ({ argv, env, stop }) =>
+      (await import('./run.ts')).runCommand(parse(commandNamed('run'), argv).options, env, stop),
+  ],
   ['demo', async ({ argv, env, stop }) => (await import('./demo.ts')).demoCommand(argv, env, stop)],
   ['backfill', async ({ argv, env, stop }) => (await import('./backfill.ts')).backfillCommand(argv, env, stop)],
   [
@@ -79,7 +83,7 @@ export async function runCommandNamed(verb: string, call: Call): Promise<ExitCod
   const command = commands.get(verb);
   const info = commandInfo(verb);
   if (command === undefined || info === undefined) {
-    const { unknownCommand } = await import('./command-flags.ts');
+    const { unknownCommand } = await import('./unknown-command.ts');
     throw unknownCommand(verb);
   }
   const { argv } = call;
@@ -88,11 +92,8 @@ export async function runCommandNamed(verb: string, call: Call): Promise<ExitCod
     call.print(commandHelp(info));
     return undefined;
   }
-  if (verb !== 'ledger') {
-    refuseMissingValues(info, argv);
-    refuseUnknownFlags(info, argv);
-  }
+  const options = verb === 'ledger' ? argv : parse(info, argv).options;
   if (info.alone === true) return await command(call);
   const { besideDemo } = await import('./beside-demo.ts');
-  return await command({ ...call, env: await besideDemo(argv, call.env) });
+  return await command({ ...call, env: await besideDemo(options, call.env) });
 }

@@ -1,7 +1,7 @@
 /** `completion bash|zsh|fish`: what a shell completes, made from the tables of commands and of options. */
 import { optionList } from '../config/option-table.ts';
-import { misuse } from './refusals.ts';
-import { commandTable } from './table/command-table.ts';
+import { parse } from './parse.ts';
+import { commandNamed, commandTable } from './table/command-table.ts';
 import type { CommandInfo } from './table/command-info.ts';
 
 interface Word {
@@ -27,7 +27,7 @@ function flagsOf({ flags, options }: CommandInfo): readonly Word[] {
 }
 
 function wordsOf(info: CommandInfo): readonly string[] {
-  return info.name === 'help' ? commandTable.map(({ name }) => name) : (info.words ?? []);
+  return info.name === 'help' ? commandTable.map(({ name }) => name) : (info.operands[0]?.words ?? []);
 }
 
 function texts(words: readonly Word[]): string {
@@ -123,13 +123,7 @@ const shells: ReadonlyMap<string, () => string> = new Map([
 ]);
 
 /** The script for the shell named. @throws IndexerError USAGE */
-export function completionScript([shell = '']: readonly string[]): string {
-  const script = shells.get(shell);
-  if (script === undefined) {
-    throw misuse(
-      shell === '' ? 'completion for which shell?' : `there is no completion for "${shell.slice(0, 40)}"`,
-      'ledger-indexer completion bash|zsh|fish',
-    );
-  }
-  return script();
+export function completionScript(argv: readonly string[]): string {
+  const [shell = ''] = parse(commandNamed('completion'), argv).operands;
+  return shells.get(shell)?.() ?? '';
 }

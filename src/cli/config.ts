@@ -2,6 +2,8 @@
  * `ledger-indexer config`: the configuration this run would have, with the origin of every value and no secrets.
  */
 import { configMarkdown, describeConfig } from '../config/config.ts';
+import { parse } from './parse.ts';
+import { commandNamed } from './table/command-table.ts';
 
 /**
  * Writes the effective configuration as an aligned table, with `--json` as one JSON array, with `--markdown` the option
@@ -9,15 +11,13 @@ import { configMarkdown, describeConfig } from '../config/config.ts';
  * @throws IndexerError CONFIGURATION_INVALID
  */
 export function configCommand(argv: readonly string[], env: NodeJS.ProcessEnv, write: (line: string) => void): void {
-  if (argv.includes('--markdown')) {
+  const given = parse(commandNamed('config'), argv);
+  if (given.has('markdown')) {
     write(configMarkdown());
     return;
   }
-  const rows = describeConfig(
-    argv.filter((argument) => argument !== '--json'),
-    env,
-  );
-  if (argv.includes('--json')) {
+  const rows = describeConfig(given.options, env);
+  if (given.has('json')) {
     write(JSON.stringify(rows, undefined, 2));
     return;
   }

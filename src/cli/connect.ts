@@ -2,9 +2,11 @@
 import { join, resolve } from 'node:path';
 import { loadConfig } from '../config/config.ts';
 import { runningServerUrl } from '../embedded/running-server.ts';
-import { ExitCode, IndexerError } from '../errors.ts';
+import { IndexerError } from '../errors/indexer-error.ts';
 import { greeting, queries } from './greeting.ts';
+import { parse } from './parse.ts';
 import { runningDemo, type DemoNote } from './running-demo.ts';
+import { commandNamed } from './table/command-table.ts';
 
 /**
  * Prints it as text, or as one JSON object with `--json`; both hold the password of the embedded database.
@@ -15,10 +17,8 @@ export async function connectCommand(
   env: NodeJS.ProcessEnv,
   print: (line: string) => void,
 ): Promise<void> {
-  const { dataDir } = loadConfig(
-    argv.filter((word) => word !== '--json'),
-    env,
-  ).indexer;
+  const given = parse(commandNamed('connect'), argv);
+  const { dataDir } = loadConfig(given.options, env).indexer;
   const note = await runningDemo(dataDir);
   if (note === undefined) throw notFound(dataDir);
   if (!note.live) throw notLive(note);
@@ -26,7 +26,7 @@ export async function connectCommand(
   const found = embeddedDatabase ? await runningServerUrl(join(dataDir, 'postgres')) : undefined;
   if (embeddedDatabase && found === undefined) throw notFound(dataDir);
   const sides = { ledgerUrl, embeddedLedger, embeddedDatabase, databaseUrl: found ?? note.database };
-  if (argv.includes('--json')) {
+  if (given.has('json')) {
     const [page, database] = [`${httpUrl}/`, sides.databaseUrl];
     return print(JSON.stringify({ page, ledger: ledgerUrl, database, queries: queries(schema, embeddedLedger) }));
   }
@@ -36,8 +36,6 @@ export async function connectCommand(
 function notFound(dataDir: string): IndexerError {
   return new IndexerError(`no demo runs with the data in ${resolve(dataDir)}`, {
     code: 'DEMO_NOT_FOUND',
-    retry: 'fatal',
-    exitCode: ExitCode.unreachable,
     remedy: 'start it with `npm start`; or run this in the folder where it was started, or with its INDEXER_DATA_DIR',
   });
 }
@@ -45,8 +43,6 @@ function notFound(dataDir: string): IndexerError {
 function notLive({ httpUrl, pid }: DemoNote): IndexerError {
   return new IndexerError(`the demo of this folder (process ${String(pid)}) is not level with its ledger yet`, {
     code: 'DEMO_NOT_LIVE',
-    retry: 'fatal',
-    exitCode: ExitCode.temporary,
     remedy: `run this again in a moment; ${httpUrl}/ shows how far it is`,
   });
 }

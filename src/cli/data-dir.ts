@@ -1,7 +1,7 @@
 /** The folder that embedded parts keep their data in. */
 import { accessSync, constants, existsSync, mkdirSync, statSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
-import { ExitCode, IndexerError } from '../errors.ts';
+import { IndexerError } from '../errors/indexer-error.ts';
 
 /**
  * Makes the folder where it is missing, one level after the other: asked for all of them at once, Node never comes back
@@ -16,8 +16,6 @@ export function prepareDataDir(dataDir: string): void {
     const code = (thrown as NodeJS.ErrnoException).code ?? 'unknown';
     throw new IndexerError(`the folder ${resolve(dataDir)} cannot be used for data: ${code}`, {
       code: 'DATA_DIR_UNUSABLE',
-      retry: 'fatal',
-      exitCode: ExitCode.configuration,
       remedy: 'set INDEXER_DATA_DIR to a folder that this user can write to; or set DATABASE_URL and LEDGER_URL',
       cause: thrown,
     });

@@ -1,11 +1,15 @@
 /** Options of the sandbox by short names: `--speed 10` is `--demo-speed 10` where only the sandbox can be meant. */
-const short = /^--(no-)?(speed|chaos|seed|stop-at)(?==|$)/;
+import type { Given } from './parse.ts';
 
-/** The words with the long names in place of the short ones. @param names short names that are known here */
-export function longDemoFlags(argv: readonly string[], names: readonly string[]): string[] {
-  return argv.map((word) =>
-    word.replace(short, (given: string, no: string | undefined, name: string) =>
-      names.includes(name) ? `--${no ?? ''}demo-${name}` : given,
-    ),
-  );
+const short = ['speed', 'chaos', 'seed', 'stop-at'] as const;
+
+/** Words for the configuration, short names replaced by long ones. */
+export function optionWords(given: Given): readonly string[] {
+  const long = short
+    .filter((name) => given.has(name))
+    .map((name) => {
+      const value = given.text(name);
+      return value === undefined ? `--demo-${name}` : `--demo-${name}=${value}`;
+    });
+  return [...given.options, ...long];
 }

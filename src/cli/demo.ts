@@ -1,6 +1,8 @@
 /** `demo`: everything embedded, whatever URLs the environment names. */
-import { longDemoFlags } from './demo-flags.ts';
+import { optionWords } from './demo-flags.ts';
+import { parse } from './parse.ts';
 import { runCommand } from './run.ts';
+import { commandNamed } from './table/command-table.ts';
 
 /** Where the outside world is and what opens it. */
 const outside =
@@ -8,6 +10,5 @@ const outside =
 
 export function demoCommand(argv: readonly string[], env: NodeJS.ProcessEnv, stop: AbortSignal): Promise<void> {
   const bare = Object.fromEntries(Object.entries(env).filter(([name]) => !outside.test(name)));
-  // --stop-at stays the indexer's own here.
-  return runCommand(longDemoFlags(argv, ['speed', 'chaos', 'seed']), bare, stop);
+  return runCommand(optionWords(parse(commandNamed('demo'), argv)), bare, stop);
 }

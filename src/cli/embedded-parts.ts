@@ -3,7 +3,7 @@ import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Config } from '../config/config.ts';
 import { startEmbeddedPostgres } from '../embedded/embedded-postgres.ts';
-import { IndexerError } from '../errors.ts';
+import { IndexerError } from '../errors/indexer-error.ts';
 import type { Logger } from '../observe/logger.ts';
 import type { DemoLedger } from '../sandbox/demo-ledger.ts';
 import { demoParticipantId } from '../sandbox/demo/participant-id.ts';

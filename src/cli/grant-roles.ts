@@ -2,20 +2,12 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { loadConfig } from '../config/config.ts';
-import { openDatabase } from '../store/database.ts';
-import { assertMigrated } from '../store/migrations.ts';
 import { scramVerifier } from '../store/readers/scram.ts';
 import { grantRoles, loginRoles, planRoles, type LoginRole, type RolePlan } from '../store/roles/grant-roles.ts';
-import { misuse, noDatabase } from './refusals.ts';
-
-interface Arguments {
-  readonly prefix: string | undefined;
-  readonly passwordDir: string | undefined;
-  readonly sharedDatabase: boolean;
-  readonly dryRun: boolean;
-  /** Options of the configuration. */
-  readonly rest: readonly string[];
-}
+import { parse } from './parse.ts';
+import { misuse } from './refusals.ts';
+import { commandNamed } from './table/command-table.ts';
+import { withDatabase } from './with-database.ts';
 
 const usage =
   'usage: ledger-indexer grant-roles [--prefix NAME] [--password-dir FOLDER] [--shared-database] [--dry-run]; ' +
@@ -27,23 +19,21 @@ export async function grantRolesCommand(
   env: NodeJS.ProcessEnv,
   write: (line: string) => void,
 ): Promise<void> {
-  const { prefix: given, passwordDir, sharedDatabase, dryRun, rest } = parse(argv);
-  const { url, schema } = loadConfig(rest, env).database;
-  if (url === undefined) throw noDatabase('name the database, as its administrator');
-  const prefix = given ?? schema;
+  const given = parse(commandNamed('grant-roles'), argv);
+  const config = loadConfig(given.options, env);
+  const { schema } = config.database;
+  const prefix = given.text('prefix') ?? schema;
   if (!/^[a-z_][a-z0-9_]{0,53}$/.test(prefix) || prefix.startsWith('pg_')) {
     throw misuse(`"${prefix.slice(0, 80)}" cannot begin names of roles`, 'take at most 54 of a-z, 0-9 and _');
   }
-  const request = { prefix, passwords: await passwordsOf(passwordDir, dryRun), sharedDatabase };
-  const options = { statementTimeoutMs: 60_000, applicationName: 'ledger-indexer grant-roles', maxConnections: 1 };
-  const database = openDatabase({ url, schema, ...options });
-  try {
-    await assertMigrated(database);
+  const dryRun = given.has('dry-run');
+  const passwords = await passwordsOf(given.text('password-dir'), dryRun);
+  const request = { prefix, passwords, sharedDatabase: given.has('shared-database') };
+  const remedy = 'name the database, as its administrator';
+  await withDatabase(config, { command: 'grant-roles', remedy, statementTimeoutMs: 60_000 }, async (database) => {
     if (dryRun) show(await planRoles(database, request), schema, write);
     else tell(await grantRoles(database, request), write);
-  } finally {
-    await database.close();
-  }
+  });
 }
 
 function show({ roles, statements }: RolePlan, schema: string, write: (line: string) => void): void {
@@ -61,21 +51,6 @@ function tell({ roles, bypass }: RolePlan, write: (line: string) => void): void 
   write(`${roles.reader}: queries and dashboards`);
   if (!bypass)
     write('you may not give BYPASSRLS: readers that are limited to parties are not to be had with this writer');
-}
-
-function parse(argv: readonly string[]): Arguments {
-  const rest: string[] = [];
-  let [prefix, passwordDir]: [string | undefined, string | undefined] = [undefined, undefined];
-  let [sharedDatabase, dryRun] = [false, false];
-  for (let at = 0; at < argv.length; at += 1) {
-    const [flag = '', inline] = (argv[at] ?? '').split(/=(.*)/s);
-    if (flag === '--prefix') prefix = inline ?? argv[(at += 1)] ?? '';
-    else if (flag === '--password-dir') passwordDir = inline ?? argv[(at += 1)] ?? '';
-    else if (flag === '--shared-database') sharedDatabase = true;
-    else if (flag === '--dry-run') dryRun = true;
-    else rest.push(argv[at] ?? '');
-  }
-  return { prefix, passwordDir, sharedDatabase, dryRun, rest };
 }
 
 async function passwordsOf(

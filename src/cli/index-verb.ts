@@ -1,12 +1,17 @@
 /** `index suggest` and `index create`: indexes on payload fields that are often looked for, built while others write. */
 import { loadConfig } from '../config/config.ts';
-import { openDatabase, type Database } from '../store/database.ts';
+import type { Database } from '../store/database.ts';
 import { adviseIndexes, payloadExpression, payloadIndex, printedIndex } from '../store/readers/index-advice.ts';
 import { buildIndex, keepStatistics } from '../store/readers/index-build.ts';
-import { misuse, noDatabase } from './refusals.ts';
+import { parse } from './parse.ts';
+import { misuse } from './refusals.ts';
+import { commandNamed } from './table/command-table.ts';
+import { withDatabase } from './with-database.ts';
 
 const usage = `ledger-indexer index suggest
   ledger-indexer index create payload.FIELD [--using hash]`;
+
+const opening = { command: 'index', remedy: 'name the database' };
 
 /** @throws IndexerError USAGE, CONFIGURATION_INVALID, or what Postgres refuses */
 export async function indexCommand(
@@ -14,14 +19,18 @@ export async function indexCommand(
   env: NodeJS.ProcessEnv,
   write: (line: string) => void,
 ): Promise<void> {
-  const [verb, ...words] = argv;
-  if (verb === 'suggest') return withDatabase(words, env, (database) => suggest(database, write));
-  if (verb !== 'create') throw misuse('index knows the commands suggest and create', usage);
-  const [given = '', ...rest] = words;
-  const expression = payloadExpression(given);
-  if (expression === undefined) throw misuse(`"${given.slice(0, 80)}" is no field of a payload`, usage);
-  const { method, others } = methodOf(rest);
-  await withDatabase(others, env, (database) => create(database, { expression, method }, write));
+  const given = parse(commandNamed('index'), argv);
+  const config = loadConfig(given.options, env);
+  const [action, field = ''] = given.operands;
+  if (action === 'suggest') {
+    if (field !== '' || given.has('using')) throw misuse('index suggest takes nothing more', usage);
+    return withDatabase(config, opening, (database) => suggest(database, write));
+  }
+  const expression = payloadExpression(field);
+  if (expression === undefined) throw misuse(`"${field.slice(0, 80)}" is no field of a payload`, usage);
+  const method = given.text('using') ?? 'btree';
+  if (method !== 'btree' && method !== 'hash') throw misuse('--using takes btree or hash', usage);
+  await withDatabase(config, opening, (database) => create(database, { expression, method }, write));
 }
 
 async function suggest(database: Database, write: (line: string) => void): Promise<void> {
@@ -61,29 +70,4 @@ async function create(database: Database, wanted: Wanted, write: (line: string) 
   const built = await buildIndex(database, index.name, index.definition);
   await keepStatistics(database, `${index.name}_values`, index.statistics);
   write(`${built ? 'built' : 'there already'}: ${index.name} ${index.definition}`);
-}
-
-function methodOf(rest: readonly string[]): { readonly method: 'btree' | 'hash'; readonly others: readonly string[] } {
-  const at = rest.findIndex((word) => word === '--using' || word.startsWith('--using='));
-  if (at < 0) return { method: 'btree', others: rest };
-  const inline = rest[at]?.split('=')[1];
-  const method = inline ?? rest[at + 1];
-  if (method !== 'btree' && method !== 'hash') throw misuse('--using takes btree or hash', usage);
-  return { method, others: [...rest.slice(0, at), ...rest.slice(at + (inline === undefined ? 2 : 1))] };
-}
-
-async function withDatabase(
-  argv: readonly string[],
-  env: NodeJS.ProcessEnv,
-  work: (database: Database) => Promise<void>,
-): Promise<void> {
-  const { url, schema, statementTimeoutMs } = loadConfig(argv, env).database;
-  if (url === undefined) throw noDatabase('name the database');
-  const applicationName = 'ledger-indexer index';
-  const database = openDatabase({ url, schema, statementTimeoutMs, applicationName, maxConnections: 1 });
-  try {
-    await work(database);
-  } finally {
-    await database.close();
-  }
 }

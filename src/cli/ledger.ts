@@ -2,7 +2,7 @@
 import type { Writable } from 'node:stream';
 import { openAccess } from '../access.ts';
 import { loadConfig, type Config } from '../config/config.ts';
-import { ExitCode, IndexerError } from '../errors.ts';
+import { IndexerError, retold } from '../errors/indexer-error.ts';
 import { createLedgerClient } from '../ledger/client.ts';
 import { didYouMean } from '../config/option-flags.ts';
 import { verbArguments } from './ledger/arguments.ts';
@@ -58,14 +58,14 @@ async function dispatch(argv: readonly string[], env: NodeJS.ProcessEnv, io: Led
   }
   const verb = verbs.find((known) => known.name === name);
   if (verb === undefined) throw unknownVerb(name);
-  const args = verbArguments(
-    verb,
-    words.map((word) => (word === '-h' ? '--help' : word)),
-  );
+  if (words.includes('--help') || words.includes('-h')) {
+    await createOutput(io.stdout, true).text(verbHelp(verb));
+    return;
+  }
+  const args = verbArguments(verb, words);
   const table = args.has('table') || (io.stdout.isTTY === true && !args.has('json'));
   const output = createOutput(io.stdout, table);
-  if (args.has('help')) await output.text(verbHelp(verb));
-  else await run(verb, args, loadConfig(args.rest, env), output, io);
+  await run(verb, args, loadConfig(args.rest, env), output, io);
 }
 
 function unknownVerb(name: string): IndexerError {
@@ -98,8 +98,6 @@ async function run(verb: Verb, args: VerbArguments, config: Config, output: Outp
 function noLedger(): IndexerError {
   return new IndexerError('LEDGER_URL is not set', {
     code: 'CONFIGURATION_INVALID',
-    retry: 'fatal',
-    exitCode: ExitCode.configuration,
     remedy: 'set LEDGER_URL (or --ledger-url) to the JSON API of the participant, e.g. http://127.0.0.1:7575',
   });
 }
@@ -107,8 +105,6 @@ function noLedger(): IndexerError {
 function interrupted(verb: Verb, cause?: unknown): IndexerError {
   return new IndexerError(`"ledger ${verb.name}" was interrupted before its end`, {
     code: 'INTERRUPTED',
-    retry: 'fatal',
-    exitCode: ExitCode.temporary,
     remedy: verb.remedies?.['INTERRUPTED'] ?? 'run it again for the whole of it',
     cause,
   });
@@ -119,6 +115,5 @@ function advised(verb: Verb, thrown: unknown): unknown {
   if (!(thrown instanceof IndexerError)) return thrown;
   const remedy = verb.remedies?.[thrown.code];
   if (remedy === undefined) return thrown;
-  const { message, code, retry, exitCode, cause, facts } = thrown;
-  return new IndexerError(message, { code, retry, exitCode, cause, facts, remedy });
+  return retold(thrown, { remedy });
 }

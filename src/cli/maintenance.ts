@@ -2,17 +2,20 @@
 import { hostname } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { loadConfig, type Config } from '../config/config.ts';
-import { ExitCode, IndexerError } from '../errors.ts';
+import { IndexerError } from '../errors/indexer-error.ts';
 import { holderText, type LockHolder } from '../model/lock-holder.ts';
-import { openDatabase, type Database } from '../store/database.ts';
+import type { Database } from '../store/database.ts';
 import { maintenanceLimitMs } from '../store/history/maintenance.ts';
 import { writerLockHolder } from '../store/inspection.ts';
-import { assertMigrated } from '../store/migrations.ts';
 import { WriterSeat } from '../store/writer-lock.ts';
-import { noDatabase } from './refusals.ts';
+import { parse, type Given } from './parse.ts';
+import { commandNamed } from './table/command-table.ts';
+import { openFor, withDatabase } from './with-database.ts';
 
 /** Who wrote last, as in stream.writer. */
 export const writerName = `${hostname()}:${String(process.pid)}`;
+
+const amply = { statementTimeoutMs: maintenanceLimitMs, connections: 4 } as const;
 
 /** Lease of the lock of a command, milliseconds: no standby waits for it, so it may hang for a while. */
 export const commandLeaseMs = 30_000;
@@ -24,53 +27,29 @@ export interface MaintenanceArguments {
   readonly config: Config;
   /** `--yes`: do it instead of showing what would be done. */
   readonly yes: boolean;
-  /** The command's own flags that were given, without `--`. */
-  readonly given: ReadonlyMap<string, string>;
+  readonly given: Given;
 }
 
-/**
- * Splits the command's own flags from the options of the configuration.
- * @param flags its flags without a value, `valued` those with one
- */
+/** What the command of this name was given. @throws IndexerError USAGE, CONFIGURATION_INVALID */
 export function maintenanceArguments(
+  name: string,
   argv: readonly string[],
   env: NodeJS.ProcessEnv,
-  flags: readonly string[],
-  valued: readonly string[] = [],
 ): MaintenanceArguments {
-  const given = new Map<string, string>();
-  const rest: string[] = [];
-  for (let at = 0; at < argv.length; at += 1) {
-    const word = argv[at] ?? '';
-    const [name = '', inline] = word.startsWith('--') ? word.slice(2).split('=', 2) : [''];
-    if (valued.includes(name)) given.set(name, inline ?? argv[(at += 1)] ?? '');
-    else if (['yes', ...flags].includes(name) && inline === undefined) given.set(name, '');
-    else rest.push(word);
-  }
-  return { config: loadConfig(rest, env), yes: given.has('yes'), given };
+  const given = parse(commandNamed(name), argv);
+  return { config: loadConfig(given.options, env), yes: given.has('yes'), given };
 }
 
+const asOwner = 'name the database, as the owner of the tables';
+
 /** Opens the database of the stream for `work`, migrated and with time enough. @throws IndexerError CONFIGURATION_INVALID */
-export async function withStream<T>(
-  config: Config,
-  command: string,
-  work: (database: Database) => Promise<T>,
-): Promise<T> {
-  const database = openStream(config, command, config.database.schema);
-  try {
-    await assertMigrated(database);
-    return await work(database);
-  } finally {
-    await database.close();
-  }
+export function withStream<T>(config: Config, command: string, work: (database: Database) => Promise<T>): Promise<T> {
+  return withDatabase(config, { command, remedy: asOwner, ...amply }, work);
 }
 
 /** A handle of a schema in the database of the configuration, with time enough for large tables. */
 export function openStream(config: Config, command: string, schema: string): Database {
-  const { url } = config.database;
-  if (url === undefined) throw noDatabase('name the database, as the owner of the tables');
-  const applicationName = `ledger-indexer ${command}`;
-  return openDatabase({ url, schema, statementTimeoutMs: maintenanceLimitMs, applicationName });
+  return openFor(config, { command, remedy: asOwner, schema, ...amply });
 }
 
 /**
@@ -96,8 +75,6 @@ function writerActive(schema: string, command: string, holder: LockHolder | unde
   const held = holder === undefined ? '' : `: the right to write is held by ${holderText(holder)}`;
   return new IndexerError(`an indexer is at work on schema "${schema}"${held}`, {
     code: 'WRITER_ACTIVE',
-    retry: 'fatal',
-    exitCode: ExitCode.temporary,
     remedy: `stop every indexer of this schema that is not parked (standbys too), then run: ledger-indexer ${command}`,
   });
 }

@@ -6,7 +6,9 @@ import { loadConfig } from '../config/config.ts';
 import { openDatabase } from '../store/database.ts';
 import { migrate, printMigrations } from '../store/migrations.ts';
 import { checkServer } from '../store/server-check.ts';
+import { parse } from './parse.ts';
 import { noDatabase } from './refusals.ts';
+import { commandNamed } from './table/command-table.ts';
 
 export interface MigrateOptions {
   readonly url: string;
@@ -46,9 +48,9 @@ export async function migrateVerb(
   env: NodeJS.ProcessEnv,
   write: (text: string) => void,
 ): Promise<void> {
-  const print = argv.includes('--print');
-  const rest = argv.filter((word) => word !== '--print');
-  const { url, schema } = loadConfig(rest, env).database;
+  const given = parse(commandNamed('migrate'), argv);
+  const print = given.has('print');
+  const { url, schema } = loadConfig(given.options, env).database;
   if (url === undefined && !print) {
     throw noDatabase('name the database, or use --print to see the SQL');
   }

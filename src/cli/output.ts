@@ -3,7 +3,8 @@
  * write waits until it is taken, so that a slow reader slows the ledger's stream down instead of filling the memory.
  */
 import type { Writable } from 'node:stream';
-import { ExitCode, IndexerError } from '../errors.ts';
+import { ExitCode } from '../errors/exit-code.ts';
+import { IndexerError } from '../errors/indexer-error.ts';
 import { fitRows, type ShowRows } from './fitted-rows.ts';
 
 export interface Column {

@@ -1,11 +1,13 @@
 /** `prune --before …`: removes old history from the database; shows what would go unless told to do it. */
 import { loadConfig } from '../config/config.ts';
-import { ExitCode, IndexerError } from '../errors.ts';
-import { openDatabase, type Database } from '../store/database.ts';
-import { assertMigrated } from '../store/migrations.ts';
+import { IndexerError } from '../errors/indexer-error.ts';
+import type { Database } from '../store/database.ts';
 import { planPrune, prune, type PrunedTable, type PrunePlan } from '../store/retention/prune.ts';
 import type { PruneBefore } from '../store/retention/prune-target.ts';
-import { misuse, noDatabase } from './refusals.ts';
+import { parse } from './parse.ts';
+import { misuse } from './refusals.ts';
+import { commandNamed } from './table/command-table.ts';
+import { withDatabase } from './with-database.ts';
 
 const usage =
   'ledger-indexer prune --before OFFSET|TIME|AGE [--yes] [--json], e.g. --before 120000, --before 2026-01-31T00:00:00Z, --before 90d';
@@ -17,8 +19,6 @@ interface Arguments {
   readonly before: PruneBefore;
   readonly yes: boolean;
   readonly json: boolean;
-  /** Options of the configuration. */
-  readonly rest: readonly string[];
 }
 
 /**
@@ -31,17 +31,14 @@ export async function pruneCommand(
   stop: AbortSignal,
   write: (line: string) => void,
 ): Promise<void> {
-  const given = parse(argv, Date.now());
-  const { url, schema } = loadConfig(given.rest, env).database;
-  if (url === undefined) throw noDatabase('name the database, as a role that may delete');
-  const applicationName = 'ledger-indexer prune';
-  const database = openDatabase({ url, schema, statementTimeoutMs, applicationName, maxConnections: 1 });
-  try {
-    await assertMigrated(database);
-    await (given.yes ? carryOut(database, given, stop, write) : preview(database, given, write));
-  } finally {
-    await database.close();
-  }
+  const words = parse(commandNamed('prune'), argv);
+  const before = words.text('before');
+  if (before === undefined) throw wrong('prune needs --before');
+  const given = { before: beforeOf(before, Date.now()), yes: words.has('yes'), json: words.has('json') };
+  const opening = { command: 'prune', remedy: 'name the database, as a role that may delete', statementTimeoutMs };
+  await withDatabase(loadConfig(words.options, env), opening, (database) =>
+    given.yes ? carryOut(database, given, stop, write) : preview(database, given, write),
+  );
 }
 
 async function preview(database: Database, { before, json }: Arguments, write: (line: string) => void): Promise<void> {
@@ -77,9 +74,6 @@ async function carryOut(
   if (result.finished) return;
   throw new IndexerError('stopped before everything was removed', {
     code: 'PRUNE_STOPPED',
-    retry: 'fatal',
-    exitCode: ExitCode.temporary,
-    remedy: 'run the same command again: it goes on where it stopped',
   });
 }
 
@@ -92,21 +86,6 @@ function tableLines(tables: readonly PrunedTable[]): readonly string[] {
 
 function megabytes(bytes: number): string {
   return (bytes / 1_000_000).toFixed(1).padStart(10);
-}
-
-function parse(argv: readonly string[], now: number): Arguments {
-  const rest: string[] = [];
-  let [before, yes, json]: [PruneBefore | undefined, boolean, boolean] = [undefined, false, false];
-  for (let at = 0; at < argv.length; at += 1) {
-    const word = argv[at] ?? '';
-    if (word === '--yes') yes = true;
-    else if (word === '--json') json = true;
-    else if (word === '--before') before = beforeOf(argv[(at += 1)] ?? '', now);
-    else if (word.startsWith('--before=')) before = beforeOf(word.slice('--before='.length), now);
-    else rest.push(word);
-  }
-  if (before === undefined) throw wrong('prune needs --before');
-  return { before, yes, json, rest };
 }
 
 const unitMs: Readonly<Record<string, number>> = { m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000 };

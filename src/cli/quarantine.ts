@@ -1,5 +1,5 @@
 /** `quarantine`: updates that were set aside because they could not be stored; tries to store them after all. */
-import { ExitCode, IndexerError, toIndexerError } from '../errors.ts';
+import { IndexerError, toIndexerError } from '../errors/indexer-error.ts';
 import { decodeUpdate } from '../ledger/wire.ts';
 import type { UnknownPolicy } from '../model/unknown.ts';
 import { refuseUnknownKind } from '../pipeline/unknown-kinds.ts';
@@ -27,22 +27,20 @@ export async function quarantineCommand(
   env: NodeJS.ProcessEnv,
   write: (line: string) => void,
 ): Promise<void> {
-  const [action, ...words] = argv;
-  if (action !== 'list' && action !== 'retry') throw usage();
-  const isOffset = (word: string): boolean => /^\d+$/.test(word);
-  const rest = words.filter((word) => !isOffset(word));
-  const { config, given } = maintenanceArguments(rest, env, ['json']);
+  const { config, given } = maintenanceArguments('quarantine', argv, env);
+  const [action, ...words] = given.operands;
+  const wrong = words.find((word) => !/^\d{1,16}$/.test(word));
+  if (wrong !== undefined) throw misuse(`"${wrong.slice(0, 80)}" is no offset`, usage);
+  if (action === 'list' && words.length > 0) throw misuse('quarantine list takes no offsets', usage);
   await withStream(config, 'quarantine', (database) => {
     if (action === 'list') return list(database, given.has('json'), write);
     return asWriter(database, 'quarantine retry', () =>
-      retryAll(database, { offsets: words.filter(isOffset).map(Number), policy: config.indexer.unknownUpdates, write }),
+      retryAll(database, { offsets: words.map(Number), policy: config.indexer.unknownUpdates, write }),
     );
   });
 }
 
-function usage(): IndexerError {
-  return misuse('quarantine list [--json], or quarantine retry [OFFSET…]', 'say which of the two');
-}
+const usage = 'ledger-indexer quarantine list [--json], or ledger-indexer quarantine retry [OFFSET…]';
 
 async function list(database: Database, json: boolean, write: (line: string) => void): Promise<void> {
   const rows = await listQuarantine(database);
@@ -94,8 +92,5 @@ async function retry(database: Database, offset: number, { policy, write }: Retr
 function stillThere(failed: number): IndexerError {
   return new IndexerError(`${String(failed)} update(s) still cannot be stored`, {
     code: 'STILL_QUARANTINED',
-    retry: 'fatal',
-    exitCode: ExitCode.undecodable,
-    remedy: 'they stay set aside; a newer version may store them',
   });
 }

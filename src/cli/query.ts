@@ -1,11 +1,13 @@
 /** `query`: one statement that reads, and its rows; where there is no psql, and for scripts. */
 import type { Writable } from 'node:stream';
 import { loadConfig, type Config } from '../config/config.ts';
-import { ExitCode, IndexerError } from '../errors.ts';
+import { IndexerError } from '../errors/indexer-error.ts';
 import { ask, questionOf, type Answer, type AnswerRow, type Question } from '../store/answer.ts';
 import { openDatabase } from '../store/database.ts';
 import { createOutput, joined, type Output, type RowFormat } from './output.ts';
+import { parse } from './parse.ts';
 import { misuse } from './refusals.ts';
+import { commandNamed } from './table/command-table.ts';
 
 export interface QueryIo {
   /** Read to its end when the statement is `-`. */
@@ -42,13 +44,12 @@ export async function queryCommand(argv: readonly string[], env: NodeJS.ProcessE
 }
 
 function queryArguments(argv: readonly string[]): { word: string; asked: Format | undefined; rest: readonly string[] } {
-  const asked = formats.filter((format) => argv.includes(`--${format}`));
+  const given = parse(commandNamed('query'), argv);
+  const asked = formats.filter((format) => given.has(format));
   if (asked.length > 1) throw wrong('query prints in one format');
-  const [word = '', ...rest] = argv.filter((given) => !formats.some((format) => given === `--${format}`));
-  if (/^--(?:\w|$)/u.test(word)) throw wrong('the statement comes first, options after it');
-  const stray = rest.find((given, at) => !given.startsWith('-') && !(rest[at - 1] ?? '').startsWith('--'));
-  if (stray !== undefined) throw wrong('query takes one statement: put it in quotes');
-  return { word, asked: asked[0], rest };
+  const [word = '', ...more] = given.operands;
+  if (more.length > 0) throw wrong('query takes one statement: put it in quotes');
+  return { word, asked: asked[0], rest: given.options };
 }
 
 function wrong(found: string): IndexerError {
@@ -107,9 +108,6 @@ function urlOf({ database: { url }, indexer: { dataDir } }: Config): string {
   if (url !== undefined) return url;
   throw new IndexerError(`DATABASE_URL is not set, and no embedded database of this user runs in ${dataDir}`, {
     code: 'DATABASE_NOT_FOUND',
-    retry: 'fatal',
-    exitCode: ExitCode.configuration,
-    remedy: 'set DATABASE_URL; or start the indexer and ask from the same folder, or with the same INDEXER_DATA_DIR',
   });
 }
 
@@ -145,9 +143,6 @@ function quoted(value: string | null): string {
 function interrupted(cause?: unknown): IndexerError {
   return new IndexerError('the query was interrupted before its end', {
     code: 'INTERRUPTED',
-    retry: 'fatal',
-    exitCode: ExitCode.temporary,
-    remedy: 'run it again for the whole of it',
     cause,
   });
 }

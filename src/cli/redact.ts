@@ -1,11 +1,13 @@
 /** `redact contract|exercise|party …`: removes contents for good; shows what would go unless told to do it. */
 import { loadConfig } from '../config/config.ts';
-import { ExitCode, IndexerError } from '../errors.ts';
+import { IndexerError } from '../errors/indexer-error.ts';
 import { pageUrl } from '../pages.ts';
-import { openDatabase, type Database } from '../store/database.ts';
-import { assertMigrated } from '../store/migrations.ts';
+import type { Database } from '../store/database.ts';
 import { planRedaction, redact, type RedactionPlan, type RedactionRequest } from '../store/retention/redact.ts';
-import { misuse, noDatabase } from './refusals.ts';
+import { parse, type Given } from './parse.ts';
+import { misuse } from './refusals.ts';
+import { commandNamed } from './table/command-table.ts';
+import { withDatabase } from './with-database.ts';
 
 const usage = [
   'ledger-indexer redact contract ID --reason TEXT [--with-exercises] [--active] [--yes] [--json]',
@@ -20,8 +22,6 @@ interface Arguments {
   readonly request: RedactionRequest;
   readonly yes: boolean;
   readonly json: boolean;
-  /** Options of the configuration. */
-  readonly rest: readonly string[];
 }
 
 /**
@@ -34,17 +34,12 @@ export async function redactCommand(
   stop: AbortSignal,
   write: (line: string) => void,
 ): Promise<void> {
-  const given = parse(argv);
-  const { url, schema } = loadConfig(given.rest, env).database;
-  if (url === undefined) throw noDatabase('name the database, as a role that may update');
-  const applicationName = 'ledger-indexer redact';
-  const database = openDatabase({ url, schema, statementTimeoutMs, applicationName, maxConnections: 1 });
-  try {
-    await assertMigrated(database);
-    await (given.yes ? carryOut(database, given, stop, write) : preview(database, given, write));
-  } finally {
-    await database.close();
-  }
+  const words = parse(commandNamed('redact'), argv);
+  const given = { request: requestOf(words), yes: words.has('yes'), json: words.has('json') };
+  const opening = { command: 'redact', remedy: 'name the database, as a role that may update', statementTimeoutMs };
+  await withDatabase(loadConfig(words.options, env), opening, (database) =>
+    given.yes ? carryOut(database, given, stop, write) : preview(database, given, write),
+  );
 }
 
 async function preview(database: Database, { request, json }: Arguments, write: (line: string) => void): Promise<void> {
@@ -73,9 +68,6 @@ async function carryOut(
   if (result.finished) return;
   throw new IndexerError('stopped before everything was removed', {
     code: 'REDACTION_STOPPED',
-    retry: 'fatal',
-    exitCode: ExitCode.temporary,
-    remedy: 'run the same command again: it removes the rest',
   });
 }
 
@@ -94,33 +86,21 @@ function lines({ leftActive, setAside, ...counts }: RedactionPlan): readonly str
   return shown;
 }
 
-function parse(argv: readonly string[]): Arguments {
-  const [kind = '', id = '', ...words] = argv;
-  const rest: string[] = [];
-  const flags = new Set<string>();
-  let reason = '';
-  for (let at = 0; at < words.length; at += 1) {
-    const word = words[at] ?? '';
-    if (word === '--reason') reason = words[(at += 1)] ?? '';
-    else if (word.startsWith('--reason=')) reason = word.slice('--reason='.length);
-    else if (['--yes', '--json', '--active', '--with-exercises'].includes(word)) flags.add(word);
-    else rest.push(word);
-  }
+function requestOf(given: Given): RedactionRequest {
+  const [kind = '', id = ''] = given.operands;
   const subject = subjectOf(kind, id);
+  const reason = given.text('reason') ?? '';
   if (reason.trim() === '')
     throw wrong('redact needs --reason: it is what tells later readers why contents are missing');
-  const request = { subject, reason, active: flags.has('--active'), exercises: flags.has('--with-exercises') };
-  return { request, yes: flags.has('--yes'), json: flags.has('--json'), rest };
+  return { subject, reason, active: given.has('active'), exercises: given.has('with-exercises') };
 }
 
 function subjectOf(kind: string, id: string): RedactionRequest['subject'] {
-  if (id === '' || id.startsWith('-')) throw wrong('redact needs to know what: contract, exercise or party, and which');
   if (kind === 'contract') return { kind, contractId: id };
   if (kind === 'party') return { kind, party: id };
-  if (kind !== 'exercise') throw wrong('redact takes contract, exercise or party');
   const event = /^(\d{1,15}):(\d{1,9})$/.exec(id);
   if (event === null) throw wrong('an exercise is given as OFFSET:NODE, e.g. 120000:3');
-  return { kind, offset: Number(event[1]), nodeId: Number(event[2]) };
+  return { kind: 'exercise', offset: Number(event[1]), nodeId: Number(event[2]) };
 }
 
 function wrong(found: string): IndexerError {

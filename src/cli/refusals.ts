@@ -1,17 +1,15 @@
 /** What commands refuse before they begin. */
-import { ExitCode, IndexerError } from '../errors.ts';
+import { IndexerError } from '../errors/indexer-error.ts';
 
 /** Arguments that the command does not take. */
 export function misuse(found: string, remedy: string): IndexerError {
-  return new IndexerError(found, { code: 'USAGE', retry: 'fatal', exitCode: ExitCode.usage, remedy });
+  return new IndexerError(found, { code: 'USAGE', remedy });
 }
 
 /** Options that the command cannot work with. */
 export function wrong(found: string, remedy: string): IndexerError {
   return new IndexerError(found, {
     code: 'CONFIGURATION_INVALID',
-    retry: 'fatal',
-    exitCode: ExitCode.configuration,
     remedy,
   });
 }

@@ -38,7 +38,7 @@ export async function reseedCommand(
   stop: AbortSignal,
   write: Write,
 ): Promise<void> {
-  const args = maintenanceArguments(argv, env, ['keep-history']);
+  const args = maintenanceArguments('reseed', argv, env);
   await withStream(args.config, 'reseed', async (database) => {
     const { parts, close } = await partsOf(args.config, database, stop);
     try {

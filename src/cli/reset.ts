@@ -15,8 +15,8 @@ export async function resetCommand(
   env: NodeJS.ProcessEnv,
   write: (line: string) => void,
 ): Promise<void> {
-  const { config, yes, given } = maintenanceArguments(argv, env, ['all'], ['to']);
-  const to = given.get('to');
+  const { config, yes, given } = maintenanceArguments('reset', argv, env);
+  const to = given.text('to');
   if ((to === undefined) === !given.has('all')) throw misuse('reset needs either --to or --all', usage);
   await withStream(config, 'reset', async (database) => {
     if (to === undefined) await all(database, config, yes, write);

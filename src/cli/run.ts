@@ -2,7 +2,7 @@
 import { openAccess } from '../access.ts';
 import { describeConfig, loadConfig, type Config } from '../config/config.ts';
 import { freePortFrom } from '../embedded/free-port.ts';
-import { IndexerError } from '../errors.ts';
+import { IndexerError } from '../errors/indexer-error.ts';
 import { startIndexer, type Indexer, type IndexerOptions } from '../indexer.ts';
 import { createLogger, type Logging } from '../observe/logger.ts';
 import { assertPortFree } from '../observe/http-server.ts';

@@ -5,7 +5,7 @@
 import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { isAlive } from '../embedded/cluster.ts';
-import { ExitCode, IndexerError } from '../errors.ts';
+import { IndexerError } from '../errors/indexer-error.ts';
 import { askIndexer } from './ask-indexer.ts';
 
 export interface DemoNote {
@@ -54,10 +54,8 @@ export function demoRunning(dataDir: string, note?: DemoNote): IndexerError {
   const where = note === undefined ? '' : `; its page is ${note.httpUrl}/`;
   return new IndexerError(`${who} runs the demo with the data in ${resolve(dataDir)}${where}`, {
     code: 'DEMO_RUNNING',
-    retry: 'fatal',
     remedy:
       'use that one (`ledger-indexer connect` says how), stop it, or give this one another folder: INDEXER_DATA_DIR',
-    exitCode: ExitCode.configuration,
   });
 }
 

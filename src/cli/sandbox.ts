@@ -1,15 +1,15 @@
 /** `sandbox`: only the sandbox ledger, for developing against it. */
 import { loadConfig } from '../config/config.ts';
-import { ExitCode, IndexerError } from '../errors.ts';
+import { IndexerError } from '../errors/indexer-error.ts';
 import { startDemoLedger } from '../sandbox/demo-ledger.ts';
-import { longDemoFlags } from './demo-flags.ts';
+import { optionWords } from './demo-flags.ts';
+import { parse, type Given } from './parse.ts';
+import { commandNamed } from './table/command-table.ts';
 
 const defaultPort = 7575;
 
 /**
- * Serves until `stop` is aborted. Its port is 7575, as a participant's, or SANDBOX_PORT; SANDBOX_ADMIN=1 lets a shell
- * script faults. SANDBOX_HOST is the address it listens on, for containers; with SANDBOX_JOURNAL, a file, its history
- * outlives it.
+ * Serves until `stop` is aborted. Its port is 7575, as a participant's, unless it is given another one.
  * @throws IndexerError SANDBOX_PORT_INVALID (exit 78)
  */
 export async function sandboxCommand(
@@ -18,11 +18,10 @@ export async function sandboxCommand(
   stop: AbortSignal,
   write: (line: string) => void,
 ): Promise<void> {
-  const { indexer } = loadConfig(longDemoFlags(argv, ['speed', 'chaos', 'seed', 'stop-at']), env);
-  const port = portOf(env['SANDBOX_PORT']);
-  const admin = env['SANDBOX_ADMIN'] === '1';
+  const given = parse(commandNamed('sandbox'), argv);
+  const { indexer } = loadConfig(optionWords(given), env);
+  const { port, host, journal, admin } = placeOf(given, env);
   const { demoSeed: seed, demoUpdatesPerSecond, demoSpeed, demoStopAt, demoChaos } = indexer;
-  const [host, journal] = [env['SANDBOX_HOST'], env['SANDBOX_JOURNAL']];
   const ledger = await startDemoLedger({
     seed,
     updatesPerSecond: demoUpdatesPerSecond * demoSpeed,
@@ -47,14 +46,29 @@ export async function sandboxCommand(
   await ledger.close();
 }
 
-function portOf(text: string | undefined): number {
+interface Place {
+  readonly port: number;
+  readonly host: string | undefined;
+  readonly journal: string | undefined;
+  readonly admin: boolean;
+}
+
+/** A flag is stronger than the variable of the same meaning. */
+function placeOf(given: Given, env: NodeJS.ProcessEnv): Place {
+  return {
+    port: portOf(given.text('port') ?? env['SANDBOX_PORT'], given.has('port') ? '--port' : 'SANDBOX_PORT'),
+    host: given.text('host') ?? env['SANDBOX_HOST'],
+    journal: given.text('journal') ?? env['SANDBOX_JOURNAL'],
+    admin: given.has('admin') || env['SANDBOX_ADMIN'] === '1',
+  };
+}
+
+function portOf(text: string | undefined, name: string): number {
   if (text === undefined || text === '') return defaultPort;
   const port = Number(text);
   if (/^\d+$/.test(text) && port <= 65_535) return port;
-  throw new IndexerError(`SANDBOX_PORT is not a port: ${text}`, {
+  throw new IndexerError(`${name} is not a port: ${text}`, {
     code: 'SANDBOX_PORT_INVALID',
-    retry: 'fatal',
-    exitCode: ExitCode.configuration,
-    remedy: 'set SANDBOX_PORT to a number up to 65535, or to 0 for any free port',
+    remedy: `set ${name} to a number up to 65535, or to 0 for any free port`,
   });
 }

@@ -4,13 +4,15 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describeConfig, loadConfig, type Config } from '../config/config.ts';
-import { ExitCode, IndexerError, toIndexerError } from '../errors.ts';
+import { IndexerError, toIndexerError } from '../errors/indexer-error.ts';
 import { openDatabase, type Database } from '../store/database.ts';
 import { readStream } from '../store/history/maintenance.ts';
 import { placeOf } from '../store/hosts.ts';
 import { readStoredStatus } from '../store/ledger-facts.ts';
+import { parse } from './parse.ts';
 import { statusScreen } from './status-screen.ts';
 import { findIndexer, type Question } from './status-source.ts';
+import { commandNamed } from './table/command-table.ts';
 
 export interface StatusIo {
   readonly print: (line: string) => void;
@@ -19,18 +21,13 @@ export interface StatusIo {
   readonly stop: AbortSignal;
 }
 
-const ownFlags = new Set(['--json', '--watch']);
-
 /** Prints aligned lines, or JSON with `--json`. @throws IndexerError STATUS_UNAVAILABLE when nobody knows */
 export async function statusCommand(argv: readonly string[], env: NodeJS.ProcessEnv, io: StatusIo): Promise<void> {
-  const given = (flag: string): boolean => argv.includes(flag);
-  const question = questionOf(
-    argv.filter((word) => !ownFlags.has(word)),
-    env,
-  );
-  if (given('--watch')) return watch(question, { ...io, screen: process.stdout.isTTY && !given('--json') });
+  const given = parse(commandNamed('status'), argv);
+  const question = questionOf(given.options, env);
+  if (given.has('watch')) return watch(question, { ...io, screen: process.stdout.isTTY && !given.has('json') });
   const status = await ask(question);
-  if (given('--json')) return io.print(JSON.stringify(status));
+  if (given.has('json')) return io.print(JSON.stringify(status));
   for (const [name, value] of Object.entries(status)) io.print(`${name.padEnd(20)} ${shown(value)}`);
 }
 
@@ -125,8 +122,6 @@ function unavailable({ database, indexer }: Config, because: string): IndexerErr
     database.url === undefined ? `; DATABASE_URL is not set, and no demo runs with the data in ${indexer.dataDir}` : '';
   return new IndexerError(`${because}${nothing}`, {
     code: 'STATUS_UNAVAILABLE',
-    retry: 'fatal',
-    exitCode: ExitCode.unreachable,
     remedy:
       'start the indexer; or say which one is meant: DATABASE_URL as it has it, or --http-port to ask it whatever it is',
   });

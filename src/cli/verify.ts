@@ -6,7 +6,8 @@ import { writeFile } from 'node:fs/promises';
 import type { Writable } from 'node:stream';
 import { openAccess } from '../access.ts';
 import { loadConfig, type Config } from '../config/config.ts';
-import { ExitCode, IndexerError, toIndexerError } from '../errors.ts';
+import { ExitCode } from '../errors/exit-code.ts';
+import { IndexerError, toIndexerError, retold } from '../errors/indexer-error.ts';
 import { createLedgerClient } from '../ledger/client.ts';
 import type { LedgerFilter } from '../ledger/request-format.ts';
 import { openDatabase, type Database } from '../store/database.ts';
@@ -146,27 +147,16 @@ function outcomeOf(results: readonly VerifyResult[]): string {
 function undecidable(thrown: unknown): IndexerError {
   const error = toIndexerError(thrown);
   if (error.code === 'UNEXPECTED' || error.exitCode === ExitCode.configuration) return error;
-  const { code, retry, remedy, facts } = error;
-  const advice = remedy === undefined ? {} : { remedy };
-  return new IndexerError(error.message, {
-    code,
-    retry,
-    facts,
-    exitCode: ExitCode.undecided,
-    cause: thrown,
-    ...advice,
-  });
+  return retold(error, { exitCode: ExitCode.undecided });
 }
 
 function impossible(found: string, remedy: string): IndexerError {
-  return new IndexerError(found, { code: 'VERIFY_IMPOSSIBLE', retry: 'fatal', exitCode: ExitCode.undecided, remedy });
+  return new IndexerError(found, { code: 'VERIFY_IMPOSSIBLE', remedy });
 }
 
 function missing(name: string): IndexerError {
   return new IndexerError(`${name} is not set`, {
     code: 'CONFIGURATION_INVALID',
-    retry: 'fatal',
-    exitCode: ExitCode.configuration,
     remedy: `set ${name} as the indexer has it; \`ledger-indexer verify --sql\` needs the database only`,
   });
 }

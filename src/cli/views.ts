@@ -1,12 +1,13 @@
 /** `views`: the typed views that were made from packages; makes them anew when asked to. Needs the database only. */
-import { loadConfig, type Config } from '../config/config.ts';
-import { IndexerError } from '../errors.ts';
-import { openDatabase, type Database } from '../store/database.ts';
-import { assertMigrated } from '../store/migrations.ts';
+import { loadConfig } from '../config/config.ts';
+import { IndexerError } from '../errors/indexer-error.ts';
+import type { Database } from '../store/database.ts';
 import { readPackages } from '../store/typed/package-store.ts';
 import { listTypedViews, type ListedView } from '../store/typed/list.ts';
 import { syncTypedViews } from '../store/typed/views.ts';
-import { misuse, noDatabase } from './refusals.ts';
+import { parse } from './parse.ts';
+import { commandNamed } from './table/command-table.ts';
+import { withDatabase } from './with-database.ts';
 
 /**
  * `views list` prints one line per view, or JSON with `--json`; `views rebuild` replaces all of them and drops nothing.
@@ -17,29 +18,13 @@ export async function viewsCommand(
   env: NodeJS.ProcessEnv,
   write: (line: string) => void,
 ): Promise<void> {
-  const [action, ...words] = argv;
-  if (action !== 'list' && action !== 'rebuild') throw usage();
-  const json = action === 'list' && words.includes('--json');
-  const config = loadConfig(json ? words.filter((word) => word !== '--json') : words, env);
-  const database = openConfigured(config);
-  try {
-    await assertMigrated(database);
+  const given = parse(commandNamed('views'), argv);
+  const [action] = given.operands;
+  const opening = { command: 'views', remedy: 'name the database whose views are meant', connections: 4 };
+  await withDatabase(loadConfig(given.options, env), opening, async (database) => {
     if (action === 'rebuild') await rebuild(database, write);
-    else show(await listTypedViews(database), json, write);
-  } finally {
-    await database.close();
-  }
-}
-
-function openConfigured({ database: { url, schema, statementTimeoutMs } }: Config): Database {
-  if (url === undefined) {
-    throw noDatabase('name the database whose views are meant');
-  }
-  return openDatabase({ url, schema, statementTimeoutMs, applicationName: 'ledger-indexer views' });
-}
-
-function usage(): IndexerError {
-  return misuse('views list [--json], or views rebuild', 'say which of the two');
+    else show(await listTypedViews(database), given.has('json'), write);
+  });
 }
 
 async function rebuild(database: Database, write: (line: string) => void): Promise<void> {
@@ -50,9 +35,8 @@ async function rebuild(database: Database, write: (line: string) => void): Promi
   if (first === undefined) return;
   throw new IndexerError(`${String(failed.length)} views could not be replaced`, {
     code: 'VIEWS_NOT_MADE',
-    retry: 'fatal',
     exitCode: first.error.exitCode,
-    remedy: first.error.remedy ?? 'look in the log of Postgres',
+    remedy: first.error.remedy,
   });
 }
 

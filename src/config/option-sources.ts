@@ -4,7 +4,7 @@
  */
 import { readFileSync } from 'node:fs';
 
-import { ExitCode, IndexerError } from '../errors.ts';
+import { IndexerError } from '../errors/indexer-error.ts';
 import { didYouMean, nearly, parseFlags } from './option-flags.ts';
 import { optionList } from './option-table.ts';
 import type { Option } from './option.ts';
@@ -148,8 +148,6 @@ function invalid(problems: readonly string[]): IndexerError {
     problems.length === 1 ? 'the configuration is invalid' : `the configuration has ${problems.length} problems`;
   return new IndexerError([`${lead}:`, ...problems.map((problem) => `  ${problem}`)].join('\n'), {
     code: 'CONFIGURATION_INVALID',
-    retry: 'fatal',
-    exitCode: ExitCode.configuration,
     remedy: 'correct the listed values; `ledger-indexer config --markdown` lists every option',
     facts: { problems: problems.length },
   });

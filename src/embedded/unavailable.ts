@@ -2,7 +2,7 @@
  * The errors of the embedded server. All are fatal: nothing the pipeline could repeat would change them, and the
  * remedy is nearly always a Postgres of one's own.
  */
-import { ExitCode, IndexerError } from '../errors.ts';
+import { IndexerError } from '../errors/indexer-error.ts';
 
 const OWN_SERVER = 'set DATABASE_URL to a Postgres server of your own';
 
@@ -10,9 +10,7 @@ const OWN_SERVER = 'set DATABASE_URL to a Postgres server of your own';
 export function unavailable(found: string, cause?: unknown): IndexerError {
   return new IndexerError(`the embedded Postgres is not available: ${found}`, {
     code: 'EMBEDDED_POSTGRES_UNAVAILABLE',
-    retry: 'fatal',
     remedy: OWN_SERVER,
-    exitCode: ExitCode.configuration,
     cause,
   });
 }
@@ -21,9 +19,7 @@ export function unavailable(found: string, cause?: unknown): IndexerError {
 export function unusableData(found: string, remedy: string): IndexerError {
   return new IndexerError(`the embedded Postgres cannot use its data: ${found}`, {
     code: 'EMBEDDED_POSTGRES_DATA',
-    retry: 'fatal',
     remedy: `${remedy}, or ${OWN_SERVER}`,
-    exitCode: ExitCode.configuration,
   });
 }
 
@@ -32,9 +28,7 @@ export function failedProgram(program: string, output: string, cause?: unknown):
   const said = output.trim().split('\n').slice(-5).join(' | ');
   return new IndexerError(`the embedded Postgres failed: ${program} said: ${said === '' ? 'nothing' : said}`, {
     code: 'EMBEDDED_POSTGRES_FAILED',
-    retry: 'fatal',
     remedy: `read the message above, or ${OWN_SERVER}`,
-    exitCode: ExitCode.unreachable,
     cause,
   });
 }

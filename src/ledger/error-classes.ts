@@ -1,11 +1,11 @@
 /**
  * The classification of the ledger's failures, as tables and nothing else: what the participant says, to the code this
- * program knows it by (its retry class, exit code and remedy are in `ledger-error-codes.ts`). The tables are asked in
+ * program knows it by (what follows from it is in `errors/ledger-codes.ts`). The tables are asked in
  * the order they stand here; the first that knows the value decides. Codes and categories are those of the
  * participant's own error catalogue; gRPC and HTTP statuses follow each other by a fixed mapping, in which pruned,
  * malformed and too late are all 400, so the status comes last.
  */
-import type { LedgerErrorCode } from './ledger-error-codes.ts';
+import type { LedgerErrorCode } from '../errors/catalogue.ts';
 
 export type ErrorClasses<Key> = ReadonlyMap<Key, LedgerErrorCode>;
 

@@ -2,7 +2,7 @@
  * Reading fields of a decoded frame. Absent, null and empty strings mean "not there" (releases differ in which fields
  * they send); a field that is there with another type is refused with its JSON path, because guessing would corrupt.
  */
-import { ExitCode, IndexerError } from '../errors.ts';
+import { IndexerError } from '../errors/indexer-error.ts';
 import { parseTemplateId, type TemplateId } from '../model/template-id.ts';
 
 export type JsonObject = Readonly<Record<string, unknown>>;
@@ -12,7 +12,6 @@ export function undecodable(path: string, expected: string, found: unknown): Ind
   return new IndexerError(`cannot decode ${path}: expected ${expected}, found ${describe(found)}`, {
     code: 'UPDATE_UNDECODABLE',
     retry: 'park',
-    exitCode: ExitCode.undecodable,
     remedy: 'compare the participant release with the supported ones; the update is not skipped, indexing waits here',
     facts: { path },
   });

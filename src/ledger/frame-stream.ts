@@ -6,7 +6,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import { WebSocket, type RawData } from 'ws';
-import { type IndexerError, toIndexerError } from '../errors.ts';
+import { type IndexerError, toIndexerError } from '../errors/indexer-error.ts';
 import { socketEndpoint } from './endpoint-url.ts';
 import { errorFromBody, errorFromClose, errorFromNetwork } from './ledger-error.ts';
 import { isErrorFrame } from './ledger-error-body.ts';

@@ -4,7 +4,7 @@
  * Works on bytes, because no byte of a longer UTF-8 sequence looks like a bracket, a comma, a quote or a backslash.
  */
 import { isUtf8 } from 'node:buffer';
-import type { IndexerError } from '../errors.ts';
+import type { IndexerError } from '../errors/indexer-error.ts';
 import { ledgerError } from './ledger-error-codes.ts';
 
 const quote = 0x22;

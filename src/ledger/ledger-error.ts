@@ -3,11 +3,12 @@
  * statuses, plain text answers, pages of proxies, close codes and network errors. What belongs to which code is in
  * `error-classes.ts`.
  */
-import type { IndexerError } from '../errors.ts';
+import type { IndexerError } from '../errors/indexer-error.ts';
 import { byCloseCode, classify } from './error-classes.ts';
 import { isObject } from './field.ts';
 import { decodeLedgerError, isUnknownEndpoint, type ErrorResource, type LedgerErrorBody } from './ledger-error-body.ts';
-import { ledgerError, type LedgerErrorCode } from './ledger-error-codes.ts';
+import type { LedgerErrorCode } from '../errors/catalogue.ts';
+import { ledgerError } from './ledger-error-codes.ts';
 
 type Facts = Record<string, string | number | boolean>;
 

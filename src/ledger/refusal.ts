@@ -1,6 +1,6 @@
 /** What an answer that refuses says beside its body: when to come back, and what our token shows of the reason. */
 import type { IncomingHttpHeaders } from 'node:http';
-import { IndexerError } from '../errors.ts';
+import { retold, type IndexerError } from '../errors/indexer-error.ts';
 import { errorFromBody } from './ledger-error.ts';
 import { tokenFlaws } from './token-flaws.ts';
 
@@ -16,14 +16,16 @@ export interface Refusal {
 export function errorFromRefusal({ status, headers, body }: Refusal, token: string | undefined): IndexerError {
   const error = withTokenFlaws(errorFromBody(body, status), token);
   const seconds = retryAfterSeconds(status, headers);
-  return seconds === undefined ? error : amended(error, error.message, { retryAfterSeconds: seconds });
+  return seconds === undefined ? error : retold(error, { facts: { retryAfterSeconds: seconds } });
 }
 
 /** The error, naming what can be seen in the token itself when the ledger does not accept it, which says no reason. */
 export function withTokenFlaws(error: IndexerError, token: string | undefined): IndexerError {
   if (error.code !== 'LEDGER_UNAUTHENTICATED' || token === undefined) return error;
   const flaws = tokenFlaws(token, Date.now() / 1000);
-  return flaws.length === 0 ? error : amended(error, `${error.message}; the token itself ${flaws.join(', and ')}`);
+  return flaws.length === 0
+    ? error
+    : retold(error, { message: `${error.message}; the token itself ${flaws.join(', and ')}` });
 }
 
 /**
@@ -38,16 +40,4 @@ export function retryAfterSeconds(status: number, headers: IncomingHttpHeaders):
   if (Number.isNaN(at)) return undefined;
   const sentAt = Date.parse(headers.date ?? '');
   return Math.max(0, Math.ceil((at - (Number.isNaN(sentAt) ? Date.now() : sentAt)) / 1000));
-}
-
-function amended(error: IndexerError, message: string, facts: IndexerError['facts'] = {}): IndexerError {
-  const { code, retry, exitCode, remedy, cause } = error;
-  return new IndexerError(message, {
-    code,
-    retry,
-    exitCode,
-    cause,
-    ...(remedy === undefined ? {} : { remedy }),
-    facts: { ...error.facts, ...facts },
-  });
 }

@@ -6,7 +6,7 @@
  * a public key: SHA-256 as multihash over a purpose number and the raw key.
  */
 import { createHash, createPrivateKey, createPublicKey, generateKeyPairSync, sign, type KeyObject } from 'node:crypto';
-import { ExitCode, IndexerError } from '../errors.ts';
+import { IndexerError } from '../errors/indexer-error.ts';
 import { ledgerError } from './ledger-error-codes.ts';
 
 /** Multihash prefix of SHA-256: algorithm 0x12, length 0x20. */
@@ -81,8 +81,6 @@ export function signingKeyFromPem(pem: string): SigningKey {
     `expected an Ed25519 private key in PEM form, found ${found === undefined ? 'something else' : 'another kind of key'}`,
     {
       code: 'CONFIGURATION_INVALID',
-      retry: 'fatal',
-      exitCode: ExitCode.configuration,
       remedy: 'make one with: openssl genpkey -algorithm ed25519',
     },
   );

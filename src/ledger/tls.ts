@@ -2,7 +2,7 @@
 import { readFile } from 'node:fs/promises';
 import { X509Certificate } from 'node:crypto';
 import { createSecureContext } from 'node:tls';
-import { ExitCode, IndexerError } from '../errors.ts';
+import { IndexerError } from '../errors/indexer-error.ts';
 
 /** All in PEM form. */
 export interface TlsMaterial {
@@ -31,8 +31,6 @@ export interface TlsRead {
 function invalid(problems: readonly string[]): IndexerError {
   return new IndexerError(['the certificates cannot be used:', ...problems.map((text) => `  ${text}`)].join('\n'), {
     code: 'CONFIGURATION_INVALID',
-    retry: 'fatal',
-    exitCode: ExitCode.configuration,
     remedy: 'name readable PEM files: certificates of the authority, and a client certificate with its own key',
     facts: { problems: problems.length },
   });

@@ -5,7 +5,7 @@
 import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { toIndexerError, type IndexerError } from '../errors.ts';
+import { toIndexerError, type IndexerError } from '../errors/indexer-error.ts';
 import { travelsInClear } from '../loopback.ts';
 import { ledgerError } from './ledger-error-codes.ts';
 import { leaseOfFound, type TokenLease } from './token-lifetime.ts';

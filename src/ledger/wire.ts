@@ -3,7 +3,7 @@
  * JSON path and offset) only what cannot be indexed without: the offset, contract ids, template ids, choice names.
  * Kinds of update and events of topology that this version does not know are kept raw, unknown fields are named.
  */
-import { ExitCode, IndexerError, toIndexerError } from '../errors.ts';
+import { IndexerError, toIndexerError, atOffset } from '../errors/indexer-error.ts';
 import { shownKey, type UnknownNames } from '../model/unknown.ts';
 import type { ActiveContractEntry, OffsetCheckpoint, StoredUpdate, Update, UpdateHeader } from '../model/update.ts';
 import {
@@ -100,8 +100,6 @@ function scanned<T>(text: string, { decode, message }: FrameKind<T>): Decoded<T>
 function notJson(): IndexerError {
   return new IndexerError('the frame is not JSON', {
     code: 'UPDATE_UNDECODABLE',
-    retry: 'retry',
-    exitCode: ExitCode.undecodable,
     remedy: 'check proxies in between; if none alters the data, report this with the version of the participant',
     facts: { path: 'frame' },
   });
@@ -122,14 +120,7 @@ function withOffset(thrown: unknown, frame: unknown): IndexerError {
   const value = isObject(update) ? update['value'] : undefined;
   const offset = isObject(value) ? value['offset'] : undefined;
   if (typeof offset !== 'number') return error;
-  return new IndexerError(`update at offset ${String(offset)}: ${error.message}`, {
-    code: error.code,
-    retry: error.retry,
-    exitCode: error.exitCode,
-    ...(error.remedy === undefined ? {} : { remedy: error.remedy }),
-    facts: { ...error.facts, offset },
-    cause: thrown,
-  });
+  return atOffset(error, offset);
 }
 
 function decodeUpdateValue(frame: unknown, payloadOf: PayloadOf): Update {

@@ -2,7 +2,8 @@
  * Remembers what the observer reports, and derives from it the verdict, the status document and the rates. Holds
  * numbers only; it reads an injected monotonic clock and never measures or writes anything itself.
  */
-import type { IndexerError } from '../errors.ts';
+import { sideOf } from '../errors/catalogue.ts';
+import type { IndexerError } from '../errors/indexer-error.ts';
 import { holderText, type LockHolder } from '../model/lock-holder.ts';
 import type { Phase } from '../model/phase.ts';
 import { UnknownNames, type UnknownName } from '../model/unknown.ts';
@@ -218,7 +219,7 @@ export class HealthTracker {
   }
 
   failed(error: IndexerError): void {
-    if (error.code.startsWith('LEDGER_')) this.#unlearnedBecause = inWords(error);
+    if (sideOf(error.code) === 'ledger') this.#unlearnedBecause = inWords(error);
     const at = new Date(this.wallNow());
     this.#lastError = { code: error.code, message: error.message, at: at.toISOString() };
     this.#errors.add(error, at);

@@ -7,7 +7,8 @@ import { createServer } from 'node:http';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { setImmediate } from 'node:timers/promises';
 
-import { ExitCode, IndexerError } from '../errors.ts';
+import { ExitCode } from '../errors/exit-code.ts';
+import { IndexerError } from '../errors/indexer-error.ts';
 import { portHolder } from '../port-holder.ts';
 import type { CheckpointWaiters } from './checkpoint-waiters.ts';
 import type { StatusDocument } from './health-tracker.ts';

@@ -2,7 +2,8 @@
  * The observer of the pipeline: feeds metrics and health, and writes one log line for each change of state and one
  * status line every ten seconds. Never a line per update, never a payload.
  */
-import type { IndexerError } from '../errors.ts';
+import { isLedgerCode, sideOf } from '../errors/catalogue.ts';
+import type { IndexerError } from '../errors/indexer-error.ts';
 import type { LockHolder } from '../model/lock-holder.ts';
 import { phases } from '../model/phase.ts';
 import type { Phase } from '../model/phase.ts';
@@ -49,15 +50,15 @@ const writing: ReadonlySet<Phase> = new Set(['seeding', 'catching_up', 'live']);
 
 /** Whose failure it is that the stream waits for now. */
 function failedPart(because: IndexerError | undefined): WorkPart | undefined {
-  if (because?.code.startsWith('LEDGER_')) return 'source';
-  return because?.code.startsWith('STORE_') ? 'database' : undefined;
+  const side = because === undefined ? 'pipeline' : sideOf(because.code);
+  return side === 'ledger' ? 'source' : side === 'store' ? 'database' : undefined;
 }
 
 /** The label of the metric: few values, known beforehand. The log line keeps the exact code. */
 function disconnectLabel(code: string): string {
   if (code === 'LEDGER_SILENT') return 'no_pong';
   if (code === 'LEDGER_UNREACHABLE') return '1006';
-  return code.startsWith('LEDGER_') ? 'error_frame' : code;
+  return isLedgerCode(code) ? 'error_frame' : code;
 }
 
 class LoggingObserver implements IndexerObserver {

@@ -5,7 +5,7 @@
 import { pino } from 'pino';
 import type { Logger } from 'pino';
 
-import { IndexerError } from '../errors.ts';
+import { IndexerError } from '../errors/indexer-error.ts';
 import { prettyLine } from './pretty-line.ts';
 import { scrub } from './scrub.ts';
 
@@ -78,7 +78,7 @@ export function serializeError(thrown: unknown): Record<string, unknown> {
     return { name: thrown instanceof Error ? thrown.name : typeof thrown, ...sqlstate };
   }
   const { name, code, retry, remedy, message } = thrown;
-  return { name, code, retry, ...(remedy === undefined ? {} : { remedy }), message, ...sqlstate };
+  return { name, code, retry, remedy, message, ...sqlstate };
 }
 
 /** Without a message pino takes that of the error, which would bypass the allow-list. */

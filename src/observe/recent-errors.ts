@@ -1,5 +1,5 @@
 /** The last failures, for people: the same one again raises a count instead of pushing the others out. */
-import type { IndexerError } from '../errors.ts';
+import type { IndexerError } from '../errors/indexer-error.ts';
 import { scrub } from './scrub.ts';
 
 /** One kind of failure. */
@@ -30,7 +30,7 @@ export class RecentErrors {
     const newest: RecentError = {
       code,
       message: shown(message),
-      remedy: remedy === undefined ? null : shown(remedy),
+      remedy: shown(remedy),
       count: (before?.count ?? 0) + 1,
       at: at.toISOString(),
     };

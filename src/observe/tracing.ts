@@ -14,7 +14,7 @@ import {
 } from '@opentelemetry/api';
 import type { Context, Link, Span, SpanContext, Tracer as OtelTracer } from '@opentelemetry/api';
 
-import type { IndexerError } from '../errors.ts';
+import type { IndexerError } from '../errors/indexer-error.ts';
 import type { Batch } from '../model/batch.ts';
 import type { Update } from '../model/update.ts';
 import type { BatchSpan, Tracer } from '../pipeline/tracer.ts';

@@ -3,7 +3,7 @@
  * files hold. Of the language version 2 the types are read; expressions are skipped by their length.
  */
 import { createHash } from 'node:crypto';
-import { IndexerError } from '../errors.ts';
+import { IndexerError } from '../errors/indexer-error.ts';
 import { readDefinitions, type Definitions } from './definitions.ts';
 import { InternedNames } from './interned-names.ts';
 import type { DamlType, PackageModel, TypeName } from './package-model.ts';
@@ -39,8 +39,6 @@ function unreadable(packageId: string, cause: unknown): IndexerError {
   const reason = cause instanceof Error ? cause.message : 'unknown';
   return new IndexerError(`package ${packageId} cannot be read: ${reason.slice(0, 200)}`, {
     code: 'PACKAGE_UNREADABLE',
-    retry: 'retry',
-    remedy: 'its contracts stay readable as JSON; typed views need a package of Daml-LF 2 as the participant stores it',
     facts: { packageId },
     cause,
   });

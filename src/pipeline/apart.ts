@@ -2,8 +2,7 @@
  * Which update, or which entry of the active contracts, Postgres does not take. A batch fails as a whole; when what it
  * fails with is no accident, it is gone through one by one, and the one is named. Pure.
  */
-import type { IndexerError } from '../errors.ts';
-import { retold } from './follow-errors.ts';
+import { retold, type IndexerError } from '../errors/indexer-error.ts';
 
 /** What to go through one by one: offsets, or numbers of entries, after `from` and up to `upTo`. */
 export interface Stretch {

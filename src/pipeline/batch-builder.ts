@@ -1,6 +1,6 @@
 /** Frames to a batch: decoding in slices, so that the sockets of ledger and database are served in between. */
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { toIndexerError, type IndexerError } from '../errors.ts';
+import { toIndexerError, type IndexerError } from '../errors/indexer-error.ts';
 import type { Batch } from '../model/batch.ts';
 import type { BatchFacts } from './observer.ts';
 import { textOf, type KeptFrame } from './slabs.ts';

@@ -3,7 +3,7 @@
  * the time, so that nothing above the end is ever sent. A clean end may also be that of a participant, or of a proxy,
  * that shuts down; so where one ends before anything came, the ledger is asked for the same stretch in another way.
  */
-import { ExitCode, IndexerError } from '../errors.ts';
+import { IndexerError } from '../errors/indexer-error.ts';
 import { updatesRequest } from '../ledger/request-format.ts';
 import type { StreamState } from '../store/stream-row.ts';
 import type { PipelineParts } from './parts.ts';
@@ -49,8 +49,6 @@ export function refuseBound(stopAt: number, start: PipelineParts['start'], state
 function refused(found: string, remedy: string): IndexerError {
   return new IndexerError(found, {
     code: 'STOP_AT_REFUSED',
-    retry: 'fatal',
-    exitCode: ExitCode.configuration,
     remedy,
   });
 }
@@ -86,8 +84,6 @@ export async function nothingLeft(
 export function pastEnd(offset: number, end: number): IndexerError {
   return new IndexerError(`the ledger sent offset ${String(offset)}, asked for updates up to ${String(end)}`, {
     code: 'LEDGER_OUT_OF_ORDER',
-    retry: 'retry',
-    remedy: 'if it repeats, look for a proxy that merges connections to different participants',
     facts: { offset, end },
   });
 }

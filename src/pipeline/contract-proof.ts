@@ -2,7 +2,7 @@
  * The proof of last resort, where neither the participant id nor any update can be compared: active contracts. Their ids
  * are hashes that no two ledgers share, and the offset of their create is this participant's own.
  */
-import { ExitCode, IndexerError } from '../errors.ts';
+import { IndexerError } from '../errors/indexer-error.ts';
 import { eventFormat } from '../ledger/request-format.ts';
 import { newestContracts, type ContractMark } from '../store/history/stored-contracts.ts';
 import type { PipelineParts } from './parts.ts';
@@ -46,8 +46,6 @@ async function createdAt(
 function otherHistory(found: string): IndexerError {
   return new IndexerError(`${found}; no update and no participant id could be compared`, {
     code: 'HISTORY_CHANGED',
-    retry: 'park',
-    exitCode: ExitCode.configuration,
     remedy:
       'another participant answers, or it was reset: index it into a new POSTGRES_SCHEMA, or give ' +
       'up this history: ledger-indexer reseed --yes (granting ParticipantAdmin lets the participant id decide)',

@@ -1,27 +1,11 @@
 /** Failures of the streams, with the place they are about. */
-import { IndexerError } from '../errors.ts';
+import { IndexerError, retold } from '../errors/indexer-error.ts';
 
 const unreadFrames: ReadonlySet<string> = new Set([
   'LEDGER_FRAME_TOO_LARGE',
   'LEDGER_UNDECODABLE',
   'UPDATE_UNDECODABLE',
 ]);
-
-/** The same failure with another message, or with more facts. */
-export function retold(
-  error: IndexerError,
-  { message = error.message, facts }: { readonly message?: string; readonly facts: IndexerError['facts'] },
-): IndexerError {
-  const { code, retry, exitCode, remedy } = error;
-  return new IndexerError(message, {
-    code,
-    retry,
-    exitCode,
-    ...(remedy === undefined ? {} : { remedy }),
-    facts: { ...error.facts, ...facts },
-    cause: error,
-  });
-}
 
 /** Of a frame that was not even read only its place is known. */
 export function namingPlace(error: IndexerError, checkpoint: number): IndexerError {
@@ -30,11 +14,6 @@ export function namingPlace(error: IndexerError, checkpoint: number): IndexerErr
     message: `the update after offset ${String(checkpoint)}: ${error.message}`,
     facts: { checkpoint },
   });
-}
-
-/** The error with the offset of the one update it is about, for the operator who has to look at it. */
-export function namingOffset(error: IndexerError, offset: number): IndexerError {
-  return retold(error, { message: `update at offset ${String(offset)}: ${error.message}`, facts: { offset } });
 }
 
 /** A place among the active contracts. */
@@ -61,8 +40,6 @@ export function namingEntry(error: IndexerError, { seedOffset, entry, contractId
 export function outOfOrder(offset: number, seen: number): IndexerError {
   return new IndexerError(`the ledger sent offset ${String(offset)} after offset ${String(seen)}`, {
     code: 'LEDGER_OUT_OF_ORDER',
-    retry: 'retry',
-    remedy: 'if it repeats, look for a proxy that merges connections to different participants',
     facts: { offset, seen },
   });
 }

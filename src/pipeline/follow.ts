@@ -15,14 +15,14 @@ import {
   throwError,
   type Observable,
 } from 'rxjs';
-import { IndexerError, toIndexerError } from '../errors.ts';
+import { atOffset, IndexerError, toIndexerError } from '../errors/indexer-error.ts';
 import { updatesRequest } from '../ledger/request-format.ts';
 import { decodeUpdate } from '../ledger/wire.ts';
 import type { StoredUpdate, Update } from '../model/update.ts';
 import type { StoreBatch, StoreSession } from '../store/store.ts';
 import { withStretch, type Stretch } from './apart.ts';
 import { buildBatch, factsOf, type Built } from './batch-builder.ts';
-import { namingOffset, namingPlace, outOfOrder } from './follow-errors.ts';
+import { namingPlace, outOfOrder } from './follow-errors.ts';
 import { frames$, type Frames } from './frames.ts';
 import { nextEnd, nothingLeft, pastEnd } from './bound.ts';
 import type { PipelineParts } from './parts.ts';
@@ -247,7 +247,6 @@ class BatchWriter {
     }
     throw new IndexerError('the ledger ended the update stream', {
       code: 'LEDGER_STREAM_CLOSED',
-      retry: 'retry',
       remedy: 'none needed when the participant restarted; the stream is opened again at the checkpoint',
     });
   }
@@ -284,7 +283,7 @@ class BatchWriter {
     try {
       batch.add(update);
     } catch (thrown) {
-      throw namingOffset(toIndexerError(thrown), update.offset);
+      throw atOffset(toIndexerError(thrown), update.offset);
     }
     this.#building = false;
   }
@@ -302,7 +301,7 @@ class BatchWriter {
         const stretch = { from, upTo: batch.offset };
         if (!alone) throw withStretch(error, stretch);
         const explained = withStretch(await this.#session.explained(error, batch.offset), stretch);
-        return setAside(this.#parts, this.#session, from, { error: namingOffset(explained, batch.offset), frame });
+        return setAside(this.#parts, this.#session, from, { error: atOffset(explained, batch.offset), frame });
       });
       const seconds = (performance.now() - started) / 1000;
       span?.done(batch);

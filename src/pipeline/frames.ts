@@ -1,6 +1,6 @@
 /** One stream of the ledger feeding one inbox: socket events in, bounded pulls out. */
 import { Observable } from 'rxjs';
-import type { IndexerError } from '../errors.ts';
+import type { IndexerError } from '../errors/indexer-error.ts';
 import type { FrameStream, StreamPath } from '../ledger/frame-stream.ts';
 import type { AccessToken } from '../ledger/token.ts';
 import { Inbox } from './inbox.ts';

@@ -3,7 +3,8 @@
  * them again. Update ids do. Where histories part, the offset up to which they agree is found, so that the error can
  * name the command that goes back there. Nothing here changes anything.
  */
-import { ExitCode, IndexerError } from '../errors.ts';
+import { ExitCode } from '../errors/exit-code.ts';
+import { IndexerError } from '../errors/indexer-error.ts';
 import { firstUnknown, newestMark, rangeBegin } from '../store/history/stored-marks.ts';
 import type { StreamState, UpdateMark } from '../store/stream-row.ts';
 import { proveByContracts } from './contract-proof.ts';
@@ -72,8 +73,6 @@ async function behind(
     `the ledger ends at offset ${String(ledgerEnd)}, our checkpoint is already ${String(checkpoint)}`,
     {
       code: 'LEDGER_BEHIND_CHECKPOINT',
-      retry: 'retry',
-      exitCode: ExitCode.configuration,
       remedy:
         'a lagging replica catches up by itself; if the participant was restored from a backup, ' +
         `run: ledger-indexer ${ledgerEnd < seedOffset ? 'reseed' : `reset --to ${String(ledgerEnd)}`} --yes`,
@@ -105,8 +104,6 @@ function changed(stored: UpdateMark, found: string | undefined, common: UpdateMa
     common === undefined ? 'no stored update is the same' : `both are the same up to offset ${String(common.offset)}`;
   return new IndexerError(`the ledger has ${what} at offset ${String(offset)}, where we stored one; ${same}`, {
     code: 'HISTORY_CHANGED',
-    retry: 'park',
-    exitCode: ExitCode.configuration,
     remedy: common === undefined ? giveUp : goBack(common.offset),
     facts: { offset, ...(common === undefined ? {} : { commonOffset: common.offset }) },
   });
@@ -130,8 +127,6 @@ function another(offset: number, commonOffset: number): IndexerError {
       `both are the same up to offset ${String(commonOffset)}`,
     {
       code: 'HISTORY_CHANGED',
-      retry: 'park',
-      exitCode: ExitCode.configuration,
       remedy: goBack(commonOffset),
       facts: { offset, commonOffset },
     },
@@ -141,8 +136,6 @@ function another(offset: number, commonOffset: number): IndexerError {
 function emptied(checkpoint: number): IndexerError {
   return new IndexerError(`the ledger is empty, our checkpoint is ${String(checkpoint)}`, {
     code: 'HISTORY_CHANGED',
-    retry: 'park',
-    exitCode: ExitCode.configuration,
     remedy: giveUp,
     facts: { checkpoint, ledgerEnd: 0 },
   });
@@ -153,7 +146,6 @@ function prunedPast(checkpoint: number, pruned: number): IndexerError {
     `the participant is pruned up to offset ${String(pruned)}, past our checkpoint ${String(checkpoint)}`,
     {
       code: 'LEDGER_PRUNED',
-      retry: 'park',
       exitCode: ExitCode.configuration,
       remedy:
         'the updates in between are gone from this participant, run: ' +

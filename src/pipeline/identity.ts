@@ -3,7 +3,7 @@
  * before anything is appended; offsets alone prove nothing, because a restored participant uses them again. A
  * participant that tells its id to administrators only is proven by the update id alone.
  */
-import { IndexerError } from '../errors.ts';
+import { IndexerError } from '../errors/indexer-error.ts';
 import type { LedgerClient } from '../ledger/client.ts';
 import { filterFingerprint } from '../ledger/request-format.ts';
 import { openSession, type StoreSession } from '../store/store.ts';

@@ -2,7 +2,7 @@
  * The bounded hand-over between a socket that pushes and a writer that pulls. It pauses the socket when it is full and
  * resumes it when half of it is free; it never drops a frame while running. Pure but for the clock it is given.
  */
-import type { IndexerError } from '../errors.ts';
+import type { IndexerError } from '../errors/indexer-error.ts';
 
 export interface InboxLimits {
   readonly frames: number;

@@ -4,7 +4,7 @@
  * entry, or, where entries carry no continuation token, for the same list once more.
  */
 import { createHash } from 'node:crypto';
-import { toIndexerError, type IndexerError } from '../errors.ts';
+import { toIndexerError, type IndexerError } from '../errors/indexer-error.ts';
 import type { LedgerClient } from '../ledger/client.ts';
 import { ledgerError } from '../ledger/ledger-error-codes.ts';
 import { activeContractsRequest, type LedgerFilter } from '../ledger/request-format.ts';

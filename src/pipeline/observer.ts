@@ -2,7 +2,7 @@
  * The port through which the pipeline tells what happens. The pipeline knows nothing of metrics or logs; whoever
  * implements this (src/observe) decides what becomes a log line, a counter or a gauge. No method may throw or block.
  */
-import type { IndexerError } from '../errors.ts';
+import type { IndexerError } from '../errors/indexer-error.ts';
 import type { LockHolder } from '../model/lock-holder.ts';
 import type { Phase } from '../model/phase.ts';
 import type { UnknownName } from '../model/unknown.ts';

@@ -14,7 +14,8 @@ import {
   timer,
   type Observable,
 } from 'rxjs';
-import { toIndexerError, type IndexerError } from '../errors.ts';
+import { sideOf } from '../errors/catalogue.ts';
+import { toIndexerError, type IndexerError } from '../errors/indexer-error.ts';
 import { readPackageArchive } from '../packages/package-archive.ts';
 import type { PackageModel } from '../packages/package-model.ts';
 import { readPackages, readPackageState, refreshPaddings, storePackage } from '../store/typed/package-store.ts';
@@ -133,7 +134,7 @@ export class PackageWatch {
         } catch (thrown) {
           const error = toIndexerError(thrown);
           // Without the database the others would be read in vain.
-          if (error.code.startsWith('STORE_') && error.retry !== 'park') throw error;
+          if (sideOf(error.code) === 'store' && error.retry !== 'park') throw error;
           if (this.#mayPass(id, error)) failure ??= error;
           else refused.push({ packageId: id, error });
         }

@@ -6,7 +6,7 @@ import type { TokenSource } from '../ledger/token.ts';
 import type { LockHolder } from '../model/lock-holder.ts';
 import type { Phase } from '../model/phase.ts';
 import type { UnknownPolicy } from '../model/unknown.ts';
-import type { IndexerError } from '../errors.ts';
+import type { IndexerError } from '../errors/indexer-error.ts';
 import type { Database } from '../store/database.ts';
 import type { WriterLock } from '../store/writer-lock.ts';
 import type { Observer } from './observer.ts';

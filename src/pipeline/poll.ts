@@ -1,6 +1,6 @@
 /** The ledger seen from outside the stream: its end, what is pruned, and whether the stream is silently dead. */
 import { Observable, defer, exhaustMap, ignoreElements } from 'rxjs';
-import { IndexerError, toIndexerError } from '../errors.ts';
+import { IndexerError, toIndexerError } from '../errors/indexer-error.ts';
 import { unknownContracts } from '../store/departures.ts';
 import { noteLedgerFacts } from '../store/ledger-facts.ts';
 import type { StoreSession } from '../store/store.ts';

@@ -2,7 +2,7 @@
  * Setting aside what cannot be stored, where the operator allows it: the update is kept whole, in the transaction that
  * moves the checkpoint past it. Only failures of the data itself qualify; a full disk or a lost connection never does.
  */
-import { IndexerError } from '../errors.ts';
+import { IndexerError } from '../errors/indexer-error.ts';
 import type { StoreSession } from '../store/store.ts';
 import type { PipelineParts } from './parts.ts';
 
@@ -39,7 +39,6 @@ export async function setAside(
   parts.observer.quarantined(offset, error);
   throw new IndexerError(`set aside: ${error.message}`, {
     code: 'UPDATE_QUARANTINED',
-    retry: 'retry',
     remedy: 'see `ledger-indexer quarantine list`; once the reason is gone, `ledger-indexer quarantine retry`',
     facts: { offset },
     cause: error,

@@ -5,7 +5,7 @@
  * over, when it is run again.
  */
 import { lastValueFrom } from 'rxjs';
-import { ExitCode, IndexerError, toIndexerError } from '../errors.ts';
+import { IndexerError, toIndexerError } from '../errors/indexer-error.ts';
 import type { Database } from '../store/database.ts';
 import { mergeStaging, type Merged } from '../store/history/merge.ts';
 import { readStream, refused, type StreamFacts } from '../store/history/maintenance.ts';
@@ -168,8 +168,6 @@ async function gapEnd(parts: PipelineParts, { checkpoint }: ReseedPlan, refusedA
 function interrupted(): IndexerError {
   return new IndexerError('the reseed was interrupted; the stream is as it was', {
     code: 'INTERRUPTED',
-    retry: 'fatal',
-    exitCode: ExitCode.temporary,
     remedy: 'run it again: it goes on with what it has gathered',
   });
 }

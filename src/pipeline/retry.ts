@@ -1,6 +1,7 @@
 /** Error to decision, as a pure function; and the wait that a stop cuts short. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { IndexerError } from '../errors.ts';
+import { catalogue, type ErrorCode } from '../errors/catalogue.ts';
+import type { IndexerError } from '../errors/indexer-error.ts';
 import { isNamed } from './apart.ts';
 
 export type Decision =
@@ -11,38 +12,14 @@ const firstDelayMs = 100;
 /** A parked stream is tested again this often: the operator's fix must not need a restart. */
 const parkedDelayMs = 60_000;
 /** What an operator's hand heals, and frequent attempts would only make worse (servers lock out who knocks too often). */
-const slowly: Readonly<Record<string, number>> = { STORE_FULL: 30_000, STORE_PASSWORD_REFUSED: 10_000 };
+const slowly: Readonly<Partial<Record<ErrorCode, number>>> = { STORE_FULL: 30_000, STORE_PASSWORD_REFUSED: 10_000 };
 const refreshesBeforePark = 2;
 /** Asking whether anybody listens costs nobody anything, and decides how soon a participant that is back is followed. */
 const absentMaxMs = 2_000;
 /** Of what a Retry-After asks for: longer is a mistake more often than a wish. */
 const retryAfterMaxMs = 300_000;
 /** Ends of a stream that the ledger itself says to answer with a new connection at once. */
-const atOnce: ReadonlySet<string> = new Set(['LEDGER_STALE_AUTHORIZATION', 'LEDGER_TOKEN_EXPIRED']);
-
-/**
- * How long a failure may heal by itself before it needs a person: so many times, or for so long; `named`: only where it is
- * known which update it is about. What is not in this list is tried for ever.
- */
-const patience: Readonly<Record<string, { readonly times?: number; readonly ms?: number; readonly named?: true }>> = {
-  // A frame may have been cut on its way; the same frame cut twice is what the ledger sends.
-  LEDGER_UNDECODABLE: { times: 1 },
-  UPDATE_UNDECODABLE: { times: 1 },
-  LEDGER_OUT_OF_ORDER: { times: 2 },
-  LEDGER_INTERNAL: { times: 20 },
-  // What gets on is not counted. What never does reads the whole list again each time.
-  LEDGER_CUT_SHORT: { times: 4 },
-  LEDGER_LIST_UNPROVEN: { times: 4 },
-  // One update that alone takes too long: whether it, or the server, is the reason, nobody here can tell.
-  STORE_STATEMENT_TIMEOUT: { times: 5, named: true },
-  // What the key is, could not be found out: the update is named all the same.
-  STORE_DUPLICATE: { times: 5, named: true },
-  // A password is rotated on the server and here, one after the other.
-  STORE_PASSWORD_REFUSED: { ms: 300_000 },
-  // A replica that lags behind catches up within minutes; a ledger that was set back does not.
-  LEDGER_BEHIND_CHECKPOINT: { ms: 300_000 },
-  LEDGER_OFFSET_AFTER_END: { ms: 300_000 },
-};
+const atOnce: ReadonlySet<ErrorCode> = new Set(['LEDGER_STALE_AUTHORIZATION', 'LEDGER_TOKEN_EXPIRED']);
 
 /** Failures since something was stored for good, the one in question included. */
 export interface Streak {
@@ -127,7 +104,11 @@ export function retryAfterMs({ facts }: IndexerError): number {
 }
 
 function outlasts(error: IndexerError, { repeated, lastingMs }: Streak): boolean {
-  const { times = Number.POSITIVE_INFINITY, ms = Number.POSITIVE_INFINITY, named } = patience[error.code] ?? {};
+  const {
+    times = Number.POSITIVE_INFINITY,
+    ms = Number.POSITIVE_INFINITY,
+    named,
+  } = catalogue[error.code].patience ?? {};
   if (error.retry !== 'retry' || (named === true && !isNamed(error))) return false;
   return repeated > times || lastingMs > ms;
 }

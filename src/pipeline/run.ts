@@ -16,7 +16,8 @@ import {
   takeWhile,
   type Observable,
 } from 'rxjs';
-import { toIndexerError, type IndexerError } from '../errors.ts';
+import { sideOf } from '../errors/catalogue.ts';
+import { toIndexerError, type IndexerError } from '../errors/indexer-error.ts';
 import { refuseBound } from './bound.ts';
 import type { WriterLock } from '../store/writer-lock.ts';
 import { isNamed, nowhere, stretchToSearch, type Stretch } from './apart.ts';
@@ -173,7 +174,7 @@ class Run {
     // What parks is the one that is found, not the batch it was in.
     const search = stretch !== undefined && !isNamed(error);
     const decision = decide(error, streak, limits.retryMaxMs, Math.random());
-    const stage = error.code.startsWith('LEDGER_') ? 'ledger' : error.code.startsWith('STORE_') ? 'store' : 'pipeline';
+    const stage = sideOf(error.code);
     if (decision.kind === 'give-up') {
       observer.failed(stage, error, undefined);
       throw error;
@@ -188,7 +189,7 @@ class Run {
   /** The lock goes with a connection that is in doubt, and to a standby when a person is needed here. */
   async #wait(error: IndexerError, delayMs: number): Promise<void> {
     const parked = this.#phase.current === 'parked';
-    if (parked || error.retry === 'fenced' || error.code.startsWith('STORE_')) await this.release();
+    if (parked || error.retry === 'fenced' || sideOf(error.code) === 'store') await this.release();
     await pauseForRights(this.#parts, error, delayMs);
   }
 }

@@ -3,7 +3,7 @@
  * proven whole. A seed that was cut goes on after the last committed continuation token, or starts over.
  */
 import { concatMap, defer, finalize, firstValueFrom, last, repeat, takeWhile, type Observable } from 'rxjs';
-import { IndexerError, toIndexerError } from '../errors.ts';
+import { IndexerError, toIndexerError } from '../errors/indexer-error.ts';
 import { activeContractsRequest } from '../ledger/request-format.ts';
 import { decodeActiveContract } from '../ledger/wire.ts';
 import type { BinaryRows } from '../store/copy-binary.ts';
@@ -218,8 +218,6 @@ async function overtaken(session: StoreSession, seed: RunningSeed, cause: Indexe
   await session.beginSeed(seed.offset);
   return new IndexerError(`the seed at offset ${String(seed.offset)} cannot go on: ${cause.message}`, {
     code: 'SEED_OVERTAKEN',
-    retry: 'retry',
-    remedy: 'none needed: the seed starts over',
     facts: { offset: seed.offset, because: cause.code },
     cause,
   });

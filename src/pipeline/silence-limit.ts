@@ -1,5 +1,5 @@
 /** A stream that is alive by all its pings and brings nothing, although the ledger has moved on: for how long it may. */
-import { IndexerError } from '../errors.ts';
+import { IndexerError } from '../errors/indexer-error.ts';
 import type { Following } from './follow.ts';
 
 export class SilenceLimit {
@@ -27,7 +27,6 @@ export class SilenceLimit {
       `no frame for ${String(Math.round(silentMs / 1000))} s although the ledger end ${String(ledgerEnd)} is past the checkpoint`,
       {
         code: 'LEDGER_SILENT',
-        retry: 'retry',
         remedy: 'the stream is opened again; if it repeats, look at proxies between here and the participant',
       },
     );

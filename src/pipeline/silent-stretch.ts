@@ -4,7 +4,7 @@
  * looked at; where it is ahead of the checkpoint, the stretch between is asked for once over a stream of its own that
  * ends there. Only a stretch that is proven empty is passed; an update that lies in it is for the stream itself to bring.
  */
-import { toIndexerError, type IndexerError } from '../errors.ts';
+import { toIndexerError, type IndexerError } from '../errors/indexer-error.ts';
 import { updatesRequest } from '../ledger/request-format.ts';
 import { nothingLeft } from './bound.ts';
 import type { Frames } from './frames.ts';

@@ -1,5 +1,5 @@
 /** Waiting for the right to write, with everything warm that can be without it. */
-import { toIndexerError } from '../errors.ts';
+import { toIndexerError } from '../errors/indexer-error.ts';
 import type { WriterLock } from '../store/writer-lock.ts';
 import type { PhaseKeeper, PipelineParts } from './parts.ts';
 import { pause, retryAfterMs } from './retry.ts';

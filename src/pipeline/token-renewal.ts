@@ -1,5 +1,5 @@
 /** Notices that there is a newer access token than the one a running stream was opened with. */
-import { toIndexerError } from '../errors.ts';
+import { toIndexerError } from '../errors/indexer-error.ts';
 import type { AccessToken } from '../ledger/token.ts';
 import type { PipelineParts } from './parts.ts';
 import { pause } from './retry.ts';

@@ -3,7 +3,7 @@
  * collects nothing. No method may throw or block.
  */
 import { defer, finalize, tap, type Observable } from 'rxjs';
-import { toIndexerError, type IndexerError } from '../errors.ts';
+import { toIndexerError, type IndexerError } from '../errors/indexer-error.ts';
 import type { Batch } from '../model/batch.ts';
 import type { Update } from '../model/update.ts';
 

@@ -2,7 +2,7 @@
  * Updates of kinds that this version does not know. Raw they can be kept, but what they do to contracts is not done then,
  * and the active contracts would be wrong without anybody noticing.
  */
-import { ExitCode, IndexerError } from '../errors.ts';
+import { IndexerError } from '../errors/indexer-error.ts';
 import type { Update } from '../model/update.ts';
 import type { UnknownPolicy } from '../model/unknown.ts';
 
@@ -33,8 +33,6 @@ function refused(found: string, names: boolean, { offset }: Update): IndexerErro
   const about = names ? ', which names contracts: without it the active contracts are wrong' : '';
   return new IndexerError(`${found}${about}`, {
     code: 'UPDATE_KIND_UNKNOWN',
-    retry: 'park',
-    exitCode: ExitCode.undecodable,
     remedy:
       'run a later version, which knows this kind; INDEXER_UNKNOWN_UPDATES=keep stores it raw and goes on, INDEXER_QUARANTINE=true sets it aside',
     facts: { offset },

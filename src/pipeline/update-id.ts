@@ -1,5 +1,5 @@
 /** What the ledger has at an offset, which tells one history from another: the id of an update, or nothing. */
-import { toIndexerError } from '../errors.ts';
+import { toIndexerError } from '../errors/indexer-error.ts';
 import { isObject } from '../ledger/field.ts';
 import { updateFormat, updatesRequest } from '../ledger/request-format.ts';
 import type { PipelineParts } from './parts.ts';

@@ -1,5 +1,5 @@
 /** Waiting after a failure, no longer than what failed stays as it is. */
-import { toIndexerError, type IndexerError } from '../errors.ts';
+import { toIndexerError, type IndexerError } from '../errors/indexer-error.ts';
 import { updatesRequest } from '../ledger/request-format.ts';
 import type { PipelineParts } from './parts.ts';
 import { pause, retryAfterMs } from './retry.ts';

@@ -1,5 +1,5 @@
 /** What the updates of a ledger add up to: the history, the contracts, and the newest record times. */
-import { IndexerError } from '../errors.ts';
+import { IndexerError } from '../errors/indexer-error.ts';
 import { ActiveSet } from './active-set.ts';
 import type { Activation, SavedContracts } from './active-set.ts';
 import { failure } from './failure.ts';
@@ -14,7 +14,7 @@ import type { CreatedEvent, Update } from './wire.ts';
 /** A call that the history cannot take; a defect of the caller. */
 export function misuse(found: string): IndexerError {
   const remedy = 'append in ascending order and prune within the history';
-  return new IndexerError(`sandbox ledger: ${found}`, { code: 'SANDBOX_OFFSET', retry: 'fatal', remedy });
+  return new IndexerError(`sandbox ledger: ${found}`, { code: 'SANDBOX_OFFSET', remedy });
 }
 
 /** A state as a snapshot holds it. */

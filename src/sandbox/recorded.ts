@@ -1,5 +1,5 @@
 /** Reads just enough of recorded frames to place them in the history and the active set. Never changes their text. */
-import { IndexerError } from '../errors.ts';
+import { IndexerError } from '../errors/indexer-error.ts';
 import { asObject, asText, parseJson } from './json.ts';
 import type { JsonObject } from './json.ts';
 import { canonicalUpdate } from './wire.ts';
@@ -7,7 +7,7 @@ import type { CreatedEvent, Update, UpdateInput } from './wire.ts';
 
 function unreadable(what: string): IndexerError {
   const remedy = 'hand in the complete text of one frame';
-  return new IndexerError(`sandbox ledger: ${what}`, { code: 'SANDBOX_RECORDING', retry: 'fatal', remedy });
+  return new IndexerError(`sandbox ledger: ${what}`, { code: 'SANDBOX_RECORDING', remedy });
 }
 
 function parsed(raw: string): JsonObject {

@@ -7,7 +7,7 @@ import { createServer } from 'node:http';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
 import type { AddressInfo } from 'node:net';
-import { IndexerError } from '../errors.ts';
+import { IndexerError } from '../errors/indexer-error.ts';
 import { exactly, open } from './authorization.ts';
 import type { Authenticate } from './authorization.ts';
 import { adminEndpoints, isLocalAdmin } from './endpoints/admin.ts';
@@ -77,7 +77,7 @@ function listen(server: Server, host: string, port: number): Promise<AddressInfo
     server.once('error', (cause: NodeJS.ErrnoException) => {
       const message = `the sandbox cannot listen on ${host}:${port}: ${cause.code ?? cause.message}`;
       const remedy = 'choose a free port, or port 0 for any';
-      reject(new IndexerError(message, { code: 'SANDBOX_LISTEN', retry: 'fatal', remedy, cause }));
+      reject(new IndexerError(message, { code: 'SANDBOX_LISTEN', remedy, cause }));
     });
     server.listen(port, host, () => resolve(server.address() as AddressInfo));
   });

@@ -1,6 +1,7 @@
 /** One statement of a person, which reads: its rows as text, a page at a time, however many there are. */
 import { DatabaseError, type CustomTypesConfig, type FieldDef, type PoolClient, type QueryArrayConfig } from 'pg';
-import { ExitCode, IndexerError } from '../errors.ts';
+import { ExitCode } from '../errors/exit-code.ts';
+import { IndexerError } from '../errors/indexer-error.ts';
 import { pageUrl } from '../pages.ts';
 import type { Database } from './database.ts';
 import { readersPath, readSchemas } from './readers/read-schemas.ts';
@@ -169,7 +170,6 @@ async function refusing<T>(statement: string, prefix: number, sent: Promise<T>):
     const where = position === undefined ? '' : placeOf(statement, Number(position) - prefix);
     throw new IndexerError(`${message}${where} (SQLSTATE ${code})`, {
       code: 'QUERY_REFUSED',
-      retry: 'fatal',
       exitCode: code === rightLacking ? ExitCode.notPermitted : ExitCode.usage,
       remedy: hint ?? remedyOf(code),
       facts: { sqlstate: code },

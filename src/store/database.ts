@@ -6,7 +6,7 @@
 import { Socket } from 'node:net';
 import { Client, Pool } from 'pg';
 import type { ClientBase, ClientConfig, PoolClient, PoolConfig, QueryConfig } from 'pg';
-import { ExitCode, IndexerError } from '../errors.ts';
+import { IndexerError } from '../errors/indexer-error.ts';
 import { exactTypes } from './exact-types.ts';
 import { HostList, urlsOf } from './hosts.ts';
 import { timeQueries, type OnQuery } from './query-timing.ts';
@@ -139,8 +139,6 @@ function lend(pool: Pool, closing: AbortSignal): Promise<PoolClient> {
 function closedError(): IndexerError {
   return new IndexerError('the connection pool is closed: the indexer is stopping', {
     code: 'STORE_CLOSED',
-    retry: 'retry',
-    exitCode: ExitCode.temporary,
   });
 }
 
@@ -167,9 +165,6 @@ export async function rollBack(client: ClientBase): Promise<void> {
 function commitRefused(command: string): IndexerError {
   return new IndexerError(`Postgres answered COMMIT with ${command}: a statement of the transaction had failed`, {
     code: 'STORE_COMMIT_REFUSED',
-    retry: 'retry',
-    remedy: 'nothing was written and it is tried again; look for the failed statement in the log of Postgres',
-    exitCode: ExitCode.temporary,
     facts: { command },
   });
 }
@@ -232,8 +227,6 @@ export function refuseReadOnly(readOnly: boolean): void {
   if (!readOnly) return;
   throw new IndexerError('Postgres accepts no writes: this host is a standby, or set to read-only', {
     code: 'STORE_READ_ONLY',
-    retry: 'retry',
-    exitCode: ExitCode.temporary,
     remedy: 'name the primary among the hosts of DATABASE_URL, or promote one of them',
   });
 }
@@ -263,9 +256,6 @@ function refuseUnusableUrl(url: string): void {
     // The driver's error holds the URL and with it the password: it is neither shown nor kept as a cause.
     throw new IndexerError('the database URL cannot be used', {
       code: 'STORE_URL_INVALID',
-      retry: 'fatal',
-      remedy: 'write it as postgres://user:password@host:port/database and check the certificate files it names',
-      exitCode: ExitCode.configuration,
     });
   }
 }

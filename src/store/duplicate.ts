@@ -2,7 +2,8 @@
  * What a refused duplicate means once the update, or entry, was written alone: that it holds a key twice, which no retry
  * mends, or that rows are there that the checkpoint knows nothing of.
  */
-import { ExitCode, IndexerError } from '../errors.ts';
+import { ExitCode } from '../errors/exit-code.ts';
+import { IndexerError } from '../errors/indexer-error.ts';
 import type { Database } from './database.ts';
 
 /** What is there twice when the key of a table is, in words; all these keys hold the offset. */
@@ -68,8 +69,6 @@ async function hasRows(database: Database, table: string, offset: number): Promi
 function keyRepeated(error: IndexerError, found: string, remedy: string): IndexerError {
   return new IndexerError(`${found} (${placeOf(error)})`, {
     code: 'KEY_REPEATED',
-    retry: 'park',
-    exitCode: ExitCode.undecodable,
     remedy,
     facts: error.facts,
     cause: error,
@@ -86,7 +85,6 @@ function isOurs({ facts }: IndexerError): boolean {
 function foreignIndex(error: IndexerError): IndexerError {
   return new IndexerError(`expected no unique index but our own, found one that refuses a row (${placeOf(error)})`, {
     code: 'STORE_CONSTRAINT',
-    retry: 'park',
     exitCode: ExitCode.configuration,
     remedy: 'drop that index, or make it one that is not unique',
     facts: error.facts,
@@ -98,7 +96,6 @@ function foreignRows(error: IndexerError): IndexerError {
   return new IndexerError(`expected no rows after the checkpoint, found some already there (${placeOf(error)})`, {
     code: 'STORE_DUPLICATE',
     retry: 'park',
-    exitCode: ExitCode.unexpected,
     remedy: 'find out which other program writes to these tables, or which restore left them ahead of the stream row',
     facts: error.facts,
     cause: error,

@@ -5,7 +5,7 @@
  */
 import { readFileSync } from 'node:fs';
 import type { ClientBase } from 'pg';
-import type { IndexerError } from '../errors.ts';
+import type { IndexerError } from '../errors/indexer-error.ts';
 import { isLoopback } from '../loopback.ts';
 
 /** What a client meets on a host that is not, or no longer, the one to write to. */

@@ -3,7 +3,7 @@
  * stored where its offset belongs, as if it had come in time.
  */
 import type { ClientBase } from 'pg';
-import { ExitCode, IndexerError, toIndexerError } from '../errors.ts';
+import { IndexerError, toIndexerError } from '../errors/indexer-error.ts';
 import { Batch } from '../model/batch.ts';
 import type { Update } from '../model/update.ts';
 import { rowStatements } from './batch-writer.ts';
@@ -70,9 +70,6 @@ async function refuseUnknownEnds(client: ClientBase, { offset, lifetimes }: Batc
   const found = `history is complete here after offset ${String(since)} only: contracts of offset ${String(offset)} may have ended unseen`;
   throw new IndexerError(found, {
     code: 'ENDS_UNKNOWN',
-    retry: 'fatal',
-    exitCode: ExitCode.undecodable,
-    remedy: 'the update stays set aside; to learn what is active: ledger-indexer reseed --keep-history --yes',
     facts: { offset },
   });
 }

@@ -6,7 +6,7 @@
 import { readFile, readdir } from 'node:fs/promises';
 import { escapeIdentifier, escapeLiteral } from 'pg';
 import type { PoolClient, QueryConfig } from 'pg';
-import { ExitCode, IndexerError } from '../errors.ts';
+import { IndexerError } from '../errors/indexer-error.ts';
 import type { Database } from './database.ts';
 import { createReadSchemas, hasReadSide, makeReadSide, readSideScript } from './readers/read-side.ts';
 import { printedRefusal, refuseStrangers } from './readers/schema-owners.ts';
@@ -75,9 +75,6 @@ export async function assertMigrated(database: Database, files?: readonly Migrat
   if (pending.length === 0) return;
   throw new IndexerError(`schema "${database.schema}" lacks ${pending.length} migration(s): ${pending.join(', ')}`, {
     code: 'SCHEMA_OUTDATED',
-    retry: 'fatal',
-    remedy: 'run `ledger-indexer migrate`, or give the output of `ledger-indexer migrate --print` to a database owner',
-    exitCode: ExitCode.configuration,
     facts: { schema: database.schema, pending: pending.length },
   });
 }
@@ -161,9 +158,7 @@ function refuseNewer(schema: string, applied: ReadonlySet<string>, known: readon
   if (unknown.length === 0) return;
   throw new IndexerError(`schema "${schema}" holds migrations this program does not know: ${unknown.join(', ')}`, {
     code: 'SCHEMA_NEWER',
-    retry: 'fatal',
     remedy: 'a newer version migrated this schema: run that version or a later one',
-    exitCode: ExitCode.configuration,
     facts: { schema, unknown: unknown.length },
   });
 }

@@ -3,7 +3,7 @@
  * one, an advisory lock belongs to nobody: two indexers were both told that they had it. Session mode is fine.
  */
 import type { Client } from 'pg';
-import { ExitCode, IndexerError } from '../errors.ts';
+import { IndexerError } from '../errors/indexer-error.ts';
 
 const answerLimitMs = 5_000;
 /** Others who use the pooler at the same moment can hide once that it lends our session, but hardly so often. */
@@ -56,8 +56,6 @@ export async function backendOf(client: Client): Promise<number> {
 export function sharedSession(): IndexerError {
   return new IndexerError('a pooler lends our server session to others: the right to write cannot be held through it', {
     code: 'STORE_POOLER',
-    retry: 'park',
-    exitCode: ExitCode.configuration,
     remedy: 'point DATABASE_URL at Postgres itself, or set pool_mode = session for this database in pgbouncer',
   });
 }

@@ -1,5 +1,5 @@
 /** Table `quarantine`: updates that could not be stored, as they came. */
-import { ExitCode, IndexerError } from '../errors.ts';
+import { IndexerError } from '../errors/indexer-error.ts';
 import type { Database } from './database.ts';
 import type { Statement } from './flight.ts';
 
@@ -53,9 +53,6 @@ export async function quarantinedFrame(database: Database, offset: number): Prom
   if (rows[0] !== undefined) return rows[0].frame;
   throw new IndexerError(`no update is set aside at offset ${String(offset)}`, {
     code: 'NOT_QUARANTINED',
-    retry: 'fatal',
-    exitCode: ExitCode.usage,
-    remedy: 'see `ledger-indexer quarantine list`',
   });
 }
 

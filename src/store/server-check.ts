@@ -2,7 +2,8 @@
  * Whether this server can hold the index at all: version, encoding, and the rights of the role. Asked once at start, so
  * that a wrong server is refused with a sentence instead of failing in the middle of the seed.
  */
-import { ExitCode, IndexerError } from '../errors.ts';
+import type { StoreErrorCode } from '../errors/catalogue.ts';
+import { IndexerError } from '../errors/indexer-error.ts';
 import type { Database } from './database.ts';
 
 const oldestVersion = 140_000;
@@ -55,7 +56,6 @@ export async function checkServer(database: Database): Promise<void> {
     code: 'STORE_NOT_PERMITTED',
     retry: 'fatal',
     remedy: `let a database owner run \`${grant}\` or the output of \`ledger-indexer migrate --print\``,
-    exitCode: ExitCode.notPermitted,
   });
 }
 
@@ -66,6 +66,6 @@ function lackingRight(facts: ServerFacts, schema: string): string | undefined {
   return facts.has_tables || facts.may_create_tables === true ? undefined : `create on schema "${schema}"`;
 }
 
-function refused(code: string, message: string, remedy: string): IndexerError {
-  return new IndexerError(message, { code, retry: 'fatal', remedy, exitCode: ExitCode.configuration });
+function refused(code: StoreErrorCode, message: string, remedy: string): IndexerError {
+  return new IndexerError(message, { code, remedy });
 }

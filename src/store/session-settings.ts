@@ -69,9 +69,11 @@ export function sessionSettings(schema: string, limits: SessionLimits): readonly
   ];
 }
 
-/** In Postgres 17 and newer only: a seed, a COPY or a verify takes as long as it takes. */
-const noTransactionTimeout = `case when current_setting('transaction_timeout', true) is not null
-  then set_config('transaction_timeout', '0', false) end`;
+/** A seed, a COPY or a verify takes as long as it takes. */
+const noTransactionTimeout: Setting = ['transaction_timeout', '0'];
+
+/** Of later versions: not set where there are none. A server that is too old is told so by the server check, not here. */
+const later: ReadonlySet<string> = new Set(['idle_session_timeout', 'transaction_timeout']);
 
 /**
  * By query instead of startup parameters: poolers refuse unknown parameters, and an `options=` in the URL would replace
@@ -81,6 +83,11 @@ export function setUpQuery(
   settings: readonly Setting[],
   ...columns: readonly string[]
 ): { text: string; values: string[] } {
-  const calls = settings.map((_, index) => `set_config($${2 * index + 1}, $${2 * index + 2}, false)`);
-  return { text: `select ${[...calls, noTransactionTimeout, ...columns].join(', ')}`, values: settings.flat() };
+  const all = [...settings, noTransactionTimeout];
+  const calls = all.map(([name], index) => {
+    const [ofName, ofValue] = [`$${String(2 * index + 1)}`, `$${String(2 * index + 2)}`];
+    const call = `set_config(${ofName}, ${ofValue}, false)`;
+    return later.has(name) ? `case when current_setting(${ofName}, true) is not null then ${call} end` : call;
+  });
+  return { text: `select ${[...calls, ...columns].join(', ')}`, values: all.flat() };
 }

@@ -4,172 +4,32 @@
  * why the original is not kept as a cause (loggers print causes).
  */
 import { DatabaseError } from 'pg';
-import { ExitCode, IndexerError, toIndexerError } from '../errors.ts';
-import type { RetryClass } from '../errors.ts';
+import { catalogue, type StoreErrorCode } from '../errors/catalogue.ts';
+import { IndexerError, toIndexerError } from '../errors/indexer-error.ts';
 
-interface Rule {
-  /** A SQLSTATE or the beginning of one. */
-  readonly sqlstates: readonly string[];
-  readonly code: string;
-  readonly retry: RetryClass;
-  readonly exitCode: ExitCode;
-  readonly found: string;
-  readonly remedy: string;
-}
-
-const { temporary, unreachable, undecodable, notPermitted, configuration, unexpected } = ExitCode;
-const automatic = 'it is tried again from the checkpoint';
-
-/** The first rule that matches holds, so exact codes stand before their class. */
-const rules: readonly Rule[] = [
-  rule(
-    ['53100', '58030'],
-    'STORE_FULL',
-    'retry',
-    temporary,
-    'Postgres cannot write to its disk',
-    'free or add disk space; the indexer goes on by itself',
-  ),
-  rule(
-    ['53300'],
-    'STORE_TOO_MANY_CONNECTIONS',
-    'retry',
-    temporary,
-    'Postgres has no connection left',
-    'raise max_connections or the limit of the role',
-  ),
-  rule(
-    ['53'],
-    'STORE_OUT_OF_RESOURCES',
-    'retry',
-    temporary,
-    'Postgres is out of memory or another resource',
-    'give the server more resources',
-  ),
-  rule(
-    ['40001', '40P01', '40003'],
-    'STORE_CONFLICT',
-    'retry',
-    temporary,
-    'another transaction was in the way',
-    automatic,
-  ),
-  rule(
-    ['55P03'],
-    'STORE_LOCKED',
-    'retry',
-    temporary,
-    'a lock was not granted in time',
-    'look in pg_locks for who holds it',
-  ),
-  rule(
-    ['57014'],
-    'STORE_STATEMENT_TIMEOUT',
-    'retry',
-    temporary,
-    'a statement was cancelled or took too long',
-    'if it repeats, see pg_stat_activity and pg_blocking_pids() for what it waits for, or raise POSTGRES_STATEMENT_TIMEOUT',
-  ),
-  rule(['25P03', '57P05'], 'STORE_SESSION_TIMEOUT', 'retry', temporary, 'Postgres ended an idle session', automatic),
-  rule(
-    ['25006'],
-    'STORE_READ_ONLY',
-    'retry',
-    temporary,
-    'Postgres accepts no writes (a standby, or set to read-only)',
-    'point the URL at the primary server',
-  ),
-  rule(['25P02', '40'], 'STORE_TRANSACTION_ABORTED', 'retry', temporary, 'the transaction was aborted', automatic),
-  rule(
-    ['3D000', '57P04'],
-    'STORE_DATABASE_MISSING',
-    'park',
-    configuration,
-    'the database does not exist',
-    'create it or correct the URL',
-  ),
-  rule(
-    ['08', '57P'],
-    'STORE_UNREACHABLE',
-    'retry',
-    unreachable,
-    'Postgres ended or refused the connection',
-    'check that the server is up',
-  ),
-  rule(
-    // A prepared statement unknown where it was prepared, or known where it was not.
-    ['26000', '42P05'],
-    'STORE_POOLER',
-    'park',
-    configuration,
-    'a pooler swapped the server session',
-    'use a session-mode pooler or connect directly',
-  ),
-  rule(
-    ['22', '54'],
-    'STORE_DATA_REFUSED',
-    'park',
-    undecodable,
-    'Postgres refused a value',
-    'report the update at this offset; the column cannot hold it',
-  ),
-  rule(
-    ['23505'],
-    'STORE_DUPLICATE',
-    'retry',
-    unexpected,
-    'a row with this key exists already',
-    'it is tried again from the checkpoint; if it repeats, the update is searched for and named',
-  ),
-  rule(
-    ['23'],
-    'STORE_CONSTRAINT',
-    'park',
-    undecodable,
-    'a row breaks a constraint',
-    'report the update at this offset',
-  ),
-  rule(
-    ['42501'],
-    'STORE_NOT_PERMITTED',
-    'park',
-    notPermitted,
-    'the role may not do this',
-    'grant the role its rights on the schema',
-  ),
-  rule(
-    ['42', '3F000'],
-    'STORE_SCHEMA',
-    'park',
-    configuration,
-    'the tables are not as this program expects',
-    'run `ledger-indexer migrate` and undo manual changes',
-  ),
-  rule(
-    ['28P01'],
-    'STORE_PASSWORD_REFUSED',
-    'retry',
-    notPermitted,
-    'Postgres refused the password',
-    'check user and password in the database URL; a password being rotated is tried for five minutes',
-  ),
-  rule(
-    ['28'],
-    'STORE_LOGIN_REFUSED',
-    'park',
-    notPermitted,
-    'Postgres refused the login',
-    'check user, password and pg_hba.conf',
-  ),
+/** SQLSTATEs, or their beginnings, and what they are here. The first that matches holds: exact codes stand before their class. */
+const rules: readonly (readonly [sqlstates: readonly string[], code: StoreErrorCode])[] = [
+  [['53100', '58030'], 'STORE_FULL'],
+  [['53300'], 'STORE_TOO_MANY_CONNECTIONS'],
+  [['53'], 'STORE_OUT_OF_RESOURCES'],
+  [['40001', '40P01', '40003'], 'STORE_CONFLICT'],
+  [['55P03'], 'STORE_LOCKED'],
+  [['57014'], 'STORE_STATEMENT_TIMEOUT'],
+  [['25P03', '57P05'], 'STORE_SESSION_TIMEOUT'],
+  [['25006'], 'STORE_READ_ONLY'],
+  [['25P02', '40'], 'STORE_TRANSACTION_ABORTED'],
+  [['3D000', '57P04'], 'STORE_DATABASE_MISSING'],
+  [['08', '57P'], 'STORE_UNREACHABLE'],
+  // A prepared statement unknown where it was prepared, or known where it was not.
+  [['26000', '42P05'], 'STORE_POOLER'],
+  [['22', '54'], 'STORE_DATA_REFUSED'],
+  [['23505'], 'STORE_DUPLICATE'],
+  [['23'], 'STORE_CONSTRAINT'],
+  [['42501'], 'STORE_NOT_PERMITTED'],
+  [['42', '3F000'], 'STORE_SCHEMA'],
+  [['28P01'], 'STORE_PASSWORD_REFUSED'],
+  [['28'], 'STORE_LOGIN_REFUSED'],
 ];
-const fallback = rule(
-  [],
-  'STORE_FAILED',
-  'park',
-  unexpected,
-  'Postgres reported a failure',
-  'look it up in the log of Postgres',
-);
 
 /** What the driver says in plain Errors without a code when a connection is gone, frozen or not obtained. */
 const driverSaysGone = /terminated|not queryable|timeout|connection|after calling end/i;
@@ -196,17 +56,14 @@ export function toStoreError(thrown: unknown): IndexerError {
 export function dataRefused(table: string, found: string): IndexerError {
   return new IndexerError(`a value of table ${table} cannot be stored: ${found}`, {
     code: 'STORE_DATA_REFUSED',
-    retry: 'park',
-    exitCode: undecodable,
-    remedy: 'report the update at this offset; the column cannot hold it',
     facts: { table },
   });
 }
 
 function fromServer(error: DatabaseError): IndexerError {
   const sqlstate = error.code ?? '';
-  const matching = rules.find((candidate) => candidate.sqlstates.some((start) => sqlstate.startsWith(start)));
-  const { code, retry, exitCode, found, remedy } = matching ?? fallback;
+  const matching = rules.find(([starts]) => starts.some((start) => sqlstate.startsWith(start)));
+  const code = matching?.[1] ?? 'STORE_FAILED';
   const where = [
     error.table === undefined ? undefined : `table ${error.table}`,
     error.constraint === undefined ? undefined : `constraint ${error.constraint}`,
@@ -214,11 +71,8 @@ function fromServer(error: DatabaseError): IndexerError {
   const facts: Record<string, string> = { sqlstate };
   if (error.table !== undefined) facts['table'] = error.table;
   if (error.constraint !== undefined) facts['constraint'] = error.constraint;
-  return new IndexerError(`${found} (${[`SQLSTATE ${sqlstate}`, ...where].join(', ')})`, {
+  return new IndexerError(`${catalogue[code].meaning} (${[`SQLSTATE ${sqlstate}`, ...where].join(', ')})`, {
     code,
-    retry,
-    exitCode,
-    remedy,
     facts,
   });
 }
@@ -227,17 +81,12 @@ function fromDriver(error: Error): IndexerError {
   if (error.message.startsWith('SASL')) {
     return new IndexerError('the login failed: the password is missing or not what the server expects', {
       code: 'STORE_PASSWORD_REFUSED',
-      retry: 'retry',
-      exitCode: notPermitted,
-      remedy: 'check user and password in the database URL; a password being rotated is tried for five minutes',
     });
   }
   if (/SSL/.test(error.message)) return tlsFailure(error.message);
   if (!driverSaysGone.test(error.message)) return toIndexerError(error);
   return new IndexerError(`the connection to Postgres is gone: ${error.message}`, {
     code: 'STORE_UNREACHABLE',
-    retry: 'retry',
-    exitCode: unreachable,
     remedy: 'check that the server is up and reachable; the indexer reconnects by itself',
   });
 }
@@ -251,8 +100,6 @@ function unreachableAt(error: Error, errno: string): IndexerError {
   const place = [host, port].filter((part) => part !== undefined).join(':');
   return new IndexerError(`Postgres cannot be reached${place === '' ? '' : ` at ${place}`} (${errno})`, {
     code: 'STORE_UNREACHABLE',
-    retry: 'retry',
-    exitCode: unreachable,
     remedy: 'check host, port and network; the indexer reconnects by itself',
     facts: { errno },
   });
@@ -261,21 +108,7 @@ function unreachableAt(error: Error, errno: string): IndexerError {
 function tlsFailure(reason: string): IndexerError {
   return new IndexerError(`no secure connection to Postgres: ${reason}`, {
     code: 'STORE_TLS_REFUSED',
-    retry: 'park',
-    exitCode: configuration,
-    remedy: 'check sslmode and sslrootcert in the database URL and the certificate of the server',
   });
-}
-
-function rule(
-  sqlstates: readonly string[],
-  code: string,
-  retry: RetryClass,
-  exitCode: ExitCode,
-  found: string,
-  remedy: string,
-): Rule {
-  return { sqlstates, code, retry, exitCode, found, remedy };
 }
 
 function text(error: Error, field: string): string | undefined {

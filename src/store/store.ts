@@ -3,7 +3,7 @@
  * moves the stream row with the rows. After any error the caller opens a new session: nothing is trusted from memory.
  */
 import { hostname } from 'node:os';
-import type { IndexerError } from '../errors.ts';
+import type { IndexerError } from '../errors/indexer-error.ts';
 import { Batch } from '../model/batch.ts';
 import type { Dictionary } from '../model/dictionary.ts';
 import type { Redactions } from '../model/redactions.ts';

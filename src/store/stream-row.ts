@@ -3,7 +3,7 @@
  * compare-and-set on epoch and old value; zero rows changed means somebody else did, and everything is forgotten.
  */
 import type { ClientBase } from 'pg';
-import { ExitCode, IndexerError } from '../errors.ts';
+import { IndexerError } from '../errors/indexer-error.ts';
 import { markAnew } from './departures.ts';
 import type { Statement } from './flight.ts';
 
@@ -90,16 +90,12 @@ function proveIdentity(row: StreamRow, identity: StreamIdentity): void {
   if (stored !== null && participantId !== undefined && stored !== participantId) {
     throw new IndexerError(`this schema holds participant ${stored}, the ledger is participant ${participantId}`, {
       code: 'PARTICIPANT_CHANGED',
-      retry: 'park',
-      exitCode: ExitCode.configuration,
       remedy: 'point LEDGER_URL back, or index the other participant into a schema of its own (POSTGRES_SCHEMA)',
     });
   }
   if (row.filter_hash !== identity.filterHash) {
     throw new IndexerError('the filter or shape differs from the one this schema was filled with', {
       code: 'FILTER_CHANGED',
-      retry: 'park',
-      exitCode: ExitCode.configuration,
       remedy:
         'restore the former LEDGER_* filter options; or take the new ones into force from the ' +
         'checkpoint on: ledger-indexer accept-filter --yes (or with a new look at all active contracts: ' +
@@ -253,8 +249,6 @@ async function changeSeed(client: ClientBase, set: string, values: unknown[], wh
 function fenced(found: string): IndexerError {
   return new IndexerError(`${found}: another writer is at work`, {
     code: 'CHECKPOINT_MOVED',
-    retry: 'fenced',
-    exitCode: ExitCode.unreachable,
     remedy: 'run one indexer per schema; this one forgets what it had in memory and reads the checkpoint again',
   });
 }

@@ -5,7 +5,7 @@
  * The holder shows a sign of life often within each lease. The server ends a silent session after a lease; the holder,
  * by its own monotonic clock counted from the last sign that was answered, gives up no later than that.
  */
-import { ExitCode, IndexerError } from '../errors.ts';
+import { IndexerError } from '../errors/indexer-error.ts';
 import type { Database } from './database.ts';
 import { openLockConnection, type LockConnection } from './lock-connection.ts';
 import { backendOf, sharedSession } from './pooler-check.ts';
@@ -144,8 +144,6 @@ class HeldLock implements WriterLock {
 function lockLost(leaseMs: number): IndexerError {
   return new IndexerError(`no sign of life reached Postgres within the lease of ${String(leaseMs)} ms`, {
     code: 'STORE_LOCK_LOST',
-    retry: 'fenced',
-    exitCode: ExitCode.temporary,
     remedy:
       'nothing is written until the lock is ours again; if it repeats, look for pauses of this machine or raise INDEXER_LEASE',
   });

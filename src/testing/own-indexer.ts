@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { openAccess } from '../access.ts';
 import { loadConfig } from '../config/config.ts';
-import { ExitCode, IndexerError, toIndexerError } from '../errors.ts';
+import { IndexerError, toIndexerError } from '../errors/indexer-error.ts';
 import { startIndexer, type Indexer } from '../indexer.ts';
 import { createLogger } from '../observe/logger.ts';
 import { version } from '../version.ts';
@@ -69,9 +69,6 @@ async function untilReady(indexer: Indexer, ended: () => IndexerError | undefine
 function notReady({ state, because }: Status): IndexerError {
   return new IndexerError(`the indexer is ${state}: ${because}`, {
     code: 'TESTING_NOT_READY',
-    retry: 'fatal',
-    exitCode: ExitCode.temporary,
-    remedy: 'correct `env`, or look at the lines that `log` receives',
   });
 }
 
@@ -83,8 +80,5 @@ async function waitFor(indexer: Indexer, offset: number, timeoutMs = waitLimitMs
   const { state, because } = await statusOf(indexer);
   throw new IndexerError(`${error}; the indexer is ${state}: ${because}`, {
     code: 'TESTING_WAIT_FAILED',
-    retry: 'fatal',
-    exitCode: ExitCode.temporary,
-    remedy: 'wait for an offset that `submit` gave, or look at the lines that `log` receives',
   });
 }

@@ -10,6 +10,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { commandInfo } from '../../src/cli/table/command-table.ts';
+import { catalogue } from '../../src/errors/catalogue.ts';
 import { startDemoLedger, type DemoLedger } from '../../src/sandbox/demo-ledger.ts';
 import { startDaemon, type Daemon } from '../e2e/daemon.ts';
 import { createTestDatabase, query, type TestDatabase } from '../support/database.ts';
@@ -108,11 +109,9 @@ describe('the runbook', () => {
   });
 
   it('names every code that parks', () => {
-    const ofLedger = read('src/ledger/ledger-error-codes.ts').matchAll(
-      /^ {2}([A-Z_]+): \{\n\s+retry: '(?:park|refresh-token)'/gm,
+    const codes = Object.entries(catalogue).flatMap(([code, { retry, patience }]) =>
+      retry === 'park' || retry === 'refresh-token' || patience !== undefined ? [code] : [],
     );
-    const ofStore = read('src/store/store-error.ts').matchAll(/'(STORE_\w+)',\n\s+'park'/g);
-    const codes = [...ofLedger, ...ofStore].map(([, code = '']) => code);
     expect(codes.length).toBeGreaterThan(20);
     const table = text.slice(text.indexOf('## Codes that park'));
     expect(codes.filter((code) => !table.includes(`\`${code}\``))).toEqual([]);

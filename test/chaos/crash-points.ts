@@ -137,14 +137,15 @@ export const crashPoints: Tier = {
   run: async (context) => {
     const setting = settingOf(context.firstSeed);
     const reference = await context.server.lend();
-    const undisturbed = await runPoint(reference, setting, undefined);
-    if (undisturbed.outcome.contradictions.length > 0) {
-      context.report.fail({
-        tier: 'crash-points',
-        replay: replayOf(context, undefined),
-        found: undisturbed.outcome.contradictions,
-      });
-    }
+    const fail = (found: readonly string[]): void =>
+      context.report.fail({ tier: 'crash-points', replay: replayOf(context, undefined), found });
+    const undisturbed = await runPoint(reference, setting, undefined).catch((thrown: unknown) => {
+      fail([`undisturbed: ${String(thrown)}`]);
+      return undefined;
+    });
+    // Without a run that nothing disturbs there is nothing to compare with.
+    if (undisturbed === undefined) return;
+    if (undisturbed.outcome.contradictions.length > 0) fail(undisturbed.outcome.contradictions);
     const all = [...pointsOf(undisturbed.counts, context.stride)];
     const points = context.point === undefined ? all : all.filter((point) => pointName(point) === context.point);
     context.say(

@@ -18,6 +18,7 @@ import type { Tier } from './tier.ts';
 const tiers: readonly Tier[] = [crashPoints, seeded, reseeds, processes, servers, mutation, planted];
 
 const progressEveryMs = 15_000;
+const stopMs = 10_000;
 
 const say = (line: string): void => {
   process.stdout.write(`${line}\n`);
@@ -28,8 +29,9 @@ async function campaign(options: CampaignOptions): Promise<number> {
   const { server: url, firstSeed, seeds, lanes, stride, patienceMs, point, fault } = options;
   await using server = await openChaosServer(url);
   for (const signal of ['SIGINT', 'SIGTERM'] as const) {
-    // The server must not outlive the campaign.
+    // The server must not outlive the campaign; one that does not stop is killed as the process ends.
     process.once(signal, () => {
+      setTimeout(() => process.exit(130), stopMs);
       void Promise.resolve(server[Symbol.asyncDispose]()).finally(() => process.exit(130));
     });
   }

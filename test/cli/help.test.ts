@@ -66,7 +66,7 @@ describe('ledger-indexer', () => {
     [['help', 'statu'], 2, 'did you mean status?'],
     [['prune', '--befor', '3'], 2, 'did you mean --before?'],
     [['status', '--wach'], 2, 'did you mean --watch?'],
-    [['run', '--stop-att', 'end'], 78, 'did you mean --stop-at?'],
+    [['run', '--stop-att', 'end'], 2, 'did you mean --stop-at?'],
   ])('refuses %j with %d and says what was probably meant', async (words, code, hint) => {
     const ended = await program(words);
     expect(ended.code).toBe(code);

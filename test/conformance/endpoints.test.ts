@@ -4,7 +4,7 @@
  * LEDGER_URL is set, against that participant, which is only read.
  */
 import { afterAll, beforeAll, describe, expect, it, type TestContext } from 'vitest';
-import { IndexerError } from '../../src/errors.ts';
+import { IndexerError } from '../../src/errors/indexer-error.ts';
 import type { Faults } from '../../src/sandbox/faults.ts';
 import type { Release } from '../../src/sandbox/release.ts';
 import { node, packages, parties, users } from '../ledger/calls-manage.ts';

@@ -1,5 +1,5 @@
 /** What a row of the error table is, and the two ways an error reaches the client: an answer and a stream. */
-import { IndexerError } from '../../src/errors.ts';
+import { IndexerError } from '../../src/errors/indexer-error.ts';
 import { createLedgerClient, type LedgerClient } from '../../src/ledger/client.ts';
 import type { StreamPath } from '../../src/ledger/frame-stream.ts';
 import { createTokenSource } from '../../src/ledger/token.ts';

@@ -3,7 +3,9 @@
  * code, retry class, exit code, facts and remedy; and every entry of the client's tables was the one that decided.
  */
 import { afterAll, describe, expect, it } from 'vitest';
-import { ExitCode, type IndexerError, type RetryClass } from '../../src/errors.ts';
+import { ExitCode } from '../../src/errors/exit-code.ts';
+import type { RetryClass } from '../../src/errors/failure-kind.ts';
+import type { IndexerError } from '../../src/errors/indexer-error.ts';
 import { byCategory, byCloseCode, byGrpcCode, byHttpStatus, byLedgerCode } from '../../src/ledger/error-classes.ts';
 import { after, ending, onStage, type ErrorRow } from './error-row.ts';
 import { accessRows } from './error-rows-access.ts';

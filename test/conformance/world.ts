@@ -3,7 +3,7 @@
  * only read.
  */
 import { createLedgerClient, type LedgerClient } from '../../src/ledger/client.ts';
-import type { IndexerError } from '../../src/errors.ts';
+import type { IndexerError } from '../../src/errors/indexer-error.ts';
 import { openFrameStream } from '../../src/ledger/frame-stream.ts';
 import { assertTokenMayTravel, createTokenSource } from '../../src/ledger/token.ts';
 import type { Release } from '../../src/sandbox/release.ts';

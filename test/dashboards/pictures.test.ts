@@ -1,7 +1,5 @@
-/** What the drawings rely on: units, ticks, and a picture that stays the same when it is made small. */
-import { deflateSync } from 'node:zlib';
+/** What the drawings rely on: units and ticks. */
 import { expect, it } from 'vitest';
-import { smallPng } from '../../scripts/dashboards/picture/small-png.ts';
 import { ticks, timeTicks } from '../../scripts/dashboards/picture/svg.ts';
 import { formatted } from '../../scripts/dashboards/picture/units.ts';
 
@@ -29,34 +27,4 @@ it('puts ticks on round numbers, also in units of 1024', () => {
     '00:00:45',
     '00:01:00',
   ]);
-});
-
-/** A PNG of 8-bit RGB, its second row by differences to the first (filter 2). */
-function tiny(): Buffer {
-  const part = (type: string, data: Buffer): Buffer => {
-    const length = Buffer.alloc(4);
-    length.writeUInt32BE(data.length);
-    return Buffer.concat([length, Buffer.from(type, 'latin1'), data, Buffer.alloc(4)]);
-  };
-  const header = Buffer.from([0, 0, 0, 2, 0, 0, 0, 2, 8, 2, 0, 0, 0]);
-  const rows = Buffer.from([0, 255, 0, 0, 0, 255, 0, 2, 0, 0, 0, 0, 0, 255]);
-  const signature = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]);
-  return Buffer.concat([
-    signature,
-    part('IHDR', header),
-    part('IDAT', deflateSync(rows)),
-    part('IEND', Buffer.alloc(0)),
-  ]);
-}
-
-it('makes a picture small without changing its colours', () => {
-  const small = smallPng(tiny());
-  const palette = small.subarray(small.indexOf('PLTE') + 4);
-  expect(small.subarray(small.indexOf('IHDR') + 4).subarray(0, 10)).toEqual(
-    Buffer.from([0, 0, 0, 2, 0, 0, 0, 2, 8, 3]),
-  );
-  // Red twice, then green and cyan, each once.
-  const colours = new Set([0, 3, 6].map((at) => palette.subarray(at, at + 3).toString('hex')));
-  expect(colours).toEqual(new Set(['ff0000', '00ff00', '00ffff']));
-  expect(() => smallPng(Buffer.from('no picture'))).toThrow('PNG');
 });

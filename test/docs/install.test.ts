@@ -7,6 +7,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { commandTable } from '../../src/cli/table/command-table.ts';
+import { catalogue } from '../../src/errors/catalogue.ts';
 import { pages, root } from './pages.ts';
 
 /** A place in a file, as a failure shows it. */
@@ -95,14 +96,17 @@ it('files that the program names are in the package', () => {
 
 it('commands that the remedies name are its own', () => {
   const known = new Set(commandTable.map(({ name }) => name));
-  const named = sources.flatMap((path) => {
+  const ofCatalogue = Object.entries(catalogue).map(([code, { remedy }]) => ({ path: code, text: remedy }));
+  const ofPlaces = sources.flatMap((path) => {
     // A remedy may go over several lines.
     const remedies = readFileSync(join(root, path), 'utf8').matchAll(
       /\bremedy(?::|\(|[A-Z]\w* =)[^;]*?(?=;|\n\s*\w+:)/g,
     );
-    const words = [...remedies].flatMap(([text]) => [...text.matchAll(/(?<!\ba )\bledger-indexer ([a-z][a-z-]+)/g)]);
-    return words.map(([, word = '']) => ({ path, word }));
+    return [...remedies].map(([text]) => ({ path, text }));
   });
+  const named = [...ofCatalogue, ...ofPlaces].flatMap(({ path, text }) =>
+    [...text.matchAll(/(?<!\ba )\bledger-indexer ([a-z][a-z-]+)/g)].map(([, word = '']) => ({ path, word })),
+  );
   expect(named.length).toBeGreaterThan(10);
   expect(named.filter(({ word }) => !known.has(word))).toEqual([]);
 });

@@ -4,7 +4,8 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { commandsMarkdown } from '../../src/cli/help.ts';
 import { configMarkdown } from '../../src/config/config.ts';
-import { ExitCode } from '../../src/errors.ts';
+import { troubleshootingMarkdown } from '../../src/errors/troubleshooting.ts';
+import { ExitCode } from '../../src/errors/exit-code.ts';
 import { root } from './pages.ts';
 
 function between(page: string, name: string): string {
@@ -17,6 +18,10 @@ describe('docs/operations.md', () => {
 
   it('documents exactly the options the program has: node dist/main.js config --markdown', () => {
     expect(between('docs/operations.md', 'configuration')).toBe(configMarkdown());
+  });
+
+  it('of failures is the catalogue, every code with what to do', () => {
+    expect(between('docs/operations.md', 'troubleshooting')).toBe(troubleshootingMarkdown());
   });
 
   it('documents every exit code', () => {

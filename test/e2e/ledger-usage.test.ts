@@ -21,7 +21,7 @@ describe('the command line', () => {
     await expect(wrong).rejects.toMatchObject(usage('did you mean --template?'));
     await expect(wrong).rejects.toMatchObject(usage('--at: expected an integer'));
     await expect(wrong).rejects.toMatchObject(usage('"more": expected no such argument'));
-    await expect(run(['submit'], { env })).rejects.toMatchObject(usage('expected FILE, got nothing'));
+    await expect(run(['submit'], { env })).rejects.toMatchObject(usage('expected FILE, found nothing'));
     await expect(run(['acs', '--at'], { env })).rejects.toMatchObject(usage('--at: expected OFFSET after it'));
     await expect(run(['acs', '--template', 'Iou'], { env })).rejects.toMatchObject(
       usage('--template: expected #package-name'),

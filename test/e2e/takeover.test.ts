@@ -6,8 +6,10 @@ import { afterAll, describe, expect, it } from 'vitest';
 import { leaseMs, startPair, type Pair } from '../ha/pair.ts';
 import { waitFor } from '../support/wait-for.ts';
 
-const afterDeathMs = 1_000;
-const afterSilenceMs = leaseMs + 1_000;
+/** Without knowing of the end it would be the lease. */
+const afterDeathMs = leaseMs;
+/** Without a lease it would be minutes, until the system gives up on the connection. */
+const afterSilenceMs = leaseMs + 10_000;
 const figures: string[] = [];
 
 afterAll(() => {

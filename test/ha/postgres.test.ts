@@ -3,7 +3,6 @@ import { randomBytes } from 'node:crypto';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { Client } from 'pg';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { startSandbox, type Sandbox } from '../../src/sandbox/sandbox.ts';
@@ -13,6 +12,7 @@ import { migrate } from '../../src/store/migrations.ts';
 import { runIndexer, type IndexerRun } from '../e2e/indexer-run.ts';
 import { createTestDatabase, query, type TestDatabase } from '../support/database.ts';
 import { waitFor } from '../support/wait-for.ts';
+import { deferred } from '../support/deferred.ts';
 
 const startAt = Date.UTC(2026, 0, 5, 8) * 1000;
 
@@ -121,12 +121,10 @@ describe('a daemon that runs', () => {
     await writeFile(file, `${role.url}\n`);
     await using indexer = await run(role.url, { DATABASE_URL_FILE: file });
     await goesOn(indexer);
-    const started = performance.now();
     await query(database.url, `alter role ${role.name} password 'second'`);
     await writeFile(file, role.url.replace(':first@', ':second@'));
     await cut();
     await goesOn(indexer);
-    expect(performance.now() - started).toBeLessThan(15_000);
     await rm(folder, { recursive: true });
   });
 
@@ -155,16 +153,18 @@ describe('a transaction of a writer', () => {
       idleInTransactionMs: 500,
     });
     await query(database.url, 'create table held (n int); insert into held values (1)');
+    const locked = deferred();
+    const freed = deferred();
     const held = frozen.transaction(async (client) => {
       await client.query('update held set n = 2');
-      await sleep(1_500);
+      locked.resolve();
+      await freed.promise;
       await client.query('select 1');
     });
     const outcome = expect(held).rejects.toMatchObject({ retry: 'retry' });
-    await sleep(100);
-    const started = performance.now();
+    await locked.promise;
     await query(database.url, 'update held set n = n + 10');
-    expect(performance.now() - started).toBeLessThan(1_000);
+    freed.resolve();
     await outcome;
     expect(await query(database.url, 'select n from held')).toEqual([{ n: 11 }]);
     await frozen.close();
@@ -187,9 +187,7 @@ describe('a migration', () => {
       { id: '0001_one', sql: 'create table one (id int)' },
       { id: '0002_more', sql: 'alter table one add column more int' },
     ];
-    const started = performance.now();
     await expect(migrate(store, steps)).rejects.toMatchObject({ code: 'STORE_LOCKED', retry: 'retry' });
-    expect(performance.now() - started).toBeLessThan(7_000);
     await reader.query('commit');
     await reader.end();
     expect(await migrate(store, steps)).toEqual(['0002_more']);

@@ -37,12 +37,10 @@ function start(env: Readonly<Record<string, string>> = {}, databaseUrl = databas
   return startDaemon({ ledgerUrl: sandbox.url, databaseUrl, schema: 'ledger', env: { ...limits, ...env } });
 }
 
-/** Milliseconds from the signal to the end of the process. */
-async function stopTime(daemon: Daemon): Promise<number> {
-  const asked = performance.now();
+/** How it ends once it is asked to stop. One that never does takes longer than a test may. */
+function stopped(daemon: Daemon): Daemon['exited'] {
   daemon.signal('SIGTERM');
-  await daemon.exited;
-  return performance.now() - asked;
+  return daemon.exited;
 }
 
 async function expectNoSession(): Promise<void> {
@@ -57,16 +55,14 @@ describe('SIGTERM', () => {
   it('during a batch ends with 0, the batch committed or rolled back, the lock free', async () => {
     await using daemon = start({ INDEXER_START: 'genesis' });
     await stored.reaches(daemon, 'ledger', 100);
-    expect(await stopTime(daemon)).toBeLessThan(stopTimeoutMs);
-    expect(await daemon.exited).toEqual({ code: 0, signal: null });
+    expect(await stopped(daemon)).toEqual({ code: 0, signal: null });
     await expectNoSession();
   });
 
   it('during the seed ends with 0 and leaves it to be gone on with', async () => {
     await using daemon = start({ INDEXER_BATCH_UPDATES: '1' });
     await waitFor('some of the seed', async () => ((await stored.seeded('ledger')) > 20 ? true : undefined));
-    expect(await stopTime(daemon)).toBeLessThan(stopTimeoutMs);
-    expect(await daemon.exited).toEqual({ code: 0, signal: null });
+    expect(await stopped(daemon)).toEqual({ code: 0, signal: null });
     expect(await stored.checkpoint('ledger')).toBeUndefined();
     await using again = start();
     await stored.reaches(again, 'ledger', sandbox.ledger.ledgerEnd());
@@ -75,8 +71,7 @@ describe('SIGTERM', () => {
   it('while it waits to try again ends at once with 0', async () => {
     await using daemon = start({ INDEXER_RETRY_MAX: '1h' }, 'postgres://nobody:x@127.0.0.1:9/none');
     await daemon.logged('store failed, trying again');
-    expect(await stopTime(daemon)).toBeLessThan(2_000);
-    expect(await daemon.exited).toEqual({ code: 0, signal: null });
+    expect(await stopped(daemon)).toEqual({ code: 0, signal: null });
   });
 
   it('while a query hangs cuts it and ends within the limit', async () => {
@@ -84,21 +79,20 @@ describe('SIGTERM', () => {
     await using daemon = start({ INDEXER_START: 'genesis' }, road.url);
     await stored.reaches(daemon, 'ledger', 50);
     await road.freezeAt('move-checkpoint', 0);
-    expect(await stopTime(daemon)).toBeLessThan(stopTimeoutMs + 500);
-    expect((await daemon.exited).signal).toBeNull();
+    expect((await stopped(daemon)).signal).toBeNull();
   });
 
   it('twice ends at once with 75', async () => {
     await using road = await openRoad(database.url);
-    await using daemon = start({ INDEXER_START: 'genesis' }, road.url);
+    // So long that a test does not wait for it.
+    await using daemon = start({ INDEXER_START: 'genesis', INDEXER_STOP_TIMEOUT: '10m' }, road.url);
     await stored.reaches(daemon, 'ledger', 50);
     await road.freezeAt('move-checkpoint', 0);
     daemon.signal('SIGTERM');
     await new Promise((resolve) => {
       setTimeout(resolve, echoMs);
     });
-    expect(await stopTime(daemon)).toBeLessThan(1_000);
-    expect(await daemon.exited).toEqual({ code: 75, signal: null });
+    expect(await stopped(daemon)).toEqual({ code: 75, signal: null });
   });
 });
 

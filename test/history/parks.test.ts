@@ -4,7 +4,7 @@
  */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { decide } from '../../src/pipeline/retry.ts';
-import { IndexerError } from '../../src/errors.ts';
+import { IndexerError } from '../../src/errors/indexer-error.ts';
 import { digestOf } from '../support/digest.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { HistoryWorld, type Park } from './history-run.ts';
@@ -196,7 +196,7 @@ describe('a lagging replica', () => {
   });
 
   it('parks after five minutes, with the command for a restored backup', () => {
-    for (const code of ['LEDGER_BEHIND_CHECKPOINT', 'LEDGER_OFFSET_AFTER_END']) {
+    for (const code of ['LEDGER_BEHIND_CHECKPOINT', 'LEDGER_OFFSET_AFTER_END'] as const) {
       const error = new IndexerError('behind', { code, retry: 'retry' });
       const after = (lastingMs: number): unknown =>
         decide(error, { failures: 30, repeated: 30, lastingMs }, 1_000, 0.5);

@@ -9,8 +9,7 @@ import { redact } from '../../src/store/retention/redact.ts';
 import { openSession } from '../../src/store/store.ts';
 import { createTestDatabase } from '../support/database.ts';
 import * as frames from '../support/frames.ts';
-
-const identity = { participantId: 'p::1220', filter: '{}', filterHash: 'f', shape: 'LEDGER_EFFECTS' };
+import { identity } from '../support/schemas.ts';
 
 /** The stream knows the contract from offset 1. */
 async function followed(database: Database): Promise<void> {

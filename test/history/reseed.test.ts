@@ -84,6 +84,13 @@ describe('a participant that pruned past the checkpoint', () => {
     );
     expect(Number(ended)).toBeGreaterThan(0);
     expect(Number(exact)).toBeGreaterThan(0);
+    const statuses = await query(
+      world.database.url,
+      `select distinct status from explore.contracts
+        where created_at_offset <= ${checkpoint} and archived_at_offset > ${checkpoint}
+          and archived_at_offset not in (select "offset" from ledger.updates)`,
+    );
+    expect(statuses).toEqual([{ status: 'ended' }]);
   });
 
   it('is followed again after the reseed, and what is active stays right', async () => {

@@ -1,6 +1,7 @@
 /** Opens one stream and keeps what it delivers, for tests to wait on. */
-import type { IndexerError } from '../../src/errors.ts';
+import type { IndexerError } from '../../src/errors/indexer-error.ts';
 import { openFrameStream, type FrameStream, type FrameStreamOptions } from '../../src/ledger/frame-stream.ts';
+import { deferred } from '../support/deferred.ts';
 
 export interface StreamRun {
   readonly frames: string[];
@@ -10,20 +11,11 @@ export interface StreamRun {
   readonly stream: FrameStream;
 }
 
-/** Promise.withResolvers is not in Node 20. */
-function deferred<T>(): { promise: Promise<T>; resolve: (value: T) => void } {
-  let resolve!: (value: T) => void;
-  const promise = new Promise<T>((settle) => {
-    resolve = settle;
-  });
-  return { promise, resolve };
-}
-
 export function openRun(url: string, options: Partial<FrameStreamOptions> = {}): StreamRun {
   const frames: string[] = [];
   const ends: (IndexerError | undefined)[] = [];
   const ended = deferred<IndexerError | undefined>();
-  const opened = deferred<void>();
+  const opened = deferred();
   const stream = openFrameStream({
     url,
     path: '/v2/updates',

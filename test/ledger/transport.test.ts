@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import type { RequestListener, ServerResponse } from 'node:http';
 import { buffer as body, text as bodyText } from 'node:stream/consumers';
 import { afterEach, describe, expect, it } from 'vitest';
-import type { IndexerError } from '../../src/errors.ts';
+import type { IndexerError } from '../../src/errors/indexer-error.ts';
 import { createTokenSource } from '../../src/ledger/token.ts';
 import { createTransport, type Transport } from '../../src/ledger/transport.ts';
 import { all } from '../support/all.ts';

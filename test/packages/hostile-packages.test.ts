@@ -1,7 +1,7 @@
 /** Packages that nobody's compiler wrote: read or refused, never anything else, and never for long. */
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { IndexerError } from '../../src/errors.ts';
+import { IndexerError } from '../../src/errors/indexer-error.ts';
 import { paddingOf } from '../../src/packages/optional-fields.ts';
 import { readPackageArchive } from '../../src/packages/package-archive.ts';
 import type { PackageModel } from '../../src/packages/package-model.ts';
@@ -9,11 +9,12 @@ import { columnsOf } from '../../src/packages/payload-columns.ts';
 import { archivesOf, haveDars, payloadIn } from './dars.ts';
 import { code, message, PackageBuilder } from './package-builder.ts';
 
+/** Of a processor. */
 const longestMs = 1000;
 
 /** The reason why it was refused, or the model. */
 function attempt(bytes: Uint8Array): string | PackageModel {
-  const started = performance.now();
+  const before = process.cpuUsage();
   try {
     const model = readPackageArchive(bytes);
     JSON.stringify(model);
@@ -22,7 +23,7 @@ function attempt(bytes: Uint8Array): string | PackageModel {
     if (!(thrown instanceof IndexerError) || thrown.code !== 'PACKAGE_UNREADABLE') throw thrown;
     return thrown.message;
   } finally {
-    expect(performance.now() - started).toBeLessThan(longestMs);
+    expect(process.cpuUsage(before).user / 1_000).toBeLessThan(longestMs);
   }
 }
 
@@ -222,10 +223,10 @@ describe('crafted packages', () => {
     build.module('Main', ...levels);
     const model = attempt(build.payload());
     if (typeof model === 'string') throw new Error(model);
-    const started = performance.now();
+    const before = process.cpuUsage();
     const columns = columnsOf(`${model.packageId}:Main:L29`, () => model);
     const padding = paddingOf(`${model.packageId}:Main:L29`, () => model);
-    expect(performance.now() - started).toBeLessThan(longestMs);
+    expect(process.cpuUsage(before).user / 1_000).toBeLessThan(longestMs);
     expect(columns).toHaveLength(61);
     expect(padding).toBeDefined();
   });

@@ -1,7 +1,7 @@
 /** Reading packages that other compilers made, and packages made here of what those do not use. */
 import { createHash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import { IndexerError } from '../../src/errors.ts';
+import { IndexerError } from '../../src/errors/indexer-error.ts';
 import { readPackageArchive } from '../../src/packages/package-archive.ts';
 import type { DamlField, DamlType, PackageModel } from '../../src/packages/package-model.ts';
 import { archivesOf, darNames, haveDars, payloadIn, readDar } from './dars.ts';

@@ -1,7 +1,7 @@
 /** Names and messages that somebody chose to be markup: they are shown as they are and do nothing. */
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { IndexerError } from '../../src/errors.ts';
+import { IndexerError } from '../../src/errors/indexer-error.ts';
 import { CheckpointWaiters } from '../../src/observe/checkpoint-waiters.ts';
 import { HealthTracker } from '../../src/observe/health-tracker.ts';
 import { startHttpServer, type RunningHttpServer } from '../../src/observe/http-server.ts';
@@ -22,7 +22,7 @@ describe.skipIf(noBrowser !== undefined)('the status page', () => {
     const health = new HealthTracker({ version: markup, schema: markup, stalledAfterMs: 60_000 });
     health.identify(markup);
     const message = `${markup} postgres://reader:${password}@db.example/ledger`;
-    const error = new IndexerError(message, { code: 'STORE_REFUSED', retry: 'park', remedy: markup });
+    const error = new IndexerError(message, { code: 'STORE_FAILED', retry: 'park', remedy: markup });
     health.failed(error);
     health.failed(error);
     health.phaseChanged('parked', error);

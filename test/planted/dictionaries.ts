@@ -34,7 +34,7 @@ export const dictionaries: PlantedArea = {
       name: 'a package name that comes after the template is passed over',
       file: 'src/model/dictionary.ts',
       line: 'if (known !== undefined && (packageName === null || known.packageName !== null)) return known.pk;',
-      instead: 'if (known !== undefined) return known.pk;',
+      instead: 'if (known !== undefined && known.pk > 0) return known.pk;',
       test,
       only: 'the name of a package',
     },

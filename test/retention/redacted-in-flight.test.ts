@@ -2,10 +2,10 @@
  * Contents of a contract that is redacted while more of it is on its way: whatever brings them once more, they are in no
  * table and no view, of the schema and of what a reseed gathers.
  */
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { quarantineCommand } from '../../src/cli/quarantine.ts';
 import { decodeActiveContract, decodeUpdate } from '../../src/ledger/wire.ts';
-import { openDatabase, type Database } from '../../src/store/database.ts';
+import { type Database } from '../../src/store/database.ts';
 import { mergeStaging } from '../../src/store/history/merge.ts';
 import { resetTo } from '../../src/store/history/reset.ts';
 import { prepareStaging, stagingSchema } from '../../src/store/history/staging.ts';
@@ -15,23 +15,15 @@ import { openSession, type StoreSession } from '../../src/store/store.ts';
 import { storePackage } from '../../src/store/typed/package-store.ts';
 import { syncTypedViews } from '../../src/store/typed/views.ts';
 import { iou } from '../read/reader-attempts.ts';
-import { createTestDatabase, query, type TestDatabase } from '../support/database.ts';
+import { query } from '../support/database.ts';
 import * as frames from '../support/frames.ts';
 import { here, there, type JsonRecord } from '../support/frames.ts';
 import { secretEvent, secretExercise, tracesOf } from './traces.ts';
+import { identity, schemasOfFile } from '../support/schemas.ts';
 
-const identity = { participantId: 'p::1220', filter: '{}', filterHash: 'f', shape: 'LEDGER_EFFECTS' };
 const id = '00c1';
 
-let created: TestDatabase;
-const opened: Database[] = [];
-beforeAll(async () => {
-  created = await createTestDatabase();
-});
-afterAll(async () => {
-  for (const database of opened) await database.close();
-  await created.drop();
-});
+const schemas = schemasOfFile();
 
 const create = (offset: number): JsonRecord =>
   frames.transaction(offset, [{ CreatedEvent: secretEvent(id, { offset }) }]);
@@ -54,16 +46,9 @@ interface World {
   readonly traces: () => Promise<readonly string[]>;
 }
 
-function open(schema: string): Database {
-  const options = { url: created.url, schema, statementTimeoutMs: 60_000, applicationName: 'test' };
-  const database = openDatabase(options);
-  opened.push(database);
-  return database;
-}
-
 /** A stream with these updates from offset 1 on. */
 async function world(schema: string, updates: readonly JsonRecord[]): Promise<World> {
-  const database = open(schema);
+  const database = schemas.open(schema);
   await migrate(database);
   const session = (): Promise<StoreSession> => openSession(database, identity);
   const first = await session();
@@ -89,7 +74,7 @@ async function world(schema: string, updates: readonly JsonRecord[]): Promise<Wo
     session,
     write,
     redact: (change = {}) => redact(database, { ...request, ...change }, new AbortController().signal),
-    traces: () => tracesOf(created.url, schema, id),
+    traces: () => tracesOf(schemas.url, schema, id),
   };
 }
 
@@ -125,7 +110,7 @@ describe('redacted while the next batch is being written', () => {
     await write(1, updates);
     expect(await traces()).toEqual([]);
     const [row] = await query(
-      created.url,
+      schemas.url,
       `select (select count(*)::int from beside.contracts) as contracts, (select count(*)::int from beside.exercises) as exercises`,
     );
     expect(row).toEqual({ contracts: 2, exercises: 1 });
@@ -143,7 +128,7 @@ describe('redacted while the next batch is being written', () => {
     const waits = async (count: number): Promise<void> => {
       for (let waiting = 0; waiting < count;) {
         const [row] = await query(
-          created.url,
+          schemas.url,
           `select count(*)::int as waiting from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`,
         );
         waiting = Number(row?.['waiting']);
@@ -172,7 +157,7 @@ describe('more of it comes', () => {
     const { write, redact: take, traces } = await world('partly', [create(1), exercise(2)]);
     await take({ exercises: false });
     await write(2, [exercise(3)]);
-    const [row] = await query(created.url, 'select count(argument)::int as kept from partly.exercises');
+    const [row] = await query(schemas.url, 'select count(argument)::int as kept from partly.exercises');
     expect(row).toEqual({ kept: 2 });
     await take({ exercises: true });
     await write(3, [exercise(4)]);
@@ -196,8 +181,8 @@ describe('more of it comes', () => {
     await take({ subject: { kind: 'exercise', offset: 2, nodeId: 0 } });
     await resetTo(database, 0, 'test');
     await write(0, [both]);
-    expect((await tracesOf(created.url, 'single', id)).length).toBe(0);
-    expect((await tracesOf(created.url, 'single', '00c2')).length).toBeGreaterThan(2);
+    expect((await tracesOf(schemas.url, 'single', id)).length).toBe(0);
+    expect((await tracesOf(schemas.url, 'single', '00c2')).length).toBeGreaterThan(2);
   });
 
   it('late, as an update that was set aside: which is told, and holds contents until it is stored', async () => {
@@ -210,7 +195,7 @@ describe('more of it comes', () => {
     expect(await traces()).toEqual(['quarantine']);
     await write(3, [exercise(4, true)]);
     const lines: string[] = [];
-    await quarantineCommand(['retry'], { DATABASE_URL: created.url, POSTGRES_SCHEMA: schema }, (line) =>
+    await quarantineCommand(['retry'], { DATABASE_URL: schemas.url, POSTGRES_SCHEMA: schema }, (line) =>
       lines.push(line),
     );
     expect(lines).toEqual(['3 stored']);
@@ -259,7 +244,7 @@ describe.each(entries)('a list names it as %s', (how, entry) => {
     const { database, redact: take, traces } = await world(`seed_${how}`, [create(1)]);
     await take();
     await query(
-      created.url,
+      schemas.url,
       `truncate ${['stream', 'updates', 'contracts', 'lifetimes', 'interface_views', 'active_counts', 'activity_hourly', 'coverage'].map((table) => `seed_${how}.${table}`).join(', ')}`,
     );
     await gather(database, entry);
@@ -267,21 +252,23 @@ describe.each(entries)('a list names it as %s', (how, entry) => {
   });
 
   it('found by a seed, it can be redacted', async () => {
-    const database = open(`found_${how}`);
-    await migrate(database);
+    const database = await schemas.migrated(`found_${how}`);
     await gather(database, entry);
-    expect((await tracesOf(created.url, `found_${how}`, id)).length).toBeGreaterThan(0);
+    expect((await tracesOf(schemas.url, `found_${how}`, id)).length).toBeGreaterThan(0);
     const subject = { kind: 'contract', contractId: id } as const;
     const request = { subject, reason: 'r', active: true, exercises: false };
     await expect(redact(database, { ...request, active: false }, new AbortController().signal)).rejects.toMatchObject({
       code: 'REDACTION_REFUSED',
     });
+    await expect(query(schemas.url, `select found_${how}_pqs.redact_contract('${id}', 'r')`)).rejects.toThrow(
+      /is (active|unassigned): only archived contracts are redacted/,
+    );
     const party = { ...request, subject: { kind: 'party', party: frames.bob } } as const;
     expect(await redact(database, { ...party, active: false }, new AbortController().signal)).toMatchObject({
       leftActive: 1,
     });
     await redact(database, how === 'arriving' ? party : request, new AbortController().signal);
-    expect(await tracesOf(created.url, `found_${how}`, id)).toEqual([]);
+    expect(await tracesOf(schemas.url, `found_${how}`, id)).toEqual([]);
   });
 
   it('in a reseed, redacted before it and while it gathers', async () => {
@@ -289,7 +276,7 @@ describe.each(entries)('a list names it as %s', (how, entry) => {
       const schema = `${when}_${how}`;
       const { database, redact: take, traces } = await world(schema, [create(1)]);
       if (when === 'before') await take();
-      const staging = open(stagingSchema(schema));
+      const staging = schemas.open(stagingSchema(schema));
       await prepareStaging(staging, schema, { identity, notBefore: 1 });
       await gather(staging, entry);
       if (when === 'before') expect(await traces(), when).toEqual([]);

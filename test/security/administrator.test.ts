@@ -59,7 +59,7 @@ it.each([
   ['USAGE', ['--prefix', 'Robert"; drop']],
   ['USAGE', ['--prefix', 'pg_x']],
   ['USAGE', ['--password-dir', '/nowhere']],
-  ['CONFIGURATION_INVALID', ['--nonsense']],
+  ['USAGE', ['--nonsense']],
 ])('are not made, with %s: %j', async (code, argv) => {
   await expect(grantRolesCommand(argv, { DATABASE_URL: url }, () => undefined)).rejects.toMatchObject({ code });
 });

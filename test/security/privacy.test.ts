@@ -123,11 +123,14 @@ function urlOf(role: string): string {
 }
 
 /**
- * A name or an offset that is refused on one side only: with no row to look at, Postgres may not ask whether there is such a
- * name. The words hold names of templates and offsets, which every reader may see.
+ * A name that is refused on one side only: with no row to look at, Postgres may not ask whether there is such a name. Or a
+ * name by one side and an offset by the other, where both are wrong. The words hold nothing but names of templates and
+ * offsets, which every reader may see.
  */
 function isRefusedArgument(one: readonly string[], other: readonly string[]): boolean {
-  return other.length === 0 && one.length === 1 && /^(42704|42P08|22003) /.test(one[0] ?? '');
+  const isRefusal = (rows: readonly string[], codes: RegExp): boolean => rows.length === 1 && codes.test(rows[0] ?? '');
+  if (!isRefusal(one, /^(42704|42P08) /)) return false;
+  return other.length === 0 || isRefusal(other, /^22003 /);
 }
 
 /** What both say to the statements, where they say something else. */

@@ -6,6 +6,7 @@ import { openDatabase, type Database } from '../../src/store/database.ts';
 import { assertMigrated, migrate, printMigrations } from '../../src/store/migrations.ts';
 import { prepareStaging } from '../../src/store/history/staging.ts';
 import { createTestDatabase, query, type TestDatabase } from '../support/database.ts';
+import { identity } from '../support/schemas.ts';
 
 const prefix = `squat_${randomBytes(4).toString('hex')}`;
 const [mallory, app] = [`${prefix}_mallory`, `${prefix}_app`];
@@ -90,7 +91,6 @@ describe('a schema that a stranger made before us', () => {
 
   it('is refused by a reseed', async () => {
     await query(created.url, `create schema gathered_reseed authorization ${mallory}`);
-    const identity = { participantId: 'p::1220', filter: '{}', filterHash: 'f', shape: 'LEDGER_EFFECTS' };
     const prepared = prepareStaging(open('gathered_reseed'), 'gathered', { identity, notBefore: 0 });
     await expect(prepared).rejects.toMatchObject(refusal);
   });

@@ -3,37 +3,26 @@
  * how much was counted, as it happened; the same when updates are stored late. `DELTA_SEED` repeats a history.
  */
 import { randomInt } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { filterFingerprint } from '../../src/ledger/request-format.ts';
 import { decodeUpdate } from '../../src/ledger/wire.ts';
 import { Random } from '../../src/sandbox/random.ts';
-import { openDatabase, type Database } from '../../src/store/database.ts';
 import { storeLate } from '../../src/store/late-update.ts';
-import { migrate } from '../../src/store/migrations.ts';
 import { openSession } from '../../src/store/store.ts';
 import { brokenRules } from '../history/rules.ts';
-import { createTestDatabase, query, type TestDatabase } from '../support/database.ts';
+import { query } from '../support/database.ts';
 import { digestOf } from '../support/digest.ts';
 import { DeltaHistory, type Rendering, type Sums } from './delta-history.ts';
+import { schemasOfFile } from '../support/schemas.ts';
 
 const seed = Number(process.env['DELTA_SEED'] ?? randomInt(1_000_000));
 process.stdout.write(`ACS_DELTA and early releases: DELTA_SEED=${String(seed)}\n`);
 
-let created: TestDatabase;
-const opened: Database[] = [];
-beforeAll(async () => {
-  created = await createTestDatabase();
-});
-afterAll(async () => {
-  for (const database of opened) await database.close();
-  await created.drop();
-});
+const schemas = schemasOfFile();
 
 /** Stores the history in batches of random sizes; offsets in `aside` are set aside. */
 async function stored(schema: string, history: DeltaHistory, rendering: Rendering, aside: readonly number[] = []) {
-  const database = openDatabase({ url: created.url, schema, statementTimeoutMs: 60_000, applicationName: 'test' });
-  opened.push(database);
-  await migrate(database);
+  const database = await schemas.migrated(schema);
   const shape = rendering === 'delta' ? 'ACS_DELTA' : 'LEDGER_EFFECTS';
   const nobody = { parties: [], templates: [], interfaces: [], createdEventBlobs: false, topology: true } as const;
   const { json: filter, hash: filterHash } = filterFingerprint({ ...nobody, shape });
@@ -64,7 +53,7 @@ async function stored(schema: string, history: DeltaHistory, rendering: Renderin
 }
 
 const template = `concat(t.package_id, ':', t.entity_name)`;
-const rows = (sql: string): Promise<readonly Record<string, unknown>[]> => query(created.url, sql);
+const rows = (sql: string): Promise<readonly Record<string, unknown>[]> => query(schemas.url, sql);
 
 async function expectLifetimes(schema: string, { expected }: DeltaHistory): Promise<void> {
   const lived = await rows(
@@ -177,7 +166,7 @@ describe.each(renderings)('a history %s', (_what, rendering) => {
     await expectSums(rendering, history);
     await expectStatus(rendering, history);
     if (rendering === 'delta') await expectArchives(rendering, history);
-    expect(await brokenRules(created.url, rendering)).toEqual([]);
+    expect(await brokenRules(schemas.url, rendering)).toEqual([]);
   });
 
   it('is the same when any of its updates are stored late, in any order', async () => {
@@ -194,7 +183,7 @@ describe.each(renderings)('a history %s', (_what, rendering) => {
     await expectLifetimes(schema, history);
     await expectSums(schema, history);
     if (rendering === 'delta') await expectArchives(schema, history);
-    expect(await digestOf(created.url, schema, 'named')).toBe(await digestOf(created.url, rendering, 'named'));
-    expect(await brokenRules(created.url, schema)).toEqual([]);
+    expect(await digestOf(schemas.url, schema, 'named')).toBe(await digestOf(schemas.url, rendering, 'named'));
+    expect(await brokenRules(schemas.url, schema)).toEqual([]);
   });
 });

@@ -1,26 +1,17 @@
 /** Contracts of parties that left the participant are unknown from there on: who is meant, and that the order of writing does not matter. */
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { filterFingerprint } from '../../src/ledger/request-format.ts';
 import { decodeUpdate } from '../../src/ledger/wire.ts';
-import { openDatabase, type Database } from '../../src/store/database.ts';
 import { storeLate } from '../../src/store/late-update.ts';
-import { migrate } from '../../src/store/migrations.ts';
 import { openSession } from '../../src/store/store.ts';
-import { createTestDatabase, query, type TestDatabase } from '../support/database.ts';
+import { query } from '../support/database.ts';
 import { digestOf } from '../support/digest.ts';
 import * as frames from '../support/frames.ts';
 import { here, there, type HostingChange, type JsonRecord } from '../support/frames.ts';
 import { brokenRules } from '../history/rules.ts';
+import { schemasOfFile } from '../support/schemas.ts';
 
-let created: TestDatabase;
-const opened: Database[] = [];
-beforeAll(async () => {
-  created = await createTestDatabase();
-});
-afterAll(async () => {
-  for (const database of opened) await database.close();
-  await created.drop();
-});
+const schemas = schemasOfFile();
 
 interface Wanted {
   readonly parties?: readonly string[];
@@ -32,7 +23,7 @@ interface Wanted {
   readonly late?: number;
 }
 
-let schemas = 0;
+let histories = 0;
 
 /** What a stream of these parties' events is stored with; of any party when there is none. */
 function asking(parties: readonly string[]) {
@@ -45,10 +36,8 @@ function asking(parties: readonly string[]) {
 /** Stores updates with offsets from 1 on; the name of the schema. */
 async function stored(updates: readonly JsonRecord[], wanted: Wanted = {}): Promise<string> {
   const { parties = [], participantId = 'p::1220', perBatch = 1, late } = wanted;
-  const schema = `s${(schemas += 1)}`;
-  const database = openDatabase({ url: created.url, schema, statementTimeoutMs: 60_000, applicationName: 'test' });
-  opened.push(database);
-  await migrate(database);
+  const schema = `s${(histories += 1)}`;
+  const database = await schemas.migrated(schema);
   const session = await openSession(database, {
     participantId: participantId ?? undefined,
     ...asking(parties),
@@ -72,7 +61,7 @@ async function stored(updates: readonly JsonRecord[], wanted: Wanted = {}): Prom
     batch = session.newBatch(checkpoint);
   }
   if (late !== undefined) {
-    const [row] = await query(created.url, `select convert_from(frame, 'UTF8') as frame from ${schema}.quarantine`);
+    const [row] = await query(schemas.url, `select convert_from(frame, 'UTF8') as frame from ${schema}.quarantine`);
     await storeLate(database, decodeUpdate(String(row?.['frame'])));
   }
   return schema;
@@ -81,7 +70,7 @@ async function stored(updates: readonly JsonRecord[], wanted: Wanted = {}): Prom
 /** Status and offset of each contract, by id. */
 async function statuses(schema: string): Promise<Record<string, string>> {
   const rows = await query(
-    created.url,
+    schemas.url,
     `select contract_id, status || coalesce(' ' || unknown_since, '') as status from ${schema}_explore.contracts`,
   );
   return Object.fromEntries(rows.map((row) => [row['contract_id'], row['status']]));
@@ -136,7 +125,7 @@ describe('a party that leaves', () => {
       'on another synchronizer': 'active',
       later: 'active',
     });
-    expect(await brokenRules(created.url, schema)).toEqual([]);
+    expect(await brokenRules(schemas.url, schema)).toEqual([]);
   });
 
   it('leaves another participant, or is named in the filter with others: nothing becomes unknown', async () => {
@@ -162,14 +151,14 @@ describe('a party that leaves', () => {
     const at = async (offset: number): Promise<unknown> =>
       (
         await query(
-          created.url,
+          schemas.url,
           `select coalesce(string_agg(contract_id, ',' order by contract_id), '') as ids
              from ${schema}_explore.active_at(${offset})`,
         )
       )[0]?.['ids'];
     // That a was archived at 7 proves that it was active until then.
     expect([await at(4), await at(5), await at(6), await at(7), await at(8)]).toEqual(['a,b', 'a', 'a', '', 'c']);
-    const counts = await query(created.url, `select active, activated, unknown from ${schema}_explore.templates`);
+    const counts = await query(schemas.url, `select active, activated, unknown from ${schema}_explore.templates`);
     expect(counts.filter(({ activated }) => activated !== '0')).toEqual([
       { active: '1', activated: '3', unknown: '1' },
     ]);
@@ -180,16 +169,16 @@ describe('a party that leaves', () => {
     updates.push(hosting(5, ['Added', guest]), archive(6, 'b'));
     const schema = await stored(updates, { perBatch: 6 });
     expect(await statuses(schema)).toEqual({ a: 'archived', b: 'archived' });
-    expect(await brokenRules(created.url, schema)).toEqual([]);
+    expect(await brokenRules(schemas.url, schema)).toEqual([]);
   });
 
   it('is not noticed while the participant has no id, and is when it gets one', async () => {
     const updates = [create(1, 'a', [guest]), hosting(2, ['Revoked', guest])];
     const schema = await stored(updates, { participantId: null });
     expect(await statuses(schema)).toEqual({ a: 'active' });
-    const database = opened.at(-1);
-    if (database === undefined) throw new Error('no database was opened');
-    await (await openSession(database, { participantId: 'p::1220', ...asking([]) })).noteParticipant('p::1220');
+    await (
+      await openSession(schemas.open(schema), { participantId: 'p::1220', ...asking([]) })
+    ).noteParticipant('p::1220');
     expect(await statuses(schema)).toEqual({ a: 'unknown 2' });
   });
 });
@@ -211,8 +200,8 @@ describe('the marks', () => {
   ];
 
   it.each([[2], [3], [5], [12]])('are the same with %d updates in a batch', async (perBatch) => {
-    expect(await digestOf(created.url, await stored(history, { perBatch }))).toBe(
-      await digestOf(created.url, await stored(history)),
+    expect(await digestOf(schemas.url, await stored(history, { perBatch }))).toBe(
+      await digestOf(schemas.url, await stored(history)),
     );
   });
 
@@ -220,7 +209,7 @@ describe('the marks', () => {
   it.each([[3], [4], [5], [6], [7], [8], [9], [10]])('are the same when update %d comes last', async (late) => {
     const schema = await stored(history, { late });
     expect(await statuses(schema)).toEqual(await statuses(await stored(history)));
-    expect(await digestOf(created.url, schema)).toBe(await digestOf(created.url, await stored(history)));
-    expect(await brokenRules(created.url, schema)).toEqual([]);
+    expect(await digestOf(schemas.url, schema)).toBe(await digestOf(schemas.url, await stored(history)));
+    expect(await brokenRules(schemas.url, schema)).toEqual([]);
   });
 });

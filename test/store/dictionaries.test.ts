@@ -2,33 +2,22 @@
  * Names behind the small numbers: however many a batch brings, and whenever the rest of a name is learned, each row
  * stands for the names that were sent with it.
  */
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { decodeActiveContract, decodeUpdate } from '../../src/ledger/wire.ts';
-import { openDatabase, type Database } from '../../src/store/database.ts';
-import { migrate } from '../../src/store/migrations.ts';
+import { type Database } from '../../src/store/database.ts';
 import { openSession, type StoreSession } from '../../src/store/store.ts';
-import { createTestDatabase, query, type TestDatabase } from '../support/database.ts';
+import { query } from '../support/database.ts';
 import * as frames from '../support/frames.ts';
 import { here, type JsonRecord } from '../support/frames.ts';
+import { identity, schemasOfFile } from '../support/schemas.ts';
 
-const identity = { participantId: 'p::1220', filter: '{}', filterHash: 'f', shape: 'LEDGER_EFFECTS' };
 const many = 100;
 const each = Array.from({ length: many }, (_, index) => index);
 
-let created: TestDatabase;
-const opened: Database[] = [];
-beforeAll(async () => {
-  created = await createTestDatabase();
-});
-afterAll(async () => {
-  for (const database of opened) await database.close();
-  await created.drop();
-});
+const schemas = schemasOfFile();
 
 async function emptySchema(schema: string): Promise<Database> {
-  const database = openDatabase({ url: created.url, schema, statementTimeoutMs: 60_000, applicationName: 'test' });
-  opened.push(database);
-  await migrate(database);
+  const database = await schemas.migrated(schema);
   return database;
 }
 
@@ -129,7 +118,7 @@ const miscounted = (schema: string): string =>
    (table counted except table told) union all (table told except table counted)`;
 
 describe('a batch that brings a hundred new names of each kind', () => {
-  const rows = (sql: (schema: string) => string) => query(created.url, sql('many'));
+  const rows = (sql: (schema: string) => string) => query(schemas.url, sql('many'));
   let database: Database;
   beforeAll(async () => {
     database = await followed('many');
@@ -212,7 +201,7 @@ describe('a batch that brings a hundred new names of each kind', () => {
 const nameless = (offset: number): JsonRecord =>
   frames.transaction(offset, [exercise(0, 7, { packageName: '', choice: `At${offset}` })]);
 const named = (offset: number): JsonRecord => frames.transaction(offset, [create(`at ${offset}`, 7)]);
-const packages = (schema: string) => query(created.url, `select template_pk, package_name from ${schema}.templates`);
+const packages = (schema: string) => query(schemas.url, `select template_pk, package_name from ${schema}.templates`);
 const learned = [{ template_pk: 1, package_name: 'package7' }];
 
 describe('the name of a package that comes after the template', () => {
@@ -271,20 +260,20 @@ describe('names of a batch that was rolled back', () => {
       frames.transaction(offset, events, { synchronizerId: synchronizerOf(at) });
     await rollBack(await openSession(database, identity), 0, update(1, lost, 1));
     expect(
-      await query(created.url, 'select from forgotten.templates, forgotten.choices, forgotten.synchronizers'),
+      await query(schemas.url, 'select from forgotten.templates, forgotten.choices, forgotten.synchronizers'),
     ).toEqual([]);
 
     const session = await openSession(database, identity);
     await write(session, 0, [update(1, [create('first', 9)], 9), update(2, lost, 1)]);
-    expect(await query(created.url, contractNames('forgotten'))).toEqual([
+    expect(await query(schemas.url, contractNames('forgotten'))).toEqual([
       { contract: 'first', template: templateOf(9), package: 'package9', synchronizer: synchronizerOf(9) },
       { contract: 'lost', template: templateOf(1), package: 'package1', synchronizer: synchronizerOf(1) },
       { contract: 'viewed', template: templateOf(1), package: 'package1', synchronizer: synchronizerOf(1) },
     ]);
-    expect(await query(created.url, exerciseNames('forgotten'))).toEqual([
+    expect(await query(schemas.url, exerciseNames('forgotten'))).toEqual([
       { template: templateOf(2), choice: 'Lost', interface: null, own: true },
     ]);
-    expect(await query(created.url, viewNames('forgotten'))).toEqual([
+    expect(await query(schemas.url, viewNames('forgotten'))).toEqual([
       { contract: 'viewed', interface: interfaceOf(3), template: templateOf(1) },
     ]);
   });
@@ -311,7 +300,7 @@ describe('names of a seed that begins again', () => {
       await session.writeSeed(batch, 0);
     }
     await session.publishSeed(6, 'seed');
-    const stored = await query(created.url, contractNames('seeded'));
+    const stored = await query(schemas.url, contractNames('seeded'));
     expect(new Set(stored.map((row) => JSON.stringify(row)))).toEqual(
       new Set(
         each.map((index) =>
@@ -324,7 +313,7 @@ describe('names of a seed that begins again', () => {
         ),
       ),
     );
-    expect(await query(created.url, 'select count(*)::int as count from seeded.templates')).toEqual([
+    expect(await query(schemas.url, 'select count(*)::int as count from seeded.templates')).toEqual([
       { count: many + 1 },
     ]);
   });

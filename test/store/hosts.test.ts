@@ -1,7 +1,7 @@
 /** Several hosts in one database URL. */
 import { Client } from 'pg';
 import { describe, expect, it } from 'vitest';
-import { IndexerError } from '../../src/errors.ts';
+import { IndexerError } from '../../src/errors/indexer-error.ts';
 import { openDatabase } from '../../src/store/database.ts';
 import { HostList, placeOf, samePlace, urlsOf } from '../../src/store/hosts.ts';
 import { createTestDatabase } from '../support/database.ts';

@@ -8,8 +8,8 @@ import { openSession, type StoreBatch, type StoreSession } from '../../src/store
 import { createTestDatabase, query, type TestDatabase } from '../support/database.ts';
 import * as frames from '../support/frames.ts';
 import { waitFor } from '../support/wait-for.ts';
+import { identity } from '../support/schemas.ts';
 
-const identity = { participantId: 'p::1220', filter: '{}', filterHash: 'f', shape: 'LEDGER_EFFECTS' };
 let created: TestDatabase;
 let database: Database;
 let session: StoreSession;

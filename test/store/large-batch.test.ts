@@ -10,8 +10,8 @@ import { openSession, type StoreSession } from '../../src/store/store.ts';
 import { createTestDatabase, query, type TestDatabase } from '../support/database.ts';
 import * as frames from '../support/frames.ts';
 import { here, type JsonRecord } from '../support/frames.ts';
+import { identity } from '../support/schemas.ts';
 
-const identity = { participantId: 'p::1220', filter: '{}', filterHash: 'f', shape: 'LEDGER_EFFECTS' };
 const other = `${'ef'.repeat(32)}:Main.Other:Other`;
 /** Contracts of one template, which end in the batch they began in, in the next one, or not at all. */
 const sizes = { endsAtOnce: 1_100, endsLater: 1_300, stays: 1_200 };

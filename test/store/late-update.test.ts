@@ -1,35 +1,23 @@
 /** An update that was set aside and is stored afterwards: the tables are as if it had come in time, wherever it belongs. */
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { decodeUpdate } from '../../src/ledger/wire.ts';
-import { openDatabase, type Database } from '../../src/store/database.ts';
+import { type Database } from '../../src/store/database.ts';
 import { storeLate } from '../../src/store/late-update.ts';
-import { migrate } from '../../src/store/migrations.ts';
 import { prune } from '../../src/store/retention/prune.ts';
 import { openSession } from '../../src/store/store.ts';
-import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { digestOf } from '../support/digest.ts';
 import * as frames from '../support/frames.ts';
 import { here, there, type JsonRecord } from '../support/frames.ts';
+import { identity, schemasOfFile } from '../support/schemas.ts';
 
-const identity = { participantId: 'p::1220', filter: '{}', filterHash: 'f', shape: 'LEDGER_EFFECTS' };
-let created: TestDatabase;
-const opened: Database[] = [];
-beforeAll(async () => {
-  created = await createTestDatabase();
-});
-afterAll(async () => {
-  for (const database of opened) await database.close();
-  await created.drop();
-});
+const schemas = schemasOfFile();
 
 const timed = (frame: JsonRecord, offset: number): string =>
   frames.text(frame).replaceAll(frames.recordTime, `2026-08-14T11:0${offset}:00.000000Z`);
 
 /** Stores updates with offsets from 1 on, one per batch; the one at `aside` is set aside. */
 async function stored(schema: string, updates: readonly string[], aside?: number): Promise<Database> {
-  const database = openDatabase({ url: created.url, schema, statementTimeoutMs: 60_000, applicationName: 'test' });
-  opened.push(database);
-  await migrate(database);
+  const database = await schemas.migrated(schema);
   const session = await openSession(database, identity);
   await session.publishSeed(0, 'genesis');
   for (const [from, text] of updates.entries()) {
@@ -78,7 +66,7 @@ describe.each([
     await stored(`${schema}_whole`, updates);
     const database = await stored(schema, updates, late);
     await storeLate(database, decodeUpdate(updates[late - 1] ?? ''));
-    expect(await digestOf(created.url, schema)).toBe(await digestOf(created.url, `${schema}_whole`));
+    expect(await digestOf(schemas.url, schema)).toBe(await digestOf(schemas.url, `${schema}_whole`));
   });
 });
 
@@ -88,7 +76,7 @@ it('is refused when ends of its contracts may have been pruned: they would be ac
   );
   const database = await stored('pruned', updates, 1);
   await prune(database, { offset: 2 }, { stop: new AbortController().signal });
-  const before = await digestOf(created.url, 'pruned');
+  const before = await digestOf(schemas.url, 'pruned');
   await expect(storeLate(database, decodeUpdate(updates[0] ?? ''))).rejects.toMatchObject({ code: 'ENDS_UNKNOWN' });
-  expect(await digestOf(created.url, 'pruned')).toBe(before);
+  expect(await digestOf(schemas.url, 'pruned')).toBe(before);
 });

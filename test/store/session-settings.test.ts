@@ -7,8 +7,8 @@ import { sessionSettings } from '../../src/store/session-settings.ts';
 import { openSession } from '../../src/store/store.ts';
 import { checkpointStatement, seedStatement } from '../../src/store/stream-row.ts';
 import { createTestDatabase, query, type TestDatabase } from '../support/database.ts';
+import { identity } from '../support/schemas.ts';
 
-const identity = { participantId: 'p::1220', filter: '{}', filterHash: 'f', shape: 'LEDGER_EFFECTS' };
 let created: TestDatabase;
 let database: Database;
 

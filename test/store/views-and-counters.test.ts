@@ -7,8 +7,8 @@ import { openSession, type StoreSession } from '../../src/store/store.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import * as frames from '../support/frames.ts';
 import type { JsonRecord } from '../support/frames.ts';
+import { identity } from '../support/schemas.ts';
 
-const identity = { participantId: 'p::1220', filter: '{}', filterHash: 'f', shape: 'LEDGER_EFFECTS' };
 const seedOffset = 10;
 let created: TestDatabase;
 let database: Database;

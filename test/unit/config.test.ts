@@ -7,7 +7,7 @@ import { describe, expect, it } from 'vitest';
 import { configCommand } from '../../src/cli/config.ts';
 import { configMarkdown, describeConfig, loadConfig } from '../../src/config/config.ts';
 import { frameLimitFor, memoryOfProcess } from '../../src/config/frame-limit.ts';
-import { IndexerError } from '../../src/errors.ts';
+import { IndexerError } from '../../src/errors/indexer-error.ts';
 import { optionList } from '../../src/config/option-table.ts';
 
 function refusal(argv: readonly string[], env: NodeJS.ProcessEnv): IndexerError {

@@ -1,7 +1,7 @@
 /** The bounded hand-over between socket and writer: order, bounds, back-pressure and its end. */
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { IndexerError } from '../../src/errors.ts';
+import { IndexerError } from '../../src/errors/indexer-error.ts';
 import { Inbox } from '../../src/pipeline/inbox.ts';
 
 function inboxOf(frames: number, bytes = 1_000): { inbox: Inbox<string>; calls: string[] } {
@@ -53,10 +53,10 @@ describe('the inbox', () => {
   it('hands out what has arrived before it reports the end or the error of the stream', async () => {
     const failed = inboxOf(10).inbox;
     failed.push('a', 1);
-    failed.end(new IndexerError('cut', { code: 'LEDGER_STREAM_CUT', retry: 'retry' }));
+    failed.end(new IndexerError('cut', { code: 'LEDGER_STREAM_CLOSED', retry: 'retry' }));
     failed.end(undefined);
     expect(await failed.take(10, 10)).toEqual(['a']);
-    await expect(failed.take(10, 10)).rejects.toMatchObject({ code: 'LEDGER_STREAM_CUT' });
+    await expect(failed.take(10, 10)).rejects.toMatchObject({ code: 'LEDGER_STREAM_CLOSED' });
     const ended = inboxOf(10).inbox;
     const taken = ended.take(10, 10);
     ended.end(undefined);

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import { IndexerError } from '../../src/errors.ts';
+import { IndexerError } from '../../src/errors/indexer-error.ts';
 import { createLogger, serializeError } from '../../src/observe/logger.ts';
 import { scrub } from '../../src/observe/scrub.ts';
 
@@ -65,11 +65,11 @@ describe('the logger', () => {
     const written: string[] = [];
     const stream = { isTTY: false, write: (text: string) => written.push(text) };
     const { logger } = createLogger({ level: 'info', format: 'pretty', stream });
-    const err = new IndexerError('nobody listens', { code: 'X_UNREACHABLE', retry: 'retry', remedy: 'start it' });
+    const err = new IndexerError('nobody listens', { code: 'STORE_UNREACHABLE', retry: 'retry', remedy: 'start it' });
     logger.warn({ delayMs: 90, err }, 'store failed, trying again');
     logger.warn({ err: new TypeError('row') }, 'odd');
     expect(written[0]).toMatch(
-      / WARN {3}store failed, trying again: X_UNREACHABLE: nobody listens; what to do: start it {2}delayMs=90\n$/,
+      / WARN {3}store failed, trying again: STORE_UNREACHABLE: nobody listens; what to do: start it {2}delayMs=90\n$/,
     );
     expect(written[1]).toMatch(/ WARN {3}odd {2}err=\{"name":"TypeError"\}\n$/);
   });
@@ -77,10 +77,10 @@ describe('the logger', () => {
   it('writes of foreign errors only name and SQLSTATE, because their messages quote rows', () => {
     const driver = Object.assign(new Error('duplicate key (payload)=(hunter2)'), { code: '23505', detail: 'hunter2' });
     expect(serializeError(driver)).toEqual({ name: 'Error', sqlstate: '23505' });
-    const ours = new IndexerError('refused', { code: 'X', retry: 'retry', remedy: 'wait', cause: driver });
+    const ours = new IndexerError('refused', { code: 'STORE_CONFLICT', retry: 'retry', remedy: 'wait', cause: driver });
     expect(serializeError(ours)).toEqual({
       name: 'IndexerError',
-      code: 'X',
+      code: 'STORE_CONFLICT',
       retry: 'retry',
       remedy: 'wait',
       message: 'refused',

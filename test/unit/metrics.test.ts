@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { afterEach, describe, expect, it } from 'vitest';
 
 import { metricsPage } from '../../scripts/metrics-page.ts';
-import { IndexerError } from '../../src/errors.ts';
+import { IndexerError } from '../../src/errors/indexer-error.ts';
 import { countRequest } from '../../src/observe/edge-metrics.ts';
 import { HealthTracker } from '../../src/observe/health-tracker.ts';
 import { createObserver } from '../../src/observe/indexer-observer.ts';

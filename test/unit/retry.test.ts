@@ -1,12 +1,14 @@
 /** From an error to what the pipeline does about it. */
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { IndexerError, type RetryClass } from '../../src/errors.ts';
+import type { ErrorCode } from '../../src/errors/catalogue.ts';
+import type { RetryClass } from '../../src/errors/failure-kind.ts';
+import { IndexerError } from '../../src/errors/indexer-error.ts';
 import { FailureCount, decide, pause, type Streak } from '../../src/pipeline/retry.ts';
 
 /** The n-th failure in a row, each of another kind. */
 const nth = (failures: number): Streak => ({ failures, repeated: 1, lastingMs: 0 });
-const error = (retry: RetryClass, code = 'X', facts = {}): IndexerError =>
+const error = (retry: RetryClass, code: ErrorCode = 'STORE_CONFLICT', facts = {}): IndexerError =>
   new IndexerError('x', { code, retry, facts });
 
 describe('decide', () => {
@@ -27,14 +29,14 @@ describe('decide', () => {
   });
 
   it('connects again at once when rights changed or a token ran out, and backs off when that did not help', () => {
-    for (const code of ['LEDGER_STALE_AUTHORIZATION', 'LEDGER_TOKEN_EXPIRED']) {
+    for (const code of ['LEDGER_STALE_AUTHORIZATION', 'LEDGER_TOKEN_EXPIRED'] as const) {
       expect(decide(error('retry', code), nth(1), 1_000, 0.5)).toMatchObject({ delayMs: 0, phase: 'backing_off' });
       expect(decide(error('retry', code), nth(2), 1_000, 0.5)).toMatchObject({ delayMs: 200 });
     }
   });
 
   it('loses patience with what only may heal by itself', () => {
-    const phaseAfter = (code: string, repeated: number): unknown =>
+    const phaseAfter = (code: ErrorCode, repeated: number): unknown =>
       decide(error('retry', code), { failures: repeated, repeated, lastingMs: 0 }, 1_000, 0.5);
     expect(phaseAfter('LEDGER_UNDECODABLE', 1)).toMatchObject({ phase: 'backing_off' });
     expect(phaseAfter('LEDGER_UNDECODABLE', 2)).toMatchObject({ phase: 'parked' });
@@ -93,14 +95,14 @@ describe('FailureCount', () => {
   it('counts failures of the same code in a row, and how long they last', () => {
     let now = 0;
     const count = new FailureCount(() => now);
-    expect(count.add(error('retry', 'A'))).toEqual({ failures: 1, repeated: 1, lastingMs: 0 });
+    expect(count.add(error('retry', 'LEDGER_INTERNAL'))).toEqual({ failures: 1, repeated: 1, lastingMs: 0 });
     now = 5;
-    expect(count.add(error('retry', 'A'))).toEqual({ failures: 2, repeated: 2, lastingMs: 5 });
-    expect(count.add(error('retry', 'B'))).toEqual({ failures: 3, repeated: 1, lastingMs: 0 });
-    expect(count.add(error('refresh-token', 'C'))).toMatchObject({ failures: 1 });
+    expect(count.add(error('retry', 'LEDGER_INTERNAL'))).toEqual({ failures: 2, repeated: 2, lastingMs: 5 });
+    expect(count.add(error('retry', 'STORE_FULL'))).toEqual({ failures: 3, repeated: 1, lastingMs: 0 });
+    expect(count.add(error('refresh-token', 'LEDGER_TOKEN_EXPIRED'))).toMatchObject({ failures: 1 });
     count.clear();
     now = 9;
-    expect(count.add(error('retry', 'B'))).toEqual({ failures: 1, repeated: 1, lastingMs: 0 });
+    expect(count.add(error('retry', 'STORE_FULL'))).toEqual({ failures: 1, repeated: 1, lastingMs: 0 });
   });
 
   it('does not take the first answer of a ledger that was away for long for one failure more', () => {

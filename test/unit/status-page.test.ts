@@ -3,7 +3,7 @@ import { connect, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, describe, expect, it } from 'vitest';
 
-import { IndexerError } from '../../src/errors.ts';
+import { IndexerError } from '../../src/errors/indexer-error.ts';
 import { CheckpointWaiters } from '../../src/observe/checkpoint-waiters.ts';
 import { HealthTracker } from '../../src/observe/health-tracker.ts';
 import { startHttpServer, type RunningHttpServer } from '../../src/observe/http-server.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import { IndexerError } from '../../src/errors.ts';
+import { IndexerError } from '../../src/errors/indexer-error.ts';
 import { verdict } from '../../src/observe/health.ts';
 import type { HealthFacts } from '../../src/observe/health.ts';
 import { HealthTracker } from '../../src/observe/health-tracker.ts';
@@ -183,7 +183,7 @@ describe('HealthTracker', () => {
     health.batchCommitted(batch(10));
     health.ledgerPolled(10);
     health.failed(new IndexerError('refused', { code: 'LEDGER_UNAUTHENTICATED', retry: 'refresh-token' }));
-    health.failed(new IndexerError('slow', { code: 'STORE_TIMEOUT', retry: 'retry' }));
+    health.failed(new IndexerError('slow', { code: 'STORE_STATEMENT_TIMEOUT', retry: 'retry' }));
     expect(health.status()).toMatchObject({ state: 'live', ledgerEndAgeSeconds: 0, lagSeconds: 0 });
     pass(20_000);
     expect(health.status()).toMatchObject({

@@ -1,7 +1,8 @@
 /** The sentence of the status page, the remaining time, and the command that connects. */
 import { describe, expect, it } from 'vitest';
 import { CatchUp } from '../../src/observe/catch-up.ts';
-import { IndexerError } from '../../src/errors.ts';
+import { catalogue, type ErrorCode } from '../../src/errors/catalogue.ts';
+import { IndexerError } from '../../src/errors/indexer-error.ts';
 import { RecentErrors } from '../../src/observe/recent-errors.ts';
 import { whyBehind } from '../../src/observe/why-behind.ts';
 import { connectCommand } from '../../src/store/connect-command.ts';
@@ -77,11 +78,14 @@ describe('the remaining time', () => {
 describe('the last errors', () => {
   it('are kept once each, newest first, eight of them, without secrets', () => {
     const errors = new RecentErrors();
-    const fail = (code: string): void =>
-      errors.add(new IndexerError('at postgres://u:hidden@h/d', { code, retry: 'retry' }), new Date(0));
-    for (const code of ['A', 'B', 'A', 'C', 'D', 'E', 'F', 'G', 'H', 'I']) fail(code);
-    expect(errors.all.map(({ code }) => code).join('')).toBe('IHGFEDCA');
-    expect(errors.all.at(-1)).toMatchObject({ count: 2, message: 'at postgres://u:***@h/d', remedy: null });
+    const fail = (code: ErrorCode): void =>
+      errors.add(new IndexerError('at postgres://u:hidden@h/d', { code, remedy: 'wait' }), new Date(0));
+    const [first, ...others] = Object.keys(catalogue).slice(0, 9) as ErrorCode[];
+    if (first === undefined) throw new Error('no codes');
+    const [second, ...later] = others;
+    for (const code of [first, second as ErrorCode, first, ...later]) fail(code);
+    expect(errors.all.map(({ code }) => code)).toEqual([...later.toReversed(), first]);
+    expect(errors.all.at(-1)).toMatchObject({ count: 2, message: 'at postgres://u:***@h/d', remedy: 'wait' });
   });
 });
 

@@ -1,7 +1,7 @@
 /** Decoding of both streams: every kind, every absent field, every wrong type, and whatever a fuzzer makes of them. */
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { IndexerError } from '../../src/errors.ts';
+import { IndexerError } from '../../src/errors/indexer-error.ts';
 import { decodeActiveContract, decodeUpdate } from '../../src/ledger/wire.ts';
 import * as frames from '../support/frames.ts';
 import type { Json, JsonRecord } from '../support/frames.ts';

@@ -1,20 +1,7 @@
 /** The order and the failures of writes that run side by side. */
 import { describe, expect, it } from 'vitest';
 import { WriteQueue } from '../../src/pipeline/write-queue.ts';
-
-interface Deferred {
-  readonly promise: Promise<void>;
-  resolve(): void;
-  reject(thrown: Error): void;
-}
-
-function deferred(): Deferred {
-  let settle: Pick<Deferred, 'resolve' | 'reject'> | undefined;
-  const promise = new Promise<void>((resolve, reject) => {
-    settle = { resolve, reject };
-  });
-  return { promise, resolve: () => settle?.resolve(), reject: (thrown) => settle?.reject(thrown) };
-}
+import { deferred } from '../support/deferred.ts';
 
 /** Whether the promise is settled once everything that can happen now has happened. */
 async function settled(promise: Promise<unknown>): Promise<boolean> {

@@ -24,7 +24,7 @@ describe('the arguments of verify', () => {
     [['--replay', '3', '9', '--json', 'x'], { replay: [3, 9], json: 'x' }],
     [
       ['--sql', '--database-url', 'postgres://x', '--postgres-schema=s'],
-      { sql: true, rest: ['--database-url', 'postgres://x', '--postgres-schema=s'] },
+      { sql: true, rest: ['--database-url=postgres://x', '--postgres-schema=s'] },
     ],
   ] as const)('%j', (argv, expected) => {
     expect(verifyArguments(argv)).toEqual({ ...nothing, ...expected });

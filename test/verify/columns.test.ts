@@ -3,7 +3,7 @@
  * it says is out of sight is not. A column that stands in no list of the document fails here.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { toIndexerError } from '../../src/errors.ts';
+import { toIndexerError } from '../../src/errors/indexer-error.ts';
 import { query } from '../support/database.ts';
 import { inPart, noticed, outOfSight, type ColumnGroup } from './columns-doc.ts';
 import { lawfulChanges, planted, rowsOf } from './column-plants.ts';

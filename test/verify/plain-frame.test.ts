@@ -12,8 +12,8 @@ import { storedFields, storedLines } from '../../src/store/verify/stored-updates
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import * as frames from '../support/frames.ts';
 import type { Json, JsonRecord } from '../support/frames.ts';
+import { identity } from '../support/schemas.ts';
 
-const identity = { participantId: 'p::1220', filter: '{}', filterHash: 'f', shape: 'LEDGER_EFFECTS' };
 let created: TestDatabase;
 let database: Database;
 let session: StoreSession;

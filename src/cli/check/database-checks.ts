@@ -1,6 +1,6 @@
 /** Checks of Postgres: whether the index can be kept there, in what state it is, and who writes. */
 import type { Config } from '../../config/config.ts';
-import { toIndexerError } from '../../errors.ts';
+import { toIndexerError } from '../../errors/indexer-error.ts';
 import { openDatabase, type Database } from '../../store/database.ts';
 import { holderText } from '../../model/lock-holder.ts';
 import { hasTables, inspectServer, lastWriter, writerLockHolder } from '../../store/inspection.ts';

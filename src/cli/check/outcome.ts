@@ -1,5 +1,5 @@
 /** One line of `check`, and how a check is run: on its own, within a limit, whatever it throws. */
-import { IndexerError, toIndexerError } from '../../errors.ts';
+import { IndexerError, toIndexerError } from '../../errors/indexer-error.ts';
 
 export interface Outcome {
   readonly name: string;
@@ -82,7 +82,6 @@ async function within<T>(work: Promise<T>, limitMs: number): Promise<T> {
 function tooSlow(limitMs: number): IndexerError {
   return new IndexerError(`no answer within ${String(limitMs / 1000)} s`, {
     code: 'CHECK_TIMEOUT',
-    retry: 'retry',
     remedy: 'check the address, firewalls that drop packets, and whether the other side is overloaded; or --timeout 30',
   });
 }

@@ -2,7 +2,7 @@
 import type { Database } from '../../store/database.ts';
 import { readStream, type StreamFacts } from '../../store/history/maintenance.ts';
 import { hasTables } from '../../store/inspection.ts';
-import { toIndexerError } from '../../errors.ts';
+import { toIndexerError } from '../../errors/indexer-error.ts';
 import { filterFingerprint } from '../../ledger/request-format.ts';
 import { pageUrl } from '../../pages.ts';
 import type { LedgerView } from './ledger-view.ts';

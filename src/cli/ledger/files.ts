@@ -1,14 +1,11 @@
 /** Files that the operator names. */
 import { readFile, writeFile } from 'node:fs/promises';
-import { ExitCode, IndexerError } from '../../errors.ts';
+import { IndexerError } from '../../errors/indexer-error.ts';
 
 function fileError(what: string, path: string, cause: unknown): IndexerError {
   const why = cause instanceof Error && 'code' in cause ? String(cause.code) : 'unknown reason';
   return new IndexerError(`cannot ${what} ${path}: ${why}`, {
     code: 'FILE_UNUSABLE',
-    retry: 'fatal',
-    exitCode: ExitCode.configuration,
-    remedy: 'check the path and the permissions of the file',
     cause,
   });
 }

@@ -1,6 +1,7 @@
 /** The texts of `ledger --help` and of `ledger <verb> --help`. */
 import { commonFlags } from './arguments.ts';
-import type { Verb, VerbFlag } from './verb.ts';
+import type { CommandFlag } from '../table/command-info.ts';
+import type { Verb } from './verb.ts';
 
 function aligned(rows: readonly (readonly [string, string])[]): string {
   const width = Math.max(...rows.map(([name]) => name.length));
@@ -11,7 +12,7 @@ function call({ name, operands }: Verb): string {
   return [name, ...operands].join(' ');
 }
 
-function flagCall({ name, value }: VerbFlag): string {
+function flagCall({ name, value }: CommandFlag): string {
   return value === undefined ? `--${name}` : `--${name} ${value}`;
 }
 

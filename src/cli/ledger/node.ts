@@ -1,5 +1,5 @@
 /** The node itself: its release, where its ledger is, its own descriptions. */
-import { IndexerError } from '../../errors.ts';
+import { IndexerError } from '../../errors/indexer-error.ts';
 import type { LedgerClient } from '../../ledger/client.ts';
 import type { Verb, VerbCall } from './verb.ts';
 

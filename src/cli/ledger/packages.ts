@@ -1,5 +1,5 @@
 /** Daml packages: what the participant has, the archive of one, the upload of a DAR. */
-import { IndexerError } from '../../errors.ts';
+import { IndexerError } from '../../errors/indexer-error.ts';
 import type { VettedPackage } from '../../ledger/api/packages.ts';
 import type { LedgerClient } from '../../ledger/client.ts';
 import { bytesOf, saveBytes } from './files.ts';

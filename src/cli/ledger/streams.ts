@@ -1,5 +1,5 @@
 /** Streams of the participant for verbs: frames in batches, pulled, so that memory is bounded and nothing is dropped. */
-import { IndexerError } from '../../errors.ts';
+import { IndexerError } from '../../errors/indexer-error.ts';
 import { openFrameStream, type FrameStream, type StreamPath } from '../../ledger/frame-stream.ts';
 import { ledgerError } from '../../ledger/ledger-error-codes.ts';
 import type { LedgerFilter } from '../../ledger/request-format.ts';
@@ -7,7 +7,8 @@ import { assertTokenMayTravel } from '../../ledger/token.ts';
 import { integer, listOf, type OptionType } from '../../config/option-types.ts';
 import { options } from '../../config/option-table.ts';
 import { Inbox } from '../../pipeline/inbox.ts';
-import type { VerbCall, VerbFlag } from './verb.ts';
+import type { CommandFlag } from '../table/command-info.ts';
+import type { VerbCall } from './verb.ts';
 
 /** Held while the output is slow; above it the ledger has to wait. */
 const held = { frames: 1000, bytes: 8 * 1024 * 1024 };
@@ -145,14 +146,14 @@ function likeOption(check: OptionType<unknown>['parse']): OptionType<unknown> {
   return { label: listed, parse: (given) => check(given) };
 }
 
-export const limitFlag: VerbFlag = {
+export const limitFlag: CommandFlag = {
   name: 'limit',
   value: 'N',
   type: integer(1, Number.MAX_SAFE_INTEGER),
   doc: 'end after so many rows',
 };
 
-export const partyFlag: VerbFlag = {
+export const partyFlag: CommandFlag = {
   name: 'party',
   value: 'PARTY',
   type: likeOption((given) => options.ledgerParties.check(given)),
@@ -160,7 +161,7 @@ export const partyFlag: VerbFlag = {
 };
 
 /** `--template` and `--party`; what they leave open comes from the configuration. */
-export const filterFlags: readonly VerbFlag[] = [
+export const filterFlags: readonly CommandFlag[] = [
   {
     name: 'template',
     value: '#NAME:MODULE:ENTITY',

@@ -1,5 +1,5 @@
 /** Submits commands that the operator wrote as JSON. */
-import { ExitCode, IndexerError } from '../../errors.ts';
+import { IndexerError } from '../../errors/indexer-error.ts';
 import type { Commands } from '../../ledger/api/command.ts';
 import { isObject, type JsonObject } from '../../ledger/field.ts';
 import { bytesOf } from './files.ts';
@@ -15,8 +15,6 @@ async function textOf(file: string, stdin: VerbCall['stdin']): Promise<string> {
 function invalid(file: string, problem: string): IndexerError {
   return new IndexerError(`${file === '-' ? 'standard input' : file}: ${problem}`, {
     code: 'COMMANDS_INVALID',
-    retry: 'fatal',
-    exitCode: ExitCode.undecodable,
     remedy: 'write one JsCommands object: {"commandId":"…","actAs":["…"],"commands":[{"CreateCommand":{…}}]}',
   });
 }

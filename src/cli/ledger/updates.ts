@@ -1,5 +1,5 @@
 /** Updates: a range of them or all that come, from the WebSocket, and single ones. */
-import { ExitCode, IndexerError } from '../../errors.ts';
+import { IndexerError } from '../../errors/indexer-error.ts';
 import type { UpdateAnswer } from '../../ledger/api/event.ts';
 import { isObject, type JsonObject } from '../../ledger/field.ts';
 import { ledgerError } from '../../ledger/ledger-error-codes.ts';
@@ -117,9 +117,6 @@ async function update(call: VerbCall): Promise<void> {
   if (answer?.update === undefined || answer.update === null) {
     throw new IndexerError(`there is no update ${which} that the filter shows`, {
       code: 'UPDATE_NOT_FOUND',
-      retry: 'fatal',
-      exitCode: ExitCode.undecodable,
-      remedy: 'name an offset or update id as `ledger-indexer ledger updates` shows them, or widen the filter',
     });
   }
   await output.rows(oneBatch([answer]), {

@@ -1,19 +1,10 @@
 /** What one verb of `ledger-indexer ledger` is: how it is called, what it needs, what it does. */
 import type { LedgerAccess } from '../../access.ts';
 import type { Config } from '../../config/config.ts';
-import { ExitCode, IndexerError } from '../../errors.ts';
+import { IndexerError } from '../../errors/indexer-error.ts';
 import type { LedgerClient } from '../../ledger/client.ts';
-import type { OptionType } from '../../config/option-types.ts';
 import type { Output } from '../output.ts';
-
-export interface VerbFlag {
-  /** Without its dashes. */
-  readonly name: string;
-  /** The word that stands for its value in the help; undefined for a switch. */
-  readonly value?: string;
-  readonly type?: OptionType<unknown>;
-  readonly doc: string;
-}
+import type { CommandFlag } from '../table/command-info.ts';
 
 export interface VerbArguments {
   readonly operands: readonly string[];
@@ -44,7 +35,7 @@ export interface Verb {
   readonly summary: string;
   /** Words that are no flags, in order; those in brackets may be left out. */
   readonly operands: readonly string[];
-  readonly flags: readonly VerbFlag[];
+  readonly flags: readonly CommandFlag[];
   /** One call, without `ledger-indexer`. */
   readonly example: string;
   /** What to do about an error of this code, where the general advice (for the indexer) does not fit. */
@@ -54,5 +45,5 @@ export interface Verb {
 
 /** The command line is wrong. */
 export function usageError(message: string, remedy: string): IndexerError {
-  return new IndexerError(message, { code: 'USAGE', retry: 'fatal', exitCode: ExitCode.usage, remedy });
+  return new IndexerError(message, { code: 'USAGE', remedy });
 }

@@ -1,11 +1,29 @@
 /** What is said of a command: the one source of its help, of completion and of the table in docs/commands.md. Pure data. */
 
+import type { OptionType } from '../../config/option-types.ts';
+
 export interface CommandFlag {
   /** Without its dashes. */
   readonly name: string;
-  /** The word that stands for its value; undefined for a switch. In brackets it may be left out. */
+  /** The words that stand for its values, undefined for a switch. In brackets it may be left out. */
   readonly value?: string;
+  /** It may be given more than once. */
+  readonly list?: true;
+  /** What its value has to be, where more is asked of it than not to be empty. */
+  readonly type?: OptionType<unknown>;
   readonly doc: string;
+}
+
+/** A word that is no flag. */
+export interface Operand {
+  /** As the usage line names it. */
+  readonly name: string;
+  /** The words that it can be, where those are known. */
+  readonly words?: readonly string[];
+  /** It may be left out, and all after it. */
+  readonly optional?: true;
+  /** There may be more of it; the last one only. */
+  readonly repeated?: true;
 }
 
 export interface CommandInfo {
@@ -16,10 +34,9 @@ export interface CommandInfo {
   readonly summary: string;
   /** Lines of at most 100 characters. */
   readonly does: readonly string[];
+  readonly operands: readonly Operand[];
   /** Its own flags; options of the configuration are not listed. */
   readonly flags: readonly CommandFlag[];
-  /** First words it knows, e.g. `list` and `rebuild`. */
-  readonly words?: readonly string[];
   /** Two or more calls, without `ledger-indexer`. */
   readonly examples: readonly string[];
   /** Beside those that every command has. */

@@ -7,6 +7,13 @@ import { runningCommands } from './running.ts';
 /** In the order of the help. */
 export const commandTable: readonly CommandInfo[] = [...runningCommands, ...lookingCommands, ...changingCommands];
 
+/** What is said of a command that there is. @throws RangeError for another name */
+export function commandNamed(name: string): CommandInfo {
+  const found = commandInfo(name);
+  if (found === undefined) throw new RangeError(`no command ${name}`);
+  return found;
+}
+
 /** What is said of a command; undefined when there is none of this name. */
 export function commandInfo(name: string): CommandInfo | undefined {
   return commandTable.find((command) => command.name === name);

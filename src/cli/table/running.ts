@@ -6,6 +6,12 @@ const endings = [
   [77, 'not permitted: the message names the missing right'],
 ] as const;
 
+const ofTheDemo = [
+  { name: 'speed', value: 'N', doc: 'the same as --demo-speed' },
+  { name: 'chaos', doc: 'the same as --demo-chaos' },
+  { name: 'seed', value: 'N', doc: 'the same as --demo-seed' },
+] as const;
+
 export const runningCommands: readonly CommandInfo[] = [
   {
     name: 'run',
@@ -16,6 +22,7 @@ export const runningCommands: readonly CommandInfo[] = [
       'Started again it goes on at the checkpoint in the database. A second one beside it waits as standby.',
       'With --stop-at it ends by itself once everything up to that offset, and nothing above it, is stored.',
     ],
+    operands: [],
     flags: [],
     examples: [
       'run',
@@ -27,7 +34,7 @@ export const runningCommands: readonly CommandInfo[] = [
   },
   {
     name: 'demo',
-    usage: '[--option value …]',
+    usage: '[--speed N] [--chaos] [--seed N] [--option value …]',
     summary: 'run with everything embedded, whatever URLs the environment names',
     does: [
       'An embedded Postgres, a sandbox ledger with traffic and the indexer, in one process. Data and ports stay in',
@@ -35,8 +42,9 @@ export const runningCommands: readonly CommandInfo[] = [
       'with the ledger, and by `connect`. A port that is taken is left for the next free one, unless INDEXER_HTTP_PORT',
       'asks for it.',
     ],
-    flags: [],
-    examples: ['demo', 'demo --stop-at 1000 --demo-seed 7'],
+    operands: [],
+    flags: ofTheDemo,
+    examples: ['demo', 'demo --stop-at 1000 --seed 7'],
     exits: endings,
     alone: true,
   },
@@ -51,6 +59,7 @@ export const runningCommands: readonly CommandInfo[] = [
       'A schema holds one stretch without gaps: what would leave a gap, or put history before what is stored, is',
       'refused; give that history a POSTGRES_SCHEMA of its own.',
     ],
+    operands: [],
     flags: [
       { name: 'from', value: 'oldest|genesis|OFFSET', doc: 'where an empty schema begins; default oldest' },
       { name: 'to', value: 'end|OFFSET', doc: 'last offset to store; default end' },
@@ -64,14 +73,22 @@ export const runningCommands: readonly CommandInfo[] = [
   },
   {
     name: 'sandbox',
-    usage: '[--option value …]',
-    summary: 'only the sandbox ledger, on port 7575 or SANDBOX_PORT',
+    usage: '[--port PORT] [--host ADDRESS] [--journal FILE] [--admin] [--option value …]',
+    summary: 'only the sandbox ledger, on port 7575 or another one',
     does: [
       'A ledger to develop against: speaks the JSON Ledger API v2, keeps everything in memory, makes traffic.',
-      'SANDBOX_ADMIN=1 lets a shell on this machine script faults.',
+      'Each of its first four flags is a variable too: SANDBOX_PORT, SANDBOX_HOST, SANDBOX_JOURNAL, SANDBOX_ADMIN=1.',
     ],
-    flags: [],
-    examples: ['sandbox', 'sandbox --demo-updates-per-second 0'],
+    operands: [],
+    flags: [
+      { name: 'port', value: 'PORT', doc: 'default 7575; 0 for any free one' },
+      { name: 'host', value: 'ADDRESS', doc: 'where it listens; default this machine only' },
+      { name: 'journal', value: 'FILE', doc: 'keep the history there, and go on with it the next time' },
+      { name: 'admin', doc: 'let a shell script faults' },
+      ...ofTheDemo,
+      { name: 'stop-at', value: 'N', doc: 'the same as --demo-stop-at' },
+    ],
+    examples: ['sandbox', 'sandbox --port 0 --demo-updates-per-second 0'],
     alone: true,
   },
   {
@@ -79,6 +96,7 @@ export const runningCommands: readonly CommandInfo[] = [
     usage: '[--print]',
     summary: 'bring the schema up to date; --print shows the SQL instead',
     does: ['Applies the migrations that are missing, each in a transaction. Any number may run at once.'],
+    operands: [],
     flags: [{ name: 'print', doc: 'the whole schema as one SQL transaction; needs no database' }],
     examples: ['migrate', 'migrate --print > schema.sql'],
     exits: [

@@ -1,6 +1,8 @@
 /** The command line of `verify`. */
-import type { IndexerError } from '../../errors.ts';
+import type { IndexerError } from '../../errors/indexer-error.ts';
+import { parse, type Given } from '../parse.ts';
 import { misuse } from '../refusals.ts';
+import { commandNamed } from '../table/command-table.ts';
 
 /** What to compare, and where the report goes. */
 export interface VerifyArguments {
@@ -24,63 +26,28 @@ const usualTail = 1_000;
 
 /** @throws IndexerError USAGE */
 export function verifyArguments(argv: readonly string[]): VerifyArguments {
-  const words = new Words(argv);
-  const sql = words.flag('--sql');
-  const acs = words.flag('--acs');
-  const [tail] = words.offsets('--tail', 1) ?? [];
-  const [at] = words.offsets('--at', 1) ?? [];
-  const [first, last] = words.offsets('--replay', 2) ?? [];
-  const json = words.optional('--json');
+  const given = parse(commandNamed('verify'), argv);
+  const [sql, acs] = [given.has('sql'), given.has('acs')];
+  const [tail] = offsets(given, 'tail');
+  const [at] = offsets(given, 'at');
+  const [first, last] = offsets(given, 'replay');
   if (at !== undefined && !acs) throw wrong('--at belongs to --acs');
+  const json = given.has('json') ? (given.text('json') ?? '-') : undefined;
   const replay: readonly [number, number] | undefined =
     first === undefined || last === undefined ? undefined : [first, last];
   const chosen = sql || acs || tail !== undefined || replay !== undefined;
-  const given = { at, replay, json, rest: words.rest };
-  return chosen ? { sql, acs, tail, ...given } : { sql: true, acs: true, tail: usualTail, ...given };
+  const others = { at, replay, json, rest: given.options };
+  return chosen ? { sql, acs, tail, ...others } : { sql: true, acs: true, tail: usualTail, ...others };
 }
 
-class Words {
-  rest: readonly string[];
-
-  constructor(argv: readonly string[]) {
-    // `--name=value` is the same as two words.
-    this.rest = argv.flatMap((word) => {
-      const [, name, value] = /^(--(?:tail|at|replay|json))=(.*)$/s.exec(word) ?? [];
-      return name === undefined || value === undefined ? [word] : [name, value];
-    });
-  }
-
-  flag(name: string): boolean {
-    return this.#take(name, 0) !== undefined;
-  }
-
-  /** Whole numbers from 0 on after a flag; undefined without it. */
-  offsets(name: string, count: number): readonly number[] | undefined {
-    return this.#take(name, count)?.map((word) => {
-      const number = /^\d{1,16}$/.test(word) ? Number(word) : Number.NaN;
-      if (Number.isSafeInteger(number)) return number;
-      throw wrong(`${name} takes ${count === 1 ? 'a whole number' : `${String(count)} offsets`}`);
-    });
-  }
-
-  /** A flag with or without a value: `-` without. */
-  optional(name: string): string | undefined {
-    const next = this.rest[this.rest.indexOf(name) + 1];
-    const [value] = this.#take(name, next === undefined || next.startsWith('-') ? 0 : 1) ?? [undefined];
-    return value ?? (this.#taken ? '-' : undefined);
-  }
-
-  #taken = false;
-
-  #take(name: string, values: number): readonly string[] | undefined {
-    const at = this.rest.indexOf(name);
-    this.#taken = at >= 0;
-    if (at < 0) return undefined;
-    const taken = this.rest.slice(at + 1, at + 1 + values);
-    if (taken.length < values) throw wrong(`${name} lacks a value`);
-    this.rest = [...this.rest.slice(0, at), ...this.rest.slice(at + 1 + values)];
-    return taken;
-  }
+/** Whole numbers from 0 on after a flag; none without it. */
+function offsets(given: Given, flag: string): readonly number[] {
+  const words = given.texts(flag);
+  return words.map((word) => {
+    const number = /^\d{1,16}$/.test(word) ? Number(word) : Number.NaN;
+    if (Number.isSafeInteger(number)) return number;
+    throw wrong(`--${flag} takes ${words.length === 1 ? 'a whole number' : `${String(words.length)} offsets`}`);
+  });
 }
 
 function wrong(found: string): IndexerError {

@@ -2,7 +2,8 @@
 import type { LedgerFilter } from '../../ledger/request-format.ts';
 import type { Snapshot } from '../../store/verify/snapshot.ts';
 import type { ReadCall } from '../ledger/whole-reads.ts';
-import { IndexerError, ExitCode } from '../../errors.ts';
+import { ExitCode } from '../../errors/exit-code.ts';
+import { IndexerError } from '../../errors/indexer-error.ts';
 
 export interface VerifyCall extends ReadCall {
   readonly snapshot: Snapshot;
@@ -30,7 +31,6 @@ export async function* whole<T>(
   if (!call.stop.aborted) return;
   throw new IndexerError('the comparison was interrupted before its end', {
     code: 'INTERRUPTED',
-    retry: 'fatal',
     exitCode: ExitCode.undecided,
     remedy: 'run `ledger-indexer verify` again',
   });

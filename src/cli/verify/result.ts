@@ -1,5 +1,6 @@
 /** What `verify` finds out, and how it is shown. */
-import { ExitCode, IndexerError, toIndexerError } from '../../errors.ts';
+import { ExitCode } from '../../errors/exit-code.ts';
+import { IndexerError, toIndexerError } from '../../errors/indexer-error.ts';
 
 /** What is compared: rules within the tables, active contracts, or updates. */
 export type VerifyKind = 'sql' | 'acs' | 'tail' | 'replay';
@@ -64,7 +65,7 @@ export async function measured(kind: VerifyKind, at: number, compare: () => Prom
 function undecided(atOffset: number, thrown: unknown): Compared {
   const error = toIndexerError(thrown);
   if (error.code === 'UNEXPECTED') throw error;
-  const remedy = error.remedy === undefined ? '' : `; what to do: ${error.remedy}`;
+  const remedy = `; what to do: ${error.remedy}`;
   const note = `${error.code}: ${error.message}${remedy}`;
   return { atOffset, compared: 0, different: 0, quarantined: 0, findings: [], decided: false, note };
 }
@@ -79,8 +80,6 @@ export function exitCodeOf(results: readonly VerifyResult[]): ExitCode {
 export function cannotCompare(found: string, remedy: string): IndexerError {
   return new IndexerError(found, {
     code: 'VERIFY_IMPOSSIBLE',
-    retry: 'fatal',
-    exitCode: ExitCode.undecided,
     remedy,
   });
 }

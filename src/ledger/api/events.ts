@@ -1,5 +1,5 @@
 /** One contract: its events or its payload. */
-import { IndexerError } from '../../errors.ts';
+import { IndexerError } from '../../errors/indexer-error.ts';
 import { isObject } from '../field.ts';
 import type { Transport } from '../transport.ts';
 import { answerObject, type Maybe } from './answer.ts';

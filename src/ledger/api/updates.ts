@@ -2,7 +2,7 @@
  * Updates, looked up or listed. Right for all: CanReadAs or CanActAs for each party in the format, CanReadAsAnyParty
  * for formats for any party and for topology events of all parties. An endless stream is a matter of the WebSocket.
  */
-import { IndexerError } from '../../errors.ts';
+import { IndexerError } from '../../errors/indexer-error.ts';
 import type { Transport } from '../transport.ts';
 import { answerList, answerObject, answerOffset, nextPageToken, sentOffset } from './answer.ts';
 import { updateAnswer, type UpdateAnswer } from './event.ts';

@@ -1,5 +1,5 @@
 /** What the page shows of the database: read at most once a second, only while somebody looks, one read at a time. */
-import { IndexerError } from '../../errors.ts';
+import { IndexerError } from '../../errors/indexer-error.ts';
 
 export interface TemplateFacts {
   /** `package:Module:Entity` */

@@ -3,7 +3,7 @@
  * them; they take no token, answer to this machine only and are not subject to faults.
  */
 import type { IncomingMessage } from 'node:http';
-import { IndexerError } from '../../errors.ts';
+import { IndexerError } from '../../errors/indexer-error.ts';
 import { isLoopback } from '../../loopback.ts';
 import { check, checkNames, faultsOf } from '../admin-shapes.ts';
 import type { Shape } from '../admin-shapes.ts';

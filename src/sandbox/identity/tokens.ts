@@ -4,7 +4,7 @@
  */
 import { createLocalJWKSet, createRemoteJWKSet, decodeJwt, jwtVerify } from 'jose';
 import type { JSONWebKeySet, JWTPayload, JWTVerifyGetKey } from 'jose';
-import { IndexerError } from '../../errors.ts';
+import { IndexerError } from '../../errors/indexer-error.ts';
 import type { IdentityProviders } from './identity-providers.ts';
 
 export interface TokenOptions {
@@ -69,7 +69,7 @@ function ownTrust(options: TokenOptions): Trust {
   if (algorithms.length > 0) return { identityProviderId: '', algorithms, key, issuer, audience, scope };
   const remedy = 'give auth.secret, auth.jwksUrl or auth.jwks';
   const message = 'the sandbox has authorization without any key to check tokens with';
-  throw new IndexerError(message, { code: 'SANDBOX_AUTH', retry: 'fatal', remedy });
+  throw new IndexerError(message, { code: 'SANDBOX_AUTH', remedy });
 }
 
 /** The trust that fits the issuer a token claims; nothing is believed before the signature is checked. */

@@ -3,7 +3,7 @@
  * writer's statements, and only begun by who holds the writer lock.
  */
 import type { PoolClient } from 'pg';
-import { ExitCode, IndexerError } from '../../errors.ts';
+import { IndexerError } from '../../errors/indexer-error.ts';
 import type { Database } from '../database.ts';
 import { reportPlanning } from '../report-planning.ts';
 
@@ -57,12 +57,13 @@ async function streamFacts(client: PoolClient, lock: '' | 'for update'): Promise
   return { ...facts, lastUpdate: offset === null || updateId === null ? undefined : { offset, updateId } };
 }
 
+const refusals = {
+  reset: 'RESET_REFUSED',
+  reseed: 'RESEED_REFUSED',
+  'accept-filter': 'ACCEPT_FILTER_REFUSED',
+} as const;
+
 /** A command that must not be carried out here, and what to do instead. */
-export function refused(command: string, found: string, remedy: string): IndexerError {
-  return new IndexerError(found, {
-    code: `${command.toUpperCase().replaceAll('-', '_')}_REFUSED`,
-    retry: 'fatal',
-    exitCode: ExitCode.configuration,
-    remedy,
-  });
+export function refused(command: keyof typeof refusals, found: string, remedy: string): IndexerError {
+  return new IndexerError(found, { code: refusals[command], remedy });
 }

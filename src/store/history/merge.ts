@@ -5,7 +5,7 @@
  */
 import { escapeIdentifier } from 'pg';
 import type { ClientBase, PoolClient } from 'pg';
-import { ExitCode, IndexerError } from '../../errors.ts';
+import { IndexerError } from '../../errors/indexer-error.ts';
 import { notifyStatement } from '../batch-writer.ts';
 import type { Database } from '../database.ts';
 import type { StreamIdentity, UpdateMark } from '../stream-row.ts';
@@ -143,7 +143,6 @@ function otherHistory(found: string): IndexerError {
   return new IndexerError(`these are the offsets of another history: ${found}`, {
     code: 'HISTORY_CHANGED',
     retry: 'fatal',
-    exitCode: ExitCode.configuration,
     remedy:
       'index this ledger into a new POSTGRES_SCHEMA and keep this one, or give up this history: ledger-indexer reseed --yes',
   });

@@ -4,7 +4,7 @@
  */
 import { escapeIdentifier, escapeLiteral } from 'pg';
 import type { ClientBase } from 'pg';
-import { toIndexerError } from '../../errors.ts';
+import { toIndexerError } from '../../errors/indexer-error.ts';
 import type { Database } from '../database.ts';
 import { assertMigrated, migrate, migrationFiles, type Migration } from '../migrations.ts';
 import { refuseStrangers } from '../readers/schema-owners.ts';

@@ -4,7 +4,7 @@
  */
 import { escapeIdentifier, escapeLiteral } from 'pg';
 import type { ClientBase } from 'pg';
-import { ExitCode, IndexerError } from '../../errors.ts';
+import { IndexerError } from '../../errors/indexer-error.ts';
 import type { Database } from '../database.ts';
 import { buildIndex } from './index-build.ts';
 import { limitedGrants, policyStatements } from './party-policies.ts';
@@ -158,5 +158,5 @@ function settings({ database }: Facts, role: string, schemas: ReadSchemas): stri
 }
 
 function refused(found: string, remedy: string): IndexerError {
-  return new IndexerError(found, { code: 'READER_REFUSED', retry: 'fatal', exitCode: ExitCode.configuration, remedy });
+  return new IndexerError(found, { code: 'READER_REFUSED', remedy });
 }

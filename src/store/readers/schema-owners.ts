@@ -4,7 +4,8 @@
  */
 import { escapeIdentifier, escapeLiteral } from 'pg';
 import type { ClientBase } from 'pg';
-import { ExitCode, IndexerError } from '../../errors.ts';
+import { ExitCode } from '../../errors/exit-code.ts';
+import { IndexerError } from '../../errors/indexer-error.ts';
 import { readSchemas } from './read-schemas.ts';
 
 /**
@@ -40,7 +41,7 @@ export async function refuseStrangers(client: ClientBase, storage: string): Prom
   const { schema, owner, me } = found;
   throw new IndexerError(
     `schema "${schema}" belongs to role "${owner}", which is neither "${me}" nor a role it is a member of`,
-    { code: 'SCHEMA_FOREIGN', retry: 'fatal', remedy: remedy(schema), exitCode: ExitCode.configuration },
+    { code: 'SCHEMA_FOREIGN', remedy: remedy(schema), exitCode: ExitCode.configuration },
   );
 }
 

@@ -1,6 +1,6 @@
 /** Up to which offset is pruned: from what an operator wrote, and from what the schema holds. */
 import type { ClientBase } from 'pg';
-import { ExitCode, IndexerError } from '../../errors.ts';
+import { IndexerError } from '../../errors/indexer-error.ts';
 
 /** An offset (included), or everything recorded before a time. */
 export type PruneBefore = { readonly offset: number } | { readonly time: Date };
@@ -29,8 +29,6 @@ export async function pruneTarget(client: ClientBase, before: PruneBefore): Prom
   if (stream === undefined || stream.checkpoint === null || stream.seeded_at === null) {
     throw new IndexerError('no complete seed is here: there is nothing to prune', {
       code: 'NOTHING_TO_PRUNE',
-      retry: 'fatal',
-      exitCode: ExitCode.configuration,
       remedy: 'let `ledger-indexer run` finish the seed first, or name the right schema with POSTGRES_SCHEMA',
     });
   }

@@ -1,7 +1,7 @@
 /** What a redaction is about: found in the tables, with what may be changed and what must be left alone. */
 import type { ClientBase } from 'pg';
 import { escapeIdentifier } from 'pg';
-import { ExitCode, IndexerError } from '../../errors.ts';
+import { IndexerError } from '../../errors/indexer-error.ts';
 import { readSchemas } from '../readers/read-schemas.ts';
 
 export interface ExerciseSubject {
@@ -51,10 +51,9 @@ export async function findContracts(
           `(r.created_event -> 'signatories' ? $1 or r.created_event -> 'observers' ? $1)`,
           subject.party,
         ];
-  // What a seed found arriving has no row of contracts until it has arrived, and its contents stand with the reassignment.
+  // Contents of what a seed found arriving stand with the reassignment until it has arrived.
   const { rows } = await client.query<ContractRow>(
-    `select m.contract_id as id,
-            coalesce(${escapeIdentifier(readSchemas(schema).pqs)}.__contract_state(m.contract_id), 'unassigned') as state,
+    `select m.contract_id as id, ${escapeIdentifier(readSchemas(schema).pqs)}.__contract_state(m.contract_id) as state,
             m.open or ($2 and exists (select from exercises e
                                        where e.contract_id = m.contract_id and e.redaction_id is null)) as open
        from (select known.contract_id, bool_or(known.open) as open
@@ -107,8 +106,6 @@ export async function isExerciseOpen(client: ClientBase, { offset, nodeId }: Exe
 function refused(found: string, remedy: string): IndexerError {
   return new IndexerError(`${found}: nothing was changed`, {
     code: 'REDACTION_REFUSED',
-    retry: 'fatal',
-    exitCode: ExitCode.configuration,
     remedy,
   });
 }

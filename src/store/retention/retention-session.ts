@@ -1,7 +1,7 @@
 /** How prune and redact talk to Postgres: short transactions that give way to everybody else, and try again. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { PoolClient } from 'pg';
-import { IndexerError } from '../../errors.ts';
+import { IndexerError } from '../../errors/indexer-error.ts';
 import type { Database } from '../database.ts';
 import { reportPlanning } from '../report-planning.ts';
 

@@ -4,7 +4,7 @@
  */
 import { escapeIdentifier, escapeLiteral } from 'pg';
 import type { ClientBase } from 'pg';
-import { ExitCode, IndexerError } from '../../errors.ts';
+import { IndexerError } from '../../errors/indexer-error.ts';
 import type { Database } from '../database.ts';
 import { grantReader } from '../readers/reader-role.ts';
 import { readSchemas } from '../readers/read-schemas.ts';
@@ -160,5 +160,5 @@ function databaseStatements(facts: Facts, roles: StreamRoles, shared: boolean): 
 }
 
 function refused(found: string, remedy: string): IndexerError {
-  return new IndexerError(found, { code: 'ROLES_REFUSED', retry: 'fatal', exitCode: ExitCode.configuration, remedy });
+  return new IndexerError(found, { code: 'ROLES_REFUSED', remedy });
 }

@@ -4,7 +4,7 @@
  * that views which people build on it stay.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { ExitCode, IndexerError } from '../../errors.ts';
+import { IndexerError } from '../../errors/indexer-error.ts';
 import type { ClientBase } from 'pg';
 import type { PackageModel } from '../../packages/package-model.ts';
 import type { Database } from '../database.ts';
@@ -110,9 +110,6 @@ async function mayMakeViews(client: ClientBase, { typed, explore }: ReadSchemas)
 function notPermitted(): IndexerError {
   return new IndexerError('the role of the indexer may not make views', {
     code: 'VIEWS_NOT_PERMITTED',
-    retry: 'park',
-    exitCode: ExitCode.notPermitted,
-    remedy: 'run `ledger-indexer views rebuild` as the migrator of the stream, see `ledger-indexer grant-roles`',
   });
 }
 

@@ -1,6 +1,6 @@
 /** The one snapshot that all of a `verify` reads: read only, and of the same moment, whatever is committed meanwhile. */
 import type { ClientBase } from 'pg';
-import { ExitCode, IndexerError } from '../../errors.ts';
+import { IndexerError } from '../../errors/indexer-error.ts';
 import type { Database } from '../database.ts';
 import { reportPlanning } from '../report-planning.ts';
 import { rollBack } from '../database.ts';
@@ -93,8 +93,5 @@ async function readCoverage(client: ClientBase): Promise<Pick<VerifiedStream, 'c
 function notSeeded(): IndexerError {
   return new IndexerError('nothing is published in this schema yet: there is no seed to compare', {
     code: 'VERIFY_NOT_SEEDED',
-    retry: 'fatal',
-    exitCode: ExitCode.undecided,
-    remedy: 'wait until `ledger-indexer status` shows a checkpoint, then run `ledger-indexer verify` again',
   });
 }

@@ -1,5 +1,5 @@
 /** The last result of each comparison, kept for readers and for the metrics of a running indexer. */
-import { IndexerError } from '../../errors.ts';
+import { IndexerError } from '../../errors/indexer-error.ts';
 import type { Database } from '../database.ts';
 
 export interface Verification {

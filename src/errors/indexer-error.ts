@@ -2,41 +2,17 @@
  * The one error type of the program. Every edge (ledger, Postgres, configuration) translates what it meets into an
  * IndexerError once; everything above decides by `retry` and `code` alone and never looks at SQLSTATEs or close codes.
  */
-
-/**
- * What the pipeline may do about an error.
- * - `retry`: reconnect after a jittered delay, from the checkpoint in the database
- * - `refresh-token`: the same, with the token read again first
- * - `fenced`: another writer moved the checkpoint; forget everything in memory and re-acquire
- * - `park`: a human is needed; stay up, not ready, and test again slowly
- * - `fatal`: stop the process
- */
-export type RetryClass = 'retry' | 'refresh-token' | 'fenced' | 'park' | 'fatal';
-
-/** Process exit codes (sysexits range, so that a supervisor can tell "restart" from "do not restart"). */
-export const ExitCode = {
-  stopped: 0,
-  /** `verify` found a difference, or `check` a failure. */
-  different: 1,
-  usage: 2,
-  /** `verify` could not decide. */
-  undecided: 2,
-  undecodable: 65,
-  unreachable: 69,
-  unexpected: 70,
-  temporary: 75,
-  notPermitted: 77,
-  configuration: 78,
-} as const;
-export type ExitCode = (typeof ExitCode)[keyof typeof ExitCode];
+import { catalogue, type ErrorCode } from './catalogue.ts';
+import type { ExitCode } from './exit-code.ts';
+import type { RetryClass } from './failure-kind.ts';
 
 export interface IndexerErrorOptions {
-  /** Stable, upper-case, e.g. `LEDGER_UNREACHABLE`, `CONFIGURATION_INVALID`, `SCHEMA_NEWER`. */
-  readonly code: string;
-  readonly retry: RetryClass;
-  /** What the operator should do, one sentence. */
-  readonly remedy?: string;
+  readonly code: ErrorCode;
+  /** In place of what the catalogue says, where the place of the failure decides. */
+  readonly retry?: RetryClass;
   readonly exitCode?: ExitCode;
+  /** What the operator should do, one sentence, where more is known than the code says. */
+  readonly remedy?: string;
   readonly cause?: unknown;
   /** Safe facts for logs (offsets, status codes, SQLSTATE). Never payloads, tokens or passwords. */
   readonly facts?: Readonly<Record<string, string | number | boolean>>;
@@ -44,20 +20,36 @@ export interface IndexerErrorOptions {
 
 export class IndexerError extends Error {
   override readonly name = 'IndexerError';
-  readonly code: string;
+  readonly code: ErrorCode;
   readonly retry: RetryClass;
-  readonly remedy: string | undefined;
+  readonly remedy: string;
   readonly exitCode: ExitCode;
   readonly facts: Readonly<Record<string, string | number | boolean>>;
 
   constructor(message: string, options: IndexerErrorOptions) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
+    const kind = catalogue[options.code];
     this.code = options.code;
-    this.retry = options.retry;
-    this.remedy = options.remedy;
-    this.exitCode = options.exitCode ?? ExitCode.unexpected;
+    this.retry = options.retry ?? kind.retry;
+    this.remedy = options.remedy ?? kind.remedy;
+    this.exitCode = options.exitCode ?? kind.exitCode;
     this.facts = options.facts ?? {};
   }
+}
+
+/** The same failure told anew: in other words, with more facts, with what else is said to differ. It is the cause. */
+export function retold(
+  error: IndexerError,
+  change: Partial<Omit<IndexerErrorOptions, 'code' | 'cause'>> & { readonly message?: string },
+): IndexerError {
+  const { message, code, retry, exitCode, remedy } = error;
+  const facts = { ...error.facts, ...change.facts };
+  return new IndexerError(change.message ?? message, { code, retry, exitCode, remedy, ...change, facts, cause: error });
+}
+
+/** The failure with the offset of the one update it is about, for the operator who has to look at it. */
+export function atOffset(error: IndexerError, offset: number): IndexerError {
+  return retold(error, { message: `update at offset ${String(offset)}: ${error.message}`, facts: { offset } });
 }
 
 /** Anything thrown, as an IndexerError: unknown failures are fatal, because retrying what is not understood hides it. */
@@ -67,8 +59,6 @@ export function toIndexerError(thrown: unknown): IndexerError {
   const message = thrown instanceof Error ? thrown.message : 'a value that is not an Error was thrown';
   return new IndexerError(`unexpected ${name}: ${message}`, {
     code: 'UNEXPECTED',
-    retry: 'fatal',
-    remedy: 'this is a defect: please report it with the log lines before it',
     cause: thrown,
   });
 }

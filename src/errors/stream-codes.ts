@@ -1,0 +1,99 @@
+/** Failures of the stream as a whole: what the ledger shows does not fit what is stored, or cannot be stored. */
+import { ExitCode } from './exit-code.ts';
+import { kind } from './failure-kind.ts';
+
+export const streamCodes = {
+  HISTORY_CHANGED: kind(
+    'park',
+    ExitCode.configuration,
+    'the participant was restored or reset: other updates at the same offsets',
+    'run what the message names: ledger-indexer reset --to OFFSET, or reseed',
+  ),
+  PARTICIPANT_CHANGED: kind(
+    'park',
+    ExitCode.configuration,
+    'the schema belongs to another participant',
+    'point LEDGER_URL back, or use another POSTGRES_SCHEMA',
+  ),
+  FILTER_CHANGED: kind(
+    'park',
+    ExitCode.configuration,
+    'parties, templates, interfaces or shape differ from those it was filled with',
+    'undo the change, or run: ledger-indexer accept-filter',
+  ),
+  // As for a frame that cannot be read.
+  UPDATE_UNDECODABLE: kind(
+    'retry',
+    ExitCode.undecodable,
+    'an update is not as this version expects; its offset is named',
+    'compare releases, report it; nothing is skipped',
+    { times: 1 },
+  ),
+  UPDATE_KIND_UNKNOWN: kind(
+    'park',
+    ExitCode.undecodable,
+    'an update is of a kind this version does not know, and names contracts',
+    'run a later version, which knows this kind; INDEXER_UNKNOWN_UPDATES=keep stores it raw and goes on',
+  ),
+  UPDATE_QUARANTINED: kind(
+    'retry',
+    ExitCode.unexpected,
+    'INDEXER_QUARANTINE: an update that cannot be stored was set aside',
+    'ledger-indexer quarantine list, later quarantine retry',
+  ),
+  SEED_OVERTAKEN: kind(
+    'retry',
+    ExitCode.unexpected,
+    'the participant pruned past the offset of the seed while it was read',
+    'none needed: the seed starts over',
+  ),
+  STOP_AT_REFUSED: kind(
+    'fatal',
+    ExitCode.configuration,
+    'the end that was asked for does not fit what is stored; the message says why',
+    'name another offset, or a POSTGRES_SCHEMA of its own',
+  ),
+  CHECKPOINT_MOVED: kind(
+    'fenced',
+    ExitCode.unreachable,
+    'another writer took over',
+    'run one indexer per schema, or let one be the standby',
+  ),
+  KEY_REPEATED: kind(
+    'park',
+    ExitCode.undecodable,
+    'an update, or the list of active contracts, holds a key twice; place, contract and key are named',
+    'report it; INDEXER_QUARANTINE=true goes on without that update',
+  ),
+  SCHEMA_NEWER: kind('fatal', ExitCode.configuration, 'a newer version has migrated the schema', 'run that version'),
+  SCHEMA_OUTDATED: kind(
+    'fatal',
+    ExitCode.configuration,
+    'the schema lacks migrations, and POSTGRES_MIGRATE says never or this command makes none',
+    'run `ledger-indexer migrate`, or give the output of `ledger-indexer migrate --print` to a database owner',
+  ),
+  SCHEMA_FOREIGN: kind(
+    'fatal',
+    ExitCode.configuration,
+    'a schema with one of our names belongs to another role, and nothing was made in it',
+    'connect as its owner if the stream is his; else look what is in it, and drop it',
+  ),
+  VIEWS_NOT_PERMITTED: kind(
+    'park',
+    ExitCode.notPermitted,
+    'the writer may not make typed views, which belong to another role; ingestion goes on',
+    'run `ledger-indexer views rebuild` as the migrator of the stream, see `ledger-indexer grant-roles`',
+  ),
+  VIEWS_NOT_MADE: kind(
+    'fatal',
+    ExitCode.unexpected,
+    'views rebuild: some typed views could not be replaced',
+    'look at the first error, usually a reader that holds a lock',
+  ),
+  PACKAGE_UNREADABLE: kind(
+    'retry',
+    ExitCode.unexpected,
+    'a package is not one of Daml-LF 2, or damaged: it gets no typed views',
+    'its contracts stay readable as JSON; typed views need a package of Daml-LF 2 as the participant stores it',
+  ),
+} as const;

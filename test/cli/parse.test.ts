@@ -1,0 +1,217 @@
+/** One set of rules for the command lines of all commands: what is a flag, what is its value, what is an operand. */
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { runCommandNamed, type Call } from '../../src/cli/commands.ts';
+import { parse, type Syntax } from '../../src/cli/parse.ts';
+import { commandNamed, commandTable } from '../../src/cli/table/command-table.ts';
+import type { CommandFlag } from '../../src/cli/table/command-info.ts';
+import { completionVerbs } from '../../src/cli/ledger/completions.ts';
+import { contractVerbs } from '../../src/cli/ledger/contracts.ts';
+import { nodeVerbs } from '../../src/cli/ledger/node.ts';
+import { packageVerbs } from '../../src/cli/ledger/packages.ts';
+import { partyVerbs } from '../../src/cli/ledger/parties.ts';
+import { submitVerbs } from '../../src/cli/ledger/submit.ts';
+import { updateVerbs } from '../../src/cli/ledger/updates.ts';
+import { verbArguments } from '../../src/cli/ledger/arguments.ts';
+import { loadConfig } from '../../src/config/config.ts';
+import { optionList } from '../../src/config/option-table.ts';
+
+/** Nothing is reached, should a command begin its work. */
+const env = { DATABASE_URL: 'postgres://nobody@127.0.0.1:1/none', LEDGER_URL: 'http://127.0.0.1:1' };
+
+function run(verb: string, argv: readonly string[]): Promise<unknown> {
+  const ignore = (): void => undefined;
+  const call: Call = { argv, env, stop: AbortSignal.abort(), write: ignore, print: ignore };
+  return runCommandNamed(verb, call);
+}
+
+/** All that is given, whatever the order of the words. */
+function sense(syntax: Syntax, argv: readonly string[]): object {
+  const given = parse(syntax, argv);
+  const flags = syntax.flags.map(({ name }) => [name, given.has(name), given.texts(name)]);
+  return { operands: given.operands, flags, options: [...given.options].sort() };
+}
+
+const commands = commandTable.filter(({ name }) => name !== 'ledger');
+
+/** Words as people write them: none begins with two dashes. */
+const word = fc.string({ minLength: 1, maxLength: 12 }).filter((text) => !text.startsWith('-') && !text.includes('\0'));
+
+/** A flag with values that it can have: one group of words that stay together. */
+function groupOf({ name, value }: CommandFlag): fc.Arbitrary<readonly string[]> {
+  if (value === undefined) return fc.constant([`--${name}`]);
+  const values = fc.tuple(...value.split(' ').map(() => word));
+  const behind = values.map((texts) => [`--${name}`, ...texts]);
+  const inline = values.map(([first = '', ...more]) => [`--${name}=${first}`, ...more]);
+  return value.startsWith('[') ? inline : fc.oneof(behind, inline);
+}
+
+/** The groups of a call: each operand one, each flag with its values one. */
+function callOf(
+  syntax: Syntax,
+): fc.Arbitrary<{ readonly operands: readonly string[][]; readonly flags: readonly (readonly string[])[] }> {
+  const operands = fc.tuple(
+    ...syntax.operands.map(({ words }) => (words === undefined ? word : fc.constantFrom(...words))),
+  );
+  const flags = fc.subarray([...syntax.flags]).chain((chosen) => fc.tuple(...chosen.map(groupOf)));
+  const options =
+    syntax.options === false
+      ? fc.constant([])
+      : fc.subarray([['--postgres-schema', 'march'], ['--no-ledger-topology'], ['--http-port=1']]);
+  return fc.record({
+    operands: operands.map((words) => words.map((each) => [each])),
+    flags: fc.tuple(flags, options).map((both) => both.flat()),
+  });
+}
+
+/** The groups mixed, the operands in their own order. */
+function mixed(
+  operands: readonly (readonly string[])[],
+  flags: readonly (readonly string[])[],
+  picks: readonly boolean[],
+  order: readonly number[],
+): readonly string[] {
+  const shuffled = flags.map((group, at) => [order[at] ?? 0, group] as const).sort(([a], [b]) => a - b);
+  const [left, right] = [[...operands], shuffled.map(([, group]) => group)];
+  const words: string[] = [];
+  for (const pick of picks) words.push(...((pick ? left.shift() : right.shift()) ?? []));
+  return [...words, ...left.flat(), ...right.flat()];
+}
+
+describe.each(commands.map((command) => [command.name, command] as const))('%s', (_, command) => {
+  it('means the same in every order that keeps the order of its operands', () => {
+    const call = callOf(command);
+    const picks = fc.array(fc.boolean(), { maxLength: 12 });
+    const order = fc.array(fc.nat(), { maxLength: 12 });
+    fc.assert(
+      fc.property(call, picks, order, ({ operands, flags }, picked, ordered) => {
+        const plain = [...operands.flat(), ...flags.flat()];
+        expect(sense(command, mixed(operands, flags, picked, ordered))).toEqual(sense(command, plain));
+      }),
+      { numRuns: 60 },
+    );
+  });
+
+  const valued = command.flags.filter(({ value }) => value !== undefined && !value.startsWith('['));
+  it.each(valued)('--$name takes no flag for $value, and not nothing', async ({ name, value = '' }) => {
+    const operands = command.operands.map(({ words }) => words?.[0] ?? 'some');
+    for (const found of [
+      ...command.flags.map((flag) => `--${flag.name}`),
+      '--json',
+      '--dry-run',
+      '--yes',
+      '--database-url',
+    ]) {
+      await expect(run(command.name, [...operands, `--${name}`, found])).rejects.toMatchObject({
+        code: 'USAGE',
+        exitCode: 2,
+        message: expect.stringContaining(
+          `--${name}: expected ${value.split(' ')[0] ?? ''} after it, found "${found}"`,
+        ) as string,
+        remedy: expect.stringContaining(`ledger-indexer ${command.name} --help`) as string,
+      });
+    }
+    for (const nothing of [[`--${name}`], [`--${name}=`]]) {
+      const message = expect.stringContaining(
+        `--${name}: expected ${value.split(' ')[0] ?? ''} after it, found nothing`,
+      ) as string;
+      await expect(run(command.name, [...operands, ...nothing])).rejects.toMatchObject({ exitCode: 2, message });
+    }
+  });
+
+  const single = command.flags.filter(({ list }) => list !== true);
+  it.each(single)('--$name is given once', ({ name, value }) => {
+    const operands = command.operands.map(({ words }) => words?.[0] ?? 'some');
+    const group = [`--${name}`, ...(value === undefined || value.startsWith('[') ? [] : value.split(' '))];
+    const twice = (): unknown => parse(command, [...operands, ...group, ...group]);
+    expect(twice).toThrow(
+      expect.objectContaining({ exitCode: 2, message: expect.stringContaining(`--${name}: given twice`) as string }),
+    );
+  });
+
+  it('refuses what it does not know', async () => {
+    const operands = command.operands.map(({ words }) => words?.[0] ?? 'some');
+    await expect(run(command.name, [...operands, '--nonsense'])).rejects.toMatchObject({
+      exitCode: 2,
+      message: expect.stringContaining('--nonsense: no such flag') as string,
+    });
+    await expect(run(command.name, [...operands, '-x'])).rejects.toMatchObject({ exitCode: 2 });
+    if (command.operands.at(-1)?.repeated === true) return;
+    const tooMany = run(command.name, [...command.operands.map(({ words }) => words?.[0] ?? 'some'), 'extra']);
+    await expect(tooMany).rejects.toMatchObject({ exitCode: 2, message: expect.stringContaining('"extra"') as string });
+  });
+});
+
+describe('what once did harm', () => {
+  it.each([
+    ['redact', ['contract', '00ab', '--reason', '--json'], '--reason: expected TEXT after it, found "--json"'],
+    ['grant-reader', ['r', '--party', '--dry-run'], '--party: expected PARTY after it, found "--dry-run"'],
+    ['reset', ['--to', '300', '--to', '5'], '--to: given twice'],
+    ['prune', ['--before', '300', '--database-url', 'a', '--database-url', 'b'], '--database-url: given twice'],
+    ['verify', ['--replay', '1', '--json'], '--replay: expected LAST after it, found "--json"'],
+    [
+      'redact',
+      ['contrct', '00ab', '--reason', 'x'],
+      '"contrct": expected one of contract, exercise, party; did you mean contract?',
+    ],
+  ])('%s %j', async (name, argv, message) => {
+    await expect(run(name, argv)).rejects.toMatchObject({ code: 'USAGE', exitCode: 2, message: `${name}: ${message}` });
+  });
+
+  it.each([
+    ['grant-reader', ['--database-url', 'postgres://nobody@127.0.0.1:1/none', 'role']],
+    ['views', ['--json', 'list']],
+    ['redact', ['--yes', 'contract', '00ab', '--reason', 'asked for']],
+    ['quarantine', ['--json', 'list']],
+    ['redact', ['contract', '00ab', '--reason=--json']],
+    ['query', ['-- the newest\nselect 1']],
+    ['query', ['--json', 'select 1']],
+  ])('%s %j reaches the database', async (name, argv) => {
+    const code = expect.stringMatching(/^(STORE_UNREACHABLE|INTERRUPTED)$/) as string;
+    await expect(run(name, argv)).rejects.toMatchObject({ code });
+  });
+
+  it('sandbox --port', () => {
+    expect(parse(commandNamed('sandbox'), ['--port', '7001', '--seed', '5']).text('port')).toBe('7001');
+  });
+
+  it('the value of a mistyped flag is not shown: it may be a secret', async () => {
+    const refused = run('migrate', ['--database-ulr', 'postgres://me:hunter2@db/ledger']);
+    const message = 'migrate: --database-ulr: no such flag; did you mean --database-url?';
+    await expect(refused).rejects.toMatchObject({ exitCode: 2, message });
+  });
+
+  it('every problem of a line is told at once', async () => {
+    const message =
+      'redact:\n  --reason: expected TEXT after it, found "--yes"\n  --colour: no such flag\n  expected ID, found nothing';
+    await expect(run('redact', ['contract', '--reason', '--yes', '--colour'])).rejects.toMatchObject({ message });
+  });
+});
+
+describe('a flag of a verb of `ledger`', () => {
+  const verbs = [nodeVerbs, packageVerbs, partyVerbs, contractVerbs, updateVerbs, completionVerbs, submitVerbs].flat();
+  const all = verbs.flatMap((verb) =>
+    verb.flags.flatMap(({ name: flag, value }) =>
+      value === undefined ? [] : [{ verb, name: verb.name, flag, value }],
+    ),
+  );
+
+  it.each(all)('$name --$flag refuses a flag for $value', ({ verb, flag }) => {
+    const taken = (): unknown => verbArguments(verb, [`--${flag}`, '--json']);
+    expect(taken).toThrow(
+      expect.objectContaining({ exitCode: 2, message: expect.stringContaining(`--${flag}`) as string }),
+    );
+  });
+});
+
+describe('an option of the configuration', () => {
+  const all = optionList.filter(({ type, secret }) => type !== 'boolean' && secret !== 'value');
+
+  it.each(all.map(({ name }) => name))('--%s refuses a flag for its value', (name) => {
+    const load = (): unknown => loadConfig([`--${name}`, '--log-level', 'info'], {});
+    const message = expect.stringContaining(`--${name}: expected a value`) as string;
+    expect(load).toThrow(expect.objectContaining({ code: 'CONFIGURATION_INVALID', exitCode: 78, message }));
+    const call = (): unknown => parse(commandNamed('run'), [`--${name}`, '--log-level', 'info']);
+    expect(call).toThrow(expect.objectContaining({ code: 'USAGE', message }));
+  });
+});
