@@ -5,7 +5,7 @@
 import { createHash } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { migrationFiles } from '../src/store/migrations.ts';
+import { migrationFiles } from '../src/store/schema/migrations.ts';
 import type { Digest } from './digest.ts';
 
 interface Known {

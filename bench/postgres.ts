@@ -7,8 +7,8 @@ import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { Client, escapeIdentifier } from 'pg';
 import { startEmbeddedPostgres } from '../src/embedded/embedded-postgres.ts';
-import { openDatabase } from '../src/store/database.ts';
-import { migrate } from '../src/store/migrations.ts';
+import { openDatabase } from '../src/store/connection/database.ts';
+import { migrate } from '../src/store/schema/migrations.ts';
 import { onExit, type Undo } from './cleanup.ts';
 import { parentOf, treeCpu } from './process-cpu.ts';
 

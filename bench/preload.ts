@@ -4,7 +4,7 @@
  * and indexes are built after the rows, which is quick.
  */
 import { escapeIdentifier, type Client } from 'pg';
-import { filterFingerprint } from '../src/ledger/request-format.ts';
+import { filterFingerprint } from '../src/ledger/api/request-format.ts';
 import { synchronizerId, templateName } from './names.ts';
 import { migrated, schema, withClient, type RunDatabase, type Server } from './postgres.ts';
 import type { Expected } from './profiles.ts';

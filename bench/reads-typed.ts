@@ -1,6 +1,6 @@
 /** The package of the filled contracts, by the product's own code, so that the typed view of their template is there. */
-import type { DamlType, PackageModel } from '../src/packages/package-model.ts';
-import { openDatabase } from '../src/store/database.ts';
+import type { DamlType, PackageModel } from '../src/daml/package-model.ts';
+import { openDatabase } from '../src/store/connection/database.ts';
 import { storePackage } from '../src/store/typed/package-store.ts';
 import { syncTypedViews } from '../src/store/typed/views.ts';
 import { templateName } from './names.ts';

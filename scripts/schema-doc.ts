@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { prepareOutputs } from '../bench/indexer-process.ts';
 import { startEmbeddedPostgres } from '../src/embedded/embedded-postgres.ts';
-import { openDatabase, type Database } from '../src/store/database.ts';
-import { migrate } from '../src/store/migrations.ts';
+import { openDatabase, type Database } from '../src/store/connection/database.ts';
+import { migrate } from '../src/store/schema/migrations.ts';
 import { withDiagram } from './schema-diagram.ts';
 import { storedTables } from './schema-tables.ts';
 

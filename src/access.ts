@@ -3,9 +3,9 @@
  * refused without asking anybody is refused before a database is touched.
  */
 import type { LedgerConfig } from './config/config.ts';
-import { createOAuthTokenSource } from './ledger/oauth.ts';
-import { readTlsFiles, type TlsMaterial } from './ledger/tls.ts';
-import { assertTokenMayTravel, createTokenSource, type TokenSource } from './ledger/token.ts';
+import { createOAuthTokenSource } from './ledger/access/oauth.ts';
+import { readTlsFiles, type TlsMaterial } from './ledger/transport/tls.ts';
+import { assertTokenMayTravel, createTokenSource, type TokenSource } from './ledger/access/token.ts';
 
 export interface LedgerAccess {
   readonly tls: TlsMaterial;

@@ -4,10 +4,10 @@
  */
 import type { LedgerAccess } from './access.ts';
 import type { Config } from './config/config.ts';
-import { createLedgerClient } from './ledger/client.ts';
-import { openFrameStream } from './ledger/frame-stream.ts';
-import { assertTokenMayTravel } from './ledger/token.ts';
-import type { RequestFacts, TransportOptions } from './ledger/transport.ts';
+import { createLedgerClient } from './ledger/api/client.ts';
+import { openFrameStream } from './ledger/transport/frame-stream.ts';
+import { assertTokenMayTravel } from './ledger/access/token.ts';
+import type { RequestFacts, TransportOptions } from './ledger/transport/transport.ts';
 import { CheckpointWaiters } from './observe/checkpoint-waiters.ts';
 import type { HealthOptions } from './observe/health-options.ts';
 import { HealthTracker } from './observe/health-tracker.ts';
@@ -20,16 +20,16 @@ import type { PageGuide } from './observe/page/messages.ts';
 import { StatusPage } from './observe/page/status-page.ts';
 import { openTracer } from './observe/tracing.ts';
 import { WorkClock } from './observe/work-clock.ts';
-import type { OpenStream, PipelineLimits, PipelineParts } from './pipeline/parts.ts';
+import type { OpenStream, PipelineLimits, PipelineParts } from './pipeline/ports/parts.ts';
 import { runPipeline } from './pipeline/run.ts';
-import { openDatabase, type Database } from './store/database.ts';
-import { placeOf } from './store/hosts.ts';
-import { writerLockHolder } from './store/inspection.ts';
-import { assertMigrated, migrate } from './store/migrations.ts';
-import { readRecentFacts } from './store/recent-facts.ts';
-import { checkServer } from './store/server-check.ts';
-import { writerSessionName } from './store/stale-writers.ts';
-import { WriterSeat } from './store/writer-lock.ts';
+import { openDatabase, type Database } from './store/connection/database.ts';
+import { placeOf } from './store/connection/hosts.ts';
+import { writerLockHolder } from './store/connection/inspection.ts';
+import { assertMigrated, migrate } from './store/schema/migrations.ts';
+import { readRecentFacts } from './store/reads/recent-facts.ts';
+import { checkServer } from './store/connection/server-check.ts';
+import { writerSessionName } from './store/lock/stale-writers.ts';
+import { WriterSeat } from './store/lock/writer-lock.ts';
 import { commit } from './version.ts';
 
 /** At most; a limit on not knowing the ledger end allows for one question that is lost. */

@@ -1,7 +1,7 @@
 /** `accept-filter`: takes the configured filter into force from the checkpoint on; without `--yes` only compares. */
 import type { Config } from '../config/config.ts';
-import { filterFingerprint } from '../ledger/request-format.ts';
-import type { Database } from '../store/database.ts';
+import { filterFingerprint } from '../ledger/api/request-format.ts';
+import type { Database } from '../store/connection/database.ts';
 import { acceptFilter } from '../store/history/filter-change.ts';
 import { readStream } from '../store/history/maintenance.ts';
 import { filterDifference, type FilterDifference } from './filter-difference.ts';

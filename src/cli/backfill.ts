@@ -1,7 +1,7 @@
 /** `backfill`: a bounded piece of history into an empty schema, or the rest of it after a kill. */
 import { loadConfig } from '../config/config.ts';
 import { IndexerError } from '../errors/indexer-error.ts';
-import { openDatabase } from '../store/database.ts';
+import { openDatabase } from '../store/connection/database.ts';
 import { readFirstRange, type FirstRange } from '../store/history/coverage-ranges.ts';
 import { parse } from './parse.ts';
 import { misuse } from './refusals.ts';

@@ -4,7 +4,7 @@ import { parseFlags } from '../config/option-flags.ts';
 import { options } from '../config/option-table.ts';
 import type { Option } from '../config/option.ts';
 import { runningServerUrl } from '../embedded/running-server.ts';
-import { placeOf } from '../store/hosts.ts';
+import { placeOf } from '../store/connection/hosts.ts';
 import { notedDemo } from './running-demo.ts';
 
 /**

@@ -3,7 +3,7 @@ import { loadConfig, type Config } from '../config/config.ts';
 import { ExitCode } from '../errors/exit-code.ts';
 import { toIndexerError } from '../errors/indexer-error.ts';
 import { scrub } from '../observe/scrub.ts';
-import type { Database } from '../store/database.ts';
+import type { Database } from '../store/connection/database.ts';
 import { version } from '../version.ts';
 import { databaseChecks, openForChecks } from './check/database-checks.ts';
 import { ledgerChecks, openLedger } from './check/ledger-checks.ts';

@@ -10,7 +10,7 @@ import { demoParticipantId } from '../sandbox/demo/participant-id.ts';
 import { readStream } from '../store/history/maintenance.ts';
 import { emptyHistory } from '../store/history/reset.ts';
 import { holdUp } from '../store/hold-up.ts';
-import { migrate } from '../store/migrations.ts';
+import { migrate } from '../store/schema/migrations.ts';
 import { prepareDataDir } from './data-dir.ts';
 import { demoPort, firstPorts, keepPort } from './demo-ports.ts';
 import { asWriter, openStream, writerName } from './maintenance.ts';

@@ -1,5 +1,5 @@
 /** Two filters compared, in words for whoever has to decide. */
-import type { LedgerFilter } from '../ledger/request-format.ts';
+import type { LedgerFilter } from '../ledger/api/request-format.ts';
 
 export interface FilterDifference {
   /** What differs, one line each. */

@@ -1,8 +1,8 @@
 /** `grant-reader ROLE`: makes a role that may read the schemas of the stream, all of it or as certain parties see it. */
 import { readFile } from 'node:fs/promises';
 import { loadConfig } from '../config/config.ts';
-import { grantReader, planReader } from '../store/readers/reader-role.ts';
-import { scramVerifier } from '../store/readers/scram.ts';
+import { grantReader, planReader } from '../store/roles/reader-role.ts';
+import { scramVerifier } from '../store/roles/scram.ts';
 import { parse, type Given } from './parse.ts';
 import { misuse } from './refusals.ts';
 import { commandNamed } from './table/command-table.ts';

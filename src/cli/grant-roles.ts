@@ -2,7 +2,7 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { loadConfig } from '../config/config.ts';
-import { scramVerifier } from '../store/readers/scram.ts';
+import { scramVerifier } from '../store/roles/scram.ts';
 import { grantRoles, loginRoles, planRoles, type LoginRole, type RolePlan } from '../store/roles/grant-roles.ts';
 import { parse } from './parse.ts';
 import { misuse } from './refusals.ts';

@@ -5,9 +5,9 @@
 import { join, resolve } from 'node:path';
 import type { Config } from '../config/config.ts';
 import type { PageGuide } from '../observe/page/messages.ts';
-import { connectCommand } from '../store/connect-command.ts';
-import { placeOf } from '../store/hosts.ts';
-import { readSchemas } from '../store/readers/read-schemas.ts';
+import { connectCommand } from '../store/connection/connect-command.ts';
+import { placeOf } from '../store/connection/hosts.ts';
+import { readSchemas } from '../store/connection/read-schemas.ts';
 import type { Surroundings } from './embedded-parts.ts';
 import { ownCommand } from './own-command.ts';
 

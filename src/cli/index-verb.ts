@@ -1,8 +1,8 @@
 /** `index suggest` and `index create`: indexes on payload fields that are often looked for, built while others write. */
 import { loadConfig } from '../config/config.ts';
-import type { Database } from '../store/database.ts';
-import { adviseIndexes, payloadExpression, payloadIndex, printedIndex } from '../store/readers/index-advice.ts';
-import { buildIndex, keepStatistics } from '../store/readers/index-build.ts';
+import type { Database } from '../store/connection/database.ts';
+import { adviseIndexes, payloadExpression, payloadIndex, printedIndex } from '../store/reads/index-advice.ts';
+import { buildIndex, keepStatistics } from '../store/reads/index-build.ts';
 import { parse } from './parse.ts';
 import { misuse } from './refusals.ts';
 import { commandNamed } from './table/command-table.ts';

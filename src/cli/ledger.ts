@@ -3,7 +3,7 @@ import type { Writable } from 'node:stream';
 import { openAccess } from '../access.ts';
 import { loadConfig, type Config } from '../config/config.ts';
 import { IndexerError, retold } from '../errors/indexer-error.ts';
-import { createLedgerClient } from '../ledger/client.ts';
+import { createLedgerClient } from '../ledger/api/client.ts';
 import { didYouMean } from '../config/option-flags.ts';
 import { verbArguments } from './ledger/arguments.ts';
 import { completionVerbs } from './ledger/completions.ts';

@@ -3,9 +3,9 @@
  * allowed to run it. Needs the database only, no ledger.
  */
 import { loadConfig } from '../config/config.ts';
-import { openDatabase } from '../store/database.ts';
-import { migrate, printMigrations } from '../store/migrations.ts';
-import { checkServer } from '../store/server-check.ts';
+import { openDatabase } from '../store/connection/database.ts';
+import { migrate, printMigrations } from '../store/schema/migrations.ts';
+import { checkServer } from '../store/connection/server-check.ts';
 import { parse } from './parse.ts';
 import { noDatabase } from './refusals.ts';
 import { commandNamed } from './table/command-table.ts';

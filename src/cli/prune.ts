@@ -1,7 +1,7 @@
 /** `prune --before …`: removes old history from the database; shows what would go unless told to do it. */
 import { loadConfig } from '../config/config.ts';
 import { IndexerError } from '../errors/indexer-error.ts';
-import type { Database } from '../store/database.ts';
+import type { Database } from '../store/connection/database.ts';
 import { planPrune, prune, type PrunedTable, type PrunePlan } from '../store/retention/prune.ts';
 import type { PruneBefore } from '../store/retention/prune-target.ts';
 import { parse } from './parse.ts';

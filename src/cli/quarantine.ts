@@ -1,11 +1,11 @@
 /** `quarantine`: updates that were set aside because they could not be stored; tries to store them after all. */
 import { IndexerError, toIndexerError } from '../errors/indexer-error.ts';
-import { decodeUpdate } from '../ledger/wire.ts';
+import { decodeUpdate } from '../ledger/frames/wire.ts';
 import type { UnknownPolicy } from '../model/unknown.ts';
-import { refuseUnknownKind } from '../pipeline/unknown-kinds.ts';
-import type { Database } from '../store/database.ts';
-import { storeLate } from '../store/late-update.ts';
-import { listQuarantine, noteAttempt, quarantinedFrame } from '../store/quarantine.ts';
+import { refuseUnknownKind } from '../pipeline/follow/unknown-kinds.ts';
+import type { Database } from '../store/connection/database.ts';
+import { storeLate } from '../store/write/late-update.ts';
+import { listQuarantine, noteAttempt, quarantinedFrame } from '../store/write/quarantine.ts';
 import { asWriter, maintenanceArguments, withStream } from './maintenance.ts';
 import { misuse } from './refusals.ts';
 

@@ -2,8 +2,8 @@
 import type { Writable } from 'node:stream';
 import { loadConfig, type Config } from '../config/config.ts';
 import { IndexerError } from '../errors/indexer-error.ts';
-import { ask, questionOf, type Answer, type AnswerRow, type Question } from '../store/answer.ts';
-import { openDatabase } from '../store/database.ts';
+import { ask, questionOf, type Answer, type AnswerRow, type Question } from '../store/reads/answer.ts';
+import { openDatabase } from '../store/connection/database.ts';
 import { createOutput, joined, type Output, type RowFormat } from './output.ts';
 import { parse } from './parse.ts';
 import { misuse } from './refusals.ts';

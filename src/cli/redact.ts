@@ -2,7 +2,7 @@
 import { loadConfig } from '../config/config.ts';
 import { IndexerError } from '../errors/indexer-error.ts';
 import { pageUrl } from '../pages.ts';
-import type { Database } from '../store/database.ts';
+import type { Database } from '../store/connection/database.ts';
 import { planRedaction, redact, type RedactionPlan, type RedactionRequest } from '../store/retention/redact.ts';
 import { parse, type Given } from './parse.ts';
 import { misuse } from './refusals.ts';

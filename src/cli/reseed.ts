@@ -9,13 +9,13 @@ import { HealthTracker } from '../observe/health-tracker.ts';
 import { createObserver } from '../observe/indexer-observer.ts';
 import { createLogger } from '../observe/logger.ts';
 import { createMetrics } from '../observe/metrics.ts';
-import { askIdentity } from '../pipeline/identity.ts';
-import type { PipelineParts } from '../pipeline/parts.ts';
+import { askIdentity } from '../pipeline/proof/identity.ts';
+import type { PipelineParts } from '../pipeline/ports/parts.ts';
 import { planReseed, reseed, type Reseeded, type ReseedPlan } from '../pipeline/reseed.ts';
-import type { Database } from '../store/database.ts';
+import type { Database } from '../store/connection/database.ts';
 import { emptyHistory, planEmpty } from '../store/history/reset.ts';
 import { stagingSchema } from '../store/history/staging.ts';
-import { WriterSeat } from '../store/writer-lock.ts';
+import { WriterSeat } from '../store/lock/writer-lock.ts';
 import { version } from '../version.ts';
 import {
   asWriter,

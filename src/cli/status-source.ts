@@ -1,9 +1,9 @@
 /** Which indexer is asked for its status: the one of the database that is meant, not whoever listens on a port. */
 import type { Config } from '../config/config.ts';
 import type { StatusDocument } from '../observe/health-tracker.ts';
-import { openDatabase } from '../store/database.ts';
-import { placeOf, samePlace } from '../store/hosts.ts';
-import { writerLockHolder } from '../store/inspection.ts';
+import { openDatabase } from '../store/connection/database.ts';
+import { placeOf, samePlace } from '../store/connection/hosts.ts';
+import { writerLockHolder } from '../store/connection/inspection.ts';
 import { askIndexer } from './ask-indexer.ts';
 import { notedDemo } from './running-demo.ts';
 

@@ -5,10 +5,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describeConfig, loadConfig, type Config } from '../config/config.ts';
 import { IndexerError, toIndexerError } from '../errors/indexer-error.ts';
-import { openDatabase, type Database } from '../store/database.ts';
+import { openDatabase, type Database } from '../store/connection/database.ts';
 import { readStream } from '../store/history/maintenance.ts';
-import { placeOf } from '../store/hosts.ts';
-import { readStoredStatus } from '../store/ledger-facts.ts';
+import { placeOf } from '../store/connection/hosts.ts';
+import { readStoredStatus } from '../store/reads/ledger-facts.ts';
 import { parse } from './parse.ts';
 import { statusScreen } from './status-screen.ts';
 import { findIndexer, type Question } from './status-source.ts';

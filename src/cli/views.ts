@@ -1,7 +1,7 @@
 /** `views`: the typed views that were made from packages; makes them anew when asked to. Needs the database only. */
 import { loadConfig } from '../config/config.ts';
 import { IndexerError } from '../errors/indexer-error.ts';
-import type { Database } from '../store/database.ts';
+import type { Database } from '../store/connection/database.ts';
 import { readPackages } from '../store/typed/package-store.ts';
 import { listTypedViews, type ListedView } from '../store/typed/list.ts';
 import { syncTypedViews } from '../store/typed/views.ts';

@@ -1,7 +1,7 @@
 /** Where commands open the database they work on, and close it. */
 import type { Config } from '../config/config.ts';
-import { openDatabase, type Database } from '../store/database.ts';
-import { assertMigrated } from '../store/migrations.ts';
+import { openDatabase, type Database } from '../store/connection/database.ts';
+import { assertMigrated } from '../store/schema/migrations.ts';
 import { noDatabase } from './refusals.ts';
 
 export interface Opening {

@@ -1,5 +1,5 @@
 /**
- * What `verify` compares, in the words that both sides are put into: the ledger's frames by `ledger/plain-frame.ts`, the
+ * What `verify` compares, in the words that both sides are put into: the ledger's frames by `ledger/frames/plain-frame.ts`, the
  * stored rows by `store/verify/stored-lines.ts`. A row is a list of texts in the order of these names. Pure.
  */
 

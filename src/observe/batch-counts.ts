@@ -1,5 +1,5 @@
 /** What a committed batch adds to the metrics. */
-import type { BatchFacts } from '../pipeline/observer.ts';
+import type { BatchFacts } from '../pipeline/ports/observer.ts';
 import { updateKinds } from './catalogue/keeping-up.ts';
 import type { Metrics } from './metrics.ts';
 

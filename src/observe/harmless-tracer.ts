@@ -1,5 +1,5 @@
 /** Tracing whose failures are its own: an SDK with its processors is other people's code, and worth less than the stream. */
-import type { Tracer } from '../pipeline/tracer.ts';
+import type { Tracer } from '../pipeline/ports/tracer.ts';
 
 /** The same tracer, which never throws. @param onFailure told of what was thrown; must not throw */
 export function harmless(tracer: Tracer, onFailure: (thrown: unknown) => void): Tracer {

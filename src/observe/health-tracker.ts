@@ -7,7 +7,7 @@ import type { IndexerError } from '../errors/indexer-error.ts';
 import { holderText, type LockHolder } from '../model/lock-holder.ts';
 import type { Phase } from '../model/phase.ts';
 import { UnknownNames, type UnknownName } from '../model/unknown.ts';
-import type { BatchFacts, SeedFacts, StretchAnswer } from '../pipeline/observer.ts';
+import type { BatchFacts, SeedFacts, StretchAnswer } from '../pipeline/ports/observer.ts';
 import { CatchUp, type CatchUpProgress } from './catch-up.ts';
 import { isBlind, verdict } from './health.ts';
 import type { HealthFacts, HealthState, Verdict } from './health.ts';

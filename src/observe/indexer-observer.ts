@@ -16,7 +16,7 @@ import type {
   StretchAnswer,
   VerifiedFacts,
   WorkPart,
-} from '../pipeline/observer.ts';
+} from '../pipeline/ports/observer.ts';
 import { countBatch } from './batch-counts.ts';
 import { Doubling } from './doubling.ts';
 import type { HealthTracker } from './health-tracker.ts';

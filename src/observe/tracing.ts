@@ -17,7 +17,7 @@ import type { Context, Link, Span, SpanContext, Tracer as OtelTracer } from '@op
 import type { IndexerError } from '../errors/indexer-error.ts';
 import type { Batch } from '../model/batch.ts';
 import type { Update } from '../model/update.ts';
-import type { BatchSpan, Tracer } from '../pipeline/tracer.ts';
+import type { BatchSpan, Tracer } from '../pipeline/ports/tracer.ts';
 import { version } from '../version.ts';
 import { harmless } from './harmless-tracer.ts';
 

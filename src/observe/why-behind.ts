@@ -2,7 +2,7 @@
  * Why the stream is behind the ledger, or that it is not, in one sentence for people. What holds it up is one of three:
  * the source (the ledger and the way to it), decoding in this process, or the database.
  */
-import type { StretchAnswer } from '../pipeline/observer.ts';
+import type { StretchAnswer } from '../pipeline/ports/observer.ts';
 import type { HealthState } from './health.ts';
 import type { ByPart } from './work-clock.ts';
 

@@ -2,7 +2,7 @@
  * Where the time of the stream goes: waiting for the source, decoding, or waiting for the database. At any moment the
  * stream does at most one of the three, so their shares say which one holds it up. Pure but for the clock it is given.
  */
-import type { WorkPart } from '../pipeline/observer.ts';
+import type { WorkPart } from '../pipeline/ports/observer.ts';
 
 export const workParts = ['source', 'decode', 'database'] as const satisfies readonly WorkPart[];
 

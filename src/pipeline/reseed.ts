@@ -6,17 +6,17 @@
  */
 import { lastValueFrom } from 'rxjs';
 import { IndexerError, toIndexerError } from '../errors/indexer-error.ts';
-import type { Database } from '../store/database.ts';
+import type { Database } from '../store/connection/database.ts';
 import { mergeStaging, type Merged } from '../store/history/merge.ts';
 import { readStream, refused, type StreamFacts } from '../store/history/maintenance.ts';
 import { prepareStaging } from '../store/history/staging.ts';
-import { openSession } from '../store/store.ts';
-import type { StreamIdentity } from '../store/stream-row.ts';
-import { isNamed, nowhere, stretchToSearch } from './apart.ts';
-import { proveHistory, type LedgerBounds } from './history-proof.ts';
-import { askIdentity } from './identity.ts';
-import type { PipelineParts } from './parts.ts';
-import { pause } from './retry.ts';
+import { openSession } from '../store/write/store.ts';
+import type { StreamIdentity } from '../store/write/stream-row.ts';
+import { isNamed, nowhere, stretchToSearch } from './retry/apart.ts';
+import { proveHistory, type LedgerBounds } from './proof/history-proof.ts';
+import { askIdentity } from './proof/identity.ts';
+import type { PipelineParts } from './ports/parts.ts';
+import { pause } from './retry/retry.ts';
 import { seed$ } from './seed.ts';
 
 /** What a reseed that keeps the history would meet. */

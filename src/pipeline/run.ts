@@ -18,18 +18,18 @@ import {
 } from 'rxjs';
 import { sideOf } from '../errors/catalogue.ts';
 import { toIndexerError, type IndexerError } from '../errors/indexer-error.ts';
-import { refuseBound } from './bound.ts';
-import type { WriterLock } from '../store/writer-lock.ts';
-import { isNamed, nowhere, stretchToSearch, type Stretch } from './apart.ts';
-import { follow$, type Following } from './follow.ts';
-import { connect, type Connected } from './identity.ts';
-import { PackageWatch } from './package-watch.ts';
-import { PhaseKeeper, type PipelineParts } from './parts.ts';
-import { poll$ } from './poll.ts';
-import { FailureCount, decide } from './retry.ts';
+import { refuseBound } from './intake/bound.ts';
+import type { WriterLock } from '../store/lock/writer-lock.ts';
+import { isNamed, nowhere, stretchToSearch, type Stretch } from './retry/apart.ts';
+import { follow$, type Following } from './follow/follow.ts';
+import { connect, type Connected } from './proof/identity.ts';
+import { PackageWatch } from './beside/package-watch.ts';
+import { PhaseKeeper, type PipelineParts } from './ports/parts.ts';
+import { poll$ } from './beside/poll.ts';
+import { FailureCount, decide } from './retry/retry.ts';
 import { seed$, skipSeed } from './seed.ts';
-import { acquireLock } from './standby.ts';
-import { pauseForRights, refusesCaller } from './wait.ts';
+import { acquireLock } from './beside/standby.ts';
+import { pauseForRights, refusesCaller } from './retry/wait.ts';
 
 /** Runs until `parts.stop` is aborted. @throws IndexerError when an error is fatal */
 export async function runPipeline(parts: PipelineParts): Promise<void> {

@@ -4,25 +4,25 @@
  */
 import { concatMap, defer, finalize, firstValueFrom, last, repeat, takeWhile, type Observable } from 'rxjs';
 import { IndexerError, toIndexerError } from '../errors/indexer-error.ts';
-import { activeContractsRequest } from '../ledger/request-format.ts';
-import { decodeActiveContract } from '../ledger/wire.ts';
-import type { BinaryRows } from '../store/copy-binary.ts';
-import { explainEntry } from '../store/duplicate.ts';
-import type { StoreSession } from '../store/store.ts';
-import type { UpdateMark } from '../store/stream-row.ts';
+import { activeContractsRequest } from '../ledger/api/request-format.ts';
+import { decodeActiveContract } from '../ledger/frames/wire.ts';
+import type { BinaryRows } from '../store/write/copy-binary.ts';
+import { explainEntry } from '../store/write/duplicate.ts';
+import type { StoreSession } from '../store/write/store.ts';
+import type { UpdateMark } from '../store/write/stream-row.ts';
 import type { Batch } from '../model/batch.ts';
 import type { ActiveContractEntry } from '../model/update.ts';
-import { takeAt, withStretch, type Stretch } from './apart.ts';
-import { buildBatch, factsOf, type Built } from './batch-builder.ts';
-import { namingEntry } from './follow-errors.ts';
-import { frames$, type Frames } from './frames.ts';
-import { ListTally, unproven } from './list-proof.ts';
-import type { PipelineParts } from './parts.ts';
-import { pause } from './retry.ts';
-import { textOf, type KeptFrame } from './slabs.ts';
-import { tracedSeed$, type BatchSpan } from './tracer.ts';
-import { updateIdAt } from './update-id.ts';
-import { WriteQueue } from './write-queue.ts';
+import { takeAt, withStretch, type Stretch } from './retry/apart.ts';
+import { buildBatch, factsOf, type Built } from './intake/batch-builder.ts';
+import { namingEntry } from './follow/follow-errors.ts';
+import { frames$, type Frames } from './intake/frames.ts';
+import { ListTally, unproven } from './proof/list-proof.ts';
+import type { PipelineParts } from './ports/parts.ts';
+import { pause } from './retry/retry.ts';
+import { textOf, type KeptFrame } from './intake/slabs.ts';
+import { tracedSeed$, type BatchSpan } from './ports/tracer.ts';
+import { updateIdAt } from './proof/update-id.ts';
+import { WriteQueue } from './follow/write-queue.ts';
 
 /** Errors after which the stored token or offset is of no use any more. */
 const startOver: ReadonlySet<string> = new Set([

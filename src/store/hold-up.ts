@@ -1,6 +1,6 @@
 /** Makes a database slow on purpose, for demonstrations: the checkpoint cannot move for a while, reads go on. */
 import { escapeIdentifier } from 'pg';
-import { openDatabase } from './database.ts';
+import { openDatabase } from './connection/database.ts';
 
 /**
  * Holds the table `stream` against writers for so long. @param ms milliseconds

@@ -4,8 +4,8 @@
  */
 import { randomUUID } from 'node:crypto';
 import type { Commands } from '../ledger/api/command.ts';
-import { createLedgerClient, type LedgerClient } from '../ledger/client.ts';
-import { createTokenSource } from '../ledger/token.ts';
+import { createLedgerClient, type LedgerClient } from '../ledger/api/client.ts';
+import { createTokenSource } from '../ledger/access/token.ts';
 import { startSandbox } from '../sandbox/sandbox.ts';
 import { Ending } from './ending.ts';
 import { startOwnDatabase } from './own-database.ts';

@@ -6,7 +6,7 @@ import type { Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { startEmbeddedPostgres } from '../embedded/embedded-postgres.ts';
-import { openDatabase, type Database } from '../store/database.ts';
+import { openDatabase, type Database } from '../store/connection/database.ts';
 import type { Ending } from './ending.ts';
 
 export interface OwnDatabase {

@@ -5,8 +5,8 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Client, escapeIdentifier, escapeLiteral } from 'pg';
 import { startEmbeddedPostgres } from '../../src/embedded/embedded-postgres.ts';
-import { openDatabase } from '../../src/store/database.ts';
-import { migrate } from '../../src/store/migrations.ts';
+import { openDatabase } from '../../src/store/connection/database.ts';
+import { migrate } from '../../src/store/schema/migrations.ts';
 
 /** Where the tables are, in every database. */
 export const schema = 'ledger';

@@ -1,8 +1,8 @@
 /** What a row of the error table is, and the two ways an error reaches the client: an answer and a stream. */
 import { IndexerError } from '../../src/errors/indexer-error.ts';
-import { createLedgerClient, type LedgerClient } from '../../src/ledger/client.ts';
-import type { StreamPath } from '../../src/ledger/frame-stream.ts';
-import { createTokenSource } from '../../src/ledger/token.ts';
+import { createLedgerClient, type LedgerClient } from '../../src/ledger/api/client.ts';
+import type { StreamPath } from '../../src/ledger/transport/frame-stream.ts';
+import { createTokenSource } from '../../src/ledger/access/token.ts';
 import { startSandbox, type Sandbox, type SandboxOptions } from '../../src/sandbox/sandbox.ts';
 import { generateHistory } from '../../src/sandbox/traffic.ts';
 import { openRun } from '../ledger/stream-run.ts';

@@ -6,7 +6,13 @@ import { afterAll, describe, expect, it } from 'vitest';
 import { ExitCode } from '../../src/errors/exit-code.ts';
 import type { RetryClass } from '../../src/errors/failure-kind.ts';
 import type { IndexerError } from '../../src/errors/indexer-error.ts';
-import { byCategory, byCloseCode, byGrpcCode, byHttpStatus, byLedgerCode } from '../../src/ledger/error-classes.ts';
+import {
+  byCategory,
+  byCloseCode,
+  byGrpcCode,
+  byHttpStatus,
+  byLedgerCode,
+} from '../../src/ledger/errors/error-classes.ts';
 import { after, ending, onStage, type ErrorRow } from './error-row.ts';
 import { accessRows } from './error-rows-access.ts';
 import { commandRows } from './error-rows-commands.ts';

@@ -1,7 +1,7 @@
 /** Interactive submission: prepared by the participant, signed by the party, executed. */
 import { expect } from 'vitest';
 import type { ExecuteRequest, Prepared, PrepareRequest } from '../../src/ledger/api/interactive.ts';
-import { generateSigningKey, partySignature, type SigningKey } from '../../src/ledger/signing.ts';
+import { generateSigningKey, partySignature, type SigningKey } from '../../src/ledger/access/signing.ts';
 import type { Call, Case, Session } from './row.ts';
 import { allocation, topologyOf } from './rows-parties.ts';
 import type { World } from './world.ts';

@@ -1,7 +1,12 @@
 /** Parties: known, new, and those with a key of their own. */
 import { expect } from 'vitest';
 import type { GeneratedTopology, GenerateTopologyRequest, PartiesPage } from '../../src/ledger/api/parties.ts';
-import { generateSigningKey, hashSignature, signingPublicKey, type SigningKey } from '../../src/ledger/signing.ts';
+import {
+  generateSigningKey,
+  hashSignature,
+  signingPublicKey,
+  type SigningKey,
+} from '../../src/ledger/access/signing.ts';
 import type { Case } from './row.ts';
 import type { World } from './world.ts';
 

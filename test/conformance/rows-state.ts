@@ -1,8 +1,8 @@
 /** The state of the ledger, active contracts, and look-ups of one contract. */
 import { expect } from 'vitest';
 import type { ActiveContractsPage, GetActiveContractsRequest } from '../../src/ledger/api/state.ts';
-import type { LedgerClient } from '../../src/ledger/client.ts';
-import { decodeActiveContract } from '../../src/ledger/wire.ts';
+import type { LedgerClient } from '../../src/ledger/api/client.ts';
+import { decodeActiveContract } from '../../src/ledger/frames/wire.ts';
 import type { Call, Case } from './row.ts';
 import { accountTemplate, anyParty } from './world.ts';
 

@@ -1,7 +1,7 @@
 /** The whole table: every case as rows, with the refusals that every operation has in common. */
 import { expect } from 'vitest';
 import type { Release } from '../../src/sandbox/release.ts';
-import type { StreamPath } from '../../src/ledger/frame-stream.ts';
+import type { StreamPath } from '../../src/ledger/transport/frame-stream.ts';
 import { expectedOf, type Outcome } from './outcomes.ts';
 import type { Call, Case, Refusal, Row } from './row.ts';
 import { commandCases } from './rows-commands.ts';

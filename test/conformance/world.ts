@@ -2,10 +2,10 @@
  * A participant to test: a sandbox with users, history, parties and a DAR, or the one that LEDGER_URL names, which is
  * only read.
  */
-import { createLedgerClient, type LedgerClient } from '../../src/ledger/client.ts';
+import { createLedgerClient, type LedgerClient } from '../../src/ledger/api/client.ts';
 import type { IndexerError } from '../../src/errors/indexer-error.ts';
-import { openFrameStream } from '../../src/ledger/frame-stream.ts';
-import { assertTokenMayTravel, createTokenSource } from '../../src/ledger/token.ts';
+import { openFrameStream } from '../../src/ledger/transport/frame-stream.ts';
+import { assertTokenMayTravel, createTokenSource } from '../../src/ledger/access/token.ts';
 import type { Release } from '../../src/sandbox/release.ts';
 import { startSandbox, type Sandbox } from '../../src/sandbox/sandbox.ts';
 import { generateHistory } from '../../src/sandbox/traffic.ts';

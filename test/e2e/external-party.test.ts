@@ -4,10 +4,15 @@
  */
 import { Client } from 'pg';
 import { beforeAll, expect, it } from 'vitest';
-import { createLedgerClient, type LedgerClient } from '../../src/ledger/client.ts';
-import { generateSigningKey, hashSignature, partySignature, signingPublicKey } from '../../src/ledger/signing.ts';
-import type { SigningKey } from '../../src/ledger/signing.ts';
-import { createTokenSource } from '../../src/ledger/token.ts';
+import { createLedgerClient, type LedgerClient } from '../../src/ledger/api/client.ts';
+import {
+  generateSigningKey,
+  hashSignature,
+  partySignature,
+  signingPublicKey,
+} from '../../src/ledger/access/signing.ts';
+import type { SigningKey } from '../../src/ledger/access/signing.ts';
+import { createTokenSource } from '../../src/ledger/access/token.ts';
 import { startSandbox } from '../../src/sandbox/sandbox.ts';
 import { createTestDatabase } from '../support/database.ts';
 import { waitFor } from '../support/wait-for.ts';

@@ -1,7 +1,7 @@
 /** What the whole indexer does about errors of the ledger: resume, wait, or park with the tables untouched. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { createLedgerClient } from '../../src/ledger/client.ts';
-import { createTokenSource } from '../../src/ledger/token.ts';
+import { createLedgerClient } from '../../src/ledger/api/client.ts';
+import { createTokenSource } from '../../src/ledger/access/token.ts';
 import { startSandbox, type Sandbox } from '../../src/sandbox/sandbox.ts';
 import { generateHistory } from '../../src/sandbox/traffic.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';

@@ -1,6 +1,6 @@
 /** Where every field of the wire must be found again: one table for each message, and a walk that leaves out nothing. */
 import { isDeepStrictEqual } from 'node:util';
-import type { Database } from '../../src/store/database.ts';
+import type { Database } from '../../src/store/connection/database.ts';
 
 export type Message = Readonly<Record<string, unknown>>;
 type Row = Readonly<Record<string, unknown>>;

@@ -5,7 +5,7 @@ import { openAccess } from '../../src/access.ts';
 import { startIndexer, type Indexer } from '../../src/indexer.ts';
 import { createLogger } from '../../src/observe/logger.ts';
 import { startSandbox, type Sandbox } from '../../src/sandbox/sandbox.ts';
-import { openDatabase, type Database } from '../../src/store/database.ts';
+import { openDatabase, type Database } from '../../src/store/connection/database.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { haveSamples, samplesFolder } from '../support/recorded.ts';
 import { waitFor } from '../support/wait-for.ts';

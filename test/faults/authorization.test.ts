@@ -3,7 +3,7 @@ import { mkdtemp, rename, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { createTokenSource } from '../../src/ledger/token.ts';
+import { createTokenSource } from '../../src/ledger/access/token.ts';
 import { audience, clientId, clientSecret, startOidc, type Oidc } from '../support/oidc.ts';
 import { endsIn, sharedSecret, token } from '../support/tokens.ts';
 import { waitFor } from '../support/wait-for.ts';

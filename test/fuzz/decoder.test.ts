@@ -7,10 +7,10 @@ import { writeFileSync } from 'node:fs';
 import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { IndexerError } from '../../src/errors/indexer-error.ts';
-import { decodeActiveContract, decodeUpdate } from '../../src/ledger/wire.ts';
+import { decodeActiveContract, decodeUpdate } from '../../src/ledger/frames/wire.ts';
 import { Batch } from '../../src/model/batch.ts';
 import { Dictionary } from '../../src/model/dictionary.ts';
-import { BinaryRows } from '../../src/store/copy-binary.ts';
+import { BinaryRows } from '../../src/store/write/copy-binary.ts';
 import { framesToDamage } from './frames.ts';
 import { canary, damaged, recipes, type Recipe } from './mutations.ts';
 

@@ -1,7 +1,7 @@
 /** pgbouncer between us and Postgres: refused where it lends one session to many, accepted where it does not. */
 import { describe, expect, it } from 'vitest';
-import { openDatabase } from '../../src/store/database.ts';
-import { WriterSeat } from '../../src/store/writer-lock.ts';
+import { openDatabase } from '../../src/store/connection/database.ts';
+import { WriterSeat } from '../../src/store/lock/writer-lock.ts';
 import { bouncerInstalled, startBouncer } from '../support/bouncer.ts';
 import { createTestDatabase, query } from '../support/database.ts';
 

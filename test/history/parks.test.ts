@@ -3,7 +3,7 @@
  * neither appends nor deletes. Named as in docs/reliability.md.
  */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { decide } from '../../src/pipeline/retry.ts';
+import { decide } from '../../src/pipeline/retry/retry.ts';
 import { IndexerError } from '../../src/errors/indexer-error.ts';
 import { digestOf } from '../support/digest.ts';
 import { waitFor } from '../support/wait-for.ts';

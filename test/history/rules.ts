@@ -1,5 +1,5 @@
 /** The invariants of docs/invariants.md, for tests that leave a stream in an unusual state. */
-import { openDatabase } from '../../src/store/database.ts';
+import { openDatabase } from '../../src/store/connection/database.ts';
 import { invariants } from '../../src/store/verify/invariants.ts';
 
 /** What breaks an invariant, as `I10: an archive …`; empty when all hold. */

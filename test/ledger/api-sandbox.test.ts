@@ -1,8 +1,8 @@
 /** The client and the sandbox, two independent readings of the protocol, understand each other over real HTTP. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { createLedgerClient, type LedgerClient } from '../../src/ledger/client.ts';
-import { createTokenSource } from '../../src/ledger/token.ts';
-import { decodeActiveContract, decodeUpdate } from '../../src/ledger/wire.ts';
+import { createLedgerClient, type LedgerClient } from '../../src/ledger/api/client.ts';
+import { createTokenSource } from '../../src/ledger/access/token.ts';
+import { decodeActiveContract, decodeUpdate } from '../../src/ledger/frames/wire.ts';
 import { startSandbox, type Sandbox } from '../../src/sandbox/sandbox.ts';
 import { generateHistory } from '../../src/sandbox/traffic.ts';
 import { all } from '../support/all.ts';

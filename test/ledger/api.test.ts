@@ -1,7 +1,7 @@
 /** Every call of the client against a real HTTP server: what it sends, what it makes of the answer, what it refuses. */
 import { afterEach, describe, expect, it } from 'vitest';
-import { createLedgerClient, type LedgerClient } from '../../src/ledger/client.ts';
-import { createTokenSource } from '../../src/ledger/token.ts';
+import { createLedgerClient, type LedgerClient } from '../../src/ledger/api/client.ts';
+import { createTokenSource } from '../../src/ledger/access/token.ts';
 import { readWireSchemas } from '../conformance/wire-schemas.ts';
 import { node, packages, parties, users } from './calls-manage.ts';
 import { state, updates } from './calls-read.ts';

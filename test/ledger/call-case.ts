@@ -2,7 +2,7 @@
  * One call of the client as a test case: what it must send, an answer, and what it must make of it. Answers carry keys
  * of several releases and unknown ones on purpose.
  */
-import type { LedgerClient } from '../../src/ledger/client.ts';
+import type { LedgerClient } from '../../src/ledger/api/client.ts';
 
 export interface CallCase {
   /** As the descriptions name it, e.g. `GET /v2/packages/{package-id}`. */

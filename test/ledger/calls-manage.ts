@@ -1,5 +1,5 @@
 /** The cases of the calls that manage: node, packages, users, and parties of the participant. */
-import { generateSigningKey, hashSignature, signingPublicKey } from '../../src/ledger/signing.ts';
+import { generateSigningKey, hashSignature, signingPublicKey } from '../../src/ledger/access/signing.ts';
 import { party, escaped, type CallCase } from './call-case.ts';
 
 const key = generateSigningKey();

@@ -1,5 +1,5 @@
 /** The cases of the calls that read: state, contracts, updates. */
-import type { LedgerClient } from '../../src/ledger/client.ts';
+import type { LedgerClient } from '../../src/ledger/api/client.ts';
 import { all } from '../support/all.ts';
 import { party, escaped, eventFormat, updateFormat, created, update, type CallCase } from './call-case.ts';
 

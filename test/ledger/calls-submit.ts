@@ -1,5 +1,5 @@
 /** The cases of the calls that submit, directly or with signatures of external parties, and of completions. */
-import { generateSigningKey, partySignature } from '../../src/ledger/signing.ts';
+import { generateSigningKey, partySignature } from '../../src/ledger/access/signing.ts';
 import { all } from '../support/all.ts';
 import { party, eventFormat, transactionFormat, transaction, submitted, commands, type CallCase } from './call-case.ts';
 

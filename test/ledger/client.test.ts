@@ -1,8 +1,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { afterEach, describe, expect, it } from 'vitest';
-import { createLedgerClient, type LedgerClient } from '../../src/ledger/client.ts';
-import { updateFormat } from '../../src/ledger/request-format.ts';
-import { createTokenSource } from '../../src/ledger/token.ts';
+import { createLedgerClient, type LedgerClient } from '../../src/ledger/api/client.ts';
+import { updateFormat } from '../../src/ledger/api/request-format.ts';
+import { createTokenSource } from '../../src/ledger/access/token.ts';
 import { startFakeLedger, type FakeLedger } from './fake-ledger.ts';
 
 let ledger: FakeLedger | undefined;

@@ -2,7 +2,7 @@ import { createServer } from 'node:net';
 import { once } from 'node:events';
 import type { WebSocket } from 'ws';
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import type { FrameStream, FrameStreamOptions } from '../../src/ledger/frame-stream.ts';
+import type { FrameStream, FrameStreamOptions } from '../../src/ledger/transport/frame-stream.ts';
 import { startFakeLedger, type FakeLedger, type FakeLedgerBehaviour } from './fake-ledger.ts';
 import { openRun, type StreamRun } from './stream-run.ts';
 

@@ -1,7 +1,7 @@
 /** Elements of an array come out as they went in, however the bytes are cut, and no other text passes for an array. */
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { jsonArrayElements } from '../../src/ledger/json-array.ts';
+import { jsonArrayElements } from '../../src/ledger/transport/json-array.ts';
 
 const limit = 1024 * 1024;
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { errorFromBody, errorFromClose, errorFromNetwork } from '../../src/ledger/ledger-error.ts';
-import { decodeLedgerError, isErrorFrame } from '../../src/ledger/ledger-error-body.ts';
+import { errorFromBody, errorFromClose, errorFromNetwork } from '../../src/ledger/errors/ledger-error.ts';
+import { decodeLedgerError, isErrorFrame } from '../../src/ledger/errors/ledger-error-body.ts';
 
 function wireError(code: string, errorCategory: number, grpcCodeValue: number | null, context = {}, cause = 'why') {
   return { code, cause, correlationId: null, traceId: 'abc', context, resources: [], errorCategory, grpcCodeValue };

@@ -4,8 +4,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { IndexerError } from '../../src/errors/indexer-error.ts';
-import { createOAuthTokenSource, type OAuthOptions } from '../../src/ledger/oauth.ts';
-import type { TokenSource } from '../../src/ledger/token.ts';
+import { createOAuthTokenSource, type OAuthOptions } from '../../src/ledger/access/oauth.ts';
+import type { TokenSource } from '../../src/ledger/access/token.ts';
 import { audience, clientId, clientSecret, startOidc, type Oidc } from '../support/oidc.ts';
 
 let oidc: Oidc;

@@ -3,8 +3,8 @@ import { createServer, type Server } from 'node:http';
 import { once } from 'node:events';
 import type { AddressInfo, Socket } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { createTokenSource } from '../../src/ledger/token.ts';
-import { createTransport } from '../../src/ledger/transport.ts';
+import { createTokenSource } from '../../src/ledger/access/token.ts';
+import { createTransport } from '../../src/ledger/transport/transport.ts';
 import { all } from '../support/all.ts';
 import { openRun } from './stream-run.ts';
 

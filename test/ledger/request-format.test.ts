@@ -5,7 +5,7 @@ import {
   filterFingerprint,
   updatesRequest,
   type LedgerFilter,
-} from '../../src/ledger/request-format.ts';
+} from '../../src/ledger/api/request-format.ts';
 
 const everything: LedgerFilter = {
   parties: [],

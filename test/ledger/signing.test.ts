@@ -10,7 +10,7 @@ import {
   signingKeyFromPem,
   signingKeyToPem,
   signingPublicKey,
-} from '../../src/ledger/signing.ts';
+} from '../../src/ledger/access/signing.ts';
 
 /** A secret of RFC 8032 (7.1) behind the fixed header of PKCS#8. */
 function pemOf(secretHex: string): string {

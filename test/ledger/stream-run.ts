@@ -1,6 +1,6 @@
 /** Opens one stream and keeps what it delivers, for tests to wait on. */
 import type { IndexerError } from '../../src/errors/indexer-error.ts';
-import { openFrameStream, type FrameStream, type FrameStreamOptions } from '../../src/ledger/frame-stream.ts';
+import { openFrameStream, type FrameStream, type FrameStreamOptions } from '../../src/ledger/transport/frame-stream.ts';
 import { deferred } from '../support/deferred.ts';
 
 export interface StreamRun {

@@ -7,9 +7,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { WebSocketServer } from 'ws';
-import { createLedgerClient } from '../../src/ledger/client.ts';
-import { readTlsFiles, type TlsMaterial } from '../../src/ledger/tls.ts';
-import { createTokenSource } from '../../src/ledger/token.ts';
+import { createLedgerClient } from '../../src/ledger/api/client.ts';
+import { readTlsFiles, type TlsMaterial } from '../../src/ledger/transport/tls.ts';
+import { createTokenSource } from '../../src/ledger/access/token.ts';
 import { openRun } from './stream-run.ts';
 
 const folder = join(import.meta.dirname, '../support/certificates');

@@ -2,8 +2,8 @@ import { mkdtemp, rm, symlink, rename, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { leaseOfIssued } from '../../src/ledger/token-lifetime.ts';
-import { assertTokenMayTravel, createTokenSource } from '../../src/ledger/token.ts';
+import { leaseOfIssued } from '../../src/ledger/access/token-lifetime.ts';
+import { assertTokenMayTravel, createTokenSource } from '../../src/ledger/access/token.ts';
 
 let folder = '';
 beforeEach(async () => {

@@ -4,8 +4,8 @@ import type { RequestListener, ServerResponse } from 'node:http';
 import { buffer as body, text as bodyText } from 'node:stream/consumers';
 import { afterEach, describe, expect, it } from 'vitest';
 import type { IndexerError } from '../../src/errors/indexer-error.ts';
-import { createTokenSource } from '../../src/ledger/token.ts';
-import { createTransport, type Transport } from '../../src/ledger/transport.ts';
+import { createTokenSource } from '../../src/ledger/access/token.ts';
+import { createTransport, type Transport } from '../../src/ledger/transport/transport.ts';
 import { all } from '../support/all.ts';
 import { startFakeLedger, type FakeLedger } from './fake-ledger.ts';
 

@@ -2,9 +2,9 @@
 import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { unzipSync } from 'fflate';
-import { readPackageArchive } from '../../src/packages/package-archive.ts';
-import type { PackageLookup } from '../../src/packages/package-lookup.ts';
-import type { PackageModel } from '../../src/packages/package-model.ts';
+import { readPackageArchive } from '../../src/daml/package-archive.ts';
+import type { PackageLookup } from '../../src/daml/package-lookup.ts';
+import type { PackageModel } from '../../src/daml/package-model.ts';
 import { darsFolder } from '../support/recorded.ts';
 
 /**

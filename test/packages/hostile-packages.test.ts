@@ -2,10 +2,10 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { IndexerError } from '../../src/errors/indexer-error.ts';
-import { paddingOf } from '../../src/packages/optional-fields.ts';
-import { readPackageArchive } from '../../src/packages/package-archive.ts';
-import type { PackageModel } from '../../src/packages/package-model.ts';
-import { columnsOf } from '../../src/packages/payload-columns.ts';
+import { paddingOf } from '../../src/daml/optional-fields.ts';
+import { readPackageArchive } from '../../src/daml/package-archive.ts';
+import type { PackageModel } from '../../src/daml/package-model.ts';
+import { columnsOf } from '../../src/daml/payload-columns.ts';
 import { archivesOf, haveDars, payloadIn } from './dars.ts';
 import { code, message, PackageBuilder } from './package-builder.ts';
 

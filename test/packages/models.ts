@@ -1,6 +1,6 @@
 /** Package models written by hand. */
-import type { PackageLookup } from '../../src/packages/package-lookup.ts';
-import type { DamlType, PackageModel } from '../../src/packages/package-model.ts';
+import type { PackageLookup } from '../../src/daml/package-lookup.ts';
+import type { DamlType, PackageModel } from '../../src/daml/package-model.ts';
 
 /** Types, briefly. */
 export const type = {

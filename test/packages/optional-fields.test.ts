@@ -1,7 +1,7 @@
 /** Which fields of a payload can be missing, and what the padding makes of values as the ledger writes them. */
 import { describe, expect, it } from 'vitest';
-import { paddingOf, type Padding } from '../../src/packages/optional-fields.ts';
-import type { DamlType, DataType, PackageModel } from '../../src/packages/package-model.ts';
+import { paddingOf, type Padding } from '../../src/daml/optional-fields.ts';
+import type { DamlType, DataType, PackageModel } from '../../src/daml/package-model.ts';
 import { haveDars, readDar } from './dars.ts';
 import { lookup, modelOf, type } from './models.ts';
 

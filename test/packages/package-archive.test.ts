@@ -2,8 +2,8 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { IndexerError } from '../../src/errors/indexer-error.ts';
-import { readPackageArchive } from '../../src/packages/package-archive.ts';
-import type { DamlField, DamlType, PackageModel } from '../../src/packages/package-model.ts';
+import { readPackageArchive } from '../../src/daml/package-archive.ts';
+import type { DamlField, DamlType, PackageModel } from '../../src/daml/package-model.ts';
 import { archivesOf, darNames, haveDars, payloadIn, readDar } from './dars.ts';
 import { code, message, PackageBuilder } from './package-builder.ts';
 

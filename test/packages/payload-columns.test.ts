@@ -1,7 +1,7 @@
 /** Which columns a payload becomes. */
 import { describe, expect, it } from 'vitest';
-import type { DamlField, DamlType, DataType, PackageModel } from '../../src/packages/package-model.ts';
-import { columnsOf, type PayloadColumn } from '../../src/packages/payload-columns.ts';
+import type { DamlField, DamlType, DataType, PackageModel } from '../../src/daml/package-model.ts';
+import { columnsOf, type PayloadColumn } from '../../src/daml/payload-columns.ts';
 import { haveDars, readDar } from './dars.ts';
 import { modelOf, type, lookup } from './models.ts';
 

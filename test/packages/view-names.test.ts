@@ -1,7 +1,7 @@
 /** Names of the generated views. */
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { historySuffix, viewName } from '../../src/packages/view-names.ts';
+import { historySuffix, viewName } from '../../src/daml/view-names.ts';
 
 const none: ReadonlySet<string> = new Set();
 

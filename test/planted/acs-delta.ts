@@ -44,14 +44,14 @@ export const acsDelta: PlantedArea = {
     },
     {
       name: 'a contract stored late is not ended by an archived event that came before',
-      file: 'src/store/late-update.ts',
+      file: 'src/store/write/late-update.ts',
       line: 'where a.contract_id = any ($2)',
       instead: 'where a.contract_id = any ($2) and a."offset" < $1',
       test,
     },
     {
       name: 'an end counts for the template that the event names',
-      file: 'src/store/batch-writer.ts',
+      file: 'src/store/write/batch-writer.ts',
       line: 'returning l.template_pk)',
       instead: 'returning (select max(t.template_pk) from templates t) as template_pk)',
       test,

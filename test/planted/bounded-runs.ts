@@ -8,28 +8,28 @@ export const boundedRuns: PlantedArea = {
   defects: [
     {
       name: 'the stream is asked for one offset less than the end',
-      file: 'src/ledger/request-format.ts',
+      file: 'src/ledger/api/request-format.ts',
       line: 'return endInclusive === undefined ? request : { ...request, endInclusive };',
       instead: 'return endInclusive === undefined ? request : { ...request, endInclusive: endInclusive - 1 };',
       test,
     },
     {
       name: 'an end without an update is taken for reached, and the checkpoint stays before it',
-      file: 'src/pipeline/follow.ts',
+      file: 'src/pipeline/follow/follow.ts',
       line: 'if (this.#from >= offset) return true;',
       instead: 'if (offset > 0) return true;',
       test,
     },
     {
       name: 'a stretch of a single offset is never asked for',
-      file: 'src/pipeline/bound.ts',
+      file: 'src/pipeline/intake/bound.ts',
       line: 'if (end > checkpoint) return end;',
       instead: 'if (end > checkpoint + 1) return end;',
       test,
     },
     {
       name: 'the update at the end is taken for one past it',
-      file: 'src/pipeline/follow.ts',
+      file: 'src/pipeline/follow/follow.ts',
       line: 'if (end !== undefined && update.offset > end) throw',
       instead: 'if (end !== undefined && update.offset >= end) throw',
       test,

@@ -23,7 +23,7 @@ export const continuationTokens: PlantedArea = {
     },
     {
       name: 'a seed that starts over keeps the stale token',
-      file: 'src/store/stream-row.ts',
+      file: 'src/store/write/stream-row.ts',
       line: "'seed_offset = $2, seed_token = null, seed_contracts = 0',",
       instead: "'seed_offset = $2, seed_contracts = 0',",
       test,
@@ -37,7 +37,7 @@ export const continuationTokens: PlantedArea = {
     },
     {
       name: 'an unfinished seed goes on under another filter',
-      file: 'src/store/stream-row.ts',
+      file: 'src/store/write/stream-row.ts',
       line: 'if (row.filter_hash !== identity.filterHash) {',
       instead: 'if (row.seeded_at !== null && row.filter_hash !== identity.filterHash) {',
       test,

@@ -8,7 +8,7 @@ export const dictionaries: PlantedArea = {
   defects: [
     {
       name: 'of the new templates of a batch only the first 64 are stored',
-      file: 'src/store/dictionary-store.ts',
+      file: 'src/store/write/dictionary-store.ts',
       line: '...added.templates.map((entry) => ({',
       instead: '...added.templates.slice(0, 64).map((entry) => ({',
       test,
@@ -40,7 +40,7 @@ export const dictionaries: PlantedArea = {
     },
     {
       name: 'after a restart a template without a package name counts as one that has it',
-      file: 'src/store/dictionary-store.ts',
+      file: 'src/store/write/dictionary-store.ts',
       line: 'packageName: row.package_name,',
       instead: "packageName: row.package_name ?? '',",
       test,
@@ -48,7 +48,7 @@ export const dictionaries: PlantedArea = {
     },
     {
       name: 'what a session has named survives its end, stored or not',
-      file: 'src/store/store.ts',
+      file: 'src/store/write/store.ts',
       line: 'dictionary: await loadDictionary(client),',
       instead: 'dictionary: ((globalThis as unknown as { kept?: Dictionary }).kept ??= await loadDictionary(client)),',
       test,
@@ -56,7 +56,7 @@ export const dictionaries: PlantedArea = {
     },
     {
       name: 'a seed that begins again takes the names of the first one for stored',
-      file: 'src/store/store.ts',
+      file: 'src/store/write/store.ts',
       line: 'this.#dictionary = await loadDictionary(client);',
       instead: '',
       test,

@@ -1,6 +1,6 @@
 import type { PlantedArea } from './planted.ts';
 
-const policies = 'src/store/readers/party-policies.ts';
+const policies = 'src/store/roles/party-policies.ts';
 const test = 'security/privacy.test.ts';
 
 export const privacy: PlantedArea = {
@@ -45,7 +45,7 @@ export const privacy: PlantedArea = {
     },
     {
       name: 'views run with the rights of their owner',
-      file: 'src/store/readers/secure-views.ts',
+      file: 'src/store/roles/secure-views.ts',
       line: 'if (!secure) await',
       instead: `if (!secure && schema === schemas.storage) await`,
       test,

@@ -8,14 +8,14 @@ export const recordTimes: PlantedArea = {
   defects: [
     {
       name: 'the newest time of the checkpoint is that of the last batch',
-      file: 'src/store/stream-row.ts',
+      file: 'src/store/write/stream-row.ts',
       line: 'checkpoint_record_time = greatest(checkpoint_record_time, $6),',
       instead: 'checkpoint_record_time = coalesce($6, checkpoint_record_time),',
       test,
     },
     {
       name: 'of the times of a batch the last one counts as the newest',
-      file: 'src/store/stream-row.ts',
+      file: 'src/store/write/stream-row.ts',
       line: '.sort((a, b) => (a < b ? 1 : -1));',
       instead: '.reverse();',
       test,
@@ -36,7 +36,7 @@ export const recordTimes: PlantedArea = {
     },
     {
       name: 'the record time that is reported of a batch is that of its last synchronizer',
-      file: 'src/pipeline/batch-builder.ts',
+      file: 'src/pipeline/intake/batch-builder.ts',
       line: 'recordTimeMs: times.length === 0 ? undefined : Math.max(...times),',
       instead: 'recordTimeMs: times.at(-1),',
       test,

@@ -8,7 +8,7 @@ export const restoredLedger: PlantedArea = {
   defects: [
     {
       name: 'a hole at the newest stored update counts as the same history',
-      file: 'src/pipeline/history-proof.ts',
+      file: 'src/pipeline/proof/history-proof.ts',
       line: 'if (found === lastUpdate.updateId) {',
       instead: 'if (found === undefined || found === lastUpdate.updateId) {',
       test,
@@ -16,7 +16,7 @@ export const restoredLedger: PlantedArea = {
     },
     {
       name: 'where histories part, any update at an offset is taken for the stored one',
-      file: 'src/pipeline/history-proof.ts',
+      file: 'src/pipeline/proof/history-proof.ts',
       line: '(await updateIdAt(parts, mark.offset)) === mark.updateId) {',
       instead: '(await updateIdAt(parts, mark.offset)) !== undefined) {',
       test,
@@ -24,7 +24,7 @@ export const restoredLedger: PlantedArea = {
     },
     {
       name: 'updates between the newest stored one and the checkpoint are not looked for',
-      file: 'src/pipeline/history-proof.ts',
+      file: 'src/pipeline/proof/history-proof.ts',
       line: 'if (lastUpdate.offset >= checkpoint) return;',
       instead: 'if (lastUpdate.offset >= 0) return;',
       test,

@@ -15,14 +15,14 @@ export const sums: PlantedArea = {
     },
     {
       name: 'only the first thousand ends of a batch reach contracts of earlier batches',
-      file: 'src/store/batch-writer.ts',
+      file: 'src/store/write/batch-writer.ts',
       line: 'const ended = batch.lifetimes.deactivations();',
       instead: 'const ended = batch.lifetimes.deactivations().slice(0, 1000);',
       test,
     },
     {
       name: 'ends of earlier batches count once per template, however many they are',
-      file: 'src/store/batch-writer.ts',
+      file: 'src/store/write/batch-writer.ts',
       line: 'union all select template_pk, 0, 1 from ended) c',
       instead: 'union select template_pk, 0, 1 from ended) c',
       test,
@@ -36,7 +36,7 @@ export const sums: PlantedArea = {
     },
     {
       name: 'the rollup keeps the larger of two batches instead of their sum',
-      file: 'src/store/batch-writer.ts',
+      file: 'src/store/write/batch-writer.ts',
       line: 'transactions = a.transactions + excluded.transactions,',
       instead: 'transactions = greatest(a.transactions, excluded.transactions),',
       test,

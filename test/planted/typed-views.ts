@@ -37,7 +37,7 @@ export const typedViews: PlantedArea = {
     },
     {
       name: 'the view of a choice called History takes the name of the history of the template',
-      file: 'src/packages/view-names.ts',
+      file: 'src/daml/view-names.ts',
       line: 'if (taken.has(name) || taken.has(name + historySuffix)) return false;',
       instead: 'return !taken.has(name);',
       test: 'packages/view-names.test.ts',

@@ -3,10 +3,10 @@
  * is kept and answered by time does not depend on the order in which the times came.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { decodeUpdate } from '../../src/ledger/wire.ts';
-import { factsOf } from '../../src/pipeline/batch-builder.ts';
-import { openDatabase, type Database } from '../../src/store/database.ts';
-import { openSession, type StoreBatch, type StoreSession } from '../../src/store/store.ts';
+import { decodeUpdate } from '../../src/ledger/frames/wire.ts';
+import { factsOf } from '../../src/pipeline/intake/batch-builder.ts';
+import { openDatabase, type Database } from '../../src/store/connection/database.ts';
+import { openSession, type StoreBatch, type StoreSession } from '../../src/store/write/store.ts';
 import * as frames from '../support/frames.ts';
 import { here, there, type JsonRecord } from '../support/frames.ts';
 import { createReadDatabase, type ReadDatabase } from './read-database.ts';

@@ -1,9 +1,9 @@
 /** Schema pqs itself: everything has a comment, it is made in any schema and again, and values are completed by paddings. */
 import { describe, expect, it } from 'vitest';
 import { Client } from 'pg';
-import type { PackageModel } from '../../src/packages/package-model.ts';
+import type { PackageModel } from '../../src/daml/package-model.ts';
 import { storePaddings } from '../../src/store/typed/padding-store.ts';
-import { readSideScript } from '../../src/store/readers/read-side.ts';
+import { readSideScript } from '../../src/store/schema/read-side.ts';
 import { created, transaction } from '../support/frames.ts';
 import { createReadDatabase } from './read-database.ts';
 

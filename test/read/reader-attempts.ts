@@ -1,7 +1,7 @@
 /** What two owners have on one ledger, and every way a role could try to read it: relations and calls of functions. */
 import type { ClientBase } from 'pg';
-import type { PackageModel } from '../../src/packages/package-model.ts';
-import { readSchemas } from '../../src/store/readers/read-schemas.ts';
+import type { PackageModel } from '../../src/daml/package-model.ts';
+import { readSchemas } from '../../src/store/connection/read-schemas.ts';
 import { query } from '../support/database.ts';
 import * as frames from '../support/frames.ts';
 

@@ -1,6 +1,6 @@
 /** Packages as far as a run has stored their templates: no package was recorded, so payloads and arguments say the fields. */
 import type { Client } from 'pg';
-import type { ChoiceModel, DamlType, DataType, PackageModel } from '../../src/packages/package-model.ts';
+import type { ChoiceModel, DamlType, DataType, PackageModel } from '../../src/daml/package-model.ts';
 
 interface Entity {
   readonly package_id: string;

@@ -8,7 +8,7 @@ import { greeting } from '../../src/cli/greeting.ts';
 import { demoInterfaces } from '../../src/sandbox/demo/names.ts';
 import { startSandbox, type Sandbox } from '../../src/sandbox/sandbox.ts';
 import { generateHistory } from '../../src/sandbox/traffic.ts';
-import { openDatabase, type Database } from '../../src/store/database.ts';
+import { openDatabase, type Database } from '../../src/store/connection/database.ts';
 import { runIndexer } from '../e2e/indexer-run.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 

@@ -3,8 +3,8 @@
  * choices their exercises. What is new in a view comes last.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { PackageModel } from '../../src/packages/package-model.ts';
-import { openDatabase, type Database } from '../../src/store/database.ts';
+import type { PackageModel } from '../../src/daml/package-model.ts';
+import { openDatabase, type Database } from '../../src/store/connection/database.ts';
 import { storePackage } from '../../src/store/typed/package-store.ts';
 import { syncTypedViews } from '../../src/store/typed/views.ts';
 import * as frames from '../support/frames.ts';

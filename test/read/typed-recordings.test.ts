@@ -5,7 +5,7 @@
 import { join } from 'node:path';
 import type { Client } from 'pg';
 import { describe, expect, it } from 'vitest';
-import { openDatabase } from '../../src/store/database.ts';
+import { openDatabase } from '../../src/store/connection/database.ts';
 import { storePackage } from '../../src/store/typed/package-store.ts';
 import { syncTypedViews } from '../../src/store/typed/views.ts';
 import { recordingsFolder } from '../support/recordings.ts';

@@ -1,7 +1,7 @@
 /** Packages of one name whose versions have nothing in common: no participant should take them, and views outlive them. */
 import { expect, it } from 'vitest';
-import type { DamlField, PackageModel } from '../../src/packages/package-model.ts';
-import { openDatabase } from '../../src/store/database.ts';
+import type { DamlField, PackageModel } from '../../src/daml/package-model.ts';
+import { openDatabase } from '../../src/store/connection/database.ts';
 import { storePackage } from '../../src/store/typed/package-store.ts';
 import { syncTypedViews } from '../../src/store/typed/views.ts';
 import { created, transaction } from '../support/frames.ts';

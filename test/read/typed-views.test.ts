@@ -2,8 +2,8 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createLedgerClient, type LedgerClient } from '../../src/ledger/client.ts';
-import { createTokenSource } from '../../src/ledger/token.ts';
+import { createLedgerClient, type LedgerClient } from '../../src/ledger/api/client.ts';
+import { createTokenSource } from '../../src/ledger/access/token.ts';
 import { startSandbox, type Sandbox } from '../../src/sandbox/sandbox.ts';
 import { runIndexer, type IndexerRun } from '../e2e/indexer-run.ts';
 import { haveDars } from '../packages/dars.ts';

@@ -4,14 +4,14 @@
  */
 import { describe, expect, it } from 'vitest';
 import { quarantineCommand } from '../../src/cli/quarantine.ts';
-import { decodeActiveContract, decodeUpdate } from '../../src/ledger/wire.ts';
-import { type Database } from '../../src/store/database.ts';
+import { decodeActiveContract, decodeUpdate } from '../../src/ledger/frames/wire.ts';
+import { type Database } from '../../src/store/connection/database.ts';
 import { mergeStaging } from '../../src/store/history/merge.ts';
 import { resetTo } from '../../src/store/history/reset.ts';
 import { prepareStaging, stagingSchema } from '../../src/store/history/staging.ts';
-import { migrate } from '../../src/store/migrations.ts';
+import { migrate } from '../../src/store/schema/migrations.ts';
 import { redact, type RedactionRequest } from '../../src/store/retention/redact.ts';
-import { openSession, type StoreSession } from '../../src/store/store.ts';
+import { openSession, type StoreSession } from '../../src/store/write/store.ts';
 import { storePackage } from '../../src/store/typed/package-store.ts';
 import { syncTypedViews } from '../../src/store/typed/views.ts';
 import { iou } from '../read/reader-attempts.ts';

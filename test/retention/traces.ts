@@ -1,6 +1,6 @@
 /** Contents that can be told apart wherever they turn up, and a search for them in everything a schema shows. */
 import { Client } from 'pg';
-import { readSchemas } from '../../src/store/readers/read-schemas.ts';
+import { readSchemas } from '../../src/store/connection/read-schemas.ts';
 import { created, exercised, viewed, type JsonRecord } from '../support/frames.ts';
 
 const mark = (id: string): string => `SECRET-${id}`;

@@ -1,7 +1,7 @@
 /** Everything the demo's traffic writes is lawful for the types that its packages declare. */
 import { beforeAll, describe, expect, it } from 'vitest';
-import { readPackageArchive } from '../../src/packages/package-archive.ts';
-import type { ChoiceModel, DamlType } from '../../src/packages/package-model.ts';
+import { readPackageArchive } from '../../src/daml/package-archive.ts';
+import type { ChoiceModel, DamlType } from '../../src/daml/package-model.ts';
 import { licensingUpgrade } from '../../src/sandbox/demo/packages/applications.ts';
 import { demoPackages } from '../../src/sandbox/demo/packages/catalogue.ts';
 import { Ledger } from '../../src/sandbox/ledger.ts';

@@ -1,6 +1,6 @@
 /** A package of the sandbox's own that is replaced by a newer version while the ledger runs. */
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { readPackageArchive } from '../../src/packages/package-archive.ts';
+import { readPackageArchive } from '../../src/daml/package-archive.ts';
 import { licensingAtStart, licensingUpgrade } from '../../src/sandbox/demo/packages/applications.ts';
 import { demoPackages } from '../../src/sandbox/demo/packages/catalogue.ts';
 import { startSandbox } from '../../src/sandbox/sandbox.ts';

@@ -1,8 +1,8 @@
 /** The packages that the sandbox writes: read by the client's reader, compared with what real compilers made of the same. */
 import { createHash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import { readPackageArchive } from '../../src/packages/package-archive.ts';
-import type { PackageModel } from '../../src/packages/package-model.ts';
+import { readPackageArchive } from '../../src/daml/package-archive.ts';
+import type { PackageModel } from '../../src/daml/package-model.ts';
 import { anInterface, nonconsuming, record, template, variant } from '../../src/sandbox/daml-lf/declaration.ts';
 import { archiveOf, writePackage } from '../../src/sandbox/daml-lf/package-writer.ts';
 import { readType } from '../../src/sandbox/daml-lf/type-notation.ts';

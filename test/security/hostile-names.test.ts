@@ -2,8 +2,8 @@
 import { readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import type { PackageModel } from '../../src/packages/package-model.ts';
-import { openDatabase } from '../../src/store/database.ts';
+import type { PackageModel } from '../../src/daml/package-model.ts';
+import { openDatabase } from '../../src/store/connection/database.ts';
 import { storePackage } from '../../src/store/typed/package-store.ts';
 import { syncTypedViews } from '../../src/store/typed/views.ts';
 import { created, exercised, transaction } from '../support/frames.ts';

@@ -1,5 +1,5 @@
 /** What contracts and exercises of the random history hold, such that every view of the read side has something to show. */
-import type { PackageModel } from '../../src/packages/package-model.ts';
+import type { PackageModel } from '../../src/daml/package-model.ts';
 import { template, type Json } from '../support/frames.ts';
 
 const holding = `${'c1'.repeat(32)}:Splice.Api.Token.HoldingV1:Holding`;

@@ -4,7 +4,7 @@
  */
 import { randomBytes } from 'node:crypto';
 import { Client, DatabaseError, escapeIdentifier, type ClientBase } from 'pg';
-import { readSchemas } from '../../src/store/readers/read-schemas.ts';
+import { readSchemas } from '../../src/store/connection/read-schemas.ts';
 import type { Random } from '../../src/sandbox/random.ts';
 import { query } from '../support/database.ts';
 import type { Relation } from '../read/reader-attempts.ts';

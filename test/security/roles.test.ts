@@ -13,7 +13,7 @@ import { redactCommand } from '../../src/cli/redact.ts';
 import { viewsCommand } from '../../src/cli/views.ts';
 import { startSandbox, type Sandbox } from '../../src/sandbox/sandbox.ts';
 import { generateHistory } from '../../src/sandbox/traffic.ts';
-import { endStaleWriters, writerSessionName } from '../../src/store/stale-writers.ts';
+import { endStaleWriters, writerSessionName } from '../../src/store/lock/stale-writers.ts';
 import { runIndexer, type IndexerRun } from '../e2e/indexer-run.ts';
 import { createTestDatabase, query, type TestDatabase } from '../support/database.ts';
 import { digestOf } from '../support/digest.ts';

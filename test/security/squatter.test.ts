@@ -2,8 +2,8 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { grantRolesCommand } from '../../src/cli/grant-roles.ts';
-import { openDatabase, type Database } from '../../src/store/database.ts';
-import { assertMigrated, migrate, printMigrations } from '../../src/store/migrations.ts';
+import { openDatabase, type Database } from '../../src/store/connection/database.ts';
+import { assertMigrated, migrate, printMigrations } from '../../src/store/schema/migrations.ts';
 import { prepareStaging } from '../../src/store/history/staging.ts';
 import { createTestDatabase, query, type TestDatabase } from '../support/database.ts';
 import { identity } from '../support/schemas.ts';

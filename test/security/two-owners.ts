@@ -1,9 +1,9 @@
 /** A migrated database with a history of two owners and the typed views of its package. */
 import { expect } from 'vitest';
 import { migrateVerb } from '../../src/cli/migrate.ts';
-import { decodeUpdate } from '../../src/ledger/wire.ts';
-import { openDatabase } from '../../src/store/database.ts';
-import { openSession } from '../../src/store/store.ts';
+import { decodeUpdate } from '../../src/ledger/frames/wire.ts';
+import { openDatabase } from '../../src/store/connection/database.ts';
+import { openSession } from '../../src/store/write/store.ts';
 import { storePackage } from '../../src/store/typed/package-store.ts';
 import { syncTypedViews } from '../../src/store/typed/views.ts';
 import { historyOf, iou } from '../read/reader-attempts.ts';

@@ -4,11 +4,11 @@
  */
 import { randomInt } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import { filterFingerprint } from '../../src/ledger/request-format.ts';
-import { decodeUpdate } from '../../src/ledger/wire.ts';
+import { filterFingerprint } from '../../src/ledger/api/request-format.ts';
+import { decodeUpdate } from '../../src/ledger/frames/wire.ts';
 import { Random } from '../../src/sandbox/random.ts';
-import { storeLate } from '../../src/store/late-update.ts';
-import { openSession } from '../../src/store/store.ts';
+import { storeLate } from '../../src/store/write/late-update.ts';
+import { openSession } from '../../src/store/write/store.ts';
 import { brokenRules } from '../history/rules.ts';
 import { query } from '../support/database.ts';
 import { digestOf } from '../support/digest.ts';

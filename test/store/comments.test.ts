@@ -1,7 +1,7 @@
 /** SQL is a public interface: whoever lists tables and columns finds out there what they mean. */
 import { describe, expect, it } from 'vitest';
-import { openDatabase } from '../../src/store/database.ts';
-import { migrate } from '../../src/store/migrations.ts';
+import { openDatabase } from '../../src/store/connection/database.ts';
+import { migrate } from '../../src/store/schema/migrations.ts';
 import { createTestDatabase } from '../support/database.ts';
 
 const uncommented = `

@@ -3,10 +3,10 @@ import * as fc from 'fast-check';
 import { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { tables, type Row, type TableName } from '../../src/model/tables.ts';
-import { BinaryRows } from '../../src/store/copy-binary.ts';
-import { openDatabase } from '../../src/store/database.ts';
-import { fly } from '../../src/store/flight.ts';
-import { migrate } from '../../src/store/migrations.ts';
+import { BinaryRows } from '../../src/store/write/copy-binary.ts';
+import { openDatabase } from '../../src/store/connection/database.ts';
+import { fly } from '../../src/store/connection/flight.ts';
+import { migrate } from '../../src/store/schema/migrations.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 
 let created: TestDatabase;

@@ -4,8 +4,8 @@ import { inspect } from 'node:util';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { types } from 'pg';
 import { IndexerError } from '../../src/errors/indexer-error.ts';
-import { openDatabase } from '../../src/store/database.ts';
-import type { Database, DatabaseOptions } from '../../src/store/database.ts';
+import { openDatabase } from '../../src/store/connection/database.ts';
+import type { Database, DatabaseOptions } from '../../src/store/connection/database.ts';
 import { createTestDatabase } from '../support/database.ts';
 import { deferred } from '../support/deferred.ts';
 

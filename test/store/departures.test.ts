@@ -1,9 +1,9 @@
 /** Contracts of parties that left the participant are unknown from there on: who is meant, and that the order of writing does not matter. */
 import { describe, expect, it } from 'vitest';
-import { filterFingerprint } from '../../src/ledger/request-format.ts';
-import { decodeUpdate } from '../../src/ledger/wire.ts';
-import { storeLate } from '../../src/store/late-update.ts';
-import { openSession } from '../../src/store/store.ts';
+import { filterFingerprint } from '../../src/ledger/api/request-format.ts';
+import { decodeUpdate } from '../../src/ledger/frames/wire.ts';
+import { storeLate } from '../../src/store/write/late-update.ts';
+import { openSession } from '../../src/store/write/store.ts';
 import { query } from '../support/database.ts';
 import { digestOf } from '../support/digest.ts';
 import * as frames from '../support/frames.ts';

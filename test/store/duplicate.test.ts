@@ -1,8 +1,8 @@
 /** What is asked of a table when a duplicate was refused. */
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { openDatabase, type Database } from '../../src/store/database.ts';
-import { rowsAt } from '../../src/store/duplicate.ts';
-import { migrate } from '../../src/store/migrations.ts';
+import { openDatabase, type Database } from '../../src/store/connection/database.ts';
+import { rowsAt } from '../../src/store/write/duplicate.ts';
+import { migrate } from '../../src/store/schema/migrations.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 
 let place: TestDatabase;

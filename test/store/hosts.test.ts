@@ -2,8 +2,8 @@
 import { Client } from 'pg';
 import { describe, expect, it } from 'vitest';
 import { IndexerError } from '../../src/errors/indexer-error.ts';
-import { openDatabase } from '../../src/store/database.ts';
-import { HostList, placeOf, samePlace, urlsOf } from '../../src/store/hosts.ts';
+import { openDatabase } from '../../src/store/connection/database.ts';
+import { HostList, placeOf, samePlace, urlsOf } from '../../src/store/connection/hosts.ts';
 import { createTestDatabase } from '../support/database.ts';
 
 const gone = new IndexerError('gone', { code: 'STORE_UNREACHABLE', retry: 'retry' });

@@ -2,12 +2,12 @@ import { randomUUID } from 'node:crypto';
 import { escapeIdentifier } from 'pg';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { migrateCommand } from '../../src/cli/migrate.ts';
-import { openDatabase } from '../../src/store/database.ts';
-import type { Database } from '../../src/store/database.ts';
-import { assertMigrated, migrate, migrationFiles, printMigrations } from '../../src/store/migrations.ts';
-import type { Migration } from '../../src/store/migrations.ts';
-import { readSchemas } from '../../src/store/readers/read-schemas.ts';
-import { checkServer } from '../../src/store/server-check.ts';
+import { openDatabase } from '../../src/store/connection/database.ts';
+import type { Database } from '../../src/store/connection/database.ts';
+import { assertMigrated, migrate, migrationFiles, printMigrations } from '../../src/store/schema/migrations.ts';
+import type { Migration } from '../../src/store/schema/migrations.ts';
+import { readSchemas } from '../../src/store/connection/read-schemas.ts';
+import { checkServer } from '../../src/store/connection/server-check.ts';
 import { createTestDatabase } from '../support/database.ts';
 
 const first: Migration = {

@@ -7,7 +7,7 @@ import { startEmbeddedPostgres, type EmbeddedPostgres } from '../../src/embedded
 import { IndexerError } from '../../src/errors/indexer-error.ts';
 import { startSandbox } from '../../src/sandbox/sandbox.ts';
 import { generateHistory } from '../../src/sandbox/traffic.ts';
-import { openDatabase } from '../../src/store/database.ts';
+import { openDatabase } from '../../src/store/connection/database.ts';
 import { runIndexer } from '../e2e/indexer-run.ts';
 
 const certificates = join(import.meta.dirname, '../support/certificates');

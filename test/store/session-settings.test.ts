@@ -1,11 +1,11 @@
 /** What our sessions set for themselves, whatever the server, the database or the role has as its default. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { openDatabase, type Database } from '../../src/store/database.ts';
-import { openLockConnection } from '../../src/store/lock-connection.ts';
-import { migrate } from '../../src/store/migrations.ts';
-import { sessionSettings } from '../../src/store/session-settings.ts';
-import { openSession } from '../../src/store/store.ts';
-import { checkpointStatement, seedStatement } from '../../src/store/stream-row.ts';
+import { openDatabase, type Database } from '../../src/store/connection/database.ts';
+import { openLockConnection } from '../../src/store/lock/lock-connection.ts';
+import { migrate } from '../../src/store/schema/migrations.ts';
+import { sessionSettings } from '../../src/store/connection/session-settings.ts';
+import { openSession } from '../../src/store/write/store.ts';
+import { checkpointStatement, seedStatement } from '../../src/store/write/stream-row.ts';
 import { createTestDatabase, query, type TestDatabase } from '../support/database.ts';
 import { identity } from '../support/schemas.ts';
 

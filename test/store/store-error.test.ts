@@ -2,9 +2,9 @@ import { createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
 import { inspect } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { openDatabase } from '../../src/store/database.ts';
-import type { Database } from '../../src/store/database.ts';
-import { toStoreError } from '../../src/store/store-error.ts';
+import { openDatabase } from '../../src/store/connection/database.ts';
+import type { Database } from '../../src/store/connection/database.ts';
+import { toStoreError } from '../../src/store/connection/store-error.ts';
 import { createTestDatabase } from '../support/database.ts';
 
 let server: Awaited<ReturnType<typeof createTestDatabase>>;

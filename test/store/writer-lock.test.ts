@@ -1,8 +1,8 @@
 /** The writer lock: one holder, gone with its connection, given up in time, and never a reason to hang. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
-import { openDatabase, type Database } from '../../src/store/database.ts';
-import { WriterSeat } from '../../src/store/writer-lock.ts';
+import { openDatabase, type Database } from '../../src/store/connection/database.ts';
+import { WriterSeat } from '../../src/store/lock/writer-lock.ts';
 import { openRoad } from '../ha/road.ts';
 import { createTestDatabase, query } from '../support/database.ts';
 

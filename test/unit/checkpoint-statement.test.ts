@@ -1,6 +1,6 @@
 /** The statement that moves the checkpoint. */
 import { expect, it } from 'vitest';
-import { checkpointStatement } from '../../src/store/stream-row.ts';
+import { checkpointStatement } from '../../src/store/write/stream-row.ts';
 
 it.each([
   [

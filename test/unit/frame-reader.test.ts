@@ -1,9 +1,9 @@
 /** The quick reader against the scanner: the same structure and the same payloads, or it leaves the frame alone. */
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { readFrame } from '../../src/ledger/frame-reader.ts';
-import { activeContractFrame, updateFrame } from '../../src/ledger/frame-shapes.ts';
-import { payloadKeys, scanFrame, type RawJson } from '../../src/ledger/raw-json.ts';
+import { readFrame } from '../../src/ledger/frames/frame-reader.ts';
+import { activeContractFrame, updateFrame } from '../../src/ledger/frames/frame-shapes.ts';
+import { payloadKeys, scanFrame, type RawJson } from '../../src/ledger/frames/raw-json.ts';
 import * as frames from '../support/frames.ts';
 
 const transaction = (...events: frames.JsonRecord[]): string => frames.text(frames.transaction(7, events));

@@ -1,7 +1,7 @@
 /** What is remembered of a list of active contracts, by which two readings of it are compared. */
 import { describe, expect, it } from 'vitest';
-import { decodeActiveContract } from '../../src/ledger/wire.ts';
-import { ListTally } from '../../src/pipeline/list-proof.ts';
+import { decodeActiveContract } from '../../src/ledger/frames/wire.ts';
+import { ListTally } from '../../src/pipeline/proof/list-proof.ts';
 import * as frames from '../support/frames.ts';
 
 const entry = (contractId: string, change: object = {}): string =>

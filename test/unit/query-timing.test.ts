@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 
-import { placeOf } from '../../src/store/hosts.ts';
-import { opOfText } from '../../src/store/query-timing.ts';
+import { placeOf } from '../../src/store/connection/hosts.ts';
+import { opOfText } from '../../src/store/connection/query-timing.ts';
 
 describe('what a query is for', () => {
   it.each([

@@ -1,7 +1,7 @@
 /** Frames whose numbers or depth JavaScript cannot hold come out as the ledger wrote them. */
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { RawJson, jsonTextOf, partText, scanFrame } from '../../src/ledger/raw-json.ts';
+import { RawJson, jsonTextOf, partText, scanFrame } from '../../src/ledger/frames/raw-json.ts';
 
 function payload(frame: unknown): string | null {
   return jsonTextOf((frame as { createArgument: unknown }).createArgument);

@@ -1,7 +1,7 @@
 /** Frames that wait in slabs: what is kept comes out unchanged, whatever is released in between. */
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { Slabs, textOf, type KeptFrame } from '../../src/pipeline/slabs.ts';
+import { Slabs, textOf, type KeptFrame } from '../../src/pipeline/intake/slabs.ts';
 
 const frame = fc.oneof(
   { weight: 20, arbitrary: fc.string({ unit: 'grapheme', maxLength: 200 }) },

@@ -5,7 +5,7 @@ import { catalogue, type ErrorCode } from '../../src/errors/catalogue.ts';
 import { IndexerError } from '../../src/errors/indexer-error.ts';
 import { RecentErrors } from '../../src/observe/recent-errors.ts';
 import { whyBehind } from '../../src/observe/why-behind.ts';
-import { connectCommand } from '../../src/store/connect-command.ts';
+import { connectCommand } from '../../src/store/connection/connect-command.ts';
 
 const work = { source: 0.05, decode: 0.12, database: 0.83 };
 

@@ -1,6 +1,6 @@
 /** The order and the failures of writes that run side by side. */
 import { describe, expect, it } from 'vitest';
-import { WriteQueue } from '../../src/pipeline/write-queue.ts';
+import { WriteQueue } from '../../src/pipeline/follow/write-queue.ts';
 import { deferred } from '../support/deferred.ts';
 
 /** Whether the promise is settled once everything that can happen now has happened. */

@@ -2,7 +2,7 @@
  * A stream in which every column of the storage says something: a seed with contracts of all kinds, updates of all kinds,
  * redactions, an update that was set aside, typed views. The indexer is gone, the ledger still answers.
  */
-import { openDatabase } from '../../src/store/database.ts';
+import { openDatabase } from '../../src/store/connection/database.ts';
 import { redact, type RedactionRequest } from '../../src/store/retention/redact.ts';
 import { demoInterfaces } from '../../src/sandbox/demo/names.ts';
 import type { Ledger } from '../../src/sandbox/ledger.ts';

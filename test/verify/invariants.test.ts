@@ -1,10 +1,10 @@
 /** The rules of `verify --sql`: silent on lawful histories, and each one notices what it is there for. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { filterFingerprint } from '../../src/ledger/request-format.ts';
-import { decodeActiveContract, decodeUpdate } from '../../src/ledger/wire.ts';
-import { openDatabase, type Database } from '../../src/store/database.ts';
-import { migrate } from '../../src/store/migrations.ts';
-import { openSession } from '../../src/store/store.ts';
+import { filterFingerprint } from '../../src/ledger/api/request-format.ts';
+import { decodeActiveContract, decodeUpdate } from '../../src/ledger/frames/wire.ts';
+import { openDatabase, type Database } from '../../src/store/connection/database.ts';
+import { migrate } from '../../src/store/schema/migrations.ts';
+import { openSession } from '../../src/store/write/store.ts';
 import { brokenRules } from '../../src/store/verify/broken-rules.ts';
 import { invariants } from '../../src/store/verify/invariants.ts';
 import { randomHistory } from '../read/random-history.ts';

@@ -1,12 +1,12 @@
 /** Both sides of `verify` put the same event into the same words, whatever is in it. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { BucketSums, digestOf, fieldDigests } from '../../src/cli/verify/bucket-sums.ts';
-import { plainEntry } from '../../src/ledger/plain-active.ts';
-import { plainUpdate } from '../../src/ledger/plain-frame.ts';
-import { decodeActiveContract, decodeUpdate } from '../../src/ledger/wire.ts';
-import { openDatabase, type Database } from '../../src/store/database.ts';
-import { migrate } from '../../src/store/migrations.ts';
-import { openSession, type StoreSession } from '../../src/store/store.ts';
+import { plainEntry } from '../../src/ledger/frames/plain-active.ts';
+import { plainUpdate } from '../../src/ledger/frames/plain-frame.ts';
+import { decodeActiveContract, decodeUpdate } from '../../src/ledger/frames/wire.ts';
+import { openDatabase, type Database } from '../../src/store/connection/database.ts';
+import { migrate } from '../../src/store/schema/migrations.ts';
+import { openSession, type StoreSession } from '../../src/store/write/store.ts';
 import { storedEntries, storedSums, type ActiveAt } from '../../src/store/verify/stored-active.ts';
 import { storedFields, storedLines } from '../../src/store/verify/stored-updates.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';

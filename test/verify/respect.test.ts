@@ -1,6 +1,6 @@
 /** What `verify` must not call a difference: quarantine, redactions, pruned history, filters, other shapes. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { updateFormat, type LedgerFilter } from '../../src/ledger/request-format.ts';
+import { updateFormat, type LedgerFilter } from '../../src/ledger/api/request-format.ts';
 import { demoInterfaces } from '../../src/sandbox/demo/names.ts';
 import { startSandbox, type Sandbox } from '../../src/sandbox/sandbox.ts';
 import { generateHistory } from '../../src/sandbox/traffic.ts';

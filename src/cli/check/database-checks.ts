@@ -1,12 +1,12 @@
 /** Checks of Postgres: whether the index can be kept there, in what state it is, and who writes. */
 import type { Config } from '../../config/config.ts';
 import { toIndexerError } from '../../errors/indexer-error.ts';
-import { openDatabase, type Database } from '../../store/database.ts';
+import { openDatabase, type Database } from '../../store/connection/database.ts';
 import { holderText } from '../../model/lock-holder.ts';
-import { hasTables, inspectServer, lastWriter, writerLockHolder } from '../../store/inspection.ts';
-import { assertMigrated } from '../../store/migrations.ts';
-import { checkServer } from '../../store/server-check.ts';
-import { WriterSeat } from '../../store/writer-lock.ts';
+import { hasTables, inspectServer, lastWriter, writerLockHolder } from '../../store/connection/inspection.ts';
+import { assertMigrated } from '../../store/schema/migrations.ts';
+import { checkServer } from '../../store/connection/server-check.ts';
+import { WriterSeat } from '../../store/lock/writer-lock.ts';
 import { judgeClock } from './ledger-checks.ts';
 import { pass, type Check, type Finding } from './outcome.ts';
 

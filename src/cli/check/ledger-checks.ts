@@ -1,7 +1,7 @@
 /** Checks of the participant: who it is, whether it talks to us, and whether we may read what is configured. */
 import { openAccess } from '../../access.ts';
 import type { Config, LedgerConfig } from '../../config/config.ts';
-import { createLedgerClient, type LedgerClient } from '../../ledger/client.ts';
+import { createLedgerClient, type LedgerClient } from '../../ledger/api/client.ts';
 import type { LedgerView } from './ledger-view.ts';
 import { tokenCheck } from './token-check.ts';
 import type { Right } from '../../ledger/api/users.ts';

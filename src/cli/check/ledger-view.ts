@@ -1,6 +1,6 @@
 /** What the checks of the ledger side share. */
 import type { Config } from '../../config/config.ts';
-import type { LedgerClient } from '../../ledger/client.ts';
+import type { LedgerClient } from '../../ledger/api/client.ts';
 import type { LedgerAccess } from '../../access.ts';
 
 /** The participant as the checks see it; each lookup is made once. */

@@ -1,9 +1,9 @@
 /** Checks of both sides together: whether what is stored can go on with this ledger under this filter. */
-import type { Database } from '../../store/database.ts';
+import type { Database } from '../../store/connection/database.ts';
 import { readStream, type StreamFacts } from '../../store/history/maintenance.ts';
-import { hasTables } from '../../store/inspection.ts';
+import { hasTables } from '../../store/connection/inspection.ts';
 import { toIndexerError } from '../../errors/indexer-error.ts';
-import { filterFingerprint } from '../../ledger/request-format.ts';
+import { filterFingerprint } from '../../ledger/api/request-format.ts';
 import { pageUrl } from '../../pages.ts';
 import type { LedgerView } from './ledger-view.ts';
 import { fail, pass, skip, type Check, type Finding } from './outcome.ts';

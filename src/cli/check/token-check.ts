@@ -1,7 +1,7 @@
 /** The token: where it comes from, what it says of itself, whether it is still good. It is never printed. */
 import type { LedgerConfig } from '../../config/config.ts';
-import { tokenClaims, type TokenClaims } from '../../ledger/token-claims.ts';
-import { span } from '../../ledger/token-flaws.ts';
+import { tokenClaims, type TokenClaims } from '../../ledger/access/token-claims.ts';
+import { span } from '../../ledger/access/token-flaws.ts';
 import type { LedgerView } from './ledger-view.ts';
 import { fail, pass, skip, warn, type Check, type Finding } from './outcome.ts';
 

@@ -1,7 +1,7 @@
 /** Whether a WebSocket gets through whatever stands between here and the participant, and the filter is accepted. */
-import { openFrameStream } from '../../ledger/frame-stream.ts';
-import { updatesRequest } from '../../ledger/request-format.ts';
-import { assertTokenMayTravel } from '../../ledger/token.ts';
+import { openFrameStream } from '../../ledger/transport/frame-stream.ts';
+import { updatesRequest } from '../../ledger/api/request-format.ts';
+import { assertTokenMayTravel } from '../../ledger/access/token.ts';
 import type { LedgerView } from './ledger-view.ts';
 import { pass, type Check, type Finding } from './outcome.ts';
 

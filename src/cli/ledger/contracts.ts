@@ -1,5 +1,5 @@
 /** The active contracts, read from the WebSocket: any number of them, in the memory of a few. */
-import { isObject, type JsonObject } from '../../ledger/field.ts';
+import { isObject, type JsonObject } from '../../ledger/frames/field.ts';
 import { filterFlags, filterOf, limitFlag, offsetType, readRemedies } from './streams.ts';
 import { limited, oneBatch, shortId, type RowFormat } from '../output.ts';
 import { objectIn, templateName, textIn, textsIn } from './shown.ts';

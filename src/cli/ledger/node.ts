@@ -1,6 +1,6 @@
 /** The node itself: its release, where its ledger is, its own descriptions. */
 import { IndexerError } from '../../errors/indexer-error.ts';
-import type { LedgerClient } from '../../ledger/client.ts';
+import type { LedgerClient } from '../../ledger/api/client.ts';
 import type { Verb, VerbCall } from './verb.ts';
 
 async function showVersion({ client, output }: VerbCall): Promise<void> {

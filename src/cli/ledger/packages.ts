@@ -1,7 +1,7 @@
 /** Daml packages: what the participant has, the archive of one, the upload of a DAR. */
 import { IndexerError } from '../../errors/indexer-error.ts';
 import type { VettedPackage } from '../../ledger/api/packages.ts';
-import type { LedgerClient } from '../../ledger/client.ts';
+import type { LedgerClient } from '../../ledger/api/client.ts';
 import { bytesOf, saveBytes } from './files.ts';
 import { oneBatch, type RowFormat } from '../output.ts';
 import { usageError, type Verb, type VerbCall } from './verb.ts';

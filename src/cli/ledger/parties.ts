@@ -1,8 +1,8 @@
 /** Parties the participant knows, and what a user may do for them. */
 import type { PartyDetails } from '../../ledger/api/parties.ts';
 import type { Right } from '../../ledger/api/users.ts';
-import type { LedgerClient } from '../../ledger/client.ts';
-import { isObject } from '../../ledger/field.ts';
+import type { LedgerClient } from '../../ledger/api/client.ts';
+import { isObject } from '../../ledger/frames/field.ts';
 import { oneBatch, shortId, type RowFormat } from '../output.ts';
 import type { Verb, VerbCall } from './verb.ts';
 

@@ -1,5 +1,5 @@
 /** Reading the ledger's JSON for a table: what is missing or of another type is simply not shown. */
-import { isObject, type JsonObject } from '../../ledger/field.ts';
+import { isObject, type JsonObject } from '../../ledger/frames/field.ts';
 
 export function objectIn(value: unknown, key: string): JsonObject {
   const found = isObject(value) ? value[key] : undefined;

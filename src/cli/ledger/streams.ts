@@ -1,12 +1,12 @@
 /** Streams of the participant for verbs: frames in batches, pulled, so that memory is bounded and nothing is dropped. */
 import { IndexerError } from '../../errors/indexer-error.ts';
-import { openFrameStream, type FrameStream, type StreamPath } from '../../ledger/frame-stream.ts';
-import { ledgerError } from '../../ledger/ledger-error-codes.ts';
-import type { LedgerFilter } from '../../ledger/request-format.ts';
-import { assertTokenMayTravel } from '../../ledger/token.ts';
+import { openFrameStream, type FrameStream, type StreamPath } from '../../ledger/transport/frame-stream.ts';
+import { ledgerError } from '../../ledger/errors/ledger-error-codes.ts';
+import type { LedgerFilter } from '../../ledger/api/request-format.ts';
+import { assertTokenMayTravel } from '../../ledger/access/token.ts';
 import { integer, listOf, type OptionType } from '../../config/option-types.ts';
 import { options } from '../../config/option-table.ts';
-import { Inbox } from '../../pipeline/inbox.ts';
+import { Inbox } from '../../pipeline/intake/inbox.ts';
 import type { CommandFlag } from '../table/command-info.ts';
 import type { VerbCall } from './verb.ts';
 

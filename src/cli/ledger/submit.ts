@@ -1,7 +1,7 @@
 /** Submits commands that the operator wrote as JSON. */
 import { IndexerError } from '../../errors/indexer-error.ts';
 import type { Commands } from '../../ledger/api/command.ts';
-import { isObject, type JsonObject } from '../../ledger/field.ts';
+import { isObject, type JsonObject } from '../../ledger/frames/field.ts';
 import { bytesOf } from './files.ts';
 import { usageError, type Verb, type VerbCall } from './verb.ts';
 

@@ -1,9 +1,9 @@
 /** Updates: a range of them or all that come, from the WebSocket, and single ones. */
 import { IndexerError } from '../../errors/indexer-error.ts';
 import type { UpdateAnswer } from '../../ledger/api/event.ts';
-import { isObject, type JsonObject } from '../../ledger/field.ts';
-import { ledgerError } from '../../ledger/ledger-error-codes.ts';
-import { updateFormat, updatesRequest } from '../../ledger/request-format.ts';
+import { isObject, type JsonObject } from '../../ledger/frames/field.ts';
+import { ledgerError } from '../../ledger/errors/ledger-error-codes.ts';
+import { updateFormat, updatesRequest } from '../../ledger/api/request-format.ts';
 import { listIn, objectIn, templateName, textIn } from './shown.ts';
 import { filterFlags, filterOf, followed, limitFlag, offsetType, readRemedies, type Positioned } from './streams.ts';
 import { limited, oneBatch, shortId, type RowFormat } from '../output.ts';

@@ -2,7 +2,7 @@
 import type { LedgerAccess } from '../../access.ts';
 import type { Config } from '../../config/config.ts';
 import { IndexerError } from '../../errors/indexer-error.ts';
-import type { LedgerClient } from '../../ledger/client.ts';
+import type { LedgerClient } from '../../ledger/api/client.ts';
 import type { Output } from '../output.ts';
 import type { CommandFlag } from '../table/command-info.ts';
 

@@ -2,11 +2,11 @@
  * Reads that have an end: active contracts at an offset, updates of a range. A clean close may be a gateway's, so each
  * goes on after what has come until the ledger has nothing more, or fails.
  */
-import type { LedgerClient } from '../../ledger/client.ts';
-import { ledgerError } from '../../ledger/ledger-error-codes.ts';
-import { activeContractsRequest, updatesRequest, type LedgerFilter } from '../../ledger/request-format.ts';
-import { nothingLeft } from '../../pipeline/bound.ts';
-import { ListTally, unproven } from '../../pipeline/list-proof.ts';
+import type { LedgerClient } from '../../ledger/api/client.ts';
+import { ledgerError } from '../../ledger/errors/ledger-error-codes.ts';
+import { activeContractsRequest, updatesRequest, type LedgerFilter } from '../../ledger/api/request-format.ts';
+import { nothingLeft } from '../../pipeline/intake/bound.ts';
+import { ListTally, unproven } from '../../pipeline/proof/list-proof.ts';
 import { frames, type StreamCall } from './streams.ts';
 
 /** What such a read needs. */

@@ -3,7 +3,7 @@
  * by bucket, in constant memory; then, of the buckets that differ, every entry.
  */
 import { comparedFields } from '../../model/compared-rows.ts';
-import { plainEntry, type PlainActive } from '../../ledger/plain-active.ts';
+import { plainEntry, type PlainActive } from '../../ledger/frames/plain-active.ts';
 import {
   quarantinedContracts,
   redactedActive,

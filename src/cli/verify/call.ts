@@ -1,5 +1,5 @@
 /** What a comparison with the ledger works with. */
-import type { LedgerFilter } from '../../ledger/request-format.ts';
+import type { LedgerFilter } from '../../ledger/api/request-format.ts';
 import type { Snapshot } from '../../store/verify/snapshot.ts';
 import type { ReadCall } from '../ledger/whole-reads.ts';
 import { ExitCode } from '../../errors/exit-code.ts';

@@ -1,6 +1,6 @@
 /** Reassignments that the ledger lists as in flight, against the halves that a seed stored as such. */
 import { comparedFields, type ComparedRow } from '../../model/compared-rows.ts';
-import type { PlainInFlight } from '../../ledger/plain-active.ts';
+import type { PlainInFlight } from '../../ledger/frames/plain-active.ts';
 import type { Snapshot } from '../../store/verify/snapshot.ts';
 import { storedHalves, type StoredHalf } from '../../store/verify/stored-in-flight.ts';
 import { fieldDigests } from './bucket-sums.ts';

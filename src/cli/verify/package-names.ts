@@ -1,5 +1,5 @@
 /** What the ledger's events call the packages of their templates, against the dictionary: a package has one name. */
-import type { PackageName } from '../../ledger/plain-frame.ts';
+import type { PackageName } from '../../ledger/frames/plain-frame.ts';
 import type { Snapshot } from '../../store/verify/snapshot.ts';
 import { storedPackageNames } from '../../store/verify/stored-names.ts';
 import type { Finding } from './result.ts';

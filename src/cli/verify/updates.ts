@@ -4,7 +4,7 @@
  * holds no more than one slice of either.
  */
 import { comparedFields, shownFields, type ComparedRow } from '../../model/compared-rows.ts';
-import { plainUpdate, type PlainUpdate } from '../../ledger/plain-frame.ts';
+import { plainUpdate, type PlainUpdate } from '../../ledger/frames/plain-frame.ts';
 import {
   quarantinedOffsets,
   rangeEnd,

@@ -2,8 +2,8 @@
  * Reading answers of the participant. Checked is only what a caller cannot do without; everything else is handed over
  * as it came, because releases differ in what they leave out, send as null or add.
  */
-import { type JsonObject, isObject } from '../field.ts';
-import { ledgerError } from '../ledger-error-codes.ts';
+import { type JsonObject, isObject } from '../frames/field.ts';
+import { ledgerError } from '../errors/ledger-error-codes.ts';
 
 /** What a field holds that a release may leave out: absent options come as null (3.5) or not at all. */
 export type Maybe<T> = T | null | undefined;

@@ -4,7 +4,7 @@
  * CONTRACT_NOT_FOUND, INCONSISTENT); LEDGER_UNREACHABLE and LEDGER_UNAVAILABLE leave open whether it was accepted, so
  * try again with the same command id.
  */
-import type { Transport } from '../transport.ts';
+import type { Transport } from '../transport/transport.ts';
 import { answerField, answerOffset, answerText } from './answer.ts';
 import type { Commands, ReassignmentCommands } from './command.ts';
 import { transactionIn, type Transaction, type UpdateValue } from './event.ts';

@@ -1,7 +1,7 @@
 /** What became of submitted commands, as lists over HTTP. Right: CanActAs (or CanReadAs) for each party named. */
-import { isObject } from '../field.ts';
-import { ledgerError } from '../ledger-error-codes.ts';
-import type { Transport } from '../transport.ts';
+import { isObject } from '../frames/field.ts';
+import { ledgerError } from '../errors/ledger-error-codes.ts';
+import type { Transport } from '../transport/transport.ts';
 import { answerField, answerOffset, sentOffset, type Maybe } from './answer.ts';
 import type { Status, TraceContext } from './event.ts';
 import { listQuery, type ListOptions } from './list.ts';

@@ -3,8 +3,8 @@
  * some release leaves out; Daml values stay plain JSON. (The indexer itself decodes text with `../wire.ts`, without
  * loss.) Source: recorded answers and the OpenAPI descriptions of 3.4, 3.5 and 3.6.
  */
-import { isObject } from '../field.ts';
-import { ledgerError } from '../ledger-error-codes.ts';
+import { isObject } from '../frames/field.ts';
+import { ledgerError } from '../errors/ledger-error-codes.ts';
 import { answerField, answerObject, answerOffset, type Maybe } from './answer.ts';
 
 export interface TraceContext {

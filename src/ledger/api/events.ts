@@ -1,7 +1,7 @@
 /** One contract: its events or its payload. */
 import { IndexerError } from '../../errors/indexer-error.ts';
-import { isObject } from '../field.ts';
-import type { Transport } from '../transport.ts';
+import { isObject } from '../frames/field.ts';
+import type { Transport } from '../transport/transport.ts';
 import { answerObject, type Maybe } from './answer.ts';
 import { checkEvent, createdEventIn, type ArchivedEvent, type CreatedEvent } from './event.ts';
 import type { EventFormat } from './format.ts';

@@ -2,8 +2,8 @@
  * Interactive submission: the participant prepares a transaction, the party signs its hash with a key of its own, a
  * participant executes it. For external parties; see `../signing.ts` for the signatures.
  */
-import type { PartySignature } from '../signing.ts';
-import type { Transport } from '../transport.ts';
+import type { PartySignature } from '../access/signing.ts';
+import type { Transport } from '../transport/transport.ts';
 import { answerList, answerText, type Maybe } from './answer.ts';
 import type { CommandContext, DeduplicationPeriod, Duration } from './command.ts';
 import { submittedIn, type Submitted } from './commands.ts';

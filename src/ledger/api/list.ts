@@ -3,7 +3,7 @@
  * small results only: the node refuses more than 200 elements (LEDGER_REQUEST_INVALID, HTTP 413) unless `limit` is at
  * most 200, and then it truncates without saying so.
  */
-import type { Query } from '../endpoint-url.ts';
+import type { Query } from '../transport/endpoint-url.ts';
 
 export interface ListOptions {
   /** Largest number of elements. */

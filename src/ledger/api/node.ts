@@ -1,5 +1,5 @@
 /** The node itself: release, health and its own descriptions. None of these calls needs a right. */
-import type { Transport } from '../transport.ts';
+import type { Transport } from '../transport/transport.ts';
 import { answerText, type Maybe } from './answer.ts';
 
 export interface VersionAnswer {

@@ -1,6 +1,6 @@
 /** Daml packages: upload, list, fetch, vetting. */
-import { pathSegment } from '../endpoint-url.ts';
-import type { Transport } from '../transport.ts';
+import { pathSegment } from '../transport/endpoint-url.ts';
+import type { Transport } from '../transport/transport.ts';
 import { answerField, answerList, answerText, answerTexts, nextPageToken, type Maybe } from './answer.ts';
 
 export interface UploadOptions {

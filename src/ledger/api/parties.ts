@@ -2,9 +2,9 @@
  * Parties, hosted here or elsewhere. Right unless said otherwise: ParticipantAdmin, or administrator of the identity
  * provider named.
  */
-import { pathSegment } from '../endpoint-url.ts';
-import type { SigningPublicKey, Signature } from '../signing.ts';
-import type { Transport } from '../transport.ts';
+import { pathSegment } from '../transport/endpoint-url.ts';
+import type { SigningPublicKey, Signature } from '../access/signing.ts';
+import type { Transport } from '../transport/transport.ts';
 import { answerEntries, answerField, answerText, answerTexts, nextPageToken, type Maybe } from './answer.ts';
 
 export interface ObjectMeta {

@@ -2,7 +2,7 @@
  * The state of the ledger as this participant sees it. Right for offsets: any authenticated user. For contracts:
  * CanReadAs or CanActAs for each party named, CanReadAsAnyParty for filters for any party.
  */
-import type { Transport } from '../transport.ts';
+import type { Transport } from '../transport/transport.ts';
 import { answerList, answerObject, answerOffset, nextPageToken, sentOffset, type Maybe } from './answer.ts';
 import type { SynchronizerTime } from './completions.ts';
 import type { CreatedEvent } from './event.ts';

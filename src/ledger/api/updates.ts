@@ -3,7 +3,7 @@
  * for formats for any party and for topology events of all parties. An endless stream is a matter of the WebSocket.
  */
 import { IndexerError } from '../../errors/indexer-error.ts';
-import type { Transport } from '../transport.ts';
+import type { Transport } from '../transport/transport.ts';
 import { answerList, answerObject, answerOffset, nextPageToken, sentOffset } from './answer.ts';
 import { updateAnswer, type UpdateAnswer } from './event.ts';
 import type { TransactionFilter, UpdateFormat } from './format.ts';

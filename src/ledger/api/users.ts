@@ -2,8 +2,8 @@
  * Users of the participant and their rights; a token names a user, its rights are kept here. Right unless said
  * otherwise: ParticipantAdmin, or administrator of the user's identity provider. All calls exist in all releases.
  */
-import { pathSegment } from '../endpoint-url.ts';
-import type { Transport } from '../transport.ts';
+import { pathSegment } from '../transport/endpoint-url.ts';
+import type { Transport } from '../transport/transport.ts';
 import { answerEntries, answerField, answerList, answerText, nextPageToken, type Maybe } from './answer.ts';
 import type { ObjectMeta } from './parties.ts';
 

@@ -1,7 +1,7 @@
 /** The ranges of table `coverage`: one is open and ends at the checkpoint, all others are closed. */
 import { escapeIdentifier } from 'pg';
 import type { ClientBase } from 'pg';
-import type { Database } from '../database.ts';
+import type { Database } from '../connection/database.ts';
 
 /** How a range after the first one began. */
 export interface NewRange {

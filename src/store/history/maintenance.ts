@@ -4,8 +4,8 @@
  */
 import type { PoolClient } from 'pg';
 import { IndexerError } from '../../errors/indexer-error.ts';
-import type { Database } from '../database.ts';
-import { reportPlanning } from '../report-planning.ts';
+import type { Database } from '../connection/database.ts';
+import { reportPlanning } from '../connection/report-planning.ts';
 
 /** Longest time one statement of such a command may take, milliseconds: rewriting a large history takes long. */
 export const maintenanceLimitMs = 24 * 60 * 60 * 1000;

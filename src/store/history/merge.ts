@@ -6,9 +6,9 @@
 import { escapeIdentifier } from 'pg';
 import type { ClientBase, PoolClient } from 'pg';
 import { IndexerError } from '../../errors/indexer-error.ts';
-import { notifyStatement } from '../batch-writer.ts';
-import type { Database } from '../database.ts';
-import type { StreamIdentity, UpdateMark } from '../stream-row.ts';
+import { notifyStatement } from '../write/batch-writer.ts';
+import type { Database } from '../connection/database.ts';
+import type { StreamIdentity, UpdateMark } from '../write/stream-row.ts';
 import { openRange } from './coverage-ranges.ts';
 import { lockStream, maintain, refused, type StreamFacts } from './maintenance.ts';
 import { dropStaging, stagingSchema } from './staging.ts';

@@ -3,8 +3,8 @@
  * dictionaries stay, so that what follows again gets the same numbers.
  */
 import type { ClientBase } from 'pg';
-import type { Database } from '../database.ts';
-import { beginSeed, type StreamIdentity } from '../stream-row.ts';
+import type { Database } from '../connection/database.ts';
+import { beginSeed, type StreamIdentity } from '../write/stream-row.ts';
 import { cutRanges } from './coverage-ranges.ts';
 import { lockStream, maintain, readStream, refused, type StreamFacts } from './maintenance.ts';
 import { subtractActivity } from './rollups.ts';

@@ -1,5 +1,5 @@
 /** Active contracts by which the ledger's history is compared with ours, where no update can be. */
-import type { Database } from '../database.ts';
+import type { Database } from '../connection/database.ts';
 
 export interface ContractMark {
   readonly contractId: string;

@@ -1,6 +1,6 @@
 /** Stored updates by which the ledger's history is compared with ours. */
-import type { Database } from '../database.ts';
-import type { UpdateMark } from '../stream-row.ts';
+import type { Database } from '../connection/database.ts';
+import type { UpdateMark } from '../write/stream-row.ts';
 
 /** The newest stored update with an id after `above` and up to `upTo`; undefined when there is none. */
 export async function newestMark(database: Database, above: number, upTo: number): Promise<UpdateMark | undefined> {

@@ -6,8 +6,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ClientBase } from 'pg';
 import { escapeIdentifier } from 'pg';
-import type { Database } from '../database.ts';
-import { readSchemas } from '../readers/read-schemas.ts';
+import type { Database } from '../connection/database.ts';
+import { readSchemas } from '../connection/read-schemas.ts';
 import { pruneTarget, type PruneBefore, type PruneTarget } from './prune-target.ts';
 import { reading, shortTransaction } from './retention-session.ts';
 

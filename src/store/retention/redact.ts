@@ -6,8 +6,8 @@
 import { randomUUID } from 'node:crypto';
 import { escapeIdentifier } from 'pg';
 import type { ClientBase } from 'pg';
-import type { Database } from '../database.ts';
-import { readSchemas } from '../readers/read-schemas.ts';
+import type { Database } from '../connection/database.ts';
+import { readSchemas } from '../connection/read-schemas.ts';
 import {
   findContracts,
   isExerciseOpen,

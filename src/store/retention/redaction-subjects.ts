@@ -2,7 +2,7 @@
 import type { ClientBase } from 'pg';
 import { escapeIdentifier } from 'pg';
 import { IndexerError } from '../../errors/indexer-error.ts';
-import { readSchemas } from '../readers/read-schemas.ts';
+import { readSchemas } from '../connection/read-schemas.ts';
 
 export interface ExerciseSubject {
   readonly kind: 'exercise';

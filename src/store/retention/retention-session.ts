@@ -2,8 +2,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { PoolClient } from 'pg';
 import { IndexerError } from '../../errors/indexer-error.ts';
-import type { Database } from '../database.ts';
-import { reportPlanning } from '../report-planning.ts';
+import type { Database } from '../connection/database.ts';
+import { reportPlanning } from '../connection/report-planning.ts';
 
 const attempts = 5;
 

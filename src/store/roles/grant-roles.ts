@@ -5,9 +5,9 @@
 import { escapeIdentifier, escapeLiteral } from 'pg';
 import type { ClientBase } from 'pg';
 import { IndexerError } from '../../errors/indexer-error.ts';
-import type { Database } from '../database.ts';
-import { grantReader } from '../readers/reader-role.ts';
-import { readSchemas } from '../readers/read-schemas.ts';
+import type { Database } from '../connection/database.ts';
+import { grantReader } from './reader-role.ts';
+import { readSchemas } from '../connection/read-schemas.ts';
 import { redactorGrants, streamRoles, withOwnersRights, writerGrants, type StreamRoles } from './grants.ts';
 import { ownershipStatements } from './ownership.ts';
 

@@ -3,7 +3,7 @@
  * path. A right that is not here is one that a stolen password does not give.
  */
 import { escapeIdentifier } from 'pg';
-import { readSchemas } from '../readers/read-schemas.ts';
+import { readSchemas } from '../connection/read-schemas.ts';
 
 /** The names of the roles of one stream. Roles belong to the whole server, so two streams need two prefixes. */
 export interface StreamRoles {

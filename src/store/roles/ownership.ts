@@ -1,7 +1,7 @@
 /** Hands everything in the schemas of a stream to one owner: tables, views, functions, types, and the statistics objects on tables. */
 import { escapeIdentifier } from 'pg';
 import type { ClientBase } from 'pg';
-import type { ReadSchemas } from '../readers/read-schemas.ts';
+import type { ReadSchemas } from '../connection/read-schemas.ts';
 
 /** Tables before views: a view may not be without rights on its tables. Names come quoted from the server. */
 const strangers = `

@@ -1,7 +1,7 @@
 /** Pure: the SQL of the generated views. */
 import { createHash } from 'node:crypto';
 import { escapeIdentifier, escapeLiteral } from 'pg';
-import type { ReadSchemas } from '../readers/read-schemas.ts';
+import type { ReadSchemas } from '../connection/read-schemas.ts';
 import type { NamedView, RegisteredColumn } from './registry.ts';
 import { shapesOf, type ViewShape } from './shapes.ts';
 import { columnKey, type WantedColumn } from './subjects.ts';

@@ -1,6 +1,6 @@
 /** The generated views as people ask for them. */
-import type { Database } from '../database.ts';
-import { readSchemas } from '../readers/read-schemas.ts';
+import type { Database } from '../connection/database.ts';
+import { readSchemas } from '../connection/read-schemas.ts';
 import type { ViewKind } from './subjects.ts';
 
 export interface ListedView {

@@ -1,7 +1,7 @@
 /** The packages that were read from the participant, and those that the stored events name but nobody has read yet. */
-import type { PackageModel } from '../../packages/package-model.ts';
-import type { PackageLookup } from '../../packages/package-lookup.ts';
-import type { Database } from '../database.ts';
+import type { PackageModel } from '../../daml/package-model.ts';
+import type { PackageLookup } from '../../daml/package-lookup.ts';
+import type { Database } from '../connection/database.ts';
 import { storePaddings } from './padding-store.ts';
 
 /** What the dictionary of templates and the stored packages say of each other. */

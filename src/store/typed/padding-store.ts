@@ -3,8 +3,8 @@
  * where the ledger leaves out trailing fields that are None.
  */
 import type { ClientBase } from 'pg';
-import { paddingOf, paddingOfType, type Padding } from '../../packages/optional-fields.ts';
-import type { PackageLookup } from '../../packages/package-lookup.ts';
+import { paddingOf, paddingOfType, type Padding } from '../../daml/optional-fields.ts';
+import type { PackageLookup } from '../../daml/package-lookup.ts';
 
 interface TemplateRow {
   readonly template_pk: number;

@@ -3,8 +3,8 @@
  * that views which people build on them stay valid when a package is upgraded.
  */
 import type { ClientBase } from 'pg';
-import { freeName } from '../../packages/short-name.ts';
-import { viewName } from '../../packages/view-names.ts';
+import { freeName } from '../../daml/short-name.ts';
+import { viewName } from '../../daml/view-names.ts';
 import { reservedColumns } from './shapes.ts';
 import { columnKey, subjectKey, type ViewKind, type ViewSubject, type WantedColumn } from './subjects.ts';
 

@@ -1,7 +1,7 @@
 /** Pure: what the packages have that deserves a view, with the columns of all versions that upgrade each other. */
-import type { PackageLookup } from '../../packages/package-lookup.ts';
-import type { ChoiceModel, DamlType, PackageModel, TypeName } from '../../packages/package-model.ts';
-import { columnsOf, type PayloadColumn } from '../../packages/payload-columns.ts';
+import type { PackageLookup } from '../../daml/package-lookup.ts';
+import type { ChoiceModel, DamlType, PackageModel, TypeName } from '../../daml/package-model.ts';
+import { columnsOf, type PayloadColumn } from '../../daml/payload-columns.ts';
 
 export type ViewKind = 'template' | 'choice' | 'interface';
 

@@ -6,12 +6,12 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { IndexerError } from '../../errors/indexer-error.ts';
 import type { ClientBase } from 'pg';
-import type { PackageModel } from '../../packages/package-model.ts';
-import type { Database } from '../database.ts';
+import type { PackageModel } from '../../daml/package-model.ts';
+import type { Database } from '../connection/database.ts';
 import { readPackageState } from './package-store.ts';
-import { readSchemas, type ReadSchemas } from '../readers/read-schemas.ts';
-import { secureViews } from '../readers/secure-views.ts';
-import { toStoreError } from '../store-error.ts';
+import { readSchemas, type ReadSchemas } from '../connection/read-schemas.ts';
+import { secureViews } from '../roles/secure-views.ts';
+import { toStoreError } from '../connection/store-error.ts';
 import { readRegistry, register, type NamedView } from './registry.ts';
 import { definitionsOf, type ViewDefinition } from './definitions.ts';
 import { viewSubjects } from './subjects.ts';

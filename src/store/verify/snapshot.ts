@@ -1,9 +1,9 @@
 /** The one snapshot that all of a `verify` reads: read only, and of the same moment, whatever is committed meanwhile. */
 import type { ClientBase } from 'pg';
 import { IndexerError } from '../../errors/indexer-error.ts';
-import type { Database } from '../database.ts';
-import { reportPlanning } from '../report-planning.ts';
-import { rollBack } from '../database.ts';
+import type { Database } from '../connection/database.ts';
+import { reportPlanning } from '../connection/report-planning.ts';
+import { rollBack } from '../connection/database.ts';
 
 /** The stream as the snapshot shows it. */
 export interface VerifiedStream {

@@ -1,6 +1,6 @@
 /** The last result of each comparison, kept for readers and for the metrics of a running indexer. */
 import { IndexerError } from '../../errors/indexer-error.ts';
-import type { Database } from '../database.ts';
+import type { Database } from '../connection/database.ts';
 
 export interface Verification {
   readonly kind: string;

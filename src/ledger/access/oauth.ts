@@ -1,0 +1,163 @@
+/**
+ * Access tokens by OAuth 2.0 client credentials (RFC 6749 §4.4), with the endpoint given or discovered (OpenID Connect
+ * Discovery). A token is renewed at 80 % of its life; while the provider is down, the old one is used until it ends.
+ */
+import {
+  ClientSecretBasic,
+  ClientSecretPost,
+  Configuration,
+  None,
+  allowInsecureRequests,
+  clientCredentialsGrant,
+  customFetch,
+  discovery,
+  type ClientAuth,
+  type CustomFetch,
+  type ServerMetadata,
+} from 'openid-client';
+import { createProviderFetch } from './oauth-fetch.ts';
+import { errorFromProvider } from '../errors/oauth-error.ts';
+import { leaseOfIssued, type TokenLease } from './token-lifetime.ts';
+import { assertWellFormed, untilAborted, type AccessToken, type TokenSource } from './token.ts';
+
+const requestTimeoutSeconds = 10;
+/** Between two tries while the old token is still good, milliseconds. */
+const longestPauseMs = 10_000;
+const shortestPauseMs = 200;
+
+export interface OAuthOptions {
+  /** The issuer to ask for its endpoints; exactly one of this and `tokenUrl` is given. */
+  readonly issuer?: string | undefined;
+  readonly tokenUrl?: string | undefined;
+  readonly clientId: string;
+  readonly clientSecret: string;
+  readonly audience?: string | undefined;
+  /** Separated by blanks; empty asks for none. */
+  readonly scope: string;
+  /** PEM of the issuer of the provider's certificate. */
+  readonly ca?: string | undefined;
+  /** Allow plain http to another machine. */
+  readonly insecure: boolean;
+  /** Each of the requests, discovery and token; 10 s unless given. */
+  readonly timeoutSeconds?: number | undefined;
+  /** Aborts a running request. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** Basic is what every provider has to offer (RFC 6749 §2.3.1); the other form is for those that say they do not. */
+function authentication(secret: string, supported: readonly string[] | undefined): ClientAuth {
+  const onlyPost = supported?.includes('client_secret_basic') === false && supported.includes('client_secret_post');
+  return onlyPost ? ClientSecretPost(secret) : ClientSecretBasic(secret);
+}
+
+/** What the provider says of itself, or the one endpoint that was given. */
+async function serverMetadata(options: OAuthOptions, fetchIt: CustomFetch, timeout: number): Promise<ServerMetadata> {
+  const { issuer, tokenUrl = '', clientId } = options;
+  if (issuer === undefined) return { issuer: new URL(tokenUrl).origin, token_endpoint: tokenUrl };
+  const execute = [allowInsecureRequests];
+  const found = await discovery(new URL(issuer), clientId, {}, None(), { timeout, execute, [customFetch]: fetchIt });
+  return found.serverMetadata();
+}
+
+async function configure(options: OAuthOptions): Promise<Configuration> {
+  const { clientId, clientSecret, ca, insecure, signal } = options;
+  const timeout = options.timeoutSeconds ?? requestTimeoutSeconds;
+  const fetchIt = createProviderFetch({ ca, insecure, signal });
+  const server = await serverMetadata(options, fetchIt, timeout);
+  const auth = authentication(clientSecret, server.token_endpoint_auth_methods_supported);
+  const config = new Configuration(server, clientId, {}, auth);
+  config.timeout = timeout;
+  config[customFetch] = fetchIt;
+  // The library's own rule knows no loopback; ours stands in the fetch and holds for every request.
+  allowInsecureRequests(config);
+  return config;
+}
+
+function parametersOf({ scope, audience }: OAuthOptions): Record<string, string> {
+  return { ...(scope === '' ? {} : { scope }), ...(audience === undefined ? {} : { audience }) };
+}
+
+class OAuthTokenSource implements TokenSource {
+  readonly #options: OAuthOptions;
+  readonly #host: string;
+  #config: Configuration | undefined;
+  #current: TokenLease | undefined;
+  #running: Promise<TokenLease> | undefined;
+
+  constructor(options: OAuthOptions) {
+    this.#options = options;
+    this.#host = new URL(options.issuer ?? options.tokenUrl ?? '').host;
+  }
+
+  async read(): Promise<string> {
+    return (this.#good() ?? (await this.#renew())).token;
+  }
+
+  async lease(): Promise<AccessToken> {
+    const before = this.#good();
+    const { renewAt } = before ?? {};
+    if (before !== undefined && (renewAt === undefined || performance.now() < renewAt)) return before;
+    try {
+      return await this.#renew();
+    } catch (thrown) {
+      const good = this.#good();
+      if (good === undefined) throw thrown;
+      return this.#postponed(good, errorFromProvider(thrown, this.#host));
+    }
+  }
+
+  invalidate(): void {
+    this.#current = undefined;
+  }
+
+  replaced(signal: AbortSignal): Promise<void> {
+    return untilAborted(signal);
+  }
+
+  /** The current token while it has not ended. */
+  #good(): TokenLease | undefined {
+    const { endsAt } = this.#current ?? {};
+    return endsAt === undefined || performance.now() < endsAt ? this.#current : undefined;
+  }
+
+  #postponed(lease: TokenLease, problem: AccessToken['problem']): AccessToken {
+    const now = performance.now();
+    const left = lease.endsAt === undefined ? longestPauseMs : lease.endsAt - now;
+    const pause = Math.min(longestPauseMs, Math.max(shortestPauseMs, left / 4));
+    const later = { ...lease, renewAt: now + pause };
+    // Unless it was refused in the meantime, all who ask share the pause.
+    if (this.#current === lease) this.#current = later;
+    return { ...later, problem };
+  }
+
+  /** One request at a time: whoever asks meanwhile gets its result. */
+  #renew(): Promise<TokenLease> {
+    this.#running ??= this.#request().finally(() => {
+      this.#running = undefined;
+    });
+    return this.#running;
+  }
+
+  async #request(): Promise<TokenLease> {
+    try {
+      this.#config ??= await configure(this.#options);
+      const askedAt = performance.now();
+      const answer = await clientCredentialsGrant(this.#config, parametersOf(this.#options));
+      const token = assertWellFormed(answer.access_token, 'the token provider');
+      this.#current = leaseOfIssued(token, askedAt, answer.expires_in);
+      return this.#current;
+    } catch (thrown) {
+      // The provider may have moved its endpoints: the next try asks for them again.
+      this.#config = undefined;
+      throw errorFromProvider(thrown, this.#host);
+    }
+  }
+}
+
+/**
+ * A source that obtains its tokens itself, the first when it is first asked.
+ * Rejects with LEDGER_TOKEN_PROVIDER_UNAVAILABLE (retry) or LEDGER_TOKEN_REFUSED (park) while there is no good token.
+ */
+export function createOAuthTokenSource(options: OAuthOptions): TokenSource {
+  return new OAuthTokenSource(options);
+}

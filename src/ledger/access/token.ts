@@ -1,0 +1,168 @@
+/**
+ * The access token: where it comes from, whether it is well formed, and where it may travel. The token itself never
+ * appears in an error, a fact or a log line.
+ */
+import { once } from 'node:events';
+import { readFile } from 'node:fs/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { toIndexerError, type IndexerError } from '../../errors/indexer-error.ts';
+import { travelsInClear } from '../../loopback.ts';
+import { ledgerError } from '../errors/ledger-error-codes.ts';
+import { leaseOfFound, type TokenLease } from './token-lifetime.ts';
+
+/** What a stream is opened with. */
+export interface AccessToken extends TokenLease {
+  /** Why there is no newer token although it is time for one; the old one is still good. */
+  readonly problem?: IndexerError | undefined;
+}
+
+export interface TokenSource {
+  /** The token for one call; undefined when none is configured. Waits for a newer one only when there is no good one. */
+  read(): Promise<string | undefined>;
+  /**
+   * The token for a stream, with its lifetime. At `renewAt` or later this asks for a newer one, and gives the old one,
+   * with a later `renewAt`, when there is none yet.
+   */
+  lease(): Promise<AccessToken | undefined>;
+  /** The ledger refused the token: it is not given out again if another one can be had. */
+  invalidate(): void;
+  /**
+   * Resolves once somebody has put another token in place of the one that was asked for last, or `signal` is aborted;
+   * where only this program or a restart brings one, that is when it is aborted.
+   */
+  replaced(signal: AbortSignal): Promise<void>;
+}
+
+export interface TokenSourceOptions {
+  readonly token?: string | undefined;
+  /** Wins over `token`. */
+  readonly tokenFile?: string | undefined;
+}
+
+/**
+ * How often a file is looked at once its token should have been replaced, milliseconds. It is read, not watched: a link
+ * that is swapped and a file on another machine send no notice.
+ */
+const fileCheckMs = 1_000;
+/** But not more often, however short or long past the life of the token in it. */
+const shortestFileCheckMs = 200;
+
+/** What both an HTTP header and a WebSocket subprotocol can carry: the `token` rule of RFC 9110. */
+const legalToken = /^[A-Za-z0-9!#$%&'*+.^_`|~-]+$/u;
+
+/** @throws IndexerError LEDGER_TOKEN_MALFORMED, without the token */
+export function assertWellFormed(token: string, origin: string): string {
+  if (legalToken.test(token)) return token;
+  throw ledgerError(
+    'LEDGER_TOKEN_MALFORMED',
+    `the token from ${origin} has characters that neither a header nor a subprotocol can carry`,
+    { facts: { length: token.length } },
+  );
+}
+
+/** The trimmed content of the file; undefined while it is empty or missing, which a rotation may cause for a moment. */
+async function readTokenFile(path: string): Promise<{ token: string | undefined; cause?: unknown }> {
+  try {
+    const token = (await readFile(path, 'utf8')).trim();
+    return { token: token === '' ? undefined : token };
+  } catch (cause) {
+    return { token: undefined, cause };
+  }
+}
+
+function fileSource(path: string): TokenSource {
+  let last: TokenLease | undefined;
+  let refused = false;
+  /** What the file held when it was asked for last, good or not. */
+  let seen: string | undefined;
+  const lease = async (): Promise<AccessToken> => {
+    const found = await readTokenFile(path);
+    seen = found.token ?? seen;
+    if (found.token !== undefined && found.token !== last?.token) {
+      const problem = malformed(found.token);
+      if (problem !== undefined) return inPlaceOfMalformed(refused ? undefined : last, problem);
+      last = leaseOfFound(found.token, performance.now());
+      refused = false;
+    }
+    if (last !== undefined) return checkedAgain(last);
+    const state = found.cause === undefined ? 'is empty' : 'cannot be read';
+    throw ledgerError('LEDGER_TOKEN_UNREADABLE', `the token file ${path} ${state}`, { cause: found.cause });
+  };
+  const invalidate = (): void => {
+    refused = true;
+  };
+  const replaced = async (signal: AbortSignal): Promise<void> => {
+    const before = seen;
+    while (!signal.aborted) {
+      const { token = before } = await readTokenFile(path);
+      if (token !== before) return;
+      await sleep(fileCheckMs, undefined, { signal }).catch(() => undefined);
+    }
+  };
+  return { lease, read: async () => (await lease()).token, invalidate, replaced };
+}
+
+/** What is wrong with the token in the file; undefined when nothing is. */
+function malformed(token: string): IndexerError | undefined {
+  try {
+    assertWellFormed(token, 'the token file');
+    return undefined;
+  } catch (thrown) {
+    return toIndexerError(thrown);
+  }
+}
+
+/** The last good token is used to its end. @throws the problem when there is none, or the ledger refused it */
+function inPlaceOfMalformed(last: TokenLease | undefined, problem: IndexerError): AccessToken {
+  if (last === undefined || performance.now() >= (last.endsAt ?? Number.POSITIVE_INFINITY)) throw problem;
+  return { ...checkedAgain(last), problem };
+}
+
+/** When whoever renews the file is late with it, it is looked at again soon, sooner for a short life. */
+function checkedAgain(lease: TokenLease): TokenLease {
+  const { renewAt, endsAt } = lease;
+  const now = performance.now();
+  if (renewAt === undefined || endsAt === undefined || now < renewAt) return lease;
+  return { ...lease, renewAt: now + Math.min(fileCheckMs, Math.max(shortestFileCheckMs, (endsAt - renewAt) / 2)) };
+}
+
+function fixedSource(given: string | undefined): TokenSource {
+  const token = given?.trim() ?? '';
+  let fixed: TokenLease | undefined;
+  const lease = (): AccessToken | undefined => {
+    if (token === '') return undefined;
+    // It can be replaced by a restart only, so there is no time to ask for another.
+    fixed ??= { ...leaseOfFound(assertWellFormed(token, 'the configuration'), performance.now()), renewAt: undefined };
+    return fixed;
+  };
+  return {
+    // Asynchronous, so that a malformed token rejects as it does from every other source.
+    lease: async () => await Promise.resolve(lease()),
+    read: async () => await Promise.resolve(lease()?.token),
+    invalidate: () => undefined,
+    replaced: untilAborted,
+  };
+}
+
+/** For sources whose token nobody else replaces. */
+export async function untilAborted(signal: AbortSignal): Promise<void> {
+  if (!signal.aborted) await once(signal, 'abort');
+}
+
+/**
+ * A token source over a fixed token or a file that something else renews. The file is read again at each call; while
+ * it is empty or missing the last good token stays in use; while it holds no token at all, until that one ends.
+ */
+export function createTokenSource({ token, tokenFile }: TokenSourceOptions): TokenSource {
+  return tokenFile === undefined ? fixedSource(token) : fileSource(tokenFile);
+}
+
+/**
+ * Refuses to send a token in clear text over a network.
+ * @throws IndexerError LEDGER_TOKEN_INSECURE (fatal) for plain http to a host that is not this machine
+ */
+export function assertTokenMayTravel(url: string, token: string | undefined, insecure: boolean): void {
+  if (token === undefined || insecure || !travelsInClear(url)) return;
+  const { host } = new URL(url);
+  throw ledgerError('LEDGER_TOKEN_INSECURE', `will not send the token in clear text to ${host}`, { facts: { host } });
+}

@@ -1,0 +1,90 @@
+/**
+ * The participant's error object (`JsCantonError`), read. Only `code`, `cause`, `context` and `errorCategory` are
+ * promised by its schema, and of those that are not Canton's own even the code may be missing: everything absent or of
+ * another type is undefined or empty here, because an error that cannot be read must still be an error.
+ */
+import { isObject, type JsonObject } from '../frames/field.ts';
+
+export interface ErrorResource {
+  /** `CID`, `PACKAGE_NAME`, `USER` …; releases before 3.6 write `ErrorResource(CID)`, which is the same. */
+  readonly type: string;
+  readonly id: string;
+}
+
+/** All ten fields. Texts are the peer's, of any length: not yet fit for a log. */
+export interface LedgerErrorBody {
+  /** `NA` when redacted; the description of a status that is not the participant's own. */
+  readonly code: string | undefined;
+  readonly cause: string | undefined;
+  readonly correlationId: string | undefined;
+  readonly traceId: string | undefined;
+  /** Values that are texts. Those of some keys (`commands`, `exercise_trace`) quote contract data. */
+  readonly context: Readonly<Record<string, string>>;
+  readonly resources: readonly ErrorResource[];
+  /** 1 to 14; -1 when redacted or not the participant's own. */
+  readonly errorCategory: number | undefined;
+  readonly grpcCodeValue: number | undefined;
+  /** Text of a duration, e.g. `1 second`; a hint. */
+  readonly retryInfo: string | undefined;
+  /** Whether the failed command certainly has no effect. Taken from the context where the field is null. */
+  readonly definiteAnswer: boolean | undefined;
+}
+
+/** The one key of each kind of data frame. */
+const dataKeys = ['update', 'contractEntry', 'completionResponse'];
+
+function text(value: unknown): string | undefined {
+  return typeof value === 'string' && value !== '' ? value : undefined;
+}
+
+function whole(value: unknown): number | undefined {
+  return typeof value === 'number' && Number.isInteger(value) ? value : undefined;
+}
+
+function textsOf(value: unknown): Readonly<Record<string, string>> {
+  if (!isObject(value)) return {};
+  const texts = Object.entries(value).filter((entry): entry is [string, string] => typeof entry[1] === 'string');
+  return Object.fromEntries(texts);
+}
+
+function resourceOf(value: unknown): readonly ErrorResource[] {
+  if (!Array.isArray(value)) return [];
+  const [type, id] = value as readonly unknown[];
+  if (typeof type !== 'string' || typeof id !== 'string') return [];
+  return [{ type: /^ErrorResource\((.*)\)$/u.exec(type)?.[1] ?? type, id }];
+}
+
+function definite(body: JsonObject, said: string | undefined): boolean | undefined {
+  if (typeof body['definiteAnswer'] === 'boolean') return body['definiteAnswer'];
+  return said === 'true' ? true : said === 'false' ? false : undefined;
+}
+
+/** The error in a parsed body or frame; undefined when it is something else (data, a 404, a text). */
+export function decodeLedgerError(body: unknown): LedgerErrorBody | undefined {
+  if (!isObject(body) || dataKeys.some((key) => key in body)) return undefined;
+  if (typeof body['code'] !== 'string' && whole(body['errorCategory']) === undefined) return undefined;
+  const context = textsOf(body['context']);
+  const resources: readonly unknown[] = Array.isArray(body['resources']) ? body['resources'] : [];
+  return {
+    code: text(body['code']),
+    cause: text(body['cause']),
+    correlationId: text(body['correlationId']),
+    traceId: text(body['traceId']) ?? text(context['tid']),
+    context,
+    resources: resources.flatMap(resourceOf),
+    errorCategory: whole(body['errorCategory']),
+    grpcCodeValue: whole(body['grpcCodeValue']),
+    retryInfo: text(body['retryInfo']),
+    definiteAnswer: definite(body, context['definite_answer']),
+  };
+}
+
+/** True for the ledger's error object, which arrives in place of a data frame: a code or a category, and no data. */
+export function isErrorFrame(parsed: unknown): boolean {
+  return decodeLedgerError(parsed) !== undefined;
+}
+
+/** True for the participant's answer to a path that none of its endpoints has. */
+export function isUnknownEndpoint(body: unknown): boolean {
+  return isObject(body) && Array.isArray(body['errors']) && body['status'] === 404;
+}

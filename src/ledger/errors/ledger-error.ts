@@ -1,0 +1,181 @@
+/**
+ * Turns everything that goes wrong between us and the participant into an IndexerError: error bodies and frames, HTTP
+ * statuses, plain text answers, pages of proxies, close codes and network errors. What belongs to which code is in
+ * `error-classes.ts`.
+ */
+import type { IndexerError } from '../../errors/indexer-error.ts';
+import { byCloseCode, classify } from './error-classes.ts';
+import { isObject } from '../frames/field.ts';
+import { decodeLedgerError, isUnknownEndpoint, type ErrorResource, type LedgerErrorBody } from './ledger-error-body.ts';
+import type { LedgerErrorCode } from '../../errors/catalogue.ts';
+import { ledgerError } from './ledger-error-codes.ts';
+
+type Facts = Record<string, string | number | boolean>;
+
+/** Text of a peer, fit for one log line: short, printable, and with anything that looks like a token taken out. */
+function printable(text: string, length = 300): string {
+  return text
+    .replace(/\bBearer\s+\S+/giu, 'Bearer [removed]')
+    .replace(/\beyJ[\w-]*(?:\.[\w-]*)*/gu, '[token removed]')
+    .replace(/[\p{Cc}\s]+/gu, ' ')
+    .trim()
+    .slice(0, length);
+}
+
+/** The text as an offset when it is one, so that facts carry numbers; undefined for anything else. */
+function offsetIn(text: string | undefined): number | undefined {
+  if (text === undefined || !/^\d{1,16}$/u.test(text)) return undefined;
+  const offset = Number(text);
+  return Number.isSafeInteger(offset) ? offset : undefined;
+}
+
+/** Resources whose id is a name or a hash. Others, contract keys above all, may be what a contract says. */
+const plainResource =
+  /^(?:CID|CONTRACT_ID|PACKAGE\w*|DALF\w*|TEMPLATE\w*|INTERFACE\w*|TRANSACTION_ID|UPDATE_ID|USER\w*)$/u;
+const resourcesShown = 3;
+const resourceLength = 80;
+
+function resourcesText(resources: readonly ErrorResource[]): string | undefined {
+  if (resources.length === 0) return undefined;
+  const shown = resources.slice(0, resourcesShown).map(({ type, id }) => {
+    const name = printable(type, resourceLength);
+    return plainResource.test(type) ? `${name} ${printable(id, resourceLength)}` : name;
+  });
+  const more = resources.length - shown.length;
+  return [...shown, ...(more > 0 ? [`${more} more`] : [])].join(', ');
+}
+
+function short(text: string | undefined): string | undefined {
+  return text === undefined ? undefined : printable(text, 100);
+}
+
+/** What may be logged of an error: of the context only offsets, because other values may quote contract data. */
+function wireFacts(body: LedgerErrorBody, httpStatus: number | undefined): Facts {
+  const { context, cause = '' } = body;
+  const all = {
+    ledgerCode: short(body.code),
+    category: body.errorCategory,
+    grpcCode: body.grpcCodeValue,
+    traceId: short(body.traceId),
+    correlationId: short(body.correlationId),
+    httpStatus,
+    definiteAnswer: body.definiteAnswer,
+    retryInfo: short(body.retryInfo),
+    resources: resourcesText(body.resources),
+    earliestOffset: offsetIn(context['earliest_offset']),
+    // The request errors name the ledger end only in their text; there is no context key for it.
+    latestOffset: offsetIn(context['latest_offset'] ?? /after ledger end \((\d+)\)/u.exec(cause)?.[1]),
+  };
+  const facts: Facts = {};
+  for (const [name, value] of Object.entries(all)) if (value !== undefined) facts[name] = value;
+  return facts;
+}
+
+/** A good token whose user is not there: the one refusal that is the same for all requests and names its reason. */
+function userRemedy({ context }: LedgerErrorBody): { remedy?: string } {
+  if (context['ledger_api_error'] !== 'invalid token') return {};
+  return {
+    remedy: 'the token is good, its user is not: create the user, or activate it, in the identity provider meant',
+  };
+}
+
+function errorFromLedger(body: LedgerErrorBody, httpStatus: number | undefined): IndexerError {
+  const { code: ledgerCode, errorCategory: category, grpcCodeValue: grpcCode } = body;
+  const cause = body.cause === undefined ? 'no cause given' : printable(body.cause);
+  const trace = body.traceId === undefined ? '' : ` (trace id ${printable(body.traceId, 100)})`;
+  const message = `the ledger answered ${printable(ledgerCode ?? 'without a code')}: ${cause}${trace}`;
+  return ledgerError(classify({ ledgerCode, category, grpcCode, httpStatus }), message, {
+    facts: wireFacts(body, httpStatus),
+    ...userRemedy(body),
+  });
+}
+
+/** An answer that is not the participant's error object. */
+function errorFromStatus(body: unknown, httpStatus: number): IndexerError {
+  const code = classify({ httpStatus });
+  const facts = { httpStatus };
+  if (isUnknownEndpoint(body)) {
+    return ledgerError(code, 'the participant has no such endpoint (HTTP 404)', {
+      facts,
+      remedy:
+        'check host, port and path prefix of the ledger URL, and that the release of the participant has this call',
+    });
+  }
+  const page = typeof body === 'string' && /^\s*</u.test(body);
+  // Pages of proxies are noise in a log line; the plain text of the participant's own decoder is the explanation.
+  const text = page ? ' with a web page: something before the participant answered' : '';
+  const said = typeof body === 'string' && !page && body.trim() !== '' ? `: ${printable(body)}` : text;
+  return ledgerError(code, `the ledger URL answered HTTP ${httpStatus}${said}`, { facts });
+}
+
+/**
+ * The error in an answer or a frame.
+ * @param body the parsed JSON, or the text when it is not JSON
+ * @param httpStatus absent for frames of a stream
+ */
+export function errorFromBody(body: unknown, httpStatus?: number): IndexerError {
+  const decoded = decodeLedgerError(body);
+  if (decoded !== undefined) return errorFromLedger(decoded, httpStatus);
+  if (httpStatus !== undefined) return errorFromStatus(body, httpStatus);
+  return ledgerError('LEDGER_UNDECODABLE', 'expected an error object of the ledger, found something else', {
+    retry: 'retry',
+  });
+}
+
+/** A stream that ended without an error frame. Only code 1000 is a clean end. */
+export function errorFromClose(code: number, reason: string): IndexerError {
+  const text = printable(reason);
+  const message = `the ledger closed the stream with code ${code}${text === '' ? '' : ` (${text})`}`;
+  return ledgerError(byCloseCode.get(code) ?? 'LEDGER_STREAM_CLOSED', message, { facts: { closeCode: code } });
+}
+
+/** The first text found under `key` in an error, its causes or the members of an AggregateError. */
+function errnoOf(thrown: unknown, depth = 0): string | undefined {
+  if (!isObject(thrown) || depth > 4) return undefined;
+  if (typeof thrown['code'] === 'string') return thrown['code'];
+  const members: readonly unknown[] = Array.isArray(thrown['errors']) ? thrown['errors'] : [];
+  for (const inner of [thrown['cause'], ...members]) {
+    const found = errnoOf(inner, depth + 1);
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}
+
+const tlsErrno = /^(?:CERT_|CRL_|UNABLE_TO_|ERR_TLS_|ERR_SSL_|ERR_OSSL_|DEPTH_ZERO_|SELF_SIGNED_|HOSTNAME_|EPROTO)/u;
+/** A participant always answers with one of those offered: what comes without has lost it on the way. */
+const subprotocolRemedy =
+  'let the gateway before the participant pass the header Sec-WebSocket-Protocol on, both of the request and of the answer';
+const notTheApi = /subprotocol|Sec-WebSocket|Upgrade header|Unexpected server response/iu;
+
+function codeOfErrno(errno: string, message: string): LedgerErrorCode {
+  if (tlsErrno.test(errno)) return 'LEDGER_TLS';
+  if (errno === 'WS_ERR_UNSUPPORTED_MESSAGE_LENGTH') return 'LEDGER_FRAME_TOO_LARGE';
+  if (errno.startsWith('WS_ERR_')) return 'LEDGER_UNDECODABLE';
+  if (errno.startsWith('HPE_') || errno === 'ERR_INVALID_URL' || notTheApi.test(message)) return 'LEDGER_NOT_A_LEDGER';
+  return 'LEDGER_UNREACHABLE';
+}
+
+function originOf(url: string): string {
+  return URL.canParse(url) ? new URL(url).host : 'the ledger URL';
+}
+
+/**
+ * A failure below HTTP: DNS, TCP, TLS, or bytes that break the WebSocket protocol.
+ * @param url of the request; only its host and port are shown, because a URL may hold credentials
+ */
+export function errorFromNetwork(cause: unknown, url: string): IndexerError {
+  const errno = errnoOf(cause) ?? 'none';
+  const text = cause instanceof Error ? printable(cause.message) : '';
+  const code = codeOfErrno(errno, text);
+  const host = originOf(url);
+  const what = text === '' ? errno : text;
+  const message =
+    code === 'LEDGER_UNREACHABLE' ? `cannot reach ${host}: ${what}` : `talking to ${host} failed: ${what}`;
+  return ledgerError(code, message, {
+    cause,
+    facts: { errno, host },
+    ...(/subprotocol/iu.test(text) ? { remedy: subprotocolRemedy } : {}),
+    // A broken frame is usually a broken proxy or connection: the next connection may be whole.
+    ...(code === 'LEDGER_UNDECODABLE' ? { retry: 'retry' } : {}),
+  });
+}

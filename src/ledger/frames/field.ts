@@ -1,0 +1,94 @@
+/**
+ * Reading fields of a decoded frame. Absent, null and empty strings mean "not there" (releases differ in which fields
+ * they send); a field that is there with another type is refused with its JSON path, because guessing would corrupt.
+ */
+import { IndexerError } from '../../errors/indexer-error.ts';
+import { parseTemplateId, type TemplateId } from '../../model/template-id.ts';
+
+export type JsonObject = Readonly<Record<string, unknown>>;
+
+/** A frame that cannot be indexed: names the JSON path, what was found and what was expected; never the value. */
+export function undecodable(path: string, expected: string, found: unknown): IndexerError {
+  return new IndexerError(`cannot decode ${path}: expected ${expected}, found ${describe(found)}`, {
+    code: 'UPDATE_UNDECODABLE',
+    retry: 'park',
+    remedy: 'compare the participant release with the supported ones; the update is not skipped, indexing waits here',
+    facts: { path },
+  });
+}
+
+function describe(value: unknown): string {
+  if (value === null) return 'null';
+  if (value === undefined) return 'nothing';
+  return Array.isArray(value) ? 'an array' : typeof value === 'object' ? 'an object' : `a ${typeof value}`;
+}
+
+export function isObject(value: unknown): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+export function objectAt(value: unknown, path: string): JsonObject {
+  if (isObject(value)) return value;
+  throw undecodable(path, 'an object', value);
+}
+
+export function listAt(source: JsonObject, key: string, path: string): readonly unknown[] {
+  const value = source[key];
+  if (value === undefined || value === null) return [];
+  if (Array.isArray(value)) return value as readonly unknown[];
+  throw undecodable(`${path}.${key}`, 'an array', value);
+}
+
+/** Text, or null when absent or empty. */
+export function textAt(source: JsonObject, key: string, path: string): string | null {
+  const value = source[key];
+  if (value === undefined || value === null || value === '') return null;
+  if (typeof value === 'string') return value;
+  throw undecodable(`${path}.${key}`, 'text', value);
+}
+
+export function requiredText(source: JsonObject, key: string, path: string): string {
+  const value = textAt(source, key, path);
+  if (value === null) throw undecodable(`${path}.${key}`, 'text', source[key]);
+  return value;
+}
+
+export function textsAt(source: JsonObject, key: string, path: string): readonly string[] {
+  const values = listAt(source, key, path);
+  for (const value of values) if (typeof value !== 'string') throw undecodable(`${path}.${key}[]`, 'text', value);
+  return values as readonly string[];
+}
+
+export function flagAt(source: JsonObject, key: string, path: string): boolean | null {
+  const value = source[key];
+  if (value === undefined || value === null) return null;
+  if (typeof value === 'boolean') return value;
+  throw undecodable(`${path}.${key}`, 'true or false', value);
+}
+
+/** A whole number that JavaScript holds exactly, or null when absent. */
+export function integerAt(source: JsonObject, key: string, path: string): number | null {
+  const value = source[key];
+  if (value === undefined || value === null) return null;
+  if (typeof value === 'number' && Number.isSafeInteger(value)) return value;
+  throw undecodable(`${path}.${key}`, 'a whole number up to 2^53', value);
+}
+
+/** A 64-bit whole number; a bigint where a JavaScript number would round it. */
+export function int64At(source: JsonObject, key: string, path: string): number | bigint | null {
+  const value = source[key];
+  return typeof value === 'bigint' ? value : integerAt(source, key, path);
+}
+
+/** An offset: a positive whole number. */
+export function offsetAt(source: JsonObject, key: string, path: string): number {
+  const value = integerAt(source, key, path);
+  if (value === null || value < 0) throw undecodable(`${path}.${key}`, 'an offset', source[key]);
+  return value;
+}
+
+export function templateIdAt(source: JsonObject, key: string, path: string): TemplateId {
+  const id = parseTemplateId(requiredText(source, key, path));
+  if (id === undefined) throw undecodable(`${path}.${key}`, 'package-id:Module:Entity', source[key]);
+  return id;
+}

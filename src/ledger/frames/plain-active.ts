@@ -1,0 +1,137 @@
+/** Entries of the active contracts read for comparison, by the same plain walk as updates. */
+import { comparedRow, type ComparedRow, type FieldTexts } from '../../model/compared-rows.ts';
+import { printedText } from '../../model/printed-json.ts';
+import type { JsonObject } from './field.ts';
+import { free, list, micros, part, plain, whole } from './plain-field.ts';
+import { asSent, halfFields, packageName, plainly, type PackageName, type Print } from './plain-frame.ts';
+
+/** A contract that the ledger holds active. */
+export interface PlainActive {
+  readonly kind: 'active';
+  readonly contractId: string;
+  readonly synchronizerId: string;
+  /** Of its activation. */
+  readonly offset: number;
+  readonly row: ComparedRow;
+  readonly name: PackageName;
+}
+
+/** Half of a reassignment whose other half is still to come. */
+export interface PlainInFlight {
+  readonly kind: 'in_flight';
+  readonly half: 'unassign' | 'assign';
+  readonly contractId: string;
+  readonly offset: number;
+  readonly row: ComparedRow;
+  /** Of an unassign, what was active before it; it has no counter of its own. */
+  readonly contract: PlainActive | undefined;
+}
+
+/** Whether a contract that became active at this offset was found by a seed. */
+export type IsSeeded = (offset: number) => boolean;
+
+/** A frame of `/v2/state/active-contracts`; undefined for an empty one. @throws IndexerError UPDATE_UNDECODABLE */
+export function plainEntry(text: string, isSeeded: IsSeeded): PlainActive | PlainInFlight | undefined {
+  return plainly(text, (frame, print) => entryOf(frame, isSeeded, print));
+}
+
+function entryOf(frame: JsonObject, isSeeded: IsSeeded, print: Print): PlainActive | PlainInFlight | undefined {
+  const entry = part(frame, 'contractEntry');
+  const workflowId = free(frame['workflowId']);
+  if ('JsActiveContract' in entry) {
+    const active = part(entry, 'JsActiveContract');
+    const { synchronizerId, reassignmentCounter } = active;
+    const stay = { synchronizer: plain(synchronizerId) ?? '', counter: whole(reassignmentCounter) ?? '0', workflowId };
+    return activeEntry(part(active, 'createdEvent'), stay, isSeeded, print);
+  }
+  if ('JsIncompleteUnassigned' in entry) {
+    const left = part(entry, 'JsIncompleteUnassigned');
+    const half = part(left, 'unassignedEvent');
+    const stay = { synchronizer: plain(half['source']) ?? '', counter: '0', workflowId };
+    const contract = activeEntry(part(left, 'createdEvent'), stay, isSeeded, print);
+    const fields = halfFields(half, half, 0, micros(half['assignmentExclusivity']));
+    return inFlight('unassign', half, { ...fields, created_event: null, workflow_id: null }, contract);
+  }
+  if (!('JsIncompleteAssigned' in entry)) return undefined;
+  const half = part(part(entry, 'JsIncompleteAssigned'), 'assignedEvent');
+  const created = part(half, 'createdEvent');
+  const came = { created_event: printedText(asSent(created)), workflow_id: workflowId };
+  return inFlight('assign', created, { ...halfFields(half, created, 0, null), ...came }, undefined);
+}
+
+interface Stay {
+  readonly synchronizer: string;
+  readonly counter: string;
+  readonly workflowId: string | null;
+}
+
+function activeEntry(created: JsonObject, stay: Stay, isSeeded: IsSeeded, print: Print): PlainActive {
+  const contractId = idOf(created);
+  const offset = Number(whole(created['offset']) ?? '0');
+  const fields = activeFields(created, stay, print);
+  return {
+    kind: 'active',
+    contractId,
+    synchronizerId: stay.synchronizer,
+    offset,
+    row: isSeeded(offset)
+      ? comparedRow('seeded', contractId, { ...fields, ...seededFields(created, stay) })
+      : comparedRow('active', contractId, fields),
+    name: packageName(created),
+  };
+}
+
+function idOf(event: JsonObject): string {
+  const contractId = plain(event['contractId']);
+  if (contractId === null) throw new RangeError('no contract id');
+  return contractId;
+}
+
+function activeFields(created: JsonObject, { synchronizer, counter }: Stay, print: Print): FieldTexts<'active'> {
+  return {
+    synchronizer,
+    offset: whole(created['offset']) ?? '0',
+    template: plain(created['templateId']),
+    payload: print(created['createArgument']),
+    contract_key: print(created['contractKey']),
+    signatories: list(created['signatories']),
+    observers: list(created['observers']),
+    created_at: micros(created['createdAt']),
+    reassignment_counter: counter,
+  };
+}
+
+function seededFields(created: JsonObject, { workflowId }: Stay) {
+  const [packageId = null] = plain(created['templateId'])?.split(':') ?? [];
+  return {
+    node_id: whole(created['nodeId']) ?? '0',
+    representative_package_id: plain(created['representativePackageId']) ?? packageId,
+    contract_key_hash: plain(created['contractKeyHash']),
+    witness_parties: parties(created['witnessParties']),
+    created_event_blob: plain(created['createdEventBlob']),
+    acs_delta: plain(created['acsDelta']) ?? 'true',
+    workflow_id: workflowId,
+  };
+}
+
+/** A set, in the order and the blanks of `json_agg`. */
+function parties(value: unknown): string {
+  const names = (value ?? []) as readonly string[];
+  const texts = [...names].sort(byBytes).map((name) => JSON.stringify(name));
+  return `[${texts.join(', ')}]`;
+}
+
+function byBytes(a: string, b: string): number {
+  return Buffer.compare(Buffer.from(a), Buffer.from(b));
+}
+
+function inFlight(
+  half: PlainInFlight['half'],
+  event: JsonObject,
+  fields: FieldTexts<'in_flight'>,
+  contract: PlainActive | undefined,
+): PlainInFlight {
+  const contractId = idOf(event);
+  const row = comparedRow('in_flight', `${half} ${contractId}`, fields);
+  return { kind: 'in_flight', half, contractId, offset: Number(whole(event['offset']) ?? '0'), row, contract };
+}

@@ -1,0 +1,190 @@
+/** Events of the wire, decoded: the only place that knows their field names and where a `value` level exists. */
+import type {
+  ArchivedEvent,
+  AssignedEvent,
+  CreatedEvent,
+  ExercisedEvent,
+  InterfaceView,
+  TopologyEvent,
+  UnassignedEvent,
+} from '../../model/event.ts';
+import { shownKey } from '../../model/unknown.ts';
+import {
+  flagAt,
+  integerAt,
+  isObject,
+  listAt,
+  objectAt,
+  requiredText,
+  templateIdAt,
+  textAt,
+  textsAt,
+  undecodable,
+  type JsonObject,
+} from './field.ts';
+import { knownFields } from './known-fields.ts';
+import { partText } from './raw-json.ts';
+
+/** How the frame holds its payloads: the JSON text of one, null for an absent one. */
+export type PayloadOf = (value: unknown) => string | null;
+
+/** CreatedEvent. `fallbackOffset` and `fallbackNode` stand in where an old release leaves them out. */
+export function decodeCreated(
+  payloadOf: PayloadOf,
+  value: unknown,
+  path: string,
+  fallbackOffset: number,
+  fallbackNode: number,
+): CreatedEvent {
+  const event = objectAt(value, path);
+  return {
+    kind: 'created',
+    offset: integerAt(event, 'offset', path) ?? fallbackOffset,
+    nodeId: integerAt(event, 'nodeId', path) ?? fallbackNode,
+    contractId: requiredText(event, 'contractId', path),
+    templateId: templateIdAt(event, 'templateId', path),
+    packageName: textAt(event, 'packageName', path),
+    representativePackageId: textAt(event, 'representativePackageId', path),
+    payload: payloadOf(event['createArgument']),
+    contractKey: payloadOf(event['contractKey']),
+    contractKeyHash: textAt(event, 'contractKeyHash', path),
+    createdEventBlob: textAt(event, 'createdEventBlob', path),
+    interfaceViews: listAt(event, 'interfaceViews', path).map((view, index) =>
+      decodeView(payloadOf, view, `${path}.interfaceViews[${String(index)}]`),
+    ),
+    witnessParties: textsAt(event, 'witnessParties', path),
+    signatories: textsAt(event, 'signatories', path),
+    observers: textsAt(event, 'observers', path),
+    createdAt: textAt(event, 'createdAt', path),
+    acsDelta: flagAt(event, 'acsDelta', path),
+  };
+}
+
+const emptyList = /^\[\s*\]$/;
+
+function decodeView(payloadOf: PayloadOf, value: unknown, path: string): InterfaceView {
+  const view = objectAt(value, path);
+  const status = isObject(view['viewStatus']) ? view['viewStatus'] : {};
+  const details = payloadOf(status['details']);
+  return {
+    interfaceId: templateIdAt(view, 'interfaceId', path),
+    view: payloadOf(view['viewValue']),
+    statusCode: integerAt(status, 'code', `${path}.viewStatus`) ?? 0,
+    statusMessage: textAt(status, 'message', `${path}.viewStatus`),
+    statusDetails: details !== null && emptyList.test(details) ? null : details,
+    implementationPackageId: textAt(view, 'implementationPackageId', path),
+  };
+}
+
+export function decodeArchived(value: unknown, path: string, fallbackNode: number): ArchivedEvent {
+  const event = objectAt(value, path);
+  return {
+    kind: 'archived',
+    nodeId: integerAt(event, 'nodeId', path) ?? fallbackNode,
+    contractId: requiredText(event, 'contractId', path),
+    templateId: templateIdAt(event, 'templateId', path),
+    packageName: textAt(event, 'packageName', path),
+    witnessParties: textsAt(event, 'witnessParties', path),
+    implementedInterfaces: textsAt(event, 'implementedInterfaces', path),
+  };
+}
+
+export function decodeExercised(
+  payloadOf: PayloadOf,
+  value: unknown,
+  path: string,
+  fallbackNode: number,
+): ExercisedEvent {
+  const event = objectAt(value, path);
+  return {
+    kind: 'exercised',
+    nodeId: integerAt(event, 'nodeId', path) ?? fallbackNode,
+    contractId: requiredText(event, 'contractId', path),
+    templateId: templateIdAt(event, 'templateId', path),
+    packageName: textAt(event, 'packageName', path),
+    interfaceId: textAt(event, 'interfaceId', path) === null ? null : templateIdAt(event, 'interfaceId', path),
+    choice: requiredText(event, 'choice', path),
+    argument: payloadOf(event['choiceArgument']),
+    result: payloadOf(event['exerciseResult']),
+    actingParties: textsAt(event, 'actingParties', path),
+    witnessParties: textsAt(event, 'witnessParties', path),
+    consuming: flagAt(event, 'consuming', path) ?? false,
+    lastDescendantNodeId: integerAt(event, 'lastDescendantNodeId', path),
+    implementedInterfaces: textsAt(event, 'implementedInterfaces', path),
+    acsDelta: flagAt(event, 'acsDelta', path),
+  };
+}
+
+export function decodeUnassigned(
+  value: unknown,
+  path: string,
+  fallbackOffset: number,
+  fallbackNode: number,
+): UnassignedEvent {
+  const event = objectAt(value, path);
+  return {
+    kind: 'unassigned',
+    offset: integerAt(event, 'offset', path) ?? fallbackOffset,
+    nodeId: integerAt(event, 'nodeId', path) ?? fallbackNode,
+    contractId: requiredText(event, 'contractId', path),
+    templateId: templateIdAt(event, 'templateId', path),
+    packageName: textAt(event, 'packageName', path),
+    assignmentExclusivity: textAt(event, 'assignmentExclusivity', path),
+    witnessParties: textsAt(event, 'witnessParties', path),
+    ...decodeReassignmentHalf(event, path),
+  };
+}
+
+export function decodeAssigned(
+  payloadOf: PayloadOf,
+  value: unknown,
+  path: string,
+  fallbackOffset: number,
+  fallbackNode: number,
+): AssignedEvent {
+  const event = objectAt(value, path);
+  if (!isObject(event['createdEvent'])) throw undecodable(`${path}.createdEvent`, 'an object', event['createdEvent']);
+  return {
+    kind: 'assigned',
+    created: decodeCreated(payloadOf, event['createdEvent'], `${path}.createdEvent`, fallbackOffset, fallbackNode),
+    ...decodeReassignmentHalf(event, path),
+  };
+}
+
+function decodeReassignmentHalf(event: JsonObject, path: string) {
+  return {
+    reassignmentId: textAt(event, 'reassignmentId', path) ?? '',
+    source: textAt(event, 'source', path) ?? '',
+    target: textAt(event, 'target', path) ?? '',
+    submitter: textAt(event, 'submitter', path),
+    reassignmentCounter: integerAt(event, 'reassignmentCounter', path),
+  };
+}
+
+/** A part of a frame as the ledger wrote it. Only the scanner knows it: a frame that was read quickly is read again. */
+export function sentText(part: unknown): string {
+  const text = partText(part);
+  if (text === undefined) throw new RangeError('a part without its text');
+  return text;
+}
+
+/** `{"event":{"<Name>":{"value":{…}}}}`. An event this version does not know comes raw. */
+export function decodeTopologyEvent(value: unknown, path: string): TopologyEvent {
+  const variants = objectAt(objectAt(value, path)['event'], `${path}.event`);
+  const [name, wrapped] = Object.entries(variants)[0] ?? [];
+  if (name === undefined) throw undecodable(`${path}.event`, 'one event', variants);
+  if (!Object.hasOwn(knownFields.topologyEventEvent, name)) {
+    const raw = sentText(variants);
+    return { kind: 'topology', name, partyId: null, participantId: null, participantPermission: null, raw };
+  }
+  const at = `${path}.event.${shownKey(name)}`;
+  const event = objectAt(objectAt(wrapped, at)['value'], `${at}.value`);
+  return {
+    kind: 'topology',
+    name,
+    partyId: textAt(event, 'partyId', path),
+    participantId: textAt(event, 'participantId', path),
+    participantPermission: textAt(event, 'participantPermission', path),
+    raw: null,
+  };
+}

@@ -1,0 +1,264 @@
+/**
+ * Frames of the two streams, decoded into model types. Tolerant of every absent field; refuses (UPDATE_UNDECODABLE, with
+ * JSON path and offset) only what cannot be indexed without: the offset, contract ids, template ids, choice names.
+ * Kinds of update and events of topology that this version does not know are kept raw, unknown fields are named.
+ */
+import { IndexerError, toIndexerError, atOffset } from '../../errors/indexer-error.ts';
+import { shownKey, type UnknownNames } from '../../model/unknown.ts';
+import type { ActiveContractEntry, OffsetCheckpoint, StoredUpdate, Update, UpdateHeader } from '../../model/update.ts';
+import {
+  integerAt,
+  int64At,
+  isObject,
+  listAt,
+  objectAt,
+  offsetAt,
+  requiredText,
+  textAt,
+  undecodable,
+  type JsonObject,
+} from './field.ts';
+import { readFrame } from './frame-reader.ts';
+import { activeContractFrame, updateFrame, type Shape } from './frame-shapes.ts';
+import { unknownFields, type KnownMessage } from './known-fields.ts';
+import { jsonTextOf, scanFrame } from './raw-json.ts';
+import {
+  decodeArchived,
+  decodeAssigned,
+  decodeCreated,
+  decodeExercised,
+  decodeTopologyEvent,
+  decodeUnassigned,
+  sentText,
+  type PayloadOf,
+} from './wire-event.ts';
+
+/**
+ * One frame of `/v2/updates`: `{"update":{"<Kind>":{"value":{…}}}}`.
+ * @param unknown gets the names of fields that this version does not know
+ */
+export function decodeUpdate(text: string, unknown?: UnknownNames): Update {
+  const { value, fields } = lossless(text, updates);
+  if (fields.length > 0) noteFields(fields, value.offset, unknown);
+  return value;
+}
+
+/** One frame of `/v2/state/active-contracts`. */
+export function decodeActiveContract(text: string, unknown?: UnknownNames): ActiveContractEntry {
+  const { value, fields } = lossless(text, activeContracts);
+  if (fields.length > 0) noteFields(fields, null, unknown);
+  return value;
+}
+
+function noteFields(names: readonly string[], firstOffset: number | null, unknown: UnknownNames | undefined): void {
+  for (const name of names) unknown?.add({ sort: 'field', name, firstOffset, count: 1 });
+}
+
+interface FrameKind<T> {
+  readonly shape: Shape;
+  readonly message: KnownMessage;
+  readonly decode: (frame: unknown, payloadOf: PayloadOf) => T;
+}
+
+const updates: FrameKind<Update> = { shape: updateFrame, message: 'updateFrame', decode: decodeUpdateValue };
+const activeContracts: FrameKind<ActiveContractEntry> = {
+  shape: activeContractFrame,
+  message: 'ActiveContractEntry',
+  decode: decodeEntryValue,
+};
+
+/** What a frame says, and the fields that were passed over. */
+interface Decoded<T> {
+  readonly value: T;
+  readonly fields: readonly string[];
+}
+
+function lossless<T>(text: string, kind: FrameKind<T>): Decoded<T> {
+  const read = readFrame(text, kind.shape);
+  if (read === undefined) return scanned(text, kind);
+  const { value, payloads, unknown: fields } = read;
+  try {
+    return { value: kind.decode(value, (at) => (typeof at === 'number' ? (payloads[at] ?? null) : null)), fields };
+  } catch {
+    // Integers beyond 2^53 or an error: the slow way finds out which.
+    return scanned(text, kind);
+  }
+}
+
+function scanned<T>(text: string, { decode, message }: FrameKind<T>): Decoded<T> {
+  // The scanner can only tell the parts of JSON from each other.
+  valid(text, JSON.parse);
+  const frame = scanFrame(text);
+  try {
+    return { value: decode(frame, jsonTextOf), fields: unknownFields(frame, message) };
+  } catch (thrown) {
+    throw withOffset(thrown, frame);
+  }
+}
+
+/** Unlike what is JSON of another shape, it may have been cut on its way: the same frame comes again. */
+function notJson(): IndexerError {
+  return new IndexerError('the frame is not JSON', {
+    code: 'UPDATE_UNDECODABLE',
+    remedy: 'check proxies in between; if none alters the data, report this with the version of the participant',
+    facts: { path: 'frame' },
+  });
+}
+
+function valid<T>(text: string, parse: (text: string) => T): T {
+  try {
+    return parse(text);
+  } catch (thrown) {
+    if (!(thrown instanceof SyntaxError)) throw thrown;
+    throw notJson();
+  }
+}
+
+function withOffset(thrown: unknown, frame: unknown): IndexerError {
+  const error = toIndexerError(thrown);
+  const update = isObject(frame) && isObject(frame['update']) ? Object.values(frame['update'])[0] : undefined;
+  const value = isObject(update) ? update['value'] : undefined;
+  const offset = isObject(value) ? value['offset'] : undefined;
+  if (typeof offset !== 'number') return error;
+  return atOffset(error, offset);
+}
+
+function decodeUpdateValue(frame: unknown, payloadOf: PayloadOf): Update {
+  const update = objectAt(objectAt(frame, 'frame')['update'], 'update');
+  const kind = Object.keys(update)[0];
+  if (kind === undefined) throw undecodable('update', 'one kind of update', update);
+  const envelope = `update.${shownKey(kind)}`;
+  const path = `${envelope}.value`;
+  const value = objectAt(objectAt(update[kind], envelope)['value'], path);
+  switch (kind) {
+    case 'Transaction':
+      return decodeTransaction(payloadOf, value, path);
+    case 'Reassignment':
+      return decodeReassignment(payloadOf, value, path);
+    case 'TopologyTransaction':
+      return { kind: 'topology', ...header(value, path), events: topologyEvents(value, path) };
+    case 'OffsetCheckpoint':
+      return decodeOffsetCheckpoint(value, path);
+    default:
+      return { kind: 'unknown', ...header(value, path), name: shownKey(kind), raw: sentText(update), events: [] };
+  }
+}
+
+function header(value: JsonObject, path: string): UpdateHeader {
+  const trace = isObject(value['traceContext']) ? value['traceContext'] : {};
+  return {
+    offset: offsetAt(value, 'offset', path),
+    updateId: textAt(value, 'updateId', path),
+    synchronizerId: textAt(value, 'synchronizerId', path) ?? '',
+    recordTime: textAt(value, 'recordTime', path),
+    traceParent: textAt(trace, 'traceparent', `${path}.traceContext`),
+    traceState: textAt(trace, 'tracestate', `${path}.traceContext`),
+    commandId: textAt(value, 'commandId', path),
+    workflowId: textAt(value, 'workflowId', path),
+    paidTrafficCost: int64At(value, 'paidTrafficCost', path),
+  };
+}
+
+function decodeTransaction(payloadOf: PayloadOf, value: JsonObject, path: string): StoredUpdate {
+  const head = header(value, path);
+  return {
+    kind: 'transaction',
+    ...head,
+    effectiveAt: textAt(value, 'effectiveAt', path),
+    externalTransactionHash: textAt(value, 'externalTransactionHash', path),
+    transactionHash: textAt(value, 'transactionHash', path),
+    events: listAt(value, 'events', path).map((event, index) => {
+      const at = `${path}.events[${String(index)}]`;
+      const variant = objectAt(event, at);
+      if ('CreatedEvent' in variant)
+        return decodeCreated(payloadOf, variant['CreatedEvent'], `${at}.CreatedEvent`, head.offset, index);
+      if ('ArchivedEvent' in variant) return decodeArchived(variant['ArchivedEvent'], `${at}.ArchivedEvent`, index);
+      if ('ExercisedEvent' in variant)
+        return decodeExercised(payloadOf, variant['ExercisedEvent'], `${at}.ExercisedEvent`, index);
+      throw undecodable(at, 'CreatedEvent, ArchivedEvent or ExercisedEvent', event);
+    }),
+  };
+}
+
+function decodeReassignment(payloadOf: PayloadOf, value: JsonObject, path: string): StoredUpdate {
+  const head = header(value, path);
+  return {
+    kind: 'reassignment',
+    ...head,
+    events: listAt(value, 'events', path).map((event, index) => {
+      const at = `${path}.events[${String(index)}]`;
+      const variant = objectAt(event, at);
+      if ('JsAssignmentEvent' in variant) {
+        return decodeAssigned(payloadOf, variant['JsAssignmentEvent'], `${at}.JsAssignmentEvent`, head.offset, index);
+      }
+      if ('JsUnassignedEvent' in variant) {
+        const half = objectAt(variant['JsUnassignedEvent'], `${at}.JsUnassignedEvent`);
+        return decodeUnassigned(half['value'], `${at}.JsUnassignedEvent.value`, head.offset, index);
+      }
+      throw undecodable(at, 'JsAssignmentEvent or JsUnassignedEvent', event);
+    }),
+  };
+}
+
+function topologyEvents(value: JsonObject, path: string) {
+  return listAt(value, 'events', path).map((event, index) =>
+    decodeTopologyEvent(event, `${path}.events[${String(index)}]`),
+  );
+}
+
+function decodeOffsetCheckpoint(value: JsonObject, path: string): OffsetCheckpoint {
+  return {
+    kind: 'offset_checkpoint',
+    offset: offsetAt(value, 'offset', path),
+    synchronizerTimes: listAt(value, 'synchronizerTimes', path).map((time, index) => {
+      const at = `${path}.synchronizerTimes[${String(index)}]`;
+      const entry = objectAt(time, at);
+      return {
+        synchronizerId: requiredText(entry, 'synchronizerId', at),
+        recordTime: requiredText(entry, 'recordTime', at),
+      };
+    }),
+  };
+}
+
+function decodeEntryValue(frame: unknown, payloadOf: PayloadOf): ActiveContractEntry {
+  const source = objectAt(frame, 'frame');
+  const common = {
+    workflowId: textAt(source, 'workflowId', 'frame'),
+    continuationToken: textAt(source, 'streamContinuationToken', 'frame'),
+  };
+  const entry = objectAt(source['contractEntry'], 'contractEntry');
+  const kind = Object.keys(entry)[0] ?? 'JsEmpty';
+  const path = `contractEntry.${shownKey(kind)}`;
+  const value = objectAt(entry[kind] ?? {}, path);
+  switch (kind) {
+    case 'JsActiveContract':
+      return {
+        kind: 'active',
+        ...common,
+        created: decodeCreated(payloadOf, value['createdEvent'], `${path}.createdEvent`, 0, 0),
+        synchronizerId: textAt(value, 'synchronizerId', path) ?? '',
+        reassignmentCounter: integerAt(value, 'reassignmentCounter', path),
+      };
+    case 'JsIncompleteUnassigned':
+      return {
+        kind: 'incomplete_unassigned',
+        ...common,
+        created: decodeCreated(payloadOf, value['createdEvent'], `${path}.createdEvent`, 0, 0),
+        unassigned: decodeUnassigned(value['unassignedEvent'], `${path}.unassignedEvent`, 0, 0),
+      };
+    case 'JsIncompleteAssigned': {
+      const half = objectAt(value['assignedEvent'], `${path}.assignedEvent`);
+      return {
+        kind: 'incomplete_assigned',
+        ...common,
+        assigned: decodeAssigned(payloadOf, half, `${path}.assignedEvent`, 0, 0),
+        createdText: sentText(half['createdEvent']),
+      };
+    }
+    case 'JsEmpty':
+      return { kind: 'empty', ...common };
+    default:
+      throw undecodable('contractEntry', 'an active, incomplete or empty entry', entry);
+  }
+}

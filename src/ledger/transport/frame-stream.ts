@@ -1,0 +1,278 @@
+/**
+ * One WebSocket stream of the participant: connects, sends the one request, hands over each frame as text, and says
+ * exactly once how it ended. It keeps the connection alive with its own pings, notices a dead peer, and never mistakes
+ * a stream that we paused for a dead one. It does not reconnect: whoever opened it decides from the checkpoint.
+ */
+import type { IncomingMessage } from 'node:http';
+import type { Socket } from 'node:net';
+import { WebSocket, type RawData } from 'ws';
+import { type IndexerError, toIndexerError } from '../../errors/indexer-error.ts';
+import { socketEndpoint } from './endpoint-url.ts';
+import { errorFromBody, errorFromClose, errorFromNetwork } from '../errors/ledger-error.ts';
+import { isErrorFrame } from '../errors/ledger-error-body.ts';
+import { ledgerError } from '../errors/ledger-error-codes.ts';
+import { readRefusal } from './refusal-body.ts';
+import { errorFromRefusal, withTokenFlaws } from './refusal.ts';
+import type { TlsMaterial } from './tls.ts';
+import { handshakeHeaders, subprotocols, type TokenPlacement } from '../access/token-placement.ts';
+
+const closeGraceMs = 1000;
+const defaultHandshakeTimeoutMs = 10_000;
+const defaultMaxPayloadBytes = 256 * 1024 * 1024;
+const missedPongsUntilDead = 2;
+
+export type StreamPath =
+  | '/v2/updates'
+  | '/v2/updates/flats'
+  | '/v2/updates/trees'
+  | '/v2/state/active-contracts'
+  | '/v2/commands/completions'
+  | '/v2/commands/command-completions';
+
+export interface FrameStreamOptions {
+  /** Base URL, http or https, possibly with a path prefix. */
+  readonly url: string;
+  readonly path: StreamPath;
+  /** Sent as the first and only frame. */
+  readonly request: object;
+  readonly token: string | undefined;
+  /** `both` unless given. */
+  readonly tokenPlacement?: TokenPlacement | undefined;
+  /** For https only. */
+  readonly tls?: TlsMaterial | undefined;
+  readonly pingIntervalMs: number;
+  /** Largest accepted frame; 256 MiB unless given. */
+  readonly maxPayloadBytes?: number | undefined;
+  /** Silence during the handshake, and the whole of an answer that refuses it; 10 s unless given. */
+  readonly handshakeTimeoutMs?: number | undefined;
+  /** One frame of data, UTF-8; its bytes are the receiver's to keep. */
+  onFrame(frame: Buffer): void;
+  /**
+   * Called exactly once. Undefined only when the stream was closed with code 1000 and without an error frame: what a
+   * list or a range that is complete ends with, and one that a gateway cuts. A stream closed by us ends with
+   * LEDGER_STREAM_CLOSED and `facts.closedBy = 'us'`, so that it cannot be mistaken for that.
+   */
+  onEnd(error: IndexerError | undefined): void;
+  /** The handshake is done and the request is sent. */
+  onOpen?(): void;
+  /** Aborting is the same as `close()`. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+export interface FrameStream {
+  /** Stops reading. Frames that already arrived in this process (at most one chunk of 64 KiB) may still come. */
+  pause(): void;
+  resume(): void;
+  /** Ends the stream: no frame comes after this, `onEnd` comes within a second. Harmless when already ended. */
+  close(): void;
+}
+
+/** How data begins on each path; recognised by that, because parsing twice would halve the throughput. */
+const dataBeginnings: Readonly<Record<StreamPath, string>> = {
+  '/v2/updates': '{"update"',
+  '/v2/updates/flats': '{"update"',
+  '/v2/updates/trees': '{"update"',
+  '/v2/state/active-contracts': '{"workflowId"',
+  '/v2/commands/completions': '{"completionResponse"',
+  '/v2/commands/command-completions': '{"completionResponse"',
+};
+
+function isDataFrame(path: StreamPath, frame: Buffer): boolean {
+  if (frame.toString('latin1', 0, 24).startsWith(dataBeginnings[path])) return true;
+  return path === '/v2/state/active-contracts' && frame.toString('latin1', 0, 256).includes('"contractEntry"');
+}
+
+/** The error that a frame is, or undefined when it is data (or for the decoder to judge). */
+function errorInFrame(path: StreamPath, frame: Buffer): IndexerError | undefined {
+  if (isDataFrame(path, frame)) return undefined;
+  let parsed: unknown;
+  try {
+    parsed = JSON.parse(frame.toString());
+  } catch {
+    return ledgerError('LEDGER_UNDECODABLE', `a frame of ${path} is not JSON`, { retry: 'retry' });
+  }
+  return isErrorFrame(parsed) ? errorFromBody(parsed) : undefined;
+}
+
+function openSocket(options: FrameStreamOptions): WebSocket {
+  const secure = options.url.startsWith('https:');
+  return new WebSocket(socketEndpoint(options.url, options.path), subprotocols(options), {
+    headers: handshakeHeaders(options),
+    // Compression costs more time than a local network saves, and lets a small message inflate to a huge one.
+    perMessageDeflate: false,
+    maxPayload: options.maxPayloadBytes ?? defaultMaxPayloadBytes,
+    handshakeTimeout: options.handshakeTimeoutMs ?? defaultHandshakeTimeoutMs,
+    ...(secure ? options.tls : {}),
+  });
+}
+
+class SocketStream implements FrameStream {
+  readonly #options: FrameStreamOptions;
+  readonly #socket: WebSocket;
+  #transport: Socket | undefined;
+  #bytesSeen = 0;
+  #missedPongs = 0;
+  #paused = false;
+  #closing = false;
+  #ended = false;
+  #pings: NodeJS.Timeout | undefined;
+  readonly #onAbort = (): void => {
+    this.close();
+  };
+
+  constructor(options: FrameStreamOptions) {
+    this.#options = options;
+    this.#socket = openSocket(options);
+    this.#listen();
+    options.signal?.addEventListener('abort', this.#onAbort, { once: true });
+    if (options.signal?.aborted === true) this.close();
+  }
+
+  pause(): void {
+    this.#paused = true;
+    this.#socket.pause();
+  }
+
+  resume(): void {
+    if (!this.#paused) return;
+    this.#paused = false;
+    // One extra, so that the deadline is full again although the next tick may be near.
+    this.#missedPongs = -1;
+    this.#socket.resume();
+  }
+
+  close(): void {
+    if (this.#ended || this.#closing) return;
+    this.#closing = true;
+    // The answer to our close frame cannot be read while paused; frames before it are dropped.
+    this.#socket.resume();
+    this.#shut();
+  }
+
+  /** A tailing ledger may never answer a close frame, so the connection is cut after a grace. */
+  #shut(): void {
+    this.#socket.close(1000);
+    setTimeout(() => {
+      this.#socket.terminate();
+    }, closeGraceMs).unref();
+  }
+
+  /** All in the tick of the constructor: a server may send frames together with the handshake. */
+  #listen(): void {
+    const socket = this.#socket;
+    socket.on('upgrade', (response) => {
+      this.#transport = response.socket;
+    });
+    socket.on('open', () => {
+      this.#opened();
+    });
+    socket.on('message', (data, isBinary) => {
+      this.#received(data, isBinary);
+    });
+    socket.on('unexpected-response', (_request, response) => {
+      void this.#refused(response);
+    });
+    socket.on('error', (cause) => {
+      this.#end(this.#closing ? this.#closedByUs() : errorFromNetwork(cause, this.#options.url));
+    });
+    socket.on('close', (code, reason) => {
+      if (this.#closing) this.#end(this.#closedByUs());
+      else if (code === 1000) this.#end(undefined);
+      else this.#end(withTokenFlaws(errorFromClose(code, reason.toString('utf8')), this.#options.token));
+    });
+  }
+
+  #opened(): void {
+    if (this.#closing || this.#ended) return;
+    this.#socket.send(JSON.stringify(this.#options.request));
+    this.#pings = setInterval(() => {
+      this.#tick();
+    }, this.#options.pingIntervalMs);
+    // Pausing does nothing before the connection is open, so an earlier wish is carried out now.
+    if (this.#paused) this.#socket.pause();
+    this.#options.onOpen?.();
+  }
+
+  /**
+   * Counts ticks, not time: a process that stood still for a minute must not blame the ledger. Any byte counts as
+   * life, so that a frame of many megabytes on a slow line does not look like silence.
+   */
+  #tick(): void {
+    const bytes = this.#transport?.bytesRead ?? 0;
+    if (this.#paused || bytes !== this.#bytesSeen) this.#missedPongs = 0;
+    else this.#missedPongs += 1;
+    this.#bytesSeen = bytes;
+    if (this.#missedPongs >= missedPongsUntilDead) {
+      const ms = missedPongsUntilDead * this.#options.pingIntervalMs;
+      this.#end(ledgerError('LEDGER_SILENT', `the ledger sent nothing and answered no ping for ${ms} ms`));
+      this.#socket.terminate();
+    } else if (this.#socket.readyState === WebSocket.OPEN) {
+      // Sent while paused as well: they keep the ledger's own idle timer from cutting the connection.
+      this.#socket.ping();
+    }
+  }
+
+  #received(data: RawData, isBinary: boolean): void {
+    if (this.#ended || this.#closing) return;
+    if (isBinary || !Buffer.isBuffer(data)) {
+      this.#fail(ledgerError('LEDGER_UNDECODABLE', 'expected text frames, found a binary one', { retry: 'retry' }));
+      return;
+    }
+    const error = errorInFrame(this.#options.path, data);
+    if (error !== undefined) {
+      this.#fail(withTokenFlaws(error, this.#options.token));
+      return;
+    }
+    try {
+      this.#options.onFrame(data);
+    } catch (thrown) {
+      this.#fail(toIndexerError(thrown));
+    }
+  }
+
+  /** The ledger answered the handshake with an ordinary HTTP response; its body says why. */
+  async #refused(response: IncomingMessage): Promise<void> {
+    const { statusCode: status = 0, headers } = response;
+    const { token, handshakeTimeoutMs = defaultHandshakeTimeoutMs } = this.#options;
+    const body = await readRefusal(response, handshakeTimeoutMs);
+    this.#end(this.#closing ? this.#closedByUs() : errorFromRefusal({ status, headers, body }, token));
+    this.#socket.terminate();
+  }
+
+  #fail(error: IndexerError): void {
+    this.#end(error);
+    this.#shut();
+  }
+
+  #closedByUs(): IndexerError {
+    return ledgerError('LEDGER_STREAM_CLOSED', 'the stream was closed by the indexer', { facts: { closedBy: 'us' } });
+  }
+
+  #end(error: IndexerError | undefined): void {
+    if (this.#ended) return;
+    this.#ended = true;
+    clearInterval(this.#pings);
+    this.#options.signal?.removeEventListener('abort', this.#onAbort);
+    this.#options.onEnd(error);
+  }
+}
+
+/**
+ * Opens one stream. Never throws: a token that cannot be sent also arrives at `onEnd`. The caller has checked with
+ * `assertTokenMayTravel` that the token may go to this URL.
+ */
+export function openFrameStream(options: FrameStreamOptions): FrameStream {
+  try {
+    return new SocketStream(options);
+  } catch (thrown) {
+    const illegal = thrown instanceof SyntaxError && /subprotocol/u.test(thrown.message);
+    const error = illegal
+      ? // The message of the cause may quote the token, so it is not kept.
+        ledgerError('LEDGER_TOKEN_MALFORMED', 'the token has characters that a subprotocol cannot carry')
+      : errorFromNetwork(thrown, options.url);
+    queueMicrotask(() => {
+      options.onEnd(error);
+    });
+    return { pause: () => undefined, resume: () => undefined, close: () => undefined };
+  }
+}

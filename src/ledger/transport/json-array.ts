@@ -1,0 +1,147 @@
+/**
+ * The elements of a top-level JSON array, cut out of its bytes as they arrive, so that an answer of any length needs
+ * the memory of one element. Elements are delimited, not validated: whoever parses one finds out whether it is JSON.
+ * Works on bytes, because no byte of a longer UTF-8 sequence looks like a bracket, a comma, a quote or a backslash.
+ */
+import { isUtf8 } from 'node:buffer';
+import type { IndexerError } from '../../errors/indexer-error.ts';
+import { ledgerError } from '../errors/ledger-error-codes.ts';
+
+const quote = 0x22;
+const comma = 0x2c;
+const openArray = 0x5b;
+const backslash = 0x5c;
+const closeArray = 0x5d;
+const openObject = 0x7b;
+const closeObject = 0x7d;
+
+function isBlank(byte: number): boolean {
+  return byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09;
+}
+
+function withoutBlanks(bytes: Buffer): Buffer {
+  let start = 0;
+  let end = bytes.length;
+  while (start < end && isBlank(bytes[start] ?? 0)) start += 1;
+  while (end > start && isBlank(bytes[end - 1] ?? 0)) end -= 1;
+  return bytes.subarray(start, end);
+}
+
+/** The next answer may be whole: what breaks an array is a proxy or a connection, hardly ever the ledger. */
+function broken(what: string): IndexerError {
+  return ledgerError('LEDGER_UNDECODABLE', `expected a JSON array of the ledger, found ${what}`, { retry: 'retry' });
+}
+
+class ArrayScanner {
+  readonly #maxElementBytes: number;
+  /** Parts of an element that began in an earlier chunk. */
+  #held: Buffer[] = [];
+  #heldBytes = 0;
+  #state: 'before' | 'inside' | 'after' = 'before';
+  /** Brackets open inside the element at hand. */
+  #depth = 0;
+  #inString = false;
+  #escaped = false;
+  /** A byte of the element at hand that is not blank has been seen. */
+  #begun = false;
+  #count = 0;
+
+  constructor(maxElementBytes: number) {
+    this.#maxElementBytes = maxElementBytes;
+  }
+
+  /** The elements that are complete with this chunk. */
+  *push(chunk: Buffer): Generator<string> {
+    let start = 0;
+    for (let at = 0; at < chunk.length; at += 1) {
+      const byte = chunk[at] ?? 0;
+      if (this.#inString) this.#string(byte);
+      else if (isBlank(byte)) continue;
+      else if (this.#state !== 'inside') {
+        this.#outside(byte);
+        start = at + 1;
+      } else if (this.#endsElement(byte)) {
+        const element = this.#element(chunk.subarray(start, at), byte);
+        if (element !== undefined) yield element;
+        start = at + 1;
+      } else this.#structure(byte);
+    }
+    if (this.#state === 'inside') this.#hold(chunk.subarray(start));
+  }
+
+  /** Says whether the bytes that came were one whole array. */
+  finish(): void {
+    if (this.#state === 'before') throw notAnArray();
+    if (this.#state === 'inside') throw broken(`one that breaks off after ${this.#count} elements`);
+  }
+
+  #outside(byte: number): void {
+    if (this.#state === 'after') throw broken('more text after its end');
+    if (byte !== openArray) throw notAnArray();
+    this.#state = 'inside';
+  }
+
+  #string(byte: number): void {
+    if (this.#escaped) this.#escaped = false;
+    else if (byte === backslash) this.#escaped = true;
+    else if (byte === quote) this.#inString = false;
+  }
+
+  #endsElement(byte: number): boolean {
+    return this.#depth === 0 && (byte === comma || byte === closeArray);
+  }
+
+  #structure(byte: number): void {
+    this.#begun = true;
+    if (byte === quote) this.#inString = true;
+    else if (byte === openObject || byte === openArray) this.#depth += 1;
+    else if (byte === closeObject || byte === closeArray) this.#depth -= 1;
+    if (this.#depth < 0) throw broken('a bracket that closes nothing');
+  }
+
+  #hold(part: Buffer): void {
+    this.#heldBytes += part.length;
+    if (this.#heldBytes > this.#maxElementBytes) {
+      throw ledgerError('LEDGER_FRAME_TOO_LARGE', `an element of a list is larger than ${this.#maxElementBytes} bytes`);
+    }
+    if (part.length > 0) this.#held.push(part);
+  }
+
+  /** The text of the element that `part` completes; undefined for the nothing in `[]`. */
+  #element(part: Buffer, end: number): string | undefined {
+    this.#hold(part);
+    const whole = Buffer.concat(this.#held, this.#heldBytes);
+    const begun = this.#begun;
+    this.#held = [];
+    this.#heldBytes = 0;
+    this.#begun = false;
+    if (end === closeArray) this.#state = 'after';
+    if (!begun) {
+      if (end === closeArray && this.#count === 0) return undefined;
+      throw broken('a comma without an element');
+    }
+    if (!isUtf8(whole)) throw broken('bytes that are not UTF-8');
+    this.#count += 1;
+    return withoutBlanks(whole).toString('utf8');
+  }
+}
+
+function notAnArray(): IndexerError {
+  return ledgerError('LEDGER_NOT_A_LEDGER', 'expected a JSON array of the ledger, found something else');
+}
+
+/**
+ * The JSON text of each element, in order, as soon as the comma or bracket behind it has arrived. The source is asked
+ * for its next chunk only when all elements of the last one are taken.
+ * @param maxElementBytes above it the array is refused with LEDGER_FRAME_TOO_LARGE
+ * @throws IndexerError LEDGER_NOT_A_LEDGER when the text does not begin as an array, LEDGER_UNDECODABLE when the array
+ * breaks off, is followed by something, or holds bytes that are not UTF-8
+ */
+export async function* jsonArrayElements(
+  chunks: AsyncIterable<Buffer>,
+  maxElementBytes: number,
+): AsyncGenerator<string, void, undefined> {
+  const scanner = new ArrayScanner(maxElementBytes);
+  for await (const chunk of chunks) yield* scanner.push(chunk);
+  scanner.finish();
+}

@@ -1,0 +1,43 @@
+/** What an answer that refuses says beside its body: when to come back, and what our token shows of the reason. */
+import type { IncomingHttpHeaders } from 'node:http';
+import { retold, type IndexerError } from '../../errors/indexer-error.ts';
+import { errorFromBody } from '../errors/ledger-error.ts';
+import { tokenFlaws } from '../access/token-flaws.ts';
+
+/** An HTTP answer that is none of those hoped for. */
+export interface Refusal {
+  readonly status: number;
+  readonly headers: IncomingHttpHeaders;
+  /** Parsed where it is JSON. */
+  readonly body: unknown;
+}
+
+/** @param token the request was sent with */
+export function errorFromRefusal({ status, headers, body }: Refusal, token: string | undefined): IndexerError {
+  const error = withTokenFlaws(errorFromBody(body, status), token);
+  const seconds = retryAfterSeconds(status, headers);
+  return seconds === undefined ? error : retold(error, { facts: { retryAfterSeconds: seconds } });
+}
+
+/** The error, naming what can be seen in the token itself when the ledger does not accept it, which says no reason. */
+export function withTokenFlaws(error: IndexerError, token: string | undefined): IndexerError {
+  if (error.code !== 'LEDGER_UNAUTHENTICATED' || token === undefined) return error;
+  const flaws = tokenFlaws(token, Date.now() / 1000);
+  return flaws.length === 0
+    ? error
+    : retold(error, { message: `${error.message}; the token itself ${flaws.join(', and ')}` });
+}
+
+/**
+ * What Retry-After asks for, in either form; a date is compared with the sender's own clock where it tells that.
+ * Undefined for other statuses than the two that mean "later", and for what is no such value.
+ */
+export function retryAfterSeconds(status: number, headers: IncomingHttpHeaders): number | undefined {
+  if (status !== 429 && status !== 503) return undefined;
+  const text = headers['retry-after']?.trim() ?? '';
+  if (/^\d{1,9}$/u.test(text)) return Number(text);
+  const at = /^[A-Z][a-z]{2}/u.test(text) ? Date.parse(text) : Number.NaN;
+  if (Number.isNaN(at)) return undefined;
+  const sentAt = Date.parse(headers.date ?? '');
+  return Math.max(0, Math.ceil((at - (Number.isNaN(sentAt) ? Date.now() : sentAt)) / 1000));
+}

@@ -1,0 +1,100 @@
+/** The certificates of the connection to the participant: read once at the start, used for https and wss alike. */
+import { readFile } from 'node:fs/promises';
+import { X509Certificate } from 'node:crypto';
+import { createSecureContext } from 'node:tls';
+import { IndexerError } from '../../errors/indexer-error.ts';
+
+/** All in PEM form. */
+export interface TlsMaterial {
+  /** The issuers to trust instead of the system's. */
+  readonly ca?: string | undefined;
+  /** The client's certificate, with its chain. */
+  readonly cert?: string | undefined;
+  /** The private key of `cert`. */
+  readonly key?: string | undefined;
+}
+
+/** Paths of PEM files. */
+export interface TlsFiles {
+  readonly caFile?: string | undefined;
+  readonly certFile?: string | undefined;
+  readonly keyFile?: string | undefined;
+  /** For the token provider, whose issuer is often another one. */
+  readonly oauthCaFile?: string | undefined;
+}
+
+export interface TlsRead {
+  readonly tls: TlsMaterial;
+  readonly oauthCa: string | undefined;
+}
+
+function invalid(problems: readonly string[]): IndexerError {
+  return new IndexerError(['the certificates cannot be used:', ...problems.map((text) => `  ${text}`)].join('\n'), {
+    code: 'CONFIGURATION_INVALID',
+    remedy: 'name readable PEM files: certificates of the authority, and a client certificate with its own key',
+    facts: { problems: problems.length },
+  });
+}
+
+function reasonOf(thrown: unknown): string {
+  return thrown instanceof Error && 'code' in thrown ? String(thrown.code) : 'unknown reason';
+}
+
+async function readPem(
+  name: string,
+  label: RegExp,
+  file: string | undefined,
+  problems: string[],
+): Promise<string | undefined> {
+  if (file === undefined) return undefined;
+  try {
+    const pem = await readFile(file, 'utf8');
+    // Without this, a file of another kind is taken for an empty list of authorities, and nothing is trusted.
+    if (label.test(pem)) return pem;
+    problems.push(`${name}: expected a PEM file, found no "${label.source}" in ${file}`);
+  } catch (thrown) {
+    problems.push(`${name}: cannot read ${file} (${reasonOf(thrown)})`);
+  }
+  return undefined;
+}
+
+/** Every certificate in the text; a secure context would silently leave out those that it cannot read. */
+function tryCertificates(name: string, pem: string | undefined, problems: string[]): void {
+  for (const [block] of pem?.matchAll(/-----BEGIN [^-]+-----[^-]*-----END [^-]+-----/gu) ?? []) {
+    try {
+      // oxlint-disable-next-line no-new -- constructing it is the test
+      new X509Certificate(block);
+    } catch (thrown) {
+      problems.push(`${name}: a certificate in it is not usable (${reasonOf(thrown)})`);
+    }
+  }
+}
+
+function tryPair(cert: string, key: string, problems: string[]): void {
+  try {
+    createSecureContext({ cert, key });
+  } catch (thrown) {
+    // Only the code: the text of OpenSSL may quote what it read.
+    problems.push(`LEDGER_CERT_FILE, LEDGER_KEY_FILE: not usable together (${reasonOf(thrown)})`);
+  }
+}
+
+const certificate = /-----BEGIN (?:TRUSTED )?CERTIFICATE-----/u;
+const privateKey = /-----BEGIN (?:\w+ )?PRIVATE KEY-----/u;
+
+/**
+ * Reads the files and proves that they can be used together.
+ * @throws IndexerError CONFIGURATION_INVALID (exit 78), one line for each problem, never the content of a file
+ */
+export async function readTlsFiles(files: TlsFiles): Promise<TlsRead> {
+  const problems: string[] = [];
+  const ca = await readPem('LEDGER_CA_FILE', certificate, files.caFile, problems);
+  const cert = await readPem('LEDGER_CERT_FILE', certificate, files.certFile, problems);
+  const key = await readPem('LEDGER_KEY_FILE', privateKey, files.keyFile, problems);
+  const oauthCa = await readPem('LEDGER_OAUTH_CA_FILE', certificate, files.oauthCaFile, problems);
+  tryCertificates('LEDGER_CA_FILE', ca, problems);
+  tryCertificates('LEDGER_OAUTH_CA_FILE', oauthCa, problems);
+  if (cert !== undefined && key !== undefined) tryPair(cert, key, problems);
+  if (problems.length > 0) throw invalid(problems);
+  return { tls: { ca, cert, key }, oauthCa };
+}

@@ -1,0 +1,272 @@
+/**
+ * HTTP towards one participant. Every call ends within its timeout, every failure is an IndexerError, any status but
+ * 200 is one, and redirects are not followed (the token would travel with them). The token is read again for every call.
+ */
+import { setMaxListeners } from 'node:events';
+import { request as httpRequest, type ClientRequest, type IncomingHttpHeaders, type IncomingMessage } from 'node:http';
+import { request as httpsRequest } from 'node:https';
+import { IndexerError } from '../../errors/indexer-error.ts';
+import { httpEndpoint, withQuery, type Query } from './endpoint-url.ts';
+import { jsonArrayElements } from './json-array.ts';
+import { errorFromNetwork } from '../errors/ledger-error.ts';
+import { ledgerError } from '../errors/ledger-error-codes.ts';
+import { errorFromRefusal } from './refusal.ts';
+import type { TlsMaterial } from './tls.ts';
+import { assertTokenMayTravel, type TokenSource } from '../access/token.ts';
+
+/** Of an answer that is held as a whole, or of one element of a list. */
+const maxAnswerBytes = 256 * 1024 * 1024;
+/** Of an answer that is an error: what stands behind that explains nothing more. */
+const maxRefusalBytes = 1024 * 1024;
+
+export interface TransportOptions {
+  /** Base URL, http or https, possibly with a path prefix. */
+  readonly url: string;
+  readonly tokenSource: TokenSource;
+  /** Certificates; https only. */
+  readonly tls?: TlsMaterial | undefined;
+  /** Allow the token over plain http to another machine. */
+  readonly insecure: boolean;
+  /** From the first byte sent to the last byte received; of a list, to the first byte and between bytes. */
+  readonly requestTimeoutMs: number;
+  /** Aborts running calls. */
+  readonly signal?: AbortSignal | undefined;
+  /** Told of every call that is answered as a whole. Must not throw. */
+  readonly onRequest?: ((request: RequestFacts) => void) | undefined;
+}
+
+/** A call that has ended, well or not. */
+export interface RequestFacts {
+  /** Without the query. */
+  readonly path: string;
+  /** Undefined when there was no answer. */
+  readonly status: number | undefined;
+  /** From sending to the last byte of the answer. */
+  readonly seconds: number;
+}
+
+export type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE';
+
+/** An object is sent as JSON, bytes as they are (application/octet-stream). */
+export type RequestBody = object | Uint8Array;
+
+export interface BytesAnswer {
+  readonly bytes: Buffer;
+  /** Names in lower case. */
+  readonly headers: IncomingHttpHeaders;
+}
+
+export interface Transport {
+  /** The parsed JSON. @throws IndexerError LEDGER_NOT_A_LEDGER when the answer is not JSON */
+  request(method: Method, path: string, body?: RequestBody, query?: Query): Promise<unknown>;
+  requestText(method: Method, path: string, body?: RequestBody, query?: Query): Promise<string>;
+  requestBytes(method: Method, path: string, body?: RequestBody, query?: Query): Promise<BytesAnswer>;
+  /**
+   * The JSON text of each element of an answer that is an array, read from the socket only as fast as they are taken.
+   * The request is sent when the first element is asked for; leaving the loop early closes the connection.
+   */
+  requestElements(method: Method, path: string, body?: RequestBody, query?: Query): AsyncIterable<string>;
+}
+
+interface Call {
+  readonly method: Method;
+  readonly path: string;
+  readonly body: RequestBody | undefined;
+  readonly query: Query | undefined;
+  readonly accept: 'application/json' | '*/*';
+}
+
+interface Answer extends BytesAnswer {
+  readonly status: number;
+  /** It was asked for with. */
+  readonly token: string | undefined;
+}
+
+async function readBytes(chunks: AsyncIterable<Buffer>): Promise<Buffer> {
+  const parts: Buffer[] = [];
+  let bytes = 0;
+  for await (const part of chunks) {
+    bytes += part.length;
+    if (bytes > maxAnswerBytes) {
+      throw ledgerError('LEDGER_FRAME_TOO_LARGE', `an answer of the ledger is larger than ${maxAnswerBytes} bytes`);
+    }
+    parts.push(part);
+  }
+  return Buffer.concat(parts);
+}
+
+async function readStart(chunks: AsyncIterable<Buffer>): Promise<Buffer> {
+  const parts: Buffer[] = [];
+  let bytes = 0;
+  for await (const part of chunks) {
+    parts.push(part);
+    bytes += part.length;
+    // Leaving the loop closes the connection.
+    if (bytes >= maxRefusalBytes) break;
+  }
+  return Buffer.concat(parts);
+}
+
+function contentOf(body: RequestBody | undefined): { headers: Record<string, string | number>; payload?: Buffer } {
+  if (body === undefined) return { headers: {} };
+  const isBytes = body instanceof Uint8Array;
+  const payload = isBytes ? Buffer.from(body.buffer, body.byteOffset, body.length) : Buffer.from(JSON.stringify(body));
+  const type = isBytes ? 'application/octet-stream' : 'application/json';
+  return { headers: { 'content-type': type, 'content-length': payload.length }, payload };
+}
+
+interface Sent {
+  readonly request: ClientRequest;
+  readonly token: string | undefined;
+  /** Settles when the headers of the answer are there. */
+  readonly response: Promise<IncomingMessage>;
+}
+
+/** Sends the request. @throws IndexerError when the token cannot be read or may not travel */
+async function send(options: TransportOptions, call: Call): Promise<Sent> {
+  const url = httpEndpoint(options.url, withQuery(call.path, call.query));
+  const token = await options.tokenSource.read();
+  assertTokenMayTravel(options.url, token, options.insecure);
+  const { headers, payload } = contentOf(call.body);
+  const { ca, cert, key } = options.tls ?? {};
+  const secure = url.protocol === 'https:';
+  const request = (secure ? httpsRequest : httpRequest)(url, {
+    method: call.method,
+    headers: {
+      accept: call.accept,
+      ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
+      ...headers,
+    },
+    ...(secure ? { ca, cert, key } : {}),
+    ...(options.signal === undefined ? {} : { signal: options.signal }),
+  });
+  // Listens in this very tick: an error may come in the next one, and one without a listener ends the process.
+  const response = new Promise<IncomingMessage>((resolve, reject) => {
+    request.on('error', reject);
+    request.on('response', resolve);
+  });
+  response.catch(() => undefined);
+  request.end(payload);
+  return { request, token, response };
+}
+
+function silence(options: TransportOptions, call: Call): IndexerError {
+  const { host } = new URL(options.url);
+  const message = `${call.method} ${call.path} did not answer within ${options.requestTimeoutMs} ms`;
+  return ledgerError('LEDGER_UNREACHABLE', message, { facts: { host } });
+}
+
+/** Runs `work` and, when it takes longer than the timeout, cuts the request and fails with the silence. */
+function within<T>(options: TransportOptions, call: Call, request: ClientRequest, work: Promise<T>): Promise<T> {
+  return new Promise<T>((resolve, reject) => {
+    const timer = setTimeout(() => {
+      // Rejected here, because destroying a request whose answer has begun reports a mere "aborted".
+      reject(silence(options, call));
+      request.destroy();
+    }, options.requestTimeoutMs);
+    work.then(resolve, reject).finally(() => {
+      clearTimeout(timer);
+    });
+  });
+}
+
+async function wholeAnswer(options: TransportOptions, call: Call): Promise<Answer> {
+  const sent = await send(options, call);
+  const startedMs = performance.now();
+  let status: number | undefined;
+  const read = async (): Promise<Answer> => {
+    const response = await sent.response;
+    status = response.statusCode ?? 0;
+    const bytes = await (status === 200 ? readBytes : readStart)(response as AsyncIterable<Buffer>);
+    return { status, headers: response.headers, bytes, token: sent.token };
+  };
+  try {
+    return await within(options, call, sent.request, read());
+  } finally {
+    options.onRequest?.({ path: call.path, status, seconds: (performance.now() - startedMs) / 1000 });
+  }
+}
+
+/** The chunks of an answer; fails when the next one takes too long. Time in which nobody asks does not count. */
+async function* chunksOf(options: TransportOptions, call: Call, response: IncomingMessage): AsyncGenerator<Buffer> {
+  const wait = (): NodeJS.Timeout =>
+    setTimeout(() => {
+      response.destroy(silence(options, call));
+    }, options.requestTimeoutMs);
+  let timer = wait();
+  try {
+    for await (const chunk of response as AsyncIterable<Buffer>) {
+      clearTimeout(timer);
+      yield chunk;
+      timer = wait();
+    }
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+function refusal({ bytes, status, headers, token }: Answer): IndexerError {
+  const text = bytes.toString('utf8');
+  return errorFromRefusal({ status, headers, body: parsed(text) ?? text }, token);
+}
+
+async function* elementsOf(options: TransportOptions, call: Call): AsyncGenerator<string, void, undefined> {
+  const sent = await send(options, call).catch((thrown: unknown) => {
+    throw translated(thrown, options);
+  });
+  try {
+    const response = await within(options, call, sent.request, sent.response);
+    const chunks = chunksOf(options, call, response);
+    const status = response.statusCode ?? 0;
+    if (status !== 200) {
+      const { headers } = response;
+      throw refusal({ bytes: await readStart(chunks), status, headers, token: sent.token });
+    }
+    yield* jsonArrayElements(chunks, maxAnswerBytes);
+  } catch (thrown) {
+    throw translated(thrown, options);
+  }
+}
+
+function translated(thrown: unknown, options: TransportOptions): IndexerError {
+  return thrown instanceof IndexerError ? thrown : errorFromNetwork(thrown, options.url);
+}
+
+/** The value of a JSON text; undefined when it is not JSON. */
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Calls towards one participant. Holds no connection of its own. */
+export function createTransport(options: TransportOptions): Transport {
+  // Every call under way listens to it; there may be many at the same time.
+  if (options.signal !== undefined) setMaxListeners(0, options.signal);
+  const answerTo = async (call: Call): Promise<BytesAnswer> => {
+    const answer = await wholeAnswer(options, call).catch((thrown: unknown) => {
+      throw translated(thrown, options);
+    });
+    if (answer.status !== 200) throw refusal(answer);
+    return answer;
+  };
+  return {
+    async request(method, path, body, query) {
+      const answer = await answerTo({ method, path, body, query, accept: 'application/json' });
+      const value = parsed(answer.bytes.toString('utf8'));
+      if (value !== undefined) return value;
+      throw ledgerError('LEDGER_NOT_A_LEDGER', `expected JSON from ${path}, found something else`);
+    },
+    async requestText(method, path, body, query) {
+      return (await answerTo({ method, path, body, query, accept: '*/*' })).bytes.toString('utf8');
+    },
+    async requestBytes(method, path, body, query) {
+      const { bytes, headers } = await answerTo({ method, path, body, query, accept: '*/*' });
+      return { bytes, headers };
+    },
+    requestElements: (method, path, body, query) =>
+      elementsOf(options, { method, path, body, query, accept: 'application/json' }),
+  };
+}

@@ -1,0 +1,124 @@
+/** The ledger seen from outside the stream: its end, what is pruned, and whether the stream is silently dead. */
+import { Observable, defer, exhaustMap, ignoreElements } from 'rxjs';
+import { IndexerError, toIndexerError } from '../../errors/indexer-error.ts';
+import { unknownContracts } from '../../store/write/departures.ts';
+import { noteLedgerFacts } from '../../store/reads/ledger-facts.ts';
+import type { StoreSession } from '../../store/write/store.ts';
+import { lastVerifications } from '../../store/verify/verifications.ts';
+import type { Following } from '../follow/follow.ts';
+import type { Connected } from '../proof/identity.ts';
+import type { PipelineParts } from '../ports/parts.ts';
+import { pause, retryAfterMs } from '../retry/retry.ts';
+import { SilenceLimit } from '../follow/silence-limit.ts';
+import { pauseForToken, refusesCaller } from '../retry/wait.ts';
+
+/** A question that failed is asked again so long after it was asked, milliseconds: one lost answer leaves nobody blind. */
+const askAgainMs = 1_000;
+
+/** What one poll learned. */
+interface Polled {
+  readonly ledgerEnd: number;
+  /** Undefined: it was not told. */
+  readonly pruned: number | undefined;
+}
+
+/** Who is told of it. */
+interface Listening {
+  ledgerEnd(ledgerEnd: number): void;
+  polled(polled: Polled): void;
+}
+
+/** Emits nothing; fails when frames stay away although the ledger moves on. */
+export function poll$(
+  parts: PipelineParts,
+  { session, askedAt }: Pick<Connected, 'session' | 'askedAt'>,
+  following: Following,
+  onLedgerEnd: (ledgerEnd: number) => void,
+): Observable<never> {
+  const silence = new SilenceLimit(following, parts.limits.silenceMs);
+  const polled$ = new Observable<Polled>((subscriber) => {
+    const over = new AbortController();
+    const listening: Listening = {
+      ledgerEnd: (ledgerEnd) => {
+        parts.observer.ledgerPolled(ledgerEnd);
+        onLedgerEnd(ledgerEnd);
+        silence.refuse(ledgerEnd);
+      },
+      polled: (polled) => {
+        if (polled.pruned !== undefined) parts.observer.prunedPolled(polled.pruned);
+        subscriber.next(polled);
+      },
+    };
+    pollUntil(parts, following, askedAt, listening, over.signal).catch((thrown: unknown) => {
+      subscriber.error(thrown);
+    });
+    return () => {
+      over.abort();
+    };
+  });
+  // A slow database must not keep the ledger from being asked: what is known of one says nothing of the other.
+  return polled$.pipe(
+    exhaustMap((polled) => defer(() => note(parts, session, polled))),
+    ignoreElements(),
+  );
+}
+
+/** Asks again and again. @throws what `listening` throws */
+async function pollUntil(
+  parts: PipelineParts,
+  following: Following,
+  askedAt: number,
+  listening: Listening,
+  signal: AbortSignal,
+): Promise<void> {
+  const { tokenSource, observer, limits } = parts;
+  let refusals = 0;
+  await pause(Math.max(0, askedAt + limits.pollMs - performance.now()), signal);
+  while (!signal.aborted) {
+    const startedAt = performance.now();
+    const failure = await poll(parts, listening, signal);
+    if (signal.aborted) return;
+    if (failure !== undefined) {
+      refusals = refusesCaller(failure) ? refusals + 1 : 0;
+      // Once: if the new token is refused as well, the poll would use up one after the other for as long as it runs.
+      if (refusals === 1) tokenSource.invalidate();
+      // The stream decides about the session; a failed poll is shown and comes again.
+      const askAgainAt = startedAt + Math.min(askAgainMs, limits.pollMs);
+      const delayMs = Math.max(0, Math.round(askAgainAt - performance.now()), retryAfterMs(failure));
+      observer.failed('ledger', failure, delayMs);
+      await pauseForToken(parts, failure, delayMs, signal);
+      continue;
+    }
+    // A stream whose token was refused may stay open and silent: it is opened again with the one that was not.
+    if (refusals > 0) following.renew();
+    refusals = 0;
+    await pause(Math.max(0, startedAt + limits.pollMs - performance.now()), signal);
+  }
+}
+
+/** The failure of either question; the ledger end, which readiness hangs on, is learned without the other. */
+async function poll(
+  { polledLedger: { state } }: PipelineParts,
+  listening: Listening,
+  signal: AbortSignal,
+): Promise<IndexerError | undefined> {
+  const ledgerEnd = await state.ledgerEnd().catch(toIndexerError);
+  if (signal.aborted) return undefined;
+  if (ledgerEnd instanceof IndexerError) return ledgerEnd;
+  listening.ledgerEnd(ledgerEnd);
+  const pruned = await state.latestPrunedOffsets().catch(toIndexerError);
+  if (signal.aborted) return undefined;
+  const failed = pruned instanceof IndexerError;
+  listening.polled({ ledgerEnd, pruned: failed ? undefined : pruned });
+  return failed ? pruned : undefined;
+}
+
+async function note(parts: PipelineParts, session: StoreSession, { ledgerEnd, pruned }: Polled): Promise<void> {
+  try {
+    await noteLedgerFacts(parts.database, session.state.epoch, ledgerEnd, pruned);
+    parts.observer.verified(await lastVerifications(parts.database));
+    parts.observer.contractsUnknown(await unknownContracts(parts.database));
+  } catch (thrown) {
+    parts.observer.failed('store', toIndexerError(thrown), parts.limits.pollMs);
+  }
+}

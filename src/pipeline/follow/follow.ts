@@ -1,0 +1,313 @@
+/**
+ * Follow: updates after the checkpoint, forever. One pull is one batch is one transaction; a batch is what arrived while
+ * earlier ones were written. No timers, so no latency when idle and full batches under load, where the next batch is
+ * built while the last is written.
+ */
+import {
+  EMPTY,
+  catchError,
+  concatMap,
+  defer,
+  finalize,
+  of,
+  repeat,
+  takeWhile,
+  throwError,
+  type Observable,
+} from 'rxjs';
+import { atOffset, IndexerError, toIndexerError } from '../../errors/indexer-error.ts';
+import { updatesRequest } from '../../ledger/api/request-format.ts';
+import { decodeUpdate } from '../../ledger/frames/wire.ts';
+import type { StoredUpdate, Update } from '../../model/update.ts';
+import type { StoreBatch, StoreSession } from '../../store/write/store.ts';
+import { withStretch, type Stretch } from '../retry/apart.ts';
+import { buildBatch, factsOf, type Built } from '../intake/batch-builder.ts';
+import { namingPlace, outOfOrder } from './follow-errors.ts';
+import { frames$, type Frames } from '../intake/frames.ts';
+import { nextEnd, nothingLeft, pastEnd } from '../intake/bound.ts';
+import type { PipelineParts } from '../ports/parts.ts';
+import { setAside, type FailedUpdate } from './quarantine.ts';
+import { passSilence } from '../proof/silent-stretch.ts';
+import { bytesOf, type KeptFrame } from '../intake/slabs.ts';
+import { keepLate } from './late-update.ts';
+import { watchSlowWrites } from './slow-write.ts';
+import { anotherToken, newerToken } from '../intake/token-renewal.ts';
+import { refuseUnknownKind } from './unknown-kinds.ts';
+import type { BatchSpan } from '../ports/tracer.ts';
+import { WriteQueue } from './write-queue.ts';
+
+/** With so many updates waiting the next batch is built before there is room to write it. */
+const aheadUpdates = 256;
+
+/** What the session shares with its follow stream. */
+export interface Following {
+  /** Newest checkpoint committed in this session. */
+  checkpoint: number;
+  /** Monotonic time of the newest frame, milliseconds. */
+  lastFrameAt: () => number;
+  /** Moves the stream to another token, if there is one. */
+  renew: () => void;
+  /** What is written update by update, because Postgres did not take it as a batch. */
+  readonly apart: Stretch;
+  /** The last offset to store; undefined: no end. */
+  readonly stopAt: number | undefined;
+  onCommitted(checkpoint: number): void;
+}
+
+/**
+ * Checkpoints as they are committed; completes when a stop was asked for, or at the end of a bounded run. When there is
+ * a newer access token, the batch in hand is committed and the next stream goes on, with that token, from the checkpoint.
+ */
+export function follow$(parts: PipelineParts, session: StoreSession, following: Following): Observable<number> {
+  let renewal = false;
+  const over = (): boolean => parts.stop.aborted || following.checkpoint >= (following.stopAt ?? Infinity);
+  const stream$ = (end: number | undefined): Observable<number> =>
+    frames$(parts, '/v2/updates', updatesRequest(following.checkpoint, parts.filter, end), renewal).pipe(
+      concatMap((frames) => {
+        renewal = false;
+        const retire = (): void => {
+          renewal = true;
+          frames.retire();
+        };
+        return batches$(parts, session, following, { ...frames, end, retire });
+      }),
+    );
+  const bounded$ = (stopAt: number): Observable<number> =>
+    defer(() => {
+      // Until the next stream is open, neither the database nor a silent socket is what it waits for.
+      parts.observer.busyWith('source');
+      following.lastFrameAt = () => performance.now();
+      return nextEnd(parts, following.checkpoint, stopAt);
+    }).pipe(concatMap((end) => (end === undefined ? EMPTY : stream$(end))));
+  return defer(() => {
+    if (over()) return EMPTY;
+    return following.stopAt === undefined ? stream$(undefined) : bounded$(following.stopAt);
+  }).pipe(
+    catchError((thrown: unknown) => throwError(() => namingPlace(toIndexerError(thrown), following.checkpoint))),
+    repeat({ delay: () => (over() ? EMPTY : of(true)) }),
+  );
+}
+
+/** A stream with the offset it ends at; undefined: it has no end. */
+type EndingFrames = Frames & { readonly end: number | undefined };
+
+/** The checkpoints of one stream; completes when it was stopped or retired, or has come to its end. */
+function batches$(
+  parts: PipelineParts,
+  session: StoreSession,
+  following: Following,
+  frames: EndingFrames,
+): Observable<number> {
+  following.lastFrameAt = () => frames.lastFrameAt();
+  const writer = new BatchWriter(parts, session, following);
+  const watch = new AbortController();
+  const retire = async (newer: typeof newerToken): Promise<void> => {
+    if (await newer(parts, frames.token, watch.signal)) frames.retire();
+  };
+  void retire(newerToken);
+  following.renew = () => void retire(anotherToken);
+  // A stream that ends by itself needs nobody to tell where it stands.
+  if (frames.end === undefined) void passSilence(parts, { following, frames, isIdle: () => writer.idle }, watch.signal);
+  return defer(() => writer.step(frames)).pipe(
+    repeat(),
+    takeWhile((checkpoint): checkpoint is number => checkpoint !== undefined),
+    finalize(() => {
+      watch.abort();
+      parts.tracer?.abandon();
+      frames.close();
+    }),
+  );
+}
+
+class BatchWriter {
+  readonly #parts: PipelineParts;
+  readonly #session: StoreSession;
+  readonly #following: Following;
+  readonly #writes: WriteQueue;
+  /** Where the newest batch given to the database ends; the next one begins there. */
+  #from: number;
+  #seen: number;
+  /** Newest OffsetCheckpoint: everything up to it has come. */
+  #complete = 0;
+  #pending: FailedUpdate | undefined;
+  /** One that came after later ones. */
+  #late: StoredUpdate | undefined;
+  #building = false;
+  #received = false;
+  #waiting = false;
+
+  constructor(parts: PipelineParts, session: StoreSession, following: Following) {
+    this.#parts = parts;
+    this.#session = session;
+    this.#following = following;
+    this.#writes = new WriteQueue(parts.limits.writeLanes);
+    this.#from = following.checkpoint;
+    this.#seen = following.checkpoint;
+  }
+
+  /** One batch, built while earlier ones are written; undefined when the stream was stopped or retired. */
+  async step(frames: EndingFrames): Promise<number | undefined> {
+    if (this.#pending !== undefined) return this.#giveUp(this.#pending);
+    const { limits, observer, tracer } = this.#parts;
+    // Little is decoded quickly: rather wait for room and take with it what comes meanwhile.
+    if (frames.inbox.length < aheadUpdates) await this.#room();
+    const taken = await this.#taken(frames);
+    if (taken.length === 0) return this.#ended(frames);
+    this.#received = true;
+    observer.queueChanged({
+      updates: frames.inbox.length,
+      updatesCapacity: limits.inboxUpdates,
+      bytes: frames.inbox.bytes,
+      bytesCapacity: limits.inboxBytes,
+    });
+    observer.busyWith('decode');
+    const batch = this.#session.newBatch(this.#from);
+    const span = tracer?.batch('updates', this.#from);
+    const built = await buildBatch(taken, (text) => {
+      const update = decodeUpdate(text, batch.unknown);
+      refuseUnknownKind(update, this.#parts.unknownUpdates);
+      span?.note(update);
+      this.#add(batch, update, frames.end);
+    });
+    span?.decoded(built.frames, built.bytes, built.error);
+    const kept = this.#kept(taken, built);
+    frames.release(taken);
+    const failed = built.error === undefined ? undefined : { error: built.error, frame: kept };
+    // Rows half built must not be written: unlike a frame that cannot be decoded, they are in the batch already.
+    if (this.#building && failed !== undefined) return this.#giveUp(failed);
+    this.#pending = failed;
+    // Before the wait, not after it, when the database has nothing to do.
+    batch.seal();
+    await this.#room();
+    if (batch.updatesByKind.size > 0) this.#write(batch, built, kept, span);
+    else span?.done(batch, built.error);
+    return this.#following.checkpoint;
+  }
+
+  /** Everything taken is committed, and nothing is being decoded. */
+  get idle(): boolean {
+    return this.#waiting && this.#writes.underWay === 0;
+  }
+
+  /** Whether the next update is written alone: nothing is under way beside it then. */
+  get #alone(): boolean {
+    return this.#from < this.#following.apart.upTo;
+  }
+
+  async #room(): Promise<void> {
+    this.#parts.observer.busyWith('database');
+    await this.#writes.room(this.#alone ? 1 : undefined);
+  }
+
+  async #drain(): Promise<void> {
+    this.#parts.observer.busyWith('database');
+    await this.#writes.drain();
+  }
+
+  /** @throws what the stream ended with, once everything before it is committed: the place of the error is certain then */
+  async #taken({ inbox }: Frames): Promise<readonly KeptFrame[]> {
+    const over = watchSlowWrites(this.#writes, this.#parts.observer);
+    this.#waiting = true;
+    try {
+      const { batchUpdates, batchBytes } = this.#parts.limits;
+      return await this.#writes.orFailure(inbox.take(this.#alone ? 1 : batchUpdates, batchBytes));
+    } catch (thrown) {
+      over();
+      await this.#drain();
+      throw thrown;
+    } finally {
+      this.#waiting = false;
+      over();
+    }
+  }
+
+  /** The frame that may have to be set aside: the one that could not be decoded, or the only one of the batch. */
+  #kept(taken: readonly KeptFrame[], { error, frames }: Built): Buffer | undefined {
+    if (!this.#parts.quarantine) return undefined;
+    const frame = error !== undefined ? taken[frames] : this.#alone ? taken[0] : undefined;
+    return frame === undefined ? undefined : bytesOf(frame);
+  }
+
+  /** What came before the error is stored first. */
+  async #giveUp(failed: FailedUpdate): Promise<never> {
+    await this.#drain();
+    if (this.#late !== undefined) await keepLate(this.#parts, this.#session, this.#late);
+    return setAside(this.#parts, this.#session, this.#following.checkpoint, failed);
+  }
+
+  async #ended(frames: EndingFrames): Promise<undefined> {
+    await this.#drain();
+    const { inbox, end } = frames;
+    // What may have been cut short is asked for once more: only an end before which nothing came can be the last one.
+    const asAsked = end !== undefined && (inbox.stopped || this.#received || (await this.#reach(end)));
+    if (inbox.stopped || asAsked) {
+      // Before the next stream opens, not when this one is taken down after it.
+      frames.close();
+      return undefined;
+    }
+    throw new IndexerError('the ledger ended the update stream', {
+      code: 'LEDGER_STREAM_CLOSED',
+      remedy: 'none needed when the participant restarted; the stream is opened again at the checkpoint',
+    });
+  }
+
+  /** Makes the end of the stream the checkpoint, unless there is more up to it: the last offsets may not be ours to see. */
+  async #reach(offset: number): Promise<boolean> {
+    if (!(await nothingLeft(this.#parts, this.#from, offset))) return false;
+    if (this.#from >= offset) return true;
+    const batch = this.#session.newBatch(this.#from);
+    batch.add({ kind: 'offset_checkpoint', offset, synchronizerTimes: [] });
+    batch.seal();
+    this.#write(batch, { frames: 0, bytes: 0, seconds: 0, error: undefined }, undefined);
+    await this.#drain();
+    return true;
+  }
+
+  #add(batch: StoreBatch, update: Update, end: number | undefined): void {
+    if (end !== undefined && update.offset > end) throw pastEnd(update.offset, end);
+    if (update.kind === 'offset_checkpoint') {
+      this.#complete = Math.max(this.#complete, update.offset);
+      if (update.offset >= this.#from) batch.add(update);
+      return;
+    }
+    // The same update twice in a row is a repetition; an older one may be one we never saw.
+    if (update.offset === this.#seen) return;
+    if (update.offset < this.#seen || update.offset <= this.#complete) {
+      // If it was never seen, what came in its place must not move the checkpoint past it.
+      this.#building = true;
+      this.#late = update;
+      throw outOfOrder(update.offset, Math.max(this.#seen, this.#complete));
+    }
+    this.#seen = update.offset;
+    this.#building = true;
+    try {
+      batch.add(update);
+    } catch (thrown) {
+      throw atOffset(toIndexerError(thrown), update.offset);
+    }
+    this.#building = false;
+  }
+
+  #write(batch: StoreBatch, built: Built, frame: Buffer | undefined, span?: BatchSpan): void {
+    const from = this.#from;
+    const alone = this.#alone;
+    this.#from = batch.offset;
+    span?.writing(this.#writes.underWay);
+    this.#writes.add(async (predecessor) => {
+      const started = performance.now();
+      const rows = await this.#session.writeBatch(batch, from, predecessor).catch(async (thrown: unknown) => {
+        const error = toIndexerError(thrown);
+        span?.done(batch, error);
+        const stretch = { from, upTo: batch.offset };
+        if (!alone) throw withStretch(error, stretch);
+        const explained = withStretch(await this.#session.explained(error, batch.offset), stretch);
+        return setAside(this.#parts, this.#session, from, { error: atOffset(explained, batch.offset), frame });
+      });
+      const seconds = (performance.now() - started) / 1000;
+      span?.done(batch);
+      this.#following.checkpoint = batch.offset;
+      this.#parts.observer.batchCommitted(factsOf(batch, rows, built, seconds));
+      this.#following.onCommitted(batch.offset);
+    });
+  }
+}

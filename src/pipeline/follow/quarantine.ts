@@ -1,0 +1,46 @@
+/**
+ * Setting aside what cannot be stored, where the operator allows it: the update is kept whole, in the transaction that
+ * moves the checkpoint past it. Only failures of the data itself qualify; a full disk or a lost connection never does.
+ */
+import { IndexerError } from '../../errors/indexer-error.ts';
+import type { StoreSession } from '../../store/write/store.ts';
+import type { PipelineParts } from '../ports/parts.ts';
+
+const ofTheData: ReadonlySet<string> = new Set([
+  'UPDATE_UNDECODABLE',
+  'UPDATE_KIND_UNKNOWN',
+  'STORE_DATA_REFUSED',
+  'KEY_REPEATED',
+]);
+
+/** An update that failed, and its frame. */
+export interface FailedUpdate {
+  readonly error: IndexerError;
+  /** Undefined when it was not kept, because nothing is set aside. */
+  readonly frame: Buffer | undefined;
+}
+
+/**
+ * Sets the update aside if that is allowed and its offset is known, and ends the stream: what came after its frame comes
+ * again, from the new checkpoint. Everything before it must be committed.
+ * @param from the checkpoint
+ * @throws IndexerError UPDATE_QUARANTINED (retry, at once); else the error it was given
+ */
+export async function setAside(
+  parts: PipelineParts,
+  session: StoreSession,
+  from: number,
+  { error, frame }: FailedUpdate,
+): Promise<never> {
+  const offset = error.facts['offset'];
+  if (!parts.quarantine || frame === undefined || !ofTheData.has(error.code)) throw error;
+  if (typeof offset !== 'number' || offset <= from) throw error;
+  await session.quarantine({ offset, code: error.code, found: error.message, frame }, from);
+  parts.observer.quarantined(offset, error);
+  throw new IndexerError(`set aside: ${error.message}`, {
+    code: 'UPDATE_QUARANTINED',
+    remedy: 'see `ledger-indexer quarantine list`; once the reason is gone, `ledger-indexer quarantine retry`',
+    facts: { offset },
+    cause: error,
+  });
+}

@@ -1,0 +1,53 @@
+/**
+ * Updates of kinds that this version does not know. Raw they can be kept, but what they do to contracts is not done then,
+ * and the active contracts would be wrong without anybody noticing.
+ */
+import { IndexerError } from '../../errors/indexer-error.ts';
+import type { Update } from '../../model/update.ts';
+import type { UnknownPolicy } from '../../model/unknown.ts';
+
+/** @throws IndexerError UPDATE_KIND_UNKNOWN for one that must not be kept raw under this policy */
+export function refuseUnknownKind(update: Update, policy: UnknownPolicy): void {
+  if (policy === 'keep') return;
+  for (const { what, name, raw } of unknownParts(update)) {
+    const names = namesContract(raw);
+    if (names || policy === 'park')
+      throw refused(`the ${what} at offset ${String(update.offset)} is of kind ${name}`, names, update);
+  }
+}
+
+interface UnknownPart {
+  readonly what: string;
+  readonly name: string;
+  readonly raw: string;
+}
+
+/** The update itself, or its events where it is one of topology. */
+function unknownParts(update: Update): readonly UnknownPart[] {
+  if (update.kind === 'unknown') return [{ what: 'update', name: update.name, raw: update.raw }];
+  if (update.kind !== 'topology') return [];
+  return update.events.flatMap(({ name, raw }) => (raw === null ? [] : [{ what: 'event of topology', name, raw }]));
+}
+
+function refused(found: string, names: boolean, { offset }: Update): IndexerError {
+  const about = names ? ', which names contracts: without it the active contracts are wrong' : '';
+  return new IndexerError(`${found}${about}`, {
+    code: 'UPDATE_KIND_UNKNOWN',
+    remedy:
+      'run a later version, which knows this kind; INDEXER_UNKNOWN_UPDATES=keep stores it raw and goes on, INDEXER_QUARANTINE=true sets it aside',
+    facts: { offset },
+  });
+}
+
+/** Whether a key of the message speaks of contracts: what changes one has to name it. Payloads are looked at as well. */
+function namesContract(raw: string): boolean {
+  // Not recursive: the text may nest deeper than the stack.
+  const left: unknown[] = [JSON.parse(raw)];
+  while (left.length > 0) {
+    const value = left.pop();
+    if (typeof value !== 'object' || value === null) continue;
+    if (!Array.isArray(value) && Object.keys(value).some((key) => /contract/i.test(key))) return true;
+    for (const inner of Object.values(value)) left.push(inner);
+  }
+  return false;
+}

@@ -1,0 +1,61 @@
+/** Frames to a batch: decoding in slices, so that the sockets of ledger and database are served in between. */
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { toIndexerError, type IndexerError } from '../../errors/indexer-error.ts';
+import type { Batch } from '../../model/batch.ts';
+import type { BatchFacts } from '../ports/observer.ts';
+import { textOf, type KeptFrame } from './slabs.ts';
+
+/** A turn that decodes more starves the Postgres socket: both then wait for each other. */
+const framesPerTurn = 8;
+
+export interface Built {
+  /** How many frames went into the batch. */
+  readonly frames: number;
+  readonly bytes: number;
+  readonly seconds: number;
+  /** Why the frame after them could not be decoded. What was decoded before it is to be written first. */
+  readonly error: IndexerError | undefined;
+}
+
+/** Adds every frame to a batch through `add`; stops at the first that cannot be decoded. */
+export async function buildBatch(frames: readonly KeptFrame[], add: (text: string) => void): Promise<Built> {
+  let bytes = 0;
+  let busyMs = 0;
+  for (let at = 0; at < frames.length; at += framesPerTurn) {
+    const started = performance.now();
+    for (let index = at; index < Math.min(at + framesPerTurn, frames.length); index += 1) {
+      const frame = frames[index];
+      if (frame === undefined) continue;
+      try {
+        add(textOf(frame));
+      } catch (thrown) {
+        return { frames: index, bytes, seconds: busyMs / 1000, error: toIndexerError(thrown) };
+      }
+      bytes += frame.end - frame.start;
+    }
+    busyMs += performance.now() - started;
+    if (at + framesPerTurn < frames.length) await nextTurn();
+  }
+  return { frames: frames.length, bytes, seconds: busyMs / 1000, error: undefined };
+}
+
+/** What the observer is told of a committed batch. */
+export function factsOf(
+  batch: Batch,
+  rows: ReadonlyMap<string, number>,
+  built: Built,
+  commitSeconds: number,
+): BatchFacts {
+  const times = [...batch.recordTimes.values()].map((time) => Date.parse(time));
+  return {
+    checkpoint: batch.offset,
+    updates: batch.updatesByKind,
+    events: batch.eventsByType,
+    rows,
+    unknown: batch.unknown.all,
+    recordTimeMs: times.length === 0 ? undefined : Math.max(...times),
+    bytes: built.bytes,
+    commitSeconds,
+    decodeSeconds: built.seconds,
+  };
+}

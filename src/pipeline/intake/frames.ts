@@ -1,0 +1,144 @@
+/** One stream of the ledger feeding one inbox: socket events in, bounded pulls out. */
+import { Observable } from 'rxjs';
+import type { IndexerError } from '../../errors/indexer-error.ts';
+import type { FrameStream, StreamPath } from '../../ledger/transport/frame-stream.ts';
+import type { AccessToken } from '../../ledger/access/token.ts';
+import { Inbox } from './inbox.ts';
+import type { PipelineParts } from '../ports/parts.ts';
+import { Slabs, type KeptFrame } from './slabs.ts';
+
+export interface Frames {
+  readonly inbox: Inbox<KeptFrame>;
+  /** What was taken from the inbox is decoded. */
+  release(frames: readonly KeptFrame[]): void;
+  /** What the stream was opened with. */
+  readonly token: AccessToken | undefined;
+  /** Monotonic time of the newest frame, milliseconds. */
+  lastFrameAt(): number;
+  /** Hands out no more, because another stream is to go on from the checkpoint; what is queued comes again there. */
+  retire(): void;
+  /** Puts an OffsetCheckpoint with this offset behind what has come. */
+  pass(offset: number): void;
+  close(): void;
+}
+
+/** The close code as text where there was one, else the error's code. */
+function closeCodeOf(error: IndexerError | undefined): string {
+  if (error === undefined) return '1000';
+  if (error.facts['closedBy'] === 'us') return 'stopped';
+  return String(error.facts['closeCode'] ?? error.code);
+}
+
+/**
+ * One stream, once it is opened; closed again when nobody waits for it any more, because obtaining a token takes time.
+ * @param renewal true when it goes on, with a newer token, for a stream that was retired
+ */
+export function frames$(parts: PipelineParts, path: StreamPath, request: object, renewal = false): Observable<Frames> {
+  return new Observable((subscriber) => {
+    const open = async (): Promise<void> => {
+      try {
+        const frames = await openFrames(parts, path, request, renewal);
+        if (subscriber.closed) frames.close();
+        subscriber.next(frames);
+        subscriber.complete();
+      } catch (thrown) {
+        subscriber.error(thrown);
+      }
+    };
+    void open();
+  });
+}
+
+/** Attaches everything before the first byte can arrive. */
+async function openFrames(parts: PipelineParts, path: StreamPath, request: object, renewal: boolean): Promise<Frames> {
+  const { observer, stop } = parts;
+  const token = await parts.tokenSource.lease();
+  observer.tokenTaken(token?.expiresAt, renewal);
+  const { inbox, slabs, stream, ends, lastFrameAt } = openFeed(parts, path, request, token?.token);
+  const stopInbox = (): void => {
+    inbox.stop();
+  };
+  let retired = false;
+  if (stop.aborted) stopInbox();
+  stop.addEventListener('abort', stopInbox);
+  return {
+    inbox,
+    release: (frames) => {
+      slabs.release(frames);
+    },
+    token,
+    lastFrameAt,
+    pass: (offset) => {
+      const frame = Buffer.from(JSON.stringify({ update: { OffsetCheckpoint: { value: { offset } } } }));
+      inbox.push(slabs.keep(frame), frame.length);
+    },
+    retire: () => {
+      retired = true;
+      stopInbox();
+    },
+    close: () => {
+      stop.removeEventListener('abort', stopInbox);
+      // Said now: a tailing ledger answers late, when the next stream is open already.
+      if (retired) ends.ended('renewed');
+      stream.close();
+    },
+  };
+}
+
+/** The stream with its inbox behind it. */
+function openFeed(parts: PipelineParts, path: StreamPath, request: object, token: string | undefined) {
+  const ends = reportingEnds(parts, path);
+  let newestFrameAt = performance.now();
+  let stream: FrameStream | undefined;
+  const inbox = createInbox(parts, () => stream);
+  const slabs = new Slabs();
+  stream = parts.openStream({
+    path,
+    request,
+    token,
+    onOpen: ends.opened,
+    onFrame: (frame) => {
+      newestFrameAt = performance.now();
+      parts.observer.frameReceived(frame.length);
+      inbox.push(slabs.keep(frame), frame.length);
+    },
+    onEnd: (error) => {
+      ends.ended(closeCodeOf(error));
+      inbox.end(error);
+    },
+  });
+  // While frames wait here, the silence is ours: a paused socket delivers nothing.
+  const lastFrameAt = (): number => {
+    if (inbox.length > 0) newestFrameAt = performance.now();
+    return newestFrameAt;
+  };
+  return { inbox, slabs, stream, ends, lastFrameAt };
+}
+
+/** Tells the observer of the beginning and, once, of the end of a stream; nothing comes after the end. */
+function reportingEnds({ observer }: PipelineParts, path: StreamPath) {
+  const name = path === '/v2/updates' ? 'updates' : 'active_contracts';
+  let over = false;
+  return {
+    opened: (): void => {
+      if (!over) observer.connected(name);
+    },
+    ended: (code: string): void => {
+      if (!over) observer.disconnected(name, code);
+      over = true;
+    },
+  };
+}
+
+function createInbox({ limits, observer }: PipelineParts, stream: () => FrameStream | undefined): Inbox<KeptFrame> {
+  return new Inbox(
+    { frames: limits.inboxUpdates, bytes: limits.inboxBytes },
+    {
+      pause: () => stream()?.pause(),
+      resume: () => stream()?.resume(),
+      paused: (seconds) => {
+        observer.backpressure(seconds);
+      },
+    },
+  );
+}

@@ -1,0 +1,123 @@
+/**
+ * The bounded hand-over between a socket that pushes and a writer that pulls. It pauses the socket when it is full and
+ * resumes it when half of it is free; it never drops a frame while running. Pure but for the clock it is given.
+ */
+import type { IndexerError } from '../../errors/indexer-error.ts';
+
+export interface InboxLimits {
+  readonly frames: number;
+  readonly bytes: number;
+}
+
+export interface InboxValve {
+  pause(): void;
+  resume(): void;
+  /** The socket was paused for so long, seconds. */
+  paused(seconds: number): void;
+}
+
+interface Held<F> {
+  readonly frame: F;
+  readonly bytes: number;
+}
+
+/** @typeParam F what a frame is held as */
+export class Inbox<F> {
+  readonly #limits: InboxLimits;
+  readonly #valve: InboxValve;
+  #frames: Held<F>[] = [];
+  #head = 0;
+  #bytes = 0;
+  #pausedAt: number | undefined;
+  #ended: { readonly error: IndexerError | undefined } | undefined;
+  #stopped = false;
+  #wake: (() => void) | undefined;
+
+  constructor(limits: InboxLimits, valve: InboxValve) {
+    this.#limits = limits;
+    this.#valve = valve;
+  }
+
+  get length(): number {
+    return this.#frames.length - this.#head;
+  }
+
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  /** True after `stop`: what was queued is gone and will be read again from the checkpoint, now or by the next process. */
+  get stopped(): boolean {
+    return this.#stopped;
+  }
+
+  push(frame: F, bytes: number): void {
+    if (this.#stopped) return;
+    this.#frames.push({ frame, bytes });
+    this.#bytes += bytes;
+    if (this.length >= this.#limits.frames || this.#bytes >= this.#limits.bytes) this.#pause();
+    this.#wake?.();
+  }
+
+  /** The stream is over; frames already here are still handed out. */
+  end(error: IndexerError | undefined): void {
+    this.#ended ??= { error };
+    this.#wake?.();
+  }
+
+  stop(): void {
+    this.#stopped = true;
+    this.#frames = [];
+    this.#head = 0;
+    this.#bytes = 0;
+    this.#wake?.();
+  }
+
+  /**
+   * What has arrived, at least one frame and at most the given amounts (a single frame may exceed the bytes).
+   * Empty when the stream ended cleanly or `stop` was called. @throws the error the stream ended with
+   */
+  async take(frames: number, bytes: number): Promise<readonly F[]> {
+    while (this.length === 0) {
+      if (this.#stopped) return [];
+      if (this.#ended?.error !== undefined) throw this.#ended.error;
+      if (this.#ended !== undefined) return [];
+      await new Promise<void>((resolve) => {
+        this.#wake = resolve;
+      });
+      this.#wake = undefined;
+    }
+    return this.#cut(frames, bytes);
+  }
+
+  #cut(maxFrames: number, maxBytes: number): readonly F[] {
+    const cut: F[] = [];
+    let taken = 0;
+    while (this.length > 0 && cut.length < maxFrames) {
+      const next = this.#frames[this.#head];
+      if (next === undefined || (cut.length > 0 && taken + next.bytes > maxBytes)) break;
+      cut.push(next.frame);
+      taken += next.bytes;
+      this.#head += 1;
+    }
+    this.#bytes -= taken;
+    // Taken frames are let go at once; copying the rest costs less than it frees.
+    this.#frames = this.#frames.slice(this.#head);
+    this.#head = 0;
+    if (this.length <= this.#limits.frames / 2 && this.#bytes <= this.#limits.bytes / 2) this.#resume();
+    return cut;
+  }
+
+  #pause(): void {
+    if (this.#pausedAt !== undefined) return;
+    this.#pausedAt = performance.now();
+    this.#valve.pause();
+  }
+
+  #resume(): void {
+    if (this.#pausedAt === undefined) return;
+    this.#valve.paused((performance.now() - this.#pausedAt) / 1000);
+    this.#pausedAt = undefined;
+    this.#valve.resume();
+  }
+}

@@ -1,0 +1,57 @@
+/** Notices that there is a newer access token than the one a running stream was opened with. */
+import { toIndexerError } from '../../errors/indexer-error.ts';
+import type { AccessToken } from '../../ledger/access/token.ts';
+import type { PipelineParts } from '../ports/parts.ts';
+import { pause } from '../retry/retry.ts';
+
+/** A timer cannot be set for longer than 24 days. */
+const longestPauseMs = 3_600_000;
+const shortestPauseMs = 20;
+/** The stream goes on without a good token until the ledger ends it; so often a new one is asked for. */
+const withoutTokenMs = 5_000;
+
+async function pauseUntil(at: number, signal: AbortSignal): Promise<void> {
+  await pause(Math.min(longestPauseMs, Math.max(shortestPauseMs, at - performance.now())), signal);
+}
+
+/**
+ * Resolves to true once a newer token is there, to false when `signal` is aborted or no newer one can be had. Asks for
+ * it when it is time, and reports in vain tries; never rejects.
+ */
+export async function newerToken(
+  parts: PipelineParts,
+  used: AccessToken | undefined,
+  signal: AbortSignal,
+): Promise<boolean> {
+  let { renewAt } = used ?? {};
+  while (renewAt !== undefined && !signal.aborted) {
+    await pauseUntil(renewAt, signal);
+    if (signal.aborted) break;
+    if (performance.now() < renewAt) continue;
+    try {
+      const newest = await parts.tokenSource.lease();
+      if (newest?.token !== used?.token) return !signal.aborted;
+      renewAt = newest?.renewAt;
+      if (newest?.problem !== undefined) reportVain(parts, newest.problem, renewAt);
+    } catch (thrown) {
+      renewAt = performance.now() + withoutTokenMs;
+      reportVain(parts, thrown, renewAt);
+    }
+  }
+  return false;
+}
+
+/** Whether there is another token now; false when `signal` is aborted meanwhile. Never rejects. */
+export async function anotherToken(
+  { tokenSource }: PipelineParts,
+  used: AccessToken | undefined,
+  signal: AbortSignal,
+): Promise<boolean> {
+  const newest = await tokenSource.lease().catch(() => used);
+  return newest?.token !== used?.token && !signal.aborted;
+}
+
+function reportVain(parts: PipelineParts, thrown: unknown, nextAt: number | undefined): void {
+  const delayMs = nextAt === undefined ? undefined : Math.round(Math.max(0, nextAt - performance.now()));
+  if (!parts.stop.aborted) parts.observer.failed('ledger', toIndexerError(thrown), delayMs);
+}

@@ -1,0 +1,130 @@
+/**
+ * The port through which the pipeline tells what happens. The pipeline knows nothing of metrics or logs; whoever
+ * implements this (src/observe) decides what becomes a log line, a counter or a gauge. No method may throw or block.
+ */
+import type { IndexerError } from '../../errors/indexer-error.ts';
+import type { LockHolder } from '../../model/lock-holder.ts';
+import type { Phase } from '../../model/phase.ts';
+import type { UnknownName } from '../../model/unknown.ts';
+
+/** What one committed database transaction contained. Counts are of this batch only. */
+export interface BatchFacts {
+  /** Undefined for entries of a seed: they do not count before it is published. */
+  readonly checkpoint: number | undefined;
+  /** Updates by kind: transaction, reassignment, topology, offset_checkpoint, unknown. */
+  readonly updates: ReadonlyMap<string, number>;
+  /** Events by type (created, archived, exercised, assigned, unassigned, topology), then by `package:Module:Entity`. */
+  readonly events: ReadonlyMap<string, ReadonlyMap<string, number>>;
+  /** Rows written by table name. */
+  readonly rows: ReadonlyMap<string, number>;
+  /** What of it this version does not know. */
+  readonly unknown: readonly UnknownName[];
+  /** Record time of the newest update or OffsetCheckpoint in the batch, milliseconds since 1970. */
+  readonly recordTimeMs: number | undefined;
+  readonly bytes: number;
+  /** BEGIN to COMMIT, seconds. */
+  readonly commitSeconds: number;
+  /** Time spent parsing and building the rows of the batch, seconds. */
+  readonly decodeSeconds: number;
+}
+
+export interface SeedFacts {
+  /** Contracts written so far. */
+  readonly contracts: number;
+  readonly offset: number;
+}
+
+export interface QueueFacts {
+  readonly updates: number;
+  readonly updatesCapacity: number;
+  readonly bytes: number;
+  readonly bytesCapacity: number;
+}
+
+/** A package that cannot be read: its templates have no typed views until the next start. */
+export interface RefusedPackage {
+  readonly packageId: string;
+  readonly error: IndexerError;
+}
+
+/** What one look at packages brought, beside ingestion. */
+export interface PackageFacts {
+  /** Packages read. */
+  readonly packages: number;
+  /** Told once each. */
+  readonly refused: readonly RefusedPackage[];
+  /** Typed views made or replaced. */
+  readonly views: number;
+  readonly failedViews: readonly { readonly view: string; readonly error: IndexerError }[];
+}
+
+/** The last result of one kind of `verify`. */
+export interface VerifiedFacts {
+  /** sql, acs, tail or replay. */
+  readonly kind: string;
+  readonly atOffset: number;
+  /** When it began, milliseconds since 1970. */
+  readonly startedAtMs: number;
+  readonly seconds: number;
+  /** Undefined when it could not be decided. */
+  readonly different: number | undefined;
+}
+
+/**
+ * What came of asking for the stretch from the checkpoint to the ledger end. `empty`: nothing lies in it, and the
+ * checkpoint moves. `owed`: an update lies in it that the stream has not brought. `overtaken`: the stream spoke
+ * meanwhile. `refused`: there was no answer.
+ */
+export type StretchAnswer = 'empty' | 'owed' | 'overtaken' | 'refused';
+
+/** What the stream is held up by, one at a time: the ledger's frames, decoding them, or the database. */
+export type WorkPart = 'source' | 'decode' | 'database';
+
+export interface Observer {
+  /**
+   * A session begins: the ledger is proven to be ours, and this is where the database says we are.
+   * @param participantId undefined when the ledger's user may not read it
+   */
+  sessionOpened(participantId: string | undefined, checkpoint: number | null): void;
+  phaseChanged(phase: Phase, because?: IndexerError): void;
+  /** Who has the right to write, as often as it is asked; undefined when nobody has, or it was given back. */
+  lockHeld(holder: LockHolder | undefined, ours: boolean): void;
+  /**
+   * A stream is opened with this token.
+   * @param expiresAt seconds since 1970, undefined when not known
+   * @param renewal true when the token replaces the one of a running stream
+   */
+  tokenTaken(expiresAt: number | undefined, renewal: boolean): void;
+  connected(stream: 'updates' | 'active_contracts'): void;
+  /** `code` is the close code as text, or `error_frame`, `no_pong`, `stopped`, `renewed` (for a newer token). */
+  disconnected(stream: 'updates' | 'active_contracts', code: string): void;
+  frameReceived(bytes: number): void;
+  queueChanged(queue: QueueFacts): void;
+  /** From now on the stream waits for this, or does it; told a few times per batch. */
+  busyWith(part: WorkPart): void;
+  /** The ledger's socket was paused for this long because the database is slower. */
+  backpressure(seconds: number): void;
+  batchCommitted(batch: BatchFacts): void;
+  /** An update that could not be stored was set aside, whole; the checkpoint is past it. */
+  quarantined(offset: number, error: IndexerError): void;
+  /** An update that the ledger sent after later ones was missing and is stored now. */
+  lateStored(offset: number): void;
+  seedProgress(seed: SeedFacts): void;
+  seedDone(seed: SeedFacts): void;
+  /** The ledger told its end. */
+  ledgerPolled(ledgerEnd: number): void;
+  /** The ledger told the offset up to which it is pruned; 0 = never. */
+  prunedPolled(prunedOffset: number): void;
+  /** The stream was silent before the ledger end, and the ledger was asked whether anything lies between. */
+  stretchAsked(answer: StretchAnswer, error?: IndexerError): void;
+  /** What `verify`, another process, found last: one entry for each kind of comparison that was ever made. */
+  verified(results: readonly VerifiedFacts[]): void;
+  /** So many contracts are neither active nor ended, because their parties left the participant. */
+  contractsUnknown(count: number): void;
+  /** Packages were read or refused, or typed views made. */
+  packagesRead(facts: PackageFacts): void;
+  /** Packages could not be read or views not be made for now; ingestion goes on. `delayMs` until the next try. */
+  packagesFailed(error: IndexerError, delayMs: number): void;
+  /** A failure and what was decided: `delayMs` until the next try, undefined when there is none. */
+  failed(stage: 'ledger' | 'store' | 'pipeline', error: IndexerError, delayMs: number | undefined): void;
+}

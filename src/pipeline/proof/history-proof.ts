@@ -1,0 +1,156 @@
+/**
+ * Is the ledger's history still the one we stored? Offsets prove nothing: a participant that was restored or reset uses
+ * them again. Update ids do. Where histories part, the offset up to which they agree is found, so that the error can
+ * name the command that goes back there. Nothing here changes anything.
+ */
+import { ExitCode } from '../../errors/exit-code.ts';
+import { IndexerError } from '../../errors/indexer-error.ts';
+import { firstUnknown, newestMark, rangeBegin } from '../../store/history/stored-marks.ts';
+import type { StreamState, UpdateMark } from '../../store/write/stream-row.ts';
+import { proveByContracts } from './contract-proof.ts';
+import { shownOffsets, updateIdAt } from './update-id.ts';
+import type { PipelineParts } from '../ports/parts.ts';
+
+export interface LedgerBounds {
+  readonly ledgerEnd: number;
+  readonly pruned: number;
+  /** Whether the participant id was compared and is the stored one. */
+  readonly sameParticipant: boolean;
+  /** Whether the ledger is asked with another filter than the stored updates were: it may show more of them. */
+  readonly otherFilter?: boolean;
+}
+
+/**
+ * @throws IndexerError LEDGER_PRUNED, HISTORY_CHANGED (park), LEDGER_BEHIND_CHECKPOINT (retry: a lagging replica catches
+ * up by itself)
+ */
+export async function proveHistory(parts: PipelineParts, state: StreamState, bounds: LedgerBounds): Promise<void> {
+  const { checkpoint, lastUpdate } = state;
+  const { ledgerEnd, pruned } = bounds;
+  if (checkpoint === null) return;
+  if (checkpoint > ledgerEnd) throw await behind(parts, checkpoint, state.seedOffset ?? 0, bounds);
+  if (pruned > checkpoint) throw prunedPast(checkpoint, pruned);
+  // What is pruned cannot be shown again; the participant id, where it is known, has to be enough then.
+  if (lastUpdate === undefined || lastUpdate.offset <= pruned) {
+    if (!bounds.sameParticipant) await proveByContracts(parts);
+    return;
+  }
+  const found = await updateIdAt(parts, lastUpdate.offset);
+  if (found === lastUpdate.updateId) {
+    if (bounds.otherFilter !== true) await proveNothingAfter(parts, lastUpdate, checkpoint);
+    return;
+  }
+  throw changed(lastUpdate, found, await lastCommon(parts, pruned, lastUpdate.offset - 1));
+}
+
+/**
+ * Between our newest update and the checkpoint the ledger had nothing to show. A participant restored to an offset in
+ * between has used the others again; nobody would ever ask for them.
+ */
+async function proveNothingAfter(parts: PipelineParts, lastUpdate: UpdateMark, checkpoint: number): Promise<void> {
+  if (lastUpdate.offset >= checkpoint) return;
+  const from = Math.max(lastUpdate.offset, await rangeBegin(parts.database));
+  const shown = await shownOffsets(parts, from, checkpoint);
+  const unknown = await firstUnknown(parts.database, shown);
+  if (unknown !== undefined) throw another(unknown, from);
+}
+
+/** The ledger ends before our checkpoint: another history, or a replica that has not caught up yet. */
+async function behind(
+  parts: PipelineParts,
+  checkpoint: number,
+  seedOffset: number,
+  bounds: LedgerBounds,
+): Promise<IndexerError> {
+  const { ledgerEnd, pruned } = bounds;
+  if (ledgerEnd === 0) return emptied(checkpoint);
+  const mark = await newestMark(parts.database, Math.max(pruned, await rangeBegin(parts.database)), ledgerEnd);
+  if (mark !== undefined) {
+    const found = await updateIdAt(parts, mark.offset);
+    if (found !== mark.updateId) return changed(mark, found, await lastCommon(parts, pruned, mark.offset - 1));
+  }
+  return new IndexerError(
+    `the ledger ends at offset ${String(ledgerEnd)}, our checkpoint is already ${String(checkpoint)}`,
+    {
+      code: 'LEDGER_BEHIND_CHECKPOINT',
+      remedy:
+        'a lagging replica catches up by itself; if the participant was restored from a backup, ' +
+        `run: ledger-indexer ${ledgerEnd < seedOffset ? 'reseed' : `reset --to ${String(ledgerEnd)}`} --yes`,
+      facts: { checkpoint, ledgerEnd },
+    },
+  );
+}
+
+/** The newest update up to `upTo` that both histories have, by halving; undefined when there is none to be seen. */
+async function lastCommon(parts: PipelineParts, pruned: number, upTo: number): Promise<UpdateMark | undefined> {
+  let agreed = Math.max(pruned, await rangeBegin(parts.database));
+  let last = upTo;
+  let common: UpdateMark | undefined;
+  while (agreed < last) {
+    const middle = agreed + Math.ceil((last - agreed) / 2);
+    const mark = await newestMark(parts.database, agreed, middle);
+    if (mark === undefined || (await updateIdAt(parts, mark.offset)) === mark.updateId) {
+      common = mark ?? common;
+      agreed = middle;
+    } else last = mark.offset - 1;
+  }
+  return common;
+}
+
+function changed(stored: UpdateMark, found: string | undefined, common: UpdateMark | undefined): IndexerError {
+  const { offset } = stored;
+  const what = found === undefined ? 'no update' : 'another update';
+  const same =
+    common === undefined ? 'no stored update is the same' : `both are the same up to offset ${String(common.offset)}`;
+  return new IndexerError(`the ledger has ${what} at offset ${String(offset)}, where we stored one; ${same}`, {
+    code: 'HISTORY_CHANGED',
+    remedy: common === undefined ? giveUp : goBack(common.offset),
+    facts: { offset, ...(common === undefined ? {} : { commonOffset: common.offset }) },
+  });
+}
+
+function goBack(to: number): string {
+  return (
+    'the participant was restored from a backup, run: ' +
+    `ledger-indexer reset --to ${String(to)} --yes (or index it into a new POSTGRES_SCHEMA)`
+  );
+}
+
+const giveUp =
+  'the participant was reset, was restored from before our history begins, or another one answers: index it into a new ' +
+  'POSTGRES_SCHEMA and keep this one, or ' +
+  'give up this history: ledger-indexer reseed --yes';
+
+function another(offset: number, commonOffset: number): IndexerError {
+  return new IndexerError(
+    `the ledger has an update at offset ${String(offset)}, where we stored none; ` +
+      `both are the same up to offset ${String(commonOffset)}`,
+    {
+      code: 'HISTORY_CHANGED',
+      remedy: goBack(commonOffset),
+      facts: { offset, commonOffset },
+    },
+  );
+}
+
+function emptied(checkpoint: number): IndexerError {
+  return new IndexerError(`the ledger is empty, our checkpoint is ${String(checkpoint)}`, {
+    code: 'HISTORY_CHANGED',
+    remedy: giveUp,
+    facts: { checkpoint, ledgerEnd: 0 },
+  });
+}
+
+function prunedPast(checkpoint: number, pruned: number): IndexerError {
+  return new IndexerError(
+    `the participant is pruned up to offset ${String(pruned)}, past our checkpoint ${String(checkpoint)}`,
+    {
+      code: 'LEDGER_PRUNED',
+      exitCode: ExitCode.configuration,
+      remedy:
+        'the updates in between are gone from this participant, run: ' +
+        'ledger-indexer reseed --keep-history --yes (the gap is recorded in table coverage)',
+      facts: { checkpoint, pruned },
+    },
+  );
+}

@@ -1,0 +1,58 @@
+/**
+ * Connecting: is this still the ledger we indexed? Participant, filter and the update id at the checkpoint are proven
+ * before anything is appended; offsets alone prove nothing, because a restored participant uses them again. A
+ * participant that tells its id to administrators only is proven by the update id alone.
+ */
+import { IndexerError } from '../../errors/indexer-error.ts';
+import type { LedgerClient } from '../../ledger/api/client.ts';
+import { filterFingerprint } from '../../ledger/api/request-format.ts';
+import { openSession, type StoreSession } from '../../store/write/store.ts';
+import type { StreamIdentity } from '../../store/write/stream-row.ts';
+import { proveHistory } from './history-proof.ts';
+import type { PipelineParts } from '../ports/parts.ts';
+
+export interface Connected {
+  readonly session: StoreSession;
+  readonly ledgerEnd: number;
+  readonly pruned: number;
+  /** Monotonic time at which the ledger told both, milliseconds. */
+  readonly askedAt: number;
+}
+
+export async function connect(parts: PipelineParts): Promise<Connected> {
+  const { ledger, database } = parts;
+  const identity = await askIdentity(parts);
+  const { participantId } = identity;
+  const ledgerEnd = await ledger.state.ledgerEnd();
+  const pruned = await ledger.state.latestPrunedOffsets();
+  const askedAt = performance.now();
+  const session = await openSession(database, identity, { notify: parts.notify, assertHeld: parts.assertHeld });
+  parts.observer.ledgerPolled(ledgerEnd);
+  parts.observer.prunedPolled(pruned);
+  const sameParticipant = participantId !== undefined && session.state.participantId === participantId;
+  await proveHistory(parts, session.state, { ledgerEnd, pruned, sameParticipant });
+  // Not before: a participant without a proven history must not give its name to ours.
+  if (participantId !== undefined) await session.noteParticipant(participantId);
+  parts.observer.sessionOpened(participantId, session.state.checkpoint);
+  return { session, ledgerEnd, pruned, askedAt };
+}
+
+/** What a stream of this ledger under this filter is known by. */
+export async function askIdentity({
+  ledger,
+  filter,
+}: Pick<PipelineParts, 'ledger' | 'filter'>): Promise<StreamIdentity> {
+  const { json, hash } = filterFingerprint(filter);
+  const participantId = await readableParticipantId(ledger);
+  return { participantId, filter: json, filterHash: hash, shape: filter.shape };
+}
+
+/** Undefined when this user may not ask for it, which the right to read does not include on every participant. */
+async function readableParticipantId(ledger: LedgerClient): Promise<string | undefined> {
+  try {
+    return await ledger.parties.participantId();
+  } catch (thrown) {
+    if (thrown instanceof IndexerError && thrown.code === 'LEDGER_PERMISSION_DENIED') return undefined;
+    throw thrown;
+  }
+}

@@ -1,0 +1,182 @@
+/**
+ * Whether a list of active contracts is whole. The ledger closes it with code 1000 and no word of its own, and so does a
+ * gateway that closes early: a clean end is necessary, not sufficient. So the ledger is asked what stands behind the last
+ * entry, or, where entries carry no continuation token, for the same list once more.
+ */
+import { createHash } from 'node:crypto';
+import { toIndexerError, type IndexerError } from '../../errors/indexer-error.ts';
+import type { LedgerClient } from '../../ledger/api/client.ts';
+import { ledgerError } from '../../ledger/errors/ledger-error-codes.ts';
+import { activeContractsRequest, type LedgerFilter } from '../../ledger/api/request-format.ts';
+import { decodeActiveContract } from '../../ledger/frames/wire.ts';
+import type { ActiveContractEntry } from '../../model/update.ts';
+
+/** What was read of a list: its last token, or how many entries and which, in constant memory. */
+export class ListTally {
+  count = 0;
+  /** The newest continuation token; null while no entry carried one. */
+  token: string | null;
+  #sum = 0n;
+
+  /** @param token what the reading began after; null: it began at the first entry */
+  constructor(token: string | null = null) {
+    this.token = token;
+  }
+
+  add(entry: ActiveContractEntry): void {
+    this.count += 1;
+    this.token = entry.continuationToken ?? this.token;
+    // Whoever has a token needs no second reading to compare with.
+    if (this.token === null) this.#sum = BigInt.asUintN(256, this.#sum + digestOf(entry));
+  }
+
+  /** The same for a frame that nobody has decoded; little is looked at where it carries a token. */
+  addText(text: string): void {
+    const token = lastToken.exec(text.slice(-longestToken))?.[1];
+    if (token === undefined) {
+      this.add(decodeActiveContract(text));
+      return;
+    }
+    this.count += 1;
+    this.token = token;
+  }
+
+  /** Whether both readings had the same entries, in whatever order. */
+  equals(other: ListTally): boolean {
+    return this.count === other.count && this.#sum === other.#sum;
+  }
+}
+
+/** The token is the last key of an entry, and nothing within an entry can end like this. */
+const lastToken = /"streamContinuationToken":"([\w+/=-]+)"\}$/;
+const longestToken = 4096;
+
+function digestOf(entry: ActiveContractEntry): bigint {
+  return BigInt(`0x${createHash('sha256').update(keyOf(entry)).digest('hex')}`);
+}
+
+function keyOf(entry: ActiveContractEntry): string {
+  const { kind } = entry;
+  if (kind === 'empty') return kind;
+  const { contractId, offset } = kind === 'incomplete_assigned' ? entry.assigned.created : entry.created;
+  const synchronizer =
+    kind === 'active'
+      ? entry.synchronizerId
+      : kind === 'incomplete_assigned'
+        ? entry.assigned.target
+        : entry.unassigned.source;
+  return `${kind} ${contractId} ${synchronizer} ${String(offset)}`;
+}
+
+/** A list that ended with code 1000. */
+export interface EndedList {
+  readonly offset: number;
+  readonly filter: LedgerFilter;
+  readonly read: ListTally;
+  /** Whether contracts end because they are not in the list: a proof that a gateway could forge is not enough then. */
+  readonly strict?: boolean;
+}
+
+/** How the ledger is asked. */
+export interface ListQuestions {
+  readonly ledger: LedgerClient;
+  /** Frames of a stream of active contracts, until its clean end. */
+  readonly streamed: (request: object) => AsyncIterable<readonly string[]>;
+}
+
+/** A participant answers no longer list over HTTP, unless it is told to. */
+const longestAnswer = 200;
+
+/**
+ * Undefined when the list is proven whole; else the error to end with. Where the list has a token, it can be gone on with
+ * after it.
+ * @throws IndexerError LEDGER_LIST_UNPROVEN when nobody here can tell
+ */
+export async function unproven(list: EndedList, questions: ListQuestions): Promise<IndexerError | undefined> {
+  const { offset, read } = list;
+  // Before the first update nothing is active.
+  if (offset === 0) return undefined;
+  if (read.token !== null) return (await somethingAfter(list, read.token, questions)) ? cutShort(list) : undefined;
+  const answered = read.count < longestAnswer ? await answeredAgain(list, questions) : undefined;
+  const again = answered ?? (await streamedAgain(list, questions));
+  return again.equals(read) ? undefined : differ(list, again);
+}
+
+async function somethingAfter(list: EndedList, token: string, { ledger }: ListQuestions): Promise<boolean> {
+  const request = activeContractsRequest(list.offset, list.filter, token);
+  return overHttp(list, async () => {
+    for await (const _first of ledger.state.activeContracts(request, { limit: 1 })) return true;
+    return false;
+  });
+}
+
+/** Undefined where the participant answers with fewer entries than that (413). */
+async function answeredAgain(list: EndedList, { ledger }: ListQuestions): Promise<ListTally | undefined> {
+  const request = activeContractsRequest(list.offset, list.filter);
+  const tally = new ListTally();
+  return overHttp(list, async () => {
+    try {
+      // One more than there should be: a list that is longer shows.
+      const limit = list.read.count + 1;
+      for await (const text of ledger.state.activeContracts(request, { limit })) tally.addText(text);
+      return tally;
+    } catch (thrown) {
+      const error = toIndexerError(thrown);
+      if (error.facts['httpStatus'] === 413) return undefined;
+      throw error;
+    }
+  });
+}
+
+/** With other contents, so that a limit of bytes or of time would cut it at another entry; one of messages would not. */
+async function streamedAgain(list: EndedList, { streamed }: ListQuestions): Promise<ListTally> {
+  const { offset, filter, strict } = list;
+  if (strict === true) {
+    const why = `it has ${String(list.read.count)} entries without continuation tokens, and a second reading may be cut alike`;
+    throw notProven(list, why, 'a participant of release 3.5 or newer sends tokens; else give up the history here');
+  }
+  const otherwise = { ...filter, createdEventBlobs: !filter.createdEventBlobs };
+  const tally = new ListTally();
+  for await (const texts of streamed(activeContractsRequest(offset, otherwise))) {
+    for (const text of texts) tally.addText(text);
+  }
+  return tally;
+}
+
+/** Where there is no such call, where a gateway does not let it pass, or where it does not take the stream's own token. */
+const notOverHttp: ReadonlySet<string> = new Set([
+  'LEDGER_NOT_A_LEDGER',
+  'LEDGER_REQUEST_INVALID',
+  'LEDGER_CONTINUATION_TOKEN_INVALID',
+]);
+
+/** An answer over HTTP, unlike a clean close, is given by nobody but a participant that is at work. */
+async function overHttp<T>(list: EndedList, ask: () => Promise<T>): Promise<T> {
+  try {
+    return await ask();
+  } catch (thrown) {
+    const error = toIndexerError(thrown);
+    if (!notOverHttp.has(error.code)) throw error;
+    throw notProven(list, `asked over HTTP the ledger answers: ${error.message}`);
+  }
+}
+
+function notProven({ offset, read }: EndedList, why: string, remedy?: string): IndexerError {
+  const found = `the list of active contracts at offset ${String(offset)} cannot be proven complete: ${why}`;
+  const facts = { offset, entries: read.count };
+  return ledgerError('LEDGER_LIST_UNPROVEN', found, remedy === undefined ? { facts } : { facts, remedy });
+}
+
+function cutShort({ offset, read }: EndedList): IndexerError {
+  const found =
+    `the list of active contracts at offset ${String(offset)} is not proven complete: it was closed with code 1000 ` +
+    `after ${String(read.count)} entries, and the ledger has more`;
+  return ledgerError('LEDGER_CUT_SHORT', found, { facts: { offset, entries: read.count } });
+}
+
+function differ({ offset, read }: EndedList, again: ListTally): IndexerError {
+  const found =
+    `the list of active contracts at offset ${String(offset)} is not proven complete: one reading has ` +
+    `${String(read.count)} entries, another one ${String(again.count)}${read.count === again.count ? ' others' : ''}`;
+  return ledgerError('LEDGER_CUT_SHORT', found, { facts: { offset, entries: read.count, again: again.count } });
+}

@@ -1,0 +1,50 @@
+/** What the ledger has at an offset, which tells one history from another: the id of an update, or nothing. */
+import { toIndexerError } from '../../errors/indexer-error.ts';
+import { isObject } from '../../ledger/frames/field.ts';
+import { updateFormat, updatesRequest } from '../../ledger/api/request-format.ts';
+import type { PipelineParts } from '../ports/parts.ts';
+
+/** The id of the update at an offset; undefined when there is none that the filter shows. */
+export async function updateIdAt(
+  { ledger, filter }: Pick<PipelineParts, 'ledger' | 'filter'>,
+  offset: number,
+): Promise<string | undefined> {
+  const answer: unknown = await ledger.updates.byOffset(offset, updateFormat(filter));
+  const update = isObject(answer) && isObject(answer['update']) ? Object.values(answer['update'])[0] : undefined;
+  const value = isObject(update) ? update['value'] : undefined;
+  const updateId = isObject(value) ? value['updateId'] : undefined;
+  return typeof updateId === 'string' ? updateId : undefined;
+}
+
+/** Of a participant, or of a gateway before it, that answers no list over HTTP; the stream says what else is refused. */
+const noAnswer: ReadonlySet<string> = new Set(['park', 'fatal']);
+/** The most that the ledger lists. */
+const mostListed = 200;
+
+/** Offsets of updates that the filter shows after `from` and up to `upTo`, rising; none where no list can be had. */
+export async function shownOffsets(
+  { ledger, filter }: Pick<PipelineParts, 'ledger' | 'filter'>,
+  from: number,
+  upTo: number,
+): Promise<readonly number[]> {
+  if (from >= upTo) return [];
+  const offsets: number[] = [];
+  try {
+    for await (const text of ledger.updates.list(updatesRequest(from, filter, upTo), { limit: mostListed })) {
+      offsets.push(...offsetIn(text));
+    }
+  } catch (thrown) {
+    const error = toIndexerError(thrown);
+    if (noAnswer.has(error.retry)) return [];
+    throw error;
+  }
+  return offsets;
+}
+
+/** Not decoded: what cannot be stored, and was set aside for that, has an offset all the same. */
+function offsetIn(text: string): readonly number[] {
+  const answer: unknown = JSON.parse(text);
+  const update = isObject(answer) && isObject(answer['update']) ? Object.values(answer['update'])[0] : undefined;
+  const offset = isObject(update) && isObject(update['value']) ? update['value']['offset'] : undefined;
+  return typeof offset === 'number' ? [offset] : [];
+}

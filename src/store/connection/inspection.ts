@@ -1,0 +1,68 @@
+/** Facts about server and schema for `check`. Reads only, each statement on its own. */
+import type { LockHolder } from '../../model/lock-holder.ts';
+import type { Database } from './database.ts';
+
+export interface ServerInspection {
+  readonly version: string;
+  readonly encoding: string;
+  readonly database: string;
+  readonly role: string;
+  /** Of the whole database, bytes. */
+  readonly databaseBytes: number;
+  /** Of the tables and indexes of the schema, bytes; 0 without it. */
+  readonly schemaBytes: number;
+  /** Milliseconds since 1970 by the server's clock. */
+  readonly clockMs: number;
+}
+
+/** Resolves in milliseconds to seconds: sizes are looked up file by file. */
+export async function inspectServer(database: Database): Promise<ServerInspection> {
+  const { rows } = await database.withClient((client) =>
+    client.query<ServerInspection>(
+      `select current_setting('server_version') as version, pg_encoding_to_char(d.encoding) as encoding,
+              d.datname::text as database, current_user::text as role,
+              pg_database_size(d.oid)::float8 as "databaseBytes",
+              coalesce((select sum(pg_total_relation_size(c.oid)) from pg_class c
+                         where c.relnamespace = (select oid from pg_namespace where nspname = $1)
+                           and c.relkind in ('r', 'm')), 0)::float8 as "schemaBytes",
+              (extract(epoch from clock_timestamp()) * 1000)::float8 as "clockMs"
+         from pg_database d where d.datname = current_database()`,
+      [database.schema],
+    ),
+  );
+  const [row] = rows;
+  if (row === undefined) throw new TypeError('the server does not list the database we are connected to');
+  return row;
+}
+
+/** Who holds the writer lock of the schema; undefined when nobody does. */
+export async function writerLockHolder(database: Database): Promise<LockHolder | undefined> {
+  const { rows } = await database.withClient((client) =>
+    client.query<LockHolder>(
+      `select l.pid, a.usename::text as role, a.application_name as application, host(a.client_addr) as address,
+              to_char(a.backend_start at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"') as since
+         from pg_locks l left join pg_stat_activity a on a.pid = l.pid
+        where l.locktype = 'advisory' and l.granted and l.objsubid = 2
+          and l.database = (select oid from pg_database where datname = current_database())
+          and l.classid = hashtext('ledger-indexer writer')::oid and l.objid = hashtext($1)::oid`,
+      [database.schema],
+    ),
+  );
+  return rows[0];
+}
+
+/** Host and process that wrote last, as they named themselves; undefined when nothing was written. */
+export async function lastWriter(database: Database): Promise<string | undefined> {
+  const { rows } = await database.withClient((client) =>
+    client.query<{ writer: string | null }>('select writer from stream'),
+  );
+  return rows[0]?.writer ?? undefined;
+}
+
+/** Whether the schema has tables of ours. */
+export async function hasTables(database: Database): Promise<boolean> {
+  const { rowCount } = await database.withClient((client) =>
+    client.query(`select from pg_tables where schemaname = $1 and tablename = 'schema_migrations'`, [database.schema]),
+  );
+  return rowCount === 1;
+}

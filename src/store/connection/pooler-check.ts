@@ -1,0 +1,67 @@
+/**
+ * Finds poolers that lend the same server session to several clients (pgbouncer in transaction or statement mode). Behind
+ * one, an advisory lock belongs to nobody: two indexers were both told that they had it. Session mode is fine.
+ */
+import type { Client } from 'pg';
+import { IndexerError } from '../../errors/indexer-error.ts';
+
+const answerLimitMs = 5_000;
+/** Others who use the pooler at the same moment can hide once that it lends our session, but hardly so often. */
+const rounds = 10;
+
+/**
+ * Passes when the server session behind `client` is its own, as far as can be told now.
+ * @param backend process id that the server names when asked on this connection
+ * @param another a client for the same address, not connected yet
+ * @throws IndexerError STORE_POOLER (park)
+ */
+export async function refusePooler(client: Client, backend: number, another: () => Client): Promise<void> {
+  // The server tells its process id when a client connects; a pooler tells one that it made up.
+  const told: unknown = Reflect.get(client, 'processID');
+  if (told === backend) return;
+  const probe = another();
+  probe.on('error', () => undefined);
+  try {
+    await probe.connect();
+    for (let round = 0; round < rounds; round += 1) {
+      if (await shares(client, backend, probe)) throw sharedSession();
+    }
+  } finally {
+    await Promise.race([probe.end().catch(() => undefined), elapsed(answerLimitMs)]);
+  }
+}
+
+/** The probe keeps its server session busy: then ours is another one, and stays the same, or it was never ours. */
+async function shares(client: Client, backend: number, probe: Client): Promise<boolean> {
+  // What was lent out last is lent out next, to the probe.
+  if ((await backendOf(client)) !== backend) return true;
+  const begun = await probe.query('begin').then(
+    () => true,
+    // Statement mode refuses transactions.
+    () => false,
+  );
+  if (!begun || (await backendOf(probe)) === backend) return true;
+  const kept = (await backendOf(client)) === backend;
+  await probe.query('rollback');
+  return !kept;
+}
+
+/** Process id of the server session that answers. */
+export async function backendOf(client: Client): Promise<number> {
+  const { rows } = await client.query<{ backend: number }>('select pg_backend_pid() as backend');
+  return rows[0]?.backend ?? 0;
+}
+
+/** What is thrown when the server session changed under a connection. */
+export function sharedSession(): IndexerError {
+  return new IndexerError('a pooler lends our server session to others: the right to write cannot be held through it', {
+    code: 'STORE_POOLER',
+    remedy: 'point DATABASE_URL at Postgres itself, or set pool_mode = session for this database in pgbouncer',
+  });
+}
+
+function elapsed(ms: number): Promise<void> {
+  return new Promise((resolve) => {
+    setTimeout(resolve, ms).unref();
+  });
+}

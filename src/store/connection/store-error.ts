@@ -1,0 +1,117 @@
+/**
+ * Translates what Postgres and its driver throw into IndexerErrors: SQLSTATE and errno decide what may be done about
+ * it. The text is ours: the server's message, detail and context can quote row contents and are dropped, which is also
+ * why the original is not kept as a cause (loggers print causes).
+ */
+import { DatabaseError } from 'pg';
+import { catalogue, type StoreErrorCode } from '../../errors/catalogue.ts';
+import { IndexerError, toIndexerError } from '../../errors/indexer-error.ts';
+
+/** SQLSTATEs, or their beginnings, and what they are here. The first that matches holds: exact codes stand before their class. */
+const rules: readonly (readonly [sqlstates: readonly string[], code: StoreErrorCode])[] = [
+  [['53100', '58030'], 'STORE_FULL'],
+  [['53300'], 'STORE_TOO_MANY_CONNECTIONS'],
+  [['53'], 'STORE_OUT_OF_RESOURCES'],
+  [['40001', '40P01', '40003'], 'STORE_CONFLICT'],
+  [['55P03'], 'STORE_LOCKED'],
+  [['57014'], 'STORE_STATEMENT_TIMEOUT'],
+  [['25P03', '57P05'], 'STORE_SESSION_TIMEOUT'],
+  [['25006'], 'STORE_READ_ONLY'],
+  [['25P02', '40'], 'STORE_TRANSACTION_ABORTED'],
+  [['3D000', '57P04'], 'STORE_DATABASE_MISSING'],
+  [['08', '57P'], 'STORE_UNREACHABLE'],
+  // A prepared statement unknown where it was prepared, or known where it was not.
+  [['26000', '42P05'], 'STORE_POOLER'],
+  [['22', '54'], 'STORE_DATA_REFUSED'],
+  [['23505'], 'STORE_DUPLICATE'],
+  [['23'], 'STORE_CONSTRAINT'],
+  [['42501'], 'STORE_NOT_PERMITTED'],
+  [['42', '3F000'], 'STORE_SCHEMA'],
+  [['28P01'], 'STORE_PASSWORD_REFUSED'],
+  [['28'], 'STORE_LOGIN_REFUSED'],
+];
+
+/** What the driver says in plain Errors without a code when a connection is gone, frozen or not obtained. */
+const driverSaysGone = /terminated|not queryable|timeout|connection|after calling end/i;
+const errnoGone = /^E(?!RR_)[A-Z_]+$/;
+const tlsRefused = /CERT|^ERR_TLS|^ERR_SSL|^UNABLE_TO|SIGNATURE/;
+
+/**
+ * Anything thrown by a query, a client or the pool, as an IndexerError. IndexerErrors pass through; what comes neither
+ * from Postgres nor from its driver is a defect and fatal. Facts: `sqlstate`, `table`, `constraint` or `errno`.
+ */
+export function toStoreError(thrown: unknown): IndexerError {
+  if (thrown instanceof IndexerError) return thrown;
+  if (thrown instanceof DatabaseError) return fromServer(thrown);
+  if (!(thrown instanceof Error)) return toIndexerError(thrown);
+  const errno = text(thrown, 'code');
+  if (errno !== undefined && tlsRefused.test(errno)) return tlsFailure(errno);
+  if (errno !== undefined && errnoGone.test(errno)) return unreachableAt(thrown, errno);
+  // Subclasses (TypeError, RangeError …) are defects of the program, never the driver's word about a connection.
+  if (errno !== undefined || thrown.name !== 'Error') return toIndexerError(thrown);
+  return fromDriver(thrown);
+}
+
+/** A value refused before it was sent, with the class of one that Postgres refuses. @param found what it is, not the value */
+export function dataRefused(table: string, found: string): IndexerError {
+  return new IndexerError(`a value of table ${table} cannot be stored: ${found}`, {
+    code: 'STORE_DATA_REFUSED',
+    facts: { table },
+  });
+}
+
+function fromServer(error: DatabaseError): IndexerError {
+  const sqlstate = error.code ?? '';
+  const matching = rules.find(([starts]) => starts.some((start) => sqlstate.startsWith(start)));
+  const code = matching?.[1] ?? 'STORE_FAILED';
+  const where = [
+    error.table === undefined ? undefined : `table ${error.table}`,
+    error.constraint === undefined ? undefined : `constraint ${error.constraint}`,
+  ].filter((part) => part !== undefined);
+  const facts: Record<string, string> = { sqlstate };
+  if (error.table !== undefined) facts['table'] = error.table;
+  if (error.constraint !== undefined) facts['constraint'] = error.constraint;
+  return new IndexerError(`${catalogue[code].meaning} (${[`SQLSTATE ${sqlstate}`, ...where].join(', ')})`, {
+    code,
+    facts,
+  });
+}
+
+function fromDriver(error: Error): IndexerError {
+  if (error.message.startsWith('SASL')) {
+    return new IndexerError('the login failed: the password is missing or not what the server expects', {
+      code: 'STORE_PASSWORD_REFUSED',
+    });
+  }
+  if (/SSL/.test(error.message)) return tlsFailure(error.message);
+  if (!driverSaysGone.test(error.message)) return toIndexerError(error);
+  return new IndexerError(`the connection to Postgres is gone: ${error.message}`, {
+    code: 'STORE_UNREACHABLE',
+    remedy: 'check that the server is up and reachable; the indexer reconnects by itself',
+  });
+}
+
+function unreachableAt(error: Error, errno: string): IndexerError {
+  // A name with several addresses fails with one error per address inside.
+  const inner: unknown = error instanceof AggregateError ? error.errors[0] : undefined;
+  const source = inner instanceof Error ? inner : error;
+  const host = text(source, 'address') ?? text(source, 'hostname');
+  const port = text(source, 'port');
+  const place = [host, port].filter((part) => part !== undefined).join(':');
+  return new IndexerError(`Postgres cannot be reached${place === '' ? '' : ` at ${place}`} (${errno})`, {
+    code: 'STORE_UNREACHABLE',
+    remedy: 'check host, port and network; the indexer reconnects by itself',
+    facts: { errno },
+  });
+}
+
+function tlsFailure(reason: string): IndexerError {
+  return new IndexerError(`no secure connection to Postgres: ${reason}`, {
+    code: 'STORE_TLS_REFUSED',
+  });
+}
+
+function text(error: Error, field: string): string | undefined {
+  const value: unknown = Reflect.get(error, field);
+  return typeof value === 'string' || typeof value === 'number' ? String(value) : undefined;
+}

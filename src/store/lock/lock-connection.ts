@@ -1,0 +1,91 @@
+/**
+ * The connection that holds, or waits for, the right to write. Nothing else runs on it. The server ends it after a lease
+ * without a sign of life, so a holder that froze or was cut off is replaced without anybody's help.
+ */
+import { Socket } from 'node:net';
+import { Client } from 'pg';
+import { isReadOnly, refuseReadOnly, type Database } from '../connection/database.ts';
+import { refusePooler } from '../connection/pooler-check.ts';
+import { sessionSettings, setUpQuery, type Setting } from '../connection/session-settings.ts';
+import { toStoreError } from '../connection/store-error.ts';
+
+const connectLimitMs = 10_000;
+const farewellLimitMs = 1_000;
+
+export interface LockConnection {
+  readonly client: Client;
+  /** Process id of the server session; the same for ever unless a pooler stands in between. */
+  readonly backend: number;
+  /** Says goodbye, and cuts the connection when nobody answers: a frozen server must not hold up a stop or a retry. */
+  end(): Promise<void>;
+}
+
+/**
+ * Connects to the current host and sets the lease.
+ * @throws IndexerError STORE_POOLER, STORE_READ_ONLY (several hosts only), STORE_UNREACHABLE …
+ */
+export async function openLockConnection(database: Database, leaseMs: number): Promise<LockConnection> {
+  const { hosts } = database;
+  const met = hosts.moves;
+  const socket = new Socket();
+  const client = lockClient(hosts.url(), leaseMs, socket);
+  // Whoever holds the lock listens too; while connecting, the death of the connection must not end the process.
+  client.on('error', () => undefined);
+  const leave = (): Promise<void> => end(client, socket);
+  try {
+    await client.connect();
+    const { rows } = await client.query<{ backend: number; read_only: boolean }>(
+      `select pg_backend_pid() as backend, ${isReadOnly} as read_only`,
+    );
+    const backend = rows[0]?.backend ?? 0;
+    if (hosts.count > 1) refuseReadOnly(rows[0]?.read_only === true);
+    await refusePooler(client, backend, () => lockClient(hosts.url(), leaseMs, new Socket()));
+    // Not before: through a pooler, settings would stay behind for others.
+    const { text, values } = setUp(database.schema, leaseMs);
+    await client.query(text, values);
+    return { client, backend, end: leave };
+  } catch (thrown) {
+    await leave();
+    const error = toStoreError(thrown);
+    hosts.moveOn(error, met);
+    throw error;
+  }
+}
+
+function lockClient(connectionString: string, leaseMs: number, socket: Socket): Client {
+  return new Client({
+    connectionString,
+    application_name: 'ledger-indexer lock',
+    connectionTimeoutMillis: connectLimitMs,
+    query_timeout: leaseMs,
+    keepAlive: true,
+    keepAliveInitialDelayMillis: 10_000,
+    stream: () => socket,
+  });
+}
+
+/** The server ends the session after a lease without a word; the keepalives free one whose host is gone while it is answered. */
+function setUp(schema: string, leaseMs: number) {
+  const limits = {
+    statementTimeoutMs: leaseMs,
+    lockTimeoutMs: leaseMs,
+    idleInTransactionMs: leaseMs,
+    idleSessionMs: leaseMs,
+  };
+  const keepAlive: readonly Setting[] = [
+    ['tcp_keepalives_idle', '10'],
+    ['tcp_keepalives_interval', '5'],
+    ['tcp_keepalives_count', '3'],
+  ];
+  return setUpQuery([...sessionSettings(schema, limits), ...keepAlive]);
+}
+
+async function end(client: Client, socket: Socket): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  const limit = new Promise<void>((resolve) => {
+    timer = setTimeout(resolve, farewellLimitMs);
+  });
+  await Promise.race([client.end().catch(() => undefined), limit]);
+  clearTimeout(timer);
+  socket.destroy();
+}

@@ -1,0 +1,150 @@
+/**
+ * The right to write, held as a session advisory lock on a connection of its own: it vanishes with the connection.
+ * The lock keeps a second indexer waiting; what makes a stale writer harmless is the epoch in the stream row.
+ *
+ * The holder shows a sign of life often within each lease. The server ends a silent session after a lease; the holder,
+ * by its own monotonic clock counted from the last sign that was answered, gives up no later than that.
+ */
+import { IndexerError } from '../../errors/indexer-error.ts';
+import type { Database } from '../connection/database.ts';
+import { openLockConnection, type LockConnection } from './lock-connection.ts';
+import { backendOf, sharedSession } from '../connection/pooler-check.ts';
+import { endStaleWriters } from './stale-writers.ts';
+import { toStoreError } from '../connection/store-error.ts';
+
+export interface WriterLock {
+  /** Rejects when the right to write is lost; never resolves. */
+  readonly lost: Promise<never>;
+  release(): Promise<void>;
+}
+
+const longestBeatMs = 1_000;
+
+/** This process's place in the queue for the right to write; keeps its connection while it waits. */
+export class WriterSeat {
+  readonly #database: Database;
+  readonly #leaseMs: number;
+  #connection: LockConnection | undefined;
+  #held: HeldLock | undefined;
+
+  /** @param leaseMs after so long without a sign of life the holder is replaced, milliseconds */
+  constructor(database: Database, leaseMs: number) {
+    this.#database = database;
+    this.#leaseMs = leaseMs;
+  }
+
+  /**
+   * Connects as `tryLock` does and leaves again, so that an address of no use is refused before it is used for anything.
+   * @throws IndexerError STORE_POOLER, STORE_UNREACHABLE …
+   */
+  async checkAddress(): Promise<void> {
+    const connection = await openLockConnection(this.#database, this.#leaseMs);
+    await connection.end();
+  }
+
+  /** Asks once. Undefined when another indexer holds the lock. @throws IndexerError; the next call connects anew */
+  async tryLock(): Promise<WriterLock | undefined> {
+    try {
+      this.#connection ??= await openLockConnection(this.#database, this.#leaseMs);
+      const { client } = this.#connection;
+      const askedAt = performance.now();
+      // Advisory locks belong to one database; the two numbers are the program and the schema.
+      const { rows } = await client.query<{ held: boolean }>(
+        `select pg_try_advisory_lock(hashtext('ledger-indexer writer'), hashtext($1)) as held`,
+        [this.#database.schema],
+      );
+      if (rows[0]?.held !== true) return undefined;
+      await endStaleWriters(client, this.#database.schema);
+      this.#held = new HeldLock(this.#connection, this.#leaseMs, askedAt, () => this.close());
+      return this.#held;
+    } catch (thrown) {
+      await this.close();
+      throw toStoreError(thrown);
+    }
+  }
+
+  /** Passes while the lock is surely ours. @throws IndexerError STORE_LOCK_LOST (fenced) */
+  assertHeld(): void {
+    if (this.#held?.isAlive() !== true) throw lockLost(this.#leaseMs);
+  }
+
+  /** Gives up lock and connection. Never rejects; can be called again, and `tryLock` after it. */
+  async close(): Promise<void> {
+    const connection = this.#connection;
+    this.#connection = undefined;
+    this.#held?.stop();
+    this.#held = undefined;
+    await connection?.end();
+  }
+}
+
+class HeldLock implements WriterLock {
+  readonly lost: Promise<never>;
+  readonly #connection: LockConnection;
+  readonly #leaseMs: number;
+  readonly #close: () => Promise<void>;
+  readonly #beats: NodeJS.Timeout;
+  #lose: (reason: unknown) => void = () => undefined;
+  #gone = false;
+  #waiting = false;
+  /** When the last question was asked that has been answered: the server's clock for us started later. */
+  #aliveAt: number;
+
+  constructor(connection: LockConnection, leaseMs: number, askedAt: number, close: () => Promise<void>) {
+    this.#connection = connection;
+    this.#leaseMs = leaseMs;
+    this.#aliveAt = askedAt;
+    this.#close = close;
+    this.lost = new Promise<never>((_resolve, reject) => {
+      this.#lose = reject;
+    });
+    // Nobody may be listening yet; whoever listens later still sees the rejection.
+    this.lost.catch(() => undefined);
+    connection.client.on('error', (error) => this.#fail(toStoreError(error)));
+    connection.client.once('end', () => this.#fail(lockLost(leaseMs)));
+    this.#beats = setInterval(() => void this.#beat(), Math.min(longestBeatMs, leaseMs / 4)).unref();
+  }
+
+  isAlive(): boolean {
+    return !this.#gone && performance.now() - this.#aliveAt < this.#leaseMs;
+  }
+
+  release(): Promise<void> {
+    return this.#close();
+  }
+
+  stop(): void {
+    this.#gone = true;
+    clearInterval(this.#beats);
+  }
+
+  async #beat(): Promise<void> {
+    if (!this.isAlive()) return this.#fail(lockLost(this.#leaseMs));
+    if (this.#waiting) return;
+    this.#waiting = true;
+    const askedAt = performance.now();
+    try {
+      const backend = await backendOf(this.#connection.client);
+      if (backend === this.#connection.backend) this.#aliveAt = askedAt;
+      else this.#fail(sharedSession());
+    } catch (thrown) {
+      this.#fail(toStoreError(thrown));
+    } finally {
+      this.#waiting = false;
+    }
+  }
+
+  #fail(reason: IndexerError): void {
+    if (this.#gone) return;
+    this.stop();
+    this.#lose(reason);
+  }
+}
+
+function lockLost(leaseMs: number): IndexerError {
+  return new IndexerError(`no sign of life reached Postgres within the lease of ${String(leaseMs)} ms`, {
+    code: 'STORE_LOCK_LOST',
+    remedy:
+      'nothing is written until the lock is ours again; if it repeats, look for pauses of this machine or raise INDEXER_LEASE',
+  });
+}

@@ -1,0 +1,192 @@
+/** One statement of a person, which reads: its rows as text, a page at a time, however many there are. */
+import { DatabaseError, type CustomTypesConfig, type FieldDef, type PoolClient, type QueryArrayConfig } from 'pg';
+import { ExitCode } from '../../errors/exit-code.ts';
+import { IndexerError } from '../../errors/indexer-error.ts';
+import { pageUrl } from '../../pages.ts';
+import type { Database } from '../connection/database.ts';
+import { readersPath, readSchemas } from '../connection/read-schemas.ts';
+import { reportPlanning } from '../connection/report-planning.ts';
+import { readStatement } from './statement-text.ts';
+
+export interface AnswerColumn {
+  readonly name: string;
+  readonly isNumber: boolean;
+}
+
+/** Values as Postgres writes them; null is null. */
+export type AnswerRow = readonly (string | null)[];
+
+export interface Answer {
+  /** One, when each row is an object in JSON. */
+  readonly columns: readonly AnswerColumn[];
+  readonly isJson: boolean;
+  /** Pages of rows; to be read once, while `use` runs. */
+  readonly pages: AsyncIterable<readonly AnswerRow[]>;
+}
+
+/** What {@link ask} takes. */
+export interface Question {
+  /** One statement, without the semicolon at its end. */
+  readonly statement: string;
+  /** Its rows can be fetched page by page; of `explain` and `show` there are few. */
+  readonly paged: boolean;
+}
+
+const withCursor = new Set(['select', 'with', 'values', 'table']);
+const withoutCursor = new Set(['explain', 'show']);
+
+/** Undefined when it is more than one statement, or of another kind than {@link ask} takes. */
+export function questionOf(text: string): Question | undefined {
+  const { bare: statement, firstWord, more } = readStatement(text);
+  const paged = withCursor.has(firstWord);
+  return !more && (paged || withoutCursor.has(firstWord)) ? { statement, paged } : undefined;
+}
+
+export interface AskOptions {
+  /** Each row of a paged answer as an object in JSON. */
+  readonly asJson: boolean;
+  /** Aborting cancels the statement on the server. */
+  readonly stop: AbortSignal;
+}
+
+/** Planned for all rows: a cursor is planned for the first of them unless told otherwise. */
+const planning = `${reportPlanning}; set local cursor_tuple_fraction = 1`;
+
+/**
+ * Runs the statement in a transaction that only reads, with the search path of readers, and hands its answer to `use`. The transaction is rolled back, since
+ * Postgres lets `explain analyze create table … as` pass in one that only reads.
+ * @throws IndexerError QUERY_REFUSED, in Postgres's own words, for a statement that it does not take; STORE_ errors;
+ *   whatever, once `stop` is aborted
+ */
+export function ask(
+  database: Database,
+  question: Question,
+  options: AskOptions,
+  use: (answer: Answer) => Promise<void>,
+): Promise<void> {
+  return database.withClient(async (client) => {
+    const path = `set local search_path to ${readersPath(readSchemas(database.schema))}`;
+    await client.query(`begin transaction read only; ${planning}; ${path}`);
+    const calledOff = await onAbort(database, client, options.stop);
+    try {
+      await use(await answerOf(client, question, options));
+    } finally {
+      calledOff();
+    }
+    await client.query('rollback');
+  });
+}
+
+/** @returns ends the watch */
+async function onAbort(database: Database, client: PoolClient, stop: AbortSignal): Promise<() => void> {
+  const { rows } = await client.query<{ pid: number }>('select pg_backend_pid() as pid');
+  const cancel = (): void => {
+    // Whoever cannot cancel waits for the end of the statement, which its limit brings.
+    database.pool.query('select pg_cancel_backend($1)', [rows[0]?.pid]).catch(() => undefined);
+  };
+  // A signal that is aborted already calls nobody.
+  stop.throwIfAborted();
+  stop.addEventListener('abort', cancel, { once: true });
+  return () => stop.removeEventListener('abort', cancel);
+}
+
+async function answerOf(
+  client: PoolClient,
+  { statement, paged }: Question,
+  { asJson, stop }: AskOptions,
+): Promise<Answer> {
+  const sent = (text: string, prefix = 0) => refusing(statement, prefix, run(client, text));
+  if (!paged) {
+    const { fields, rows } = await sent(statement);
+    return { columns: fields.map(columnOf), isJson: false, pages: onePage(rows) };
+  }
+  const [before, after] = asJson ? ['select row_to_json(answer.*)::text from (', '\n) as answer'] : ['', ''];
+  const declare = `declare answer no scroll cursor for ${before}`;
+  await sent(`${declare}${statement}${after}`, declare.length);
+  const next = (rows: number) => sent(`fetch ${String(rows)} from answer`);
+  const first = await next(firstPageRows);
+  return { columns: first.fields.map(columnOf), isJson: asJson, pages: pagesOf(first.rows, next, stop) };
+}
+
+const firstPageRows = 100;
+const pageRows = 1_000;
+/** Characters that a page should not exceed: rows may be long. */
+const pageLength = 4_000_000;
+
+async function* onePage(rows: readonly AnswerRow[]): AsyncGenerator<readonly AnswerRow[]> {
+  yield rows;
+}
+
+async function* pagesOf(
+  first: readonly AnswerRow[],
+  next: (rows: number) => Promise<{ readonly rows: readonly AnswerRow[] }>,
+  stop: AbortSignal,
+): AsyncGenerator<readonly AnswerRow[]> {
+  let wanted = firstPageRows;
+  for (let rows = first; rows.length > 0;) {
+    if (stop.aborted) return;
+    yield rows;
+    if (rows.length < wanted) return;
+    const length = rows.reduce((sum, row) => sum + lengthOf(row), 0);
+    wanted = Math.max(1, Math.min(pageRows, Math.floor(pageLength / Math.max(1, length / rows.length))));
+    rows = (await next(wanted)).rows;
+  }
+}
+
+function lengthOf(row: AnswerRow): number {
+  return row.reduce((sum, value) => sum + (value?.length ?? 0), 0);
+}
+
+/** Of the driver, which its types do not know: more than one statement is an error then. */
+interface OneStatement extends QueryArrayConfig {
+  readonly queryMode: 'extended';
+}
+
+const asText = { getTypeParser: () => (text: string) => text } as CustomTypesConfig;
+
+function run(client: PoolClient, text: string): Promise<{ fields: readonly FieldDef[]; rows: readonly AnswerRow[] }> {
+  const query: OneStatement = { text, rowMode: 'array', types: asText, queryMode: 'extended' };
+  return client.query<(string | null)[]>(query);
+}
+
+/** int8, int2, int4, oid, float4, float8, numeric. */
+const numberTypes = new Set([20, 21, 23, 26, 700, 701, 1700]);
+
+function columnOf({ name, dataTypeID }: FieldDef): AnswerColumn {
+  return { name, isNumber: numberTypes.has(dataTypeID) };
+}
+
+/** SQLSTATEs that speak of the statement: unsupported, cardinality, data, read-only, names, syntax and rights, limits, functions. */
+const ofTheStatement = /^(?:0A|21|22|24|25006|26|2F|34|38|39|3F|42|54|55000|58P|P0)/u;
+const rightLacking = '42501';
+
+/** @param prefix characters before the statement in what is sent */
+async function refusing<T>(statement: string, prefix: number, sent: Promise<T>): Promise<T> {
+  try {
+    return await sent;
+  } catch (thrown) {
+    if (!(thrown instanceof DatabaseError) || !ofTheStatement.test(thrown.code ?? '')) throw thrown;
+    const { code = '', message, hint, position } = thrown;
+    const where = position === undefined ? '' : placeOf(statement, Number(position) - prefix);
+    throw new IndexerError(`${message}${where} (SQLSTATE ${code})`, {
+      code: 'QUERY_REFUSED',
+      exitCode: code === rightLacking ? ExitCode.notPermitted : ExitCode.usage,
+      remedy: hint ?? remedyOf(code),
+      facts: { sqlstate: code },
+    });
+  }
+}
+
+function remedyOf(code: string): string {
+  if (code === rightLacking) return 'connect as a role that may read it: see grant-reader';
+  if (code === '25006') return 'ask with select: nothing is changed by this command';
+  return `correct the statement; ${pageUrl('docs/sql.md')} says what there is`;
+}
+
+/** @param position in characters, from 1 */
+function placeOf(statement: string, position: number): string {
+  const before = Array.from(statement).slice(0, position - 1);
+  if (position < 1 || before.length < position - 1) return '';
+  const line = before.filter((character) => character === '\n').length + 1;
+  return ` at line ${String(line)}, column ${String(before.length - before.lastIndexOf('\n'))}`;
+}

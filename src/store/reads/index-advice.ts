@@ -1,0 +1,125 @@
+/**
+ * Which expressions on payloads are filtered on in slow statements, so that an index could answer them. Read from
+ * pg_stat_statements, which keeps the text of statements with their parameters taken out.
+ */
+import { createHash } from 'node:crypto';
+import { escapeIdentifier, escapeLiteral } from 'pg';
+import type { Database } from '../connection/database.ts';
+
+/** One index worth having. */
+export interface IndexAdvice {
+  /** Over a column of contracts, e.g. `payload ->> 'owner'`; `payload ->> ?` where the statements do not say which field. */
+  readonly expression: string;
+  /** Of those that do not say it the costliest, on one line. */
+  readonly statement?: string;
+  readonly calls: number;
+  /** Mean time of the statements that filter on it, milliseconds. */
+  readonly meanMs: number;
+}
+
+/** Statements faster than this, milliseconds, need no index. */
+const slowMs = 10;
+
+interface StatementRow {
+  readonly query: string;
+  readonly calls: number;
+  readonly mean: number;
+}
+
+/** The advice, most costly first; undefined where pg_stat_statements is not installed or may not be read. */
+export async function adviseIndexes(database: Database): Promise<readonly IndexAdvice[] | undefined> {
+  return database.withClient(async (client) => {
+    const { rows: places } = await client.query<{ schema: string }>(
+      `select n.nspname::text as schema from pg_extension e join pg_namespace n on n.oid = e.extnamespace
+        where e.extname = 'pg_stat_statements' and current_setting('shared_preload_libraries') ~ 'pg_stat_statements'`,
+    );
+    const [place] = places;
+    if (place === undefined) return undefined;
+    const { rows } = await client.query<StatementRow>(
+      `select query, calls::float8 as calls, mean_exec_time as mean
+         from ${escapeIdentifier(place.schema)}.pg_stat_statements
+        where dbid = (select oid from pg_database where datname = current_database())
+          and mean_exec_time >= $1 and query ~* '^\\s*(select|with)\\y' and query ~ '->>'
+        order by total_exec_time desc limit 500`,
+      [slowMs],
+    );
+    return adviceFrom(rows);
+  });
+}
+
+/**
+ * `payload ->> 'owner'` compared with something, or `payload #>> '{a,b}'`; with or without a name before the column.
+ * pg_stat_statements takes the name of the field for a constant like any other, and puts `$1` in its place.
+ */
+const filter =
+  /\b(payload|argument|result)\s*(->>|#>>)\s*('(?:[^']|'')*'|\$\d+)\s*\)*\s*(?:::\s*\w+\s*\)*\s*)?(?:=|<|>|in\b|between\b|like\b)/gi;
+
+/** Pure: the expressions that are filtered on, with the sums of the statements that do. */
+export function adviceFrom(statements: readonly StatementRow[]): readonly IndexAdvice[] {
+  const found = new Map<string, { calls: number; totalMs: number; statement?: string }>();
+  for (const { query, calls, mean } of statements) {
+    const where = query.slice(Math.max(0, query.search(/\bwhere\b|\bon\b/i)));
+    const expressions = new Set(
+      [...where.matchAll(filter)].map(
+        ([, column = '', arrow = '', path = '']) =>
+          `${column.toLowerCase()} ${arrow} ${path.startsWith('$') ? '?' : path}`,
+      ),
+    );
+    for (const expression of expressions) {
+      const unknown = expression.endsWith('?') ? { statement: query.replaceAll(/\s+/g, ' ').trim() } : {};
+      const sum = found.get(expression) ?? { calls: 0, totalMs: 0, ...unknown };
+      found.set(expression, { ...sum, calls: sum.calls + calls, totalMs: sum.totalMs + calls * mean });
+    }
+  }
+  return [...found]
+    .sort(([, a], [, b]) => b.totalMs - a.totalMs)
+    .map(([expression, { totalMs, ...rest }]) => ({ expression, ...rest, meanMs: totalMs / rest.calls }));
+}
+
+/** An index on a payload expression, over all contracts that have a value there. */
+export interface PayloadIndex {
+  readonly name: string;
+  /** What follows `create index concurrently name`. */
+  readonly definition: string;
+  /** What follows `create statistics if not exists name_values`. */
+  readonly statistics: string;
+}
+
+/**
+ * Limited to rows with a value, which Postgres can prove of any query that compares the expression; that a query is about
+ * one template it cannot. Statistics are separate: it keeps none for an index on an expression that is limited.
+ */
+export function payloadIndex(expression: string, method: 'btree' | 'hash'): PayloadIndex {
+  const definition = `on contracts using ${method} ((${expression})) where (${expression}) is not null`;
+  const words = expression
+    .toLowerCase()
+    .replaceAll(/[^a-z0-9]+/g, '_')
+    .replaceAll(/^_+|_+$/g, '')
+    .slice(0, 40);
+  const mark = createHash('sha256').update(definition).digest('hex').slice(0, 8);
+  return { name: `own_${words}_${mark}`, definition, statistics: `on (${expression}) from contracts` };
+}
+
+/** Statements for psql that make the index and its statistics. */
+export function printedIndex(schema: string, { name, definition, statistics }: PayloadIndex): readonly string[] {
+  return [
+    `set search_path to ${escapeIdentifier(schema)};`,
+    `create index concurrently ${name} ${definition};`,
+    `create statistics if not exists ${name}_values ${statistics};`,
+    'analyze contracts;',
+  ];
+}
+
+/**
+ * `payload.owner`, `payload.meta.id` or an expression such as `payload ->> 'owner'`, as SQL; undefined for anything
+ * else, so that nothing but an expression over a payload gets into a statement.
+ */
+export function payloadExpression(given: string): string | undefined {
+  const sql = /^\s*payload\s*(->>|#>>)\s*('(?:[^']|'')*')\s*$/i.exec(given);
+  if (sql !== null) return `payload ${sql[1] ?? ''} ${sql[2] ?? ''}`;
+  const [column, ...path] = given.split('.');
+  if (column !== 'payload' || path.length === 0 || path.some((step) => !/^[A-Za-z_]\w*$/.test(step))) return undefined;
+  return path.length === 1
+    ? `payload ->> ${escapeLiteral(path[0] ?? '')}`
+    : `payload #>> ${escapeLiteral(`{${path.join(',')}}`)}`;
+}

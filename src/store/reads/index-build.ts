@@ -1,0 +1,58 @@
+/** Indexes on tables that are written to: built CONCURRENTLY, outside a transaction, however long it takes. */
+import { escapeIdentifier } from 'pg';
+import type { PoolClient, QueryConfig } from 'pg';
+import type { Database } from '../connection/database.ts';
+
+/** The driver knows no "without limit" per query. */
+const buildLimitMs = 24 * 60 * 60 * 1000;
+
+/**
+ * Builds the index unless it is there; true when it did. What a build that was cut short left behind is removed first.
+ * @param name of the index, unquoted
+ * @param definition what follows `create index concurrently name`, e.g. `on contracts ("offset")`
+ */
+export function buildIndex(database: Database, name: string, definition: string): Promise<boolean> {
+  return withoutLimit(database, (client) => build(client, database.schema, name, definition));
+}
+
+/**
+ * Makes Postgres keep statistics of an expression, and gathers them: without, it guesses what an index would find.
+ * @param definition what follows `create statistics name`
+ */
+export function keepStatistics(database: Database, name: string, definition: string): Promise<void> {
+  return withoutLimit(database, async (client) => {
+    await client.query(patiently(`create statistics if not exists ${escapeIdentifier(name)} ${definition}`));
+    await client.query(patiently('analyze contracts'));
+  });
+}
+
+/** `work` on a client whose statements may take as long as they need. */
+function withoutLimit<T>(database: Database, work: (client: PoolClient) => Promise<T>): Promise<T> {
+  return database.withClient(async (client) => {
+    const { rows } = await client.query<{ usual: string }>(`select current_setting('statement_timeout') as usual`);
+    await client.query('set statement_timeout = 0');
+    const done = await work(client);
+    // A client that failed is not used again.
+    await client.query(`select set_config('statement_timeout', $1, false)`, [rows[0]?.usual ?? '0']);
+    return done;
+  });
+}
+
+async function build(client: PoolClient, schema: string, name: string, definition: string): Promise<boolean> {
+  const { rows } = await client.query<{ valid: boolean }>(
+    `select i.indisvalid as valid from pg_index i join pg_class c on c.oid = i.indexrelid
+       join pg_namespace n on n.oid = c.relnamespace where n.nspname = $1 and c.relname = $2`,
+    [schema, name],
+  );
+  if (rows[0]?.valid === true) return false;
+  const quoted = escapeIdentifier(name);
+  if (rows[0] !== undefined) {
+    await client.query(patiently(`drop index concurrently ${escapeIdentifier(schema)}.${quoted}`));
+  }
+  await client.query(patiently(`create index concurrently ${quoted} ${definition}`));
+  return true;
+}
+
+function patiently(text: string): QueryConfig & { query_timeout: number } {
+  return { text, query_timeout: buildLimitMs };
+}

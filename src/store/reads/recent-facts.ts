@@ -1,0 +1,86 @@
+/** What the status page shows of the database: a few rows, soon given up, never a payload or a party. */
+import type { Database } from '../connection/database.ts';
+
+/** Names and numbers only. */
+export interface StoredRecentFacts {
+  readonly templates: readonly { readonly name: string; readonly active: number }[];
+  readonly updates: readonly {
+    readonly offset: number;
+    readonly kind: string;
+    readonly recordTime: string | null;
+    readonly events: number;
+    readonly templates: readonly string[];
+  }[];
+}
+
+const rows = 8;
+/** Of one update: enough to name its templates, whatever its size. */
+const eventsLookedAt = 100;
+const longestName = 200;
+
+const name = (t: string): string =>
+  `left(coalesce(${t}.package_name, ${t}.package_id) || ':' || ${t}.module_name || ':' || ${t}.entity_name, ${longestName})`;
+
+const templatesQuery = `
+  select ${name('t')} as name, sum(n.active)::bigint as active
+    from active_counts a join templates t using (template_pk)
+   cross join lateral (
+           select a.activated - a.deactivated - (select count(*) from lifetimes l
+                    where l.template_pk = a.template_pk and l.deactivated_offset is null and l.unknown_since is not null)
+                  as active) n
+   group by 1 having sum(n.active) > 0
+   order by 2 desc, 1 limit ${rows}`;
+
+/** Contracts are found through (template, offset): there is no index on their offset alone, and templates are few. */
+const updatesQuery = `
+  with last as materialized (
+    select "offset", left(kind, 40) as kind, record_time, event_count from updates order by "offset" desc limit ${rows}
+  ), seen as (
+    select l."offset", e.template_pk from last l
+     cross join lateral (select template_pk from exercises e where e."offset" = l."offset" limit ${eventsLookedAt}) e
+    union
+    select l."offset", a.template_pk from last l
+     cross join lateral (select template_pk from archives a where a."offset" = l."offset" limit ${eventsLookedAt}) a
+    union
+    select l."offset", r.template_pk from last l
+     cross join lateral (select template_pk from reassignments r where r."offset" = l."offset" limit ${eventsLookedAt}) r
+    union
+    select c."offset", c.template_pk from templates t
+     cross join lateral (select c."offset", c.template_pk from contracts c
+                          where c.template_pk = t.template_pk and c."offset" >= (select min("offset") from last)
+                          order by c."offset" desc limit ${eventsLookedAt}) c
+  )
+  select l."offset", l.kind, l.record_time, l.event_count,
+         coalesce((select array_agg(distinct ${name('t')} order by ${name('t')})
+                     from seen s join templates t using (template_pk) where s."offset" = l."offset"), '{}') as templates
+    from last l order by l."offset" desc`;
+
+interface UpdateRow {
+  readonly offset: number;
+  readonly kind: string;
+  readonly record_time: Date | null;
+  readonly event_count: number;
+  readonly templates: readonly string[];
+}
+
+/**
+ * The templates with most active contracts, and the newest updates.
+ * @param database one with a short limit on statements, and a connection that nobody else waits for
+ * @throws IndexerError as every read
+ */
+export async function readRecentFacts(database: Database): Promise<StoredRecentFacts> {
+  return database.withClient(async (client) => {
+    const templates = await client.query<{ name: string; active: number }>(templatesQuery);
+    const updates = await client.query<UpdateRow>(updatesQuery);
+    return {
+      templates: templates.rows,
+      updates: updates.rows.map((row) => ({
+        offset: row.offset,
+        kind: row.kind,
+        recordTime: row.record_time === null ? null : row.record_time.toISOString(),
+        events: row.event_count,
+        templates: row.templates,
+      })),
+    };
+  });
+}

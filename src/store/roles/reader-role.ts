@@ -1,0 +1,162 @@
+/**
+ * Roles that read and nothing else: all of the schemas of a stream, or of its rows only what certain parties may see.
+ * A limited role gets its grants last, after the policies and the views are in place.
+ */
+import { escapeIdentifier, escapeLiteral } from 'pg';
+import type { ClientBase } from 'pg';
+import { IndexerError } from '../../errors/indexer-error.ts';
+import type { Database } from '../connection/database.ts';
+import { buildIndex } from '../reads/index-build.ts';
+import { limitedGrants, policyStatements } from './party-policies.ts';
+import { readSchemas, readersPath, type ReadSchemas } from '../connection/read-schemas.ts';
+import { limitedRoles, secureViewsFor } from './secure-views.ts';
+
+export interface ReaderRole {
+  readonly role: string;
+  /** Empty: the role reads everything. */
+  readonly parties: readonly string[];
+  /** As `create role` takes it; undefined leaves the password, and whether the role may log in, as it is. */
+  readonly password: string | undefined;
+}
+
+interface Facts {
+  readonly database: string;
+  readonly owner: string;
+  readonly version: number;
+  readonly exists: boolean;
+  /** Sees past every policy: superuser, bypassrls, or a member of another role. */
+  readonly unbound: boolean;
+  readonly limited: boolean;
+  /** The role may write into the tables, as the indexer does: made a reader, it would write no more. */
+  readonly writes: boolean;
+  /** Somebody else than the owner may write: row-level security would refuse its COPY. */
+  readonly foreignWriter: boolean;
+}
+
+/** The name of the index without which `updates` of a limited role is read by scanning all contracts. */
+const offsetIndex = 'contracts_offset';
+
+/** The statements that {@link grantReader} would run, transaction by transaction; those on views are made on the spot. */
+export async function planReader(database: Database, reader: ReaderRole): Promise<readonly (readonly string[])[]> {
+  const facts = await database.withClient((client) => readFacts(client, database.schema, reader.role));
+  refuse(facts, reader);
+  return plan(facts, reader, readSchemas(database.schema));
+}
+
+/**
+ * Creates the role if it is missing and gives it its rights; to be called again to change parties or password.
+ * @throws IndexerError READER_REFUSED when the limits asked for could not be kept, STORE_NOT_PERMITTED
+ */
+export async function grantReader(database: Database, reader: ReaderRole): Promise<void> {
+  const transactions = await planReader(database, reader);
+  const limited = reader.parties.length > 0;
+  if (limited) await buildIndex(database, offsetIndex, 'on contracts ("offset")');
+  // One table at a time: all of them locked at once would stop, or be stopped by, the writer.
+  for (const statements of transactions) {
+    await database.transaction(async (client) => {
+      for (const statement of statements) await client.query(statement);
+    });
+  }
+  if (!limited) return;
+  await database.transaction(async (client) => {
+    await secureViewsFor(client, readSchemas(database.schema), [reader.role]);
+    for (const statement of limitedGrants(reader.role)) await client.query(statement);
+  });
+}
+
+async function readFacts(client: ClientBase, storage: string, role: string): Promise<Facts> {
+  const { rows } = await client.query<Omit<Facts, 'limited'>>(
+    `select current_database()::text as database, pg_get_userbyid(c.relowner)::text as owner,
+            current_setting('server_version_num')::int as version, r.oid is not null as exists,
+            coalesce(r.rolsuper or r.rolbypassrls or r.oid = c.relowner
+                     or exists (select from pg_auth_members m where m.member = r.oid), false) as unbound,
+            coalesce(has_table_privilege(r.oid, c.oid, 'insert'), false) as writes,
+            exists (select from aclexplode(c.relacl) a
+                     where a.privilege_type = 'INSERT' and a.grantee <> c.relowner
+                       and not exists (select from pg_roles w where w.oid = a.grantee and w.rolbypassrls)
+                   ) as "foreignWriter"
+       from pg_class c left join pg_roles r on r.rolname = $2
+      where c.relname = 'contracts' and c.relnamespace = (select oid from pg_namespace where nspname = $1)`,
+    [storage, role],
+  );
+  const [facts] = rows;
+  if (facts === undefined) throw refused(`schema "${storage}" holds no stream`, 'run `ledger-indexer migrate` first');
+  return { ...facts, limited: (await limitedRoles(client, storage)).includes(role) };
+}
+
+function refuse(facts: Facts, { role, parties }: ReaderRole): void {
+  if (facts.writes) {
+    throw refused(
+      `role "${role}" may write into the tables: as a reader it would be set to read only, and the indexer with it`,
+      'take a role of its own for this reader',
+    );
+  }
+  if (parties.length === 0) {
+    if (!facts.limited) return;
+    throw refused(
+      `role "${role}" is limited to parties, and would read everything`,
+      'name its parties with --party, or take another role',
+    );
+  }
+  if (facts.version < 150_000) {
+    throw refused(
+      `--party needs Postgres 15 or later: on ${Math.floor(facts.version / 10_000)} views show all rows to whoever may read them`,
+      'upgrade the server, or give this reader a schema of its own that is indexed with LEDGER_PARTIES',
+    );
+  }
+  if (facts.unbound) {
+    throw refused(
+      `role "${role}" is a superuser, bypasses policies, owns the tables or is a member of another role`,
+      'take a role of its own for this reader',
+    );
+  }
+  if (facts.foreignWriter) {
+    throw refused(
+      'another role than the owner may insert into the tables, and Postgres refuses its COPY under row-level security',
+      'let the indexer connect as the owner of the tables and revoke insert from others, or give that role bypassrls',
+    );
+  }
+}
+
+function plan(facts: Facts, reader: ReaderRole, schemas: ReadSchemas): readonly (readonly string[])[] {
+  const name = escapeIdentifier(reader.role);
+  const names = Object.values(schemas).map((schema) => escapeIdentifier(schema));
+  const usage = names.map((schema) => `grant usage on schema ${schema} to ${name}`);
+  const later = `alter default privileges for role ${escapeIdentifier(facts.owner)}`;
+  // Functions need no grant: those that everybody may call are listed where they are made. What a role was given beside, it loses.
+  const clean = names.flatMap((schema) => [
+    `revoke all on all functions in schema ${schema} from ${name}`,
+    `${later} in schema ${schema} revoke execute on functions from ${name}`,
+  ]);
+  const role = [...roleStatements(facts, reader), ...settings(facts, reader.role, schemas)];
+  if (reader.parties.length === 0) {
+    const reads = names.map((schema) => `grant select on all tables in schema ${schema} to ${name}`);
+    const laterReads = names.map((schema) => `${later} in schema ${schema} grant select on tables to ${name}`);
+    return [[...role, ...clean, ...usage, ...reads, ...laterReads]];
+  }
+  const revoked = names.flatMap((schema) => [
+    `revoke all on all tables in schema ${schema} from ${name}`,
+    `${later} in schema ${schema} revoke select on tables from ${name}`,
+  ]);
+  return [[...role, ...clean, ...revoked], ...policyStatements(reader.role, reader.parties), usage];
+}
+
+function roleStatements({ exists }: Facts, { role, password }: ReaderRole): string[] {
+  const login = password === undefined ? '' : ` login password ${escapeLiteral(password)}`;
+  const name = escapeIdentifier(role);
+  if (!exists) return [`create role ${name}${login}`];
+  return login === '' ? [] : [`alter role ${name}${login}`];
+}
+
+function settings({ database }: Facts, role: string, schemas: ReadSchemas): string[] {
+  const set = `alter role ${escapeIdentifier(role)} in database ${escapeIdentifier(database)} set`;
+  return [
+    `${set} statement_timeout = '60s'`,
+    `${set} default_transaction_read_only = on`,
+    `${set} search_path = ${readersPath(schemas)}`,
+  ];
+}
+
+function refused(found: string, remedy: string): IndexerError {
+  return new IndexerError(found, { code: 'READER_REFUSED', remedy });
+}

@@ -1,0 +1,66 @@
+/**
+ * Whose the schemas are that something is to be made in. Who may create in the database can make one under our names before
+ * us, and its owner can put functions of his own there in place of ours, whoever made those.
+ */
+import { escapeIdentifier, escapeLiteral } from 'pg';
+import type { ClientBase } from 'pg';
+import { ExitCode } from '../../errors/exit-code.ts';
+import { IndexerError } from '../../errors/indexer-error.ts';
+import { readSchemas } from '../connection/read-schemas.ts';
+
+/**
+ * The first of our schemas that belongs to a stranger. None is who is asking, or what he is a member of; superusers, who
+ * are members of everything, are asked for none of that. Nor is who administers the database; nor the owner of a stream that
+ * cannot log in, as `grant-roles` makes it. Every name is Postgres' own, whatever the search path is: `(oid, name)` has no
+ * better match.
+ */
+function strangerOf(storage: string): string {
+  const names = Object.values(readSchemas(storage)).map((name) => `${escapeLiteral(name)}::pg_catalog.name`);
+  const equal = 'operator(pg_catalog.=)';
+  return `select n.nspname::pg_catalog.text as schema, o.rolname::pg_catalog.text as owner, me.rolname::pg_catalog.text as me
+  from pg_catalog.pg_namespace n
+  join pg_catalog.pg_roles o on o.oid ${equal} n.nspowner
+  join pg_catalog.pg_roles me on me.rolname ${equal} current_user
+  join pg_catalog.pg_database d on d.datname ${equal} pg_catalog.current_database()
+ where n.nspname ${equal} any (array[${names.join(', ')}])
+   and not (o.rolsuper or (o.oid ${equal} d.datdba) or (o.rolname ${equal} 'pg_database_owner'::pg_catalog.name)
+            or (not me.rolsuper and pg_catalog.pg_has_role(n.nspowner, 'usage'::pg_catalog.text))
+            or (not o.rolcanlogin
+                and exists (select from pg_catalog.pg_class c join pg_catalog.pg_namespace s on s.oid ${equal} c.relnamespace
+                             where (s.nspname ${equal} ${escapeLiteral(storage)}::pg_catalog.name)
+                               and (c.relname ${equal} 'schema_migrations'::pg_catalog.name)
+                               and (s.nspowner ${equal} o.oid) and (c.relowner ${equal} o.oid))))
+ limit 1`;
+}
+
+/** Passes where all schemas of this stream that exist are ours. @throws IndexerError `SCHEMA_FOREIGN` (fatal) */
+export async function refuseStrangers(client: ClientBase, storage: string): Promise<void> {
+  const { rows } = await client.query<{ schema: string; owner: string; me: string }>(strangerOf(storage));
+  const [found] = rows;
+  if (found === undefined) return;
+  const { schema, owner, me } = found;
+  throw new IndexerError(
+    `schema "${schema}" belongs to role "${owner}", which is neither "${me}" nor a role it is a member of`,
+    { code: 'SCHEMA_FOREIGN', remedy: remedy(schema), exitCode: ExitCode.configuration },
+  );
+}
+
+function remedy(schema: string): string {
+  const name = escapeIdentifier(schema);
+  return `connect as its owner if the stream is his; else look what is in it and drop it: drop schema ${name} cascade`;
+}
+
+/** The same for psql, as one statement. */
+export function printedRefusal(storage: string): string {
+  return `do $$
+declare
+  stranger record;
+begin
+  ${strangerOf(storage).replace(' from', ' into stranger from')};
+  if stranger.schema is not null then
+    raise exception 'schema "%" belongs to role "%", which is neither "%" nor a role it is a member of', stranger.schema, stranger.owner, stranger.me
+      using hint = 'Run this as its owner if that is right; else look what is in it and drop it.';
+  end if;
+end
+$$;`;
+}

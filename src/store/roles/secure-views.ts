@@ -1,0 +1,51 @@
+/**
+ * Views run with the rights of their owner, who sees every row. Where roles are limited to parties, every view has to
+ * run with the rights of its reader instead, and a view that was replaced has forgotten that. So whoever makes views
+ * calls this in the same transaction; without limited roles it changes nothing.
+ */
+import { escapeIdentifier } from 'pg';
+import type { ClientBase } from 'pg';
+import type { ReadSchemas } from '../connection/read-schemas.ts';
+
+/** The roles that are limited to parties: those named by a restrictive policy of the storage. */
+export async function limitedRoles(client: ClientBase, storage: string): Promise<readonly string[]> {
+  const { rows } = await client.query<{ name: string }>(
+    `select distinct r.rolname::text as name
+       from pg_policy p
+       join pg_class c on c.oid = p.polrelid
+       join pg_roles r on r.oid = any (p.polroles)
+      where c.relnamespace = (select oid from pg_namespace where nspname = $1) and not p.polpermissive
+      order by 1`,
+    [storage],
+  );
+  return rows.map(({ name }) => name);
+}
+
+/** Makes every view of the schemas run with the rights of its reader, then lets the limited roles read it. */
+export async function secureViews(client: ClientBase, schemas: ReadSchemas): Promise<void> {
+  const roles = await limitedRoles(client, schemas.storage);
+  if (roles.length > 0) await secureViewsFor(client, schemas, roles);
+}
+
+/** The same for these roles, whether there are policies for them yet or not. */
+export async function secureViewsFor(
+  client: ClientBase,
+  schemas: ReadSchemas,
+  roles: readonly string[],
+): Promise<void> {
+  const { rows } = await client.query<{ schema: string; view: string; secure: boolean; granted: boolean }>(
+    `select n.nspname::text as schema, c.relname::text as view,
+            coalesce(c.reloptions::text[] && array['security_invoker=true', 'security_invoker=on'], false) as secure,
+            (select bool_and(has_table_privilege(r.rolname, c.oid, 'select'))
+               from pg_roles r where r.rolname = any ($2)) as granted
+       from pg_class c join pg_namespace n on n.oid = c.relnamespace
+      where c.relkind = 'v' and n.nspname = any ($1) order by 1, 2`,
+    [Object.values(schemas), roles],
+  );
+  const grantees = roles.map((role) => escapeIdentifier(role)).join(', ');
+  for (const { schema, view, secure, granted } of rows) {
+    const name = `${escapeIdentifier(schema)}.${escapeIdentifier(view)}`;
+    if (!secure) await client.query(`alter view ${name} set (security_invoker = true)`);
+    if (!granted) await client.query(`grant select on ${name} to ${grantees}`);
+  }
+}

@@ -1,0 +1,164 @@
+/**
+ * Brings a schema to the state this program expects: numbered SQL files, forward only, each in its own transaction
+ * together with its row in `schema_migrations`. Any number of migrators may start at once: a transaction-level
+ * advisory lock lets one work and the others find nothing to do. A schema newer than the program is never touched.
+ */
+import { readFile, readdir } from 'node:fs/promises';
+import { escapeIdentifier, escapeLiteral } from 'pg';
+import type { PoolClient, QueryConfig } from 'pg';
+import { IndexerError } from '../../errors/indexer-error.ts';
+import type { Database } from '../connection/database.ts';
+import { createReadSchemas, hasReadSide, makeReadSide, readSideScript } from './read-side.ts';
+import { printedRefusal, refuseStrangers } from '../roles/schema-owners.ts';
+
+/** One migration: `id` is the file's name without `.sql`, `sql` any number of statements with unqualified names. */
+export interface Migration {
+  readonly id: string;
+  readonly sql: string;
+}
+
+const directory = new URL('../../../migrations/', import.meta.url);
+const fileName = /^\d{4}_[a-z0-9_]+\.sql$/;
+/** Building an index on a large table takes long; the driver knows no "without limit" per query. */
+const migrationLimitMs = 24 * 60 * 60 * 1000;
+
+const createMigrationsTable = `create table schema_migrations (
+  id text primary key,
+  applied_at timestamptz not null default now()
+)`;
+
+/** The migrations shipped with this program, in order. */
+export async function migrationFiles(): Promise<readonly Migration[]> {
+  const names = (await readdir(directory)).filter((name) => fileName.test(name)).sort();
+  return Promise.all(
+    names.map(async (name) => ({
+      id: name.slice(0, -'.sql'.length),
+      sql: await readFile(new URL(name, directory), 'utf8'),
+    })),
+  );
+}
+
+/**
+ * Creates the schema if it is missing and applies what is pending; ids of what this call applied, in order.
+ * @throws IndexerError `SCHEMA_NEWER`, `SCHEMA_FOREIGN` (both fatal), `STORE_NOT_PERMITTED`, or what a migration failed with
+ */
+export async function migrate(database: Database, files?: readonly Migration[]): Promise<readonly string[]> {
+  const known = files ?? (await migrationFiles());
+  const applied = await locked(database, async (client) => {
+    const before = await appliedIds(client, database.schema);
+    if (known.some(({ id }) => !before.has(id))) await refuseStrangers(client, database.schema);
+    await createMissing(client, database.schema);
+    return before;
+  });
+  refuseNewer(database.schema, applied, known);
+  const mine: string[] = [];
+  for (const file of known) {
+    if (applied.has(file.id)) continue;
+    if (await locked(database, (client) => applyOne(client, database.schema, file))) mine.push(file.id);
+  }
+  // Tests migrate step by step; views and functions need all of the steps.
+  if (files === undefined) await locked(database, (client) => makeReadSide(client, database.schema));
+  return mine;
+}
+
+/**
+ * Checks, without changing anything, that the schema is exactly what this program expects.
+ * @throws IndexerError `SCHEMA_OUTDATED` or `SCHEMA_NEWER`, both fatal
+ */
+export async function assertMigrated(database: Database, files?: readonly Migration[]): Promise<void> {
+  const known = files ?? (await migrationFiles());
+  const applied = await database.withClient((client) => appliedIds(client, database.schema));
+  refuseNewer(database.schema, applied, known);
+  const pending = known.filter(({ id }) => !applied.has(id)).map(({ id }) => id);
+  const views = files !== undefined || (await database.withClient((client) => hasReadSide(client, database.schema)));
+  if (!views) pending.push('the views and functions for readers');
+  if (pending.length === 0) return;
+  throw new IndexerError(`schema "${database.schema}" lacks ${pending.length} migration(s): ${pending.join(', ')}`, {
+    code: 'SCHEMA_OUTDATED',
+    facts: { schema: database.schema, pending: pending.length },
+  });
+}
+
+/** Everything `migrate` would do to an empty database, as one SQL transaction for psql. Needs no connection. */
+export async function printMigrations(schema: string, files?: readonly Migration[]): Promise<string> {
+  const known = files ?? (await migrationFiles());
+  const name = escapeIdentifier(schema);
+  const steps = known.map(
+    ({ id, sql }) => `-- ${id}\ninsert into schema_migrations (id) values (${escapeLiteral(id)});\n\n${sql.trim()}\n`,
+  );
+  return [
+    '-- For a new schema. Run with: psql --set ON_ERROR_STOP=1 --file <this file>',
+    'begin;',
+    // Before the first name that is looked for in one of them.
+    `create schema if not exists ${name};`,
+    files === undefined ? createReadSchemas(schema) : '',
+    printedRefusal(schema),
+    `set local search_path to ${name};`,
+    `${createMigrationsTable};\n`,
+    ...steps,
+    // Steps given by the caller make no tables for it to read.
+    files === undefined ? await readSideScript(schema) : '',
+    'commit;\n',
+  ].join('\n');
+}
+
+/** A transaction that holds the migration lock of this schema. Transaction-level, so that poolers cannot leak it. */
+function locked<T>(database: Database, work: (client: PoolClient) => Promise<T>): Promise<T> {
+  return database.transaction(async (client) => {
+    // Read committed, because what the previous holder of the lock did must be visible once the lock is granted.
+    await client.query(
+      `set transaction isolation level read committed; set local statement_timeout = 0; set local lock_timeout = '10min'`,
+    );
+    await client.query(patiently('select pg_advisory_xact_lock(hashtext($1))', [`ledger_indexer:${database.schema}`]));
+    // Short from here on: a migration that waits for a table lock makes every later reader of the table wait too.
+    await client.query(`set local lock_timeout = '5s'; set local search_path to ${escapeIdentifier(database.schema)}`);
+    return work(client);
+  });
+}
+
+/** Looks before it creates: `if not exists` demands the right to create even when there is nothing to do. */
+async function createMissing(client: PoolClient, schema: string): Promise<void> {
+  const found = await client.query('select from pg_namespace where nspname = $1', [schema]);
+  if (found.rowCount === 0) await client.query(`create schema ${escapeIdentifier(schema)}`);
+  if (!(await hasMigrationsTable(client, schema))) await client.query(createMigrationsTable);
+}
+
+async function hasMigrationsTable(client: PoolClient, schema: string): Promise<boolean> {
+  const found = await client.query('select from pg_tables where schemaname = $1 and tablename = $2', [
+    schema,
+    'schema_migrations',
+  ]);
+  return found.rowCount === 1;
+}
+
+async function appliedIds(client: PoolClient, schema: string): Promise<ReadonlySet<string>> {
+  if (!(await hasMigrationsTable(client, schema))) return new Set();
+  const { rows } = await client.query<{ id: string }>(
+    `select id from ${escapeIdentifier(schema)}.schema_migrations order by id`,
+  );
+  return new Set(rows.map(({ id }) => id));
+}
+
+/** False when another migrator was faster. */
+async function applyOne(client: PoolClient, schema: string, { id, sql }: Migration): Promise<boolean> {
+  if ((await appliedIds(client, schema)).has(id)) return false;
+  await client.query('insert into schema_migrations (id) values ($1)', [id]);
+  await client.query(patiently(sql));
+  return true;
+}
+
+function patiently(text: string, values?: readonly string[]): QueryConfig & { query_timeout: number } {
+  // Without values the driver uses the simple protocol, the only one that takes several statements.
+  return { text, query_timeout: migrationLimitMs, ...(values === undefined ? {} : { values: [...values] }) };
+}
+
+function refuseNewer(schema: string, applied: ReadonlySet<string>, known: readonly Migration[]): void {
+  const ids = new Set(known.map(({ id }) => id));
+  const unknown = [...applied].filter((id) => !ids.has(id));
+  if (unknown.length === 0) return;
+  throw new IndexerError(`schema "${schema}" holds migrations this program does not know: ${unknown.join(', ')}`, {
+    code: 'SCHEMA_NEWER',
+    remedy: 'a newer version migrated this schema: run that version or a later one',
+    facts: { schema, unknown: unknown.length },
+  });
+}

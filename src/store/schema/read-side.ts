@@ -1,0 +1,78 @@
+/**
+ * The SQL that readers use beside the storage: views and functions, made anew from `migrations/read/*.sql` whenever one of
+ * those files has changed. Nothing in them holds data. They name their schemas by placeholders: `:storage` for the schema of
+ * the stream, `:explore`, `:typed` and `:pqs` for those made beside it.
+ */
+import { createHash } from 'node:crypto';
+import { readFile, readdir } from 'node:fs/promises';
+import { escapeIdentifier, escapeLiteral } from 'pg';
+import type { ClientBase } from 'pg';
+import { openGrants } from '../roles/party-policies.ts';
+import { readSchemas, type ReadSchemas } from '../connection/read-schemas.ts';
+import { refuseStrangers } from '../roles/schema-owners.ts';
+import { limitedRoles, secureViews } from '../roles/secure-views.ts';
+
+const directory = new URL('../../../migrations/read/', import.meta.url);
+const fileName = /^\d{2}_[a-z0-9_]+\.sql$/;
+
+/** Everything that makes the read side, as one script; any number of statements. The last notes what it was made from. */
+export async function readSideScript(storage: string): Promise<string> {
+  const names = (await readdir(directory)).filter((name) => fileName.test(name)).sort();
+  const files = await Promise.all(names.map(async (name) => readFile(new URL(name, directory), 'utf8')));
+  const schemas = readSchemas(storage);
+  const script = [createReadSchemas(storage), ...files.map((file) => withNames(file, schemas))].join('\n');
+  const note = escapeLiteral(`Views for people and BI tools; ${hashOf(script)}`);
+  return `${script}\ncomment on schema ${escapeIdentifier(schemas.explore)} is ${note};\n`;
+}
+
+/** The schemas beside the storage, for whoever has to look whose they are before anything is made in them. */
+export function createReadSchemas(storage: string): string {
+  const { explore, typed, pqs } = readSchemas(storage);
+  return [explore, typed, pqs].map((name) => `create schema if not exists ${escapeIdentifier(name)};`).join('\n');
+}
+
+function hashOf(script: string): string {
+  return `read side ${createHash('sha256').update(script).digest('hex')}`;
+}
+
+/** `:name` becomes the quoted schema, `:'name'` the schema as a text literal; `::type` is left alone. */
+function withNames(sql: string, schemas: ReadSchemas): string {
+  return sql.replaceAll(
+    /(?<!:):(')?(storage|explore|typed|pqs)\b'?/g,
+    (_, literal: string | undefined, name: keyof ReadSchemas) =>
+      literal === undefined ? escapeIdentifier(schemas[name]) : escapeLiteral(schemas[name]),
+  );
+}
+
+/**
+ * Makes the read side if it is missing or not this program's; true when it did. To be called in a transaction that holds
+ * the migration lock.
+ * @throws IndexerError `SCHEMA_FOREIGN`
+ */
+export async function makeReadSide(client: ClientBase, storage: string): Promise<boolean> {
+  const script = await readSideScript(storage);
+  if (await isMade(client, storage, script)) return false;
+  await client.query(createReadSchemas(storage));
+  await refuseStrangers(client, storage);
+  await client.query(script);
+  await secureViews(client, readSchemas(storage));
+  // What is read by now may stand in tables and columns that are newer than the role.
+  for (const role of await limitedRoles(client, storage)) {
+    for (const statement of openGrants(role)) await client.query(statement);
+  }
+  return true;
+}
+
+/** Whether the read side is there and is this program's. */
+export async function hasReadSide(client: ClientBase, storage: string): Promise<boolean> {
+  return isMade(client, storage, await readSideScript(storage));
+}
+
+async function isMade(client: ClientBase, storage: string, script: string): Promise<boolean> {
+  const { rows } = await client.query<{ note: string | null }>(
+    `select obj_description(oid, 'pg_namespace') as note from pg_namespace where nspname = $1`,
+    [readSchemas(storage).explore],
+  );
+  const note = rows[0]?.note ?? undefined;
+  return note !== undefined && script.includes(escapeLiteral(note));
+}

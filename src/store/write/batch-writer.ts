@@ -1,0 +1,201 @@
+/**
+ * One batch, one transaction, one round trip: compare-and-set of the stream row, COPY into the append-only tables,
+ * set-based maintenance of lifetimes and rollup. Several batches may be under way on connections of their own; they
+ * commit in order.
+ */
+import type { ClientBase } from 'pg';
+import { escapeIdentifier } from 'pg';
+import { delayUnit } from '../../model/activity.ts';
+import type { Batch } from '../../model/batch.ts';
+import type { DictionaryEntries } from '../../model/dictionary.ts';
+import { tables, type TableName } from '../../model/tables.ts';
+import { ByteWriter } from './byte-writer.ts';
+import type { BinaryRows } from './copy-binary.ts';
+import { rollBack, type Database } from '../connection/database.ts';
+import { departureStatements } from './departures.ts';
+import { entryStatements } from './dictionary-store.ts';
+import { fly, type Statement } from '../connection/flight.ts';
+
+export interface BatchWrite {
+  readonly batch: Batch<BinaryRows>;
+  /** New dictionary entries that the rows refer to. */
+  readonly added: DictionaryEntries;
+  /** The write of the batch before, while it is under way. */
+  readonly predecessor: Promise<unknown> | undefined;
+  /** Moves the stream row by compare-and-set; fails when somebody else did. */
+  readonly advance: Statement;
+  /** Told with the commit; undefined: nobody is told. */
+  readonly notify: Statement | undefined;
+}
+
+/** So few bytes are written sooner than a second round trip would take. */
+const smallBytes = 64 * 1024;
+
+/** Writes and commits a batch. Resolves to rows written by table. @throws IndexerError; then nothing is written */
+export async function writeBatch(database: Database, write: BatchWrite): Promise<ReadonlyMap<string, number>> {
+  const { batch, predecessor, advance, notify } = write;
+  const { filled, copies, rest } = rowStatements(batch, write.added);
+  if (notify !== undefined) rest.push(notify);
+  const small = filled.reduce((bytes, { messages }) => bytes + messages.length, 0) <= smallBytes;
+  if (small) await predecessor;
+  await database.withClient(async (client) => {
+    // The fence comes first: a stale writer stops before it costs anything.
+    if (small || predecessor === undefined) await fly(client, [advance, ...copies, ...rest]);
+    else await inOrder(client, copies, rest, { advance, predecessor, idleLimitMs: database.idleInTransactionMs });
+  });
+  return new Map(filled.map(({ table, rows }) => [table, rows]));
+}
+
+/** The statements that store the rows of a batch: COPYs, and what builds on what is stored already. Seals the batch. */
+export function rowStatements(batch: Batch<BinaryRows>, added: DictionaryEntries) {
+  batch.seal();
+  const filled = [...batch.sink.filled()];
+  const copies = filled.map(({ table, messages }) => copyStatement(table, messages));
+  const rest = [
+    ...entryStatements(added),
+    ...lifetimeStatement(batch),
+    ...activityStatement(batch),
+    ...departureStatements(batch),
+  ];
+  return { filled, copies, rest };
+}
+
+/**
+ * What only adds rows is sent at once, what builds on earlier batches (the stream row, ends of lifetimes, sums) after
+ * the predecessor has committed.
+ */
+async function inOrder(
+  client: ClientBase,
+  copies: readonly Statement[],
+  rest: readonly Statement[],
+  order: { readonly advance: Statement; readonly predecessor: Promise<unknown>; readonly idleLimitMs: number },
+): Promise<void> {
+  const { advance, predecessor, idleLimitMs } = order;
+  try {
+    await fly(client, [{ name: 'begin', text: 'begin' }, ...copies]);
+    await awaitInTransaction(client, predecessor, idleLimitMs);
+    await fly(client, [advance, ...rest, { name: 'commit', text: 'commit' }]);
+  } catch (thrown) {
+    await rollBack(client);
+    throw thrown;
+  }
+}
+
+/** Waits, and lets the server know that the transaction is not forgotten: it would end one that is idle for too long. */
+async function awaitInTransaction(client: ClientBase, awaited: Promise<unknown>, idleLimitMs: number): Promise<void> {
+  // A failure shows in the next statement of the transaction.
+  const beat = setInterval(() => void client.query('select 1').catch(() => undefined), idleLimitMs / 4);
+  try {
+    await awaited;
+  } finally {
+    clearInterval(beat);
+  }
+}
+
+function copyStatement(table: TableName, messages: Buffer): Statement {
+  const columns = Object.keys(tables[table]).map((column) => escapeIdentifier(column));
+  return {
+    name: `copy-${table}`,
+    text: `copy ${escapeIdentifier(table)} (${columns.join(', ')}) from stdin (format binary)`,
+    copy: messages,
+  };
+}
+
+const parameters = new ByteWriter();
+
+/**
+ * Ends what earlier batches began, and counts. `coalesce` instead of `is null` keeps the planner from the index of live
+ * rows, which looks best while the tables are small: the way is by contract id. An end counts for the template of the
+ * row that really changed, because the event may name a newer package, or a contract that was never seen active.
+ */
+function lifetimeStatement(batch: Batch): Statement[] {
+  const ended = batch.lifetimes.deactivations();
+  const counts = batch.lifetimes.counts();
+  if (ended.length === 0 && counts.length === 0) return [];
+  return [
+    {
+      name: 'deactivate',
+      text: `with ended as (
+               update lifetimes l set deactivated_offset = d.deactivated_offset
+                 from unnest($1::text[], $2::integer[], $3::bigint[]) d (contract_id, synchronizer_pk, deactivated_offset)
+                where l.contract_id = d.contract_id and l.synchronizer_pk = d.synchronizer_pk
+                  and coalesce(l.deactivated_offset, 0) = 0 and l.activated_offset <= d.deactivated_offset
+               returning l.template_pk)
+             insert into active_counts as a (template_pk, activated, deactivated)
+               select template_pk, sum(activated), sum(deactivated)
+                 from (select * from unnest($4::integer[], $5::bigint[], $6::bigint[])
+                         counted (template_pk, activated, deactivated)
+                       union all select template_pk, 0, 1 from ended) c
+                group by template_pk
+             on conflict (template_pk) do update
+               set activated = a.activated + excluded.activated, deactivated = a.deactivated + excluded.deactivated`,
+      values: [
+        parameters.textArray(ended.map((d) => d.contractId)),
+        list(ended.map((d) => d.synchronizerPk)),
+        list(ended.map((d) => d.offset)),
+        list(counts.map((count) => count.templatePk)),
+        list(counts.map((count) => count.activated)),
+        list(counts.map((count) => count.deactivated)),
+      ],
+    },
+  ];
+}
+
+const counted = [
+  'templatePk',
+  'choicePk',
+  'synchronizerPk',
+  'creates',
+  'archives',
+  'exercises',
+  'transactions',
+  'totalCreates',
+  'totalArchives',
+  'totalExercises',
+] as const;
+
+function activityStatement(batch: Batch): Statement[] {
+  const rows = batch.activity.rows();
+  if (rows.length === 0) return [];
+  return [
+    {
+      name: 'add-activity',
+      // Traffic costs stop at the largest bigint: one absurd cost must not stop the stream.
+      text: `insert into activity_hourly as a (hour, template_pk, choice_pk, synchronizer_pk, creates, archives,
+                    exercises, transactions, total_creates, total_archives, total_exercises, paid_traffic_cost,
+                    delay_seconds)
+               select hour, template_pk, choice_pk, synchronizer_pk, creates, archives, exercises, transactions,
+                      total_creates, total_archives, total_exercises, least(cost, 9223372036854775807), delay_seconds
+                 from unnest($1::text[]::timestamptz[], $2::integer[], $3::integer[], $4::integer[], $5::bigint[],
+                             $6::bigint[], $7::bigint[], $8::bigint[], $9::bigint[], $10::bigint[], $11::bigint[],
+                             $12::numeric[], $13::double precision[])
+                        n (hour, template_pk, choice_pk, synchronizer_pk, creates, archives, exercises, transactions,
+                           total_creates, total_archives, total_exercises, cost, delay_seconds)
+             on conflict (hour, template_pk, choice_pk, synchronizer_pk) do update
+               set creates = a.creates + excluded.creates, archives = a.archives + excluded.archives,
+                   exercises = a.exercises + excluded.exercises, transactions = a.transactions + excluded.transactions,
+                   total_creates = a.total_creates + excluded.total_creates,
+                   total_archives = a.total_archives + excluded.total_archives,
+                   total_exercises = a.total_exercises + excluded.total_exercises,
+                   paid_traffic_cost = least(a.paid_traffic_cost::numeric + excluded.paid_traffic_cost,
+                                             9223372036854775807),
+                   delay_seconds = a.delay_seconds + excluded.delay_seconds`,
+      values: [
+        parameters.textArray(rows.map((row) => row.hour)),
+        ...counted.map((column) => list(rows.map((row) => row[column]))),
+        list(rows.map((row) => row.paidTrafficCost)),
+        list(rows.map((row) => row.delay * delayUnit)),
+      ],
+    },
+  ];
+}
+
+/** Tells whoever listens, when the transaction commits, that the checkpoint is now `offset`. */
+export function notifyStatement(schema: string, offset: number): Statement {
+  return { name: 'notify', text: 'select pg_notify($1, $2)', values: [`${schema}_offset`, offset] };
+}
+
+/** An array of numbers in its text form. */
+function list(numbers: readonly (number | bigint)[]): string {
+  return `{${numbers.join(',')}}`;
+}

@@ -1,0 +1,47 @@
+/**
+ * A party that leaves the participant takes the participant's knowledge of its contracts with it: no event ends them
+ * here. They are marked as unknown in the transaction that stores the event of its leaving. Each time this reads every
+ * contract once, which takes as long as it takes; a batch without such an event has no part in it.
+ */
+import type { ClientBase, QueryConfig } from 'pg';
+import type { Batch } from '../../model/batch.ts';
+import type { Database } from '../connection/database.ts';
+import type { Statement } from '../connection/flight.ts';
+
+/** Of the one statement that reads so much, milliseconds. */
+const limitMs = 60 * 60 * 1000;
+
+const allowTime = `select set_config('statement_timeout', '${String(limitMs)}', true)`;
+
+/** To be sent after everything that ends contracts; nothing when no party left. */
+export function departureStatements({ departure }: Batch): Statement[] {
+  if (departure === undefined) return [];
+  return [
+    { name: 'allow-time', text: allowTime },
+    { name: 'mark-unknown', text: 'select mark_unknown($1, false)', values: [departure], limitMs },
+  ];
+}
+
+/**
+ * Marks from an offset on as if nothing had been marked there: with an update that comes late other contracts were
+ * active, or other parties hosted, when a party left. Part of the caller's transaction.
+ */
+export async function markAnew(client: ClientBase, from: number): Promise<void> {
+  await client.query(allowTime);
+  const marking: QueryConfig & { query_timeout: number } = {
+    text: 'select mark_unknown($1, true)',
+    values: [from],
+    query_timeout: limitMs,
+  };
+  await client.query(marking);
+}
+
+/** Contracts that are neither active nor ended. Reads an index that holds nothing else. */
+export async function unknownContracts(database: Database): Promise<number> {
+  const { rows } = await database.withClient((client) =>
+    client.query<{ count: number }>(
+      'select count(*) from lifetimes where deactivated_offset is null and unknown_since is not null',
+    ),
+  );
+  return rows[0]?.count ?? 0;
+}

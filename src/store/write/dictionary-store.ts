@@ -1,0 +1,85 @@
+/** The dictionaries (templates, choices, synchronizers, interfaces of templates) read whole at session start, extended within a batch's transaction. */
+import type { ClientBase } from 'pg';
+import { Dictionary, type DictionaryEntries } from '../../model/dictionary.ts';
+import type { Statement } from '../connection/flight.ts';
+
+interface TemplateRow {
+  readonly template_pk: number;
+  readonly package_id: string;
+  readonly module_name: string;
+  readonly entity_name: string;
+  readonly package_name: string | null;
+}
+
+interface ChoiceRow {
+  readonly choice_pk: number;
+  readonly template_pk: number;
+  readonly interface_pk: number;
+  readonly choice: string;
+}
+
+interface ImplementationRow {
+  readonly template_pk: number;
+  readonly interface_pk: number;
+}
+
+interface SynchronizerRow {
+  readonly synchronizer_pk: number;
+  readonly synchronizer_id: string;
+}
+
+export async function loadDictionary(client: ClientBase): Promise<Dictionary> {
+  const templates = await client.query<TemplateRow>('select * from templates order by template_pk');
+  const choices = await client.query<ChoiceRow>('select * from choices order by choice_pk');
+  const synchronizers = await client.query<SynchronizerRow>('select * from synchronizers order by synchronizer_pk');
+  const implementations = await client.query<ImplementationRow>('select * from template_interfaces');
+  return new Dictionary({
+    templates: templates.rows.map((row) => ({
+      pk: row.template_pk,
+      text: `${row.package_id}:${row.module_name}:${row.entity_name}`,
+      packageId: row.package_id,
+      moduleName: row.module_name,
+      entityName: row.entity_name,
+      packageName: row.package_name,
+    })),
+    choices: choices.rows.map((row) => ({
+      pk: row.choice_pk,
+      templatePk: row.template_pk,
+      interfacePk: row.interface_pk,
+      choice: row.choice,
+    })),
+    synchronizers: synchronizers.rows.map((row) => ({ pk: row.synchronizer_pk, synchronizerId: row.synchronizer_id })),
+    implementations: implementations.rows.map((row) => ({
+      templatePk: row.template_pk,
+      interfacePk: row.interface_pk,
+    })),
+  });
+}
+
+/** What stores new entries. A template may come again with the package name it lacked. */
+export function entryStatements(added: DictionaryEntries): Statement[] {
+  return [
+    ...added.synchronizers.map((entry) => ({
+      name: 'add-synchronizer',
+      text: 'insert into synchronizers values ($1, $2)',
+      values: [entry.pk, entry.synchronizerId],
+    })),
+    ...added.templates.map((entry) => ({
+      name: 'add-template',
+      text: `insert into templates (template_pk, package_id, module_name, entity_name, package_name)
+             values ($1, $2, $3, $4, $5)
+             on conflict (template_pk) do update set package_name = excluded.package_name`,
+      values: [entry.pk, entry.packageId, entry.moduleName, entry.entityName, entry.packageName],
+    })),
+    ...added.choices.map((entry) => ({
+      name: 'add-choice',
+      text: 'insert into choices values ($1, $2, $3, $4)',
+      values: [entry.pk, entry.templatePk, entry.interfacePk, entry.choice],
+    })),
+    ...added.implementations.map((entry) => ({
+      name: 'add-template-interface',
+      text: 'insert into template_interfaces (template_pk, interface_pk) values ($1, $2)',
+      values: [entry.templatePk, entry.interfacePk],
+    })),
+  ];
+}

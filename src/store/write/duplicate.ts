@@ -1,0 +1,107 @@
+/**
+ * What a refused duplicate means once the update, or entry, was written alone: that it holds a key twice, which no retry
+ * mends, or that rows are there that the checkpoint knows nothing of.
+ */
+import { ExitCode } from '../../errors/exit-code.ts';
+import { IndexerError } from '../../errors/indexer-error.ts';
+import type { Database } from '../connection/database.ts';
+
+/** What is there twice when the key of a table is, in words; all these keys hold the offset. */
+const keys: Readonly<Record<string, string>> = {
+  contracts: 'contract id',
+  interface_views: 'interface view of a contract',
+  exercises: 'node id',
+  archives: 'node id',
+  reassignments: 'half of a reassignment of a contract',
+};
+
+/** The failure of an update that was written alone, explained if it is STORE_DUPLICATE. */
+export async function explainDuplicate(database: Database, error: IndexerError, offset: number): Promise<IndexerError> {
+  if (error.code !== 'STORE_DUPLICATE') return error;
+  if (!isOurs(error)) return foreignIndex(error);
+  const table = String(error.facts['table']);
+  const key = keys[table];
+  // Unexplained it is still the failure of this update.
+  const there = key === undefined || (await hasRows(database, table, offset).catch(() => undefined));
+  if (there === undefined) return error;
+  if (there || key === undefined) return foreignRows(error);
+  return keyRepeated(
+    error,
+    `expected each ${key} once in an update, found one twice`,
+    'report the update at this offset; INDEXER_QUARANTINE=true sets it aside whole and goes on',
+  );
+}
+
+/** The same for an entry of the active contracts: what is not published was written by this seed alone. */
+export function explainEntry(error: IndexerError): IndexerError {
+  if (error.code !== 'STORE_DUPLICATE') return error;
+  if (!isOurs(error)) return foreignIndex(error);
+  const key = keys[String(error.facts['table'])];
+  if (key === undefined) return foreignRows(error);
+  return keyRepeated(
+    error,
+    `expected each ${key} once at an offset, found one twice in the list`,
+    'report it with the release of the participant, which may print no offsets; INDEXER_START=oldest follows the updates without this list',
+  );
+}
+
+/**
+ * The rows of a table at an offset, $1. Of contracts and views there are as many as its history has: no index of theirs
+ * begins with the offset, so they are looked up template by template.
+ */
+export function rowsAt(table: string): string {
+  if (table === 'contracts' || table === 'interface_views') {
+    const pk = table === 'contracts' ? 'template_pk' : 'interface_pk';
+    // The limit keeps Postgres from turning the join round.
+    return `select from templates t
+             cross join lateral (select from ${table} r where r.${pk} = t.template_pk and r."offset" = $1 limit 1) found`;
+  }
+  return `select from ${table} where "offset" = $1`;
+}
+
+async function hasRows(database: Database, table: string, offset: number): Promise<boolean> {
+  const { rows } = await database.withClient((client) =>
+    client.query<{ there: boolean }>(`select exists (${rowsAt(table)}) as there`, [offset]),
+  );
+  return rows[0]?.there === true;
+}
+
+function keyRepeated(error: IndexerError, found: string, remedy: string): IndexerError {
+  return new IndexerError(`${found} (${placeOf(error)})`, {
+    code: 'KEY_REPEATED',
+    remedy,
+    facts: error.facts,
+    cause: error,
+  });
+}
+
+/** The keys of our tables have the names that Postgres gives; only dictionaries have others, and are no part of this. */
+function isOurs({ facts }: IndexerError): boolean {
+  const { table, constraint } = facts;
+  return keys[String(table)] === undefined || constraint === undefined || constraint === `${String(table)}_pkey`;
+}
+
+/** Sound data, refused by a rule that somebody added: nothing of it is set aside. */
+function foreignIndex(error: IndexerError): IndexerError {
+  return new IndexerError(`expected no unique index but our own, found one that refuses a row (${placeOf(error)})`, {
+    code: 'STORE_CONSTRAINT',
+    exitCode: ExitCode.configuration,
+    remedy: 'drop that index, or make it one that is not unique',
+    facts: error.facts,
+    cause: error,
+  });
+}
+
+function foreignRows(error: IndexerError): IndexerError {
+  return new IndexerError(`expected no rows after the checkpoint, found some already there (${placeOf(error)})`, {
+    code: 'STORE_DUPLICATE',
+    retry: 'park',
+    remedy: 'find out which other program writes to these tables, or which restore left them ahead of the stream row',
+    facts: error.facts,
+    cause: error,
+  });
+}
+
+function placeOf({ facts }: IndexerError): string {
+  return `table ${String(facts['table'])}, constraint ${String(facts['constraint'])}`;
+}

@@ -1,0 +1,141 @@
+/**
+ * An update that comes after later ones were stored: one that was set aside, or one that the ledger sent late. It is
+ * stored where its offset belongs, as if it had come in time.
+ */
+import type { ClientBase } from 'pg';
+import { IndexerError, toIndexerError } from '../../errors/indexer-error.ts';
+import { Batch } from '../../model/batch.ts';
+import type { Update } from '../../model/update.ts';
+import { rowStatements } from './batch-writer.ts';
+import { BinaryRows } from './copy-binary.ts';
+import type { Database } from '../connection/database.ts';
+import { markAnew } from './departures.ts';
+import { loadDictionary } from './dictionary-store.ts';
+import { explainDuplicate } from './duplicate.ts';
+import { fly } from '../connection/flight.ts';
+import { loadRedactions } from '../retention/redaction-store.ts';
+import { takeEpoch } from './stream-row.ts';
+
+/** Whether everything at an offset is stored or set aside, or lies where this schema holds no history. */
+export async function isStored(database: Database, offset: number): Promise<boolean> {
+  const { rows } = await database.withClient((client) =>
+    client.query<{ stored: boolean }>(
+      `select $1 <= greatest(seed_offset, kept_offset) or $1 > checkpoint
+              or exists (select from updates where "offset" = $1)
+              or exists (select from quarantine where "offset" = $1) as stored
+         from stream`,
+      [offset],
+    ),
+  );
+  return rows[0]?.stored !== false;
+}
+
+/**
+ * Stores it in one transaction: rows, lifetimes that it ends, ends of its own contracts that were stored since, counts.
+ * Nobody else may be writing: hold the writer lock. The epoch is raised, so that a writer cannot go on from what it
+ * remembers.
+ * @param epoch of the session that stores it; undefined for a command that holds the lock
+ * @throws IndexerError CHECKPOINT_MOVED when the epoch is another one, ENDS_UNKNOWN, or what Postgres refuses it with;
+ *   nothing is changed then
+ */
+export async function storeLate(database: Database, update: Update, epoch?: number): Promise<void> {
+  const stored = database.transaction(async (client) => {
+    const taken = await takeEpoch(client, epoch);
+    const dictionary = await loadDictionary(client);
+    const batch = new Batch(new BinaryRows(), dictionary, taken, update.offset - 1, await loadRedactions(client));
+    batch.add(update);
+    await refuseUnknownEnds(client, batch);
+    const added = dictionary.takeAdded();
+    const { copies, rest } = rowStatements(batch, added);
+    await fly(client, [...copies, ...rest]);
+    await endSooner(client, batch);
+    await endLater(client, update.offset, batch.lifetimes.contractIds());
+    await markAnew(client, update.offset);
+    await moveMark(client, batch);
+    await client.query('delete from quarantine where "offset" = $1', [update.offset]);
+  });
+  await stored.catch(async (thrown: unknown) => {
+    throw await explainDuplicate(database, toIndexerError(thrown), update.offset);
+  });
+}
+
+/** Ends that were pruned, or that came in a gap, are not here: what the update activates would be active for ever. */
+async function refuseUnknownEnds(client: ClientBase, { offset, lifetimes }: Batch): Promise<void> {
+  if (lifetimes.contractIds().length === 0) return;
+  const { rows } = await client.query<{ since: number | null }>(
+    'select greatest(seed_offset, kept_offset) as since from stream',
+  );
+  const since = rows[0]?.since ?? 0;
+  if (offset > since) return;
+  const found = `history is complete here after offset ${String(since)} only: contracts of offset ${String(offset)} may have ended unseen`;
+  throw new IndexerError(found, {
+    code: 'ENDS_UNKNOWN',
+    facts: { offset },
+  });
+}
+
+/**
+ * What this update ends was still open when a later end came, which belongs to a later stay of the contract on the same
+ * synchronizer: that one ended both. Ended they are already, so the counts stay.
+ */
+async function endSooner(client: ClientBase, { lifetimes }: Batch): Promise<void> {
+  const ended = lifetimes.deactivations();
+  await client.query(
+    `update lifetimes l set deactivated_offset = d.deactivated_offset
+       from unnest($1::text[], $2::integer[], $3::bigint[]) d (contract_id, synchronizer_pk, deactivated_offset)
+      where l.contract_id = d.contract_id and l.synchronizer_pk = d.synchronizer_pk
+        and l.activated_offset <= d.deactivated_offset and l.deactivated_offset > d.deactivated_offset`,
+    [ended.map((d) => d.contractId), ended.map((d) => d.synchronizerPk), ended.map((d) => d.offset)],
+  );
+}
+
+/** Contracts of this update that later updates ended: the ends found nothing to end when they were stored. */
+async function endLater(client: ClientBase, offset: number, contractIds: readonly string[]): Promise<void> {
+  await client.query(
+    `with ends as (
+       select e.contract_id, u.synchronizer_pk, e."offset"
+         from exercises e join updates u on u."offset" = e."offset"
+        where e.contract_id = any ($2) and e.consuming and e.acs_delta is distinct from false
+       union all
+       select a.contract_id, u.synchronizer_pk, a."offset"
+         from archives a join updates u on u."offset" = a."offset"
+        where a.contract_id = any ($2)
+       union all
+       select r.contract_id, r.source_pk, r."offset"
+         from reassignments r
+        where r.contract_id = any ($2) and r.kind = 'unassign' and not r.incomplete),
+     ended as (
+       update lifetimes l set deactivated_offset = found."offset"
+         from (select l.contract_id, l.synchronizer_pk, min(ends."offset") as "offset"
+                 from lifetimes l join ends using (contract_id, synchronizer_pk)
+                where l.activated_offset = $1 and l.deactivated_offset is null and ends."offset" > $1
+                group by 1, 2) found
+        where l.contract_id = found.contract_id and l.synchronizer_pk = found.synchronizer_pk
+          and l.activated_offset = $1 and l.deactivated_offset is null
+       returning l.template_pk)
+     update active_counts a set deactivated = a.deactivated + n.ended
+       from (select template_pk, count(*) as ended from ended group by 1) n
+      where a.template_pk = n.template_pk`,
+    [offset, contractIds],
+  );
+}
+
+/**
+ * The proof of the history is the newest stored update: this one, if nothing was stored after it. Record times rise on
+ * each synchronizer, so the newer of two is the one of the later update.
+ */
+async function moveMark(client: ClientBase, { lastUpdate, recordTimes }: Batch): Promise<void> {
+  const times = JSON.stringify(Object.fromEntries(recordTimes));
+  await client.query(
+    `update stream
+        set checkpoint_update_offset = case when newer then $1 else checkpoint_update_offset end,
+            checkpoint_update_id = case when newer then $2 else checkpoint_update_id end,
+            checkpoint_record_time =
+              greatest(checkpoint_record_time, (select max(t.value::timestamptz) from jsonb_each_text($3) t)),
+            record_times = record_times || coalesce(
+              (select jsonb_object_agg(t.key, t.value) from jsonb_each_text($3) t
+                where ((record_times ->> t.key)::timestamptz > t.value::timestamptz) is not true), '{}')
+       from (select $1::bigint > coalesce(checkpoint_update_offset, 0) as newer from stream) mark`,
+    [lastUpdate?.offset ?? null, lastUpdate?.updateId ?? null, times],
+  );
+}

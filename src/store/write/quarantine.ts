@@ -1,0 +1,64 @@
+/** Table `quarantine`: updates that could not be stored, as they came. */
+import { IndexerError } from '../../errors/indexer-error.ts';
+import type { Database } from '../connection/database.ts';
+import type { Statement } from '../connection/flight.ts';
+
+/** An update to be set aside. */
+export interface QuarantinedUpdate {
+  readonly offset: number;
+  /** Error code. */
+  readonly code: string;
+  /** What was found, without contents. */
+  readonly found: string;
+  /** As the ledger sent it. */
+  readonly frame: Buffer;
+}
+
+/** One row, for people. */
+export interface QuarantineRow {
+  readonly offset: number;
+  readonly code: string;
+  readonly found: string;
+  readonly bytes: number;
+  readonly quarantinedAt: Date;
+  readonly attempts: number;
+}
+
+/** Keeps an update; to be sent in the transaction that moves the checkpoint past it. */
+export function quarantineStatement({ offset, code, found, frame }: QuarantinedUpdate, epoch: number): Statement {
+  return {
+    name: 'quarantine',
+    text: `insert into quarantine ("offset", code, found, frame, epoch)
+           values ($1::bigint, $2::text, $3::text, decode($4::text, 'hex'), $5::bigint)`,
+    values: [offset, code, found, frame.toString('hex'), epoch],
+  };
+}
+
+/** All rows, oldest offset first. */
+export async function listQuarantine(database: Database): Promise<readonly QuarantineRow[]> {
+  const { rows } = await database.withClient((client) =>
+    client.query<QuarantineRow>(
+      `select "offset", code, found, octet_length(frame) as bytes, quarantined_at as "quarantinedAt", attempts
+         from quarantine order by "offset"`,
+    ),
+  );
+  return rows;
+}
+
+/** The frame of a row. @throws IndexerError NOT_QUARANTINED */
+export async function quarantinedFrame(database: Database, offset: number): Promise<Buffer> {
+  const { rows } = await database.withClient((client) =>
+    client.query<{ frame: Buffer }>('select frame from quarantine where "offset" = $1', [offset]),
+  );
+  if (rows[0] !== undefined) return rows[0].frame;
+  throw new IndexerError(`no update is set aside at offset ${String(offset)}`, {
+    code: 'NOT_QUARANTINED',
+  });
+}
+
+/** Notes a try that failed. */
+export async function noteAttempt(database: Database, offset: number): Promise<void> {
+  await database.withClient((client) =>
+    client.query('update quarantine set attempts = attempts + 1, attempted_at = now() where "offset" = $1', [offset]),
+  );
+}

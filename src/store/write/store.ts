@@ -1,0 +1,197 @@
+/**
+ * The sink of the pipeline. There is no way to write but `writeBatch` and the seed calls, each one transaction that
+ * moves the stream row with the rows. After any error the caller opens a new session: nothing is trusted from memory.
+ */
+import { hostname } from 'node:os';
+import type { IndexerError } from '../../errors/indexer-error.ts';
+import { Batch } from '../../model/batch.ts';
+import type { Dictionary } from '../../model/dictionary.ts';
+import type { Redactions } from '../../model/redactions.ts';
+import type { StoredUpdate } from '../../model/update.ts';
+import { notifyStatement, writeBatch } from './batch-writer.ts';
+import { BinaryRows } from './copy-binary.ts';
+import type { Database } from '../connection/database.ts';
+import { loadDictionary } from './dictionary-store.ts';
+import { explainDuplicate } from './duplicate.ts';
+import { fly, type Statement } from '../connection/flight.ts';
+import { isStored, storeLate } from './late-update.ts';
+import { quarantineStatement, type QuarantinedUpdate } from './quarantine.ts';
+import { loadRedactions } from '../retention/redaction-store.ts';
+import {
+  acquireStream,
+  beginSeed,
+  checkpointStatement,
+  newestActivation,
+  noteParticipant,
+  publishSeed,
+  seedStatement,
+  type StreamIdentity,
+  type StreamState,
+  type UpdateMark,
+} from './stream-row.ts';
+
+export type SeedOrigin = 'seed' | 'genesis' | 'oldest' | 'offset';
+
+/** A batch whose rows are encoded for COPY as they are added. */
+export type StoreBatch = Batch<BinaryRows>;
+
+/** One session: valid until the first error. */
+export interface StoreSession {
+  readonly state: StreamState;
+  readonly dictionary: Dictionary;
+  /** Notes the participant's id if the stream row has none; call it once the history is proven. */
+  noteParticipant(participantId: string): Promise<void>;
+  /** A batch that begins after `offset`. */
+  newBatch(offset: number): StoreBatch;
+  /**
+   * Writes the batch and moves the checkpoint from `from`. Resolves to rows written by table.
+   * @param predecessor the write of the batch before, when it is still under way: this one commits after it or not at all
+   */
+  writeBatch(batch: StoreBatch, from: number, predecessor?: Promise<unknown>): Promise<ReadonlyMap<string, number>>;
+  /** What refused an update that was written alone, in words that help: an update may hold a key twice. */
+  explained(error: IndexerError, offset: number): Promise<IndexerError>;
+  /** Keeps an update that cannot be stored as it came, and moves the checkpoint from `from` past it. */
+  quarantine(update: QuarantinedUpdate, from: number): Promise<void>;
+  /**
+   * Stores an update that came after later ones, if it is missing; after that the session is over.
+   * @param isOurs asked before: whether the ledger has this update at this offset
+   */
+  storeLate(update: StoredUpdate, isOurs: () => Promise<boolean>): Promise<boolean>;
+  beginSeed(offset: number): Promise<void>;
+  /** Writes entries of the seed; `written` is the count before. */
+  writeSeed(batch: StoreBatch, written: number, predecessor?: Promise<unknown>): Promise<ReadonlyMap<string, number>>;
+  /** The newest offset at which a contract of the seed became active; undefined without contracts. */
+  newestActivation(): Promise<number | undefined>;
+  /** `anchor`: an update of the seed by which the history is proven until another one is stored. */
+  publishSeed(offset: number, origin: SeedOrigin, anchor?: UpdateMark): Promise<void>;
+}
+
+const writer = `${hostname()}:${String(process.pid)}`;
+
+export interface SessionOptions {
+  /** Whether every commit of a checkpoint sends NOTIFY on channel `<schema>_offset`, with the checkpoint as payload. */
+  readonly notify: boolean;
+  /** Throws when this process may no longer write; asked before every batch. */
+  readonly assertHeld?: () => void;
+}
+
+/** Takes over the stream (epoch + 1) and loads what writing needs. */
+export async function openSession(
+  database: Database,
+  identity: StreamIdentity,
+  options: SessionOptions = { notify: true },
+): Promise<StoreSession> {
+  options.assertHeld?.();
+  const { redactions, ...loaded } = await database.transaction(async (client) => ({
+    state: await acquireStream(client, identity, writer),
+    dictionary: await loadDictionary(client),
+    redactions: await loadRedactions(client),
+  }));
+  return new Session(database, loaded.state, loaded.dictionary, options, redactions);
+}
+
+class Session implements StoreSession {
+  readonly state: StreamState;
+  readonly #database: Database;
+  /** Buffers of batches that are written, to be used again. */
+  readonly #spare: BinaryRows[] = [];
+  readonly #options: SessionOptions;
+  readonly #redactions: Redactions | undefined;
+  #dictionary: Dictionary;
+
+  constructor(
+    database: Database,
+    state: StreamState,
+    dictionary: Dictionary,
+    options: SessionOptions,
+    redactions: Redactions | undefined,
+  ) {
+    this.#database = database;
+    this.#options = options;
+    this.#redactions = redactions;
+    this.state = state;
+    this.#dictionary = dictionary;
+  }
+
+  get dictionary(): Dictionary {
+    return this.#dictionary;
+  }
+
+  async noteParticipant(participantId: string): Promise<void> {
+    if (this.state.participantId !== null) return;
+    await this.#database.transaction((client) => noteParticipant(client, this.state.epoch, participantId));
+  }
+
+  newBatch(offset: number): StoreBatch {
+    const rows = this.#spare.pop() ?? new BinaryRows();
+    return new Batch(rows, this.#dictionary, this.state.epoch, offset, this.#redactions);
+  }
+
+  writeBatch(batch: StoreBatch, from: number, predecessor?: Promise<unknown>): Promise<ReadonlyMap<string, number>> {
+    const { lastUpdate, recordTimes, offset: to } = batch;
+    const move = { epoch: this.state.epoch, from, to, lastUpdate, recordTimes };
+    return this.#write(batch, predecessor, checkpointStatement(move), this.#notice(to));
+  }
+
+  explained(error: IndexerError, offset: number): Promise<IndexerError> {
+    return explainDuplicate(this.#database, error, offset);
+  }
+
+  async quarantine(update: QuarantinedUpdate, from: number): Promise<void> {
+    const move = { epoch: this.state.epoch, from, to: update.offset, lastUpdate: undefined, recordTimes: new Map() };
+    const notice = this.#notice(update.offset);
+    const statements = [checkpointStatement(move), quarantineStatement(update, this.state.epoch)];
+    await this.#database.withClient((client) =>
+      fly(client, notice === undefined ? statements : [...statements, notice]),
+    );
+  }
+
+  async storeLate(update: StoredUpdate, isOurs: () => Promise<boolean>): Promise<boolean> {
+    if ((await isStored(this.#database, update.offset)) || !(await isOurs())) return false;
+    await storeLate(this.#database, update, this.state.epoch);
+    return true;
+  }
+
+  async beginSeed(offset: number): Promise<void> {
+    await this.#database.transaction(async (client) => {
+      await beginSeed(client, this.state.epoch, offset);
+      this.#dictionary = await loadDictionary(client);
+    });
+  }
+
+  writeSeed(batch: StoreBatch, written: number, predecessor?: Promise<unknown>): Promise<ReadonlyMap<string, number>> {
+    const { entries, continuationToken } = batch;
+    const advance = seedStatement(this.state.epoch, written, entries, continuationToken);
+    return this.#write(batch, predecessor, advance, undefined);
+  }
+
+  async #write(
+    batch: StoreBatch,
+    predecessor: Promise<unknown> | undefined,
+    advance: Statement,
+    notify: Statement | undefined,
+  ): Promise<ReadonlyMap<string, number>> {
+    this.#options.assertHeld?.();
+    const added = this.#dictionary.takeAdded();
+    const rows = await writeBatch(this.#database, { batch, added, predecessor, advance, notify });
+    batch.sink.clear();
+    this.#spare.push(batch.sink);
+    return rows;
+  }
+
+  newestActivation(): Promise<number | undefined> {
+    return this.#database.withClient(newestActivation);
+  }
+
+  publishSeed(offset: number, origin: SeedOrigin, anchor?: UpdateMark): Promise<void> {
+    const notice = this.#notice(offset);
+    return this.#database.transaction(async (client) => {
+      await publishSeed(client, this.state.epoch, offset, origin, anchor);
+      if (notice !== undefined) await client.query(notice.text, [...(notice.values ?? [])]);
+    });
+  }
+
+  #notice(checkpoint: number): Statement | undefined {
+    return this.#options.notify ? notifyStatement(this.#database.schema, checkpoint) : undefined;
+  }
+}

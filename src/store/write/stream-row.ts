@@ -1,0 +1,254 @@
+/**
+ * The stream row: where the indexer is, and the fence that lets only one writer move it. Every change is a
+ * compare-and-set on epoch and old value; zero rows changed means somebody else did, and everything is forgotten.
+ */
+import type { ClientBase } from 'pg';
+import { IndexerError } from '../../errors/indexer-error.ts';
+import { markAnew } from './departures.ts';
+import type { Statement } from '../connection/flight.ts';
+
+/** What identifies a stream: another participant, filter or shape would be another history. */
+export interface StreamIdentity {
+  /** Undefined when the participant does not tell it to this user; then it is not compared. */
+  readonly participantId: string | undefined;
+  /** Canonical JSON of the filter and its SHA-256. */
+  readonly filter: string;
+  readonly filterHash: string;
+  readonly shape: string;
+}
+
+/** A stored update, by which the ledger's history can be told from another one. */
+export interface UpdateMark {
+  readonly offset: number;
+  readonly updateId: string;
+}
+
+export interface StreamState {
+  readonly epoch: number;
+  /** Null while no session could read it. */
+  readonly participantId: string | null;
+  readonly seedOffset: number | null;
+  readonly seeded: boolean;
+  readonly seedToken: string | null;
+  readonly seedContracts: number;
+  readonly checkpoint: number | null;
+  readonly lastUpdate: UpdateMark | undefined;
+}
+
+interface StreamRow {
+  readonly participant_id: string | null;
+  readonly filter_hash: string;
+  readonly epoch: number;
+  readonly seed_offset: number | null;
+  readonly seeded_at: Date | null;
+  readonly seed_token: string | null;
+  readonly seed_contracts: number;
+  readonly checkpoint: number | null;
+  readonly checkpoint_update_offset: number | null;
+  readonly checkpoint_update_id: string | null;
+}
+
+/**
+ * Takes over the stream: creates its row on first use, proves identity, raises the epoch.
+ * @throws IndexerError PARTICIPANT_CHANGED or FILTER_CHANGED (park) when the row belongs to another stream
+ */
+export async function acquireStream(
+  client: ClientBase,
+  identity: StreamIdentity,
+  writer: string,
+): Promise<StreamState> {
+  await client.query(
+    `insert into stream (participant_id, filter, filter_hash, transaction_shape)
+     values ($1, $2, $3, $4) on conflict do nothing`,
+    [identity.participantId ?? null, identity.filter, identity.filterHash, identity.shape],
+  );
+  const { rows } = await client.query<StreamRow>('select * from stream for update');
+  const row = rows[0];
+  if (row === undefined) throw fenced('the stream row vanished');
+  proveIdentity(row, identity);
+  const taken = await client.query<StreamRow>('update stream set epoch = epoch + 1, writer = $1 returning *', [writer]);
+  return stateOf(taken.rows[0] ?? row);
+}
+
+function stateOf(row: StreamRow): StreamState {
+  const { checkpoint_update_offset: offset, checkpoint_update_id: updateId } = row;
+  return {
+    epoch: row.epoch,
+    participantId: row.participant_id,
+    seedOffset: row.seed_offset,
+    seeded: row.seeded_at !== null,
+    seedToken: row.seed_token,
+    seedContracts: row.seed_contracts,
+    checkpoint: row.checkpoint,
+    lastUpdate: offset === null || updateId === null ? undefined : { offset, updateId },
+  };
+}
+
+function proveIdentity(row: StreamRow, identity: StreamIdentity): void {
+  const { participant_id: stored } = row;
+  const { participantId } = identity;
+  if (stored !== null && participantId !== undefined && stored !== participantId) {
+    throw new IndexerError(`this schema holds participant ${stored}, the ledger is participant ${participantId}`, {
+      code: 'PARTICIPANT_CHANGED',
+      remedy: 'point LEDGER_URL back, or index the other participant into a schema of its own (POSTGRES_SCHEMA)',
+    });
+  }
+  if (row.filter_hash !== identity.filterHash) {
+    throw new IndexerError('the filter or shape differs from the one this schema was filled with', {
+      code: 'FILTER_CHANGED',
+      remedy:
+        'restore the former LEDGER_* filter options; or take the new ones into force from the ' +
+        'checkpoint on: ledger-indexer accept-filter --yes (or with a new look at all active contracts: ' +
+        'ledger-indexer reseed --keep-history --yes)',
+    });
+  }
+}
+
+/**
+ * Raises the epoch for one change outside the order of the stream; whoever wrote before has to begin a new session.
+ * @param epoch the one that must be in force; undefined: any
+ */
+export async function takeEpoch(client: ClientBase, epoch: number | undefined): Promise<number> {
+  const { rows } = await client.query<{ epoch: number }>(
+    'update stream set epoch = epoch + 1 where epoch = coalesce($1, epoch) returning epoch',
+    [epoch ?? null],
+  );
+  if (rows[0] === undefined) throw fenced('the epoch was taken over');
+  return rows[0].epoch;
+}
+
+/** Notes the id of the participant where none is stored yet; a stored one is never replaced. */
+export async function noteParticipant(client: ClientBase, epoch: number, participantId: string): Promise<void> {
+  const { rowCount } = await client.query(
+    'update stream set participant_id = $2 where epoch = $1 and participant_id is null',
+    [epoch, participantId],
+  );
+  // Until now nobody could tell which of the parties that left had left this participant.
+  if (rowCount !== 1) return;
+  const { rows } = await client.query<{ seed: number | null }>('select seed_offset as seed from stream');
+  await markAnew(client, (rows[0]?.seed ?? 0) + 1);
+}
+
+export interface CheckpointMove {
+  readonly epoch: number;
+  readonly from: number;
+  readonly to: number;
+  readonly lastUpdate: UpdateMark | undefined;
+  readonly recordTimes: ReadonlyMap<string, string>;
+}
+
+/** To the microsecond, which a Date does not hold: without their Z, times in UTC are in the order of their texts. */
+function newestOf(times: Iterable<string>): string | null {
+  const [newest] = [...times].map((time) => time.replace(/Z$/, '')).sort((a, b) => (a < b ? 1 : -1));
+  return newest === undefined ? null : `${newest}Z`;
+}
+
+/** Moves the checkpoint within a batch's transaction. Its failure is an IndexerError CHECKPOINT_MOVED (fenced). */
+export function checkpointStatement(move: CheckpointMove): Statement {
+  const times = [...move.recordTimes.entries()];
+  const newest = newestOf(move.recordTimes.values());
+  const { offset = null, updateId = null } = move.lastUpdate ?? {};
+  const recordTimes = JSON.stringify(Object.fromEntries(times));
+  return compareAndSet({
+    name: 'move-checkpoint',
+    text: `update stream
+              set checkpoint = $3,
+                  checkpoint_update_offset = coalesce($4, checkpoint_update_offset),
+                  checkpoint_update_id = coalesce($5, checkpoint_update_id),
+                  checkpoint_record_time = greatest(checkpoint_record_time, $6),
+                  record_times = record_times || $7
+            where epoch = $1 and checkpoint = $2 and seeded_at is not null`,
+    values: [move.epoch, move.from, move.to, offset, updateId, newest, recordTimes],
+    found: `the checkpoint was no longer ${String(move.from)} or the epoch was taken over`,
+  });
+}
+
+const divisionByZero = '22012';
+
+/**
+ * An update of the stream row that fails unless it changed a row: what is sent with it is undone then, although nobody
+ * waits for its answer. SQL has no plainer way to fail than to divide by the number of rows.
+ */
+function compareAndSet(change: {
+  readonly name: string;
+  readonly text: string;
+  readonly values: Statement['values'] & object;
+  readonly found: string;
+}): Statement {
+  return {
+    name: change.name,
+    text: `with changed as (${change.text} returning 1) select 1 / count(*) from changed`,
+    values: change.values,
+    explain: (sqlstate) => (sqlstate === divisionByZero ? fenced(change.found) : undefined),
+  };
+}
+
+/** Begins (or begins again) a seed at an offset: what an earlier unfinished seed left is removed. */
+export async function beginSeed(client: ClientBase, epoch: number, offset: number): Promise<void> {
+  // A function, so that the writer's role needs no right to truncate; it does nothing where changeSeed fails.
+  await client.query('select clear_unfinished_seed($1)', [epoch]);
+  await changeSeed(
+    client,
+    'seed_offset = $2, seed_token = null, seed_contracts = 0',
+    [epoch, offset],
+    'seeded_at is null',
+  );
+}
+
+/** Counts a seed batch and remembers where a cut seed may go on. Its failure is a CHECKPOINT_MOVED (fenced). */
+export function seedStatement(epoch: number, from: number, entries: number, token: string | null): Statement {
+  return compareAndSet({
+    name: 'advance-seed',
+    text: `update stream set seed_contracts = seed_contracts + $3, seed_token = $4
+            where epoch = $1 and seed_contracts = $2 and seeded_at is null`,
+    values: [epoch, from, entries, token],
+    found: takenOver,
+  });
+}
+
+/** The newest offset at which a stored contract became active; undefined without contracts. Reads all lifetimes. */
+export async function newestActivation(client: ClientBase): Promise<number | undefined> {
+  const { rows } = await client.query<{ newest: number | null }>(
+    'select max(activated_offset) as newest from lifetimes',
+  );
+  return rows[0]?.newest ?? undefined;
+}
+
+/**
+ * Publishes the seed: from here on the tables count, and updates follow after `offset`.
+ * @param anchor an update up to `offset`, proof of the history until the first update is stored
+ */
+export async function publishSeed(
+  client: ClientBase,
+  epoch: number,
+  offset: number,
+  origin: string,
+  anchor?: UpdateMark,
+): Promise<void> {
+  await changeSeed(
+    client,
+    `seed_offset = $2, checkpoint = $2, seeded_at = now(), seed_token = null,
+     checkpoint_update_offset = $3, checkpoint_update_id = $4`,
+    [epoch, offset, anchor?.offset ?? null, anchor?.updateId ?? null],
+    'seeded_at is null',
+  );
+  await client.query(
+    `insert into coverage (from_offset, origin, filter_hash, transaction_shape)
+     select $1, $2, filter_hash, transaction_shape from stream`,
+    [offset, origin],
+  );
+}
+
+const takenOver = 'the seed was taken over';
+
+async function changeSeed(client: ClientBase, set: string, values: unknown[], where: string): Promise<void> {
+  const { rowCount } = await client.query(`update stream set ${set} where epoch = $1 and ${where}`, values);
+  if (rowCount !== 1) throw fenced(takenOver);
+}
+
+function fenced(found: string): IndexerError {
+  return new IndexerError(`${found}: another writer is at work`, {
+    code: 'CHECKPOINT_MOVED',
+    remedy: 'run one indexer per schema; this one forgets what it had in memory and reads the checkpoint again',
+  });
+}
