@@ -6,71 +6,22 @@ import { frameLimitFor, memoryOfProcess } from './frame-limit.ts';
 import { accessConfig, type AccessConfig } from './option-access.ts';
 import { gatherOptions } from './option-sources.ts';
 import type { OptionSource, Origin } from './option-sources.ts';
-import { optionList, options } from './option-table.ts';
+import { optionList, options, type Values } from './option-table.ts';
+import type { Option } from './option.ts';
 
-export interface LedgerConfig extends AccessConfig {
-  /** Without a trailing slash; undefined runs the embedded sandbox. */
-  readonly url: string | undefined;
-  /** Empty: every party the token may read as. */
-  readonly parties: readonly string[];
-  /** `#package-name:Module:Entity`; empty: all templates. */
-  readonly templates: readonly string[];
-  readonly interfaces: readonly string[];
-  readonly createdEventBlobs: boolean;
-  readonly shape: 'LEDGER_EFFECTS' | 'ACS_DELTA';
-  /** Bytes. */
-  readonly maxFrameBytes: number;
-  readonly topology: boolean;
-}
+/** An option is one entry of the table: its value is here under the entry's name. */
+export type LedgerConfig = Omit<Values<typeof options.ledger>, 'maxFrameBytes'> &
+  AccessConfig & {
+    /** By the memory of the process where nothing is said. */
+    readonly maxFrameBytes: number;
+  };
 
-export interface DatabaseConfig {
-  /** Undefined runs the embedded Postgres. */
-  readonly url: string | undefined;
+export type DatabaseConfig = Values<typeof options.database> & {
   /** The file that holds the URL, if it comes from one. */
   readonly urlFile: string | undefined;
-  readonly schema: string;
-  readonly migrate: 'auto' | 'never';
-  readonly statementTimeoutMs: number;
-}
+};
 
-export interface ProcessConfig {
-  readonly httpHost: string;
-  /** 0 takes any free port. */
-  readonly httpNames: readonly string[];
-  readonly httpPort: number;
-  readonly batchUpdates: number;
-  readonly batchBytes: number;
-  readonly inboxUpdates: number;
-  readonly inboxBytes: number;
-  readonly writeLanes: number;
-  readonly quarantine: boolean;
-  readonly unknownUpdates: 'auto' | 'park' | 'keep';
-  /** Whether commits are told to listeners of the database. */
-  readonly notify: boolean;
-  readonly logLevel: 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'silent';
-  readonly logFormat: 'auto' | 'pretty' | 'json';
-  readonly stalledAfterMs: number;
-  /** So long without having learned the ledger end is not ready. */
-  readonly blindAfterMs: number;
-  readonly stopTimeoutMs: number;
-  /** After so long without a sign of life another indexer takes over. */
-  readonly leaseMs: number;
-  readonly pingIntervalMs: number;
-  /** After so long without a frame the ledger is asked whether anything lies before its end. */
-  readonly askAfterMs: number;
-  readonly start: 'seed' | 'genesis' | 'oldest' | number;
-  /** Last offset to store; undefined: run for ever. */
-  readonly stopAt: number | 'end' | undefined;
-  readonly retryMaxMs: number;
-  readonly dataDir: string;
-  readonly demoUpdatesPerSecond: number;
-  /** Multiplies the rate. */
-  readonly demoSpeed: number;
-  /** Most updates of the sandbox; undefined: it never ends. */
-  readonly demoStopAt: number | undefined;
-  readonly demoChaos: boolean;
-  readonly demoSeed: number;
-}
+export type ProcessConfig = Values<typeof options.indexer>;
 
 export interface Config {
   readonly ledger: LedgerConfig;
@@ -96,7 +47,7 @@ export function loadConfig(argv: readonly string[], env: NodeJS.ProcessEnv): Con
   const config = {
     ledger: ledgerConfig(source),
     database: databaseConfig(source),
-    indexer: processConfig(source),
+    indexer: valuesOf(options.indexer, source),
   };
   source.refuseProblems();
   return config;
@@ -126,59 +77,18 @@ export function configMarkdown(): string {
 }
 
 function ledgerConfig(source: OptionSource): LedgerConfig {
-  const { read } = source;
-  return {
-    ...accessConfig(source),
-    url: read(options.ledgerUrl),
-    parties: read(options.ledgerParties),
-    templates: read(options.ledgerTemplates),
-    interfaces: read(options.ledgerInterfaces),
-    createdEventBlobs: read(options.ledgerCreatedEventBlobs),
-    shape: read(options.ledgerShape),
-    maxFrameBytes: read(options.ledgerMaxFrame) ?? frameLimitFor(memoryOfProcess()),
-    topology: read(options.ledgerTopology),
-  };
+  const values = valuesOf(options.ledger, source);
+  const maxFrameBytes = values.maxFrameBytes ?? frameLimitFor(memoryOfProcess());
+  return { ...values, ...accessConfig(source), maxFrameBytes };
 }
 
-function databaseConfig({ read, fileOf }: OptionSource): DatabaseConfig {
-  return {
-    url: read(options.databaseUrl),
-    urlFile: fileOf(options.databaseUrl),
-    schema: read(options.postgresSchema),
-    migrate: read(options.postgresMigrate),
-    statementTimeoutMs: read(options.postgresStatementTimeout),
-  };
+function databaseConfig(source: OptionSource): DatabaseConfig {
+  return { ...valuesOf(options.database, source), urlFile: source.fileOf(options.database.url) };
 }
 
-function processConfig({ read }: OptionSource): ProcessConfig {
-  return {
-    httpHost: read(options.httpHost),
-    httpNames: read(options.httpNames),
-    httpPort: read(options.httpPort),
-    batchUpdates: read(options.batchUpdates),
-    batchBytes: read(options.batchBytes),
-    inboxUpdates: read(options.inboxUpdates),
-    inboxBytes: read(options.inboxBytes),
-    writeLanes: read(options.writeLanes),
-    quarantine: read(options.quarantine),
-    unknownUpdates: read(options.unknownUpdates),
-    notify: read(options.notify),
-    logLevel: read(options.logLevel),
-    logFormat: read(options.logFormat),
-    stalledAfterMs: read(options.stalledAfter),
-    blindAfterMs: read(options.blindAfter),
-    stopTimeoutMs: read(options.stopTimeout),
-    leaseMs: read(options.lease),
-    pingIntervalMs: read(options.pingInterval),
-    askAfterMs: read(options.askAfter),
-    start: read(options.start),
-    stopAt: read(options.stopAt),
-    retryMaxMs: read(options.retryMax),
-    dataDir: read(options.dataDir),
-    demoUpdatesPerSecond: read(options.demoUpdatesPerSecond),
-    demoSpeed: read(options.demoSpeed),
-    demoStopAt: read(options.demoStopAt),
-    demoChaos: read(options.demoChaos),
-    demoSeed: read(options.demoSeed),
-  };
+function valuesOf<Section extends Readonly<Record<string, Option<unknown>>>>(
+  section: Section,
+  { read }: OptionSource,
+): Values<Section> {
+  return Object.fromEntries(Object.entries(section).map(([name, option]) => [name, read(option)])) as Values<Section>;
 }

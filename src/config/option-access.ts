@@ -37,16 +37,16 @@ export interface AccessConfig {
 /** Reads them; what is wrong is noted in the source. */
 export function accessConfig(source: OptionSource): AccessConfig {
   const { read } = source;
-  const token = read(options.ledgerToken);
-  const tokenFile = read(options.ledgerTokenFile);
+  const token = read(options.ledger.token);
+  const tokenFile = read(options.ledger.tokenFile);
   const oauth = oauthConfig(source);
-  if (read(options.ledgerOauthClientId) !== undefined && (token ?? tokenFile) !== undefined) {
+  if (read(options.oauth.clientId) !== undefined && (token ?? tokenFile) !== undefined) {
     source.refuse(
       `${token === undefined ? 'LEDGER_TOKEN_FILE' : 'LEDGER_TOKEN'}: expected nothing beside LEDGER_OAUTH_CLIENT_ID, which obtains tokens itself`,
     );
   }
-  const certFile = read(options.ledgerCertFile);
-  const keyFile = read(options.ledgerKeyFile);
+  const certFile = read(options.ledger.certFile);
+  const keyFile = read(options.ledger.keyFile);
   if (certFile !== undefined && keyFile === undefined) {
     source.refuse('LEDGER_KEY_FILE: expected the private key of LEDGER_CERT_FILE, got nothing');
   }
@@ -57,24 +57,24 @@ export function accessConfig(source: OptionSource): AccessConfig {
     token: tokenFile === undefined ? token : undefined,
     tokenFile,
     oauth,
-    tokenPlacement: read(options.ledgerTokenPlacement),
-    caFile: read(options.ledgerCaFile),
+    tokenPlacement: read(options.ledger.tokenPlacement),
+    caFile: read(options.ledger.caFile),
     certFile,
     keyFile,
-    insecure: read(options.ledgerInsecure),
+    insecure: read(options.ledger.insecure),
   };
 }
 
 /** Undefined when none of its options is set; an incomplete one is noted and undefined. */
 function oauthConfig(source: OptionSource): OAuthConfig | undefined {
   const { read } = source;
-  const issuer = read(options.ledgerOauthIssuer);
-  const tokenUrl = read(options.ledgerOauthTokenUrl);
-  const clientId = read(options.ledgerOauthClientId);
-  const clientSecret = read(options.ledgerOauthClientSecret);
-  const audience = read(options.ledgerOauthAudience);
-  const caFile = read(options.ledgerOauthCaFile);
-  const scope = read(options.ledgerOauthScope);
+  const issuer = read(options.oauth.issuer);
+  const tokenUrl = read(options.oauth.tokenUrl);
+  const clientId = read(options.oauth.clientId);
+  const clientSecret = read(options.oauth.clientSecret);
+  const audience = read(options.oauth.audience);
+  const caFile = read(options.oauth.caFile);
+  const scope = read(options.oauth.scope);
   if ([issuer, tokenUrl, clientId, clientSecret, audience, caFile].every((value) => value === undefined)) {
     return undefined;
   }
@@ -95,7 +95,7 @@ function refuseEndpoint(source: OptionSource, issuer: string | undefined, tokenU
     source.refuse('LEDGER_OAUTH_TOKEN_URL: expected nothing beside LEDGER_OAUTH_ISSUER, which names its own endpoint');
   }
   const url = issuer ?? tokenUrl;
-  if (url === undefined || source.read(options.ledgerInsecure) || !travelsInClear(url)) return;
+  if (url === undefined || source.read(options.ledger.insecure) || !travelsInClear(url)) return;
   const name = issuer === undefined ? 'LEDGER_OAUTH_TOKEN_URL' : 'LEDGER_OAUTH_ISSUER';
   source.refuse(`${name}: expected https, because the client secret travels to ${new URL(url).host}`);
 }

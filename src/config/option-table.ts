@@ -28,90 +28,62 @@ const schemaName = matching(
 );
 const path = text;
 
-export const options = {
-  ledgerUrl: optional(
+/** How the participant is reached, and what is asked of it. */
+const ledgerOptions = {
+  url: optional(
     ledger('LEDGER_URL', 'Base address of the JSON Ledger API; a path is kept.', { unset: 'embedded sandbox' }),
     ledgerUrl,
   ),
-  ledgerToken: optional(
+  token: optional(
     ledger('LEDGER_TOKEN', 'Access token, fixed for the life of the process; never a flag.', { secret: 'value' }),
     matching('text', /^[\x21-\x7e]+$/, 'a token without blanks or line breaks'),
   ),
-  ledgerTokenFile: optional(
+  tokenFile: optional(
     ledger(
       'LEDGER_TOKEN_FILE',
       'File with the access token, read again for every connection; wins over `LEDGER_TOKEN`.',
     ),
     path,
   ),
-  ledgerTokenPlacement: withDefault(
+  tokenPlacement: withDefault(
     ledger('LEDGER_TOKEN_PLACEMENT', 'Where a WebSocket handshake carries the token; for proxies that drop either.'),
     choice(['header', 'subprotocol', 'both']),
     'both',
   ),
-  ledgerOauthIssuer: optional(
-    ledger('LEDGER_OAUTH_ISSUER', 'OpenID Connect issuer to obtain tokens from, by client credentials.'),
-    providerUrl,
-  ),
-  ledgerOauthTokenUrl: optional(
-    ledger('LEDGER_OAUTH_TOKEN_URL', 'The same for a provider without discovery: its token endpoint.'),
-    providerUrl,
-  ),
-  ledgerOauthClientId: optional(
-    ledger('LEDGER_OAUTH_CLIENT_ID', 'Client id; excludes `LEDGER_TOKEN` and `LEDGER_TOKEN_FILE`.'),
-    matching('text', /^[\x20-\x7e]+$/, 'a client id of printable characters'),
-  ),
-  ledgerOauthClientSecret: optional(
-    ledger('LEDGER_OAUTH_CLIENT_SECRET', 'Its secret; never a flag.', { secret: 'value', fileVariant: true }),
-    matching('text', /^[\x20-\x7e]+$/, 'a client secret of printable characters'),
-  ),
-  ledgerOauthAudience: optional(
-    ledger('LEDGER_OAUTH_AUDIENCE', 'Audience to ask for, where the participant checks one.'),
-    text,
-  ),
-  ledgerOauthScope: withDefault(
-    ledger('LEDGER_OAUTH_SCOPE', 'Scopes to ask for, separated by blanks.'),
-    matching('text', /^[\x21\x23-\x5b\x5d-\x7e]+(?: [\x21\x23-\x5b\x5d-\x7e]+)*$/, 'scopes separated by single blanks'),
-    'daml_ledger_api',
-  ),
-  ledgerOauthCaFile: optional(
-    ledger('LEDGER_OAUTH_CA_FILE', 'PEM file with the authority of the certificate of the token provider.'),
-    path,
-  ),
-  ledgerParties: withDefault(
+  parties: withDefault(
     ledger('LEDGER_PARTIES', 'Parties to index, separated by commas.', { unset: 'all the token may read' }),
     listOf(party),
     '',
   ),
-  ledgerTemplates: withDefault(
+  templates: withDefault(
     ledger('LEDGER_TEMPLATES', 'Templates to index, as `#package-name:Module:Entity`.', { unset: 'all templates' }),
     listOf(identifier),
     '',
   ),
-  ledgerInterfaces: withDefault(
+  interfaces: withDefault(
     ledger('LEDGER_INTERFACES', 'Interfaces whose views are kept, as `#package-name:Module:Entity`.', {
       unset: 'none',
     }),
     listOf(identifier),
     '',
   ),
-  ledgerCreatedEventBlobs: withDefault(
+  createdEventBlobs: withDefault(
     ledger('LEDGER_CREATED_EVENT_BLOBS', 'Keep the blobs needed for explicit disclosure.'),
     boolean,
     'false',
   ),
-  ledgerShape: withDefault(
+  shape: withDefault(
     ledger('LEDGER_SHAPE', 'Everything the parties witnessed, or only creates and archives of their own contracts.'),
     choice(['LEDGER_EFFECTS', 'ACS_DELTA']),
     'LEDGER_EFFECTS',
   ),
-  ledgerMaxFrame: optional(
+  maxFrameBytes: optional(
     ledger('LEDGER_MAX_FRAME', 'Largest frame, so largest update, that is accepted; it is held in memory whole.', {
       unset: 'what fits into the memory, at most 256MiB',
     }),
     size('1MiB', '512MiB'),
   ),
-  ledgerTopology: withDefault(
+  topology: withDefault(
     ledger(
       'LEDGER_TOPOLOGY',
       'Keep changes of party hosting as well; without them contracts of parties that leave the participant stay active here.',
@@ -119,18 +91,52 @@ export const options = {
     boolean,
     'true',
   ),
-  ledgerCaFile: optional(ledger('LEDGER_CA_FILE', 'PEM file with the authority of the ledger certificate.'), path),
-  ledgerCertFile: optional(
+  caFile: optional(ledger('LEDGER_CA_FILE', 'PEM file with the authority of the ledger certificate.'), path),
+  certFile: optional(
     ledger('LEDGER_CERT_FILE', 'PEM file with our certificate, for a ledger that asks for one.'),
     path,
   ),
-  ledgerKeyFile: optional(ledger('LEDGER_KEY_FILE', 'PEM file with its private key, unencrypted.'), path),
-  ledgerInsecure: withDefault(
+  keyFile: optional(ledger('LEDGER_KEY_FILE', 'PEM file with its private key, unencrypted.'), path),
+  insecure: withDefault(
     ledger('LEDGER_INSECURE', 'Send tokens and secrets over plain http to another machine as well; for tests only.'),
     boolean,
     'false',
   ),
-  databaseUrl: optional(
+} as const;
+
+/** An OAuth 2.0 client that obtains the tokens by client credentials. */
+const oauthOptions = {
+  issuer: optional(
+    ledger('LEDGER_OAUTH_ISSUER', 'OpenID Connect issuer to obtain tokens from, by client credentials.'),
+    providerUrl,
+  ),
+  tokenUrl: optional(
+    ledger('LEDGER_OAUTH_TOKEN_URL', 'The same for a provider without discovery: its token endpoint.'),
+    providerUrl,
+  ),
+  clientId: optional(
+    ledger('LEDGER_OAUTH_CLIENT_ID', 'Client id; excludes `LEDGER_TOKEN` and `LEDGER_TOKEN_FILE`.'),
+    matching('text', /^[\x20-\x7e]+$/, 'a client id of printable characters'),
+  ),
+  clientSecret: optional(
+    ledger('LEDGER_OAUTH_CLIENT_SECRET', 'Its secret; never a flag.', { secret: 'value', fileVariant: true }),
+    matching('text', /^[\x20-\x7e]+$/, 'a client secret of printable characters'),
+  ),
+  audience: optional(ledger('LEDGER_OAUTH_AUDIENCE', 'Audience to ask for, where the participant checks one.'), text),
+  scope: withDefault(
+    ledger('LEDGER_OAUTH_SCOPE', 'Scopes to ask for, separated by blanks.'),
+    matching('text', /^[\x21\x23-\x5b\x5d-\x7e]+(?: [\x21\x23-\x5b\x5d-\x7e]+)*$/, 'scopes separated by single blanks'),
+    'daml_ledger_api',
+  ),
+  caFile: optional(
+    ledger('LEDGER_OAUTH_CA_FILE', 'PEM file with the authority of the certificate of the token provider.'),
+    path,
+  ),
+} as const;
+
+/** Postgres, and how a session in it behaves. */
+const databaseOptions = {
+  url: optional(
     database(
       'DATABASE_URL',
       'Postgres to write to, as `postgres://user:password@host:port/database`; several hosts: `h1:5432,h2:5432`.',
@@ -142,17 +148,21 @@ export const options = {
     ),
     databaseUrl,
   ),
-  postgresSchema: withDefault(database('POSTGRES_SCHEMA', 'Schema that holds every table.'), schemaName, 'ledger'),
-  postgresMigrate: withDefault(
+  schema: withDefault(database('POSTGRES_SCHEMA', 'Schema that holds every table.'), schemaName, 'ledger'),
+  migrate: withDefault(
     database('POSTGRES_MIGRATE', 'Whether to bring the schema up to date at start.'),
     choice(['auto', 'never']),
     'auto',
   ),
-  postgresStatementTimeout: withDefault(
+  statementTimeoutMs: withDefault(
     database('POSTGRES_STATEMENT_TIMEOUT', 'Longest time one statement may take.'),
     duration('100ms', '1h'),
     '60s',
   ),
+} as const;
+
+/** The process itself. */
+const indexerOptions = {
   httpHost: withDefault(
     indexer('INDEXER_HTTP_HOST', 'Address of `/metrics`, `/livez`, `/readyz`, `/status` and `/wait`.'),
     matching('host', /^[A-Za-z0-9_.:-]+$/, 'a host name or an address'),
@@ -224,32 +234,32 @@ export const options = {
     choice(['auto', 'pretty', 'json']),
     'auto',
   ),
-  stalledAfter: withDefault(
+  stalledAfterMs: withDefault(
     indexer('INDEXER_STALLED_AFTER', 'Behind the ledger without progress for this long is a stall: not ready.'),
     duration('10ms', '24h'),
     '5m',
   ),
-  blindAfter: withDefault(
+  blindAfterMs: withDefault(
     indexer('INDEXER_BLIND_AFTER', 'Neither the ledger end learned nor a frame received for this long: not ready.'),
     duration('100ms', '1h'),
     '10s',
   ),
-  stopTimeout: withDefault(
+  stopTimeoutMs: withDefault(
     indexer('INDEXER_STOP_TIMEOUT', 'Longest time to finish the batch in hand after SIGTERM.'),
     duration('100ms', '10m'),
     '10s',
   ),
-  lease: withDefault(
+  leaseMs: withDefault(
     indexer('INDEXER_LEASE', 'Without a sign of life for this long, an indexer that writes is replaced by a standby.'),
     duration('1s', '10m'),
     '10s',
   ),
-  pingInterval: withDefault(
+  pingIntervalMs: withDefault(
     indexer('INDEXER_PING_INTERVAL', 'Time between WebSocket pings; two unanswered ones end the connection.'),
     duration('100ms', '10m'),
     '15s',
   ),
-  askAfter: withDefault(
+  askAfterMs: withDefault(
     indexer('INDEXER_ASK_AFTER', 'Without a frame for this long, the ledger is asked what lies before its end.'),
     duration('1s', '10m'),
     '1s',
@@ -270,7 +280,7 @@ export const options = {
     ),
     endPoint,
   ),
-  retryMax: withDefault(
+  retryMaxMs: withDefault(
     indexer('INDEXER_RETRY_MAX', 'Longest delay between two attempts.'),
     duration('10ms', '1h'),
     '30s',
@@ -311,5 +321,20 @@ export const options = {
   ),
 } as const;
 
+/** By section, under the names that the configuration has for their values. Times are milliseconds, sizes bytes. */
+export const options = {
+  ledger: ledgerOptions,
+  oauth: oauthOptions,
+  database: databaseOptions,
+  indexer: indexerOptions,
+} as const;
+
 /** The table in the order of documentation. */
-export const optionList: readonly Option<unknown>[] = Object.values(options);
+export const optionList: readonly Option<unknown>[] = Object.values(options).flatMap((section) =>
+  Object.values(section),
+);
+
+/** The values of a section, each under the name of its option. */
+export type Values<Section extends Readonly<Record<string, Option<unknown>>>> = {
+  readonly [Name in keyof Section]: Section[Name] extends Option<infer Value> ? Value : never;
+};
