@@ -2,12 +2,16 @@
 # install or run a database. The embedded Postgres is left out (67 MB): a container is given DATABASE_URL.
 #
 #   docker build --tag ledger-indexer:local --build-arg SOURCE_COMMIT="$(git rev-parse --short=12 HEAD)" .
+#
+# Stage `sandbox` is another image, with the ledger of the demo and nothing of the indexer.
 ARG NODE_IMAGE=node:24-bookworm-slim
 
 FROM ${NODE_IMAGE} AS build
 WORKDIR /build
 COPY package.json package-lock.json ./
 COPY scripts/compile/package.json scripts/compile/
+COPY packages/embedded-postgres/package.json packages/embedded-postgres/
+COPY packages/ledger-sandbox/package.json packages/ledger-sandbox/
 # What running and compiling take. No package runs anything while it is installed; none needs to.
 RUN npm ci --ignore-scripts --omit=dev --no-audit --no-fund
 COPY . .
@@ -16,10 +20,30 @@ ARG SOURCE_COMMIT=
 RUN npm run --silent build \
   && npm pack --ignore-scripts --silent --pack-destination /tmp >/dev/null \
   && mkdir /app /data \
-  && tar -xzf /tmp/ledger-indexer-*.tgz -C /app --strip-components=1 \
+  && tar -xzf /tmp/ledger-indexer-[0-9]*.tgz -C /app --strip-components=1 \
+  && npm pack --ignore-scripts --silent --workspace packages/ledger-sandbox --pack-destination /tmp >/dev/null \
+  && mkdir /sandbox \
+  && tar -xzf /tmp/ledger-indexer-sandbox-*.tgz -C /sandbox --strip-components=1 \
+  && npm ci --ignore-scripts --omit=dev --omit=optional --workspace packages/ledger-sandbox --no-audit --no-fund \
+  && rm node_modules/ledger-indexer-sandbox \
+  && mv node_modules /sandbox/ \
   && npm ci --ignore-scripts --omit=dev --omit=optional --workspaces=false --no-audit --no-fund \
   && mv node_modules /app/ \
   && mkdir /link && ln -s /app/dist/main.js /link/ledger-indexer
+
+FROM ${NODE_IMAGE} AS sandbox
+LABEL org.opencontainers.image.title="ledger-indexer-sandbox" \
+  org.opencontainers.image.description="A ledger participant for demos and tests" \
+  org.opencontainers.image.licenses="Apache-2.0"
+WORKDIR /app
+COPY --from=build /sandbox /app
+# Its history, where it is told to keep one; a volume mounted here takes its owner over.
+COPY --from=build --chown=65532:65532 /data /data
+ENV NODE_ENV=production SANDBOX_HOST=0.0.0.0
+USER 65532:65532
+EXPOSE 7575
+STOPSIGNAL SIGTERM
+ENTRYPOINT ["node", "/app/dist/main.js"]
 
 FROM ${NODE_IMAGE}
 ARG SOURCE_COMMIT=unknown
@@ -31,7 +55,6 @@ WORKDIR /app
 COPY --from=build /app /app
 # For `docker exec … ledger-indexer status`.
 COPY --from=build /link /usr/local/bin
-# Written to by the sandbox ledger of the demo only. A volume mounted here takes its owner over.
 COPY --from=build --chown=65532:65532 /data /data
 # Loopback inside the container would be reached by nobody; publish the port where it should be seen.
 ENV NODE_ENV=production INDEXER_HTTP_HOST=0.0.0.0 INDEXER_DATA_DIR=/data

@@ -2,7 +2,16 @@
 import { defineConfig } from 'vitest/config';
 import { ClosingLineReporter } from './test/support/closing-line-reporter.ts';
 
+const packages = new URL('packages/', import.meta.url).pathname;
+
 export default defineConfig({
+  resolve: {
+    // As they are in the sources, so that a test and the program have one and the same.
+    alias: [
+      { find: /^ledger-indexer-sandbox\/(.*)$/, replacement: `${packages}ledger-sandbox/src/$1.ts` },
+      { find: /^ledger-indexer-postgres\/(.*)$/, replacement: `${packages}embedded-postgres/src/$1.ts` },
+    ],
+  },
   test: {
     include: ['test/**/*.test.ts'],
     globalSetup: ['test/support/postgres-server.ts'],

@@ -54,7 +54,7 @@ export function startIndexerProcess(run: IndexerRun): Child {
 
 /** What the program expects beside its compiled files, as in the published package. */
 function linkSiblings(): void {
-  for (const name of ['package.json', 'migrations', 'src/page', 'scripts/requirements.cjs']) {
+  for (const name of ['package.json', 'migrations', 'src/observe/page/browser', 'scripts/requirements.cjs']) {
     if (existsSync(join(outputs, name))) continue;
     mkdirSync(dirname(join(outputs, name)), { recursive: true });
     symlinkSync(join(outputs, '..', name), join(outputs, name));

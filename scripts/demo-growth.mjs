@@ -65,7 +65,7 @@ function inProcess(journal, from, to) {
 
 /** From the mark where it was stopped to the next one; days pass in minutes. */
 async function run(journal, from, to) {
-  const { startDemoLedger } = await import('../dist/sandbox/demo-ledger.js');
+  const { startDemoLedger } = await import('ledger-indexer-sandbox/demo/demo-ledger');
   const startAt = Date.UTC(2026, 2, 2);
   // Pauses make the traffic a little slower than its rate: no start is before the last end.
   let time = startAt + (from / perSecond) * 1_500;

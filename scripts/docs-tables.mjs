@@ -1,7 +1,7 @@
 // Writes the tables that the program prints into the pages of the documentation: `npm run docs:generate`, after a build.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { commandsMarkdown } from '../dist/cli/help.js';
+import { commandsMarkdown } from '../dist/cli/command-line/help.js';
 import { configMarkdown } from '../dist/config/config.js';
 import { troubleshootingMarkdown } from '../dist/errors/troubleshooting.js';
 

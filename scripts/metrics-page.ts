@@ -1,7 +1,7 @@
 /** docs/metrics.md as text, from the catalogue of the metrics and from what Node adds to them. */
-import { questions } from '../src/observe/catalogue/catalogue.ts';
-import type { AnyDescription, LabelValues } from '../src/observe/catalogue/description.ts';
-import { createMetrics } from '../src/observe/metrics.ts';
+import { questions } from '../src/observe/metrics/catalogue/catalogue.ts';
+import type { AnyDescription, LabelValues } from '../src/observe/metrics/catalogue/description.ts';
+import { createMetrics } from '../src/observe/metrics/metrics.ts';
 
 const introduction = `# Metrics
 

@@ -3,7 +3,7 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { prepareOutputs } from '../bench/indexer-process.ts';
-import { startEmbeddedPostgres } from '../src/embedded/embedded-postgres.ts';
+import { startEmbeddedPostgres } from '../packages/embedded-postgres/src/embedded-postgres.ts';
 import { openDatabase, type Database } from '../src/store/connection/database.ts';
 import { migrate } from '../src/store/schema/migrations.ts';
 import { withDiagram } from './schema-diagram.ts';

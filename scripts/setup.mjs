@@ -10,6 +10,8 @@ import { fileURLToPath } from 'node:url';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const toStart = process.argv[2] === 'start';
+/** What is compiled with the program, each for itself. */
+const besides = ['packages/embedded-postgres', 'packages/ledger-sandbox'];
 
 const lock = json('package-lock.json')?.packages;
 // A published package has no lock file: its dependencies came with it.
@@ -33,17 +35,24 @@ function install() {
 
 /** What this package itself asks for, as the lock file names it; what is for one platform only may be missing. */
 function directDependencies() {
-  const { '': own, 'scripts/compile': compile } = lock;
-  const wanted = { ...own.dependencies, ...compile?.dependencies, ...(toStart ? {} : own.devDependencies) };
+  const { '': own, ...others } = lock;
+  // The packages beside this one: the sandbox, the embedded Postgres, and what compiling takes.
+  const beside = Object.keys(others).filter((path) => !path.includes('node_modules/'));
+  const wanted = Object.assign({}, own.dependencies, ...beside.map((path) => lock[path].dependencies ?? {}));
+  if (!toStart) Object.assign(wanted, own.devDependencies);
   return Object.keys(wanted).map((name) => `node_modules/${name}`);
 }
 
 function whyBuild() {
-  const sources = newest('src');
-  if (sources === undefined) return undefined;
+  const own = newest('src');
+  if (own === undefined) return undefined;
+  const sources = Math.max(own, ...besides.map((folder) => newest(`${folder}/src`) ?? 0));
   // The last step of compiling writes it, so nobody takes half a program for a whole one.
   const built = modified('dist/commit');
   if (built === undefined) return 'the program is not compiled yet';
+  if (besides.some((folder) => modified(`${folder}/src`) !== undefined && modified(`${folder}/dist`) === undefined)) {
+    return 'the packages beside it are not compiled yet';
+  }
   const configured = readdirSync(root).filter((name) => /^tsconfig.*\.json$/.test(name));
   const changed = Math.max(sources, ...configured.map((name) => modified(name) ?? 0));
   return changed > built ? 'the sources have changed' : undefined;

@@ -23,8 +23,8 @@ const sampleMs = 1_000;
 const limitMs = Number(process.env.SOAK_LIMIT_SECONDS ?? 900) * 1_000;
 
 const ledgerProgram = `
-  const { startSandbox } = await import(${JSON.stringify(new URL('sandbox/sandbox.js', dist).href)});
-  const { generateHistory } = await import(${JSON.stringify(new URL('sandbox/traffic.js', dist).href)});
+  const { startSandbox } = await import(${JSON.stringify(import.meta.resolve('ledger-indexer-sandbox/demo/sandbox'))});
+  const { generateHistory } = await import(${JSON.stringify(import.meta.resolve('ledger-indexer-sandbox/demo/traffic'))});
   const sandbox = await startSandbox({ seed: 1 });
   generateHistory(sandbox.ledger, { seed: 1, updates: ${updates}, gapMs: 100 });
   console.log(JSON.stringify({ url: sandbox.url, ledgerEnd: sandbox.ledger.ledgerEnd() }));
@@ -117,7 +117,7 @@ function rssMiB(pid) {
 }
 
 async function embeddedPostgres() {
-  const { startEmbeddedPostgres } = await import(new URL('embedded/embedded-postgres.js', dist).href);
+  const { startEmbeddedPostgres } = await import('ledger-indexer-postgres/embedded-postgres');
   const folder = await mkdtemp(join(tmpdir(), 'ledger-indexer-soak-'));
   undo.push(() => rm(folder, { recursive: true, force: true }));
   const server = await startEmbeddedPostgres({ dataDir: join(folder, 'postgres') });

@@ -1,9 +1,9 @@
 /** argv -> command -> exit code. The only place that sets the exit code and handles signals. */
 import { runCommandNamed } from './cli/commands.ts';
-import { help } from './cli/help.ts';
+import { help } from './cli/command-line/help.ts';
 import { ExitCode } from './errors/exit-code.ts';
 import { toIndexerError } from './errors/indexer-error.ts';
-import { scrub } from './observe/scrub.ts';
+import { scrub } from './observe/figures/scrub.ts';
 
 const [first, ...others] = process.argv.slice(2);
 const verb = first === undefined || first.startsWith('-') ? 'run' : first;

@@ -1,7 +1,7 @@
 /** The commands by name. Each is loaded when it is run, so that `--help` and completion wait for none of them. */
 import type { ExitCode } from '../errors/exit-code.ts';
-import { commandHelp } from './help.ts';
-import { parse } from './parse.ts';
+import { commandHelp } from './command-line/help.ts';
+import { parse } from './command-line/parse.ts';
 import { commandInfo, commandNamed } from './table/command-table.ts';
 
 /** What a command is given. */
@@ -25,54 +25,72 @@ const commands: ReadonlyMap<string, Command> = new Map<string, Command>([
   [
     'run',
     async ({ argv, env, stop }) =>
-      (await import('./run.ts')).runCommand(parse(commandNamed('run'), argv).options, env, stop),
+      (await import('./follow/run.ts')).runCommand(parse(commandNamed('run'), argv).options, env, stop),
   ],
-  ['demo', async ({ argv, env, stop }) => (await import('./demo.ts')).demoCommand(argv, env, stop)],
-  ['backfill', async ({ argv, env, stop }) => (await import('./backfill.ts')).backfillCommand(argv, env, stop)],
+  ['demo', async ({ argv, env, stop }) => (await import('./follow/demo.ts')).demoCommand(argv, env, stop)],
+  ['backfill', async ({ argv, env, stop }) => (await import('./follow/backfill.ts')).backfillCommand(argv, env, stop)],
   [
     'sandbox',
-    async ({ argv, env, stop, print }) => (await import('./sandbox.ts')).sandboxCommand(argv, env, stop, print),
+    async ({ argv, env, stop, print }) => (await import('./demo/sandbox.ts')).sandboxCommand(argv, env, stop, print),
   ],
-  ['migrate', async ({ argv, env, write }) => (await import('./migrate.ts')).migrateVerb(argv, env, write)],
-  ['check', async ({ argv, env, print }) => (await import('./check.ts')).checkCommand(argv, env, print)],
-  ['connect', async ({ argv, env, print }) => (await import('./connect.ts')).connectCommand(argv, env, print)],
-  ['status', async ({ argv, env, ...io }) => (await import('./status.ts')).statusCommand(argv, env, io)],
+  ['migrate', async ({ argv, env, write }) => (await import('./follow/migrate.ts')).migrateVerb(argv, env, write)],
+  ['check', async ({ argv, env, print }) => (await import('./check/check.ts')).checkCommand(argv, env, print)],
+  ['connect', async ({ argv, env, print }) => (await import('./demo/connect.ts')).connectCommand(argv, env, print)],
+  ['status', async ({ argv, env, ...io }) => (await import('./inspect/status.ts')).statusCommand(argv, env, io)],
   [
     'query',
     async ({ argv, env, stop }) =>
-      (await import('./query.ts')).queryCommand(argv, env, { stdin: process.stdin, ...streams, stop }),
+      (await import('./inspect/query.ts')).queryCommand(argv, env, { stdin: process.stdin, ...streams, stop }),
   ],
-  ['views', async ({ argv, env, print }) => (await import('./views.ts')).viewsCommand(argv, env, print)],
+  ['views', async ({ argv, env, print }) => (await import('./inspect/views.ts')).viewsCommand(argv, env, print)],
   [
     'verify',
-    async ({ argv, env, stop }) => (await import('./verify.ts')).verifyCommand(argv, env, { ...streams, stop }),
+    async ({ argv, env, stop }) => (await import('./verify/verify.ts')).verifyCommand(argv, env, { ...streams, stop }),
   ],
   [
     'ledger',
     async ({ argv, env, stop }) =>
-      (await import('./ledger.ts')).ledgerCommand(argv, env, { stdin: process.stdin, ...streams, stop }),
+      (await import('./ledger/ledger.ts')).ledgerCommand(argv, env, { stdin: process.stdin, ...streams, stop }),
   ],
-  ['prune', async ({ argv, env, stop, print }) => (await import('./prune.ts')).pruneCommand(argv, env, stop, print)],
-  ['redact', async ({ argv, env, stop, print }) => (await import('./redact.ts')).redactCommand(argv, env, stop, print)],
-  ['quarantine', async ({ argv, env, print }) => (await import('./quarantine.ts')).quarantineCommand(argv, env, print)],
-  ['reset', async ({ argv, env, print }) => (await import('./reset.ts')).resetCommand(argv, env, print)],
-  ['reseed', async ({ argv, env, stop, print }) => (await import('./reseed.ts')).reseedCommand(argv, env, stop, print)],
+  [
+    'prune',
+    async ({ argv, env, stop, print }) => (await import('./maintain/prune.ts')).pruneCommand(argv, env, stop, print),
+  ],
+  [
+    'redact',
+    async ({ argv, env, stop, print }) => (await import('./maintain/redact.ts')).redactCommand(argv, env, stop, print),
+  ],
+  [
+    'quarantine',
+    async ({ argv, env, print }) => (await import('./maintain/quarantine.ts')).quarantineCommand(argv, env, print),
+  ],
+  ['reset', async ({ argv, env, print }) => (await import('./maintain/reset.ts')).resetCommand(argv, env, print)],
+  [
+    'reseed',
+    async ({ argv, env, stop, print }) => (await import('./maintain/reseed.ts')).reseedCommand(argv, env, stop, print),
+  ],
   [
     'accept-filter',
-    async ({ argv, env, print }) => (await import('./accept-filter.ts')).acceptFilterCommand(argv, env, print),
+    async ({ argv, env, print }) => (await import('./maintain/accept-filter.ts')).acceptFilterCommand(argv, env, print),
   ],
   [
     'grant-reader',
-    async ({ argv, env, print }) => (await import('./grant-reader.ts')).grantReaderCommand(argv, env, print),
+    async ({ argv, env, print }) => (await import('./roles/grant-reader.ts')).grantReaderCommand(argv, env, print),
   ],
   [
     'grant-roles',
-    async ({ argv, env, print }) => (await import('./grant-roles.ts')).grantRolesCommand(argv, env, print),
+    async ({ argv, env, print }) => (await import('./roles/grant-roles.ts')).grantRolesCommand(argv, env, print),
   ],
-  ['index', async ({ argv, env, print }) => (await import('./index-verb.ts')).indexCommand(argv, env, print)],
-  ['config', async ({ argv, env, print }) => (await import('./config.ts')).configCommand(argv, env, print)],
-  ['completion', async ({ argv, print }) => print((await import('./completion.ts')).completionScript(argv))],
-  ['help', async ({ argv, print }) => (await import('./help-verb.ts')).helpCommand(argv, print)],
+  ['index', async ({ argv, env, print }) => (await import('./inspect/index-verb.ts')).indexCommand(argv, env, print)],
+  [
+    'config',
+    async ({ argv, env, print }) => (await import('./command-line/config.ts')).configCommand(argv, env, print),
+  ],
+  [
+    'completion',
+    async ({ argv, print }) => print((await import('./command-line/completion.ts')).completionScript(argv)),
+  ],
+  ['help', async ({ argv, print }) => (await import('./command-line/help-verb.ts')).helpCommand(argv, print)],
 ]);
 
 /**
@@ -83,7 +101,7 @@ export async function runCommandNamed(verb: string, call: Call): Promise<ExitCod
   const command = commands.get(verb);
   const info = commandInfo(verb);
   if (command === undefined || info === undefined) {
-    const { unknownCommand } = await import('./unknown-command.ts');
+    const { unknownCommand } = await import('./command-line/unknown-command.ts');
     throw unknownCommand(verb);
   }
   const { argv } = call;
@@ -94,6 +112,6 @@ export async function runCommandNamed(verb: string, call: Call): Promise<ExitCod
   }
   const options = verb === 'ledger' ? argv : parse(info, argv).options;
   if (info.alone === true) return await command(call);
-  const { besideDemo } = await import('./beside-demo.ts');
+  const { besideDemo } = await import('./demo/beside-demo.ts');
   return await command({ ...call, env: await besideDemo(options, call.env) });
 }

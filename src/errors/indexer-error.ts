@@ -55,10 +55,20 @@ export function atOffset(error: IndexerError, offset: number): IndexerError {
 /** Anything thrown, as an IndexerError: unknown failures are fatal, because retrying what is not understood hides it. */
 export function toIndexerError(thrown: unknown): IndexerError {
   if (thrown instanceof IndexerError) return thrown;
+  if (isOfPart(thrown)) {
+    const { message, code, remedy } = thrown;
+    return new IndexerError(message, { code, remedy, cause: thrown });
+  }
   const name = thrown instanceof Error ? thrown.name : typeof thrown;
   const message = thrown instanceof Error ? thrown.message : 'a value that is not an Error was thrown';
   return new IndexerError(`unexpected ${name}: ${message}`, {
     code: 'UNEXPECTED',
     cause: thrown,
   });
+}
+
+/** Sandbox and embedded Postgres are packages of their own, with errors of their own, under codes of the catalogue. */
+function isOfPart(thrown: unknown): thrown is Error & { readonly code: ErrorCode; readonly remedy: string } {
+  if (!(thrown instanceof Error) || !('code' in thrown) || !('remedy' in thrown)) return false;
+  return typeof thrown.code === 'string' && Object.hasOwn(catalogue, thrown.code) && typeof thrown.remedy === 'string';
 }

@@ -17,14 +17,14 @@ import type {
   VerifiedFacts,
   WorkPart,
 } from '../pipeline/ports/observer.ts';
-import { countBatch } from './batch-counts.ts';
-import { Doubling } from './doubling.ts';
-import type { HealthTracker } from './health-tracker.ts';
-import type { Logger } from './logger.ts';
-import type { Metrics } from './metrics.ts';
-import { ProgressLine } from './progress-line.ts';
-import { reportUnknown } from './unknown-report.ts';
-import { WorkClock } from './work-clock.ts';
+import { countBatch } from './metrics/batch-counts.ts';
+import { Doubling } from './figures/doubling.ts';
+import type { HealthTracker } from './health/health-tracker.ts';
+import type { Logger } from './log/logger.ts';
+import type { Metrics } from './metrics/metrics.ts';
+import { ProgressLine } from './log/progress-line.ts';
+import { reportUnknown } from './log/unknown-report.ts';
+import { WorkClock } from './figures/work-clock.ts';
 
 export interface ObserverParts {
   readonly logger: Logger;

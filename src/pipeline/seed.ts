@@ -19,7 +19,7 @@ import { frames$, type Frames } from './intake/frames.ts';
 import { ListTally, unproven } from './proof/list-proof.ts';
 import type { PipelineParts } from './ports/parts.ts';
 import { pause } from './retry/retry.ts';
-import { textOf, type KeptFrame } from './intake/slabs.ts';
+import { textOf, type KeptFrame } from './intake/frame-memory.ts';
 import { tracedSeed$, type BatchSpan } from './ports/tracer.ts';
 import { updateIdAt } from './proof/update-id.ts';
 import { WriteQueue } from './follow/write-queue.ts';

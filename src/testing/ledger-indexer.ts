@@ -6,7 +6,7 @@ import { randomUUID } from 'node:crypto';
 import type { Commands } from '../ledger/api/command.ts';
 import { createLedgerClient, type LedgerClient } from '../ledger/api/client.ts';
 import { createTokenSource } from '../ledger/access/token.ts';
-import { startSandbox } from '../sandbox/sandbox.ts';
+import { demoSandbox, sandboxFailures } from '../optional-parts.ts';
 import { Ending } from './ending.ts';
 import { startOwnDatabase } from './own-database.ts';
 import { startOwnIndexer } from './own-indexer.ts';
@@ -109,9 +109,10 @@ export async function startLedgerIndexer(options: LedgerIndexerOptions = {}): Pr
 }
 
 async function startOwnSandbox({ templates = [] }: LedgerIndexerOptions, ending: Ending): Promise<string> {
+  const [{ startSandbox }, { invalidArgument }] = await Promise.all([demoSandbox(), sandboxFailures()]);
   const sandbox = await startSandbox({ limits: { checkpointIntervalMs: 1_000 } });
   ending.add(() => sandbox.close());
-  for (const template of templates) sandbox.ledger.model.register(sandboxTemplate(template));
+  for (const template of templates) sandbox.ledger.model.register(sandboxTemplate(template, invalidArgument));
   return sandbox.url;
 }
 

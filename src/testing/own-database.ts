@@ -5,7 +5,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import type { Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { startEmbeddedPostgres } from '../embedded/embedded-postgres.ts';
+import { embeddedPostgres } from '../optional-parts.ts';
 import { openDatabase, type Database } from '../store/connection/database.ts';
 import type { Ending } from './ending.ts';
 
@@ -37,6 +37,7 @@ function open(url: string): Database {
 async function startServer(ending: Ending): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'ledger-indexer-testing-'));
   ending.add(() => rm(folder, { recursive: true, force: true }));
+  const { startEmbeddedPostgres } = await embeddedPostgres();
   const server = await startEmbeddedPostgres({ dataDir: folder, settings: hurried });
   const watchdog = startWatchdog(server.pid, folder);
   ending.add(async () => {

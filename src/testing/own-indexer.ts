@@ -4,7 +4,7 @@ import { openAccess } from '../access.ts';
 import { loadConfig } from '../config/config.ts';
 import { IndexerError, toIndexerError } from '../errors/indexer-error.ts';
 import { startIndexer, type Indexer } from '../indexer.ts';
-import { createLogger } from '../observe/logger.ts';
+import { createLogger } from '../observe/log/logger.ts';
 import { version } from '../version.ts';
 import type { Ending } from './ending.ts';
 

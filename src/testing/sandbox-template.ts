@@ -1,7 +1,6 @@
 /** A template of a test, as the sandbox ledger wants it. */
-import { invalidArgument } from '../sandbox/failure.ts';
-import type { Json, JsonObject } from '../sandbox/json.ts';
-import type { Choice, Template } from '../sandbox/model.ts';
+import type { Json, JsonObject } from 'ledger-indexer-sandbox/wire/json';
+import type { Choice, Template } from 'ledger-indexer-sandbox/contracts/model';
 import type { TestChoice, TestTemplate } from './test-template.ts';
 
 /** What a test returns or hands on must be JSON; the sandbox would refuse or print anything else as it is. */
@@ -9,18 +8,22 @@ function json(value: unknown): Json {
   return JSON.parse(JSON.stringify(value ?? {})) as Json;
 }
 
+/** How the sandbox refuses what a command says. */
+export type Refuse = (what: string) => Error;
+
 /** What a test names as parties. A payload without them is refused, as the ledger refuses one of another type. */
-function parties(of: string, named: readonly unknown[]): readonly string[] {
+function parties(of: string, named: readonly unknown[], refuse: Refuse): readonly string[] {
   return named.map((party) => {
     if (typeof party === 'string' && party !== '') return party;
-    throw invalidArgument(`${of}: expected ids of parties, found something else`);
+    throw refuse(`${of}: expected ids of parties, found something else`);
   });
 }
 
-function sandboxChoice(name: string, choice: TestChoice): Choice {
+function sandboxChoice(name: string, choice: TestChoice, refuse: Refuse): Choice {
   return {
     consuming: choice.consuming,
-    controllers: (payload, argument) => parties(`controllers of ${name}`, choice.controllers(payload, argument)),
+    controllers: (payload, argument) =>
+      parties(`controllers of ${name}`, choice.controllers(payload, argument), refuse),
     run: ({ contract, argument, create }) =>
       json(
         choice.run?.({
@@ -33,12 +36,15 @@ function sandboxChoice(name: string, choice: TestChoice): Choice {
 }
 
 /** The same template for `Model.register`. */
-export function sandboxTemplate(template: TestTemplate): Template {
-  const choices = Object.entries(template.choices ?? {}).map(([name, choice]) => [name, sandboxChoice(name, choice)]);
+export function sandboxTemplate(template: TestTemplate, refuse: Refuse): Template {
+  const choices = Object.entries(template.choices ?? {}).map(([name, choice]) => [
+    name,
+    sandboxChoice(name, choice, refuse),
+  ]);
   return {
     name: template.name,
-    signatories: (payload) => parties(`signatories of ${template.name}`, template.signatories(payload)),
-    observers: (payload) => parties(`observers of ${template.name}`, template.observers?.(payload) ?? []),
+    signatories: (payload) => parties(`signatories of ${template.name}`, template.signatories(payload), refuse),
+    observers: (payload) => parties(`observers of ${template.name}`, template.observers?.(payload) ?? [], refuse),
     interfaces: [],
     choices: Object.fromEntries(choices) as Record<string, Choice>,
   };

@@ -4,7 +4,7 @@ import { readFileSync, readdirSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
-import { createMetrics } from '../../src/observe/metrics.ts';
+import { createMetrics } from '../../src/observe/metrics/metrics.ts';
 import { pageUrl } from '../../src/pages.ts';
 
 interface Rule {

@@ -11,7 +11,7 @@ import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { commandInfo } from '../../src/cli/table/command-table.ts';
 import { catalogue } from '../../src/errors/catalogue.ts';
-import { startDemoLedger, type DemoLedger } from '../../src/sandbox/demo-ledger.ts';
+import { startDemoLedger, type DemoLedger } from '../../packages/ledger-sandbox/src/demo/demo-ledger.ts';
 import { startDaemon, type Daemon } from '../e2e/daemon.ts';
 import { createTestDatabase, query, type TestDatabase } from '../support/database.ts';
 import { waitFor } from '../support/wait-for.ts';

@@ -1,7 +1,7 @@
 /** Waits for the checkpoint in the database, told by its own notifications. */
-import { setTimeout as sleep } from 'node:timers/promises';
 import { schema, type ChaosDatabase } from './databases.ts';
 import type { IndexerLife } from './indexer-life.ts';
+import { pause } from '../support/wait-for.ts';
 
 /** So often it looks without having been told, milliseconds. */
 const lookEveryMs = 100;
@@ -48,7 +48,7 @@ export class CheckpointWatch implements AsyncDisposable {
       if (giveUp()) return false;
       if ((await this.checkpoint()) >= offset) return true;
       if (performance.now() > until || life.ended() !== undefined) return false;
-      await Promise.race([noticed, sleep(lookEveryMs, undefined, { ref: false })]);
+      await Promise.race([noticed, pause(lookEveryMs, undefined, { ref: false })]);
     }
   }
 

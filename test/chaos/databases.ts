@@ -2,11 +2,11 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { Client, escapeIdentifier, escapeLiteral } from 'pg';
-import { startEmbeddedPostgres } from '../../src/embedded/embedded-postgres.ts';
+import { startEmbeddedPostgres } from '../../packages/embedded-postgres/src/embedded-postgres.ts';
 import { openDatabase } from '../../src/store/connection/database.ts';
 import { migrate } from '../../src/store/schema/migrations.ts';
+import { pause } from '../support/wait-for.ts';
 
 /** Where the tables are, in every database. */
 export const schema = 'ledger';
@@ -166,7 +166,7 @@ function chaosDatabase(
     aside,
     endOthers: async () => {
       // The function can wait for the end itself, but looks only ten times a second.
-      while ((await client.query(endOtherSessions)).rowCount !== 0) await sleep(1);
+      while ((await client.query(endOtherSessions)).rowCount !== 0) await pause(1);
     },
     empty: async () => {
       truncate ??= await truncation(client);

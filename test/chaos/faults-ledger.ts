@@ -1,9 +1,9 @@
 /** Faults of the ledger itself: errors, endings and answers that a participant or a proxy before it gives. */
 import type { ServerResponse } from 'node:http';
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { ChaosWorld, FaultKind } from './fault-kind.ts';
 import { ledgerErrors, type LedgerErrorFrame } from './ledger-errors.ts';
 import { refuse, type StreamMoment, type StreamName, type StreamOutcome } from './model-ledger.ts';
+import { pause } from '../support/wait-for.ts';
 
 type Act = (moment: StreamMoment, world: ChaosWorld) => StreamOutcome | Promise<StreamOutcome>;
 
@@ -67,8 +67,8 @@ function sends(
  */
 function owes(name: string, arm: (moment: StreamMoment) => Promise<void>): FaultKind[] {
   return inStream(`silent, then cut, and ${name}`, ['follow'], async (moment): Promise<StreamOutcome> => {
-    await Promise.race([arm(moment), sleep(askedWithinMs)]);
-    await sleep(storedWithinMs);
+    await Promise.race([arm(moment), pause(askedWithinMs)]);
+    await pause(storedWithinMs);
     moment.socket.terminate();
     return 'over';
   });
@@ -95,7 +95,7 @@ const streamFaults: readonly FaultKind[] = [
     return 'over';
   }),
   ...inStream('stall', both, async (_, { random }): Promise<StreamOutcome> => {
-    await sleep(random.between(50, 250));
+    await pause(random.between(50, 250));
     return 'go';
   }),
   ...inStream('the ledger moves', ['seed'], ({ ledger }, { random }) => {
@@ -132,7 +132,7 @@ const streamFaults: readonly FaultKind[] = [
       path: '/v2/updates?',
       act: async (response) => {
         socket.send(frame);
-        await sleep(arrivesWithinMs);
+        await pause(arrivesWithinMs);
         response.writeHead(200, { 'content-type': json }).end('[]');
         return 'over';
       },
@@ -206,7 +206,7 @@ const requestFaults: readonly FaultKind[] = [
     return Promise.resolve('over');
   }),
   onRequest('late answer', async () => {
-    await sleep(80);
+    await pause(80);
     return 'go';
   }),
   onRequest('an older ledger end', reply(200, json, '{"offset":1}'), 'restart', '/v2/state/ledger-end'),

@@ -1,8 +1,8 @@
 /** Faults of the Postgres server, brought about by statements of an administrator. */
-import { setTimeout as sleep } from 'node:timers/promises';
 import { Client, escapeIdentifier } from 'pg';
 import type { ChaosWorld, FaultKind } from './fault-kind.ts';
 import { schema } from './databases.ts';
+import { pause } from '../support/wait-for.ts';
 
 const always = ['seed', 'follow'] as const;
 
@@ -45,7 +45,7 @@ async function holding({ database }: ChaosWorld, statements: readonly string[], 
   try {
     await client.query('begin');
     for (const statement of statements) await client.query(statement);
-    await sleep(ms);
+    await pause(ms);
   } finally {
     await client.query('rollback').catch(() => undefined);
     await client.end();
@@ -59,7 +59,7 @@ async function forAWhile(world: ChaosWorld, setting: string, value: string, ms: 
   await database.aside.query(`alter database ${name} set ${setting} = ${value}`);
   try {
     await signalled(world, 'pg_terminate_backend', `application_name like 'ledger-indexer%'`);
-    await sleep(ms);
+    await pause(ms);
   } finally {
     await database.aside.query(`alter database ${name} reset ${setting}`);
     await signalled(world, 'pg_terminate_backend', `application_name like 'ledger-indexer%'`);

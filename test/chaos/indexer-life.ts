@@ -2,7 +2,7 @@
 import { openAccess } from '../../src/access.ts';
 import { loadConfig, type Config } from '../../src/config/config.ts';
 import { startIndexer, type Indexer } from '../../src/indexer.ts';
-import { createLogger } from '../../src/observe/logger.ts';
+import { createLogger } from '../../src/observe/log/logger.ts';
 import { WireProxy, type Tap } from './wire-proxy.ts';
 
 const keptLines = 400;

@@ -1,5 +1,4 @@
 /** A batch may be committed after its session has failed: what the indexer says of itself must not come alive by it. */
-import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, it } from 'vitest';
 import { CheckpointWatch } from './checkpoint-watch.ts';
 import { openChaosServer } from './databases.ts';
@@ -8,6 +7,7 @@ import { startLife } from './indexer-life.ts';
 import { ledgerErrors } from './ledger-errors.ts';
 import { ModelLedger, refuse, type StreamOutcome } from './model-ledger.ts';
 import { WireFaults } from './wire-faults.ts';
+import { pause } from '../support/wait-for.ts';
 
 const lateMs = 300;
 
@@ -47,7 +47,7 @@ it('stays parked when a batch that was on its way is committed', async () => {
   });
   ledger.grow(12);
   await denied;
-  await sleep(2 * lateMs);
+  await pause(2 * lateMs);
 
   expect(await watch.checkpoint()).toBeGreaterThan(seeded);
   expect(life.parked()).toBe(true);

@@ -5,12 +5,13 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
-import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { WebSocketServer, type WebSocket } from 'ws';
 import { endAfter, standingAt, type History } from './history.ts';
 import { ledgerErrors, type LedgerErrorFrame } from './ledger-errors.ts';
 import { entryFrame, indexOf, listAnswer, type ListRequest } from './model-list.ts';
 import { follows, framesBetween, readBody, type StreamRequest } from './ledger-requests.ts';
+import { pause } from '../support/wait-for.ts';
 
 export const modelParticipant = 'chaos::1220c4a05';
 
@@ -234,7 +235,7 @@ export class ModelLedger implements AsyncDisposable {
 
   /** True when the frame may be sent. */
   async #passes(at: StreamName, moment: StreamMoment): Promise<boolean> {
-    if (this.frameDelayMs > 0) await sleep(this.frameDelayMs);
+    if (this.frameDelayMs > 0) await pause(this.frameDelayMs);
     for (const armed of this.#armed) if (armed.fault.at === at) armed.left -= 1;
     const fault = this.#take(({ fault, left }) => fault.at === at && left < 0);
     if (fault?.at !== at) return true;

@@ -16,7 +16,7 @@ import { inLanes, type Tier, type TierContext } from './tier.ts';
 const compiled = fileURLToPath(new URL('../..', import.meta.url));
 const root = fileURLToPath(new URL('../../../..', import.meta.url));
 /** Links that a campaign has made in the compiled folder. */
-const beside = ['/migrations', '/src/page', '/package.json'];
+const beside = ['/migrations', '/src/observe/page/browser', '/package.json'];
 /** Longer than any short campaign; a bug that makes it hang is noticed as well. */
 const limitMs = 240_000;
 const campaign = [
@@ -77,7 +77,8 @@ async function tryCopy(
   try {
     await cp(compiled, folder, { recursive: true, filter: (path) => !beside.some((name) => path.endsWith(name)) });
     await copyFile(join(root, 'package.json'), join(folder, 'package.json'));
-    for (const name of ['node_modules', 'migrations', 'src/page']) await symlink(join(root, name), join(folder, name));
+    for (const name of ['node_modules', 'migrations', 'src/observe/page/browser'])
+      await symlink(join(root, name), join(folder, name));
     if (mutant !== undefined) await replaceOnce(join(folder, 'src', mutant.file), mutant.line, mutant.instead);
     return await runCampaign(folder, fault);
   } finally {

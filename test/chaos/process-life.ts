@@ -1,10 +1,10 @@
 /** One life of the built program as a process of its own, between two proxies, until something is done to it. */
-import { setTimeout as sleep } from 'node:timers/promises';
 import { startDaemon, type Daemon, type Exit } from '../e2e/daemon.ts';
 import type { ChaosDatabase } from './databases.ts';
 import { schema } from './databases.ts';
 import type { ModelLedger } from './model-ledger.ts';
 import { pass, WireProxy, type Tap } from './wire-proxy.ts';
+import { pause } from '../support/wait-for.ts';
 
 /** The access token of every process; nothing it shows may hold it. */
 export const token = 'chaos-token-kanari7f3e91';
@@ -71,14 +71,14 @@ export async function untilStored(database: ChaosDatabase, offset: number, daemo
     const exit = daemon.exit();
     if (exit !== undefined) throw new Error(`it ended (${String(exit.code ?? exit.signal)}): ${tail(daemon)}`);
     if (performance.now() > end) throw new Error(`it did not get to offset ${String(offset)}: ${tail(daemon)}`);
-    await sleep(5);
+    await pause(5);
   }
 }
 
 /** Ends it as an operator does. @throws Error when it does not end with 0 */
 export async function stopCleanly(daemon: Daemon): Promise<void> {
   daemon.signal('SIGTERM');
-  const exit = await Promise.race([daemon.exited, sleep(15_000, undefined, { ref: false })]);
+  const exit = await Promise.race([daemon.exited, pause(15_000, undefined, { ref: false })]);
   if (exit?.code !== 0) throw new Error(`SIGTERM ended it with ${shown(exit)}: ${tail(daemon)}`);
 }
 

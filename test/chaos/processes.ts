@@ -2,7 +2,6 @@
  * The built program as real processes, over and over: killed at a message of its wires, frozen, stopped, and two of them
  * for one stream. What is stored in the end is what a run stores that nobody disturbed.
  */
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { Daemon } from '../e2e/daemon.ts';
 import { Canary } from '../support/canary.ts';
 import { differences } from './comparison.ts';
@@ -14,6 +13,7 @@ import { openWires, startProcess, stopCleanly, token, untilStored, type Wires } 
 import { Seeded } from './random.ts';
 import { inLanes, type Tier, type TierContext } from './tier.ts';
 import { undisturbed } from './undisturbed.ts';
+import { pause } from '../support/wait-for.ts';
 
 const updates = 90;
 const seededUpdates = 30;
@@ -136,7 +136,7 @@ async function violate(run: Run, daemon: Daemon, violence: Violence, shown: numb
   });
   // The message may never come: then it is caught idle, which is a moment as well.
   if (violence === 'killIdle') await calm;
-  else await Promise.race([moment, calm.then(() => sleep(random.between(0, 30)))]);
+  else await Promise.race([moment, calm.then(() => pause(random.between(0, 30)))]);
   if (daemon.exit() !== undefined) throw new Error(`it ended by itself: ${daemon.output().slice(-1_500)}`);
   const survivor = await carryOut(violence, run, daemon);
   context.report.hit(kinds[violence]);
@@ -148,7 +148,7 @@ async function carryOut(violence: Violence, { wires, random, context }: Run, dae
   switch (violence) {
     case 'freeze':
       daemon.signal('SIGSTOP');
-      await sleep(random.between(50, 400));
+      await pause(random.between(50, 400));
       daemon.signal('SIGCONT');
       return daemon;
     case 'term':
@@ -163,7 +163,7 @@ async function carryOut(violence: Violence, { wires, random, context }: Run, dae
     }
     case 'impatient':
       daemon.signal('SIGTERM');
-      await sleep(random.between(0, 20));
+      await pause(random.between(0, 20));
       break;
     case 'kill':
     case 'killIdle':

@@ -3,7 +3,7 @@
  * lists and wires are cut, as often as it takes. What is active at the end of the gap, and what is stored beside it, is
  * what the model ledger says, and all tables are those of a reseed that nothing disturbed.
  */
-import { reseedCommand } from '../../src/cli/reseed.ts';
+import { reseedCommand } from '../../src/cli/maintain/reseed.ts';
 import { CheckpointWatch } from './checkpoint-watch.ts';
 import { differences } from './comparison.ts';
 import { schema, type ChaosDatabase } from './databases.ts';

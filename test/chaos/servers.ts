@@ -5,9 +5,11 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { Client } from 'pg';
-import { startEmbeddedPostgres, type EmbeddedPostgres } from '../../src/embedded/embedded-postgres.ts';
+import {
+  startEmbeddedPostgres,
+  type EmbeddedPostgres,
+} from '../../packages/embedded-postgres/src/embedded-postgres.ts';
 import { startDaemon, type Daemon } from '../e2e/daemon.ts';
 import { differences } from './comparison.ts';
 import { schema, type ChaosDatabase } from './databases.ts';
@@ -18,6 +20,7 @@ import { stopCleanly } from './process-life.ts';
 import { Seeded } from './random.ts';
 import type { Tier, TierContext } from './tier.ts';
 import { undisturbed } from './undisturbed.ts';
+import { pause } from '../support/wait-for.ts';
 
 const updates = 150;
 const seededUpdates = 20;
@@ -85,7 +88,7 @@ async function disturbed(
   await mortal.settle();
   for (let end = 1; end <= endsPerSeed; end += 1) {
     ledger.grow(seededUpdates + Math.ceil(((history.items.length - seededUpdates) * end) / (endsPerSeed + 1)));
-    await sleep(random.between(0, 60));
+    await pause(random.between(0, 60));
     const how: End = random.chance(0.3) ? 'restart' : mortal.forgetful ? 'lose' : 'kill';
     await mortal.end(how === 'restart');
     report.hit(kinds[how]);
@@ -103,7 +106,7 @@ async function until(mortal: MortalServer, offset: number, daemon: Daemon): Prom
     if (performance.now() > end) {
       throw new Error(`it did not get to offset ${String(offset)}: ${daemon.output().slice(-1_500)}`);
     }
-    await sleep(20);
+    await pause(20);
   }
 }
 

@@ -3,7 +3,7 @@
  * asks what to do with it: pass it on, hold it back for a while, drop it, or end the connection before or within it.
  */
 import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net';
-import { resetNow } from '../../src/sandbox/connection.ts';
+import { resetNow } from '../../packages/ledger-sandbox/src/faults/connection.ts';
 import { splitters, type Direction, type Protocol, type Unit } from './wire-units.ts';
 
 /** What happens to one unit. */

@@ -1,12 +1,12 @@
 /** Runs with an end: what they store is exactly a prefix of the history, also when they are killed on the way. */
-import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { startSandbox, type Sandbox } from '../../src/sandbox/sandbox.ts';
-import { generateHistory } from '../../src/sandbox/traffic.ts';
+import { startSandbox } from '../../packages/ledger-sandbox/src/demo/sandbox.ts';
+import type { Sandbox } from '../../packages/ledger-sandbox/src/server/sandbox.ts';
+import { generateHistory } from '../../packages/ledger-sandbox/src/demo/traffic.ts';
 import { runIndexer } from '../e2e/indexer-run.ts';
 import { createTestDatabase, query, type TestDatabase } from '../support/database.ts';
 import { digestOf } from '../support/digest.ts';
-import { waitFor } from '../support/wait-for.ts';
+import { pause, waitFor } from '../support/wait-for.ts';
 import { program, startProgram, type Ended } from './program.ts';
 
 let sandbox: Sandbox;
@@ -145,7 +145,7 @@ describe('run --stop-at', { timeout: 240_000 }, () => {
     await run.reaches(stop);
     const onDatabase = (): Promise<number> => run.metric('indexer_stalled_seconds_total{on="database"}');
     const before = await onDatabase();
-    await sleep(1_500);
+    await pause(1_500);
     expect((await onDatabase()) - before).toBeLessThan(0.5);
     goOn();
     await run.reaches(stop + 50);

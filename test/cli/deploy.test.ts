@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { parseAllDocuments } from 'yaml';
 import { optionList } from '../../src/config/option-table.ts';
-import { startSandbox } from '../../src/sandbox/sandbox.ts';
+import { startSandbox } from '../../packages/ledger-sandbox/src/demo/sandbox.ts';
 import { createTestDatabase } from '../support/database.ts';
 import { startDaemon } from '../e2e/daemon.ts';
 

@@ -3,13 +3,13 @@ import { mkdtemp, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { startSurroundings } from '../../src/cli/embedded-parts.ts';
-import { sandboxCommand } from '../../src/cli/sandbox.ts';
+import { startEmbeddedParts } from '../../src/cli/demo/embedded-parts.ts';
+import { sandboxCommand } from '../../src/cli/demo/sandbox.ts';
 import { loadConfig } from '../../src/config/config.ts';
-import { startEmbeddedPostgres } from '../../src/embedded/embedded-postgres.ts';
-import { createLogger } from '../../src/observe/logger.ts';
-import { startSandbox } from '../../src/sandbox/sandbox.ts';
-import { generateHistory } from '../../src/sandbox/traffic.ts';
+import { startEmbeddedPostgres } from '../../packages/embedded-postgres/src/embedded-postgres.ts';
+import { createLogger } from '../../src/observe/log/logger.ts';
+import { startSandbox } from '../../packages/ledger-sandbox/src/demo/sandbox.ts';
+import { generateHistory } from '../../packages/ledger-sandbox/src/demo/traffic.ts';
 import { runIndexer } from '../e2e/indexer-run.ts';
 import { query } from '../support/database.ts';
 
@@ -43,12 +43,12 @@ function journal(): string {
 async function updatesLeft(): Promise<number> {
   const config = loadConfig([], { INDEXER_DATA_DIR: folder, INDEXER_DEMO_SEED: '1', INDEXER_DEMO_STOP_AT: '5' });
   const { logger } = createLogger({ level: 'error', format: 'json', stream: { write: () => true } });
-  const surroundings = await startSurroundings(config, logger);
+  const embeddedParts = await startEmbeddedParts(config, logger);
   try {
-    const [row] = await query(surroundings.databaseUrl, 'select count(*) as n from ledger.updates');
+    const [row] = await query(embeddedParts.databaseUrl, 'select count(*) as n from ledger.updates');
     return Number(row?.['n']);
   } finally {
-    await surroundings.stop();
+    await embeddedParts.stop();
   }
 }
 
@@ -85,7 +85,7 @@ it.each([
   await writeFile(join(folder, 'file'), '');
   const config = loadConfig(['--data-dir', place()], {});
   const { logger } = createLogger({ level: 'silent', format: 'json', stream: process.stdout });
-  await expect(startSurroundings(config, logger)).rejects.toMatchObject({
+  await expect(startEmbeddedParts(config, logger)).rejects.toMatchObject({
     code: 'DATA_DIR_UNUSABLE',
     exitCode: 78,
     message: expect.stringContaining(reason),

@@ -2,7 +2,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { runCommandNamed, type Call } from '../../src/cli/commands.ts';
-import { parse, type Syntax } from '../../src/cli/parse.ts';
+import { parse, type Syntax } from '../../src/cli/command-line/parse.ts';
 import { commandNamed, commandTable } from '../../src/cli/table/command-table.ts';
 import type { CommandFlag } from '../../src/cli/table/command-info.ts';
 import { completionVerbs } from '../../src/cli/ledger/completions.ts';

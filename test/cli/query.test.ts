@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { ask as askDatabase } from '../../src/store/reads/answer.ts';
 import { openDatabase } from '../../src/store/connection/database.ts';
-import { startEmbeddedPostgres } from '../../src/embedded/embedded-postgres.ts';
+import { startEmbeddedPostgres } from '../../packages/embedded-postgres/src/embedded-postgres.ts';
 import { createTestDatabase, query, type TestDatabase } from '../support/database.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { main, program, startProgram, type Ended } from './program.ts';

@@ -1,9 +1,9 @@
 /** `status --watch`: a line of JSON each second where there is no terminal, and the screen where there is one. */
 import { tmpdir } from 'node:os';
 import { describe, expect, it } from 'vitest';
-import { statusScreen } from '../../src/cli/status-screen.ts';
-import { startSandbox } from '../../src/sandbox/sandbox.ts';
-import { generateHistory } from '../../src/sandbox/traffic.ts';
+import { statusScreen } from '../../src/cli/inspect/status-screen.ts';
+import { startSandbox } from '../../packages/ledger-sandbox/src/demo/sandbox.ts';
+import { generateHistory } from '../../packages/ledger-sandbox/src/demo/traffic.ts';
 import { startDaemon } from '../e2e/daemon.ts';
 import { createTestDatabase } from '../support/database.ts';
 import { waitFor } from '../support/wait-for.ts';

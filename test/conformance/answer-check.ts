@@ -2,7 +2,7 @@
  * What is wrong with a recorded answer or frame, by the participant's own descriptions: those of 3.5.6, and of 3.5.10
  * for operations that came later. What other releases, or the real server, do otherwise is named here.
  */
-import type { Release } from '../../src/sandbox/release.ts';
+import type { Release } from '../../packages/ledger-sandbox/src/wire/release.ts';
 import type { RecordedAnswer, RecordedFrame } from './recorder.ts';
 import { readWireSchemas, type WireSchemas } from './wire-schemas.ts';
 

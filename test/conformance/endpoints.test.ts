@@ -5,8 +5,8 @@
  */
 import { afterAll, beforeAll, describe, expect, it, type TestContext } from 'vitest';
 import { IndexerError } from '../../src/errors/indexer-error.ts';
-import type { Faults } from '../../src/sandbox/faults.ts';
-import type { Release } from '../../src/sandbox/release.ts';
+import type { Faults } from '../../packages/ledger-sandbox/src/faults/faults.ts';
+import type { Release } from '../../packages/ledger-sandbox/src/wire/release.ts';
 import { node, packages, parties, users } from '../ledger/calls-manage.ts';
 import { state, updates } from '../ledger/calls-read.ts';
 import { interactive, submission } from '../ledger/calls-submit.ts';

@@ -3,8 +3,9 @@ import { IndexerError } from '../../src/errors/indexer-error.ts';
 import { createLedgerClient, type LedgerClient } from '../../src/ledger/api/client.ts';
 import type { StreamPath } from '../../src/ledger/transport/frame-stream.ts';
 import { createTokenSource } from '../../src/ledger/access/token.ts';
-import { startSandbox, type Sandbox, type SandboxOptions } from '../../src/sandbox/sandbox.ts';
-import { generateHistory } from '../../src/sandbox/traffic.ts';
+import { startSandbox } from '../../packages/ledger-sandbox/src/demo/sandbox.ts';
+import type { Sandbox, SandboxOptions } from '../../packages/ledger-sandbox/src/server/sandbox.ts';
+import { generateHistory } from '../../packages/ledger-sandbox/src/demo/traffic.ts';
 import { openRun } from '../ledger/stream-run.ts';
 
 /** A participant with 20 updates and one client of it. */

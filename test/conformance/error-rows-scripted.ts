@@ -1,6 +1,6 @@
 /** Errors that a healthy participant cannot be brought to: the fault script of the sandbox sends them as it would. */
-import type { JsonObject } from '../../src/sandbox/json.ts';
-import type { Refusal } from '../../src/sandbox/named-failures.ts';
+import type { JsonObject } from '../../packages/ledger-sandbox/src/wire/json.ts';
+import type { Refusal } from '../../packages/ledger-sandbox/src/faults/named-failures.ts';
 import { after, errorOf, streamed, type ErrorRow, type Raise } from './error-row.ts';
 
 const traceId = '3051d9f0355445a8fa7b910f3ebecc7f';

@@ -1,9 +1,10 @@
 /** For each recorded or derived sample: how to make the sandbox send the same, and what may differ. */
-import { assign, assignAhead, authorize, unassign } from '../../src/sandbox/reassignments.ts';
-import type { FailureName } from '../../src/sandbox/named-failures.ts';
-import type { Release } from '../../src/sandbox/release.ts';
-import { startSandbox, type Sandbox } from '../../src/sandbox/sandbox.ts';
-import { generateHistory } from '../../src/sandbox/traffic.ts';
+import { assign, assignAhead, authorize, unassign } from '../../packages/ledger-sandbox/src/ledger/reassignments.ts';
+import type { FailureName } from '../../packages/ledger-sandbox/src/faults/named-failures.ts';
+import type { Release } from '../../packages/ledger-sandbox/src/wire/release.ts';
+import { startSandbox } from '../../packages/ledger-sandbox/src/demo/sandbox.ts';
+import type { Sandbox } from '../../packages/ledger-sandbox/src/server/sandbox.ts';
+import { generateHistory } from '../../packages/ledger-sandbox/src/demo/traffic.ts';
 import { shared, startSecured } from '../sandbox/callers.ts';
 import { anyParty, at, stream, updateFormat } from '../sandbox/sockets.ts';
 import { token } from '../support/tokens.ts';

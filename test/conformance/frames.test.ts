@@ -5,8 +5,8 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Release } from '../../src/sandbox/release.ts';
-import type { Sandbox } from '../../src/sandbox/sandbox.ts';
+import type { Release } from '../../packages/ledger-sandbox/src/wire/release.ts';
+import type { Sandbox } from '../../packages/ledger-sandbox/src/server/sandbox.ts';
 import { haveSamples, samplesFolder } from '../support/recorded.ts';
 import { kindsIn, shapeProblems } from './frame-shape.ts';
 import { contradicted, eventful, refusals, sources, type Source } from './frame-sources.ts';

@@ -1,8 +1,8 @@
 /** What a row of the conformance table is: one operation, one outcome, and how a client comes to it. */
 import type { LedgerClient } from '../../src/ledger/api/client.ts';
 import type { StreamPath } from '../../src/ledger/transport/frame-stream.ts';
-import type { Faults } from '../../src/sandbox/faults.ts';
-import type { Release } from '../../src/sandbox/release.ts';
+import type { Faults } from '../../packages/ledger-sandbox/src/faults/faults.ts';
+import type { Release } from '../../packages/ledger-sandbox/src/wire/release.ts';
 import type { Outcome } from './outcomes.ts';
 import type { World } from './world.ts';
 

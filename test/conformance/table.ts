@@ -1,6 +1,6 @@
 /** The whole table: every case as rows, with the refusals that every operation has in common. */
 import { expect } from 'vitest';
-import type { Release } from '../../src/sandbox/release.ts';
+import type { Release } from '../../packages/ledger-sandbox/src/wire/release.ts';
 import type { StreamPath } from '../../src/ledger/transport/frame-stream.ts';
 import { expectedOf, type Outcome } from './outcomes.ts';
 import type { Call, Case, Refusal, Row } from './row.ts';

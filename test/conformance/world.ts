@@ -6,9 +6,10 @@ import { createLedgerClient, type LedgerClient } from '../../src/ledger/api/clie
 import type { IndexerError } from '../../src/errors/indexer-error.ts';
 import { openFrameStream } from '../../src/ledger/transport/frame-stream.ts';
 import { assertTokenMayTravel, createTokenSource } from '../../src/ledger/access/token.ts';
-import type { Release } from '../../src/sandbox/release.ts';
-import { startSandbox, type Sandbox } from '../../src/sandbox/sandbox.ts';
-import { generateHistory } from '../../src/sandbox/traffic.ts';
+import type { Release } from '../../packages/ledger-sandbox/src/wire/release.ts';
+import { startSandbox } from '../../packages/ledger-sandbox/src/demo/sandbox.ts';
+import type { Sandbox } from '../../packages/ledger-sandbox/src/server/sandbox.ts';
+import { generateHistory } from '../../packages/ledger-sandbox/src/demo/traffic.ts';
 import { darOfPackage } from '../sandbox/dars.ts';
 import { endsIn, sharedSecret, token } from '../support/tokens.ts';
 import { startRecorder, type Recorder } from './recorder.ts';

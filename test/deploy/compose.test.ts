@@ -10,7 +10,7 @@ import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { optionList } from '../../src/config/option-table.ts';
-import { demoInterfaces } from '../../src/sandbox/demo/names.ts';
+import { demoInterfaces } from '../../packages/ledger-sandbox/src/demo/templates/names.ts';
 
 interface Service {
   readonly image: string;

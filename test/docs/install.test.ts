@@ -27,7 +27,7 @@ function filesBelow(folder: string, name: RegExp): readonly string[] {
   return files.map((entry) => join(entry.parentPath, entry.name).slice(root.length + 1));
 }
 
-const sources = filesBelow('src', /\.(?:ts|js|html)$/);
+const sources = [...filesBelow('src', /\.(?:ts|js|html)$/), ...filesBelow('packages', /(?<!\/dist\/.*)\.(?:ts|md)$/)];
 const deployed = [
   ...filesBelow('docs/deploy', /./),
   ...filesBelow('grafana', /\.ya?ml$/),
@@ -45,7 +45,9 @@ function namesIn(line: string): readonly string[] {
   return [...line.matchAll(fetches)].flatMap(([command, words = '']) => {
     // What is installed already, or not run at all.
     if (/^npx (?:--no|--no-install) /.test(command)) return [];
-    return words.split(/\s+/).filter((word) => /^ledger-indexer(?:@|$)/.test(word));
+    return words
+      .split(/\s+/)
+      .filter((word) => /^(?:ledger-indexer(?:-sandbox|-postgres)?|ledger-sandbox)(?:@|$)/.test(word));
   });
 }
 
@@ -60,7 +62,9 @@ it.each([
   ['run `npx ledger-indexer query "…"` there', true],
   ['npm exec --yes -- ledger-indexer status', true],
   ['npx --no-install ledger-indexer status', false],
-  ['npm install --save-dev ./ledger-indexer/ledger-indexer-0.1.0.tgz', false],
+  ['npm install ledger-indexer-sandbox', true],
+  ['npx ledger-sandbox --port 0', true],
+  ['npm install --save-dev ./ledger-indexer/ledger-indexer*-0.1.0.tgz', false],
   ['npm install github:ledger-indexer/ledger-indexer', false],
 ])('reads %j', (line, found) => {
   expect(namesIn(line).length > 0).toBe(found);

@@ -2,7 +2,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { commandsMarkdown } from '../../src/cli/help.ts';
+import { commandsMarkdown } from '../../src/cli/command-line/help.ts';
 import { configMarkdown } from '../../src/config/config.ts';
 import { troubleshootingMarkdown } from '../../src/errors/troubleshooting.ts';
 import { ExitCode } from '../../src/errors/exit-code.ts';

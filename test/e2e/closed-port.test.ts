@@ -1,7 +1,7 @@
 /** An address where nobody listens, at the start: one line that says which, and what to do. Every further try is one line. */
 import { createServer, type AddressInfo } from 'node:net';
 import { describe, expect, it } from 'vitest';
-import { startSandbox } from '../../src/sandbox/sandbox.ts';
+import { startSandbox } from '../../packages/ledger-sandbox/src/demo/sandbox.ts';
 import { createTestDatabase } from '../support/database.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { startDaemon, type Daemon } from './daemon.ts';

@@ -13,7 +13,7 @@ import {
 } from '../../src/ledger/access/signing.ts';
 import type { SigningKey } from '../../src/ledger/access/signing.ts';
 import { createTokenSource } from '../../src/ledger/access/token.ts';
-import { startSandbox } from '../../src/sandbox/sandbox.ts';
+import { startSandbox } from '../../packages/ledger-sandbox/src/demo/sandbox.ts';
 import { createTestDatabase } from '../support/database.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { assertBuilt, startDaemon } from './daemon.ts';

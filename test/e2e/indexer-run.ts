@@ -2,7 +2,7 @@
 import { openAccess } from '../../src/access.ts';
 import { loadConfig } from '../../src/config/config.ts';
 import { startIndexer } from '../../src/indexer.ts';
-import { createLogger } from '../../src/observe/logger.ts';
+import { createLogger } from '../../src/observe/log/logger.ts';
 import { waitFor } from '../support/wait-for.ts';
 
 export interface IndexerRun extends AsyncDisposable {

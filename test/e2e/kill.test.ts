@@ -2,14 +2,14 @@
  * The promise of the product under violence: whatever ends or cuts the daemon, and whenever, what is stored in the end
  * is what a daemon stores that nobody disturbed. Real processes, a real database, a ledger over real sockets.
  */
-import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { Random } from '../../src/sandbox/random.ts';
-import { startSandbox, type Sandbox } from '../../src/sandbox/sandbox.ts';
-import { Steps } from '../../src/sandbox/traffic.ts';
+import { Random } from '../../packages/ledger-sandbox/src/wire/random.ts';
+import { startSandbox } from '../../packages/ledger-sandbox/src/demo/sandbox.ts';
+import type { Sandbox } from '../../packages/ledger-sandbox/src/server/sandbox.ts';
+import { Steps } from '../../packages/ledger-sandbox/src/demo/traffic.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { digestOf } from '../support/digest.ts';
-import { waitFor } from '../support/wait-for.ts';
+import { pause, waitFor } from '../support/wait-for.ts';
 import { assertBuilt, startDaemon, type Daemon } from './daemon.ts';
 import { watchStored, type Stored } from './stored.ts';
 
@@ -95,7 +95,7 @@ describe('a daemon killed with SIGKILL fifty times', () => {
       await using daemon = world.start('killed', { INDEXER_BATCH_UPDATES: String(sizeOf(moment)) });
       await daemon.logged(message);
       await fact();
-      await sleep(random.between(fromMs, toMs));
+      await pause(random.between(fromMs, toMs));
       expect(daemon.exit()).toBeUndefined();
       await daemon.kill();
       hits[moment] += 1;
@@ -190,7 +190,7 @@ describe('a daemon disturbed while it loads', () => {
       await first.logged('stopping');
       expect(first.exit()).toBeUndefined();
       // Signals in quick succession are one signal that came twice; insisting takes a moment longer.
-      await sleep(echoMs);
+      await pause(echoMs);
       expect(first.exit()).toBeUndefined();
       first.signal('SIGTERM');
       expect(await first.exited).toEqual({ code: 75, signal: null });

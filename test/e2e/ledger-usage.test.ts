@@ -1,7 +1,7 @@
 /** The command line of `ledger-indexer ledger`: what is refused, what comes from the configuration, what it explains. */
 import { describe, expect, it } from 'vitest';
-import { startSandbox } from '../../src/sandbox/sandbox.ts';
-import { generateHistory } from '../../src/sandbox/traffic.ts';
+import { startSandbox } from '../../packages/ledger-sandbox/src/demo/sandbox.ts';
+import { generateHistory } from '../../packages/ledger-sandbox/src/demo/traffic.ts';
 import { run } from './verb-run.ts';
 
 /** Nobody listens there: what is wrong is said before anybody is asked. */

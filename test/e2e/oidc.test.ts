@@ -3,14 +3,14 @@
  * stream is renewed again and again, and what is stored is what an undisturbed indexer stores.
  * OIDC_SECONDS=60 makes the long run as long as that.
  */
-import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { startSandbox, type Sandbox } from '../../src/sandbox/sandbox.ts';
-import { startTraffic } from '../../src/sandbox/traffic.ts';
+import { startSandbox } from '../../packages/ledger-sandbox/src/demo/sandbox.ts';
+import type { Sandbox } from '../../packages/ledger-sandbox/src/server/sandbox.ts';
+import { startTraffic } from '../../packages/ledger-sandbox/src/demo/traffic.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { digestOf } from '../support/digest.ts';
 import { audience, clientId, clientSecret, startOidc, type Oidc } from '../support/oidc.ts';
-import { waitFor } from '../support/wait-for.ts';
+import { pause, waitFor } from '../support/wait-for.ts';
 import { runIndexer, type IndexerRun } from './indexer-run.ts';
 
 const seconds = Number(process.env['OIDC_SECONDS'] ?? 12);
@@ -65,9 +65,9 @@ describe('an indexer with tokens of two seconds', () => {
       await waitFor('the indexer is live', async () => ((await indexer.status()).state === 'live' ? true : undefined));
       const traffic = startTraffic(sandbox.ledger, { seed: 5, updatesPerSecond: 200 });
       // Half of the time the ledger is quiet: a renewal must not need an update to happen.
-      await sleep(seconds * 500);
+      await pause(seconds * 500);
       traffic.stop();
-      await sleep(seconds * 500);
+      await pause(seconds * 500);
       const renewals = await indexer.metric('indexer_token_renewals_total');
       const updates = await indexer.metric('indexer_updates_total{kind="transaction"}');
       await indexer.reaches(sandbox.ledger.ledgerEnd());
@@ -91,7 +91,7 @@ describe('an indexer with tokens of two seconds', () => {
     // With a token and a stream: what never had one does not lose one.
     await waitFor('the indexer is live', async () => ((await indexer.status()).state === 'live' ? true : undefined));
     const traffic = startTraffic(sandbox.ledger, { seed: 6, updatesPerSecond: 100 });
-    await sleep(1_000);
+    await pause(1_000);
     oidc.answerWith = (_request, response) => response.writeHead(503, { 'content-type': 'text/html' }).end('<html>');
     await waitFor('a session without any good token', () =>
       indexer.log.some((line) => /backing off/.test(line) && /LEDGER_TOKEN_EXPIRED/.test(line)) ? true : undefined,
@@ -101,7 +101,7 @@ describe('an indexer with tokens of two seconds', () => {
       return /LEDGER_TOKEN_PROVIDER_UNAVAILABLE/.test(JSON.stringify(lastError)) ? true : undefined;
     });
     oidc.answerWith = undefined;
-    await sleep(500);
+    await pause(500);
     traffic.stop();
     await indexer.reaches(sandbox.ledger.ledgerEnd());
     expect(await digestOf(database.url, 'outage')).toBe(await undisturbed());

@@ -1,7 +1,8 @@
 /** A participant tells its id to administrators only; an indexer that may only read does without it, and stays safe. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { startSandbox, type Sandbox } from '../../src/sandbox/sandbox.ts';
-import { generateHistory } from '../../src/sandbox/traffic.ts';
+import { startSandbox } from '../../packages/ledger-sandbox/src/demo/sandbox.ts';
+import type { Sandbox } from '../../packages/ledger-sandbox/src/server/sandbox.ts';
+import { generateHistory } from '../../packages/ledger-sandbox/src/demo/traffic.ts';
 import { createTestDatabase, query, type TestDatabase } from '../support/database.ts';
 import { sharedSecret, token } from '../support/tokens.ts';
 import { waitFor } from '../support/wait-for.ts';

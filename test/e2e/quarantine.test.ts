@@ -1,6 +1,6 @@
 /** An update that cannot be stored: it stops the stream, or is set aside whole and stored later where it belongs. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { quarantineCommand } from '../../src/cli/quarantine.ts';
+import { quarantineCommand } from '../../src/cli/maintain/quarantine.ts';
 import { createTestDatabase, query, type TestDatabase } from '../support/database.ts';
 import { digestOf } from '../support/digest.ts';
 import { created, text, transaction } from '../support/frames.ts';

@@ -2,13 +2,13 @@
 import { mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { startSandbox, type Sandbox } from '../../src/sandbox/sandbox.ts';
-import { startTraffic } from '../../src/sandbox/traffic.ts';
+import { startSandbox } from '../../packages/ledger-sandbox/src/demo/sandbox.ts';
+import type { Sandbox } from '../../packages/ledger-sandbox/src/server/sandbox.ts';
+import { startTraffic } from '../../packages/ledger-sandbox/src/demo/traffic.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { digestOf } from '../support/digest.ts';
-import { waitFor } from '../support/wait-for.ts';
+import { pause, waitFor } from '../support/wait-for.ts';
 import { runIndexer, type IndexerRun } from './indexer-run.ts';
 
 let folder: string;
@@ -58,7 +58,7 @@ describe('a token file', () => {
     const renewals = (count: number): Promise<true> =>
       waitFor(`${count} renewals`, async () => {
         await rotate();
-        await sleep(200);
+        await pause(200);
         return (await indexer.metric('indexer_token_renewals_total')) >= count ? true : undefined;
       });
     await renewals(2);
@@ -81,7 +81,7 @@ describe('a token file', () => {
     await using indexer = await run('old');
     await indexer.reaches(0);
     const traffic = startTraffic(sandbox.ledger, { seed: 9, updatesPerSecond: 50 });
-    await sleep(2_500);
+    await pause(2_500);
     traffic.stop();
     await indexer.reaches(sandbox.ledger.ledgerEnd());
     expect(await indexer.metric('indexer_token_renewals_total')).toBe(0);

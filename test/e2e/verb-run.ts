@@ -1,6 +1,6 @@
 /** Verbs of `ledger-indexer ledger`, run in this process, with an output that a test can read or break. */
 import { Readable, Writable } from 'node:stream';
-import { ledgerCommand } from '../../src/cli/ledger.ts';
+import { ledgerCommand } from '../../src/cli/ledger/ledger.ts';
 
 export interface RunOptions {
   readonly env: NodeJS.ProcessEnv;

@@ -3,8 +3,9 @@
  * is of no use any more is forgotten with everything that was read before it.
  */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { startSandbox, type Sandbox } from '../../src/sandbox/sandbox.ts';
-import { generateHistory } from '../../src/sandbox/traffic.ts';
+import { startSandbox } from '../../packages/ledger-sandbox/src/demo/sandbox.ts';
+import type { Sandbox } from '../../packages/ledger-sandbox/src/server/sandbox.ts';
+import { generateHistory } from '../../packages/ledger-sandbox/src/demo/traffic.ts';
 import { runIndexer, type IndexerRun } from '../e2e/indexer-run.ts';
 import { CuttingGateway, listPath } from '../support/cutting-gateway.ts';
 import { createTestDatabase, query, type TestDatabase } from '../support/database.ts';

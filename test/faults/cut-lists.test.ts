@@ -1,7 +1,8 @@
 /** Lists of active contracts that a gateway ends early with a clean close: a part of a list is never taken for all of it. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { startSandbox, type Sandbox, type SandboxOptions } from '../../src/sandbox/sandbox.ts';
-import { generateHistory } from '../../src/sandbox/traffic.ts';
+import { startSandbox } from '../../packages/ledger-sandbox/src/demo/sandbox.ts';
+import type { Sandbox, SandboxOptions } from '../../packages/ledger-sandbox/src/server/sandbox.ts';
+import { generateHistory } from '../../packages/ledger-sandbox/src/demo/traffic.ts';
 import { runIndexer, type IndexerRun } from '../e2e/indexer-run.ts';
 import { CuttingGateway, listPath, type PassingFrame } from '../support/cutting-gateway.ts';
 import { createTestDatabase, query, type TestDatabase } from '../support/database.ts';

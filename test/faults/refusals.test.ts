@@ -4,7 +4,7 @@
  */
 import { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { quarantineCommand } from '../../src/cli/quarantine.ts';
+import { quarantineCommand } from '../../src/cli/maintain/quarantine.ts';
 import { runIndexer, type IndexerRun } from '../e2e/indexer-run.ts';
 import { scriptedLedger, sound } from '../e2e/scripted-ledger.ts';
 import { createTestDatabase, query, type TestDatabase } from '../support/database.ts';

@@ -5,20 +5,19 @@
 import { cp, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
-import { chooseAccount } from '../../src/embedded/account.ts';
-import { findBinaries } from '../../src/embedded/binaries.ts';
-import { openCluster } from '../../src/embedded/cluster.ts';
-import { startEmbeddedPostgres } from '../../src/embedded/embedded-postgres.ts';
-import { freePort } from '../../src/embedded/free-port.ts';
-import { startProgram } from '../../src/embedded/run-program.ts';
-import { startSandbox } from '../../src/sandbox/sandbox.ts';
-import { Steps } from '../../src/sandbox/traffic.ts';
+import { chooseAccount } from '../../packages/embedded-postgres/src/account.ts';
+import { findBinaries } from '../../packages/embedded-postgres/src/binaries.ts';
+import { openCluster } from '../../packages/embedded-postgres/src/cluster.ts';
+import { startEmbeddedPostgres } from '../../packages/embedded-postgres/src/embedded-postgres.ts';
+import { freePort } from '../../packages/embedded-postgres/src/free-port.ts';
+import { startProgram } from '../../packages/embedded-postgres/src/run-program.ts';
+import { startSandbox } from '../../packages/ledger-sandbox/src/demo/sandbox.ts';
+import { Steps } from '../../packages/ledger-sandbox/src/demo/traffic.ts';
 import { runIndexer } from '../e2e/indexer-run.ts';
 import { query } from '../support/database.ts';
 import { digestOf } from '../support/digest.ts';
-import { waitFor } from '../support/wait-for.ts';
+import { pause, waitFor } from '../support/wait-for.ts';
 
 const startAt = Date.UTC(2026, 0, 5, 8) * 1000;
 
@@ -97,7 +96,7 @@ describe('a database URL with two hosts', { timeout: 180_000 }, () => {
       grow(100);
       await indexer.reaches(sandbox.ledger.ledgerEnd());
       servers.crash();
-      await sleep(200);
+      await pause(200);
       const started = performance.now();
       await query(servers.standby, 'select pg_wal_replay_resume()');
       // Without waiting: a statement that waits for the end of the recovery can be what the recovery waits for.

@@ -1,6 +1,7 @@
 /** Two daemons on one stream, as in production: one writes, one stands by; and the clock that measures takeovers. */
-import { startSandbox, type Sandbox } from '../../src/sandbox/sandbox.ts';
-import { Steps } from '../../src/sandbox/traffic.ts';
+import { startSandbox } from '../../packages/ledger-sandbox/src/demo/sandbox.ts';
+import type { Sandbox } from '../../packages/ledger-sandbox/src/server/sandbox.ts';
+import { Steps } from '../../packages/ledger-sandbox/src/demo/traffic.ts';
 import { startDaemon, type Daemon } from '../e2e/daemon.ts';
 import { watchStored, type Stored } from '../e2e/stored.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';

@@ -3,8 +3,8 @@
  * are not active here, in any view, and say since when nobody knows.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { accountTemplate } from '../../src/sandbox/keyed-model.ts';
-import { authorize } from '../../src/sandbox/reassignments.ts';
+import { accountTemplate } from '../../packages/ledger-sandbox/src/contracts/keyed-model.ts';
+import { authorize } from '../../packages/ledger-sandbox/src/ledger/reassignments.ts';
 import { query } from '../support/database.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { runVerify } from '../verify/verify-run.ts';

@@ -1,10 +1,11 @@
 /** An indexer, a sandbox and the commands that resolve what the indexer parks for, as an operator uses them. */
 import { loadConfig } from '../../src/config/config.ts';
-import { acceptFilterCommand } from '../../src/cli/accept-filter.ts';
-import { reseedCommand } from '../../src/cli/reseed.ts';
-import { resetCommand } from '../../src/cli/reset.ts';
-import { startSandbox, type Sandbox } from '../../src/sandbox/sandbox.ts';
-import { Steps } from '../../src/sandbox/traffic.ts';
+import { acceptFilterCommand } from '../../src/cli/maintain/accept-filter.ts';
+import { reseedCommand } from '../../src/cli/maintain/reseed.ts';
+import { resetCommand } from '../../src/cli/maintain/reset.ts';
+import { startSandbox } from '../../packages/ledger-sandbox/src/demo/sandbox.ts';
+import type { Sandbox } from '../../packages/ledger-sandbox/src/server/sandbox.ts';
+import { Steps } from '../../packages/ledger-sandbox/src/demo/traffic.ts';
 import { runIndexer, type IndexerRun } from '../e2e/indexer-run.ts';
 import { createTestDatabase, query, type TestDatabase } from '../support/database.ts';
 import { waitFor } from '../support/wait-for.ts';

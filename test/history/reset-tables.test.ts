@@ -3,10 +3,10 @@
  * catalog: a table that no rule names fails, and so does one that the history does not fill.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { redactCommand } from '../../src/cli/redact.ts';
-import { demoInterfaces } from '../../src/sandbox/demo/names.ts';
-import { accountTemplate } from '../../src/sandbox/keyed-model.ts';
-import { assign, authorize, unassign } from '../../src/sandbox/reassignments.ts';
+import { redactCommand } from '../../src/cli/maintain/redact.ts';
+import { demoInterfaces } from '../../packages/ledger-sandbox/src/demo/templates/names.ts';
+import { accountTemplate } from '../../packages/ledger-sandbox/src/contracts/keyed-model.ts';
+import { assign, authorize, unassign } from '../../packages/ledger-sandbox/src/ledger/reassignments.ts';
 import { query } from '../support/database.ts';
 import { created, transaction } from '../support/frames.ts';
 import { waitFor } from '../support/wait-for.ts';

@@ -3,8 +3,9 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createLedgerClient, type LedgerClient } from '../../src/ledger/api/client.ts';
 import { createTokenSource } from '../../src/ledger/access/token.ts';
 import { decodeActiveContract, decodeUpdate } from '../../src/ledger/frames/wire.ts';
-import { startSandbox, type Sandbox } from '../../src/sandbox/sandbox.ts';
-import { generateHistory } from '../../src/sandbox/traffic.ts';
+import { startSandbox } from '../../packages/ledger-sandbox/src/demo/sandbox.ts';
+import type { Sandbox } from '../../packages/ledger-sandbox/src/server/sandbox.ts';
+import { generateHistory } from '../../packages/ledger-sandbox/src/demo/traffic.ts';
 import { all } from '../support/all.ts';
 
 let sandbox: Sandbox;

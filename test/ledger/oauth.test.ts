@@ -1,12 +1,12 @@
 import { readFileSync } from 'node:fs';
 import { createServer as createHttpsServer } from 'node:https';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { IndexerError } from '../../src/errors/indexer-error.ts';
 import { createOAuthTokenSource, type OAuthOptions } from '../../src/ledger/access/oauth.ts';
 import type { TokenSource } from '../../src/ledger/access/token.ts';
 import { audience, clientId, clientSecret, startOidc, type Oidc } from '../support/oidc.ts';
+import { pause } from '../support/wait-for.ts';
 
 let oidc: Oidc;
 beforeEach(async () => {
@@ -70,7 +70,7 @@ describe('tokens by client credentials', () => {
     expect(renewAt - askedAt).toBeGreaterThan(799);
     expect(endsAt - renewAt).toBeCloseTo(200);
     expect(expiresAt).toBe(claimsOf(lease?.token)['exp']);
-    await sleep(renewAt - performance.now() + 5);
+    await pause(renewAt - performance.now() + 5);
     // A call does not wait for a newer token while there is a good one; a stream does.
     expect(await source.read()).toBe(lease?.token);
     expect((await source.lease())?.token).not.toBe(lease?.token);
@@ -154,12 +154,12 @@ describe('a provider that cannot be used', () => {
     const lease = await source.lease();
     const { renewAt = 0, endsAt = 0 } = lease ?? {};
     await oidc.stop();
-    await sleep(renewAt - performance.now() + 5);
+    await pause(renewAt - performance.now() + 5);
     const kept = await source.lease();
     expect(kept).toMatchObject({ token: lease?.token, problem: { code: 'LEDGER_TOKEN_PROVIDER_UNAVAILABLE' } });
     expect(kept?.problem?.message).toContain('ECONNREFUSED');
     expect(kept?.renewAt).toBeGreaterThan(performance.now());
-    await sleep(endsAt - performance.now() + 5);
+    await pause(endsAt - performance.now() + 5);
     expect(await failureOf(source.read())).toMatchObject({ code: 'LEDGER_TOKEN_PROVIDER_UNAVAILABLE', retry: 'retry' });
   });
 

@@ -2,11 +2,14 @@
  * The package as it would be published: what is in it, how large it is, and that it works where nothing else is. Built in
  * a scratch folder, so that nothing left over in dist/ gets into it.
  */
-import { spawnSync, type SpawnSyncReturns } from 'node:child_process';
+import { spawn, spawnSync, type SpawnSyncReturns } from 'node:child_process';
 import { cp, mkdir, mkdtemp, readdir, readFile, rename, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { availableParallelism, loadavg, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { startSandbox } from '../../packages/ledger-sandbox/src/demo/sandbox.ts';
+import { generateHistory } from '../../packages/ledger-sandbox/src/demo/traffic.ts';
+import { createTestDatabase, query } from '../support/database.ts';
 
 const project = join(import.meta.dirname, '../..');
 const mostBytes = 1_500_000;
@@ -20,7 +23,16 @@ let source: string;
 beforeAll(async () => {
   scratch = await mkdtemp(join(tmpdir(), 'ledger-indexer-pack-'));
   source = join(scratch, 'source');
-  const copied = ['package.json', 'tsconfig.json', 'tsconfig.build.json', 'src', 'migrations', 'scripts', 'docs'];
+  const copied = [
+    'package.json',
+    'tsconfig.json',
+    'tsconfig.build.json',
+    'src',
+    'migrations',
+    'scripts',
+    'docs',
+    'packages',
+  ];
   for (const name of [...copied, 'README.md', 'LICENSE', 'CHANGELOG.md']) {
     await cp(join(project, name), join(source, name), { recursive: true });
   }
@@ -51,10 +63,17 @@ interface Packed {
   readonly files: readonly { readonly path: string }[];
 }
 
-function pack(): Packed {
+function pack(workspace?: string): Packed {
   const { stdout, stderr, status } = run(
     'npm',
-    ['pack', '--json', '--ignore-scripts', '--pack-destination', scratch],
+    [
+      'pack',
+      '--json',
+      '--ignore-scripts',
+      '--pack-destination',
+      scratch,
+      ...(workspace === undefined ? [] : ['--workspace', workspace]),
+    ],
     source,
   );
   expect(status, stderr).toBe(0);
@@ -96,7 +115,7 @@ describe('the package', () => {
     const wanted = [
       ...compiled.map((path) => `dist/${path.replace(/\.ts$/, '.js')}`),
       ...(await filesOf(join(source, 'migrations'))).map((path) => `migrations/${path}`),
-      ...(await filesOf(join(source, 'src/page'))).map((path) => `src/page/${path}`),
+      ...(await filesOf(join(source, 'src/observe/page/browser'))).map((path) => `src/observe/page/browser/${path}`),
       // What help and remedies name.
       ...(await readdir(join(source, 'docs'))).filter((name) => name.endsWith('.md')).map((name) => `docs/${name}`),
       'scripts/requirements.cjs',
@@ -110,6 +129,8 @@ describe('the package', () => {
     const besides = /^dist\/(?:.*\.d\.ts|.*commit.*)$/;
     expect(found.filter((path) => !besides.test(path)).sort()).toEqual(wanted.sort());
     for (const path of found) expect(path).not.toMatch(/\.map$|^test\/|\.test\.|^grafana/);
+    // The demo's ledger and server are packages of their own.
+    expect(found.filter((path) => /^packages|^dist\/(sandbox|embedded)/.test(path))).toEqual([]);
   }, 60_000);
 
   it('exports files that are in it', async () => {
@@ -154,8 +175,15 @@ describe('the package', () => {
     const installed = run('npm', ['install', ...flags, join(scratch, filename)], folder);
     expect(installed.status, installed.stderr).toBe(0);
     expect((await stat(join(folder, 'node_modules/ledger-indexer/migrations'))).isDirectory()).toBe(true);
+    expect(await readdir(join(folder, 'node_modules'))).not.toContain('fflate');
     helpIn(folder, 'this Node', '');
     await onNode24(folder);
+    await refusesTheDemo(folder);
+    await indexesWhatIsGiven(folder);
+    const sandbox = join(scratch, pack('packages/ledger-sandbox').filename);
+    const added = run('npm', ['install', ...flags, sandbox], folder);
+    expect(added.status, added.stderr).toBe(0);
+    await testsWithTheSandbox(folder);
   }, 300_000);
 });
 
@@ -164,6 +192,55 @@ function consumer(signatories: string): string {
     const template: TestTemplate = { name: 'p:M:T', signatories: ${signatories} };
     await using stack = await startLedgerIndexer({ templates: [template] });
     export const rows: { n: number }[] = await stack.query<{ n: number }>('select 1 as n');`;
+}
+
+const main = 'node_modules/ledger-indexer/dist/main.js';
+
+/** Without a ledger and a database there is the demo, whose parts are not installed here. */
+async function refusesTheDemo(folder: string): Promise<void> {
+  const refused = await ended(folder, main, ['demo']);
+  expect(refused).toMatchObject({ code: 78, stderr: expect.stringContaining('DEMO_PART_MISSING') as string });
+  expect(refused.stderr).toMatch(
+    /npm install https:\S+\/v\d+\.\d+\.\d+\/ledger-indexer-(sandbox|postgres)-\d+\.\d+\.\d+\.tgz/,
+  );
+}
+
+async function indexesWhatIsGiven(folder: string): Promise<void> {
+  await using ledger = await startSandbox();
+  generateHistory(ledger.ledger, { seed: 1, updates: 40 });
+  await using database = await createTestDatabase();
+  const env = { LEDGER_URL: ledger.url, DATABASE_URL: database.url, INDEXER_HTTP_PORT: '0' };
+  expect(await ended(folder, main, ['backfill', '--to', 'end'], env)).toMatchObject({ code: 0 });
+  const [row] = await query(database.url, 'select checkpoint::int as checkpoint from ledger.stream');
+  expect(row).toEqual({ checkpoint: ledger.ledger.ledgerEnd() });
+}
+
+/** The test helper, once the sandbox is installed beside it. */
+async function testsWithTheSandbox(folder: string): Promise<void> {
+  await using database = await createTestDatabase();
+  const script = `
+    import { startLedgerIndexer } from 'ledger-indexer/testing';
+    const on = await startLedgerIndexer({ databaseUrl: ${JSON.stringify(database.url)} });
+    const alice = await on.allocateParty('alice');
+    await on.stop();
+    if (!alice.startsWith('alice::')) throw new Error(alice);`;
+  await writeFile(join(folder, 'use.mjs'), script);
+  expect(await ended(folder, 'use.mjs')).toMatchObject({ code: 0, stderr: '' });
+}
+
+/** The installed program, to its end; the event loop goes on meanwhile, for the ledger in it. */
+function ended(
+  folder: string,
+  file: string,
+  argv: readonly string[] = [],
+  env: Readonly<Record<string, string>> = {},
+): Promise<{ readonly code: number | null; readonly stderr: string }> {
+  const { PATH = '', HOME = '' } = process.env;
+  const child = spawn(process.execPath, [file, ...argv], { cwd: folder, env: { PATH, HOME, ...env } });
+  let stderr = '';
+  child.stdout.resume();
+  child.stderr.setEncoding('utf8').on('data', (text: string) => (stderr += text));
+  return new Promise((resolve) => child.once('close', (code) => resolve({ code, stderr })));
 }
 
 /** Another Node for the same folder, fetched beside it and never into the project. */
@@ -198,7 +275,7 @@ function helpIn(folder: string, name: string, path: string): void {
   };
   const usage = 'usage: ledger-indexer';
   const byNpx = timed('npx', ['--no-install', 'ledger-indexer', '--help'], usage);
-  const alone = timed('node', ['node_modules/ledger-indexer/dist/main.js', '--help'], usage);
+  const alone = timed('node', [main, '--help'], usage);
   const nothing = timed('node', ['--eval', ''], '');
   process.stdout.write(
     `ledger-indexer --help on ${name}: ${byNpx.toFixed(0)} ms by npx, ${alone.toFixed(0)} ms without it, ` +

@@ -9,6 +9,9 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 
 const project = join(import.meta.dirname, '../..');
+const packages = ['packages/embedded-postgres/package.json', 'packages/ledger-sandbox/package.json'];
+/** What npm looks at. */
+const manifests = ['package.json', 'package-lock.json', 'scripts/compile', ...packages];
 /** What `npm start` may install, whatever the platform. */
 const mostPackages = 60;
 
@@ -106,8 +109,7 @@ it('follows the lock file and the sources, and keeps the tools of somebody who t
 });
 
 it(`has npm install fewer than ${String(mostPackages)} packages to start, all of the versions of the lock file`, async () => {
-  for (const name of ['package.json', 'package-lock.json', 'scripts/compile'])
-    await cp(join(project, name), join(clone, name), { recursive: true });
+  for (const name of manifests) await cp(join(project, name), join(clone, name), { recursive: true });
   const { status, stdout, stderr } = npm(
     'ci',
     '--omit=dev',
@@ -123,8 +125,7 @@ it(`has npm install fewer than ${String(mostPackages)} packages to start, all of
 }, 60_000);
 
 it('can list all of it', async () => {
-  for (const name of ['package.json', 'package-lock.json', 'scripts/compile'])
-    await cp(join(project, name), join(clone, name), { recursive: true });
+  for (const name of manifests) await cp(join(project, name), join(clone, name), { recursive: true });
   const listed = npm('run', '--silent', 'sbom');
   expect(listed.status, listed.stderr).toBe(0);
   const { components } = JSON.parse(listed.stdout) as { readonly components: readonly { readonly name: string }[] };

@@ -2,10 +2,10 @@
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { IndexerError } from '../../src/errors/indexer-error.ts';
-import { CheckpointWaiters } from '../../src/observe/checkpoint-waiters.ts';
-import { HealthTracker } from '../../src/observe/health-tracker.ts';
-import { startHttpServer, type RunningHttpServer } from '../../src/observe/http-server.ts';
-import { createMetrics } from '../../src/observe/metrics.ts';
+import { CheckpointWaiters } from '../../src/observe/health/checkpoint-waiters.ts';
+import { HealthTracker } from '../../src/observe/health/health-tracker.ts';
+import { startHttpServer, type RunningHttpServer } from '../../src/observe/http/http-server.ts';
+import { createMetrics } from '../../src/observe/metrics/metrics.ts';
 import { StatusPage } from '../../src/observe/page/status-page.ts';
 import { audit, look, noBrowser, openBrowser } from './browser.ts';
 

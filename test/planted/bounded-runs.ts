@@ -29,9 +29,9 @@ export const boundedRuns: PlantedArea = {
     },
     {
       name: 'the update at the end is taken for one past it',
-      file: 'src/pipeline/follow/follow.ts',
-      line: 'if (end !== undefined && update.offset > end) throw',
-      instead: 'if (end !== undefined && update.offset >= end) throw',
+      file: 'src/pipeline/follow/offset-order.ts',
+      line: 'if (end !== undefined && offset > end) return',
+      instead: 'if (end !== undefined && offset >= end) return',
       test,
     },
     {

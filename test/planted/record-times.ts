@@ -43,10 +43,10 @@ export const recordTimes: PlantedArea = {
     },
     {
       name: 'the lag is that of the last batch',
-      file: 'src/observe/lag.ts',
+      file: 'src/observe/figures/lag.ts',
       line: 'this.#recordTimeMs = Math.max(recordTimeMs, this.#recordTimeMs ?? recordTimeMs);',
       instead: 'this.#recordTimeMs = recordTimeMs;',
-      test: 'unit/verdict.test.ts',
+      test: 'observe/verdict.test.ts',
       only: 'slower synchronizer',
     },
   ],

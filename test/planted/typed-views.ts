@@ -40,7 +40,7 @@ export const typedViews: PlantedArea = {
       file: 'src/daml/view-names.ts',
       line: 'if (taken.has(name) || taken.has(name + historySuffix)) return false;',
       instead: 'return !taken.has(name);',
-      test: 'packages/view-names.test.ts',
+      test: 'daml/view-names.test.ts',
     },
   ],
 };

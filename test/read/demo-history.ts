@@ -3,12 +3,12 @@
  * itself says of it, for comparison.
  */
 import { Client } from 'pg';
-import { demoInterfaces } from '../../src/sandbox/demo/names.ts';
-import { interfaces } from '../../src/sandbox/demo/names.ts';
-import type { JsonObject } from '../../src/sandbox/json.ts';
-import type { Ledger } from '../../src/sandbox/ledger.ts';
-import { startSandbox } from '../../src/sandbox/sandbox.ts';
-import type { CreatedEvent, ExercisedEvent, Transaction } from '../../src/sandbox/wire.ts';
+import { demoInterfaces } from '../../packages/ledger-sandbox/src/demo/templates/names.ts';
+import { interfaces } from '../../packages/ledger-sandbox/src/demo/templates/names.ts';
+import type { JsonObject } from '../../packages/ledger-sandbox/src/wire/json.ts';
+import type { Ledger } from '../../packages/ledger-sandbox/src/ledger/ledger.ts';
+import { startSandbox } from '../../packages/ledger-sandbox/src/demo/sandbox.ts';
+import type { CreatedEvent, ExercisedEvent, Transaction } from '../../packages/ledger-sandbox/src/wire/wire.ts';
 import { runIndexer, type IndexerRun } from '../e2e/indexer-run.ts';
 import { createTestDatabase } from '../support/database.ts';
 import { playDemo } from '../support/demo-play.ts';

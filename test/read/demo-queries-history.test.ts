@@ -3,10 +3,10 @@
  * and the typed views of the demo.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { interfaces, names } from '../../src/sandbox/demo/names.ts';
-import { licensingAtStart, licensingUpgrade } from '../../src/sandbox/demo/packages/applications.ts';
-import { asText } from '../../src/sandbox/json.ts';
-import { parseNumeric } from '../../src/sandbox/values.ts';
+import { interfaces, names } from '../../packages/ledger-sandbox/src/demo/templates/names.ts';
+import { licensingAtStart, licensingUpgrade } from '../../packages/ledger-sandbox/src/demo/packages/applications.ts';
+import { asText } from '../../packages/ledger-sandbox/src/wire/json.ts';
+import { parseNumeric } from '../../packages/ledger-sandbox/src/wire/values.ts';
 import { at } from '../sandbox/sockets.ts';
 import { indexDemo, type DemoDatabase, type Known, type World } from './demo-history.ts';
 

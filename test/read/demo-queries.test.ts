@@ -3,10 +3,10 @@
  * those of the demo. What they must answer is read off the ledger that was indexed. See also demo-queries-history.test.ts.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { interfaces, names } from '../../src/sandbox/demo/names.ts';
-import { licensingUpgrade } from '../../src/sandbox/demo/packages/applications.ts';
-import type { Json } from '../../src/sandbox/json.ts';
-import { parseNumeric } from '../../src/sandbox/values.ts';
+import { interfaces, names } from '../../packages/ledger-sandbox/src/demo/templates/names.ts';
+import { licensingUpgrade } from '../../packages/ledger-sandbox/src/demo/packages/applications.ts';
+import type { Json } from '../../packages/ledger-sandbox/src/wire/json.ts';
+import { parseNumeric } from '../../packages/ledger-sandbox/src/wire/values.ts';
 import { at } from '../sandbox/sockets.ts';
 import { indexDemo, viewed, type DemoDatabase, type Known, type World } from './demo-history.ts';
 

@@ -6,14 +6,14 @@ import { createLedgerClient, type LedgerClient } from '../../src/ledger/api/clie
 import { createTokenSource } from '../../src/ledger/access/token.ts';
 import { readPackageArchive } from '../../src/daml/package-archive.ts';
 import type { PackageModel } from '../../src/daml/package-model.ts';
-import { licensingUpgrade } from '../../src/sandbox/demo/packages/applications.ts';
-import { demoPackages } from '../../src/sandbox/demo/packages/catalogue.ts';
-import { startSandbox } from '../../src/sandbox/sandbox.ts';
+import { licensingUpgrade } from '../../packages/ledger-sandbox/src/demo/packages/applications.ts';
+import { demoPackages } from '../../packages/ledger-sandbox/src/demo/packages/catalogue.ts';
+import { startSandbox } from '../../packages/ledger-sandbox/src/demo/sandbox.ts';
 import { openDatabase } from '../../src/store/connection/database.ts';
 import { migrate } from '../../src/store/schema/migrations.ts';
 import { storePackage } from '../../src/store/typed/package-store.ts';
 import { syncTypedViews } from '../../src/store/typed/views.ts';
-import { archivesOf, darNames, haveDars } from '../packages/dars.ts';
+import { archivesOf, darNames, haveDars } from '../daml/dars.ts';
 import { createTestDatabase, query } from '../support/database.ts';
 import { darsFolder } from '../support/recorded.ts';
 

@@ -1,6 +1,6 @@
 /** Indexes on fields of payloads: found in the statements that want them, and built while the tables are in use. */
 import { expect, it } from 'vitest';
-import { indexCommand } from '../../src/cli/index-verb.ts';
+import { indexCommand } from '../../src/cli/inspect/index-verb.ts';
 import { decodeUpdate } from '../../src/ledger/frames/wire.ts';
 import { openDatabase } from '../../src/store/connection/database.ts';
 import { adviceFrom } from '../../src/store/reads/index-advice.ts';

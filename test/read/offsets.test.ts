@@ -1,9 +1,9 @@
 /** Names of templates, offsets by time, and waiting for an offset. */
-import { setTimeout as sleep } from 'node:timers/promises';
 import { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { generateHistory } from './generated-history.ts';
 import { createReadDatabase, type ReadDatabase } from './read-database.ts';
+import { pause } from '../support/wait-for.ts';
 
 let database: ReadDatabase;
 beforeAll(async () => {
@@ -108,7 +108,7 @@ describe('wait_for_offset', () => {
     await other.connect();
     const started = performance.now();
     const waiting = database.query('select explore.wait_for_offset(20001)::int as reached');
-    await sleep(200);
+    await pause(200);
     await other.query('update ledger.stream set checkpoint = 20005');
     expect(await waiting).toEqual([{ reached: 20_005 }]);
     expect(performance.now() - started).toBeGreaterThan(190);

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Client, escapeIdentifier } from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { grantReaderCommand } from '../../src/cli/grant-reader.ts';
+import { grantReaderCommand } from '../../src/cli/roles/grant-reader.ts';
 import { decodeUpdate } from '../../src/ledger/frames/wire.ts';
 import { openDatabase, type Database } from '../../src/store/connection/database.ts';
 import { migrate } from '../../src/store/schema/migrations.ts';

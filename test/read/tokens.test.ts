@@ -1,10 +1,11 @@
 /** The CIP-56 views: over the demo's traffic against the books of its ledger, and over frames with every field. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { nameOf } from '../../src/sandbox/demo/funds.ts';
-import { instrumentOf } from '../../src/sandbox/demo/instruments.ts';
-import { interfaces } from '../../src/sandbox/demo/names.ts';
-import { startSandbox, type Sandbox } from '../../src/sandbox/sandbox.ts';
-import { generateHistory } from '../../src/sandbox/traffic.ts';
+import { nameOf } from '../../packages/ledger-sandbox/src/demo/templates/funds.ts';
+import { instrumentOf } from '../../packages/ledger-sandbox/src/demo/templates/instruments.ts';
+import { interfaces } from '../../packages/ledger-sandbox/src/demo/templates/names.ts';
+import { startSandbox } from '../../packages/ledger-sandbox/src/demo/sandbox.ts';
+import type { Sandbox } from '../../packages/ledger-sandbox/src/server/sandbox.ts';
+import { generateHistory } from '../../packages/ledger-sandbox/src/demo/traffic.ts';
 import { runIndexer } from '../e2e/indexer-run.ts';
 import { createTestDatabase, query, type TestDatabase } from '../support/database.ts';
 import * as frames from '../support/frames.ts';

@@ -1,9 +1,10 @@
 /** Packages that cannot be had and views that cannot be replaced: told, tried again, and never in the way of ingestion. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { viewsCommand } from '../../src/cli/views.ts';
+import { viewsCommand } from '../../src/cli/inspect/views.ts';
 import { createLedgerClient } from '../../src/ledger/api/client.ts';
 import { createTokenSource } from '../../src/ledger/access/token.ts';
-import { startSandbox, type Sandbox } from '../../src/sandbox/sandbox.ts';
+import { startSandbox } from '../../packages/ledger-sandbox/src/demo/sandbox.ts';
+import type { Sandbox } from '../../packages/ledger-sandbox/src/server/sandbox.ts';
 import { openDatabase } from '../../src/store/connection/database.ts';
 import { readPackages } from '../../src/store/typed/package-store.ts';
 import { syncTypedViews } from '../../src/store/typed/views.ts';

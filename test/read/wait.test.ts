@@ -1,12 +1,12 @@
 /** `/wait`: an application that has written waits until what it wrote can be read. */
 import { afterEach, describe, expect, it } from 'vitest';
-import { CheckpointWaiters } from '../../src/observe/checkpoint-waiters.ts';
-import { HealthTracker } from '../../src/observe/health-tracker.ts';
-import { startHttpServer, type RunningHttpServer } from '../../src/observe/http-server.ts';
-import { createMetrics } from '../../src/observe/metrics.ts';
-import { freePort } from '../../src/embedded/free-port.ts';
-import { startSandbox } from '../../src/sandbox/sandbox.ts';
-import { generateHistory } from '../../src/sandbox/traffic.ts';
+import { CheckpointWaiters } from '../../src/observe/health/checkpoint-waiters.ts';
+import { HealthTracker } from '../../src/observe/health/health-tracker.ts';
+import { startHttpServer, type RunningHttpServer } from '../../src/observe/http/http-server.ts';
+import { createMetrics } from '../../src/observe/metrics/metrics.ts';
+import { freePort } from '../../packages/embedded-postgres/src/free-port.ts';
+import { startSandbox } from '../../packages/ledger-sandbox/src/demo/sandbox.ts';
+import { generateHistory } from '../../packages/ledger-sandbox/src/demo/traffic.ts';
 import { runIndexer } from '../e2e/indexer-run.ts';
 import { createTestDatabase, query } from '../support/database.ts';
 import { waitFor } from '../support/wait-for.ts';

@@ -5,11 +5,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Writable } from 'node:stream';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { grantReaderCommand } from '../../src/cli/grant-reader.ts';
-import { grantRolesCommand } from '../../src/cli/grant-roles.ts';
-import { pruneCommand } from '../../src/cli/prune.ts';
-import { redactCommand } from '../../src/cli/redact.ts';
-import { verifyCommand } from '../../src/cli/verify.ts';
+import { grantReaderCommand } from '../../src/cli/roles/grant-reader.ts';
+import { grantRolesCommand } from '../../src/cli/roles/grant-roles.ts';
+import { pruneCommand } from '../../src/cli/maintain/prune.ts';
+import { redactCommand } from '../../src/cli/maintain/redact.ts';
+import { verifyCommand } from '../../src/cli/verify/verify.ts';
 import { query } from '../support/database.ts';
 import { createRetentionWorld, type RetentionWorld } from './retention-world.ts';
 

@@ -1,6 +1,6 @@
 /** Old history goes, what was active at the boundary stays, and readers of what is later see no difference. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { demoInterfaces } from '../../src/sandbox/demo/names.ts';
+import { demoInterfaces } from '../../packages/ledger-sandbox/src/demo/templates/names.ts';
 import { openDatabase } from '../../src/store/connection/database.ts';
 import { prune } from '../../src/store/retention/prune.ts';
 import { digestOf } from '../support/digest.ts';

@@ -1,6 +1,6 @@
 /** Contents go for good: from the rows, and from every row that is written again later. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { demoInterfaces } from '../../src/sandbox/demo/names.ts';
+import { demoInterfaces } from '../../packages/ledger-sandbox/src/demo/templates/names.ts';
 import { digestOf } from '../support/digest.ts';
 import { createRetentionWorld, type RetentionWorld } from './retention-world.ts';
 

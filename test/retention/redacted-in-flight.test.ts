@@ -3,7 +3,7 @@
  * table and no view, of the schema and of what a reseed gathers.
  */
 import { describe, expect, it } from 'vitest';
-import { quarantineCommand } from '../../src/cli/quarantine.ts';
+import { quarantineCommand } from '../../src/cli/maintain/quarantine.ts';
 import { decodeActiveContract, decodeUpdate } from '../../src/ledger/frames/wire.ts';
 import { type Database } from '../../src/store/connection/database.ts';
 import { mergeStaging } from '../../src/store/history/merge.ts';

@@ -1,9 +1,10 @@
 /** A ledger with believable history, an indexer in this process, and what readers see of it from an offset on. */
 import { Client } from 'pg';
-import { pruneCommand } from '../../src/cli/prune.ts';
-import { redactCommand } from '../../src/cli/redact.ts';
-import { startSandbox, type Sandbox } from '../../src/sandbox/sandbox.ts';
-import { Steps } from '../../src/sandbox/traffic.ts';
+import { pruneCommand } from '../../src/cli/maintain/prune.ts';
+import { redactCommand } from '../../src/cli/maintain/redact.ts';
+import { startSandbox } from '../../packages/ledger-sandbox/src/demo/sandbox.ts';
+import type { Sandbox } from '../../packages/ledger-sandbox/src/server/sandbox.ts';
+import { Steps } from '../../packages/ledger-sandbox/src/demo/traffic.ts';
 import { runIndexer, type IndexerRun } from '../e2e/indexer-run.ts';
 import { createTestDatabase } from '../support/database.ts';
 

@@ -1,7 +1,7 @@
 /** What a long run keeps: nothing that pruning and time have made useless. */
 import { describe, expect, it } from 'vitest';
-import { Completions } from '../../src/sandbox/completions.ts';
-import { longestPeriod } from '../../src/sandbox/deduplication.ts';
+import { Completions } from '../../packages/ledger-sandbox/src/ledger/completions.ts';
+import { longestPeriod } from '../../packages/ledger-sandbox/src/ledger/deduplication.ts';
 
 const day = 24 * 3600 * 1_000_000;
 

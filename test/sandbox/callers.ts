@@ -1,6 +1,6 @@
 /** HTTP requests of one caller, and a sandbox with authorization, for the tests of identity. */
-import { startSandbox } from '../../src/sandbox/sandbox.ts';
-import type { Sandbox, SandboxOptions } from '../../src/sandbox/sandbox.ts';
+import { startSandbox } from '../../packages/ledger-sandbox/src/demo/sandbox.ts';
+import type { Sandbox, SandboxOptions } from '../../packages/ledger-sandbox/src/server/sandbox.ts';
 import { sharedSecret } from '../support/tokens.ts';
 
 export const secret = 'a shared secret for tests of the sandbox';

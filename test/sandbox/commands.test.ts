@@ -1,8 +1,8 @@
 /** Submissions over HTTP: all command kinds, keys, deduplication, refusals as the participant words them. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { interfaces } from '../../src/sandbox/demo/names.ts';
-import { startSandbox } from '../../src/sandbox/sandbox.ts';
-import type { Sandbox } from '../../src/sandbox/sandbox.ts';
+import { interfaces } from '../../packages/ledger-sandbox/src/demo/templates/names.ts';
+import { startSandbox } from '../../packages/ledger-sandbox/src/demo/sandbox.ts';
+import type { Sandbox } from '../../packages/ledger-sandbox/src/server/sandbox.ts';
 import { at, post } from './sockets.ts';
 
 const bank = 'Bank::1220aa';

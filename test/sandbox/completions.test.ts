@@ -1,7 +1,7 @@
 /** Completions: every submission of a user leaves one, accepted or refused, as a list and as a stream. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { startSandbox } from '../../src/sandbox/sandbox.ts';
-import type { Sandbox } from '../../src/sandbox/sandbox.ts';
+import { startSandbox } from '../../packages/ledger-sandbox/src/demo/sandbox.ts';
+import type { Sandbox } from '../../packages/ledger-sandbox/src/server/sandbox.ts';
 import { at, post, stream } from './sockets.ts';
 import type { Answer } from './sockets.ts';
 

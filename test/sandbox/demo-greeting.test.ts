@@ -1,8 +1,8 @@
 /** The three queries of the greeting, word for word, on a demo that runs; and what the traffic promises to dashboards. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { greeting } from '../../src/cli/greeting.ts';
-import { startDemoLedger, type DemoLedger } from '../../src/sandbox/demo-ledger.ts';
-import { demoInterfaces } from '../../src/sandbox/demo/names.ts';
+import { greeting } from '../../src/cli/demo/greeting.ts';
+import { startDemoLedger, type DemoLedger } from '../../packages/ledger-sandbox/src/demo/demo-ledger.ts';
+import { demoInterfaces } from '../../packages/ledger-sandbox/src/demo/templates/names.ts';
 import { runIndexer, type IndexerRun } from '../e2e/indexer-run.ts';
 import { createTestDatabase, query, type TestDatabase } from '../support/database.ts';
 import { waitFor } from '../support/wait-for.ts';

@@ -3,7 +3,7 @@ import { appendFile, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { startDemoLedger, type DemoLedger } from '../../src/sandbox/demo-ledger.ts';
+import { startDemoLedger, type DemoLedger } from '../../packages/ledger-sandbox/src/demo/demo-ledger.ts';
 
 let folder: string;
 

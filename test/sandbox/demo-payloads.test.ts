@@ -1,11 +1,12 @@
 /** Everything the demo's traffic writes is lawful for the types that its packages declare. */
+import { demoWorld } from '../../packages/ledger-sandbox/src/demo/sandbox.ts';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { readPackageArchive } from '../../src/daml/package-archive.ts';
 import type { ChoiceModel, DamlType } from '../../src/daml/package-model.ts';
-import { licensingUpgrade } from '../../src/sandbox/demo/packages/applications.ts';
-import { demoPackages } from '../../src/sandbox/demo/packages/catalogue.ts';
-import { Ledger } from '../../src/sandbox/ledger.ts';
-import type { CreatedEvent, ExercisedEvent } from '../../src/sandbox/wire.ts';
+import { licensingUpgrade } from '../../packages/ledger-sandbox/src/demo/packages/applications.ts';
+import { demoPackages } from '../../packages/ledger-sandbox/src/demo/packages/catalogue.ts';
+import { Ledger } from '../../packages/ledger-sandbox/src/ledger/ledger.ts';
+import type { CreatedEvent, ExercisedEvent } from '../../packages/ledger-sandbox/src/wire/wire.ts';
 import { playDemo } from '../support/demo-play.ts';
 import { Lawful } from './lawful.ts';
 
@@ -68,7 +69,7 @@ function checkExercise(event: ExercisedEvent): void {
 }
 
 beforeAll(() => {
-  const ledger = new Ledger({ seed: 5 });
+  const ledger = new Ledger(demoWorld(), { seed: 5 });
   playDemo(ledger, 5);
   for (const { update } of ledger.range(0, ledger.ledgerEnd(), Infinity)) {
     if (update === undefined || !('Transaction' in update)) continue;

@@ -1,8 +1,8 @@
 /** The demo's traffic: its books balance, its shares are what they should be, and a seed gives the same history. */
 import { createHash } from 'node:crypto';
 import { beforeAll, describe, expect, it } from 'vitest';
-import type { Ledger } from '../../src/sandbox/ledger.ts';
-import type { Transaction } from '../../src/sandbox/wire.ts';
+import type { Ledger } from '../../packages/ledger-sandbox/src/ledger/ledger.ts';
+import type { Transaction } from '../../packages/ledger-sandbox/src/wire/wire.ts';
 import {
   choiceCounts,
   createsOf,

@@ -3,7 +3,12 @@ import { copyFile, mkdir, mkdtemp, readFile, rm, rmdir, stat, writeFile } from '
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { isOver, startDemoLedger, type DemoLedger, type DemoLedgerOptions } from '../../src/sandbox/demo-ledger.ts';
+import {
+  isOver,
+  startDemoLedger,
+  type DemoLedger,
+  type DemoLedgerOptions,
+} from '../../packages/ledger-sandbox/src/demo/demo-ledger.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { anyParty, stream, updateFormat } from './sockets.ts';
 

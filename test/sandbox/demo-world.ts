@@ -1,15 +1,16 @@
 /** What a demo ledger did, read off its own history. */
-import { Ledger } from '../../src/sandbox/ledger.ts';
-import { parseNumeric } from '../../src/sandbox/values.ts';
-import type { CreatedEvent, ExercisedEvent, Transaction } from '../../src/sandbox/wire.ts';
-import { instrumentOf } from '../../src/sandbox/demo/instruments.ts';
-import { nameOf } from '../../src/sandbox/demo/funds.ts';
-import { generateHistory } from '../../src/sandbox/traffic.ts';
+import { demoWorld } from '../../packages/ledger-sandbox/src/demo/sandbox.ts';
+import { Ledger } from '../../packages/ledger-sandbox/src/ledger/ledger.ts';
+import { parseNumeric } from '../../packages/ledger-sandbox/src/wire/values.ts';
+import type { CreatedEvent, ExercisedEvent, Transaction } from '../../packages/ledger-sandbox/src/wire/wire.ts';
+import { instrumentOf } from '../../packages/ledger-sandbox/src/demo/templates/instruments.ts';
+import { nameOf } from '../../packages/ledger-sandbox/src/demo/templates/funds.ts';
+import { generateHistory } from '../../packages/ledger-sandbox/src/demo/traffic.ts';
 import { at } from './sockets.ts';
 
 /** A ledger with that many updates of the demo, two seconds apart. */
 export function playedLedger(updates: number, seed = 11): Ledger {
-  const ledger = new Ledger({ seed });
+  const ledger = new Ledger(demoWorld(), { seed });
   generateHistory(ledger, { seed, updates, gapMs: 2_000 });
   return ledger;
 }

@@ -1,10 +1,10 @@
 /** The descriptions: valid documents of exactly what is served. */
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
-import { endpoints, streamEndpoints } from '../../src/sandbox/endpoints.ts';
-import { isWithin } from '../../src/sandbox/release.ts';
-import type { Release } from '../../src/sandbox/release.ts';
-import { startSandbox } from '../../src/sandbox/sandbox.ts';
+import { endpoints, streamEndpoints } from '../../packages/ledger-sandbox/src/endpoints/endpoints.ts';
+import { isWithin } from '../../packages/ledger-sandbox/src/wire/release.ts';
+import type { Release } from '../../packages/ledger-sandbox/src/wire/release.ts';
+import { startSandbox } from '../../packages/ledger-sandbox/src/demo/sandbox.ts';
 import { at } from './sockets.ts';
 
 async function described(release: Release, name: 'openapi' | 'asyncapi'): Promise<unknown> {

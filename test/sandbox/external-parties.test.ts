@@ -1,8 +1,8 @@
 /** The onboarding of external parties: topology to sign, and allocation that only the party's own key authorizes. */
 import { createHash } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { startSandbox } from '../../src/sandbox/sandbox.ts';
-import type { Sandbox } from '../../src/sandbox/sandbox.ts';
+import { startSandbox } from '../../packages/ledger-sandbox/src/demo/sandbox.ts';
+import type { Sandbox } from '../../packages/ledger-sandbox/src/server/sandbox.ts';
 import { allocate, generate, keys, onboard, signature } from './external-parties.ts';
 import type { Keys } from './external-parties.ts';
 import { at } from './sockets.ts';

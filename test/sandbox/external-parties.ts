@@ -2,7 +2,7 @@
 import { createHash, generateKeyPairSync, sign } from 'node:crypto';
 import type { KeyObject } from 'node:crypto';
 import { expect } from 'vitest';
-import { partyId } from '../../src/sandbox/random.ts';
+import { partyId } from '../../packages/ledger-sandbox/src/wire/random.ts';
 import { post } from './sockets.ts';
 import type { Answer } from './sockets.ts';
 

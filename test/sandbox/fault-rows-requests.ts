@@ -1,6 +1,6 @@
 /** Faults of requests and handshakes, as they look on the wire. */
 import { expect } from 'vitest';
-import { startSandbox } from '../../src/sandbox/sandbox.ts';
+import { startSandbox } from '../../packages/ledger-sandbox/src/demo/sandbox.ts';
 import type { FaultRow } from './fault-rows.ts';
 import { after, ask, contracts, activeAt, updates, watch } from './raw.ts';
 

@@ -1,11 +1,11 @@
 /** Faults of running streams, as they look on the wire. */
-import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'vitest';
 import type { WebSocket } from 'ws';
-import { failureNames, namedFailure } from '../../src/sandbox/named-failures.ts';
-import { startSandbox } from '../../src/sandbox/sandbox.ts';
+import { failureNames, namedFailure } from '../../packages/ledger-sandbox/src/faults/named-failures.ts';
+import { startSandbox } from '../../packages/ledger-sandbox/src/demo/sandbox.ts';
 import type { FaultRow } from './fault-rows.ts';
 import { activeAt, after, ask, contracts, offsetOf, updates, watch, watchBytes } from './raw.ts';
+import { pause } from '../support/wait-for.ts';
 
 const wire = (text: string): number => Buffer.byteLength(text) + (Buffer.byteLength(text) < 126 ? 2 : 4);
 
@@ -183,7 +183,7 @@ export const streamRows: readonly FaultRow[] = [
       const { frames } = await watch(url, contracts, activeAt(at));
       faults.slowFrames = { delayMs: 5, path: contracts };
       const slow = watch(url, contracts, activeAt(at));
-      await sleep(20);
+      await pause(20);
       const created = ledger.create('#model-tests:Iou:Iou', { issuer: 'a', owner: 'a', amount: '1' }, ['a']);
       expect((await slow).frames).toEqual(frames);
       const next = await watch(url, updates, after(at, ledger.ledgerEnd()));

@@ -1,5 +1,5 @@
 /** What a row of the fault matrix looks like as a test of the sandbox. */
-import type { Sandbox } from '../../src/sandbox/sandbox.ts';
+import type { Sandbox } from '../../packages/ledger-sandbox/src/server/sandbox.ts';
 
 export interface FaultRow {
   /** Ids of the rows of the matrix that the fault serves. */

@@ -1,8 +1,8 @@
 /** Every ledger-side row of the fault matrix can be switched on, and is seen on the raw wire. */
 import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { startSandbox } from '../../src/sandbox/sandbox.ts';
-import type { Sandbox } from '../../src/sandbox/sandbox.ts';
-import { generateHistory } from '../../src/sandbox/traffic.ts';
+import { startSandbox } from '../../packages/ledger-sandbox/src/demo/sandbox.ts';
+import type { Sandbox } from '../../packages/ledger-sandbox/src/server/sandbox.ts';
+import { generateHistory } from '../../packages/ledger-sandbox/src/demo/traffic.ts';
 import { frameRows } from './fault-rows-frames.ts';
 import { historyRows } from './fault-rows-history.ts';
 import { requestRows } from './fault-rows-requests.ts';

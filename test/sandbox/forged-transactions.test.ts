@@ -1,6 +1,6 @@
 /** Transactions that a party signed and no preparation made: worth as much as a request, and no more. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Sandbox } from '../../src/sandbox/sandbox.ts';
+import type { Sandbox } from '../../packages/ledger-sandbox/src/server/sandbox.ts';
 import { token } from '../support/tokens.ts';
 import { call, shared, startSecured } from './callers.ts';
 import type { Answered } from './callers.ts';

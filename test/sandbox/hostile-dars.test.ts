@@ -3,9 +3,9 @@ import { BinaryWriter, WireType } from '@bufbuild/protobuf/wire';
 import { zipSync } from 'fflate';
 import { array, assert, asyncProperty, boolean, nat, tuple, uint8Array } from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { readArchive } from '../../src/sandbox/packages/archive.ts';
-import { startSandbox } from '../../src/sandbox/sandbox.ts';
-import type { Sandbox } from '../../src/sandbox/sandbox.ts';
+import { readArchive } from '../../packages/ledger-sandbox/src/packages/archive.ts';
+import { startSandbox } from '../../packages/ledger-sandbox/src/demo/sandbox.ts';
+import type { Sandbox } from '../../packages/ledger-sandbox/src/server/sandbox.ts';
 import { darOf, darOfPackage, manifestOf, sealed } from './dars.ts';
 import { at } from './sockets.ts';
 

@@ -2,15 +2,15 @@
 import { randomBytes } from 'node:crypto';
 import { connect } from 'node:net';
 import type { Socket } from 'node:net';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { WebSocket } from 'ws';
-import { startSandbox } from '../../src/sandbox/sandbox.ts';
-import type { Sandbox } from '../../src/sandbox/sandbox.ts';
-import { generateHistory } from '../../src/sandbox/traffic.ts';
+import { startSandbox } from '../../packages/ledger-sandbox/src/demo/sandbox.ts';
+import type { Sandbox } from '../../packages/ledger-sandbox/src/server/sandbox.ts';
+import { generateHistory } from '../../packages/ledger-sandbox/src/demo/traffic.ts';
 import { endsIn, token } from '../support/tokens.ts';
 import { secret, shared } from './callers.ts';
 import { after, ask, contracts, updates, watch } from './raw.ts';
+import { pause } from '../support/wait-for.ts';
 
 let sandbox: Sandbox;
 let bearer: string;
@@ -48,7 +48,7 @@ async function answerOf(socket: Socket, waitMs = 500): Promise<string> {
   const ended = new Promise((resolve) => {
     socket.once('end', resolve);
   });
-  await Promise.race([ended, sleep(waitMs)]);
+  await Promise.race([ended, pause(waitMs)]);
   return seen;
 }
 
@@ -69,7 +69,7 @@ describe('handshakes', () => {
     for (let round = 0; round < 40; round += 1) {
       for (const text of texts) (await opened(text)).resetAndDestroy();
     }
-    await sleep(100);
+    await pause(100);
     await expectServed();
   });
 
@@ -78,7 +78,7 @@ describe('handshakes', () => {
     for (let count = 0; count < 5; count += 1) sockets.push(await opened(upgradeText('/v2/nothing')));
     for (const socket of sockets) expect(await answerOf(socket)).toMatch(/^HTTP\/1\.1 404 /);
     const closed = sandbox.close().then(() => 'closed');
-    expect(await Promise.race([closed, sleep(2_000, 'open')])).toBe('closed');
+    expect(await Promise.race([closed, pause(2_000, 'open')])).toBe('closed');
     for (const socket of sockets) socket.destroy();
   });
 
@@ -178,12 +178,12 @@ describe('streams', () => {
             socket.once('message', resolve);
           }),
       );
-    await sleep(100);
+    await pause(100);
     generateHistory(open.ledger, { seed: 9, updates: 1, startAt: Date.now() });
     await Promise.all(received);
     for (const socket of sockets) socket.terminate();
     expect((await ask(open.url, '/livez')).status).toBe(200);
     const closed = open.close().then(() => 'closed');
-    expect(await Promise.race([closed, sleep(3_000, 'open')])).toBe('closed');
+    expect(await Promise.race([closed, pause(3_000, 'open')])).toBe('closed');
   });
 });

@@ -2,11 +2,11 @@
 import { once } from 'node:events';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { WebSocket } from 'ws';
-import { suffices } from '../../src/sandbox/identity/rights.ts';
-import type { Right } from '../../src/sandbox/identity/rights.ts';
-import { startSandbox } from '../../src/sandbox/sandbox.ts';
-import type { Sandbox, SandboxOptions } from '../../src/sandbox/sandbox.ts';
-import { generateHistory } from '../../src/sandbox/traffic.ts';
+import { suffices } from '../../packages/ledger-sandbox/src/identity/rights.ts';
+import type { Right } from '../../packages/ledger-sandbox/src/identity/rights.ts';
+import { startSandbox } from '../../packages/ledger-sandbox/src/demo/sandbox.ts';
+import type { Sandbox, SandboxOptions } from '../../packages/ledger-sandbox/src/server/sandbox.ts';
+import { generateHistory } from '../../packages/ledger-sandbox/src/demo/traffic.ts';
 import { endsIn, token } from '../support/tokens.ts';
 import { call, refused, secret, shared, startSecured } from './callers.ts';
 import type { Answered } from './callers.ts';

@@ -1,12 +1,13 @@
 /** The sandbox ledger keeps its books: seeding is gap-free, shapes and filters hold, commands work, seeds repeat. */
+import { demoWorld } from '../../packages/ledger-sandbox/src/demo/sandbox.ts';
 import { readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { interfaces } from '../../src/sandbox/demo/names.ts';
-import { Ledger } from '../../src/sandbox/ledger.ts';
-import { startSandbox } from '../../src/sandbox/sandbox.ts';
-import type { Sandbox } from '../../src/sandbox/sandbox.ts';
-import { generateHistory, startTraffic } from '../../src/sandbox/traffic.ts';
+import { interfaces } from '../../packages/ledger-sandbox/src/demo/templates/names.ts';
+import { Ledger } from '../../packages/ledger-sandbox/src/ledger/ledger.ts';
+import { startSandbox } from '../../packages/ledger-sandbox/src/demo/sandbox.ts';
+import type { Sandbox } from '../../packages/ledger-sandbox/src/server/sandbox.ts';
+import { generateHistory, startTraffic } from '../../packages/ledger-sandbox/src/demo/traffic.ts';
 import { haveSamples, samplesFolder } from '../support/recorded.ts';
 import { anyParty, at, post, stream, updateFormat } from './sockets.ts';
 
@@ -228,7 +229,7 @@ describe('the same seed', () => {
   });
 
   it('offers live traffic that stops when told', async () => {
-    const ledger = new Ledger({ seed: 1 });
+    const ledger = new Ledger(demoWorld(), { seed: 1 });
     const traffic = startTraffic(ledger, { seed: 1, updatesPerSecond: 200, history: 50 });
     const before = ledger.ledgerEnd();
     await new Promise<void>((resolve) => {

@@ -1,8 +1,8 @@
 /** Look-ups of one update and of one contract, and snapshots with incomplete reassignments. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { assign, assignAhead, unassign } from '../../src/sandbox/reassignments.ts';
-import { startSandbox } from '../../src/sandbox/sandbox.ts';
-import type { Sandbox } from '../../src/sandbox/sandbox.ts';
+import { assign, assignAhead, unassign } from '../../packages/ledger-sandbox/src/ledger/reassignments.ts';
+import { startSandbox } from '../../packages/ledger-sandbox/src/demo/sandbox.ts';
+import type { Sandbox } from '../../packages/ledger-sandbox/src/server/sandbox.ts';
 import { anyParty, at, post, updateFormat } from './sockets.ts';
 
 let sandbox: Sandbox;

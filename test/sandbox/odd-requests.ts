@@ -1,5 +1,5 @@
 /** A well-formed request of every endpoint that takes a body; what becomes of them is in `odd-values.ts`. */
-import { partyId } from '../../src/sandbox/random.ts';
+import { partyId } from '../../packages/ledger-sandbox/src/wire/random.ts';
 import { anyParty, updateFormat } from './sockets.ts';
 
 /** A request of one endpoint, e.g. `POST /v2/users`. */

@@ -1,10 +1,10 @@
 /** A package of the sandbox's own that is replaced by a newer version while the ledger runs. */
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { readPackageArchive } from '../../src/daml/package-archive.ts';
-import { licensingAtStart, licensingUpgrade } from '../../src/sandbox/demo/packages/applications.ts';
-import { demoPackages } from '../../src/sandbox/demo/packages/catalogue.ts';
-import { startSandbox } from '../../src/sandbox/sandbox.ts';
-import type { Sandbox } from '../../src/sandbox/sandbox.ts';
+import { licensingAtStart, licensingUpgrade } from '../../packages/ledger-sandbox/src/demo/packages/applications.ts';
+import { demoPackages } from '../../packages/ledger-sandbox/src/demo/packages/catalogue.ts';
+import { startSandbox } from '../../packages/ledger-sandbox/src/demo/sandbox.ts';
+import type { Sandbox } from '../../packages/ledger-sandbox/src/server/sandbox.ts';
 import { at, post } from './sockets.ts';
 
 const installRequest = 'quickstart-licensing:Licensing.AppInstall:AppInstallRequest';

@@ -3,9 +3,9 @@ import { randomBytes } from 'node:crypto';
 import { request as httpRequest } from 'node:http';
 import { connect } from 'node:net';
 import type { Socket } from 'node:net';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { WebSocket } from 'ws';
 import { anyParty, updateFormat } from './sockets.ts';
+import { pause } from '../support/wait-for.ts';
 
 export const updates = '/v2/updates';
 export const contracts = '/v2/state/active-contracts';
@@ -112,7 +112,7 @@ export async function watchBytes(
   const closed = new Promise((resolve) => {
     socket.once('close', resolve);
   });
-  await Promise.race([closed, sleep(waitMs, undefined, { ref: false })]);
+  await Promise.race([closed, pause(waitMs, undefined, { ref: false })]);
   socket.destroy();
   const all = Buffer.concat(chunks);
   return { bytes: all.subarray(all.indexOf('\r\n\r\n') + 4), end };

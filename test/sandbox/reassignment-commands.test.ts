@@ -1,7 +1,7 @@
 /** Reassignment commands over HTTP: a contract leaves one synchronizer and arrives on the other. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { startSandbox } from '../../src/sandbox/sandbox.ts';
-import type { Sandbox } from '../../src/sandbox/sandbox.ts';
+import { startSandbox } from '../../packages/ledger-sandbox/src/demo/sandbox.ts';
+import type { Sandbox } from '../../packages/ledger-sandbox/src/server/sandbox.ts';
 import { at, post } from './sockets.ts';
 
 const alice = 'Alice::1220aa';

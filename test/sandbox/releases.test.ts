@@ -1,10 +1,10 @@
 /** What differs between 3.4, 3.5 and 3.6; the limits and the path prefix of the HTTP server. */
 import { request as httpRequest } from 'node:http';
 import { describe, expect, it } from 'vitest';
-import { account, accountTemplate } from '../../src/sandbox/keyed-model.ts';
-import type { Release } from '../../src/sandbox/release.ts';
-import { startSandbox } from '../../src/sandbox/sandbox.ts';
-import type { Sandbox } from '../../src/sandbox/sandbox.ts';
+import { account, accountTemplate } from '../../packages/ledger-sandbox/src/contracts/keyed-model.ts';
+import type { Release } from '../../packages/ledger-sandbox/src/wire/release.ts';
+import { startSandbox } from '../../packages/ledger-sandbox/src/demo/sandbox.ts';
+import type { Sandbox } from '../../packages/ledger-sandbox/src/server/sandbox.ts';
 import { anyParty, at, post, stream, updateFormat } from './sockets.ts';
 
 const effects = updateFormat('LEDGER_EFFECTS');

@@ -1,7 +1,7 @@
 /** Keys that a participant's decoder has no default for, whatever its description calls optional. */
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { startSandbox } from '../../src/sandbox/sandbox.ts';
-import type { Sandbox } from '../../src/sandbox/sandbox.ts';
+import { startSandbox } from '../../packages/ledger-sandbox/src/demo/sandbox.ts';
+import type { Sandbox } from '../../packages/ledger-sandbox/src/server/sandbox.ts';
 
 let sandbox: Sandbox;
 beforeAll(async () => {

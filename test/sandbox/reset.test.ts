@@ -2,7 +2,7 @@
 import { spawnSync } from 'node:child_process';
 import { expect, it } from 'vitest';
 
-const module = new URL('../../dist/sandbox/connection.js', import.meta.url).href;
+const module = new URL('../../packages/ledger-sandbox/dist/faults/connection.js', import.meta.url).href;
 
 /** `before` is done to a connected socket at once before the reset. */
 function ended(before: string): { readonly status: number | null; readonly stdout: string } {

@@ -1,6 +1,6 @@
 /** Ways around missing rights: each has to end in a refusal, or in nothing to see. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Sandbox } from '../../src/sandbox/sandbox.ts';
+import type { Sandbox } from '../../packages/ledger-sandbox/src/server/sandbox.ts';
 import { serveJwks, keyPair, token } from '../support/tokens.ts';
 import type { JwksServer, Signer } from '../support/tokens.ts';
 import { call, refused, shared, startSecured } from './callers.ts';

@@ -1,6 +1,6 @@
 /** Who may submit, prepare and execute, and for whom completions are shown. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { Sandbox } from '../../src/sandbox/sandbox.ts';
+import type { Sandbox } from '../../packages/ledger-sandbox/src/server/sandbox.ts';
 import { token } from '../support/tokens.ts';
 import { call, refused, shared, startSecured } from './callers.ts';
 import type { Answered } from './callers.ts';

@@ -1,7 +1,7 @@
 /** Which tokens authenticate: claims, lifetimes, signatures, and where public keys come from. */
 import { beforeAll, describe, expect, it } from 'vitest';
-import { startSandbox } from '../../src/sandbox/sandbox.ts';
-import type { Sandbox } from '../../src/sandbox/sandbox.ts';
+import { startSandbox } from '../../packages/ledger-sandbox/src/demo/sandbox.ts';
+import type { Sandbox } from '../../packages/ledger-sandbox/src/server/sandbox.ts';
 import { endsIn, keyPair, keySet, serveJwks, sharedSecret, token } from '../support/tokens.ts';
 import type { Signer } from '../support/tokens.ts';
 import { call, refused, shared, startSecured } from './callers.ts';

@@ -1,7 +1,7 @@
 /** Vetting changes, and the packages preferred because of them. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { startSandbox } from '../../src/sandbox/sandbox.ts';
-import type { Sandbox } from '../../src/sandbox/sandbox.ts';
+import { startSandbox } from '../../packages/ledger-sandbox/src/demo/sandbox.ts';
+import type { Sandbox } from '../../packages/ledger-sandbox/src/server/sandbox.ts';
 import { darOfPackage } from './dars.ts';
 import { at, post } from './sockets.ts';
 import type { Answer } from './sockets.ts';

@@ -3,14 +3,20 @@ import { createHash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { readPackageArchive } from '../../src/daml/package-archive.ts';
 import type { PackageModel } from '../../src/daml/package-model.ts';
-import { anInterface, nonconsuming, record, template, variant } from '../../src/sandbox/daml-lf/declaration.ts';
-import { archiveOf, writePackage } from '../../src/sandbox/daml-lf/package-writer.ts';
-import { readType } from '../../src/sandbox/daml-lf/type-notation.ts';
-import { licensingAtStart, licensingUpgrade } from '../../src/sandbox/demo/packages/applications.ts';
-import { demoPackages } from '../../src/sandbox/demo/packages/catalogue.ts';
-import { templateTypes } from '../../src/sandbox/demo/packages/library.ts';
-import { readArchive } from '../../src/sandbox/packages/archive.ts';
-import { haveDars, readDar } from '../packages/dars.ts';
+import {
+  anInterface,
+  nonconsuming,
+  record,
+  template,
+  variant,
+} from '../../packages/ledger-sandbox/src/daml-lf/declaration.ts';
+import { archiveOf, writePackage } from '../../packages/ledger-sandbox/src/daml-lf/package-writer.ts';
+import { readType } from '../../packages/ledger-sandbox/src/daml-lf/type-notation.ts';
+import { licensingAtStart, licensingUpgrade } from '../../packages/ledger-sandbox/src/demo/packages/applications.ts';
+import { demoPackages } from '../../packages/ledger-sandbox/src/demo/packages/catalogue.ts';
+import { templateTypes } from '../../packages/ledger-sandbox/src/demo/packages/library.ts';
+import { readArchive } from '../../packages/ledger-sandbox/src/packages/archive.ts';
+import { haveDars, readDar } from '../daml/dars.ts';
 
 const all = [...demoPackages, licensingUpgrade];
 

@@ -2,9 +2,9 @@
 import { randomBytes } from 'node:crypto';
 import { Client } from 'pg';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { grantReaderCommand } from '../../src/cli/grant-reader.ts';
-import { grantRolesCommand } from '../../src/cli/grant-roles.ts';
-import { migrateVerb } from '../../src/cli/migrate.ts';
+import { grantReaderCommand } from '../../src/cli/roles/grant-reader.ts';
+import { grantRolesCommand } from '../../src/cli/roles/grant-roles.ts';
+import { migrateVerb } from '../../src/cli/follow/migrate.ts';
 import { createTestDatabase, query, type TestDatabase } from '../support/database.ts';
 import { attempt } from './attempts.ts';
 

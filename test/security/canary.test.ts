@@ -2,9 +2,10 @@
 import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Faults } from '../../src/sandbox/faults.ts';
-import { startSandbox, type Sandbox } from '../../src/sandbox/sandbox.ts';
-import { generateHistory } from '../../src/sandbox/traffic.ts';
+import type { Faults } from '../../packages/ledger-sandbox/src/faults/faults.ts';
+import { startSandbox } from '../../packages/ledger-sandbox/src/demo/sandbox.ts';
+import type { Sandbox } from '../../packages/ledger-sandbox/src/server/sandbox.ts';
+import { generateHistory } from '../../packages/ledger-sandbox/src/demo/traffic.ts';
 import { startDaemon, type Daemon } from '../e2e/daemon.ts';
 import { watchStored } from '../e2e/stored.ts';
 import { Canary, canaryWord } from '../support/canary.ts';

@@ -1,13 +1,13 @@
 /** The endpoints against clients that mean harm: slow ones, large ones, many of them. Raw sockets, no client in between. */
 import { connect, type Socket } from 'node:net';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { Gauge } from 'prom-client';
 import { loadConfig } from '../../src/config/config.ts';
-import { CheckpointWaiters } from '../../src/observe/checkpoint-waiters.ts';
-import { HealthTracker } from '../../src/observe/health-tracker.ts';
-import { startHttpServer, type RunningHttpServer } from '../../src/observe/http-server.ts';
-import { createMetrics, type Metrics } from '../../src/observe/metrics.ts';
+import { CheckpointWaiters } from '../../src/observe/health/checkpoint-waiters.ts';
+import { HealthTracker } from '../../src/observe/health/health-tracker.ts';
+import { startHttpServer, type RunningHttpServer } from '../../src/observe/http/http-server.ts';
+import { createMetrics, type Metrics } from '../../src/observe/metrics/metrics.ts';
+import { pause } from '../support/wait-for.ts';
 
 let server: RunningHttpServer;
 let waiters: CheckpointWaiters;
@@ -106,7 +106,7 @@ describe('limits', () => {
     const drip = setInterval(() => slow.socket.write('X-a: b\r\n'), 200);
     try {
       for (let second = 0; second < 3; second += 1) {
-        await sleep(1_000);
+        await pause(1_000);
         expect((await fetch(`${server.url}/livez`)).status).toBe(200);
       }
       const times = await Promise.all([silent.closed, slow.closed]);

@@ -2,7 +2,7 @@
  * A random history over several parties, and who may see which of its rows: the table "What a limited reader sees" of
  * docs/sql.md, applied to what was sent rather than to what was stored.
  */
-import { Random } from '../../src/sandbox/random.ts';
+import { Random } from '../../packages/ledger-sandbox/src/wire/random.ts';
 import * as frames from '../support/frames.ts';
 import type { Json, JsonRecord } from '../support/frames.ts';
 import { contentsOf, interfaces, tokenChoices } from './privacy-contents.ts';

@@ -5,7 +5,7 @@
 import { randomBytes } from 'node:crypto';
 import { Client, DatabaseError, escapeIdentifier, type ClientBase } from 'pg';
 import { readSchemas } from '../../src/store/connection/read-schemas.ts';
-import type { Random } from '../../src/sandbox/random.ts';
+import type { Random } from '../../packages/ledger-sandbox/src/wire/random.ts';
 import { query } from '../support/database.ts';
 import type { Relation } from '../read/reader-attempts.ts';
 import type { ModelRow } from './privacy-history.ts';

@@ -1,7 +1,7 @@
 /** Schemas that somebody made under our names before us: nothing is made in them, whoever migrates. */
 import { randomBytes } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { grantRolesCommand } from '../../src/cli/grant-roles.ts';
+import { grantRolesCommand } from '../../src/cli/roles/grant-roles.ts';
 import { openDatabase, type Database } from '../../src/store/connection/database.ts';
 import { assertMigrated, migrate, printMigrations } from '../../src/store/schema/migrations.ts';
 import { prepareStaging } from '../../src/store/history/staging.ts';

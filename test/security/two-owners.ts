@@ -1,6 +1,6 @@
 /** A migrated database with a history of two owners and the typed views of its package. */
 import { expect } from 'vitest';
-import { migrateVerb } from '../../src/cli/migrate.ts';
+import { migrateVerb } from '../../src/cli/follow/migrate.ts';
 import { decodeUpdate } from '../../src/ledger/frames/wire.ts';
 import { openDatabase } from '../../src/store/connection/database.ts';
 import { openSession } from '../../src/store/write/store.ts';

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { tables, type Row, type TableName } from '../../src/model/tables.ts';
 import { BinaryRows } from '../../src/store/write/copy-binary.ts';
 import { openDatabase } from '../../src/store/connection/database.ts';
-import { fly } from '../../src/store/connection/flight.ts';
+import { inOneRoundTrip } from '../../src/store/connection/round-trip.ts';
 import { migrate } from '../../src/store/schema/migrations.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 
@@ -42,7 +42,7 @@ async function copy(table: TableName, rows: readonly Row[]): Promise<void> {
     .join(', ');
   const messages = encoded(table, rows);
   const text = `copy ${table} (${columns}) from stdin (format binary)`;
-  expect(await fly(client, [{ name: `copy ${table}`, text, copy: messages }])).toEqual([rows.length]);
+  expect(await inOneRoundTrip(client, [{ name: `copy ${table}`, text, copy: messages }])).toEqual([rows.length]);
 }
 
 const texts = fc.string({ unit: 'grapheme', maxLength: 60 }).filter((text) => !text.includes('\0'));

@@ -2,7 +2,7 @@
  * One random history as participants of different releases and shapes would send it, and what has to be in the tables then:
  * lifetimes, counts, archives and sums, told from what happened and not from what was stored.
  */
-import { Random } from '../../src/sandbox/random.ts';
+import { Random } from '../../packages/ledger-sandbox/src/wire/random.ts';
 import * as frames from '../support/frames.ts';
 import type { Json, JsonRecord } from '../support/frames.ts';
 

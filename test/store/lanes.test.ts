@@ -1,5 +1,4 @@
 /** Two batches under way at the same time: the later one commits after the earlier one, or not at all. */
-import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { decodeUpdate } from '../../src/ledger/frames/wire.ts';
 import { openDatabase, type Database } from '../../src/store/connection/database.ts';
@@ -7,7 +6,7 @@ import { migrate } from '../../src/store/schema/migrations.ts';
 import { openSession, type StoreBatch, type StoreSession } from '../../src/store/write/store.ts';
 import { createTestDatabase, query, type TestDatabase } from '../support/database.ts';
 import * as frames from '../support/frames.ts';
-import { waitFor } from '../support/wait-for.ts';
+import { pause, waitFor } from '../support/wait-for.ts';
 import { identity } from '../support/schemas.ts';
 
 let created: TestDatabase;
@@ -96,7 +95,7 @@ describe('a batch that waits for the one before it', () => {
     database = openDatabase({ ...options, idleInTransactionMs });
     session = await openSession(database, identity);
     const [first, second] = [batchOf(0, 500, create), batchOf(1, 500, archive)];
-    const predecessor = sleep(4 * idleInTransactionMs).then(() => session.writeBatch(first, 0));
+    const predecessor = pause(4 * idleInTransactionMs).then(() => session.writeBatch(first, 0));
     await session.writeBatch(second, 1, predecessor);
     expect(await query(created.url, stored)).toEqual([{ checkpoint: '2', offsets: ['1', '2'], ends: ['2'] }]);
   });

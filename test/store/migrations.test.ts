@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { escapeIdentifier } from 'pg';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { migrateCommand } from '../../src/cli/migrate.ts';
+import { migrateCommand } from '../../src/cli/follow/migrate.ts';
 import { openDatabase } from '../../src/store/connection/database.ts';
 import type { Database } from '../../src/store/connection/database.ts';
 import { assertMigrated, migrate, migrationFiles, printMigrations } from '../../src/store/schema/migrations.ts';

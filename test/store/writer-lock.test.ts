@@ -1,10 +1,10 @@
 /** The writer lock: one holder, gone with its connection, given up in time, and never a reason to hang. */
-import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { openDatabase, type Database } from '../../src/store/connection/database.ts';
 import { WriterSeat } from '../../src/store/lock/writer-lock.ts';
 import { openRoad } from '../ha/road.ts';
 import { createTestDatabase, query } from '../support/database.ts';
+import { pause } from '../support/wait-for.ts';
 
 const leaseMs = 1_000;
 
@@ -40,7 +40,7 @@ describe('the writer lock', () => {
     await one.seat.tryLock();
     for (let asked = 0; asked < 12; asked += 1) {
       expect(await other.seat.tryLock()).toBeUndefined();
-      await sleep(leaseMs / 4);
+      await pause(leaseMs / 4);
     }
     one.seat.assertHeld();
     const sessions = `select count(*)::int as n from pg_stat_activity
@@ -69,7 +69,7 @@ describe('the writer lock', () => {
     const lock = await one.seat.tryLock();
     road.freeze();
     const lost = expect(lock?.lost).rejects.toMatchObject({ code: expect.stringMatching(/^STORE_/) as string });
-    while ((await other.seat.tryLock()) === undefined) await sleep(20);
+    while ((await other.seat.tryLock()) === undefined) await pause(20);
     expect(() => one.seat.assertHeld()).toThrow(expect.objectContaining({ code: 'STORE_LOCK_LOST' }));
     await lost;
   });

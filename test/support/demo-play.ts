@@ -1,10 +1,10 @@
 /** What the demo does, at times that never change: a month of history, the upgrade of a package, some minutes of traffic. */
-import { upgradeLicensing } from '../../src/sandbox/demo/licensing-templates.ts';
-import { monthBefore, playMonth } from '../../src/sandbox/demo/month.ts';
-import { Play } from '../../src/sandbox/demo/play.ts';
-import { tempoBefore } from '../../src/sandbox/demo/tempo.ts';
-import type { Ledger } from '../../src/sandbox/ledger.ts';
-import { Random } from '../../src/sandbox/random.ts';
+import { upgradeLicensing } from '../../packages/ledger-sandbox/src/demo/templates/licensing-templates.ts';
+import { monthBefore, playMonth } from '../../packages/ledger-sandbox/src/demo/month.ts';
+import { Play } from '../../packages/ledger-sandbox/src/demo/play.ts';
+import { tempoBefore } from '../../packages/ledger-sandbox/src/demo/market/tempo.ts';
+import type { Ledger } from '../../packages/ledger-sandbox/src/ledger/ledger.ts';
+import { Random } from '../../packages/ledger-sandbox/src/wire/random.ts';
 
 /** When live traffic begins: 2026-03-02T12:00:00Z, in microseconds. */
 const liveFrom = 1_772_452_800_000_000;

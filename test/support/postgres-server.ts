@@ -10,7 +10,7 @@ import { PostgreSqlContainer } from '@testcontainers/postgresql';
 import { Client } from 'pg';
 import { getContainerRuntimeClient, Wait } from 'testcontainers';
 import type { TestProject } from 'vitest/node';
-import { startEmbeddedPostgres } from '../../src/embedded/embedded-postgres.ts';
+import { startEmbeddedPostgres } from '../../packages/embedded-postgres/src/embedded-postgres.ts';
 
 declare module 'vitest' {
   export interface ProvidedContext {

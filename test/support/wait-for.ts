@@ -1,4 +1,4 @@
-/** Waiting on a fact instead of on time: the only way tests wait. */
+/** Waiting on a fact instead of on time; and, in the one place where tests may, on time. */
 import { setTimeout as sleep } from 'node:timers/promises';
 
 const POLL_MS = 10;
@@ -21,4 +21,16 @@ export async function waitFor<T>(
     if (performance.now() > end) throw new Error(`waited ${limitMs} ms in vain: ${what}`);
     await sleep(POLL_MS);
   }
+}
+
+/**
+ * Lets time pass: for faults that last, for steps that come at random, and before looking whether something that must not
+ * happen has happened. Never before something that can be waited for.
+ */
+export function pause<Value = void>(
+  ms: number,
+  value?: Value,
+  options?: { readonly ref?: boolean; readonly signal?: AbortSignal },
+): Promise<Value> {
+  return sleep(ms, value as Value, options);
 }

@@ -4,10 +4,11 @@
  */
 import { openDatabase } from '../../src/store/connection/database.ts';
 import { redact, type RedactionRequest } from '../../src/store/retention/redact.ts';
-import { demoInterfaces } from '../../src/sandbox/demo/names.ts';
-import type { Ledger } from '../../src/sandbox/ledger.ts';
-import { startSandbox, type Sandbox } from '../../src/sandbox/sandbox.ts';
-import { generateHistory } from '../../src/sandbox/traffic.ts';
+import { demoInterfaces } from '../../packages/ledger-sandbox/src/demo/templates/names.ts';
+import type { Ledger } from '../../packages/ledger-sandbox/src/ledger/ledger.ts';
+import { startSandbox } from '../../packages/ledger-sandbox/src/demo/sandbox.ts';
+import type { Sandbox } from '../../packages/ledger-sandbox/src/server/sandbox.ts';
+import { generateHistory } from '../../packages/ledger-sandbox/src/demo/traffic.ts';
 import { runIndexer } from '../e2e/indexer-run.ts';
 import { createTestDatabase, query, type TestDatabase } from '../support/database.ts';
 import * as frames from '../support/frames.ts';

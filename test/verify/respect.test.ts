@@ -1,9 +1,10 @@
 /** What `verify` must not call a difference: quarantine, redactions, pruned history, filters, other shapes. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { updateFormat, type LedgerFilter } from '../../src/ledger/api/request-format.ts';
-import { demoInterfaces } from '../../src/sandbox/demo/names.ts';
-import { startSandbox, type Sandbox } from '../../src/sandbox/sandbox.ts';
-import { generateHistory } from '../../src/sandbox/traffic.ts';
+import { demoInterfaces } from '../../packages/ledger-sandbox/src/demo/templates/names.ts';
+import { startSandbox } from '../../packages/ledger-sandbox/src/demo/sandbox.ts';
+import type { Sandbox } from '../../packages/ledger-sandbox/src/server/sandbox.ts';
+import { generateHistory } from '../../packages/ledger-sandbox/src/demo/traffic.ts';
 import { runIndexer } from '../e2e/indexer-run.ts';
 import { createTestDatabase, query, type TestDatabase } from '../support/database.ts';
 import { runVerify, type VerifyRun } from './verify-run.ts';

@@ -1,6 +1,6 @@
 /** `verify` as an operator calls it, inside the test's process. */
 import { Writable } from 'node:stream';
-import { verifyCommand } from '../../src/cli/verify.ts';
+import { verifyCommand } from '../../src/cli/verify/verify.ts';
 import type { VerifyResult } from '../../src/cli/verify/result.ts';
 
 export interface VerifyRun {

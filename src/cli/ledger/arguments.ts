@@ -1,5 +1,5 @@
 /** The command line of a verb: taken apart as that of every command, with the types of its flags. */
-import { parse } from '../parse.ts';
+import { parse } from '../command-line/parse.ts';
 import type { CommandFlag, Operand } from '../table/command-info.ts';
 import { usageError, type Verb, type VerbArguments } from './verb.ts';
 

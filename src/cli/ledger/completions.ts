@@ -1,7 +1,7 @@
 /** What became of submitted commands. */
 import { completionIn, type CompletionResponse } from '../../ledger/api/completions.ts';
 import { followed, frames, limitFlag, offsetType, partyFlag, readRemedies, type Positioned } from './streams.ts';
-import { limited, shortId, type RowFormat } from '../output.ts';
+import { limited, shortId, type RowFormat } from '../command-line/output.ts';
 import { usageError, type Verb, type VerbCall } from './verb.ts';
 
 /** Of one user, in all releases, or of all users, since 3.5.7. */

@@ -1,7 +1,7 @@
 /** The active contracts, read from the WebSocket: any number of them, in the memory of a few. */
 import { isObject, type JsonObject } from '../../ledger/frames/field.ts';
 import { filterFlags, filterOf, limitFlag, offsetType, readRemedies } from './streams.ts';
-import { limited, oneBatch, shortId, type RowFormat } from '../output.ts';
+import { limited, oneBatch, shortId, type RowFormat } from '../command-line/output.ts';
 import { objectIn, templateName, textIn, textsIn } from './shown.ts';
 import type { Verb, VerbCall } from './verb.ts';
 import { wholeList } from './whole-reads.ts';

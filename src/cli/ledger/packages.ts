@@ -3,7 +3,7 @@ import { IndexerError } from '../../errors/indexer-error.ts';
 import type { VettedPackage } from '../../ledger/api/packages.ts';
 import type { LedgerClient } from '../../ledger/api/client.ts';
 import { bytesOf, saveBytes } from './files.ts';
-import { oneBatch, type RowFormat } from '../output.ts';
+import { oneBatch, type RowFormat } from '../command-line/output.ts';
 import { usageError, type Verb, type VerbCall } from './verb.ts';
 
 interface PackageRow {

@@ -3,7 +3,7 @@ import type { PartyDetails } from '../../ledger/api/parties.ts';
 import type { Right } from '../../ledger/api/users.ts';
 import type { LedgerClient } from '../../ledger/api/client.ts';
 import { isObject } from '../../ledger/frames/field.ts';
-import { oneBatch, shortId, type RowFormat } from '../output.ts';
+import { oneBatch, shortId, type RowFormat } from '../command-line/output.ts';
 import type { Verb, VerbCall } from './verb.ts';
 
 const partyFormat: RowFormat<PartyDetails> = {

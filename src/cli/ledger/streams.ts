@@ -156,7 +156,7 @@ export const limitFlag: CommandFlag = {
 export const partyFlag: CommandFlag = {
   name: 'party',
   value: 'PARTY',
-  type: likeOption((given) => options.ledgerParties.check(given)),
+  type: likeOption((given) => options.ledger.parties.check(given)),
   doc: 'only what this party sees; again or with commas for more; default LEDGER_PARTIES, else any party',
 };
 
@@ -165,7 +165,7 @@ export const filterFlags: readonly CommandFlag[] = [
   {
     name: 'template',
     value: '#NAME:MODULE:ENTITY',
-    type: likeOption((given) => options.ledgerTemplates.check(given)),
+    type: likeOption((given) => options.ledger.templates.check(given)),
     doc: 'only this template; again or with commas for more; default LEDGER_TEMPLATES, else all',
   },
   partyFlag,

@@ -6,7 +6,7 @@ import { ledgerError } from '../../ledger/errors/ledger-error-codes.ts';
 import { updateFormat, updatesRequest } from '../../ledger/api/request-format.ts';
 import { listIn, objectIn, templateName, textIn } from './shown.ts';
 import { filterFlags, filterOf, followed, limitFlag, offsetType, readRemedies, type Positioned } from './streams.ts';
-import { limited, oneBatch, shortId, type RowFormat } from '../output.ts';
+import { limited, oneBatch, shortId, type RowFormat } from '../command-line/output.ts';
 import { usageError, type Verb, type VerbCall } from './verb.ts';
 import { wholeRange } from './whole-reads.ts';
 

@@ -3,7 +3,7 @@ import type { LedgerAccess } from '../../access.ts';
 import type { Config } from '../../config/config.ts';
 import { IndexerError } from '../../errors/indexer-error.ts';
 import type { LedgerClient } from '../../ledger/api/client.ts';
-import type { Output } from '../output.ts';
+import type { Output } from '../command-line/output.ts';
 import type { CommandFlag } from '../table/command-info.ts';
 
 export interface VerbArguments {

@@ -1,8 +1,8 @@
 /** Every command, once: help, completion, suggestions and the table of docs/commands.md are made from this. */
-import { changingCommands } from './changing.ts';
+import { changingCommands } from './change-commands.ts';
 import type { CommandInfo } from './command-info.ts';
-import { lookingCommands } from './looking.ts';
-import { runningCommands } from './running.ts';
+import { lookingCommands } from './read-commands.ts';
+import { runningCommands } from './run-commands.ts';
 
 /** In the order of the help. */
 export const commandTable: readonly CommandInfo[] = [...runningCommands, ...lookingCommands, ...changingCommands];

@@ -1,7 +1,7 @@
 /** The command line of `verify`. */
 import type { IndexerError } from '../../errors/indexer-error.ts';
-import { parse, type Given } from '../parse.ts';
-import { misuse } from '../refusals.ts';
+import { parse, type Given } from '../command-line/parse.ts';
+import { misuse } from '../command-line/refusals.ts';
 import { commandNamed } from '../table/command-table.ts';
 
 /** What to compare, and where the report goes. */

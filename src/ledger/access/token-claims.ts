@@ -1,4 +1,5 @@
 /** What a token says of itself, for an operator who asks why it is refused. Nothing is verified; the token is not kept. */
+import { decodeJwt, type JWTPayload } from 'jose';
 
 export interface TokenClaims {
   readonly subject: string | undefined;
@@ -11,17 +12,19 @@ export interface TokenClaims {
   readonly expiresAt: number | undefined;
 }
 
-/** The claims of a JWT; undefined when the token is none. */
-export function tokenClaims(token: string): TokenClaims | undefined {
-  const [, payload = ''] = token.split('.');
-  let claims: unknown;
+function claimsOf(token: string): JWTPayload | undefined {
   try {
-    claims = JSON.parse(Buffer.from(payload, 'base64url').toString('utf8'));
+    return decodeJwt(token);
   } catch {
     return undefined;
   }
-  if (typeof claims !== 'object' || claims === null) return undefined;
-  const { sub, iss, aud, scope, iat, nbf, exp } = claims as Record<string, unknown>;
+}
+
+/** The claims that say who may use a token, and when; undefined when it is no JWT. */
+export function tokenClaims(token: string): TokenClaims | undefined {
+  const claims = claimsOf(token);
+  if (claims === undefined) return undefined;
+  const { sub, iss, aud, scope, iat, nbf, exp }: Readonly<Record<string, unknown>> = claims;
   return {
     subject: text(sub),
     issuer: text(iss),

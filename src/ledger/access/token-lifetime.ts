@@ -2,6 +2,7 @@
  * How long an access token lives. Renewal follows the monotonic clock from the moment a token was obtained, so that a
  * wall clock that is wrong, or is put right, neither renews in a loop nor lets a token expire unnoticed.
  */
+import { tokenClaims } from './token-claims.ts';
 
 /** Of its lifetime a token is used for this share; then a newer one is asked for. */
 const renewalShare = 0.8;
@@ -18,29 +19,6 @@ export interface TokenLease {
   readonly endsAt: number | undefined;
   /** What the token itself says, seconds since 1970; for display only. */
   readonly expiresAt: number | undefined;
-}
-
-interface Claims {
-  readonly exp: number | undefined;
-  readonly iat: number | undefined;
-}
-
-function finite(value: unknown): number | undefined {
-  return typeof value === 'number' && Number.isFinite(value) ? value : undefined;
-}
-
-function claimsOf(token: string): Claims {
-  const none = { exp: undefined, iat: undefined };
-  const payload = token.split('.')[1];
-  if (payload === undefined) return none;
-  try {
-    const claims: unknown = JSON.parse(Buffer.from(payload, 'base64url').toString('utf8'));
-    if (typeof claims !== 'object' || claims === null) return none;
-    const { exp, iat } = claims as Record<string, unknown>;
-    return { exp: finite(exp), iat: finite(iat) };
-  } catch {
-    return none;
-  }
 }
 
 function lease(token: string, fromMs: number, lifetimeMs: number, leftMs: number, exp: number | undefined): TokenLease {
@@ -63,7 +41,7 @@ function endless(token: string): TokenLease {
  * second of a token they keep), the token's own `exp - iat`
  */
 export function leaseOfIssued(token: string, askedAt: number, expiresIn: number | undefined): TokenLease {
-  const { exp, iat } = claimsOf(token);
+  const { expiresAt: exp, issuedAt: iat } = tokenClaims(token) ?? {};
   const own = exp !== undefined && iat !== undefined ? exp - iat : 0;
   const seconds = Math.min(expiresIn !== undefined && expiresIn > 0 ? expiresIn : own, longestLifeSeconds);
   if (seconds <= 0) return endless(token);
@@ -79,7 +57,7 @@ export function leaseOfIssued(token: string, askedAt: number, expiresIn: number 
  * but is taken for at least 0 and at most its lifetime.
  */
 export function leaseOfFound(token: string, foundAt: number): TokenLease {
-  const { exp, iat } = claimsOf(token);
+  const { expiresAt: exp, issuedAt: iat } = tokenClaims(token) ?? {};
   if (exp === undefined) return endless(token);
   const now = Date.now() / 1000;
   const seconds = Math.min(longestLifeSeconds, Math.max(0, exp - (iat ?? now)));

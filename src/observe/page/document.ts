@@ -1,5 +1,5 @@
 /**
- * Puts the page together from the files of folder `src/page`, which the package carries as they are: one document
+ * Puts the page together from the files of folder `src/observe/page/browser`, which the package carries as they are: one document
  * that loads nothing else. Its security policy names style and script by their hashes and allows nothing more.
  */
 import { createHash } from 'node:crypto';
@@ -10,7 +10,7 @@ export interface PageDocument {
   readonly headers: Readonly<Record<string, string>>;
 }
 
-const folder = new URL('../../../src/page/', import.meta.url);
+const folder = new URL('../../../src/observe/page/browser/', import.meta.url);
 /** Later ones win over, or need, those before them. */
 const styles = ['page.css', 'plots.css', 'tables.css', 'screens.css'];
 const scripts = ['format.js', 'elements.js', 'plot.js', 'tables.js', 'main.js'];

@@ -1,5 +1,5 @@
 /** One sample per second of the last minutes, so that a page opened later shows its plots at once. */
-import type { StatusDocument } from '../health-tracker.ts';
+import type { StatusDocument } from '../health/health-tracker.ts';
 
 /** Time in milliseconds since 1970, updates/s, events/s, milliseconds of a commit, seconds of lag. Null: nothing measured. */
 export type Sample = readonly [

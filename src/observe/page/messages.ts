@@ -1,5 +1,5 @@
 /** What the page is sent over `/events`: `hello` when it opens, then `tick` every second. Both sides are checked against this. */
-import type { StatusDocument } from '../health-tracker.ts';
+import type { StatusDocument } from '../health/health-tracker.ts';
 import type { Sample } from './live-history.ts';
 import type { ReadFacts, TemplateFacts, UpdateFacts } from './recent-facts.ts';
 

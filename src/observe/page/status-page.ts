@@ -3,8 +3,8 @@
  * message for all of them. Holds no payload, no party and no secret, so none can be shown.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { scrub } from '../scrub.ts';
-import type { HealthTracker } from '../health-tracker.ts';
+import { scrub } from '../figures/scrub.ts';
+import type { HealthTracker } from '../health/health-tracker.ts';
 import { loadDocument, type PageDocument } from './document.ts';
 import { LiveHistory } from './live-history.ts';
 import type { Hello, PageGuide, Tick } from './messages.ts';

@@ -28,8 +28,9 @@ import { nextEnd, nothingLeft, pastEnd } from '../intake/bound.ts';
 import type { PipelineParts } from '../ports/parts.ts';
 import { setAside, type FailedUpdate } from './quarantine.ts';
 import { passSilence } from '../proof/silent-stretch.ts';
-import { bytesOf, type KeptFrame } from '../intake/slabs.ts';
+import { bytesOf, type KeptFrame } from '../intake/frame-memory.ts';
 import { keepLate } from './late-update.ts';
+import { offsetOrder } from './offset-order.ts';
 import { watchSlowWrites } from './slow-write.ts';
 import { anotherToken, newerToken } from '../intake/token-renewal.ts';
 import { refuseUnknownKind } from './unknown-kinds.ts';
@@ -99,7 +100,7 @@ function batches$(
   frames: EndingFrames,
 ): Observable<number> {
   following.lastFrameAt = () => frames.lastFrameAt();
-  const writer = new BatchWriter(parts, session, following);
+  const writer = new StreamWriter(parts, session, following);
   const watch = new AbortController();
   const retire = async (newer: typeof newerToken): Promise<void> => {
     if (await newer(parts, frames.token, watch.signal)) frames.retire();
@@ -119,7 +120,7 @@ function batches$(
   );
 }
 
-class BatchWriter {
+class StreamWriter {
   readonly #parts: PipelineParts;
   readonly #session: StoreSession;
   readonly #following: Following;
@@ -264,26 +265,27 @@ class BatchWriter {
   }
 
   #add(batch: StoreBatch, update: Update, end: number | undefined): void {
-    if (end !== undefined && update.offset > end) throw pastEnd(update.offset, end);
+    const { offset } = update;
+    const order = offsetOrder(offset, { seen: this.#seen, complete: this.#complete, end });
+    if (order === 'past the end') throw pastEnd(offset, end ?? offset);
     if (update.kind === 'offset_checkpoint') {
-      this.#complete = Math.max(this.#complete, update.offset);
-      if (update.offset >= this.#from) batch.add(update);
+      this.#complete = Math.max(this.#complete, offset);
+      if (offset >= this.#from) batch.add(update);
       return;
     }
-    // The same update twice in a row is a repetition; an older one may be one we never saw.
-    if (update.offset === this.#seen) return;
-    if (update.offset < this.#seen || update.offset <= this.#complete) {
+    if (order === 'repeated') return;
+    if (order === 'late') {
       // If it was never seen, what came in its place must not move the checkpoint past it.
       this.#building = true;
       this.#late = update;
-      throw outOfOrder(update.offset, Math.max(this.#seen, this.#complete));
+      throw outOfOrder(offset, Math.max(this.#seen, this.#complete));
     }
-    this.#seen = update.offset;
+    this.#seen = offset;
     this.#building = true;
     try {
       batch.add(update);
     } catch (thrown) {
-      throw atOffset(toIndexerError(thrown), update.offset);
+      throw atOffset(toIndexerError(thrown), offset);
     }
     this.#building = false;
   }

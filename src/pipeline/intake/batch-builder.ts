@@ -3,7 +3,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { toIndexerError, type IndexerError } from '../../errors/indexer-error.ts';
 import type { Batch } from '../../model/batch.ts';
 import type { BatchFacts } from '../ports/observer.ts';
-import { textOf, type KeptFrame } from './slabs.ts';
+import { textOf, type KeptFrame } from './frame-memory.ts';
 
 /** A turn that decodes more starves the Postgres socket: both then wait for each other. */
 const framesPerTurn = 8;

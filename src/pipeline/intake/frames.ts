@@ -5,7 +5,7 @@ import type { FrameStream, StreamPath } from '../../ledger/transport/frame-strea
 import type { AccessToken } from '../../ledger/access/token.ts';
 import { Inbox } from './inbox.ts';
 import type { PipelineParts } from '../ports/parts.ts';
-import { Slabs, type KeptFrame } from './slabs.ts';
+import { FrameMemory, type KeptFrame } from './frame-memory.ts';
 
 export interface Frames {
   readonly inbox: Inbox<KeptFrame>;
@@ -54,7 +54,7 @@ async function openFrames(parts: PipelineParts, path: StreamPath, request: objec
   const { observer, stop } = parts;
   const token = await parts.tokenSource.lease();
   observer.tokenTaken(token?.expiresAt, renewal);
-  const { inbox, slabs, stream, ends, lastFrameAt } = openFeed(parts, path, request, token?.token);
+  const { inbox, blocks, stream, ends, lastFrameAt } = openFeed(parts, path, request, token?.token);
   const stopInbox = (): void => {
     inbox.stop();
   };
@@ -64,13 +64,13 @@ async function openFrames(parts: PipelineParts, path: StreamPath, request: objec
   return {
     inbox,
     release: (frames) => {
-      slabs.release(frames);
+      blocks.release(frames);
     },
     token,
     lastFrameAt,
     pass: (offset) => {
       const frame = Buffer.from(JSON.stringify({ update: { OffsetCheckpoint: { value: { offset } } } }));
-      inbox.push(slabs.keep(frame), frame.length);
+      inbox.push(blocks.keep(frame), frame.length);
     },
     retire: () => {
       retired = true;
@@ -91,7 +91,7 @@ function openFeed(parts: PipelineParts, path: StreamPath, request: object, token
   let newestFrameAt = performance.now();
   let stream: FrameStream | undefined;
   const inbox = createInbox(parts, () => stream);
-  const slabs = new Slabs();
+  const blocks = new FrameMemory();
   stream = parts.openStream({
     path,
     request,
@@ -100,7 +100,7 @@ function openFeed(parts: PipelineParts, path: StreamPath, request: object, token
     onFrame: (frame) => {
       newestFrameAt = performance.now();
       parts.observer.frameReceived(frame.length);
-      inbox.push(slabs.keep(frame), frame.length);
+      inbox.push(blocks.keep(frame), frame.length);
     },
     onEnd: (error) => {
       ends.ended(closeCodeOf(error));
@@ -112,7 +112,7 @@ function openFeed(parts: PipelineParts, path: StreamPath, request: object, token
     if (inbox.length > 0) newestFrameAt = performance.now();
     return newestFrameAt;
   };
-  return { inbox, slabs, stream, ends, lastFrameAt };
+  return { inbox, blocks, stream, ends, lastFrameAt };
 }
 
 /** Tells the observer of the beginning and, once, of the end of a stream; nothing comes after the end. */

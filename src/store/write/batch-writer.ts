@@ -14,7 +14,7 @@ import type { BinaryRows } from './copy-binary.ts';
 import { rollBack, type Database } from '../connection/database.ts';
 import { departureStatements } from './departures.ts';
 import { entryStatements } from './dictionary-store.ts';
-import { fly, type Statement } from '../connection/flight.ts';
+import { inOneRoundTrip, type Statement } from '../connection/round-trip.ts';
 
 export interface BatchWrite {
   readonly batch: Batch<BinaryRows>;
@@ -40,7 +40,7 @@ export async function writeBatch(database: Database, write: BatchWrite): Promise
   if (small) await predecessor;
   await database.withClient(async (client) => {
     // The fence comes first: a stale writer stops before it costs anything.
-    if (small || predecessor === undefined) await fly(client, [advance, ...copies, ...rest]);
+    if (small || predecessor === undefined) await inOneRoundTrip(client, [advance, ...copies, ...rest]);
     else await inOrder(client, copies, rest, { advance, predecessor, idleLimitMs: database.idleInTransactionMs });
   });
   return new Map(filled.map(({ table, rows }) => [table, rows]));
@@ -72,9 +72,9 @@ async function inOrder(
 ): Promise<void> {
   const { advance, predecessor, idleLimitMs } = order;
   try {
-    await fly(client, [{ name: 'begin', text: 'begin' }, ...copies]);
+    await inOneRoundTrip(client, [{ name: 'begin', text: 'begin' }, ...copies]);
     await awaitInTransaction(client, predecessor, idleLimitMs);
-    await fly(client, [advance, ...rest, { name: 'commit', text: 'commit' }]);
+    await inOneRoundTrip(client, [advance, ...rest, { name: 'commit', text: 'commit' }]);
   } catch (thrown) {
     await rollBack(client);
     throw thrown;

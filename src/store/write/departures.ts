@@ -6,7 +6,7 @@
 import type { ClientBase, QueryConfig } from 'pg';
 import type { Batch } from '../../model/batch.ts';
 import type { Database } from '../connection/database.ts';
-import type { Statement } from '../connection/flight.ts';
+import type { Statement } from '../connection/round-trip.ts';
 
 /** Of the one statement that reads so much, milliseconds. */
 const limitMs = 60 * 60 * 1000;

@@ -1,7 +1,7 @@
 /** The dictionaries (templates, choices, synchronizers, interfaces of templates) read whole at session start, extended within a batch's transaction. */
 import type { ClientBase } from 'pg';
 import { Dictionary, type DictionaryEntries } from '../../model/dictionary.ts';
-import type { Statement } from '../connection/flight.ts';
+import type { Statement } from '../connection/round-trip.ts';
 
 interface TemplateRow {
   readonly template_pk: number;

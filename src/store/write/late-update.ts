@@ -12,7 +12,7 @@ import type { Database } from '../connection/database.ts';
 import { markAnew } from './departures.ts';
 import { loadDictionary } from './dictionary-store.ts';
 import { explainDuplicate } from './duplicate.ts';
-import { fly } from '../connection/flight.ts';
+import { inOneRoundTrip } from '../connection/round-trip.ts';
 import { loadRedactions } from '../retention/redaction-store.ts';
 import { takeEpoch } from './stream-row.ts';
 
@@ -47,7 +47,7 @@ export async function storeLate(database: Database, update: Update, epoch?: numb
     await refuseUnknownEnds(client, batch);
     const added = dictionary.takeAdded();
     const { copies, rest } = rowStatements(batch, added);
-    await fly(client, [...copies, ...rest]);
+    await inOneRoundTrip(client, [...copies, ...rest]);
     await endSooner(client, batch);
     await endLater(client, update.offset, batch.lifetimes.contractIds());
     await markAnew(client, update.offset);

@@ -1,7 +1,7 @@
 /** Table `quarantine`: updates that could not be stored, as they came. */
 import { IndexerError } from '../../errors/indexer-error.ts';
 import type { Database } from '../connection/database.ts';
-import type { Statement } from '../connection/flight.ts';
+import type { Statement } from '../connection/round-trip.ts';
 
 /** An update to be set aside. */
 export interface QuarantinedUpdate {

@@ -13,7 +13,7 @@ import { BinaryRows } from './copy-binary.ts';
 import type { Database } from '../connection/database.ts';
 import { loadDictionary } from './dictionary-store.ts';
 import { explainDuplicate } from './duplicate.ts';
-import { fly, type Statement } from '../connection/flight.ts';
+import { inOneRoundTrip, type Statement } from '../connection/round-trip.ts';
 import { isStored, storeLate } from './late-update.ts';
 import { quarantineStatement, type QuarantinedUpdate } from './quarantine.ts';
 import { loadRedactions } from '../retention/redaction-store.ts';
@@ -142,7 +142,7 @@ class Session implements StoreSession {
     const notice = this.#notice(update.offset);
     const statements = [checkpointStatement(move), quarantineStatement(update, this.state.epoch)];
     await this.#database.withClient((client) =>
-      fly(client, notice === undefined ? statements : [...statements, notice]),
+      inOneRoundTrip(client, notice === undefined ? statements : [...statements, notice]),
     );
   }
 

@@ -5,7 +5,7 @@
 import type { ClientBase } from 'pg';
 import { IndexerError } from '../../errors/indexer-error.ts';
 import { markAnew } from './departures.ts';
-import type { Statement } from '../connection/flight.ts';
+import type { Statement } from '../connection/round-trip.ts';
 
 /** What identifies a stream: another participant, filter or shape would be another history. */
 export interface StreamIdentity {

@@ -5,7 +5,8 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { startSandbox, type Sandbox } from '../../../src/sandbox/sandbox.ts';
+import { startSandbox } from '../../../packages/ledger-sandbox/src/demo/sandbox.ts';
+import type { Sandbox } from '../../../packages/ledger-sandbox/src/server/sandbox.ts';
 import { recordingsFolder } from '../../support/recordings.ts';
 import { endsIn, sharedSecret, token } from '../../support/tokens.ts';
 import { comparable, type Ignored } from './comparable.ts';

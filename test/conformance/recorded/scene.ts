@@ -1,11 +1,12 @@
 /** Sandboxes in the state in which the participant was recorded: the same offsets, packages, parties and users. */
-import { authorize } from '../../../src/sandbox/reassignments.ts';
-import type { Command } from '../../../src/sandbox/commands.ts';
-import { asText, type JsonObject } from '../../../src/sandbox/json.ts';
-import type { Ledger } from '../../../src/sandbox/ledger.ts';
-import type { Template } from '../../../src/sandbox/model.ts';
-import { startSandbox, type Sandbox, type SandboxOptions } from '../../../src/sandbox/sandbox.ts';
-import type { Transaction } from '../../../src/sandbox/wire.ts';
+import { authorize } from '../../../packages/ledger-sandbox/src/ledger/reassignments.ts';
+import type { Command } from '../../../packages/ledger-sandbox/src/ledger/commands.ts';
+import { asText, type JsonObject } from '../../../packages/ledger-sandbox/src/wire/json.ts';
+import type { Ledger } from '../../../packages/ledger-sandbox/src/ledger/ledger.ts';
+import type { Template } from '../../../packages/ledger-sandbox/src/contracts/model.ts';
+import { startSandbox } from '../../../packages/ledger-sandbox/src/demo/sandbox.ts';
+import type { Sandbox, SandboxOptions } from '../../../packages/ledger-sandbox/src/server/sandbox.ts';
+import type { Transaction } from '../../../packages/ledger-sandbox/src/wire/wire.ts';
 import type { Recorded } from './exchange.ts';
 
 const ownedBy = ({ owner }: { readonly owner?: unknown }): string[] => [String(owner)];

@@ -1,0 +1,149 @@
+/**
+ * A Postgres server for trying things out and for tests: real server programs from npm, data in one folder that stays
+ * between runs, reachable from this machine only and only with a password that other users cannot read.
+ * Production brings its own server.
+ */
+import { readFile, writeFile } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { ServerError } from './server-error.ts';
+import type { Account } from './account.ts';
+import { chooseAccount } from './account.ts';
+import { findBinaries } from './binaries.ts';
+import type { Cluster } from './cluster.ts';
+import { clusterUrl, DATABASE, ensureDatabase, hasDatabase, isAlive, openCluster } from './cluster.ts';
+import { freePort } from './free-port.ts';
+import type { Postmaster } from './postmaster.ts';
+import { findPostmaster, startPostmaster, stopPostmaster } from './postmaster.ts';
+import type { Place } from './run-program.ts';
+import { unusableData } from './unavailable.ts';
+
+const ATTEMPTS = 5;
+const ATTEMPT_DELAY_MS = 500;
+const START_LIMIT_MS = 120_000;
+
+export interface EmbeddedPostgresOptions {
+  /** Folder of the server's files, made if missing. Everything in it belongs to the server. */
+  readonly dataDir: string;
+  /** TCP port on 127.0.0.1, or what names one for each attempt to start there; a free one by default. */
+  readonly port?: number | (() => Promise<number>);
+  /** Lower-case name of the database, made if missing; `ledger_indexer` by default. */
+  readonly database?: string;
+  /** Server settings by name, as in postgresql.conf. */
+  readonly settings?: Readonly<Record<string, string>>;
+  /** Receives the server's log, line by line. */
+  readonly log?: (line: string) => void;
+  /** Longest time a start may take, milliseconds; two minutes by default. */
+  readonly startLimitMs?: number;
+  /** The account of the server's programs; by default the best that works here. */
+  readonly account?: Account;
+}
+
+export interface EmbeddedPostgres {
+  /** Connection URL with the password in it: not for logs. */
+  readonly url: string;
+  readonly port: number;
+  readonly pid: number;
+  /** The server's version, e.g. `17.10`. */
+  readonly version: string;
+  /** The server was running already, left behind by a process that died or started by one that still runs. */
+  readonly reused: boolean;
+  /** Another process that still runs started it, and has its data folder in use. */
+  readonly shared: boolean;
+  /** Stops the server, except one that another living process started. Can be called again. */
+  stop(): Promise<void>;
+  [Symbol.asyncDispose](): Promise<void>;
+}
+
+/**
+ * Starts the server in `dataDir`, or takes over the one that runs there, and waits until it takes connections.
+ * @throws ServerError EMBEDDED_POSTGRES_UNAVAILABLE (no programs for this machine), EMBEDDED_POSTGRES_DATA (folder not
+ * usable) or EMBEDDED_POSTGRES_FAILED (with the server's last lines)
+ */
+export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): Promise<EmbeddedPostgres> {
+  const dataDir = resolve(options.dataDir);
+  const database = options.database ?? DATABASE;
+  if (!/^[a-z_][a-z0-9_]{0,62}$/.test(database)) {
+    throw unusableData(`${JSON.stringify(database)} is not a database name`, 'use a-z, 0-9 and _, at most 63');
+  }
+  const account = options.account ?? chooseAccount();
+  const place: Place = { account, binaries: await findBinaries(account, join(dataDir, 'links')) };
+  const cluster = await openCluster(place, dataDir);
+  const running = await takeOver(cluster, dataDir, database, options.port);
+  if (running === undefined) await ensureDatabase(place, dataDir, cluster, database);
+  const server = running ?? (await startPatiently(place, cluster, options));
+  const mine = running === undefined || !(await hasOtherOwner(dataDir));
+  if (mine) await writeFile(ownerFile(dataDir), String(process.pid), { mode: 0o600 });
+  let stopped: Promise<void> | undefined;
+  const stop = async (): Promise<void> => {
+    stopped ??= mine ? stopPostmaster(cluster, server) : Promise.resolve();
+    await stopped;
+  };
+  return {
+    url: clusterUrl(cluster.password, server.port, database),
+    port: server.port,
+    pid: server.pid,
+    version: place.binaries.version,
+    reused: running !== undefined,
+    shared: !mine,
+    stop,
+    [Symbol.asyncDispose]: stop,
+  };
+}
+
+/** The server that is there already, unless it does not suit: then it is stopped, if nobody else uses it. */
+async function takeOver(
+  cluster: Cluster,
+  dataDir: string,
+  database: string,
+  wanted: EmbeddedPostgresOptions['port'],
+): Promise<Postmaster | undefined> {
+  const running = await findPostmaster(cluster);
+  if (running === undefined) return undefined;
+  const port = typeof wanted === 'number' ? wanted : running.port;
+  if (port === running.port && (await hasDatabase(dataDir, database))) return running;
+  if (await hasOtherOwner(dataDir)) {
+    throw unusableData(
+      `another process runs the server in ${dataDir} on port ${running.port}, without what is wanted here`,
+      'stop that process, or use another folder',
+    );
+  }
+  await stopPostmaster(cluster, running);
+  return undefined;
+}
+
+/** Two failures pass by themselves: a port taken in between, and the last processes of a killed server. */
+async function startPatiently(place: Place, cluster: Cluster, options: EmbeddedPostgresOptions): Promise<Postmaster> {
+  for (let attempt = 1; ; attempt++) {
+    const { port: wanted = freePort } = options;
+    const port = typeof wanted === 'number' ? wanted : await wanted();
+    try {
+      return await startPostmaster(place, cluster, {
+        port,
+        settings: options.settings ?? {},
+        log: options.log ?? (() => undefined),
+        limitMs: options.startLimitMs ?? START_LIMIT_MS,
+      });
+    } catch (thrown) {
+      const reason = thrown instanceof ServerError ? thrown.message : '';
+      const passing = /could not bind|could not create any TCP|shared memory block .*still in use/.test(reason);
+      if (!passing || attempt === ATTEMPTS) throw thrown;
+      await sleep(ATTEMPT_DELAY_MS);
+    }
+  }
+}
+
+function ownerFile(dataDir: string): string {
+  return join(dataDir, 'owner.pid');
+}
+
+async function hasOtherOwner(dataDir: string): Promise<boolean> {
+  let text: string;
+  try {
+    text = await readFile(ownerFile(dataDir), 'utf8');
+  } catch {
+    return false;
+  }
+  const pid = Number(text);
+  return Number.isInteger(pid) && pid > 0 && pid !== process.pid && isAlive(pid);
+}

@@ -1,0 +1,166 @@
+/**
+ * The running server process: its lock file, its start and its end. A server outlives a Node process that dies hard;
+ * the lock file is how the next one finds it again.
+ */
+import type { ChildProcess } from 'node:child_process';
+import { readFile, readlink, realpath, rm } from 'node:fs/promises';
+import { basename, join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Cluster } from './cluster.ts';
+import { isAlive } from './cluster.ts';
+import { sharedBuffers } from './page-cache.ts';
+import type { Place } from './run-program.ts';
+import { startProgram } from './run-program.ts';
+import { failedProgram } from './unavailable.ts';
+
+const FAST_STOP_LIMIT_MS = 30_000;
+const HARD_STOP_LIMIT_MS = 10_000;
+const POLL_MS = 20;
+
+export interface Postmaster {
+  readonly pid: number;
+  readonly port: number;
+}
+
+export interface PostmasterStart {
+  readonly port: number;
+  readonly settings: Readonly<Record<string, string>>;
+  readonly log: (line: string) => void;
+  /** Longest time until it takes connections, milliseconds. */
+  readonly limitMs: number;
+}
+
+type ClusterFolder = Pick<Cluster, 'folder'>;
+
+/** The server that runs on this cluster, if any; changes nothing. */
+export async function runningPostmaster(cluster: ClusterFolder): Promise<Postmaster | undefined> {
+  const held = await readLock(cluster);
+  return held !== undefined && (await isPostmaster(held.pid, cluster)) ? held : undefined;
+}
+
+/** The server that runs on this cluster already, if any; the lock file of one that is gone is removed. */
+export async function findPostmaster(cluster: Cluster): Promise<Postmaster | undefined> {
+  const held = await readLock(cluster);
+  if (held === undefined) return undefined;
+  if (await isPostmaster(held.pid, cluster)) return held;
+  await rm(join(cluster.folder, 'postmaster.pid'), { force: true });
+  return undefined;
+}
+
+/**
+ * Starts the server on 127.0.0.1 and waits until it takes connections. Its log lines go to `log` as long as
+ * this process lives; it does not keep this process alive.
+ * @throws ServerError EMBEDDED_POSTGRES_FAILED with the server's last lines when it does not come up
+ */
+export async function startPostmaster(place: Place, cluster: Cluster, start: PostmasterStart): Promise<Postmaster> {
+  const { port, log } = start;
+  const all = { ...ownSettings(port), ...start.settings };
+  const args = Object.entries(all).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
+  const child = startProgram(place, place.binaries.postgres, ['-D', cluster.name, ...args], cluster.folder);
+  child.stdin?.end();
+  child.stdout?.resume();
+  await untilReady(child, log, start.limitMs);
+  child.unref();
+  for (const stream of [child.stdout, child.stderr]) if (stream !== null && 'unref' in stream) unref(stream);
+  if (child.pid === undefined) throw failedProgram('postgres', 'it has no process id');
+  return { pid: child.pid, port };
+}
+
+/** Stops the server: open transactions are rolled back, everything committed is on disk. */
+export async function stopPostmaster(cluster: Cluster, server: Postmaster): Promise<void> {
+  if (!send(server.pid, 'SIGINT')) return;
+  if (await isGone(cluster, server, FAST_STOP_LIMIT_MS)) return;
+  // What a client keeps busy for so long is given up; the server recovers from its log at the next start.
+  send(server.pid, 'SIGQUIT');
+  if (await isGone(cluster, server, HARD_STOP_LIMIT_MS)) return;
+  throw failedProgram('postgres', `process ${server.pid} does not stop`);
+}
+
+function ownSettings(port: number): Readonly<Record<string, string>> {
+  return {
+    port: String(port),
+    listen_addresses: '127.0.0.1',
+    // No socket file: its path could be too long, and its folder closed.
+    unix_socket_directories: '',
+    shared_buffers: sharedBuffers(),
+    // Error details, contexts and statements quote row contents, which must not reach a log.
+    log_error_verbosity: 'terse',
+    log_min_error_statement: 'panic',
+    timezone: 'UTC',
+    log_timezone: 'UTC',
+  };
+}
+
+async function untilReady(child: ChildProcess, log: (line: string) => void, limitMs: number): Promise<void> {
+  if (child.stderr === null) throw failedProgram('postgres', 'it has no stderr');
+  const last: string[] = [];
+  let limit: NodeJS.Timeout | undefined;
+  await new Promise<void>((resolve, reject) => {
+    const fail = (cause?: unknown): void => reject(failedProgram('postgres', last.join('\n'), cause));
+    const lines = createInterface({ input: child.stderr as NodeJS.ReadableStream });
+    lines.on('line', (line) => {
+      log(line);
+      if (last.push(line) > 20) last.shift();
+      if (line.includes('database system is ready to accept connections')) resolve();
+    });
+    child.once('error', fail);
+    child.once('close', () => fail());
+    limit = setTimeout(() => {
+      child.kill('SIGQUIT');
+      last.push(`it was not ready after ${limitMs / 1000} s`);
+      fail();
+    }, limitMs);
+  }).finally(() => {
+    // A limit that outlives the start would end a server at work.
+    clearTimeout(limit);
+  });
+}
+
+function unref(stream: object): void {
+  // Pipes of child processes are sockets, which Node's types do not say.
+  (stream as { unref(): void }).unref();
+}
+
+async function readLock(cluster: ClusterFolder): Promise<Postmaster | undefined> {
+  let text: string;
+  try {
+    text = await readFile(join(cluster.folder, 'postmaster.pid'), 'utf8');
+  } catch (thrown) {
+    if (thrown instanceof Error && 'code' in thrown && thrown.code === 'ENOENT') return undefined;
+    throw thrown;
+  }
+  // Line 1 is the process id, line 4 the port.
+  const lines = text.split('\n');
+  const pid = Number(lines[0]);
+  return Number.isInteger(pid) && pid > 0 ? { pid, port: Number(lines[3]) } : undefined;
+}
+
+/** Process ids are used again: the process must be a Postgres, and (where one can tell) live in this very folder. */
+async function isPostmaster(pid: number, cluster: ClusterFolder): Promise<boolean> {
+  if (!isAlive(pid)) return false;
+  if (process.platform !== 'linux') return true;
+  try {
+    const [program, folder] = [await readlink(`/proc/${pid}/exe`), await readlink(`/proc/${pid}/cwd`)];
+    return basename(program).startsWith('postgres') && folder === (await realpath(cluster.folder));
+  } catch {
+    return false;
+  }
+}
+
+function send(pid: number, signal: NodeJS.Signals): boolean {
+  try {
+    return process.kill(pid, signal);
+  } catch {
+    return false;
+  }
+}
+
+async function isGone(cluster: Cluster, server: Postmaster, limitMs: number): Promise<boolean> {
+  const end = performance.now() + limitMs;
+  while (await isPostmaster(server.pid, cluster)) {
+    if (performance.now() > end) return false;
+    await sleep(POLL_MS);
+  }
+  return true;
+}

@@ -1,0 +1,56 @@
+/**
+ * Runs one of the server's programs, under the right account, with an environment that makes its messages English and
+ * independent of the operator's own PG* variables.
+ */
+import type { ChildProcess } from 'node:child_process';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import type { Account } from './account.ts';
+import { commandAs } from './account.ts';
+import type { Binaries } from './binaries.ts';
+import { failedProgram, unavailable } from './unavailable.ts';
+
+export interface Place {
+  readonly account: Account;
+  readonly binaries: Binaries;
+}
+
+/**
+ * Starts `program` with stdin, stdout and stderr as pipes, in a process group of its own: Ctrl-C must reach us alone,
+ * so that what is in flight can still be written.
+ */
+export function startProgram(place: Place, program: string, args: readonly string[], cwd: string): ChildProcess {
+  const { file, args: all, ...ids } = commandAs(place.account, program, args);
+  const own = Object.entries(process.env).filter(([name]) => !/^(PG|LC_|LANG)/.test(name));
+  const env = { ...Object.fromEntries(own), ...place.binaries.environment, LC_ALL: 'C', TZ: 'UTC' };
+  return spawn(file, all, { ...ids, cwd, env, detached: true });
+}
+
+/**
+ * Runs `program` to its end and gives back what it wrote to stdout and stderr.
+ * @throws ServerError EMBEDDED_POSTGRES_FAILED when it fails, EMBEDDED_POSTGRES_UNAVAILABLE when it cannot run at all
+ */
+export async function runProgram(
+  place: Place,
+  program: string,
+  args: readonly string[],
+  cwd: string,
+  input = '',
+): Promise<string> {
+  const child = startProgram(place, program, args, cwd);
+  let output = '';
+  child.stdout?.on('data', (chunk: Buffer) => (output += chunk.toString()));
+  child.stderr?.on('data', (chunk: Buffer) => (output += chunk.toString()));
+  // A program that ends without reading its input is told by its exit code, not by the broken pipe.
+  child.stdin?.on('error', () => undefined);
+  child.stdin?.end(input);
+  let code: unknown;
+  try {
+    [code] = await once(child, 'close');
+  } catch (thrown) {
+    throw unavailable(`${program} cannot be run`, thrown);
+  }
+  if (code === 127) throw unavailable(`${program} cannot be run: ${output.trim()}`);
+  if (code !== 0) throw failedProgram(program, output);
+  return output;
+}

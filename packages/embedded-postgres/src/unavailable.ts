@@ -1,0 +1,34 @@
+/**
+ * The errors of the embedded server. All are fatal: nothing the pipeline could repeat would change them, and the
+ * remedy is nearly always a Postgres of one's own.
+ */
+import { ServerError } from './server-error.ts';
+
+const OWN_SERVER = 'set DATABASE_URL to a Postgres server of your own';
+
+/** The binaries cannot be found or cannot be run on this machine (`EMBEDDED_POSTGRES_UNAVAILABLE`). */
+export function unavailable(found: string, cause?: unknown): ServerError {
+  return new ServerError(`the embedded Postgres is not available: ${found}`, {
+    code: 'EMBEDDED_POSTGRES_UNAVAILABLE',
+    remedy: OWN_SERVER,
+    cause,
+  });
+}
+
+/** The server's folder is not one this server can use (`EMBEDDED_POSTGRES_DATA`). */
+export function unusableData(found: string, remedy: string): ServerError {
+  return new ServerError(`the embedded Postgres cannot use its data: ${found}`, {
+    code: 'EMBEDDED_POSTGRES_DATA',
+    remedy: `${remedy}, or ${OWN_SERVER}`,
+  });
+}
+
+/** A program of the server was run and failed (`EMBEDDED_POSTGRES_FAILED`); `output` is what it said last. */
+export function failedProgram(program: string, output: string, cause?: unknown): ServerError {
+  const said = output.trim().split('\n').slice(-5).join(' | ');
+  return new ServerError(`the embedded Postgres failed: ${program} said: ${said === '' ? 'nothing' : said}`, {
+    code: 'EMBEDDED_POSTGRES_FAILED',
+    remedy: `read the message above, or ${OWN_SERVER}`,
+    cause,
+  });
+}

@@ -1,0 +1,96 @@
+/** The two requests for completions: of one user, and of any; read and checked in the participant's order. */
+import { require } from '../identity/caller.ts';
+import type { Caller } from '../identity/caller.ts';
+import { afterLedgerEnd, missingField, negativeOffset, prunedAccess } from '../wire/failure.ts';
+import { requireParty } from '../contracts/format.ts';
+import { asTexts } from '../wire/json.ts';
+import type { JsonObject } from '../wire/json.ts';
+import type { Ledger } from '../ledger/ledger.ts';
+import { completionFrame } from '../ledger/completions.ts';
+import type { Participant } from './participant.ts';
+import { int64Of } from './requests.ts';
+import { userOf } from '../ledger/submission-request.ts';
+
+export interface CompletionsRequest {
+  /** Undefined: of every user. */
+  readonly userId: string | undefined;
+  /** Undefined: of every party. */
+  readonly parties: ReadonlySet<string> | undefined;
+  readonly beginExclusive: number;
+  /** Completions are followed for ever. */
+  readonly endInclusive: undefined;
+}
+
+/** `CompletionStreamRequest` asks for one user, `GetCompletionsRequest` for all. */
+export type CompletionsForm = 'of-user' | 'of-all';
+
+function beginOf(body: JsonObject, ledger: Ledger): number {
+  const begin = int64Of(body['beginExclusive']) ?? 0;
+  if (begin < 0) throw negativeOffset(begin, 'begin_exclusive');
+  if (begin > ledger.ledgerEnd()) throw afterLedgerEnd('Begin offset', begin, ledger.ledgerEnd());
+  return Number(begin);
+}
+
+/** Reads a request for completions. Throws the participant's refusal. */
+export function parseCompletions(
+  body: JsonObject,
+  { ledger }: Participant,
+  caller: Caller,
+  form: CompletionsForm,
+): CompletionsRequest {
+  const userId = form === 'of-user' ? userOf(body, caller) : undefined;
+  const parties = asTexts(body['parties']);
+  for (const party of parties) requireParty(party);
+  if (form === 'of-user' && parties.length === 0) throw missingField('parties');
+  require(caller, parties.length === 0 ? ['read-as-any-party'] : parties.map((readAs) => ({ readAs })));
+  const asked = parties.length === 0 ? undefined : new Set(parties);
+  return { userId, parties: asked, beginExclusive: beginOf(body, ledger), endInclusive: undefined };
+}
+
+const slice = 64;
+
+/** Reads completions a slice at a time, and says how far it has looked. */
+export class CompletionsReader {
+  readonly finished = false;
+  readonly #participant: Participant;
+  readonly #request: CompletionsRequest;
+  #position: number;
+
+  constructor(participant: Participant, request: CompletionsRequest) {
+    this.#participant = participant;
+    this.#request = request;
+    this.#position = request.beginExclusive;
+  }
+
+  get position(): number {
+    return this.#position;
+  }
+
+  get caughtUp(): boolean {
+    return this.#position >= this.#participant.ledger.ledgerEnd();
+  }
+
+  /** The frames of the next slice. Throws when pruning overtook the reader. */
+  read(): string[] {
+    const { ledger, release } = this.#participant;
+    const { userId, parties } = this.#request;
+    const [end, pruned] = [ledger.ledgerEnd(), ledger.prunedTo()];
+    if (this.#position < pruned) {
+      throw prunedAccess(`Command completions request from ${this.#position} to ${end}`, pruned);
+    }
+    const found = ledger.completions.range(this.#position, end, slice);
+    this.#position = found.length < slice ? Math.max(end, this.#position) : (found.at(-1)?.offset ?? end);
+    return found
+      .filter((completion) => userId === undefined || completion.userId === userId)
+      .map((completion) => completionFrame(completion, parties, release))
+      .filter((frame) => frame !== undefined);
+  }
+
+  /** The ledger's own checkpoint for what this reader has looked at. */
+  checkpoint(): string {
+    const known = this.#participant.ledger.recordTimes();
+    const synchronizerTimes = [...known].map(([synchronizerId, recordTime]) => ({ synchronizerId, recordTime }));
+    const value = { offset: this.#position, synchronizerTimes };
+    return JSON.stringify({ completionResponse: { OffsetCheckpoint: { value } } });
+  }
+}

@@ -1,0 +1,28 @@
+/** GET /v2/state/connected-synchronizers: the synchronizers, or where a party is hosted on them and how. */
+import { permissionDenied } from '../wire/failure.ts';
+import type { Call } from './endpoint.ts';
+
+/** Administrators may ask about any party, others about those they act, read or execute for. */
+function checkRights({ caller, query }: Call, party: string): void {
+  const administer = query.get('identityProviderId') ?? '';
+  const allowed = caller.may({ administer }) || caller.may({ readAs: party }) || caller.may({ executeAs: party });
+  if (!allowed) throw permissionDenied();
+}
+
+/** A GetConnectedSynchronizersResponse: with a party, only the synchronizers on which this participant hosts it. */
+export function connectedSynchronizers(call: Call): string {
+  const { ledger, parties } = call.participant;
+  const party = call.query.get('party') ?? '';
+  const participantId = call.query.get('participantId') ?? '';
+  if (party !== '') checkRights(call, party);
+  const here = participantId === '' || participantId === ledger.participantId;
+  const permissions = here ? parties.permissions(party) : undefined;
+  const connected = ledger.synchronizers
+    .filter(({ id }) => party === '' || permissions?.has(id) === true)
+    .map(({ alias, id }) => ({
+      synchronizerAlias: alias,
+      synchronizerId: id,
+      permission: (party === '' ? undefined : permissions?.get(id)) ?? 'PARTICIPANT_PERMISSION_UNSPECIFIED',
+    }));
+  return JSON.stringify({ connectedSynchronizers: connected });
+}

@@ -1,0 +1,61 @@
+/**
+ * What an endpoint is: a row of the table that the router serves, the description documents, and nothing else knows of.
+ */
+import type { Caller, Need } from '../identity/caller.ts';
+import type { Connection } from '../faults/connection.ts';
+import type { JsonObject } from '../wire/json.ts';
+import type { Participant } from './participant.ts';
+import type { Release } from '../wire/release.ts';
+
+export interface Call {
+  readonly participant: Participant;
+  readonly caller: Caller;
+  /** The JSON body; empty for requests without one. */
+  readonly body: JsonObject;
+  /** The body of a request that takes bytes; empty otherwise. */
+  readonly bytes: Buffer;
+  readonly query: URLSearchParams;
+  /** The values of `{name}` in the path, percent-decoded. */
+  readonly path: Readonly<Record<string, string>>;
+}
+
+/** Compact JSON text, or an answer with a content type and headers of its own. Status 200 in every case. */
+export type Answer =
+  | string
+  | {
+      /** '' sends none. */
+      readonly type: string;
+      readonly content: string | Buffer;
+      readonly headers?: Readonly<Record<string, string>>;
+    };
+
+interface Described {
+  /** E.g. `/v2/packages/{package-id}`. */
+  readonly path: string;
+  readonly summary: string;
+  /** The first release that has it; absent: all known ones. */
+  readonly since?: Release;
+  /** The last release that has it. */
+  readonly last?: Release;
+  readonly deprecated?: boolean;
+  /** Names of the wire schemas, for the description; absent: no JSON body. */
+  readonly request?: string;
+  readonly response?: string;
+}
+
+export interface Endpoint extends Described {
+  readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
+  /** `bytes`: application/octet-stream. GET and DELETE take nothing unless they say otherwise. */
+  readonly takes?: 'nothing' | 'json' | 'bytes';
+  /** Paths of the keys without which a JSON body is not decoded. */
+  readonly wants?: readonly string[];
+  readonly query?: readonly string[];
+  /** `nobody`: served without a token. Absent: any authenticated user; more is checked by `run`. */
+  readonly needs?: 'nobody' | Need;
+  run(call: Call): Answer | Promise<Answer>;
+}
+
+export interface StreamEndpoint extends Described {
+  /** Serves the request text of an accepted socket to its end; a refusal becomes the last frame. */
+  serve(connection: Connection, text: string, participant: Participant, caller: Caller): Promise<void>;
+}

@@ -1,0 +1,107 @@
+/**
+ * Reads what a checked request asks for, a slice at a time, so that a slow receiver holds back the reading and never
+ * makes the sandbox hold more than one slice. Pruning that overtakes a reader is reported at the next slice.
+ */
+import { prunedAccess } from '../wire/failure.ts';
+import type { StoredUpdate } from '../ledger/history.ts';
+import type { Ledger } from '../ledger/ledger.ts';
+import { sealToken } from '../wire/page-token.ts';
+import type { Participant } from './participant.ts';
+import { Renderer } from './render.ts';
+import { transactionTree } from './trees.ts';
+import type { ActiveContractsRequest, UpdatesRequest } from './requests.ts';
+import { valueOf } from '../wire/wire.ts';
+
+const slice = 64;
+/** Offsets that the participant reads at a time, and names when they are pruned. */
+const readAhead = 450;
+
+export class UpdatesReader {
+  readonly #ledger: Ledger;
+  readonly #request: UpdatesRequest;
+  readonly #renderer: Renderer;
+  /** Everything up to here was looked at and delivered if visible. */
+  #position: number;
+  readonly #recordTimes = new Map<string, string>();
+  /** In descending order: what lies above was delivered. */
+  #top: number;
+
+  constructor(participant: Participant, request: UpdatesRequest) {
+    this.#ledger = participant.ledger;
+    this.#request = request;
+    this.#renderer = new Renderer(participant);
+    this.#position = request.beginExclusive;
+    this.#top = request.endInclusive ?? 0;
+  }
+
+  get position(): number {
+    return this.#position;
+  }
+
+  /** True when a bounded request has delivered everything. */
+  get finished(): boolean {
+    const { endInclusive, descending } = this.#request;
+    return descending
+      ? this.#top <= this.#request.beginExclusive
+      : endInclusive !== undefined && this.#position >= endInclusive;
+  }
+
+  /** True when nothing is left to look at right now. */
+  get caughtUp(): boolean {
+    return this.#position >= (this.#request.endInclusive ?? this.#ledger.ledgerEnd());
+  }
+
+  /** The frames of the next slice; empty when all of it is invisible or nothing is there. Throws when pruned. */
+  read(): string[] {
+    const end = this.#request.endInclusive ?? this.#ledger.ledgerEnd();
+    const pruned = this.#ledger.prunedTo();
+    if (this.#position < pruned) {
+      const to = Math.min(end, this.#position + readAhead);
+      throw prunedAccess(`Transactions request from ${this.#position + 1} to ${to}`, pruned);
+    }
+    if (this.#request.descending) return this.#readDescending();
+    const stored = this.#ledger.range(this.#position, end, slice);
+    this.#position = stored.length < slice ? Math.max(end, this.#position) : (stored.at(-1)?.offset ?? end);
+    const frames: string[] = [];
+    for (const one of stored) {
+      if (one.update !== undefined)
+        this.#recordTimes.set(valueOf(one.update).synchronizerId, valueOf(one.update).recordTime);
+      const frame = this.#print(one);
+      if (frame !== undefined) frames.push(frame);
+    }
+    return frames;
+  }
+
+  /** The ledger's own checkpoint for what this reader has looked at. */
+  checkpoint(): string {
+    const offset = this.#position;
+    const known = offset >= this.#ledger.ledgerEnd() ? this.#ledger.recordTimes() : this.#recordTimes;
+    const synchronizerTimes = [...known].map(([synchronizerId, recordTime]) => ({ synchronizerId, recordTime }));
+    return JSON.stringify({ update: { OffsetCheckpoint: { value: { offset, synchronizerTimes } } } });
+  }
+
+  #readDescending(): string[] {
+    const begin = this.#request.beginExclusive;
+    const stored = this.#ledger.range(begin, this.#top, slice, true);
+    this.#top = stored.length < slice ? begin : (stored.at(-1)?.offset ?? begin + 1) - 1;
+    return stored.map((one) => this.#print(one)).filter((frame) => frame !== undefined);
+  }
+
+  #print(stored: StoredUpdate): string | undefined {
+    const { form, format } = this.#request;
+    return form === 'trees' ? transactionTree(this.#renderer, stored, format) : this.#renderer.update(stored, format);
+  }
+}
+
+/** The active-contracts entries of a request, one text each, lazily. */
+export function* activeContracts(participant: Participant, request: ActiveContractsRequest): Generator<string> {
+  const renderer = new Renderer(participant);
+  const { activeAtOffset, format, skip, binding } = request;
+  let position = 0;
+  for (const held of participant.ledger.activeAt(activeAtOffset)) {
+    position += 1;
+    if (position <= skip) continue;
+    const entry = renderer.entry(held, format, sealToken(binding, activeAtOffset, position));
+    if (entry !== undefined) yield entry;
+  }
+}

@@ -1,0 +1,187 @@
+/**
+ * The stream requests: read, checked in the participant's order, ready to run. Every refusal is the one the participant
+ * gives for that mistake.
+ */
+import { require } from '../identity/caller.ts';
+import type { Caller } from '../identity/caller.ts';
+import {
+  Undecodable,
+  afterLedgerEnd,
+  failure,
+  invalidArgument,
+  negativeOffset,
+  nonPositiveOffset,
+  prunedAccess,
+} from '../wire/failure.ts';
+import { formatText, parseEventFormat, parseUpdateFormat } from '../contracts/format.ts';
+import type { EventFormat, UpdateFormat } from '../contracts/format.ts';
+import { asList, asObject, asText } from '../wire/json.ts';
+import type { Json, JsonObject } from '../wire/json.ts';
+import { bindingOf, openToken } from '../wire/page-token.ts';
+import type { Participant } from './participant.ts';
+import { eventFormatNeeds, updateFormatNeeds } from '../identity/read-rights.ts';
+
+/** `trees`: the deprecated form, with one tree of events per transaction. */
+export type UpdatesForm = 'updates' | 'trees';
+
+export interface UpdatesRequest {
+  readonly form: UpdatesForm;
+  readonly beginExclusive: number;
+  /** Undefined: follow for ever. */
+  readonly endInclusive: number | undefined;
+  readonly descending: boolean;
+  readonly format: UpdateFormat;
+}
+
+export interface ActiveContractsRequest {
+  readonly activeAtOffset: number;
+  readonly format: EventFormat;
+  /** Entries of the snapshot, seen or not, that an earlier, interrupted answer came past. */
+  readonly skip: number;
+  /** What the tokens of the answer are bound to. */
+  readonly binding: string;
+}
+
+/** An int64 of a request, exactly: a number, or its digits in a text. Anything else is not decodable. */
+export function int64Of(value: Json | undefined): number | bigint | undefined {
+  if (value === undefined || value === null) return undefined;
+  if (typeof value === 'number' && Number.isSafeInteger(value)) return value;
+  if (typeof value !== 'string' || !/^-?\d{1,19}$/.test(value)) throw new Undecodable('body');
+  const exact = BigInt(value);
+  if (BigInt.asIntN(64, exact) !== exact) throw new Undecodable('body');
+  return Number.isSafeInteger(Number(exact)) ? Number(exact) : exact;
+}
+
+/** An int64 of a request that must be one a number can hold. */
+export function numberOf(value: Json | undefined): number | undefined {
+  const given = int64Of(value);
+  if (typeof given === 'bigint') throw new Undecodable('body');
+  return given;
+}
+
+/** Every filter of a legacy request with a wildcard next to what it names, as the tree calls have it. */
+function withWildcards(filter: JsonObject): JsonObject {
+  const wildcard = { identifierFilter: { WildcardFilter: { value: { includeCreatedEventBlob: false } } } };
+  const widen = (filters: Json | undefined): JsonObject => ({
+    cumulative: [...asList(asObject(filters)?.['cumulative']), wildcard],
+  });
+  const byParty = Object.entries(asObject(filter['filtersByParty']) ?? {});
+  const any = asObject(filter['filtersForAnyParty']);
+  return {
+    filtersByParty: Object.fromEntries(byParty.map(([party, filters]) => [party, widen(filters)])),
+    ...(any === undefined ? {} : { filtersForAnyParty: widen(any) }),
+  };
+}
+
+/** The legacy filter as an update format: transactions and reassignments, no topology. */
+function legacyUpdateFormat(filter: JsonObject, form: UpdatesForm): JsonObject {
+  const trees = form === 'trees';
+  const transactionShape = trees ? 'TRANSACTION_SHAPE_LEDGER_EFFECTS' : 'TRANSACTION_SHAPE_ACS_DELTA';
+  const eventFormat = trees ? withWildcards(filter) : filter;
+  return { includeTransactions: { eventFormat, transactionShape }, includeReassignments: eventFormat };
+}
+
+/** Exactly one of the new and the legacy form. */
+function oneForm(
+  body: JsonObject,
+  key: 'updateFormat' | 'eventFormat',
+  legacy: (filter: JsonObject) => JsonObject,
+): JsonObject {
+  const name = key === 'updateFormat' ? 'update_format' : 'event_format';
+  const format = asObject(body[key]);
+  const filter = asObject(body['filter']);
+  const hint = `Please use either backwards compatible arguments (filter and verbose) or ${name}`;
+  for (const [field, set] of [
+    ['filter', filter !== undefined],
+    ['verbose', body['verbose'] === true],
+  ] as const) {
+    if (format !== undefined && set) throw invalidArgument(`Both ${name} and ${field} are set. ${hint}, but not both.`);
+  }
+  if (format !== undefined) return format;
+  if (filter === undefined) throw invalidArgument(`Either filter/verbose or ${name} is required. ${hint}.`);
+  return legacy(filter);
+}
+
+/** The offsets of an updates request against the ledger end. */
+export function checkOffsets(
+  begin: number | bigint,
+  end: number | bigint | undefined,
+  descending: boolean,
+  ledgerEnd: number,
+): void {
+  if (begin < 0) throw negativeOffset(begin, 'begin_exclusive');
+  if (end !== undefined && end <= 0) throw nonPositiveOffset(end, 'end_inclusive');
+  if (descending && end === undefined) {
+    const cause = 'descending_order needs end_inclusive';
+    throw failure({ code: 'DESCENDING_ORDER_MISSING_END', category: 8, cause });
+  }
+  if (begin > ledgerEnd) throw afterLedgerEnd('Begin offset', begin, ledgerEnd);
+  if (end !== undefined && end > ledgerEnd) throw afterLedgerEnd('End offset', end, ledgerEnd);
+}
+
+/** A GetUpdatesRequest, checked in the participant's order: form, rights, offsets, names, range. Throws the participant's refusal. */
+export function parseUpdatesRequest(
+  body: JsonObject,
+  { ledger, release }: Participant,
+  caller: Caller,
+  form: UpdatesForm = 'updates',
+): UpdatesRequest {
+  const updateFormat = oneForm(body, 'updateFormat', (filter) => legacyUpdateFormat(filter, form));
+  require(caller, updateFormatNeeds(updateFormat));
+  const [begin, end] = [int64Of(body['beginExclusive']) ?? 0, int64Of(body['endInclusive'])];
+  // 3.4 does not know the key, and keys it does not know are ignored.
+  const descending = release !== '3.4' && body['descendingOrder'] === true;
+  checkOffsets(begin, end, descending, ledger.ledgerEnd());
+  const [beginExclusive, endInclusive] = [Number(begin), end === undefined ? undefined : Number(end)];
+  const format = parseUpdateFormat(updateFormat, ledger.model, release);
+  if (endInclusive !== undefined && endInclusive < beginExclusive) {
+    const cause = `End offset ${endInclusive} is before begin offset ${beginExclusive}.`;
+    throw failure({ code: 'OFFSET_OUT_OF_RANGE', category: 9, cause });
+  }
+  return { form, beginExclusive, endInclusive, descending, format };
+}
+
+function skipOf(token: string, activeAtOffset: number, binding: string): number {
+  if (token === '') return 0;
+  const [offset, position] = openToken(token, binding) ?? [];
+  if (offset === activeAtOffset && position !== undefined) return position;
+  const cause = 'The stream continuation token does not belong to this request';
+  throw failure({ code: 'INVALID_CONTINUATION_TOKEN', category: 8, cause });
+}
+
+/** An `active_at_offset` against the ledger: not after its end, not below what was pruned. */
+export function checkSnapshotOffset(
+  activeAtOffset: number | bigint,
+  format: EventFormat,
+  { ledger }: Participant,
+): void {
+  const [ledgerEnd, pruned] = [ledger.ledgerEnd(), ledger.prunedTo()];
+  const context = { filters: formatText(format) };
+  if (activeAtOffset > ledgerEnd) throw afterLedgerEnd('active_at_offset offset', activeAtOffset, ledgerEnd, context);
+  if (activeAtOffset >= pruned) return;
+  throw prunedAccess(`Active contracts request at offset ${activeAtOffset}`, pruned, context);
+}
+
+/** Refuses a negative `active_at_offset`. */
+export function requireNotNegative(activeAtOffset: number | bigint): void {
+  if (activeAtOffset < 0) throw negativeOffset(activeAtOffset, 'active_at_offset');
+}
+
+/** A GetActiveContractsRequest, checked. Throws the participant's refusal. */
+export function parseActiveContractsRequest(
+  body: JsonObject,
+  participant: Participant,
+  caller: Caller,
+): ActiveContractsRequest {
+  const { ledger, release } = participant;
+  const eventFormat = oneForm(body, 'eventFormat', (filter) => filter);
+  require(caller, eventFormatNeeds(eventFormat));
+  const asked = int64Of(body['activeAtOffset']) ?? 0;
+  requireNotNegative(asked);
+  const format = parseEventFormat(eventFormat, ledger.model, release);
+  checkSnapshotOffset(asked, format, participant);
+  const activeAtOffset = Number(asked);
+  const binding = bindingOf('entry', ledger.participantId, eventFormat);
+  const token = release === '3.4' ? '' : asText(body['streamContinuationToken']);
+  return { activeAtOffset, format, skip: skipOf(token, activeAtOffset, binding), binding };
+}

@@ -1,0 +1,174 @@
+/**
+ * The two WebSocket streams after their handshake: one request frame in, one JSON object per text frame out, refusals
+ * as a frame before a normal close. Later frames of the client are ignored.
+ */
+import type { Caller } from '../identity/caller.ts';
+import type { Connection } from '../faults/connection.ts';
+import { LedgerFailure, Undecodable, undecodableFrame } from '../wire/failure.ts';
+import { asObject, parseRequest } from '../wire/json.ts';
+import type { JsonObject } from '../wire/json.ts';
+import type { Participant } from './participant.ts';
+import { UpdatesReader, activeContracts } from './reader.ts';
+import { refusalIn } from '../contracts/release-fields.ts';
+import { parseActiveContractsRequest, parseUpdatesRequest } from './requests.ts';
+import type { UpdatesForm } from './requests.ts';
+
+/** The first checkpoint comes soon, so that a client learns quickly that it has caught up. */
+const firstCheckpointMs = 500;
+
+/** The request of a stream. Throws LEDGER_API_INTERNAL_ERROR for what is not a JSON object. */
+export function decode(text: string): JsonObject {
+  const body = asObject(parseRequest(text));
+  if (body === undefined) throw undecodableFrame(text);
+  return body;
+}
+
+/** Runs a stream to its end; a refusal becomes the last frame. */
+export async function guarded(
+  connection: Connection,
+  text: string,
+  { release }: Participant,
+  run: () => Promise<void>,
+): Promise<void> {
+  try {
+    await run();
+    connection.finish();
+  } catch (thrown) {
+    if (thrown instanceof Undecodable) return connection.refuse(undecodableFrame(text));
+    if (!(thrown instanceof LedgerFailure)) {
+      connection.finish(1011);
+      throw thrown;
+    }
+    await connection.refuse(refusalIn(release, thrown));
+  }
+}
+
+/** Lets sockets and timers have their turn between two slices. */
+function breathe(): Promise<void> {
+  return new Promise((resolve) => {
+    setImmediate(resolve);
+  });
+}
+
+/** Sends one element; like the participant, it looks at the authorization of the stream before each. */
+function element(connection: Connection, caller: Caller): (frame: string) => Promise<void> {
+  return async (frame) => {
+    caller.assertCurrent();
+    await connection.send(frame);
+  };
+}
+
+/** Serves /v2/updates, or its deprecated tree form, for the request text. Resolves when the stream is over. */
+export async function serveUpdates(
+  connection: Connection,
+  text: string,
+  participant: Participant,
+  caller: Caller,
+  form: UpdatesForm = 'updates',
+): Promise<void> {
+  await guarded(connection, text, participant, async () => {
+    const request = parseUpdatesRequest(decode(text), participant, caller, form);
+    const reader = new UpdatesReader(participant, request);
+    await follow(connection, { participant, caller, reader, ...request });
+  });
+}
+
+/** What a stream reads: slices of frames, and checkpoints for what it has looked at. */
+export interface FrameReader {
+  /** Everything up to this offset was looked at. */
+  readonly position: number;
+  /** True when nothing is left to look at right now. */
+  readonly caughtUp: boolean;
+  /** True when nothing will ever be left to look at. */
+  readonly finished: boolean;
+  read(): string[];
+  checkpoint(): string;
+}
+
+export interface Following {
+  readonly participant: Participant;
+  readonly caller: Caller;
+  readonly reader: FrameReader;
+  readonly beginExclusive: number;
+  /** Undefined: for ever, with checkpoints. */
+  readonly endInclusive: number | undefined;
+}
+
+/** Whether the participant became another since: nobody restores one that runs, so it was stopped, with its streams. */
+function restartsOf({ ledger }: Participant): () => boolean {
+  const { life } = ledger;
+  return () => ledger.life !== life;
+}
+
+/** Sends what a reader finds until it is finished, the socket closes, or the authorization ends. */
+export async function follow(connection: Connection, following: Following): Promise<void> {
+  const { participant, caller, reader, beginExclusive, endInclusive } = following;
+  const checkpoints = new Checkpoints(reader, participant, beginExclusive);
+  const send = element(connection, caller);
+  const restarted = restartsOf(participant);
+  while (connection.open && !reader.finished) {
+    // Before anything is read or sent: nothing of the other life may follow what came of this one.
+    if (restarted()) return connection.cut();
+    for (const frame of reader.read()) {
+      await send(frame);
+      if (restarted()) return connection.cut();
+    }
+    await breathe();
+    if (restarted()) return connection.cut();
+    if (endInclusive !== undefined) continue;
+    for (const frame of checkpoints.due()) await send(frame);
+    if (!reader.caughtUp) continue;
+    const waitMs = Math.min(checkpoints.remainingMs(), caller.rightsCheckInMs());
+    await connection.wait(waitMs, (wake) => participant.ledger.onChange(wake));
+    caller.assertRights();
+  }
+}
+
+/** Serves /v2/state/active-contracts for the request text. Resolves when the stream is over. */
+export async function serveActiveContracts(
+  connection: Connection,
+  text: string,
+  participant: Participant,
+  caller: Caller,
+): Promise<void> {
+  await guarded(connection, text, participant, async () => {
+    const request = parseActiveContractsRequest(decode(text), participant, caller);
+    const send = element(connection, caller);
+    const restarted = restartsOf(participant);
+    let sent = 0;
+    for (const entry of activeContracts(participant, request)) {
+      if (restarted()) return connection.cut();
+      await send(entry);
+      if (!connection.open) return;
+      sent += 1;
+      if (sent % 64 === 0) await breathe();
+    }
+  });
+}
+
+/** When the ledger's own OffsetCheckpoints are due on one stream: only if the offset moved, then by timer. */
+class Checkpoints {
+  readonly #reader: FrameReader;
+  readonly #participant: Participant;
+  #last: number;
+  #dueAt = performance.now() + firstCheckpointMs;
+
+  constructor(reader: FrameReader, participant: Participant, beginExclusive: number) {
+    this.#reader = reader;
+    this.#participant = participant;
+    this.#last = beginExclusive;
+  }
+
+  remainingMs(): number {
+    return this.#dueAt - performance.now();
+  }
+
+  /** The checkpoint frames to send now; none before the time or when nothing moved. */
+  due(): string[] {
+    if (this.remainingMs() > 0) return [];
+    this.#dueAt = performance.now() + this.#participant.limits.checkpointIntervalMs;
+    if (this.#reader.position <= this.#last) return [];
+    this.#last = this.#reader.position;
+    return [this.#reader.checkpoint()];
+  }
+}

@@ -1,0 +1,40 @@
+/**
+ * The deprecated tree form of transactions, gone with 3.6: the events of the full tree below their node ids, each with
+ * a `value` level that the events of other answers do not have.
+ */
+import type { StoredUpdate } from '../ledger/history.ts';
+import type { UpdateFormat } from '../contracts/format.ts';
+import type { Renderer } from './render.ts';
+import type { Transaction } from '../wire/wire.ts';
+
+function eventsById({ events }: Transaction): object {
+  return Object.fromEntries(
+    events.map((event) => {
+      if ('CreatedEvent' in event)
+        return [event.CreatedEvent.nodeId, { CreatedTreeEvent: { value: event.CreatedEvent } }];
+      const value = 'ExercisedEvent' in event ? event.ExercisedEvent : event.ArchivedEvent;
+      return [value.nodeId, { ExercisedTreeEvent: { value } }];
+    }),
+  );
+}
+
+/** What of a stored transaction the reader sees, as the value of a `TransactionTree`; undefined when that is nothing. */
+export function treeOf(renderer: Renderer, stored: StoredUpdate, format: UpdateFormat): object | undefined {
+  if (stored.update === undefined || !('Transaction' in stored.update) || format.transactions === undefined) {
+    return undefined;
+  }
+  // A tree has no archives: whatever shape was asked for, it shows exercises.
+  const asked = { ...format.transactions, shape: 'TRANSACTION_SHAPE_LEDGER_EFFECTS' } as const;
+  const seen = renderer.transaction(stored.update.Transaction.value, stored.archived, asked);
+  if (seen === undefined) return undefined;
+  const { updateId, commandId, workflowId, effectiveAt, offset, synchronizerId, traceContext, recordTime } = seen;
+  const head = { updateId, commandId, workflowId, effectiveAt, offset, eventsById: eventsById(seen) };
+  return { ...head, synchronizerId, traceContext, recordTime };
+}
+
+/** The frame of an update in tree form; undefined when the reader may not see it or trees have no such kind. */
+export function transactionTree(renderer: Renderer, stored: StoredUpdate, format: UpdateFormat): string | undefined {
+  if (stored.update !== undefined && 'Reassignment' in stored.update) return renderer.update(stored, format);
+  const value = treeOf(renderer, stored, format);
+  return value === undefined ? undefined : JSON.stringify({ update: { TransactionTree: { value } } });
+}

@@ -1,0 +1,131 @@
+/** The command line of `ledger-sandbox`: one table of options, each a flag and a variable. A flag is stronger. */
+import { parseArgs } from 'node:util';
+
+interface Option<Value> {
+  readonly env: string;
+  /** What stands for the value in the help; absent: a switch, on with the flag or with the variable set to 1 or true. */
+  readonly value?: string;
+  readonly doc: string;
+  /** Throws an Error that says what was expected. */
+  readonly read: (text: string) => Value;
+  readonly fallback: Value;
+}
+
+function within(least: number, most: number): (text: string) => number {
+  return (text) => {
+    const found = Number(text);
+    const fits = text.trim() !== '' && found >= least && found <= most && Number.isInteger(found);
+    if (!fits) throw new Error(`expected a whole number from ${String(least)} to ${String(most)}`);
+    return found;
+  };
+}
+
+const isOn = (text: string): boolean => text === '1' || text === 'true';
+const asText = (text: string): string | undefined => text;
+const most = 4_294_967_295;
+
+const options = {
+  port: {
+    env: 'SANDBOX_PORT',
+    value: 'PORT',
+    doc: '0 for any free one; default 7575',
+    read: within(0, 65_535),
+    fallback: 7575,
+  },
+  host: {
+    env: 'SANDBOX_HOST',
+    value: 'ADDRESS',
+    doc: 'where it listens; default this machine only',
+    read: asText,
+    fallback: undefined,
+  },
+  journal: {
+    env: 'SANDBOX_JOURNAL',
+    value: 'FILE',
+    doc: 'keeps its history there; default in memory',
+    read: asText,
+    fallback: undefined,
+  },
+  admin: { env: 'SANDBOX_ADMIN', doc: 'lets programs of this machine script faults', read: isOn, fallback: false },
+  seed: {
+    env: 'INDEXER_DEMO_SEED',
+    value: 'N',
+    doc: 'the same seed, the same history; default 1',
+    read: within(0, most),
+    fallback: 1,
+  },
+  'updates-per-second': {
+    env: 'INDEXER_DEMO_UPDATES_PER_SECOND',
+    value: 'N',
+    doc: 'live traffic, 0 for none; default 5',
+    read: within(0, 100_000),
+    fallback: 5,
+  },
+  speed: {
+    env: 'INDEXER_DEMO_SPEED',
+    value: 'N',
+    doc: 'multiplies it; default 1',
+    read: within(1, 10_000),
+    fallback: 1,
+  },
+  'stop-at': {
+    env: 'INDEXER_DEMO_STOP_AT',
+    value: 'N',
+    doc: 'no more updates than these',
+    read: within(1, 1_000_000_000),
+    fallback: undefined,
+  },
+  chaos: {
+    env: 'INDEXER_DEMO_CHAOS',
+    doc: 'drops sockets, stalls and prunes now and then',
+    read: isOn,
+    fallback: false,
+  },
+} satisfies Readonly<Record<string, Option<unknown>>>;
+
+type Options = typeof options;
+/** By name: what was given, or the default. */
+export type Settings = {
+  readonly [Name in keyof Options]: Options[Name]['fallback'] | ReturnType<Options[Name]['read']>;
+};
+
+/** All that is wrong with the words and the variables, a line each. */
+export class UsageError extends Error {}
+
+/** @throws UsageError */
+export function settingsOf(argv: readonly string[], env: Readonly<Record<string, string | undefined>>): Settings {
+  const flags = flagsOf(argv);
+  const problems: string[] = [];
+  const entries = Object.entries<Option<unknown>>(options).map(([name, { env: variable, read, fallback }]) => {
+    const flag = flags[name];
+    const text = flag === undefined ? env[variable] : String(flag);
+    if (text === undefined || text === '') return [name, fallback];
+    try {
+      return [name, read(text)];
+    } catch (thrown) {
+      problems.push(`${flag === undefined ? variable : `--${name}`}: ${(thrown as Error).message}`);
+      return [name, fallback];
+    }
+  });
+  if (problems.length > 0) throw new UsageError(problems.join('\n'));
+  return Object.fromEntries(entries) as Settings;
+}
+
+function flagsOf(argv: readonly string[]): Readonly<Record<string, string | boolean | undefined>> {
+  const known = Object.entries<Option<unknown>>(options).map(
+    ([name, { value }]) => [name, { type: value === undefined ? 'boolean' : 'string' }] as const,
+  );
+  try {
+    return parseArgs({ args: [...argv], options: Object.fromEntries(known), strict: true }).values;
+  } catch (thrown) {
+    throw new UsageError((thrown as Error).message);
+  }
+}
+
+export function help(): string {
+  const lines = Object.entries<Option<unknown>>(options).map(([name, { env, value, doc }]) => {
+    const flag = `  --${name}${value === undefined ? '' : ` ${value}`}`;
+    return `${flag.padEnd(27)}${doc} (${env})`;
+  });
+  return ['usage: ledger-sandbox [--option value …]', '', ...lines, ''].join('\n');
+}

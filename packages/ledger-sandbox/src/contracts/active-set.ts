@@ -1,0 +1,237 @@
+/**
+ * Which contracts are active at which offset. An activation belongs to one (contract, synchronizer) pair and holds from
+ * `at` (inclusive) until `until` (exclusive); asking for any offset that was not pruned gives the exact answer of then.
+ */
+import { ContractLog } from './contract-events.ts';
+import { KeyIndex } from './contract-key.ts';
+import type { Model } from './model.ts';
+import type { AssignmentEvent, CreatedEvent, Reassignment, Transaction, UnassignedEvent } from '../wire/wire.ts';
+
+export interface Activation {
+  readonly created: CreatedEvent;
+  readonly synchronizerId: string;
+  readonly counter: number;
+  readonly workflowId: string;
+  readonly at: number;
+  until: number;
+  /** Set when the activation ended by leaving for another synchronizer. */
+  unassigned: { readonly event: UnassignedEvent; assignedAt: number } | undefined;
+  /** Set when the activation began with an assign whose unassign this participant sees only later, at `unassignedAt`. */
+  early: { readonly event: AssignmentEvent; unassignedAt: number } | undefined;
+  /** The recorded entry to print instead of a rendered one. */
+  readonly raw: string | undefined;
+}
+
+/** What starts an activation. */
+export type NewActivation = Omit<Activation, 'until' | 'unassigned' | 'early' | 'raw'> & { readonly raw?: string };
+
+/** One entry of a snapshot. A contract whose unassign is still to come has two: it is active, and incomplete. */
+export interface SnapshotEntry {
+  readonly activation: Activation;
+  readonly as: 'JsActiveContract' | 'JsIncompleteUnassigned' | 'JsIncompleteAssigned';
+}
+
+/** Whether the participant sees what becomes of a contract. */
+type Seen = (created: CreatedEvent) => boolean;
+
+/** Contracts as a snapshot holds them. */
+export interface SavedContracts {
+  readonly all: Activation[];
+  readonly recorded: Activation[];
+  readonly active: Map<string, Activation[]>;
+  readonly inFlight: Map<string, Activation>;
+  readonly early: Map<string, Activation>;
+  readonly unseenEnds: Activation[];
+  readonly known: ReturnType<ContractLog['save']>;
+  readonly keys: ReturnType<KeyIndex['save']>;
+}
+
+export class ActiveSet {
+  #all: Activation[] = [];
+  #recorded: Activation[] = [];
+  #active = new Map<string, Activation[]>();
+  #inFlight = new Map<string, Activation>();
+  #early = new Map<string, Activation>();
+  /** Ended, but nobody here saw it. */
+  #unseenEnds: Activation[] = [];
+  readonly known = new ContractLog();
+  readonly keys = new KeyIndex();
+
+  save(): SavedContracts {
+    return {
+      all: this.#all,
+      recorded: this.#recorded,
+      active: this.#active,
+      inFlight: this.#inFlight,
+      early: this.#early,
+      unseenEnds: this.#unseenEnds,
+      known: this.known.save(),
+      keys: this.keys.save(),
+    };
+  }
+
+  load(saved: SavedContracts): void {
+    this.#all = saved.all;
+    this.#recorded = saved.recorded;
+    this.#active = saved.active;
+    this.#inFlight = saved.inFlight;
+    this.#early = saved.early;
+    this.#unseenEnds = saved.unseenEnds;
+    this.known.load(saved.known);
+    this.keys.load(saved.keys);
+  }
+
+  /**
+   * Applies the creates and archives of a transaction. Gives back, by event index, the create of every contract that
+   * a consuming exercise archived, because rendering an archive needs its stakeholders. What is not seen changes no
+   * snapshot.
+   */
+  applyTransaction(
+    transaction: Transaction,
+    at: number,
+    model: Model,
+    seen: Seen,
+  ): readonly (CreatedEvent | undefined)[] | undefined {
+    const { events, synchronizerId, workflowId } = transaction;
+    let archived: (CreatedEvent | undefined)[] | undefined;
+    for (const [index, event] of events.entries()) {
+      if ('CreatedEvent' in event) {
+        const created = event.CreatedEvent;
+        model.observe(created);
+        this.known.created(created, synchronizerId);
+        if (!created.acsDelta) continue;
+        const activation = this.activate({ created, synchronizerId, counter: 0, workflowId, at });
+        if (!seen(created)) activation.until = at;
+        continue;
+      }
+      const exercised = 'ExercisedEvent' in event ? event.ExercisedEvent : undefined;
+      if (exercised?.consuming === false) continue;
+      const ending = 'ArchivedEvent' in event ? event.ArchivedEvent : event.ExercisedEvent;
+      this.known.archived(ending, synchronizerId, at);
+      if (exercised?.acsDelta === false) continue;
+      const { contractId } = ending;
+      const ended = this.deactivate(contractId, synchronizerId, at, seen);
+      if (ended === undefined) continue;
+      archived ??= [];
+      while (archived.length < index) archived.push(undefined);
+      archived.push(ended.created);
+    }
+    return archived;
+  }
+
+  /** Applies the unassigns and assigns of a reassignment. */
+  applyReassignment(
+    { events, workflowId }: Reassignment,
+    at: number,
+    model: Model,
+    seenOn: (synchronizerId: string) => Seen,
+  ): void {
+    for (const event of events) {
+      if ('JsUnassignedEvent' in event) {
+        const { value } = event.JsUnassignedEvent;
+        this.unassign(value, at, seenOn(value.source));
+        continue;
+      }
+      const assignment = event.JsAssignmentEvent;
+      const { createdEvent: created, source, target, reassignmentId, reassignmentCounter: counter } = assignment;
+      model.observe(created);
+      this.assigned(reassignmentId, at);
+      const early = this.#active.get(created.contractId)?.some(({ synchronizerId }) => synchronizerId === source);
+      const activation = this.activate({ created, synchronizerId: target, counter, workflowId, at });
+      if (!seenOn(target)(created)) activation.until = at;
+      if (early !== true) continue;
+      activation.early = { event: assignment, unassignedAt: Infinity };
+      this.#early.set(reassignmentId, activation);
+    }
+  }
+
+  /** Starts an activation. Recorded entries hold from the first offset on, whenever they were added. */
+  activate(start: NewActivation): Activation {
+    const { created, synchronizerId, counter, workflowId, at, raw } = start;
+    const end = { until: Infinity, unassigned: undefined, early: undefined };
+    const activation: Activation = { created, synchronizerId, counter, workflowId, at, raw, ...end };
+    this.keys.add(created);
+    if (start.raw === undefined) this.#all.push(activation);
+    else this.#recorded.push(activation);
+    const others = this.#active.get(start.created.contractId);
+    if (others === undefined) this.#active.set(start.created.contractId, [activation]);
+    else others.push(activation);
+    return activation;
+  }
+
+  /** Ends the contract's activation on the synchronizer (or its only one); tells which one it was. Unseen, it stays in snapshots. */
+  deactivate(contractId: string, synchronizerId: string, offset: number, seen: Seen): Activation | undefined {
+    const candidates = this.#active.get(contractId);
+    if (candidates === undefined) return undefined;
+    const wanted = candidates.findIndex((candidate) => candidate.synchronizerId === synchronizerId);
+    const [ended] = candidates.splice(Math.max(wanted, 0), 1);
+    if (candidates.length === 0) this.#active.delete(contractId);
+    if (ended?.until !== Infinity) return ended;
+    if (seen(ended.created)) ended.until = offset;
+    else this.#unseenEnds.push(ended);
+    return ended;
+  }
+
+  /** Ends an activation because the contract left; it stays visible as in flight until `assigned` is told. */
+  unassign(event: UnassignedEvent, offset: number, seen: Seen): void {
+    const ended = this.deactivate(event.contractId, event.source, offset, seen);
+    if (ended === undefined) return;
+    const early = this.#early.get(event.reassignmentId);
+    ended.unassigned = { event, assignedAt: early === undefined ? Infinity : offset };
+    if (early?.early === undefined) {
+      this.#inFlight.set(event.reassignmentId, ended);
+      return;
+    }
+    early.early.unassignedAt = offset;
+    this.#early.delete(event.reassignmentId);
+  }
+
+  /** A party came back and brought its contracts along: what has ended meanwhile is in no snapshot from here on. */
+  catchUp(offset: number, seenOn: (synchronizerId: string) => Seen): void {
+    this.#unseenEnds = this.#unseenEnds.filter((ended) => {
+      if (!seenOn(ended.synchronizerId)(ended.created)) return true;
+      ended.until = offset;
+      return false;
+    });
+  }
+
+  /** The contract of this reassignment arrived at the offset. */
+  assigned(reassignmentId: string, offset: number): void {
+    const left = this.#inFlight.get(reassignmentId);
+    if (left?.unassigned !== undefined) left.unassigned.assignedAt = offset;
+    this.#inFlight.delete(reassignmentId);
+  }
+
+  /** The activation that left under this reassignment id and has not arrived yet. */
+  inFlight(reassignmentId: string): Activation | undefined {
+    return this.#inFlight.get(reassignmentId);
+  }
+
+  /** The first of the contract's activations that holds now. */
+  find(contractId: string): Activation | undefined {
+    return this.#active.get(contractId)?.[0];
+  }
+
+  /** Every activation that holds at the offset, and the reassignments incomplete then. Nothing holds at offset 0. */
+  *activeAt(offset: number): Generator<SnapshotEntry> {
+    if (offset <= 0) return;
+    for (const activation of this.#recorded) {
+      if (offset < activation.until) yield { activation, as: 'JsActiveContract' };
+    }
+    for (const activation of this.#all) {
+      if (activation.at > offset) return;
+      if (offset < activation.until) yield { activation, as: 'JsActiveContract' };
+      else if (offset < (activation.unassigned?.assignedAt ?? 0)) yield { activation, as: 'JsIncompleteUnassigned' };
+      if (offset < (activation.early?.unassignedAt ?? 0)) yield { activation, as: 'JsIncompleteAssigned' };
+    }
+  }
+
+  /** Forgets what no offset from `offset` on needs. */
+  prune(offset: number): void {
+    this.known.prune(offset);
+    this.keys.retain((contractId) => this.#active.has(contractId) || this.known.get(contractId) !== undefined);
+    this.#all = this.#all.filter(
+      (a) => offset < Math.max(a.until, a.unassigned?.assignedAt ?? 0, a.early?.unassignedAt ?? 0),
+    );
+  }
+}

@@ -1,0 +1,47 @@
+/** The create and the archive of every contract that is active or not yet pruned, by contract id. */
+import type { ArchivedEvent, CreatedEvent, ExercisedEvent } from '../wire/wire.ts';
+
+export interface ContractEvents {
+  readonly created: CreatedEvent;
+  /** Where it was created. */
+  readonly synchronizerId: string;
+  archived:
+    | {
+        readonly event: ArchivedEvent | ExercisedEvent;
+        readonly synchronizerId: string;
+        readonly offset: number;
+      }
+    | undefined;
+}
+
+export class ContractLog {
+  #contracts = new Map<string, ContractEvents>();
+
+  save(): Map<string, ContractEvents> {
+    return this.#contracts;
+  }
+
+  load(contracts: Map<string, ContractEvents>): void {
+    this.#contracts = contracts;
+  }
+
+  get(contractId: string): ContractEvents | undefined {
+    return this.#contracts.get(contractId);
+  }
+
+  created(created: CreatedEvent, synchronizerId: string): void {
+    this.#contracts.set(created.contractId, { created, synchronizerId, archived: undefined });
+  }
+
+  archived(event: ArchivedEvent | ExercisedEvent, synchronizerId: string, offset: number): void {
+    const known = this.#contracts.get(event.contractId);
+    if (known !== undefined) known.archived = { event, synchronizerId, offset };
+  }
+
+  /** Forgets the contracts archived up to and including the offset. */
+  prune(offset: number): void {
+    for (const [contractId, { archived }] of this.#contracts) {
+      if (archived !== undefined && archived.offset <= offset) this.#contracts.delete(contractId);
+    }
+  }
+}

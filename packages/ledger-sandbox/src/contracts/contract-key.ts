@@ -1,0 +1,57 @@
+/** Contract keys: who maintains them, and the hash they are found by. The hash is opaque to clients and our own. */
+import { createHash } from 'node:crypto';
+import type { Json } from '../wire/json.ts';
+
+/** The key of a contract as its template computes it. */
+export interface ContractKey {
+  readonly value: Json;
+  readonly maintainers: readonly string[];
+}
+
+/** JSON with sorted keys, so that equal values have equal texts. */
+function canonical(value: Json): string {
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value);
+  if (Array.isArray(value)) return `[${(value as readonly Json[]).map(canonical).join()}]`;
+  const entries = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1));
+  return `{${entries.map(([key, inner]) => `${JSON.stringify(key)}:${canonical(inner)}`).join()}}`;
+}
+
+/** Base64 of 32 bytes that stand for a key of a template. @param template `package-name:Module:Entity` */
+export function contractKeyHash(template: string, key: Json): string {
+  return createHash('sha256')
+    .update(`${template}\n${canonical(key)}`)
+    .digest('base64');
+}
+
+/** Which contracts have a key. Keys are not unique, so the newest active contract is the one that counts. */
+export class KeyIndex {
+  #contracts = new Map<string, string[]>();
+
+  save(): Map<string, string[]> {
+    return this.#contracts;
+  }
+
+  load(contracts: Map<string, string[]>): void {
+    this.#contracts = contracts;
+  }
+
+  add({ contractId, contractKeyHash: hash }: { readonly contractId: string; readonly contractKeyHash: string }): void {
+    if (hash === '') return;
+    const others = (this.#contracts.get(hash) ?? []).filter((other) => other !== contractId);
+    this.#contracts.set(hash, [contractId, ...others]);
+  }
+
+  /** The contracts that were given the key, newest first, archived ones included. */
+  get(hash: string): readonly string[] {
+    return this.#contracts.get(hash) ?? [];
+  }
+
+  /** Forgets contracts that nobody needs any more. */
+  retain(isNeeded: (contractId: string) => boolean): void {
+    for (const [hash, contracts] of this.#contracts) {
+      const kept = contracts.filter(isNeeded);
+      if (kept.length === 0) this.#contracts.delete(hash);
+      else this.#contracts.set(hash, kept);
+    }
+  }
+}

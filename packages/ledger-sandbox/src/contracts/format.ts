@@ -1,0 +1,180 @@
+/**
+ * Event formats: who is asked for, by which template and interface, with which extras. `parse*` refuses what the
+ * participant refuses; `match` decides for one event whether it is visible and what of it is shown.
+ */
+import { Undecodable, invalidArgument, invalidField, missingField } from '../wire/failure.ts';
+import { asList, asObject, asText, asTexts } from '../wire/json.ts';
+import type { Json, JsonObject } from '../wire/json.ts';
+import { entityOf } from './model.ts';
+import type { Model } from './model.ts';
+import type { Release } from '../wire/release.ts';
+
+/** What decides how a filter may name things: 3.4 still takes package ids. */
+interface Names {
+  readonly model: Model;
+  readonly release: Release;
+}
+
+interface Filters {
+  wildcard: boolean;
+  wildcardBlob: boolean;
+  /** Template name to "include the created event blob". */
+  readonly templates: Map<string, boolean>;
+  readonly interfaces: Map<string, { readonly view: boolean; readonly blob: boolean }>;
+}
+
+export interface EventFormat {
+  readonly anyParty: Filters | undefined;
+  readonly byParty: ReadonlyMap<string, Filters>;
+}
+
+export type Shape = 'TRANSACTION_SHAPE_ACS_DELTA' | 'TRANSACTION_SHAPE_LEDGER_EFFECTS';
+
+export interface UpdateFormat {
+  readonly transactions: { readonly format: EventFormat; readonly shape: Shape } | undefined;
+  readonly reassignments: EventFormat | undefined;
+  /** Parties whose topology events are asked for; empty means all. */
+  readonly topology: readonly string[] | undefined;
+}
+
+/** What of a visible event is shown. */
+export interface Match {
+  readonly witnesses: readonly string[];
+  readonly blob: boolean;
+  /** `Module:Entity` of the interfaces whose views are asked for. */
+  readonly views: ReadonlySet<string>;
+}
+
+function identifierName(identifier: string, { model, release }: Names): string {
+  if (identifier.startsWith('#')) return identifier.slice(1);
+  const known = release === '3.4' ? (model.resolve(identifier)?.name ?? model.resolveInterface(identifier)) : undefined;
+  if (known !== undefined) return known;
+  const packageId = identifier.slice(0, identifier.indexOf(':'));
+  throw invalidField('packageId', `Received an identifier with package ID ${packageId}, but expected a package name.`);
+}
+
+function addFilter(filters: Filters, entry: Json, names: Names): void {
+  const { model } = names;
+  const identifier = asObject(asObject(entry)?.['identifierFilter']);
+  const wildcard = asObject(asObject(identifier?.['WildcardFilter'])?.['value']);
+  const template = asObject(asObject(identifier?.['TemplateFilter'])?.['value']);
+  const byInterface = asObject(asObject(identifier?.['InterfaceFilter'])?.['value']);
+  if (wildcard !== undefined) {
+    filters.wildcard = true;
+    filters.wildcardBlob ||= wildcard['includeCreatedEventBlob'] === true;
+  } else if (template !== undefined) {
+    const name = identifierName(asText(template['templateId']), names);
+    model.requireKnown('template', name);
+    filters.templates.set(name, template['includeCreatedEventBlob'] === true);
+  } else if (byInterface !== undefined) {
+    const name = identifierName(asText(byInterface['interfaceId']), names);
+    model.requireKnown('interface', name);
+    const view = byInterface['includeInterfaceView'] === true;
+    filters.interfaces.set(name, { view, blob: byInterface['includeCreatedEventBlob'] === true });
+  }
+}
+
+function parseFilters(body: Json, names: Names): Filters {
+  const filters: Filters = { wildcard: false, wildcardBlob: false, templates: new Map(), interfaces: new Map() };
+  for (const entry of asList(asObject(body)?.['cumulative'])) addFilter(filters, entry, names);
+  if (filters.templates.size === 0 && filters.interfaces.size === 0) filters.wildcard = true;
+  return filters;
+}
+
+/** Refuses what cannot be the id of a party. */
+export function requireParty(party: string): void {
+  if (party === '') throw invalidArgument('Daml-LF Party is empty');
+  if (party.length > 255) throw invalidArgument('Daml-LF Party is too long (max: 255)');
+  const [wrong] = /[^A-Za-z0-9:\-_ ]/u.exec(party) ?? [];
+  if (wrong === undefined) return;
+  const code = wrong.codePointAt(0)?.toString(16) ?? '';
+  throw invalidArgument(`non expected character 0x${code} in Daml-LF Party "${party}"`);
+}
+
+/** A format as the context of a refusal describes it. */
+export function formatText({ anyParty, byParty }: EventFormat): string {
+  const textOf = ({ wildcard, wildcardBlob, templates, interfaces }: Filters): string => {
+    const named = `templates: [${[...templates.keys()].join(', ')}], interfaces: [${[...interfaces.keys()].join(', ')}]`;
+    return `{${named}${wildcard ? `, all-templates, created_event_blob: ${wildcardBlob}` : ''}}`;
+  };
+  const parties = [...byParty].map(([party, filters]) => `${party}: ${textOf(filters)}`);
+  return `{${[...parties, ...(anyParty === undefined ? [] : [`anyParty: ${textOf(anyParty)}`])].join(', ')}}`;
+}
+
+/** Reads an EventFormat. Throws the participant's refusal for an empty one or for names nobody uploaded. */
+export function parseEventFormat(body: JsonObject, model: Model, release: Release): EventFormat {
+  const names = { model, release };
+  const byParty = Object.entries(asObject(body['filtersByParty']) ?? {});
+  const any = asObject(body['filtersForAnyParty']);
+  if (byParty.length === 0 && any === undefined) {
+    throw invalidArgument('filtersByParty and filtersForAnyParty cannot be empty simultaneously');
+  }
+  for (const [party] of byParty) requireParty(party);
+  return {
+    anyParty: any === undefined ? undefined : parseFilters(any, names),
+    byParty: new Map(byParty.map(([party, filters]) => [party, parseFilters(filters, names)])),
+  };
+}
+
+/** Reads an UpdateFormat; an empty one is legal and shows checkpoints only. */
+export function parseUpdateFormat(body: JsonObject, model: Model, release: Release): UpdateFormat {
+  const transactions = asObject(body['includeTransactions']);
+  const reassignments = asObject(body['includeReassignments']);
+  const topology = asObject(asObject(body['includeTopologyEvents'])?.['includeParticipantAuthorizationEvents']);
+  const shape = asText(transactions?.['transactionShape']);
+  const known = shape === 'TRANSACTION_SHAPE_ACS_DELTA' || shape === 'TRANSACTION_SHAPE_LEDGER_EFFECTS';
+  if (!known && !['', 'TRANSACTION_SHAPE_UNSPECIFIED'].includes(shape)) throw new Undecodable('body');
+  if (transactions !== undefined && !known) throw missingField('transaction_shape');
+  const format = asObject(transactions?.['eventFormat']);
+  const parties = topology === undefined ? undefined : asTexts(topology['parties']);
+  for (const party of parties ?? []) requireParty(party);
+  if (transactions !== undefined && format === undefined) throw missingField('event_format');
+  return {
+    transactions:
+      format !== undefined && known ? { format: parseEventFormat(format, model, release), shape } : undefined,
+    reassignments: reassignments === undefined ? undefined : parseEventFormat(reassignments, model, release),
+    topology: parties,
+  };
+}
+
+/** The implemented interface that a filter asks for, by full name or, for unregistered templates, by entity. */
+function implemented(asked: string, names: readonly string[]): boolean {
+  return names.includes(asked) || names.includes(`:${entityOf(asked)}`);
+}
+
+/**
+ * Decides about one event. `template` is `package-name:Module:Entity`, `interfaces` the names it implements, `parties`
+ * those who may see it. Undefined: not visible.
+ */
+export function match(
+  format: EventFormat,
+  template: string,
+  interfaces: readonly string[],
+  parties: readonly string[],
+): Match | undefined {
+  const witnesses: string[] = [];
+  const views = new Set<string>();
+  let blob = false;
+  const accepts = (filters: Filters): boolean => {
+    let accepted = filters.wildcard;
+    blob ||= filters.wildcard && filters.wildcardBlob;
+    const byTemplate = filters.templates.get(template);
+    if (byTemplate !== undefined) accepted = true;
+    blob ||= byTemplate === true;
+    for (const [name, wanted] of filters.interfaces) {
+      if (!implemented(name, interfaces)) continue;
+      accepted = true;
+      blob ||= wanted.blob;
+      if (wanted.view) views.add(entityOf(name));
+    }
+    return accepted;
+  };
+  for (const party of parties) {
+    const filters = format.byParty.get(party);
+    if (filters !== undefined && accepts(filters)) witnesses.push(party);
+  }
+  if (format.anyParty !== undefined && parties.length > 0 && accepts(format.anyParty)) {
+    return { witnesses: parties, blob, views };
+  }
+  return witnesses.length === 0 ? undefined : { witnesses, blob, views };
+}

@@ -1,0 +1,85 @@
+/**
+ * A template with a contract key: a bank's account, with fields of every kind that spells differently on the wire (Int,
+ * Numeric, Optional), a consuming choice, a non-consuming one, and one that fails. The demo does not use it.
+ */
+import { assertionFailed } from '../wire/daml-failure.ts';
+import { failure } from '../wire/failure.ts';
+import { asText } from '../wire/json.ts';
+import type { Json, JsonObject } from '../wire/json.ts';
+import type { Choice, Template } from './model.ts';
+import { withoutTrailingNones } from './release-fields.ts';
+import { formatNumeric, parseNumeric } from '../wire/values.ts';
+
+export const accountTemplate = 'sandbox-test:Keyed:Account';
+
+/** The trailing fields that may be None, in declared order. */
+const optionals = ['nickname', 'limit'];
+
+function invalid(field: string, expected: string): never {
+  throw failure({ code: 'INVALID_ARGUMENT', category: 8, cause: `${field} is not ${expected}` });
+}
+
+function numeric(value: Json | undefined, field: string): bigint {
+  const given = typeof value === 'number' ? String(value) : asText(value);
+  return parseNumeric(given) ?? invalid(field, 'a Numeric 10');
+}
+
+/** Int64 travels as a text; releases from 3.5 on refuse a number. */
+function int(value: Json | undefined, field: string): string {
+  return typeof value === 'string' && /^-?\d{1,19}$/.test(value) ? value : invalid(field, 'an Int');
+}
+
+function party(value: Json | undefined, field: string): string {
+  return typeof value === 'string' && value !== '' ? value : invalid(field, 'a Party');
+}
+
+/** The payload with every field in its place; trailing fields that are None are left out. */
+function normalise(given: JsonObject): JsonObject {
+  const payload: JsonObject = {
+    bank: party(given['bank'], 'bank'),
+    owner: party(given['owner'], 'owner'),
+    number: asText(given['number']),
+    balance: formatNumeric(numeric(given['balance'], 'balance')),
+    version: int(given['version'], 'version'),
+    nickname: given['nickname'] ?? null,
+    limit: (given['limit'] ?? null) === null ? null : formatNumeric(numeric(given['limit'], 'limit')),
+  };
+  return withoutTrailingNones(payload, optionals);
+}
+
+/** Replaces the account by one with another balance and the next version. */
+function move(sign: 1n | -1n): Choice {
+  return {
+    consuming: true,
+    controllers: (payload) => [asText(payload['owner'])],
+    run: ({ contract: { createArgument: payload }, argument, create }) => {
+      const balance = numeric(payload['balance'], 'balance') + sign * numeric(argument['amount'], 'amount');
+      if (balance < 0n) throw assertionFailed('Insufficient balance');
+      const version = String(BigInt(asText(payload['version'])) + 1n);
+      return create(accountTemplate, { ...payload, balance: formatNumeric(balance), version });
+    },
+  };
+}
+
+/** `sandbox-test:Keyed:Account`, with the key `(bank, number)`. */
+export const account: Template = {
+  name: accountTemplate,
+  signatories: (payload) => [asText(payload['bank'])],
+  observers: (payload) => [asText(payload['owner'])],
+  interfaces: [],
+  optionals,
+  normalise,
+  key: (payload) => ({
+    value: { _1: payload['bank'] ?? '', _2: payload['number'] ?? '' },
+    maintainers: [asText(payload['bank'])],
+  }),
+  choices: {
+    Account_Deposit: move(1n),
+    Account_Withdraw: move(-1n),
+    Account_Inquire: {
+      consuming: false,
+      controllers: (payload) => [asText(payload['owner'])],
+      run: ({ contract: { createArgument: payload } }) => ({ balance: payload['balance'] ?? null }),
+    },
+  },
+};

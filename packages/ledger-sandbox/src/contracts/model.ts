@@ -1,0 +1,180 @@
+/**
+ * The model registry: what stands in for uploaded Daml packages. A template knows its stakeholders, its interface views
+ * and its choices as plain functions; names are `package-name:Module:Entity`, ids are `package-id:Module:Entity`. The
+ * packages that the names are of are written, so that clients can read their types.
+ */
+import type { ContractKey } from './contract-key.ts';
+import { failure } from '../wire/failure.ts';
+import type { LedgerFailure } from '../wire/failure.ts';
+import type { WrittenPackage } from '../daml-lf/declaration.ts';
+import type { Json, JsonObject } from '../wire/json.ts';
+import { OwnPackages } from '../packages/own-packages.ts';
+import type { CreatedEvent } from '../wire/wire.ts';
+
+/** What a choice may do while it runs. */
+export interface ChoiceContext {
+  readonly contract: CreatedEvent;
+  readonly argument: JsonObject;
+  /** The ledger effective time, an API timestamp. */
+  readonly time: string;
+  /** Creates a contract and gives back its id. */
+  readonly create: (template: string, argument: JsonObject) => string;
+  /** Exercises a choice of another contract as a child and gives back its result. */
+  readonly exercise: (contractId: string, choice: string, argument: JsonObject, actors: readonly string[]) => Json;
+  /** An active contract, or a refusal. */
+  readonly fetch: (contractId: string) => CreatedEvent;
+}
+
+export interface Choice {
+  readonly consuming: boolean;
+  /** The name (`package:Module:Entity`) of the interface that declares it, if one does. */
+  readonly interface?: string;
+  controllers(payload: JsonObject, argument: JsonObject): readonly string[];
+  run(context: ChoiceContext): Json;
+}
+
+export interface InterfaceImplementation {
+  /** `package-name:Module:Entity` */
+  readonly name: string;
+  view(payload: JsonObject): JsonObject;
+}
+
+export interface Template {
+  /** `package-name:Module:Entity` */
+  readonly name: string;
+  signatories(payload: JsonObject): readonly string[];
+  observers(payload: JsonObject): readonly string[];
+  readonly interfaces: readonly InterfaceImplementation[];
+  readonly choices: Readonly<Record<string, Choice>>;
+  /** The trailing fields that are Optional, in declared order: a None among them is not printed (3.4: as null). */
+  readonly optionals?: readonly string[];
+  /** Brings an argument into the ledger's spelling, e.g. Numerics to ten digits. */
+  normalise?(payload: JsonObject): JsonObject;
+  /** The contract key of a payload; maintainers are among the signatories. */
+  key?(payload: JsonObject): ContractKey;
+}
+
+/** The package of `package:Module:Entity`. */
+export function packageOf(name: string): string {
+  return name.slice(0, name.indexOf(':'));
+}
+
+/** `Module:Entity` of a name or an id. */
+export function entityOf(nameOrId: string): string {
+  return nameOrId.slice(nameOrId.indexOf(':') + 1);
+}
+
+function unknownPackage(name: string): LedgerFailure {
+  const cause = `The following package names do not match upgradable packages uploaded on this participant: [${name}].`;
+  return failure({ code: 'PACKAGE_NAMES_NOT_FOUND', category: 11, cause });
+}
+
+function unknownEntity(kind: 'template' | 'interface', name: string): LedgerFailure {
+  const code = `NO_${kind === 'template' ? 'TEMPLATES' : 'INTERFACE'}_FOR_PACKAGE_NAME_AND_QUALIFIED_NAME`;
+  const cause = `The following package-name/${kind} qualified-name pairs do not reference any ${kind}-id uploaded on this participant: [(${packageOf(name)},${entityOf(name)})].`;
+  return failure({ code, category: 11, cause });
+}
+
+export class Model {
+  readonly packages = new OwnPackages();
+  readonly #templates = new Map<string, Template>();
+  readonly #ids = new Map<string, string>();
+  readonly #interfaces = new Set<string>();
+  readonly #known = new Set<string>();
+  readonly #packageNames = new Set<string>();
+
+  /** Makes a template and the interfaces it implements known, as an upload of its package would. */
+  register(template: Template): void {
+    this.#templates.set(template.name, template);
+    this.#known.add(template.name);
+    this.#learnOwn(packageOf(template.name));
+    for (const implemented of template.interfaces) {
+      this.#interfaces.add(implemented.name);
+      this.#learnOwn(packageOf(implemented.name));
+    }
+  }
+
+  /**
+   * Vets a written package, on every synchronizer. New contracts of its templates, and what is said of its interfaces, are
+   * of the newest version of a name; contracts that exist stay of the version they were made of.
+   */
+  vet(added: WrittenPackage): void {
+    this.packages.vet(added);
+    this.#packageNames.add(added.name);
+    for (const entity of added.templates) this.#known.add(`${added.name}:${entity}`);
+    for (const entity of added.interfaces) this.#interfaces.add(`${added.name}:${entity}`);
+    this.#ids.clear();
+  }
+
+  /** The version of a written package that new contracts are of; undefined when none is vetted. */
+  vettedVersion(packageName: string): string | undefined {
+    return this.packages.newest(packageName)?.version;
+  }
+
+  /** Remembers names that arrive with a recorded or hand-made update, so that filters may name them. */
+  observe(event: CreatedEvent): void {
+    const name = `${event.packageName}:${entityOf(event.templateId)}`;
+    if (!this.#known.has(name)) {
+      this.#known.add(name);
+      this.#packageNames.add(event.packageName);
+      this.packages.observe(event.packageName, packageOf(event.templateId));
+    }
+    for (const view of event.interfaceViews) this.#interfaces.add(`:${entityOf(view.interfaceId)}`);
+  }
+
+  /** The template behind `#package-name:Module:Entity` or `package-id:Module:Entity`. */
+  resolve(identifier: string): Template | undefined {
+    const name = this.#nameOf(identifier);
+    return name === undefined ? undefined : this.#templates.get(name);
+  }
+
+  /** The name of the interface behind `#package-name:Module:Entity` or `package-id:Module:Entity`. */
+  resolveInterface(identifier: string): string | undefined {
+    const name = this.#nameOf(identifier);
+    return name !== undefined && this.#interfaces.has(name) ? name : undefined;
+  }
+
+  /** The id of a template or an interface, by its name: `package-id:Module:Entity`. */
+  id(name: string): string {
+    const known = this.#ids.get(name);
+    if (known !== undefined) return known;
+    const id = `${this.packages.idOf(packageOf(name))}:${entityOf(name)}`;
+    this.#ids.set(name, id);
+    return id;
+  }
+
+  /** The interfaces a template name implements; none for templates that are not registered. */
+  interfacesOf(templateName: string): readonly InterfaceImplementation[] {
+    return this.#templates.get(templateName)?.interfaces ?? [];
+  }
+
+  /** Makes the names of an uploaded package (`Module:Entity`) known to filters. Its templates cannot be run. */
+  learn(uploaded: {
+    readonly name: string;
+    readonly templates: readonly string[];
+    readonly interfaces: readonly string[];
+  }): void {
+    const { name, templates, interfaces } = uploaded;
+    this.#packageNames.add(name);
+    for (const template of templates) this.#known.add(`${name}:${template}`);
+    for (const declared of interfaces) this.#interfaces.add(`${name}:${declared}`);
+  }
+
+  /** Refuses a filter name (`package:Module:Entity`) that no package of this participant defines. */
+  requireKnown(kind: 'template' | 'interface', name: string): void {
+    if (kind === 'interface' && this.#interfaces.has(`:${entityOf(name)}`)) return;
+    if (!this.#packageNames.has(packageOf(name))) throw unknownPackage(packageOf(name));
+    if (!(kind === 'template' ? this.#known : this.#interfaces).has(name)) throw unknownEntity(kind, name);
+  }
+
+  #learnOwn(packageName: string): void {
+    this.#packageNames.add(packageName);
+    this.packages.name(packageName);
+  }
+
+  #nameOf(identifier: string): string | undefined {
+    if (identifier.startsWith('#')) return identifier.slice(1);
+    const packageName = this.packages.nameOf(packageOf(identifier));
+    return packageName === undefined ? undefined : `${packageName}:${entityOf(identifier)}`;
+  }
+}

@@ -1,0 +1,101 @@
+/**
+ * What differs between the releases in the fields of an answer; everything else prints the fields of 3.5. A renderer
+ * holds the set of its release, so the 3.5 one costs nothing: it gives back what it gets.
+ */
+import { LedgerFailure } from '../wire/failure.ts';
+import { asList } from '../wire/json.ts';
+import type { JsonObject } from '../wire/json.ts';
+import { entityOf } from './model.ts';
+import type { Model } from './model.ts';
+import type { Release } from '../wire/release.ts';
+import type { CreatedEvent, InterfaceView, Transaction } from '../wire/wire.ts';
+
+/** An active-contracts entry as it is printed. */
+export interface PrintedEntry {
+  readonly workflowId: string;
+  readonly contractEntry: object;
+  readonly streamContinuationToken?: string;
+}
+
+/** Results are for printing only: in 3.4 they lack keys their types have. */
+export interface ReleaseFields {
+  /** A created event, already filtered for its reader. */
+  created(event: CreatedEvent): CreatedEvent;
+  transaction(value: Transaction): Transaction;
+  entry(entry: PrintedEntry): PrintedEntry;
+  /** Whether the release has this variant of topology event. */
+  topologyVariant(variant: string): boolean;
+}
+
+const fields35: ReleaseFields = {
+  created: (event) => event,
+  transaction: (value) => value,
+  entry: (entry) => entry,
+  topologyVariant: () => true,
+};
+
+/** 3.6 names the hash of a transaction anew; externalTransactionHash stays as its deprecated spelling. */
+const fields36: ReleaseFields = {
+  ...fields35,
+  transaction: (value) => ({ ...value, transactionHash: value.externalTransactionHash }),
+};
+
+/** The argument with every declared trailing Optional spelled out, as 3.4 prints it. */
+function withNones(argument: JsonObject, optionals: readonly string[]): JsonObject {
+  return { ...argument, ...Object.fromEntries(optionals.map((name) => [name, argument[name] ?? null])) };
+}
+
+/** A view before 3.5 does not say which package made it. */
+function view34({ interfaceId, viewStatus, viewValue }: InterfaceView): InterfaceView {
+  const printed: Omit<InterfaceView, 'implementationPackageId'> = { interfaceId, viewStatus, viewValue };
+  return printed as InterfaceView;
+}
+
+function created34(model: Model, event: CreatedEvent): CreatedEvent {
+  const optionals = model.resolve(`#${event.packageName}:${entityOf(event.templateId)}`)?.optionals ?? [];
+  const printed: Partial<CreatedEvent> = {
+    ...event,
+    createArgument: withNones(event.createArgument, optionals),
+    interfaceViews: event.interfaceViews.map(view34),
+  };
+  delete (printed as { contractKeyHash?: string }).contractKeyHash;
+  return printed as CreatedEvent;
+}
+
+function fields34(model: Model): ReleaseFields {
+  return {
+    ...fields35,
+    created: (event) => created34(model, event),
+    entry: ({ workflowId, contractEntry }) => ({ workflowId, contractEntry }),
+    topologyVariant: (variant) => variant !== 'ParticipantAuthorizationOnboarding',
+  };
+}
+
+/** The fields of a release. `model` tells which trailing fields of a template are Optional. */
+export function fieldsOf(release: Release, model: Model): ReleaseFields {
+  if (release === '3.4') return fields34(model);
+  return release === '3.6' ? fields36 : fields35;
+}
+
+/** A create argument without its trailing Nones, as the ledger keeps it. */
+export function withoutTrailingNones(argument: JsonObject, optionals: readonly string[]): JsonObject {
+  const kept = { ...argument };
+  for (const name of optionals.toReversed()) {
+    if ((kept[name] ?? null) !== null) break;
+    delete (kept as Record<string, unknown>)[name];
+  }
+  return kept;
+}
+
+/** `CID` (3.6) and `ErrorResource(CID)` (before) name the same kind of resource. */
+function resourceType(release: Release, type: string): string {
+  const plain = /^ErrorResource\((.*)\)$/.exec(type)?.[1] ?? type;
+  return release === '3.6' ? plain : `ErrorResource(${plain})`;
+}
+
+/** A refusal in the spelling of a release. */
+export function refusalIn(release: Release, { body, status }: LedgerFailure): LedgerFailure {
+  const resources = asList(body['resources']) as readonly (readonly [string, string])[];
+  const spelled = resources.map(([type, id]) => [resourceType(release, type), id] as const);
+  return new LedgerFailure({ ...body, resources: spelled }, status);
+}

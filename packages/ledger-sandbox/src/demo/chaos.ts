@@ -1,0 +1,76 @@
+/** Trouble on purpose: now and then the demo drops its sockets, stalls, prunes or slows the database, and recovers. */
+import type { Random } from '../wire/random.ts';
+import type { Sandbox } from '../server/sandbox.ts';
+
+/** What can happen, and what it is called in the log. */
+export type Trouble = 'socket dropped' | 'stream stalled' | 'ledger pruned' | 'database slowed';
+
+export interface ChaosOptions {
+  readonly sandbox: Pick<Sandbox, 'faults' | 'ledger'>;
+  readonly random: Random;
+  /** Makes the database slow for so long, milliseconds; absent where the database is not ours. */
+  readonly slowDatabase?: (ms: number) => Promise<void>;
+  /** Told of every trouble as it begins. */
+  readonly report?: (trouble: Trouble) => void;
+  /** Shortest and longest time between two troubles, milliseconds. Default 15 to 45 s. */
+  readonly everyMs?: readonly [number, number];
+}
+
+const troubles: readonly Trouble[] = ['socket dropped', 'stream stalled', 'ledger pruned', 'database slowed'];
+const stallMs = 6_000;
+const slowMs = 3_000;
+/** Offsets that a prune leaves: far more than an indexer that is well lags behind. */
+const kept = 5_000;
+const updatesPath = '/v2/updates';
+
+/** Starts making trouble. The result ends it and mends what is broken. */
+export function startChaos(options: ChaosOptions): () => void {
+  const { sandbox, random, report } = options;
+  const [least, most] = options.everyMs ?? [15_000, 45_000];
+  let timer: NodeJS.Timeout;
+  let turn = random.between(0, troubles.length - 1);
+  const next = (): void => {
+    timer = setTimeout(
+      () => {
+        const trouble = troubles[turn % troubles.length] ?? 'socket dropped';
+        turn += 1;
+        if (happenings[trouble](options)) report?.(trouble);
+        next();
+      },
+      random.between(least, most),
+    ).unref();
+  };
+  next();
+  return () => {
+    clearTimeout(timer);
+    sandbox.faults.stall = undefined;
+    sandbox.faults.cut = undefined;
+  };
+}
+
+/** How each trouble happens; false when there is nothing that it could happen to. */
+const happenings: Readonly<Record<Trouble, (options: ChaosOptions) => boolean>> = {
+  'socket dropped': ({ sandbox: { faults } }) => {
+    faults.cut = { path: updatesPath, times: 1 };
+    return true;
+  },
+  'stream stalled': ({ sandbox: { faults } }) => {
+    faults.stall = { path: updatesPath, afterFrames: 0 };
+    setTimeout(() => {
+      faults.stall = undefined;
+    }, stallMs).unref();
+    return true;
+  },
+  'ledger pruned': ({ sandbox: { ledger } }) => {
+    const to = ledger.ledgerEnd() - kept;
+    if (to <= ledger.prunedTo()) return false;
+    ledger.pruneTo(to);
+    return true;
+  },
+  'database slowed': ({ slowDatabase }) => {
+    if (slowDatabase === undefined) return false;
+    // Trouble with the trouble is no trouble of ours.
+    slowDatabase(slowMs).catch(() => undefined);
+    return true;
+  },
+};

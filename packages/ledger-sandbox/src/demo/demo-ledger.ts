@@ -1,0 +1,319 @@
+/**
+ * The demo's ledger: a sandbox with a month of history and live traffic that survives restarts. Its state is a function
+ * of a snapshot, or of how it began, and of the journal (how many steps were made since, what was submitted in between),
+ * so a restart plays the same history again. However long it runs, it keeps a window of updates and what is active.
+ */
+import { existsSync, rmSync } from 'node:fs';
+import { startChaos } from './chaos.ts';
+import type { ChaosOptions } from './chaos.ts';
+import { Journal, readJournal } from './journal.ts';
+import type { Beginning, Entry, JournalContents } from './journal.ts';
+import { LiveSchedule } from './live-schedule.ts';
+import type { Stretch } from './live-schedule.ts';
+import { monthBefore, playMonth } from './month.ts';
+import { Play } from './play.ts';
+import { readSnapshot, snapshotHead, snapshotOf, writeSnapshot } from './snapshot.ts';
+import type { Snapshot, SnapshotHead } from './snapshot.ts';
+import { tempoBefore } from './market/tempo.ts';
+import { LedgerFailure } from '../wire/failure.ts';
+import { perform } from '../ledger/perform.ts';
+import { Random } from '../wire/random.ts';
+import { startSandbox } from './sandbox.ts';
+import type { Sandbox } from '../server/sandbox.ts';
+
+export { demoParticipantId } from './market/participant-id.ts';
+
+export interface DemoLedgerOptions {
+  readonly seed: number;
+  readonly updatesPerSecond: number;
+  readonly port?: number;
+  /** Address to listen on. Default 127.0.0.1. */
+  readonly host?: string;
+  /** Serve the sandbox's own endpoints, see SandboxOptions. */
+  readonly admin?: boolean;
+  /** File of the journal, made if missing. Without it nothing survives the process. */
+  readonly journal?: string;
+  /** The demo makes no more updates than these, the month included. Default: it never ends. */
+  readonly stopAt?: number;
+  /** When live traffic begins and the month before it ends, milliseconds since 1970. Default now. */
+  readonly startAt?: number;
+  /** The clock of the demo, milliseconds since 1970. Default the system clock. */
+  readonly now?: () => number;
+  /** What is kept of what was. */
+  readonly keeps?: Keeps;
+  /** Make trouble now and then. Default none. */
+  readonly chaos?: Pick<ChaosOptions, 'slowDatabase' | 'report' | 'everyMs'>;
+}
+
+/** What a demo keeps of what was. */
+export interface Keeps {
+  /** Offsets that can be read; a tenth more before the oldest are pruned. */
+  readonly offsets: number;
+  /** Steps and entries of the journal that a start may have to do again; after so many a snapshot is written. */
+  readonly tail: number;
+}
+
+export interface DemoLedger {
+  readonly url: string;
+  ledgerEnd(): number;
+  /** The highest pruned offset; 0 when the whole history is there. */
+  prunedTo(): number;
+  /** Updates the demo has made; what clients submit comes on top. */
+  updates(): number;
+  close(): Promise<void>;
+}
+
+/** What users begin in the month; what follows from it and the rounds come on top. */
+const plannedUpdates = 2_500;
+/** A smaller demo plans this share of its updates. */
+const plannedShare = 0.3;
+/** When the licensing package is upgraded: so long after the live traffic begins, or before it. Microseconds. */
+const upgradeAfter = 45_000_000;
+const upgradeBefore = 3_600_000_000;
+/** Renewals that are under way when the live traffic begins, and how long before it they are asked for. */
+const renewalsUnderWay = [50, 40, 30, 20, 10].map((seconds) => seconds * 1_000_000);
+/** Behind the clock by more than this, the traffic goes on from now instead of making up for it. Microseconds. */
+const patience = 5_000_000;
+const tickMs = 20;
+/** Half an hour of traffic at the usual rate, and as much to do again at most: docs/testing.md has the figures. */
+const usualKeeps: Keeps = { offsets: 10_000, tail: 10_000 };
+
+/**
+ * Whether a demo of this journal begins anew instead of going on: another version wrote it, or the snapshot it goes on from
+ * cannot be read. False when there is no journal.
+ */
+export function isOver(journal: string): boolean {
+  return existsSync(journal) && toldIn(journal) === undefined;
+}
+
+/** What a journal tells, with the snapshot it goes on from, if it has one. */
+interface Remembered {
+  readonly told: JournalContents;
+  readonly snapshot: SnapshotHead | undefined;
+}
+
+function toldIn(journal: string): Remembered | undefined {
+  const told = readJournal(journal);
+  if (told === undefined) return undefined;
+  const head = snapshotHead(snapshotOf(journal));
+  const { generation } = told;
+  // The process may have ended when the snapshot was written and the next journal was not begun yet.
+  const fits = head?.startAt === told.beginning.startAt && [generation, generation + 1].includes(head.generation);
+  if (!fits && generation > 0) return undefined;
+  return { told, snapshot: fits ? head : undefined };
+}
+
+/** Starts the demo's ledger: its history is complete when the promise resolves. */
+export async function startDemoLedger(options: DemoLedgerOptions): Promise<DemoLedger> {
+  const sandbox = await startSandbox({
+    seed: options.seed,
+    port: options.port ?? 0,
+    ...(options.host === undefined ? {} : { host: options.host }),
+    admin: options.admin ?? false,
+    limits: { checkpointIntervalMs: 15_000 },
+    ...(options.now === undefined ? {} : { now: options.now }),
+  });
+  const { ledger } = sandbox;
+  const running = new RunningDemo(sandbox, options);
+  const chaos = options.chaos;
+  const calm =
+    chaos === undefined ? undefined : startChaos({ ...chaos, sandbox, random: new Random(options.seed + 4) });
+  return {
+    url: sandbox.url,
+    ledgerEnd: () => ledger.ledgerEnd(),
+    prunedTo: () => ledger.prunedTo(),
+    updates: () => running.steps,
+    close: async () => {
+      calm?.();
+      running.stop();
+      await sandbox.close();
+    },
+  };
+}
+
+class RunningDemo {
+  readonly #sandbox: Sandbox;
+  readonly #journal: Journal;
+  readonly #beginning: Beginning;
+  readonly #play: Play;
+  readonly #keeps: Keeps;
+  /** Undefined: nothing outlives the process. */
+  readonly #snapshotFile: string | undefined;
+  readonly #timer: NodeJS.Timeout | undefined;
+  readonly #stopAt: number;
+  readonly #now: () => number;
+  #schedule: LiveSchedule;
+  #generation: number;
+  #steps = 0;
+  /** Steps when this generation of the journal began. */
+  #stepsBefore = 0;
+
+  constructor(sandbox: Sandbox, options: DemoLedgerOptions) {
+    const { seed, updatesPerSecond: perSecond, journal } = options;
+    const remembered = journal === undefined ? undefined : toldIn(journal);
+    const { beginning = newBeginning(options), generation = 0, entries = [] } = remembered?.told ?? {};
+    this.#sandbox = sandbox;
+    this.#beginning = beginning;
+    this.#keeps = options.keeps ?? usualKeeps;
+    this.#stopAt = options.stopAt ?? Infinity;
+    this.#now = options.now ?? Date.now;
+    this.#snapshotFile = journal === undefined ? undefined : snapshotOf(journal);
+    this.#journal = new Journal(journal, entries.length);
+    this.#generation = generation;
+    const { startAt, planned } = beginning;
+    this.#play = new Play(sandbox.ledger, { seed, tempo: tempoBefore(startAt, plannedUpdates / planned) });
+    this.#schedule = new LiveSchedule(beginning.seed, { after: 0, at: startAt, perSecond: 0 });
+    if (remembered === undefined) this.#begin();
+    else this.#goBackTo(remembered);
+    // Making the month took a while; only a demo that has to be the same every time begins at the very moment.
+    const from = remembered === undefined && this.#stopAt < Infinity ? startAt : this.#now() * 1000;
+    this.#goOn({ after: this.#steps, at: from, perSecond });
+    this.#listen();
+    if (perSecond > 0) this.#timer = setInterval(() => this.#tick(), tickMs).unref();
+  }
+
+  get steps(): number {
+    return this.#steps;
+  }
+
+  stop(): void {
+    clearInterval(this.#timer);
+    this.#journal.close();
+  }
+
+  #begin(): void {
+    // Of a demo that is over.
+    if (this.#snapshotFile !== undefined) rmSync(this.#snapshotFile, { force: true });
+    this.#playMonth();
+    this.#journal.begin(this.#beginning, 0, this.#steps);
+  }
+
+  #goBackTo({ told, snapshot }: Remembered): void {
+    if (snapshot === undefined || this.#snapshotFile === undefined) this.#playMonth();
+    else this.#load(this.#snapshotFile, snapshot);
+    const done = snapshot?.generation === told.generation ? 0 : (snapshot?.entries ?? 0);
+    this.#replay(told.steps, told.entries.slice(done));
+  }
+
+  #load(file: string, { steps }: SnapshotHead): void {
+    const { ledger, parties, play, schedule } = readSnapshot(file);
+    this.#sandbox.ledger.load(ledger);
+    this.#sandbox.parties.load(parties);
+    this.#play.load(play);
+    this.#schedule = LiveSchedule.loaded(this.#beginning.seed, schedule);
+    this.#steps = steps;
+    this.#stepsBefore = steps;
+  }
+
+  #playMonth(): void {
+    const { market } = this.#play;
+    const { seed, startAt, planned, most } = this.#beginning;
+    // A demo that ends has its upgrade at a fixed update, whatever its rate; the others have it before your eyes.
+    const upgradeAt = startAt + (most < Number.MAX_SAFE_INTEGER ? -upgradeBefore : upgradeAfter);
+    market.plan(upgradeAt, { what: 'upgrade-licensing' });
+    for (const before of renewalsUnderWay) market.plan(startAt - before, { what: 'renew' });
+    const times = monthBefore(startAt - 3_000_000, planned, new Random(seed + 2));
+    this.#steps = playMonth(this.#play, times, startAt, most);
+  }
+
+  #replay(steps: number, entries: readonly Entry[]): void {
+    for (const entry of entries) {
+      const { after } = 'live' in entry ? entry.live : entry;
+      while (this.#steps < after) this.#step();
+      this.#redo(entry);
+    }
+    while (this.#steps < steps) this.#step();
+  }
+
+  /** A submission that the ledger refused is in the journal too: it is refused again, with the same use of chance. */
+  #redo(entry: Entry): void {
+    if ('live' in entry) {
+      this.#schedule = new LiveSchedule(this.#beginning.seed, entry.live);
+      return;
+    }
+    this.#prune();
+    try {
+      if ('hosting' in entry) this.#sandbox.parties.host(entry.hosting, entry.hosting.at);
+      else perform(this.#sandbox.ledger, entry);
+    } catch (thrown) {
+      if (!(thrown instanceof LedgerFailure)) throw thrown;
+    }
+  }
+
+  #listen(): void {
+    this.#sandbox.ledger.journal = (action) => this.#note({ after: this.#steps, ...action });
+    this.#sandbox.parties.journal = (hosting) => this.#note({ after: this.#steps, hosting });
+  }
+
+  /** Journals what a client makes happen next. */
+  #note(entry: Entry): void {
+    this.#forget();
+    this.#journal.write(entry);
+  }
+
+  #goOn(live: Stretch): void {
+    this.#journal.write({ live });
+    this.#schedule = new LiveSchedule(this.#beginning.seed, live);
+  }
+
+  #tick(): void {
+    const now = this.#now() * 1000;
+    const perSecond = this.#schedule.perSecond;
+    // A demo that ends at a given update gives the same ones however late it is.
+    if (now - this.#schedule.next > patience && this.#stopAt === Infinity) {
+      this.#goOn({ after: this.#steps, at: now, perSecond });
+    }
+    while (this.#schedule.next <= now && this.#steps < this.#stopAt) {
+      this.#journal.count(this.#steps + 1);
+      this.#step();
+      this.#forget();
+    }
+  }
+
+  #step(): void {
+    const at = this.#schedule.next;
+    this.#schedule.advance();
+    this.#steps += 1;
+    this.#play.stepRecordedAt(at);
+    this.#prune();
+  }
+
+  /** Old updates go as a participant prunes: what is active stays. */
+  #prune(): void {
+    const { ledger } = this.#sandbox;
+    const end = ledger.ledgerEnd();
+    const { offsets } = this.#keeps;
+    if (end - ledger.prunedTo() > offsets * 1.1) ledger.pruneTo(end - offsets);
+  }
+
+  /** And a long journal: a snapshot takes its place. */
+  #forget(): void {
+    this.#prune();
+    if (this.#snapshotFile === undefined) return;
+    if (this.#steps - this.#stepsBefore + this.#journal.entries < this.#keeps.tail) return;
+    const generation = this.#generation + 1;
+    const { entries } = this.#journal;
+    const { startAt } = this.#beginning;
+    writeSnapshot(this.#snapshotFile, { startAt, generation, entries, steps: this.#steps }, this.#saved());
+    // From here on a start goes on after the entries of the old journal, or at the beginning of the new one.
+    this.#journal.begin(this.#beginning, generation, this.#steps);
+    this.#generation = generation;
+    this.#stepsBefore = this.#steps;
+  }
+
+  #saved(): Snapshot {
+    const { ledger, parties } = this.#sandbox;
+    return {
+      ledger: ledger.save(),
+      parties: parties.save(),
+      play: this.#play.save(),
+      schedule: this.#schedule.save(),
+    };
+  }
+}
+
+function newBeginning({ seed, stopAt = Infinity, startAt, now = Date.now }: DemoLedgerOptions): Beginning {
+  const planned = Math.min(plannedUpdates, Math.max(1, Math.floor(stopAt * plannedShare)));
+  const most = Math.min(stopAt, Number.MAX_SAFE_INTEGER);
+  return { seed, startAt: (startAt ?? now()) * 1000, planned, most };
+}

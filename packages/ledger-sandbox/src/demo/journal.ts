@@ -1,0 +1,113 @@
+/**
+ * The journal of a demo: from what its history began, how many steps were made, and what clients made it do in between. When
+ * it has grown, a snapshot takes its place and the next generation of it begins: the steps go on, its entries are new.
+ * The count stands at a fixed place of the file and is overwritten, so that traffic does not make the file grow. It is
+ * on disk before the update it stands for can be seen.
+ */
+import {
+  appendFileSync,
+  closeSync,
+  existsSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs';
+import { dirname } from 'node:path';
+import type { ClientAction } from '../ledger/client-action.ts';
+import type { Hosting } from '../parties/parties.ts';
+import type { Stretch } from './live-schedule.ts';
+import { replaceFile } from './snapshot.ts';
+
+/** From what the history of a demo begins. */
+export interface Beginning {
+  readonly seed: number;
+  /** End of the compressed month and beginning of the live traffic, microseconds since 1970. */
+  readonly startAt: number;
+  /** Updates the month was planned with, and the most it may have. */
+  readonly planned: number;
+  readonly most: number;
+}
+
+/** Something that happened after so many steps. */
+export type Entry =
+  | { readonly live: Stretch }
+  | { readonly after: number; readonly hosting: Hosting & { readonly at: number } }
+  | ({ readonly after: number } & ClientAction);
+
+/** What a journal says. */
+export interface JournalContents {
+  readonly beginning: Beginning;
+  /** How many snapshots took the place of a journal before this one. */
+  readonly generation: number;
+  readonly steps: number;
+  readonly entries: readonly Entry[];
+}
+
+/** Changes whenever the same beginning no longer gives the same history. */
+const version = 3;
+const countDigits = 12;
+
+function headLine(steps: number): string {
+  return `{"demo":${version},"steps":"${String(steps).padStart(countDigits)}"}\n`;
+}
+
+/** What the file tells; undefined when there is none, or one of another version. */
+export function readJournal(file: string): JournalContents | undefined {
+  if (!existsSync(file)) return undefined;
+  const text = readFileSync(file, 'utf8');
+  const whole = text.slice(0, text.lastIndexOf('\n') + 1);
+  // A line cut short by a crash stands for something that nobody saw.
+  if (whole.length < text.length) writeFileSync(file, whole);
+  const [head = '', beginning = '', ...rest] = whole.split('\n').filter((line) => line !== '');
+  if (!head.startsWith(`{"demo":${version},`) || beginning === '') return undefined;
+  const { steps } = JSON.parse(head) as { steps: string };
+  const entries = rest.map((line) => JSON.parse(line) as Entry);
+  const { generation, ...begun } = JSON.parse(beginning) as Beginning & { readonly generation: number };
+  return { beginning: begun, generation, steps: Number(steps), entries };
+}
+
+/** Writes a journal; without a file it keeps nothing. */
+export class Journal {
+  readonly #file: string | undefined;
+  #count: number | undefined;
+  #entries: number;
+
+  /** @param entries how many the file has */
+  constructor(file: string | undefined, entries = 0) {
+    this.#file = file;
+    this.#entries = entries;
+  }
+
+  /** Entries of this generation. */
+  get entries(): number {
+    return this.#entries;
+  }
+
+  /** Starts a generation: a new file in the place of the old one, if there is one. */
+  begin(beginning: Beginning, generation: number, steps: number): void {
+    this.#entries = 0;
+    if (this.#file === undefined) return;
+    this.close();
+    mkdirSync(dirname(this.#file), { recursive: true });
+    replaceFile(this.#file, [`${headLine(steps)}${JSON.stringify({ ...beginning, generation })}\n`]);
+  }
+
+  /** Notes how many steps will have been made. */
+  count(steps: number): void {
+    if (this.#file === undefined) return;
+    this.#count ??= openSync(this.#file, 'r+');
+    writeSync(this.#count, headLine(steps), 0);
+  }
+
+  write(entry: Entry): void {
+    this.#entries += 1;
+    if (this.#file !== undefined) appendFileSync(this.#file, `${JSON.stringify(entry)}\n`);
+  }
+
+  close(): void {
+    if (this.#count !== undefined) closeSync(this.#count);
+    this.#count = undefined;
+  }
+}

@@ -1,0 +1,169 @@
+/** What all actors of the demo share: the ledger, chance, the agenda, and what they know of the ledger's contracts. */
+import type { Command } from '../../ledger/commands.ts';
+import { textAt } from '../../wire/json.ts';
+import type { JsonObject } from '../../wire/json.ts';
+import type { Ledger } from '../../ledger/ledger.ts';
+import type { Random, SavedRandom } from '../../wire/random.ts';
+import type { CreatedEvent, Transaction } from '../../wire/wire.ts';
+import { Agenda } from './agenda.ts';
+import type { SavedAgenda } from './agenda.ts';
+import { nameOf } from '../templates/funds.ts';
+import { instruments } from '../templates/instruments.ts';
+import type { Instrument } from '../templates/instruments.ts';
+import { contextOf } from '../templates/metadata.ts';
+import { names } from '../templates/names.ts';
+import type { Population } from './population.ts';
+import { Wallets } from './wallets.ts';
+import type { SavedWallets } from './wallets.ts';
+
+/** What a submission may say besides its commands. */
+export interface Submitting {
+  /** Microseconds since 1970. */
+  readonly at: number;
+  readonly workflowId?: string;
+}
+
+/** What the actors know, as a snapshot holds it. */
+export interface SavedFloor {
+  readonly random: SavedRandom;
+  readonly agenda: SavedAgenda;
+  readonly wallets: SavedWallets;
+  readonly rounds: Floor['rounds'];
+  readonly closedRounds: Floor['closedRounds'];
+  readonly coupons: Floor['coupons'];
+  readonly traffic: Floor['traffic'];
+  readonly single: Map<string, string>;
+  readonly submissions: number;
+}
+
+/** Smallest and largest traffic that a submission of this participant pays for. */
+const trafficCost = [2_000, 40_000] as const;
+/** Share of the own submissions that come with a trace. */
+const tracedShare = 0.6;
+/** Open rounds at a time. */
+const openRounds = 3;
+
+export class Floor {
+  readonly ledger: Ledger;
+  readonly random: Random;
+  readonly people: Population;
+  readonly agenda = new Agenda();
+  readonly wallets = new Wallets();
+  /** Contract ids of the open mining rounds, oldest first, with their numbers. */
+  rounds: { readonly contractId: string; readonly number: number }[] = [];
+  /** Contract ids of the closed ones, oldest first. */
+  closedRounds: string[] = [];
+  /** Reward coupons by who may collect them. */
+  coupons = new Map<string, CreatedEvent[]>();
+  /** Traffic that was bought, by the member it is for. */
+  traffic = new Map<string, CreatedEvent[]>();
+  #single = new Map<string, string>();
+  #submissions = 0;
+
+  constructor(ledger: Ledger, random: Random, people: Population) {
+    this.ledger = ledger;
+    this.random = random;
+    this.people = people;
+  }
+
+  save(): SavedFloor {
+    const { rounds, closedRounds, coupons, traffic } = this;
+    const known = { rounds, closedRounds, coupons, traffic, single: this.#single, submissions: this.#submissions };
+    return { random: this.random.save(), agenda: this.agenda.save(), wallets: this.wallets.save(), ...known };
+  }
+
+  load(saved: SavedFloor): void {
+    this.random.load(saved.random);
+    this.agenda.load(saved.agenda);
+    this.wallets.load(saved.wallets);
+    this.rounds = saved.rounds;
+    this.closedRounds = saved.closedRounds;
+    this.coupons = saved.coupons;
+    this.traffic = saved.traffic;
+    this.#single = saved.single;
+    this.#submissions = saved.submissions;
+  }
+
+  /** The newest contract of a template of which there is one: rules and factories. '' before it exists. */
+  single(template: string): string {
+    return this.#single.get(template) ?? '';
+  }
+
+  /** Extra arguments with the contracts that Amulet needs. */
+  extraArgs(instrument: Instrument, preapproved = false): JsonObject {
+    if (instrument.id !== 'Amulet') return contextOf({}, preapproved);
+    const round = this.rounds.at(-1)?.contractId ?? '';
+    return contextOf({ 'amulet-rules': this.single(names.amuletRules), 'open-round': round }, preapproved);
+  }
+
+  /** Submits as one transaction and learns from it. Only what this participant submits has a command id and a cost. */
+  submit(actAs: readonly string[], commands: readonly Command[], { at, workflowId }: Submitting): Transaction {
+    this.#submissions += 1;
+    const own = actAs.some((party) => this.people.isLocal(party));
+    const transaction = this.ledger.submit({
+      commands,
+      actAs,
+      at,
+      commandId: own ? `demo-${this.#submissions}` : '',
+      workflowId: workflowId ?? '',
+      paidTrafficCost: own ? this.random.between(...trafficCost) : null,
+      traced: own && this.random.chance(tracedShare),
+    });
+    for (const event of transaction.events) {
+      if ('CreatedEvent' in event) this.#created(event.CreatedEvent);
+      else if ('ExercisedEvent' in event && event.ExercisedEvent.consuming) {
+        this.#consumed(event.ExercisedEvent.contractId);
+      }
+    }
+    return transaction;
+  }
+
+  /** The same for a single exercise. */
+  exercise(actAs: string, contractId: string, choice: string, argument: JsonObject, more: Submitting): Transaction {
+    return this.submit([actAs], [{ kind: 'exercise', contractId, choice, argument }], more);
+  }
+
+  /** The same for a single create. */
+  create(actAs: string, template: string, argument: JsonObject, more: Submitting): Transaction {
+    return this.submit([actAs], [{ kind: 'create', templateId: `#${template}`, argument }], more);
+  }
+
+  /** The first contract of a template that a transaction created; '' for none. */
+  made(transaction: Transaction, template: string): string {
+    for (const event of transaction.events) {
+      if ('CreatedEvent' in event && nameOf(event.CreatedEvent) === template) return event.CreatedEvent.contractId;
+    }
+    return '';
+  }
+
+  /** An active contract's payload; undefined when it is not active. */
+  payload(contractId: string): JsonObject | undefined {
+    return this.ledger.find(contractId)?.created.createArgument;
+  }
+
+  #created(created: CreatedEvent): void {
+    if (!created.acsDelta) return;
+    this.wallets.add(created);
+    const name = nameOf(created);
+    const { contractId, createArgument: payload } = created;
+    if (name === names.amuletRules || instruments.some(({ factory }) => factory === name))
+      this.#single.set(name, contractId);
+    if (name === names.openRound) {
+      this.rounds.push({ contractId, number: Number(textAt(payload, 'round', 'number')) });
+      if (this.rounds.length > openRounds) this.rounds.shift();
+    }
+    if (name === names.closedRound) this.closedRounds.push(contractId);
+    if (name === names.memberTraffic) keep(this.traffic, textAt(payload, 'memberId'), created);
+    const collector = name === names.appRewardCoupon ? 'provider' : name === names.validatorRewardCoupon ? 'user' : '';
+    if (collector === '') return;
+    keep(this.coupons, textAt(payload, collector), created);
+  }
+
+  #consumed(contractId: string): void {
+    this.wallets.remove(contractId);
+  }
+}
+
+function keep(kept: Map<string, CreatedEvent[]>, whose: string, created: CreatedEvent): void {
+  kept.set(whose, [...(kept.get(whose) ?? []), created]);
+}

@@ -1,0 +1,182 @@
+/**
+ * The demo's economy: it decides what happens next on a ledger. Every step appends exactly one update; the same seed,
+ * options and times make the same steps.
+ */
+import type { Ledger } from '../../ledger/ledger.ts';
+import { Random } from '../../wire/random.ts';
+import { Weights } from './chance.ts';
+import type { Errand, ErrandOf } from './errand.ts';
+import { Floor } from './floor.ts';
+import type { SavedFloor } from './floor.ts';
+import { instruments } from '../templates/instruments.ts';
+import { burn, buyTraffic, collectRewards, mergeTraffic, mint, payCoupon } from './issuance.ts';
+import { Licences } from './licences.ts';
+import type { SavedLicences } from './licences.ts';
+import { upgradeLicensing } from '../templates/licensing-templates.ts';
+import { names } from '../templates/names.ts';
+import { Population } from './population.ts';
+import { advance, handOut, openRounds } from './rounds.ts';
+import { accept, allocate, conclude, giveUp, initiate, propose, takeBack } from './settlements.ts';
+import { live } from './tempo.ts';
+import type { Tempo } from './tempo.ts';
+import { anyInstrument, endTransfer, mergeSplit, transfer } from './transfers.ts';
+import { arrive, comeBack, Hostings, travel } from './travels.ts';
+
+export interface MarketOptions {
+  readonly seed: number;
+  /** How many users trade. Default 50. */
+  readonly users?: number;
+  readonly tempo?: Tempo;
+}
+
+/** A market as a snapshot holds it. */
+export interface SavedMarket {
+  readonly floor: SavedFloor;
+  readonly licences: SavedLicences;
+  readonly hostings: number;
+  /** How many of the openings are still to come. */
+  readonly openings: number;
+}
+
+/** Appends exactly one update and tells so, or finds that there is nothing to do any more. `at`: microseconds since 1970. */
+type Action = (at: number) => boolean;
+
+type Doings = { readonly [Kind in Errand['what']]: (errand: ErrandOf<Kind>, at: number) => boolean };
+
+/** How often users think of each thing, per hundred. */
+const habits = { transfer: 81, mergeSplit: 6, propose: 4, mint: 2, burn: 2, travel: 2, host: 1, coupon: 1, traffic: 1 };
+const defaultUsers = 50;
+
+export class Market {
+  readonly #floor: Floor;
+  readonly #licences: Licences;
+  readonly #hostings: Hostings;
+  readonly #openings: Action[];
+  readonly #doings: Doings;
+  readonly #actions: readonly Action[];
+  readonly #weights = new Weights(Object.values(habits));
+
+  constructor(ledger: Ledger, options: MarketOptions) {
+    const floor = new Floor(ledger, new Random(options.seed), new Population(options.users ?? defaultUsers));
+    const tempo = options.tempo ?? (() => live);
+    this.#floor = floor;
+    this.#licences = new Licences(floor, tempo);
+    this.#hostings = new Hostings(floor);
+    this.#openings = openings(floor, tempo);
+    this.#doings = doings(floor, tempo, this.#licences);
+    this.#actions = actions(floor, this.#hostings);
+  }
+
+  /** When something planned is due, microseconds since 1970; undefined when nothing is. */
+  get nextAt(): number | undefined {
+    return this.#floor.agenda.nextAt;
+  }
+
+  save(): SavedMarket {
+    const { changes: hostings } = this.#hostings;
+    return {
+      floor: this.#floor.save(),
+      licences: this.#licences.save(),
+      hostings,
+      openings: this.#openings.length,
+    };
+  }
+
+  load({ floor, licences, hostings, openings: left }: SavedMarket): void {
+    this.#floor.load(floor);
+    this.#licences.load(licences);
+    this.#hostings.changes = hostings;
+    this.#openings.splice(0, this.#openings.length - left);
+  }
+
+  plan(at: number, errand: Errand): void {
+    this.#floor.agenda.add(at, errand);
+  }
+
+  /** Makes the next update happen. @param at its effective time, microseconds since 1970 */
+  step(at: number): void {
+    const opening = this.#openings.shift();
+    if (opening !== undefined) {
+      opening(at);
+      return;
+    }
+    const { agenda, random, people } = this.#floor;
+    for (let due = agenda.take(at); due !== undefined; due = agenda.take(at)) if (this.#run(due, at)) return;
+    for (let tries = 0; tries < 10; tries += 1) {
+      if (this.#actions[this.#weights.draw(random)]?.(at) === true) return;
+    }
+    mint(this.#floor, anyInstrument(this.#floor), people.user(random), at);
+  }
+
+  #run(errand: Errand, at: number): boolean {
+    const run = this.#doings[errand.what] as (errand: Errand, at: number) => boolean;
+    return run(errand, at);
+  }
+}
+
+/** What users think of by themselves. */
+function actions(floor: Floor, hostings: Hostings): readonly Action[] {
+  const byHabit: Record<keyof typeof habits, Action> = {
+    transfer: (at) => transfer(floor, at),
+    mergeSplit: (at) => mergeSplit(floor, at),
+    propose: (at) => propose(floor, at),
+    mint: (at) => mint(floor, anyInstrument(floor), floor.people.user(floor.random), at),
+    burn: (at) => burn(floor, at),
+    travel: (at) => travel(floor, at),
+    host: (at) => hostings.change(at),
+    coupon: (at) => payCoupon(floor, at),
+    traffic: (at) => buyTraffic(floor, at),
+  };
+  return (Object.keys(habits) as (keyof typeof habits)[]).map((habit) => byHabit[habit]);
+}
+
+/** What is done for each kind of errand. */
+function doings(floor: Floor, tempo: Tempo, licences: Licences): Doings {
+  return {
+    'advance-rounds': (_, at) => advance(floor, tempo, at),
+    'hand-out-rewards': ({ round }, at) => handOut(floor, round, at),
+    'collect-rewards': ({ party }, at) => collectRewards(floor, party, at),
+    'merge-traffic': ({ member }, at) => mergeTraffic(floor, member, at),
+    'end-transfer': (end, at) => endTransfer(floor, end, at),
+    arrive: (errand, at) => arrive(floor, errand, at),
+    return: ({ holding }, at) => comeBack(floor, holding, at),
+    'accept-trade': ({ trade, proposal }, at) => accept(floor, trade, proposal, at),
+    'initiate-trade': ({ trade, proposal }, at) => initiate(floor, trade, proposal, at),
+    'allocate-leg': ({ trade, leg }, at) => allocate(floor, trade, leg, at),
+    'conclude-trade': ({ trade }, at) => conclude(floor, trade, at),
+    'take-back': ({ trade }, at) => takeBack(floor, trade, at),
+    'give-up-trade': ({ trade }, at) => giveUp(floor, trade, at),
+    install: (_, at) => licences.install(at),
+    'accept-install': ({ request }, at) => licences.accept(request, at),
+    license: ({ install }, at) => licences.license(install, at),
+    'extra-licence': (_, at) => licences.extraLicence(at),
+    renew: (_, at) => licences.renew(at),
+    'renew-all': (_, at) => licences.renewAll(at),
+    'pay-renewal': (errand, at) => licences.pay(errand, at),
+    'complete-renewal': (payment, at) => licences.complete(payment, at),
+    'cancel-renewal': (errand, at) => licences.cancel(errand, at),
+    'upgrade-licensing': (_, at) => {
+      upgradeLicensing(floor.ledger.model);
+      return licences.extraLicence(at);
+    },
+  };
+}
+
+/** What comes first on an empty ledger: rules, factories and rounds. The last one starts what happens regularly. */
+function openings(floor: Floor, tempo: Tempo): Action[] {
+  const { people, agenda } = floor;
+  const create = (party: string, template: string, argument: Record<string, string | boolean>): Action => {
+    return (at) => floor.create(party, template, argument, { at }).events.length > 0;
+  };
+  const factories = instruments.map(({ id, adminField, factory }) => {
+    const admin = people.adminOf(id);
+    return create(admin, factory, { [adminField]: admin });
+  });
+  const begin: Action = (at) => {
+    agenda.add(at + tempo(at).roundGap, { what: 'advance-rounds' });
+    agenda.add(at + tempo(at).installGap / 3, { what: 'install' });
+    agenda.add(at + 3 * tempo(at).installGap, { what: 'renew-all' });
+    return openRounds(floor, at);
+  };
+  return [create(people.dso, names.amuletRules, { dso: people.dso, isDevNet: true }), ...factories, begin];
+}

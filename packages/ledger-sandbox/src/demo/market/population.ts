@@ -1,0 +1,62 @@
+/** Who acts in the demo: one DSO, three validators, four applications and about fifty users, some far busier than others. */
+import { partyId } from '../../wire/random.ts';
+import type { Random } from '../../wire/random.ts';
+import { zipf } from './chance.ts';
+import type { Weights } from './chance.ts';
+
+const firstNames = ['alice', 'bob', 'carol', 'dora', 'emil', 'fatima', 'goran', 'hana', 'ivan', 'june', 'kofi', 'lena'];
+/** How unevenly activity is spread over the users. */
+const zipfExponent = 1.1;
+/** Share of the users whose submissions go through this participant. */
+const localShare = 0.6;
+
+function userName(index: number): string {
+  const name = firstNames[index % firstNames.length] ?? 'user';
+  return index < firstNames.length ? name : `${name}-${Math.floor(index / firstNames.length)}`;
+}
+
+export class Population {
+  readonly dso = partyId('DSO', 'DSO');
+  readonly validators = [1, 2, 3].map((index) => partyId(`validator-${index}`, `validator ${index}`));
+  readonly registrar = partyId('harbor-registrar', 'harbor-registrar');
+  readonly bondAgent = partyId('meridian-agent', 'meridian-agent');
+  readonly venue = partyId('otc-venue', 'otc-venue');
+  readonly licensor = partyId('pebble-licensing', 'pebble-licensing');
+  readonly apps = [this.registrar, this.bondAgent, this.venue, this.licensor];
+  readonly users: readonly string[];
+  readonly #activity: Weights;
+  readonly #local: ReadonlySet<string>;
+
+  /** @param users how many of them */
+  constructor(users: number) {
+    this.users = Array.from({ length: users }, (_, index) => partyId(userName(index), `namespace ${index % 5}`));
+    this.#activity = zipf(this.users.length, zipfExponent);
+    const localUsers = this.users.filter((_, index) => (index * 7) % 10 < localShare * 10);
+    this.#local = new Set([...this.apps, ...this.validators.slice(0, 1), ...localUsers]);
+  }
+
+  /** Whether the party submits through this participant; others are only seen. */
+  isLocal(party: string): boolean {
+    return this.#local.has(party);
+  }
+
+  /** A user, by activity. */
+  user(random: Random): string {
+    return this.users[this.#activity.draw(random)] ?? '';
+  }
+
+  /** Another user than this one. */
+  otherThan(party: string, random: Random): string {
+    for (let tries = 0; tries < 5; tries += 1) {
+      const user = this.user(random);
+      if (user !== party) return user;
+    }
+    return this.users.find((user) => user !== party) ?? party;
+  }
+
+  /** The party that issues an instrument. */
+  adminOf(instrument: string): string {
+    if (instrument === 'Amulet') return this.dso;
+    return instrument === 'EURX' ? this.registrar : this.bondAgent;
+  }
+}

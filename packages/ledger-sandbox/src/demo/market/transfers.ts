@@ -1,0 +1,139 @@
+/** Transfers between users, in one step or two, and owners who merge and split their holdings. */
+import { formatNumeric, formatTimestamp } from '../../wire/values.ts';
+import { amountOf, patience, Weights } from './chance.ts';
+import { transferEndings } from './errand.ts';
+import type { TransferEnd } from './errand.ts';
+import type { Floor } from './floor.ts';
+import { instrumentById, instruments } from '../templates/instruments.ts';
+import type { Instrument } from '../templates/instruments.ts';
+import { mint } from './issuance.ts';
+import { reasonMeta, noMeta } from '../templates/metadata.ts';
+
+const second = 1_000_000;
+/** How long a transfer waits for its receiver. */
+const executeWithin = 900 * second;
+const oneStepShare = 0.7;
+/** Median of a transfer, in whole units. */
+const transferMedian = 120;
+/** Holdings of one owner above which a payment takes more of them than it needs. */
+const manyHoldings = 7;
+
+/** How often each instrument moves, in the order of `instruments`. */
+const popularity = new Weights([0.55, 0.3, 0.15]);
+/** How transfers of two steps end, in the order of `transferEndings`. */
+const endingWeights = new Weights([0.85, 0.08, 0.05, 0.02]);
+const waits = { Accept: 40, Reject: 70, Withdraw: 120 };
+const reasons = ['invoice', 'rent', 'salary', 'refund', 'settlement', 'subscription'];
+
+/** An instrument, by how often they move. */
+export function anyInstrument(floor: Floor): Instrument {
+  return instruments[popularity.draw(floor.random)] ?? instruments[0];
+}
+
+interface Payment {
+  readonly instrument: Instrument;
+  readonly sender: string;
+  readonly receiver: string;
+  readonly units: bigint;
+  readonly inputs: readonly string[];
+  readonly reason: string;
+  readonly oneStep: boolean;
+}
+
+/** Exercises the factory; gives back the instruction of a transfer in two steps, '' for one in one. */
+function start(floor: Floor, payment: Payment, at: number): string {
+  const { instrument, sender, receiver, units, inputs, reason, oneStep } = payment;
+  const admin = floor.people.adminOf(instrument.id);
+  const transfer = {
+    sender,
+    receiver,
+    amount: formatNumeric(units),
+    instrumentId: { admin, id: instrument.id },
+    requestedAt: formatTimestamp(at),
+    executeBefore: formatTimestamp(at + executeWithin),
+    inputHoldingCids: [...inputs],
+    meta: reason === '' ? noMeta : reasonMeta(reason),
+  };
+  const extraArgs = floor.extraArgs(instrument, oneStep);
+  const argument = { expectedAdmin: admin, transfer, extraArgs };
+  const factory = floor.single(instrument.factory);
+  const done = floor.exercise(sender, factory, 'TransferFactory_Transfer', argument, { at });
+  return floor.made(done, instrument.instruction);
+}
+
+/** What the sender pays with: enough for the amount, more of it when there are many. */
+function inputsOf(floor: Floor, sender: string, instrument: Instrument): readonly string[] {
+  const owned = floor.wallets.of(sender, instrument);
+  return owned.slice(0, owned.length > manyHoldings ? owned.length - 2 : floor.random.between(1, 3));
+}
+
+/** A payment from one user to another. */
+export function transfer(floor: Floor, at: number): boolean {
+  const { random, people, wallets } = floor;
+  const instrument = anyInstrument(floor);
+  const sender = people.user(random);
+  const inputs = inputsOf(floor, sender, instrument);
+  if (inputs.length === 0) return mint(floor, instrument, sender, at);
+  const sum = wallets.sum(inputs);
+  const wanted = amountOf(random, transferMedian);
+  const units = wanted < sum ? wanted : sum;
+  const oneStep = random.chance(oneStepShare);
+  const receiver = people.otherThan(sender, random);
+  const reason = `${reasons[random.between(0, reasons.length - 1)] ?? ''} ${random.between(1000, 9999)}`;
+  const instruction = start(floor, { instrument, sender, receiver, units, inputs, reason, oneStep }, at);
+  if (instruction !== '') plan(floor, { instrument, sender, receiver }, instruction, at);
+  return true;
+}
+
+function plan(
+  floor: Floor,
+  payment: Pick<Payment, 'instrument' | 'sender' | 'receiver'>,
+  instruction: string,
+  at: number,
+): void {
+  const { random, agenda } = floor;
+  const ending = transferEndings[endingWeights.draw(random)] ?? 'Accept';
+  const wait =
+    ending === 'Expire' ? executeWithin + second : Math.min(patience(random, waits[ending]), executeWithin - second);
+  const { instrument, sender, receiver } = payment;
+  agenda.add(at + wait, {
+    what: 'end-transfer',
+    instruction,
+    instrumentId: instrument.id,
+    sender,
+    receiver,
+    ending,
+  });
+}
+
+/** The second step of a transfer. */
+export function endTransfer(floor: Floor, end: TransferEnd, at: number): boolean {
+  const { instruction, instrumentId, sender, receiver, ending } = end;
+  if (floor.payload(instruction) === undefined) return false;
+  const expired = ending === 'Expire';
+  const { context } = floor.extraArgs(instrumentById(instrumentId)) as { context: { values: Record<string, never> } };
+  const extraArgs = { context, meta: expired ? reasonMeta('expired') : noMeta };
+  const choice = `TransferInstruction_${expired ? 'Withdraw' : ending}`;
+  const by = expired || ending === 'Withdraw' ? sender : receiver;
+  floor.exercise(by, instruction, choice, { extraArgs }, { at });
+  return true;
+}
+
+/** An owner pays itself: many holdings become one, or one becomes two. */
+export function mergeSplit(floor: Floor, at: number): boolean {
+  const { random, people, wallets } = floor;
+  for (let tries = 0; tries < 8; tries += 1) {
+    const instrument = anyInstrument(floor);
+    const sender = people.user(random);
+    const owned = wallets.of(sender, instrument);
+    const merge = owned.length > 3;
+    if (owned.length === 0 || (!merge && random.chance(0.5))) continue;
+    const inputs = merge ? owned.slice(0, 20) : owned.slice(0, 1);
+    const sum = wallets.sum(inputs);
+    if (sum < 4n) continue;
+    const units = merge ? sum : sum / 2n;
+    start(floor, { instrument, sender, receiver: sender, units, inputs, reason: '', oneStep: true }, at);
+    return true;
+  }
+  return false;
+}

@@ -1,0 +1,68 @@
+/** Updates that no command makes: stable-coins that travel between the synchronizers, and changes of party hosting. */
+import { assign, authorize, unassign } from '../../ledger/reassignments.ts';
+import { patience } from './chance.ts';
+import type { ErrandOf } from './errand.ts';
+import type { Floor } from './floor.ts';
+import { stableCoin } from '../templates/instruments.ts';
+import { otherParticipantId } from './participant-id.ts';
+
+/** Medians of the time between leaving and arriving, and of a stay, in seconds. */
+const journey = 20;
+const stay = 120;
+
+/** A stable-coin leaves for the other synchronizer; it arrives, stays a while and comes back. */
+export function travel(floor: Floor, at: number): boolean {
+  const { people, random, wallets } = floor;
+  const [holding] = wallets.of(people.user(random), stableCoin);
+  if (holding === undefined) return false;
+  wallets.remove(holding);
+  leave(floor, holding, at, true);
+  return true;
+}
+
+function leave(floor: Floor, holding: string, at: number, outward: boolean): void {
+  const reassignmentId = unassign(floor.ledger, holding, at);
+  floor.agenda.add(at + patience(floor.random, journey), { what: 'arrive', reassignmentId, outward });
+}
+
+/** A stable-coin arrives. Away from home it stays a while. */
+export function arrive(floor: Floor, { reassignmentId, outward }: ErrandOf<'arrive'>, at: number): boolean {
+  const { ledger, agenda, random, wallets } = floor;
+  const { created } = ledger.inFlight(reassignmentId);
+  assign(ledger, reassignmentId, at);
+  if (!outward) {
+    wallets.add(created);
+    return true;
+  }
+  agenda.add(at + patience(random, stay), { what: 'return', holding: created.contractId });
+  return true;
+}
+
+/** A stable-coin sets out for home. */
+export function comeBack(floor: Floor, holding: string, at: number): boolean {
+  if (floor.payload(holding) === undefined) return false;
+  leave(floor, holding, at, false);
+  return true;
+}
+
+/** Parties become hosted here one by one, then on another participant as well, which some of them leave and come back to. */
+export class Hostings {
+  readonly #floor: Floor;
+  /** How many there were. */
+  changes = 0;
+
+  constructor(floor: Floor) {
+    this.#floor = floor;
+  }
+
+  change(at: number): boolean {
+    const { ledger, people, random } = this.#floor;
+    const all = [...people.apps, ...people.validators, ...people.users];
+    const party = all[this.changes % all.length] ?? '';
+    const elsewhere = this.changes >= all.length;
+    const revoked = elsewhere && random.chance(0.3);
+    authorize(ledger, party, !revoked, at, elsewhere ? { participantId: otherParticipantId } : {});
+    this.changes += 1;
+    return true;
+  }
+}

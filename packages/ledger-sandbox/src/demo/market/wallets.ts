@@ -1,0 +1,81 @@
+/** The free holdings of every party, learnt from the transactions of the ledger. */
+import { parseNumeric } from '../../wire/values.ts';
+import type { CreatedEvent } from '../../wire/wire.ts';
+import { nameOf } from '../templates/funds.ts';
+import { instrumentOf } from '../templates/instruments.ts';
+import type { Instrument } from '../templates/instruments.ts';
+
+interface Held {
+  readonly wallet: Set<string>;
+  readonly units: bigint;
+}
+
+/** Wallets as a snapshot holds them. */
+export interface SavedWallets {
+  readonly wallets: Map<string, Set<string>>;
+  readonly held: Map<string, Held>;
+}
+
+export class Wallets {
+  #wallets = new Map<string, Set<string>>();
+  #held = new Map<string, Held>();
+
+  save(): SavedWallets {
+    return { wallets: this.#wallets, held: this.#held };
+  }
+
+  load({ wallets, held }: SavedWallets): void {
+    this.#wallets = wallets;
+    this.#held = held;
+  }
+
+  /** Learns of a holding that became active; of others nothing. */
+  add(created: CreatedEvent): void {
+    const instrument = instrumentOf(nameOf(created));
+    if (instrument === undefined) return;
+    const { owner, amount, lock } = instrument.read(created.createArgument);
+    if (lock !== null) return;
+    const wallet = this.#of(owner, instrument);
+    wallet.add(created.contractId);
+    this.#held.set(created.contractId, { wallet, units: parseNumeric(amount) ?? 0n });
+  }
+
+  /** Learns that a contract is gone. */
+  remove(contractId: string): void {
+    this.#held.get(contractId)?.wallet.delete(contractId);
+    this.#held.delete(contractId);
+  }
+
+  /** Contract ids, oldest first. */
+  of(owner: string, instrument: Instrument): readonly string[] {
+    return [...this.#of(owner, instrument)];
+  }
+
+  count(owner: string, instrument: Instrument): number {
+    return this.#of(owner, instrument).size;
+  }
+
+  /** The sum of holdings in units of 10^-10. */
+  sum(holdings: readonly string[]): bigint {
+    return holdings.reduce((total, holding) => total + (this.#held.get(holding)?.units ?? 0n), 0n);
+  }
+
+  /** As few of the oldest holdings as reach the amount; undefined when all of them do not. */
+  covering(owner: string, instrument: Instrument, units: bigint): readonly string[] | undefined {
+    const chosen: string[] = [];
+    let sum = 0n;
+    for (const holding of this.#of(owner, instrument)) {
+      if (sum >= units) break;
+      chosen.push(holding);
+      sum += this.#held.get(holding)?.units ?? 0n;
+    }
+    return sum >= units && chosen.length > 0 ? chosen : undefined;
+  }
+
+  #of(owner: string, instrument: Instrument): Set<string> {
+    const key = `${instrument.id} ${owner}`;
+    const wallet = this.#wallets.get(key) ?? new Set<string>();
+    this.#wallets.set(key, wallet);
+    return wallet;
+  }
+}

@@ -1,0 +1,58 @@
+/** A month of history in a few thousand updates: when each of them was recorded. Nights are calm, the last hours dense. */
+import type { Random } from '../wire/random.ts';
+import type { Play } from './play.ts';
+
+const second = 1_000_000;
+const hour = 3600 * second;
+const hours = 30 * 24;
+/** What a newcomer looks at first: the last day and the last two hours have more than their share. */
+const lastDay = 3;
+const lastHours = 12;
+
+/** How busy an hour of the day is (UTC), 1 on average. */
+function wave(at: number): number {
+  const hourOfDay = (at / hour) % 24;
+  return 1 + 0.7 * Math.sin((2 * Math.PI * (hourOfDay - 9)) / 24);
+}
+
+function weightOf(index: number, at: number): number {
+  const recent = index >= hours - 2 ? lastHours : index >= hours - 24 ? lastDay : 1;
+  return wave(at) * (0.5 + index / hours) * recent;
+}
+
+/** `count` times in the month before `end`, ascending. Microseconds since 1970. */
+export function monthBefore(end: number, count: number, random: Random): number[] {
+  const begin = end - hours * hour;
+  const weights = Array.from({ length: hours }, (_, index) => weightOf(index, begin + index * hour));
+  const total = weights.reduce((sum, weight) => sum + weight, 0);
+  const times: number[] = [];
+  let owed = 0;
+  for (const [index, weight] of weights.entries()) {
+    owed += (count * weight) / total;
+    for (; owed >= 1; owed -= 1) times.push(begin + index * hour + Math.floor(random.float() * hour));
+  }
+  return times.sort((a, b) => a - b);
+}
+
+/**
+ * Plays the month before `end`: what users begin at these times, and what follows from it at its own time.
+ * @param most updates after which it stops
+ * @returns how many updates there were
+ */
+export function playMonth(play: Play, times: readonly number[], end: number, most: number): number {
+  let done = 0;
+  const dueUntil = (until: number): void => {
+    for (let at = play.market.nextAt; at !== undefined && at <= until && done < most; at = play.market.nextAt) {
+      play.stepRecordedAt(at + 2 * second);
+      done += 1;
+    }
+  };
+  for (const time of times) {
+    dueUntil(time);
+    if (done >= most) return done;
+    play.stepRecordedAt(time);
+    done += 1;
+  }
+  dueUntil(end - 3 * second);
+  return done;
+}

@@ -1,0 +1,74 @@
+/** Steps of the demo on a ledger: one update each, and now and then offsets that nobody sees. */
+import { LedgerFailure } from '../wire/failure.ts';
+import type { Ledger } from '../ledger/ledger.ts';
+import { Random } from '../wire/random.ts';
+import type { SavedRandom } from '../wire/random.ts';
+import { isLicensingUpgraded, upgradeLicensing } from './templates/licensing-templates.ts';
+import { Market } from './market/market.ts';
+import type { MarketOptions, SavedMarket } from './market/market.ts';
+
+/** A play as a snapshot holds it. */
+export interface SavedPlay {
+  readonly random: SavedRandom;
+  readonly market: SavedMarket;
+  readonly upgraded: boolean;
+}
+
+export class Play {
+  readonly #ledger: Ledger;
+  readonly #options: MarketOptions;
+  readonly #random: Random;
+  #market: Market;
+
+  constructor(ledger: Ledger, options: MarketOptions) {
+    this.#ledger = ledger;
+    this.#options = options;
+    this.#random = new Random(options.seed + 1);
+    this.#market = new Market(ledger, options);
+  }
+
+  get market(): Market {
+    return this.#market;
+  }
+
+  save(): SavedPlay {
+    return {
+      random: this.#random.save(),
+      market: this.#market.save(),
+      upgraded: isLicensingUpgraded(this.#ledger.model),
+    };
+  }
+
+  load({ random, market, upgraded }: SavedPlay): void {
+    this.#random.load(random);
+    this.#market.load(market);
+    if (upgraded) upgradeLicensing(this.#ledger.model);
+  }
+
+  /**
+   * Makes the next update happen. The market knows its contracts by heart: when somebody else ended one, or took the
+   * ledger back, it begins again with none, instead of ending the process.
+   * @param at effective time, microseconds since 1970
+   */
+  step(at: number): void {
+    if (this.#random.chance(0.08)) this.#ledger.skipOffsets(this.#random.between(1, 4));
+    try {
+      this.#market.step(at);
+    } catch (thrown) {
+      if (!(thrown instanceof LedgerFailure) || thrown.body['code'] !== 'CONTRACT_NOT_FOUND') throw thrown;
+      this.#market = new Market(this.#ledger, this.#options);
+      this.#market.step(at);
+    }
+  }
+
+  /** The same, recorded at a given time: its effective time lies 0.2 to 1.5 s before. */
+  stepRecordedAt(recordedAt: number): void {
+    const delay = this.#random.between(200_000, 1_500_000);
+    this.#ledger.recordDelay = delay;
+    try {
+      this.step(recordedAt - delay);
+    } finally {
+      this.#ledger.recordDelay = undefined;
+    }
+  }
+}

@@ -1,0 +1,141 @@
+/** How holdings change hands inside a choice: inputs are archived, outputs and the change are created. */
+import { assertionFailed } from '../../wire/daml-failure.ts';
+import { asObject, asText, textAt } from '../../wire/json.ts';
+import type { Json, JsonObject } from '../../wire/json.ts';
+import { entityOf } from '../../contracts/model.ts';
+import type { ChoiceContext } from '../../contracts/model.ts';
+import { formatNumeric, parseNumeric } from '../../wire/values.ts';
+import type { CreatedEvent } from '../../wire/wire.ts';
+import { amulet, instrumentOf } from './instruments.ts';
+import type { HoldingFacts, Instrument, NewLock } from './instruments.ts';
+import { contextValue } from './metadata.ts';
+
+/** One output of a movement. */
+export interface Output {
+  readonly receiver: string;
+  /** Numeric 10 text. */
+  readonly amount: string;
+  readonly lock?: NewLock;
+}
+
+/** What moves. */
+export interface Movement {
+  readonly admin: string;
+  readonly sender: string;
+  readonly inputs: readonly string[];
+  readonly outputs: readonly Output[];
+  /** Where Amulet finds its rules; without them the factory does the work itself. */
+  readonly extraArgs: Json | undefined;
+}
+
+/** What came of it, in the order of the outputs. */
+export interface Moved {
+  readonly made: readonly string[];
+  readonly change: string | undefined;
+}
+
+/** `package:Module:Entity` of a created event. */
+export function nameOf(created: Pick<CreatedEvent, 'packageName' | 'templateId'>): string {
+  return `${created.packageName}:${entityOf(created.templateId)}`;
+}
+
+/** What the payload of a holding says. Throws when the contract is none. */
+export function holdingFacts(created: CreatedEvent): HoldingFacts {
+  const instrument = instrumentOf(nameOf(created));
+  if (instrument === undefined) throw assertionFailed(`${nameOf(created)} is not a holding`);
+  return instrument.read(created.createArgument);
+}
+
+/** Units of a Numeric 10; a refusal for anything that is not a positive one. */
+export function positive(amount: string): bigint {
+  const units = parseNumeric(amount) ?? 0n;
+  if (units <= 0n) throw assertionFailed('the amount must be positive');
+  return units;
+}
+
+/** Archives inputs and gives back their sum, and the latest of their rounds. */
+export function consume(
+  context: ChoiceContext,
+  inputs: readonly string[],
+  sender: string,
+): { readonly sum: bigint; readonly round: string } {
+  let sum = 0n;
+  let round = 0;
+  for (const input of inputs) {
+    const holding = context.fetch(input);
+    const facts = holdingFacts(holding);
+    sum += parseNumeric(facts.amount) ?? 0n;
+    round = Math.max(round, Number(facts.round));
+    context.exercise(input, 'Archive', {}, holding.signatories);
+    if (facts.owner !== sender) throw assertionFailed(`the holding ${input.slice(0, 10)} is not the sender's`);
+  }
+  return { sum, round: String(round) };
+}
+
+/** Creates the outputs and the change of a sum. Throws when it is too small. */
+export function payOut(
+  context: ChoiceContext,
+  instrument: Instrument,
+  { admin, sender, outputs }: Pick<Movement, 'admin' | 'sender' | 'outputs'>,
+  { sum, round }: { readonly sum: bigint; readonly round: string },
+): Moved {
+  const needed = outputs.reduce((total, { amount }) => total + positive(amount), 0n);
+  if (sum < needed) {
+    throw assertionFailed(`the inputs hold ${formatNumeric(sum)}, the transfer needs ${formatNumeric(needed)}`);
+  }
+  const create = ({ receiver: owner, amount, lock }: Output): string => {
+    const holding = { admin, owner, amount: formatNumeric(positive(amount)), round };
+    return lock === undefined
+      ? context.create(instrument.holding, instrument.free(holding))
+      : context.create(instrument.lockedHolding, instrument.locked(holding, lock));
+  };
+  const made = outputs.map(create);
+  const change = sum > needed ? create({ receiver: sender, amount: formatNumeric(sum - needed) }) : undefined;
+  return { made, change };
+}
+
+/** Moves funds of an instrument within a choice of its factory, its instruction or its allocation. */
+export function moveFunds(context: ChoiceContext, instrument: Instrument, movement: Movement): Moved {
+  const rules = asText(contextValue(movement.extraArgs, 'amulet-rules'));
+  if (instrument === amulet && rules !== '') return moveByRules(context, rules, movement);
+  return payOut(context, instrument, movement, consume(context, movement.inputs, movement.sender));
+}
+
+function moveByRules(context: ChoiceContext, rules: string, { sender, inputs, outputs }: Movement): Moved {
+  const transfer = {
+    sender,
+    provider: sender,
+    inputs: inputs.map((value) => ({ tag: 'InputAmulet', value })),
+    outputs: outputs.map(({ receiver, amount, lock }) => ({
+      receiver,
+      receiverFeeRatio: formatNumeric(0n),
+      amount: formatNumeric(positive(amount)),
+      ...(lock === undefined ? {} : { lock: timeLock(lock) }),
+    })),
+  };
+  const result = context.exercise(rules, 'AmuletRules_Transfer', { transfer }, [sender]);
+  const created = asObject(result)?.['createdAmulets'];
+  const change = textAt(result, 'senderChangeAmulet');
+  return {
+    made: Array.isArray(created) ? (created as Json[]).map((one) => textAt(one, 'value')) : [],
+    change: change === '' ? undefined : change,
+  };
+}
+
+function timeLock({ holders, expiresAt, context }: NewLock): JsonObject {
+  return { holders: [...holders], expiresAt, optContext: context };
+}
+
+/** Ends the lock of a locked holding and gives back the free holding, or the locked one where only an archive ends it. */
+export function unlock(
+  context: ChoiceContext,
+  instrument: Instrument,
+  locked: string,
+  extraArgs: Json | undefined,
+): string {
+  if (instrument !== amulet) return locked;
+  const holding = context.fetch(locked);
+  const openRoundCid = asText(contextValue(extraArgs, 'open-round'));
+  const result = context.exercise(locked, 'LockedAmulet_Unlock', { openRoundCid }, holding.signatories);
+  return textAt(result, 'amuletSum', 'amulet');
+}

@@ -1,0 +1,102 @@
+/** Holdings: free and locked ones of every instrument, seen through the Holding interface, and what ends them. */
+import { asText, asTexts, textAt } from '../../wire/json.ts';
+import type { Json, JsonObject } from '../../wire/json.ts';
+import type { Choice, Template } from '../../contracts/model.ts';
+import { formatNumeric, parseNumeric } from '../../wire/values.ts';
+import { amulet, bond, stableCoin } from './instruments.ts';
+import type { Instrument } from './instruments.ts';
+import { kindMeta, noMeta } from './metadata.ts';
+import { interfaces, names } from './names.ts';
+
+/** Without fees an Amulet keeps its price from round to round. */
+export const amuletPrice = '0.0050000000';
+
+function holdingView(instrument: Instrument, payload: JsonObject): JsonObject {
+  const { admin, owner, amount, lock } = instrument.read(payload);
+  return { owner, instrumentId: { admin, id: instrument.id }, amount, lock, meta: noMeta };
+}
+
+function holdersOf(instrument: Instrument, payload: JsonObject): string[] {
+  const { admin, owner, lock } = instrument.read(payload);
+  return [...new Set([admin, owner, ...asTexts(lock?.['holders'])])];
+}
+
+function holdingTemplate(
+  instrument: Instrument,
+  name: string,
+  choices: Template['choices'],
+  optionals: readonly string[] = [],
+): Template {
+  return {
+    name,
+    signatories: (payload) => holdersOf(instrument, payload),
+    observers: () => [],
+    interfaces: [{ name: interfaces.holding, view: (payload) => holdingView(instrument, payload) }],
+    choices,
+    optionals,
+  };
+}
+
+const owner = (payload: JsonObject): string[] => [asText(payload['owner'])];
+const dso = (payload: JsonObject): string[] => [asText(payload['dso'])];
+const registrar = (payload: JsonObject): string[] => [asText(payload['registrar'])];
+
+/** Dust that is worth less than its holding fees ends without anybody being paid. */
+const expireDust: Choice = {
+  consuming: true,
+  controllers: dso,
+  run: ({ contract: { createArgument: payload }, argument, fetch }): Json => {
+    const round = fetch(asText(argument['roundCid'])).createArgument['round'] ?? null;
+    const { owner: of, amount } = amulet.read(payload);
+    const lost = formatNumeric(-(parseNumeric(amount) ?? 0n));
+    return {
+      expireSum: {
+        owner: of,
+        round,
+        changeToInitialAmountAsOfRoundZero: lost,
+        changeToHoldingFeesRate: formatNumeric(0n),
+      },
+      meta: kindMeta('expire-dust'),
+    };
+  },
+};
+
+function unlockChoice(controllers: Choice['controllers']): Choice {
+  return {
+    consuming: true,
+    controllers,
+    run: ({ contract: { createArgument: payload }, create }): Json => {
+      const { admin, owner: of, amount, round } = amulet.read(payload);
+      const free = create(amulet.holding, amulet.free({ admin, owner: of, amount, round }));
+      return { amuletSum: { amulet: free, amuletPrice, round: { number: round } }, meta: kindMeta('unlock') };
+    },
+  };
+}
+
+const lockedAmuletChoices = {
+  LockedAmulet_Unlock: unlockChoice((payload) => holdersOf(amulet, payload)),
+  LockedAmulet_OwnerExpireLock: unlockChoice((payload) => [textAt(payload, 'amulet', 'owner')]),
+};
+
+const bondChoices: Template['choices'] = {
+  BondHolding_PayCoupon: {
+    consuming: false,
+    controllers: registrar,
+    run: ({ contract: { createArgument: payload }, argument }): Json => {
+      const rate = BigInt(asText(argument['rate']).replace('.', ''));
+      return { paid: formatNumeric(((parseNumeric(asText(payload['amount'])) ?? 0n) * rate) / 10_000n) };
+    },
+  },
+  BondHolding_Redeem: { consuming: true, controllers: owner, run: () => ({}) },
+};
+
+/** The templates of holdings. */
+export function holdingTemplates(): Template[] {
+  const burn = { Token_Burn: { consuming: true, controllers: owner, run: (): Json => ({}) } };
+  return [
+    holdingTemplate(amulet, amulet.holding, { Amulet_Expire: expireDust }),
+    holdingTemplate(amulet, names.lockedAmulet, lockedAmuletChoices),
+    holdingTemplate(stableCoin, stableCoin.holding, burn),
+    holdingTemplate(bond, bond.holding, bondChoices, ['lock']),
+  ];
+}

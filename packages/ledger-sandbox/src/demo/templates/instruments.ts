@@ -1,0 +1,187 @@
+/** The three instruments of the demo: Amulet, a stable-coin and a bond. What their holdings look like, free and locked. */
+import { asObject, asText, textAt } from '../../wire/json.ts';
+import type { JsonObject } from '../../wire/json.ts';
+import { names } from './names.ts';
+
+/** Amounts are Numeric 10 texts. */
+export interface NewHolding {
+  readonly admin: string;
+  readonly owner: string;
+  readonly amount: string;
+  /** Number of the mining round; only Amulet keeps it. */
+  readonly round: string;
+}
+
+/** Who holds a lock, until when (API timestamp) and what for. */
+export interface NewLock {
+  readonly holders: readonly string[];
+  readonly expiresAt: string;
+  readonly context: string;
+}
+
+/** What a payload says of a holding. */
+export interface HoldingFacts {
+  readonly admin: string;
+  readonly owner: string;
+  readonly amount: string;
+  readonly round: string;
+  /** The lock as the Holding view shows it; null when free. */
+  readonly lock: JsonObject | null;
+}
+
+/** The names of one instrument's templates and the shape of its holdings. */
+export interface Instrument {
+  readonly id: string;
+  /** The payload field that names the issuing party. */
+  readonly adminField: string;
+  readonly holding: string;
+  /** The template of locked holdings; the same one where a holding has a lock field. */
+  readonly lockedHolding: string;
+  readonly factory: string;
+  readonly instruction: string;
+  readonly allocation: string;
+  free(holding: NewHolding): JsonObject;
+  locked(holding: NewHolding, lock: NewLock): JsonObject;
+  read(payload: JsonObject): HoldingFacts;
+  /** The payload of a transfer instruction or an allocation, which name the locked holding in different ways. */
+  waiting(admin: string, lockedHolding: string, field: 'transfer' | 'allocation', value: JsonObject): JsonObject;
+  /** The locked holding and the issuer of such a payload. */
+  behind(payload: JsonObject): { readonly admin: string; readonly lockedHolding: string };
+}
+
+function lockView({ holders, expiresAt, context }: NewLock): JsonObject {
+  return { holders: [...holders], expiresAt, expiresAfter: null, context };
+}
+
+const amuletPayload = ({ admin: dso, owner, amount, round }: NewHolding): JsonObject => ({
+  dso,
+  owner,
+  amount: { initialAmount: amount, createdAt: { number: round }, ratePerRound: { rate: '0.0000190259' } },
+});
+
+function readAmulet(payload: JsonObject): HoldingFacts {
+  const locked = asObject(payload['amulet']);
+  const lock = asObject(payload['lock']);
+  const amulet = locked ?? payload;
+  return {
+    admin: textAt(amulet, 'dso'),
+    owner: textAt(amulet, 'owner'),
+    amount: textAt(amulet, 'amount', 'initialAmount'),
+    round: textAt(amulet, 'amount', 'createdAt', 'number'),
+    lock:
+      lock === undefined
+        ? null
+        : {
+            holders: lock['holders'] ?? [],
+            expiresAt: lock['expiresAt'] ?? null,
+            expiresAfter: null,
+            context: lock['optContext'] ?? null,
+          },
+  };
+}
+
+export const amulet: Instrument = {
+  id: 'Amulet',
+  adminField: 'dso',
+  holding: 'splice-amulet:Splice.Amulet:Amulet',
+  lockedHolding: names.lockedAmulet,
+  factory: 'splice-amulet:Splice.ExternalPartyAmuletRules:ExternalPartyAmuletRules',
+  instruction: 'splice-amulet:Splice.AmuletTransferInstruction:AmuletTransferInstruction',
+  allocation: 'splice-amulet:Splice.AmuletAllocation:AmuletAllocation',
+  free: amuletPayload,
+  locked: (holding, { holders, expiresAt, context }) => ({
+    amulet: amuletPayload(holding),
+    lock: { holders: [...holders], expiresAt, optContext: context },
+  }),
+  read: readAmulet,
+  waiting: (_, lockedAmulet, field, value) => ({ lockedAmulet, [field]: value }),
+  behind: (payload) => ({
+    admin:
+      textAt(payload, 'transfer', 'instrumentId', 'admin') ||
+      textAt(payload, 'allocation', 'transferLeg', 'instrumentId', 'admin'),
+    lockedHolding: asText(payload['lockedAmulet']),
+  }),
+};
+
+/** Where the field `lock` stands and what else a holding says. */
+function readToken(payload: JsonObject): HoldingFacts {
+  const { registrar, owner, amount, lock } = payload;
+  return {
+    admin: asText(registrar),
+    owner: asText(owner),
+    amount: asText(amount),
+    round: '0',
+    lock: asObject(lock) ?? null,
+  };
+}
+
+const tokenDetails = { label: 'EURX', reference: { system: 'SEPA', note: null, batch: '42' } };
+
+export const stableCoin: Instrument = {
+  id: 'EURX',
+  adminField: 'registrar',
+  holding: 'harbor-stablecoin:Harbor.StableCoin:Token',
+  lockedHolding: 'harbor-stablecoin:Harbor.StableCoin:Token',
+  factory: 'harbor-stablecoin:Harbor.StableCoin:TokenRules',
+  instruction: 'harbor-stablecoin:Harbor.StableCoin:TokenTransferInstruction',
+  allocation: 'harbor-stablecoin:Harbor.StableCoin:TokenAllocation',
+  free: ({ admin: registrar, owner, amount }) => ({ registrar, owner, amount, lock: null, details: tokenDetails }),
+  locked: ({ admin: registrar, owner, amount }, lock) => ({
+    registrar,
+    owner,
+    amount,
+    lock: lockView(lock),
+    details: tokenDetails,
+  }),
+  read: readToken,
+  waiting: (admin, holdingCid, field, value) =>
+    field === 'transfer'
+      ? { admin, transfer: { ...value, inputHoldingCids: [holdingCid] } }
+      : { admin, holdingCid, allocation: value },
+  behind: (payload) => ({ admin: asText(payload['admin']), lockedHolding: heldBehind(payload) }),
+};
+
+function heldBehind(payload: JsonObject): string {
+  const inputs = asObject(payload['transfer'])?.['inputHoldingCids'];
+  return asText(payload['holdingCid'] ?? (Array.isArray(inputs) ? (inputs[0] as string) : ''));
+}
+
+const bondTerms = { coupon: '0.0375', maturesOn: '2031-06-30' };
+
+export const bond: Instrument = {
+  id: 'XS2931000017',
+  adminField: 'registrar',
+  holding: 'meridian-bonds:Meridian.Bonds:BondHolding',
+  lockedHolding: 'meridian-bonds:Meridian.Bonds:BondHolding',
+  factory: 'meridian-bonds:Meridian.Bonds:BondRules',
+  instruction: 'meridian-bonds:Meridian.Bonds:BondTransferInstruction',
+  allocation: 'meridian-bonds:Meridian.Bonds:BondAllocation',
+  free: ({ admin: registrar, owner, amount }) => ({ registrar, owner, isin: bond.id, amount, ...bondTerms }),
+  locked: ({ admin: registrar, owner, amount }, lock) => ({
+    registrar,
+    owner,
+    isin: bond.id,
+    amount,
+    ...bondTerms,
+    lock: lockView(lock),
+  }),
+  read: readToken,
+  waiting: (registrar, holdingCid, field, value) =>
+    field === 'transfer'
+      ? { registrar, transfer: { ...value, inputHoldingCids: [holdingCid] } }
+      : { registrar, holdingCid, allocation: value },
+  behind: (payload) => ({ admin: asText(payload['registrar']), lockedHolding: heldBehind(payload) }),
+};
+
+/** Every instrument, the busiest first. */
+export const instruments = [amulet, stableCoin, bond] as const;
+
+/** The instrument of an id; the first one for an id of none. */
+export function instrumentById(id: string): Instrument {
+  return instruments.find((instrument) => instrument.id === id) ?? amulet;
+}
+
+/** The instrument whose free or locked holdings are of this template. */
+export function instrumentOf(template: string): Instrument | undefined {
+  return instruments.find(({ holding, lockedHolding }) => template === holding || template === lockedHolding);
+}

@@ -1,0 +1,208 @@
+/** The licence application: an install, its licences, and renewals that are paid by an allocation. */
+import { asObject, asText, textAt } from '../../wire/json.ts';
+import type { Json, JsonObject } from '../../wire/json.ts';
+import type { ChoiceContext, Model, Template } from '../../contracts/model.ts';
+import { withoutTrailingNones } from '../../contracts/release-fields.ts';
+import { formatTimestamp } from '../../wire/values.ts';
+import { noMeta } from './metadata.ts';
+import { interfaces, names } from './names.ts';
+import { licensingUpgrade } from '../packages/applications.ts';
+
+const provider = (payload: JsonObject): string[] => [asText(payload['provider'])];
+const user = (payload: JsonObject): string[] => [asText(payload['user'])];
+const both = (payload: JsonObject): string[] => [...new Set([...provider(payload), ...user(payload)])];
+const actor = (_: JsonObject, argument: JsonObject): string[] => [asText(argument['actor'])];
+const nothing = (): Json => ({});
+
+const installRequest: Template = {
+  name: names.installRequest,
+  signatories: user,
+  observers: provider,
+  interfaces: [],
+  choices: {
+    AppInstallRequest_Accept: {
+      consuming: true,
+      controllers: provider,
+      run: ({ contract, argument, create }) => {
+        const { dso, provider: by, user: of } = contract.createArgument;
+        const meta = argument['installMeta'] ?? noMeta;
+        return create(names.install, {
+          dso: dso ?? '',
+          provider: by ?? '',
+          user: of ?? '',
+          meta,
+          numLicensesCreated: '0',
+        });
+      },
+    },
+    AppInstallRequest_Reject: { consuming: true, controllers: provider, run: nothing },
+    AppInstallRequest_Cancel: { consuming: true, controllers: user, run: nothing },
+  },
+};
+
+/** How long a licence lasts before its first renewal, microseconds. */
+const firstTerm = 30 * 86_400_000_000;
+/** What a new licence of the version with seats is for. */
+const seatsOfNew = '25';
+
+function createLicense({ contract, argument, create, time }: ChoiceContext, seats: boolean): Json {
+  const payload = contract.createArgument;
+  const { dso, provider: by, user: of } = payload;
+  const num = String(Number(asText(payload['numLicensesCreated'])) + 1);
+  const installId = create(names.install, { ...payload, numLicensesCreated: num });
+  const licenseId = create(names.license, {
+    provider: by ?? '',
+    user: of ?? '',
+    dso: dso ?? '',
+    expiresAt: formatTimestamp(microsOf(time) + firstTerm),
+    licenseNum: num,
+    params: argument['params'] ?? { meta: noMeta },
+    ...(seats ? { seats: seatsOfNew } : {}),
+  });
+  return { installId, licenseId };
+}
+
+function installTemplate(seats: boolean): Template {
+  return {
+    name: names.install,
+    signatories: both,
+    observers: () => [],
+    interfaces: [],
+    choices: {
+      AppInstall_CreateLicense: {
+        consuming: true,
+        controllers: provider,
+        run: (context) => createLicense(context, seats),
+      },
+      AppInstall_Cancel: { consuming: true, controllers: actor, run: nothing },
+    },
+  };
+}
+
+const renewalFields = [
+  'licenseFeeAmount',
+  'licenseFeeInstrumentId',
+  'licenseExtensionDuration',
+  'requestedAt',
+  'prepareUntil',
+  'settleBefore',
+  'requestId',
+  'description',
+] as const;
+
+function requestRenewal({ contract, argument, create }: ChoiceContext): Json {
+  const { provider: by, user: of, dso, licenseNum } = contract.createArgument;
+  const asked = Object.fromEntries(renewalFields.map((key) => [key, argument[key] ?? '']));
+  return create(names.renewalRequest, {
+    provider: by ?? '',
+    user: of ?? '',
+    dso: dso ?? '',
+    licenseNum: licenseNum ?? '',
+    ...asked,
+  });
+}
+
+/** Microseconds of an API timestamp, to the millisecond. */
+function microsOf(time: Json | undefined): number {
+  return Date.parse(asText(time)) * 1000;
+}
+
+function completeRenewal({ contract, argument, create, exercise, fetch }: ChoiceContext): Json {
+  const request = contract.createArgument;
+  const [by, of] = both(request);
+  const actors = [...new Set([by ?? '', of ?? ''])];
+  const extraArgs = asObject(argument['extraArgs']) ?? {};
+  exercise(asText(argument['allocationCid']), 'Allocation_ExecuteTransfer', { extraArgs }, actors);
+  const licenseCid = asText(argument['licenseCid']);
+  const license = fetch(licenseCid);
+  exercise(licenseCid, 'Archive', {}, license.signatories);
+  const extension = Number(textAt(request, 'licenseExtensionDuration', 'microseconds'));
+  const from = Math.max(microsOf(license.createArgument['expiresAt']), microsOf(request['requestedAt']));
+  return create(names.license, { ...license.createArgument, expiresAt: formatTimestamp(from + extension) });
+}
+
+/** What the allocation that pays a renewal says about it. */
+export function renewalSettlement(request: JsonObject): JsonObject {
+  return {
+    executor: request['provider'] ?? null,
+    settlementRef: { id: request['requestId'] ?? '' },
+    requestedAt: request['requestedAt'] ?? null,
+    allocateBefore: request['prepareUntil'] ?? null,
+    settleBefore: request['settleBefore'] ?? null,
+    meta: noMeta,
+  };
+}
+
+/** The one leg of a renewal: the fee, from the user to the provider. */
+export function renewalLeg(request: JsonObject): JsonObject {
+  return {
+    sender: request['user'] ?? null,
+    receiver: request['provider'] ?? null,
+    amount: request['licenseFeeAmount'] ?? null,
+    instrumentId: request['licenseFeeInstrumentId'] ?? null,
+    meta: noMeta,
+  };
+}
+
+const renewalRequest: Template = {
+  name: names.renewalRequest,
+  signatories: both,
+  observers: () => [],
+  interfaces: [
+    {
+      name: interfaces.allocationRequest,
+      view: (payload) => ({
+        settlement: renewalSettlement(payload),
+        transferLegs: { licenseFeePayment: renewalLeg(payload) },
+        meta: noMeta,
+      }),
+    },
+  ],
+  choices: {
+    LicenseRenewalRequest_CompleteRenewal: { consuming: true, controllers: provider, run: completeRenewal },
+    LicenseRenewalRequest_Cancel: { consuming: true, controllers: actor, run: nothing },
+    AllocationRequest_Reject: {
+      consuming: true,
+      interface: interfaces.allocationRequest,
+      controllers: actor,
+      run: () => ({ meta: noMeta }),
+    },
+    AllocationRequest_Withdraw: {
+      consuming: true,
+      interface: interfaces.allocationRequest,
+      controllers: provider,
+      run: () => ({ meta: noMeta }),
+    },
+  },
+};
+
+const license: Template = {
+  name: names.license,
+  signatories: both,
+  observers: () => [],
+  interfaces: [],
+  optionals: ['seats'],
+  normalise: (payload) => withoutTrailingNones(payload, ['seats']),
+  choices: {
+    License_Renew: { consuming: false, controllers: provider, run: requestRenewal },
+    License_Expire: { consuming: true, controllers: actor, run: nothing },
+  },
+};
+
+/**
+ * The templates of the licence application.
+ * @param seats whether they are of the version that gives a licence a number of seats
+ */
+export function licensingTemplates(seats = false): Template[] {
+  return [installRequest, installTemplate(seats), license, renewalRequest];
+}
+
+/** The upgrade of the licensing package: vetted, and what new licences are made of. */
+export function upgradeLicensing(model: Model): void {
+  model.vet(licensingUpgrade);
+  for (const template of licensingTemplates(true)) model.register(template);
+}
+
+export function isLicensingUpgraded(model: Model): boolean {
+  return model.vettedVersion(licensingUpgrade.name) === licensingUpgrade.version;
+}

@@ -1,0 +1,48 @@
+/** Metadata of the token standard: text by key, and what Splice writes there about a transaction. */
+import { asObject, textAt } from '../../wire/json.ts';
+import type { Json, JsonObject } from '../../wire/json.ts';
+
+const prefix = 'splice.lfdecentralizedtrust.org';
+
+/** What a transaction did to holdings, in Splice's words. */
+export type TxKind = 'transfer' | 'merge-split' | 'mint' | 'burn' | 'unlock' | 'expire-dust';
+
+/** Metadata without entries. */
+export const noMeta: JsonObject = { values: {} };
+
+/** Extra arguments without entries. */
+export const noExtraArgs: JsonObject = { context: { values: {} }, meta: noMeta };
+
+/** Metadata with the reason of a transfer. */
+export function reasonMeta(reason: string): JsonObject {
+  return { values: { [`${prefix}/reason`]: reason } };
+}
+
+/** The reason that metadata give; '' for none. */
+export function reasonOf(meta: Json | undefined): string {
+  return textAt(meta, 'values', `${prefix}/reason`);
+}
+
+/** Metadata of a result: the kind of transaction, and who sent and why where that is known. */
+export function kindMeta(kind: TxKind, sender = '', reason = ''): JsonObject {
+  return {
+    values: {
+      ...(reason === '' ? {} : { [`${prefix}/reason`]: reason }),
+      ...(sender === '' ? {} : { [`${prefix}/sender`]: sender }),
+      [`${prefix}/tx-kind`]: kind,
+    },
+  };
+}
+
+/** Extra arguments whose choice context names contracts. */
+export function contextOf(contracts: Readonly<Record<string, string>>, preapproved = false): JsonObject {
+  const named = Object.entries(contracts).map(([key, value]) => [key, { tag: 'AV_ContractId', value }] as const);
+  const approval = preapproved ? [['transfer-preapproval', { tag: 'AV_Bool', value: true }] as const] : [];
+  return { context: { values: Object.fromEntries<JsonObject>([...named, ...approval]) }, meta: noMeta };
+}
+
+/** An entry of the choice context of extra arguments, as its inner value. */
+export function contextValue(extraArgs: Json | undefined, key: string): Json | undefined {
+  const values = asObject(asObject(asObject(extraArgs)?.['context'])?.['values']);
+  return asObject(values?.[key])?.['value'];
+}

@@ -1,0 +1,128 @@
+/** Delivery versus payment: a trade that is proposed, accepted, allocated leg by leg and settled by its venue. */
+import { asObject, asText, asTexts, textAt } from '../../wire/json.ts';
+import type { Json, JsonObject } from '../../wire/json.ts';
+import type { Choice, ChoiceContext, Template } from '../../contracts/model.ts';
+import { noMeta } from './metadata.ts';
+import { interfaces, names } from './names.ts';
+
+/** Senders and receivers of the legs. */
+function tradersOf(payload: JsonObject): string[] {
+  const legs = Object.values(asObject(payload['transferLegs']) ?? {});
+  return [...new Set(legs.flatMap((leg) => [textAt(leg, 'sender'), textAt(leg, 'receiver')]))];
+}
+
+function acceptProposal({ contract, argument, create }: ChoiceContext): Json {
+  const payload = contract.createArgument;
+  const approvers = [...asTexts(payload['approvers']), asText(argument['approver'])];
+  const tradeCid = payload['tradeCid'] ?? contract.contractId;
+  return create(names.tradeProposal, { ...payload, tradeCid, approvers });
+}
+
+function initiateSettlement({ contract, argument, create, time }: ChoiceContext): Json {
+  const { venue, transferLegs, tradeCid } = contract.createArgument;
+  const { prepareUntil, settleBefore } = argument;
+  return create(names.trade, {
+    venue: venue ?? null,
+    transferLegs: transferLegs ?? {},
+    tradeCid: tradeCid ?? contract.contractId,
+    createdAt: time,
+    prepareUntil: prepareUntil ?? null,
+    settleBefore: settleBefore ?? null,
+  });
+}
+
+const proposal: Template = {
+  name: names.tradeProposal,
+  signatories: (payload) => asTexts(payload['approvers']),
+  observers: (payload) => [...tradersOf(payload), asText(payload['venue'])],
+  interfaces: [],
+  choices: {
+    OTCTradeProposal_Accept: {
+      consuming: true,
+      controllers: (_, argument) => [asText(argument['approver'])],
+      run: acceptProposal,
+    },
+    OTCTradeProposal_Reject: {
+      consuming: true,
+      controllers: (_, argument) => [asText(argument['trader'])],
+      run: () => ({}),
+    },
+    OTCTradeProposal_InitiateSettlement: {
+      consuming: true,
+      controllers: (payload) => [asText(payload['venue'])],
+      run: initiateSettlement,
+    },
+  },
+};
+
+/** Ends every given allocation by a choice; the results by leg. */
+function endAllocations(context: ChoiceContext, choice: string): JsonObject {
+  const given = asObject(context.argument['allocationsWithContext']) ?? {};
+  const results = Object.entries(given).map(([leg, pair]) => {
+    const allocation = textAt(pair, '_1');
+    const payload = context.fetch(allocation).createArgument;
+    const at = (...path: string[]): string => textAt(payload, 'allocation', ...path);
+    const actors = [at('settlement', 'executor'), at('transferLeg', 'sender'), at('transferLeg', 'receiver')];
+    const extraArgs = asObject(asObject(pair)?.['_2']) ?? {};
+    return [leg, context.exercise(allocation, choice, { extraArgs }, [...new Set(actors)])] as const;
+  });
+  return Object.fromEntries(results);
+}
+
+function tradeView(payload: JsonObject): JsonObject {
+  return {
+    settlement: settlementOf(payload),
+    transferLegs: payload['transferLegs'] ?? {},
+    meta: noMeta,
+  };
+}
+
+/** What the allocations for a trade say about it. */
+export function settlementOf(trade: JsonObject): JsonObject {
+  return {
+    executor: trade['venue'] ?? null,
+    settlementRef: { id: 'OTCTradeProposal', cid: trade['tradeCid'] ?? null },
+    requestedAt: trade['createdAt'] ?? null,
+    allocateBefore: trade['prepareUntil'] ?? null,
+    settleBefore: trade['settleBefore'] ?? null,
+    meta: noMeta,
+  };
+}
+
+const byVenue: Choice['controllers'] = (payload) => [asText(payload['venue'])];
+
+const trade: Template = {
+  name: names.trade,
+  signatories: (payload) => [asText(payload['venue']), ...tradersOf(payload)],
+  observers: () => [],
+  interfaces: [{ name: interfaces.allocationRequest, view: tradeView }],
+  choices: {
+    OTCTrade_Settle: {
+      consuming: true,
+      controllers: byVenue,
+      run: (context) => endAllocations(context, 'Allocation_ExecuteTransfer'),
+    },
+    OTCTrade_Cancel: {
+      consuming: true,
+      controllers: byVenue,
+      run: (context) => endAllocations(context, 'Allocation_Cancel'),
+    },
+    AllocationRequest_Reject: {
+      consuming: true,
+      interface: interfaces.allocationRequest,
+      controllers: (_, argument) => [asText(argument['actor'])],
+      run: () => ({ meta: noMeta }),
+    },
+    AllocationRequest_Withdraw: {
+      consuming: true,
+      interface: interfaces.allocationRequest,
+      controllers: byVenue,
+      run: () => ({ meta: noMeta }),
+    },
+  },
+};
+
+/** The templates of trades. */
+export function settlementTemplates(): Template[] {
+  return [proposal, trade];
+}

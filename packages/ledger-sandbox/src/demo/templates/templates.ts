@@ -1,0 +1,25 @@
+/**
+ * Every template the sandbox starts with: tokens of the CIP-56 standard in three instruments, delivery versus payment,
+ * a licence application, and the Iou of the tutorials.
+ */
+import type { Template } from '../../contracts/model.ts';
+import { allocationTemplate } from './allocation-templates.ts';
+import { amuletTemplates } from './amulet-templates.ts';
+import { holdingTemplates } from './holding-templates.ts';
+import { instruments } from './instruments.ts';
+import { licensingTemplates } from './licensing-templates.ts';
+import { requestTemplates } from './request-templates.ts';
+import { settlementTemplates } from './settlement-templates.ts';
+import { factoryTemplate, instructionTemplate } from './transfer-templates.ts';
+
+/** The templates in a fixed order. */
+export function demoTemplates(): Template[] {
+  return [
+    ...holdingTemplates(),
+    ...instruments.flatMap((one) => [factoryTemplate(one), instructionTemplate(one), allocationTemplate(one)]),
+    ...amuletTemplates(),
+    ...requestTemplates(),
+    ...settlementTemplates(),
+    ...licensingTemplates(),
+  ];
+}

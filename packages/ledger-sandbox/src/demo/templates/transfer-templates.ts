@@ -1,0 +1,157 @@
+/** Transfers of the token standard: factories that start them, instructions that wait for their receiver. */
+import { assertionFailed } from '../../wire/daml-failure.ts';
+import { asObject, asText, asTexts, textAt } from '../../wire/json.ts';
+import type { Json, JsonObject } from '../../wire/json.ts';
+import type { Choice, ChoiceContext, Template } from '../../contracts/model.ts';
+import { allocate } from './allocation-templates.ts';
+import { holdingFacts, moveFunds, unlock } from './funds.ts';
+import type { Instrument } from './instruments.ts';
+import { contextValue, kindMeta, noMeta, reasonOf } from './metadata.ts';
+import type { TxKind } from './metadata.ts';
+import { interfaces } from './names.ts';
+
+/** Refuses inputs that are set aside for something else. */
+export function requireFree(context: ChoiceContext, inputs: readonly string[]): void {
+  for (const input of inputs) {
+    if (holdingFacts(context.fetch(input)).lock === null) continue;
+    throw assertionFailed(`the holding ${input.slice(0, 10)} is locked`);
+  }
+}
+
+function completed(made: readonly string[], change: string | undefined, meta: JsonObject): Json {
+  const output = { tag: 'TransferInstructionResult_Completed', value: { receiverHoldingCids: [...made] } };
+  return { output, senderChangeCids: change === undefined ? [] : [change], meta };
+}
+
+/** One step when the receiver approved in advance or is the sender, else two: the amount is locked until an answer. */
+function startTransfer(context: ChoiceContext, instrument: Instrument): Json {
+  const { argument, contract } = context;
+  const admin = asText(contract.createArgument[instrument.adminField]);
+  const transfer = asObject(argument['transfer']) ?? {};
+  const [sender, receiver, amount] = ['sender', 'receiver', 'amount'].map((key) => asText(transfer[key]));
+  const inputs = asTexts(transfer['inputHoldingCids']);
+  requireFree(context, inputs);
+  const { extraArgs } = argument;
+  const own = sender === receiver;
+  const kind: TxKind = own ? 'merge-split' : 'transfer';
+  const meta = kindMeta(kind, sender, reasonOf(transfer['meta']));
+  const move = { admin, sender: sender ?? '', inputs, extraArgs };
+  const output = { receiver: receiver ?? '', amount: amount ?? '' };
+  if (own || contextValue(extraArgs, 'transfer-preapproval') !== undefined) {
+    const { made, change } = moveFunds(context, instrument, { ...move, outputs: [output] });
+    return completed(made, change, meta);
+  }
+  const lock = {
+    holders: [admin],
+    expiresAt: asText(transfer['executeBefore']),
+    context: `transfer to ${receiver ?? ''}`,
+  };
+  const outputs = [{ ...output, receiver: sender ?? '', lock }];
+  const { made, change } = moveFunds(context, instrument, { ...move, outputs });
+  const [locked = ''] = made;
+  const waiting = instrument.waiting(admin, locked, 'transfer', { ...transfer, inputHoldingCids: [locked] });
+  const value = { transferInstructionCid: context.create(instrument.instruction, waiting) };
+  const senderChangeCids = change === undefined ? [] : [change];
+  return { output: { tag: 'TransferInstructionResult_Pending', value }, senderChangeCids, meta };
+}
+
+/** Pays the locked amount of an instruction out to its receiver, or back to its sender. */
+function endTransfer(context: ChoiceContext, instrument: Instrument, to: 'sender' | 'receiver'): Json {
+  const payload = context.contract.createArgument;
+  const { admin, lockedHolding } = instrument.behind(payload);
+  const { extraArgs } = context.argument;
+  const sender = textAt(payload, 'transfer', 'sender');
+  const held = unlock(context, instrument, lockedHolding, extraArgs);
+  const meta = kindMeta(to === 'receiver' ? 'transfer' : 'unlock', sender, reasonOf(asObject(extraArgs)?.['meta']));
+  const output = { receiver: textAt(payload, 'transfer', to), amount: textAt(payload, 'transfer', 'amount') };
+  if (to === 'sender') {
+    // An unlocked Amulet is the sender's already.
+    const back =
+      held !== lockedHolding
+        ? [held]
+        : moveFunds(context, instrument, { admin, sender, inputs: [held], outputs: [output], extraArgs }).made;
+    return { output: { tag: 'TransferInstructionResult_Failed', value: {} }, senderChangeCids: [...back], meta };
+  }
+  const { made, change } = moveFunds(context, instrument, {
+    admin,
+    sender,
+    inputs: [held],
+    outputs: [output],
+    extraArgs,
+  });
+  return completed(made, change, meta);
+}
+
+function answer(instrument: Instrument, by: 'sender' | 'receiver', to: 'sender' | 'receiver'): Choice {
+  return {
+    consuming: true,
+    interface: interfaces.transferInstruction,
+    controllers: (payload) => [textAt(payload, 'transfer', by)],
+    run: (context) => endTransfer(context, instrument, to),
+  };
+}
+
+function instructionView(payload: JsonObject): JsonObject {
+  return {
+    originalInstructionCid: null,
+    transfer: payload['transfer'] ?? null,
+    status: { tag: 'TransferPendingReceiverAcceptance', value: {} },
+    meta: noMeta,
+  };
+}
+
+/** The template of transfers of an instrument that wait for their receiver. */
+export function instructionTemplate(instrument: Instrument): Template {
+  return {
+    name: instrument.instruction,
+    signatories: (payload) => [instrument.behind(payload).admin, textAt(payload, 'transfer', 'sender')],
+    observers: (payload) => [textAt(payload, 'transfer', 'receiver')],
+    interfaces: [{ name: interfaces.transferInstruction, view: instructionView }],
+    choices: {
+      TransferInstruction_Accept: answer(instrument, 'receiver', 'receiver'),
+      TransferInstruction_Reject: answer(instrument, 'receiver', 'sender'),
+      TransferInstruction_Withdraw: answer(instrument, 'sender', 'sender'),
+    },
+  };
+}
+
+function factoryView(instrument: Instrument, payload: JsonObject): JsonObject {
+  return { admin: asText(payload[instrument.adminField]), meta: noMeta };
+}
+
+/** The registry's contract where transfers and allocations of an instrument begin. */
+export function factoryTemplate(instrument: Instrument): Template {
+  const view = (payload: JsonObject): JsonObject => factoryView(instrument, payload);
+  const publicFetch = {
+    consuming: false,
+    controllers: (_: JsonObject, argument: JsonObject) => [asText(argument['actor'])],
+  };
+  return {
+    name: instrument.factory,
+    signatories: (payload) => [asText(payload[instrument.adminField])],
+    observers: () => [],
+    interfaces: [
+      { name: interfaces.transferFactory, view },
+      { name: interfaces.allocationFactory, view },
+    ],
+    choices: {
+      TransferFactory_Transfer: {
+        consuming: false,
+        interface: interfaces.transferFactory,
+        controllers: (_, argument) => [textAt(argument, 'transfer', 'sender')],
+        run: (context) => startTransfer(context, instrument),
+      },
+      TransferFactory_PublicFetch: {
+        ...publicFetch,
+        interface: interfaces.transferFactory,
+        run: ({ contract }) => view(contract.createArgument),
+      },
+      AllocationFactory_Allocate: {
+        consuming: false,
+        interface: interfaces.allocationFactory,
+        controllers: (_, argument) => [textAt(argument, 'allocation', 'transferLeg', 'sender')],
+        run: (context) => allocate(context, instrument),
+      },
+    },
+  };
+}

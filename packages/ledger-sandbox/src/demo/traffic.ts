@@ -1,0 +1,92 @@
+/**
+ * Believable traffic for a sandbox ledger: a history made at once, or updates at a steady rate. The same seed, start
+ * time and options give the same updates, ids and timestamps, as long as nothing else writes to the ledger.
+ */
+import { Play } from './play.ts';
+import type { Ledger } from '../ledger/ledger.ts';
+import { Random } from '../wire/random.ts';
+
+export interface HistoryOptions {
+  readonly seed: number;
+  /** How many updates to append. */
+  readonly updates: number;
+  /** How many users trade. Default 50. */
+  readonly users?: number;
+  /** Time of the first update, milliseconds since 1970. Default 2026-01-05T08:00:00Z. */
+  readonly startAt?: number;
+  /** Mean time between updates, milliseconds. Default 1000. */
+  readonly gapMs?: number;
+}
+
+export interface TrafficOptions {
+  readonly seed: number;
+  readonly updatesPerSecond: number;
+  readonly users?: number;
+  /** Updates to append before the first live one, placed in the time before now. Default 0. */
+  readonly history?: number;
+}
+
+export interface Traffic {
+  /** Ends the traffic; nothing is appended afterwards. */
+  stop(): void;
+}
+
+const defaultUsers = 50;
+const defaultStart = Date.UTC(2026, 0, 5, 8);
+const tickMs = 50;
+
+/** The same traffic step by step, for callers that decide when: same seed and times, same updates. */
+export class Steps {
+  readonly #play: Play;
+
+  constructor(ledger: Ledger, seed: number, users: number = defaultUsers) {
+    this.#play = new Play(ledger, { seed, users });
+  }
+
+  /** Appends one update. @param at effective time, microseconds since 1970 */
+  step(at: number): void {
+    this.#play.step(at);
+  }
+}
+
+function fill(play: Play, options: HistoryOptions): void {
+  const random = new Random(options.seed + 1);
+  const gap = (options.gapMs ?? 1000) * 1000;
+  let at = (options.startAt ?? defaultStart) * 1000;
+  for (let done = 0; done < options.updates; done += 1) {
+    play.step(at);
+    // A pause now and then, shorter gaps in between: the mean stays `gapMs`.
+    at += Math.max(1, Math.floor(random.chance(0.01) ? gap * 20 : gap * 1.6 * random.float()));
+  }
+}
+
+/** Appends `updates` updates synchronously. */
+export function generateHistory(ledger: Ledger, options: HistoryOptions): void {
+  fill(new Play(ledger, { seed: options.seed, users: options.users ?? defaultUsers }), options);
+}
+
+/** Starts traffic at a mean rate, with short pauses. The timer does not keep the process alive. */
+export function startTraffic(ledger: Ledger, options: TrafficOptions): Traffic {
+  const play = new Play(ledger, { seed: options.seed, users: options.users ?? defaultUsers });
+  const random = new Random(options.seed + 2);
+  const updates = options.history ?? 0;
+  const gapMs = 1000;
+  if (updates > 0) {
+    const startAt = Date.now() - Math.ceil(updates * gapMs * 1.1);
+    fill(play, { seed: options.seed, updates, startAt, gapMs });
+  }
+  let owed = 0;
+  let last = performance.now();
+  let pausedUntil = 0;
+  const tick = (): void => {
+    const now = performance.now();
+    owed = Math.min(owed + ((now - last) / 1000) * options.updatesPerSecond, options.updatesPerSecond);
+    last = now;
+    if (random.chance(0.004)) pausedUntil = now + random.between(300, 1500);
+    if (now < pausedUntil) return;
+    for (; owed >= 1; owed -= 1) play.stepRecordedAt(ledger.clock());
+  };
+  const timer = setInterval(tick, tickMs);
+  timer.unref();
+  return { stop: () => clearInterval(timer) };
+}

@@ -1,0 +1,131 @@
+/**
+ * The sandbox's own endpoints, off by default: scripted faults and acts of the ledger, from a shell. No participant has
+ * them; they take no token, answer to this machine only and are not subject to faults.
+ */
+import type { IncomingMessage } from 'node:http';
+import { SandboxError } from '../wire/sandbox-error.ts';
+import { check, checkNames, faultsOf } from '../faults/admin-shapes.ts';
+import type { Shape } from '../faults/admin-shapes.ts';
+import type { Call, Endpoint } from '../api/endpoint.ts';
+import { Undecodable } from '../wire/failure.ts';
+import { isThisMachine } from '../wire/this-machine.ts';
+import { asObject, asText } from '../wire/json.ts';
+import type { JsonObject } from '../wire/json.ts';
+import type { Ledger } from '../ledger/ledger.ts';
+import { authorize } from '../ledger/reassignments.ts';
+import type { UpdateInput } from '../wire/wire.ts';
+
+interface Act {
+  readonly shape: Shape;
+  run(ledger: Ledger, given: JsonObject): void;
+}
+
+const count = (given: JsonObject, name: string): number => Number(given[name]);
+
+/** A party leaves the participant, or is hosted on it: on one synchronizer, or on all. */
+function moveParty(ledger: Ledger, given: JsonObject, hosted: boolean): void {
+  const wanted = asText(given['synchronizerId']);
+  for (const { id } of ledger.synchronizers) {
+    if (wanted === '' || wanted === id)
+      authorize(ledger, asText(given['party']), hosted, undefined, { synchronizerId: id });
+  }
+}
+
+const acts: Readonly<Record<string, Act>> = {
+  prune: { shape: { needs: { to: 'count' } }, run: (ledger, given) => ledger.pruneTo(count(given, 'to')) },
+  reset: { shape: { flag: true }, run: (ledger) => ledger.reset() },
+  skipOffsets: {
+    shape: { needs: { count: 'count' } },
+    run: (ledger, given) => ledger.skipOffsets(count(given, 'count')),
+  },
+  restore: { shape: { needs: { to: 'count' } }, run: (ledger, given) => ledger.restore(count(given, 'to')) },
+  rewriteAfter: {
+    shape: { needs: { offset: 'count' } },
+    run: (ledger, given) => ledger.rewriteAfter(count(given, 'offset')),
+  },
+  lagBehind: {
+    shape: { needs: { offsets: 'count' } },
+    run: (ledger, given) => ledger.lagBehind(count(given, 'offsets')),
+  },
+  lagSynchronizer: {
+    shape: { needs: { synchronizerId: 'text', micros: 'count' } },
+    run: (ledger, given) => ledger.lagSynchronizer(asText(given['synchronizerId']), count(given, 'micros')),
+  },
+  participantId: {
+    shape: { needs: { id: 'text' } },
+    run: (ledger, given) => {
+      ledger.participantId = asText(given['id']);
+    },
+  },
+  leave: {
+    shape: { needs: { party: 'text' }, takes: { synchronizerId: 'text' } },
+    run: (ledger, given) => moveParty(ledger, given, false),
+  },
+  join: {
+    shape: { needs: { party: 'text' }, takes: { synchronizerId: 'text' } },
+    run: (ledger, given) => moveParty(ledger, given, true),
+  },
+  append: {
+    shape: { needs: { update: 'object' } },
+    run: (ledger, given) => ledger.append(given['update'] as unknown as UpdateInput),
+  },
+  appendRaw: {
+    shape: { needs: { frame: 'object' } },
+    run: (ledger, given) => ledger.appendRaw(asObject(given['frame']) ?? {}),
+  },
+};
+
+function runActs({ participant, body }: Call): string {
+  const { ledger } = participant;
+  checkNames(body, acts, 'act');
+  const asked = Object.entries(body).map(([name, given]) => ({ name, given, act: acts[name] }));
+  for (const { name, given, act } of asked) if (act !== undefined) check(given, act.shape, `act ${name}`);
+  try {
+    for (const { given, act } of asked) act?.run(ledger, asObject(given) ?? {});
+  } catch (thrown) {
+    if (thrown instanceof SandboxError) throw new Undecodable('body', thrown.message);
+    throw thrown;
+  }
+  const { participantId, synchronizers } = ledger;
+  return JSON.stringify({ ledgerEnd: ledger.ledgerEnd(), prunedTo: ledger.prunedTo(), participantId, synchronizers });
+}
+
+function setFaults({ participant, body }: Call): string {
+  return JSON.stringify(Object.assign(participant.faults, faultsOf(body)));
+}
+
+export const adminEndpoints: readonly Endpoint[] = [
+  {
+    method: 'GET',
+    path: '/sandbox/faults',
+    summary: 'The faults that are set',
+    needs: 'nobody',
+    run: ({ participant }) => JSON.stringify(participant.faults),
+  },
+  {
+    method: 'POST',
+    path: '/sandbox/faults',
+    summary: 'Sets the named faults, lifts those that are null; the others stay',
+    needs: 'nobody',
+    run: setFaults,
+  },
+  {
+    method: 'POST',
+    path: '/sandbox/ledger',
+    summary: 'Runs acts of the ledger in the given order',
+    needs: 'nobody',
+    run: runActs,
+  },
+];
+
+function hostOf(request: IncomingMessage): string {
+  const { host } = request.headers;
+  return host !== undefined && URL.canParse(`http://${host}`) ? new URL(`http://${host}`).hostname : '';
+}
+
+/** True for a request to these endpoints that a program on this machine sent: no page of a browser, no other host. */
+export function isLocalAdmin(request: IncomingMessage, pathPrefix: string): boolean {
+  const local = isThisMachine(request.socket.remoteAddress ?? '');
+  const asked = (request.url ?? '').startsWith(`${pathPrefix}/sandbox/`);
+  return asked && local && isThisMachine(hostOf(request)) && request.headers.origin === undefined;
+}

@@ -1,0 +1,50 @@
+/** Completions: what became of submissions, as a list and as a stream, of one user and of all. */
+import type { Caller } from '../identity/caller.ts';
+import { CompletionsReader, parseCompletions } from '../api/completion-requests.ts';
+import type { CompletionsForm } from '../api/completion-requests.ts';
+import type { Connection } from '../faults/connection.ts';
+import type { Call, Endpoint, StreamEndpoint } from '../api/endpoint.ts';
+import { listAnswer, listOptions, listed } from '../api/list-answer.ts';
+import type { Participant } from '../api/participant.ts';
+import { decode, follow, guarded } from '../api/streams.ts';
+
+/** Completions have no end: the list is over after a silence. */
+async function list({ participant, caller, body, query }: Call, form: CompletionsForm): Promise<string> {
+  const { ledger, limits } = participant;
+  const request = parseCompletions(body, participant, caller, form);
+  const reader = new CompletionsReader(participant, request);
+  return listAnswer(await listed(ledger, reader, listOptions(query, limits)), limits);
+}
+
+function stream(form: CompletionsForm): StreamEndpoint['serve'] {
+  return async (connection: Connection, text: string, participant: Participant, caller: Caller) => {
+    await guarded(connection, text, participant, async () => {
+      const request = parseCompletions(decode(text), participant, caller, form);
+      const reader = new CompletionsReader(participant, request);
+      await follow(connection, { participant, caller, reader, ...request });
+    });
+  };
+}
+
+const ofUser = {
+  path: '/v2/commands/completions',
+  summary: 'What became of the submissions of a user',
+  request: 'CompletionStreamRequest',
+} as const;
+const ofAll = {
+  path: '/v2/commands/command-completions',
+  summary: 'What became of the submissions of any user',
+  request: 'GetCompletionsRequest',
+  since: '3.5',
+} as const;
+const query = ['limit', 'stream_idle_timeout_ms'];
+
+export const completionEndpoints: readonly Endpoint[] = [
+  { method: 'POST', ...ofUser, query, response: 'CompletionStreamResponse[]', run: (call) => list(call, 'of-user') },
+  { method: 'POST', ...ofAll, query, response: 'CompletionStreamResponse[]', run: (call) => list(call, 'of-all') },
+];
+
+export const completionStreams: readonly StreamEndpoint[] = [
+  { ...ofUser, response: 'CompletionStreamResponse', serve: stream('of-user') },
+  { ...ofAll, response: 'CompletionStreamResponse', serve: stream('of-all') },
+];

@@ -1,0 +1,90 @@
+/** Look-ups of one contract: its create and archive events, and its payload. */
+import { require } from '../identity/caller.ts';
+import type { Call, Endpoint } from '../api/endpoint.ts';
+import { failure, missingField } from '../wire/failure.ts';
+import { parseEventFormat } from '../contracts/format.ts';
+import type { EventFormat } from '../contracts/format.ts';
+import { asObject, asText, asTexts } from '../wire/json.ts';
+import type { ContractEvents } from '../contracts/contract-events.ts';
+import type { Participant } from '../api/participant.ts';
+import { eventFormatNeeds } from '../identity/read-rights.ts';
+import { Renderer } from '../api/render.ts';
+
+/** The contract, unless the participant does not show its create yet. */
+function known({ ledger }: Participant, contractId: string): ContractEvents | undefined {
+  if (contractId === '') throw missingField('contract_id');
+  const found = ledger.contract(contractId);
+  return found !== undefined && found.created.offset <= ledger.ledgerEnd() ? found : undefined;
+}
+
+/** What the reader may see of both events. A create outlives its offset's pruning until its archive is pruned too. */
+function visible(participant: Participant, found: ContractEvents, format: EventFormat): object | undefined {
+  const { ledger } = participant;
+  const renderer = new Renderer(participant);
+  const { created, synchronizerId, archived } = found;
+  const createdEvent = renderer.created(created, format);
+  const shown = archived !== undefined && archived.offset <= ledger.ledgerEnd() ? archived : undefined;
+  const archivedEvent = shown === undefined ? undefined : renderer.archived(shown.event, format, created);
+  if (createdEvent === undefined && archivedEvent === undefined) return undefined;
+  return {
+    created: createdEvent === undefined ? null : { createdEvent, synchronizerId },
+    archived: archivedEvent === undefined ? null : { archivedEvent, synchronizerId: shown?.synchronizerId },
+  };
+}
+
+function eventsById({ participant, caller, body }: Call): string {
+  const contractId = asText(body['contractId']);
+  const asked = asObject(body['eventFormat']);
+  if (asked === undefined) throw missingField('event_format');
+  require(caller, eventFormatNeeds(asked));
+  const format = parseEventFormat(asked, participant.ledger.model, participant.release);
+  const found = known(participant, contractId);
+  const events = found === undefined ? undefined : visible(participant, found, format);
+  if (events !== undefined) return JSON.stringify(events);
+  const cause = 'Contract events not found, or not visible.';
+  throw failure({ code: 'CONTRACT_EVENTS_NOT_FOUND', category: 11, cause, resources: [['CONTRACT_ID', contractId]] });
+}
+
+/** The payload; offset, node id, blob, views and acsDelta of this answer carry nothing. */
+function contractById({ participant, caller, body }: Call): string {
+  const contractId = asText(body['contractId']);
+  const parties = asTexts(body['queryingParties']);
+  require(caller, parties.length === 0 ? ['read-as-any-party'] : parties.map((readAs) => ({ readAs })));
+  const found = known(participant, contractId);
+  const filtersByParty = Object.fromEntries(parties.map((party) => [party, {}]));
+  const asked = parties.length === 0 ? { filtersForAnyParty: {} } : { filtersByParty };
+  const format = parseEventFormat(asked, participant.ledger.model, participant.release);
+  const shown = found === undefined ? undefined : new Renderer(participant).created(found.created, format);
+  if (shown === undefined) {
+    const cause = 'Contract payload not found, or not visible.';
+    throw failure({
+      code: 'CONTRACT_PAYLOAD_NOT_FOUND',
+      category: 11,
+      cause,
+      resources: [['CONTRACT_ID', contractId]],
+    });
+  }
+  const witnessParties = parties.length === 0 ? [] : shown.witnessParties;
+  const representativePackageId = shown.templateId.slice(0, shown.templateId.indexOf(':'));
+  const nothing = { offset: 0, nodeId: 0, createdEventBlob: '', interfaceViews: [], acsDelta: false };
+  return JSON.stringify({ createdEvent: { ...shown, ...nothing, witnessParties, representativePackageId } });
+}
+
+export const contractEndpoints: readonly Endpoint[] = [
+  {
+    method: 'POST',
+    path: '/v2/events/events-by-contract-id',
+    summary: 'The create and the archive of a contract',
+    request: 'GetEventsByContractIdRequest',
+    response: 'JsGetEventsByContractIdResponse',
+    run: eventsById,
+  },
+  {
+    method: 'POST',
+    path: '/v2/contracts/contract-by-id',
+    summary: 'The payload of a contract',
+    request: 'GetContractRequest',
+    response: 'GetContractResponse',
+    run: contractById,
+  },
+];

@@ -1,0 +1,153 @@
+/**
+ * The descriptions of the interface, /docs/openapi and /docs/asyncapi: made from the tables of what is served, for the
+ * release the participant stands for. Schemas are open objects, except the refusal.
+ */
+import { stringify } from 'yaml';
+import type { Endpoint, StreamEndpoint } from '../api/endpoint.ts';
+import type { Release } from '../wire/release.ts';
+import { isWithin, versionOf } from '../wire/release.ts';
+
+type Described = Pick<Endpoint, 'path' | 'summary' | 'since' | 'last' | 'deprecated' | 'request' | 'response'>;
+
+const text = { type: 'string' };
+const optional = (type: string): object => ({ type, nullable: true });
+
+/** The refusal every endpoint may answer with. Only the required keys are promised. */
+const refusal = {
+  title: 'JsCantonError',
+  type: 'object',
+  required: ['code', 'cause', 'context', 'errorCategory'],
+  properties: {
+    code: text,
+    cause: text,
+    correlationId: optional('string'),
+    traceId: optional('string'),
+    context: { type: 'object', additionalProperties: text },
+    resources: { type: 'array', items: { type: 'array', items: text } },
+    errorCategory: { type: 'integer', format: 'int32' },
+    grpcCodeValue: { ...optional('integer'), format: 'int32' },
+    retryInfo: optional('string'),
+    definiteAnswer: optional('boolean'),
+  },
+};
+
+function servedIn<E extends Described>(table: readonly E[], release: Release): E[] {
+  return table.filter(({ since, last }) => isWithin(release, since, last));
+}
+
+/** `postV2UpdatesUpdate-by-id` for POST /v2/updates/update-by-id. */
+function operationId(verb: string, path: string): string {
+  const words = path.split('/').map((word) => word.replaceAll(/[{}]/g, ''));
+  return verb + words.map((word) => word.charAt(0).toUpperCase() + word.slice(1)).join('');
+}
+
+/** A schema name, or an array of one: `Name[]`. */
+function schemaOf(name: string): object {
+  if (name.endsWith('[]')) return { type: 'array', items: schemaOf(name.slice(0, -2)) };
+  return { $ref: `#/components/schemas/${name}` };
+}
+
+/** One open object per schema name the endpoints mention, next to the refusal. */
+function schemas(described: readonly Described[]): object {
+  const names = described.flatMap(({ request, response }) => [request, response]);
+  const known = new Set(names.filter((name) => name !== undefined).map((name) => name.replace('[]', '')));
+  const open = [...known].toSorted().map((title) => [title, { title, type: 'object' }] as const);
+  return { ...Object.fromEntries(open), JsCantonError: refusal };
+}
+
+function info(title: string, release: Release): object {
+  const description = 'A sandbox participant: what it serves, in the release it stands for.';
+  return { title, version: versionOf[release], description };
+}
+
+const binary = { 'application/octet-stream': { schema: { type: 'string', format: 'binary' } } };
+const jsonOf = (name: string): object => ({ 'application/json': { schema: schemaOf(name) } });
+
+function bodyOf({ request, takes }: Endpoint): object {
+  if (takes === 'bytes') return { requestBody: { content: binary, required: true } };
+  return request === undefined ? {} : { requestBody: { content: jsonOf(request), required: true } };
+}
+
+function parametersOf({ path, query = [] }: Endpoint): object[] {
+  const bound = [...path.matchAll(/\{([^}]+)\}/g)].map((match) => match[1] ?? '');
+  return [
+    ...bound.map((name) => ({ name, in: 'path', required: true, schema: text })),
+    ...query.map((name) => ({ name, in: 'query', required: false, schema: text })),
+  ];
+}
+
+function operation(endpoint: Endpoint): object {
+  const { method, path, summary, deprecated, response } = endpoint;
+  const parameters = parametersOf(endpoint);
+  return {
+    description: summary,
+    operationId: operationId(method.toLowerCase(), path),
+    ...(deprecated === true ? { deprecated } : {}),
+    ...(parameters.length === 0 ? {} : { parameters }),
+    ...bodyOf(endpoint),
+    responses: {
+      '200': { description: '', ...(response === undefined ? {} : { content: jsonOf(response) }) },
+      '400': { description: 'A value that cannot be decoded', content: { 'text/plain': { schema: text } } },
+      default: { description: 'A refusal', content: jsonOf('JsCantonError') },
+    },
+    security: endpoint.needs === 'nobody' ? [] : [{ httpAuth: [] }],
+  };
+}
+
+function openapi(served: readonly Endpoint[], release: Release): object {
+  const paths: Record<string, Record<string, object>> = {};
+  for (const endpoint of served) {
+    paths[endpoint.path] = { ...paths[endpoint.path], [endpoint.method.toLowerCase()]: operation(endpoint) };
+  }
+  const securitySchemes = { httpAuth: { type: 'http', description: 'A JWT', scheme: 'bearer' } };
+  return {
+    openapi: '3.0.3',
+    info: info('JSON Ledger API HTTP endpoints', release),
+    paths,
+    components: { schemas: schemas(served), securitySchemes },
+  };
+}
+
+function channel({ path, summary, request = '', response = '' }: StreamEndpoint): object {
+  const message = (name: string): object => ({ message: { $ref: `#/components/messages/${name}` } });
+  return {
+    description: summary,
+    subscribe: { operationId: operationId('on', path), ...message(`Either_JsCantonError_${response}`) },
+    publish: { operationId: operationId('send', path), ...message(request) },
+    bindings: { ws: { method: 'GET' } },
+  };
+}
+
+function asyncapi(served: readonly StreamEndpoint[], release: Release): object {
+  const contentType = 'application/json';
+  const messages: Record<string, object> = {};
+  for (const { request = '', response = '' } of served) {
+    messages[request] = { contentType, payload: schemaOf(request) };
+    const either = [schemaOf('JsCantonError'), schemaOf(response)];
+    messages[`Either_JsCantonError_${response}`] = { contentType, payload: { oneOf: either } };
+  }
+  return {
+    asyncapi: '2.6.0',
+    info: info('JSON Ledger API WebSocket endpoints', release),
+    channels: Object.fromEntries(served.map((stream) => [stream.path, channel(stream)])),
+    components: { schemas: schemas(served), messages },
+  };
+}
+
+/** The endpoints that describe the given ones; they do not describe themselves. */
+export function docsEndpoints(endpoints: readonly Endpoint[], streams: readonly StreamEndpoint[]): readonly Endpoint[] {
+  const row = (path: string, summary: string, describe: (release: Release) => object): Endpoint => ({
+    method: 'GET',
+    path,
+    summary,
+    needs: 'nobody',
+    run: ({ participant }) => ({
+      type: 'text/plain; charset=UTF-8',
+      content: stringify(describe(participant.release), { aliasDuplicateObjects: false }),
+    }),
+  });
+  return [
+    row('/docs/openapi', 'The HTTP endpoints, as OpenAPI', (release) => openapi(servedIn(endpoints, release), release)),
+    row('/docs/asyncapi', 'The streams, as AsyncAPI', (release) => asyncapi(servedIn(streams, release), release)),
+  ];
+}

@@ -1,0 +1,166 @@
+/**
+ * Reading by pages instead of streams. A page token (opaque, bound to the participant and the request) carries where the
+ * next page begins; pages carry no OffsetCheckpoints, their own bounds say how far they reach.
+ */
+import { require } from '../identity/caller.ts';
+import type { Call, Endpoint } from '../api/endpoint.ts';
+import { failure, invalidArgument, missingField, prunedAccess } from '../wire/failure.ts';
+import type { LedgerFailure } from '../wire/failure.ts';
+import { parseEventFormat, parseUpdateFormat } from '../contracts/format.ts';
+import type { UpdateFormat } from '../contracts/format.ts';
+import { asObject, asText } from '../wire/json.ts';
+import type { Json, JsonObject } from '../wire/json.ts';
+import { bindingOf, openToken, sealToken } from '../wire/page-token.ts';
+import type { Participant } from '../api/participant.ts';
+import { eventFormatNeeds, updateFormatNeeds } from '../identity/read-rights.ts';
+import { Renderer } from '../api/render.ts';
+import { checkOffsets, checkSnapshotOffset, numberOf, requireNotNegative } from '../api/requests.ts';
+
+const acsSize = { standard: 2000, most: 10_000 };
+const updatesSize = { standard: 100, most: 2000 };
+
+function pageSize(given: Json | undefined, { standard, most }: typeof acsSize): number {
+  const size = numberOf(given) ?? 0;
+  if (size < 0 || size > most) throw invalidArgument(`max_page_size must be between 1 and ${most}, found ${size}`);
+  return size === 0 ? standard : size;
+}
+
+function invalidToken(kind: 'ACS' | 'UPDATES'): LedgerFailure {
+  const cause = 'The page token is malformed, or belongs to another request or another participant';
+  return failure({ code: `INVALID_${kind}_PAGE_TOKEN`, category: 8, cause });
+}
+
+/** Offset and position of the page that a request asks for; undefined for a first one. */
+function resumedAt(body: JsonObject, binding: string, kind: 'ACS' | 'UPDATES'): readonly [number, number] | undefined {
+  const token = asText(body['pageToken']);
+  if (token === '') return undefined;
+  const resumed = openToken(token, binding);
+  if (resumed === undefined) throw invalidToken(kind);
+  return resumed;
+}
+
+function formatOf(body: JsonObject, key: 'eventFormat' | 'updateFormat'): JsonObject {
+  const format = asObject(body[key]);
+  if (format === undefined) throw missingField(key === 'eventFormat' ? 'event_format' : 'update_format');
+  return format;
+}
+
+function activeContractsPage({ participant, caller, body }: Call): string {
+  const { ledger, release } = participant;
+  const asked = formatOf(body, 'eventFormat');
+  require(caller, eventFormatNeeds(asked));
+  const given = numberOf(body['activeAtOffset']);
+  if (given !== undefined) requireNotNegative(given);
+  const format = parseEventFormat(asked, ledger.model, release);
+  const size = pageSize(body['maxPageSize'], acsSize);
+  const binding = bindingOf('acs', ledger.participantId, asked, given ?? null);
+  const [activeAtOffset, skip] = resumedAt(body, binding, 'ACS') ?? [given ?? ledger.ledgerEnd(), 0];
+  checkSnapshotOffset(activeAtOffset, format, participant);
+  const renderer = new Renderer(participant);
+  const entryBinding = bindingOf('entry', ledger.participantId, asked);
+  const entries: string[] = [];
+  let position = 0;
+  let nextPageToken: string | null = null;
+  for (const held of ledger.activeAt(activeAtOffset)) {
+    position += 1;
+    if (position <= skip) continue;
+    if (entries.length === size) {
+      nextPageToken = sealToken(binding, activeAtOffset, position - 1);
+      break;
+    }
+    const entry = renderer.entry(held, format, sealToken(entryBinding, activeAtOffset, position));
+    if (entry !== undefined) entries.push(entry);
+  }
+  const rest = JSON.stringify({ activeAtOffset, nextPageToken }).slice(1);
+  return `{"activeContracts":[${entries.join()}],${rest}`;
+}
+
+interface Page {
+  readonly updates: readonly string[];
+  /** The part of the ledger the page covers: exclusive, inclusive. */
+  readonly lowest: number;
+  readonly highest: number;
+}
+
+/** Reads from the near end of the range until the page is full or the range is through. */
+function readPage(
+  participant: Participant,
+  range: { readonly begin: number; readonly end: number; readonly descending: boolean },
+  size: number,
+  format: UpdateFormat,
+): Page {
+  const renderer = new Renderer(participant);
+  const updates: string[] = [];
+  let { begin: lowest, end: highest } = range;
+  while (updates.length < size) {
+    const stored = participant.ledger.range(lowest, highest, size, range.descending);
+    for (const one of stored) {
+      if (range.descending) highest = one.offset - 1;
+      else lowest = one.offset;
+      const frame = renderer.update(one, format);
+      if (frame !== undefined && updates.push(frame) === size) break;
+    }
+    if (stored.length < size && updates.length < size) return { updates, lowest: range.begin, highest: range.end };
+  }
+  return range.descending
+    ? { updates, lowest: Math.max(highest, range.begin), highest: range.end }
+    : { updates, lowest: range.begin, highest: lowest };
+}
+
+/** Where the range of a page request begins: 0 is wherever the history begins now, more must not be pruned. */
+function beginOf(begin: number, end: number, { ledger }: Participant): number {
+  const pruned = ledger.prunedTo();
+  if (begin === 0) return pruned;
+  if (begin < pruned) throw prunedAccess(`Transactions request from ${begin + 1} to ${end}`, pruned);
+  return begin;
+}
+
+function updatesPage({ participant, caller, body }: Call): string {
+  const { ledger, release } = participant;
+  const asked = formatOf(body, 'updateFormat');
+  require(caller, updateFormatNeeds(asked));
+  const given = { begin: numberOf(body['beginOffsetExclusive']) ?? 0, end: numberOf(body['endOffsetInclusive']) };
+  const descending = body['descendingOrder'] === true;
+  const last = given.end ?? ledger.ledgerEnd();
+  checkOffsets(given.begin, given.end ?? undefined, false, ledger.ledgerEnd());
+  const format = parseUpdateFormat(asked, ledger.model, release);
+  if (last < given.begin) {
+    const cause = `End offset ${last} is before begin offset ${given.begin}.`;
+    throw failure({ code: 'OFFSET_OUT_OF_RANGE', category: 9, cause });
+  }
+  const size = pageSize(body['maxPageSize'], updatesSize);
+  const binding = bindingOf('updates', ledger.participantId, asked, given.begin, given.end ?? null, descending);
+  const resumed = resumedAt(body, binding, 'UPDATES')?.[0];
+  const end = descending ? (resumed ?? last) : last;
+  const begin = beginOf(descending ? given.begin : (resumed ?? given.begin), end, participant);
+  const range = { begin, end: Math.max(begin, end), descending };
+  const { updates, lowest, highest } = readPage(participant, range, size, format);
+  const through = descending ? lowest <= begin : given.end !== undefined && highest >= range.end;
+  const nextPageToken = through ? null : sealToken(binding, descending ? lowest : highest, 0);
+  const rest = { lowestPageOffsetExclusive: lowest, highestPageOffsetInclusive: highest, nextPageToken };
+  return `{"updates":[${updates.join()}],${JSON.stringify(rest).slice(1)}`;
+}
+
+const acsPage = {
+  path: '/v2/state/active-contracts-page',
+  summary: 'A page of the contracts active at an offset',
+  takes: 'json',
+  since: '3.5',
+  request: 'GetActiveContractsPageRequest',
+  response: 'JsGetActiveContractsPageResponse',
+  run: activeContractsPage,
+} as const;
+
+export const pageEndpoints: readonly Endpoint[] = [
+  { ...acsPage, method: 'POST' },
+  { ...acsPage, method: 'GET', deprecated: true },
+  {
+    method: 'POST',
+    path: '/v2/updates/get-updates-page',
+    summary: 'A page of updates after an offset',
+    since: '3.5',
+    request: 'GetUpdatesPageRequest',
+    response: 'JsGetUpdatesPageResponse',
+    run: updatesPage,
+  },
+];

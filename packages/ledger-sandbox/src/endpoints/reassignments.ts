@@ -1,0 +1,56 @@
+/** Reassignment submission: move contracts between synchronizers. */
+import { require } from '../identity/caller.ts';
+import type { Call, Endpoint } from '../api/endpoint.ts';
+import { parseEventFormat } from '../contracts/format.ts';
+import { asObject } from '../wire/json.ts';
+import { performJournaled } from '../ledger/perform.ts';
+import { eventFormatNeeds } from '../identity/read-rights.ts';
+import { parseReassignment } from '../ledger/reassignment-commands.ts';
+import { Renderer } from '../api/render.ts';
+import { naming, parseAsked } from '../ledger/submission-request.ts';
+import { storedAt } from '../api/transaction-answer.ts';
+import { withoutWaiting } from './commands.ts';
+
+/** Reads, authorizes and names a request; the result runs it and gives back the offset of its update. */
+function reassignmentOf({ participant: { ledger }, caller, body }: Call): () => number {
+  const commands = asObject(body['reassignmentCommands']) ?? {};
+  const asked = parseAsked(ledger, commands, caller);
+  const submission = parseReassignment(ledger, commands, asked);
+  require(caller, [{ actAs: submission.submitter }]);
+  const at = ledger.clock();
+  const named = { ...asked, commands: [], actAs: [submission.submitter], workflowId: submission.workflowId, at };
+  return () => naming(named, () => performJournaled(ledger, { reassignment: { ...submission, at } }));
+}
+
+function submitForReassignment(call: Call): string {
+  const { participant, caller, body } = call;
+  const submit = reassignmentOf(call);
+  const asked = asObject(body['eventFormat']);
+  if (asked !== undefined) require(caller, eventFormatNeeds(asked));
+  const { model } = participant.ledger;
+  const format = asked === undefined ? undefined : parseEventFormat(asked, model, participant.release);
+  const stored = storedAt(call, submit());
+  if (stored.update === undefined || !('Reassignment' in stored.update)) throw new Error('not a reassignment');
+  const { value } = stored.update.Reassignment;
+  const reassignment = new Renderer(participant).reassignment(value, format) ?? { ...value, events: [] };
+  return JSON.stringify({ reassignment });
+}
+
+export const reassignmentEndpoints: readonly Endpoint[] = [
+  {
+    method: 'POST',
+    path: '/v2/commands/submit-and-wait-for-reassignment',
+    summary: 'Move contracts between synchronizers and wait for the update',
+    request: 'SubmitAndWaitForReassignmentRequest',
+    response: 'JsSubmitAndWaitForReassignmentResponse',
+    run: submitForReassignment,
+  },
+  {
+    method: 'POST',
+    path: '/v2/commands/async/submit-reassignment',
+    summary: 'Move contracts between synchronizers without waiting',
+    request: 'SubmitReassignmentRequest',
+    response: 'SubmitReassignmentResponse',
+    run: (call) => withoutWaiting(reassignmentOf(call)),
+  },
+];

@@ -1,0 +1,159 @@
+/** Look-ups of one update: by offset, by id, by transaction hash, and the deprecated ones of one transaction. */
+import { require } from '../identity/caller.ts';
+import type { Call, Endpoint } from '../api/endpoint.ts';
+import { Undecodable, failure, invalidArgument, missingField, nonPositiveOffset } from '../wire/failure.ts';
+import { parseUpdateFormat } from '../contracts/format.ts';
+import type { UpdateFormat } from '../contracts/format.ts';
+import type { StoredUpdate } from '../ledger/history.ts';
+import { asObject, asText, asTexts } from '../wire/json.ts';
+import type { Json, JsonObject } from '../wire/json.ts';
+import type { Ledger } from '../ledger/ledger.ts';
+import { updateFormatNeeds } from '../identity/read-rights.ts';
+import { Renderer } from '../api/render.ts';
+import { int64Of } from '../api/requests.ts';
+import { treeOf } from '../api/trees.ts';
+
+/** What is looked up, and how a refusal names it. */
+interface Key {
+  readonly kind: string;
+  readonly name: string;
+  find(ledger: Ledger): StoredUpdate | undefined;
+}
+
+function offsetKey(given: Json | undefined): Key {
+  const asked = int64Of(given) ?? 0;
+  if (asked <= 0) throw nonPositiveOffset(asked, 'offset');
+  const offset = Number(asked);
+  return { kind: 'OFFSET', name: String(asked), find: (ledger) => ledger.range(offset - 1, offset, 1)[0] };
+}
+
+function idKey(updateId: string): Key {
+  if (updateId === '') throw missingField('update_id');
+  return { kind: 'UPDATE_ID', name: updateId, find: (ledger) => ledger.findUpdate('id', updateId) };
+}
+
+function hashKey(given: string): Key {
+  if (given === '') throw missingField('transaction_hash');
+  const bytes = Buffer.from(given, 'base64');
+  if (bytes.toString('base64') !== given) throw new Undecodable('body', 'The string is not a valid Base64');
+  const hash = bytes.toString('hex');
+  return { kind: 'TRANSACTION_HASH', name: hash, find: (ledger) => ledger.findUpdate('hash', hash) };
+}
+
+function notFound({ kind, name }: Key): Error {
+  const cause = 'Update not found, or not visible.';
+  return failure({ code: 'UPDATE_NOT_FOUND', category: 11, cause, resources: [[kind, name]] });
+}
+
+/** The update, if the participant shows it yet, and the checked format to print it in. */
+function lookUp({ participant, caller }: Call, key: Key, asked: JsonObject): [StoredUpdate, UpdateFormat] {
+  const { ledger, release } = participant;
+  require(caller, updateFormatNeeds(asked));
+  const format = parseUpdateFormat(asked, ledger.model, release);
+  const stored = key.find(ledger);
+  if (stored === undefined || stored.offset > ledger.ledgerEnd()) throw notFound(key);
+  return [stored, format];
+}
+
+function update(call: Call, key: Key): string {
+  const asked = asObject(call.body['updateFormat']);
+  if (asked === undefined) throw missingField('update_format');
+  const answer = new Renderer(call.participant).update(...lookUp(call, key, asked));
+  if (answer === undefined) throw notFound(key);
+  return answer;
+}
+
+function wildcards(parties: readonly string[], transactionShape: string): JsonObject {
+  const filtersByParty = Object.fromEntries(parties.map((party) => [party, {}]));
+  return { eventFormat: { filtersByParty }, transactionShape };
+}
+
+/** `requestingParties` or `transactionFormat`, never both. */
+function transaction(call: Call, key: Key): string {
+  const parties = asTexts(call.body['requestingParties']);
+  const format = asObject(call.body['transactionFormat']);
+  if (format !== undefined && parties.length > 0) {
+    throw invalidArgument('transaction_format and requesting_parties cannot be set at the same time');
+  }
+  const includeTransactions = format ?? wildcards(parties, 'TRANSACTION_SHAPE_ACS_DELTA');
+  const [stored, { transactions }] = lookUp(call, key, { includeTransactions });
+  if (stored.update === undefined || !('Transaction' in stored.update)) throw notFound(key);
+  const { value } = stored.update.Transaction;
+  const seen = new Renderer(call.participant).transaction(value, stored.archived, transactions);
+  if (seen === undefined) throw notFound(key);
+  return JSON.stringify({ transaction: seen });
+}
+
+function tree(call: Call, key: Key): string {
+  const includeTransactions = wildcards(call.query.getAll('parties'), 'TRANSACTION_SHAPE_LEDGER_EFFECTS');
+  const [stored, format] = lookUp(call, key, { includeTransactions });
+  const seen = treeOf(new Renderer(call.participant), stored, format);
+  if (seen === undefined) throw notFound(key);
+  return JSON.stringify({ transaction: seen });
+}
+
+const before36 = { last: '3.5', deprecated: true } as const;
+
+export const updateLookupEndpoints: readonly Endpoint[] = [
+  {
+    method: 'POST',
+    path: '/v2/updates/update-by-offset',
+    summary: 'The update at an offset',
+    request: 'GetUpdateByOffsetRequest',
+    response: 'JsGetUpdateResponse',
+    run: (call) => update(call, offsetKey(call.body['offset'])),
+  },
+  {
+    method: 'POST',
+    path: '/v2/updates/update-by-id',
+    summary: 'The update with an id',
+    request: 'GetUpdateByIdRequest',
+    response: 'JsGetUpdateResponse',
+    run: (call) => update(call, idKey(asText(call.body['updateId']))),
+  },
+  {
+    method: 'POST',
+    path: '/v2/updates/update-by-hash',
+    summary: 'The update of the transaction with a hash',
+    since: '3.6',
+    request: 'GetUpdateByHashRequest',
+    response: 'JsGetUpdateResponse',
+    run: (call) => update(call, hashKey(asText(call.body['transactionHash']))),
+  },
+  {
+    ...before36,
+    method: 'POST',
+    path: '/v2/updates/transaction-by-offset',
+    summary: 'The transaction at an offset',
+    request: 'GetTransactionByOffsetRequest',
+    response: 'JsGetTransactionResponse',
+    run: (call) => transaction(call, offsetKey(call.body['offset'])),
+  },
+  {
+    ...before36,
+    method: 'POST',
+    path: '/v2/updates/transaction-by-id',
+    summary: 'The transaction with an update id',
+    request: 'GetTransactionByIdRequest',
+    response: 'JsGetTransactionResponse',
+    run: (call) => transaction(call, idKey(asText(call.body['updateId']))),
+  },
+  {
+    ...before36,
+    method: 'GET',
+    path: '/v2/updates/transaction-tree-by-offset/{offset}',
+    summary: 'The transaction at an offset, as a tree',
+    query: ['parties'],
+    response: 'JsGetTransactionTreeResponse',
+    run: (call) => tree(call, offsetKey(call.path['offset'])),
+  },
+  {
+    ...before36,
+    method: 'GET',
+    path: '/v2/updates/transaction-tree-by-id/{update-id}',
+    summary: 'The transaction with an update id, as a tree',
+    query: ['parties'],
+    response: 'JsGetTransactionTreeResponse',
+    run: (call) => tree(call, idKey(call.path['update-id'] ?? '')),
+  },
+];

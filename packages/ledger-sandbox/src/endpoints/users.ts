@@ -1,0 +1,235 @@
+/** Users and their rights, and who the caller is. */
+import { require } from '../identity/caller.ts';
+import type { Call, Endpoint } from '../api/endpoint.ts';
+import { Undecodable, failure, invalidArgument, missingField, permissionDenied } from '../wire/failure.ts';
+import { readUser, userChange } from '../identity/user-requests.ts';
+import { parseRights, rightBody } from '../identity/rights.ts';
+import type { Right } from '../identity/rights.ts';
+import { adminUser } from '../identity/users.ts';
+import type { User } from '../identity/users.ts';
+import { asObject, asText, textAt } from '../wire/json.ts';
+import type { JsonObject } from '../wire/json.ts';
+import { isWithin } from '../wire/release.ts';
+
+/** `maxUsersPageSize` of GET /v2/version. */
+const largestPage = 1000;
+
+function userBody(user: User, { participant }: Call): JsonObject {
+  const { id, primaryParty, isDeactivated, annotations, identityProviderId, primaryPartyAuthentication } = user;
+  const metadata = { resourceVersion: String(user.resourceVersion), annotations };
+  const known = { id, primaryParty, isDeactivated, metadata, identityProviderId };
+  return isWithin(participant.release, '3.5', undefined) ? { ...known, primaryPartyAuthentication } : known;
+}
+
+function userAnswer(user: User, call: Call): string {
+  return JSON.stringify({ user: userBody(user, call) });
+}
+
+function rightsAnswer(key: string, rights: readonly Right[]): string {
+  return JSON.stringify({ [key]: rights.map(rightBody) });
+}
+
+/** The user of the path, for a caller that may manage it. */
+function managed(call: Call, doing: string): User {
+  const id = call.path['user-id'] ?? '';
+  const { users } = call.participant;
+  require(call.caller, [{ administer: users.find(id)?.identityProviderId ?? '' }]);
+  return users.get(id, doing);
+}
+
+/** The same for a caller that may also be that user. */
+function readable(call: Call, doing: string): User {
+  const id = call.path['user-id'] ?? '';
+  return id === call.caller.userId ? call.participant.users.get(id, doing) : managed(call, doing);
+}
+
+/** A body names the user too, and has to name the same one. */
+function assertSameUser({ path }: Call, named: string): void {
+  const id = path['user-id'] ?? '';
+  if (named === '') throw missingField('user_id');
+  if (named !== id) throw invalidArgument(`${id} does not match user in body ${named}`);
+}
+
+/**
+ * Only a participant's administrator makes others, and gives rights to parties of any identity provider; that of a
+ * provider gives those to the parties the provider has.
+ */
+function assertMayGive({ caller, participant }: Call, rights: readonly Right[], identityProviderId: string): void {
+  if (caller.may('admin')) return;
+  if (rights.some(({ kind }) => kind === 'ParticipantAdmin')) throw permissionDenied();
+  const parties = rights.flatMap((right) => ('party' in right ? [right.party] : []));
+  const strange = parties.filter((party) => !participant.parties.isOf(identityProviderId, party));
+  if (strange.length === 0) return;
+  throw invalidArgument(
+    `Provided parties have not been found in identity_provider_id=${identityProviderId}: [${strange.join()}].`,
+  );
+}
+
+function pageSize(given: string | null): number {
+  if (given === null) return largestPage;
+  if (!/^-?\d{1,10}$/.test(given)) throw new Undecodable('query parameter pageSize');
+  const size = Number(given);
+  if (size < 0) throw invalidArgument('Max page size must be non-negative');
+  return size === 0 ? largestPage : Math.min(size, largestPage);
+}
+
+/** A page token is the last id of the page before. */
+function listUsers(call: Call): string {
+  const { caller, participant, query } = call;
+  require(caller, ['admin']);
+  const size = pageSize(query.get('pageSize'));
+  const token = query.get('pageToken') ?? '';
+  const after = Buffer.from(token, 'base64').toString();
+  if (Buffer.from(after).toString('base64') !== token) throw invalidArgument('Invalid page token');
+  const found = participant.users.list(after, size + 1);
+  const page = found.slice(0, size);
+  const next = found.length > size ? Buffer.from(page.at(-1)?.id ?? '').toString('base64') : '';
+  return JSON.stringify({ users: page.map((user) => userBody(user, call)), nextPageToken: next });
+}
+
+function createUser(call: Call): string {
+  const { caller, participant, body } = call;
+  const user = readUser(body['user']);
+  const rights = parseRights(body['rights'], participant.release);
+  require(caller, [{ administer: user.identityProviderId }]);
+  assertMayGive(call, rights, user.identityProviderId);
+  const provider = user.identityProviderId;
+  if (provider !== '' && !participant.identityProviders.has(provider)) {
+    throw invalidArgument(`Provided identity_provider_id ${provider} has not been found.`);
+  }
+  return userAnswer(participant.users.create(user, rights), call);
+}
+
+function getUser(call: Call): string {
+  const user = readable(call, 'getting user');
+  const provider = call.query.get('identity-provider-id') ?? user.identityProviderId;
+  if (provider !== user.identityProviderId) throw permissionDenied();
+  return userAnswer(user, call);
+}
+
+function authenticatedUser(call: Call): string {
+  const { userId } = call.caller;
+  if (userId !== '') return userAnswer(call.participant.users.get(userId, 'getting user'), call);
+  const missing = 'requests with an empty user-id are only supported if there is an authenticated user';
+  const cause = `The submitted request is missing a user-id: ${missing}`;
+  throw failure({ code: 'INVALID_TOKEN', category: 8, cause });
+}
+
+function updateUser(call: Call): string {
+  const { id } = managed(call, 'updating user');
+  const given = asObject(call.body['user']);
+  if (given === undefined) throw missingField('user');
+  assertSameUser(call, asText(given['id']));
+  const current = call.participant.users.get(id, 'updating user');
+  const change = userChange(current, given, call.body['updateMask']);
+  if (change.isDeactivated === true) assertDispensable(call, id, 'deactivated');
+  const expected = textAt(given, 'metadata', 'resourceVersion');
+  return userAnswer(call.participant.users.update(id, change, expected), call);
+}
+
+/** Nobody locks out the participant's administrator or themselves. */
+function assertDispensable({ caller }: Call, id: string, what: string): void {
+  if (id === adminUser) throw invalidArgument(`user ${adminUser} cannot be ${what}`);
+  if (id === caller.userId) throw invalidArgument(`the requesting user ${id} cannot be ${what} by itself`);
+}
+
+function deleteUser(call: Call): string {
+  const { id } = managed(call, 'deleting user');
+  assertDispensable(call, id, 'deleted');
+  call.participant.users.delete(id);
+  return '{}';
+}
+
+function listRights(call: Call): string {
+  const { id } = readable(call, 'listing user rights');
+  return rightsAnswer('rights', call.participant.users.rights(id));
+}
+
+/** Reads a grant or a revocation, for a caller that may do either. */
+function rightsChange(call: Call, doing: string): { readonly id: string; readonly rights: readonly Right[] } {
+  const rights = parseRights(call.body['rights'], call.participant.release);
+  const { id, identityProviderId } = managed(call, doing);
+  assertSameUser(call, asText(call.body['userId']));
+  assertMayGive(call, rights, identityProviderId);
+  return { id, rights };
+}
+
+function grantRights(call: Call): string {
+  const { id, rights } = rightsChange(call, 'granting user rights');
+  return rightsAnswer('newlyGrantedRights', call.participant.users.grant(id, rights));
+}
+
+function revokeRights(call: Call): string {
+  const { id, rights } = rightsChange(call, 'revoking user rights');
+  return rightsAnswer('newlyRevokedRights', call.participant.users.revoke(id, rights));
+}
+
+const one = '/v2/users/{user-id}';
+const rightsOfOne = `${one}/rights`;
+
+export const userEndpoints: readonly Endpoint[] = [
+  {
+    method: 'GET',
+    path: '/v2/users',
+    summary: 'The users, by page',
+    query: ['pageSize', 'pageToken'],
+    response: 'ListUsersResponse',
+    run: listUsers,
+  },
+  {
+    method: 'POST',
+    path: '/v2/users',
+    summary: 'Create a user',
+    request: 'CreateUserRequest',
+    response: 'CreateUserResponse',
+    run: createUser,
+  },
+  {
+    method: 'GET',
+    path: one,
+    summary: 'A user',
+    query: ['identity-provider-id'],
+    response: 'GetUserResponse',
+    run: getUser,
+  },
+  {
+    method: 'PATCH',
+    path: one,
+    summary: 'Change fields of a user',
+    request: 'UpdateUserRequest',
+    response: 'UpdateUserResponse',
+    run: updateUser,
+  },
+  { method: 'DELETE', path: one, summary: 'Delete a user and its rights', response: 'object', run: deleteUser },
+  {
+    method: 'GET',
+    path: '/v2/authenticated-user',
+    summary: 'The user of the token',
+    query: ['identity-provider-id'],
+    response: 'GetUserResponse',
+    run: authenticatedUser,
+  },
+  {
+    method: 'GET',
+    path: rightsOfOne,
+    summary: 'The rights of a user',
+    response: 'ListUserRightsResponse',
+    run: listRights,
+  },
+  {
+    method: 'POST',
+    path: rightsOfOne,
+    summary: 'Grant rights to a user',
+    request: 'GrantUserRightsRequest',
+    response: 'GrantUserRightsResponse',
+    run: grantRights,
+  },
+  {
+    method: 'PATCH',
+    path: rightsOfOne,
+    summary: 'Revoke rights of a user',
+    request: 'RevokeUserRightsRequest',
+    response: 'RevokeUserRightsResponse',
+    run: revokeRights,
+  },
+];

@@ -1,0 +1,40 @@
+/** Version, health: what a client may ask before anything else. */
+import type { Endpoint } from '../api/endpoint.ts';
+import { versionOf } from '../wire/release.ts';
+
+const features = {
+  experimental: { staticTime: { supported: false }, commandInspectionService: { supported: true } },
+  userManagement: { supported: true, maxRightsPerUser: 1000, maxUsersPageSize: 1000 },
+  partyManagement: { maxPartiesPageSize: 10_000 },
+  offsetCheckpoint: {
+    maxOffsetCheckpointEmissionDelay: { seconds: 75, nanos: 0, unknownFields: { fields: {} } },
+  },
+  packageFeature: { maxVettedPackagesPageSize: 100 },
+};
+
+const ready = '[+] ledger ok (SERVING)\nreadyz check passed\n';
+
+export const versionEndpoints: readonly Endpoint[] = [
+  {
+    method: 'GET',
+    path: '/v2/version',
+    summary: 'The release and the features of the participant',
+    response: 'GetLedgerApiVersionResponse',
+    needs: 'nobody',
+    run: ({ participant }) => JSON.stringify({ version: versionOf[participant.release], features }),
+  },
+  {
+    method: 'GET',
+    path: '/livez',
+    summary: 'Whether the process lives',
+    needs: 'nobody',
+    run: () => ({ type: '', content: '' }),
+  },
+  {
+    method: 'GET',
+    path: '/readyz',
+    summary: 'Whether the participant serves',
+    needs: 'nobody',
+    run: () => ({ type: 'text/plain; charset=UTF-8', content: ready }),
+  },
+];

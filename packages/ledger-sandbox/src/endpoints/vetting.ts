@@ -1,0 +1,127 @@
+/** Changing what is vetted, and which package of a name is the best that everybody concerned has vetted. */
+import type { Call, Endpoint } from '../api/endpoint.ts';
+import { failure, invalidArgument, missingField } from '../wire/failure.ts';
+import { asList, asObject, asText, asTexts } from '../wire/json.ts';
+import type { Json } from '../wire/json.ts';
+import { compareVersions } from '../packages/package-name.ts';
+import type { VettingChange } from '../packages/packages.ts';
+import type { Participant } from '../api/participant.ts';
+import { numberOf } from '../api/requests.ts';
+import { parseTime, requireSynchronizer } from '../ledger/submission-request.ts';
+import { vettingBody } from './packages.ts';
+
+/** The ids of the packages that the references of a change match; all of several. */
+function referenced({ packages }: Participant, references: Json | undefined): readonly string[] {
+  const given = asList(references).map((one) => asObject(one) ?? {});
+  if (given.length === 0) throw missingField('packages');
+  return given.flatMap((one) => {
+    const [id, name, version] = [asText(one['packageId']), asText(one['packageName']), asText(one['packageVersion'])];
+    if (id === '' && name === '') throw invalidArgument('a package reference needs a package_id or a package_name');
+    return packages.matching({ id, name, version }).map((found) => found.id);
+  });
+}
+
+/** Times from and until which a package is vetted are not kept: it is, or it is not. */
+function changeOf(participant: Participant, body: Json): VettingChange {
+  const operation = asObject(asObject(body)?.['operation']) ?? {};
+  const vet = asObject(asObject(operation['Vet'])?.['value']);
+  const given = vet ?? asObject(asObject(operation['Unvet'])?.['value']);
+  if (given === undefined) throw missingField('operation');
+  if ((given['newValidFromInclusive'] ?? given['newValidUntilExclusive'] ?? null) !== null) {
+    throw invalidArgument('the sandbox does not vet for a time');
+  }
+  return { vets: vet !== undefined, packages: referenced(participant, given['packages']) };
+}
+
+/** Refuses a change that was made for another serial than the present one. */
+function requireSerial(given: Json | undefined, serial: number): void {
+  const asked = asObject(asObject(given)?.['serial']) ?? {};
+  const prior = asObject(asked['NoPrior']) === undefined ? numberOf(asObject(asked['Prior'])?.['value']) : 0;
+  if (prior === undefined || prior === serial) return;
+  const cause = `The given serial ${prior} does not match the actual serial ${serial}`;
+  throw failure({ code: 'TOPOLOGY_SERIAL_MISMATCH', category: 9, cause });
+}
+
+/** The synchronizer of a request; the first when none is named, where the participant wants one of several named. */
+function synchronizerOf({ participant: { ledger }, body }: Call): string {
+  const asked = asText(body['synchronizerId']);
+  if (asked !== '') requireSynchronizer(ledger, asked);
+  return asked === '' ? ledger.synchronizers[0].id : asked;
+}
+
+function updateVetted(call: Call): string {
+  const { participant, body } = call;
+  const { ledger, packages } = participant;
+  const changes = asList(body['changes']).map((one) => changeOf(participant, one));
+  if (changes.length === 0) throw missingField('changes');
+  const synchronizerId = synchronizerOf(call);
+  const past = packages.vetting(synchronizerId);
+  requireSerial(body['expectedTopologySerial'], past.serial);
+  const next = packages.change(synchronizerId, changes, body['dryRun'] === true);
+  const bodies = { pastVettedPackages: vettingBody(ledger, past), newVettedPackages: vettingBody(ledger, next) };
+  return JSON.stringify(bodies);
+}
+
+interface Requirement {
+  readonly packageName: string;
+  readonly parties: readonly string[];
+}
+
+function requirementOf(body: Json): Requirement {
+  const given = asObject(body) ?? {};
+  const [packageName, parties] = [asText(given['packageName']), asTexts(given['parties'])];
+  if (packageName === '') throw missingField('package_name');
+  if (parties.length === 0) throw missingField('parties');
+  return { packageName, parties };
+}
+
+/** The newest vetted package of the name where all the parties are hosted; this participant stands for all of them. */
+function preferred({ packages, parties }: Participant, synchronizerId: string, asked: Requirement): object | undefined {
+  if (!asked.parties.every((party) => parties.permissions(party)?.has(synchronizerId) === true)) return undefined;
+  const named = packages.vetting(synchronizerId).packages.filter(({ name }) => name === asked.packageName);
+  const newest = [...named].sort((a, b) => compareVersions(a.version, b.version)).at(-1);
+  return newest && { packageId: newest.id, packageName: newest.name, packageVersion: newest.version };
+}
+
+function preferredPackages({ participant, body }: Call): string {
+  const { ledger } = participant;
+  const requirements = asList(body['packageVettingRequirements']).map(requirementOf);
+  if (requirements.length === 0) throw missingField('package_vetting_requirements');
+  parseTime(body['vettingValidAt'], 'vetting_valid_at');
+  const asked = asText(body['synchronizerId']);
+  if (asked !== '') requireSynchronizer(ledger, asked);
+  for (const { id } of ledger.synchronizers.filter((one) => asked === '' || one.id === asked)) {
+    const packageReferences = requirements.map((one) => preferred(participant, id, one));
+    if (!packageReferences.includes(undefined)) return JSON.stringify({ packageReferences, synchronizerId: id });
+  }
+  const names = requirements.map(({ packageName }) => packageName).join(', ');
+  const cause = `No synchronizer satisfies the vetting requirements for the package names ${names}`;
+  throw failure({ code: 'NO_PREFERRED_PACKAGES_FOUND', category: 9, cause });
+}
+
+const update = {
+  method: 'POST',
+  needs: 'admin',
+  request: 'UpdateVettedPackagesRequest',
+  response: 'UpdateVettedPackagesResponse',
+  run: updateVetted,
+} as const;
+
+export const vettingEndpoints: readonly Endpoint[] = [
+  { ...update, path: '/v2/package-vetting/update', summary: 'Vet and unvet packages', since: '3.5' },
+  {
+    ...update,
+    path: '/v2/package-vetting',
+    summary: 'Vet and unvet packages; superseded by the POST of the update',
+    last: '3.5',
+    deprecated: true,
+  },
+  {
+    method: 'POST',
+    path: '/v2/interactive-submission/preferred-packages',
+    summary: 'The newest packages of some names that the participants of some parties have vetted',
+    request: 'GetPreferredPackagesRequest',
+    response: 'GetPreferredPackagesResponse',
+    run: preferredPackages,
+  },
+];

@@ -1,0 +1,65 @@
+/** Allocates external parties: checks that the party's key authorized its onboarding, and hosts the party. */
+import { require } from '../identity/caller.ts';
+import type { Call } from '../api/endpoint.ts';
+import { failure, invalidArgument, missingField } from '../wire/failure.ts';
+import { asList, asObject, asText } from '../wire/json.ts';
+import type { Json } from '../wire/json.ts';
+import { requireSynchronizer } from '../ledger/submission-request.ts';
+import { base64, isSigned, multiHash, parseSignature, purpose } from './keys.ts';
+import { combinedHash, readTopology } from './topology.ts';
+import type { Onboarding } from './topology.ts';
+
+interface Signed {
+  readonly bytes: Buffer;
+  readonly signatures: readonly Json[];
+}
+
+function onboardingIn(value: Json | undefined): readonly Signed[] {
+  const given = asList(value).map((one) => asObject(one) ?? {});
+  if (given.length === 0) throw missingField('onboarding_transactions');
+  return given.map((one) => ({ bytes: base64(one['transaction']), signatures: asList(one['signatures']) }));
+}
+
+/** Refuses unless the party's key signed the hash of all transactions, or each of them. */
+function requireAuthorized(
+  transactions: readonly Signed[],
+  { key, party }: Onboarding,
+  overAll: readonly Json[],
+): void {
+  const all = combinedHash(transactions.map(({ bytes }) => bytes));
+  if (overAll.length > 0 && overAll.every((one) => isSigned(all, key, parseSignature(one)))) return;
+  const each = transactions.every(({ bytes, signatures }) => {
+    const hash = multiHash(purpose.topologyTransaction, bytes);
+    return signatures.some((one) => isSigned(hash, key, parseSignature(one)));
+  });
+  if (each && overAll.length === 0) return;
+  const cause = `The onboarding of ${party} is not signed by the key of its namespace`;
+  throw failure({ code: 'TOPOLOGY_INVALID_SIGNATURE', category: 8, cause });
+}
+
+/**
+ * Answers POST /v2/parties/external/allocate. Allowed to administrators of the identity provider, and to users for
+ * themselves. Throws the participant's refusal.
+ */
+export function allocateExternalParty({ participant, caller, body }: Call): string {
+  const { ledger, parties, users } = participant;
+  const [userId, identityProviderId] = [asText(body['userId']), asText(body['identityProviderId'])];
+  if (userId === '' || userId !== caller.userId) require(caller, [{ administer: identityProviderId }]);
+  const synchronizerId = asText(body['synchronizer']);
+  if (synchronizerId === '') throw missingField('synchronizer');
+  requireSynchronizer(ledger, synchronizerId);
+  const transactions = onboardingIn(body['onboardingTransactions']);
+  const onboarding = readTopology(transactions.map(({ bytes }) => bytes));
+  if (onboarding.synchronizerId !== synchronizerId) {
+    throw invalidArgument('the onboarding transactions are for another synchronizer');
+  }
+  requireAuthorized(transactions, onboarding, asList(body['multiHashSignatures']));
+  const { party, key, observing } = onboarding;
+  const permission = observing ? 'PARTICIPANT_PERMISSION_OBSERVATION' : 'PARTICIPANT_PERMISSION_CONFIRMATION';
+  const signingKey = key.toString('base64');
+  parties.requireFree(party, identityProviderId, caller.may({ administer: identityProviderId }));
+  if (userId !== '') users.get(userId, 'allocating an external party');
+  parties.host({ party, synchronizerId, permission, annotations: {}, identityProviderId, signingKey });
+  if (userId !== '') users.grant(userId, [{ kind: 'CanActAs', party }]);
+  return JSON.stringify({ partyId: party });
+}

@@ -1,0 +1,89 @@
+/**
+ * Keys and signatures of external parties: raw or X.509 Ed25519 public keys, raw signatures. Fingerprints and
+ * multi-hashes are SHA-256 over a 4-byte big-endian purpose and the content, marked `1220`.
+ */
+import { createHash, createPublicKey, verify } from 'node:crypto';
+import { Undecodable, invalidArgument, missingField } from '../wire/failure.ts';
+import { asObject, asText } from '../wire/json.ts';
+import type { Json } from '../wire/json.ts';
+
+/** What a hash is for; equal contents with different purposes have different hashes. */
+export const purpose = { publicKey: 12, topologyTransaction: 11, topologyTransactions: 55, preparedTransaction: 48 };
+
+/** The fixed beginning of an X.509 SubjectPublicKeyInfo of Ed25519; the 32 bytes of the key follow. */
+const x509Prefix = Buffer.from('302a300506032b6570032100', 'hex');
+const keyBytes = 32;
+
+/** 32 bytes. */
+export function purposeHash(of: number, content: Buffer): Buffer {
+  const head = Buffer.alloc(4);
+  head.writeUInt32BE(of);
+  return createHash('sha256').update(head).update(content).digest();
+}
+
+/** 34 bytes: the hash with its multi-hash mark. */
+export function multiHash(of: number, content: Buffer): Buffer {
+  return Buffer.concat([Buffer.from([0x12, 0x20]), purposeHash(of, content)]);
+}
+
+/** `1220…`: what a party id ends in and a signature is `signedBy`. @param key the raw public key */
+export function keyFingerprint(key: Buffer): string {
+  return multiHash(purpose.publicKey, key).toString('hex');
+}
+
+/** Bytes of a request. Throws the decoder's refusal for anything but standard Base64 with padding. */
+export function base64(value: Json | undefined): Buffer {
+  const text = asText(value);
+  const bytes = Buffer.from(text, 'base64');
+  if (bytes.toString('base64') === text) return bytes;
+  throw new Undecodable('body', `The string is not a valid Base64: ${text.slice(0, 40)}`);
+}
+
+/** The raw Ed25519 key of a `SigningPublicKey`. Throws INVALID_ARGUMENT for every other kind of key. */
+export function parsePublicKey(value: Json | undefined): Buffer {
+  const given = asObject(value);
+  if (given === undefined) throw missingField('public_key');
+  const [format, spec] = [asText(given['format']), asText(given['keySpec'])];
+  if (spec !== 'SIGNING_KEY_SPEC_EC_CURVE25519') {
+    throw invalidArgument(`Unable to parse public key: key spec ${spec.slice(0, 60)} is not supported`);
+  }
+  const data = base64(given['keyData']);
+  const x509 = format === 'CRYPTO_KEY_FORMAT_DER_X509_SUBJECT_PUBLIC_KEY_INFO';
+  if (!x509 && format !== 'CRYPTO_KEY_FORMAT_RAW') {
+    throw invalidArgument(`Unable to parse public key: key format ${format.slice(0, 60)} is not supported`);
+  }
+  const prefixed =
+    data.length === x509Prefix.length + keyBytes && data.subarray(0, x509Prefix.length).equals(x509Prefix);
+  if (x509 && prefixed) return data.subarray(x509Prefix.length);
+  if (!x509 && data.length === keyBytes) return data;
+  throw invalidArgument(`Unable to parse public key: ${data.length} bytes are not an Ed25519 key in this format`);
+}
+
+/** A `Signature` of a request. */
+export interface Signature {
+  /** The fingerprint of the key. */
+  readonly signedBy: string;
+  readonly bytes: Buffer;
+}
+
+/** A `Signature`. Throws INVALID_ARGUMENT for what is not a raw Ed25519 signature. */
+export function parseSignature(value: Json): Signature {
+  const given = asObject(value) ?? {};
+  const [format, spec] = [asText(given['format']), asText(given['signingAlgorithmSpec'])];
+  if (!['SIGNATURE_FORMAT_RAW', 'SIGNATURE_FORMAT_CONCAT'].includes(format)) {
+    throw invalidArgument(`Unable to parse signature: format ${format.slice(0, 60)} is not supported`);
+  }
+  if (spec !== 'SIGNING_ALGORITHM_SPEC_ED25519') {
+    throw invalidArgument(`Unable to parse signature: algorithm ${spec.slice(0, 60)} is not supported`);
+  }
+  const signedBy = asText(given['signedBy']);
+  if (signedBy === '') throw missingField('signed_by');
+  return { signedBy, bytes: base64(given['signature']) };
+}
+
+/** Whether the signature is the key's over the content. @param key the raw public key */
+export function isSigned(content: Buffer, key: Buffer, { signedBy, bytes }: Signature): boolean {
+  if (signedBy !== keyFingerprint(key)) return false;
+  const publicKey = createPublicKey({ key: Buffer.concat([x509Prefix, key]), format: 'der', type: 'spki' });
+  return verify(null, content, publicKey, bytes);
+}

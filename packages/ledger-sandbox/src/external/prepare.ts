@@ -1,0 +1,90 @@
+/** Prepares submissions for external parties: interprets them without leaving a trace, and says what to sign. */
+import { randomSeed } from './seed.ts';
+import { require } from '../identity/caller.ts';
+import type { Call } from '../api/endpoint.ts';
+import { failure, invalidArgument } from '../wire/failure.ts';
+import { asList, asObject } from '../wire/json.ts';
+import type { Json, JsonObject } from '../wire/json.ts';
+import { Random } from '../wire/random.ts';
+import { parseAsked, parseTime, parseWhat } from '../ledger/submission-request.ts';
+import { interpret } from '../ledger/submission-run.ts';
+import type { Submission } from '../ledger/commands.ts';
+import type { TransactionBuilder } from '../contracts/transaction.ts';
+import { formatTimestamp } from '../wire/values.ts';
+import { defaultScheme, encodePrepared, hashPrepared, parseScheme } from './prepared.ts';
+import type { Prepared } from './prepared.ts';
+
+function refuseMany(commands: readonly unknown[]): void {
+  if (commands.length === 1) return;
+  const cause =
+    'The participant failed to prepare the transaction: Preparing multiple commands is currently not supported';
+  throw failure({ code: 'FAILED_TO_PREPARE_TRANSACTION', category: 8, cause });
+}
+
+/** Bytes stand in for what the real traffic model counts. */
+function costEstimation(bytes: Buffer, at: number): JsonObject {
+  const [request, response] = [1_000 + 4 * bytes.length, 900];
+  return {
+    estimationTimestamp: formatTimestamp(at),
+    confirmationRequestTrafficCostEstimation: request,
+    confirmationResponseTrafficCostEstimation: response,
+    totalTrafficCostEstimation: request + response,
+  };
+}
+
+/** What is interpreted, and what is known of its execution before that. */
+interface Preparation {
+  readonly what: Pick<Submission, 'commands' | 'actAs' | 'readAs'>;
+  readonly prepared: Omit<Prepared, 'commands'>;
+}
+
+/** Reads a JsPrepareSubmissionRequest; reading as the acting parties is enough, as nothing is executed. */
+function preparationOf({ participant: { ledger }, caller, body }: Call): Preparation {
+  const what = parseWhat(ledger, body);
+  const { commandId, userId } = parseAsked(ledger, body, caller);
+  require(caller, [...what.actAs, ...(what.readAs ?? [])].map((readAs) => ({ readAs })));
+  refuseMany(what.commands);
+  const preparedAt = ledger.clock();
+  const maxRecordTime = parseTime(body['maxRecordTime'], 'max_record_time');
+  if (maxRecordTime !== undefined && maxRecordTime < preparedAt) {
+    throw invalidArgument('max_record_time is in the past');
+  }
+  const transactionUuid = randomSeed([userId, commandId, String(ledger.ledgerEnd()), String(preparedAt)]).uuid;
+  const limits = maxRecordTime === undefined ? {} : { maxRecordTime };
+  const synchronizerId = what.synchronizerId ?? ledger.synchronizers[0].id;
+  const { actAs } = what;
+  return { what, prepared: { actAs, ...limits, commandId, synchronizerId, preparedAt, transactionUuid } };
+}
+
+/** The command of a request as it is executed: a key has become the contract that was found with it. */
+function settled(command: Json | undefined, { events: [root] }: TransactionBuilder): Json {
+  const byKey = asObject(asObject(command)?.['ExerciseByKeyCommand']);
+  if (byKey === undefined || root === undefined || !('ExercisedEvent' in root)) return command ?? null;
+  const { contractId } = root.ExercisedEvent;
+  const { templateId = null, choice = null, choiceArgument = null } = byKey;
+  return { ExerciseCommand: { templateId, contractId, choice, choiceArgument } };
+}
+
+/** Answers POST /v2/interactive-submission/prepare. Throws the participant's refusal. */
+export function prepare(call: Call): string {
+  const { participant, body } = call;
+  const { ledger, release } = participant;
+  const scheme = parseScheme(body['hashingSchemeVersion'], release) ?? defaultScheme;
+  const { what, prepared } = preparationOf(call);
+  const { preparedAt, transactionUuid } = prepared;
+  const builder = ledger.transaction(formatTimestamp(preparedAt), new Random(randomSeed([transactionUuid]).seed));
+  interpret(builder, ledger.model, what);
+  const commands = [settled(asList(body['commands'])[0], builder)];
+  const synchronizerId = builder.synchronizerId ?? prepared.synchronizerId;
+  const bytes = encodePrepared({ ...prepared, commands, synchronizerId });
+  const hash = hashPrepared(bytes, scheme);
+  const details = `scheme ${scheme.slice(-2)}, ${bytes.length} bytes, hash ${hash.toString('hex')}`;
+  const estimate = asObject(body['estimateTrafficCost'])?.['disabled'] !== true;
+  return JSON.stringify({
+    preparedTransaction: bytes.toString('base64'),
+    preparedTransactionHash: hash.toString('base64'),
+    hashingSchemeVersion: scheme,
+    hashingDetails: body['verboseHashing'] === true ? details : null,
+    costEstimation: estimate ? costEstimation(bytes, preparedAt) : null,
+  });
+}

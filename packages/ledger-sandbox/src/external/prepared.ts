@@ -1,0 +1,85 @@
+/**
+ * Prepared transactions: a submission that was interpreted, with everything its execution needs, and the hash its
+ * external parties sign. The bytes are opaque to clients; they say what they are to those who look.
+ */
+import { createHash } from 'node:crypto';
+import { Undecodable, invalidArgument } from '../wire/failure.ts';
+import { asList, asObject, asText, asTexts, parseRequest } from '../wire/json.ts';
+import type { Json } from '../wire/json.ts';
+import { isWithin } from '../wire/release.ts';
+import type { Release } from '../wire/release.ts';
+import { purpose, purposeHash } from './keys.ts';
+
+/** A prepared transaction can be executed for this long, microseconds. */
+export const lifetimeMicros = 24 * 3600 * 1_000_000;
+
+export interface Prepared {
+  /** In the form of requests; they name contracts by id only, so that executing them looks nothing up. */
+  readonly commands: readonly Json[];
+  readonly actAs: readonly string[];
+  readonly commandId: string;
+  readonly synchronizerId: string;
+  /** Microseconds since 1970. */
+  readonly preparedAt: number;
+  /** Tells apart transactions that are otherwise alike. */
+  readonly transactionUuid: string;
+  /** Microseconds since 1970 after which the ledger must not record it. */
+  readonly maxRecordTime?: number;
+}
+
+const mark = 'sandbox prepared transaction 1';
+
+/** Hashing schemes of a release, besides UNSPECIFIED, which stands for V2. */
+function schemesOf(release: Release): readonly string[] {
+  const [v3, v4] = [isWithin(release, '3.5', undefined), isWithin(release, '3.6', undefined)];
+  return ['V2', ...(v3 ? ['V3'] : []), ...(v4 ? ['V4'] : [])].map((one) => `HASHING_SCHEME_VERSION_${one}`);
+}
+
+const unspecified = 'HASHING_SCHEME_VERSION_UNSPECIFIED';
+
+/** The scheme of a request; undefined when it names none. Throws the decoder's refusal for an unknown name. */
+export function parseScheme(value: Json | undefined, release: Release): string | undefined {
+  const given = asText(value);
+  if (given === '' || given === unspecified) return undefined;
+  if (schemesOf(release).includes(given)) return given;
+  throw new Undecodable('body', `Unknown enum value: ${given.slice(0, 60)}`);
+}
+
+/** The scheme of preparations that ask for none. */
+export const defaultScheme = 'HASHING_SCHEME_VERSION_V2';
+
+export function encodePrepared(prepared: Prepared): Buffer {
+  return Buffer.from(`${mark}\n${JSON.stringify(prepared)}`);
+}
+
+/**
+ * Throws INVALID_ARGUMENT for bytes that no preparation could have made. Anybody can write such bytes, so what is in them
+ * is worth as much as a request: its signatures say who wants it, nothing says that it was ever checked.
+ */
+export function decodePrepared(bytes: Buffer): Prepared {
+  const text = bytes.toString();
+  const body = text.startsWith(`${mark}\n`) ? asObject(parseRequest(text.slice(mark.length + 1))) : undefined;
+  const { preparedAt, maxRecordTime } = body ?? {};
+  const isTime = (value: Json | undefined): value is number => Number.isSafeInteger(value);
+  const texts = ['commandId', 'synchronizerId', 'transactionUuid'].map((key) => asText(body?.[key]));
+  const [commandId = '', synchronizerId = '', transactionUuid = ''] = texts;
+  if (
+    body === undefined ||
+    texts.includes('') ||
+    !isTime(preparedAt) ||
+    !(maxRecordTime === undefined || isTime(maxRecordTime))
+  ) {
+    throw invalidArgument('Unable to parse the prepared transaction');
+  }
+  const what = { commands: asList(body['commands']), actAs: asTexts(body['actAs']), commandId, synchronizerId };
+  return { ...what, preparedAt, transactionUuid, ...(maxRecordTime === undefined ? {} : { maxRecordTime }) };
+}
+
+/** The 32 bytes that external parties sign, which differ by scheme. */
+export function hashPrepared(bytes: Buffer, scheme: string): Buffer {
+  const version = Buffer.from([Number(scheme.slice(-1))]);
+  return purposeHash(
+    purpose.preparedTransaction,
+    Buffer.concat([version, createHash('sha256').update(bytes).digest()]),
+  );
+}

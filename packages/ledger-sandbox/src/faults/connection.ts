@@ -1,0 +1,183 @@
+/**
+ * One accepted socket: sends frames as its fault script says, and waits whenever the receiver is slower than the ledger.
+ * After the close every method is a no-op, so the streams above need no case for it.
+ */
+import { Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
+import { WebSocket } from 'ws';
+import type { LedgerFailure } from '../wire/failure.ts';
+import type { FrameScript, Output } from './fault-frames.ts';
+
+/** Bytes that may wait in the process for a slow receiver. */
+const highWater = 256 * 1024;
+
+/** Milliseconds in which a receiver on this machine has read what was written. */
+const readMs = 20;
+
+/** A socket whose answer to the peer's close frame can be withheld; `end` is the sandbox's own close. */
+export class AcceptedSocket extends WebSocket {
+  answersClose: () => boolean = () => true;
+
+  override close(code?: number, reason?: string | Buffer): void {
+    if (this.answersClose()) super.close(code, reason);
+  }
+
+  end(code: number): void {
+    super.close(code);
+  }
+}
+
+/** Ends TCP with RST instead of FIN. */
+export function resetNow(transport: Duplex): void {
+  if (!(transport instanceof Socket)) transport.destroy();
+  else if (!isShuttingDown(transport)) transport.resetAndDestroy();
+  else transport.once('finish', () => transport.resetAndDestroy());
+}
+
+/**
+ * Between `end()` and the FIN itself Node can neither reset a socket nor let it go afterwards: its process would turn in
+ * circles for ever when it ends. That moment is short, since nothing waits to be written any more.
+ */
+function isShuttingDown({ writableEnded, writableFinished, writableLength, destroyed }: Socket): boolean {
+  return writableEnded && !writableFinished && writableLength === 0 && !destroyed;
+}
+
+export class Connection {
+  readonly #socket: AcceptedSocket;
+  readonly #transport: Duplex;
+  readonly #script: FrameScript;
+  #frames = 0;
+  #open = true;
+  readonly #closing: (() => void)[] = [];
+
+  /** @param transport what the socket writes to */
+  constructor(socket: AcceptedSocket, transport: Duplex, script: FrameScript) {
+    this.#socket = socket;
+    this.#transport = transport;
+    this.#script = script;
+    socket.answersClose = () => script.answersClose(this.#frames);
+    socket.on('ping', (data) => {
+      if (script.answersPings(this.#frames)) socket.pong(data);
+    });
+    socket.once('close', () => {
+      this.#open = false;
+      for (const wake of this.#closing.splice(0)) wake();
+    });
+    // A peer that vanishes or breaks the protocol ends in `close`; there is nothing else to do about it.
+    socket.on('error', () => undefined);
+  }
+
+  get open(): boolean {
+    return this.#open && this.#socket.readyState === this.#socket.OPEN;
+  }
+
+  /** Sends one text frame and resolves when the next one may follow. */
+  async send(text: string): Promise<void> {
+    await this.#held();
+    if (!this.open) return;
+    for (const output of this.#script.outputs(text, this.#frames)) await this.#put(output);
+  }
+
+  /** Sends the refusal as a frame and closes normally, as the participant does. */
+  async refuse(refusal: LedgerFailure): Promise<void> {
+    await this.send(JSON.stringify(refusal.body));
+    this.finish();
+  }
+
+  /** The normal end of a stream: close code 1000, no reason. */
+  finish(code = 1000): void {
+    for (const text of this.#script.rest()) if (this.open) this.#socket.send(text);
+    if (this.open) this.#socket.end(code);
+  }
+
+  /** Ends TCP without a close frame, as a participant that stops does. */
+  cut(): void {
+    this.#open = false;
+    this.#socket.terminate();
+  }
+
+  /** Resolves after the milliseconds, when `wake` is called, or when the socket closes. */
+  async wait(milliseconds: number, subscribe: (wake: () => void) => () => void = () => () => undefined): Promise<void> {
+    if (!this.open) return;
+    let stop = (): void => undefined;
+    await this.#untilClosed((done) => {
+      const timer = setTimeout(done, Math.max(0, milliseconds));
+      const unsubscribe = subscribe(done);
+      stop = () => {
+        clearTimeout(timer);
+        unsubscribe();
+      };
+    });
+    stop();
+  }
+
+  /** Waits out what holds the next frame back. */
+  async #held(): Promise<void> {
+    let thaw: (() => void) | undefined;
+    for (let hold = this.#script.holds(this.#frames); this.open && hold !== undefined;) {
+      if (hold === 'half-open') thaw ??= this.#freeze();
+      await this.wait(20);
+      hold = this.#script.holds(this.#frames);
+    }
+    thaw?.();
+    const delay = this.#script.delayMs();
+    if (delay > 0) await this.wait(delay);
+  }
+
+  /** Reads nothing and lets no time-out close the connection; the result ends that. */
+  #freeze(): () => void {
+    const transport = this.#transport;
+    if (!(transport instanceof Socket)) return () => undefined;
+    const idle = transport.timeout ?? 0;
+    transport.setTimeout(0);
+    this.#socket.pause();
+    return () => {
+      transport.setTimeout(idle);
+      this.#socket.resume();
+    };
+  }
+
+  async #put(output: Output): Promise<void> {
+    if (!this.open) return;
+    switch (output.do) {
+      case 'close':
+        this.#socket.end(output.code);
+        return;
+      case 'break-off':
+        await this.#breakOff(output.bytes, output.reset);
+        return;
+      case 'send-bytes':
+        this.#frames += 1;
+        for (const [index, part] of output.parts.entries()) {
+          this.#socket.send(part, { binary: output.binary, fin: index === output.parts.length - 1 });
+        }
+        return;
+      case 'send':
+        this.#frames += 1;
+        if (this.#socket.bufferedAmount < highWater) this.#socket.send(output.text);
+        else await this.#untilClosed((done) => this.#socket.send(output.text, done));
+    }
+  }
+
+  /** Writes the bytes behind everything sent so far and ends TCP without a close frame. */
+  async #breakOff(bytes: Buffer, reset: boolean): Promise<void> {
+    const transport = this.#transport;
+    await this.#untilClosed((done) => transport.write(bytes, done));
+    // A reader that finds bytes and RST together may take it for a FIN, or never see the bytes.
+    if (reset) await this.wait(readMs);
+    if (!reset) return this.cut();
+    this.#open = false;
+    resetNow(transport);
+  }
+
+  async #untilClosed(start: (done: () => void) => void): Promise<void> {
+    let wake = (): void => undefined;
+    await new Promise<void>((resolve) => {
+      wake = resolve;
+      this.#closing.push(resolve);
+      start(() => resolve());
+    });
+    const at = this.#closing.indexOf(wake);
+    if (at >= 0) this.#closing.splice(at, 1);
+  }
+}

@@ -1,0 +1,80 @@
+/** Changes to the text and the bytes of one frame, for the fault script. Pure. */
+import { asObject, parseJson } from '../wire/json.ts';
+import type { Json, JsonObject } from '../wire/json.ts';
+
+/** Where the data of contracts and choices begins: its keys are the ledger's users' own. */
+const payloads = new Set(['createArgument', 'choiceArgument', 'exerciseResult', 'contractKey', 'viewValue', 'context']);
+
+/** True for a frame that carries an update other than a checkpoint. */
+export function isUpdate(text: string): boolean {
+  return text.startsWith('{"update":{') && !isCheckpoint(text);
+}
+
+/** True for an OffsetCheckpoint frame. */
+export function isCheckpoint(text: string): boolean {
+  return text.startsWith('{"update":{"OffsetCheckpoint"');
+}
+
+/** The offset a frame is about; in the participant's key order the first one named is the update's own. */
+export function offsetOf(text: string): number | undefined {
+  const found = /"offset":(\d+)/.exec(text)?.[1];
+  return found === undefined ? undefined : Number(found);
+}
+
+function edited(value: Json, edit: (object: JsonObject) => JsonObject): Json {
+  if (Array.isArray(value)) return (value as readonly Json[]).map((element) => edited(element, edit));
+  const object = asObject(value);
+  if (object === undefined) return value;
+  const inner = Object.entries(object).map(([key, one]) => [key, payloads.has(key) ? one : edited(one, edit)] as const);
+  return edit(Object.fromEntries(inner));
+}
+
+function editFrame(text: string, edit: (object: JsonObject) => JsonObject): string {
+  const body = parseJson(text);
+  return body === undefined ? text : JSON.stringify(edited(body, edit));
+}
+
+/** The frame without these keys, at every level above the payloads. */
+export function withoutKeys(text: string, keys: readonly string[]): string {
+  return editFrame(text, (object) => Object.fromEntries(Object.entries(object).filter(([key]) => !keys.includes(key))));
+}
+
+/** The frame with these keys at every level above the payloads; the sum types, which have one key, stay as they are. */
+export function withKeys(text: string, keys: JsonObject): string {
+  return editFrame(text, (object) => (Object.keys(object).length > 1 ? { ...object, ...keys } : object));
+}
+
+/** The update as one of a kind no release knows. */
+export function ofUnknownKind(text: string): string {
+  return text.replace(/^\{"update":\{"\w+"/, '{"update":{"SandboxUpdate"');
+}
+
+/** The frame blown up with blanks to this many bytes. */
+export function padded(text: string, bytes: number): string {
+  return text + ' '.repeat(Math.max(0, bytes - Buffer.byteLength(text)));
+}
+
+/** The text in two parts, the first of which ends inside the first character of several bytes, else in the middle. */
+export function halves(text: string): readonly [Buffer, Buffer] {
+  const bytes = Buffer.from(text);
+  const wide = bytes.findIndex((byte) => byte >= 0xc0);
+  const at = wide < 0 ? bytes.length >> 1 : wide + 1;
+  return [bytes.subarray(0, at), bytes.subarray(at)];
+}
+
+/** The bytes of the text with one that begins a character and is not followed by its rest. */
+export function brokenUtf8(text: string): Buffer {
+  return Buffer.concat([Buffer.from(text.slice(0, -1)), Buffer.of(0xc3), Buffer.from(text.slice(-1))]);
+}
+
+/** The text as one unmasked WebSocket text frame, header included (RFC 6455, section 5.2). */
+export function wireBytes(text: string): Buffer {
+  const payload = Buffer.from(text);
+  if (payload.length < 126) return Buffer.concat([Buffer.of(0x81, payload.length), payload]);
+  const wide = payload.length > 0xff_ff;
+  const header = Buffer.alloc(wide ? 10 : 4);
+  header.writeUInt16BE(wide ? 0x817f : 0x817e);
+  if (wide) header.writeBigUInt64BE(BigInt(payload.length), 2);
+  else header.writeUInt16BE(payload.length, 2);
+  return Buffer.concat([header, payload]);
+}

@@ -1,0 +1,104 @@
+/** Refusals and stray answers by name, for the fault script: the bodies a participant, or a proxy before it, sends. */
+import {
+  LedgerFailure,
+  accessTokenExpired,
+  afterLedgerEnd,
+  failure,
+  invalidToken,
+  listTooLong,
+  permissionDenied,
+  prunedAccess,
+  redactedInternal,
+  staleStreamAuthorization,
+  unauthenticated,
+} from '../wire/failure.ts';
+import type { Ledger } from '../ledger/ledger.ts';
+import { RequestTimeout } from '../wire/limits.ts';
+
+type Make = (ledger: Ledger) => LedgerFailure;
+
+/** A failure of the transport below the ledger: its code is the description, its category unknown. */
+function foreign(status: number, grpcCodeValue: number, code: string): LedgerFailure {
+  const { body } = redactedInternal();
+  return new LedgerFailure({ ...body, code, cause: code, grpcCodeValue }, status);
+}
+
+function notRunning(): LedgerFailure {
+  const cause = 'Index Service is not running.';
+  const context = { service_name: 'Index Service' };
+  return failure({ code: 'SERVICE_NOT_RUNNING', category: 1, cause, context });
+}
+
+const busy = (code: string, cause: string) => (): LedgerFailure => failure({ code, category: 2, cause });
+
+const failures = {
+  SERVICE_NOT_RUNNING: notRunning,
+  ABORTED_DUE_TO_SHUTDOWN: () =>
+    failure({ code: 'ABORTED_DUE_TO_SHUTDOWN', category: 1, cause: 'The participant is shutting down' }),
+  ACCESS_TOKEN_EXPIRED: () => accessTokenExpired(0, 1000),
+  STALE_STREAM_AUTHORIZATION: staleStreamAuthorization,
+  THREADPOOL_OVERLOADED: busy('THREADPOOL_OVERLOADED', 'The queue of the worker threads is full'),
+  HEAP_MEMORY_OVER_LIMIT: busy('HEAP_MEMORY_OVER_LIMIT', 'The memory in use is over its limit'),
+  SERVER_OVERLOADED: busy('SERVER_OVERLOADED', 'The number of active streams is at its limit'),
+  PARTICIPANT_BACKPRESSURE: busy('PARTICIPANT_BACKPRESSURE', 'The participant is overloaded'),
+  PARTICIPANT_PRUNED_DATA_ACCESSED: (ledger) =>
+    prunedAccess(`Transactions request from 1 to ${ledger.ledgerEnd()}`, Math.max(1, ledger.prunedTo())),
+  OFFSET_AFTER_LEDGER_END: (ledger) => afterLedgerEnd('Begin offset', ledger.ledgerEnd() + 1, ledger.ledgerEnd()),
+  TEMPLATES_OR_INTERFACES_NOT_FOUND: () =>
+    failure({
+      code: 'TEMPLATES_OR_INTERFACES_NOT_FOUND',
+      category: 11,
+      cause: 'The package of a payload is not known',
+    }),
+  LIST_TOO_LONG: () => listTooLong(200),
+  UNAUTHENTICATED: unauthenticated,
+  PERMISSION_DENIED: permissionDenied,
+  INVALID_TOKEN: invalidToken,
+  INTERNAL: redactedInternal,
+  RESOURCE_EXHAUSTED: () => foreign(429, 8, 'too many requests'),
+  DEADLINE_EXCEEDED: () => foreign(504, 4, 'deadline exceeded'),
+} as const satisfies Readonly<Record<string, Make>>;
+
+/** A refusal in the participant's own form. */
+export type FailureName = keyof typeof failures;
+export const failureNames = Object.keys(failures) as readonly FailureName[];
+
+/** The refusal of this name as the ledger would word it now. */
+export function namedFailure(name: FailureName, ledger: Ledger): LedgerFailure {
+  const make: Make = failures[name];
+  return make(ledger);
+}
+
+/** An answer in full. */
+export interface Refusal {
+  readonly status: number;
+  readonly type: string;
+  readonly content: string;
+}
+
+const plain = 'text/plain; charset=UTF-8';
+const page = '<html><head><title>Bad Gateway</title></head><body><h1>Bad Gateway</h1></body></html>\n';
+const strays = {
+  /** The decoder of the interface refuses the request. */
+  UNDECODABLE: { status: 400, type: plain, content: 'Invalid value for: body' },
+  /** The request's body is over the limit of the HTTP server. */
+  BODY_TOO_LARGE: { status: 413, type: plain, content: 'Payload Too Large' },
+  /** The request took longer than the HTTP server waits. */
+  REQUEST_TIMEOUT: { status: 503, type: plain, content: new RequestTimeout().message },
+  /** A proxy without a participant behind it. */
+  PROXY_ERROR: { status: 502, type: 'text/html', content: page },
+  /** A proxy that shows its own page as if all were well. */
+  PROXY_PAGE: { status: 200, type: 'text/html', content: page },
+} as const satisfies Readonly<Record<string, Refusal>>;
+
+/** An answer that is not in the participant's form. */
+export type StrayName = keyof typeof strays;
+export const strayNames = Object.keys(strays) as readonly StrayName[];
+
+/** The answer of this name; one that is written out is itself. */
+export function namedAnswer(name: FailureName | StrayName | Refusal, ledger: Ledger): Refusal {
+  if (typeof name === 'object') return name;
+  if (name in strays) return strays[name as StrayName];
+  const { status, body } = namedFailure(name as FailureName, ledger);
+  return { status, type: 'application/json', content: JSON.stringify(body) };
+}

@@ -1,0 +1,76 @@
+/** From a token to a caller: the user it names, with the rights that user has at each moment. */
+import type { Authenticate } from './authorization.ts';
+import type { Caller } from './caller.ts';
+import { accessTokenExpired, invalidToken, staleStreamAuthorization, unauthenticated } from '../wire/failure.ts';
+import type { IdentityProviders } from './identity-providers.ts';
+import { suffices } from './rights.ts';
+import { tokenVerifier } from './tokens.ts';
+import type { Claims, TokenOptions } from './tokens.ts';
+import type { UserSeed, Users } from './users.ts';
+
+export interface AuthOptions extends TokenOptions {
+  /** Users to begin with, besides `participant_admin`. */
+  readonly users?: readonly UserSeed[];
+  /** How long a running stream outlives its token. Default 0. */
+  readonly expiryGraceMs?: number;
+  /** How often a running stream looks whether the rights of its user changed. Default 5000. */
+  readonly rightsCheckMs?: number;
+  /**
+   * What a handshake makes of a good token whose user is unknown, deactivated or of another identity provider.
+   * `refused` (default): 403 instead of 101. `accepted`: 101 and an unauthenticated frame, as for a bad token.
+   */
+  readonly unknownUserAtHandshake?: 'refused' | 'accepted';
+}
+
+/** Who is known, and to whom. */
+export interface Identities {
+  /** Asked at every token: a participant that is created anew has another id. */
+  participantId(): string;
+  readonly users: Users;
+  readonly identityProviders: IdentityProviders;
+}
+
+const defaultRightsCheckMs = 5_000;
+
+/** Authorization by tokens and user management. Throws SANDBOX_AUTH when the options hold no key. */
+export function authentication(options: AuthOptions, identities: Identities): Authenticate {
+  const { users, identityProviders } = identities;
+  const verify = tokenVerifier(options, () => identities.participantId(), identityProviders);
+  return async (token) => {
+    const claims = token === undefined ? undefined : await verify(token);
+    if (claims === undefined) return undefined;
+    const user = users.find(claims.userId);
+    const known = user?.isDeactivated === false && user.identityProviderId === claims.identityProviderId;
+    if (known) return callerOf(claims, users, options);
+    if (options.unknownUserAtHandshake === 'accepted') return undefined;
+    throw invalidToken();
+  };
+}
+
+/** One caller per request or stream: it remembers which rights the stream began with. */
+function callerOf({ userId, identityProviderId, expiresAt }: Claims, users: Users, options: AuthOptions): Caller {
+  const checkMs = options.rightsCheckMs ?? defaultRightsCheckMs;
+  const endsAt = expiresAt + (options.expiryGraceMs ?? 0);
+  const began = users.version(userId);
+  let checkAt = performance.now() + checkMs;
+  const assertRights = (): void => {
+    if (performance.now() < checkAt) return;
+    checkAt = performance.now() + checkMs;
+    if (users.version(userId) !== began) throw staleStreamAuthorization();
+  };
+  return {
+    userId,
+    may: (need) => {
+      // A request can follow its handshake late; then its token is checked anew.
+      if (Date.now() >= expiresAt) throw unauthenticated();
+      return suffices((right) => users.has(userId, right), need, identityProviderId);
+    },
+    assertCurrent: () => {
+      const now = Date.now();
+      if (now >= endsAt) throw accessTokenExpired(endsAt, now);
+      assertRights();
+    },
+    assertRights,
+    rightsCheckInMs: () => checkAt - performance.now(),
+  };
+}

@@ -1,0 +1,43 @@
+/**
+ * Bearer tokens as the participant finds them (the Authorization header, else the first offered subprotocol) and the
+ * port through which they become callers.
+ */
+import type { IncomingMessage } from 'node:http';
+import { anyone } from './caller.ts';
+import type { Caller } from './caller.ts';
+import { Undecodable } from '../wire/failure.ts';
+
+const tokenEntry = 'jwt.token.';
+
+/**
+ * Turns a token into its user. Undefined: not authenticated (missing, malformed, expired, wrong signature), which a
+ * WebSocket handshake survives. A LedgerFailure: the user cannot be resolved, which fails the handshake itself.
+ */
+export type Authenticate = (token: string | undefined) => Promise<Caller | undefined>;
+
+/** The subprotocol names the client offers, in order. */
+export function offeredProtocols(request: IncomingMessage): string[] {
+  const header = request.headers['sec-websocket-protocol'];
+  return header === undefined ? [] : header.split(',').map((name) => name.trim());
+}
+
+/**
+ * The token a request carries. Like the real thing, a subprotocol entry counts only when it is the first. Throws
+ * Undecodable for a header that holds anything but a bearer token.
+ */
+export function tokenOf(request: IncomingMessage): string | undefined {
+  const { authorization } = request.headers;
+  const header = /^Bearer (.+)$/i.exec(authorization ?? '');
+  if (header !== null) return header[1];
+  if (authorization !== undefined) throw new Undecodable('header Authorization');
+  const [first = ''] = offeredProtocols(request);
+  return first.startsWith(tokenEntry) ? first.slice(tokenEntry.length) : undefined;
+}
+
+/** No authorization: everyone may do everything, tokens are ignored. */
+export const open: Authenticate = () => Promise.resolve(anyone);
+
+/** One token that may do everything; no other is accepted. */
+export function exactly(expected: string): Authenticate {
+  return (token) => Promise.resolve(token === expected ? anyone : undefined);
+}

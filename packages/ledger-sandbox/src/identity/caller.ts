@@ -1,0 +1,44 @@
+/**
+ * Who sent a request and what that user may do. Rights come from user management, not from the token; reading as a
+ * party is implied by acting as it, and administering implies neither.
+ */
+import { permissionDenied } from '../wire/failure.ts';
+
+/** One right a request needs. `authenticated`: any user will do. */
+export type Need =
+  | 'authenticated'
+  | 'admin'
+  | 'read-as-any-party'
+  | { readonly readAs: string }
+  | { readonly actAs: string }
+  | { readonly executeAs: string }
+  /** Managing the users of this identity provider ('' is the default one). */
+  | { readonly administer: string };
+
+export interface Caller {
+  /** Empty on a participant without authorization. */
+  readonly userId: string;
+  /** Whether the user has the right now. */
+  may(need: Need): boolean;
+  /** Throws ACCESS_TOKEN_EXPIRED or STALE_STREAM_AUTHORIZATION once a running stream has to end. */
+  assertCurrent(): void;
+  /** The part of `assertCurrent` that also ends an idle stream: throws STALE_STREAM_AUTHORIZATION. */
+  assertRights(): void;
+  /** Milliseconds until `assertRights` looks again; Infinity: never. */
+  rightsCheckInMs(): number;
+}
+
+/** The caller on a participant without authorization: everything is allowed, tokens are ignored. */
+export const anyone: Caller = {
+  userId: '',
+  may: () => true,
+  assertCurrent: () => undefined,
+  assertRights: () => undefined,
+  rightsCheckInMs: () => Infinity,
+};
+
+/** Throws the redacted 403 when a right is missing. */
+export function require(caller: Caller, needs: readonly Need[]): void {
+  if (needs.every((need) => caller.may(need))) return;
+  throw permissionDenied();
+}

@@ -1,0 +1,80 @@
+/**
+ * The rights of a user, in memory and in wire form (`{"kind":{"CanReadAs":{"value":{"party":"…"}}}}`), and what each
+ * implies. Administering implies neither reading nor acting.
+ */
+import type { Need } from './caller.ts';
+import { invalidArgument, missingField } from '../wire/failure.ts';
+import { asList, asObject, textAt } from '../wire/json.ts';
+import type { Json, JsonObject } from '../wire/json.ts';
+import { isWithin } from '../wire/release.ts';
+import type { Release } from '../wire/release.ts';
+
+const partyKinds = ['CanActAs', 'CanReadAs', 'CanExecuteAs'] as const;
+const plainKinds = [
+  'CanActAsAnyParty',
+  'CanReadAsAnyParty',
+  'CanExecuteAsAnyParty',
+  'ParticipantAdmin',
+  'IdentityProviderAdmin',
+] as const;
+
+export type Right =
+  | { readonly kind: (typeof partyKinds)[number]; readonly party: string }
+  | { readonly kind: (typeof plainKinds)[number] };
+
+/** The same text for the same right. */
+export function keyOf(right: Right): string {
+  return 'party' in right ? `${right.kind}:${right.party}` : right.kind;
+}
+
+export function rightBody(right: Right): JsonObject {
+  return { kind: { [right.kind]: { value: 'party' in right ? { party: right.party } : {} } } };
+}
+
+function parseRight(given: Json, release: Release): Right {
+  const kinds = asObject(asObject(given)?.['kind']) ?? {};
+  const [name = ''] = Object.keys(kinds);
+  const withParty = partyKinds.find((kind) => kind === name);
+  if (withParty !== undefined) {
+    const party = textAt(kinds[name], 'value', 'party');
+    if (party === '') throw missingField('party');
+    return { kind: withParty, party };
+  }
+  const plain = plainKinds.find((kind) => kind === name);
+  const tooEarly = plain === 'CanActAsAnyParty' && !isWithin(release, '3.6', undefined);
+  if (plain === undefined || tooEarly) throw invalidArgument('unknown kind of right - check that it is set');
+  return { kind: plain };
+}
+
+/** The `rights` of a request. Throws INVALID_ARGUMENT or MISSING_FIELD for one that the release does not know. */
+export function parseRights(given: Json | undefined, release: Release): Right[] {
+  return asList(given).map((right) => parseRight(right, release));
+}
+
+function implying(need: Exclude<Need, 'authenticated' | { readonly administer: string }>): readonly Right[] {
+  if (need === 'admin') return [{ kind: 'ParticipantAdmin' }];
+  if (need === 'read-as-any-party') return [{ kind: 'CanReadAsAnyParty' }, { kind: 'CanActAsAnyParty' }];
+  if ('actAs' in need) return [{ kind: 'CanActAs', party: need.actAs }, { kind: 'CanActAsAnyParty' }];
+  if ('readAs' in need) {
+    return [
+      { kind: 'CanReadAs', party: need.readAs },
+      ...implying('read-as-any-party'),
+      ...implying({ actAs: need.readAs }),
+    ];
+  }
+  const party = need.executeAs;
+  return [{ kind: 'CanExecuteAs', party }, { kind: 'CanExecuteAsAnyParty' }, ...implying({ actAs: party })];
+}
+
+/**
+ * Whether a user with some rights may do what a request needs.
+ * @param identityProviderId the user's own; '' is the default one
+ */
+export function suffices(has: (right: Right) => boolean, need: Need, identityProviderId: string): boolean {
+  if (need === 'authenticated') return true;
+  if (typeof need === 'object' && 'administer' in need) {
+    if (has({ kind: 'ParticipantAdmin' })) return true;
+    return has({ kind: 'IdentityProviderAdmin' }) && need.administer === identityProviderId;
+  }
+  return implying(need).some(has);
+}

@@ -1,0 +1,68 @@
+/** Reads the users of requests: new ones, and the masked changes of existing ones. */
+import { failure, invalidField, missingField } from '../wire/failure.ts';
+import type { LedgerFailure } from '../wire/failure.ts';
+import { asObject, asText, asTexts } from '../wire/json.ts';
+import type { Json } from '../wire/json.ts';
+import type { User } from './users.ts';
+
+/** The characters and the length the participant allows in a user id. */
+const userId = /^[A-Za-z0-9@^$.!`\-#+'~_|:()]{1,128}$/;
+
+function annotationsOf(user: Json | undefined): Readonly<Record<string, string>> {
+  const annotations = asObject(asObject(asObject(user)?.['metadata'])?.['annotations']) ?? {};
+  return Object.fromEntries(Object.entries(annotations).map(([key, value]) => [key, asText(value)]));
+}
+
+/** The `user` of a request. Throws MISSING_FIELD or INVALID_FIELD when it has no id or not a legal one. */
+export function readUser(given: Json | undefined): User {
+  const user = asObject(given);
+  if (user === undefined) throw missingField('user');
+  const id = asText(user['id']);
+  if (id === '') throw missingField('user.id');
+  if (!userId.test(id)) {
+    throw invalidField('user.id', `User ID "${id}" does not match regex "${userId.source}"`);
+  }
+  return {
+    id,
+    primaryParty: asText(user['primaryParty']),
+    isDeactivated: user['isDeactivated'] === true,
+    annotations: annotationsOf(user),
+    identityProviderId: asText(user['identityProviderId']),
+    primaryPartyAuthentication: user['primaryPartyAuthentication'] === true,
+    resourceVersion: 0,
+  };
+}
+
+function refusedUpdate(id: string, reason: string): LedgerFailure {
+  const cause = `Update operation for user id '${id}' failed due to: ${reason}`;
+  return failure({ code: 'INVALID_USER_UPDATE_REQUEST', category: 8, cause, resources: [['USER', id]] });
+}
+
+/** An annotation set to '' is removed, others are added to those there are. */
+function merged(current: User['annotations'], given: User['annotations']): User['annotations'] {
+  return Object.fromEntries(Object.entries({ ...current, ...given }).filter(([, value]) => value !== ''));
+}
+
+function masked(current: User, given: User, path: string): Partial<User> {
+  switch (path) {
+    case 'primary_party':
+      return { primaryParty: given.primaryParty };
+    case 'is_deactivated':
+      return { isDeactivated: given.isDeactivated };
+    case 'primary_party_authentication':
+      return { primaryPartyAuthentication: given.primaryPartyAuthentication };
+    case 'metadata':
+    case 'metadata.annotations':
+      return { annotations: merged(current.annotations, given.annotations) };
+    default:
+      throw refusedUpdate(current.id, `The update path: '${path}' points to a field that cannot be updated.`);
+  }
+}
+
+/** What an `updateMask` takes from the given user. Throws INVALID_USER_UPDATE_REQUEST for a mask that names no field. */
+export function userChange(current: User, given: Json, updateMask: Json | undefined): Partial<User> {
+  const paths = asTexts(asObject(updateMask)?.['paths']);
+  if (paths.length === 0) throw refusedUpdate(current.id, 'The update mask contains no entries');
+  const wanted = readUser(given);
+  return Object.assign({}, ...paths.map((path) => masked(current, wanted, path))) as Partial<User>;
+}

@@ -1,0 +1,169 @@
+/**
+ * The users of the participant and their rights. Every change of what a user may do gives the user a new version, by
+ * which running streams notice it.
+ */
+import { failure } from '../wire/failure.ts';
+import type { LedgerFailure } from '../wire/failure.ts';
+import { keyOf } from './rights.ts';
+import type { Right } from './rights.ts';
+
+export interface User {
+  readonly id: string;
+  /** '' when there is none; so are absent identity providers (the default one). */
+  readonly primaryParty: string;
+  readonly isDeactivated: boolean;
+  readonly annotations: Readonly<Record<string, string>>;
+  readonly identityProviderId: string;
+  readonly primaryPartyAuthentication: boolean;
+  /** Counts changes of the user, not of its rights. */
+  readonly resourceVersion: number;
+}
+
+/** A user to begin with. */
+export interface UserSeed {
+  readonly id: string;
+  readonly rights: readonly Right[];
+  readonly primaryParty?: string;
+  readonly isDeactivated?: boolean;
+  readonly identityProviderId?: string;
+}
+
+/** `maxRightsPerUser` of GET /v2/version. */
+const mostRights = 1000;
+
+/** The user every participant has from its first start. */
+export const adminUser = 'participant_admin';
+
+interface Entry {
+  readonly user: User;
+  readonly rights: ReadonlyMap<string, Right>;
+  readonly version: number;
+}
+
+function refusal(code: string, category: number, id: string, cause: string): LedgerFailure {
+  return failure({ code, category, cause, resources: [['USER', id]] });
+}
+
+export class Users {
+  readonly #entries = new Map<string, Entry>();
+  #versions = 0;
+
+  /** `participant_admin` and the given users; a given one of the same name replaces it. */
+  constructor(seeds: readonly UserSeed[] = []) {
+    for (const seed of [{ id: adminUser, rights: [{ kind: 'ParticipantAdmin' as const }] }, ...seeds]) {
+      this.#store(newUser(seed), withRights(seed.id, new Map(), seed.rights, 'creating user'));
+    }
+  }
+
+  find(id: string): User | undefined {
+    return this.#entries.get(id)?.user;
+  }
+
+  /** Throws USER_NOT_FOUND. @param doing e.g. `getting user`, for the text of the refusal */
+  get(id: string, doing: string): User {
+    return this.#entry(id, doing).user;
+  }
+
+  /** Throws USER_ALREADY_EXISTS or TOO_MANY_USER_RIGHTS. */
+  create(user: User, rights: readonly Right[]): User {
+    const doing = 'creating user';
+    if (this.#entries.has(user.id)) {
+      throw refusal('USER_ALREADY_EXISTS', 10, user.id, `${doing} failed, as user "${user.id}" already exists`);
+    }
+    return this.#store(user, withRights(user.id, new Map(), rights, doing));
+  }
+
+  /**
+   * Replaces fields of a user. Throws USER_NOT_FOUND, or CONCURRENT_USER_UPDATE_DETECTED when the user is not at the
+   * expected resource version ('' expects none).
+   */
+  update(id: string, change: Partial<User>, expectedVersion: string): User {
+    const { user, rights } = this.#entry(id, 'updating user');
+    if (expectedVersion !== '' && expectedVersion !== String(user.resourceVersion)) {
+      const cause = `Update operation for user '${id}' failed due to a concurrent update to the same user`;
+      throw refusal('CONCURRENT_USER_UPDATE_DETECTED', 2, id, cause);
+    }
+    return this.#store({ ...user, ...change, resourceVersion: user.resourceVersion + 1 }, rights);
+  }
+
+  /** Throws USER_NOT_FOUND. */
+  delete(id: string): void {
+    this.#entry(id, 'deleting user');
+    this.#entries.delete(id);
+  }
+
+  /** At most `count` users with an id after the given one, by id. */
+  list(after: string, count: number): User[] {
+    const users = [...this.#entries.values()].map(({ user }) => user).filter(({ id }) => id > after);
+    return users.sort((a, b) => (a.id < b.id ? -1 : 1)).slice(0, count);
+  }
+
+  /** Throws USER_NOT_FOUND. */
+  rights(id: string): Right[] {
+    return [...this.#entry(id, 'listing user rights').rights.values()];
+  }
+
+  /** Gives back the rights the user did not have. Throws USER_NOT_FOUND or TOO_MANY_USER_RIGHTS. */
+  grant(id: string, granted: readonly Right[]): Right[] {
+    const doing = 'granting user rights';
+    const { user, rights } = this.#entry(id, doing);
+    const all = withRights(id, rights, granted, doing);
+    if (all.size > rights.size) this.#store(user, all);
+    return [...all].filter(([key]) => !rights.has(key)).map(([, right]) => right);
+  }
+
+  /** Gives back the rights the user had. Throws USER_NOT_FOUND. */
+  revoke(id: string, revoked: readonly Right[]): Right[] {
+    const { user, rights } = this.#entry(id, 'revoking user rights');
+    const gone = new Set(revoked.map(keyOf));
+    const left = [...rights].filter(([key]) => !gone.has(key));
+    if (left.length < rights.size) this.#store(user, new Map(left));
+    return [...rights].filter(([key]) => gone.has(key)).map(([, right]) => right);
+  }
+
+  /** False for a user that is unknown or deactivated. */
+  has(id: string, right: Right): boolean {
+    const entry = this.#entries.get(id);
+    return entry !== undefined && !entry.user.isDeactivated && entry.rights.has(keyOf(right));
+  }
+
+  /** Differs after every change of the user or its rights; 0 for a user that does not exist. */
+  version(id: string): number {
+    return this.#entries.get(id)?.version ?? 0;
+  }
+
+  #store(user: User, rights: ReadonlyMap<string, Right>): User {
+    this.#versions += 1;
+    this.#entries.set(user.id, { user, rights, version: this.#versions });
+    return user;
+  }
+
+  #entry(id: string, doing: string): Entry {
+    const entry = this.#entries.get(id);
+    if (entry !== undefined) return entry;
+    throw refusal('USER_NOT_FOUND', 11, id, `${doing} failed for unknown user "${id}"`);
+  }
+}
+
+function newUser({ id, primaryParty, isDeactivated, identityProviderId }: UserSeed): User {
+  return {
+    id,
+    primaryParty: primaryParty ?? '',
+    isDeactivated: isDeactivated ?? false,
+    annotations: {},
+    identityProviderId: identityProviderId ?? '',
+    primaryPartyAuthentication: false,
+    resourceVersion: 0,
+  };
+}
+
+function withRights(
+  id: string,
+  rights: ReadonlyMap<string, Right>,
+  more: readonly Right[],
+  doing: string,
+): ReadonlyMap<string, Right> {
+  const all = new Map([...rights, ...more.map((right) => [keyOf(right), right] as const)]);
+  if (all.size <= mostRights) return all;
+  throw refusal('TOO_MANY_USER_RIGHTS', 9, id, `${doing} failed, as user "${id}" would have too many rights.`);
+}

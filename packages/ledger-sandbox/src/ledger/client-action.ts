@@ -1,0 +1,22 @@
+/** What clients make the ledger do, as a journal keeps it: the same actions at the same times give the same history. */
+import type { Submission } from './commands.ts';
+
+/** One contract that leaves a synchronizer or arrives on one. */
+export type Move =
+  | { readonly kind: 'unassign'; readonly contractId: string; readonly source: string; readonly target: string }
+  | { readonly kind: 'assign'; readonly reassignmentId: string; readonly source: string; readonly target: string };
+
+/** Moves that happen as one update. They are all of one kind and between the same two synchronizers. */
+export interface ReassignmentSubmission {
+  readonly userId: string;
+  readonly submitter: string;
+  readonly commandId: string;
+  readonly workflowId: string;
+  readonly submissionId: string;
+  readonly moves: readonly Move[];
+}
+
+/** Times are microseconds since 1970. */
+export type ClientAction =
+  | { readonly submission: Submission & { readonly at: number } }
+  | { readonly reassignment: ReassignmentSubmission & { readonly at: number } };

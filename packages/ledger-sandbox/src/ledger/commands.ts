@@ -1,0 +1,156 @@
+/** The commands of a submission: how a request spells them, and how they run in one transaction. */
+import { authorize, traceName, traced } from '../wire/daml-failure.ts';
+import type { DeduplicationPeriod } from './deduplication.ts';
+import { failure, missingField } from '../wire/failure.ts';
+import { asObject, asText } from '../wire/json.ts';
+import type { Json, JsonObject } from '../wire/json.ts';
+import { entityOf } from '../contracts/model.ts';
+import type { Model, Template } from '../contracts/model.ts';
+import type { TransactionBuilder } from '../contracts/transaction.ts';
+import type { CreatedEvent } from '../wire/wire.ts';
+
+interface Exercise {
+  readonly choice: string;
+  readonly argument: JsonObject;
+}
+
+export type Command =
+  | { readonly kind: 'create'; readonly templateId: string; readonly argument: JsonObject }
+  | (Exercise & {
+      readonly kind: 'exercise';
+      readonly contractId: string;
+      /** The template or the interface the contract is expected to be of; absent: any. */
+      readonly templateId?: string;
+    })
+  | (Exercise & { readonly kind: 'exercise-by-key'; readonly templateId: string; readonly key: Json })
+  | {
+      readonly kind: 'create-and-exercise';
+      readonly templateId: string;
+      readonly argument: JsonObject;
+      readonly choice: string;
+      readonly choiceArgument: JsonObject;
+    };
+
+export interface Submission {
+  readonly commands: readonly Command[];
+  readonly actAs: readonly string[];
+  readonly readAs?: readonly string[];
+  readonly commandId?: string;
+  readonly workflowId?: string;
+  readonly synchronizerId?: string;
+  /** Microseconds since 1970; the ledger's clock when absent. */
+  readonly at?: number;
+  /** The user who submits. Only submissions that have one are deduplicated and leave a completion. */
+  readonly userId?: string;
+  readonly submissionId?: string;
+  readonly deduplication?: DeduplicationPeriod;
+  /** Lower-case hex of the hash that external parties signed. */
+  readonly externalHash?: string;
+  /** Microseconds since 1970 after which the ledger must not record it. */
+  readonly maxRecordTime?: number;
+  /** What the submitting participant paid; null for the submission of another one. By chance when absent. */
+  readonly paidTrafficCost?: number | null;
+  /** Whether it comes with a trace context. Default true. */
+  readonly traced?: boolean;
+}
+
+function required(of: JsonObject, key: string, field: string): string {
+  const given = asText(of[key]);
+  if (given === '') throw missingField(field);
+  return given;
+}
+
+function exerciseOf(given: JsonObject): Exercise & { readonly templateId: string } {
+  const templateId = required(given, 'templateId', 'template_id');
+  return { templateId, choice: required(given, 'choice', 'choice'), argument: asObject(given['choiceArgument']) ?? {} };
+}
+
+/** One element of `commands`. Throws MISSING_FIELD. */
+export function parseCommand(body: Json): Command {
+  const given = asObject(body) ?? {};
+  const argument = (of: JsonObject): JsonObject => asObject(of['createArguments']) ?? {};
+  const create = asObject(given['CreateCommand']);
+  if (create !== undefined) {
+    return { kind: 'create', templateId: required(create, 'templateId', 'template_id'), argument: argument(create) };
+  }
+  const both = asObject(given['CreateAndExerciseCommand']);
+  if (both !== undefined) {
+    const { templateId, choice, argument: choiceArgument } = exerciseOf(both);
+    return { kind: 'create-and-exercise', templateId, argument: argument(both), choice, choiceArgument };
+  }
+  const byKey = asObject(given['ExerciseByKeyCommand']);
+  if (byKey !== undefined) {
+    const key = byKey['contractKey'] ?? null;
+    if (key === null) throw missingField('contract_key');
+    return { kind: 'exercise-by-key', key, ...exerciseOf(byKey) };
+  }
+  const exercise = asObject(given['ExerciseCommand']);
+  if (exercise === undefined) throw missingField('command');
+  const contractId = required(exercise, 'contractId', 'contract_id');
+  return { kind: 'exercise', contractId, ...exerciseOf(exercise) };
+}
+
+function unknownIdentifier(model: Model, identifier: string): never {
+  if (identifier.startsWith('#')) model.requireKnown('template', identifier.slice(1));
+  const cause = `Templates or interfaces not found: ${identifier}`;
+  throw failure({ code: 'TEMPLATES_OR_INTERFACES_NOT_FOUND', category: 11, cause });
+}
+
+function template(model: Model, identifier: string): Template {
+  return model.resolve(identifier) ?? unknownIdentifier(model, identifier);
+}
+
+/** Refuses a contract that is not of the template, or does not implement the interface, that a command names. */
+function requireType(model: Model, contract: CreatedEvent, identifier: string): void {
+  const name = `${contract.packageName}:${entityOf(contract.templateId)}`;
+  if (contract.templateId === identifier || `#${name}` === identifier) return;
+  const expected = model.resolve(identifier)?.name;
+  if (expected === name) return;
+  const asked = model.resolveInterface(identifier);
+  if (asked !== undefined && model.interfacesOf(name).some((implemented) => implemented.name === asked)) return;
+  if (expected === undefined && asked === undefined) unknownIdentifier(model, identifier);
+  const found = `the contract ${contract.contractId} is of type ${contract.templateId}`;
+  const cause = `Interpretation error: Error: wrongly typed contract: ${found}, expected ${identifier}`;
+  const code = asked === undefined ? 'WRONGLY_TYPED_CONTRACT' : 'CONTRACT_DOES_NOT_IMPLEMENT_INTERFACE';
+  throw failure({ code, category: 9, cause });
+}
+
+/** The contract an exercise is about; for a key the newest active one that a submitting or reading party sees. */
+function target(
+  builder: TransactionBuilder,
+  model: Model,
+  command: Extract<Command, { kind: 'exercise' | 'exercise-by-key' }>,
+  readers: readonly string[],
+): string {
+  if (command.kind === 'exercise-by-key') {
+    return builder.fetchByKey(template(model, command.templateId), command.key, readers).contractId;
+  }
+  if (command.templateId !== undefined) requireType(model, builder.fetch(command.contractId), command.templateId);
+  return command.contractId;
+}
+
+/** Runs one command in the transaction, with the rules of authorization for its root node. */
+export function runCommand(
+  builder: TransactionBuilder,
+  model: Model,
+  command: Command,
+  { actAs, readAs = [] }: Pick<Submission, 'actAs' | 'readAs'>,
+): void {
+  let contractId: string;
+  if (command.kind === 'create' || command.kind === 'create-and-exercise') {
+    const made = builder.create(template(model, command.templateId), command.argument);
+    authorize(made.signatories, actAs, `create of ${command.templateId}`);
+    if (command.kind === 'create') return;
+    contractId = made.contractId;
+  } else {
+    contractId = target(builder, model, command, [...actAs, ...readAs]);
+  }
+  const argument = command.kind === 'create-and-exercise' ? command.choiceArgument : command.argument;
+  const { templateId } = builder.fetch(contractId);
+  try {
+    const exercised = builder.exercise(contractId, command.choice, argument);
+    authorize(exercised.actingParties, actAs, `exercise of ${command.choice}`);
+  } catch (thrown) {
+    throw traced(thrown, `in exercise command ${traceName(templateId, command.choice, contractId)}.`);
+  }
+}

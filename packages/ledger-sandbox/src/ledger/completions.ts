@@ -1,0 +1,175 @@
+/**
+ * Completions: what became of every submission of a user, in offset order, and the look-up of earlier submissions of
+ * the same change. A change is what a user wants done: (user, acting parties, command id).
+ */
+import { longestSeconds, reaches } from './deduplication.ts';
+import type { DeduplicationPeriod } from './deduplication.ts';
+import { asObject, asText } from '../wire/json.ts';
+import type { Json, JsonObject } from '../wire/json.ts';
+import { fingerprint } from '../wire/random.ts';
+import type { Release } from '../wire/release.ts';
+import { errorInfo } from '../wire/status-details.ts';
+import type { TraceContext } from '../wire/wire.ts';
+
+/** A submission, as far as its completion repeats it. */
+export interface Change {
+  readonly userId: string;
+  readonly actAs: readonly string[];
+  readonly commandId: string;
+  readonly submissionId: string;
+  readonly deduplication: DeduplicationPeriod;
+  /** Lower-case hex of the hash that external parties signed. */
+  readonly externalHash: string | null;
+}
+
+export interface Completion extends Change {
+  readonly offset: number;
+  /** Microseconds since 1970. */
+  readonly at: number;
+  /** The body of the refusal; undefined when the submission was accepted. */
+  readonly refusal: JsonObject | undefined;
+  /** '' when refused. */
+  readonly updateId: string;
+  readonly synchronizerId: string;
+  readonly recordTime: string;
+  readonly traceContext: TraceContext | null;
+  readonly paidTrafficCost: number;
+  /** The offset that its deduplication period reached back to, exclusive. */
+  readonly deduplicatedAfter: number;
+}
+
+/** One text per change: the acting parties are a set. */
+export function changeId({ userId, actAs, commandId }: Pick<Change, 'userId' | 'actAs' | 'commandId'>): string {
+  return fingerprint(JSON.stringify([userId, [...new Set(actAs)].sort(), commandId]));
+}
+
+/** Completions as a snapshot holds them. */
+export interface SavedCompletions {
+  readonly all: Completion[];
+  readonly accepted: Map<string, Completion>;
+  readonly byHash: Map<string, Completion>;
+}
+
+export class Completions {
+  #all: Completion[] = [];
+  #accepted = new Map<string, Completion>();
+  #byHash = new Map<string, Completion>();
+
+  save(): SavedCompletions {
+    return { all: this.#all, accepted: this.#accepted, byHash: this.#byHash };
+  }
+
+  load({ all, accepted, byHash }: SavedCompletions): void {
+    this.#all = all;
+    this.#accepted = accepted;
+    this.#byHash = byHash;
+  }
+
+  /** Takes in the next one; offsets grow. */
+  add(added: Omit<Completion, 'deduplicatedAfter'>): void {
+    const completion = { ...added, deduplicatedAfter: this.#deduplicatedAfter(added.deduplication, added.at) };
+    this.#all.push(completion);
+    if (completion.refusal !== undefined) return;
+    this.#accepted.set(changeId(completion), completion);
+    if (completion.externalHash !== null) this.#byHash.set(completion.externalHash, completion);
+  }
+
+  /**
+   * The accepted completion that makes a submission now (`at`, microseconds since 1970) a duplicate. What external
+   * parties signed counts once, whatever the period says.
+   */
+  duplicateOf(change: Change, at: number): Completion | undefined {
+    const replayed = change.externalHash === null ? undefined : this.#byHash.get(change.externalHash);
+    if (replayed !== undefined) return replayed;
+    const earlier = this.#accepted.get(changeId(change));
+    return earlier !== undefined && reaches(change.deduplication, earlier, at) ? earlier : undefined;
+  }
+
+  /** At most `limit` with beginExclusive < offset <= endInclusive, ascending. */
+  range(beginExclusive: number, endInclusive: number, limit: number): readonly Completion[] {
+    const from = this.#firstAfter(beginExclusive);
+    return this.#all.slice(from, Math.min(this.#firstAfter(endInclusive), from + limit));
+  }
+
+  /**
+   * Forgets everything up to and including the offset, except what later submissions are compared with: for as long as
+   * a period can reach back, which is longer than a signed transaction can be executed.
+   */
+  prune(offset: number): void {
+    const newest = this.#all.at(-1)?.at ?? 0;
+    for (const known of [this.#accepted, this.#byHash]) {
+      for (const [key, completion] of known) {
+        if (completion.offset <= offset && completion.at < newest - longestSeconds * 1_000_000) known.delete(key);
+      }
+    }
+    this.#all = this.#all.slice(this.#firstAfter(offset));
+  }
+
+  /** Forgets everything after the offset, as if it had not happened. */
+  rewind(offset: number): void {
+    const kept = this.#all.slice(0, this.#firstAfter(offset));
+    for (const known of [this.#accepted, this.#byHash]) {
+      for (const [key, completion] of known) if (completion.offset > offset) known.delete(key);
+    }
+    this.#all = kept;
+  }
+
+  #deduplicatedAfter(period: DeduplicationPeriod, at: number): number {
+    if (period.kind === 'offset') return period.offset;
+    let low = 0;
+    let high = this.#all.length;
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      const earlier = this.#all[middle];
+      if (earlier !== undefined && reaches(period, earlier, at)) high = middle;
+      else low = middle + 1;
+    }
+    return this.#all[low - 1]?.offset ?? 0;
+  }
+
+  #firstAfter(offset: number): number {
+    let low = 0;
+    let high = this.#all.length;
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      if ((this.#all[middle]?.offset ?? Infinity) <= offset) low = middle + 1;
+      else high = middle;
+    }
+    return low;
+  }
+}
+
+/** The status of a completion: gRPC code, `CODE(category,trace): cause`, one ErrorInfo. */
+function statusOf(refusal: JsonObject | undefined): JsonObject {
+  if (refusal === undefined) return { code: 0, message: '', details: [] };
+  const { code, cause, errorCategory, grpcCodeValue, traceId } = refusal;
+  const message = `${asText(code)}(${JSON.stringify(errorCategory ?? -1)},${asText(traceId).slice(0, 8)}): ${asText(cause)}`;
+  const details: Json[] = [errorInfo(asText(code), asObject(refusal['context']) ?? {})];
+  return { code: grpcCodeValue ?? 2, message, details };
+}
+
+/** The frame of a completion for readers of these parties; undefined parties: of any. */
+export function completionFrame(
+  completion: Completion,
+  parties: ReadonlySet<string> | undefined,
+  release: Release,
+): string | undefined {
+  const actAs = completion.actAs.filter((party) => parties === undefined || parties.has(party));
+  if (actAs.length === 0) return undefined;
+  const { commandId, updateId, userId, submissionId, traceContext, offset, synchronizerId, recordTime } = completion;
+  const value = {
+    commandId,
+    status: statusOf(completion.refusal),
+    updateId,
+    userId,
+    actAs,
+    submissionId,
+    deduplicationPeriod: { DeduplicationOffset: { value: completion.deduplicatedAfter } },
+    traceContext,
+    offset,
+    synchronizerTime: { synchronizerId, recordTime },
+    paidTrafficCost: completion.paidTrafficCost,
+    ...(release === '3.6' ? { transactionHash: completion.externalHash } : {}),
+  };
+  return JSON.stringify({ completionResponse: { Completion: { value } } });
+}

@@ -1,0 +1,75 @@
+/**
+ * Deduplication periods: how far back a participant looks for an accepted submission of the same change, by duration
+ * or by offset. Without one it looks back as far as it can, which is 168 hours.
+ */
+import { failure } from '../wire/failure.ts';
+import { asObject } from '../wire/json.ts';
+import type { Json, JsonObject } from '../wire/json.ts';
+
+/** The longest period in seconds, and the one of submissions that name none. */
+export const longestSeconds = 168 * 3600;
+
+export type DeduplicationPeriod =
+  | { readonly kind: 'duration'; readonly seconds: number; readonly nanos: number }
+  /** Exclusive. */
+  | { readonly kind: 'offset'; readonly offset: number };
+
+export const longestPeriod: DeduplicationPeriod = { kind: 'duration', seconds: longestSeconds, nanos: 0 };
+
+function invalidPeriod(reason: string, context: Readonly<Record<string, string>>): never {
+  const cause = `The submitted command had an invalid deduplication period: ${reason}`;
+  throw failure({ code: 'INVALID_DEDUPLICATION_PERIOD', category: 9, cause, context });
+}
+
+function duration(value: JsonObject): DeduplicationPeriod {
+  const { seconds, nanos } = value;
+  const whole = typeof seconds === 'number' ? seconds : 0;
+  const rest = typeof nanos === 'number' ? nanos : 0;
+  const longest = { longest_duration: 'PT168H' };
+  if (whole < 0 || rest < 0) invalidPeriod('the duration is negative', longest);
+  if (whole > longestSeconds || (whole === longestSeconds && rest > 0)) {
+    invalidPeriod(`the duration ${durationText(whole)} exceeds the longest duration PT168H`, longest);
+  }
+  return { kind: 'duration', seconds: whole, nanos: rest };
+}
+
+/** A `deduplicationPeriod` of a request. Throws INVALID_DEDUPLICATION_PERIOD. @param pruned the pruned offset */
+export function parseDeduplication(value: Json | undefined, pruned: number): DeduplicationPeriod {
+  const given = asObject(value);
+  const byDuration = asObject(asObject(given?.['DeduplicationDuration'])?.['value']);
+  if (byDuration !== undefined) return duration(byDuration);
+  const offset = asObject(given?.['DeduplicationOffset'])?.['value'];
+  if (typeof offset !== 'number') return longestPeriod;
+  if (offset < pruned) {
+    invalidPeriod(`the offset ${offset} precedes the pruned offset ${pruned}`, { earliest_offset: String(pruned) });
+  }
+  return { kind: 'offset', offset };
+}
+
+/** Whether a period that ends now reaches back to something at the offset and time (microseconds since 1970). */
+export function reaches(
+  period: DeduplicationPeriod,
+  past: { readonly offset: number; readonly at: number },
+  now: number,
+): boolean {
+  if (period.kind === 'offset') return past.offset > period.offset;
+  return past.at >= now - (period.seconds * 1_000_000 + period.nanos / 1000);
+}
+
+/** ISO-8601 with hours as the largest unit: `PT168H`, `PT30S`, `PT1H1M1S`. */
+function durationText(seconds: number): string {
+  const units = [
+    [Math.floor(seconds / 3600), 'H'],
+    [Math.floor((seconds % 3600) / 60), 'M'],
+    [seconds % 60, 'S'],
+  ] as const;
+  const text = units.map(([count, unit]) => (count === 0 ? '' : `${count}${unit}`)).join('');
+  return `PT${text === '' ? '0S' : text}`;
+}
+
+/** The period as the context of a refusal names it: `{duration: 'PT168H'}`. */
+export function deduplicationText(period: DeduplicationPeriod): string {
+  return period.kind === 'offset'
+    ? `{offset: ${period.offset}}`
+    : `{duration: '${durationText(period.seconds + period.nanos / 1e9)}'}`;
+}

@@ -1,0 +1,79 @@
+/**
+ * The updates of the ledger in offset order, and by update id and transaction hash. Reading a range costs a binary
+ * search; pruning drops the old end.
+ */
+import { valueOf } from '../wire/wire.ts';
+import type { CreatedEvent, Update } from '../wire/wire.ts';
+
+export interface StoredUpdate {
+  readonly offset: number;
+  /** Empty for a recorded update without one. */
+  readonly updateId: string;
+  /** Undefined for recorded updates of a kind the sandbox does not know. */
+  readonly update: Update | undefined;
+  /** The recorded text, served instead of a rendering. */
+  readonly raw: string | undefined;
+  /** By the index of an archiving event: the create of what it archived. */
+  readonly archived: readonly (CreatedEvent | undefined)[] | undefined;
+}
+
+function hashOf({ update }: StoredUpdate): string | null {
+  return update !== undefined && 'Transaction' in update ? update.Transaction.value.externalTransactionHash : null;
+}
+
+/** The same update under another id; a recorded text is changed alike. */
+export function withUpdateId(stored: StoredUpdate, updateId: string): StoredUpdate {
+  const { update, raw } = stored;
+  const [kind = ''] = Object.keys(update ?? {});
+  const changed = update && ({ [kind]: { value: { ...valueOf(update), updateId } } } as unknown as Update);
+  const text = stored.updateId === '' ? raw : raw?.replaceAll(stored.updateId, updateId);
+  return { ...stored, updateId, update: changed, raw: text };
+}
+
+export class History {
+  #updates: StoredUpdate[] = [];
+  readonly #byId = new Map<string, StoredUpdate>();
+  readonly #byHash = new Map<string, StoredUpdate>();
+
+  add(stored: StoredUpdate): void {
+    this.#updates.push(stored);
+    if (stored.updateId !== '' && !this.#byId.has(stored.updateId)) this.#byId.set(stored.updateId, stored);
+    const hash = hashOf(stored);
+    if (hash !== null) this.#byHash.set(hash, stored);
+  }
+
+  /** At most `limit` updates with beginExclusive < offset <= endInclusive, from the lowest or from the highest on. */
+  range(beginExclusive: number, endInclusive: number, limit: number, descending = false): readonly StoredUpdate[] {
+    const from = this.#firstAfter(beginExclusive);
+    const to = this.#firstAfter(endInclusive);
+    if (descending) return this.#updates.slice(Math.max(from, to - limit), to).toReversed();
+    return this.#updates.slice(from, Math.min(to, from + limit));
+  }
+
+  /** @param key an update id, or a transaction hash in lower-case hex */
+  find(by: 'id' | 'hash', key: string): StoredUpdate | undefined {
+    return (by === 'id' ? this.#byId : this.#byHash).get(key);
+  }
+
+  /** Forgets everything up to and including the offset. */
+  prune(offset: number): void {
+    const kept = this.#firstAfter(offset);
+    for (const dropped of this.#updates.slice(0, kept)) {
+      if (this.#byId.get(dropped.updateId) === dropped) this.#byId.delete(dropped.updateId);
+      const hash = hashOf(dropped);
+      if (hash !== null && this.#byHash.get(hash) === dropped) this.#byHash.delete(hash);
+    }
+    this.#updates = this.#updates.slice(kept);
+  }
+
+  #firstAfter(offset: number): number {
+    let low = 0;
+    let high = this.#updates.length;
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      if ((this.#updates[middle]?.offset ?? Infinity) <= offset) low = middle + 1;
+      else high = middle;
+    }
+    return low;
+  }
+}

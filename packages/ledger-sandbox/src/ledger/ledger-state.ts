@@ -1,0 +1,112 @@
+/** What the updates of a ledger add up to: the history, the contracts, and the newest record times. */
+import { SandboxError } from '../wire/sandbox-error.ts';
+import { ActiveSet } from '../contracts/active-set.ts';
+import type { Activation, SavedContracts } from '../contracts/active-set.ts';
+import { failure } from '../wire/failure.ts';
+import { History } from './history.ts';
+import type { StoredUpdate } from './history.ts';
+import { Hosting, type SavedHosting } from '../contracts/hosting.ts';
+import type { Model } from '../contracts/model.ts';
+import { parseAcsEntry } from './recorded.ts';
+import { valueOf } from '../wire/wire.ts';
+import type { CreatedEvent, Update } from '../wire/wire.ts';
+
+/** A call that the history cannot take; a defect of the caller. */
+export function misuse(found: string): SandboxError {
+  const remedy = 'append in ascending order and prune within the history';
+  return new SandboxError(`sandbox ledger: ${found}`, { code: 'SANDBOX_OFFSET', remedy });
+}
+
+/** A state as a snapshot holds it. */
+export interface SavedState {
+  readonly updates: readonly StoredUpdate[];
+  readonly contracts: SavedContracts;
+  readonly hosting: SavedHosting;
+  readonly recordTimes: Map<string, string>;
+}
+
+export class LedgerState {
+  readonly history = new History();
+  readonly contracts = new ActiveSet();
+  readonly hosting = new Hosting();
+  /** Newest record time per synchronizer id. */
+  readonly recordTimes = new Map<string, string>();
+  readonly #model: Model;
+  readonly #participantId: () => string;
+
+  constructor(model: Model, participantId: () => string) {
+    this.#model = model;
+    this.#participantId = participantId;
+  }
+
+  save(): SavedState {
+    const updates = this.history.range(0, Infinity, Infinity);
+    const { contracts, hosting, recordTimes } = this;
+    return { updates, contracts: contracts.save(), hosting: hosting.save(), recordTimes };
+  }
+
+  /** The state that was saved. */
+  loaded({ updates, contracts, hosting, recordTimes }: SavedState): LedgerState {
+    const state = new LedgerState(this.#model, this.#participantId);
+    for (const stored of updates) state.history.add(stored);
+    for (const [synchronizerId, recordTime] of recordTimes) state.recordTimes.set(synchronizerId, recordTime);
+    state.contracts.load(contracts);
+    state.hosting.load(hosting);
+    return state;
+  }
+
+  /** Takes in the next update and what it does to contracts. */
+  add(stored: Omit<StoredUpdate, 'archived'>): void {
+    const archived = stored.update === undefined ? undefined : this.#apply(stored.update, stored.offset);
+    this.history.add({ ...stored, archived });
+  }
+
+  /** Takes in a recorded active-contracts entry, active from the first offset on. */
+  addRecordedContract(raw: string): void {
+    const { created, synchronizerId } = parseAcsEntry(raw);
+    this.contracts.activate({ created, synchronizerId, counter: 0, workflowId: '', at: 0, raw });
+  }
+
+  /** The activation under way with this reassignment id, or a refusal. */
+  inFlight(reassignmentId: string): Activation {
+    const found = this.contracts.inFlight(reassignmentId);
+    if (found !== undefined) return found;
+    throw failure({ code: 'UNKNOWN_CONTRACT', category: 11, cause: `no reassignment ${reassignmentId} is in flight` });
+  }
+
+  /** The state after these updates and nothing else. */
+  rebuilt(updates: readonly StoredUpdate[]): LedgerState {
+    const state = new LedgerState(this.#model, this.#participantId);
+    for (const stored of updates) state.add(stored);
+    return state;
+  }
+
+  /** Forgets what no offset after this one needs. */
+  prune(offset: number): void {
+    this.history.prune(offset);
+    this.contracts.prune(offset);
+    this.hosting.prune(offset);
+  }
+
+  #apply(update: Update, offset: number): StoredUpdate['archived'] {
+    const { recordTime, synchronizerId } = valueOf(update);
+    this.recordTimes.set(synchronizerId, recordTime);
+    const seenOn = (where: string) => (created: CreatedEvent) => this.#sees(created, { synchronizerId: where, offset });
+    if ('Transaction' in update) {
+      const { value } = update.Transaction;
+      return this.contracts.applyTransaction(value, offset, this.#model, seenOn(synchronizerId));
+    }
+    if ('Reassignment' in update) {
+      this.contracts.applyReassignment(update.Reassignment.value, offset, this.#model, seenOn);
+    } else {
+      this.hosting.apply(update.TopologyTransaction.value, offset);
+      this.contracts.catchUp(offset, seenOn);
+    }
+    return undefined;
+  }
+
+  #sees({ signatories, observers }: CreatedEvent, at: { synchronizerId: string; offset: number }): boolean {
+    const stakeholders = [...signatories, ...observers];
+    return stakeholders.length === 0 || this.hosting.of(this.#participantId(), stakeholders, at).length > 0;
+  }
+}

@@ -1,0 +1,355 @@
+/**
+ * The state of the sandbox participant: the history of updates by offset, the active contracts at any offset, pruning
+ * and the clock. Deterministic: the same seed and the same calls give the same updates. Offsets only grow, except by
+ * `reset` (a participant whose database was re-created), `restore` (one restored from a backup) and `lagBehind`.
+ */
+import type { Activation, SnapshotEntry } from '../contracts/active-set.ts';
+import type { ContractEvents } from '../contracts/contract-events.ts';
+import type { Submission } from './commands.ts';
+import type { WrittenPackage } from '../daml-lf/declaration.ts';
+import { Completions } from './completions.ts';
+import type { SavedCompletions } from './completions.ts';
+import type { ClientAction } from './client-action.ts';
+import { withUpdateId } from './history.ts';
+import type { StoredUpdate } from './history.ts';
+import type { JsonObject } from '../wire/json.ts';
+import { LedgerClock } from './ledger-clock.ts';
+import type { SavedClock } from './ledger-clock.ts';
+import { LedgerState, misuse } from './ledger-state.ts';
+import type { SavedState } from './ledger-state.ts';
+import { account } from '../contracts/keyed-model.ts';
+import { Model } from '../contracts/model.ts';
+import type { Template } from '../contracts/model.ts';
+import { Random, partyId } from '../wire/random.ts';
+import type { SavedRandom } from '../wire/random.ts';
+import { PartyLists } from './party-lists.ts';
+import type { SavedPartyLists } from './party-lists.ts';
+import { parseUpdate } from './recorded.ts';
+import { runSubmission } from './submission-run.ts';
+import { TransactionBuilder } from '../contracts/transaction.ts';
+import { canonicalUpdate, patchOffset, valueOf } from '../wire/wire.ts';
+import type { CreatedEvent, TraceContext, Transaction, TransactionEvent, Update, UpdateInput } from '../wire/wire.ts';
+
+/** What a ledger is made for: who its participant is, and what runs on it. */
+export interface World {
+  readonly participantId: string;
+  /** Vetted from the start. */
+  readonly packages: readonly WrittenPackage[];
+  /** What submissions can create and exercise. */
+  readonly templates: readonly Template[];
+}
+
+export interface LedgerOptions {
+  readonly seed?: number;
+  /** Default: that of the world. */
+  readonly participantId?: string;
+  /** Milliseconds since 1970; the system clock when absent. */
+  readonly now?: () => number;
+}
+
+/** What a reader of the state needs to know about one synchronizer. */
+export interface Synchronizer {
+  readonly alias: string;
+  readonly id: string;
+}
+
+/** A ledger as a snapshot holds it: what clients did to its packages is not in it. */
+export interface SavedLedger {
+  readonly random: SavedRandom;
+  readonly clock: SavedClock;
+  readonly state: SavedState;
+  readonly completions: SavedCompletions;
+  readonly parties: SavedPartyLists;
+  readonly ledgerEnd: number;
+  readonly prunedTo: number;
+}
+
+function witnessesOf(event: TransactionEvent): readonly string[] {
+  if ('CreatedEvent' in event) return event.CreatedEvent.witnessParties;
+  return ('ExercisedEvent' in event ? event.ExercisedEvent : event.ArchivedEvent).witnessParties;
+}
+
+export class Ledger {
+  /** Changing it makes this another participant behind the same address. */
+  participantId: string;
+  readonly model = new Model();
+  readonly random: Random;
+  readonly synchronizers: readonly [Synchronizer, Synchronizer];
+  readonly completions = new Completions();
+  /** Microseconds from the effective to the record time of what happens next. Undefined: 0.2 to 1.5 s, by chance. */
+  recordDelay: number | undefined;
+  /** Told of what a client makes the ledger do, before it happens. */
+  journal: ((action: ClientAction) => void) | undefined;
+  readonly #clock: LedgerClock;
+  #state = new LedgerState(this.model, () => this.participantId);
+  #ledgerEnd = 0;
+  #prunedTo = 0;
+  #hidden = 0;
+  readonly #parties = new PartyLists();
+  readonly #listeners = new Set<() => void>();
+
+  constructor(world: World, options: LedgerOptions = {}) {
+    this.participantId = options.participantId ?? world.participantId;
+    this.random = new Random(options.seed ?? 1);
+    this.#clock = new LedgerClock(options.now ?? Date.now);
+    this.synchronizers = [
+      { alias: 'global', id: partyId('global-domain', 'global-domain') },
+      { alias: 'private', id: partyId('private-sync', 'private-sync') },
+    ];
+    for (const written of world.packages) this.model.vet(written);
+    for (const template of [...world.templates, account]) this.model.register(template);
+  }
+
+  save(): SavedLedger {
+    return {
+      random: this.random.save(),
+      clock: this.#clock.save(),
+      state: this.#state.save(),
+      completions: this.completions.save(),
+      parties: this.#parties.save(),
+      ledgerEnd: this.#ledgerEnd,
+      prunedTo: this.#prunedTo,
+    };
+  }
+
+  load(saved: SavedLedger): void {
+    this.random.load(saved.random);
+    this.#clock.load(saved.clock);
+    this.#state = this.#state.loaded(saved.state);
+    this.completions.load(saved.completions);
+    this.#parties.load(saved.parties);
+    this.#ledgerEnd = saved.ledgerEnd;
+    this.#prunedTo = saved.prunedTo;
+    this.#changed();
+  }
+
+  /** The offset of the newest thing that can be seen; 0 on an empty ledger. */
+  ledgerEnd(): number {
+    return Math.max(0, this.#ledgerEnd - this.#hidden);
+  }
+
+  /** The highest pruned offset; 0 when nothing was pruned. */
+  prunedTo(): number {
+    return this.#prunedTo;
+  }
+
+  /** Newest record time per synchronizer id. */
+  readonly recordTimes = (): ReadonlyMap<string, string> => this.#state.recordTimes;
+
+  /** The parties this participant hosts, as far as any contract named them. */
+  localParties(): readonly string[] {
+    return this.#parties.all();
+  }
+
+  isLocalParty(party: string): boolean {
+    return this.#parties.isNamed(party);
+  }
+
+  /** Makes a party known that no contract named yet. */
+  addLocalParty(party: string): void {
+    this.#parties.name(this.parties([party]));
+  }
+
+  /**
+   * Appends an update in wire form. Missing keys are filled in, the offset is the next one unless `value.offset` is
+   * set and larger than the ledger end, and every event gets the update's offset. Gives back the offset.
+   */
+  append(input: UpdateInput): number {
+    const update = canonicalUpdate(input);
+    const wanted = valueOf(update).offset;
+    return this.commit(update, wanted === 0 ? undefined : wanted);
+  }
+
+  /** Appends a complete update without copying it: the caller gives it away. */
+  commit(update: Update, offset?: number): number {
+    const at = this.#advance(offset ?? this.#ledgerEnd + 1);
+    patchOffset(update, at);
+    const { updateId } = valueOf(update);
+    this.#state.add({ offset: at, updateId, update, raw: undefined });
+    if ('Transaction' in update)
+      for (const event of update.Transaction.value.events) this.#parties.name(witnessesOf(event));
+    this.#changed();
+    return at;
+  }
+
+  /**
+   * Appends a recorded update that every reader gets verbatim, whatever its filters. A text is served byte for byte,
+   * an object as compact JSON. The offset is the recorded one unless given; its contracts enter the active set too.
+   */
+  appendRaw(recorded: string | JsonObject, offset?: number): number {
+    const raw = typeof recorded === 'string' ? recorded : JSON.stringify(recorded);
+    const parsed = parseUpdate(raw);
+    const at = this.#advance(offset ?? parsed.offset ?? this.#ledgerEnd + 1);
+    this.#state.add({ offset: at, updateId: parsed.updateId, update: parsed.update, raw });
+    this.#changed();
+    return at;
+  }
+
+  /** Adds a recorded active-contracts entry, served verbatim at every offset above 0 until something archives it. */
+  addAcsEntryRaw(recorded: string | JsonObject): void {
+    this.#state.addRecordedContract(typeof recorded === 'string' ? recorded : JSON.stringify(recorded));
+  }
+
+  /** Runs commands as one transaction and appends it. Throws a LedgerFailure when the ledger refuses. */
+  submit(submission: Submission): Transaction {
+    return runSubmission(this, submission);
+  }
+
+  /** Creates one contract of a template (`#package-name:Module:Entity`) and gives back its event. */
+  create(templateId: string, argument: JsonObject, actAs: readonly string[]): CreatedEvent {
+    const { events } = this.submit({ commands: [{ kind: 'create', templateId, argument }], actAs });
+    const [first] = events;
+    if (first === undefined || !('CreatedEvent' in first)) throw new Error('a create made no created event');
+    return first.CreatedEvent;
+  }
+
+  /** Exercises one choice and gives back the transaction; `Archive` is known for every contract. */
+  exercise(contractId: string, choice: string, argument: JsonObject, actAs: readonly string[]): Transaction {
+    return this.submit({ commands: [{ kind: 'exercise', contractId, choice, argument }], actAs });
+  }
+
+  /**
+   * An empty transaction to fill; nothing of it is visible before it is committed.
+   * @param createdAt an API timestamp
+   * @param random where its contract ids come from
+   */
+  transaction(createdAt: string, random: Random = this.random): TransactionBuilder {
+    const { model, find } = this;
+    // What has chance of its own is only tried out: nothing of it is kept.
+    const parties = random === this.random ? this.parties : (list: readonly string[]) => [...new Set(list)];
+    const keyed = (hash: string): readonly string[] => this.#state.contracts.keys.get(hash);
+    return new TransactionBuilder({ model, random, find, keyed, parties }, createdAt);
+  }
+
+  /** A record time `recordDelay` after `at` (microseconds since 1970), strictly growing per synchronizer. */
+  recordTime(synchronizerId: string, at: number): string {
+    return this.#clock.recordTime(synchronizerId, at + (this.recordDelay ?? this.random.between(200_000, 1_500_000)));
+  }
+
+  traceContext(): TraceContext {
+    return { traceparent: `00-${this.random.hex(16)}-${this.random.hex(8)}-01`, tracestate: null };
+  }
+
+  /** The activation of a contract that holds now. */
+  readonly find = (contractId: string): Activation | undefined => this.#state.contracts.find(contractId);
+
+  /** The list without repetitions, as one shared array per distinct content. */
+  readonly parties = (list: readonly string[]): readonly string[] => this.#parties.shared(list);
+  /** The activation under way with this reassignment id, or a refusal. */
+  inFlight(reassignmentId: string): Activation {
+    return this.#state.inFlight(reassignmentId);
+  }
+
+  /** Lets offsets pass without a visible update, as time proofs and foreign transactions do. */
+  skipOffsets(count: number): void {
+    this.#ledgerEnd += count;
+    this.#changed();
+  }
+
+  /** Forgets all updates up to and including the offset. */
+  pruneTo(offset: number): void {
+    if (offset > this.#ledgerEnd) throw misuse(`pruneTo(${offset}) is after the ledger end ${this.#ledgerEnd}`);
+    this.#prunedTo = Math.max(this.#prunedTo, offset);
+    this.#state.prune(this.#prunedTo);
+    this.completions.prune(this.#prunedTo);
+    this.#changed();
+  }
+
+  /** Empties the ledger: offsets start again at 1, no contract is active, nothing is pruned. */
+  reset(): void {
+    this.#state = this.#state.rebuilt([]);
+    this.#ledgerEnd = 0;
+    this.#prunedTo = 0;
+    this.completions.rewind(0);
+    this.#clock.reset();
+    this.#changed();
+  }
+
+  /** Back to the state of an earlier offset of an unpruned ledger; what is appended then gets other update ids. */
+  restore(offset: number): void {
+    this.#rebuild(this.#state.history.range(0, offset, Infinity), offset);
+  }
+
+  /** Gives every update after the offset another update id: another history with the same offsets. */
+  rewriteAfter(offset: number): void {
+    const all = this.#state.history.range(0, this.#ledgerEnd, Infinity);
+    const changed = all.map((one) => (one.offset <= offset ? one : withUpdateId(one, this.random.updateId())));
+    this.#rebuild(changed, this.#ledgerEnd);
+  }
+
+  /** Hides the newest offsets, as a replica that lags behind does; 0 shows all again. */
+  lagBehind(offsets: number): void {
+    this.#hidden = offsets;
+    this.#changed();
+  }
+
+  /** Lets the clock of one synchronizer run behind by the microseconds; its own record times still only grow. */
+  lagSynchronizer(synchronizerId: string, micros: number): void {
+    this.#clock.lag(synchronizerId, micros);
+  }
+
+  /** At most `limit` stored updates with beginExclusive < offset <= endInclusive, from the lowest or the highest on. */
+  range(beginExclusive: number, endInclusive: number, limit: number, descending = false): readonly StoredUpdate[] {
+    return this.#state.history.range(beginExclusive, endInclusive, limit, descending);
+  }
+
+  /** @param key an update id, or a transaction hash in lower-case hex */
+  findUpdate(by: 'id' | 'hash', key: string): StoredUpdate | undefined {
+    return this.#state.history.find(by, key);
+  }
+
+  /** Those of the parties that the participant hosts on a synchronizer right after an offset. */
+  hosted(
+    parties: readonly string[],
+    at: { readonly synchronizerId: string; readonly offset: number },
+  ): readonly string[] {
+    return this.#state.hosting.of(this.participantId, parties, at);
+  }
+
+  /** What is known of a contract's create and archive; undefined when both are pruned or never happened here. */
+  contract(contractId: string): ContractEvents | undefined {
+    return this.#state.contracts.known.get(contractId);
+  }
+
+  /** The snapshot at the offset: active contracts and incomplete reassignments, oldest activation first. */
+  activeAt(offset: number): Generator<SnapshotEntry> {
+    return this.#state.contracts.activeAt(offset);
+  }
+
+  /** The same thing for as long as its history only grows. */
+  get life(): object {
+    return this.#state;
+  }
+
+  /** Calls the listener after every change; the result ends that. */
+  onChange(listener: () => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  /** Ledger time in microseconds: strictly growing unless the caller sets it. */
+  clock(at?: number): number {
+    return this.#clock.next(at);
+  }
+
+  #advance(offset: number): number {
+    if (!Number.isSafeInteger(offset) || offset <= this.#ledgerEnd) {
+      throw misuse(`offset ${offset} is not after the ledger end ${this.#ledgerEnd}`);
+    }
+    this.#ledgerEnd = offset;
+    return offset;
+  }
+
+  #rebuild(history: readonly StoredUpdate[], ledgerEnd: number): void {
+    if (this.#prunedTo > 0) throw misuse(`a ledger pruned to ${this.#prunedTo} cannot be taken back`);
+    if (ledgerEnd > this.#ledgerEnd) throw misuse(`${ledgerEnd} is after the ledger end ${this.#ledgerEnd}`);
+    this.#state = this.#state.rebuilt(history);
+    this.completions.rewind(ledgerEnd);
+    this.#ledgerEnd = ledgerEnd;
+    this.#changed();
+  }
+
+  #changed(): void {
+    for (const listener of this.#listeners) listener();
+  }
+}

@@ -1,0 +1,105 @@
+/** Reassignment commands: reads `ReassignmentCommands` and runs them as one update. */
+import type { Move, ReassignmentSubmission } from './client-action.ts';
+import { invalidArgument, missingField } from '../wire/failure.ts';
+import { asList, asObject, asText } from '../wire/json.ts';
+import type { Json, JsonObject } from '../wire/json.ts';
+import type { Ledger } from './ledger.ts';
+import { arrival, commitReassignment, departure } from './reassignments.ts';
+import { requireSynchronizer } from './submission-request.ts';
+import type { Asked } from './submission-request.ts';
+import { admit, complete } from './submission-run.ts';
+import type { ReassignmentEvent } from '../wire/wire.ts';
+
+function requiredText(of: JsonObject, key: string, field: string): string {
+  const given = asText(of[key]);
+  if (given === '') throw missingField(field);
+  return given;
+}
+
+function move(ledger: Ledger, body: Json): Move {
+  const command = asObject(asObject(body)?.['command']) ?? {};
+  const unassign = asObject(asObject(command['UnassignCommand'])?.['value']);
+  const given = unassign ?? asObject(asObject(command['AssignCommand'])?.['value']);
+  if (given === undefined) throw missingField('command');
+  const source = requiredText(given, 'source', 'source');
+  const target = requiredText(given, 'target', 'target');
+  for (const id of [source, target]) requireSynchronizer(ledger, id);
+  if (unassign === undefined) {
+    return { kind: 'assign', reassignmentId: requiredText(given, 'reassignmentId', 'reassignment_id'), source, target };
+  }
+  const contractId = requiredText(given, 'contractId', 'contract_id');
+  if (source === target) {
+    const what = `Cannot unassign contract \`ContractId(${contractId})\``;
+    throw invalidArgument(`${what}: source and target domains are the same`);
+  }
+  return { kind: 'unassign', contractId, source, target };
+}
+
+/** The commands of a request. Throws the participant's refusal. @param asked who submits, and under which id */
+export function parseReassignment(ledger: Ledger, body: JsonObject, asked: Asked): ReassignmentSubmission {
+  const submitter = requiredText(body, 'submitter', 'submitter');
+  const moves = asList(body['commands']).map((one) => move(ledger, one));
+  const [first] = moves;
+  if (first === undefined) throw missingField('commands');
+  const alike = moves.every(
+    ({ kind, source, target }) => kind === first.kind && source === first.source && target === first.target,
+  );
+  if (!alike) {
+    throw invalidArgument('all commands of a reassignment must be of one kind and between the same synchronizers');
+  }
+  return { ...asked, submitter, workflowId: asText(body['workflowId']), moves };
+}
+
+function leaving(
+  ledger: Ledger,
+  { contractId, source, target }: Extract<Move, { kind: 'unassign' }>,
+  facts: { readonly submitter: string; readonly at: number; readonly nodeId: number },
+): ReassignmentEvent {
+  const { submitter, at, nodeId } = facts;
+  const value = { ...departure(ledger, contractId, at), target, submitter, nodeId };
+  const what = `Cannot unassign contract \`ContractId(${contractId})\``;
+  if (value.source !== source) throw invalidArgument(`${what}: the contract is on ${value.source}, not on ${source}`);
+  if (!value.witnessParties.includes(submitter)) {
+    throw invalidArgument(`${what}: the submitter ${submitter} is not a stakeholder`);
+  }
+  return { JsUnassignedEvent: { value } };
+}
+
+function arriving(
+  ledger: Ledger,
+  { reassignmentId, source, target }: Extract<Move, { kind: 'assign' }>,
+  submitter: string,
+  nodeId: number,
+): ReassignmentEvent {
+  const { created, unassigned } = ledger.inFlight(reassignmentId);
+  const what = `Cannot assign \`${reassignmentId}\``;
+  if (unassigned?.event.source !== source || unassigned.event.target !== target) {
+    throw invalidArgument(`${what}: its contract does not travel from ${source} to ${target}`);
+  }
+  const arrived = arrival(created, unassigned.event);
+  if (!arrived.createdEvent.witnessParties.includes(submitter)) {
+    throw invalidArgument(`${what}: the submitter ${submitter} is not a stakeholder`);
+  }
+  return { JsAssignmentEvent: { ...arrived, submitter, createdEvent: { ...arrived.createdEvent, nodeId } } };
+}
+
+/** Runs the moves as one update, with its completion. Gives back its offset. `at`: microseconds since 1970. */
+export function reassign(ledger: Ledger, submission: ReassignmentSubmission & { readonly at: number }): number {
+  const { userId, submitter, commandId, submissionId, workflowId, moves } = submission;
+  const at = ledger.clock(submission.at);
+  const [first] = moves;
+  if (first === undefined) throw missingField('commands');
+  const events = moves.map((one, nodeId) =>
+    one.kind === 'unassign'
+      ? leaving(ledger, one, { submitter, at, nodeId })
+      : arriving(ledger, one, submitter, nodeId),
+  );
+  const synchronizerId = first.kind === 'unassign' ? first.source : first.target;
+  const as = { userId, actAs: [submitter], commandId, submissionId, commands: [] };
+  const change = admit(ledger, as, { synchronizerId, at });
+  const offset = commitReassignment(ledger, synchronizerId, events, at, { commandId, workflowId });
+  const update = ledger.range(offset - 1, offset, 1)[0]?.update;
+  if (update === undefined || !('Reassignment' in update)) throw new Error('a reassignment left no update');
+  if (change !== undefined) complete(ledger, change, update.Reassignment.value, at);
+  return offset;
+}

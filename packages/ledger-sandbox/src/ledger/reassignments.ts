@@ -1,0 +1,134 @@
+/** Moving a contract between the two synchronizers, and topology events: the updates that no command makes. */
+import { failure } from '../wire/failure.ts';
+import type { Ledger } from './ledger.ts';
+import { formatTimestamp } from '../wire/values.ts';
+import type { AssignmentEvent, CreatedEvent, ReassignmentEvent, UnassignedEvent } from '../wire/wire.ts';
+
+const notSubmitted = { commandId: '', workflowId: '' };
+
+/** Appends events of one kind as one update. `at`: microseconds since 1970. Gives back the offset. */
+export function commitReassignment(
+  ledger: Ledger,
+  synchronizerId: string,
+  events: readonly ReassignmentEvent[],
+  at: number,
+  { commandId, workflowId }: { readonly commandId: string; readonly workflowId: string } = notSubmitted,
+): number {
+  return ledger.commit({
+    Reassignment: {
+      value: {
+        updateId: ledger.random.updateId(),
+        commandId,
+        workflowId,
+        offset: 0,
+        events,
+        traceContext: ledger.traceContext(),
+        recordTime: ledger.recordTime(synchronizerId, at),
+        synchronizerId,
+        // Only the participant that submitted it knows what it cost.
+        paidTrafficCost: commandId === '' ? null : 0,
+      },
+    },
+  });
+}
+
+/** The event with which an active contract leaves its synchronizer for the other one. */
+export function departure(ledger: Ledger, contractId: string, at: number): UnassignedEvent {
+  const active = ledger.find(contractId);
+  if (active === undefined) {
+    const cause = `Contract could not be found with id ${contractId}`;
+    throw failure({ code: 'CONTRACT_NOT_FOUND', category: 11, cause, resources: [['ErrorResource(CID)', contractId]] });
+  }
+  const { created, synchronizerId: source } = active;
+  const target = ledger.synchronizers.find(({ id }) => id !== source)?.id ?? source;
+  return {
+    reassignmentId: `00${ledger.random.updateId()}`,
+    contractId,
+    templateId: created.templateId,
+    source,
+    target,
+    submitter: created.signatories[0] ?? '',
+    reassignmentCounter: active.counter + 1,
+    assignmentExclusivity: formatTimestamp(at + 1_000_000),
+    witnessParties: ledger.parties([...created.signatories, ...created.observers]),
+    packageName: created.packageName,
+    offset: 0,
+    nodeId: 0,
+  };
+}
+
+/** The event with which the contract of an unassign arrives. */
+export function arrival(created: CreatedEvent, unassigned: UnassignedEvent): AssignmentEvent {
+  const { source, target, reassignmentId, submitter, reassignmentCounter, witnessParties } = unassigned;
+  const createdEvent = { ...created, offset: 0, nodeId: 0, witnessParties, acsDelta: true };
+  return { source, target, reassignmentId, submitter, reassignmentCounter, createdEvent };
+}
+
+/** Takes an active contract off its synchronizer and gives back the reassignment id. `at`: microseconds since 1970. */
+export function unassign(ledger: Ledger, contractId: string, at: number = ledger.clock()): string {
+  const value = departure(ledger, contractId, at);
+  commitReassignment(ledger, value.source, [{ JsUnassignedEvent: { value } }], at);
+  return value.reassignmentId;
+}
+
+/** Lets the contract of an unassign arrive on its target. Gives back the offset. */
+export function assign(ledger: Ledger, reassignmentId: string, at: number = ledger.clock()): number {
+  const { created, unassigned } = ledger.inFlight(reassignmentId);
+  if (unassigned === undefined) throw new Error('an activation in flight has no unassign event');
+  const { target } = unassigned.event;
+  return commitReassignment(ledger, target, [{ JsAssignmentEvent: arrival(created, unassigned.event) }], at);
+}
+
+/**
+ * Lets a contract arrive on the other synchronizer before this participant sees it leave: order across synchronizers
+ * is not causal. Until the result is called, snapshots show the reassignment as incomplete. It gives back the offset of
+ * the unassign.
+ */
+export function assignAhead(ledger: Ledger, contractId: string, at: number = ledger.clock()): () => number {
+  const value = departure(ledger, contractId, at);
+  const created = ledger.find(contractId)?.created;
+  if (created === undefined) throw new Error('an active contract has no created event');
+  commitReassignment(ledger, value.target, [{ JsAssignmentEvent: arrival(created, value) }], at);
+  return () => commitReassignment(ledger, value.source, [{ JsUnassignedEvent: { value } }], ledger.clock());
+}
+
+/** Where a party becomes hosted, and as what; by default on the first synchronizer, to submit. */
+export interface HostedAs {
+  readonly synchronizerId?: string;
+  /** `PARTICIPANT_PERMISSION_…` */
+  readonly permission?: string;
+  /** This one unless given. */
+  readonly participantId?: string;
+}
+
+/**
+ * A party becomes hosted on a participant, or stops being so: this one then sees nothing more of the party's contracts.
+ * Gives back the offset.
+ */
+export function authorize(
+  ledger: Ledger,
+  partyId: string,
+  added: boolean,
+  at: number = ledger.clock(),
+  as: HostedAs = {},
+): number {
+  const participantId = as.participantId ?? ledger.participantId;
+  const participantPermission = as.permission ?? 'PARTICIPANT_PERMISSION_SUBMISSION';
+  const event = added
+    ? { ParticipantAuthorizationAdded: { value: { partyId, participantId, participantPermission } } }
+    : { ParticipantAuthorizationRevoked: { value: { partyId, participantId } } };
+  const synchronizerId = as.synchronizerId ?? ledger.synchronizers[0].id;
+  return ledger.commit({
+    TopologyTransaction: {
+      value: {
+        updateId: ledger.random.updateId(),
+        offset: 0,
+        synchronizerId,
+        recordTime: ledger.recordTime(synchronizerId, at),
+        events: [{ event }],
+        // A participant comes to host itself before anybody asks it for anything.
+        traceContext: partyId === participantId ? null : ledger.traceContext(),
+      },
+    },
+  });
+}

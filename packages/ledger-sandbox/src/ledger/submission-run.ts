@@ -1,0 +1,156 @@
+/**
+ * What the ledger does with a submission: runs its commands, looks for an earlier submission of the same change, and
+ * appends the transaction and its completion. A refusal before the ledger's order leaves no trace; one after it takes
+ * an offset of its own and leaves a completion, and is thrown as `Rejection`.
+ */
+import { runCommand } from './commands.ts';
+import type { Submission } from './commands.ts';
+import { changeId } from './completions.ts';
+import type { Change, Completion, Completions } from './completions.ts';
+import { longestPeriod } from './deduplication.ts';
+import { LedgerFailure, failure } from '../wire/failure.ts';
+import type { Model } from '../contracts/model.ts';
+import type { Random } from '../wire/random.ts';
+import type { TransactionBuilder } from '../contracts/transaction.ts';
+import { formatTimestamp } from '../wire/values.ts';
+import type { TraceContext, Transaction, Update } from '../wire/wire.ts';
+
+/** The part of the ledger that submissions need. */
+export interface SubmissionLedger {
+  readonly model: Model;
+  readonly random: Random;
+  readonly completions: Completions;
+  readonly synchronizers: readonly { readonly id: string }[];
+  clock(at?: number): number;
+  ledgerEnd(): number;
+  transaction(createdAt: string): TransactionBuilder;
+  commit(update: Update): number;
+  skipOffsets(count: number): void;
+  recordTime(synchronizerId: string, at: number): string;
+  traceContext(): TraceContext;
+}
+
+/** A refusal that comes after the submission was ordered: its completion says the same. */
+export class Rejection extends LedgerFailure {}
+
+/** What a completion repeats of a submission. */
+function changeOf(submission: Submission & { readonly userId: string }): Change {
+  const { userId, actAs, commandId = '', submissionId = '', deduplication = longestPeriod, externalHash } = submission;
+  return { userId, actAs, commandId, submissionId, deduplication, externalHash: externalHash ?? null };
+}
+
+/** Leaves the completion of a refused submission at an offset of its own and gives back what to throw. */
+function reject(
+  ledger: SubmissionLedger,
+  change: Change,
+  refusal: LedgerFailure,
+  where: { readonly synchronizerId: string; readonly at: number },
+): Rejection {
+  const { synchronizerId, at } = where;
+  const facts = { recordTime: ledger.recordTime(synchronizerId, at), traceContext: ledger.traceContext() };
+  ledger.skipOffsets(1);
+  const offset = ledger.ledgerEnd();
+  const outcome = { offset, at, synchronizerId, refusal: refusal.body, updateId: '', paidTrafficCost: 0 };
+  ledger.completions.add({ ...change, ...facts, ...outcome });
+  return new Rejection(refusal.body, refusal.status);
+}
+
+function duplicate(change: Change, { submissionId, offset }: Completion): LedgerFailure {
+  const cause = 'A command with the given command id has already been successfully processed';
+  const context = {
+    existing_submission_id: submissionId,
+    completion_offset: String(offset),
+    changeId: changeId(change),
+    accepted: 'true',
+  };
+  return failure({ code: 'DUPLICATE_COMMAND', category: 10, cause, context });
+}
+
+function tooLate(): LedgerFailure {
+  const cause = 'The transaction was not sequenced before its maximum record time and has therefore timed out.';
+  return failure({ code: 'NOT_SEQUENCED_TIMEOUT', category: 2, cause });
+}
+
+/**
+ * Throws a Rejection for a change that was made already, or that comes too late. Changes without a user are never
+ * looked up. `at`: microseconds since 1970.
+ */
+export function admit(
+  ledger: SubmissionLedger,
+  submission: Submission,
+  where: { readonly synchronizerId: string; readonly at: number },
+): Change | undefined {
+  const { userId, maxRecordTime } = submission;
+  if (userId === undefined) return undefined;
+  const change = changeOf({ ...submission, userId });
+  const earlier = ledger.completions.duplicateOf(change, where.at);
+  if (earlier !== undefined) throw reject(ledger, change, duplicate(change, earlier), where);
+  if (maxRecordTime !== undefined && where.at > maxRecordTime) throw reject(ledger, change, tooLate(), where);
+  return change;
+}
+
+/** What a submission pays for: nothing where the participant does not count it. */
+function trafficCost(random: Random): number | null {
+  return random.chance(0.2) ? null : random.between(2_000, 40_000);
+}
+
+/** Appends a filled transaction. `at` is its effective time, microseconds since 1970. */
+function seal(
+  ledger: SubmissionLedger,
+  builder: TransactionBuilder,
+  facts: Submission & { readonly at: number; readonly synchronizerId: string },
+): Transaction {
+  const value: Transaction = {
+    updateId: ledger.random.updateId(),
+    commandId: facts.commandId ?? '',
+    workflowId: facts.workflowId ?? '',
+    effectiveAt: builder.createdAt,
+    events: builder.events,
+    offset: 0,
+    synchronizerId: facts.synchronizerId,
+    traceContext: facts.traced === false ? null : ledger.traceContext(),
+    recordTime: ledger.recordTime(facts.synchronizerId, facts.at),
+    externalTransactionHash: facts.externalHash ?? null,
+    paidTrafficCost: facts.paidTrafficCost === undefined ? trafficCost(ledger.random) : facts.paidTrafficCost,
+  };
+  ledger.commit({ Transaction: { value } });
+  return value;
+}
+
+/** Runs the commands of a submission in a transaction that nobody sees yet. Throws a LedgerFailure. */
+export function interpret(builder: TransactionBuilder, model: Model, submission: Submission): void {
+  for (const command of submission.commands) runCommand(builder, model, command, submission);
+}
+
+/**
+ * Runs a submission as one transaction and appends it. What external parties signed is looked up before it is run, as
+ * its commands were interpreted when it was prepared; other submissions are interpreted first.
+ */
+export function runSubmission(ledger: SubmissionLedger, submission: Submission): Transaction {
+  const at = submission.at === undefined ? ledger.clock() : ledger.clock(submission.at);
+  const builder = ledger.transaction(formatTimestamp(at));
+  const preferred = submission.synchronizerId ?? ledger.synchronizers[0]?.id ?? '';
+  const early = submission.externalHash !== undefined;
+  const change = early ? admit(ledger, submission, { synchronizerId: preferred, at }) : undefined;
+  interpret(builder, ledger.model, submission);
+  const synchronizerId = builder.synchronizerId ?? preferred;
+  const admitted = early ? change : admit(ledger, submission, { synchronizerId, at });
+  const sealed = seal(ledger, builder, { ...submission, synchronizerId, at });
+  if (admitted !== undefined) complete(ledger, admitted, sealed, at);
+  return sealed;
+}
+
+/** Leaves the completion of an update that a submission led to. */
+export function complete(
+  ledger: SubmissionLedger,
+  change: Change,
+  update: Pick<
+    Transaction,
+    'updateId' | 'offset' | 'synchronizerId' | 'recordTime' | 'traceContext' | 'paidTrafficCost'
+  >,
+  at: number,
+): void {
+  const { updateId, offset, synchronizerId, recordTime, traceContext, paidTrafficCost } = update;
+  const facts = { updateId, offset, synchronizerId, recordTime, traceContext, at };
+  ledger.completions.add({ ...change, ...facts, refusal: undefined, paidTrafficCost: paidTrafficCost ?? 0 });
+}

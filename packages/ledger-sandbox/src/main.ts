@@ -1,0 +1,37 @@
+#!/usr/bin/env node
+/** `ledger-sandbox`: serves the demo's ledger until it is told to end. Exit code 2: the words are wrong; 1: it cannot start. */
+import { help, settingsOf, UsageError } from './command-line.ts';
+import { startDemoLedger } from './demo/demo-ledger.ts';
+import { SandboxError } from './wire/sandbox-error.ts';
+
+const argv = process.argv.slice(2);
+
+async function serve(): Promise<void> {
+  const { port, host, journal, admin, seed, speed, chaos, ...more } = settingsOf(argv, process.env);
+  const stopAt = more['stop-at'];
+  const ledger = await startDemoLedger({
+    seed,
+    updatesPerSecond: more['updates-per-second'] * speed,
+    port,
+    admin,
+    ...(host === undefined ? {} : { host }),
+    ...(journal === undefined ? {} : { journal }),
+    ...(stopAt === undefined ? {} : { stopAt }),
+    ...(chaos ? { chaos: { report: (trouble) => process.stdout.write(`chaos: ${trouble}\n`) } } : {}),
+  });
+  process.stdout.write(`sandbox ledger at ${ledger.url}\n`);
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => void ledger.close());
+}
+
+if (argv.includes('--help')) {
+  process.stdout.write(help());
+} else {
+  try {
+    await serve();
+  } catch (thrown) {
+    if (!(thrown instanceof UsageError) && !(thrown instanceof SandboxError)) throw thrown;
+    const remedy = thrown instanceof SandboxError ? `\n  what to do: ${thrown.remedy}` : '\n\n' + help();
+    process.stderr.write(`ledger-sandbox: ${thrown.message}${remedy}\n`);
+    process.exitCode = thrown instanceof UsageError ? 2 : 1;
+  }
+}

@@ -1,0 +1,77 @@
+/**
+ * A DAR: a zip whose META-INF/MANIFEST.MF names the archive of the main package (`Main-Dalf`) and those of everything it
+ * depends on (`Dalfs`). Only the manifest and the archives are inflated, and only once the sizes they declare are known
+ * to be small enough: the inflater never writes more than an entry declares.
+ */
+import { unzipSync } from 'fflate';
+import type { UnzipFileInfo } from 'fflate';
+import { LedgerFailure } from '../wire/failure.ts';
+import { invalidDar, invalidZipEntry, zipBomb } from './package-failure.ts';
+
+const manifestName = 'META-INF/MANIFEST.MF';
+/** Most bytes of manifest and archives together after inflating. */
+export const inflatedLimit = 128 * 1024 * 1024;
+
+interface Contents {
+  readonly files: Readonly<Record<string, Uint8Array>>;
+  /** Every entry's name, for error contexts. */
+  readonly names: readonly string[];
+}
+
+function unzip(bytes: Uint8Array, limit: number): Contents {
+  const names: string[] = [];
+  const wanted = new Set<string>();
+  let inflated = 0;
+  const filter = ({ name, originalSize }: UnzipFileInfo): boolean => {
+    names.push(name);
+    if (name !== manifestName && !name.endsWith('.dalf')) return false;
+    if (wanted.has(name)) throw invalidZipEntry(name, names);
+    wanted.add(name);
+    inflated += originalSize;
+    if (inflated > limit) throw zipBomb(`the archives inflate to more than ${limit} bytes`);
+    return true;
+  };
+  try {
+    return { files: unzipSync(bytes, { filter }), names };
+  } catch (thrown) {
+    if (thrown instanceof LedgerFailure) throw thrown;
+    throw invalidDar(names, 'the file is not a readable zip archive');
+  }
+}
+
+/** The attributes of a manifest; a line that begins with a space continues the one before. */
+function attributesOf(manifest: string): ReadonlyMap<string, string> {
+  const lines = manifest.replaceAll(/\r?\n /g, '').split(/\r?\n/);
+  return new Map(
+    lines.flatMap((line) => {
+      const colon = line.indexOf(':');
+      return colon < 0 ? [] : [[line.slice(0, colon).trim(), line.slice(colon + 1).trim()] as const];
+    }),
+  );
+}
+
+/** The names of the archives, the main one first, without repetitions. */
+function archiveNames({ files, names }: Contents): readonly string[] {
+  const manifest = files[manifestName];
+  if (manifest === undefined) throw invalidDar(names, `the entry ${manifestName} is missing`);
+  const attributes = attributesOf(Buffer.from(manifest).toString());
+  if ((attributes.get('Format') ?? 'daml-lf') !== 'daml-lf') throw invalidDar(names, 'its Format is not daml-lf');
+  if ((attributes.get('Encryption') ?? 'non-encrypted') !== 'non-encrypted') throw invalidDar(names, 'it is encrypted');
+  const main = attributes.get('Main-Dalf') ?? '';
+  if (main === '') throw invalidDar(names, 'the manifest names no Main-Dalf');
+  const rest = (attributes.get('Dalfs') ?? '').split(',').map((name) => name.trim());
+  return [...new Set([main, ...rest.filter((name) => name !== '')])];
+}
+
+/**
+ * The archives of a DAR, the main one first. Throws the participant's refusals INVALID_DAR, INVALID_ZIP_ENTRY, ZIP_BOMB.
+ * @param limit most bytes after inflating
+ */
+export function readDar(bytes: Uint8Array, limit: number = inflatedLimit): readonly Uint8Array[] {
+  const contents = unzip(bytes, limit);
+  return archiveNames(contents).map((name) => {
+    const archive = Object.hasOwn(contents.files, name) ? contents.files[name] : undefined;
+    if (archive === undefined) throw invalidZipEntry(name, contents.names);
+    return archive;
+  });
+}

@@ -1,0 +1,181 @@
+/**
+ * The packages of a participant and where they are vetted: those of the sandbox's own templates, on every synchronizer, and
+ * uploaded ones. Uploaded packages can be named in filters; their templates cannot be run, because the sandbox does not
+ * interpret package code.
+ */
+import type { OwnPackages } from './own-packages.ts';
+import { readArchive } from './archive.ts';
+import type { PackageArchive } from './archive.ts';
+import { readDar } from './dar.ts';
+import { invalidArgument } from '../wire/failure.ts';
+import { knownPackageVersion, packageNotFound } from './package-failure.ts';
+import type { PackageName } from './package-name.ts';
+
+/** Packages vetted on one synchronizer. */
+export interface Vetting {
+  readonly synchronizerId: string;
+  /** By name, version and id. */
+  readonly packages: readonly PackageName[];
+  /** Counts the changes. */
+  readonly serial: number;
+}
+
+/** One change of what is vetted: packages that become so, or stop being so. */
+export interface VettingChange {
+  readonly vets: boolean;
+  /** Ids. */
+  readonly packages: readonly string[];
+}
+
+/** Packages without templates and interfaces (the standard library) may repeat a name and a version. */
+function isUtility({ templates, interfaces }: PackageArchive): boolean {
+  return templates.length + interfaces.length === 0;
+}
+
+/** Refuses another package with the name and version of one that is or becomes vetted. */
+function refuseClashes(vetted: readonly PackageArchive[], next: readonly PackageArchive[]): void {
+  const upgradable = next.filter((archive) => !isUtility(archive));
+  const all = [...vetted.filter((known) => !isUtility(known)), ...upgradable];
+  for (const one of upgradable) {
+    const same = all.find(({ id, name, version }) => id !== one.id && name === one.name && version === one.version);
+    if (same !== undefined) throw knownPackageVersion(shown(same), shown(one));
+  }
+}
+
+function shown({ id, name, version }: PackageName): string {
+  return `${id}(${name} v${version})`;
+}
+
+function byName(a: PackageName, b: PackageName): number {
+  for (const key of ['name', 'version', 'id'] as const) {
+    if (a[key] !== b[key]) return a[key] < b[key] ? -1 : 1;
+  }
+  return 0;
+}
+
+/** What the ledger knows by the packages it has. */
+export interface KnownNames {
+  readonly packages: OwnPackages;
+  /** Takes over the names that an uploaded package defines. */
+  learn(uploaded: PackageArchive): void;
+}
+
+export class Packages {
+  readonly #known: KnownNames;
+  readonly #stored = new Map<string, PackageArchive>();
+  /** Per synchronizer id: the ids of the uploaded packages vetted there, and how often that changed. */
+  readonly #vetted = new Map<string, { readonly ids: Set<string>; serial: number }>();
+
+  constructor(known: KnownNames) {
+    this.#known = known;
+  }
+
+  /** Every id once: the sandbox's own packages, then the uploaded ones in order. */
+  ids(): readonly string[] {
+    return [...new Set([...this.#own().map(({ id }) => id), ...this.#stored.keys()])];
+  }
+
+  has(id: string): boolean {
+    return this.ids().includes(id);
+  }
+
+  /** The contents of a package. Throws PACKAGE_NOT_FOUND for one that is unknown, or known from recorded updates only. */
+  payload(id: string): Uint8Array {
+    const found = this.#stored.get(id) ?? this.#known.packages.written(id);
+    if (found === undefined) throw packageNotFound(id);
+    return found.payload;
+  }
+
+  /**
+   * Reads a DAR and checks it against what is vetted on the synchronizers. Changes nothing. Throws the participant's
+   * refusal (INVALID_DAR, INVALID_ZIP_ENTRY, ZIP_BOMB, DAR_PARSE_ERROR, KNOWN_PACKAGE_VERSION).
+   */
+  validate(dar: Uint8Array, synchronizerIds: readonly string[]): readonly PackageArchive[] {
+    const archives = readDar(dar).map(readArchive);
+    for (const synchronizerId of synchronizerIds) {
+      refuseClashes(this.#uploaded(this.#idsOn(synchronizerId)), archives);
+    }
+    return archives;
+  }
+
+  /** Stores the packages of a DAR and vets them on the synchronizers; repeating it changes nothing. Throws as `validate`. */
+  upload(dar: Uint8Array, synchronizerIds: readonly string[]): void {
+    const archives = this.validate(dar, synchronizerIds);
+    for (const archive of archives) {
+      if (this.#stored.has(archive.id)) continue;
+      this.#stored.set(archive.id, archive);
+      this.#known.learn(archive);
+    }
+    for (const synchronizerId of synchronizerIds) this.#vet(synchronizerId, archives);
+  }
+
+  /** The packages with this id, name and version; '' matches any. Throws PACKAGE_NOT_FOUND when there are none. */
+  matching({ id, name, version }: PackageName): readonly PackageName[] {
+    const fits = (asked: string, found: string): boolean => asked === '' || asked === found;
+    const found = [...this.#own(), ...this.#stored.values()].filter(
+      (known) => fits(id, known.id) && fits(name, known.name) && fits(version, known.version),
+    );
+    if (found.length === 0) throw packageNotFound(id === '' ? `${name}:${version}` : id);
+    return found;
+  }
+
+  /** What is vetted on a synchronizer: the sandbox's own packages, and uploaded ones. */
+  vetting(synchronizerId: string): Vetting {
+    return this.#vettingOf(synchronizerId, this.#idsOn(synchronizerId), this.#serial(synchronizerId));
+  }
+
+  /**
+   * Vets and unvets known packages on a synchronizer, in order. The sandbox's own stay vetted. Throws
+   * KNOWN_PACKAGE_VERSION or INVALID_ARGUMENT.
+   * @param dryRun changes nothing
+   * @returns what is vetted then
+   */
+  change(synchronizerId: string, changes: readonly VettingChange[], dryRun: boolean): Vetting {
+    const before = this.#idsOn(synchronizerId);
+    const ids = new Set(before);
+    for (const { vets, packages } of changes) {
+      for (const id of packages) {
+        const archive = this.#stored.get(id);
+        if (archive === undefined && !vets) throw invalidArgument(`the sandbox's own package ${id} stays vetted`);
+        if (archive !== undefined && vets) {
+          refuseClashes(this.#uploaded(ids), [archive]);
+          ids.add(id);
+        }
+        if (!vets) ids.delete(id);
+      }
+    }
+    const same = ids.size === before.size && [...ids].every((id) => before.has(id));
+    const serial = this.#serial(synchronizerId) + (same ? 0 : 1);
+    if (!dryRun) this.#vetted.set(synchronizerId, { ids, serial: serial - 1 });
+    return this.#vettingOf(synchronizerId, ids, serial);
+  }
+
+  #serial(synchronizerId: string): number {
+    return 1 + (this.#vetted.get(synchronizerId)?.serial ?? 0);
+  }
+
+  #own(): readonly PackageName[] {
+    return this.#known.packages.list().filter(({ id }) => !this.#stored.has(id));
+  }
+
+  #uploaded(ids: Iterable<string>): readonly PackageArchive[] {
+    return [...ids].flatMap((id) => this.#stored.get(id) ?? []);
+  }
+
+  #vettingOf(synchronizerId: string, ids: ReadonlySet<string>, serial: number): Vetting {
+    const packages = [...this.#own(), ...this.#uploaded(ids)].sort(byName);
+    return { synchronizerId, packages, serial };
+  }
+
+  #idsOn(synchronizerId: string): ReadonlySet<string> {
+    return this.#vetted.get(synchronizerId)?.ids ?? new Set();
+  }
+
+  #vet(synchronizerId: string, archives: readonly PackageArchive[]): void {
+    const vetted = this.#vetted.get(synchronizerId) ?? { ids: new Set<string>(), serial: 0 };
+    const before = vetted.ids.size;
+    for (const { id } of archives) vetted.ids.add(id);
+    if (vetted.ids.size > before) vetted.serial += 1;
+    this.#vetted.set(synchronizerId, vetted);
+  }
+}

@@ -1,0 +1,202 @@
+/**
+ * The parties of a participant: its own, those its contracts name, and those allocated through the interface. An
+ * allocation is a topology event on one synchronizer of the ledger; the metadata of parties lives here only.
+ */
+import { failure, invalidArgument, permissionDenied } from '../wire/failure.ts';
+import type { LedgerFailure } from '../wire/failure.ts';
+import type { Ledger } from '../ledger/ledger.ts';
+import { recordAtOnce } from '../ledger/record-at-once.ts';
+import { Random } from '../wire/random.ts';
+import type { SavedRandom } from '../wire/random.ts';
+import { authorize } from '../ledger/reassignments.ts';
+
+/** A party that becomes hosted on one synchronizer. */
+export interface Hosting {
+  readonly party: string;
+  readonly synchronizerId: string;
+  readonly permission: Permission;
+  readonly annotations: Annotations;
+  readonly identityProviderId: string;
+  /** Base64 of the raw Ed25519 key of an external party, which signs itself what it submits. */
+  readonly signingKey?: string;
+}
+
+export type Permission =
+  'PARTICIPANT_PERMISSION_SUBMISSION' | 'PARTICIPANT_PERMISSION_CONFIRMATION' | 'PARTICIPANT_PERMISSION_OBSERVATION';
+
+export type Annotations = Readonly<Record<string, string>>;
+
+/** A party with its metadata. */
+export interface PartyRecord {
+  readonly party: string;
+  readonly annotations: Annotations;
+  /** '' until the participant keeps metadata of the party; then counts its changes. */
+  readonly resourceVersion: string;
+  readonly identityProviderId: string;
+}
+
+/** What may change of a party. */
+export interface PartyChange {
+  /** The version the change was made for; '' accepts any. */
+  readonly resourceVersion: string;
+  /** Merged into the present ones; an empty value removes its key. */
+  readonly annotations: Annotations;
+}
+
+function alreadyHosted(party: string): LedgerFailure {
+  return invalidArgument(`Party already exists: party ${party} is already allocated on this node`);
+}
+
+function partyNotFound(party: string): LedgerFailure {
+  const cause = `Party: '${party}' was not found when updating a party record`;
+  const resources = [['ErrorResource(PARTY)', party]] as const;
+  return failure({ code: 'PARTY_NOT_FOUND', category: 11, cause, resources });
+}
+
+function concurrentUpdate(party: string): LedgerFailure {
+  const cause = `Update operation for party '${party}' failed due to a concurrent update to the same party`;
+  const resources = [['ErrorResource(PARTY)', party]] as const;
+  return failure({ code: 'CONCURRENT_PARTY_DETAILS_UPDATE_DETECTED', category: 2, cause, resources });
+}
+
+function merged(present: Annotations, changes: Annotations): Annotations {
+  return Object.fromEntries(Object.entries({ ...present, ...changes }).filter(([, value]) => value !== ''));
+}
+
+/** Parties as a snapshot holds them. */
+export interface SavedParties {
+  readonly random: SavedRandom;
+  readonly records: Map<string, PartyRecord>;
+  readonly hosted: Map<string, Map<string, Permission>>;
+  readonly signingKeys: Map<string, string>;
+}
+
+export class Parties {
+  /** Told of a hosting, with its time in microseconds since 1970, before it happens. */
+  journal: ((hosting: Hosting & { readonly at: number }) => void) | undefined;
+  readonly #ledger: Ledger;
+  /** Names of parties without a hint; apart from the ledger's chance, which a journal replays. */
+  readonly #random: Random;
+  #records = new Map<string, PartyRecord>();
+  #hosted = new Map<string, Map<string, Permission>>();
+  #signingKeys = new Map<string, string>();
+
+  constructor(ledger: Ledger, seed: number) {
+    this.#ledger = ledger;
+    this.#random = new Random(seed);
+  }
+
+  save(): SavedParties {
+    const [records, hosted, signingKeys] = [this.#records, this.#hosted, this.#signingKeys];
+    return { random: this.#random.save(), records, hosted, signingKeys };
+  }
+
+  load({ random, records, hosted, signingKeys }: SavedParties): void {
+    this.#random.load(random);
+    this.#records = records;
+    this.#hosted = hosted;
+    this.#signingKeys = signingKeys;
+  }
+
+  /** Every party, ascending. */
+  all(): readonly string[] {
+    return [...new Set([this.#ledger.participantId, ...this.#hosted.keys(), ...this.#ledger.localParties()])].sort();
+  }
+
+  /** Undefined for a party the participant does not know. */
+  find(party: string): PartyRecord | undefined {
+    const record = this.#records.get(party);
+    if (record !== undefined) return record;
+    const known = party === this.#ledger.participantId || this.#ledger.isLocalParty(party);
+    return known ? { party, annotations: {}, resourceVersion: '', identityProviderId: '' } : undefined;
+  }
+
+  /** Whether the participant keeps metadata of the party for this identity provider. */
+  isOf(identityProviderId: string, party: string): boolean {
+    return this.#records.get(party)?.identityProviderId === identityProviderId;
+  }
+
+  /**
+   * The permission of a hosted party per synchronizer id. Parties known from contracts only may submit everywhere.
+   * Undefined for a party that is not hosted here.
+   */
+  permissions(party: string): ReadonlyMap<string, Permission> | undefined {
+    const hosted = this.#hosted.get(party) ?? (this.find(party) === undefined ? undefined : this.#everywhere());
+    if (hosted === undefined) return undefined;
+    const offset = this.#ledger.ledgerEnd();
+    const here = [...hosted].filter(([id]) => this.#ledger.hosted([party], { synchronizerId: id, offset }).length > 0);
+    return here.length === hosted.size ? hosted : new Map(here);
+  }
+
+  #everywhere(): ReadonlyMap<string, Permission> {
+    return new Map(this.#ledger.synchronizers.map(({ id }) => [id, 'PARTICIPANT_PERMISSION_SUBMISSION']));
+  }
+
+  /** Base64 of the raw Ed25519 key of an external party; undefined for a party that the participant signs for. */
+  signingKey(party: string): string | undefined {
+    return this.#signingKeys.get(party);
+  }
+
+  /** The id of a party of this participant's namespace. @param hint '' makes one up */
+  idFor(hint: string): string {
+    const namespace = this.#ledger.participantId.split('::')[1] ?? '';
+    if (hint !== '') return `${hint}::${namespace}`;
+    let id: string;
+    do {
+      const hex = this.#random.hex(16);
+      const uuid = [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20)].join('-');
+      id = `party-${uuid}::${namespace}`;
+    } while (this.#hosted.has(id));
+    return id;
+  }
+
+  /**
+   * Refuses to host a party for those who may not have it: one of another identity provider, or, unless they administer
+   * that provider, one that is known already. Throws the redacted 403 or INVALID_ARGUMENT.
+   */
+  requireFree(party: string, identityProviderId: string, administers: boolean): void {
+    const known = this.find(party);
+    if (known === undefined) return;
+    if (known.resourceVersion !== '' && known.identityProviderId !== identityProviderId) throw permissionDenied();
+    if (!administers) throw alreadyHosted(party);
+  }
+
+  /**
+   * Hosts a party from now on: a topology event on the ledger, journaled first. Throws INVALID_ARGUMENT when it is
+   * hosted on that synchronizer already.
+   * @param at microseconds since 1970; a replay gives it
+   */
+  host(hosting: Hosting, at?: number): PartyRecord {
+    const { party, synchronizerId, permission, annotations, identityProviderId } = hosting;
+    if (this.permissions(party)?.has(synchronizerId) === true) throw alreadyHosted(party);
+    const time = at ?? this.#ledger.clock();
+    if (at === undefined) this.journal?.({ ...hosting, at: time });
+    const hosted = this.#hosted.get(party) ?? new Map<string, Permission>();
+    this.#hosted.set(party, hosted.set(synchronizerId, permission));
+    const record = { party, annotations, resourceVersion: '0', identityProviderId };
+    this.#records.set(party, record);
+    if (hosting.signingKey !== undefined) this.#signingKeys.set(party, hosting.signingKey);
+    this.#ledger.addLocalParty(party);
+    recordAtOnce(this.#ledger, () => authorize(this.#ledger, party, true, time, { synchronizerId, permission }));
+    return record;
+  }
+
+  /**
+   * Changes the metadata of a party, on behalf of an identity provider. Throws PARTY_NOT_FOUND,
+   * CONCURRENT_PARTY_DETAILS_UPDATE_DETECTED, or the redacted 403 for a party of another provider.
+   */
+  update(party: string, { resourceVersion, annotations }: PartyChange, identityProviderId: string): PartyRecord {
+    const record = this.find(party);
+    if (record === undefined) throw partyNotFound(party);
+    if (record.resourceVersion !== '' && record.identityProviderId !== identityProviderId) throw permissionDenied();
+    if (resourceVersion !== '' && resourceVersion !== record.resourceVersion) throw concurrentUpdate(party);
+    const version = record.resourceVersion === '' ? 0 : Number(record.resourceVersion) + 1;
+    const changed = {
+      ...record,
+      annotations: merged(record.annotations, annotations),
+      resourceVersion: String(version),
+    };
+    this.#records.set(party, changed);
+    return changed;
+  }
+}

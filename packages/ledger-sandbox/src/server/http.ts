@@ -1,0 +1,123 @@
+/**
+ * The HTTP half of the interface: finds the endpoint, who calls and what was sent, and turns results, refusals and
+ * defects into the participant's answers. Compact JSON, status 200 or a refusal's own, a JSON 404 for the rest.
+ */
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { tokenOf } from '../identity/authorization.ts';
+import type { Authenticate } from '../identity/authorization.ts';
+import { anyone, require } from '../identity/caller.ts';
+import type { Caller } from '../identity/caller.ts';
+import type { Answer, Call, Endpoint } from '../api/endpoint.ts';
+import { LedgerFailure, Undecodable, redactedInternal, requireKeys, unauthenticated } from '../wire/failure.ts';
+import { asObject, parseRequest, syntaxProblem } from '../wire/json.ts';
+import { RequestTimeout, headerRefusal, within } from '../wire/limits.ts';
+import type { Participant } from '../api/participant.ts';
+import { refusalIn } from '../contracts/release-fields.ts';
+import type { Release } from '../wire/release.ts';
+import { findRoute, noRoute } from './routes.ts';
+import type { Route } from './routes.ts';
+
+const json = 'application/json';
+const plain = 'text/plain; charset=UTF-8';
+
+export interface HttpService {
+  readonly participant: Participant;
+  readonly authenticate: Authenticate;
+  readonly routes: readonly Route<Endpoint>[];
+}
+
+class TooLarge extends Error {}
+
+async function bytesOf(request: IncomingMessage, limit: number): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of request as AsyncIterable<Buffer>) {
+    size += chunk.length;
+    if (size <= limit) chunks.push(chunk);
+  }
+  // Only after all of it came: a connection that is torn down while the peer writes loses the answer.
+  if (size > limit) throw new TooLarge();
+  return Buffer.concat(chunks);
+}
+
+async function callerOf(request: IncomingMessage, endpoint: Endpoint, authenticate: Authenticate): Promise<Caller> {
+  if (endpoint.needs === 'nobody') return anyone;
+  const caller = await authenticate(tokenOf(request));
+  if (caller === undefined) throw unauthenticated();
+  require(caller, [endpoint.needs ?? 'authenticated']);
+  return caller;
+}
+
+async function sentOf(
+  request: IncomingMessage,
+  endpoint: Endpoint,
+  limit: number,
+): Promise<Pick<Call, 'body' | 'bytes'>> {
+  const nothing = { body: {}, bytes: Buffer.alloc(0) };
+  const takes = endpoint.takes ?? (endpoint.method === 'POST' || endpoint.method === 'PATCH' ? 'json' : 'nothing');
+  if (takes === 'nothing') return nothing;
+  const bytes = await bytesOf(request, limit);
+  if (takes === 'bytes') {
+    if (bytes.length === 0) throw new Undecodable('body');
+    return { ...nothing, bytes };
+  }
+  const text = bytes.toString();
+  const body = asObject(parseRequest(text));
+  if (body === undefined) throw new Undecodable('body', syntaxProblem(text));
+  requireKeys(body, endpoint.wants ?? []);
+  return { ...nothing, body };
+}
+
+function send(response: ServerResponse, status: number, answer: Answer): void {
+  const { type, content, headers } =
+    typeof answer === 'string' ? { type: json, content: answer, headers: {} } : { headers: {}, ...answer };
+  response.writeHead(status, { ...headers, ...(type === '' ? {} : { 'content-type': type }) }).end(content);
+}
+
+function refuse(response: ServerResponse, thrown: unknown, release: Release): void {
+  // The peer is gone, perhaps in the middle of its request: nobody reads an answer, and it is no defect.
+  if (response.destroyed) return;
+  if (thrown instanceof Undecodable) return send(response, 400, { type: plain, content: thrown.message });
+  if (thrown instanceof TooLarge) return send(response, 413, { type: plain, content: 'Payload Too Large' });
+  if (thrown instanceof RequestTimeout) return send(response, 503, { type: plain, content: thrown.message });
+  if (thrown instanceof LedgerFailure) {
+    return send(response, thrown.status, JSON.stringify(refusalIn(release, thrown).body));
+  }
+  process.emitWarning(`a sandbox endpoint failed: ${String(thrown)}`);
+  send(response, 500, JSON.stringify(redactedInternal().body));
+}
+
+/** The path as it stands in the request line, with nothing resolved or decoded, and the query behind it. */
+function targetOf({ url = '/' }: IncomingMessage): { readonly pathname: string; readonly query: string } {
+  // A proxy may be told the whole address; what it names is served here anyway.
+  const target = url.replace(/^https?:\/\/[^/?]*/i, '');
+  const at = target.indexOf('?');
+  return at < 0 ? { pathname: target, query: '' } : { pathname: target.slice(0, at), query: target.slice(at + 1) };
+}
+
+/** Answers one HTTP request. Never rejects: refusals and defects become answers. */
+export async function serveHttp(
+  request: IncomingMessage,
+  response: ServerResponse,
+  { participant, authenticate, routes }: HttpService,
+): Promise<void> {
+  const refused = headerRefusal(request);
+  if (refused !== undefined) return send(response, refused.status, { type: plain, content: refused.content });
+  const { pathname, query } = targetOf(request);
+  const method = request.method ?? 'GET';
+  const found = findRoute(routes, method, pathname);
+  if (found === undefined) {
+    const asked = query === '' ? pathname : `${pathname}?${query}`;
+    send(response, 404, noRoute(method, `http://${request.headers.host ?? 'localhost'}${asked}`));
+    return;
+  }
+  try {
+    const { endpoint, path } = found;
+    const caller = await callerOf(request, endpoint, authenticate);
+    const sent = await sentOf(request, endpoint, participant.limits.bodyBytes);
+    const call = { participant, caller, query: new URLSearchParams(query), path, ...sent };
+    send(response, 200, await within(participant.limits.requestTimeoutMs, () => endpoint.run(call)));
+  } catch (thrown) {
+    refuse(response, thrown, participant.release);
+  }
+}

@@ -1,0 +1,78 @@
+/** Matches a method and a path with the endpoint that serves it. */
+import { isWithin } from '../wire/release.ts';
+import type { Release } from '../wire/release.ts';
+
+interface Routable {
+  readonly method?: string;
+  readonly path: string;
+  readonly since?: Release;
+  readonly last?: Release;
+}
+
+export interface Route<E> {
+  readonly endpoint: E;
+  readonly method: string;
+  readonly segments: readonly string[];
+}
+
+export interface Found<E> {
+  readonly endpoint: E;
+  readonly path: Readonly<Record<string, string>>;
+}
+
+/** The routes of a release below a path prefix; fixed segments come before those that bind a value. */
+export function routesOf<E extends Routable>(
+  endpoints: readonly E[],
+  release: Release,
+  prefix: string,
+): readonly Route<E>[] {
+  const bound = (path: string): number => path.split('{').length;
+  return endpoints
+    .filter(({ since, last }) => isWithin(release, since, last))
+    .map((endpoint) => ({
+      endpoint,
+      method: endpoint.method ?? 'GET',
+      segments: `${prefix}${endpoint.path}`.split('/'),
+    }))
+    .sort((a, b) => bound(a.endpoint.path) - bound(b.endpoint.path));
+}
+
+function bind(segments: readonly string[], given: readonly string[]): Record<string, string> | undefined {
+  if (segments.length !== given.length) return undefined;
+  const path: Record<string, string> = {};
+  for (const [index, segment] of segments.entries()) {
+    const value = given[index] ?? '';
+    if (!segment.startsWith('{')) {
+      if (segment !== value) return undefined;
+      continue;
+    }
+    const decoded = decode(value);
+    if (decoded === undefined || decoded === '') return undefined;
+    path[segment.slice(1, -1)] = decoded;
+  }
+  return path;
+}
+
+function decode(value: string): string | undefined {
+  try {
+    return decodeURIComponent(value);
+  } catch {
+    return undefined;
+  }
+}
+
+/** The endpoint for a method and a path as it stands in the request line. */
+export function findRoute<E>(routes: readonly Route<E>[], method: string, pathname: string): Found<E> | undefined {
+  const given = pathname.split('/');
+  for (const route of routes) {
+    if (route.method !== method) continue;
+    const path = bind(route.segments, given);
+    if (path !== undefined) return { endpoint: route.endpoint, path };
+  }
+  return undefined;
+}
+
+/** The JSON body of the 404 for a path that nothing serves. @param uri the whole of it */
+export function noRoute(method: string, uri: string): string {
+  return JSON.stringify({ errors: [`HttpMethod(${method}), uri: ${uri}`], status: 404, ledgerApiError: null });
+}

@@ -1,0 +1,144 @@
+/**
+ * The WebSocket half of the interface: the handshake, which survives a bad token, then one request frame, then the
+ * stream of its path.
+ */
+import type { IncomingMessage } from 'node:http';
+import { Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
+import { WebSocketServer } from 'ws';
+import type { RawData, Server, WebSocket } from 'ws';
+import { offeredProtocols, tokenOf } from '../identity/authorization.ts';
+import type { Authenticate } from '../identity/authorization.ts';
+import { AcceptedSocket, Connection } from '../faults/connection.ts';
+import type { StreamEndpoint } from '../api/endpoint.ts';
+import { LedgerFailure, Undecodable, unauthenticated } from '../wire/failure.ts';
+import { FrameScript } from '../faults/fault-frames.ts';
+import { headerRefusal } from '../wire/limits.ts';
+import type { Participant } from '../api/participant.ts';
+import type { Random } from '../wire/random.ts';
+import { findRoute, noRoute } from './routes.ts';
+import type { Route } from './routes.ts';
+
+const plain = 'text/plain; charset=UTF-8';
+
+/** The participant ignores what was offered; the documented alias is answered only to clients that know no other name. */
+function subprotocol(offered: readonly string[]): string {
+  return offered.includes('ledger.ws.auth') && !offered.includes('daml.ws.auth') ? 'ledger.ws.auth' : 'daml.ws.auth';
+}
+
+/** @param compress whether permessage-deflate is accepted; the participant never does */
+function createSockets(compress: boolean): Server<typeof AcceptedSocket> {
+  const sockets = new WebSocketServer({
+    noServer: true,
+    WebSocket: AcceptedSocket,
+    // The connection answers pings itself.
+    autoPong: false,
+    perMessageDeflate: compress,
+    handleProtocols: (offered) => subprotocol([...offered]),
+  });
+  sockets.on('headers', (headers: string[], request: IncomingMessage) => {
+    if (offeredProtocols(request).length === 0) headers.push('Sec-WebSocket-Protocol: daml.ws.auth');
+  });
+  return sockets;
+}
+
+function textOf(data: RawData): string {
+  if (Array.isArray(data)) return Buffer.concat(data).toString();
+  return (data instanceof ArrayBuffer ? Buffer.from(data) : data).toString();
+}
+
+/** Cuts the TCP connection, without a close frame, after silence in both directions. */
+function cutWhenIdle(socket: Duplex, idleTimeoutMs: number): void {
+  if (socket instanceof Socket) socket.setTimeout(idleTimeoutMs, () => socket.destroy());
+}
+
+export interface UpgradeOptions {
+  readonly participant: Participant;
+  readonly authenticate: Authenticate;
+  readonly routes: readonly Route<StreamEndpoint>[];
+  /** Silence in both directions after which a socket is cut, milliseconds. */
+  readonly idleTimeoutMs: number;
+  readonly random: Random;
+}
+
+/**
+ * A handshake that fails with a real status: only an unresolvable user or an unknown path do that. What the peer still
+ * sends is read and dropped, so that its end is seen and the connection with it.
+ */
+function refuseUpgrade(socket: Duplex, status: string, body: string, type = 'application/json'): void {
+  const headers = `Content-Type: ${type}\r\nContent-Length: ${Buffer.byteLength(body)}\r\nConnection: close`;
+  socket.end(`HTTP/1.1 ${status}\r\n${headers}\r\n\r\n${body}`);
+  socket.resume();
+}
+
+/** Accepts sockets for the stream endpoints. */
+export class Upgrades {
+  readonly #plain = createSockets(false);
+  readonly #compressing = createSockets(true);
+  readonly #left = new Set<Duplex>();
+  readonly #options: UpgradeOptions;
+
+  constructor(options: UpgradeOptions) {
+    this.#options = options;
+  }
+
+  /** Cuts every socket and accepts no more. */
+  close(): void {
+    for (const sockets of [this.#plain, this.#compressing]) {
+      for (const socket of sockets.clients) socket.terminate();
+      sockets.close();
+    }
+    for (const socket of this.#left) socket.destroy();
+  }
+
+  /** Takes over a socket that no HTTP server looks after any more. */
+  leave(socket: Duplex): void {
+    this.#left.add(socket);
+    // Nobody else looks after it: a peer that gives up must not become an uncaught error.
+    socket.on('error', () => socket.destroy());
+    socket.on('close', () => this.#left.delete(socket));
+  }
+
+  /** Serves one upgrade request. Rejects only on a defect of the sandbox. */
+  async upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> {
+    const { participant, authenticate, routes, random, idleTimeoutMs } = this.#options;
+    this.leave(socket);
+    cutWhenIdle(socket, idleTimeoutMs);
+    const limited = headerRefusal(request);
+    if (limited !== undefined) return refuseUpgrade(socket, `${limited.status} Refused`, limited.content, plain);
+    const url = request.url ?? '/';
+    const found = findRoute(routes, 'GET', url.split('?')[0] ?? '');
+    if (found === undefined) {
+      const uri = `ws://${request.headers.host ?? 'localhost'}${url}`;
+      return refuseUpgrade(socket, '404 Not Found', noRoute('GET', uri));
+    }
+    try {
+      const caller = await authenticate(tokenOf(request));
+      const sockets = participant.faults.compress === true ? this.#compressing : this.#plain;
+      sockets.handleUpgrade(request, socket, head, (accepted) => {
+        // After the upgrade: ws clears the time-out of the socket it takes over.
+        cutWhenIdle(socket, idleTimeoutMs);
+        const { ledger, faults } = participant;
+        const script = new FrameScript({ faults, ledger, path: found.endpoint.path, random });
+        const connection = new Connection(accepted, socket, script);
+        onFirstFrame(accepted, (text) =>
+          caller === undefined
+            ? connection.refuse(unauthenticated())
+            : found.endpoint.serve(connection, text, participant, caller),
+        );
+      });
+    } catch (thrown) {
+      if (thrown instanceof Undecodable) return refuseUpgrade(socket, '400 Bad Request', thrown.message, plain);
+      if (!(thrown instanceof LedgerFailure)) throw thrown;
+      refuseUpgrade(socket, `${thrown.status} Refused`, JSON.stringify(thrown.body));
+    }
+  }
+}
+
+function onFirstFrame(socket: WebSocket, serve: (text: string) => Promise<void>): void {
+  socket.once('message', (data) => {
+    serve(textOf(data)).catch((cause: unknown) => {
+      process.emitWarning(`a sandbox stream failed: ${String(cause)}`);
+    });
+  });
+}

@@ -1,0 +1,184 @@
+/**
+ * Rows that commands print: for people an aligned table with long ids shortened, for programs JSON with everything. Each
+ * write waits until it is taken, so that a slow reader slows the ledger's stream down instead of filling the memory.
+ */
+import type { Writable } from 'node:stream';
+import { ExitCode } from '../../errors/exit-code.ts';
+import { IndexerError } from '../../errors/indexer-error.ts';
+import { fitRows, type ShowRows } from './fitted-rows.ts';
+
+export interface Column {
+  readonly title: string;
+  /** For numbers. */
+  readonly right?: true;
+  /** Width at least, where a stream shows its first row before it has seen the wider ones. */
+  readonly least?: number;
+}
+
+/** How rows of one kind are shown. */
+export interface RowFormat<T> {
+  readonly columns: readonly Column[];
+  /** The lines of a row in the table, each with a cell for every column. */
+  lines(row: T): readonly (readonly string[])[];
+  /** The row as one line of JSON. */
+  json(row: T): string;
+}
+
+export interface Output {
+  /** Rows as they come, a batch at a time. */
+  rows<T>(batches: AsyncIterable<readonly T[]>, format: RowFormat<T>): Promise<void>;
+  /** One object; `pairs` is what a person sees of it. */
+  object(value: object, pairs: readonly (readonly [name: string, value: string])[]): Promise<void>;
+  /** Text of the ledger as it is. */
+  text(text: string): Promise<void>;
+}
+
+/** Wider cells overflow into the next column; the width is found out from the first batch. */
+const widestColumn = 60;
+
+/**
+ * @param table true: for people, false: for programs
+ * @param width of the terminal that tables have to fit on; undefined: nothing is cut
+ */
+export function createOutput(stdout: Writable, table: boolean, width?: number): Output {
+  // Each write has its own callback; without a listener the same error would end the process.
+  stdout.on('error', () => undefined);
+  const write = (text: string): Promise<void> => written(stdout, text);
+  return {
+    rows: async (batches, format) => {
+      if (table) await writeTable(write, batches, format, width);
+      else await writeLines(write, batches, format);
+    },
+    object: async (value, pairs) => {
+      await write(table ? pairLines(pairs) : `${JSON.stringify(value)}\n`);
+    },
+    text: async (text) => {
+      await write(text.endsWith('\n') ? text : `${text}\n`);
+    },
+  };
+}
+
+type Write = (text: string) => Promise<void>;
+
+function written(stdout: Writable, text: string): Promise<void> {
+  return new Promise((resolve, reject) => {
+    stdout.write(text, (cause) => {
+      if (cause === undefined || cause === null) resolve();
+      else reject(outputError(cause));
+    });
+  });
+}
+
+const goneCodes = new Set(['EPIPE', 'ERR_STREAM_DESTROYED', 'ECONNRESET']);
+
+/** OUTPUT_CLOSED: whoever read the output has seen enough (`| head`), which is no failure. */
+function outputError(cause: Error): IndexerError {
+  const errno = 'code' in cause ? String(cause.code) : 'unknown reason';
+  const gone = goneCodes.has(errno);
+  return new IndexerError(`cannot write the output: ${errno}`, {
+    code: gone ? 'OUTPUT_CLOSED' : 'OUTPUT_NOT_WRITTEN',
+    retry: 'fatal',
+    exitCode: gone ? ExitCode.stopped : ExitCode.temporary,
+    remedy: 'check where the output goes: is the disk full?',
+    cause,
+  });
+}
+
+async function writeLines<T>(write: Write, batches: AsyncIterable<readonly T[]>, format: RowFormat<T>): Promise<void> {
+  // A line break between the tokens of JSON is mere layout, and would make two lines of one row.
+  const lineOf = (row: T): string => `${format.json(row).replaceAll(/[\r\n]+/g, ' ')}\n`;
+  for await (const batch of batches) {
+    for (const piece of joined(batch, lineOf)) await write(piece);
+  }
+}
+
+/** Characters that are written at once, more or less. */
+const pieceLength = 1_000_000;
+
+/** The lines of these rows in few pieces, however long they are: there is a longest string. */
+export function* joined<T>(rows: readonly T[], lineOf: (row: T) => string): Generator<string> {
+  let piece = '';
+  for (const row of rows) {
+    piece += lineOf(row);
+    if (piece.length < pieceLength) continue;
+    yield piece;
+    piece = '';
+  }
+  if (piece !== '') yield piece;
+}
+
+async function writeTable<T>(
+  write: Write,
+  batches: AsyncIterable<readonly T[]>,
+  format: RowFormat<T>,
+  width: number | undefined,
+): Promise<void> {
+  const columns = format.columns.map((column) => ({ ...column, title: visible(column.title) }));
+  let show: ShowRows | undefined;
+  for await (const batch of batches) {
+    const lines = batch.flatMap((row) => format.lines(row).map((line) => line.map(visible)));
+    if (lines.length === 0) continue;
+    show ??= width === undefined ? wholeRows(columns, lines) : fitRows(columns, lines, width);
+    await write(show(lines));
+  }
+  if (show === undefined) await write('none\n');
+}
+
+/** A table in which wider cells overflow. @param first the first lines, which decide on the widths */
+function wholeRows(columns: readonly Column[], first: readonly (readonly string[])[]): ShowRows {
+  const titles = columns.map(({ title }) => title);
+  const widths = widthsOf(columns, [titles, ...first]);
+  let begun = false;
+  return (lines) => {
+    const shown = begun ? lines : [titles, ...lines];
+    begun = true;
+    return shown.map((line) => `${aligned(line, columns, widths)}\n`).join('');
+  };
+}
+
+function widthsOf(columns: readonly Column[], lines: readonly (readonly string[])[]): readonly number[] {
+  const widest = (at: number): number => Math.max(...lines.map((line) => line[at]?.length ?? 0));
+  return columns.map(({ least = 0 }, at) => Math.max(least, Math.min(widestColumn, widest(at))));
+}
+
+function aligned(line: readonly string[], columns: readonly Column[], widths: readonly number[]): string {
+  const cells = line.map((cell, at) =>
+    columns[at]?.right === true ? cell.padStart(widths[at] ?? 0) : cell.padEnd(widths[at] ?? 0),
+  );
+  return cells.join('  ').trimEnd();
+}
+
+function pairLines(pairs: readonly (readonly [string, string])[]): string {
+  const width = Math.max(...pairs.map(([name]) => name.length));
+  return pairs.map(([name, value]) => `${name.padEnd(width)}  ${visible(value)}\n`).join('');
+}
+
+/** Text of the ledger must not steer the terminal. */
+function visible(text: string): string {
+  return text.replaceAll(/\p{Cc}+/gu, ' ');
+}
+
+/** An id short enough for a table: the name in front of `::` stays whole. */
+export function shortId(id: string): string {
+  const at = id.lastIndexOf('::');
+  if (at >= 0) return `${id.slice(0, at)}::${id.length > at + 12 ? `${id.slice(at + 2, at + 10)}…` : id.slice(at + 2)}`;
+  return id.length <= 24 ? id : `${id.slice(0, 12)}…${id.slice(-6)}`;
+}
+
+/** Rows that are known at once, as one batch. */
+export async function* oneBatch<T>(rows: readonly T[] | Promise<readonly T[]>): AsyncGenerator<readonly T[]> {
+  yield await rows;
+}
+
+/** Ends after so many rows; undefined is no limit. */
+export async function* limited<T>(
+  batches: AsyncIterable<readonly T[]>,
+  limit: number | undefined,
+): AsyncGenerator<readonly T[]> {
+  let left = limit ?? Number.POSITIVE_INFINITY;
+  for await (const batch of batches) {
+    yield batch.length > left ? batch.slice(0, left) : batch;
+    left -= batch.length;
+    if (left <= 0) return;
+  }
+}

@@ -1,0 +1,195 @@
+/**
+ * The command line of every command taken apart by one set of rules: its own flags, its operands, and what is left for the
+ * configuration. Flags stand anywhere, operands keep their order. A value never begins with two dashes, unless it stands
+ * behind an equals sign, and a flag is given once unless it makes a list: `--reason --json` is a slip, and so is `--to 300
+ * --to 5`. Knows nothing of what a command does.
+ */
+import { parseArgs } from 'node:util';
+import { didYouMean } from '../../config/option-flags.ts';
+import { optionList } from '../../config/option-table.ts';
+import type { IndexerError } from '../../errors/indexer-error.ts';
+import { misuse } from './refusals.ts';
+import type { CommandFlag, Operand } from '../table/command-info.ts';
+
+/** What a command, or a verb of `ledger`, takes. */
+export interface Syntax {
+  /** As it is called, without `ledger-indexer`. */
+  readonly name: string;
+  readonly operands: readonly Operand[];
+  readonly flags: readonly CommandFlag[];
+  /** False where no option of the configuration is taken. */
+  readonly options?: false;
+}
+
+export interface Given {
+  readonly operands: readonly string[];
+  has(flag: string): boolean;
+  /** The value of a flag; undefined without the flag, and where its value may be left out and was. */
+  text(flag: string): string | undefined;
+  /** All values of a flag that takes several. */
+  texts(flag: string): readonly string[];
+  /** Words for the configuration. */
+  readonly options: readonly string[];
+}
+
+/** @throws IndexerError USAGE (exit 2) with one line for each problem */
+export function parse(syntax: Syntax, argv: readonly string[]): Given {
+  const reading = new Reading(syntax);
+  const tokens = tokensOf(syntax, argv);
+  for (let at = 0; at < tokens.length; at += 1) at += reading.take(tokens[at] as Token, tokens.slice(at + 1));
+  return reading.end();
+}
+
+type Token = NonNullable<ReturnType<typeof parseArgs>['tokens']>[number];
+type OptionToken = Extract<Token, { readonly kind: 'option' }>;
+
+const configured = new Map(optionList.map((option) => [option.name, option]));
+
+/** Before a word that begins as a flag does and is none: `query "-- the newest"`. No argument can hold it. */
+const mask = '\0';
+
+function tokensOf({ flags, options }: Syntax, argv: readonly string[]): readonly Token[] {
+  const own = flags.map(({ name, value }) => [name, hasValue(value) ? 'string' : 'boolean'] as const);
+  const others =
+    options === false
+      ? []
+      : optionList.map(({ name, type }) => [name, type === 'boolean' ? 'boolean' : 'string'] as const);
+  const known = Object.fromEntries([...others, ...own].map(([name, type]) => [name, { type }]));
+  const args = argv.map((word) => (/^--?\s/.test(word) ? `${mask}${word}` : word));
+  return parseArgs({ args, options: known, strict: false, allowPositionals: true, tokens: true }).tokens;
+}
+
+/** In brackets it may be left out, and is looked for behind the flag. */
+function hasValue(value: string | undefined): boolean {
+  return value !== undefined && !value.startsWith('[');
+}
+
+class Reading {
+  readonly #syntax: Syntax;
+  readonly #flags: ReadonlyMap<string, CommandFlag>;
+  readonly #operands: string[] = [];
+  readonly #given = new Map<string, readonly string[]>();
+  readonly #options = new Map<string, string[]>();
+  readonly #problems: string[] = [];
+
+  constructor(syntax: Syntax) {
+    this.#syntax = syntax;
+    this.#flags = new Map(syntax.flags.map((flag) => [flag.name, flag]));
+  }
+
+  /** Puts a token where it belongs; gives back how many of those behind it were its values. */
+  take(token: Token, behind: readonly Token[]): number {
+    if (token.kind === 'positional') this.#operands.push(token.value.replace(mask, ''));
+    if (token.kind !== 'option') return 0;
+    if (!token.rawName.startsWith('--')) {
+      this.#problems.push(`${token.rawName}: expected a flag with two dashes, or a value`);
+      return 0;
+    }
+    const flag = this.#flags.get(token.name);
+    if (flag === undefined) return this.#option(token, behind[0]);
+    const earlier = this.#given.get(flag.name);
+    if (earlier !== undefined && flag.list !== true) this.#problems.push(`--${flag.name}: given twice`);
+    const values = valuesOf(flag, token, behind);
+    if ('problem' in values) this.#problems.push(values.problem);
+    else this.#problems.push(...values.texts.flatMap((text) => wrongValue(flag, text)));
+    this.#given.set(flag.name, [...(earlier ?? []), ...('texts' in values ? values.texts : [])]);
+    return values.used;
+  }
+
+  /** An option of the configuration is passed on. */
+  #option({ name, rawName, value, inlineValue }: OptionToken, next: Token | undefined): number {
+    const negated = name.startsWith('no-') ? configured.get(name.slice(3)) : undefined;
+    const option = negated?.type === 'boolean' ? negated : configured.get(name);
+    if (option === undefined || this.#syntax.options === false) {
+      const known = [...this.#flags.keys(), ...(this.#syntax.options === false ? [] : configured.keys())];
+      const suggestion = didYouMean(
+        rawName,
+        known.map((each) => `--${each}`),
+      );
+      this.#problems.push(`${rawName}: no such flag${suggestion}`);
+      // The value of an unknown flag is not a second mistake, and not to be shown: it may be a secret.
+      return value === undefined && next?.kind === 'positional' ? 1 : 0;
+    }
+    const isMissing =
+      option.type !== 'boolean' && (value === undefined || value === '' || (!inlineValue && value.startsWith('--')));
+    if (isMissing) this.#problems.push(`${rawName}: expected a value`);
+    const earlier = this.#options.get(option.name);
+    if (earlier !== undefined && option.type !== 'list') this.#problems.push(`${rawName}: given twice`);
+    this.#options.set(option.name, [...(earlier ?? []), value === undefined ? rawName : `${rawName}=${value}`]);
+    return 0;
+  }
+
+  end(): Given {
+    const { operands } = this.#syntax;
+    this.#refuseOperands(operands);
+    if (this.#problems.length > 0) throw refused(this.#syntax, this.#problems);
+    return {
+      operands: this.#operands,
+      has: (flag) => this.#given.has(flag),
+      text: (flag) => this.#given.get(flag)?.[0],
+      texts: (flag) => this.#given.get(flag) ?? [],
+      options: [...this.#options.values()].flat(),
+    };
+  }
+
+  #refuseOperands(wanted: readonly Operand[]): void {
+    for (const [at, operand] of wanted.entries()) {
+      const word = this.#operands[at];
+      if (word === undefined && operand.optional !== true)
+        this.#problems.push(`expected ${operand.name}, found nothing`);
+      if (word === undefined || operand.words === undefined || operand.words.includes(word)) continue;
+      const suggestion = didYouMean(word, operand.words);
+      this.#problems.push(`"${word.slice(0, 80)}": expected one of ${operand.words.join(', ')}${suggestion}`);
+    }
+    if (wanted.at(-1)?.repeated === true) return;
+    for (const extra of this.#operands.slice(wanted.length)) {
+      this.#problems.push(`"${extra.slice(0, 80)}": expected no such argument`);
+    }
+  }
+}
+
+type Values =
+  { readonly texts: readonly string[]; readonly used: number } | { readonly problem: string; readonly used: number };
+
+function valuesOf({ name, value }: CommandFlag, token: OptionToken, behind: readonly Token[]): Values {
+  if (value === undefined) {
+    return token.value === undefined ? { texts: [], used: 0 } : { problem: `--${name}: expected no value`, used: 0 };
+  }
+  if (!hasValue(value)) {
+    const next = token.value === undefined ? positional(behind[0]) : token.value;
+    return { texts: next === undefined ? [] : [next], used: next === undefined || token.value !== undefined ? 0 : 1 };
+  }
+  const wanted = value.split(' ');
+  const isFlag = !token.inlineValue && token.value?.startsWith('--') === true;
+  if (token.value === undefined || token.value === '' || isFlag) return missing(name, wanted[0], token.value);
+  const further = wanted.slice(1).map((_, at) => positional(behind[at]));
+  const lacking = further.indexOf(undefined);
+  if (lacking >= 0) return missing(name, wanted[lacking + 1], shown(behind[lacking]));
+  return { texts: [token.value, ...further.filter((text) => text !== undefined)], used: further.length };
+}
+
+function wrongValue({ name, type }: CommandFlag, text: string): readonly string[] {
+  const parsed = type?.parse(text);
+  if (parsed === undefined || !('expected' in parsed)) return [];
+  return [`--${name}: expected ${parsed.expected}, found "${text.slice(0, 200)}"`];
+}
+
+function positional(token: Token | undefined): string | undefined {
+  return token?.kind === 'positional' ? token.value : undefined;
+}
+
+function shown(token: Token | undefined): string | undefined {
+  return token?.kind === 'option' ? token.rawName : undefined;
+}
+
+function missing(name: string, wanted = '', found = ''): Values {
+  const instead = found === '' ? 'nothing' : `"${found.slice(0, 80)}"`;
+  return { problem: `--${name}: expected ${wanted} after it, found ${instead}`, used: 0 };
+}
+
+function refused({ name }: Syntax, problems: readonly string[]): IndexerError {
+  const [only = ''] = problems;
+  const text =
+    problems.length === 1 ? `${name}: ${only}` : [`${name}:`, ...problems.map((problem) => `  ${problem}`)].join('\n');
+  return misuse(text, `see \`ledger-indexer ${name} --help\``);
+}

@@ -1,0 +1,38 @@
+/** What commands work on where nobody names it: the demo that runs in the folder of data. */
+import { join } from 'node:path';
+import { parseFlags } from '../../config/option-flags.ts';
+import { options } from '../../config/option-table.ts';
+import type { Option } from '../../config/option.ts';
+import { demoNames, runningServerUrl } from '../../optional-parts.ts';
+import { placeOf } from '../../store/connection/hosts.ts';
+import { notedDemo } from './running-demo.ts';
+
+/**
+ * The environment with DATABASE_URL of the embedded server that runs here, unless a database is named; and beside the
+ * database of a demo with LEDGER_URL and LEDGER_INTERFACES of its ledger, unless a ledger is named.
+ */
+export async function besideDemo(argv: readonly string[], env: NodeJS.ProcessEnv): Promise<NodeJS.ProcessEnv> {
+  const flags = parseFlags(argv).values;
+  const given = (option: Option<unknown>): string | undefined => flags.get(option.name) ?? textOf(env, option.env);
+  const isNamed = (option: Option<unknown>): boolean =>
+    given(option) !== undefined || (option.fileVariant && textOf(env, `${option.env}_FILE`) !== undefined);
+  if (isNamed(options.database.url) && isNamed(options.ledger.url)) return env;
+  const dataDir = given(options.indexer.dataDir) ?? options.indexer.dataDir.fallback;
+  const found = isNamed(options.database.url) ? undefined : await runningServerUrl(join(dataDir, 'postgres'));
+  const withDatabase = found === undefined ? env : { ...env, [options.database.url.env]: found };
+  const note = isNamed(options.ledger.url) ? undefined : notedDemo(dataDir);
+  const databaseUrl = found ?? given(options.database.url);
+  // Another database holds another ledger.
+  if (note?.embeddedLedger !== true || databaseUrl === undefined || placeOf(databaseUrl) !== note.database) {
+    return withDatabase;
+  }
+  const { demoInterfaces } = await demoNames();
+  const interfaces = isNamed(options.ledger.interfaces) ? {} : { LEDGER_INTERFACES: demoInterfaces.join(',') };
+  return { ...withDatabase, LEDGER_URL: note.ledgerUrl, ...interfaces };
+}
+
+/** Empty means the same as not set, as everywhere. */
+function textOf(env: NodeJS.ProcessEnv, name: string): string | undefined {
+  const text = env[name]?.trim();
+  return text === '' ? undefined : text;
+}

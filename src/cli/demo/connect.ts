@@ -1,0 +1,48 @@
+/** `connect`: what the demo of this folder said when it was ready: where to look, and queries to paste. */
+import { join, resolve } from 'node:path';
+import { loadConfig } from '../../config/config.ts';
+import { IndexerError } from '../../errors/indexer-error.ts';
+import { runningServerUrl } from '../../optional-parts.ts';
+import { greeting, queries } from './greeting.ts';
+import { parse } from '../command-line/parse.ts';
+import { runningDemo, type DemoNote } from './running-demo.ts';
+import { commandNamed } from '../table/command-table.ts';
+
+/**
+ * Prints it as text, or as one JSON object with `--json`; both hold the password of the embedded database.
+ * @throws IndexerError DEMO_NOT_FOUND (exit 69) when none runs here, DEMO_NOT_LIVE (exit 75) when it is not ready yet
+ */
+export async function connectCommand(
+  argv: readonly string[],
+  env: NodeJS.ProcessEnv,
+  print: (line: string) => void,
+): Promise<void> {
+  const given = parse(commandNamed('connect'), argv);
+  const { dataDir } = loadConfig(given.options, env).indexer;
+  const note = await runningDemo(dataDir);
+  if (note === undefined) throw notFound(dataDir);
+  if (!note.live) throw notLive(note);
+  const { httpUrl, ledgerUrl, schema, embeddedLedger, embeddedDatabase } = note;
+  const found = embeddedDatabase ? await runningServerUrl(join(dataDir, 'postgres')) : undefined;
+  if (embeddedDatabase && found === undefined) throw notFound(dataDir);
+  const sides = { ledgerUrl, embeddedLedger, embeddedDatabase, databaseUrl: found ?? note.database };
+  if (given.has('json')) {
+    const [page, database] = [`${httpUrl}/`, sides.databaseUrl];
+    return print(JSON.stringify({ page, ledger: ledgerUrl, database, queries: queries(schema, embeddedLedger) }));
+  }
+  return print(greeting(sides, httpUrl, schema).trimEnd());
+}
+
+function notFound(dataDir: string): IndexerError {
+  return new IndexerError(`no demo runs with the data in ${resolve(dataDir)}`, {
+    code: 'DEMO_NOT_FOUND',
+    remedy: 'start it with `npm start`; or run this in the folder where it was started, or with its INDEXER_DATA_DIR',
+  });
+}
+
+function notLive({ httpUrl, pid }: DemoNote): IndexerError {
+  return new IndexerError(`the demo of this folder (process ${String(pid)}) is not level with its ledger yet`, {
+    code: 'DEMO_NOT_LIVE',
+    remedy: `run this again in a moment; ${httpUrl}/ shows how far it is`,
+  });
+}

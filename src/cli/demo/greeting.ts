@@ -1,0 +1,116 @@
+/**
+ * What a person is told once the rows are there, at a terminal, on the status page and by `connect`: where to look, and
+ * three queries to paste.
+ */
+import { join, resolve } from 'node:path';
+import type { Config } from '../../config/config.ts';
+import type { PageGuide } from '../../observe/page/messages.ts';
+import { connectCommand } from '../../store/connection/connect-command.ts';
+import { placeOf } from '../../store/connection/hosts.ts';
+import { readSchemas } from '../../store/connection/read-schemas.ts';
+import type { EmbeddedParts } from './embedded-parts.ts';
+import { ownCommand } from '../command-line/own-command.ts';
+
+type Sides = Pick<EmbeddedParts, 'ledgerUrl' | 'databaseUrl' | 'embeddedLedger' | 'embeddedDatabase'>;
+
+/**
+ * The connection string is shown only for the embedded server, and only on a terminal or by a command that was asked for
+ * it: on this machine its password gives every right of the user who started the demo.
+ */
+export function greeting(embeddedParts: Sides, httpUrl: string, schema: string): string {
+  const where = embeddedParts.embeddedDatabase
+    ? `  psql '${embeddedParts.databaseUrl}'`
+    : '  psql with your DATABASE_URL';
+  const own = ownCommand();
+  return [
+    '',
+    `  page      ${httpUrl}/`,
+    `  status    ${httpUrl}/status`,
+    `  metrics   ${httpUrl}/metrics`,
+    `  ledger    ${embeddedParts.ledgerUrl}${embeddedParts.embeddedLedger ? '  (embedded sandbox)' : ''}`,
+    '',
+    where,
+    `  or, without psql:      ${own} query "select …"`,
+    `  this again, elsewhere: ${own} connect`,
+    '',
+    ...queries(schema, embeddedParts.embeddedLedger).map((query) => `    ${query}`),
+    '',
+    '',
+  ].join('\n');
+}
+
+/** The same for a log, so without the password. */
+export function greetingFacts(
+  { databaseUrl, ledgerUrl, embeddedLedger, embeddedDatabase }: Sides,
+  httpUrl: string,
+  { database: { schema }, indexer: { dataDir } }: Config,
+): Readonly<Record<string, string>> {
+  const database = embeddedDatabase
+    ? { database: withoutPassword(databaseUrl), passwordFile: resolve(passwordFile(dataDir)) }
+    : { database: placeOf(databaseUrl) };
+  return { page: `${httpUrl}/`, ledger: ledgerUrl, ...database, query: firstQuery(schema, embeddedLedger) };
+}
+
+/** Of the embedded server, whose password has no @ in it. */
+function withoutPassword(url: string): string {
+  return url.replace(/:[^:/@]*@/, '@');
+}
+
+/** The query that is pasted first. */
+export function firstQuery(schema: string, embeddedLedger: boolean): string {
+  return queries(schema, embeddedLedger)[0] ?? '';
+}
+
+function passwordFile(dataDir: string): string {
+  return join(dataDir, 'postgres', 'password');
+}
+
+/**
+ * The same for the status page, which anybody who reaches the address can read: never with a password in it. The command
+ * for the embedded server takes it from the file that only the user who started the demo can read.
+ */
+export function pageGuide(embeddedParts: Sides, config: Config): PageGuide {
+  const { databaseUrl, embeddedDatabase, embeddedLedger } = embeddedParts;
+  const { schema } = config.database;
+  if (!embeddedDatabase) {
+    const password = 'The password is not shown here; psql asks for it, or finds it in ~/.pgpass or PGPASSWORD.';
+    return { connect: connectCommand(databaseUrl), password, queries: queries(schema, embeddedLedger) };
+  }
+  const file = passwordFile(config.indexer.dataDir);
+  return {
+    connect: `PGPASSWORD="$(cat '${file.replaceAll("'", String.raw`'\''`)}')" ${connectCommand(databaseUrl)}`,
+    password: 'Run it where the indexer was started: the password is in a file that only its user can read.',
+    queries: queries(schema, embeddedLedger),
+  };
+}
+
+export function queries(schema: string, demo: boolean): readonly string[] {
+  const { explore, typed } = readSchemas(schema);
+  if (demo) return demoQueries(explore, typed);
+  return [
+    `select owner, instrument_id, total, locked from ${explore}.token_balances order by instrument_id, total desc;`,
+    `select template_fqn, sum(active) as active from ${explore}.templates where kind = 'template' group by 1 order by 2 desc;`,
+    `select template_fqn, choice, sum(exercises) as exercises from ${explore}.activity where choice is not null group by 1, 2 order by 3 desc;`,
+  ];
+}
+
+/** Who has what, who settled with whom, how fresh it is: questions that the sandbox's traffic has answers to. */
+function demoQueries(explore: string, typed: string): readonly string[] {
+  const balances = [
+    'select instrument_id_id as instrument, count(distinct owner) as owners, count(*) as holdings, sum(amount) as total,',
+    'coalesce(sum(amount) filter (where lock_holders is not null), 0) as locked',
+    `from ${typed}.token_holding_v1__holding group by 1 order by total desc;`,
+  ];
+  const settled = [
+    "select split_part(leg ->> 'sender', '::', 1) as sender, split_part(leg ->> 'receiver', '::', 1) as receiver,",
+    "leg #>> '{instrumentId,id}' as instrument, sum((leg ->> 'amount')::numeric) as amount, count(*) as settlements",
+    `from ${explore}.exercises e join ${explore}.contracts c using (contract_id)`,
+    "cross join lateral jsonb_each(c.payload -> 'transferLegs') as legs(id, leg)",
+    "where e.choice = 'OTCTrade_Settle' and e.record_time > now() - interval '1 day' group by 1, 2, 3 order by 5 desc, 4 desc;",
+  ];
+  const latency = [
+    'select count(*) as updates, percentile_disc(0.95) within group (order by indexed_at - record_time) as p95',
+    `from ${explore}.updates where record_time > now() - interval '1 minute';`,
+  ];
+  return [balances, settled, latency].map((lines) => lines.join(' '));
+}

@@ -1,0 +1,81 @@
+/**
+ * The note that an embedded run leaves in its folder of data while it runs: where it listens and what of it is embedded.
+ * By it other commands find the run of their folder. It holds no secret: the password stays in the file of the server.
+ */
+import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { IndexerError } from '../../errors/indexer-error.ts';
+import { askIndexer } from './ask-indexer.ts';
+
+export interface DemoNote {
+  readonly pid: number;
+  /** Base address of the status page. */
+  readonly httpUrl: string;
+  readonly ledgerUrl: string;
+  /** `host:port/name` of its database. */
+  readonly database: string;
+  readonly schema: string;
+  readonly embeddedLedger: boolean;
+  readonly embeddedDatabase: boolean;
+  /** False until everything up to the ledger end was stored for the first time. */
+  readonly live: boolean;
+}
+
+/** Leaves or replaces the note of this process. */
+export function noteDemo(dataDir: string, note: DemoNote): void {
+  const file = fileIn(dataDir);
+  writeFileSync(`${file}.new`, `${JSON.stringify(note)}\n`);
+  renameSync(`${file}.new`, file);
+}
+
+/** Takes the note of this process away. */
+export function forgetDemo(dataDir: string): void {
+  if (readNote(dataDir)?.pid === process.pid) rmSync(fileIn(dataDir), { force: true });
+}
+
+/** The note of another process that is alive; a process that died hard leaves one, and its id may be another's by now. */
+export function notedDemo(dataDir: string): DemoNote | undefined {
+  const note = readNote(dataDir);
+  return note === undefined || note.pid === process.pid || !isAlive(note.pid) ? undefined : note;
+}
+
+/** The same once the process has answered for itself. */
+export async function runningDemo(dataDir: string): Promise<DemoNote | undefined> {
+  const note = notedDemo(dataDir);
+  if (note === undefined) return undefined;
+  const answer = await askIndexer(note.httpUrl);
+  return answer?.database === note.database ? note : undefined;
+}
+
+/** A second run in the folder would write what its own ledger does into the journal of the first. */
+export function demoRunning(dataDir: string, note?: DemoNote): IndexerError {
+  const who = note === undefined ? 'another process' : `process ${String(note.pid)}`;
+  const where = note === undefined ? '' : `; its page is ${note.httpUrl}/`;
+  return new IndexerError(`${who} runs the demo with the data in ${resolve(dataDir)}${where}`, {
+    code: 'DEMO_RUNNING',
+    remedy:
+      'use that one (`ledger-indexer connect` says how), stop it, or give this one another folder: INDEXER_DATA_DIR',
+  });
+}
+
+function readNote(dataDir: string): DemoNote | undefined {
+  try {
+    return JSON.parse(readFileSync(fileIn(dataDir), 'utf8')) as DemoNote;
+  } catch {
+    return undefined;
+  }
+}
+
+function fileIn(dataDir: string): string {
+  return join(dataDir, 'running.json');
+}
+
+/** Whether there is a process with this id, ours or not. */
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (thrown) {
+    return thrown instanceof Error && 'code' in thrown && thrown.code === 'EPERM';
+  }
+}

@@ -1,0 +1,62 @@
+/** Which indexer is asked for its status: the one of the database that is meant, not whoever listens on a port. */
+import type { Config } from '../../config/config.ts';
+import type { StatusDocument } from '../../observe/health/health-tracker.ts';
+import { openDatabase } from '../../store/connection/database.ts';
+import { placeOf, samePlace } from '../../store/connection/hosts.ts';
+import { writerLockHolder } from '../../store/connection/inspection.ts';
+import { askIndexer } from '../demo/ask-indexer.ts';
+import { notedDemo } from '../demo/running-demo.ts';
+
+export interface Question {
+  readonly config: Config;
+  /** How the address of the indexer is known: by hand on the command line it is the one meant, whatever it writes to. */
+  readonly address: 'flag' | 'configured' | 'default';
+}
+
+/** What it answered and where, or why no answer counts. */
+export type Source = { readonly at: string; readonly status: StatusDocument } | { readonly because: string };
+
+export async function findIndexer({ config, address }: Question): Promise<Source> {
+  const tried = addresses(config, address);
+  const { url } = config.database;
+  const strangers: string[] = [];
+  for (const at of tried) {
+    const status = await askIndexer(at);
+    if (status === undefined) continue;
+    const meant =
+      address === 'flag' || (url === undefined ? address === 'configured' : await isOf(config, url, status));
+    if (meant) return { at, status };
+    strangers.push(`the indexer at ${at} is of ${status.database ?? 'another database'}, schema "${status.schema}"`);
+  }
+  return { because: strangers[0] ?? `no indexer answers at ${tried.join(' or ')}` };
+}
+
+function addresses({ indexer, database }: Config, address: Question['address']): readonly string[] {
+  const { httpHost, httpPort, dataDir } = indexer;
+  const named = httpHost === '0.0.0.0' || httpHost === '::' ? '127.0.0.1' : httpHost;
+  const configured = `http://${named.includes(':') ? `[${named}]` : named}:${String(httpPort)}`;
+  const demo = address === 'default' && database.url !== undefined ? notedDemo(dataDir)?.httpUrl : undefined;
+  return demo === undefined || demo === configured ? [configured] : [demo, configured];
+}
+
+/** Whether it writes to this schema of this database. A server may have several names, but not two equal sessions. */
+async function isOf(config: Config, url: string, { database, schema, lockHolder }: StatusDocument): Promise<boolean> {
+  if (schema !== config.database.schema) return false;
+  if (database === null || samePlace(database, placeOf(url))) return true;
+  if (lockHolder === null || lockHolder.since === null) return false;
+  const stored = openDatabase({
+    url,
+    schema,
+    statementTimeoutMs: config.database.statementTimeoutMs,
+    applicationName: 'ledger-indexer status',
+    maxConnections: 1,
+  });
+  try {
+    const holder = await writerLockHolder(stored);
+    return holder?.pid === lockHolder.pid && holder.since === lockHolder.since;
+  } catch {
+    return false;
+  } finally {
+    await stored.close();
+  }
+}

@@ -1,0 +1,76 @@
+/** `grant-reader ROLE`: makes a role that may read the schemas of the stream, all of it or as certain parties see it. */
+import { readFile } from 'node:fs/promises';
+import { loadConfig } from '../../config/config.ts';
+import { grantReader, planReader } from '../../store/roles/reader-role.ts';
+import { scramVerifier } from '../../store/roles/scram.ts';
+import { parse, type Given } from '../command-line/parse.ts';
+import { misuse } from '../command-line/refusals.ts';
+import { commandNamed } from '../table/command-table.ts';
+import { withDatabase } from '../database/with-database.ts';
+
+interface Arguments {
+  readonly role: string;
+  readonly parties: readonly string[];
+  readonly passwordFile: string | undefined;
+  readonly dryRun: boolean;
+}
+
+const usage = 'usage: ledger-indexer grant-reader ROLE [--party PARTY]... [--password-file FILE] [--dry-run]';
+
+/** Says what was granted; with `--dry-run` the SQL instead. @throws IndexerError READER_REFUSED, STORE_NOT_PERMITTED, USAGE */
+export async function grantReaderCommand(
+  argv: readonly string[],
+  env: NodeJS.ProcessEnv,
+  write: (line: string) => void,
+): Promise<void> {
+  const words = parse(commandNamed('grant-reader'), argv);
+  const { role, parties, passwordFile, dryRun } = checked(words);
+  const password = passwordFile === undefined ? undefined : await passwordOf(passwordFile, dryRun);
+  const remedy = 'name the database, as the owner of the tables';
+  const opening = { command: 'grant-reader', remedy, statementTimeoutMs: 60_000 };
+  await withDatabase(loadConfig(words.options, env), opening, async (database) => {
+    const reader = { role, parties, password };
+    if (dryRun) return show(await planReader(database, reader), database.schema, parties, write);
+    await grantReader(database, reader);
+    const what = parties.length === 0 ? 'everything' : `what ${parties.join(', ')} may see`;
+    write(`role ${role} reads ${what} in schema ${database.schema} and the views beside it`);
+  });
+}
+
+function show(
+  plan: readonly (readonly string[])[],
+  schema: string,
+  parties: readonly string[],
+  write: (line: string) => void,
+): void {
+  for (const statements of plan) {
+    for (const line of ['begin', `set local search_path = "${schema}"`, ...statements, 'commit']) write(`${line};`);
+  }
+  if (parties.length > 0) write('-- then: security_invoker on every view, and select on them and on the tables');
+}
+
+function checked(given: Given): Arguments {
+  const [role = ''] = given.operands;
+  const parties = given.texts('party');
+  if (!/^[a-z_][a-z0-9_]{0,62}$/.test(role) || role.startsWith('pg_') || role === 'public') {
+    throw misuse(
+      `"${role.slice(0, 80)}" is no name for a role`,
+      'take lower-case letters, digits and underscores, at most 63',
+    );
+  }
+  if (parties.some((party) => !/^[A-Za-z0-9:_ -]{1,255}$/.test(party))) {
+    throw misuse('--party needs a party id, such as alice::1220ab…', usage);
+  }
+  return { role, parties, passwordFile: given.text('password-file'), dryRun: given.has('dry-run') };
+}
+
+async function passwordOf(file: string, hidden: boolean): Promise<string> {
+  let password: string;
+  try {
+    password = (await readFile(file, 'utf8')).replace(/\r?\n$/, '');
+  } catch (cause) {
+    throw misuse(`the password file cannot be read: ${(cause as NodeJS.ErrnoException).code ?? 'unknown'}`, usage);
+  }
+  if (password === '') throw misuse('the password file is empty', usage);
+  return hidden ? '…' : scramVerifier(password);
+}

@@ -1,0 +1,134 @@
+/**
+ * The verdict on the process, as a pure function of facts and the time: what it is doing, whether readers may rely on
+ * the database being current, and whether a restart could help. `/readyz`, `/livez` and `/status` all show this one.
+ */
+import type { Phase } from '../../model/phase.ts';
+
+export type HealthState = Phase | 'idle' | 'stalled' | 'blind';
+
+/** All times in milliseconds of one monotonic clock. */
+export interface HealthFacts {
+  readonly phase: Phase;
+  readonly phaseSinceMs: number;
+  readonly checkpoint: number | undefined;
+  readonly ledgerEnd: number | undefined;
+  /** When the ledger end was learned last; undefined before the first time. */
+  readonly learnedAtMs: number | undefined;
+  /** When the newest frame came. */
+  readonly frameAtMs: number | undefined;
+  /** Code and message of what the ledger answered instead since then. */
+  readonly unlearnedBecause: string | undefined;
+  readonly blindAfterMs: number;
+  /**
+   * Since when the ledger end is above a checkpoint that does not move; undefined while it is not. Counted from the
+   * later of both, so that the first update after a quiet night is not taken for a stall of a whole night.
+   */
+  readonly waitingSinceMs: number | undefined;
+  /** When the last batch was committed. */
+  readonly committedAtMs: number | undefined;
+  /** Whether the ledger end has been reached at least once since the process started. */
+  readonly caughtUp: boolean;
+  readonly stalledAfterMs: number;
+  /** Code and message of the error that led to the phase; of a standby, who has the right to write. */
+  readonly because: string | undefined;
+}
+
+export interface Verdict {
+  readonly state: HealthState;
+  readonly ready: boolean;
+  readonly live: boolean;
+  /** One sentence for the operator. */
+  readonly because: string;
+}
+
+const idleAfterMs = 30_000;
+/** Multiples of `stalledAfterMs` after which a restart is worth trying. */
+const restartAfter = 3;
+
+/** What holds at `nowMs`. */
+export function verdict(facts: HealthFacts, nowMs: number): Verdict {
+  switch (facts.phase) {
+    case 'starting':
+      return notReady('starting', 'not connected yet');
+    case 'seeding':
+      return notReady('seeding', 'the active contracts are being read');
+    case 'standby':
+      return notReady(
+        'standby',
+        `${facts.because ?? 'another process'} has the right to write; this one takes over when it ends`,
+      );
+    case 'stopping':
+      return notReady('stopping', 'the process is ending');
+    case 'parked':
+      return notReady('parked', facts.because ?? 'an operator is needed');
+    case 'backing_off':
+      return backingOff(facts, nowMs);
+    case 'catching_up':
+    case 'live':
+    default:
+      return following(facts, nowMs);
+  }
+}
+
+function notReady(state: HealthState, because: string): Verdict {
+  return { state, ready: false, live: true, because };
+}
+
+function backingOff(facts: HealthFacts, nowMs: number): Verdict {
+  const forMs = nowMs - facts.phaseSinceMs;
+  const reason = facts.because ?? 'the connection was lost';
+  // A short interruption leaves the database as current as a quiet ledger does; a restart would not help either way.
+  const short = forMs <= facts.stalledAfterMs && waitedFor(facts, nowMs) < facts.stalledAfterMs;
+  const ready = facts.caughtUp && short && !isBlind(facts, nowMs);
+  return { state: 'backing_off', ready, live: true, because: `for ${seconds(forMs)}: ${reason}` };
+}
+
+function following(facts: HealthFacts, nowMs: number): Verdict {
+  const { checkpoint, ledgerEnd } = facts;
+  const waitedMs = waitedFor(facts, nowMs);
+  if (waitedMs >= facts.stalledAfterMs) {
+    const because = `the ledger end is ${ledgerEnd ?? 'unknown'}, but the checkpoint has stayed at ${checkpoint ?? 'none'} for ${seconds(waitedMs)}`;
+    // Just reconnected after a long outage, it is the connection that was missing, and a restart would only cut it again.
+    const reconnected = nowMs - facts.phaseSinceMs < facts.stalledAfterMs;
+    const live = reconnected || waitedMs < restartAfter * facts.stalledAfterMs;
+    return { state: 'stalled', ready: false, live, because };
+  }
+  if (isBlind(facts, nowMs)) return notReady('blind', unlearned(facts, nowMs));
+  const reached = checkpoint !== undefined && ledgerEnd !== undefined && checkpoint >= ledgerEnd;
+  if (facts.phase === 'catching_up' && !reached) {
+    const distance =
+      checkpoint === undefined || ledgerEnd === undefined ? 'an unknown number of' : ledgerEnd - checkpoint;
+    return notReady('catching_up', `${distance} offsets behind the ledger end`);
+  }
+  const quietMs = facts.committedAtMs === undefined ? undefined : nowMs - facts.committedAtMs;
+  if (reached && quietMs !== undefined && quietMs >= idleAfterMs) {
+    return {
+      state: 'idle',
+      ready: true,
+      live: true,
+      because: `the ledger is quiet; everything up to ${ledgerEnd} is stored`,
+    };
+  }
+  return { state: 'live', ready: true, live: true, because: 'following the ledger end' };
+}
+
+/**
+ * Whether too much time has passed to say anything of where the ledger is. A ledger that sends frames is there and lets us
+ * read, whatever becomes of the question for its end.
+ */
+export function isBlind({ learnedAtMs, frameAtMs = -Infinity, blindAfterMs }: HealthFacts, nowMs: number): boolean {
+  return learnedAtMs !== undefined && nowMs - Math.max(learnedAtMs, frameAtMs) > blindAfterMs;
+}
+
+function unlearned({ learnedAtMs = 0, unlearnedBecause, ledgerEnd }: HealthFacts, nowMs: number): string {
+  const reason = unlearnedBecause === undefined ? 'no answer' : unlearnedBecause;
+  return `the ledger end, last known as ${ledgerEnd ?? 'nothing'}, has not been learned for ${seconds(nowMs - learnedAtMs)}: ${reason}`;
+}
+
+function waitedFor({ waitingSinceMs }: HealthFacts, nowMs: number): number {
+  return waitingSinceMs === undefined ? 0 : nowMs - waitingSinceMs;
+}
+
+function seconds(ms: number): string {
+  return `${Math.round(ms / 1000)} s`;
+}

@@ -1,0 +1,45 @@
+/** The last failures, for people: the same one again raises a count instead of pushing the others out. */
+import type { IndexerError } from '../../errors/indexer-error.ts';
+import { scrub } from '../figures/scrub.ts';
+
+/** One kind of failure. */
+export interface RecentError {
+  readonly code: string;
+  readonly message: string;
+  /** What to do about it; null where nothing but waiting helps. */
+  readonly remedy: string | null;
+  /** How often it was met in a row of others. */
+  readonly count: number;
+  /** ISO 8601, the last time. */
+  readonly at: string;
+}
+
+const kept = 8;
+const longest = 500;
+
+export class RecentErrors {
+  #errors: readonly RecentError[] = [];
+
+  /** The newest first. */
+  get all(): readonly RecentError[] {
+    return this.#errors;
+  }
+
+  add({ code, message, remedy }: IndexerError, at: Date): void {
+    const before = this.#errors.find((error) => error.code === code);
+    const newest: RecentError = {
+      code,
+      message: shown(message),
+      remedy: shown(remedy),
+      count: (before?.count ?? 0) + 1,
+      at: at.toISOString(),
+    };
+    this.#errors = [newest, ...this.#errors.filter((error) => error !== before)].slice(0, kept);
+  }
+}
+
+/** Messages name no secret; like those of the log they pass the filter all the same. */
+function shown(text: string): string {
+  const scrubbed = scrub(text);
+  return scrubbed.length > longest ? `${scrubbed.slice(0, longest)}…` : scrubbed;
+}

@@ -1,0 +1,198 @@
+/**
+ * The page for people, `/`, the endpoints for operators, `/metrics`, `/livez`, `/readyz`, `/status`, and for applications, `/wait`. Read-only, GET
+ * and HEAD without a body only, with limits on size, time and number of connections; nothing here can slow the pipeline
+ * down or show a payload.
+ */
+import { createServer } from 'node:http';
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import { setImmediate } from 'node:timers/promises';
+
+import { ExitCode } from '../../errors/exit-code.ts';
+import { IndexerError } from '../../errors/indexer-error.ts';
+import { portHolder } from '../../port-holder.ts';
+import type { CheckpointWaiters } from '../health/checkpoint-waiters.ts';
+import type { StatusDocument } from '../health/health-tracker.ts';
+import type { Verdict } from '../health/health.ts';
+import { hostCheck } from './host-names.ts';
+import { cutUnread, limitIdleSockets } from './idle-sockets.ts';
+import type { Metrics } from '../metrics/metrics.ts';
+import type { StatusPage } from '../page/status-page.ts';
+import { answerWait } from './wait-endpoint.ts';
+
+/** Real clients send a few hundred bytes at once. Without the last one, Node looks for late requests twice a minute. */
+const limits = {
+  maxHeaderSize: 8 * 1024,
+  headersTimeout: 5_000,
+  requestTimeout: 5_000,
+  keepAliveTimeout: 5_000,
+  connectionsCheckingInterval: 500,
+};
+/** Connections that ask for nothing, see idle-sockets.ts. */
+const mostIdle = 250;
+/** Those who wait at `/wait`, open pages, scrapers, and the idle ones, of which a burst is accepted before any is cut off. */
+const mostConnections = 2_000;
+
+export interface HttpServerOptions {
+  readonly host: string;
+  /** 0 takes any free port; `url` tells which. */
+  readonly port: number;
+  /** Names it answers to beside `host`, localhost and addresses. */
+  readonly names?: readonly string[];
+  readonly metrics: Pick<Metrics, 'registry'>;
+  readonly status: () => StatusDocument;
+  readonly verdict: () => Verdict;
+  /** Those who wait for offsets; closed with the server. */
+  readonly waiters: CheckpointWaiters;
+  /** Answers `/` and `/events`, which are not there without it; closed with the server. */
+  readonly page?: StatusPage;
+}
+
+export interface RunningHttpServer {
+  /** e.g. `http://127.0.0.1:7580` */
+  readonly url: string;
+  /** Resolves when the port is free again; open connections are cut. */
+  close(): Promise<void>;
+}
+
+/**
+ * Listens and answers until closed.
+ * @throws IndexerError HTTP_PORT_TAKEN or HTTP_ADDRESS_INVALID (exit 78)
+ */
+export async function startHttpServer(options: HttpServerOptions): Promise<RunningHttpServer> {
+  const isKnownHost = hostCheck([options.host, ...(options.names ?? [])]);
+  const server = createServer(limits, (request, response) => {
+    void answer({ ...options, isKnownHost }, request, response)
+      .catch(() => {
+        if (!response.headersSent) response.writeHead(500);
+        response.end();
+      })
+      .finally(() => cutUnread(request.socket, response));
+  });
+  limitIdleSockets(server, mostIdle);
+  server.maxConnections = mostConnections;
+  server.maxRequestsPerSocket = 1_000;
+  // Longer than the longest wait.
+  server.timeout = 75_000;
+  await listen(server, options);
+  const address = server.address();
+  const port = typeof address === 'object' && address !== null ? address.port : options.port;
+  const host = options.host.includes(':') ? `[${options.host}]` : options.host;
+  return {
+    url: `http://${host}:${port}`,
+    close: async () => {
+      options.waiters.close();
+      options.page?.close();
+      // Their answers are written in this turn.
+      await setImmediate();
+      await new Promise<void>((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      });
+    },
+  };
+}
+
+/** @throws IndexerError as `startHttpServer` does when it could not listen there now */
+export async function assertPortFree(host: string, port: number): Promise<void> {
+  const server = createServer();
+  await listen(server, { host, port });
+  await new Promise<void>((resolve) => {
+    server.close(() => resolve());
+  });
+}
+
+function listen(server: Server, { host, port }: Pick<HttpServerOptions, 'host' | 'port'>): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once('error', (error: NodeJS.ErrnoException) => reject(refused(error, host, port)));
+    server.listen(port, host, () => {
+      server.removeAllListeners('error');
+      server.on('error', () => undefined);
+      resolve();
+    });
+  });
+}
+
+function refused(error: NodeJS.ErrnoException, host: string, port: number): IndexerError {
+  const taken = error.code === 'EADDRINUSE';
+  const reason = taken ? `${portHolder(port)} listens there` : (error.code ?? error.name);
+  return new IndexerError(`cannot listen on ${host}:${port}: ${reason}`, {
+    code: taken ? 'HTTP_PORT_TAKEN' : 'HTTP_ADDRESS_INVALID',
+    retry: 'fatal',
+    exitCode: ExitCode.configuration,
+    remedy: taken
+      ? 'set INDEXER_HTTP_PORT to a free port, or to 0 for any'
+      : 'set INDEXER_HTTP_HOST and INDEXER_HTTP_PORT to an address of this machine that this user may use',
+    cause: error,
+  });
+}
+
+const paths = new Set(['/metrics', '/livez', '/readyz', '/status', '/wait']);
+const pagePaths = new Set(['/', '/events']);
+
+/** Asked by load balancers under any name; who asks by one that is not ours learns whether it lives and is ready, not why. */
+const probes = new Set(['/livez', '/readyz']);
+
+interface Answering extends HttpServerOptions {
+  readonly isKnownHost: (header: string | undefined) => boolean;
+}
+
+async function answer(options: Answering, request: IncomingMessage, response: ServerResponse): Promise<void> {
+  const [path = '/', query = ''] = (request.url ?? '/').split('?', 2);
+  const known = options.isKnownHost(request.headers.host);
+  if (!known && !probes.has(path)) {
+    return refuse(
+      response,
+      421,
+      'not asked by a name of this indexer: use its address, or add the name to INDEXER_HTTP_NAMES',
+    );
+  }
+  const page = pagePaths.has(path) ? options.page : undefined;
+  if (page === undefined && !paths.has(path))
+    return sendJson(response, 404, {
+      error: 'not found',
+      paths: [...(options.page === undefined ? [] : pagePaths), ...paths],
+    });
+  if (request.method !== 'GET' && request.method !== 'HEAD') {
+    response.setHeader('allow', 'GET, HEAD');
+    return refuse(response, 405, 'only GET and HEAD are answered');
+  }
+  if (hasBody(request)) return refuse(response, 413, 'a request has no body here');
+  if (page !== undefined) return path === '/' ? page.answerPage(response) : page.answerEvents(request, response);
+  if (path === '/metrics') {
+    const { registry } = options.metrics;
+    return send(response, 200, registry.contentType, await registry.metrics());
+  }
+  if (path === '/status') return sendJson(response, 200, options.status());
+  if (path === '/wait') {
+    const gone = new AbortController();
+    response.once('close', () => gone.abort());
+    const { status, body } = await answerWait(options.waiters, query, gone.signal);
+    return sendJson(response, status, body);
+  }
+  const { state, ready, live, because } = options.verdict();
+  const good = path === '/readyz' ? ready : live;
+  sendJson(response, good ? 200 : 503, known ? { state, ready, live, because } : { ready, live });
+}
+
+function hasBody({ headers }: IncomingMessage): boolean {
+  return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) !== 0;
+}
+
+/** What else the client sends is not read. */
+function refuse(response: ServerResponse, status: number, error: string): void {
+  response.setHeader('connection', 'close');
+  sendJson(response, status, { error });
+}
+
+function sendJson(response: ServerResponse, status: number, body: unknown): void {
+  send(response, status, 'application/json; charset=utf-8', `${JSON.stringify(body)}\n`);
+}
+
+function send(response: ServerResponse, status: number, type: string, body: string): void {
+  response.writeHead(status, {
+    'content-type': type,
+    'cache-control': 'no-store',
+    'x-content-type-options': 'nosniff',
+  });
+  response.end(body);
+}

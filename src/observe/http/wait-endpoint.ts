@@ -1,0 +1,58 @@
+/**
+ * `GET /wait?offset=N&timeout=S`: answers when everything up to the offset can be read from the database, so that an
+ * application reads what it has just written without polling.
+ */
+import type { CheckpointWaiters } from '../health/checkpoint-waiters.ts';
+
+/** Status and JSON body of an answer. */
+export interface WaitAnswer {
+  readonly status: number;
+  readonly body: Readonly<Record<string, string | number | null>>;
+}
+
+const defaultSeconds = 10;
+const longestSeconds = 60;
+
+interface Wanted {
+  readonly offset: number;
+  readonly timeoutMs: number;
+}
+
+/** Waits as the query asks. `gone` is aborted when the client has left; its answer is never read. */
+export async function answerWait(waiters: CheckpointWaiters, query: string, gone: AbortSignal): Promise<WaitAnswer> {
+  const wanted = parse(new URLSearchParams(query));
+  if (typeof wanted === 'string') return { status: 400, body: { error: wanted } };
+  const end = await waiters.wait(wanted.offset, wanted.timeoutMs, gone);
+  const checkpoint = waiters.checkpoint ?? null;
+  switch (end) {
+    case 'reached':
+      return { status: 200, body: { checkpoint } };
+    case 'timeout': {
+      const error = `the checkpoint did not reach ${wanted.offset} within ${wanted.timeoutMs / 1000} s`;
+      return { status: 504, body: { error, checkpoint } };
+    }
+    case 'full':
+      return { status: 503, body: { error: 'too many requests are waiting: try again', checkpoint } };
+    case 'stopping':
+    case 'gone':
+    default:
+      return { status: 503, body: { error: 'the indexer is stopping', checkpoint } };
+  }
+}
+
+/** What is wanted, or what is wrong with it. */
+function parse(query: URLSearchParams): Wanted | string {
+  for (const name of query.keys()) {
+    if (name !== 'offset' && name !== 'timeout')
+      return `there is no parameter "${name.slice(0, 40)}"; known: offset, timeout`;
+    if (query.getAll(name).length > 1) return `${name} is given more than once`;
+  }
+  const offset = query.get('offset') ?? '';
+  if (!/^\d{1,16}$/.test(offset) || !Number.isSafeInteger(Number(offset)))
+    return 'offset must be an offset of the ledger, e.g. 42';
+  const timeout = query.get('timeout') ?? String(defaultSeconds);
+  if (!/^\d{1,2}(?:\.\d{1,3})?$/.test(timeout) || Number(timeout) > longestSeconds) {
+    return `timeout must be seconds between 0 and ${longestSeconds}`;
+  }
+  return { offset: Number(offset), timeoutMs: Number(timeout) * 1000 };
+}

@@ -1,0 +1,101 @@
+/**
+ * The logger: JSON lines for machines, short lines for a terminal. Errors are written by an allow-list of fields, every
+ * line passes the scrubber, and writing is synchronous, so that the last line before an exit is not lost.
+ */
+import { pino } from 'pino';
+import type { Logger } from 'pino';
+
+import { IndexerError } from '../../errors/indexer-error.ts';
+import { prettyLine } from './pretty-line.ts';
+import { scrub } from '../figures/scrub.ts';
+
+export type { Logger } from 'pino';
+
+/** Where lines go; `process.stdout` is one. */
+export interface LogStream {
+  readonly isTTY?: boolean;
+  write(text: string): unknown;
+}
+
+export interface LoggerOptions {
+  readonly level: 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'silent';
+  /** `auto`: pretty when the stream is a terminal. */
+  readonly format: 'auto' | 'pretty' | 'json';
+  readonly stream: LogStream;
+}
+
+export interface Logging {
+  readonly logger: Logger;
+  /** Shows a line that is replaced in place, undefined removes it. Undefined when the stream is no terminal. */
+  readonly progress: ((text: string | undefined) => void) | undefined;
+}
+
+/** The root logger and, on a terminal, the progress line below it. */
+export function createLogger(options: LoggerOptions): Logging {
+  const { stream } = options;
+  const pretty = options.format === 'pretty' || (options.format === 'auto' && stream.isTTY === true);
+  const onTerminal = pretty && stream.isTTY === true;
+  let shown: string | undefined;
+  const logger = pino(
+    {
+      level: options.level,
+      base: null,
+      timestamp: pino.stdTimeFunctions.isoTime,
+      formatters: { level: (label) => ({ level: label }) },
+      hooks: {
+        logMethod(given, method) {
+          const [first, message, ...rest] = given;
+          if (typeof first === 'string') method.apply(this, given);
+          else method.apply(this, [...safeMessage(first, message), ...rest]);
+        },
+      },
+      serializers: { err: serializeError, error: serializeError },
+    },
+    {
+      write: (line: string) => {
+        const clean = scrub(line);
+        const text = pretty ? prettyLine(clean, stream.isTTY === true) : clean;
+        stream.write(shown === undefined ? text : `${clearLine}${text}${shown}`);
+      },
+    },
+  );
+  const progress = (text: string | undefined): void => {
+    if (text === shown) return;
+    shown = text === undefined ? undefined : scrub(text);
+    stream.write(`${clearLine}${shown ?? ''}`);
+  };
+  return { logger, progress: onTerminal ? progress : undefined };
+}
+
+const clearLine = '\r\u001B[2K';
+
+/**
+ * What a log line may say about a failure. Messages only of our own errors: those of drivers quote statements and rows.
+ */
+export function serializeError(thrown: unknown): Record<string, unknown> {
+  const sqlstate = sqlstateOf(thrown);
+  if (!(thrown instanceof IndexerError)) {
+    return { name: thrown instanceof Error ? thrown.name : typeof thrown, ...sqlstate };
+  }
+  const { name, code, retry, remedy, message } = thrown;
+  return { name, code, retry, remedy, message, ...sqlstate };
+}
+
+/** Without a message pino takes that of the error, which would bypass the allow-list. */
+function safeMessage(first: unknown, message: unknown): [fields: unknown, message: string] {
+  const fields = first instanceof Error ? { err: first } : first;
+  if (typeof message === 'string') return [fields, message];
+  return [fields, first instanceof IndexerError ? first.message : 'no message'];
+}
+
+function sqlstateOf(thrown: unknown): { sqlstate?: string } {
+  for (let error = thrown, depth = 0; error instanceof Error && depth < 5; error = error.cause, depth += 1) {
+    if (error instanceof IndexerError && typeof error.facts['sqlstate'] === 'string') {
+      return { sqlstate: error.facts['sqlstate'] };
+    }
+    if ('code' in error && typeof error.code === 'string' && /^[0-9A-Z]{5}$/.test(error.code)) {
+      return { sqlstate: error.code };
+    }
+  }
+  return {};
+}

@@ -1,0 +1,126 @@
+/**
+ * The Prometheus metrics, on a registry of their own. Base units, `_total` on counters only, no party labels, and every
+ * label set that is known beforehand exists from the start: an alert on a series that is not there never fires.
+ */
+import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from 'prom-client';
+
+import { catalogue } from './catalogue/catalogue.ts';
+import { knownSets, type AnyDescription, type Description } from './catalogue/description.ts';
+import { mostWaits } from '../health/checkpoint-waiters.ts';
+import { TemplateLabels } from './template-labels.ts';
+import { workParts, type WorkClock } from '../figures/work-clock.ts';
+
+/** Gauges whose names end as counters must; tools that check names reject them. */
+const misnamed = ['nodejs_active_handles_total', 'nodejs_active_requests_total', 'nodejs_active_resources_total'];
+
+/** Connections to Postgres. */
+export interface PoolFacts {
+  readonly total: number;
+  readonly idle: number;
+  /** Those who wait for a connection. */
+  readonly waiting: number;
+  readonly max: number;
+}
+
+export interface MetricsOptions {
+  readonly version: string;
+  readonly commit?: string;
+  /** Which database (`host:port/name`) and schema are written. */
+  readonly target?: { readonly database: string; readonly schema: string };
+  /** Asked when the metrics are read: where the time went, the connections now, how many wait at `/wait`. */
+  readonly work?: WorkClock;
+  readonly pool?: () => PoolFacts;
+  readonly waits?: () => number;
+}
+
+type MetricOf<D> =
+  D extends Description<'gauge', infer L>
+    ? Gauge<L>
+    : D extends Description<'counter', infer L>
+      ? Counter<L>
+      : D extends Description<'histogram', infer L>
+        ? Histogram<L>
+        : never;
+
+type CatalogueMetrics = { readonly [K in keyof typeof catalogue]: MetricOf<(typeof catalogue)[K]> };
+
+export interface Metrics extends CatalogueMetrics {
+  readonly registry: Registry;
+  readonly templates: TemplateLabels;
+  /** The participant is known now; undefined when it may not be asked for. */
+  identify(participantId: string | undefined): void;
+}
+
+/** All metrics, zero-initialised. `registry.metrics()` gives the exposition text. */
+export function createMetrics(options: MetricsOptions): Metrics {
+  const registry = new Registry();
+  collectDefaultMetrics({ register: registry });
+  for (const name of misnamed) registry.removeSingleMetric(name);
+  const collectors = collectorsOf(options);
+  const made = Object.fromEntries(
+    Object.entries(catalogue).map(([key, description]) => [key, make(description, registry, collectors[key])]),
+  ) as unknown as CatalogueMetrics;
+  const { version, commit = 'unknown', target = { database: '', schema: '' } } = options;
+  made.buildInfo.set({ version, commit }, 1);
+  made.phase.set({ phase: 'starting' }, 1);
+  made.waitsMax.set(mostWaits);
+  const identify = (participantId: string | undefined): void => {
+    made.streamInfo.reset();
+    made.streamInfo.set({ ...target, participant: participantId ?? '' }, 1);
+  };
+  identify(undefined);
+  return { ...made, registry, templates: new TemplateLabels(), identify };
+}
+
+function make(description: AnyDescription, registry: Registry, collect: Collect | undefined) {
+  const { type, name, help, labels, initial, buckets } = description;
+  const configuration = {
+    name: `indexer_${name}`,
+    help,
+    labelNames: Object.keys(labels),
+    registers: [registry],
+    ...(collect === undefined ? {} : { collect }),
+  };
+  const sets = knownSets(labels);
+  if (type === 'gauge') {
+    const gauge = new Gauge(configuration);
+    for (const set of sets) gauge.set(set, initial);
+    return gauge;
+  }
+  if (type === 'counter') {
+    const counter = new Counter(configuration);
+    for (const set of sets) counter.inc(set, 0);
+    return counter;
+  }
+  const histogram = new Histogram({ ...configuration, buckets: [...buckets] });
+  for (const set of sets) histogram.zero(set);
+  return histogram;
+}
+
+type Collect = (this: unknown) => void;
+
+/** What is asked for when it is read, instead of being told. */
+function collectorsOf({ work, pool, waits }: MetricsOptions): Readonly<Record<string, Collect | undefined>> {
+  const collectors = {
+    stalled(this: MetricOf<typeof catalogue.stalled>) {
+      if (work === undefined) return;
+      const totals = work.totals();
+      this.reset();
+      for (const on of workParts) this.inc({ on }, totals[on]);
+    },
+    poolConnections(this: MetricOf<typeof catalogue.poolConnections>) {
+      if (pool === undefined) return;
+      const { total, idle, waiting } = pool();
+      this.set({ state: 'total' }, total);
+      this.set({ state: 'idle' }, idle);
+      this.set({ state: 'waiting' }, waiting);
+    },
+    poolMax(this: MetricOf<typeof catalogue.poolMax>) {
+      if (pool !== undefined) this.set(pool().max);
+    },
+    waits(this: MetricOf<typeof catalogue.waits>) {
+      if (waits !== undefined) this.set(waits());
+    },
+  };
+  return collectors as Readonly<Record<string, Collect | undefined>>;
+}

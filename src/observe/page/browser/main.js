@@ -1,0 +1,167 @@
+/** Follows the indexer's events and keeps the page up to date. */
+import { announce, byId, setText, show, snippet } from './elements.js';
+import { clock, count, milliseconds, percent, rate, span, stateWords } from './format.js';
+import { drawPlot } from './plot.js';
+import { showErrors, showTemplates, showUnknown, showUpdates } from './tables.js';
+
+/**
+ * @typedef {import('../messages.ts').Hello} Hello
+ * @typedef {import('../messages.ts').Tick} Tick
+ * @typedef {import('../messages.ts').Recent} Recent
+ * @typedef {Tick['status']} Status
+ * @typedef {import('./plot.js').Sample} Sample
+ * @typedef {import('./plot.js').Series} Series
+ */
+
+/** @type {readonly (Series & { readonly id: string })[]} */
+const plots = [
+  { id: 'plot-updates', at: 1, name: 'Updates per second', format: rate },
+  { id: 'plot-events', at: 2, name: 'Events per second', format: rate },
+  { id: 'plot-commit', at: 3, name: 'Time of a commit', format: milliseconds },
+  { id: 'plot-lag', at: 4, name: 'Lag', format: span },
+];
+const keptSamples = 300;
+/** A browser that was refused does not try again by itself. */
+const againMs = 3_000;
+/** Messages come every second; without one for so long, the connection is as good as lost. */
+const silentMs = 5_000;
+
+/** @type {readonly Sample[]} */
+let samples = [];
+let heardAt = Date.now();
+let lost = false;
+
+/** @param {Hello} hello */
+function onHello({ guide, samples: earlier }) {
+  samples = [...earlier];
+  byId('guide').hidden = guide === null;
+  if (guide === null) return;
+  const lines = guide.queries.map((query, nth) => snippet(query, `query ${nth + 1}`));
+  byId('snippets').replaceChildren(snippet(guide.connect, 'the command that connects'), ...lines);
+  show('password', guide.password);
+}
+
+/** @param {Tick} tick */
+function onTick({ status, sample, recent }) {
+  found();
+  const before = samples.at(-1);
+  if (sample !== undefined && (before === undefined || sample[0] > before[0])) {
+    samples = [...samples.slice(1 - keptSamples), sample];
+  }
+  showState(status);
+  showFacts(status);
+  showWork(status.work);
+  for (const plot of plots) drawPlot(byId(plot.id), samples, plot);
+  showTemplates(recent.templates ?? []);
+  showUpdates(recent.updates ?? []);
+  show('read-at', ageOf(recent));
+  showUnknown(status.unknown);
+  showErrors(status.errors);
+  show('about', about(status));
+}
+
+/** @param {Status} status */
+function showState({ state, why }) {
+  const { words, tone } = stateWords(state);
+  show('state', words);
+  show('why', why.sentence);
+  document.body.dataset.tone = tone;
+  document.title = `${words} · Ledger Indexer`;
+  const held = ['source', 'decode', 'database'].includes(why.cause) ? `, held up by the ${why.cause}` : '';
+  announce(`State: ${words}${held}.`);
+}
+
+/** @param {Status} status */
+function showFacts(status) {
+  const { checkpoint, seed, catchUp } = status;
+  const seeding = status.state === 'seeding';
+  // The ledger end is asked for every few seconds; an update that came since is beyond it.
+  const end = status.ledgerEnd === null ? checkpoint : Math.max(status.ledgerEnd, checkpoint ?? 0);
+  show('checkpoint', count(checkpoint));
+  show('ledger-end', count(end));
+  show('distance', status.offsetDistance === null ? '–' : count(status.offsetDistance));
+  show('eta', timeLeft(status));
+  show(
+    'seed',
+    seed === null ? '–' : seeding ? `${count(seed.contracts)}, ${rate(status.seedPerSecond)}/s` : count(seed.contracts),
+  );
+  const reached = checkpoint === null || end === null || end === 0 ? 0 : (100 * checkpoint) / end;
+  showProgress(seeding ? undefined : (catchUp?.percent ?? reached), timeLeft(status));
+}
+
+/** @param {Status} status */
+function timeLeft({ state, catchUp, offsetDistance }) {
+  if (state === 'seeding') return 'not known';
+  if (catchUp === null) return offsetDistance === 0 ? 'none' : '–';
+  if (catchUp.offsetsPerSecond === null) return 'measuring';
+  return catchUp.etaSeconds === null ? 'not shrinking' : span(catchUp.etaSeconds);
+}
+
+/** @param {number | undefined} reached percent @param {string} left */
+function showProgress(reached, left) {
+  const bar = byId('progress');
+  byId('fill').style.width = `${reached ?? 0}%`;
+  if (reached === undefined) {
+    bar.removeAttribute('aria-valuenow');
+    bar.setAttribute('aria-valuetext', 'not known while the active contracts are read');
+    return;
+  }
+  bar.setAttribute('aria-valuenow', reached.toFixed(0));
+  bar.setAttribute('aria-valuetext', `${reached.toFixed(1)} %, time left: ${left}`);
+}
+
+/** @param {Status['work']} work */
+function showWork(work) {
+  for (const part of /** @type {const} */ (['source', 'decode', 'database'])) {
+    byId(`bar-${part}`).style.width = `${100 * (work?.[part] ?? 0)}%`;
+    show(`share-${part}`, work === null ? '–' : percent(work[part]));
+  }
+}
+
+/** @param {Recent} recent */
+function ageOf({ readAt, failure }) {
+  if (failure === null) return 'newest first';
+  return readAt === null ? `not readable: ${failure}` : `as of ${clock(readAt)}: ${failure}`;
+}
+
+/** @param {Status} status */
+function about({ version, schema, participantId, startedAt }) {
+  const of = participantId === null ? '' : ` of participant ${participantId}`;
+  return `Version ${version}, schema ${schema}${of}. Started ${new Date(startedAt).toLocaleString('en-GB')}.`;
+}
+
+function found() {
+  heardAt = Date.now();
+  lost = false;
+  document.body.dataset.link = 'good';
+}
+
+function lose() {
+  if (lost) return;
+  lost = true;
+  document.body.dataset.link = 'lost';
+  document.body.dataset.tone = 'bad';
+  document.title = 'No connection · Ledger Indexer';
+  show('state', 'No connection');
+  const since = clock(heardAt);
+  setText(
+    byId('why'),
+    `The indexer has not answered since ${since}. What is below is from then; this page keeps trying.`,
+  );
+  announce('The connection to the indexer is lost.');
+}
+
+function follow() {
+  const events = new EventSource('/events');
+  events.addEventListener('hello', ({ data }) => onHello(JSON.parse(data)));
+  events.addEventListener('tick', ({ data }) => onTick(JSON.parse(data)));
+  events.addEventListener('error', () => {
+    lose();
+    if (events.readyState === EventSource.CLOSED) setTimeout(follow, againMs);
+  });
+}
+
+setInterval(() => {
+  if (Date.now() - heardAt > silentMs) lose();
+}, 1000);
+follow();

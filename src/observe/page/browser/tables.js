@@ -1,0 +1,140 @@
+/** Templates, updates and errors. Rows stay where they are: as many as there is room for, empty ones included. */
+import { byId, make, setText } from './elements.js';
+import { clock, count, moment, rate, templateName } from './format.js';
+
+/**
+ * @typedef {import('../messages.ts').RatedTemplate} RatedTemplate
+ * @typedef {import('../recent-facts.ts').UpdateFacts} UpdateFacts
+ * @typedef {import('../../health/recent-errors.ts').RecentError} RecentError
+ * @typedef {import('../../../model/unknown.ts').UnknownName} UnknownName
+ */
+
+const rows = 8;
+
+/** @param {readonly RatedTemplate[]} templates */
+export function showTemplates(templates) {
+  fill(byId('templates'), 3, templates, (cell, template) => {
+    showTemplate(cell(0), template.name);
+    showNumber(cell(1), count(template.active));
+    showNumber(cell(2), rate(template.rate));
+  });
+}
+
+/** @param {readonly UpdateFacts[]} updates */
+export function showUpdates(updates) {
+  fill(byId('updates'), 5, updates, (cell, update) => {
+    const [recorded, templates] = [cell(2), cell(3)];
+    setText(cell(0), count(update.offset));
+    setText(cell(1), update.kind.replaceAll('_', ' '));
+    setText(recorded, update.recordTime === null ? '–' : clock(update.recordTime));
+    recorded.title = update.recordTime ?? '';
+    setText(templates, update.templates.map((name) => templateName(name).entity).join(', ') || '–');
+    templates.title = update.templates.join('\n');
+    showNumber(cell(4), count(update.events));
+  });
+}
+
+/** @param {readonly RecentError[]} errors */
+export function showErrors(errors) {
+  byId('no-errors').hidden = errors.length > 0;
+  showList(byId('errors'), errors, errorItem);
+}
+
+/** @param {readonly UnknownName[]} names */
+export function showUnknown(names) {
+  byId('unknown-card').hidden = names.length === 0;
+  showList(byId('unknown'), names, unknownItem);
+}
+
+/**
+ * A text that somebody reads or selects is not made anew each second.
+ * @template Entry
+ * @param {HTMLElement} list
+ * @param {readonly Entry[]} entries
+ * @param {(entry: Entry) => HTMLElement} itemOf
+ */
+function showList(list, entries, itemOf) {
+  const written = JSON.stringify(entries);
+  if (list.dataset.written === written) return;
+  list.dataset.written = written;
+  list.replaceChildren(...entries.map(itemOf));
+}
+
+/** @param {UnknownName} entry */
+function unknownItem({ sort, name, firstOffset, count: times }) {
+  const item = make('li');
+  const head = make('p');
+  const since = firstOffset === null ? 'among the active contracts' : `first at offset ${count(firstOffset)}`;
+  const kept = sort === 'field' ? 'not stored' : 'stored raw';
+  head.append(make('span', 'code', name), make('span', 'soft', `  ${count(times)} times`));
+  item.append(head, make('p', '', `${sort.replaceAll('_', ' ')}, ${kept}, ${since}`));
+  return item;
+}
+
+/** @param {RecentError} error */
+function errorItem({ code, message, remedy, count: times, at }) {
+  const item = make('li');
+  const head = make('p');
+  const time = make('time', 'soft', `  ${moment(at)}${times > 1 ? `, ${count(times)} times` : ''}`);
+  time.dateTime = at;
+  head.append(make('span', 'code', code), time);
+  item.append(head, make('p', '', message));
+  if (remedy !== null) item.append(make('p', 'remedy', `What to do: ${remedy}`));
+  return item;
+}
+
+/**
+ * @template Entry
+ * @param {HTMLElement} body
+ * @param {number} columns
+ * @param {readonly Entry[]} entries
+ * @param {(cell: (nth: number) => HTMLTableCellElement, entry: Entry) => void} write
+ */
+function fill(body, columns, entries, write) {
+  const table = rowsOf(body, columns);
+  table.forEach(({ row, cells }, nth) => {
+    const entry = entries[nth];
+    if (entry !== undefined) write((column) => cellAt(cells, column), entry);
+    else for (const cell of cells) setText(cell, '');
+    row.setAttribute('aria-hidden', String(entry === undefined));
+  });
+}
+
+/** @param {readonly HTMLTableCellElement[]} cells @param {number} column */
+function cellAt(cells, column) {
+  const cell = cells[column];
+  if (cell === undefined) throw new Error(`a row has ${cells.length} columns, there is no ${column}`);
+  return cell;
+}
+
+/** @type {WeakMap<HTMLElement, readonly { readonly row: HTMLElement, readonly cells: readonly HTMLTableCellElement[] }[]>} */
+const tables = new WeakMap();
+
+/** The rows of a table, made when it is filled first. @param {HTMLElement} body @param {number} columns */
+function rowsOf(body, columns) {
+  const known = tables.get(body);
+  if (known !== undefined) return known;
+  const made = Array.from({ length: rows }, () => {
+    const row = make('tr');
+    const cells = Array.from({ length: columns }, () => make('td'));
+    row.append(...cells);
+    body.append(row);
+    return { row, cells };
+  });
+  tables.set(body, made);
+  return made;
+}
+
+/** @param {HTMLElement} cell @param {string} text */
+function showNumber(cell, text) {
+  cell.className = 'num';
+  setText(cell, text);
+}
+
+/** @param {HTMLElement} cell @param {string} name */
+function showTemplate(cell, name) {
+  if (cell.title === name && cell.textContent !== '') return;
+  cell.title = name;
+  const { entity, rest } = templateName(name);
+  cell.replaceChildren(make('span', '', entity), make('span', 'soft', `  ${rest}`));
+}

@@ -1,0 +1,156 @@
+/**
+ * Spans of batches and seeds for OpenTelemetry. Only its API is used: unless the process was started with an SDK, there
+ * is no tracer, and the pipeline does not even collect what spans would hold. No payload, party or token is in a span.
+ */
+import {
+  ProxyTracerProvider,
+  ROOT_CONTEXT,
+  SpanStatusCode,
+  TraceFlags,
+  createTraceState,
+  diag,
+  isSpanContextValid,
+  trace,
+} from '@opentelemetry/api';
+import type { Context, Link, Span, SpanContext, Tracer as OtelTracer } from '@opentelemetry/api';
+
+import type { IndexerError } from '../../errors/indexer-error.ts';
+import type { Batch } from '../../model/batch.ts';
+import type { Update } from '../../model/update.ts';
+import type { BatchSpan, Tracer } from '../../pipeline/ports/tracer.ts';
+import { version } from '../../version.ts';
+import { harmless } from './harmless-tracer.ts';
+
+const name = 'ledger-indexer';
+/** Traces of commands linked to one batch at most: backends cut long lists. */
+const mostLinks = 32;
+
+/** The tracer of the SDK the process was started with; undefined without one. */
+export function openTracer(): Tracer | undefined {
+  const provider = trace.getTracerProvider();
+  if (provider instanceof ProxyTracerProvider && provider.getDelegateTracer(name) === undefined) return undefined;
+  return harmless(new SpanTracer(provider.getTracer(name, version)), (thrown) => {
+    diag.error(`${name}: a span is lost`, thrown);
+  });
+}
+
+class SpanTracer implements Tracer {
+  readonly #tracer: OtelTracer;
+  readonly #open = new Set<OpenBatch>();
+  /** What batches belong to: the seed while there is one. */
+  #parent: Context = ROOT_CONTEXT;
+
+  constructor(tracer: OtelTracer) {
+    this.#tracer = tracer;
+  }
+
+  batch(stream: 'updates' | 'active_contracts', from: number): BatchSpan {
+    const attributes = { 'indexer.stream': stream, 'indexer.offset.from': from };
+    const span = this.#tracer.startSpan('batch', { attributes, root: this.#parent === ROOT_CONTEXT }, this.#parent);
+    const batch = new OpenBatch(this.#tracer, span, this.#parent, () => this.#open.delete(batch));
+    this.#open.add(batch);
+    return batch;
+  }
+
+  abandon(): void {
+    for (const batch of this.#open) batch.abandon();
+  }
+
+  seed(): (offset: number | undefined, error: IndexerError | undefined) => void {
+    const span = this.#tracer.startSpan('seed', { root: true }, ROOT_CONTEXT);
+    this.#parent = trace.setSpan(ROOT_CONTEXT, span);
+    return (offset, error) => {
+      this.#parent = ROOT_CONTEXT;
+      if (offset !== undefined) span.setAttribute('indexer.offset', offset);
+      if (error !== undefined) fail(span, error);
+      span.end();
+    };
+  }
+}
+
+class OpenBatch implements BatchSpan {
+  readonly #tracer: OtelTracer;
+  readonly #span: Span;
+  readonly #inside: Context;
+  readonly #ended: () => void;
+  readonly #links = new Map<string, Link>();
+  /** The step under way: decode or commit. */
+  #step: Span;
+  #over = false;
+
+  constructor(tracer: OtelTracer, span: Span, parent: Context, ended: () => void) {
+    this.#tracer = tracer;
+    this.#span = span;
+    this.#inside = trace.setSpan(parent, span);
+    this.#ended = ended;
+    this.#step = tracer.startSpan('decode', {}, this.#inside);
+  }
+
+  note(update: Update): void {
+    if (update.kind === 'offset_checkpoint' || update.traceParent === null || this.#links.size >= mostLinks) return;
+    if (this.#links.has(update.traceParent)) return;
+    const context = spanContextOf(update.traceParent, update.traceState);
+    if (context !== undefined) this.#links.set(update.traceParent, { context });
+  }
+
+  decoded(frames: number, bytes: number, error: IndexerError | undefined): void {
+    this.#step.setAttributes({ 'indexer.frames': frames, 'indexer.bytes': bytes });
+    if (error !== undefined) fail(this.#step, error);
+    this.#step.end();
+    this.#span.addLinks([...this.#links.values()]);
+  }
+
+  writing(lane: number): void {
+    this.#step = this.#tracer.startSpan('commit', { attributes: { 'indexer.lane': lane } }, this.#inside);
+  }
+
+  done(batch: Batch, error?: IndexerError): void {
+    if (this.#over) return;
+    this.#span.setAttributes({ 'indexer.offset.to': batch.offset, ...countsOf(batch) });
+    if (error !== undefined) for (const span of [this.#step, this.#span]) fail(span, error);
+    this.#end();
+  }
+
+  abandon(): void {
+    if (this.#over) return;
+    this.#span.setAttribute('indexer.abandoned', true);
+    this.#end();
+  }
+
+  #end(): void {
+    this.#over = true;
+    // First: a span whose end fails must not be kept.
+    this.#ended();
+    // One that has ended already stays as it is.
+    if (this.#step.isRecording()) this.#step.end();
+    this.#span.end();
+  }
+}
+
+function countsOf(batch: Batch): Record<string, number> {
+  let updates = 0;
+  for (const [kind, count] of batch.updatesByKind) if (kind !== 'offset_checkpoint') updates += count;
+  let events = 0;
+  for (const byTemplate of batch.eventsByType.values()) for (const count of byTemplate.values()) events += count;
+  return { 'indexer.updates': updates, 'indexer.events': events };
+}
+
+/** By its code: messages of drivers may quote rows. */
+function fail(span: Span, error: IndexerError): void {
+  span.setAttribute('error.type', error.code);
+  span.setStatus({ code: SpanStatusCode.ERROR, message: error.code });
+}
+
+/** The trace a W3C `traceparent` names; undefined when it is not one. */
+function spanContextOf(traceParent: string, traceState: string | null): SpanContext | undefined {
+  const [, traceId = '', spanId = '', flags = ''] =
+    /^[\da-f]{2}-([\da-f]{32})-([\da-f]{16})-([\da-f]{2})(?:-|$)/.exec(traceParent) ?? [];
+  const context: SpanContext = {
+    traceId,
+    spanId,
+    traceFlags: Number.parseInt(flags, 16) & TraceFlags.SAMPLED,
+    isRemote: true,
+    ...(traceState === null ? {} : { traceState: createTraceState(traceState) }),
+  };
+  return isSpanContextValid(context) ? context : undefined;
+}

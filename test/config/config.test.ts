@@ -1,0 +1,285 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+import { describe, expect, it } from 'vitest';
+
+import { configCommand } from '../../src/cli/command-line/config.ts';
+import { configMarkdown, describeConfig, loadConfig } from '../../src/config/config.ts';
+import { frameLimitFor, memoryOfProcess } from '../../src/config/frame-limit.ts';
+import { IndexerError } from '../../src/errors/indexer-error.ts';
+import { optionList } from '../../src/config/option-table.ts';
+
+function refusal(argv: readonly string[], env: NodeJS.ProcessEnv): IndexerError {
+  try {
+    loadConfig(argv, env);
+  } catch (error) {
+    if (error instanceof IndexerError) return error;
+    throw error;
+  }
+  throw new Error('the configuration was accepted');
+}
+
+function withFile<T>(content: string, use: (path: string) => T): T {
+  const folder = mkdtempSync(join(tmpdir(), 'config-'));
+  try {
+    const path = join(folder, 'secret');
+    writeFileSync(path, content);
+    return use(path);
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+}
+
+describe('loadConfig', () => {
+  it('has a default for everything, so nothing at all is a valid configuration', () => {
+    expect(loadConfig([], {})).toEqual({
+      ledger: {
+        url: undefined,
+        token: undefined,
+        tokenFile: undefined,
+        oauth: undefined,
+        tokenPlacement: 'both',
+        parties: [],
+        templates: [],
+        interfaces: [],
+        createdEventBlobs: false,
+        shape: 'LEDGER_EFFECTS',
+        maxFrameBytes: frameLimitFor(memoryOfProcess()),
+        topology: true,
+        caFile: undefined,
+        certFile: undefined,
+        keyFile: undefined,
+        insecure: false,
+      },
+      database: { url: undefined, schema: 'ledger', migrate: 'auto', statementTimeoutMs: 60_000 },
+      indexer: {
+        httpHost: '127.0.0.1',
+        httpNames: [],
+        httpPort: 7580,
+        batchUpdates: 2000,
+        batchBytes: 8 * 1024 * 1024,
+        inboxUpdates: 2000,
+        inboxBytes: 32 * 1024 * 1024,
+        writeLanes: 2,
+        quarantine: false,
+        unknownUpdates: 'auto',
+        notify: true,
+        logLevel: 'info',
+        logFormat: 'auto',
+        stalledAfterMs: 300_000,
+        blindAfterMs: 10_000,
+        leaseMs: 10_000,
+        stopTimeoutMs: 10_000,
+        pingIntervalMs: 15_000,
+        askAfterMs: 1_000,
+        start: 'seed',
+        retryMaxMs: 30_000,
+        dataDir: '.ledger-indexer',
+        demoUpdatesPerSecond: 5,
+        demoSpeed: 1,
+        demoStopAt: undefined,
+        demoChaos: false,
+        demoSeed: 1,
+      },
+    });
+  });
+
+  it('prefers a flag to a secret file, a secret file to the environment, and the environment to the default', () => {
+    withFile('postgres://file/db\n', (path) => {
+      const env = { DATABASE_URL: 'postgres://environment/db', DATABASE_URL_FILE: path };
+      expect(loadConfig(['--database-url', 'postgres://flag/db'], env).database.url).toBe('postgres://flag/db');
+      expect(loadConfig([], env).database.url).toBe('postgres://file/db');
+      expect(loadConfig([], { DATABASE_URL: env.DATABASE_URL }).database.url).toBe('postgres://environment/db');
+    });
+  });
+
+  it('keeps the path of the token file instead of its content, and drops a fixed token beside it', () => {
+    const { ledger } = loadConfig([], { LEDGER_TOKEN: 'abc', LEDGER_TOKEN_FILE: '/nowhere/token' });
+    expect(ledger).toMatchObject({ token: undefined, tokenFile: '/nowhere/token' });
+  });
+
+  it('reads durations, sizes, lists, offsets and booleans in every documented spelling', () => {
+    const config = loadConfig(
+      [
+        '--stalled-after=500ms',
+        '--retry-max',
+        '1h',
+        '--batch-bytes=64KiB',
+        '--start',
+        '42',
+        '--no-ledger-topology',
+        '--ledger-insecure',
+        '--ledger-parties',
+        'a::1, b::2',
+        '--ledger-parties=c::3',
+      ],
+      { LEDGER_URL: 'https://node.example/api/json/', LEDGER_INTERFACES: '#pkg-v1:Some.Module:Holding,' },
+    );
+    expect(config.indexer).toMatchObject({ stalledAfterMs: 500, retryMaxMs: 3_600_000, batchBytes: 65_536, start: 42 });
+    expect(config.ledger).toMatchObject({ topology: false, insecure: true, parties: ['a::1', 'b::2', 'c::3'] });
+    expect(config.ledger).toMatchObject({
+      url: 'https://node.example/api/json',
+      interfaces: ['#pkg-v1:Some.Module:Holding'],
+    });
+  });
+
+  it('takes an empty variable as one that is not set', () => {
+    expect(loadConfig([], { INDEXER_BATCH_UPDATES: '', DATABASE_URL: ' ' }).database.url).toBeUndefined();
+  });
+
+  it('reports every problem at once, each by the name the operator used', () => {
+    const error = refusal(['--http-port=70000', 'extra', '--start'], {
+      INDEXER_BATCH_UPDATES: '1k',
+      POSTGRES_SCHEMA: 'Ledger',
+      INDEXER_STALLED_AFTER: '5',
+    });
+    expect(error).toMatchObject({ code: 'CONFIGURATION_INVALID', exitCode: 78, retry: 'fatal' });
+    const lines = error.message.split('\n').map((line) => line.trim());
+    expect(lines).toContain('INDEXER_BATCH_UPDATES: expected an integer between 1 and 100000, got "1k"');
+    expect(lines).toContain('--http-port: expected an integer between 0 and 65535, got "70000"');
+    expect(lines).toContain('--start: expected a value');
+    expect(lines.filter((line) => line.includes('expected'))).toHaveLength(6);
+  });
+
+  it('refuses an unknown variable or flag with the nearest known name', () => {
+    expect(refusal([], { INDEXER_BATCH_UPDATE: '5' }).message).toContain(
+      'INDEXER_BATCH_UPDATE: no such variable; did you mean INDEXER_BATCH_UPDATES?',
+    );
+    const error = refusal(['--htp-port', '5'], {});
+    expect(error.message).toContain('--htp-port: no such flag; did you mean --http-port?');
+    expect(error.facts).toEqual({ problems: 1 });
+  });
+
+  it('leaves variables of others alone: POSTGRES_*, those of the tests and the service links of Kubernetes', () => {
+    const env = {
+      POSTGRES_PASSWORD: 'x',
+      LEDGER_SAMPLES: '/samples',
+      LEDGER_RECORDINGS: '/recordings',
+      LEDGER_INDEXER_SERVICE_HOST: '10.0.0.1',
+      LEDGER_INDEXER_SERVICE_PORT_HTTP: '7580',
+      LEDGER_INDEXER_PORT: 'tcp://10.0.0.1:7580',
+      LEDGER_INDEXER_PORT_7580_TCP_ADDR: '10.0.0.1',
+    };
+    expect(() => loadConfig([], env)).not.toThrow();
+  });
+
+  it('explains why a package id is no template filter', () => {
+    const error = refusal([], { LEDGER_TEMPLATES: `#fine:A:B,${'ab'.repeat(32)}:Main:T` });
+    expect(error.message).toContain('a package id names one version only');
+  });
+
+  it('refuses a token on the command line and credentials in the ledger address, without repeating them', () => {
+    const error = refusal(['--ledger-token', 'hunter2'], {
+      LEDGER_URL: 'https://me:hunter2@node',
+      DATABASE_URL: 'mysql://me:hunter2@db',
+    });
+    expect(error.facts).toEqual({ problems: 3 });
+    expect(error.message).not.toContain('hunter2');
+  });
+
+  it('shows of an address no query: one that is refused, and one that is kept', () => {
+    const addresses = ['https://node/x?api_key=hunter2', 'https://me:hun#ter2@node', 'https://node/#hunter2'];
+    const spoiled = ['node/?key=hunter2', '"https://node/?key=hunter2"', 'me:hunter2@node', 'me:hun#ter2@node:7575'];
+    for (const address of [...addresses, ...spoiled]) {
+      const { message } = refusal([], { LEDGER_URL: address });
+      expect(message).toContain('LEDGER_URL');
+      expect(message).not.toMatch(/hun|ter2/);
+    }
+    const rows = describeConfig([], {
+      LEDGER_OAUTH_TOKEN_URL: 'https://id.example/token?api_key=hunter2',
+      LEDGER_OAUTH_CLIENT_ID: 'indexer',
+      LEDGER_OAUTH_CLIENT_SECRET: 'hunter2',
+    });
+    expect(rows.find((row) => row.env === 'LEDGER_OAUTH_TOKEN_URL')?.value).toBe('https://id.example/token?***');
+  });
+
+  it('takes an OAuth client with its secret from the environment or a file, and keeps the address as it was written', () => {
+    withFile('hunter2\n', (path) => {
+      const env = { LEDGER_OAUTH_ISSUER: 'https://id.example/realms/x/', LEDGER_OAUTH_CLIENT_ID: 'indexer' };
+      const { oauth } = loadConfig([], { ...env, LEDGER_OAUTH_CLIENT_SECRET_FILE: path }).ledger;
+      expect(oauth).toMatchObject({
+        issuer: 'https://id.example/realms/x/',
+        clientId: 'indexer',
+        clientSecret: 'hunter2',
+      });
+      expect(oauth).toMatchObject({ tokenUrl: undefined, audience: undefined, scope: 'daml_ledger_api' });
+      const rows = describeConfig([], { ...env, LEDGER_OAUTH_CLIENT_SECRET: 'hunter2' });
+      expect(rows.find((row) => row.env === 'LEDGER_OAUTH_CLIENT_SECRET')?.value).toBe('[set]');
+    });
+  });
+
+  it('refuses half an OAuth client, two kinds of token, and a certificate without its key, all at once', () => {
+    const error = refusal([], {
+      LEDGER_TOKEN: 'abc',
+      LEDGER_OAUTH_ISSUER: 'http://id.example',
+      LEDGER_OAUTH_TOKEN_URL: 'https://id.example/token',
+      LEDGER_OAUTH_CLIENT_ID: 'indexer',
+      LEDGER_OAUTH_CLIENT_SECRET: 'hunter2',
+      LEDGER_CERT_FILE: '/nowhere/cert.pem',
+    });
+    expect(error.facts).toEqual({ problems: 4 });
+    expect(error.message).toContain('LEDGER_TOKEN: expected nothing beside LEDGER_OAUTH_CLIENT_ID');
+    expect(error.message).toContain('LEDGER_OAUTH_TOKEN_URL: expected nothing beside LEDGER_OAUTH_ISSUER');
+    expect(error.message).toContain(
+      'LEDGER_OAUTH_ISSUER: expected https, because the client secret travels to id.example',
+    );
+    expect(error.message).toContain('LEDGER_KEY_FILE: expected the private key of LEDGER_CERT_FILE');
+    expect(error.message).not.toContain('hunter2');
+    const incomplete = refusal(['--ledger-oauth-audience=x'], { LEDGER_KEY_FILE: '/nowhere/key.pem' });
+    expect(incomplete.facts).toEqual({ problems: 4 });
+    expect(refusal(['--ledger-oauth-client-secret=hunter2'], {}).message).not.toContain('hunter2');
+    const local = { LEDGER_OAUTH_CLIENT_ID: 'indexer', LEDGER_OAUTH_CLIENT_SECRET: 'hunter2' };
+    expect(() => loadConfig([], { ...local, LEDGER_OAUTH_TOKEN_URL: 'http://localhost:1/token' })).not.toThrow();
+    const lan = { ...local, LEDGER_OAUTH_TOKEN_URL: 'http://id.example/token' };
+    expect(() => loadConfig(['--ledger-insecure'], lan)).not.toThrow();
+  });
+
+  it('names a secret file that cannot be read', () => {
+    expect(refusal([], { DATABASE_URL_FILE: '/nowhere/url' }).message).toContain(
+      'DATABASE_URL_FILE: expected a readable file, got "/nowhere/url" (ENOENT)',
+    );
+  });
+});
+
+describe('describeConfig', () => {
+  it('shows the origin of each value and masks every secret', () => {
+    const env = {
+      DATABASE_URL: 'postgres://me:p@ss/word@db:5432/x?sslpassword=hunter2&application_name=a',
+      LEDGER_TOKEN: 'hunter2',
+    };
+    const rows = new Map(describeConfig(['--http-port=0'], env).map((row) => [row.env, row]));
+    expect(rows.get('DATABASE_URL')?.value).toBe('postgres://me:***@db:5432/x?sslpassword=***&application_name=a');
+    expect(rows.get('LEDGER_TOKEN')).toMatchObject({ value: '[set]', origin: 'environment' });
+    expect(rows.get('INDEXER_HTTP_PORT')).toMatchObject({ name: 'http-port', value: '0', origin: 'flag' });
+    expect(rows.get('LEDGER_URL')).toMatchObject({ value: '(embedded sandbox)', origin: 'default' });
+  });
+});
+
+describe('the option table', () => {
+  it('has unique names and documents each of them', () => {
+    expect(new Set(optionList.map((option) => option.name)).size).toBe(optionList.length);
+    const lines = configMarkdown().split('\n');
+    expect(lines).toHaveLength(optionList.length + 2);
+    for (const option of optionList) expect(lines.some((line) => line.startsWith(`| \`${option.env}\``))).toBe(true);
+  });
+});
+
+describe('configCommand', () => {
+  it('prints an aligned table, JSON or Markdown', () => {
+    const run = (...argv: string[]): string => {
+      const lines: string[] = [];
+      configCommand(argv, { LEDGER_TOKEN: 'hunter2' }, (line) => lines.push(line));
+      return lines.join('\n');
+    };
+    expect(run()).toMatch(/^INDEXER_HTTP_PORT +7580 +default$/m);
+    expect(JSON.parse(run('--json', '--http-port=1'))).toContainEqual({
+      name: 'http-port',
+      env: 'INDEXER_HTTP_PORT',
+      value: '1',
+      origin: 'flag',
+    });
+    expect(run('--markdown')).toContain('| `INDEXER_HTTP_PORT` | `--http-port` | `7580` |');
+    expect(run() + run('--json')).not.toContain('hunter2');
+  });
+});

@@ -1,0 +1,92 @@
+/** The house as docs/architecture.md draws it: every folder of src stands in the tree, and no shelf imports one above it. */
+import { readdirSync, readFileSync } from 'node:fs';
+import { dirname, join, relative } from 'node:path';
+import { describe, expect, it } from 'vitest';
+
+const root = join(import.meta.dirname, '../..');
+
+/** Folders in the order of the tree, relative to the project: rooms begin their lines, shelves are indented. */
+function drawn(): readonly string[] {
+  const page = readFileSync(join(root, 'docs/architecture.md'), 'utf8');
+  const tree = /```text\n([^]*?)```/.exec(page)?.[1] ?? '';
+  let room = '';
+  return tree.split('\n').flatMap((line) => {
+    const [, indent = '', names = ''] = /^( *)((?:[a-z-]+\/ *)+)/.exec(line) ?? [];
+    if (names === '') return [];
+    if (indent !== '') return [...names.matchAll(/[a-z-]+(?=\/)/g)].map(([name]) => join(room, name));
+    const path = names.trim().replace(/\/$/, '');
+    room = path.startsWith('packages/') ? `${path}/src` : `src/${path}`;
+    return [room];
+  });
+}
+
+const houses = ['src', 'packages/ledger-sandbox/src', 'packages/embedded-postgres/src'];
+
+/** Below a house, and the house itself where it is a package. */
+function folders(): readonly string[] {
+  return houses.flatMap((house) => {
+    const below = readdirSync(join(root, house), { recursive: true, withFileTypes: true }).filter((entry) =>
+      entry.isDirectory(),
+    );
+    return [
+      ...(house === 'src' ? [] : [house]),
+      ...below.map((entry) => relative(root, join(entry.parentPath, entry.name))),
+    ];
+  });
+}
+
+/** Imports as pairs of folders. */
+function arrows(): readonly (readonly [string, string])[] {
+  return houses.flatMap((house) => {
+    const files = readdirSync(join(root, house), { recursive: true, encoding: 'utf8' }).filter((file) =>
+      file.endsWith('.ts'),
+    );
+    return files.flatMap((file) => {
+      const from = dirname(join(house, file));
+      return [...readFileSync(join(root, house, file), 'utf8').matchAll(/(?:from|import\() ?'(\.[^']+)'/g)].map(
+        ([, target = '']) => [from, dirname(join(from, target))] as const,
+      );
+    });
+  });
+}
+
+/** Drawn in the line of what they are part of. */
+const parts = [
+  'src/observe/metrics/catalogue',
+  'src/observe/page/browser',
+  ...['market', 'templates', 'packages'].map((name) => `packages/ledger-sandbox/src/demo/${name}`),
+];
+
+/** The folder whose line a folder stands in. */
+function drawnOf(path: string): string {
+  return parts.includes(path) ? dirname(path) : path;
+}
+
+/** `src/cli` of `src/cli/table`. */
+function roomOf(path: string): string {
+  return houses.slice(1).find((house) => path.startsWith(house)) ?? path.split('/').slice(0, 2).join('/');
+}
+
+describe('the tree in docs/architecture.md', () => {
+  it('has every folder of src, and no other', () => {
+    expect([...drawn(), ...parts].toSorted()).toEqual([...folders()].toSorted());
+  });
+
+  it('stands in the order of the arrows, shelf by shelf', () => {
+    const place = new Map(drawn().map((path, at) => [path, at]));
+    const upwards = arrows().filter(([from, to]) => {
+      const [a, b] = [drawnOf(from), drawnOf(to)];
+      // Files beside the shelves use them, and are used by none.
+      return a !== b && roomOf(a) === roomOf(b) && (place.get(a) ?? -1) > (place.get(b) ?? -1);
+    });
+    expect(upwards.map((pair) => pair.join(' -> '))).toEqual([]);
+  });
+
+  it('keeps every folder small enough to look over', () => {
+    const sizes = folders().map((path) => ({
+      path,
+      files: readdirSync(join(root, path), { withFileTypes: true }).filter((entry) => entry.isFile()).length,
+    }));
+    expect(sizes.filter(({ files }) => files > 20)).toEqual([]);
+  });
+});

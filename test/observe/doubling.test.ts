@@ -1,0 +1,35 @@
+import { describe, expect, it } from 'vitest';
+import { Doubling } from '../../src/observe/figures/doubling.ts';
+
+describe('the lines of a failure', () => {
+  it('come at once and then after pauses that double, with the number of those passed over', () => {
+    const lines = new Doubling();
+    const told: (readonly [second: number, untold: number])[] = [];
+    for (let second = 0; second < 24 * 3_600; second += 1) {
+      const untold = lines.due('a', 1000 * second);
+      if (untold !== undefined) told.push([second, untold]);
+    }
+    expect(told.slice(0, 5)).toEqual([
+      [0, 0],
+      [1, 0],
+      [3, 1],
+      [7, 3],
+      [15, 7],
+    ]);
+    // A day of one failure a second, however long it lasts: one line in ten minutes.
+    expect(told.length).toBeLessThan(160);
+    expect(told.at(-1)?.[1]).toBe(599);
+  });
+
+  it('are of their own for each kind, and begin anew when what failed works again', () => {
+    const lines = new Doubling();
+    expect([lines.due('a', 0), lines.due('b', 0), lines.due('a', 1), lines.due('a', 2)]).toEqual([
+      0,
+      0,
+      undefined,
+      undefined,
+    ]);
+    lines.clear();
+    expect(lines.due('a', 3)).toBe(0);
+  });
+});

@@ -1,0 +1,70 @@
+import { afterEach, describe, expect, it } from 'vitest';
+
+import { CheckpointWaiters } from '../../src/observe/health/checkpoint-waiters.ts';
+import { HealthTracker } from '../../src/observe/health/health-tracker.ts';
+import { startHttpServer } from '../../src/observe/http/http-server.ts';
+import type { RunningHttpServer } from '../../src/observe/http/http-server.ts';
+import { createMetrics } from '../../src/observe/metrics/metrics.ts';
+
+const running: RunningHttpServer[] = [];
+afterEach(async () => {
+  await Promise.all(running.splice(0).map((server) => server.close()));
+});
+
+async function start(port = 0): Promise<{ server: RunningHttpServer; health: HealthTracker }> {
+  const health = new HealthTracker({ version: '1.2.3', schema: 'ledger', stalledAfterMs: 1000 });
+  const server = await startHttpServer({
+    host: '127.0.0.1',
+    port,
+    metrics: createMetrics({ version: '1.2.3' }),
+    status: () => health.status(),
+    verdict: () => health.verdict(),
+    waiters: new CheckpointWaiters(),
+  });
+  running.push(server);
+  return { server, health };
+}
+
+describe('the HTTP server', () => {
+  it('is live at once and ready only when the ledger end has been reached', async () => {
+    const { server, health } = await start();
+    expect((await fetch(`${server.url}/livez`)).status).toBe(200);
+    const before = await fetch(`${server.url}/readyz`);
+    expect([before.status, await before.json()]).toEqual([
+      503,
+      { state: 'starting', ready: false, live: true, because: 'not connected yet' },
+    ]);
+    health.phaseChanged('live', undefined);
+    expect((await fetch(`${server.url}/readyz`)).status).toBe(200);
+  });
+
+  it('answers metrics and status', async () => {
+    const { server, health } = await start();
+    health.identify('participant::1220');
+    const metrics = await fetch(`${server.url}/metrics`);
+    expect(metrics.headers.get('content-type')).toContain('text/plain');
+    expect(await metrics.text()).toContain('indexer_phase{phase="starting"} 1');
+    expect(await (await fetch(`${server.url}/status?x=1`)).json()).toMatchObject({
+      state: 'starting',
+      checkpoint: null,
+      participantId: 'participant::1220',
+      schema: 'ledger',
+      version: '1.2.3',
+    });
+  });
+
+  it('answers 404 to other paths and 405 to other methods', async () => {
+    const { server } = await start();
+    expect((await fetch(`${server.url}/etc`)).status).toBe(404);
+    const posted = await fetch(`${server.url}/metrics`, { method: 'POST', body: 'x' });
+    expect([posted.status, posted.headers.get('allow')]).toEqual([405, 'GET, HEAD']);
+  });
+
+  it('says what to do when the port is taken, and gives the port back when closed', async () => {
+    const { server } = await start();
+    const port = Number(new URL(server.url).port);
+    await expect(start(port)).rejects.toMatchObject({ code: 'HTTP_PORT_TAKEN', exitCode: 78, retry: 'fatal' });
+    await server.close();
+    await expect(start(port)).resolves.toBeDefined();
+  });
+});

@@ -1,0 +1,106 @@
+import { describe, expect, it } from 'vitest';
+
+import { IndexerError } from '../../src/errors/indexer-error.ts';
+import { createLogger, serializeError } from '../../src/observe/log/logger.ts';
+import { scrub } from '../../src/observe/figures/scrub.ts';
+
+const jwt = 'eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJsZWRnZXIifQ.c2lnbmF0dXJl-_x';
+
+function lines(isTTY: boolean) {
+  const written: string[] = [];
+  const stream = { isTTY, write: (text: string) => written.push(text) };
+  return { written, ...createLogger({ level: 'info', format: 'auto', stream }) };
+}
+
+describe('scrub', () => {
+  it('removes tokens and URL passwords and leaves the line valid JSON', () => {
+    const line = JSON.stringify({
+      a: `Bearer ${jwt}`,
+      b: 'postgres://me:p@ss/w@db/x',
+      c: 'bearer abc123',
+      d: 'http://h:80/x',
+      e: 'cannot reach https://h/x?api_key=hunter2&y=1: refused',
+    });
+    const clean = scrub(line);
+    expect(clean).not.toContain('eyJ');
+    expect(JSON.parse(clean)).toEqual({
+      a: 'Bearer [token]',
+      b: 'postgres://me:***@db/x',
+      c: 'bearer [token]',
+      d: 'http://h:80/x',
+      e: 'cannot reach https://h/x?*** refused',
+    });
+  });
+});
+
+describe('the logger', () => {
+  it('writes JSON lines when it is not on a terminal, and has no progress line there', () => {
+    const { logger, written, progress } = lines(false);
+    logger.info({ offset: 5 }, 'hello');
+    expect(progress).toBeUndefined();
+    expect(JSON.parse(written.join(''))).toMatchObject({ level: 'info', msg: 'hello', offset: 5 });
+  });
+
+  it('lets no secret out, in whatever field or format it arrives', () => {
+    for (const isTTY of [true, false]) {
+      const { logger, written } = lines(isTTY);
+      logger.warn({ url: 'wss://u:hunter2@node/v2', nested: { token: jwt } }, `failed with ${jwt}`);
+      expect(written.join('')).toContain('failed with [token]');
+      expect(written.join('')).not.toMatch(/eyJ|hunter2/);
+    }
+  });
+
+  it('prints on a terminal nothing that it would obey, wherever it stands in a line', () => {
+    const written: string[] = [];
+    const stream = { isTTY: false, write: (text: string) => written.push(text) };
+    // Without the colours, which are ours.
+    const { logger } = createLogger({ level: 'info', format: 'pretty', stream });
+    const hostile = 'a\u001b[2J\u009b1A\u0007\r\nb\u202ec\u007f';
+    logger.warn({ word: hostile, [hostile]: 'x', list: [hostile] }, hostile);
+    expect(written.join('')).toContain('a\\u001b[2J\\u009b1A\\u0007\\u000d\\u000ab\\u202ec\\u007f');
+    expect(written.join('')).toMatch(/^[^\p{Cc}\u202e]*\n$/u);
+  });
+
+  it('writes a failure for people as a sentence, not as JSON', () => {
+    const written: string[] = [];
+    const stream = { isTTY: false, write: (text: string) => written.push(text) };
+    const { logger } = createLogger({ level: 'info', format: 'pretty', stream });
+    const err = new IndexerError('nobody listens', { code: 'STORE_UNREACHABLE', retry: 'retry', remedy: 'start it' });
+    logger.warn({ delayMs: 90, err }, 'store failed, trying again');
+    logger.warn({ err: new TypeError('row') }, 'odd');
+    expect(written[0]).toMatch(
+      / WARN {3}store failed, trying again: STORE_UNREACHABLE: nobody listens; what to do: start it {2}delayMs=90\n$/,
+    );
+    expect(written[1]).toMatch(/ WARN {3}odd {2}err=\{"name":"TypeError"\}\n$/);
+  });
+
+  it('writes of foreign errors only name and SQLSTATE, because their messages quote rows', () => {
+    const driver = Object.assign(new Error('duplicate key (payload)=(hunter2)'), { code: '23505', detail: 'hunter2' });
+    expect(serializeError(driver)).toEqual({ name: 'Error', sqlstate: '23505' });
+    const ours = new IndexerError('refused', { code: 'STORE_CONFLICT', retry: 'retry', remedy: 'wait', cause: driver });
+    expect(serializeError(ours)).toEqual({
+      name: 'IndexerError',
+      code: 'STORE_CONFLICT',
+      retry: 'retry',
+      remedy: 'wait',
+      message: 'refused',
+      sqlstate: '23505',
+    });
+    const { logger, written } = lines(false);
+    logger.error(driver);
+    logger.error({ err: driver }, 'failed');
+    logger.error({ err: driver });
+    expect(written.join('')).not.toContain('hunter2');
+  });
+
+  it('keeps the progress line of a terminal below the log lines', () => {
+    const { logger, written, progress } = lines(true);
+    progress?.('seeding: 5');
+    logger.info({ stream: 'updates' }, 'connected');
+    expect(written.at(-1)?.startsWith('\r\u001B[2K')).toBe(true);
+    expect(written.at(-1)).toMatch(/INFO.*connected.*updates\nseeding: 5$/s);
+    progress?.(undefined);
+    logger.info('bye');
+    expect(written.at(-1)).toMatch(/bye\n$/);
+  });
+});

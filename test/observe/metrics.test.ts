@@ -1,0 +1,260 @@
+import { spawnSync } from 'node:child_process';
+import { readFile } from 'node:fs/promises';
+import { afterEach, describe, expect, it } from 'vitest';
+
+import { metricsPage } from '../../scripts/metrics-page.ts';
+import { IndexerError } from '../../src/errors/indexer-error.ts';
+import { countRequest } from '../../src/observe/metrics/edge-metrics.ts';
+import { HealthTracker } from '../../src/observe/health/health-tracker.ts';
+import { createObserver } from '../../src/observe/indexer-observer.ts';
+import type { IndexerObserver } from '../../src/observe/indexer-observer.ts';
+import { createLogger } from '../../src/observe/log/logger.ts';
+import { createMetrics } from '../../src/observe/metrics/metrics.ts';
+import { WorkClock } from '../../src/observe/figures/work-clock.ts';
+
+const names = [
+  'indexer_backpressure_seconds_total',
+  'indexer_batch_updates',
+  'indexer_build_info',
+  'indexer_bytes_received_total',
+  'indexer_checkpoint_offset',
+  'indexer_commit_seconds',
+  'indexer_contracts_unknown',
+  'indexer_decode_seconds',
+  'indexer_errors_total',
+  'indexer_events_total',
+  'indexer_failures_total',
+  'indexer_http_request_seconds',
+  'indexer_http_requests_total',
+  'indexer_ingest_latency_seconds',
+  'indexer_last_commit_timestamp_seconds',
+  'indexer_last_frame_timestamp_seconds',
+  'indexer_last_record_timestamp_seconds',
+  'indexer_late_updates_total',
+  'indexer_leader',
+  'indexer_ledger_end_offset',
+  'indexer_ledger_end_timestamp_seconds',
+  'indexer_package_retries_total',
+  'indexer_packages_total',
+  'indexer_pg_pool_connections',
+  'indexer_pg_pool_connections_max',
+  'indexer_pg_query_seconds',
+  'indexer_phase',
+  'indexer_prune_headroom_offsets',
+  'indexer_pruned_offset',
+  'indexer_quarantined_total',
+  'indexer_queue_capacity',
+  'indexer_queue_depth',
+  'indexer_retries_total',
+  'indexer_rows_written_total',
+  'indexer_seed_contracts_total',
+  'indexer_seed_done',
+  'indexer_seed_offset',
+  'indexer_silent_stretches_total',
+  'indexer_stalled_seconds_total',
+  'indexer_stream_info',
+  'indexer_token_expiry_timestamp_seconds',
+  'indexer_token_renewals_total',
+  'indexer_unknown_names',
+  'indexer_unknown_total',
+  'indexer_updates_total',
+  'indexer_verify_last_differences',
+  'indexer_verify_last_duration_seconds',
+  'indexer_verify_last_offset',
+  'indexer_verify_last_timestamp_seconds',
+  'indexer_views_total',
+  'indexer_wait_requests',
+  'indexer_wait_requests_max',
+  'indexer_ws_connected',
+  'indexer_ws_connects_total',
+  'indexer_ws_disconnects_total',
+];
+
+let observer: IndexerObserver | undefined;
+afterEach(() => observer?.close());
+
+function observed() {
+  const metrics = createMetrics({ version: '1.2.3' });
+  const lines: string[] = [];
+  const health = new HealthTracker({ version: '1.2.3', schema: 'ledger', stalledAfterMs: 1000, wallNow: () => 5000 });
+  const { logger } = createLogger({
+    level: 'info',
+    format: 'json',
+    stream: { write: (line) => lines.push(line) },
+  });
+  observer = createObserver({ logger, metrics, health });
+  return { observer, metrics, health, lines };
+}
+
+const emptyBatch = {
+  checkpoint: 1,
+  updates: new Map<string, number>(),
+  events: new Map<string, Map<string, number>>(),
+  unknown: [],
+  rows: new Map<string, number>(),
+  recordTimeMs: undefined,
+  bytes: 0,
+  commitSeconds: 0,
+  decodeSeconds: 0,
+};
+
+describe('the metrics', () => {
+  it('have exactly the promised names', async () => {
+    const { registry } = createMetrics({ version: '1.2.3' });
+    const found = (await registry.getMetricsAsJSON()).map((metric) => metric.name);
+    expect(found.filter((name) => name.startsWith('indexer_')).sort()).toEqual(names);
+  });
+
+  it('include those of the process, without the gauges that are named like counters', async () => {
+    const text = await createMetrics({ version: '1.2.3' }).registry.metrics();
+    expect(text).toContain('nodejs_eventloop_lag_p99_seconds');
+    expect(text).toContain('process_cpu_seconds_total');
+    expect(text).not.toMatch(/nodejs_active_\w+_total/);
+  });
+
+  it('show every known label set before anything has happened', async () => {
+    const text = await createMetrics({ version: '1.2.3' }).registry.metrics();
+    expect(text).toContain('indexer_build_info{version="1.2.3",commit="unknown"} 1');
+    expect(text).toContain('indexer_phase{phase="starting"} 1');
+    expect(text).toContain('indexer_phase{phase="parked"} 0');
+    expect(text).toContain('indexer_updates_total{kind="reassignment"} 0');
+    expect(text).toContain('indexer_ws_disconnects_total{code="1006"} 0');
+    expect(text).toContain('indexer_errors_total{stage="pipeline",code="UNEXPECTED",retryable="false"} 0');
+    expect(text).toContain('indexer_http_requests_total{endpoint="/v2/packages/{package-id}",status="503"} 0');
+    expect(text).toContain('indexer_pg_query_seconds_count{op="finish"} 0');
+    expect(text).toContain('indexer_rows_written_total{table="contracts"} 0');
+    expect(text).toContain('indexer_token_expiry_timestamp_seconds Nan');
+    // A metric without a single series is one whose alerts never fire.
+    for (const name of names) expect(text).toMatch(new RegExp(`^${name}(?:_count)?(?:\\{[^\\n]*\\})? `, 'm'));
+  });
+
+  it('pass the checks of promtool', async ({ skip }) => {
+    if (spawnSync('promtool', ['--version']).error !== undefined) {
+      console.log('promtool is not installed: it did not check names, types and help texts');
+      skip();
+    }
+    const input = await createMetrics({ version: '1.2.3' }).registry.metrics();
+    const { status, stdout, stderr } = spawnSync('promtool', ['check', 'metrics'], { input, encoding: 'utf8' });
+    expect([stdout, stderr, status]).toEqual(['', '', 0]);
+  });
+
+  it('stand in docs/metrics.md as they are', async () => {
+    expect(await readFile('docs/metrics.md', 'utf8'), 'run npm run docs:metrics').toBe(await metricsPage());
+  });
+
+  it('ask for where the time went, for connections and for those who wait when they are read', async () => {
+    let nowMs = 0;
+    const work = new WorkClock(() => nowMs);
+    const pool = { total: 3, idle: 1, waiting: 7, max: 5 };
+    const { registry } = createMetrics({ version: '1', work, pool: () => pool, waits: () => 4 });
+    work.enter('database');
+    nowMs = 2500;
+    expect(await registry.metrics()).toContain('indexer_stalled_seconds_total{on="database"} 2.5');
+    nowMs = 4000;
+    const text = await registry.metrics();
+    expect(text).toContain('indexer_stalled_seconds_total{on="database"} 4\n');
+    expect(text).toContain('indexer_stalled_seconds_total{on="source"} 0\n');
+    expect(text).toContain('indexer_pg_pool_connections{state="waiting"} 7');
+    expect(text).toContain('indexer_pg_pool_connections_max 5');
+    expect(text).toContain('indexer_wait_requests 4');
+  });
+
+  it('keep ids in paths and unusual statuses out of labels', async () => {
+    const metrics = createMetrics({ version: '1' });
+    for (const [path, status] of [
+      ['/v2/packages/abc', 200],
+      ['/v2/packages/def', 418],
+      ['/v2/parties/alice', undefined],
+    ] as const) {
+      countRequest(metrics, { path, status, seconds: 0.2 });
+    }
+    const text = await metrics.registry.metrics();
+    expect(text).toContain('indexer_http_requests_total{endpoint="/v2/packages/{package-id}",status="200"} 1');
+    expect(text).toContain('indexer_http_requests_total{endpoint="/v2/packages/{package-id}",status="other"} 1');
+    expect(text).toContain('indexer_http_requests_total{endpoint="other",status="none"} 1');
+    expect(text).toContain('indexer_http_request_seconds_count{endpoint="/v2/packages/{package-id}"} 2');
+  });
+
+  it('have one series that says which stream it is', async () => {
+    const metrics = createMetrics({ version: '1', target: { database: 'db:5432/ledger', schema: 'ledger' } });
+    const series = async () => (await metrics.registry.metrics()).match(/^indexer_stream_info\{.*$/gm);
+    expect(await series()).toEqual(['indexer_stream_info{database="db:5432/ledger",schema="ledger",participant=""} 1']);
+    metrics.identify('p::1220');
+    expect(await series()).toEqual([
+      'indexer_stream_info{database="db:5432/ledger",schema="ledger",participant="p::1220"} 1',
+    ]);
+  });
+});
+
+describe('the observer', () => {
+  it('turns a committed batch into counters, gauges and, only while live, a latency', async () => {
+    const { observer, metrics } = observed();
+    const batch = {
+      checkpoint: 42,
+      updates: new Map([
+        ['transaction', 3],
+        ['surprise', 1],
+      ]),
+      events: new Map([['created', new Map([['p:M:T', 7]])]]),
+      unknown: [],
+      rows: new Map([['contracts', 7]]),
+      recordTimeMs: 4000,
+      bytes: 10,
+      commitSeconds: 0.1,
+      decodeSeconds: 0.01,
+    };
+    observer.phaseChanged('catching_up');
+    observer.batchCommitted(batch);
+    observer.phaseChanged('live');
+    observer.batchCommitted(batch);
+    const text = await metrics.registry.metrics();
+    expect(text).toContain('indexer_checkpoint_offset 42');
+    expect(text).toContain('indexer_updates_total{kind="transaction"} 6');
+    expect(text).toContain('indexer_updates_total{kind="unknown"} 2');
+    expect(text).toContain('indexer_events_total{type="created",template="p:M:T"} 14');
+    expect(text).toContain('indexer_rows_written_total{table="contracts"} 14');
+    expect(text).toContain('indexer_ingest_latency_seconds_count 1');
+    expect(text).toContain('indexer_ingest_latency_seconds_sum 1\n');
+    expect(text).toContain('indexer_leader 1');
+  });
+
+  it('gives fifty templates a series and puts the rest under other', async () => {
+    const { observer, metrics } = observed();
+    const templates = new Map(Array.from({ length: 60 }, (_, index) => [`p:M:T${index}`, index + 1]));
+    observer.batchCommitted({
+      ...emptyBatch,
+      events: new Map([['created', templates]]),
+    });
+    const text = await metrics.registry.metrics();
+    expect(text.match(/indexer_events_total\{type="created"/g)).toHaveLength(51);
+    expect(text).toContain('indexer_events_total{type="created",template="p:M:T59"} 60');
+    expect(text).toContain('indexer_events_total{type="created",template="other"} 55');
+  });
+
+  it('counts seed contracts from totals, also when the seed starts over', async () => {
+    const { observer, metrics, health } = observed();
+    for (const contracts of [10, 25, 5]) {
+      observer.batchCommitted({ ...emptyBatch, checkpoint: undefined });
+      observer.seedProgress({ contracts, offset: 9 });
+    }
+    // Whoever waits for offset 9 must not be told before its contracts can be read.
+    expect(health.status().checkpoint).toBeNull();
+    observer.seedDone({ contracts: 30, offset: 9 });
+    const text = await metrics.registry.metrics();
+    expect(text).toContain('indexer_seed_contracts_total 55');
+    expect(text).toContain('indexer_seed_done 1');
+    expect(health.status()).toMatchObject({ checkpoint: 9, seed: { contracts: 30, offset: 9, done: true } });
+  });
+
+  it('writes one line for a change of phase and none for the same phase again', () => {
+    const { observer, lines } = observed();
+    const error = new IndexerError('refused', { code: 'LEDGER_UNREACHABLE', retry: 'retry' });
+    observer.phaseChanged('backing_off', error);
+    observer.phaseChanged('backing_off', error);
+    observer.phaseChanged('live');
+    expect(lines.map((line) => JSON.parse(line)).map(({ level, phase }) => [level, phase])).toEqual([
+      ['warn', 'backing_off'],
+      ['info', 'live'],
+    ]);
+  });
+});

@@ -1,0 +1,211 @@
+/** The page and its events over real HTTP: what is sent, to how many, and what becomes of those who do not read. */
+import { connect, type Socket } from 'node:net';
+import { afterEach, describe, expect, it } from 'vitest';
+
+import { IndexerError } from '../../src/errors/indexer-error.ts';
+import { CheckpointWaiters } from '../../src/observe/health/checkpoint-waiters.ts';
+import { HealthTracker } from '../../src/observe/health/health-tracker.ts';
+import { startHttpServer, type RunningHttpServer } from '../../src/observe/http/http-server.ts';
+import { createMetrics } from '../../src/observe/metrics/metrics.ts';
+import type { ReadRecentFacts, RecentFacts } from '../../src/observe/page/recent-facts.ts';
+import { StatusPage } from '../../src/observe/page/status-page.ts';
+import { pause, waitFor } from '../support/wait-for.ts';
+
+const everyMs = 20;
+const ends: (() => unknown)[] = [];
+afterEach(async () => {
+  for (const end of ends.splice(0).toReversed()) await end();
+});
+
+const facts: RecentFacts = {
+  templates: [{ name: 'a:B:C', active: 3 }],
+  updates: [{ offset: 7, kind: 'transaction', recordTime: null, events: 2, templates: ['a:B:C'] }],
+};
+
+interface Started {
+  readonly server: RunningHttpServer;
+  readonly page: StatusPage;
+  readonly health: HealthTracker;
+}
+
+async function start(readRecent: ReadRecentFacts = () => Promise.resolve(facts)): Promise<Started> {
+  const health = new HealthTracker({ version: '1.2.3', schema: 'ledger', stalledAfterMs: 1000 });
+  const guide = { connect: "psql 'postgres://reader@db.example/ledger'", password: 'Ask.', queries: ['select 1;'] };
+  const page = new StatusPage({ health, readRecent, guide, everyMs });
+  const server = await startHttpServer({
+    host: '127.0.0.1',
+    port: 0,
+    metrics: createMetrics({ version: '1.2.3' }),
+    status: () => health.status(),
+    verdict: () => health.verdict(),
+    waiters: new CheckpointWaiters(),
+    page,
+  });
+  ends.push(() => server.close());
+  return { server, page, health };
+}
+
+interface Listener {
+  readonly response: Response;
+  /** The next event, its data parsed; undefined at the end. */
+  next(): Promise<{ readonly event: string; readonly data: Data } | undefined>;
+}
+
+/** What is looked at of a message. */
+interface Data {
+  readonly guide?: object;
+  readonly samples?: readonly unknown[];
+  readonly status?: { readonly state: string; readonly errors: readonly unknown[] };
+  readonly recent?: {
+    readonly templates: object | null;
+    readonly updates: readonly unknown[] | null;
+    readonly failure: string | null;
+  };
+}
+
+async function listen(server: RunningHttpServer): Promise<Listener> {
+  const stop = new AbortController();
+  ends.push(() => stop.abort());
+  const response = await fetch(`${server.url}/events`, { signal: stop.signal });
+  const messages = messagesOf(response);
+  return { response, next: async () => (await messages.next()).value ?? undefined };
+}
+
+async function* messagesOf(response: Response): AsyncGenerator<{ event: string; data: Data }, undefined> {
+  let text = '';
+  for await (const part of response.body ?? []) {
+    text += Buffer.from(part as Uint8Array).toString();
+    const blocks = text.split('\n\n');
+    text = blocks.pop() ?? '';
+    for (const block of blocks) {
+      const found = /^event: (.*)\ndata: (.*)$/m.exec(block);
+      if (found !== null) yield { event: found[1] ?? '', data: JSON.parse(found[2] ?? '') as Data };
+    }
+  }
+  return undefined;
+}
+
+describe('the page', () => {
+  it('is one document that allows itself nothing but its own style, script and events', async () => {
+    const { server } = await start();
+    const answer = await fetch(server.url);
+    const html = await answer.text();
+    expect(answer.headers.get('content-type')).toBe('text/html; charset=utf-8');
+    expect(answer.headers.get('content-security-policy')).toMatch(
+      /^default-src 'none'; script-src 'sha256-[\w+/=]+'; style-src 'sha256-[\w+/=]+'; connect-src 'self'; /,
+    );
+    expect(html).not.toMatch(/(?:src|href)="(?!data:|#|\/(?:status|metrics|readyz)")/);
+    expect(html).not.toMatch(/@import|url\(|^import /m);
+    expect(html).not.toContain('/* style */');
+  });
+
+  it('answers GET and HEAD alone, like all endpoints', async () => {
+    const { server } = await start();
+    for (const path of ['/', '/events']) {
+      expect((await fetch(server.url + path, { method: 'POST' })).status).toBe(405);
+      const head = await fetch(server.url + path, { method: 'HEAD' });
+      expect([head.status, await head.text()]).toEqual([200, '']);
+    }
+  });
+});
+
+describe('its events', () => {
+  it('begin with what was measured before, and go on with what is', async () => {
+    const { server, health } = await start();
+    await pause(5 * everyMs);
+    const listener = await listen(server);
+    expect(listener.response.headers.get('content-type')).toContain('text/event-stream');
+    const hello = await listener.next();
+    expect(hello).toMatchObject({ event: 'hello', data: { guide: { queries: ['select 1;'] } } });
+    expect(hello?.data.samples?.length).toBeGreaterThan(2);
+    health.phaseChanged('live', undefined);
+    health.failed(new IndexerError('no answer', { code: 'LEDGER_UNREACHABLE', retry: 'retry', remedy: 'look' }));
+    await waitFor('a message with the new facts', async () => {
+      const { status, recent } = (await listener.next())?.data ?? {};
+      if (status?.state !== 'live' || !Array.isArray(recent?.templates)) return undefined;
+      expect(status.errors).toMatchObject([{ code: 'LEDGER_UNREACHABLE', remedy: 'look', count: 1 }]);
+      expect(recent).toMatchObject({ templates: [{ name: 'a:B:C', active: 3, rate: 0 }], failure: null });
+      return true;
+    });
+  });
+
+  it('show the last facts and the failure when the database does not answer; reads never pile up', async () => {
+    let reads = 0;
+    let fail = false;
+    const { server } = await start(async () => {
+      reads += 1;
+      await pause(5 * everyMs);
+      if (fail) throw new IndexerError('gone', { code: 'STORE_UNREACHABLE', retry: 'retry' });
+      return facts;
+    });
+    expect(reads).toBe(0);
+    const listener = await listen(server);
+    const recent = async (): Promise<Data['recent']> => (await listener.next())?.data.recent;
+    await waitFor('facts', async () => ((await recent())?.updates?.length === 1 ? true : undefined));
+    fail = true;
+    await waitFor('the failure', async () => {
+      const { failure, updates } = (await recent()) ?? {};
+      return failure === 'STORE_UNREACHABLE' && updates?.length === 1 ? true : undefined;
+    });
+    const before = reads;
+    await pause(10 * everyMs);
+    expect(reads - before).toBeLessThanOrEqual(3);
+  });
+
+  it('cost the database no more when pages are opened and closed all the time', async () => {
+    let reads = 0;
+    const { server } = await start(() => {
+      reads += 1;
+      return Promise.resolve(facts);
+    });
+    const began = performance.now();
+    for (let opened = 0; opened < 60; opened += 1) {
+      const gone = new AbortController();
+      await fetch(`${server.url}/events`, { signal: gone.signal });
+      gone.abort();
+    }
+    expect(reads).toBeLessThanOrEqual((performance.now() - began) / (0.9 * everyMs) + 1);
+  });
+
+  it('end when the server closes', async () => {
+    const { server } = await start();
+    const listener = await listen(server);
+    await listener.next();
+    await server.close();
+    let last;
+    for (let next = await listener.next(); next !== undefined; next = await listener.next()) last = next;
+    expect(last?.event).toBe('bye');
+  });
+
+  it('are for fifty at once; a place that becomes free is given away', async () => {
+    const { server, page } = await start();
+    const stops = Array.from({ length: 50 }, () => new AbortController());
+    ends.push(() => stops.forEach((stop) => stop.abort()));
+    await Promise.all(stops.map(({ signal }) => fetch(`${server.url}/events`, { signal })));
+    const refused = await fetch(`${server.url}/events`);
+    expect([refused.status, refused.headers.get('retry-after')]).toEqual([503, '10']);
+    stops[0]?.abort();
+    await waitFor('a free place', () => (page.viewers < 50 ? true : undefined));
+    expect((await (await listen(server)).next())?.event).toBe('hello');
+  });
+
+  it('are cut off for a viewer that does not read, while others go on', async () => {
+    const large = {
+      templates: [],
+      updates: Array.from({ length: 300 }, () => ({ ...facts.updates[0]!, kind: 'x'.repeat(2_000) })),
+    };
+    const { server, page } = await start(() => Promise.resolve(large));
+    const socket: Socket = connect(Number(new URL(server.url).port), '127.0.0.1');
+    ends.push(() => socket.destroy());
+    socket.on('error', () => undefined);
+    socket.pause();
+    socket.write('GET /events HTTP/1.1\r\nHost: localhost\r\n\r\n');
+    await waitFor('the viewer', () => (page.viewers === 1 ? true : undefined));
+    const listener = await listen(server);
+    await waitFor('one viewer less', async () => {
+      await listener.next();
+      return page.viewers === 1 ? true : undefined;
+    });
+    expect((await listener.next())?.event).toBe('tick');
+  });
+});

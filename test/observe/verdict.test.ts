@@ -1,0 +1,256 @@
+import { describe, expect, it } from 'vitest';
+
+import { IndexerError } from '../../src/errors/indexer-error.ts';
+import { verdict } from '../../src/observe/health/health.ts';
+import type { HealthFacts } from '../../src/observe/health/health.ts';
+import { HealthTracker } from '../../src/observe/health/health-tracker.ts';
+import { catchUpText } from '../../src/observe/log/progress-line.ts';
+
+const minute = 60_000;
+const live: HealthFacts = {
+  phase: 'live',
+  phaseSinceMs: 0,
+  checkpoint: 100,
+  ledgerEnd: 100,
+  learnedAtMs: 1000 * minute,
+  frameAtMs: undefined,
+  unlearnedBecause: undefined,
+  blindAfterMs: 10_000,
+  waitingSinceMs: undefined,
+  committedAtMs: 0,
+  caughtUp: true,
+  stalledAfterMs: 5 * minute,
+  because: undefined,
+};
+
+describe('verdict', () => {
+  it('is not ready, but live, before the ledger end has been reached', () => {
+    for (const phase of ['starting', 'seeding', 'standby', 'parked', 'stopping'] as const) {
+      expect(verdict({ ...live, phase, caughtUp: false }, 1000 * minute)).toMatchObject({
+        state: phase,
+        ready: false,
+        live: true,
+      });
+    }
+    const behind = { ...live, phase: 'catching_up', ledgerEnd: 150, waitingSinceMs: 0 } as const;
+    expect(verdict(behind, 1000)).toMatchObject({ state: 'catching_up', ready: false, live: true });
+    expect(verdict(behind, 1000).because).toBe('50 offsets behind the ledger end');
+  });
+
+  it('keeps a quiet ledger ready for as long as everything is stored', () => {
+    expect(verdict(live, 1000)).toMatchObject({ state: 'live', ready: true });
+    expect(verdict(live, 1000 * minute)).toMatchObject({ state: 'idle', ready: true, live: true });
+  });
+
+  it('is blind, not ready and says why, once the ledger end was not learned for longer than allowed', () => {
+    const old = { ...live, learnedAtMs: 0, unlearnedBecause: 'LEDGER_UNAUTHENTICATED: refused' };
+    expect(verdict(old, 10_000)).toMatchObject({ state: 'live', ready: true });
+    expect(verdict(old, 10_001)).toEqual({
+      state: 'blind',
+      ready: false,
+      live: true,
+      because: 'the ledger end, last known as 100, has not been learned for 10 s: LEDGER_UNAUTHENTICATED: refused',
+    });
+    expect(verdict({ ...old, unlearnedBecause: undefined }, 34_000).because).toMatch(/for 34 s: no answer$/);
+    expect(verdict({ ...old, phase: 'catching_up', ledgerEnd: 150 }, 34_000).state).toBe('blind');
+    const away = { ...old, phase: 'backing_off', because: 'LEDGER_UNREACHABLE: refused' } as const;
+    expect(verdict(away, 9_000)).toMatchObject({ state: 'backing_off', ready: true });
+    expect(verdict(away, 11_000)).toMatchObject({ state: 'backing_off', ready: false });
+  });
+
+  it('is not blind while frames come, and is once they stay away as well', () => {
+    const old = { ...live, learnedAtMs: 0, frameAtMs: 300_000, unlearnedBecause: 'LEDGER_UNAVAILABLE: busy' };
+    expect(verdict(old, 310_000)).toMatchObject({ ready: true });
+    expect(verdict(old, 310_001)).toMatchObject({
+      state: 'blind',
+      because: 'the ledger end, last known as 100, has not been learned for 310 s: LEDGER_UNAVAILABLE: busy',
+    });
+    const away = { ...old, phase: 'backing_off', phaseSinceMs: 305_000 } as const;
+    expect(verdict(away, 309_000).ready).toBe(true);
+    expect(verdict({ ...old, frameAtMs: 0, learnedAtMs: 300_000 }, 310_000).ready).toBe(true);
+  });
+
+  it('calls a checkpoint that does not move below the ledger end stalled, and a restart useful only much later', () => {
+    const stuck = { ...live, ledgerEnd: 101, waitingSinceMs: 0 };
+    expect(verdict(stuck, 4 * minute)).toMatchObject({ state: 'live', ready: true });
+    expect(verdict(stuck, 5 * minute)).toMatchObject({ state: 'stalled', ready: false, live: true });
+    expect(verdict(stuck, 15 * minute)).toMatchObject({ state: 'stalled', ready: false, live: false });
+    expect(verdict({ ...stuck, phaseSinceMs: 14 * minute }, 15 * minute).live).toBe(true);
+  });
+
+  it('stays ready through a short interruption and not through a long one or a repeated one', () => {
+    const away = { ...live, phase: 'backing_off', because: 'LEDGER_UNREACHABLE: refused' } as const;
+    expect(verdict(away, minute)).toMatchObject({ state: 'backing_off', ready: true, live: true });
+    expect(verdict(away, 6 * minute)).toMatchObject({ ready: false, live: true });
+    expect(verdict({ ...away, caughtUp: false }, minute).ready).toBe(false);
+    const repeated = { ...away, phaseSinceMs: 9 * minute, ledgerEnd: 101, waitingSinceMs: 0 };
+    expect(verdict(repeated, 10 * minute).ready).toBe(false);
+    expect(verdict(away, minute).because).toContain('LEDGER_UNREACHABLE');
+  });
+});
+
+describe('HealthTracker', () => {
+  function tracker(): { health: HealthTracker; pass: (ms: number) => void } {
+    let nowMs = 0;
+    const health = new HealthTracker({
+      version: '0',
+      schema: 'ledger',
+      stalledAfterMs: 5 * minute,
+      now: () => nowMs,
+      wallNow: () => 1_700_000_000_000 + nowMs,
+    });
+    return { health, pass: (ms) => (nowMs += ms) };
+  }
+  const batch = (checkpoint: number) => ({
+    checkpoint,
+    updates: new Map([
+      ['transaction', 20],
+      ['offset_checkpoint', 1],
+    ]),
+    events: new Map([['created', new Map([['p:M:T', 40]])]]),
+    unknown: [],
+    rows: new Map<string, number>(),
+    recordTimeMs: 1_700_000_000_000,
+    bytes: 1,
+    commitSeconds: 0,
+    decodeSeconds: 0,
+  });
+
+  it('does not take the first update after a quiet night for a stall', () => {
+    const { health, pass } = tracker();
+    health.phaseChanged('live', undefined);
+    health.batchCommitted(batch(10));
+    health.ledgerPolled(10);
+    pass(600 * minute);
+    health.ledgerPolled(10);
+    expect(health.verdict().state).toBe('idle');
+    health.ledgerPolled(11);
+    expect(health.verdict()).toMatchObject({ state: 'live', ready: true });
+    pass(5 * minute);
+    health.ledgerPolled(15);
+    expect(health.verdict().state).toBe('stalled');
+    health.batchCommitted(batch(12));
+    expect(health.verdict().state).toBe('live');
+  });
+
+  it('is behind by no more than the time since everything was stored', () => {
+    const { health, pass } = tracker();
+    health.phaseChanged('live', undefined);
+    health.ledgerPolled(10);
+    health.batchCommitted(batch(10));
+    pass(600 * minute);
+    health.ledgerPolled(10);
+    pass(1000);
+    health.ledgerPolled(14);
+    expect(health.status()).toMatchObject({ offsetDistance: 4, lagSeconds: 1 });
+    pass(2000);
+    // What was there when the ledger end was learned is stored, what came since is not known.
+    health.batchCommitted(batch(14));
+    pass(3000);
+    expect(health.status().lagSeconds).toBe(0);
+    health.ledgerPolled(15);
+    expect(health.status().lagSeconds).toBe(5);
+  });
+
+  it('is behind by the newest record time that is stored, also when a batch of a slower synchronizer comes after it', () => {
+    const { health, pass } = tracker();
+    health.phaseChanged('live', undefined);
+    health.ledgerPolled(20);
+    health.batchCommitted(batch(10));
+    pass(1000);
+    health.batchCommitted({ ...batch(11), recordTimeMs: 1_700_000_000_000 - 30 * minute });
+    expect(health.status().lagSeconds).toBe(1);
+  });
+
+  it('says what the ledger told of the stretch that is missing, until the checkpoint moves', () => {
+    const work = { shares: () => ({ source: 1, decode: 0, database: 0 }) };
+    const health = new HealthTracker({ version: '1', schema: 'ledger', stalledAfterMs: minute, work });
+    health.phaseChanged('live', undefined);
+    health.ledgerPolled(14);
+    health.batchCommitted(batch(10));
+    const sentence = (): string => health.status().why.sentence;
+    health.stretchAsked('owed');
+    expect(sentence()).toBe('Behind by 4 offsets. The ledger has an update there, and the stream does not bring it.');
+    health.stretchAsked('refused');
+    expect(sentence()).toBe('Behind by 4 offsets. Whether an update lies there the ledger does not say.');
+    health.batchCommitted(batch(12));
+    expect(sentence()).toContain('Behind by 2 offsets: the source sends no faster.');
+  });
+
+  it('knows nothing of the lag while it is blind, names the failure since, and forgets both with the next answer', () => {
+    const { health, pass } = tracker();
+    health.phaseChanged('live', undefined);
+    health.batchCommitted(batch(10));
+    health.ledgerPolled(10);
+    health.failed(new IndexerError('refused', { code: 'LEDGER_UNAUTHENTICATED', retry: 'refresh-token' }));
+    health.failed(new IndexerError('slow', { code: 'STORE_STATEMENT_TIMEOUT', retry: 'retry' }));
+    expect(health.status()).toMatchObject({ state: 'live', ledgerEndAgeSeconds: 0, lagSeconds: 0 });
+    pass(20_000);
+    expect(health.status()).toMatchObject({
+      state: 'blind',
+      because: expect.stringContaining('for 20 s: LEDGER_UNAUTHENTICATED: refused') as string,
+      why: { cause: 'source' },
+      ledgerEndAgeSeconds: 20,
+      lagSeconds: 20,
+    });
+    health.ledgerPolled(10);
+    expect(health.status()).toMatchObject({ state: 'live', ledgerEndAgeSeconds: 0, lagSeconds: 0 });
+    pass(20_000);
+    expect(health.verdict().because).toMatch(/no answer$/);
+  });
+
+  it('takes a frame for a sign that the ledger answers', () => {
+    const { health, pass } = tracker();
+    health.phaseChanged('live', undefined);
+    health.batchCommitted(batch(10));
+    health.ledgerPolled(10);
+    pass(300_000);
+    health.frameReceived();
+    health.batchCommitted(batch(11));
+    pass(9_000);
+    expect(health.status()).toMatchObject({ state: 'live', ledgerEndAgeSeconds: 309, lagSeconds: 0 });
+    pass(2_000);
+    expect(health.verdict()).toMatchObject({ state: 'blind', ready: false });
+  });
+
+  it('counts a failure from its beginning, however often the phase is announced again', () => {
+    const { health, pass } = tracker();
+    health.phaseChanged('live', undefined);
+    const error = new IndexerError('refused', { code: 'LEDGER_UNREACHABLE', retry: 'retry' });
+    health.failed(error);
+    health.phaseChanged('backing_off', error);
+    pass(6 * minute);
+    health.phaseChanged('backing_off', error);
+    expect(health.verdict().ready).toBe(false);
+    expect(health.status().lastError).toEqual({
+      code: 'LEDGER_UNREACHABLE',
+      message: 'refused',
+      at: '2023-11-14T22:13:20.000Z',
+    });
+  });
+
+  it('reports distance, lag, counts and rates of the last seconds', () => {
+    const { health, pass } = tracker();
+    health.ledgerPolled(30);
+    health.batchCommitted(batch(10));
+    pass(1000);
+    health.batchCommitted(batch(20));
+    pass(1000);
+    const status = health.status();
+    expect(status).toMatchObject({ checkpoint: 20, ledgerEnd: 30, offsetDistance: 10, lagSeconds: 2 });
+    expect(status).toMatchObject({ updatesPerSecond: 20, eventsPerSecond: 40 });
+    expect(status.counts).toEqual({ updates: { transaction: 40, offset_checkpoint: 2 }, events: { created: 80 } });
+    pass(20_000);
+    expect(health.status().updatesPerSecond).toBe(0);
+  });
+});
+
+describe('catchUpText', () => {
+  it('names a remaining time only from three samples on and only while the distance shrinks', () => {
+    const samples = [0, 1, 2].map((second) => ({ atMs: second * 1000, checkpoint: 100 * second, ledgerEnd: 1000 }));
+    expect(catchUpText(0, samples.slice(0, 2))).toBe('catching up: 10.0 %, offset 100 of 1000');
+    expect(catchUpText(0, samples)).toBe('catching up: 20.0 %, offset 200 of 1000, 100 offsets/s, 8 s left');
+    const receding = samples.map((sample, index) => ({ ...sample, ledgerEnd: 1000 + 100 * index }));
+    expect(catchUpText(0, receding)).not.toContain('left');
+  });
+});

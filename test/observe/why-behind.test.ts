@@ -1,0 +1,106 @@
+/** The sentence of the status page, the remaining time, and the command that connects. */
+import { describe, expect, it } from 'vitest';
+import { CatchUp } from '../../src/observe/figures/catch-up.ts';
+import { catalogue, type ErrorCode } from '../../src/errors/catalogue.ts';
+import { IndexerError } from '../../src/errors/indexer-error.ts';
+import { RecentErrors } from '../../src/observe/health/recent-errors.ts';
+import { whyBehind } from '../../src/observe/health/why-behind.ts';
+import { connectCommand } from '../../src/store/connection/connect-command.ts';
+
+const work = { source: 0.05, decode: 0.12, database: 0.83 };
+
+describe('why behind', () => {
+  it.each([
+    [{ source: 0.9, decode: 0.05, database: 0.05 }, 'source', 'the source sends no faster. 90 %'],
+    [{ source: 0.1, decode: 0.7, database: 0.2 }, 'decode', 'this process decodes no faster. 70 %'],
+    [work, 'database', 'the database stores no faster. 83 %'],
+  ] as const)('names what takes most of the time: %j', (shares, cause, sentence) => {
+    const why = whyBehind({ state: 'catching_up', because: '', distance: 1234, work: shares });
+    expect(why).toEqual({ cause, sentence: expect.stringContaining(`Behind by 1,234 offsets: ${sentence}`) as string });
+  });
+
+  it('is not behind at the ledger end, however the time is spent', () => {
+    for (const state of ['live', 'idle'] as const) {
+      const why = whyBehind({ state, because: 'the ledger is quiet', distance: 0, work });
+      expect(why).toEqual({ cause: 'none', sentence: expect.stringMatching(/^Not behind: /) as string });
+    }
+  });
+
+  it('blames nothing that takes little of the time', () => {
+    const shares = { source: 0.1, decode: 0.05, database: 0.05 };
+    const why = whyBehind({ state: 'live', because: '', distance: 1, work: shares });
+    expect(why).toEqual({ cause: 'none', sentence: 'Behind by 1 offset.' });
+  });
+
+  it.each([
+    ['for 3 s: STORE_UNREACHABLE: no answer', 'database'],
+    ['for 3 s: LEDGER_UNREACHABLE: no answer', 'source'],
+    ['for 3 s: the connection was lost', 'none'],
+  ])('names the side whose error it waits for: %s', (because, cause) => {
+    expect(whyBehind({ state: 'backing_off', because, distance: 5, work })).toMatchObject({ cause });
+  });
+
+  it('says of a ledger that tells nothing that nothing can be said', () => {
+    const because = 'the ledger end has not been learned for 34 s: LEDGER_UNAUTHENTICATED: refused';
+    const why = whyBehind({ state: 'blind', because, distance: 0, work });
+    expect(why).toEqual({ cause: 'source', sentence: `Whether it is behind cannot be said: ${because}.` });
+  });
+
+  it('asks for somebody when parked', () => {
+    const why = whyBehind({ state: 'parked', because: 'STORE_SCHEMA: newer', distance: 0, work: null });
+    expect(why).toEqual({ cause: 'operator', sentence: 'Stopped until somebody acts. STORE_SCHEMA: newer.' });
+  });
+});
+
+describe('the remaining time', () => {
+  it('is withheld until three samples a second apart show that the distance shrinks', () => {
+    const catchUp = new CatchUp();
+    const at = (second: number, checkpoint: number): void =>
+      catchUp.note('catching_up', 1000 * second, checkpoint, 1000);
+    at(0, 0);
+    at(0.5, 50);
+    at(1, 100);
+    expect(catchUp.progress()).toMatchObject({ etaSeconds: null, offsetsPerSecond: null });
+    at(2, 200);
+    expect(catchUp.progress()).toEqual({ from: 0, percent: 20, offsetsPerSecond: 100, etaSeconds: 8 });
+    catchUp.note('live', 3000, 1000, 1000);
+    expect(catchUp.progress()).toBeUndefined();
+  });
+
+  it('is not named while the distance grows', () => {
+    const catchUp = new CatchUp();
+    for (let second = 0; second < 5; second += 1)
+      catchUp.note('catching_up', 1000 * second, second, 100 * (second + 1));
+    expect(catchUp.progress()?.etaSeconds).toBeNull();
+  });
+});
+
+describe('the last errors', () => {
+  it('are kept once each, newest first, eight of them, without secrets', () => {
+    const errors = new RecentErrors();
+    const fail = (code: ErrorCode): void =>
+      errors.add(new IndexerError('at postgres://u:hidden@h/d', { code, remedy: 'wait' }), new Date(0));
+    const [first, ...others] = Object.keys(catalogue).slice(0, 9) as ErrorCode[];
+    if (first === undefined) throw new Error('no codes');
+    const [second, ...later] = others;
+    for (const code of [first, second as ErrorCode, first, ...later]) fail(code);
+    expect(errors.all.map(({ code }) => code)).toEqual([...later.toReversed(), first]);
+    expect(errors.all.at(-1)).toMatchObject({ count: 2, message: 'at postgres://u:***@h/d', remedy: 'wait' });
+  });
+});
+
+describe('the command that connects', () => {
+  it.each([
+    ['postgres://u:secret@db.example:5433/ledger', "psql 'postgres://u@db.example:5433/ledger'"],
+    [
+      'postgres://u:s@h1:5432,h2:5432/l?sslmode=verify-full&sslpassword=s',
+      "psql 'postgres://u@h1:5432/l?sslmode=verify-full'",
+    ],
+    ["postgres://u:s@h/l'$(id)", "psql 'postgres://u@h/l%27$(id)'"],
+    ['secret', 'psql "$DATABASE_URL"'],
+    // A slash in the password, not escaped: what follows it would stand where the database does.
+    ['postgres://u:12/secret@h/l', 'psql "$DATABASE_URL"'],
+  ])('%s', (url, command) => {
+    expect(connectCommand(url)).toBe(command);
+  });
+});

@@ -1,0 +1,109 @@
+import { describe, expect, it } from 'vitest';
+
+import { WorkClock } from '../../src/observe/figures/work-clock.ts';
+
+/** A clock that stands still until told. */
+function stopped(atMs = 500) {
+  let nowMs = atMs;
+  const clock = new WorkClock(() => nowMs);
+  return {
+    clock,
+    pass: (ms: number) => {
+      nowMs += ms;
+    },
+  };
+}
+
+describe('the work clock', () => {
+  it('books every moment to the part that was entered last', () => {
+    const { clock, pass } = stopped();
+    clock.enter('source');
+    pass(1500);
+    clock.enter('decode');
+    pass(250);
+    clock.enter('database');
+    pass(3000);
+    clock.enter(undefined);
+    pass(9999);
+    expect(clock.totals()).toEqual({ source: 1.5, decode: 0.25, database: 3 });
+  });
+
+  it('counts what is under way, so that a commit that hangs is seen while it hangs', () => {
+    const { clock, pass } = stopped();
+    clock.enter('database');
+    pass(60_000);
+    expect(clock.totals().database).toBe(60);
+    pass(1000);
+    expect(clock.totals().database).toBe(61);
+    expect(clock.reason()).toMatchObject({ on: 'database', share: 1 });
+  });
+
+  it('gives shares of the last ten seconds only', () => {
+    const { clock, pass } = stopped();
+    clock.enter('source');
+    pass(60_000);
+    for (let at = 0; at < 110; at += 1) {
+      clock.enter('decode');
+      pass(17);
+      clock.enter('database');
+      pass(83);
+    }
+    const { source, decode, database } = clock.shares();
+    expect(source).toBeCloseTo(0, 1);
+    expect(decode).toBeCloseTo(0.17, 2);
+    expect(database).toBeCloseTo(0.83, 2);
+    expect(clock.reason()).toEqual({
+      on: 'database',
+      share: database,
+      sentence: 'database: 83 % of the last 10 s was spent waiting for commits',
+    });
+  });
+
+  it('forgets a part eleven seconds after it ended, at any place within a second', () => {
+    for (const offset of [0, 1, 250, 1000]) {
+      const { clock, pass } = stopped(offset);
+      clock.enter('decode');
+      pass(5000);
+      clock.enter('source');
+      pass(5000);
+      expect(clock.shares().decode).toBeCloseTo(0.5, 2);
+      pass(6000);
+      expect(clock.shares().source).toBeCloseTo(1, 6);
+      expect(clock.shares().decode).toBe(0);
+    }
+  });
+
+  it('divides by the time since it was made while that is less than ten seconds', () => {
+    const { clock, pass } = stopped();
+    clock.enter('decode');
+    pass(3000);
+    clock.enter('source');
+    pass(1000);
+    expect(clock.shares()).toEqual({ source: 0.25, decode: 0.75, database: 0 });
+    expect(clock.reason().sentence).toBe('decode: 75 % of the last 4 s was spent decoding frames and building rows');
+  });
+
+  it('says when no stream was open', () => {
+    const { clock, pass } = stopped();
+    expect(clock.reason().on).toBeUndefined();
+    clock.enter('source');
+    pass(1500);
+    clock.enter(undefined);
+    pass(6000);
+    const { on, sentence } = clock.reason();
+    expect(on).toBeUndefined();
+    expect(sentence).toBe('none: no stream was open for 80 % of the last 8 s');
+  });
+
+  it('keeps its shares within one and its memory bounded over a long run', () => {
+    const { clock, pass } = stopped();
+    for (let at = 0; at < 20_000; at += 1) {
+      clock.enter(at % 3 === 0 ? 'source' : at % 3 === 1 ? 'decode' : 'database');
+      pass(37);
+    }
+    const { source, decode, database } = clock.shares();
+    expect(source + decode + database).toBeCloseTo(1, 6);
+    const totals = clock.totals();
+    expect(totals.source + totals.decode + totals.database).toBeCloseTo(740, 3);
+  });
+});

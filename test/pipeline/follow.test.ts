@@ -1,0 +1,186 @@
+/** The loop from frames to commits, with a ledger and a sink in memory: what is written, in which order, and what stops it. */
+import { lastValueFrom, toArray } from 'rxjs';
+import { describe, expect, it } from 'vitest';
+import { IndexerError } from '../../src/errors/indexer-error.ts';
+import type { FrameStreamOptions } from '../../src/ledger/transport/frame-stream.ts';
+import { follow$, type Following } from '../../src/pipeline/follow/follow.ts';
+import type { Observer } from '../../src/pipeline/ports/observer.ts';
+import type { PipelineParts } from '../../src/pipeline/ports/parts.ts';
+import { nowhere } from '../../src/pipeline/retry/apart.ts';
+import { deferred } from '../support/deferred.ts';
+import { waitFor } from '../support/wait-for.ts';
+import { memorySink, type MemorySink } from './memory-sink.ts';
+
+const recordTime = '2026-01-01T00:00:00Z';
+
+function topology(offset: number): string {
+  const value = {
+    updateId: `1220${String(offset)}`,
+    events: [],
+    offset,
+    synchronizerId: 'a::1220',
+    traceContext: null,
+    recordTime,
+  };
+  return JSON.stringify({ update: { TopologyTransaction: { value } } });
+}
+
+function checkpoint(offset: number): string {
+  return JSON.stringify({ update: { OffsetCheckpoint: { value: { offset, synchronizerTimes: [] } } } });
+}
+
+/** Whatever the loop tells, nobody listens. */
+const silent = new Proxy({}, { get: () => () => undefined }) as Observer;
+
+interface Run {
+  readonly sink: MemorySink;
+  readonly following: Following;
+  /** Ends the stream; with undefined as a participant that shuts down does. */
+  readonly end: (reason?: IndexerError) => void;
+  readonly send: (...frames: readonly string[]) => void;
+  readonly stop: () => void;
+  /** Checkpoints as they were committed; rejects with what stopped the loop. */
+  readonly done: Promise<readonly number[]>;
+}
+
+function run(limits: Partial<PipelineParts['limits']> = {}, quarantine = false): Run {
+  const sink = memorySink();
+  const stop = new AbortController();
+  const opened = deferred<Pick<FrameStreamOptions, 'onFrame' | 'onEnd'>>();
+  const parts = {
+    observer: silent,
+    stop: stop.signal,
+    tokenSource: { lease: () => Promise.resolve(undefined) },
+    openStream: (stream: FrameStreamOptions) => {
+      opened.resolve(stream);
+      return { pause: () => undefined, resume: () => undefined, close: () => undefined };
+    },
+    filter: {
+      parties: [],
+      templates: [],
+      interfaces: [],
+      createdEventBlobs: false,
+      shape: 'LEDGER_EFFECTS',
+      topology: true,
+    },
+    quarantine,
+    unknownUpdates: 'keep',
+    limits: {
+      batchUpdates: 2,
+      batchBytes: 1_000_000,
+      inboxUpdates: 100,
+      inboxBytes: 1_000_000,
+      writeLanes: 2,
+      askAfterMs: 60_000,
+      ...limits,
+    },
+  } as unknown as PipelineParts;
+  const following: Following = {
+    checkpoint: 0,
+    lastFrameAt: () => 0,
+    renew: () => undefined,
+    apart: nowhere,
+    stopAt: undefined,
+    onCommitted: () => undefined,
+  };
+  const done = lastValueFrom(follow$(parts, sink.session, following).pipe(toArray()));
+  done.catch(() => undefined);
+  return {
+    sink,
+    following,
+    done,
+    send: (...frames) =>
+      void opened.promise.then(({ onFrame }) => frames.forEach((frame) => onFrame(Buffer.from(frame)))),
+    end: (reason) => void opened.promise.then(({ onEnd }) => onEnd(reason)),
+    stop: () => stop.abort(),
+  };
+}
+
+/** Until the checkpoint is there, or the loop has ended. */
+async function reached({ following, done }: Run, offset: number): Promise<void> {
+  let ended = false;
+  const note = (): void => {
+    ended = true;
+  };
+  done.then(note, note);
+  await waitFor(
+    `checkpoint ${String(offset)}`,
+    () => (ended || following.checkpoint >= offset ? true : undefined),
+    5_000,
+  );
+}
+
+describe('following', () => {
+  it('writes every update once, in order, each batch after the one before', async () => {
+    const loop = run();
+    loop.send(...[1, 2, 3, 4, 5].map((offset) => topology(offset * 10)));
+    await reached(loop, 50);
+    loop.stop();
+    await loop.done;
+    const { commits } = loop.sink;
+    expect(commits.map(({ to }) => to).at(-1)).toBe(50);
+    expect(commits.reduce((sum, { updates }) => sum + (updates['topology'] ?? 0), 0)).toBe(5);
+    commits.forEach(({ from }, at) => expect(from).toBe(commits[at - 1]?.to ?? 0));
+  });
+
+  it('takes an update that comes twice once, and an OffsetCheckpoint as the checkpoint', async () => {
+    const loop = run({ batchUpdates: 10 });
+    loop.send(topology(10), topology(10), checkpoint(15), topology(20));
+    await reached(loop, 20);
+    loop.stop();
+    await loop.done;
+    const kinds = loop.sink.commits.map(({ updates }) => updates['topology'] ?? 0);
+    expect(kinds.reduce((sum, count) => sum + count, 0)).toBe(2);
+  });
+
+  it.each([
+    ['an update older than the newest', [topology(10), topology(20), topology(15)], 20],
+    ['an update within what was said to be complete', [topology(10), checkpoint(20), topology(20)], 20],
+  ])('stops at %s, once all before it is written', async (_, frames, last) => {
+    const loop = run({ batchUpdates: 1 });
+    loop.send(...frames);
+    await expect(loop.done).rejects.toMatchObject({ code: 'LEDGER_OUT_OF_ORDER' });
+    expect(loop.following.checkpoint).toBe(last);
+    // It may be one that was never seen.
+    expect(loop.sink.late).toHaveLength(1);
+  });
+
+  it('stops at a frame it cannot read, once all before it is written, and names the place', async () => {
+    const loop = run({ batchUpdates: 10 });
+    loop.send(topology(10), '{"update":{"TopologyTransaction":{"value":{"offset":"x"}}}}', topology(30));
+    await expect(loop.done).rejects.toMatchObject({ code: 'UPDATE_UNDECODABLE' });
+    expect(loop.following.checkpoint).toBe(10);
+  });
+
+  it('writes nothing after a write that failed, though it was under way beside it', async () => {
+    const loop = run({ batchUpdates: 1, writeLanes: 3 });
+    const gone = new IndexerError('the connection is gone', { code: 'STORE_UNREACHABLE' });
+    const failing = deferred();
+    loop.sink.before = (commit) => (commit === 2 ? failing.promise : undefined);
+    loop.send(topology(10), topology(20), topology(30));
+    await reached(loop, 10);
+    failing.reject(gone);
+    await expect(loop.done).rejects.toMatchObject({ code: 'STORE_UNREACHABLE' });
+    expect(loop.sink.commits.map(({ to }) => to)).toEqual([10]);
+  });
+
+  it('ends as the ledger ends the stream, once all that came is written', async () => {
+    const loop = run();
+    loop.send(topology(10), topology(20), topology(30));
+    loop.end();
+    await expect(loop.done).rejects.toMatchObject({ code: 'LEDGER_STREAM_CLOSED' });
+    expect(loop.following.checkpoint).toBe(30);
+  });
+
+  it('completes when it is told to stop, with what is under way', async () => {
+    const loop = run({ batchUpdates: 1 });
+    const slow = deferred();
+    loop.sink.before = () => slow.promise;
+    loop.send(topology(10));
+    await waitFor('the write', () => (loop.sink.commits.length === 0 ? true : undefined));
+    loop.stop();
+    slow.resolve();
+    await loop.done;
+    expect(loop.following.checkpoint).toBe(loop.sink.commits.at(-1)?.to ?? 0);
+  });
+});

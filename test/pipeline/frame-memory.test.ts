@@ -1,0 +1,40 @@
+/** Frames that wait in blocks: what is kept comes out unchanged, whatever is released in between. */
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { FrameMemory, textOf, type KeptFrame } from '../../src/pipeline/intake/frame-memory.ts';
+
+const frame = fc.oneof(
+  { weight: 20, arbitrary: fc.string({ unit: 'grapheme', maxLength: 200 }) },
+  { weight: 5, arbitrary: fc.integer({ min: 200_000, max: 900_000 }).map((length) => 'x'.repeat(length)) },
+  { weight: 1, arbitrary: fc.integer({ min: 1_000_000, max: 3_000_000 }).map((length) => 'ü'.repeat(length)) },
+);
+
+describe('blocks', () => {
+  it('give back every frame until it is released, in whatever portions they are', () => {
+    const steps = fc.array(fc.tuple(frame, fc.integer({ min: 0, max: 5 })), { maxLength: 60 });
+    fc.assert(
+      fc.property(steps, (given) => {
+        const blocks = new FrameMemory();
+        const waiting: { readonly text: string; readonly kept: KeptFrame }[] = [];
+        for (const [text, released] of given) {
+          waiting.push({ text, kept: blocks.keep(Buffer.from(text)) });
+          for (const { text: expected, kept } of waiting) expect(textOf(kept) === expected).toBe(true);
+          blocks.release(waiting.splice(0, released).map(({ kept }) => kept));
+        }
+      }),
+      { numRuns: 60 },
+    );
+  });
+
+  it('use the same memory again once everything in it is released', () => {
+    const blocks = new FrameMemory();
+    const half = Buffer.alloc(600_000, 'a');
+    const memories = new Set<Buffer>();
+    for (let round = 0; round < 100; round += 1) {
+      const kept = [blocks.keep(half), blocks.keep(half), blocks.keep(half)];
+      for (const { block } of kept) memories.add(block.memory);
+      blocks.release(kept);
+    }
+    expect(memories.size).toBeLessThan(6);
+  });
+});

@@ -1,0 +1,33 @@
+/** What an offset tells, for every place it can have beside what has come. */
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { offsetOrder } from '../../src/pipeline/follow/offset-order.ts';
+
+describe('an offset', () => {
+  it.each([
+    { offset: 11, seen: 10, complete: 0, end: undefined, order: 'new' },
+    { offset: 10, seen: 10, complete: 0, end: undefined, order: 'repeated' },
+    { offset: 10, seen: 10, complete: 12, end: undefined, order: 'repeated' },
+    { offset: 9, seen: 10, complete: 0, end: undefined, order: 'late' },
+    { offset: 12, seen: 10, complete: 12, end: undefined, order: 'late' },
+    { offset: 13, seen: 10, complete: 12, end: undefined, order: 'new' },
+    { offset: 20, seen: 10, complete: 12, end: 20, order: 'new' },
+    { offset: 21, seen: 10, complete: 12, end: 20, order: 'past the end' },
+  ])('$offset is $order after $seen, complete to $complete, with end $end', ({ offset, order, ...come }) => {
+    expect(offsetOrder(offset, come)).toBe(order);
+  });
+
+  it('is new exactly where it is above all that came and not beyond the end', () => {
+    const offset = fc.nat(30);
+    fc.assert(
+      fc.property(offset, offset, offset, fc.option(offset, { nil: undefined }), (at, seen, complete, end) => {
+        const order = offsetOrder(at, { seen, complete, end });
+        expect(order === 'past the end').toBe(end !== undefined && at > end);
+        if (order === 'past the end') return;
+        expect(order === 'new').toBe(at > Math.max(seen, complete));
+        expect(order === 'repeated').toBe(at === seen);
+      }),
+      { numRuns: 2_000 },
+    );
+  });
+});
