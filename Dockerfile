@@ -28,6 +28,8 @@ RUN npm run --silent build \
   && rm node_modules/ledger-indexer-sandbox \
   && mv node_modules /sandbox/ \
   && npm ci --ignore-scripts --omit=dev --omit=optional --workspaces=false --no-audit --no-fund \
+  # Wanted by development and by the sandbox; npm keeps it for neither.
+  && rm -rf node_modules/yaml \
   && mv node_modules /app/ \
   && mkdir /link && ln -s /app/dist/main.js /link/ledger-indexer
 

@@ -22,7 +22,7 @@ export type Tests = Pick<PlantedDefect, 'test' | 'only'>;
 export interface TestRun {
   /** Whether all went well and some test ran. */
   readonly ok: boolean;
-  /** Tests that failed, each with the first line of why. */
+  /** The test that failed, with the first line of why; those after it are not run. */
   readonly failed: readonly string[];
   /** What was printed last, for a run that neither passed nor failed a test. */
   readonly said: string;
@@ -109,6 +109,8 @@ export class ProjectCopy implements AsyncDisposable {
       join(root, 'node_modules/vitest/vitest.mjs'),
       'run',
       `test/${test}`,
+      // One is enough, and a defect may make each of many wait for as long as it can.
+      '--bail=1',
       '--reporter=default',
       '--reporter=json',
       `--outputFile.json=${report}`,
