@@ -9,7 +9,7 @@ const introduction = `# Metrics
 end in \`_total\`, and no label holds a party or a payload. Every series whose labels are known beforehand is there from the
 start with 0, or NaN where 0 would say something, so that alerts see the first change.
 
-This page is written by \`npm run docs:metrics\` from \`src/observe/catalogue\`; a test compares it.
+This page is written by \`npm run docs:metrics\` from \`src/observe/metrics/catalogue\`; a test compares it.
 `;
 
 const reading = `## Reading them

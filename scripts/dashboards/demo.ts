@@ -6,8 +6,7 @@ import { randomBytes } from 'node:crypto';
 import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { freePort } from '../../packages/embedded-postgres/src/free-port.ts';
-import { startEmbeddedPostgres } from '../../packages/embedded-postgres/src/embedded-postgres.ts';
+import { freePort, startEmbeddedPostgres } from '../../packages/embedded-postgres/src/embedded-postgres.ts';
 import { runToEnd, startProgram, type Program } from './program.ts';
 
 /** The built program; npm runs scripts in the folder of the package. */

@@ -5,8 +5,7 @@
 import { isLedgerCode, sideOf } from '../errors/catalogue.ts';
 import type { IndexerError } from '../errors/indexer-error.ts';
 import type { LockHolder } from '../model/lock-holder.ts';
-import { phases } from '../model/phase.ts';
-import type { Phase } from '../model/phase.ts';
+import { phases, type Phase } from '../model/phase.ts';
 import type {
   BatchFacts,
   Observer,
@@ -17,7 +16,6 @@ import type {
   VerifiedFacts,
   WorkPart,
 } from '../pipeline/ports/observer.ts';
-import { countBatch } from './metrics/batch-counts.ts';
 import { Doubling } from './figures/doubling.ts';
 import type { HealthTracker } from './health/health-tracker.ts';
 import type { Logger } from './log/logger.ts';
@@ -25,6 +23,7 @@ import type { Metrics } from './metrics/metrics.ts';
 import { ProgressLine } from './log/progress-line.ts';
 import { reportUnknown } from './log/unknown-report.ts';
 import { WorkClock } from './figures/work-clock.ts';
+import { updateKinds } from './metrics/catalogue/keeping-up.ts';
 
 export interface ObserverParts {
   readonly logger: Logger;
@@ -318,5 +317,30 @@ class LoggingObserver implements IndexerObserver {
     if (state === 'stalled' || state === 'blind')
       this.#logger.warn({ ...facts, because: this.#health.verdict().because }, 'status');
     else this.#logger.info(facts, 'status');
+  }
+}
+
+// What a committed batch adds to the metrics.
+
+/** Counts its updates, events and rows. */
+function countBatch(metrics: Metrics, batch: BatchFacts): void {
+  countUpdates(metrics, batch);
+  countEvents(metrics, batch);
+  for (const [table, count] of batch.rows) metrics.rows.inc({ table }, count);
+}
+
+function countUpdates(metrics: Metrics, batch: BatchFacts): void {
+  let total = 0;
+  for (const [kind, count] of batch.updates) {
+    metrics.updates.inc({ kind: updateKinds.find((known) => known === kind) ?? 'unknown' }, count);
+    total += count;
+  }
+  if (total > 0) metrics.batchUpdates.observe(total);
+}
+
+function countEvents({ templates, events }: Metrics, batch: BatchFacts): void {
+  for (const [type, byTemplate] of batch.events) {
+    templates.admit(byTemplate);
+    for (const [template, count] of byTemplate) events.inc({ type, template: templates.label(template) }, count);
   }
 }

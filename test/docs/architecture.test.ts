@@ -82,6 +82,17 @@ describe('the tree in docs/architecture.md', () => {
     expect(upwards.map((pair) => pair.join(' -> '))).toEqual([]);
   });
 
+  it('has rooms that import none above them', () => {
+    const place = new Map(drawn().map((path, at) => [path, at]));
+    const upwards = arrows().filter(([from, to]) => {
+      const [a, b] = [roomOf(from), roomOf(to)];
+      const [above, below] = [place.get(a), place.get(b)];
+      // Files beside the rooms are in no room.
+      return above !== undefined && below !== undefined && above > below;
+    });
+    expect(upwards.map((pair) => pair.join(' -> '))).toEqual([]);
+  });
+
   it('keeps every folder small enough to look over', () => {
     const sizes = folders().map((path) => ({
       path,

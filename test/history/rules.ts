@@ -1,6 +1,6 @@
 /** The invariants of docs/invariants.md, for tests that leave a stream in an unusual state. */
 import { openDatabase } from '../../src/store/connection/database.ts';
-import { invariants } from '../../src/store/verify/invariants.ts';
+import { invariants } from '../../src/store/verify/broken-rules.ts';
 
 /** What breaks an invariant, as `I10: an archive …`; empty when all hold. */
 export async function brokenRules(url: string, schema: string): Promise<readonly string[]> {

@@ -3,8 +3,7 @@
  * itself says of it, for comparison.
  */
 import { Client } from 'pg';
-import { demoInterfaces } from '../../packages/ledger-sandbox/src/demo/templates/names.ts';
-import { interfaces } from '../../packages/ledger-sandbox/src/demo/templates/names.ts';
+import { demoInterfaces, interfaces } from '../../packages/ledger-sandbox/src/demo/templates/names.ts';
 import type { JsonObject } from '../../packages/ledger-sandbox/src/wire/json.ts';
 import type { Ledger } from '../../packages/ledger-sandbox/src/ledger/ledger.ts';
 import { startSandbox } from '../../packages/ledger-sandbox/src/demo/sandbox.ts';

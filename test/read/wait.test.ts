@@ -4,7 +4,7 @@ import { CheckpointWaiters } from '../../src/observe/health/checkpoint-waiters.t
 import { HealthTracker } from '../../src/observe/health/health-tracker.ts';
 import { startHttpServer, type RunningHttpServer } from '../../src/observe/http/http-server.ts';
 import { createMetrics } from '../../src/observe/metrics/metrics.ts';
-import { freePort } from '../../packages/embedded-postgres/src/free-port.ts';
+import { freePort } from '../../packages/embedded-postgres/src/embedded-postgres.ts';
 import { startSandbox } from '../../packages/ledger-sandbox/src/demo/sandbox.ts';
 import { generateHistory } from '../../packages/ledger-sandbox/src/demo/traffic.ts';
 import { runIndexer } from '../e2e/indexer-run.ts';

@@ -1,10 +1,9 @@
 /** Everything the demo's traffic writes is lawful for the types that its packages declare. */
-import { demoWorld } from '../../packages/ledger-sandbox/src/demo/sandbox.ts';
+import { demoWorld, demoPackages } from '../../packages/ledger-sandbox/src/demo/sandbox.ts';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { readPackageArchive } from '../../src/daml/package-archive.ts';
 import type { ChoiceModel, DamlType } from '../../src/daml/package-model.ts';
 import { licensingUpgrade } from '../../packages/ledger-sandbox/src/demo/packages/applications.ts';
-import { demoPackages } from '../../packages/ledger-sandbox/src/demo/packages/catalogue.ts';
 import { Ledger } from '../../packages/ledger-sandbox/src/ledger/ledger.ts';
 import type { CreatedEvent, ExercisedEvent } from '../../packages/ledger-sandbox/src/wire/wire.ts';
 import { playDemo } from '../support/demo-play.ts';

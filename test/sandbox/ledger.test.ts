@@ -1,11 +1,10 @@
 /** The sandbox ledger keeps its books: seeding is gap-free, shapes and filters hold, commands work, seeds repeat. */
-import { demoWorld } from '../../packages/ledger-sandbox/src/demo/sandbox.ts';
+import { demoWorld, startSandbox } from '../../packages/ledger-sandbox/src/demo/sandbox.ts';
 import { readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { interfaces } from '../../packages/ledger-sandbox/src/demo/templates/names.ts';
 import { Ledger } from '../../packages/ledger-sandbox/src/ledger/ledger.ts';
-import { startSandbox } from '../../packages/ledger-sandbox/src/demo/sandbox.ts';
 import type { Sandbox } from '../../packages/ledger-sandbox/src/server/sandbox.ts';
 import { generateHistory, startTraffic } from '../../packages/ledger-sandbox/src/demo/traffic.ts';
 import { haveSamples, samplesFolder } from '../support/recorded.ts';

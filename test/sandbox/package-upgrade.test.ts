@@ -2,8 +2,7 @@
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { readPackageArchive } from '../../src/daml/package-archive.ts';
 import { licensingAtStart, licensingUpgrade } from '../../packages/ledger-sandbox/src/demo/packages/applications.ts';
-import { demoPackages } from '../../packages/ledger-sandbox/src/demo/packages/catalogue.ts';
-import { startSandbox } from '../../packages/ledger-sandbox/src/demo/sandbox.ts';
+import { demoPackages, startSandbox } from '../../packages/ledger-sandbox/src/demo/sandbox.ts';
 import type { Sandbox } from '../../packages/ledger-sandbox/src/server/sandbox.ts';
 import { at, post } from './sockets.ts';
 

@@ -13,7 +13,7 @@ import {
 import { archiveOf, writePackage } from '../../packages/ledger-sandbox/src/daml-lf/package-writer.ts';
 import { readType } from '../../packages/ledger-sandbox/src/daml-lf/type-notation.ts';
 import { licensingAtStart, licensingUpgrade } from '../../packages/ledger-sandbox/src/demo/packages/applications.ts';
-import { demoPackages } from '../../packages/ledger-sandbox/src/demo/packages/catalogue.ts';
+import { demoPackages } from '../../packages/ledger-sandbox/src/demo/sandbox.ts';
 import { templateTypes } from '../../packages/ledger-sandbox/src/demo/packages/library.ts';
 import { readArchive } from '../../packages/ledger-sandbox/src/packages/archive.ts';
 import { haveDars, readDar } from '../daml/dars.ts';

@@ -5,8 +5,7 @@ import { decodeActiveContract, decodeUpdate } from '../../src/ledger/frames/wire
 import { openDatabase, type Database } from '../../src/store/connection/database.ts';
 import { migrate } from '../../src/store/schema/migrations.ts';
 import { openSession } from '../../src/store/write/store.ts';
-import { brokenRules } from '../../src/store/verify/broken-rules.ts';
-import { invariants } from '../../src/store/verify/invariants.ts';
+import { brokenRules, invariants } from '../../src/store/verify/broken-rules.ts';
 import { randomHistory } from '../read/random-history.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import * as frames from '../support/frames.ts';

@@ -7,16 +7,14 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ServerError } from './server-error.ts';
-import type { Account } from './account.ts';
-import { chooseAccount } from './account.ts';
+import { type Account, chooseAccount } from './account.ts';
 import { findBinaries } from './binaries.ts';
-import type { Cluster } from './cluster.ts';
-import { clusterUrl, DATABASE, ensureDatabase, hasDatabase, isAlive, openCluster } from './cluster.ts';
-import { freePort } from './free-port.ts';
-import type { Postmaster } from './postmaster.ts';
-import { findPostmaster, startPostmaster, stopPostmaster } from './postmaster.ts';
+import { type Cluster, clusterUrl, DATABASE, ensureDatabase, hasDatabase, isAlive, openCluster } from './cluster.ts';
+import { type Postmaster, findPostmaster, startPostmaster, stopPostmaster } from './postmaster.ts';
 import type { Place } from './run-program.ts';
 import { unusableData } from './unavailable.ts';
+import { once } from 'node:events';
+import { createServer } from 'node:net';
 
 const ATTEMPTS = 5;
 const ATTEMPT_DELAY_MS = 500;
@@ -146,4 +144,18 @@ async function hasOtherOwner(dataDir: string): Promise<boolean> {
   }
   const pid = Number(text);
   return Number.isInteger(pid) && pid > 0 && pid !== process.pid && isAlive(pid);
+}
+
+// A TCP port of this machine that is free now. Postgres cannot be told "any port", so one is asked for beforehand.
+
+/** @returns a port number of 127.0.0.1; somebody else may take it before it is used, so be ready to ask again */
+export async function freePort(): Promise<number> {
+  const server = createServer();
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  server.close();
+  await once(server, 'close');
+  if (address === null || typeof address === 'string') throw new Error('a TCP server has no port');
+  return address.port;
 }

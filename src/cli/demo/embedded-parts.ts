@@ -8,7 +8,7 @@ import type { DemoLedger } from 'ledger-indexer-sandbox/demo/demo-ledger';
 import { demoLedger, embeddedPostgres } from '../../optional-parts.ts';
 import { readStream } from '../../store/history/maintenance.ts';
 import { emptyHistory } from '../../store/history/reset.ts';
-import { holdUp } from '../../store/hold-up.ts';
+import { holdUp } from './hold-up.ts';
 import { migrate } from '../../store/schema/migrations.ts';
 import { prepareDataDir } from './data-dir.ts';
 import { demoPort, firstPorts, keepPort } from './demo-ports.ts';

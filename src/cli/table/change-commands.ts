@@ -3,7 +3,7 @@ import { dryRun, json, writing, yes, type CommandInfo } from './command-info.ts'
 
 const history = 'docs/history.md';
 
-export const changingCommands: readonly CommandInfo[] = [
+export const changeCommands: readonly CommandInfo[] = [
   {
     name: 'prune',
     usage: '--before OFFSET|TIME|AGE [--yes] [--json]',

@@ -1,11 +1,11 @@
 /** Every command, once: help, completion, suggestions and the table of docs/commands.md are made from this. */
-import { changingCommands } from './change-commands.ts';
+import { changeCommands } from './change-commands.ts';
 import type { CommandInfo } from './command-info.ts';
-import { lookingCommands } from './read-commands.ts';
-import { runningCommands } from './run-commands.ts';
+import { readCommands } from './read-commands.ts';
+import { runCommands } from './run-commands.ts';
 
 /** In the order of the help. */
-export const commandTable: readonly CommandInfo[] = [...runningCommands, ...lookingCommands, ...changingCommands];
+export const commandTable: readonly CommandInfo[] = [...runCommands, ...readCommands, ...changeCommands];
 
 /** What is said of a command that there is. @throws RangeError for another name */
 export function commandNamed(name: string): CommandInfo {

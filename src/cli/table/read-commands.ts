@@ -1,7 +1,7 @@
 /** Commands that look, and change nothing but typed views. */
 import { json, type CommandInfo } from './command-info.ts';
 
-export const lookingCommands: readonly CommandInfo[] = [
+export const readCommands: readonly CommandInfo[] = [
   {
     name: 'check',
     usage: '[--json] [--timeout SECONDS]',

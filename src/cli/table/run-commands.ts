@@ -12,7 +12,7 @@ const ofTheDemo = [
   { name: 'seed', value: 'N', doc: 'the same as --demo-seed' },
 ] as const;
 
-export const runningCommands: readonly CommandInfo[] = [
+export const runCommands: readonly CommandInfo[] = [
   {
     name: 'run',
     usage: '[--option value …]',

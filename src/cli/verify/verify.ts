@@ -18,9 +18,17 @@ import { verifyActive } from './active-contracts.ts';
 import { verifyArguments, type VerifyArguments } from './arguments.ts';
 import type { VerifyCall } from './call.ts';
 import { progressLine } from './progress.ts';
-import { exitCodeOf, measured, shownResults, type Compared, type VerifyKind, type VerifyResult } from './result.ts';
-import { verifyRules } from './rules.ts';
+import {
+  exitCodeOf,
+  measured,
+  shownResults,
+  type Compared,
+  type VerifyKind,
+  type VerifyResult,
+  listedFindings,
+} from './result.ts';
 import { verifyReplay, verifyTail } from './updates.ts';
+import { brokenRules } from '../../store/verify/broken-rules.ts';
 
 const requestTimeoutMs = 20_000;
 /** Tables are read as a whole: a day. */
@@ -152,4 +160,25 @@ function missing(name: string): IndexerError {
     code: 'CONFIGURATION_INVALID',
     remedy: `set ${name} as the indexer has it; \`ledger-indexer verify --sql\` needs the database only`,
   });
+}
+
+// `verify --sql`: the rules of docs/invariants.md over the tables alone; needs no ledger.
+
+/** @param progress told the rule at work and how many are done */
+async function verifyRules(
+  { client, stream }: Snapshot,
+  progress: (what: string, done: number) => void,
+): Promise<Compared> {
+  const { rules, broken } = await brokenRules(client, progress);
+  return {
+    atOffset: stream.checkpoint,
+    compared: rules,
+    different: broken.reduce((sum, { count }) => sum + count, 0),
+    quarantined: 0,
+    findings: broken
+      .flatMap(({ rule, says, rows }) =>
+        rows.map((row) => ({ what: 'broken' as const, rule: `${rule} (${says})`, ...row })),
+      )
+      .slice(0, listedFindings),
+  };
 }

@@ -1,6 +1,6 @@
 /**
  * The client for one participant: the typed calls of the JSON Ledger API, grouped by area, over one transport. Request
- * and response of each call are described where the call is declared, in `api/`. Streams are `frame-stream.ts`.
+ * and response of each call are described where the call is declared, beside this. Streams are `../transport/frame-stream.ts`.
  */
 import { commandCalls, type CommandCalls } from './commands.ts';
 import { completionCalls, type CompletionCalls } from './completions.ts';

@@ -1,6 +1,6 @@
 /**
  * Updates, transactions and events as the participant sends them, for callers of single look-ups. Optional is whatever
- * some release leaves out; Daml values stay plain JSON. (The indexer itself decodes text with `../wire.ts`, without
+ * some release leaves out; Daml values stay plain JSON. (The indexer itself decodes text with `../frames/wire.ts`, without
  * loss.) Source: recorded answers and the OpenAPI descriptions of 3.4, 3.5 and 3.6.
  */
 import { isObject } from '../frames/field.ts';

@@ -1,6 +1,6 @@
 /**
  * Interactive submission: the participant prepares a transaction, the party signs its hash with a key of its own, a
- * participant executes it. For external parties; see `../signing.ts` for the signatures.
+ * participant executes it. For external parties; see `../access/signing.ts` for the signatures.
  */
 import type { PartySignature } from '../access/signing.ts';
 import type { Transport } from '../transport/transport.ts';

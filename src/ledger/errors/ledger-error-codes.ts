@@ -1,4 +1,4 @@
-/** Every IndexerError of src/ledger is built here: it has a code of the ledger's failures, and the facts of the place. */
+/** How failures of the ledger are built: with a code of the ledger's, and the facts of the place. */
 import type { LedgerErrorCode } from '../../errors/catalogue.ts';
 import { IndexerError, type IndexerErrorOptions } from '../../errors/indexer-error.ts';
 

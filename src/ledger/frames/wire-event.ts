@@ -1,4 +1,4 @@
-/** Events of the wire, decoded: the only place that knows their field names and where a `value` level exists. */
+/** Events of the wire, decoded for the writer: their field names, and where a `value` level exists. */
 import type {
   ArchivedEvent,
   AssignedEvent,

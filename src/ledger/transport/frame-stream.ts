@@ -1,5 +1,5 @@
 /**
- * One WebSocket stream of the participant: connects, sends the one request, hands over each frame as text, and says
+ * One WebSocket stream of the participant: connects, sends the one request, hands over each frame as bytes, and says
  * exactly once how it ended. It keeps the connection alive with its own pings, notices a dead peer, and never mistakes
  * a stream that we paused for a dead one. It does not reconnect: whoever opened it decides from the checkpoint.
  */
@@ -11,7 +11,6 @@ import { socketEndpoint } from './endpoint-url.ts';
 import { errorFromBody, errorFromClose, errorFromNetwork } from '../errors/ledger-error.ts';
 import { isErrorFrame } from '../errors/ledger-error-body.ts';
 import { ledgerError } from '../errors/ledger-error-codes.ts';
-import { readRefusal } from './refusal-body.ts';
 import { errorFromRefusal, withTokenFlaws } from './refusal.ts';
 import type { TlsMaterial } from './tls.ts';
 import { handshakeHeaders, subprotocols, type TokenPlacement } from '../access/token-placement.ts';
@@ -274,5 +273,34 @@ export function openFrameStream(options: FrameStreamOptions): FrameStream {
       options.onEnd(error);
     });
     return { pause: () => undefined, resume: () => undefined, close: () => undefined };
+  }
+}
+
+// The answer of whoever refuses a handshake: a ledger's error as JSON, or the page of a proxy.
+
+const refusalBytes = 64 * 1024;
+
+/** What comes of the body in time, as JSON where it is that; whoever sends it byte by byte is not listened to for ever. */
+async function readRefusal(response: IncomingMessage, limitMs: number): Promise<unknown> {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  const limit = setTimeout(response.destroy.bind(response), limitMs);
+  try {
+    for await (const chunk of response) {
+      if (!Buffer.isBuffer(chunk)) continue;
+      chunks.push(chunk);
+      bytes += chunk.length;
+      if (bytes > refusalBytes) break;
+    }
+  } catch {
+    // Cut off, by them or by us: the status and what has come have to explain it.
+  } finally {
+    clearTimeout(limit);
+  }
+  const text = Buffer.concat(chunks).toString('utf8');
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
   }
 }

@@ -13,11 +13,9 @@ import { isBlind, verdict } from './health.ts';
 import type { HealthFacts, HealthState, Verdict } from './health.ts';
 import type { HealthOptions } from './health-options.ts';
 import { Lag } from '../figures/lag.ts';
-import { MeanWindow } from '../figures/mean-window.ts';
-import { RateWindow } from '../figures/rate-window.ts';
+import { MeanWindow, RateWindow, TemplateRates } from '../figures/rates.ts';
 import { RecentErrors, type RecentError } from './recent-errors.ts';
 import { rounded, roundedOrNull, share } from '../figures/rounding.ts';
-import { TemplateRates } from '../figures/template-rates.ts';
 import { whyBehind, type Why } from './why-behind.ts';
 import type { ByPart } from '../figures/work-clock.ts';
 

@@ -3,21 +3,19 @@
  * and HEAD without a body only, with limits on size, time and number of connections; nothing here can slow the pipeline
  * down or show a payload.
  */
-import { createServer } from 'node:http';
-import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { setImmediate } from 'node:timers/promises';
-
 import { ExitCode } from '../../errors/exit-code.ts';
 import { IndexerError } from '../../errors/indexer-error.ts';
 import { portHolder } from '../../port-holder.ts';
 import type { CheckpointWaiters } from '../health/checkpoint-waiters.ts';
 import type { StatusDocument } from '../health/health-tracker.ts';
 import type { Verdict } from '../health/health.ts';
-import { hostCheck } from './host-names.ts';
 import { cutUnread, limitIdleSockets } from './idle-sockets.ts';
 import type { Metrics } from '../metrics/metrics.ts';
 import type { StatusPage } from '../page/status-page.ts';
 import { answerWait } from './wait-endpoint.ts';
+import { isIP } from 'node:net';
 
 /** Real clients send a few hundred bytes at once. Without the last one, Node looks for late requests twice a minute. */
 const limits = {
@@ -195,4 +193,22 @@ function send(response: ServerResponse, status: number, type: string, body: stri
     'x-content-type-options': 'nosniff',
   });
   response.end(body);
+}
+
+// Which names the endpoints answer to. A page of a stranger can have its own name lead to this machine (DNS rebinding) and
+// would then read answers here as its own; the browser still says that name. An address cannot be led elsewhere.
+
+/** @param names beside addresses and localhost, in any case */
+function hostCheck(names: readonly string[]): (header: string | undefined) => boolean {
+  const known = new Set(['localhost', ...names.map((name) => name.toLowerCase())]);
+  return (header) => {
+    // Only HTTP/1.0 may leave it out, which no browser speaks.
+    if (header === undefined) return true;
+    const name = header
+      .replace(/:\d*$/, '')
+      .replace(/^\[(.*)\]$/, '$1')
+      .replace(/\.$/, '')
+      .toLowerCase();
+    return isIP(name) !== 0 || known.has(name);
+  };
 }

@@ -3,11 +3,9 @@
  * label set that is known beforehand exists from the start: an alert on a series that is not there never fires.
  */
 import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from 'prom-client';
-
 import { catalogue } from './catalogue/catalogue.ts';
 import { knownSets, type AnyDescription, type Description } from './catalogue/description.ts';
 import { mostWaits } from '../health/checkpoint-waiters.ts';
-import { TemplateLabels } from './template-labels.ts';
 import { workParts, type WorkClock } from '../figures/work-clock.ts';
 
 /** Gauges whose names end as counters must; tools that check names reject them. */
@@ -123,4 +121,28 @@ function collectorsOf({ work, pool, waits }: MetricsOptions): Readonly<Record<st
     },
   };
   return collectors as Readonly<Record<string, Collect | undefined>>;
+}
+
+const places = 50;
+
+/**
+ * Bounds the `template` label: fifty templates get their own series, all others share `other`. A place once given is
+ * kept, because a counter that moved between labels would look like a reset.
+ */
+class TemplateLabels {
+  readonly #named = new Set<string>();
+
+  /** Gives the places that are left to the most frequent of these templates. */
+  admit(counts: ReadonlyMap<string, number>): void {
+    if (this.#named.size >= places) return;
+    const byCount = [...counts].sort(([, left], [, right]) => right - left);
+    for (const [template] of byCount) {
+      if (this.#named.size >= places) return;
+      this.#named.add(template);
+    }
+  }
+
+  label(template: string): string {
+    return this.#named.has(template) ? template : 'other';
+  }
 }

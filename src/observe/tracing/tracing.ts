@@ -11,15 +11,17 @@ import {
   diag,
   isSpanContextValid,
   trace,
+  type Context,
+  type Link,
+  type Span,
+  type SpanContext,
+  type Tracer as OtelTracer,
 } from '@opentelemetry/api';
-import type { Context, Link, Span, SpanContext, Tracer as OtelTracer } from '@opentelemetry/api';
-
 import type { IndexerError } from '../../errors/indexer-error.ts';
 import type { Batch } from '../../model/batch.ts';
 import type { Update } from '../../model/update.ts';
 import type { BatchSpan, Tracer } from '../../pipeline/ports/tracer.ts';
 import { version } from '../../version.ts';
-import { harmless } from './harmless-tracer.ts';
 
 const name = 'ledger-indexer';
 /** Traces of commands linked to one batch at most: backends cut long lists. */
@@ -153,4 +155,34 @@ function spanContextOf(traceParent: string, traceState: string | null): SpanCont
     ...(traceState === null ? {} : { traceState: createTraceState(traceState) }),
   };
   return isSpanContextValid(context) ? context : undefined;
+}
+
+// Tracing whose failures are its own: an SDK with its processors is other people's code, and worth less than the stream.
+
+/** The same tracer, which never throws. @param onFailure told of what was thrown; must not throw */
+export function harmless(tracer: Tracer, onFailure: (thrown: unknown) => void): Tracer {
+  const attempt = <T>(work: () => T): T | undefined => {
+    try {
+      return work();
+    } catch (thrown) {
+      onFailure(thrown);
+      return undefined;
+    }
+  };
+  return {
+    batch: (stream, from) => {
+      const span = attempt(() => tracer.batch(stream, from));
+      return {
+        note: (update) => attempt(() => span?.note(update)),
+        decoded: (frames, bytes, error) => attempt(() => span?.decoded(frames, bytes, error)),
+        writing: (lane) => attempt(() => span?.writing(lane)),
+        done: (batch, error) => attempt(() => span?.done(batch, error)),
+      };
+    },
+    abandon: () => attempt(() => tracer.abandon()),
+    seed: () => {
+      const end = attempt(() => tracer.seed());
+      return (offset, error) => attempt(() => end?.(offset, error));
+    },
+  };
 }

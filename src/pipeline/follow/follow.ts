@@ -31,11 +31,10 @@ import { passSilence } from '../proof/silent-stretch.ts';
 import { bytesOf, type KeptFrame } from '../intake/frame-memory.ts';
 import { keepLate } from './late-update.ts';
 import { offsetOrder } from './offset-order.ts';
-import { watchSlowWrites } from './slow-write.ts';
+import { watchSlowWrites, WriteQueue } from './write-queue.ts';
 import { anotherToken, newerToken } from '../intake/token-renewal.ts';
 import { refuseUnknownKind } from './unknown-kinds.ts';
 import type { BatchSpan } from '../ports/tracer.ts';
-import { WriteQueue } from './write-queue.ts';
 
 /** With so many updates waiting the next batch is built before there is room to write it. */
 const aheadUpdates = 256;

@@ -2,6 +2,7 @@
  * The writes of one stream: several may be under way, each on a connection of its own, but they commit in the order they
  * were added. The first failure takes all later ones with it; after it the queue is of no use any more.
  */
+import type { Observer } from '../ports/observer.ts';
 
 /** One write; it commits nothing before `predecessor` has. Undefined: nothing is under way before it. */
 export type Write = (predecessor: Promise<void> | undefined) => Promise<void>;
@@ -64,4 +65,28 @@ export class WriteQueue {
   orFailure<T>(work: Promise<T>): Promise<T> {
     return Promise.race([this.#failure, work]);
   }
+}
+
+// Tells apart, while the stream waits for frames, a quiet ledger from a database that does not come to its end.
+
+/** Under way for so long while nothing else is to be done, a write is what is waited for. */
+const slowMs = 250;
+
+/**
+ * Whoever waits for frames waits for the source; for the database while one write does not end, though there may be room
+ * for more: nothing else holds the checkpoint back then.
+ * @returns ends the watch, when the frames are there
+ */
+export function watchSlowWrites(writes: WriteQueue, observer: Observer): () => void {
+  observer.busyWith('source');
+  let { oldest } = writes;
+  if (oldest === undefined) return () => undefined;
+  const watch = setInterval(() => {
+    observer.busyWith(oldest !== undefined && oldest === writes.oldest ? 'database' : 'source');
+    oldest = writes.oldest;
+    if (oldest === undefined) clearInterval(watch);
+  }, slowMs);
+  return () => {
+    clearInterval(watch);
+  };
 }

@@ -4,7 +4,7 @@
  */
 import { IndexerError } from '../../errors/indexer-error.ts';
 import { eventFormat } from '../../ledger/api/request-format.ts';
-import { newestContracts, type ContractMark } from '../../store/history/stored-contracts.ts';
+import { newestContracts, type ContractMark } from '../../store/history/stored-marks.ts';
 import type { PipelineParts } from '../ports/parts.ts';
 
 const contractsAsked = 3;

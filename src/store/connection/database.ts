@@ -4,10 +4,18 @@
  * confirmed as COMMIT is an error, and everything thrown is an IndexerError. Nothing global is changed in the driver.
  */
 import { Socket } from 'node:net';
-import { Client, Pool } from 'pg';
-import type { ClientBase, ClientConfig, PoolClient, PoolConfig, QueryConfig } from 'pg';
+import {
+  Client,
+  Pool,
+  type ClientBase,
+  type ClientConfig,
+  type PoolClient,
+  type PoolConfig,
+  type QueryConfig,
+  types,
+  type CustomTypesConfig,
+} from 'pg';
 import { IndexerError } from '../../errors/indexer-error.ts';
-import { exactTypes } from './exact-types.ts';
 import { HostList, urlsOf } from './hosts.ts';
 import { timeQueries, type OnQuery } from './query-timing.ts';
 import { sessionSettings, setUpQuery } from './session-settings.ts';
@@ -261,3 +269,30 @@ function refuseUnusableUrl(url: string): void {
 }
 
 function ignore(): void {}
+
+// How values of the server become values here; differs from the driver's own way for int8, which must stay exact.
+
+const int8 = 20;
+const int8Array = 1016;
+/** The driver's table without its closed list of type numbers: the server sends types that the list does not know. */
+const driverParser = types.getTypeParser as (oid: number, format?: 'text' | 'binary') => (text: string) => unknown;
+
+/** int8 as a number while that is exact, else as a bigint; everything else as the driver does it. */
+function parserOf(oid: number, format?: 'text' | 'binary'): unknown {
+  if (format !== 'binary' && oid === int8) return parseInt8;
+  if (format !== 'binary' && oid === int8Array) return parseInt8Array;
+  return driverParser(oid, format);
+}
+
+/** int8 exactly; everything else as the driver does it. Changes nothing for other users of the driver. */
+const exactTypes: CustomTypesConfig = { getTypeParser: parserOf as CustomTypesConfig['getTypeParser'] };
+
+function parseInt8(text: string): number | bigint {
+  const number = Number(text);
+  return Number.isSafeInteger(number) ? number : BigInt(text);
+}
+
+function parseInt8Array(text: string): unknown {
+  const entries = driverParser(int8Array)(text) as readonly (string | null)[];
+  return entries.map((entry) => (entry === null ? null : parseInt8(entry)));
+}

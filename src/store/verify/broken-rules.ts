@@ -1,6 +1,10 @@
 /** Runs the invariants in the snapshot of the caller. */
 import type { ClientBase } from 'pg';
-import { invariants } from './invariants.ts';
+import { contractInvariants } from './contract-invariants.ts';
+import { coverageInvariants } from './coverage-invariants.ts';
+import type { Invariant } from './invariant.ts';
+import { recordInvariants, redactionInvariants } from './record-invariants.ts';
+import { streamInvariants } from './stream-invariants.ts';
 
 export interface BrokenRule {
   readonly rule: string;
@@ -46,3 +50,13 @@ export async function brokenRules(
 function shown({ offset, contract_id: contractId, found }: FoundRow): BrokenRow {
   return { ...(offset === null ? {} : { offset }), ...(contractId === null ? {} : { contractId }), found };
 }
+
+// All invariants, in the order of docs/invariants.md.
+
+export const invariants: readonly Invariant[] = [
+  ...streamInvariants,
+  ...contractInvariants,
+  ...recordInvariants,
+  ...coverageInvariants,
+  ...redactionInvariants,
+].sort((a, b) => (a.id < b.id ? -1 : 1));

@@ -1,6 +1,6 @@
 /**
- * The sink of the pipeline. There is no way to write but `writeBatch` and the seed calls, each one transaction that
- * moves the stream row with the rows. After any error the caller opens a new session: nothing is trusted from memory.
+ * The sink of the pipeline. Whatever is written is one transaction that moves the stream row with the rows, or notes
+ * something in it. After any error the caller opens a new session: nothing is trusted from memory.
  */
 import { hostname } from 'node:os';
 import type { IndexerError } from '../../errors/indexer-error.ts';

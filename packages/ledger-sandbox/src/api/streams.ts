@@ -1,5 +1,5 @@
 /**
- * The two WebSocket streams after their handshake: one request frame in, one JSON object per text frame out, refusals
+ * The WebSocket streams, of updates, contracts and completions, after their handshake: one request frame in, one JSON object per text frame out, refusals
  * as a frame before a normal close. Later frames of the client are ignored.
  */
 import type { Caller } from '../identity/caller.ts';

@@ -1,10 +1,13 @@
 /** The sandbox participant with what the demo runs on: its packages, its templates and its name. */
 import type { World } from '../ledger/ledger.ts';
-import { startParticipant } from '../server/sandbox.ts';
-import type { Sandbox, SandboxOptions } from '../server/sandbox.ts';
+import { startParticipant, type Sandbox, type SandboxOptions } from '../server/sandbox.ts';
 import { demoParticipantId } from './market/participant-id.ts';
-import { demoPackages } from './packages/catalogue.ts';
 import { demoTemplates } from './templates/templates.ts';
+import type { WrittenPackage } from '../daml-lf/declaration.ts';
+import { spliceAmulet } from './packages/amulet.ts';
+import { iou, licensingAtStart, tradingApp } from './packages/applications.ts';
+import { bonds, stablecoin } from './packages/registries.ts';
+import { tokenStandard } from './packages/token-standard.ts';
 
 /** The world of the demo. Templates are made anew at each call. */
 export function demoWorld(): World {
@@ -15,3 +18,16 @@ export function demoWorld(): World {
 export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbox> {
   return startParticipant(demoWorld(), options);
 }
+
+// The packages that the sandbox's own templates are of.
+
+/** Those that are vetted when a ledger begins; each after the packages it imports. */
+export const demoPackages: readonly WrittenPackage[] = [
+  ...tokenStandard,
+  spliceAmulet,
+  stablecoin,
+  bonds,
+  tradingApp,
+  licensingAtStart,
+  iou,
+];

@@ -4,16 +4,14 @@
  */
 import type { IncomingMessage } from 'node:http';
 import { SandboxError } from '../wire/sandbox-error.ts';
-import { check, checkNames, faultsOf } from '../faults/admin-shapes.ts';
-import type { Shape } from '../faults/admin-shapes.ts';
+import { check, checkNames, faultsOf, type Shape } from '../faults/admin-shapes.ts';
 import type { Call, Endpoint } from '../api/endpoint.ts';
 import { Undecodable } from '../wire/failure.ts';
-import { isThisMachine } from '../wire/this-machine.ts';
-import { asObject, asText } from '../wire/json.ts';
-import type { JsonObject } from '../wire/json.ts';
+import { asObject, asText, type JsonObject } from '../wire/json.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { authorize } from '../ledger/reassignments.ts';
 import type { UpdateInput } from '../wire/wire.ts';
+import { isIPv4 } from 'node:net';
 
 interface Act {
   readonly shape: Shape;
@@ -128,4 +126,14 @@ export function isLocalAdmin(request: IncomingMessage, pathPrefix: string): bool
   const local = isThisMachine(request.socket.remoteAddress ?? '');
   const asked = (request.url ?? '').startsWith(`${pathPrefix}/sandbox/`);
   return asked && local && isThisMachine(hostOf(request)) && request.headers.origin === undefined;
+}
+
+// Which addresses are this machine itself.
+
+/** Of the host of a URL, or the address of a socket. Only literal addresses count: 127.example.org is somebody else's. */
+function isThisMachine(host: string): boolean {
+  const name = host.replace(/^\[(.*)\]$/, '$1').replace('::ffff:', '');
+  return (
+    name === 'localhost' || name.endsWith('.localhost') || name === '::1' || (isIPv4(name) && name.startsWith('127.'))
+  );
 }

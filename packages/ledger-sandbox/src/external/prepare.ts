@@ -1,18 +1,15 @@
 /** Prepares submissions for external parties: interprets them without leaving a trace, and says what to sign. */
-import { randomSeed } from './seed.ts';
 import { require } from '../identity/caller.ts';
 import type { Call } from '../api/endpoint.ts';
 import { failure, invalidArgument } from '../wire/failure.ts';
-import { asList, asObject } from '../wire/json.ts';
-import type { Json, JsonObject } from '../wire/json.ts';
-import { Random } from '../wire/random.ts';
+import { asList, asObject, type Json, type JsonObject } from '../wire/json.ts';
+import { Random, fingerprint } from '../wire/random.ts';
 import { parseAsked, parseTime, parseWhat } from '../ledger/submission-request.ts';
 import { interpret } from '../ledger/submission-run.ts';
 import type { Submission } from '../ledger/commands.ts';
 import type { TransactionBuilder } from '../contracts/transaction.ts';
 import { formatTimestamp } from '../wire/values.ts';
-import { defaultScheme, encodePrepared, hashPrepared, parseScheme } from './prepared.ts';
-import type { Prepared } from './prepared.ts';
+import { defaultScheme, encodePrepared, hashPrepared, parseScheme, type Prepared } from './prepared.ts';
 
 function refuseMany(commands: readonly unknown[]): void {
   if (commands.length === 1) return;
@@ -87,4 +84,13 @@ export function prepare(call: Call): string {
     hashingDetails: body['verboseHashing'] === true ? details : null,
     costEstimation: estimate ? costEstimation(bytes, preparedAt) : null,
   });
+}
+
+// Chance that depends on what it is for only, so that asking does not change what the ledger draws next.
+
+/** A number to seed `Random` with and a UUID, the same for the same texts. */
+function randomSeed(texts: readonly string[]): { readonly seed: number; readonly uuid: string } {
+  const hex = fingerprint(JSON.stringify(texts));
+  const uuid = [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20, 32)].join('-');
+  return { seed: Number.parseInt(hex.slice(32, 44), 16), uuid };
 }

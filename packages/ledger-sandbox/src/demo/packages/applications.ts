@@ -1,8 +1,7 @@
 /** Applications on top of the tokens: over-the-counter trades, licences in two versions, and the Iou of the tutorials. */
 import { consuming, nonconsuming, record, template } from '../../daml-lf/declaration.ts';
-import type { Definition, Fields, ModuleDeclaration } from '../../daml-lf/declaration.ts';
+import type { Definition, Fields, ModuleDeclaration, WrittenPackage } from '../../daml-lf/declaration.ts';
 import { writePackage } from '../../daml-lf/package-writer.ts';
-import type { WrittenPackage } from '../../daml-lf/declaration.ts';
 import { tokenStandard } from './token-standard.ts';
 
 export const tradingApp = writePackage({

@@ -1,6 +1,5 @@
 /** Makes a database slow on purpose, for demonstrations: the checkpoint cannot move for a while, reads go on. */
-import { escapeIdentifier } from 'pg';
-import { openDatabase } from './connection/database.ts';
+import { openDatabase } from '../../store/connection/database.ts';
 
 /**
  * Holds the table `stream` against writers for so long. @param ms milliseconds
@@ -11,7 +10,7 @@ export async function holdUp(url: string, schema: string, ms: number): Promise<v
   const database = openDatabase({ url, schema, statementTimeoutMs: ms + 30_000, applicationName });
   try {
     await database.transaction(async (client) => {
-      await client.query(`lock table ${escapeIdentifier(schema)}.stream in exclusive mode`);
+      await client.query('lock table stream in exclusive mode');
       await client.query('select pg_sleep($1)', [ms / 1000]);
     });
   } finally {

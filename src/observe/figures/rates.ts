@@ -1,0 +1,78 @@
+/**
+ * A rate over the last ten seconds, from counts with monotonic times. Memory is bounded: one entry for each second.
+ */
+const windowSeconds = 10;
+
+export class RateWindow {
+  /** Count by whole second. */
+  readonly #counts = new Map<number, number>();
+  #firstMs: number | undefined;
+
+  add(nowMs: number, count: number): void {
+    this.#firstMs ??= nowMs;
+    const second = Math.floor(nowMs / 1000);
+    this.#counts.set(second, (this.#counts.get(second) ?? 0) + count);
+    this.#forget(second);
+  }
+
+  /** Per second over the window, or over the time since the first count when that is shorter (at least one second). */
+  perSecond(nowMs: number): number {
+    this.#forget(Math.floor(nowMs / 1000));
+    let sum = 0;
+    for (const count of this.#counts.values()) sum += count;
+    const elapsed = (nowMs - (this.#firstMs ?? nowMs)) / 1000;
+    return sum / Math.min(windowSeconds, Math.max(1, elapsed));
+  }
+
+  #forget(second: number): void {
+    for (const known of this.#counts.keys()) {
+      if (known <= second - windowSeconds) this.#counts.delete(known);
+      else break;
+    }
+  }
+}
+
+// The mean of what was measured during the last ten seconds.
+
+export class MeanWindow {
+  readonly #sum = new RateWindow();
+  readonly #count = new RateWindow();
+
+  /** @param nowMs monotonic */
+  add(nowMs: number, value: number): void {
+    this.#sum.add(nowMs, value);
+    this.#count.add(nowMs, 1);
+  }
+
+  /** Null when nothing was measured. */
+  mean(nowMs: number): number | null {
+    const count = this.#count.perSecond(nowMs);
+    return count === 0 ? null : this.#sum.perSecond(nowMs) / count;
+  }
+}
+
+// Events per second by template, over the last ten seconds. Bounded: templates that rest longest give their place up.
+
+const places = 500;
+
+export class TemplateRates {
+  /** The template that was busy last comes last. */
+  readonly #rates = new Map<string, RateWindow>();
+
+  /** @param nowMs monotonic */
+  add(nowMs: number, template: string, events: number): void {
+    const rate = this.#rates.get(template) ?? new RateWindow();
+    this.#rates.delete(template);
+    rate.add(nowMs, events);
+    this.#rates.set(template, rate);
+    for (const resting of this.#rates.keys()) {
+      if (this.#rates.size <= places) break;
+      this.#rates.delete(resting);
+    }
+  }
+
+  /** 0 for one that was never seen. */
+  perSecond(nowMs: number, template: string): number {
+    return this.#rates.get(template)?.perSecond(nowMs) ?? 0;
+  }
+}

@@ -1,0 +1,46 @@
+/** What pages and comments call by its path is there: they outlive the files they speak of. */
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { pages, root } from './pages.ts';
+
+const rooms = readdirSync(join(root, 'src'), { withFileTypes: true }).filter((entry) => entry.isDirectory());
+const roots = ['src', 'test', 'scripts', 'packages', 'bench', 'docs', 'grafana', '.ci'];
+
+/** Of the project, or of `src` where it begins with a room; undefined for what is no path of ours. */
+function pathOf(mention: string): string | undefined {
+  if (!/^[\w.-]+(?:\/[\w.-]+)*\/(?:[\w.-]+\.(?:ts|mjs|md|sql|json|ya?ml))?$/.test(mention)) return undefined;
+  const [first = ''] = mention.split('/');
+  if (roots.includes(first)) return mention;
+  // A folder alone may be that of another house.
+  return rooms.some(({ name }) => name === first) && mention.endsWith('.ts') ? join('src', mention) : undefined;
+}
+
+interface Text {
+  readonly where: string;
+  readonly text: string;
+}
+
+function comments(): readonly Text[] {
+  return ['src', 'packages/ledger-sandbox/src', 'packages/embedded-postgres/src'].flatMap((house) =>
+    readdirSync(join(root, house), { recursive: true, encoding: 'utf8' })
+      .filter((file) => file.endsWith('.ts'))
+      .map((file) => ({ where: join(house, file), text: readFileSync(join(root, house, file), 'utf8') })),
+  );
+}
+
+it.each([
+  ['a page', pages().map(({ path }) => ({ where: path, text: readFileSync(join(root, path), 'utf8') }))],
+  ['a comment of the sources', comments()],
+])('no path that %s names is of a file that is not there', (_, texts: readonly Text[]) => {
+  const named = texts.flatMap(({ where, text }) =>
+    [...text.matchAll(/`([^`\s]+)`/g)].flatMap(([, mention = '']) => {
+      const path = pathOf(mention);
+      return path === undefined ? [] : [{ where, mention, path }];
+    }),
+  );
+  expect(named.length).toBeGreaterThan(0);
+  expect(
+    named.filter(({ path }) => !existsSync(join(root, path))).map(({ where, mention }) => `${where}: ${mention}`),
+  ).toEqual([]);
+});
