@@ -6,8 +6,8 @@
  */
 import { rmSync } from 'node:fs';
 import { escapeIdentifier, escapeLiteral, type Client } from 'pg';
-import { digestOf, type Digest } from './digest.ts';
-import { measured, type Cost } from './cost.ts';
+import { digestOf, type Digest } from './figures/digest.ts';
+import { measured, type Cost } from './figures/cost.ts';
 import { migrated, schema, withClient, type RunDatabase, type Server } from './postgres.ts';
 
 /** Already in a migrated schema. */

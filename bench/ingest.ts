@@ -1,14 +1,14 @@
 /** The indexer from socket to committed checkpoint: an update stream at full speed into an empty (or given) database. */
 import type { Child } from './child.ts';
-import { measured, type Cost } from './cost.ts';
-import { complaint, digestOf, type Digest } from './digest.ts';
+import { measured, type Cost } from './figures/cost.ts';
+import { complaint, digestOf, type Digest } from './figures/digest.ts';
 import { startIndexerProcess, type Variant } from './indexer-process.ts';
 import { migrated, type RunDatabase, type Server } from './postgres.ts';
-import { peakRssMiB } from './process-cpu.ts';
-import { eventsUpTo, expectedAfter, openingTransactions, type Expected, type Profile } from './profiles.ts';
+import { peakRssMiB } from './figures/process-cpu.ts';
+import { eventsUpTo, expectedAfter, openingTransactions, type Expected, type Profile } from './replay/profiles.ts';
 import { reached, type Sample } from './progress.ts';
-import type { Recording } from './recording.ts';
-import { startReplay, type Replay } from './replay.ts';
+import type { Recording } from './replay/recording.ts';
+import { startReplay, type Replay } from './replay/replay.ts';
 
 const warmUpMs = 1_000;
 

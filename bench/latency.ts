@@ -1,12 +1,12 @@
 /** Latency: from handing an update to the ledger's socket to another session's SELECT seeing its offset. */
 import { once } from 'node:events';
 import { startChild } from './child.ts';
-import { measured } from './cost.ts';
+import { measured } from './figures/cost.ts';
 import { startIndexerProcess, type Variant } from './indexer-process.ts';
 import { migrated, schema, type Server } from './postgres.ts';
-import { openingTransactions, type Profile } from './profiles.ts';
-import type { Recording } from './recording.ts';
-import { startReplay } from './replay.ts';
+import { openingTransactions, type Profile } from './replay/profiles.ts';
+import type { Recording } from './replay/recording.ts';
+import { startReplay } from './replay/replay.ts';
 
 /** Sent at the same pace and not counted: the opening transactions, and the compiler of the engine. */
 const warmUpSeconds = 2;

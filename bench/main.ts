@@ -8,11 +8,11 @@ import { prepareOutputs } from './indexer-process.ts';
 import { runGrowth, runMemories } from './once.ts';
 import { help, readOptions, type Measure, type Options } from './options.ts';
 import { openServer } from './postgres.ts';
-import { reportOf, writeJson } from './report.ts';
+import { reportOf, writeJson } from './figures/report.ts';
 import { runRounds } from './rounds.ts';
-import { sharesOf, shareTable } from './shares.ts';
+import { sharesOf, shareTable } from './figures/shares.ts';
 import type { Session } from './session.ts';
-import { say } from './terminal.ts';
+import { say } from './figures/terminal.ts';
 
 /** Most rounds of the profiles after the first. */
 const furtherRounds = { quick: 1, full: 3 } as const;

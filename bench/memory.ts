@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { onExit } from './cleanup.ts';
 import { runIngest, type IngestOptions, type IngestRun } from './ingest.ts';
 import { withClient } from './postgres.ts';
-import { rssMiB } from './process-cpu.ts';
+import { rssMiB } from './figures/process-cpu.ts';
 
 export interface MemoryRun extends IngestRun {
   /** Largest resident size in the second quarter of the run and in the last one, MiB: flat means equal. */

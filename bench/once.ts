@@ -1,13 +1,13 @@
 /** What is measured after the rounds, because it takes long or needs much disk: memory and growth. */
-import { figureOf } from './figures.ts';
+import { figureOf } from './figures/figures.ts';
 import { runIngest } from './ingest.ts';
 import { runMemory } from './memory.ts';
 import { preloadedCounts, preloadedDatabase } from './preload.ts';
-import { openingTransactions, type Profile } from './profiles.ts';
-import { updatesRecording } from './recording.ts';
+import { openingTransactions, type Profile } from './replay/profiles.ts';
+import { updatesRecording } from './replay/recording.ts';
 import type { RunDatabase } from './postgres.ts';
 import { note, plainVariant, type Session } from './session.ts';
-import { say } from './terminal.ts';
+import { say } from './figures/terminal.ts';
 
 /** A long run, and one in which Postgres stands still. */
 export async function runMemories(session: Session, profile: Profile): Promise<void> {

@@ -2,7 +2,7 @@
 import { isAbsolute, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import type { Variant } from './indexer-process.ts';
-import { profileNamed, profileNames, type Profile } from './profiles.ts';
+import { profileNamed, profileNames, type Profile } from './replay/profiles.ts';
 
 export const measures = ['ingest', 'seed', 'toy', 'latency', 'memory', 'growth'] as const;
 export type Measure = (typeof measures)[number];

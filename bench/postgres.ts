@@ -10,7 +10,7 @@ import { startEmbeddedPostgres } from '../packages/embedded-postgres/src/embedde
 import { openDatabase } from '../src/store/connection/database.ts';
 import { migrate } from '../src/store/schema/migrations.ts';
 import { onExit, type Undo } from './cleanup.ts';
-import { parentOf, treeCpu } from './process-cpu.ts';
+import { parentOf, treeCpu } from './figures/process-cpu.ts';
 
 /** Where the tables are, in every database of a run. */
 export const schema = 'ledger';

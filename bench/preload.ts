@@ -5,10 +5,10 @@
  */
 import { escapeIdentifier, type Client } from 'pg';
 import { filterFingerprint } from '../src/ledger/api/request-format.ts';
-import { synchronizerId, templateName } from './names.ts';
+import { synchronizerId, templateName } from './replay/names.ts';
 import { migrated, schema, withClient, type RunDatabase, type Server } from './postgres.ts';
-import type { Expected } from './profiles.ts';
-import { preloadedPerActive } from './recording.ts';
+import type { Expected } from './replay/profiles.ts';
+import { preloadedPerActive } from './replay/recording.ts';
 
 /** `contractId('preloaded', n)` of names.ts in SQL. */
 const idSql = `(select '00' || h || 'ca111220' || reverse(h)

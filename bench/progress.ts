@@ -1,7 +1,7 @@
 /** Follows a run in its database: the checkpoint, asked for on a connection of its own. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Child } from './child.ts';
-import { now } from './cost.ts';
+import { now } from './figures/cost.ts';
 import { connect, schema } from './postgres.ts';
 
 /** Cheap for Postgres, and 1 % of a run of one second. */

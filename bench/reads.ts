@@ -4,13 +4,13 @@ import type { Client } from 'pg';
 import { isEnding, onExit, undoAll } from './cleanup.ts';
 import { prepareOutputs } from './indexer-process.ts';
 import { connect, migrated, openServer } from './postgres.ts';
-import { fill, settle } from './reads-fill.ts';
-import { measured, type ReadFigure } from './reads-measure.ts';
-import { help, readReadOptions, type ReadOptions } from './reads-options.ts';
-import { readQueries, type ReadQuery } from './reads-queries.ts';
-import { labelOf, readTable, writeReadJson } from './reads-report.ts';
-import { makeTypedView } from './reads-typed.ts';
-import { say } from './terminal.ts';
+import { fill, settle } from './reads/fill.ts';
+import { measured, type ReadFigure } from './reads/measure.ts';
+import { help, readReadOptions, type ReadOptions } from './reads/options.ts';
+import { readQueries, type ReadQuery } from './reads/queries.ts';
+import { labelOf, readTable, writeReadJson } from './reads/report.ts';
+import { makeTypedView } from './reads/typed.ts';
+import { say } from './figures/terminal.ts';
 
 interface Prepared {
   readonly client: Client;

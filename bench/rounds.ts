@@ -1,17 +1,17 @@
 /** One profile: recordings, the reference run, then rounds in which everything has its turn. */
 import { join } from 'node:path';
 import { exportRows, forgetRows, runCeiling, type ReferenceRows } from './ceiling.ts';
-import { summaryOf } from './cpu-profile.ts';
-import { figureOf } from './figures.ts';
+import { summaryOf } from './figures/cpu-profile.ts';
+import { figureOf } from './figures/figures.ts';
 import { runIngest, type IngestOptions } from './ingest.ts';
-import { unlikeBefore } from './known-digest.ts';
+import { unlikeBefore } from './figures/known-digest.ts';
 import { runLatency } from './latency.ts';
 import type { Measure } from './options.ts';
-import { expectedAfter, type Profile } from './profiles.ts';
-import { activeContractsRecording, format, updatesRecording, type Recording } from './recording.ts';
+import { expectedAfter, type Profile } from './replay/profiles.ts';
+import { activeContractsRecording, format, updatesRecording, type Recording } from './replay/recording.ts';
 import { runSeed } from './seed.ts';
 import { lineOf, note, plainVariant, variantsOf, type Session } from './session.ts';
-import { say } from './terminal.ts';
+import { say } from './figures/terminal.ts';
 import { runToy } from './toy-run.ts';
 
 export const paces: readonly number[] = [500, 100, 3_000];

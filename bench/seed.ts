@@ -1,12 +1,12 @@
 /** The seed from socket to publication: entries of active contracts into an empty database. */
-import { measured, type Cost } from './cost.ts';
-import { complaint, digestOf, type Digest } from './digest.ts';
+import { measured, type Cost } from './figures/cost.ts';
+import { complaint, digestOf, type Digest } from './figures/digest.ts';
 import { startIndexerProcess, type Variant } from './indexer-process.ts';
 import { migrated, type RunDatabase, type Server } from './postgres.ts';
-import { peakRssMiB } from './process-cpu.ts';
+import { peakRssMiB } from './figures/process-cpu.ts';
 import { reached } from './progress.ts';
-import type { Recording } from './recording.ts';
-import { startReplay } from './replay.ts';
+import type { Recording } from './replay/recording.ts';
+import { startReplay } from './replay/replay.ts';
 
 export interface SeedOptions {
   readonly server: Server;

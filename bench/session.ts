@@ -1,11 +1,11 @@
 /** What all measurements of one call share, and where their figures are collected. */
-import type { Figure, Line } from './figures.ts';
+import type { Figure, Line } from './figures/figures.ts';
 import type { Variant } from './indexer-process.ts';
 import type { LatencyRun } from './latency.ts';
 import type { MemoryRun } from './memory.ts';
 import type { Options } from './options.ts';
 import type { Server } from './postgres.ts';
-import { say } from './terminal.ts';
+import { say } from './figures/terminal.ts';
 
 export interface LatencyLine {
   readonly profile: string;

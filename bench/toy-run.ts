@@ -2,9 +2,9 @@
 import { once } from 'node:events';
 import { startChild } from './child.ts';
 import type { Server } from './postgres.ts';
-import { openingTransactions, type Profile } from './profiles.ts';
-import type { Recording } from './recording.ts';
-import { startReplay } from './replay.ts';
+import { openingTransactions, type Profile } from './replay/profiles.ts';
+import type { Recording } from './replay/recording.ts';
+import { startReplay } from './replay/replay.ts';
 
 export interface ToyRun {
   readonly events: number;

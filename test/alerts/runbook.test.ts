@@ -12,7 +12,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { commandInfo } from '../../src/cli/table/command-table.ts';
 import { catalogue } from '../../src/errors/catalogue.ts';
 import { startDemoLedger, type DemoLedger } from '../../packages/ledger-sandbox/src/demo/demo-ledger.ts';
-import { startDaemon, type Daemon } from '../e2e/daemon.ts';
+import { startDaemon, type Daemon } from '../e2e/runs/daemon.ts';
 import { createTestDatabase, query, type TestDatabase } from '../support/database.ts';
 import { waitFor } from '../support/wait-for.ts';
 

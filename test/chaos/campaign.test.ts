@@ -3,11 +3,11 @@
  * Whatever happens to the indexer, what is stored in the end is what an indexer stores that nobody disturbed.
  */
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { crashPoints } from './crash-points.ts';
+import { crashPoints } from './tiers/crash-points.ts';
 import { openChaosServer, type ChaosServer } from './databases.ts';
 import { Report } from './report.ts';
-import { seeded } from './seeded.ts';
-import type { TierContext } from './tier.ts';
+import { seeded } from './tiers/seeded.ts';
+import type { TierContext } from './tiers/tier.ts';
 
 const given = process.env['TEST_DATABASE_URL'];
 let server: ChaosServer;

@@ -1,12 +1,12 @@
 /** A batch may be committed after its session has failed: what the indexer says of itself must not come alive by it. */
 import { expect, it } from 'vitest';
-import { CheckpointWatch } from './checkpoint-watch.ts';
+import { CheckpointWatch } from './tiers/checkpoint-watch.ts';
 import { openChaosServer } from './databases.ts';
-import { historyOf, endAfter } from './history.ts';
-import { startLife } from './indexer-life.ts';
-import { ledgerErrors } from './ledger-errors.ts';
-import { ModelLedger, refuse, type StreamOutcome } from './model-ledger.ts';
-import { WireFaults } from './wire-faults.ts';
+import { historyOf, endAfter } from './history/history.ts';
+import { startLife } from './tiers/indexer-life.ts';
+import { ledgerErrors } from './model/ledger-errors.ts';
+import { ModelLedger, refuse, type StreamOutcome } from './model/model-ledger.ts';
+import { WireFaults } from './faults/wire-faults.ts';
 import { pause } from '../support/wait-for.ts';
 
 const lateMs = 300;

@@ -2,17 +2,17 @@
 // For what it does: the others look for these files as soon as they are imported.
 // oxlint-disable-next-line import/no-unassigned-import
 import './beside.ts';
-import { crashPoints } from './crash-points.ts';
+import { crashPoints } from './tiers/crash-points.ts';
 import { openChaosServer } from './databases.ts';
 import { help, readOptions, type CampaignOptions } from './options.ts';
-import { mutation } from './mutation.ts';
-import { planted } from './planted.ts';
-import { processes } from './processes.ts';
+import { mutation } from './mutants/mutation.ts';
+import { planted } from './mutants/planted.ts';
+import { processes } from './tiers/processes.ts';
 import { Report } from './report.ts';
-import { reseeds } from './reseeds.ts';
-import { seeded } from './seeded.ts';
-import { servers } from './servers.ts';
-import type { Tier } from './tier.ts';
+import { reseeds } from './tiers/reseeds.ts';
+import { seeded } from './tiers/seeded.ts';
+import { servers } from './tiers/servers.ts';
+import type { Tier } from './tiers/tier.ts';
 
 /** In the order in which they run. */
 const tiers: readonly Tier[] = [crashPoints, seeded, reseeds, processes, servers, mutation, planted];

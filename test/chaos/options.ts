@@ -1,6 +1,6 @@
 /** What `npm run chaos` can be told. */
 import { parseArgs } from 'node:util';
-import type { Tier } from './tier.ts';
+import type { Tier } from './tiers/tier.ts';
 
 export interface CampaignOptions {
   /** Names of tiers; all of them when absent. */

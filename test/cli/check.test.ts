@@ -6,7 +6,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { startSandbox } from '../../packages/ledger-sandbox/src/demo/sandbox.ts';
 import type { Sandbox } from '../../packages/ledger-sandbox/src/server/sandbox.ts';
 import { generateHistory } from '../../packages/ledger-sandbox/src/demo/traffic.ts';
-import { startDaemon } from '../e2e/daemon.ts';
+import { startDaemon } from '../e2e/runs/daemon.ts';
 import { createTestDatabase, query, type TestDatabase } from '../support/database.ts';
 import { bouncerInstalled, startBouncer } from '../support/bouncer.ts';
 import { endsIn, sharedSecret, token } from '../support/tokens.ts';

@@ -8,7 +8,7 @@ import { parseAllDocuments } from 'yaml';
 import { optionList } from '../../src/config/option-table.ts';
 import { startSandbox } from '../../packages/ledger-sandbox/src/demo/sandbox.ts';
 import { createTestDatabase } from '../support/database.ts';
-import { startDaemon } from '../e2e/daemon.ts';
+import { startDaemon } from '../e2e/runs/daemon.ts';
 
 const folder = join(import.meta.dirname, '../../docs/deploy');
 const unit = await readFile(join(folder, 'ledger-indexer.service'), 'utf8');

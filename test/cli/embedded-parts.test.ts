@@ -10,7 +10,7 @@ import { startEmbeddedPostgres } from '../../packages/embedded-postgres/src/embe
 import { createLogger } from '../../src/observe/log/logger.ts';
 import { startSandbox } from '../../packages/ledger-sandbox/src/demo/sandbox.ts';
 import { generateHistory } from '../../packages/ledger-sandbox/src/demo/traffic.ts';
-import { runIndexer } from '../e2e/indexer-run.ts';
+import { runIndexer } from '../e2e/runs/indexer-run.ts';
 import { query } from '../support/database.ts';
 
 let folder: string;

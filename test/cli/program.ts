@@ -2,7 +2,7 @@
 import { spawn } from 'node:child_process';
 import { tmpdir } from 'node:os';
 import { fileURLToPath } from 'node:url';
-import { assertBuilt } from '../e2e/daemon.ts';
+import { assertBuilt } from '../e2e/runs/daemon.ts';
 
 /** The built program. */
 export const main = fileURLToPath(new URL('../../dist/main.js', import.meta.url));

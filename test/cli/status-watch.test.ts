@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { statusScreen } from '../../src/cli/inspect/status-screen.ts';
 import { startSandbox } from '../../packages/ledger-sandbox/src/demo/sandbox.ts';
 import { generateHistory } from '../../packages/ledger-sandbox/src/demo/traffic.ts';
-import { startDaemon } from '../e2e/daemon.ts';
+import { startDaemon } from '../e2e/runs/daemon.ts';
 import { createTestDatabase } from '../support/database.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { noTerminal, onTerminal } from '../support/terminal.ts';

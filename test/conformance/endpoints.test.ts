@@ -7,13 +7,13 @@ import { afterAll, beforeAll, describe, expect, it, type TestContext } from 'vit
 import { IndexerError } from '../../src/errors/indexer-error.ts';
 import type { Faults } from '../../packages/ledger-sandbox/src/faults/faults.ts';
 import type { Release } from '../../packages/ledger-sandbox/src/wire/release.ts';
-import { node, packages, parties, users } from '../ledger/calls-manage.ts';
-import { state, updates } from '../ledger/calls-read.ts';
-import { interactive, submission } from '../ledger/calls-submit.ts';
+import { node, packages, parties, users } from '../ledger/api/calls-manage.ts';
+import { state, updates } from '../ledger/api/calls-read.ts';
+import { interactive, submission } from '../ledger/api/calls-submit.ts';
 import { answerCheck } from './answer-check.ts';
 import { expectedOf, type Outcome } from './outcomes.ts';
 import { required } from './required.ts';
-import type { Row } from './row.ts';
+import type { Row } from './rows/row.ts';
 import { cases, rows } from './table.ts';
 import { joinWorld, Missing, startWorld, type World } from './world.ts';
 

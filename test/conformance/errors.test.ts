@@ -13,11 +13,11 @@ import {
   byHttpStatus,
   byLedgerCode,
 } from '../../src/ledger/errors/error-classes.ts';
-import { after, ending, onStage, type ErrorRow } from './error-row.ts';
-import { accessRows } from './error-rows-access.ts';
-import { commandRows } from './error-rows-commands.ts';
-import { naturalRows } from './error-rows-natural.ts';
-import { scriptedRows } from './error-rows-scripted.ts';
+import { after, ending, onStage, type ErrorRow } from './rows/error-row.ts';
+import { accessRows } from './rows/error-rows-access.ts';
+import { commandRows } from './rows/error-rows-commands.ts';
+import { naturalRows } from './rows/error-rows-natural.ts';
+import { scriptedRows } from './rows/error-rows-scripted.ts';
 
 const rows: readonly ErrorRow[] = [...naturalRows, ...accessRows, ...commandRows, ...scriptedRows];
 

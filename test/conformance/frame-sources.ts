@@ -5,8 +5,8 @@ import type { Release } from '../../packages/ledger-sandbox/src/wire/release.ts'
 import { startSandbox } from '../../packages/ledger-sandbox/src/demo/sandbox.ts';
 import type { Sandbox } from '../../packages/ledger-sandbox/src/server/sandbox.ts';
 import { generateHistory } from '../../packages/ledger-sandbox/src/demo/traffic.ts';
-import { shared, startSecured } from '../sandbox/callers.ts';
-import { anyParty, at, stream, updateFormat } from '../sandbox/sockets.ts';
+import { shared, startSecured } from '../../packages/ledger-sandbox/test/identity/callers.ts';
+import { anyParty, at, stream, updateFormat } from '../../packages/ledger-sandbox/test/server/sockets.ts';
 import { token } from '../support/tokens.ts';
 import type { ShapeOptions } from './frame-shape.ts';
 

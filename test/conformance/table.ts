@@ -3,15 +3,15 @@ import { expect } from 'vitest';
 import type { Release } from '../../packages/ledger-sandbox/src/wire/release.ts';
 import type { StreamPath } from '../../src/ledger/transport/frame-stream.ts';
 import { expectedOf, type Outcome } from './outcomes.ts';
-import type { Call, Case, Refusal, Row } from './row.ts';
-import { commandCases } from './rows-commands.ts';
-import { completionCases } from './rows-completions.ts';
-import { contractCases, stateCases } from './rows-state.ts';
-import { interactiveCases } from './rows-interactive.ts';
-import { nodeCases, packageCases } from './rows-node.ts';
-import { partyCases } from './rows-parties.ts';
-import { lookupCases, updateCases } from './rows-updates.ts';
-import { userCases } from './rows-users.ts';
+import type { Call, Case, Refusal, Row } from './rows/row.ts';
+import { commandCases } from './rows/rows-commands.ts';
+import { completionCases } from './rows/rows-completions.ts';
+import { contractCases, stateCases } from './rows/rows-state.ts';
+import { interactiveCases } from './rows/rows-interactive.ts';
+import { nodeCases, packageCases } from './rows/rows-node.ts';
+import { partyCases } from './rows/rows-parties.ts';
+import { lookupCases, updateCases } from './rows/rows-updates.ts';
+import { userCases } from './rows/rows-users.ts';
 
 const all: readonly Release[] = ['3.4', '3.5', '3.6'];
 

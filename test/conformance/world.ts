@@ -10,10 +10,10 @@ import type { Release } from '../../packages/ledger-sandbox/src/wire/release.ts'
 import { startSandbox } from '../../packages/ledger-sandbox/src/demo/sandbox.ts';
 import type { Sandbox } from '../../packages/ledger-sandbox/src/server/sandbox.ts';
 import { generateHistory } from '../../packages/ledger-sandbox/src/demo/traffic.ts';
-import { darOfPackage } from '../sandbox/dars.ts';
+import { darOfPackage } from '../../packages/ledger-sandbox/test/packages/dars.ts';
 import { endsIn, sharedSecret, token } from '../support/tokens.ts';
 import { startRecorder, type Recorder } from './recorder.ts';
-import type { Session, UserName } from './row.ts';
+import type { Session, UserName } from './rows/row.ts';
 
 /** What only a sandbox of the suite has, e.g. a user without rights: the row is skipped. */
 export class Missing extends Error {}

@@ -13,8 +13,8 @@ import { startSandbox } from '../../packages/ledger-sandbox/src/demo/sandbox.ts'
 import type { Sandbox } from '../../packages/ledger-sandbox/src/server/sandbox.ts';
 import { generateHistory } from '../../packages/ledger-sandbox/src/demo/traffic.ts';
 import { startLedgerIndexer, type LedgerIndexer } from '../../src/testing/ledger-indexer.ts';
-import { assertBuilt } from '../e2e/daemon.ts';
-import { compiled, darOf } from '../sandbox/dars.ts';
+import { assertBuilt } from '../e2e/runs/daemon.ts';
+import { compiled, darOf } from '../../packages/ledger-sandbox/test/packages/dars.ts';
 import { blocksOf, isThere, pages, root, type Block } from './pages.ts';
 import { commandsOf, elsewhere, inPlace, notRun, reasonNotToRun, type Place } from './shell.ts';
 
@@ -155,5 +155,5 @@ describe('examples in TypeScript', () => {
 const testedElsewhere: Readonly<Record<string, string>> = {
   'docs/sql.md': 'test/read/sql-doc.test.ts',
   'README.md': 'test/read/sql-doc.test.ts',
-  'docs/pqs-compatibility.md': 'test/read/pqs.test.ts',
+  'docs/pqs-compatibility.md': 'test/read/pqs/pqs.test.ts',
 };

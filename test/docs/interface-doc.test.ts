@@ -27,8 +27,8 @@ interface Quoted {
 
 /** What a cell says of tests: `file`: "name", "name" */
 function quotedIn(cell: string): readonly Quoted[] {
-  return [...cell.matchAll(/`(test\/[^`]+)`: ("[^"]+"(?:, "[^"]+")*)/gu)].flatMap(([, file = '', names = '']) =>
-    [...names.matchAll(/"([^"]+)"/gu)].map(([, name = '']) => ({ file, name })),
+  return [...cell.matchAll(/`((?:packages\/[\w-]+\/)?test\/[^`]+)`: ("[^"]+"(?:, "[^"]+")*)/gu)].flatMap(
+    ([, file = '', names = '']) => [...names.matchAll(/"([^"]+)"/gu)].map(([, name = '']) => ({ file, name })),
   );
 }
 
@@ -65,7 +65,7 @@ describe('docs/interface.md', () => {
   });
 
   it('names only files that are there', () => {
-    const files = [...text.matchAll(/`((?:src|test|docs)\/[^`]*)`/gu)].map(([, file = '']) => file);
+    const files = [...text.matchAll(/`((?:src|test|docs|packages)\/[^`]*)`/gu)].map(([, file = '']) => file);
     const links = [...text.matchAll(/\]\(([\w-]+\.md)/gu)].map(([, file = '']) => `docs/${file}`);
     expect(files.length).toBeGreaterThan(150);
     expect([...files, ...links].filter((file) => !existsSync(join(root, file)))).toEqual([]);

@@ -11,7 +11,7 @@ import { generateHistory } from '../../packages/ledger-sandbox/src/demo/traffic.
 import { startFakeLedger, type FakeLedger } from '../ledger/fake-ledger.ts';
 import { createTestDatabase, query, type TestDatabase } from '../support/database.ts';
 import { waitFor } from '../support/wait-for.ts';
-import { everythingPrinted, rowsStored, runToEnd, schema, startRun, type Ended } from './bad-input-run.ts';
+import { everythingPrinted, rowsStored, runToEnd, schema, startRun, type Ended } from './runs/bad-input-run.ts';
 
 const canaryToken = 'canary-token-5b1f';
 const canaryPassword = 'canary-password-77c2';

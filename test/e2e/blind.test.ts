@@ -8,8 +8,8 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createTestDatabase, query, type TestDatabase } from '../support/database.ts';
 import { waitFor } from '../support/wait-for.ts';
-import { startDaemon, type Daemon } from './daemon.ts';
-import { GuardedLedger } from './guarded-ledger.ts';
+import { startDaemon, type Daemon } from './runs/daemon.ts';
+import { GuardedLedger } from './runs/guarded-ledger.ts';
 
 let folder: string;
 let database: TestDatabase;

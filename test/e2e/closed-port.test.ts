@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { startSandbox } from '../../packages/ledger-sandbox/src/demo/sandbox.ts';
 import { createTestDatabase } from '../support/database.ts';
 import { waitFor } from '../support/wait-for.ts';
-import { startDaemon, type Daemon } from './daemon.ts';
+import { startDaemon, type Daemon } from './runs/daemon.ts';
 
 const usual = new Set(['ledger-indexer starts', 'starting', 'this process has the right to write', 'status']);
 

@@ -16,7 +16,7 @@ import { createTokenSource } from '../../src/ledger/access/token.ts';
 import { startSandbox } from '../../packages/ledger-sandbox/src/demo/sandbox.ts';
 import { createTestDatabase } from '../support/database.ts';
 import { waitFor } from '../support/wait-for.ts';
-import { assertBuilt, startDaemon } from './daemon.ts';
+import { assertBuilt, startDaemon } from './runs/daemon.ts';
 
 beforeAll(assertBuilt);
 

@@ -14,7 +14,7 @@ import { createTestDatabase, query, type TestDatabase } from '../support/databas
 import { digestOf } from '../support/digest.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { runVerify } from '../verify/verify-run.ts';
-import { runIndexer, type IndexerRun } from './indexer-run.ts';
+import { runIndexer, type IndexerRun } from './runs/indexer-run.ts';
 
 /** What texts and statements mean, as `alter role … set` takes it. */
 const meaning = {

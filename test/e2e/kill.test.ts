@@ -10,8 +10,8 @@ import { Steps } from '../../packages/ledger-sandbox/src/demo/traffic.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { digestOf } from '../support/digest.ts';
 import { pause, waitFor } from '../support/wait-for.ts';
-import { assertBuilt, startDaemon, type Daemon } from './daemon.ts';
-import { watchStored, type Stored } from './stored.ts';
+import { assertBuilt, startDaemon, type Daemon } from './runs/daemon.ts';
+import { watchStored, type Stored } from './runs/stored.ts';
 
 const startAt = Date.UTC(2026, 0, 5, 8) * 1000;
 const secondMicros = 1_000_000;

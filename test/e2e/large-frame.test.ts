@@ -6,7 +6,7 @@ import type { Sandbox } from '../../packages/ledger-sandbox/src/server/sandbox.t
 import { createTestDatabase, query, type TestDatabase } from '../support/database.ts';
 import { created, transaction } from '../support/frames.ts';
 import { waitFor } from '../support/wait-for.ts';
-import { startDaemon } from './daemon.ts';
+import { startDaemon } from './runs/daemon.ts';
 
 let database: TestDatabase;
 let sandbox: Sandbox;

@@ -2,8 +2,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createTestDatabase, query, type TestDatabase } from '../support/database.ts';
 import { digestOf } from '../support/digest.ts';
-import { runIndexer } from './indexer-run.ts';
-import { move, scriptedLedger, sound } from './scripted-ledger.ts';
+import { runIndexer } from './runs/indexer-run.ts';
+import { move, scriptedLedger, sound } from './runs/scripted-ledger.ts';
 
 let database: TestDatabase;
 beforeAll(async () => {

@@ -9,7 +9,7 @@ import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { digestOf } from '../support/digest.ts';
 import { sharedSecret, token } from '../support/tokens.ts';
 import { waitFor } from '../support/wait-for.ts';
-import { runIndexer, type IndexerRun } from './indexer-run.ts';
+import { runIndexer, type IndexerRun } from './runs/indexer-run.ts';
 
 const secret = 'a shared secret for tests of ledger errors';
 const signer = sharedSecret(secret);

@@ -11,7 +11,7 @@ import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { digestOf } from '../support/digest.ts';
 import { audience, clientId, clientSecret, startOidc, type Oidc } from '../support/oidc.ts';
 import { pause, waitFor } from '../support/wait-for.ts';
-import { runIndexer, type IndexerRun } from './indexer-run.ts';
+import { runIndexer, type IndexerRun } from './runs/indexer-run.ts';
 
 const seconds = Number(process.env['OIDC_SECONDS'] ?? 12);
 

@@ -1,7 +1,7 @@
 /** A server that is too old to hold the tables. `npm run test:matrix` gives one; the others of this file's runs are not. */
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { createTestDatabase, query, type TestDatabase } from '../support/database.ts';
-import { everythingPrinted, runToEnd, schema } from './bad-input-run.ts';
+import { everythingPrinted, runToEnd, schema } from './runs/bad-input-run.ts';
 
 const [server] = await query(process.env['TEST_POSTGRES_URL'] ?? '', 'show server_version_num');
 const isOld = Number(server?.['server_version_num']) < 140_000;

@@ -6,7 +6,7 @@ import { generateHistory } from '../../packages/ledger-sandbox/src/demo/traffic.
 import { createTestDatabase, query, type TestDatabase } from '../support/database.ts';
 import { sharedSecret, token } from '../support/tokens.ts';
 import { waitFor } from '../support/wait-for.ts';
-import { runIndexer, type IndexerRun } from './indexer-run.ts';
+import { runIndexer, type IndexerRun } from './runs/indexer-run.ts';
 
 const secret = 'a shared secret for tests of the participant id';
 const signer = sharedSecret(secret);

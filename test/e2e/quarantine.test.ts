@@ -5,8 +5,8 @@ import { createTestDatabase, query, type TestDatabase } from '../support/databas
 import { digestOf } from '../support/digest.ts';
 import { created, text, transaction } from '../support/frames.ts';
 import { waitFor } from '../support/wait-for.ts';
-import { runIndexer } from './indexer-run.ts';
-import { move, scriptedLedger, sound } from './scripted-ledger.ts';
+import { runIndexer } from './runs/indexer-run.ts';
+import { move, scriptedLedger, sound } from './runs/scripted-ledger.ts';
 
 const nul = `Eve${String.fromCharCode(0)}::1220`;
 /** Update 2 holds a name that Postgres refuses, update 4 lacks what nothing can be indexed without. */

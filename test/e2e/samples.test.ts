@@ -10,8 +10,8 @@ import { openDatabase, type Database } from '../../src/store/connection/database
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { haveSamples, samplesFolder } from '../support/recorded.ts';
 import { waitFor } from '../support/wait-for.ts';
-import { readSamples, type Sample } from './sample-files.ts';
-import { LeafCheck, type Message } from './sample-leaves.ts';
+import { readSamples, type Sample } from './runs/sample-files.ts';
+import { LeafCheck, type Message } from './runs/sample-leaves.ts';
 
 const samples = haveSamples('nothing recorded is indexed') ? readSamples(samplesFolder) : undefined;
 if (samples !== undefined) console.log(`samples that no stream delivers:\n  ${samples.excluded.join('\n  ')}`);

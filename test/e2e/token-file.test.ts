@@ -9,7 +9,7 @@ import { startTraffic } from '../../packages/ledger-sandbox/src/demo/traffic.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { digestOf } from '../support/digest.ts';
 import { pause, waitFor } from '../support/wait-for.ts';
-import { runIndexer, type IndexerRun } from './indexer-run.ts';
+import { runIndexer, type IndexerRun } from './runs/indexer-run.ts';
 
 let folder: string;
 let sandbox: Sandbox;

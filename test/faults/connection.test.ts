@@ -1,7 +1,7 @@
 /** Faults of the connection to the ledger, through the whole indexer into Postgres. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { startFakeLedger } from '../ledger/fake-ledger.ts';
-import { openRun } from '../ledger/stream-run.ts';
+import { openRun } from '../ledger/transport/stream-run.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { FaultWorld, failedWith, parked, retriesFor } from './fault-world.ts';
 

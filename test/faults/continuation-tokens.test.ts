@@ -6,7 +6,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { startSandbox } from '../../packages/ledger-sandbox/src/demo/sandbox.ts';
 import type { Sandbox } from '../../packages/ledger-sandbox/src/server/sandbox.ts';
 import { generateHistory } from '../../packages/ledger-sandbox/src/demo/traffic.ts';
-import { runIndexer, type IndexerRun } from '../e2e/indexer-run.ts';
+import { runIndexer, type IndexerRun } from '../e2e/runs/indexer-run.ts';
 import { CuttingGateway, listPath } from '../support/cutting-gateway.ts';
 import { createTestDatabase, query, type TestDatabase } from '../support/database.ts';
 import { digestOf } from '../support/digest.ts';

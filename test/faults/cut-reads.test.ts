@@ -1,6 +1,6 @@
 /** Commands that read a list or a range which a gateway ends early with a clean close: none takes a part for the whole. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { run } from '../e2e/verb-run.ts';
+import { run } from '../cli/verb-run.ts';
 import { HistoryWorld } from '../history/history-run.ts';
 import { CuttingGateway, listPath } from '../support/cutting-gateway.ts';
 import { query } from '../support/database.ts';

@@ -1,7 +1,7 @@
 /** What a ledger says of its own order, and breaks: a ledger that sends exactly the frames it is given. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { runIndexer } from '../e2e/indexer-run.ts';
+import { runIndexer } from '../e2e/runs/indexer-run.ts';
 import { startFakeLedger, type FakeLedger } from '../ledger/fake-ledger.ts';
 import { createTestDatabase, query, type TestDatabase } from '../support/database.ts';
 import { created, offsetCheckpoint, text, transaction, type Json } from '../support/frames.ts';

@@ -1,8 +1,8 @@
 /** What befalls a process: a defect of its own, a neighbour in trouble, and memory that is short. */
 import { readFile } from 'node:fs/promises';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { startDaemon, type Daemon } from '../e2e/daemon.ts';
-import { watchStored, type Stored } from '../e2e/stored.ts';
+import { startDaemon, type Daemon } from '../e2e/runs/daemon.ts';
+import { watchStored, type Stored } from '../e2e/runs/stored.ts';
 import { canaryWord } from '../support/canary.ts';
 import { query } from '../support/database.ts';
 import { digestOf } from '../support/digest.ts';

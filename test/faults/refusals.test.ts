@@ -5,8 +5,8 @@
 import { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { quarantineCommand } from '../../src/cli/maintain/quarantine.ts';
-import { runIndexer, type IndexerRun } from '../e2e/indexer-run.ts';
-import { scriptedLedger, sound } from '../e2e/scripted-ledger.ts';
+import { runIndexer, type IndexerRun } from '../e2e/runs/indexer-run.ts';
+import { scriptedLedger, sound } from '../e2e/runs/scripted-ledger.ts';
 import { createTestDatabase, query, type TestDatabase } from '../support/database.ts';
 import { digestOf } from '../support/digest.ts';
 import { waitFor } from '../support/wait-for.ts';

@@ -3,8 +3,8 @@
  * named, and nobody else is blamed. A server that is slow is waited for: nothing is set aside because of it.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { runIndexer, type IndexerRun } from '../e2e/indexer-run.ts';
-import { move, scriptedLedger, sound } from '../e2e/scripted-ledger.ts';
+import { runIndexer, type IndexerRun } from '../e2e/runs/indexer-run.ts';
+import { move, scriptedLedger, sound } from '../e2e/runs/scripted-ledger.ts';
 import { startFakeLedger } from '../ledger/fake-ledger.ts';
 import { createTestDatabase, query, type TestDatabase } from '../support/database.ts';
 import * as frames from '../support/frames.ts';

@@ -7,10 +7,10 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { WebSocket } from 'ws';
 import { generateHistory } from '../../packages/ledger-sandbox/src/demo/traffic.ts';
 import { startSandbox } from '../../packages/ledger-sandbox/src/demo/sandbox.ts';
-import { runIndexer, type IndexerRun } from '../e2e/indexer-run.ts';
+import { runIndexer, type IndexerRun } from '../e2e/runs/indexer-run.ts';
 import { createTestDatabase, query, type TestDatabase } from '../support/database.ts';
 import { waitFor } from '../support/wait-for.ts';
-import { post } from '../sandbox/sockets.ts';
+import { post } from '../../packages/ledger-sandbox/test/server/sockets.ts';
 import { StretchLedger, type Instead } from './stretch-ledger.ts';
 
 const bank = 'Bank::1220aa';

@@ -1,8 +1,8 @@
 /** What a newer participant sends: nothing of it passes unnoticed, and what could change contracts stops the stream. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { quarantineCommand } from '../../src/cli/maintain/quarantine.ts';
-import { runIndexer, type IndexerRun } from '../e2e/indexer-run.ts';
-import { scriptedLedger, sound } from '../e2e/scripted-ledger.ts';
+import { runIndexer, type IndexerRun } from '../e2e/runs/indexer-run.ts';
+import { scriptedLedger, sound } from '../e2e/runs/scripted-ledger.ts';
 import { createTestDatabase, query, type TestDatabase } from '../support/database.ts';
 import * as frames from '../support/frames.ts';
 import type { JsonRecord } from '../support/frames.ts';

@@ -1,6 +1,6 @@
 /** The frames that are damaged: those recorded of participants, where they are, and one of every kind. */
 import { existsSync } from 'node:fs';
-import { readSamples } from '../e2e/sample-files.ts';
+import { readSamples } from '../e2e/runs/sample-files.ts';
 import * as made from '../support/frames.ts';
 import { samplesFolder } from '../support/recorded.ts';
 import { canary } from './mutations.ts';

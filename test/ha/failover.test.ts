@@ -13,7 +13,7 @@ import { startEmbeddedPostgres, freePort } from '../../packages/embedded-postgre
 import { startProgram } from '../../packages/embedded-postgres/src/run-program.ts';
 import { startSandbox } from '../../packages/ledger-sandbox/src/demo/sandbox.ts';
 import { Steps } from '../../packages/ledger-sandbox/src/demo/traffic.ts';
-import { runIndexer } from '../e2e/indexer-run.ts';
+import { runIndexer } from '../e2e/runs/indexer-run.ts';
 import { query } from '../support/database.ts';
 import { digestOf } from '../support/digest.ts';
 import { pause, waitFor } from '../support/wait-for.ts';

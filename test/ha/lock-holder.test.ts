@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { startSandbox } from '../../packages/ledger-sandbox/src/demo/sandbox.ts';
 import type { Sandbox } from '../../packages/ledger-sandbox/src/server/sandbox.ts';
 import { program } from '../cli/program.ts';
-import { runIndexer, type IndexerRun } from '../e2e/indexer-run.ts';
+import { runIndexer, type IndexerRun } from '../e2e/runs/indexer-run.ts';
 import { createTestDatabase, query, type TestDatabase } from '../support/database.ts';
 import { waitFor } from '../support/wait-for.ts';
 

@@ -2,8 +2,8 @@
 import { startSandbox } from '../../packages/ledger-sandbox/src/demo/sandbox.ts';
 import type { Sandbox } from '../../packages/ledger-sandbox/src/server/sandbox.ts';
 import { Steps } from '../../packages/ledger-sandbox/src/demo/traffic.ts';
-import { startDaemon, type Daemon } from '../e2e/daemon.ts';
-import { watchStored, type Stored } from '../e2e/stored.ts';
+import { startDaemon, type Daemon } from '../e2e/runs/daemon.ts';
+import { watchStored, type Stored } from '../e2e/runs/stored.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { digestOf } from '../support/digest.ts';
 import { waitFor } from '../support/wait-for.ts';

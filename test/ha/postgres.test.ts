@@ -10,7 +10,7 @@ import type { Sandbox } from '../../packages/ledger-sandbox/src/server/sandbox.t
 import { Steps } from '../../packages/ledger-sandbox/src/demo/traffic.ts';
 import { openDatabase } from '../../src/store/connection/database.ts';
 import { migrate } from '../../src/store/schema/migrations.ts';
-import { runIndexer, type IndexerRun } from '../e2e/indexer-run.ts';
+import { runIndexer, type IndexerRun } from '../e2e/runs/indexer-run.ts';
 import { createTestDatabase, query, type TestDatabase } from '../support/database.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { deferred } from '../support/deferred.ts';

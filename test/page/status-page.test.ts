@@ -3,7 +3,7 @@ import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startSandbox } from '../../packages/ledger-sandbox/src/demo/sandbox.ts';
 import type { Sandbox } from '../../packages/ledger-sandbox/src/server/sandbox.ts';
-import { runIndexer, type IndexerRun } from '../e2e/indexer-run.ts';
+import { runIndexer, type IndexerRun } from '../e2e/runs/indexer-run.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import * as frames from '../support/frames.ts';
 import { waitFor } from '../support/wait-for.ts';

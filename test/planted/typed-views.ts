@@ -1,7 +1,7 @@
 /** The typed views once lacked rows, and no test asked for those. */
 import type { PlantedArea } from './planted.ts';
 
-const test = 'read/typed-history.test.ts';
+const test = 'read/typed/typed-history.test.ts';
 
 export const typedViews: PlantedArea = {
   name: 'typed-views',

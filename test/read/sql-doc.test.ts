@@ -10,7 +10,7 @@ import { startSandbox } from '../../packages/ledger-sandbox/src/demo/sandbox.ts'
 import type { Sandbox } from '../../packages/ledger-sandbox/src/server/sandbox.ts';
 import { generateHistory } from '../../packages/ledger-sandbox/src/demo/traffic.ts';
 import { openDatabase, type Database } from '../../src/store/connection/database.ts';
-import { runIndexer } from '../e2e/indexer-run.ts';
+import { runIndexer } from '../e2e/runs/indexer-run.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 
 const docs = join(import.meta.dirname, '../../docs');

@@ -6,7 +6,7 @@ import { interfaces } from '../../packages/ledger-sandbox/src/demo/templates/nam
 import { startSandbox } from '../../packages/ledger-sandbox/src/demo/sandbox.ts';
 import type { Sandbox } from '../../packages/ledger-sandbox/src/server/sandbox.ts';
 import { generateHistory } from '../../packages/ledger-sandbox/src/demo/traffic.ts';
-import { runIndexer } from '../e2e/indexer-run.ts';
+import { runIndexer } from '../e2e/runs/indexer-run.ts';
 import { createTestDatabase, query, type TestDatabase } from '../support/database.ts';
 import * as frames from '../support/frames.ts';
 import { createReadDatabase } from './read-database.ts';

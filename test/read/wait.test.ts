@@ -7,7 +7,7 @@ import { createMetrics } from '../../src/observe/metrics/metrics.ts';
 import { freePort } from '../../packages/embedded-postgres/src/embedded-postgres.ts';
 import { startSandbox } from '../../packages/ledger-sandbox/src/demo/sandbox.ts';
 import { generateHistory } from '../../packages/ledger-sandbox/src/demo/traffic.ts';
-import { runIndexer } from '../e2e/indexer-run.ts';
+import { runIndexer } from '../e2e/runs/indexer-run.ts';
 import { createTestDatabase, query } from '../support/database.ts';
 import { waitFor } from '../support/wait-for.ts';
 

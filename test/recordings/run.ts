@@ -1,7 +1,7 @@
 /** One run of the real program over a recording, with what it stored and what it should have. */
 import type { Client } from 'pg';
-import { startDaemon, type Daemon } from '../e2e/daemon.ts';
-import { watchStored, type Stored } from '../e2e/stored.ts';
+import { startDaemon, type Daemon } from '../e2e/runs/daemon.ts';
+import { watchStored, type Stored } from '../e2e/runs/stored.ts';
 import { createTestDatabase } from '../support/database.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { compare, type Comparison } from './comparison.ts';

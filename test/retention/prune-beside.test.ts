@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openDatabase } from '../../src/store/connection/database.ts';
 import { prune } from '../../src/store/retention/prune.ts';
-import { assertBuilt } from '../e2e/daemon.ts';
+import { assertBuilt } from '../e2e/runs/daemon.ts';
 import { query } from '../support/database.ts';
 import { digestOf } from '../support/digest.ts';
 import { waitFor } from '../support/wait-for.ts';

@@ -5,7 +5,7 @@ import { redactCommand } from '../../src/cli/maintain/redact.ts';
 import { startSandbox } from '../../packages/ledger-sandbox/src/demo/sandbox.ts';
 import type { Sandbox } from '../../packages/ledger-sandbox/src/server/sandbox.ts';
 import { Steps } from '../../packages/ledger-sandbox/src/demo/traffic.ts';
-import { runIndexer, type IndexerRun } from '../e2e/indexer-run.ts';
+import { runIndexer, type IndexerRun } from '../e2e/runs/indexer-run.ts';
 import { createTestDatabase } from '../support/database.ts';
 
 export interface RetentionWorld extends AsyncDisposable {

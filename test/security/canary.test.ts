@@ -6,8 +6,8 @@ import type { Faults } from '../../packages/ledger-sandbox/src/faults/faults.ts'
 import { startSandbox } from '../../packages/ledger-sandbox/src/demo/sandbox.ts';
 import type { Sandbox } from '../../packages/ledger-sandbox/src/server/sandbox.ts';
 import { generateHistory } from '../../packages/ledger-sandbox/src/demo/traffic.ts';
-import { startDaemon, type Daemon } from '../e2e/daemon.ts';
-import { watchStored } from '../e2e/stored.ts';
+import { startDaemon, type Daemon } from '../e2e/runs/daemon.ts';
+import { watchStored } from '../e2e/runs/stored.ts';
 import { Canary, canaryWord } from '../support/canary.ts';
 import { createTestDatabase, query, type TestDatabase } from '../support/database.ts';
 import * as frames from '../support/frames.ts';

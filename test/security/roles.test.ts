@@ -15,7 +15,7 @@ import { startSandbox } from '../../packages/ledger-sandbox/src/demo/sandbox.ts'
 import type { Sandbox } from '../../packages/ledger-sandbox/src/server/sandbox.ts';
 import { generateHistory } from '../../packages/ledger-sandbox/src/demo/traffic.ts';
 import { endStaleWriters, writerSessionName } from '../../src/store/lock/stale-writers.ts';
-import { runIndexer, type IndexerRun } from '../e2e/indexer-run.ts';
+import { runIndexer, type IndexerRun } from '../e2e/runs/indexer-run.ts';
 import { createTestDatabase, query, type TestDatabase } from '../support/database.ts';
 import { digestOf } from '../support/digest.ts';
 import { waitFor } from '../support/wait-for.ts';

@@ -6,8 +6,8 @@ import { PostgreSqlContainer } from '@testcontainers/postgresql';
 import { getContainerRuntimeClient, Wait } from 'testcontainers';
 import { describe, expect, it } from 'vitest';
 import { startLedgerIndexer, type LedgerIndexer, type TestTemplate } from '../../src/testing/ledger-indexer.ts';
-import { assertBuilt } from '../e2e/daemon.ts';
-import { compiled, darOf } from '../sandbox/dars.ts';
+import { assertBuilt } from '../e2e/runs/daemon.ts';
+import { compiled, darOf } from '../../packages/ledger-sandbox/test/packages/dars.ts';
 import { query } from '../support/database.ts';
 import { waitFor } from '../support/wait-for.ts';
 

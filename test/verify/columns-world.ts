@@ -9,7 +9,7 @@ import type { Ledger } from '../../packages/ledger-sandbox/src/ledger/ledger.ts'
 import { startSandbox } from '../../packages/ledger-sandbox/src/demo/sandbox.ts';
 import type { Sandbox } from '../../packages/ledger-sandbox/src/server/sandbox.ts';
 import { generateHistory } from '../../packages/ledger-sandbox/src/demo/traffic.ts';
-import { runIndexer } from '../e2e/indexer-run.ts';
+import { runIndexer } from '../e2e/runs/indexer-run.ts';
 import { createTestDatabase, query, type TestDatabase } from '../support/database.ts';
 import * as frames from '../support/frames.ts';
 import type { Json, JsonRecord } from '../support/frames.ts';

@@ -8,7 +8,7 @@ import { invariants } from '../../src/store/verify/broken-rules.ts';
 import { startSandbox } from '../../packages/ledger-sandbox/src/demo/sandbox.ts';
 import type { Sandbox } from '../../packages/ledger-sandbox/src/server/sandbox.ts';
 import { generateHistory, startTraffic } from '../../packages/ledger-sandbox/src/demo/traffic.ts';
-import { runIndexer } from '../e2e/indexer-run.ts';
+import { runIndexer } from '../e2e/runs/indexer-run.ts';
 import { createTestDatabase, query, type TestDatabase } from '../support/database.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { runVerify, type VerifyRun } from './verify-run.ts';

@@ -1,0 +1,85 @@
+/**
+ * What a database holds, as counts and one hash: a sum over hashes of rows, so that neither order nor batches matter.
+ * Left out is only what tells of the process that wrote, as in the digest of the tests.
+ */
+import { createHash } from 'node:crypto';
+import { escapeIdentifier, type Client } from 'pg';
+import { schema, withClient } from '../postgres.ts';
+import type { Expected } from '../replay/profiles.ts';
+
+const volatileColumns: Readonly<Record<string, readonly string[]>> = {
+  stream: ['epoch', 'writer', 'seeded_at', 'ledger_end', 'pruned_offset', 'seed_token'],
+  updates: ['epoch', 'indexed_at'],
+  schema_migrations: ['applied_at'],
+  coverage: ['recorded_at'],
+};
+
+export interface Digest {
+  readonly counts: Readonly<Record<string, number>>;
+  /** Lifetimes without an end. */
+  readonly active: number;
+  /** SHA-256 over the sums of all tables. */
+  readonly hash: string;
+}
+
+interface Table {
+  readonly name: string;
+  readonly columns: readonly string[];
+}
+
+/** Reads every table once, on the server. */
+export async function digestOf(url: string): Promise<Digest> {
+  return withClient(url, async (client) => {
+    await client.query(`set timezone = 'UTC'; set max_parallel_workers_per_gather = 2; set search_path = ${schema}`);
+    const hash = createHash('sha256');
+    const counts: Record<string, number> = {};
+    for (const { name, columns } of await tablesOf(client)) {
+      const values = columns.map((column) => escapeIdentifier(column)).join(', ');
+      const { rows } = await client.query<{ count: string; sum: string | null }>(
+        `select count(*) as count, sum(hashtextextended(row(${values})::text, 0))::text as sum
+           from ${escapeIdentifier(name)}`,
+      );
+      counts[name] = Number(rows[0]?.count ?? 0);
+      hash.update(JSON.stringify([name, columns, rows[0]]));
+    }
+    const active = await client.query<{ count: string }>(
+      'select count(*) as count from lifetimes where deactivated_offset is null',
+    );
+    return { counts, active: Number(active.rows[0]?.count ?? 0), hash: hash.digest('hex') };
+  });
+}
+
+async function tablesOf(client: Client): Promise<readonly Table[]> {
+  const { rows } = await client.query<Table>(
+    `select c.relname::text as name, array_agg(a.attname::text order by a.attname collate "C") as columns
+       from pg_class c join pg_attribute a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped
+      where c.relnamespace = $1::regnamespace and c.relkind in ('r', 'p') and not c.relispartition
+      group by c.oid order by c.relname collate "C"`,
+    [schema],
+  );
+  return rows.map(({ name, columns }) => {
+    const skipped = volatileColumns[name] ?? [];
+    return { name, columns: columns.filter((column) => !skipped.includes(column)) };
+  });
+}
+
+/**
+ * What is wrong with a digest, in words; undefined when nothing is. The counts follow from the recording alone.
+ * @param reference the digest of the run whose rows the ceiling loads, where it is known
+ */
+export function complaint(found: Digest, expected: Expected, reference?: Digest): string | undefined {
+  const { counts, active } = found;
+  const wrong = [
+    ['updates', counts['updates'], expected.updates],
+    ['contracts', counts['contracts'], expected.contracts],
+    ['exercises', counts['exercises'], expected.exercises],
+    ['active contracts', active, expected.active],
+  ].filter(([, is, should]) => is !== should);
+  if (wrong.length > 0) {
+    return wrong
+      .map(([name, is, should]) => `${String(name)}: found ${String(is)}, expected ${String(should)}`)
+      .join('; ');
+  }
+  if (reference === undefined || reference.hash === found.hash) return undefined;
+  return 'the counts are right, the contents differ from the reference';
+}

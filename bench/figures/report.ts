@@ -1,0 +1,159 @@
+/** The end of a call: one table, the ratios that matter, and the same as JSON. */
+import { writeFileSync } from 'node:fs';
+import { aligned, median, middle, ratio, tableOf, values, type Line } from './figures.ts';
+import { growthName } from '../once.ts';
+import { ceilingName } from '../rounds.ts';
+import { oneLane, twoLanes, type LatencyLine, type Session } from '../session.ts';
+import type { LatencyRun } from '../latency.ts';
+import type { Share } from './shares.ts';
+
+/** Of one profile; what was not measured is null. */
+export interface KeyFigures {
+  readonly ingest_vs_copy_1lane: number | null;
+  readonly ingest_vs_copy_2lanes: number | null;
+  readonly copy_2connections_vs_copy: number | null;
+  readonly seed_vs_copy: number | null;
+  readonly ingest_vs_toy: number | null;
+  readonly node_us_per_event: number | null;
+  readonly postgres_us_per_event: number | null;
+  readonly latency_p50_ms: Readonly<Record<string, number>>;
+  readonly latency_p99_ms: Readonly<Record<string, number>>;
+  readonly peak_rss_mb: number | null;
+  readonly growth_10m_vs_empty: number | null;
+  /** By contracts there before. */
+  readonly growth_vs_empty: Readonly<Record<string, number>>;
+}
+
+/** The figures that the project holds itself to. */
+export function keyFigures(session: Session, profile: string): KeyFigures {
+  const line = (name: string): Line | undefined =>
+    session.lines.find((known) => known.profile === profile && known.name === name);
+  const copy = line(ceilingName('', 1));
+  const ingest = line(oneLane);
+  const latency = session.latencies.filter((known) => known.profile === profile);
+  const growth = session.options.growthSizes.flatMap((size) => {
+    const found = ratio(line(growthName(size)), line(growthName(0)));
+    return found === undefined ? [] : [[String(size), found] as const];
+  });
+  const peaks = [
+    ...session.lines.filter((known) => known.profile === profile).flatMap((known) => values(known, 'peakRssMiB')),
+    ...session.memories.filter((known) => known.profile === profile).map(({ run }) => run.peakRssMiB ?? 0),
+  ];
+  return {
+    ingest_vs_copy_1lane: ratio(ingest, copy) ?? null,
+    ingest_vs_copy_2lanes: ratio(line(twoLanes), copy) ?? null,
+    copy_2connections_vs_copy: ratio(line(ceilingName('', 2)), copy) ?? null,
+    seed_vs_copy: ratio(line('seed'), line(ceilingName('seed: ', 1))) ?? null,
+    ingest_vs_toy: ratio(ingest, line('toy')) ?? null,
+    node_us_per_event: middle(ingest, 'nodeUs') ?? null,
+    postgres_us_per_event: middle(ingest, 'postgresUs') ?? null,
+    latency_p50_ms: byPace(latency, 'p50'),
+    latency_p99_ms: byPace(latency, 'p99'),
+    peak_rss_mb: peaks.length === 0 ? null : Math.max(...peaks),
+    growth_10m_vs_empty: Object.fromEntries(growth)['10000000'] ?? null,
+    growth_vs_empty: Object.fromEntries(growth),
+  };
+}
+
+function byPace(lines: readonly LatencyLine[], column: 'p50' | 'p99'): Record<string, number> {
+  return Object.fromEntries(
+    lines.map(({ updatesPerSecond, runs }) => [String(updatesPerSecond), median(runs.map((run) => run[column])) ?? 0]),
+  );
+}
+
+/** Everything as text. `machine` is one line about where this ran. */
+export function reportOf(session: Session, machine: string): string {
+  const { options, server } = session;
+  const settings = server.settings === '' ? 'default settings' : server.settings;
+  const parts = [`${machine}, Postgres ${server.version} (${settings}), rounds ${String(options.rounds)}`];
+  if (session.lines.length > 0) parts.push(tableOf(session.lines));
+  const ratios = ratioTable(session);
+  if (ratios !== undefined) parts.push(ratios);
+  if (session.latencies.length > 0) parts.push(latencyTable(session));
+  if (session.memories.length > 0) parts.push(memoryTable(session));
+  parts.push(...session.notes);
+  if (session.errors.length > 0) parts.push(`WRONG:\n${session.errors.join('\n')}`);
+  return parts.join('\n\n');
+}
+
+function ratioTable(session: Session): string | undefined {
+  const copies = session.lines.filter(({ name }) => /(^|: )COPY$/.test(name));
+  const rows = copies.flatMap((copy) => {
+    const kind = copy.name.startsWith('seed') ? /^seed/ : /^(ingest|COPY,)/;
+    const others = session.lines.filter(
+      (line) => line.profile === copy.profile && kind.test(line.name) && line !== copy,
+    );
+    return others.map((line) => [copy.profile, `${line.name} / COPY`, (ratio(line, copy) ?? Number.NaN).toFixed(3)]);
+  });
+  for (const { profile } of session.lines.filter(({ name }) => name === 'toy')) {
+    const toy = keyFigures(session, profile).ingest_vs_toy;
+    if (toy !== null) rows.push([profile, 'ingest / toy', toy.toFixed(1)]);
+  }
+  for (const profile of new Set(session.lines.map((line) => line.profile))) {
+    for (const [size, found] of Object.entries(keyFigures(session, profile).growth_vs_empty)) {
+      rows.push([profile, `over ${size} contracts / empty`, found.toFixed(3)]);
+    }
+  }
+  if (rows.length === 0) return undefined;
+  return aligned([['profile', 'ratio (median of rounds)', ''], ...rows]);
+}
+
+const heads = ['profile', 'latency at', 'p50 ms', 'p95 ms', 'p99 ms', 'p99 min-max', 'poll ms', 'node core', 'pg core'];
+
+function latencyTable({ latencies }: Session): string {
+  const rows = latencies.map(({ profile, updatesPerSecond, runs }) => {
+    const of = (read: (run: LatencyRun) => number | undefined): string =>
+      (median(runs.map(read).filter((value) => value !== undefined)) ?? Number.NaN).toFixed(2);
+    const worst = runs.map(({ p99 }) => p99);
+    const spread = `[${Math.min(...worst).toFixed(1)}-${Math.max(...worst).toFixed(1)}]`;
+    return [
+      profile,
+      `${String(updatesPerSecond)} updates/s`,
+      of(({ p50 }) => p50),
+      of(({ p95 }) => p95),
+      of(({ p99 }) => p99),
+      spread,
+      of(({ pollMs }) => pollMs),
+      of(({ nodeShare }) => nodeShare),
+      of(({ postgresShare }) => postgresShare),
+    ];
+  });
+  return aligned([heads, ...rows]);
+}
+
+function memoryTable({ memories }: Session): string {
+  const rows = memories.map(({ profile, name, run }) => [
+    profile,
+    name,
+    String(run.events),
+    String(Math.round(run.events / run.seconds)),
+    (run.peakRssMiB ?? Number.NaN).toFixed(0),
+    run.secondQuarterMiB.toFixed(0),
+    run.lastQuarterMiB.toFixed(0),
+  ]);
+  return aligned([['profile', 'memory', 'events', 'events/s', 'peak MiB', '2nd quarter', 'last quarter'], ...rows]);
+}
+
+/** Writes the key figures and everything they rest on. */
+export function writeJson(
+  path: string,
+  session: Session,
+  machine: string,
+  beside: Session | undefined,
+  shares: readonly Share[],
+): void {
+  const profiles = session.options.profiles.map(({ name }) => [name, keyFigures(session, name)]);
+  const { server, lines, latencies, memories, errors } = session;
+  const all = {
+    machine,
+    postgres: server.version,
+    settings: server.settings,
+    profiles: Object.fromEntries(profiles),
+    lines,
+    latencies,
+    memories,
+    errors,
+    ...(beside === undefined ? {} : { beside: { postgres: beside.server.version, lines: beside.lines }, shares }),
+  };
+  writeFileSync(path, `${JSON.stringify(all, null, 2)}\n`);
+}

@@ -1,0 +1,43 @@
+/** Two servers measured in the same rounds: what share of the first's ingest / COPY the second reaches. */
+import { aligned, ratio, type Line } from './figures.ts';
+import { ceilingName } from '../rounds.ts';
+import { oneLane, twoLanes, type Session } from '../session.ts';
+
+export interface Share {
+  readonly profile: string;
+  readonly name: string;
+  /** ingest / COPY on each, medians of the rounds. */
+  readonly first: number;
+  readonly second: number;
+  readonly share: number;
+}
+
+/** One for each profile and number of lanes that was measured on both. */
+export function sharesOf(first: Session, second: Session): readonly Share[] {
+  return first.options.profiles.flatMap(({ name: profile }) =>
+    [oneLane, twoLanes].flatMap((name) => {
+      const [one, other] = [first, second].map((session) => toCopy(session, profile, name));
+      if (one === undefined || other === undefined) return [];
+      return [{ profile, name, first: one, second: other, share: other / one }];
+    }),
+  );
+}
+
+function toCopy({ lines }: Session, profile: string, name: string): number | undefined {
+  const line = (wanted: string): Line | undefined =>
+    lines.find((known) => known.profile === profile && known.name === wanted);
+  return ratio(line(name), line(ceilingName('', 1)));
+}
+
+/** The shares as text. */
+export function shareTable(first: Session, second: Session, shares: readonly Share[]): string {
+  const versions = [first, second].map(({ server }) => `Postgres ${server.version}`);
+  const rows = shares.map(({ profile, name, first: one, second: other, share }) => [
+    profile,
+    `${name} / COPY`,
+    one.toFixed(3),
+    other.toFixed(3),
+    share.toFixed(3),
+  ]);
+  return aligned([['profile', 'ratio (median of rounds)', ...versions, 'second / first'], ...rows]);
+}

@@ -1,0 +1,156 @@
+/**
+ * A database for the measurements of reads, made by SQL in the server: many contracts of one template of which one in a
+ * hundred is active, rows as long as real ones, and a year of hourly activity. Rows are inserted in the order of their
+ * offsets with all indexes in place, so that indexes look as the indexer leaves them, not as freshly built ones do.
+ */
+import type { Client } from 'pg';
+import { parties, synchronizerId, templateName } from '../replay/names.ts';
+import { schema } from '../postgres.ts';
+import type { Spread } from './options.ts';
+import { say } from '../figures/terminal.ts';
+
+const templates = 12;
+const hoursPerYear = 365 * 24;
+/** Contracts of all times that share a value of the indexed payload field; about one of them is active. */
+export const contractsPerAccount = 100;
+
+/** Every second offset is not the reader's, as lawful gaps of a ledger. */
+const offsetsPerUpdate = 2;
+const ended = `case when n + life <= total then (n + life) * ${String(offsetsPerUpdate)} end`;
+
+/**
+ * How many contracts later contract `n` is archived, from two random numbers of 0 to 1. Under turnover one in 62 lives
+ * for about a quarter of all history and the others for less than a hundredth of it, which makes one in a hundred active
+ * at any time, at the end as in the middle.
+ */
+const lifeSql: Readonly<Record<Spread, string>> = {
+  turnover: `ceil(-ln(1 - random1) * total * case when random2 < 0.016 then 0.2667 else 0.006 end)::bigint`,
+  scattered: `case when n % 100 = 0 then total else ceil(-ln(1 - random1) * total * 0.0001)::bigint end`,
+};
+
+/** What all tables are filled from, computed once: number, id, offsets and the random hex digits they came from. */
+function sourceSql(contracts: number, spread: Spread): string {
+  const random = (from: number): string => `('x' || substr(h, ${String(from)}, 8))::bit(32)::bigint / 4294967296.0`;
+  return `create temporary table source as
+    select n, h, '00' || h || 'ca111220' || reverse(h) as id, n * ${String(offsetsPerUpdate)} as at, ${ended} as ended
+      from (select n, h, total, ${lifeSql[spread]} as life
+              from (select n, h, ${String(contracts)} as total, ${random(1)} as random1, ${random(9)} as random2
+                      from (select n, encode(sha256(convert_to('read:' || n, 'UTF8')), 'hex') as h
+                              from generate_series(1::bigint, ${String(contracts)}) as n) as hashed) as drawn) as lived`;
+}
+
+const time = `timestamptz '2025-01-01' + n * interval '20 seconds'`;
+const party = (from: number): string =>
+  `names[1 + ('x' || substr(h, ${String(from)}, 4))::bit(16)::integer % array_length(names, 1)]`;
+
+const payload = `jsonb_build_object(
+  'operator', ${party(1)}, 'owner', ${party(5)},
+  'instrument', jsonb_build_object('source', ${party(9)}, 'id', 'LOAD' || n % 100, 'scheme', jsonb_build_object('tag', 'RegistrarInternalScheme', 'value', '{}'::jsonb)),
+  'amount', n % 1000000 || '.0000000000', 'round', (n % 100000)::text, 'note', 'Payload for "Phillip"', 'lock', null,
+  'account', 'account-' || ('x' || substr(h, 20, 7))::bit(28)::integer % greatest(1, $2::bigint / ${String(contractsPerAccount)}),
+  'meta', jsonb_build_object('values', jsonb_build_object('splice.org/reason-0', substr(h, 1, 20), 'splice.org/reason-1', substr(h, 21, 20))))`;
+
+interface Fill {
+  readonly table: string;
+  readonly sql: string;
+}
+
+/** Parameters: $1 the names of the parties, $2 the number of contracts. */
+const fills: readonly Fill[] = [
+  {
+    table: 'updates',
+    sql: `insert into updates ("offset", kind, update_id, synchronizer_pk, command_id, workflow_id, effective_at, record_time,
+                               trace_parent, paid_traffic_cost, event_count, epoch, indexed_at)
+          select at, 'transaction', '1220' || h, 1, 'command-' || substr(h, 1, 8), null, ${time}, ${time} + interval '0.3 seconds',
+                 '00-' || substr(h, 1, 32) || '-' || substr(h, 33, 16) || '-01', n % 20000, 3, 1, ${time} + interval '0.4 seconds'
+            from source where $1::text[] is not null and $2::bigint is not null order by n`,
+  },
+  {
+    table: 'contracts',
+    sql: `insert into contracts (contract_id, "offset", node_id, origin, synchronizer_pk, template_pk, representative_package_id,
+                                 payload, signatories, observers, witness_parties, created_at, acs_delta)
+          select id, at, 0, 'create', 1, 1, encode(sha256('package'), 'hex'),
+                 ${payload}, array[${party(1)}], array[${party(5)}], array[${party(1)}, ${party(5)}], ${time}, true
+            from (select source.*, $1::text[] as names from source) as source order by n`,
+  },
+  {
+    table: 'lifetimes',
+    sql: `insert into lifetimes (contract_id, synchronizer_pk, activated_offset, template_pk, deactivated_offset)
+          select id, 1, at, 1, ended from source where $1::text[] is not null and $2::bigint is not null order by n`,
+  },
+  {
+    table: 'activity_hourly',
+    sql: `insert into activity_hourly (hour, template_pk, choice_pk, synchronizer_pk, creates, archives, exercises)
+          select timestamptz '2025-01-01' + h * interval '1 hour', t, case when consuming then t else 0 end, 1,
+                 case when consuming then 0 else 15 end, case when consuming then 14 else 0 end, case when consuming then 14 else 0 end
+            from generate_series(0, ${String(hoursPerYear - 1)}) as h, generate_series(1, ${String(templates)}) as t,
+                 (values (false), (true)) as kind (consuming)
+           where $1::text[] is not null and $2::bigint is not null order by h, t, consuming`,
+  },
+  {
+    table: 'activity_hourly',
+    sql: `insert into activity_hourly (hour, template_pk, choice_pk, synchronizer_pk, creates, archives, exercises,
+                                       transactions, paid_traffic_cost, delay_seconds, total_creates, total_archives, total_exercises)
+          select timestamptz '2025-01-01' + h * interval '1 hour', 0, 0, 1, 0, 0, 0, 180, 1800000, 54,
+                 ${String(templates * 15)}, ${String(templates * 14)}, ${String(templates * 14)}
+            from generate_series(0, ${String(hoursPerYear - 1)}) as h where $1::text[] is not null and $2::bigint is not null`,
+  },
+];
+
+/** Fills a migrated database and gathers the statistics of the planner. */
+export async function fill(client: Client, contracts: number, spread: Spread): Promise<void> {
+  await client.query(`set search_path = ${schema}; set work_mem = '256MB'; set maintenance_work_mem = '512MB'`);
+  await addDictionaries(client);
+  say('making rows');
+  await client.query(sourceSql(contracts, spread));
+  for (const { table, sql } of fills) {
+    say(`filling ${table}`);
+    await client.query(sql, [parties, contracts]);
+  }
+  await client.query('drop table source');
+  await client.query(
+    `insert into active_counts (template_pk, activated, deactivated)
+     select t, coalesce(activated, 1000), coalesce(deactivated, 900)
+       from generate_series(1, ${String(templates)}) as t
+       left join (select template_pk, count(*) as activated, count(deactivated_offset) as deactivated
+                    from lifetimes group by 1) as counted on template_pk = t
+     on conflict (template_pk) do update set activated = excluded.activated, deactivated = excluded.deactivated`,
+  );
+  await addStream(client, contracts);
+}
+
+async function addDictionaries(client: Client): Promise<void> {
+  await client.query('insert into synchronizers values (1, $1)', [synchronizerId]);
+  for (let pk = 1; pk <= templates; pk += 1) {
+    const { id, packageName, choices } = templateName(pk - 1);
+    const [packageId, moduleName, entityName] = id.split(':');
+    await client.query('insert into templates values ($1, $2, $3, $4, $5)', [
+      pk,
+      packageId,
+      moduleName,
+      entityName,
+      packageName,
+    ]);
+    await client.query('insert into choices values ($1, $1, 0, $2)', [pk, choices[1]]);
+  }
+}
+
+async function addStream(client: Client, contracts: number): Promise<void> {
+  const checkpoint = contracts * offsetsPerUpdate;
+  await client.query(
+    `insert into stream (filter, filter_hash, transaction_shape, seed_offset, seeded_at, checkpoint,
+                         checkpoint_update_offset, checkpoint_record_time, ledger_end, epoch, pruned_offset)
+     values ('{}', 'none', 'LEDGER_EFFECTS', 0, now(), $1, $1, now(), $1, 1, 0)`,
+    [checkpoint],
+  );
+  await client.query(
+    `insert into coverage (from_offset, origin, filter_hash, transaction_shape) values (0, 'genesis', 'none', 'LEDGER_EFFECTS')`,
+  );
+}
+
+/** Marks all rows as visible and gathers statistics, as autovacuum does in time. */
+export async function settle(client: Client): Promise<void> {
+  say('vacuum analyze');
+  await client.query('vacuum (analyze)');
+  await client.query('checkpoint');
+}

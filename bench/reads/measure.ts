@@ -1,0 +1,86 @@
+/** Measures one query: the server's own time by EXPLAIN ANALYZE, and what a reader waits for with all rows in hand. */
+import type { Client } from 'pg';
+import type { ReadQuery } from './queries.ts';
+
+/** Milliseconds over all rounds. */
+export interface Spread {
+  readonly p50: number;
+  readonly p95: number;
+  readonly max: number;
+}
+
+export interface ReadFigure {
+  readonly query: ReadQuery;
+  readonly rows: number;
+  readonly planning: Spread;
+  /** Planning and execution of all rows, without turning them into text and sending them. */
+  readonly server: Spread;
+  /** From sending the query to holding all rows, in this process. */
+  readonly client: Spread;
+  /** Pages of 8 KiB touched by one call, from the cache of Postgres or not. */
+  readonly buffers: number;
+  readonly plan: string;
+}
+
+interface Explained {
+  readonly Plan: { readonly 'Shared Hit Blocks'?: number; readonly 'Shared Read Blocks'?: number };
+  readonly 'Planning Time': number;
+  readonly 'Execution Time': number;
+}
+
+/** @throws Error of the server when it does not know the query, or when the rows are not as many as they must be */
+export async function measured(
+  client: Client,
+  query: ReadQuery,
+  { rounds, warmUp }: { readonly rounds: number; readonly warmUp: number },
+): Promise<ReadFigure> {
+  const rows = (await client.query(query.text, [...query.values(0)])).rowCount ?? 0;
+  if (rows !== query.rows) throw new Error(`${String(rows)} rows where ${String(query.rows)} are right`);
+  const planning: number[] = [];
+  const server: number[] = [];
+  const waits: number[] = [];
+  for (let round = -warmUp; round < rounds; round += 1) {
+    const values = [...query.values(round + warmUp)];
+    const begun = performance.now();
+    await client.query(query.text, values);
+    const waited = performance.now() - begun;
+    const explained = await explain(client, query.text, values);
+    if (round < 0) continue;
+    waits.push(waited);
+    planning.push(explained['Planning Time']);
+    server.push(explained['Planning Time'] + explained['Execution Time']);
+  }
+  const { buffers, plan } = await touched(client, query);
+  return { query, rows, planning: spread(planning), server: spread(server), client: spread(waits), buffers, plan };
+}
+
+/** Without the clock around every row, which would cost more than many of the rows do. */
+async function explain(client: Client, text: string, values: unknown[]): Promise<Explained> {
+  const { rows } = await client.query<{ 'QUERY PLAN': readonly [Explained] }>(
+    `explain (analyze, timing off, format json) ${text}`,
+    values,
+  );
+  const found = rows[0]?.['QUERY PLAN'][0];
+  if (found === undefined) throw new Error('EXPLAIN said nothing');
+  return found;
+}
+
+async function touched(client: Client, query: ReadQuery): Promise<{ readonly buffers: number; readonly plan: string }> {
+  const values = [...query.values(0)];
+  const asJson = await client.query<{ 'QUERY PLAN': readonly [Explained] }>(
+    `explain (analyze, buffers, format json) ${query.text}`,
+    values,
+  );
+  const root = asJson.rows[0]?.['QUERY PLAN'][0].Plan;
+  const asText = await client.query<{ 'QUERY PLAN': string }>(`explain (analyze, buffers) ${query.text}`, values);
+  return {
+    buffers: (root?.['Shared Hit Blocks'] ?? 0) + (root?.['Shared Read Blocks'] ?? 0),
+    plan: asText.rows.map((row) => row['QUERY PLAN']).join('\n'),
+  };
+}
+
+function spread(times: readonly number[]): Spread {
+  const sorted = times.toSorted((a, b) => a - b);
+  const at = (share: number): number => sorted[Math.ceil(sorted.length * share) - 1] ?? Number.NaN;
+  return { p50: at(0.5), p95: at(0.95), max: at(1) };
+}

@@ -1,0 +1,183 @@
+/**
+ * The queries of `npm run bench:reads`: what readers ask most, through each of the ways there are, with the time each may
+ * take. The way `storage` is the same by hand over the tables, to see what the functions and views cost.
+ */
+import { escapeIdentifier, type Client } from 'pg';
+import { templateName } from '../replay/names.ts';
+
+/** What is asked, named as in the JSON. */
+export type Question =
+  'active_by_template' | 'active_by_id' | 'active_by_payload' | 'count_by_template' | 'as_of' | 'hourly_chart';
+
+/** Through which schema. */
+export type Way = 'storage' | 'explore' | 'pqs' | 'typed';
+
+/** Milliseconds of the server, planning and execution, in 95 of 100 calls. */
+export const aims: Readonly<Record<Question, number>> = {
+  active_by_template: 20,
+  active_by_id: 1,
+  active_by_payload: 2,
+  count_by_template: 2,
+  as_of: 60,
+  hourly_chart: 20,
+};
+
+export interface ReadQuery {
+  readonly question: Question;
+  readonly way: Way;
+  readonly text: string;
+  /** Parameters of one round: readers do not ask for the same contract twice in a row. */
+  values(round: number): readonly unknown[];
+  /** Rows of round 0 when they are right. */
+  readonly rows: number;
+}
+
+/** What the queries ask about, read from the filled database. */
+interface Facts {
+  readonly template: string;
+  readonly middle: string;
+  readonly samples: readonly { readonly id: string; readonly account: string }[];
+  /** Active now, active in the middle, and active with the first sample's account. */
+  readonly active: number;
+  readonly activeInTheMiddle: number;
+  readonly ofFirstAccount: number;
+}
+
+async function factsOf(client: Client): Promise<Facts> {
+  const { id, packageName } = templateName(0);
+  const { rows: samples } = await client.query<{ id: string; account: string }>(
+    `select c.contract_id as id, c.payload ->> 'account' as account
+       from contracts c join lifetimes l on l.contract_id = c.contract_id and l.activated_offset = c."offset"
+      where l.deactivated_offset is null order by md5(c.contract_id) limit 1000`,
+  );
+  const { rows } = await client.query<Omit<Facts, 'template' | 'samples'>>(
+    `with half as (select max(activated_offset) / 2 as middle from lifetimes)
+     select (select middle from half)::text as middle,
+            (select count(*) from lifetimes where deactivated_offset is null)::integer as active,
+            (select count(*) from lifetimes, half
+              where activated_offset <= middle and (deactivated_offset is null or deactivated_offset > middle))::integer
+              as "activeInTheMiddle",
+            (select count(*) from contracts join lifetimes using (contract_id)
+              where deactivated_offset is null and payload ->> 'account' = $1)::integer as "ofFirstAccount"`,
+    [samples[0]?.account],
+  );
+  if (rows[0] === undefined || samples.length === 0) throw new Error('nothing is active in the filled database');
+  return { template: `${packageName}:${id.slice(id.indexOf(':') + 1)}`, samples, ...rows[0] };
+}
+
+const noSample = { id: '', account: '' };
+
+/** Lists and single contracts of those that are active, by the function of one schema. */
+function activeQueries(way: Way, active: string, facts: Facts): ReadQuery[] {
+  const { template, samples } = facts;
+  const sample = (round: number): Facts['samples'][number] => samples[round % samples.length] ?? noSample;
+  const select = `select contract_id, payload from ${active}`;
+  return [
+    { question: 'active_by_template', way, text: select, values: () => [template], rows: facts.active },
+    {
+      question: 'active_by_id',
+      way,
+      text: `${select} where contract_id = $2`,
+      values: (round) => [template, sample(round).id],
+      rows: 1,
+    },
+    {
+      question: 'active_by_payload',
+      way,
+      text: `${select} where payload ->> 'account' = $2`,
+      values: (round) => [template, sample(round).account],
+      rows: facts.ofFirstAccount,
+    },
+  ];
+}
+
+const named = `(select template_pk from ledger.templates
+  where package_name = split_part($1, ':', 1) and module_name = split_part($1, ':', 2) and entity_name = split_part($1, ':', 3))`;
+const joined = `join ledger.contracts c on c.template_pk = l.template_pk and c."offset" = l.activated_offset and c.contract_id = l.contract_id`;
+
+const storageActive = `(select c.contract_id, c.payload from ledger.lifetimes l ${joined}
+  where l.deactivated_offset is null and l.template_pk = ${named}) as active`;
+
+const storageAsOf = `
+  select c.contract_id, c.payload
+    from (select l.template_pk, l.contract_id, l.activated_offset from ledger.lifetimes l
+           where l.deactivated_offset is null and l.template_pk = ${named} and l.activated_offset <= $2::bigint
+          union all
+          select l.template_pk, l.contract_id, l.activated_offset
+            from generate_series(0, 40) as class
+            cross join lateral (
+              select * from ledger.lifetimes l
+               where l.template_pk = ${named} and l.deactivated_offset is not null
+                 and ledger.lifetime_class(l.activated_offset, l.deactivated_offset) = class
+                 and l.activated_offset <= $2::bigint and l.activated_offset > $2::bigint - 1 - (2 ^ (class + 1) * 1.001)::bigint
+                 and l.deactivated_offset > $2::bigint
+               offset 0) as l) as l
+    ${joined}`;
+
+const yearSql = `hour >= timestamptz '2025-01-01' and hour < timestamptz '2026-01-01'`;
+
+function asOf(way: Way, text: string, facts: Facts): ReadQuery {
+  const values = (): readonly unknown[] => [facts.template, facts.middle];
+  return { question: 'as_of', way, text, values, rows: facts.activeInTheMiddle };
+}
+
+function byStorage(facts: Facts): readonly ReadQuery[] {
+  const count = `select activated - deactivated from ledger.active_counts where template_pk = ${named}`;
+  const chart = `select hour, sum(total_creates), sum(total_archives), sum(total_exercises) from ledger.activity_hourly where template_pk = 0 and ${yearSql} group by hour order by hour`;
+  return [
+    ...activeQueries('storage', storageActive, facts),
+    { question: 'count_by_template', way: 'storage', text: count, values: () => [facts.template], rows: 1 },
+    asOf('storage', storageAsOf, facts),
+    { question: 'hourly_chart', way: 'storage', text: chart, values: () => [], rows: 365 * 24 },
+  ];
+}
+
+function byExplore(facts: Facts): readonly ReadQuery[] {
+  const count = `select active from explore.templates where package_name = $1 and entity_name = $2`;
+  const chart = `select hour, sum(creates), sum(archives), sum(exercises) from explore.activity_updates where ${yearSql} group by hour order by hour`;
+  const [packageName, , entityName] = facts.template.split(':');
+  return [
+    ...activeQueries('explore', 'explore.active($1)', facts),
+    { question: 'count_by_template', way: 'explore', text: count, values: () => [packageName, entityName], rows: 1 },
+    asOf('explore', 'select contract_id, payload from explore.active_at($2::bigint, $1)', facts),
+    { question: 'hourly_chart', way: 'explore', text: chart, values: () => [], rows: 365 * 24 },
+  ];
+}
+
+function byPqs(facts: Facts): readonly ReadQuery[] {
+  return [
+    ...activeQueries('pqs', 'pqs.active($1)', facts),
+    asOf('pqs', 'select contract_id, payload from pqs.active($1, $2::bigint)', facts),
+  ];
+}
+
+function byTyped(facts: Facts, view: string): readonly ReadQuery[] {
+  const select = `select contract_id, owner, amount, account from typed.${escapeIdentifier(view)}`;
+  const sample = (round: number): Facts['samples'][number] => facts.samples[round % facts.samples.length] ?? noSample;
+  return [
+    { question: 'active_by_template', way: 'typed', text: select, values: () => [], rows: facts.active },
+    {
+      question: 'active_by_id',
+      way: 'typed',
+      text: `${select} where contract_id = $1`,
+      values: (round) => [sample(round).id],
+      rows: 1,
+    },
+    {
+      question: 'active_by_payload',
+      way: 'typed',
+      text: `${select} where account = $1`,
+      values: (round) => [sample(round).account],
+      rows: facts.ofFirstAccount,
+    },
+  ];
+}
+
+/** All queries, in the order of the table; `typedView` is the view of the filled template, if there is one. */
+export async function readQueries(client: Client, typedView: string | undefined): Promise<readonly ReadQuery[]> {
+  const facts = await factsOf(client);
+  const typed = typedView === undefined ? [] : byTyped(facts, typedView);
+  const queries = [...byStorage(facts), ...byExplore(facts), ...byPqs(facts), ...typed];
+  const order = Object.keys(aims);
+  return queries.toSorted((a, b) => order.indexOf(a.question) - order.indexOf(b.question));
+}

@@ -1,0 +1,77 @@
+/** The end of `npm run bench:reads`: one table with aims, and the same as JSON. */
+import { writeFileSync } from 'node:fs';
+import { aligned } from '../figures/figures.ts';
+import type { ReadFigure } from './measure.ts';
+import { aims, type ReadQuery } from './queries.ts';
+
+export interface ReadReport {
+  /** What was measured on what, one line. */
+  readonly title: string;
+  readonly figures: readonly ReadFigure[];
+  readonly errors: readonly string[];
+}
+
+/** Question and way, as the table and errors name a query. */
+export function labelOf({ question, way }: ReadQuery): string {
+  return `${question} ${way}`;
+}
+
+const heads = [
+  'query',
+  'through',
+  'rows',
+  'server p50',
+  'p95',
+  'max',
+  'aim',
+  '',
+  'planning p50',
+  'client p50',
+  'p95',
+  'buffers',
+];
+
+/** The table as text, times in milliseconds. */
+export function readTable({ title, figures, errors }: ReadReport): string {
+  const rows = figures.map(({ query, rows: found, server, planning, client, buffers }) => {
+    const aim = aims[query.question];
+    return [
+      query.question,
+      query.way,
+      String(found),
+      server.p50.toFixed(2),
+      server.p95.toFixed(2),
+      server.max.toFixed(2),
+      String(aim),
+      server.p95 <= aim ? 'met' : 'missed',
+      planning.p50.toFixed(2),
+      client.p50.toFixed(2),
+      client.p95.toFixed(2),
+      String(buffers),
+    ];
+  });
+  const wrong = errors.length === 0 ? [] : [`WRONG:\n${errors.join('\n')}`];
+  return [title, aligned([heads, ...rows]), 'Aims are for p95 of the server (milliseconds).', ...wrong].join('\n\n');
+}
+
+/** By key: `active_by_id_p95_ms` through schema explore, `pqs_active_by_id_p95_ms` through pqs, and so on. */
+function keyFigures(figures: readonly ReadFigure[]): Record<string, number> {
+  return Object.fromEntries(
+    figures.map(({ query: { question, way }, server }) => [
+      `${way === 'explore' ? '' : `${way}_`}${question}_p95_ms`,
+      Number(server.p95.toFixed(3)),
+    ]),
+  );
+}
+
+/** Writes the key figures and everything they rest on. */
+export function writeReadJson(path: string, { title, figures, errors }: ReadReport): void {
+  const all = figures.map(({ query: { question, way, text }, ...figure }) => ({
+    question,
+    way,
+    text,
+    aimMs: aims[question],
+    ...figure,
+  }));
+  writeFileSync(path, `${JSON.stringify({ title, ...keyFigures(figures), figures: all, errors }, null, 2)}\n`);
+}

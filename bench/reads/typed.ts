@@ -1,0 +1,68 @@
+/** The package of the filled contracts, by the product's own code, so that the typed view of their template is there. */
+import type { DamlType, PackageModel } from '../../src/daml/package-model.ts';
+import { openDatabase } from '../../src/store/connection/database.ts';
+import { storePackage } from '../../src/store/typed/package-store.ts';
+import { syncTypedViews } from '../../src/store/typed/views.ts';
+import { templateName } from '../replay/names.ts';
+import { schema } from '../postgres.ts';
+
+const text: DamlType = { kind: 'builtin', name: 'text' };
+const party: DamlType = { kind: 'builtin', name: 'party' };
+
+/** What the payloads of reads-fill.ts are made of. */
+function modelOf(): PackageModel {
+  const { id, packageName } = templateName(0);
+  const [packageId = '', moduleName = '', entityName = ''] = id.split(':');
+  const named = (name: string): DamlType => ({
+    kind: 'named',
+    name: `${packageId}:${moduleName}:${name}`,
+    arguments: [],
+  });
+  const record = (fields: Readonly<Record<string, DamlType>>) =>
+    ({
+      kind: 'record',
+      parameters: [],
+      fields: Object.entries(fields).map(([name, type]) => ({ name, type })),
+    }) as const;
+  return {
+    packageId,
+    name: packageName,
+    version: '1.0.0',
+    languageVersion: '2.1',
+    templates: [{ moduleName, entityName, choices: [], implements: [], key: undefined }],
+    interfaces: [],
+    dataTypes: {
+      [`${moduleName}:${entityName}`]: record({
+        operator: party,
+        owner: party,
+        instrument: named('Instrument'),
+        amount: { kind: 'numeric', scale: 10 },
+        round: { kind: 'builtin', name: 'int64' },
+        note: text,
+        lock: { kind: 'optional', of: text },
+        account: text,
+        meta: named('Metadata'),
+      }),
+      [`${moduleName}:Instrument`]: record({ source: party, id: text }),
+      [`${moduleName}:Metadata`]: record({ values: { kind: 'textmap', of: text } }),
+    },
+    dependencies: [],
+  };
+}
+
+/** Makes the views; the name of that of the filled template, unquoted, undefined when there is none. */
+export async function makeTypedView(url: string): Promise<string | undefined> {
+  const database = openDatabase({ url, schema, statementTimeoutMs: 60_000, applicationName: 'bench views' });
+  try {
+    const model = modelOf();
+    await storePackage(database, model);
+    const { failed } = await syncTypedViews(database, [model]);
+    if (failed[0] !== undefined) throw failed[0].error;
+    const { rows } = await database.withClient((client) =>
+      client.query<{ view_name: string }>(`select view_name from typed_views where kind = 'template' limit 1`),
+    );
+    return rows[0]?.view_name;
+  } finally {
+    await database.close();
+  }
+}

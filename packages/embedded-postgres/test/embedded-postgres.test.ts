@@ -1,0 +1,203 @@
+/** Promises of the embedded server: data that stays, orphans that are taken over, closed to others, nothing left. */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { cp, mkdir, mkdtemp, readFile, rm, stat, unlink, writeFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { platformPackage } from '../src/binaries.ts';
+import { startEmbeddedPostgres } from '../src/embedded-postgres.ts';
+import { sharedBuffers } from '../src/page-cache.ts';
+import { query } from '../../../test/support/database.ts';
+import { pause, waitFor } from '../../../test/support/wait-for.ts';
+
+/** Another process runs the built program: Node itself reads no TypeScript. */
+const MODULE = new URL('../dist/embedded-postgres.js', import.meta.url).href;
+const require = createRequire(import.meta.url);
+
+interface Child {
+  readonly pid: number;
+  readonly port: number;
+  kill(): Promise<void>;
+}
+
+/** Starts the server from another Node process, which then stays until it is killed the hard way. */
+async function startElsewhere(dataDir: string, module = MODULE): Promise<Child> {
+  const script = `const { startEmbeddedPostgres } = await import(${JSON.stringify(module)});
+    const { pid, port } = await startEmbeddedPostgres({ dataDir: ${JSON.stringify(dataDir)} });
+    console.log(JSON.stringify({ pid, port }));
+    setInterval(() => {}, 1000);`;
+  const node = spawn(process.execPath, ['--input-type=module', '-e', script], {
+    cwd: fileURLToPath(new URL('../../..', import.meta.url)),
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  const [line] = (await Promise.race([
+    once(createInterface({ input: node.stdout }), 'line'),
+    once(node, 'exit').then(() => {
+      throw new Error('the other process ended early');
+    }),
+  ])) as [string];
+  const kill = async (): Promise<void> => {
+    const gone = once(node, 'exit');
+    node.kill('SIGKILL');
+    await gone;
+  };
+  return { ...(JSON.parse(line) as { pid: number; port: number }), kill };
+}
+
+function runs(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
+  }
+}
+
+describe('the embedded Postgres', () => {
+  let folder: string;
+  let dataDir: string;
+  beforeEach(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'embedded-'));
+    // Below a folder that other users cannot enter, as in somebody's home.
+    dataDir = join(folder, 'closed', 'postgres');
+    await mkdir(dirname(dataDir), { mode: 0o700 });
+  });
+  afterEach(() => rm(folder, { recursive: true, force: true }));
+
+  it('keeps its data between runs, sorts by bytes and leaves no process behind', async () => {
+    const first = await startEmbeddedPostgres({ dataDir, database: 'kept' });
+    await query(first.url, 'CREATE TABLE t AS SELECT 1 AS a');
+    await first.stop();
+    await first.stop();
+    // Node learns of the end of its child a moment after the files are free.
+    await waitFor('the end of the server', () => (runs(first.pid) ? undefined : true));
+
+    await using second = await startEmbeddedPostgres({ dataDir, database: 'kept' });
+    expect(second.reused).toBe(false);
+    expect(await query(second.url, 'SELECT a FROM t')).toEqual([{ a: 1 }]);
+    expect(await query(second.url, `SELECT 'Z' < 'a' AS bytes, upper('ä') AS upper`)).toEqual([
+      { bytes: true, upper: 'Ä' },
+    ]);
+    expect(await query(second.url, 'SHOW server_version')).toEqual([{ server_version: second.version }]);
+  });
+
+  it('goes on when the time allowed for its start has passed', async () => {
+    const startLimitMs = 4_000;
+    await using server = await startEmbeddedPostgres({ dataDir, startLimitMs });
+    await pause(startLimitMs + 500);
+    expect(await query(server.url, 'SELECT 1 AS one')).toEqual([{ one: 1 }]);
+  });
+
+  it('lets nobody in without the password, which only its user can read', async () => {
+    await using server = await startEmbeddedPostgres({ dataDir });
+    const url = new URL(server.url);
+    url.password = 'guessed';
+    await expect(query(url.href, 'SELECT 1')).rejects.toThrow(/password authentication failed/);
+    expect((await stat(join(dataDir, 'password'))).mode & 0o777).toBe(0o600);
+    expect((await stat(dataDir)).mode & 0o777).toBe(0o700);
+  });
+
+  it('caches as many pages as the machine allows, unless it is told otherwise', async () => {
+    const shown = async (url: string): Promise<unknown> => (await query(url, 'SHOW shared_buffers'))[0];
+    const server = await startEmbeddedPostgres({ dataDir });
+    const own = await query(
+      server.url,
+      `SELECT pg_size_bytes(current_setting('shared_buffers')) = pg_size_bytes('${sharedBuffers()}') AS own`,
+    );
+    expect(own).toEqual([{ own: true }]);
+    await server.stop();
+    await using told = await startEmbeddedPostgres({ dataDir, settings: { shared_buffers: '64MB' } });
+    expect(await shown(told.url)).toEqual({ shared_buffers: '64MB' });
+  });
+
+  it('keeps row contents out of its log', async () => {
+    const lines: string[] = [];
+    await using server = await startEmbeddedPostgres({ dataDir, log: (line) => lines.push(line) });
+    await query(server.url, 'CREATE TABLE t (a text PRIMARY KEY)');
+    await expect(query(server.url, `INSERT INTO t VALUES ('payload'), ('payload')`)).rejects.toThrow(/duplicate key/);
+    await waitFor('the error in the log', () => lines.find((line) => line.includes('duplicate key')));
+    await server.stop();
+    expect(lines.join('\n')).not.toContain('payload');
+  });
+
+  it('takes over the server that a killed process left behind, and stops it', async () => {
+    const child = await startElsewhere(dataDir);
+    await child.kill();
+    const server = await startEmbeddedPostgres({ dataDir });
+    expect(server).toMatchObject({ pid: child.pid, port: child.port, reused: true });
+    expect(await query(server.url, 'SELECT 1 AS one')).toEqual([{ one: 1 }]);
+    await server.stop();
+    await waitFor('the end of the server', () => (runs(child.pid) ? undefined : true));
+  });
+
+  it('shares the server of a process that still lives, and leaves it running', async () => {
+    const child = await startElsewhere(dataDir);
+    const shared = await startEmbeddedPostgres({ dataDir });
+    expect(shared.reused).toBe(true);
+    await shared.stop();
+    expect(await query(shared.url, 'SELECT 1 AS one')).toEqual([{ one: 1 }]);
+    await child.kill();
+    await (await startEmbeddedPostgres({ dataDir })).stop();
+  });
+
+  it('starts again after the server itself was killed', async () => {
+    const first = await startEmbeddedPostgres({ dataDir });
+    await query(first.url, 'CREATE TABLE t AS SELECT 1 AS a');
+    process.kill(first.pid, 'SIGKILL');
+    await waitFor('the end of the server', () => (runs(first.pid) ? undefined : true));
+    await using second = await startEmbeddedPostgres({ dataDir });
+    expect(second.reused).toBe(false);
+    expect(await query(second.url, 'SELECT a FROM t')).toEqual([{ a: 1 }]);
+  });
+
+  it('is not misled by a lock file that names a process of somebody else', async () => {
+    await (await startEmbeddedPostgres({ dataDir })).stop();
+    const lock = join(dataDir, 'cluster', 'postmaster.pid');
+    await writeFile(lock, `${process.ppid}\n${join(dataDir, 'cluster')}\n0\n5432\n`);
+    await using server = await startEmbeddedPostgres({ dataDir });
+    expect(server.reused).toBe(false);
+    expect(Number((await readFile(lock, 'utf8')).split('\n')[0])).toBe(server.pid);
+  });
+
+  it('makes the library links that the installer left out', async () => {
+    const name = platformPackage(process.platform, process.arch) ?? '';
+    const installed = dirname(dirname(require.resolve(name)));
+    const packaged = join(folder, 'closed', 'node_modules', name);
+    await cp(installed, packaged, { recursive: true, verbatimSymlinks: true });
+    const links = JSON.parse(await readFile(join(packaged, 'native/pg-symlinks.json'), 'utf8')) as { target: string }[];
+    for (const { target } of links) await unlink(join(packaged, target));
+    await cp(
+      fileURLToPath(new URL('../dist', import.meta.url)),
+      join(folder, 'closed', 'dist'),
+      {
+        recursive: true,
+      },
+    );
+    await writeFile(join(folder, 'closed', 'package.json'), '{ "type": "module" }');
+
+    const child = await startElsewhere(dataDir, join(folder, 'closed/dist/embedded-postgres.js'));
+    await child.kill();
+    const server = await startEmbeddedPostgres({ dataDir });
+    expect(server.reused).toBe(true);
+    await server.stop();
+    for (const { target } of links) await stat(join(packaged, target));
+  });
+
+  it('refuses a folder that another major version made, and says what to do', async () => {
+    await (await startEmbeddedPostgres({ dataDir })).stop();
+    await writeFile(join(dataDir, 'cluster', 'PG_VERSION'), '12\n');
+    await expect(startEmbeddedPostgres({ dataDir })).rejects.toMatchObject({
+      code: 'EMBEDDED_POSTGRES_DATA',
+      message: expect.stringContaining('was made by Postgres 12') as string,
+      remedy: expect.stringContaining('set DATABASE_URL') as string,
+    });
+  });
+
+  it.runIf(process.getuid?.() === 0)('runs as nobody where root has no user namespaces', async () => {
+    await using server = await startEmbeddedPostgres({ dataDir, account: 'nobody' });
+    expect(await query(server.url, 'SELECT 1 AS one')).toEqual([{ one: 1 }]);
+  });
+});

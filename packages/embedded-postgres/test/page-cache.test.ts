@@ -1,0 +1,19 @@
+/** The embedded server takes a fair share of the memory, no more. */
+import { expect, it } from 'vitest';
+import { sharedBuffers } from '../src/page-cache.ts';
+
+const GIB = 2 ** 30;
+
+it.each([
+  [GIB / 2, '128MB'],
+  [2 * GIB, '256MB'],
+  [4 * GIB, '512MB'],
+  [64 * GIB, '1024MB'],
+])('of %i bytes of memory the embedded server caches pages in %s', (available, expected) => {
+  expect(sharedBuffers(available)).toBe(expected);
+});
+
+it('knows the memory of this machine or container', () => {
+  expect(Number.parseInt(sharedBuffers(), 10)).toBeGreaterThanOrEqual(128);
+  expect(Number.parseInt(sharedBuffers(), 10)).toBeLessThanOrEqual(1024);
+});

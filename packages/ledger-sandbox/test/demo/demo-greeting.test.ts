@@ -1,0 +1,106 @@
+/** The three queries of the greeting, word for word, on a demo that runs; and what the traffic promises to dashboards. */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { greeting } from '../../../../src/cli/demo/greeting.ts';
+import { startDemoLedger, type DemoLedger } from '../../src/demo/demo-ledger.ts';
+import { demoInterfaces } from '../../src/demo/templates/names.ts';
+import { runIndexer, type IndexerRun } from '../../../../test/e2e/runs/indexer-run.ts';
+import { createTestDatabase, query, type TestDatabase } from '../../../../test/support/database.ts';
+import { waitFor } from '../../../../test/support/wait-for.ts';
+
+let ledger: DemoLedger;
+let database: TestDatabase;
+let indexer: IndexerRun;
+let queries: readonly string[];
+
+beforeAll(async () => {
+  ledger = await startDemoLedger({ seed: 1, updatesPerSecond: 50 });
+  database = await createTestDatabase();
+  indexer = await runIndexer({
+    LEDGER_URL: ledger.url,
+    DATABASE_URL: database.url,
+    INDEXER_START: 'genesis',
+    LEDGER_INTERFACES: demoInterfaces.join(','),
+  });
+  await indexer.reaches(ledger.ledgerEnd(), 60_000);
+  const view = `select from pg_views where schemaname = 'typed' and viewname = 'token_holding_v1__holding'`;
+  await waitFor(
+    'the typed views',
+    async () => ((await query(database.url, view)).length > 0 ? true : undefined),
+    60_000,
+  );
+  const where = { ledgerUrl: ledger.url, databaseUrl: database.url, embeddedLedger: true, embeddedDatabase: true };
+  const text = greeting(where, indexer.httpUrl, 'ledger');
+  queries = text.split('\n').filter((line) => line.endsWith(';'));
+}, 120_000);
+
+afterAll(async () => {
+  await indexer[Symbol.asyncDispose]();
+  await ledger.close();
+  await database.drop();
+});
+
+const rows = (sql: string): Promise<readonly Record<string, unknown>[]> => query(database.url, sql);
+
+describe('the greeting', () => {
+  it('says what there is of each instrument', async () => {
+    const found = await rows(queries[0] ?? '');
+    expect(new Set(found.map(({ instrument }) => instrument))).toEqual(new Set(['Amulet', 'EURX', 'XS2931000017']));
+    for (const row of found) {
+      expect(Number(row['owners'])).toBeGreaterThan(20);
+      expect(Number(row['total'])).toBeGreaterThan(1_000);
+      expect(Number(row['locked'])).toBeLessThan(Number(row['total']));
+    }
+  });
+
+  it('says who settled with whom', async () => {
+    const found = await rows(queries[1] ?? '');
+    expect(found.length).toBeGreaterThan(10);
+    for (const { sender, receiver, amount } of found) {
+      expect(sender).not.toBe(receiver);
+      expect(Number(amount)).toBeGreaterThan(0);
+    }
+  });
+
+  it('says how fresh the rows are, never from the future', async () => {
+    await waitFor('live updates', () => Promise.resolve(ledger.updates() > 7_500 ? true : undefined), 60_000);
+    const [found] = await rows(queries[2] ?? '');
+    expect(Number(found?.['updates'])).toBeGreaterThan(100);
+    const [ahead] = await rows('select count(*)::int as count from explore.updates where record_time > indexed_at');
+    expect(ahead).toEqual({ count: 0 });
+  });
+});
+
+describe('what users run', () => {
+  const licensing = 'quickstart-licensing:Licensing.License';
+  const allocations = 'splice-api-token-allocation-v1:Splice.Api.Token.AllocationV1:Allocation';
+
+  it('finds licences with their renewals and the allocations that pay them', async () => {
+    const sql = `select count(*)::int as licenses, count(renewal.contract_id)::int as renewals, count(allocation.contract_id)::int as paid
+      from pqs.active('${licensing}:License') license
+      left join pqs.active('${licensing}:LicenseRenewalRequest') renewal
+        on license.payload->>'licenseNum' = renewal.payload->>'licenseNum' and license.payload->>'user' = renewal.payload->>'user'
+      left join pqs.active('${allocations}') allocation
+        on renewal.payload->>'requestId' = allocation.payload->'allocation'->'settlement'->'settlementRef'->>'id'`;
+    const found = await waitFor(
+      'a renewal that is paid',
+      async () => {
+        const [row] = await rows(sql);
+        return Number(row?.['paid']) > 0 ? row : undefined;
+      },
+      60_000,
+    );
+    expect(Number(found['licenses'])).toBeGreaterThanOrEqual(40);
+    expect(Number(found['renewals'])).toBeGreaterThanOrEqual(Number(found['paid']));
+  }, 120_000);
+
+  it('finds balances locked and free', async () => {
+    const sql = `select payload->'instrumentId'->>'id' as id,
+        sum(case when jsonb_typeof(payload->'lock') = 'null' then (payload->>'amount')::decimal else 0 end) as free,
+        sum(case when jsonb_typeof(payload->'lock') = 'null' then 0 else (payload->>'amount')::decimal end) as locked
+      from pqs.active('splice-api-token-holding-v1:Splice.Api.Token.HoldingV1:Holding') group by 1`;
+    for (const { free, locked } of await rows(sql)) {
+      expect(Number(free)).toBeGreaterThan(0);
+      expect(Number(locked)).toBeGreaterThan(0);
+    }
+  });
+});

@@ -1,0 +1,122 @@
+/** A demo that ends at a given update, its journal, the upgrade of a package in its middle, and trouble on purpose. */
+import { createHash } from 'node:crypto';
+import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { startChaos, type Trouble } from '../../src/demo/chaos.ts';
+import { isOver, startDemoLedger, type DemoLedgerOptions } from '../../src/demo/demo-ledger.ts';
+import type { Faults } from '../../src/faults/faults.ts';
+import { Random } from '../../src/wire/random.ts';
+import { waitFor } from '../../../../test/support/wait-for.ts';
+import { playedLedger } from './demo-world.ts';
+import { stream, updateFormat } from '../server/sockets.ts';
+
+let folder: string;
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'demo-journal-'));
+});
+afterEach(async () => {
+  await rm(folder, { recursive: true });
+});
+
+/** Runs a demo until it has made all its updates. Gives back a digest of what a reader sees. */
+async function digestOf(options: DemoLedgerOptions & { readonly stopAt: number }): Promise<string> {
+  const ledger = await startDemoLedger(options);
+  try {
+    await waitFor(
+      'the last update',
+      () => Promise.resolve(ledger.updates() >= options.stopAt ? true : undefined),
+      60_000,
+    );
+    expect(ledger.updates()).toBe(options.stopAt);
+    const request = {
+      beginExclusive: 0,
+      endInclusive: ledger.ledgerEnd(),
+      updateFormat: updateFormat('LEDGER_EFFECTS'),
+    };
+    const { frames } = await stream(ledger.url, '/v2/updates', request);
+    return createHash('sha256').update(frames.join('\n')).digest('hex');
+  } finally {
+    await ledger.close();
+  }
+}
+
+/** Live traffic of the past minute, so that nothing has to be waited for. */
+const startAt = (): number => Date.now() - 60_000;
+
+describe('a demo that ends at a given update', () => {
+  it('makes the same updates for the same seed and start, live ones included', async () => {
+    const options = { seed: 5, updatesPerSecond: 10, stopAt: 900, startAt: startAt() };
+    const first = await digestOf(options);
+    expect(await digestOf(options)).toBe(first);
+    expect(await digestOf({ ...options, seed: 6 })).not.toBe(first);
+  }, 120_000);
+
+  it('upgrades the licensing package in the middle', async () => {
+    const ledger = await startDemoLedger({ seed: 5, updatesPerSecond: 20, stopAt: 1_800, startAt: startAt() });
+    try {
+      await waitFor('the end', () => Promise.resolve(ledger.updates() >= 1_800 ? true : undefined), 60_000);
+      const request = { beginExclusive: 0, endInclusive: ledger.ledgerEnd(), updateFormat: updateFormat('ACS_DELTA') };
+      const { frames } = await stream(ledger.url, '/v2/updates', request);
+      const licences =
+        frames.join('\n').match(/"templateId":"[0-9a-f]{64}:Licensing\.License:License","contractKey"/g) ?? [];
+      expect(new Set(licences).size).toBe(2);
+      expect(frames.join('\n')).toContain('"seats":"25"');
+    } finally {
+      await ledger.close();
+    }
+  }, 120_000);
+});
+
+describe('the journal', () => {
+  it('does not grow with the traffic, and makes the same history again', async () => {
+    const journal = join(folder, 'journal');
+    const options = { seed: 5, updatesPerSecond: 20, stopAt: 1_500, startAt: startAt(), journal };
+    const first = await digestOf(options);
+    const { size } = await stat(journal);
+    expect(size).toBeLessThan(400);
+    expect(await readFile(journal, 'utf8')).toContain('1500');
+    expect(await digestOf(options)).toBe(first);
+  }, 120_000);
+
+  it('is over when another version wrote it', async () => {
+    const journal = join(folder, 'journal');
+    const beginning = '{"seed":1,"startAt":0,"planned":1,"most":1,"generation":0}';
+    expect(isOver(journal)).toBe(false);
+    await writeFile(journal, `{"demo":3,"steps":"       59000"}\n${beginning}\n`);
+    expect(isOver(journal)).toBe(false);
+    await writeFile(journal, `{"demo":2,"steps":"       59000"}\n${beginning}\n`);
+    expect(isOver(journal)).toBe(true);
+    await writeFile(journal, '{"step":1790000000000000}\n');
+    expect(isOver(journal)).toBe(true);
+  });
+});
+
+describe('chaos', () => {
+  it('drops sockets, stalls, prunes and slows the database, and mends it in the end', async () => {
+    const ledger = playedLedger(5_500);
+    const faults: Faults = {};
+    const seen = new Set<Trouble>();
+    let slowed = 0;
+    const slowDatabase = (ms: number): Promise<void> => {
+      slowed += ms;
+      return Promise.reject(new Error('gone'));
+    };
+    const report = (trouble: Trouble): void => {
+      seen.add(trouble);
+    };
+    const calm = startChaos({
+      sandbox: { faults, ledger },
+      random: new Random(1),
+      slowDatabase,
+      report,
+      everyMs: [5, 10],
+    });
+    await waitFor('every trouble', () => Promise.resolve(seen.size === 4 ? true : undefined));
+    expect(slowed).toBeGreaterThan(0);
+    expect(ledger.prunedTo()).toBeGreaterThan(0);
+    calm();
+    expect(faults).toEqual({ cut: undefined, stall: undefined });
+  });
+});

@@ -1,0 +1,90 @@
+/** The demo's ledger after a restart is the ledger it was before. */
+import { appendFile, mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { startDemoLedger, type DemoLedger } from '../../src/demo/demo-ledger.ts';
+
+let folder: string;
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'demo-ledger-'));
+});
+
+afterEach(async () => {
+  await rm(folder, { recursive: true });
+});
+
+const start = (): Promise<DemoLedger> =>
+  startDemoLedger({ seed: 7, updatesPerSecond: 0, journal: join(folder, 'journal') });
+
+async function post(url: string, path: string, body: object): Promise<string> {
+  const answer = await fetch(`${url}${path}`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+  });
+  return answer.text();
+}
+
+/** The last updates, as the ledger prints them. */
+function newest(ledger: DemoLedger): Promise<string> {
+  const wildcard = {
+    cumulative: [{ identifierFilter: { WildcardFilter: { value: { includeCreatedEventBlob: false } } } }],
+  };
+  const eventFormat = { filtersByParty: {}, filtersForAnyParty: wildcard, verbose: false };
+  return post(ledger.url, '/v2/updates', {
+    beginExclusive: ledger.ledgerEnd() - 50,
+    endInclusive: ledger.ledgerEnd(),
+    updateFormat: {
+      includeTransactions: { eventFormat, transactionShape: 'TRANSACTION_SHAPE_LEDGER_EFFECTS' },
+      includeReassignments: eventFormat,
+    },
+  });
+}
+
+describe('the demo ledger', () => {
+  it('shows the same offsets and updates after a restart, submitted commands included', async () => {
+    const first = await start();
+    const owner = 'alice::1220aa';
+    const submitted = await post(first.url, '/v2/commands/submit-and-wait', {
+      commands: [
+        {
+          CreateCommand: {
+            templateId: '#model-tests:Iou:Iou',
+            createArguments: { issuer: owner, owner, amount: '1.0' },
+          },
+        },
+      ],
+      commandId: 'test',
+      actAs: [owner],
+    });
+    const before = [first.ledgerEnd(), await newest(first)];
+    await first.close();
+    const second = await start();
+    const after = [second.ledgerEnd(), await newest(second)];
+    await second.close();
+    expect(submitted).toContain('updateId');
+    expect(after).toEqual(before);
+  });
+
+  it('drops a journal line that a crash cut short', async () => {
+    const first = await start();
+    const end = first.ledgerEnd();
+    await first.close();
+    await appendFile(join(folder, 'journal'), '{"step":17');
+    const second = await start();
+    expect(second.ledgerEnd()).toBe(end);
+    await second.close();
+  });
+});
+
+it.each([[{ reset: true }], [{ restore: { to: 2200 } }]])('trades on after %j', async (act) => {
+  const ledger = await startDemoLedger({ seed: 7, updatesPerSecond: 200, admin: true });
+  try {
+    const { ledgerEnd } = JSON.parse(await post(ledger.url, '/sandbox/ledger', act)) as { ledgerEnd: number };
+    await expect.poll(() => ledger.ledgerEnd(), { timeout: 10_000 }).toBeGreaterThan(ledgerEnd + 200);
+  } finally {
+    await ledger.close();
+  }
+});

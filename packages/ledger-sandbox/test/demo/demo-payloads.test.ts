@@ -1,0 +1,95 @@
+/** Everything the demo's traffic writes is lawful for the types that its packages declare. */
+import { demoWorld, demoPackages } from '../../src/demo/sandbox.ts';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { readPackageArchive } from '../../../../src/daml/package-archive.ts';
+import type { ChoiceModel, DamlType } from '../../../../src/daml/package-model.ts';
+import { licensingUpgrade } from '../../src/demo/packages/applications.ts';
+import { Ledger } from '../../src/ledger/ledger.ts';
+import type { CreatedEvent, ExercisedEvent } from '../../src/wire/wire.ts';
+import { playDemo } from '../../../../test/support/demo-play.ts';
+import { Lawful } from './lawful.ts';
+
+const models = [...demoPackages, licensingUpgrade].map(({ payload }) => readPackageArchive(payload));
+const lawful = new Lawful(models);
+
+/** Type of the payload of a template, or of the view of an interface. */
+function viewType(id: string): DamlType | undefined {
+  const model = models.find(({ packageId }) => id.startsWith(packageId));
+  const found = model?.interfaces.find((each) => id.endsWith(`:${each.moduleName}:${each.entityName}`));
+  return found?.view;
+}
+
+/** The choice of a template or an interface, by the id of either. */
+function choiceOf(id: string, name: string): ChoiceModel | undefined {
+  const model = models.find(({ packageId }) => id.startsWith(packageId));
+  const entities = [...(model?.templates ?? []), ...(model?.interfaces ?? [])];
+  const found = entities.find((each) => id.endsWith(`:${each.moduleName}:${each.entityName}`));
+  return found?.choices.find((choice) => choice.name === name);
+}
+
+/** Faults by the entity that they are of, each once. */
+const faults = new Map<string, Set<string>>();
+const created = new Map<string, number>();
+const exercised = new Map<string, number>();
+
+function note(what: string, found: readonly string[]): void {
+  // Ids and amounts differ from row to row, faults do not.
+  for (const fault of found) faults.set(what, (faults.get(what) ?? new Set()).add(fault.slice(0, 160)));
+}
+
+function entity(id: string): string {
+  return id.slice(id.indexOf(':') + 1);
+}
+
+function checkCreate(ledger: Ledger, event: CreatedEvent): void {
+  const type: DamlType = { kind: 'named', name: event.templateId, arguments: [] };
+  created.set(entity(event.templateId), (created.get(entity(event.templateId)) ?? 0) + 1);
+  note(event.templateId, lawful.faults(event.createArgument, type));
+  for (const implemented of ledger.model.interfacesOf(`${event.packageName}:${entity(event.templateId)}`)) {
+    const { name } = implemented;
+    const declared = viewType(ledger.model.id(name));
+    if (declared === undefined) note(event.templateId, [`the interface ${name} is not declared`]);
+    else note(`${event.templateId} as ${name}`, lawful.faults(implemented.view(event.createArgument), declared));
+  }
+}
+
+function checkExercise(event: ExercisedEvent): void {
+  const id = event.interfaceId ?? event.templateId;
+  const choice = choiceOf(id, event.choice);
+  const what = `${entity(id)} ${event.choice}`;
+  exercised.set(what, (exercised.get(what) ?? 0) + 1);
+  if (choice === undefined) {
+    note(what, [`the choice is not declared in ${id}`]);
+    return;
+  }
+  note(what, choice.consuming === event.consuming ? [] : ['consumes otherwise than declared']);
+  note(`${what} argument`, lawful.faults(event.choiceArgument, choice.argument));
+  note(`${what} result`, lawful.faults(event.exerciseResult, choice.result));
+}
+
+beforeAll(() => {
+  const ledger = new Ledger(demoWorld(), { seed: 5 });
+  playDemo(ledger, 5);
+  for (const { update } of ledger.range(0, ledger.ledgerEnd(), Infinity)) {
+    if (update === undefined || !('Transaction' in update)) continue;
+    for (const event of update.Transaction.value.events) {
+      if ('CreatedEvent' in event) checkCreate(ledger, event.CreatedEvent);
+      else if ('ExercisedEvent' in event) checkExercise(event.ExercisedEvent);
+    }
+  }
+}, 120_000);
+
+describe('the traffic of the demo', () => {
+  it('writes what its packages declare', () => {
+    const told = [...faults].map(([what, each]) => [what, [...each].slice(0, 3)]);
+    expect(told).toEqual([]);
+  });
+
+  it('uses the templates of every package, but for the Iou of tutorials', () => {
+    const packages = demoPackages.filter(({ name }) => name !== 'model-tests');
+    const unused = packages.flatMap(({ name, templates }) =>
+      templates.filter((template) => !created.has(template)).map((template) => `${name}:${template}`),
+    );
+    expect(unused).toEqual([]);
+  });
+});

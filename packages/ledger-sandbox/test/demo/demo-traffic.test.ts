@@ -1,0 +1,132 @@
+/** The demo's traffic: its books balance, its shares are what they should be, and a seed gives the same history. */
+import { createHash } from 'node:crypto';
+import { beforeAll, describe, expect, it } from 'vitest';
+import type { Ledger } from '../../src/ledger/ledger.ts';
+import type { Transaction } from '../../src/wire/wire.ts';
+import {
+  choiceCounts,
+  createsOf,
+  exercisesOf,
+  heldSums,
+  issuedSums,
+  playedLedger,
+  transactionsOf,
+} from './demo-world.ts';
+import { at } from '../server/sockets.ts';
+
+const updates = 8_000;
+let ledger: Ledger;
+let transactions: readonly Transaction[];
+let count: (choice: string) => number;
+
+beforeAll(() => {
+  ledger = playedLedger(updates);
+  transactions = transactionsOf(ledger);
+  count = choiceCounts(transactions);
+});
+
+function expectShare(part: number, whole: number, least: number, most: number): void {
+  expect(part / whole).toBeGreaterThan(least);
+  expect(part / whole).toBeLessThan(most);
+}
+
+/** What the factories were asked for: by whether it was a transfer to somebody else, and in one step. */
+function transfers(): { own: number; oneStep: number; twoSteps: number } {
+  const started = exercisesOf(transactions).filter(({ choice }) => choice === 'TransferFactory_Transfer');
+  const toSelf = started.filter(
+    ({ choiceArgument: argument }) => at(argument, 'transfer', 'sender') === at(argument, 'transfer', 'receiver'),
+  );
+  const pending = started.filter(({ exerciseResult }) =>
+    String(at(exerciseResult, 'output', 'tag')).endsWith('Pending'),
+  );
+  const own = toSelf.length;
+  return { own, twoSteps: pending.length, oneStep: started.length - own - pending.length };
+}
+
+describe('the books of the demo', () => {
+  it('balance: all holdings of an instrument are what was minted less what was burnt', () => {
+    const held = heldSums(ledger);
+    expect([...held.keys()].sort()).toEqual(['Amulet', 'EURX', 'XS2931000017']);
+    const issued = issuedSums(transactions);
+    for (const [instrument, sum] of held) expect(sum, instrument).toBe(issued.get(instrument));
+  });
+});
+
+describe('the shares of the demo', () => {
+  it('are 70 % transfers in one step; of the others 85 % are accepted, 8 % rejected, 7 % taken back', () => {
+    const { oneStep, twoSteps } = transfers();
+    expectShare(oneStep, oneStep + twoSteps, 0.66, 0.74);
+    const answered =
+      count('TransferInstruction_Accept') + count('TransferInstruction_Reject') + count('TransferInstruction_Withdraw');
+    expect(answered).toBeGreaterThan(500);
+    expectShare(count('TransferInstruction_Accept'), answered, 0.8, 0.9);
+    expectShare(count('TransferInstruction_Reject'), answered, 0.05, 0.115);
+    expectShare(count('TransferInstruction_Withdraw'), answered, 0.035, 0.105);
+  });
+
+  it('are 6 % merges and splits, and 4 % trades of which 90 % settle, 7 % are cancelled, 3 % missed', () => {
+    const { own, oneStep, twoSteps } = transfers();
+    expectShare(own, own + oneStep + twoSteps, 0.04, 0.09);
+    const proposed = createsOf(transactions).filter((c) => at(c.createArgument, 'approvers', '1') === undefined);
+    const trades = proposed.filter(({ templateId }) => templateId.endsWith('OTCTradeProposal')).length;
+    expectShare(trades, trades + own + oneStep + twoSteps, 0.03, 0.06);
+    const ended = count('OTCTrade_Settle') + count('OTCTrade_Cancel') + count('AllocationRequest_Withdraw');
+    expect(ended).toBeGreaterThan(100);
+    expectShare(count('OTCTrade_Settle'), ended, 0.83, 0.96);
+    expect(count('OTCTrade_Cancel')).toBeGreaterThan(0);
+    expect(count('AllocationRequest_Withdraw')).toBeGreaterThan(0);
+    expect(count('Allocation_ExecuteTransfer')).toBe(
+      2 * count('OTCTrade_Settle') + count('LicenseRenewalRequest_CompleteRenewal'),
+    );
+  });
+
+  it('leave users with a few holdings each, seldom more than a dozen', () => {
+    const perUser = new Map<string, number>();
+    for (const { activation } of ledger.activeAt(ledger.ledgerEnd())) {
+      const { templateId, createArgument: payload } = activation.created;
+      if (!/:(?:Amulet|Token|BondHolding)$/.test(templateId) || at(payload, 'lock') instanceof Object) continue;
+      const key = `${JSON.stringify(payload['owner'])} ${templateId}`;
+      perUser.set(key, (perUser.get(key) ?? 0) + 1);
+    }
+    const counts = [...perUser.values()].sort((a, b) => a - b);
+    expect(counts[Math.floor(counts.length / 2)]).toBeGreaterThanOrEqual(2);
+    expect(counts[Math.floor(counts.length / 2)]).toBeLessThanOrEqual(4);
+    expect(counts[Math.floor(counts.length * 0.95)]).toBeLessThanOrEqual(14);
+  });
+
+  it('keep three rounds open and forty users with a licence', () => {
+    const active = [...ledger.activeAt(ledger.ledgerEnd())].map(({ activation }) => activation.created.templateId);
+    const of = (entity: string): number => active.filter((id) => id.endsWith(`:${entity}`)).length;
+    expect(of('OpenMiningRound')).toBe(3);
+    expect(of('AppInstall')).toBe(40);
+    expect(of('License')).toBe(40);
+    expect(of('LicenseRenewalRequest')).toBeGreaterThan(0);
+  });
+
+  it('know what this participant paid for its own submissions, and nothing of others', () => {
+    for (const { commandId, paidTrafficCost, traceContext } of transactions) {
+      expect(paidTrafficCost === null).toBe(commandId === '');
+      if (commandId === '') expect(traceContext).toBeNull();
+    }
+    expectShare(transactions.filter(({ commandId }) => commandId === '').length, transactions.length, 0.2, 0.6);
+  });
+
+  it('record every update 0.2 to 1.5 s after its effective time, later only where another was as late', () => {
+    const delays = transactions.map((t) => Date.parse(t.recordTime) - Date.parse(t.effectiveAt));
+    expect(Math.min(...delays)).toBeGreaterThanOrEqual(199);
+    expect(delays.filter((delay) => delay > 1_501).length).toBeLessThan(transactions.length / 10);
+  });
+});
+
+it('is the same for the same seed, and another one for another', () => {
+  const digest = (seed: number): string => {
+    const all = playedLedger(600, seed);
+    const hash = createHash('sha256');
+    for (const { offset, update } of all.range(0, all.ledgerEnd(), Infinity))
+      hash.update(JSON.stringify([offset, update]));
+    return hash.digest('hex');
+  };
+  const first = digest(3);
+  expect(digest(3)).toBe(first);
+  expect(digest(4)).not.toBe(first);
+});

@@ -1,0 +1,181 @@
+/** A demo that runs for days keeps a window of updates and what is active, and a start loads instead of playing again. */
+import { copyFile, mkdir, mkdtemp, readFile, rm, rmdir, stat, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { isOver, startDemoLedger, type DemoLedger, type DemoLedgerOptions } from '../../src/demo/demo-ledger.ts';
+import { waitFor } from '../../../../test/support/wait-for.ts';
+import { anyParty, stream, updateFormat } from '../server/sockets.ts';
+
+let folder: string;
+let journal: string;
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'demo-window-'));
+  journal = join(folder, 'journal');
+});
+afterEach(async () => {
+  await rm(folder, { recursive: true });
+});
+
+const keeps = { offsets: 1_000, tail: 1_000 };
+/** Five updates a second; a clock of the test's own lets days pass. */
+const perSecond = 5;
+const begin = Date.UTC(2026, 2, 2, 12);
+
+/** Starts the demo that was stopped after so many updates, and lets it make more. */
+async function run(from: number, to: number, more: Partial<DemoLedgerOptions> = {}): Promise<DemoLedger> {
+  let time = begin + from * 300;
+  const now = (): number => (time += 100_000);
+  const options = { seed: 9, updatesPerSecond: perSecond, journal, keeps, startAt: begin, stopAt: to, now, ...more };
+  const ledger = await startDemoLedger(options);
+  await waitFor('the updates', () => Promise.resolve(ledger.updates() >= to ? true : undefined), 60_000);
+  return ledger;
+}
+
+async function post(
+  url: string,
+  path: string,
+  body: object,
+): Promise<{ readonly status: number; readonly text: string }> {
+  const headers = { 'content-type': 'application/json' };
+  const answer = await fetch(`${url}${path}`, { method: 'POST', headers, body: JSON.stringify(body) });
+  return { status: answer.status, text: await answer.text() };
+}
+
+/** Everything that can be read: all updates that are not pruned, and what is active. */
+async function everything(
+  ledger: DemoLedger,
+): Promise<{ readonly updates: readonly string[]; readonly active: readonly string[] }> {
+  const [beginExclusive, endInclusive] = [ledger.prunedTo(), ledger.ledgerEnd()];
+  const request = { beginExclusive, endInclusive, updateFormat: updateFormat('LEDGER_EFFECTS') };
+  const { frames: updates } = await stream(ledger.url, '/v2/updates', request);
+  const snapshot = { activeAtOffset: endInclusive, eventFormat: anyParty };
+  const { frames: active } = await stream(ledger.url, '/v2/state/active-contracts', snapshot);
+  return { updates, active };
+}
+
+describe('a demo that runs for long', () => {
+  it('keeps no more after 15,000 updates than after 5,000', async () => {
+    const early = await run(0, 5_000);
+    const before = await everything(early);
+    const { size: sizeBefore } = await stat(`${journal}.snapshot`);
+    await early.close();
+    const late = await run(5_000, 15_000);
+    const after = await everything(late);
+    expect(late.prunedTo()).toBeGreaterThan(early.prunedTo());
+    expect(late.ledgerEnd() - late.prunedTo()).toBeLessThanOrEqual(keeps.offsets * 1.1);
+    expect(after.updates.length).toBeLessThan(keeps.offsets * 1.1);
+    expect(after.active.length).toBeLessThan(before.active.length * 1.3);
+    // All that the demo remembers is in the snapshot, whatever part of it.
+    const { size } = await stat(`${journal}.snapshot`);
+    expect(size).toBeLessThan(sizeBefore * 1.3);
+    expect((await stat(journal)).size).toBeLessThan(1_000);
+    const pruned = await stream(late.url, '/v2/updates', {
+      beginExclusive: 0,
+      updateFormat: updateFormat('ACS_DELTA'),
+    });
+    expect(pruned.frames.join()).toContain('PARTICIPANT_PRUNED_DATA_ACCESSED');
+    await late.close();
+  }, 60_000);
+
+  it('goes on from a snapshot as it would have gone on without one', async () => {
+    const goOn = async (tail: number): Promise<Awaited<ReturnType<typeof everything>>> => {
+      const more = { keeps: { ...keeps, tail } };
+      await (await run(0, 3_400, more)).close();
+      const ledger = await run(3_400, 4_800, more);
+      const told = await everything(ledger);
+      await ledger.close();
+      return told;
+    };
+    const loaded = await goOn(keeps.tail);
+    const head = /"steps":(\d+)/.exec(await readFile(`${journal}.snapshot`, 'latin1'))?.[1];
+    expect(Number(head)).toBeGreaterThan(4_000);
+    // The same demo, played from its beginning at every start.
+    journal = join(folder, 'another');
+    expect(await goOn(Infinity)).toEqual(loaded);
+  }, 60_000);
+});
+
+describe('a snapshot', () => {
+  const quiet = { seed: 9, updatesPerSecond: 0, startAt: begin, stopAt: 300, keeps: { offsets: 1_000, tail: 2 } };
+  const start = (): Promise<DemoLedger> => startDemoLedger({ ...quiet, journal });
+  const submit = (
+    ledger: DemoLedger,
+    commandId: string,
+  ): Promise<{ readonly status: number; readonly text: string }> => {
+    const owner = 'alice::1220aa';
+    const createArguments = { issuer: owner, owner, amount: '1.0' };
+    const commands = [{ CreateCommand: { templateId: '#model-tests:Iou:Iou', createArguments } }];
+    return post(ledger.url, '/v2/commands/submit-and-wait', { commands, commandId, userId: 'tester', actAs: [owner] });
+  };
+
+  it('loses nothing of clients, whatever generation of the journal it is', async () => {
+    let ledger = await start();
+    for (let made = 0; made < 12; made += 1) {
+      expect((await submit(ledger, `command-${String(made)}`)).text).toContain('updateId');
+      if (made % 5 !== 4) continue;
+      const told = await everything(ledger);
+      await ledger.close();
+      ledger = await start();
+      expect(await everything(ledger)).toEqual(told);
+    }
+    // A change that was made before the snapshot is still known.
+    expect((await submit(ledger, 'command-0')).text).toContain('DUPLICATE_COMMAND');
+    await ledger.close();
+  });
+
+  it.each([
+    ['before the snapshot is in its place', '.snapshot.tmp'],
+    ['between the snapshot and its journal', '.tmp'],
+  ])('loses nothing when the process ends %s', async (_, blocked) => {
+    const first = await start();
+    await submit(first, 'first');
+    await submit(first, 'second');
+    const told = await everything(first);
+    // Where a file cannot be made, what is under way ends there, as the process would.
+    await rm(`${journal}${blocked}`, { force: true });
+    await mkdir(`${journal}${blocked}`);
+    expect((await submit(first, 'third')).status).toBe(500);
+    await first.close();
+    await rmdir(`${journal}${blocked}`);
+    await writeFile(`${journal}${blocked}`, 'half of it');
+    const second = await start();
+    expect(await everything(second)).toEqual(told);
+    expect((await submit(second, 'third')).text).toContain('updateId');
+    const later = await everything(second);
+    await second.close();
+    const third = await start();
+    expect(await everything(third)).toEqual(later);
+    await third.close();
+  });
+
+  it('of another demo is not taken for its own', async () => {
+    const first = await start();
+    for (const command of ['a', 'b', 'c', 'd']) await submit(first, command);
+    await first.close();
+    await copyFile(`${journal}.snapshot`, join(folder, 'stale'));
+    await rm(journal);
+    const second = await startDemoLedger({ ...quiet, journal, startAt: begin + 60_000 });
+    const told = await everything(second);
+    await second.close();
+    await copyFile(join(folder, 'stale'), `${journal}.snapshot`);
+    const third = await start();
+    expect(await everything(third)).toEqual(told);
+    await third.close();
+  });
+
+  it('that cannot be read ends the demo, and so does one of another version', async () => {
+    const first = await start();
+    for (const command of ['a', 'b', 'c', 'd']) await submit(first, command);
+    await first.close();
+    expect(isOver(journal)).toBe(false);
+    const text = await readFile(`${journal}.snapshot`);
+    await writeFile(
+      `${journal}.snapshot`,
+      Buffer.from(text.toString('latin1').replace('"snapshot":', '"snapshot":9'), 'latin1'),
+    );
+    expect(isOver(journal)).toBe(true);
+    await rm(`${journal}.snapshot`);
+    expect(isOver(journal)).toBe(true);
+  });
+});

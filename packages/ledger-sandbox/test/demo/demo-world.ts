@@ -1,0 +1,77 @@
+/** What a demo ledger did, read off its own history. */
+import { demoWorld } from '../../src/demo/sandbox.ts';
+import { Ledger } from '../../src/ledger/ledger.ts';
+import { parseNumeric } from '../../src/wire/values.ts';
+import type { CreatedEvent, ExercisedEvent, Transaction } from '../../src/wire/wire.ts';
+import { instrumentOf } from '../../src/demo/templates/instruments.ts';
+import { nameOf } from '../../src/demo/templates/funds.ts';
+import { generateHistory } from '../../src/demo/traffic.ts';
+import { at } from '../server/sockets.ts';
+
+/** A ledger with that many updates of the demo, two seconds apart. */
+export function playedLedger(updates: number, seed = 11): Ledger {
+  const ledger = new Ledger(demoWorld(), { seed });
+  generateHistory(ledger, { seed, updates, gapMs: 2_000 });
+  return ledger;
+}
+
+export function transactionsOf(ledger: Ledger): Transaction[] {
+  return ledger
+    .range(0, ledger.ledgerEnd(), Infinity)
+    .flatMap(({ update }) => (update !== undefined && 'Transaction' in update ? [update.Transaction.value] : []));
+}
+
+export function createsOf(transactions: readonly Transaction[]): CreatedEvent[] {
+  return transactions.flatMap(({ events }) => events.flatMap((e) => ('CreatedEvent' in e ? [e.CreatedEvent] : [])));
+}
+
+export function exercisesOf(transactions: readonly Transaction[]): ExercisedEvent[] {
+  return transactions.flatMap(({ events }) => events.flatMap((e) => ('ExercisedEvent' in e ? [e.ExercisedEvent] : [])));
+}
+
+/** How often each choice was exercised. */
+export function choiceCounts(transactions: readonly Transaction[]): (choice: string) => number {
+  const counts = new Map<string, number>();
+  for (const { choice } of exercisesOf(transactions)) counts.set(choice, (counts.get(choice) ?? 0) + 1);
+  return (choice) => counts.get(choice) ?? 0;
+}
+
+const units = (amount: unknown): bigint => parseNumeric(String(amount)) ?? 0n;
+
+/** Sums by instrument, in units of 10^-10. */
+export type Sums = Map<string, bigint>;
+
+function add(sums: Sums, instrument: string, amount: bigint): void {
+  sums.set(instrument, (sums.get(instrument) ?? 0n) + amount);
+}
+
+/** What all holdings are worth, free and locked ones, those under way between synchronizers included. */
+export function heldSums(ledger: Ledger): Sums {
+  const sums: Sums = new Map();
+  for (const { activation } of ledger.activeAt(ledger.ledgerEnd())) {
+    const instrument = instrumentOf(nameOf(activation.created));
+    if (instrument === undefined) continue;
+    add(sums, instrument.id, units(instrument.read(activation.created.createArgument).amount));
+  }
+  return sums;
+}
+
+/** What came into the world less what left it, told by the choices that do so. */
+export function issuedSums(transactions: readonly Transaction[]): Sums {
+  const sums: Sums = new Map();
+  const payloads = new Map(createsOf(transactions).map((created) => [created.contractId, created.createArgument]));
+  const bonds = 'XS2931000017';
+  for (const { choice, choiceArgument, exerciseResult, contractId, templateId } of exercisesOf(transactions)) {
+    const payload = payloads.get(contractId);
+    const amount = units(at(payload, 'amount'));
+    if (choice === 'AmuletRules_Mint') add(sums, 'Amulet', units(at(choiceArgument, 'amount')));
+    if (choice === 'Archive' && templateId.endsWith('RewardCoupon')) add(sums, 'Amulet', amount);
+    if (choice === 'AmuletRules_BuyMemberTraffic') add(sums, 'Amulet', -units(at(exerciseResult, 'amuletPaid')));
+    if (choice === 'Amulet_Expire') add(sums, 'Amulet', -units(at(payload, 'amount', 'initialAmount')));
+    if (choice === 'Mint') add(sums, 'EURX', amount);
+    if (choice === 'Token_Burn') add(sums, 'EURX', -amount);
+    if (choice === 'Issue') add(sums, bonds, amount);
+    if (choice === 'BondHolding_Redeem') add(sums, bonds, -amount);
+  }
+  return sums;
+}

@@ -1,0 +1,86 @@
+/** The descriptions: valid documents of exactly what is served. */
+import { describe, expect, it } from 'vitest';
+import { parse } from 'yaml';
+import { endpoints, streamEndpoints } from '../../src/endpoints/endpoints.ts';
+import { isWithin } from '../../src/wire/release.ts';
+import type { Release } from '../../src/wire/release.ts';
+import { startSandbox } from '../../src/demo/sandbox.ts';
+import { at } from '../server/sockets.ts';
+
+async function described(release: Release, name: 'openapi' | 'asyncapi'): Promise<unknown> {
+  await using sandbox = await startSandbox({ release, token: 'secret' });
+  const response = await fetch(`${sandbox.url}/docs/${name}`);
+  expect([response.status, response.headers.get('content-type')]).toEqual([200, 'text/plain; charset=UTF-8']);
+  return parse(await response.text());
+}
+
+/** Every `$ref` below a value. */
+function references(value: unknown): string[] {
+  if (typeof value !== 'object' || value === null) return [];
+  return Object.entries(value).flatMap(([key, below]) => (key === '$ref' ? [String(below)] : references(below)));
+}
+
+function expectResolved(document: unknown): void {
+  const found = references(document);
+  expect(found.length).toBeGreaterThan(5);
+  for (const reference of found) {
+    expect([reference, at(document, ...reference.slice(2).split('/'))]).toEqual([reference, expect.anything()]);
+  }
+}
+
+const releases: readonly Release[] = ['3.4', '3.5', '3.6'];
+
+describe.each(releases)('the descriptions of %s', (release) => {
+  it('name every endpoint of the release, once, and no other', async () => {
+    const document = await described(release, 'openapi');
+    expect([at(document, 'openapi'), String(at(document, 'info', 'version')).slice(0, 3)]).toEqual(['3.0.3', release]);
+    const served = endpoints.filter(
+      ({ path, since, last }) => !path.startsWith('/docs') && isWithin(release, since, last),
+    );
+    const paths = at(document, 'paths') as Record<string, Record<string, unknown>>;
+    const named = Object.entries(paths).flatMap(([path, verbs]) =>
+      Object.keys(verbs).map((verb) => `${verb.toUpperCase()} ${path}`),
+    );
+    expect(named.toSorted()).toEqual(served.map(({ method, path }) => `${method} ${path}`).toSorted());
+    const ids = Object.values(paths).flatMap((verbs) => Object.values(verbs).map((verb) => at(verb, 'operationId')));
+    expect(new Set(ids).size).toBe(named.length);
+  });
+
+  it('resolve every reference', async () => {
+    expectResolved(await described(release, 'openapi'));
+    expectResolved(await described(release, 'asyncapi'));
+  });
+
+  it('name every stream of the release with what goes in and out', async () => {
+    const document = await described(release, 'asyncapi');
+    expect(at(document, 'asyncapi')).toBe('2.6.0');
+    const served = streamEndpoints.filter(({ since, last }) => isWithin(release, since, last));
+    const channels = at(document, 'channels') as object;
+    expect(Object.keys(channels).toSorted()).toEqual(served.map(({ path }) => path).toSorted());
+    expect(at(channels, '/v2/updates', 'publish', 'message', '$ref')).toBe('#/components/messages/GetUpdatesRequest');
+  });
+});
+
+describe('an operation', () => {
+  it('has its parameters, its body, its answer and the two refusals', async () => {
+    const document = await described('3.5', 'openapi');
+    const tree = at(document, 'paths', '/v2/updates/transaction-tree-by-offset/{offset}', 'get');
+    expect(at(tree, 'deprecated')).toBe(true);
+    expect(at(tree, 'parameters')).toEqual([
+      { name: 'offset', in: 'path', required: true, schema: { type: 'string' } },
+      { name: 'parties', in: 'query', required: false, schema: { type: 'string' } },
+    ]);
+    const updates = at(document, 'paths', '/v2/updates', 'post');
+    const answer = at(updates, 'responses', '200', 'content', 'application/json', 'schema');
+    expect(answer).toEqual({ type: 'array', items: { $ref: '#/components/schemas/JsGetUpdatesResponse' } });
+    expect(at(updates, 'responses', '400', 'content', 'text/plain')).toBeDefined();
+    const refusal = at(updates, 'responses', 'default', 'content', 'application/json', 'schema', '$ref');
+    expect(refusal).toBe('#/components/schemas/JsCantonError');
+    expect(at(document, 'components', 'schemas', 'JsCantonError', 'required')).toEqual([
+      'code',
+      'cause',
+      'context',
+      'errorCategory',
+    ]);
+  });
+});

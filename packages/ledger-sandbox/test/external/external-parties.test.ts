@@ -1,0 +1,88 @@
+/** The onboarding of external parties: topology to sign, and allocation that only the party's own key authorizes. */
+import { createHash } from 'node:crypto';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { startSandbox } from '../../src/demo/sandbox.ts';
+import type { Sandbox } from '../../src/server/sandbox.ts';
+import { allocate, generate, keys, onboard, signature } from './external-parties.ts';
+import type { Keys } from './external-parties.ts';
+import { at } from '../server/sockets.ts';
+import type { post } from '../server/sockets.ts';
+
+let sandbox: Sandbox;
+let alice: Keys;
+beforeEach(async () => {
+  sandbox = await startSandbox({ seed: 5 });
+  alice = keys();
+});
+afterEach(async () => {
+  await sandbox.close();
+});
+
+describe('the onboarding of an external party', () => {
+  it('makes its id of the hint and the fingerprint of its key', async () => {
+    const { status, body } = await generate(sandbox.url, alice);
+    expect(status).toBe(200);
+    expect(Object.keys(body)).toEqual(['partyId', 'publicKeyFingerprint', 'topologyTransactions', 'multiHash']);
+    expect(body['partyId']).toBe(`alice::${alice.fingerprint}`);
+    expect(Buffer.from(body['multiHash'] as string, 'base64').toString('hex')).toMatch(/^1220[0-9a-f]{64}$/);
+    expect((await generate(sandbox.url, alice)).body).toEqual(body);
+  });
+
+  it('reads the key as X.509 too, and refuses what is not an Ed25519 key', async () => {
+    const x509 = {
+      format: 'CRYPTO_KEY_FORMAT_DER_X509_SUBJECT_PUBLIC_KEY_INFO',
+      keyData: Buffer.concat([Buffer.from('302a300506032b6570032100', 'hex'), alice.raw]).toString('base64'),
+    };
+    const ask = (change: object): ReturnType<typeof post> => generate(sandbox.url, alice, { ...x509, ...change });
+    expect((await ask({})).body['publicKeyFingerprint']).toBe(alice.fingerprint);
+    expect((await ask({ keySpec: 'SIGNING_KEY_SPEC_EC_P256' })).body['code']).toBe('INVALID_ARGUMENT');
+    expect((await ask({ format: 'CRYPTO_KEY_FORMAT_RAW' })).body['code']).toBe('INVALID_ARGUMENT');
+  });
+
+  it('hosts the party, which the ledger tells as a topology event', async () => {
+    const party = await onboard(sandbox.url, alice);
+    const update = sandbox.ledger.range(0, 1, 1)[0]?.update;
+    expect(
+      at(update, 'TopologyTransaction', 'value', 'events', 0, 'event', 'ParticipantAuthorizationAdded', 'value'),
+    ).toEqual({
+      partyId: party,
+      participantId: sandbox.participantId,
+      participantPermission: 'PARTICIPANT_PERMISSION_CONFIRMATION',
+    });
+    const { body } = await generate(sandbox.url, alice);
+    const again = await allocate(sandbox.url, body, [signature(alice, body['multiHash'] as string)]);
+    expect([again.status, again.body['code']]).toEqual([400, 'INVALID_ARGUMENT']);
+  });
+
+  it('takes signatures of each transaction instead of one over all', async () => {
+    const { body } = await generate(sandbox.url, alice);
+    const onboardingTransactions = (body['topologyTransactions'] as string[]).map((transaction) => {
+      const purpose = Buffer.from([0, 0, 0, 11]);
+      const digest = createHash('sha256').update(purpose).update(Buffer.from(transaction, 'base64')).digest();
+      const hash = Buffer.concat([Buffer.from([0x12, 0x20]), digest]).toString('base64');
+      return { transaction, signatures: [signature(alice, hash)] };
+    });
+    expect((await allocate(sandbox.url, body, [], { onboardingTransactions })).status).toBe(200);
+  });
+
+  it('is refused with a wrong signature, another key, no signature, or changed transactions', async () => {
+    const { body } = await generate(sandbox.url, alice);
+    const multiHash = body['multiHash'] as string;
+    const good = signature(alice, multiHash);
+    const mallory = keys();
+    const other = (await generate(sandbox.url, mallory)).body;
+    const refused = [
+      await allocate(sandbox.url, body, [signature(alice, Buffer.alloc(34).toString('base64'))]),
+      await allocate(sandbox.url, body, [signature(mallory, multiHash)]),
+      await allocate(sandbox.url, body, [{ ...signature(mallory, multiHash), signedBy: alice.fingerprint }]),
+      await allocate(sandbox.url, body, []),
+      await allocate(sandbox.url, body, [good, signature(mallory, multiHash)]),
+      await allocate(sandbox.url, other, [good]),
+    ];
+    expect(refused.map((answer) => [answer.status, answer.body['code']])).toEqual(
+      refused.map(() => [400, 'TOPOLOGY_INVALID_SIGNATURE']),
+    );
+    expect(sandbox.ledger.ledgerEnd()).toBe(0);
+    expect((await allocate(sandbox.url, body, [good])).status).toBe(200);
+  });
+});

@@ -1,0 +1,237 @@
+/** Submissions that external parties sign: prepared without a trace, executed only with the right signature, once. */
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { startDemoLedger } from '../../src/demo/demo-ledger.ts';
+import { startSandbox } from '../../src/demo/sandbox.ts';
+import type { Sandbox } from '../../src/server/sandbox.ts';
+import { keys, onboard, signature } from './external-parties.ts';
+import type { Keys } from './external-parties.ts';
+import { at, post } from '../server/sockets.ts';
+import type { Answer } from '../server/sockets.ts';
+
+let now = Date.UTC(2026, 7, 14);
+let sandbox: Sandbox;
+let alice: Keys;
+beforeEach(async () => {
+  now = Date.UTC(2026, 7, 14);
+  sandbox = await startSandbox({ seed: 5, now: () => now });
+  alice = keys();
+});
+afterEach(async () => {
+  await sandbox.close();
+});
+
+const iou = (party: string): object => ({
+  CreateCommand: {
+    templateId: '#model-tests:Iou:Iou',
+    createArguments: { issuer: party, owner: party, currency: 'USD', amount: '1', observers: [] },
+  },
+});
+
+const preparation = (party: string, more: object = {}): object => ({
+  commandId: 'c-1',
+  commands: [iou(party)],
+  actAs: [party],
+  synchronizerId: '',
+  packageIdSelectionPreference: [],
+  ...more,
+});
+
+const prepare = (party: string, more: object = {}, url = sandbox.url): ReturnType<typeof post> =>
+  post(url, '/v2/interactive-submission/prepare', preparation(party, more));
+
+function executeBody(party: string, prepared: Answer, signatures: unknown[], more: object = {}): object {
+  return {
+    preparedTransaction: prepared['preparedTransaction'],
+    hashingSchemeVersion: prepared['hashingSchemeVersion'],
+    partySignatures: { signatures: [{ party, signatures }] },
+    submissionId: 's-1',
+    deduplicationPeriod: { Empty: {} },
+    ...more,
+  };
+}
+
+const executePath = '/v2/interactive-submission/execute';
+const hashOf = (prepared: Answer): string => prepared['preparedTransactionHash'] as string;
+
+describe('a prepared submission', () => {
+  it('says what to sign and leaves no trace', async () => {
+    const party = await onboard(sandbox.url, alice);
+    const end = sandbox.ledger.ledgerEnd();
+    const { status, body } = await prepare(party, { verboseHashing: true });
+    expect(status).toBe(200);
+    expect(Object.keys(body)).toEqual(
+      'preparedTransaction preparedTransactionHash hashingSchemeVersion hashingDetails costEstimation'.split(' '),
+    );
+    expect(Buffer.from(hashOf(body), 'base64')).toHaveLength(32);
+    expect(body['hashingSchemeVersion']).toBe('HASHING_SCHEME_VERSION_V2');
+    expect(body['hashingDetails']).toContain(Buffer.from(hashOf(body), 'base64').toString('hex'));
+    const cost = body['costEstimation'] as Record<string, number>;
+    expect(cost['totalTrafficCostEstimation']).toBe(
+      (cost['confirmationRequestTrafficCostEstimation'] ?? 0) +
+        (cost['confirmationResponseTrafficCostEstimation'] ?? 0),
+    );
+    const plain = (await prepare(party, { estimateTrafficCost: { disabled: true } })).body;
+    expect([plain['hashingDetails'], plain['costEstimation']]).toEqual([null, null]);
+    expect(sandbox.ledger.ledgerEnd()).toBe(end);
+  });
+
+  it('does not change what the ledger draws next', async () => {
+    const plain = await startSandbox({ seed: 5, now: () => now });
+    await prepare('bob::1220aa');
+    const create = {
+      kind: 'create',
+      templateId: '#model-tests:Iou:Iou',
+      argument: { amount: '1', issuer: 'b' },
+    } as const;
+    const run = (of: Sandbox): string => of.ledger.submit({ commands: [create], actAs: ['b', ''], at: 1 }).updateId;
+    expect(run(sandbox)).toBe(run(plain));
+    await plain.close();
+  });
+
+  it('is refused with several commands, a failing command, or an unknown scheme', async () => {
+    const party = await onboard(sandbox.url, alice);
+    const many = await prepare(party, { commands: [iou(party), iou(party)] });
+    expect([many.status, many.body['code']]).toEqual([400, 'FAILED_TO_PREPARE_TRANSACTION']);
+    const archive = { templateId: '#model-tests:Iou:Iou', contractId: '00ff', choice: 'Archive', choiceArgument: {} };
+    expect((await prepare(party, { commands: [{ ExerciseCommand: archive }] })).body['code']).toBe(
+      'CONTRACT_NOT_FOUND',
+    );
+    const unknown = await fetch(`${sandbox.url}/v2/interactive-submission/prepare`, {
+      method: 'POST',
+      body: JSON.stringify(preparation(party, { hashingSchemeVersion: 'V9' })),
+    });
+    expect([unknown.status, unknown.headers.get('content-type')]).toEqual([400, 'text/plain; charset=UTF-8']);
+  });
+
+  it('becomes a transaction with the hash that was signed', async () => {
+    const party = await onboard(sandbox.url, alice);
+    const { body: prepared } = await prepare(party);
+    const body = executeBody(party, prepared, [signature(alice, hashOf(prepared))]);
+    const answer = await post(sandbox.url, `${executePath}AndWaitForTransaction`, body);
+    expect(answer.status).toBe(200);
+    expect(answer.body['transaction']).toMatchObject({
+      commandId: 'c-1',
+      externalTransactionHash: Buffer.from(hashOf(prepared), 'base64').toString('hex'),
+      events: [{ CreatedEvent: { signatories: [party] } }],
+    });
+    const completions = await post(sandbox.url, '/v2/commands/completions?limit=1', { parties: [party] });
+    expect(at(completions.body, 0, 'completionResponse', 'Completion', 'value')).toMatchObject({
+      commandId: 'c-1',
+      submissionId: 's-1',
+      updateId: at(answer.body, 'transaction', 'updateId'),
+    });
+  });
+
+  it('can be executed with or without waiting, and signed by the scheme asked for', async () => {
+    const party = await onboard(sandbox.url, alice);
+    const third = (await prepare(party, { hashingSchemeVersion: 'HASHING_SCHEME_VERSION_V3' })).body;
+    expect(third['hashingSchemeVersion']).toBe('HASHING_SCHEME_VERSION_V3');
+    const waited = executeBody(party, third, [signature(alice, hashOf(third))]);
+    expect(await post(sandbox.url, `${executePath}AndWait`, waited)).toMatchObject({
+      status: 200,
+      body: { completionOffset: 2 },
+    });
+    const second = (await prepare(party, { commandId: 'c-2' })).body;
+    const body = executeBody(party, second, [signature(alice, hashOf(second))]);
+    expect(await post(sandbox.url, executePath, body)).toEqual({ status: 200, body: {} });
+    expect(sandbox.ledger.ledgerEnd()).toBe(3);
+  });
+});
+
+describe('the execution of a prepared submission', () => {
+  it('is refused with a wrong, foreign or missing signature, with another scheme, and when it was changed', async () => {
+    const party = await onboard(sandbox.url, alice);
+    const mallory = keys();
+    const other = await onboard(sandbox.url, mallory);
+    const { body: prepared } = await prepare(party);
+    const good = signature(alice, hashOf(prepared));
+    const text = Buffer.from(prepared['preparedTransaction'] as string, 'base64').toString();
+    const changed = Buffer.from(text.replace('"amount":"1"', '"amount":"9"')).toString('base64');
+    expect(changed).not.toBe(prepared['preparedTransaction']);
+    const bodies = [
+      executeBody(party, prepared, [signature(alice, Buffer.alloc(32).toString('base64'))]),
+      executeBody(party, prepared, [signature(mallory, hashOf(prepared))]),
+      executeBody(party, prepared, [{ ...signature(mallory, hashOf(prepared)), signedBy: alice.fingerprint }]),
+      executeBody(party, prepared, [{ ...good, signedBy: mallory.fingerprint }]),
+      executeBody(other, prepared, [signature(mallory, hashOf(prepared))]),
+      executeBody(party, prepared, [good], { hashingSchemeVersion: 'HASHING_SCHEME_VERSION_V3' }),
+      executeBody(party, { ...prepared, preparedTransaction: changed }, [good]),
+    ];
+    const end = sandbox.ledger.ledgerEnd();
+    for (const body of bodies) {
+      const answer = await post(sandbox.url, executePath, body);
+      expect([answer.status, answer.body['code']]).toEqual([400, 'FAILED_TO_EXECUTE_TRANSACTION']);
+      expect(answer.body['cause']).toContain('Received 0 valid signatures from distinct keys');
+    }
+    expect(sandbox.ledger.ledgerEnd()).toBe(end);
+    expect((await post(sandbox.url, executePath, executeBody(party, prepared, [good]))).status).toBe(200);
+  });
+
+  it('is refused for bytes that no preparation made, and without a submission id', async () => {
+    const party = await onboard(sandbox.url, alice);
+    const { body: prepared } = await prepare(party);
+    const garbage = { ...prepared, preparedTransaction: Buffer.from('garbage').toString('base64') };
+    const answer = await post(sandbox.url, executePath, executeBody(party, garbage, []));
+    expect([answer.status, answer.body['code']]).toEqual([400, 'INVALID_ARGUMENT']);
+    const anonymous = executeBody(party, prepared, [], { submissionId: '' });
+    expect((await post(sandbox.url, executePath, anonymous)).body['code']).toBe('MISSING_FIELD');
+  });
+
+  it('happens once, whatever the deduplication period', async () => {
+    const party = await onboard(sandbox.url, alice);
+    const { body: prepared } = await prepare(party);
+    const period = { DeduplicationDuration: { value: { seconds: 1, nanos: 0 } } };
+    const body = executeBody(party, prepared, [signature(alice, hashOf(prepared))], { deduplicationPeriod: period });
+    expect((await post(sandbox.url, `${executePath}AndWait`, body)).status).toBe(200);
+    now += 60_000;
+    const again = await post(sandbox.url, `${executePath}AndWait`, { ...body, submissionId: 's-2' });
+    expect([again.status, again.body['code']]).toEqual([409, 'DUPLICATE_COMMAND']);
+    expect(at(again.body, 'context', 'existing_submission_id')).toBe('s-1');
+  });
+
+  it('is too late after the maximum record time, and a day after the preparation', async () => {
+    const party = await onboard(sandbox.url, alice);
+    const { body: limited } = await prepare(party, { maxRecordTime: '2026-08-14T00:00:10Z' });
+    const { body: unlimited } = await prepare(party, { commandId: 'c-2' });
+    now += 11_000;
+    const late = executeBody(party, limited, [signature(alice, hashOf(limited))]);
+    expect((await post(sandbox.url, `${executePath}AndWait`, late)).body['code']).toBe('NOT_SEQUENCED_TIMEOUT');
+    now += 24 * 3600 * 1000;
+    const old = executeBody(party, unlimited, [signature(alice, hashOf(unlimited))]);
+    expect((await post(sandbox.url, `${executePath}AndWait`, old)).body['cause']).toContain('24 hours');
+  });
+
+  it('is the only way to act for an external party', async () => {
+    const party = await onboard(sandbox.url, alice);
+    const body = { commands: [iou(party)], commandId: 'c-1', actAs: [party] };
+    const answer = await post(sandbox.url, '/v2/commands/submit-and-wait', body);
+    expect([answer.status, answer.body['code']]).toEqual([400, 'NO_SYNCHRONIZER_ON_WHICH_ALL_SUBMITTERS_CAN_SUBMIT']);
+  });
+});
+
+describe('the demo ledger', () => {
+  it('has its external parties, their transactions and completions after a restart', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'external-'));
+    const options = { seed: 5, updatesPerSecond: 0, journal: join(folder, 'journal') };
+    const first = await startDemoLedger(options);
+    const party = await onboard(first.url, alice);
+    const { body: prepared } = await prepare(party, {}, first.url);
+    const body = executeBody(party, prepared, [signature(alice, hashOf(prepared))]);
+    expect((await post(first.url, `${executePath}AndWait`, body)).status).toBe(200);
+    expect((await post(first.url, `${executePath}AndWait`, body)).status).toBe(409);
+    const completions = { parties: [party], beginExclusive: first.ledgerEnd() - 2 };
+    const path = '/v2/commands/completions?limit=2';
+    const before = [first.ledgerEnd(), await post(first.url, path, completions)];
+    await first.close();
+    const second = await startDemoLedger(options);
+    expect([second.ledgerEnd(), await post(second.url, path, completions)]).toEqual(before);
+    const { body: next } = await prepare(party, { commandId: 'c-2' }, second.url);
+    const signed = executeBody(party, next, [signature(alice, hashOf(next))]);
+    expect((await post(second.url, `${executePath}AndWait`, signed)).status).toBe(200);
+    await second.close();
+    await rm(folder, { recursive: true });
+  });
+});

@@ -1,0 +1,143 @@
+/** Transactions that a party signed and no preparation made: worth as much as a request, and no more. */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { Sandbox } from '../../src/server/sandbox.ts';
+import { token } from '../../../../test/support/tokens.ts';
+import { call, shared, startSecured } from '../identity/callers.ts';
+import type { Answered } from '../identity/callers.ts';
+import { keys, signature } from './external-parties.ts';
+import { preparedOf } from '../server/odd-requests.ts';
+import { at } from '../server/sockets.ts';
+
+const iou = '#model-tests:Iou:Iou';
+const [eveParty, alice] = ['eve::1220', 'alice::1220'];
+
+let sandbox: Sandbox;
+type By = (what: string, body?: unknown) => Promise<Answered>;
+let admin: By;
+/** Acts as `eve`. */
+let eve: By;
+/** Executes as anybody, and reads as nobody. */
+let relay: By;
+
+const argumentOf = (party: string): Record<string, string | string[]> => ({
+  issuer: party,
+  owner: party,
+  currency: 'EUR',
+  amount: '1.0',
+  observers: [],
+});
+
+beforeAll(async () => {
+  const users = [
+    { id: 'eve', rights: [{ kind: 'CanActAs' as const, party: eveParty }] },
+    { id: 'relay', rights: [{ kind: 'CanExecuteAsAnyParty' as const }] },
+  ];
+  sandbox = await startSecured({ users });
+  const as = async (sub: string): Promise<By> => {
+    const bearer = await token(shared, { sub });
+    return async (what, body) => await call(sandbox.url, bearer, what, body);
+  };
+  admin = await as('participant_admin');
+  eve = await as('eve');
+  relay = await as('relay');
+  sandbox.ledger.create(iou, argumentOf(alice), [alice]);
+});
+
+afterAll(() => sandbox.close());
+
+describe('signed transactions that no preparation made', () => {
+  const pair = keys();
+  let party: string;
+
+  beforeAll(async () => {
+    const publicKey = {
+      format: 'CRYPTO_KEY_FORMAT_RAW',
+      keySpec: 'SIGNING_KEY_SPEC_EC_CURVE25519',
+      keyData: pair.raw.toString('base64'),
+    };
+    const synchronizer = sandbox.ledger.synchronizers[0].id;
+    const asked = { synchronizer, partyHint: 'signer', publicKey };
+    const { body } = await admin('POST /v2/parties/external/generate-topology', asked);
+    const transactions = at(body, 'topologyTransactions') as string[];
+    const allocated = await admin('POST /v2/parties/external/allocate', {
+      synchronizer,
+      onboardingTransactions: transactions.map((transaction) => ({ transaction })),
+      multiHashSignatures: [signature(pair, String(at(body, 'multiHash')))],
+    });
+    party = String(at(allocated.body, 'partyId'));
+  });
+
+  /** Signs whatever the bytes are; the participant tells the hash in its first refusal. */
+  async function executed(content: object): Promise<Answered> {
+    const request = (signed: object[]): object => ({
+      preparedTransaction: preparedOf(content),
+      partySignatures: { signatures: [{ party, signatures: signed }] },
+      hashingSchemeVersion: 'HASHING_SCHEME_VERSION_V2',
+      submissionId: 's',
+      deduplicationPeriod: { Empty: {} },
+    });
+    const path = 'POST /v2/interactive-submission/executeAndWaitForTransaction';
+    const first = await relay(path, request([signature(pair, 'AAAA')]));
+    const hash = /to be signed: ([0-9a-f]+)/.exec(first.text)?.[1];
+    if (hash === undefined) return first;
+    return await relay(path, request([signature(pair, Buffer.from(hash, 'hex').toString('base64'))]));
+  }
+
+  const lawful = (): object => ({
+    commands: [{ CreateCommand: { templateId: iou, createArguments: argumentOf(party) } }],
+    actAs: [party],
+    commandId: 'forged',
+    synchronizerId: sandbox.ledger.synchronizers[0].id,
+    preparedAt: sandbox.ledger.clock(),
+    transactionUuid: 'u',
+  });
+
+  it.each([
+    { commands: 5 },
+    { commands: [] },
+    { commands: [null] },
+    { commands: [{ CreateCommand: 7 }] },
+    { commands: [{ ExerciseCommand: { templateId: iou, contractId: {}, choice: 'Archive' } }] },
+    { commands: [{ ExerciseByKeyCommand: { templateId: iou, choice: 'Archive' } }] },
+    { commands: [{ AnythingCommand: {} }] },
+    { actAs: 'text' },
+    { actAs: [{}] },
+    { actAs: [] },
+    { commandId: {} },
+    { synchronizerId: 'nowhere::1220' },
+    { synchronizerId: 7 },
+    { preparedAt: 1e300 },
+    { preparedAt: 'now' },
+    { maxRecordTime: 1e300 },
+    { maxRecordTime: 'never' },
+    { transactionUuid: 7 },
+  ])('are refused when they are none at all: %j', async (wrong) => {
+    const { status } = await executed({ ...lawful(), ...wrong });
+    expect(status).toBe(400);
+  });
+
+  it('show the signer nothing of what others see', async () => {
+    const shownTo = { ...argumentOf(party), observers: [alice] };
+    const commands = [{ CreateCommand: { templateId: iou, createArguments: shownTo } }];
+    const { status, text } = await executed({ ...lawful(), commandId: 'readers', commands, readAs: [alice] });
+    expect([status, text]).toEqual([200, expect.not.stringContaining(`"witnessParties":["${party}","${alice}"]`)]);
+  });
+
+  it('leave no trace of the parties they would have named', async () => {
+    const named = { ...argumentOf(eveParty), observers: ['ghost::1220'] };
+    const body = { commands: [{ CreateCommand: { templateId: iou, createArguments: named } }], commandId: 'g' };
+    const prepared = await eve('POST /v2/interactive-submission/prepare', {
+      ...body,
+      actAs: [eveParty],
+      synchronizerId: '',
+      packageIdSelectionPreference: [],
+    });
+    expect(prepared.status).toBe(200);
+    const create = { templateId: iou, createArguments: argumentOf('phantom::1220') };
+    const submitted = { ...body, commands: [{ CreateCommand: create }], actAs: [eveParty] };
+    expect((await eve('POST /v2/commands/submit-and-wait', submitted)).status).toBe(400);
+    const parties = (await admin('GET /v2/parties')).text;
+    expect(parties).toContain(alice);
+    expect(parties).not.toMatch(/ghost|phantom/);
+  });
+});

@@ -1,0 +1,104 @@
+/** Faults of requests and handshakes, as they look on the wire. */
+import { expect } from 'vitest';
+import { startSandbox } from '../../src/demo/sandbox.ts';
+import type { FaultRow } from './fault-rows.ts';
+import { after, ask, contracts, activeAt, updates, watch } from '../server/raw.ts';
+
+const end = '/v2/state/ledger-end';
+const plain = 'text/plain; charset=UTF-8';
+
+export const requestRows: readonly FaultRow[] = [
+  {
+    rows: ['L1', 'L2'],
+    says: 'connections are refused once it is down, reset while told so, and taken again after a restart',
+    async run({ url, faults }) {
+      faults.refuseConnections = true;
+      expect(await ask(url, end)).toEqual({ error: 'ECONNRESET' });
+      expect((await watch(url, updates, after(0))).error).toBe('ECONNRESET');
+      faults.refuseConnections = undefined;
+      expect((await ask(url, end)).status).toBe(200);
+      const down = await startSandbox();
+      const port = Number(new URL(down.url).port);
+      await down.close();
+      expect(await ask(down.url, end)).toEqual({ error: 'ECONNREFUSED' });
+      await using again = await startSandbox({ port });
+      expect((await ask(again.url, end)).status).toBe(200);
+    },
+  },
+  {
+    rows: ['L19'],
+    says: 'a list is too long: really, and when told so',
+    async run({ url, ledger, faults }) {
+      faults.answer = { as: 'LIST_TOO_LONG', path: contracts, times: 1 };
+      const asked = activeAt(ledger.ledgerEnd());
+      const refused = await ask(url, contracts, asked);
+      expect(refused).toMatchObject({ status: 413, type: 'application/json' });
+      expect(refused.body).toContain('JSON_API_MAXIMUM_LIST_ELEMENTS_NUMBER_REACHED');
+      expect((await ask(url, contracts, asked)).status).toBe(200);
+    },
+  },
+  {
+    rows: ['L20', 'K3', 'K5'],
+    says: 'requests get every status: 400, 401, 403, 409, 413, 429, 502, 503 and 504',
+    async run({ url, faults }) {
+      const seen: unknown[] = [];
+      for (const as of [
+        'UNDECODABLE',
+        'BODY_TOO_LARGE',
+        'REQUEST_TIMEOUT',
+        'PROXY_ERROR',
+        'PROXY_PAGE',
+        'UNAUTHENTICATED',
+        'PERMISSION_DENIED',
+        'SERVER_OVERLOADED',
+        'RESOURCE_EXHAUSTED',
+        'SERVICE_NOT_RUNNING',
+        'DEADLINE_EXCEEDED',
+      ] as const) {
+        faults.answer = { as, path: end, times: 1 };
+        const { status, type } = await ask(url, end);
+        seen.push([status, type]);
+      }
+      const json = 'application/json';
+      const stray = [
+        [400, plain],
+        [413, plain],
+        [503, plain],
+        [502, 'text/html'],
+        [200, 'text/html'],
+      ];
+      expect(seen).toEqual([...stray, [401, json], [403, json], [409, json], [429, json], [503, json], [504, json]]);
+      expect(await ask(url, end)).toMatchObject({ status: 200, type: json });
+    },
+  },
+  {
+    rows: ['L20'],
+    says: 'an answer is slow, breaks off, or never comes',
+    async run({ url, faults }) {
+      faults.slowAnswers = { delayMs: 120, path: end, times: 1 };
+      expect(await ask(url, end, undefined, { waitMs: 60 })).toEqual({ error: 'SILENT' });
+      expect((await ask(url, end)).status).toBe(200);
+      faults.cutAnswers = { path: end, times: 1 };
+      expect(await ask(url, end)).toEqual({ error: 'ECONNRESET' });
+      faults.neverAnswer = { path: end };
+      expect(await ask(url, end, undefined, { waitMs: 100 })).toEqual({ error: 'SILENT' });
+      expect((await ask(url, '/v2/version')).status).toBe(200);
+      faults.neverAnswer = true;
+      expect(await ask(url, '/v2/version', undefined, { waitMs: 100 })).toEqual({ error: 'SILENT' });
+      expect(await watch(url, updates, after(0), { waitMs: 150 })).toMatchObject({ frames: [], code: undefined });
+    },
+  },
+  {
+    rows: ['K5', 'L20'],
+    says: 'a handshake is refused with a real status, or hangs',
+    async run({ url, faults }) {
+      faults.refuseUpgrade = { as: 'INVALID_TOKEN', times: 1 };
+      expect(await watch(url, updates, after(0))).toMatchObject({ error: '403', code: 1006 });
+      faults.refuseUpgrade = { as: 'UNAUTHENTICATED', path: updates, times: 1 };
+      expect((await watch(url, updates, after(0))).error).toBe('401');
+      faults.hangUpgrade = { path: updates };
+      const hung = await watch(url, updates, after(0), { waitMs: 150 });
+      expect([hung.code, hung.bytes]).toEqual([undefined, 0]);
+    },
+  },
+];

@@ -1,0 +1,236 @@
+/** Faults of running streams, as they look on the wire. */
+import { expect } from 'vitest';
+import type { WebSocket } from 'ws';
+import { failureNames, namedFailure } from '../../src/faults/named-failures.ts';
+import { startSandbox } from '../../src/demo/sandbox.ts';
+import type { FaultRow } from './fault-rows.ts';
+import { activeAt, after, ask, contracts, offsetOf, updates, watch, watchBytes } from '../server/raw.ts';
+import { pause } from '../../../../test/support/wait-for.ts';
+
+const wire = (text: string): number => Buffer.byteLength(text) + (Buffer.byteLength(text) < 126 ? 2 : 4);
+
+export const streamRows: readonly FaultRow[] = [
+  {
+    rows: ['L3'],
+    says: 'a frame breaks off at a byte: with FIN where told, with RST at a random one',
+    async run({ url, ledger, faults }) {
+      const { frames } = await watch(url, updates, after(0, ledger.ledgerEnd()));
+      const two = frames.slice(0, 2).reduce((sum, text) => sum + wire(text), 0);
+      faults.cutMidFrame = { afterFrames: 2, bytes: 10, times: 1 };
+      const cut = await watchBytes(url, updates, after(0), 1_000);
+      expect([cut.bytes.length - two, cut.end]).toEqual([10, 'fin']);
+      faults.reset = { afterFrames: 2, times: 1 };
+      const reset = await watchBytes(url, updates, after(0), 1_000);
+      expect(reset.end).toBe('rst');
+      expect(reset.bytes.length).toBeGreaterThan(two);
+      expect(reset.bytes.length).toBeLessThan(two + wire(frames[2] ?? ''));
+      expect((await watch(url, updates, after(0, ledger.ledgerEnd()))).frames).toEqual(frames);
+    },
+  },
+  {
+    rows: ['L4'],
+    says: 'a half-open connection neither sends, answers pings, answers a close nor ends',
+    async run({ url, faults }) {
+      faults.halfOpen = { afterFrames: 3 };
+      const ping = Buffer.of(0x89, 0x80, 0, 0, 0, 0);
+      const close = Buffer.of(0x88, 0x80, 0, 0, 0, 0);
+      const before = await watchBytes(url, updates, after(0), 350);
+      const seen = await watchBytes(url, updates, after(0), 450, (socket) => {
+        setTimeout(() => socket.write(ping), 100);
+        setTimeout(() => socket.write(close), 150);
+      });
+      expect(seen).toEqual({ bytes: before.bytes, end: 'none' });
+      faults.halfOpen = undefined;
+    },
+  },
+  {
+    rows: ['L4'],
+    says: 'an idle connection becomes half-open without another frame',
+    async run({ url, faults }) {
+      let pongs = 0;
+      const opened = (socket: WebSocket): void => {
+        socket.on('pong', () => {
+          pongs += 1;
+          faults.halfOpen = {};
+          socket.ping();
+        });
+        setTimeout(() => socket.ping(), 100);
+      };
+      const { frames, code } = await watch(url, updates, after(0), { waitMs: 450, opened });
+      expect([frames.length, code, pongs]).toEqual([40, undefined, 1]);
+      faults.halfOpen = undefined;
+    },
+  },
+  {
+    rows: ['L4', 'L6'],
+    says: 'a stalled stream answers pings, or does not when told so, while the ledger goes on',
+    async run({ url, ledger, faults }) {
+      faults.stall = { afterFrames: 4, path: updates };
+      let pongs = 0;
+      const opened = (socket: WebSocket): void => {
+        socket.on('pong', () => (pongs += 1));
+        socket.ping();
+      };
+      const first = await watch(url, updates, after(0), { waitMs: 350, opened });
+      expect([first.frames.length, first.code, pongs]).toEqual([4, undefined, 1]);
+      faults.ignorePings = {};
+      const dead = await watch(url, updates, after(0), { waitMs: 350, opened });
+      expect([dead.frames.length, dead.code, pongs]).toEqual([4, undefined, 1]);
+      ledger.skipOffsets(5);
+      expect((await ask(url, '/v2/state/ledger-end')).body).toBe(`{"offset":${ledger.ledgerEnd()}}`);
+    },
+  },
+  {
+    rows: ['L4'],
+    says: 'the close handshake is never answered',
+    async run({ url, faults }) {
+      const opened = (socket: WebSocket): unknown => setTimeout(() => socket.close(), 50);
+      expect((await watch(url, updates, after(0), { opened })).code).toBe(1005);
+      faults.ignoreClose = { path: updates };
+      expect((await watch(url, updates, after(0), { waitMs: 400, opened })).code).toBeUndefined();
+    },
+  },
+  {
+    rows: ['L5'],
+    says: 'silence cuts the connection and pings keep it up',
+    async run() {
+      await using quick = await startSandbox({ idleTimeoutMs: 60 });
+      expect((await watch(quick.url, updates, after(0))).code).toBe(1006);
+      const opened = (socket: WebSocket): void => {
+        const timer = setInterval(() => socket.ping(), 15);
+        socket.on('close', () => clearInterval(timer));
+      };
+      expect((await watch(quick.url, updates, after(0), { waitMs: 250, opened })).code).toBeUndefined();
+    },
+  },
+  {
+    rows: ['L8'],
+    says: 'a slow receiver holds the stream back and loses nothing',
+    async run({ url, ledger, faults }) {
+      faults.oversizedFrames = { bytes: 300_000 };
+      let early = 0;
+      const opened = (socket: WebSocket): void => {
+        socket.on('message', () => (early += 1));
+        socket.pause();
+        setTimeout(() => {
+          expect(early).toBe(0);
+          socket.resume();
+        }, 150);
+      };
+      const { frames, code } = await watch(url, updates, after(0, ledger.ledgerEnd()), { opened });
+      expect([frames.length, code]).toEqual([40, 1000]);
+    },
+  },
+  {
+    rows: ['L2', 'L16'],
+    says: 'a stream is cut between two frames, seen as 1006',
+    async run({ url, faults }) {
+      faults.cut = { afterFrames: 5, times: 1 };
+      const cut = await watch(url, updates, after(0));
+      expect([cut.frames.length, cut.code]).toEqual([5, 1006]);
+      expect(faults.cut).toBeUndefined();
+    },
+  },
+  {
+    rows: ['L12'],
+    says: 'a stream ends with the close code told, 1000 and 1001 and 1011',
+    async run({ url, faults }) {
+      for (const code of [1000, 1001, 1011]) {
+        faults.close = { code, afterFrames: 3, times: 1 };
+        const closed = await watch(url, updates, after(0));
+        expect([closed.frames.length, closed.code]).toEqual([3, code]);
+      }
+    },
+  },
+  {
+    rows: ['L13', 'L20', 'K1', 'K2', 'K3', 'H4'],
+    says: 'every refusal by name comes as one frame in mid-stream and a close with 1000',
+    async run({ url, faults, ledger }) {
+      for (const failure of failureNames) {
+        faults.streamFailure = { failure, afterFrames: 2, times: 1 };
+        const { frames, code } = await watch(url, updates, after(0));
+        expect([frames.length, code, frames[2]]).toEqual([3, 1000, JSON.stringify(namedFailure(failure, ledger).body)]);
+      }
+      const codes = failureNames.map((name) => namedFailure(name, ledger).body['code']);
+      const wanted = ['SERVICE_NOT_RUNNING', 'STALE_STREAM_AUTHORIZATION', 'ACCESS_TOKEN_EXPIRED', 'NA'];
+      expect(codes).toEqual(expect.arrayContaining([...wanted, 'PARTICIPANT_PRUNED_DATA_ACCESSED']));
+    },
+  },
+  {
+    rows: ['L16'],
+    says: 'the active contracts end early by a cut, by a refusal or by a 1000, and whole by a 1000',
+    async run({ url, faults, ledger }) {
+      const at = activeAt(ledger.ledgerEnd());
+      const whole = await watch(url, contracts, at);
+      expect(whole.code).toBe(1000);
+      expect(whole.frames.length).toBeGreaterThan(4);
+      const early = { path: contracts, afterFrames: 3, times: 1 };
+      faults.cut = early;
+      expect(await watch(url, contracts, at)).toMatchObject({ frames: whole.frames.slice(0, 3), code: 1006 });
+      faults.streamFailure = { ...early, failure: 'SERVICE_NOT_RUNNING' };
+      expect((await watch(url, contracts, at)).frames).toHaveLength(4);
+      faults.close = { ...early, code: 1000 };
+      expect((await watch(url, updates, after(0, ledger.ledgerEnd()))).frames).toHaveLength(40);
+      expect(await watch(url, contracts, at)).toMatchObject({ frames: whole.frames.slice(0, 3), code: 1000 });
+      expect(await watch(url, contracts, at)).toMatchObject({ frames: whole.frames, code: 1000 });
+    },
+  },
+  {
+    rows: ['L17'],
+    says: 'contracts made during the snapshot are in the updates after its offset only',
+    async run({ url, faults, ledger }) {
+      const at = ledger.ledgerEnd();
+      const { frames } = await watch(url, contracts, activeAt(at));
+      faults.slowFrames = { delayMs: 5, path: contracts };
+      const slow = watch(url, contracts, activeAt(at));
+      await pause(20);
+      const created = ledger.create('#model-tests:Iou:Iou', { issuer: 'a', owner: 'a', amount: '1' }, ['a']);
+      expect((await slow).frames).toEqual(frames);
+      const next = await watch(url, updates, after(at, ledger.ledgerEnd()));
+      expect(next.frames.join()).toContain(created.contractId);
+    },
+  },
+  {
+    rows: ['L18', 'H4'],
+    says: 'pruning passes the offset of a snapshot while it is read',
+    async run({ url, faults, ledger }) {
+      const at = ledger.ledgerEnd();
+      faults.prune = { path: contracts, afterFrames: 2, times: 1 };
+      expect((await watch(url, contracts, activeAt(at))).code).toBe(1000);
+      const refused = await watch(url, updates, after(at));
+      expect(refused.frames.join()).toMatch(
+        new RegExp(`PARTICIPANT_PRUNED_DATA_ACCESSED.*"earliest_offset":"${at + 1}"`),
+      );
+    },
+  },
+  {
+    rows: ['L14'],
+    says: 'an update comes twice in a row, and every checkpoint does',
+    async run({ url, faults, ledger }) {
+      faults.duplicateUpdates = { afterFrames: 2, times: 2 };
+      const { frames } = await watch(url, updates, after(0, ledger.ledgerEnd()));
+      expect([frames.length, frames[3], frames[5]]).toEqual([42, frames[2], frames[4]]);
+      faults.duplicateCheckpoints = true;
+      const enough = (seen: readonly string[]): boolean => seen.length === 42;
+      const tail = await watch(url, updates, after(0), { enough });
+      expect(tail.frames[41]).toContain('OffsetCheckpoint');
+      expect(tail.frames[41]).toBe(tail.frames[40]);
+    },
+  },
+  {
+    rows: ['L15'],
+    says: 'two updates change places, as often as told, and one is lost',
+    async run({ url, faults, ledger }) {
+      const all = after(0, ledger.ledgerEnd());
+      const { frames } = await watch(url, updates, all);
+      const [a = '', b = '', c = '', d = '', ...rest] = frames;
+      faults.swapUpdates = { afterFrames: 2, times: 1 };
+      expect((await watch(url, updates, all)).frames).toEqual([a, b, d, c, ...rest]);
+      faults.swapUpdates = { atOffset: offsetOf(frames.at(-1)), times: 1 };
+      expect((await watch(url, updates, all)).frames).toEqual(frames);
+      faults.swapUpdates = undefined;
+      faults.loseUpdates = { atOffset: offsetOf(c), times: 1 };
+      expect((await watch(url, updates, all)).frames).toEqual([a, b, d, ...rest]);
+    },
+  },
+];

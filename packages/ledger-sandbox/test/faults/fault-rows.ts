@@ -1,0 +1,20 @@
+/** What a row of the fault matrix looks like as a test of the sandbox. */
+import type { Sandbox } from '../../src/server/sandbox.ts';
+
+export interface FaultRow {
+  /** Ids of the rows of the matrix that the fault serves. */
+  readonly rows: readonly string[];
+  readonly says: string;
+  /** Switches the fault on and asserts what is seen on the wire; the sandbox holds 40 updates. */
+  run(sandbox: Sandbox): Promise<void>;
+}
+
+/** Rows that the ledger cannot cause, and why. */
+export const elsewhere: Readonly<Record<string, string>> = {
+  L7: 'the client misreads its own pause',
+  K4: 'the configuration of the client changes, not the ledger',
+  K6: 'an identity provider misbehaves, not the participant',
+  K7: 'the token file of the client changes under it',
+  K8: 'the clock of the client is wrong',
+  K9: 'the client cannot even offer such a token',
+};

@@ -1,0 +1,100 @@
+/** Every ledger-side row of the fault matrix can be switched on, and is seen on the raw wire. */
+import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { startSandbox } from '../../src/demo/sandbox.ts';
+import type { Sandbox } from '../../src/server/sandbox.ts';
+import { generateHistory } from '../../src/demo/traffic.ts';
+import { frameRows } from './fault-rows-frames.ts';
+import { historyRows } from './fault-rows-history.ts';
+import { requestRows } from './fault-rows-requests.ts';
+import { streamRows } from './fault-rows-streams.ts';
+import { elsewhere } from './fault-rows.ts';
+import { after, ask, updates, watch } from '../server/raw.ts';
+
+const all = [...streamRows, ...frameRows, ...requestRows, ...historyRows];
+const ids = (letter: string, count: number): string[] =>
+  Array.from({ length: count }, (_, index) => `${letter}${index + 1}`);
+const matrix = [...ids('L', 21), ...ids('K', 9), ...ids('H', 10)];
+
+let sandbox: Sandbox;
+beforeEach(async () => {
+  sandbox = await startSandbox({ seed: 3, admin: true, limits: { checkpointIntervalMs: 50 } });
+  generateHistory(sandbox.ledger, { seed: 1, updates: 40 });
+});
+afterEach(async () => {
+  await sandbox.close();
+});
+
+describe('the fault matrix', () => {
+  const passed = new Set<string>();
+  for (const row of all) {
+    const { rows, says } = row;
+    it(`${rows.join(' ')}: ${says}`, async () => {
+      await row.run(sandbox);
+      for (const id of rows) passed.add(id);
+    });
+  }
+
+  it('is covered: every row is served here or concerns no ledger', () => {
+    const served = new Set([...all.flatMap(({ rows }) => rows), ...Object.keys(elsewhere)]);
+    expect(matrix.filter((row) => !served.has(row))).toEqual([]);
+    expect(matrix).toEqual(expect.arrayContaining([...served]));
+  });
+
+  afterAll(() => {
+    const reasons = Object.entries(elsewhere).map(([row, why]) => `  ${row}: ${why}`);
+    console.log(`ledger-side rows of the fault matrix seen on the wire: ${passed.size} of ${matrix.length}; not here:`);
+    console.log(reasons.join('\n'));
+  });
+});
+
+describe('the endpoints that script the sandbox', () => {
+  it('set, show and lift faults, and leave the others alone', async () => {
+    const { url } = sandbox;
+    const set = await ask(url, '/sandbox/faults', { stall: { afterFrames: 2 }, duplicateCheckpoints: true });
+    expect(set).toMatchObject({ status: 200, body: '{"stall":{"afterFrames":2},"duplicateCheckpoints":true}' });
+    expect((await watch(url, updates, after(0), { waitMs: 400 })).frames).toHaveLength(2);
+    await ask(url, '/sandbox/faults', { stall: null });
+    expect((await ask(url, '/sandbox/faults')).body).toBe('{"duplicateCheckpoints":true}');
+  });
+
+  it('work while the sandbox never answers anything else', async () => {
+    await ask(sandbox.url, '/sandbox/faults', { neverAnswer: true });
+    expect((await ask(sandbox.url, '/sandbox/faults', { neverAnswer: false })).status).toBe(200);
+    expect((await ask(sandbox.url, '/v2/state/ledger-end')).status).toBe(200);
+  });
+
+  it.each([
+    [{ stal: {} }, /unknown fault stal; known: cutEveryFrames, cut, cutMidFrame/],
+    [{ stall: {} }, /fault stall: missing field afterFrames, count/],
+    [{ cut: { after: 1 } }, /fault cut: unknown field after; known: path, times, afterFrames, atOffset/],
+    [{ cut: { times: -1 } }, /fault cut: field times is not count/],
+    [{ answer: { as: 'X' } }, /fault answer: field as is not one of SERVICE_NOT_RUNNING/],
+    [{ compress: 1 }, /fault compress: expected true/],
+  ])('refuse what they do not know, and change nothing: %j', async (body, said) => {
+    const refused = await ask(sandbox.url, '/sandbox/faults', { duplicateCheckpoints: true, ...body });
+    expect(refused).toMatchObject({ status: 400, type: 'text/plain; charset=UTF-8' });
+    expect(refused.body).toMatch(said);
+    expect((await ask(sandbox.url, '/sandbox/faults')).body).toBe('{}');
+  });
+
+  it('run acts of the ledger', async () => {
+    const end = sandbox.ledger.ledgerEnd();
+    const acts = { skipOffsets: { count: 7 }, prune: { to: 5 }, participantId: { id: 'p::1220' } };
+    const { body = '' } = await ask(sandbox.url, '/sandbox/ledger', acts);
+    expect(JSON.parse(body)).toMatchObject({ ledgerEnd: end + 7, prunedTo: 5, participantId: 'p::1220' });
+    const refused = await ask(sandbox.url, '/sandbox/ledger', { restore: { to: 4 } });
+    expect(refused).toMatchObject({ status: 400 });
+    expect(refused.body).toMatch(/cannot be taken back/);
+    expect(JSON.parse((await ask(sandbox.url, '/sandbox/ledger', { reset: true })).body ?? '')).toMatchObject({
+      ledgerEnd: 0,
+    });
+  });
+
+  it('are not there by default, nor for pages of a browser or other names of this host', async () => {
+    await using usual = await startSandbox();
+    expect((await ask(usual.url, '/sandbox/faults')).status).toBe(404);
+    for (const headers of [{ origin: 'http://127.0.0.1' }, { host: 'ledger.example.org' }]) {
+      expect((await ask(sandbox.url, '/sandbox/faults', undefined, { headers })).status).toBe(404);
+    }
+  });
+});

@@ -1,0 +1,31 @@
+/** A reset leaves nothing behind, at whatever moment it comes; in a process of its own, which has to end by itself. */
+import { spawnSync } from 'node:child_process';
+import { expect, it } from 'vitest';
+
+const module = new URL('../../dist/faults/connection.js', import.meta.url).href;
+
+/** `before` is done to a connected socket at once before the reset. */
+function ended(before: string): { readonly status: number | null; readonly stdout: string } {
+  const script = `
+    import { once } from 'node:events';
+    import { connect, createServer } from 'node:net';
+    const { resetNow } = await import(${JSON.stringify(module)});
+    const server = createServer((socket) => socket.on('error', () => {}).pause());
+    await once(server.listen(0, '127.0.0.1'), 'listening');
+    const socket = connect(server.address().port, '127.0.0.1');
+    await once(socket, 'connect');
+    socket.on('error', ({ code }) => console.log(code)).on('close', () => console.log('closed'));
+    ${before};
+    resetNow(socket);
+    server.close().unref();`;
+  return spawnSync(process.execPath, ['--input-type=module', '-e', script], { encoding: 'utf8', timeout: 10_000 });
+}
+
+it.each([
+  ['open', ''],
+  ['being ended', 'socket.end()'],
+  ['being ended, with much still to be written', 'socket.end(Buffer.alloc(50_000_000))'],
+  ['gone', 'socket.destroy()'],
+])('a socket that is %s is let go', (_, before) => {
+  expect(ended(before)).toMatchObject({ status: 0, stdout: 'closed\n' });
+});

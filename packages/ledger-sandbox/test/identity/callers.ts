@@ -1,0 +1,32 @@
+/** HTTP requests of one caller, and a sandbox with authorization, for the tests of identity. */
+import { startSandbox } from '../../src/demo/sandbox.ts';
+import type { Sandbox, SandboxOptions } from '../../src/server/sandbox.ts';
+import { sharedSecret } from '../../../../test/support/tokens.ts';
+
+export const secret = 'a shared secret for tests of the sandbox';
+export const shared = sharedSecret(secret);
+/** The redacted body of every refusal for lack of a token or of a right. */
+export const refused = { code: 'NA', cause: 'A security-sensitive error has been received', errorCategory: -1 };
+
+/** A sandbox that takes tokens of `shared`, with one user `alice` that may read everything. */
+export async function startSecured(auth: SandboxOptions['auth'] = {}, options: SandboxOptions = {}): Promise<Sandbox> {
+  const users = [{ id: 'alice', rights: [{ kind: 'CanReadAsAnyParty' as const }] }];
+  return await startSandbox({ seed: 5, ...options, auth: { secret, users, ...auth } });
+}
+
+export interface Answered {
+  readonly status: number;
+  readonly text: string;
+  /** Undefined when the answer is no JSON object. */
+  readonly body: unknown;
+}
+
+/** @param what e.g. `GET /v2/users`; a body is sent as JSON */
+export async function call(url: string, bearer: string | undefined, what: string, body?: unknown): Promise<Answered> {
+  const [method = '', path = ''] = what.split(' ');
+  const headers = bearer === undefined ? {} : { authorization: `Bearer ${bearer}` };
+  const sent = body === undefined ? {} : { body: JSON.stringify(body) };
+  const response = await fetch(`${url}${path}`, { method, headers, ...sent });
+  const text = await response.text();
+  return { status: response.status, text, body: text.startsWith('{') ? JSON.parse(text) : undefined };
+}

@@ -1,0 +1,260 @@
+/** Who may do what: the handshake, rights, and how running streams notice that a token or a right ended. */
+import { once } from 'node:events';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { WebSocket } from 'ws';
+import { suffices } from '../../src/identity/rights.ts';
+import type { Right } from '../../src/identity/rights.ts';
+import { startSandbox } from '../../src/demo/sandbox.ts';
+import type { Sandbox, SandboxOptions } from '../../src/server/sandbox.ts';
+import { generateHistory } from '../../src/demo/traffic.ts';
+import { endsIn, token } from '../../../../test/support/tokens.ts';
+import { call, refused, secret, shared, startSecured } from './callers.ts';
+import type { Answered } from './callers.ts';
+import { anyParty, at, stream, updateFormat } from '../server/sockets.ts';
+import type { Received } from '../server/sockets.ts';
+
+const open: Sandbox[] = [];
+afterEach(async () => {
+  for (const sandbox of open.splice(0)) await sandbox.close();
+});
+
+async function start(auth?: SandboxOptions['auth']): Promise<Sandbox> {
+  const sandbox = await startSecured(auth);
+  open.push(sandbox);
+  return sandbox;
+}
+
+function last(received: Received): unknown {
+  return JSON.parse(received.frames.at(-1) ?? 'null');
+}
+
+const everything = { beginExclusive: 0, updateFormat: updateFormat('LEDGER_EFFECTS') };
+const transactions = {
+  includeTransactions: { eventFormat: anyParty, transactionShape: 'TRANSACTION_SHAPE_ACS_DELTA' },
+};
+
+describe('the handshake', () => {
+  const acs = { activeAtOffset: 0, eventFormat: anyParty };
+  const path = '/v2/state/active-contracts';
+  const handshake = async (sandbox: Sandbox, protocols: string[]): Promise<Received> =>
+    stream(sandbox.url, path, acs, undefined, { protocols });
+
+  it('takes a token from the first subprotocol and loses it in the second place', async () => {
+    const sandbox = await start();
+    const entry = `jwt.token.${await token(shared)}`;
+    expect(await handshake(sandbox, [entry, 'daml.ws.auth'])).toMatchObject({ frames: [], code: 1000 });
+    const lost = await handshake(sandbox, ['daml.ws.auth', entry]);
+    expect([last(lost), lost.code]).toEqual([expect.objectContaining({ ...refused, grpcCodeValue: 16 }), 1000]);
+  });
+
+  it('passes a bad token, which is then refused in a frame', async () => {
+    const sandbox = await start();
+    for (const bearer of ['nonsense', await token(shared, { exp: endsIn(-1000) })]) {
+      const headers = { authorization: `Bearer ${bearer}` };
+      const received = await stream(sandbox.url, path, acs, undefined, { headers });
+      expect([at(last(received), 'grpcCodeValue'), received.code]).toEqual([16, 1000]);
+    }
+  });
+
+  it('fails with 403 for an unknown or a deactivated user, as every HTTP request does', async () => {
+    const users = [{ id: 'gone', rights: [], isDeactivated: true }];
+    const sandbox = await start({ users });
+    for (const sub of ['nobody', 'gone']) {
+      const bearer = await token(shared, { sub });
+      const headers = { authorization: `Bearer ${bearer}` };
+      await expect(stream(sandbox.url, path, acs, undefined, { headers })).rejects.toThrow('403');
+      const body = { ...refused, grpcCodeValue: 7, context: { ledger_api_error: 'invalid token' } };
+      expect(await call(sandbox.url, bearer, 'GET /v2/state/ledger-end')).toMatchObject({ status: 403, body });
+    }
+  });
+
+  it('does not make a token last: a request that comes after its end is unauthenticated', async () => {
+    const sandbox = await start();
+    const headers = { authorization: `Bearer ${await token(shared, { exp: endsIn(500) })}` };
+    const socket = new WebSocket(`${sandbox.url.replace('http', 'ws')}${path}`, ['daml.ws.auth'], { headers });
+    await once(socket, 'open');
+    const answer = once(socket, 'message');
+    setTimeout(() => socket.send(JSON.stringify(acs)), 600);
+    const [frame] = (await answer) as [Buffer];
+    expect(JSON.parse(frame.toString())).toMatchObject({ ...refused, grpcCodeValue: 16 });
+    await once(socket, 'close');
+  });
+
+  it('passes an unknown user too when told so', async () => {
+    const sandbox = await start({ unknownUserAtHandshake: 'accepted' });
+    const headers = { authorization: `Bearer ${await token(shared, { sub: 'nobody' })}` };
+    const received = await stream(sandbox.url, path, acs, undefined, { headers });
+    expect([at(last(received), 'grpcCodeValue'), received.code]).toEqual([16, 1000]);
+  });
+});
+
+const party = 'Alice::1220aa';
+const byParty = { filtersByParty: { [party]: {} } };
+const submission = {
+  commands: [{ CreateCommand: { templateId: '#nope:M:T', createArguments: {} } }],
+  commandId: 'c',
+  actAs: [party],
+};
+const page = { activeAtOffset: 0 };
+/** Every kind of endpoint, with a request that is refused with 403 or gets past the rights. */
+const requests = {
+  public: ['GET /v2/state/ledger-end', undefined],
+  admin: ['GET /v2/users', undefined],
+  readParty: ['POST /v2/state/active-contracts', { ...page, eventFormat: byParty }],
+  readAny: ['POST /v2/state/active-contracts', { ...page, eventFormat: anyParty }],
+  submit: ['POST /v2/commands/submit-and-wait', submission],
+} as const;
+type Asked = keyof typeof requests;
+const table: readonly (readonly [string, readonly Right[], readonly Asked[]])[] = [
+  ['no right', [], ['public']],
+  ['ParticipantAdmin', [{ kind: 'ParticipantAdmin' }], ['public', 'admin']],
+  ['IdentityProviderAdmin', [{ kind: 'IdentityProviderAdmin' }], ['public']],
+  ['CanReadAs', [{ kind: 'CanReadAs', party }], ['public', 'readParty']],
+  ['CanReadAs of another', [{ kind: 'CanReadAs', party: 'Bob::1220bb' }], ['public']],
+  ['CanActAs', [{ kind: 'CanActAs', party }], ['public', 'readParty', 'submit']],
+  ['CanReadAsAnyParty', [{ kind: 'CanReadAsAnyParty' }], ['public', 'readParty', 'readAny']],
+  ['CanExecuteAs', [{ kind: 'CanExecuteAs', party }], ['public']],
+  ['CanExecuteAsAnyParty', [{ kind: 'CanExecuteAsAnyParty' }], ['public']],
+  ['CanActAsAnyParty', [{ kind: 'CanActAsAnyParty' }], ['public', 'readParty', 'readAny', 'submit']],
+];
+
+describe('rights', () => {
+  let sandbox: Sandbox;
+  beforeAll(async () => {
+    const users = table.map(([, rights], index) => ({ id: `user${index}`, rights }));
+    sandbox = await startSandbox({ release: '3.6', auth: { secret, users } });
+  });
+  afterAll(async () => {
+    await sandbox.close();
+  });
+
+  it.each(table.map(([name, , allowed], index) => [name, index, allowed] as const))(
+    'of a user with %s open what they name and nothing else',
+    async (_name, index, allowed) => {
+      const bearer = await token(shared, { sub: `user${index}` });
+      const passed: string[] = [];
+      for (const [asked, [what, body]] of Object.entries(requests)) {
+        const answer = await call(sandbox.url, bearer, what, body);
+        if (answer.status === 403) expect(answer.body).toMatchObject({ ...refused, grpcCodeValue: 7 });
+        else passed.push(asked);
+      }
+      expect(passed).toEqual(Object.keys(requests).filter((asked) => allowed.includes(asked as Asked)));
+    },
+  );
+
+  it('to execute as a party come from executing or acting as it', () => {
+    const may = (held: Right): boolean =>
+      suffices((right) => JSON.stringify(right) === JSON.stringify(held), { executeAs: party }, '');
+    expect(may({ kind: 'CanExecuteAs', party })).toBe(true);
+    expect(may({ kind: 'CanExecuteAsAnyParty' })).toBe(true);
+    expect(may({ kind: 'CanActAs', party })).toBe(true);
+    expect(may({ kind: 'CanActAsAnyParty' })).toBe(true);
+    expect(may({ kind: 'CanExecuteAs', party: 'Bob::1220bb' })).toBe(false);
+    expect(may({ kind: 'CanReadAsAnyParty' })).toBe(false);
+    expect(may({ kind: 'ParticipantAdmin' })).toBe(false);
+  });
+
+  it('are asked for on a stream as well: reading, and topology of all parties', async () => {
+    const headers = { authorization: `Bearer ${await token(shared, { sub: 'user3' })}` };
+    const ask = async (format: unknown): Promise<unknown> => {
+      const request = { beginExclusive: 0, endInclusive: null, updateFormat: format };
+      const seen = await stream(sandbox.url, '/v2/updates', request, (frames) => frames.length > 0, { headers });
+      return at(last(seen), 'grpcCodeValue');
+    };
+    expect(await ask(transactions)).toBe(7);
+    expect(await ask(updateFormat('ACS_DELTA', byParty))).toBe(7);
+  });
+});
+
+describe('a running stream', () => {
+  /** Appends until the stream has ended, so that there is always a next element. */
+  async function whileUpdatesFlow(sandbox: Sandbox, run: () => Promise<Received>): Promise<Received> {
+    let seed = 0;
+    const timer = setInterval(() => generateHistory(sandbox.ledger, { seed: (seed += 1), updates: 1 }), 10);
+    try {
+      return await run();
+    } finally {
+      clearInterval(timer);
+    }
+  }
+
+  const follow = async (sandbox: Sandbox, bearer: string, enough?: (frames: readonly string[]) => boolean) =>
+    stream(sandbox.url, '/v2/updates', everything, enough, { headers: { authorization: `Bearer ${bearer}` } });
+
+  it('ends with ACCESS_TOKEN_EXPIRED instead of the first element after the end of its token', async () => {
+    const sandbox = await start();
+    const began = performance.now();
+    const bearer = await token(shared, { exp: endsIn(700) });
+    const received = await whileUpdatesFlow(sandbox, () => follow(sandbox, bearer));
+    expect(performance.now() - began).toBeGreaterThan(600);
+    expect(received.frames.length).toBeGreaterThan(5);
+    expect(received.code).toBe(1000);
+    expect(last(received)).toEqual({
+      code: 'ACCESS_TOKEN_EXPIRED',
+      cause: expect.stringMatching(/^Claims were valid until \S+Z, current time is \S+Z$/u) as string,
+      correlationId: null,
+      traceId: null,
+      context: { participant: "'participant1'", category: '2', definite_answer: 'false' },
+      resources: [],
+      errorCategory: 2,
+      grpcCodeValue: 10,
+      retryInfo: '1 second',
+      definiteAnswer: null,
+    });
+  });
+
+  it('outlives its token for the configured grace', async () => {
+    const sandbox = await start({ expiryGraceMs: 700 });
+    const began = performance.now();
+    const bearer = await token(shared, { exp: endsIn(500) });
+    const received = await whileUpdatesFlow(sandbox, () => follow(sandbox, bearer));
+    expect(at(last(received), 'code')).toBe('ACCESS_TOKEN_EXPIRED');
+    expect(performance.now() - began).toBeGreaterThan(1_100);
+  });
+
+  it('outlives its token for as long as nothing is to be sent', async () => {
+    const sandbox = await start();
+    const began = performance.now();
+    const bearer = await token(shared, { exp: endsIn(500) });
+    setTimeout(() => generateHistory(sandbox.ledger, { seed: 1, updates: 1 }), 900);
+    const received = await follow(sandbox, bearer);
+    expect([received.frames.length, at(last(received), 'code')]).toEqual([1, 'ACCESS_TOKEN_EXPIRED']);
+    expect(performance.now() - began).toBeGreaterThan(850);
+  });
+
+  const grant = { userId: 'alice', rights: [{ kind: { CanReadAs: { value: { party } } } }] };
+
+  it('ends with STALE_STREAM_AUTHORIZATION when the rights of its user change, and not before', async () => {
+    const sandbox = await start({ rightsCheckMs: 30 });
+    const bearer = await token(shared);
+    const quiet = await whileUpdatesFlow(sandbox, () => follow(sandbox, bearer, (frames) => frames.length > 20));
+    expect(quiet.frames.join()).not.toContain('STALE');
+    const admin = await token(shared, { sub: 'participant_admin' });
+    let asked: Promise<Answered> | undefined;
+    const received = await whileUpdatesFlow(sandbox, () =>
+      follow(sandbox, bearer, (frames) => {
+        if (frames.length === 5) asked = call(sandbox.url, admin, 'POST /v2/users/alice/rights', grant);
+        return frames.length > 500;
+      }),
+    );
+    expect(await asked).toMatchObject({ status: 200, body: { newlyGrantedRights: grant.rights } });
+    expect([at(last(received), 'code'), at(last(received), 'cause'), received.code]).toEqual([
+      'STALE_STREAM_AUTHORIZATION',
+      'Stale stream authorization. Retry quickly.',
+      1000,
+    ]);
+  });
+
+  it('ends for a changed or deleted user although nothing is to be sent', async () => {
+    const sandbox = await start({ rightsCheckMs: 30 });
+    const bearer = await token(shared);
+    const admin = await token(shared, { sub: 'participant_admin' });
+    for (const [what, body] of [
+      ['POST /v2/users/alice/rights', grant],
+      ['DELETE /v2/users/alice', undefined],
+    ] as const) {
+      setTimeout(() => void call(sandbox.url, admin, what, body), 60);
+      expect(at(last(await follow(sandbox, bearer)), 'code')).toBe('STALE_STREAM_AUTHORIZATION');
+    }
+  });
+});

@@ -1,0 +1,242 @@
+/** Ways around missing rights: each has to end in a refusal, or in nothing to see. */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { Sandbox } from '../../src/server/sandbox.ts';
+import { serveJwks, keyPair, token } from '../../../../test/support/tokens.ts';
+import type { JwksServer, Signer } from '../../../../test/support/tokens.ts';
+import { call, refused, shared, startSecured } from './callers.ts';
+import type { Answered } from './callers.ts';
+import { at, stream } from '../server/sockets.ts';
+
+const iou = '#model-tests:Iou:Iou';
+const factory = '#splice-amulet:Splice.ExternalPartyAmuletRules:ExternalPartyAmuletRules';
+const amulet = '#splice-amulet:Splice.Amulet:Amulet';
+const audienceOwner = 'idp-owner';
+
+let sandbox: Sandbox;
+let jwks: JwksServer;
+let signer: Signer;
+let admin: (what: string, body?: unknown) => Promise<Answered>;
+/** A user with the party `eve` and no other right. */
+let eve: typeof admin;
+/** Administers the identity provider `theirs`, and nothing else. */
+let theirAdmin: typeof admin;
+let eveToken: string;
+
+const eveParty = 'eve::1220';
+const alice = 'alice::1220';
+
+beforeAll(async () => {
+  const parties = [
+    { kind: 'CanActAs' as const, party: eveParty },
+    { kind: 'CanReadAs' as const, party: eveParty },
+  ];
+  const users = [
+    { id: 'eve', rights: parties },
+    { id: 'relay', rights: [] },
+    { id: audienceOwner, rights: [{ kind: 'IdentityProviderAdmin' as const }], identityProviderId: 'theirs' },
+  ];
+  sandbox = await startSecured({ users });
+  signer = await keyPair('ES256');
+  jwks = await serveJwks(signer);
+  const as = async (sub: string, by: Signer = shared, claims: object = {}): Promise<typeof admin> => {
+    const bearer = await token(by, { sub, ...claims });
+    return async (what, body) => await call(sandbox.url, bearer, what, body);
+  };
+  admin = await as('participant_admin');
+  eve = await as('eve');
+  eveToken = await token(shared, { sub: 'eve' });
+  const config = { identityProviderId: 'theirs', issuer: 'their-issuer', jwksUrl: jwks.url };
+  expect((await admin('POST /v2/idps', { identityProviderConfig: config })).status).toBe(200);
+  theirAdmin = await as(audienceOwner, signer, { iss: 'their-issuer' });
+  sandbox.ledger.create(iou, argumentOf(alice), [alice]);
+});
+
+afterAll(async () => {
+  await sandbox.close();
+  await jwks[Symbol.asyncDispose]();
+});
+
+const argumentOf = (party: string): Record<string, string | string[]> => ({
+  issuer: party,
+  owner: party,
+  currency: 'EUR',
+  amount: '1.0',
+  observers: [],
+});
+const denied = { status: 403, body: refused };
+
+describe('reading as a party without the right', () => {
+  const eventFormat = { filtersByParty: { [alice]: {} } };
+  const transactions = { eventFormat, transactionShape: 'TRANSACTION_SHAPE_LEDGER_EFFECTS' };
+  const updateFormat = { includeTransactions: transactions };
+  const reassignments = { includeReassignments: eventFormat };
+  const topology = (parties: readonly string[]): object => ({
+    includeTopologyEvents: { includeParticipantAuthorizationEvents: { parties } },
+  });
+  const own = { filtersByParty: { [eveParty]: {} } };
+  const reading: readonly (readonly [string, unknown])[] = [
+    ['POST /v2/updates', { beginExclusive: 0, updateFormat }],
+    ['POST /v2/updates', { beginExclusive: 0, updateFormat: reassignments }],
+    ['POST /v2/updates', { beginExclusive: 0, updateFormat: topology([alice]) }],
+    ['POST /v2/updates', { beginExclusive: 0, updateFormat: topology([]) }],
+    ['POST /v2/updates', { beginExclusive: 0, updateFormat: topology([eveParty, alice]) }],
+    ['POST /v2/updates', { beginExclusive: 0, filter: eventFormat }],
+    ['POST /v2/updates/flats', { beginExclusive: 0, filter: eventFormat }],
+    ['POST /v2/updates/trees', { beginExclusive: 0, filter: { ...own, filtersForAnyParty: {} } }],
+    ['POST /v2/state/active-contracts', { activeAtOffset: 1, filter: eventFormat }],
+    ['POST /v2/state/active-contracts', { activeAtOffset: 1, eventFormat: { ...own, filtersForAnyParty: {} } }],
+    ['POST /v2/state/active-contracts-page', { eventFormat }],
+    ['POST /v2/updates/get-updates-page', { updateFormat }],
+    ['POST /v2/updates/update-by-offset', { offset: 1, updateFormat }],
+    ['POST /v2/updates/update-by-id', { updateId: 'x', updateFormat: reassignments }],
+    ['POST /v2/updates/transaction-by-offset', { offset: 1, requestingParties: [alice] }],
+    ['POST /v2/updates/transaction-by-offset', { offset: 1, transactionFormat: transactions }],
+    ['POST /v2/updates/transaction-by-id', { updateId: 'x', requestingParties: [eveParty, alice] }],
+    [`GET /v2/updates/transaction-tree-by-offset/1?parties=${alice}`, undefined],
+    [`GET /v2/updates/transaction-tree-by-id/x?parties=${eveParty}&parties=${alice}`, undefined],
+    ['POST /v2/events/events-by-contract-id', { contractId: '00', eventFormat }],
+    ['POST /v2/contracts/contract-by-id', { contractId: '00', queryingParties: [alice] }],
+    ['POST /v2/contracts/contract-by-id', { contractId: '00', queryingParties: [] }],
+    ['POST /v2/contracts/contract-by-id', { contractId: '00', queryingParties: [7] }],
+    ['POST /v2/commands/completions', { parties: [alice], beginExclusive: 0 }],
+    ['POST /v2/commands/completions', { userId: 'participant_admin', parties: [eveParty], beginExclusive: 0 }],
+    ['POST /v2/commands/command-completions', { parties: [eveParty, alice], beginExclusive: 0 }],
+    ['POST /v2/commands/command-completions', { beginExclusive: 0 }],
+    [`GET /v2/state/connected-synchronizers?party=${alice}`, undefined],
+    ['GET /v2/parties', undefined],
+    [`GET /v2/parties/${alice}`, undefined],
+    ['GET /v2/users', undefined],
+    ['GET /v2/users/relay', undefined],
+    ['GET /v2/users/relay/rights', undefined],
+    ['GET /v2/idps', undefined],
+    [
+      'POST /v2/interactive-submission/prepare',
+      {
+        commands: [{ CreateCommand: { templateId: iou, createArguments: {} } }],
+        commandId: 'c',
+        actAs: [alice],
+        synchronizerId: '',
+        packageIdSelectionPreference: [],
+      },
+    ],
+    [
+      'POST /v2/commands/submit-and-wait-for-transaction',
+      {
+        commands: {
+          commands: [{ CreateCommand: { templateId: iou, createArguments: argumentOf(eveParty) } }],
+          commandId: 'read',
+          actAs: [eveParty],
+          readAs: [alice],
+        },
+      },
+    ],
+    [
+      'POST /v2/commands/submit-and-wait-for-transaction',
+      {
+        commands: {
+          commands: [{ CreateCommand: { templateId: iou, createArguments: argumentOf(eveParty) } }],
+          commandId: 'format',
+          actAs: [eveParty],
+        },
+        transactionFormat: transactions,
+      },
+    ],
+  ];
+
+  it.each(reading.map(([what, body]) => ({ what, body })))('$what refuses it', async ({ what, body }) => {
+    expect(await eve(what, body)).toMatchObject(denied);
+  });
+
+  it.each([
+    ['/v2/updates', { beginExclusive: 0, updateFormat }],
+    ['/v2/updates/trees', { beginExclusive: 0, filter: eventFormat }],
+    ['/v2/state/active-contracts', { activeAtOffset: 1, eventFormat }],
+    ['/v2/commands/completions', { parties: [alice] }],
+    ['/v2/commands/command-completions', {}],
+  ])('the stream %s refuses it', async (path, request) => {
+    const headers = { authorization: `Bearer ${eveToken}` };
+    const { frames, code } = await stream(sandbox.url, path, request, undefined, { headers });
+    expect([code, frames.map((frame) => JSON.parse(frame) as unknown)]).toEqual([
+      1000,
+      [expect.objectContaining(refused)],
+    ]);
+  });
+
+  it('a page token of somebody who may read more opens nothing', async () => {
+    const reader = await token(shared, { sub: 'reader' });
+    const rights = [{ kind: { CanReadAsAnyParty: { value: {} } } }];
+    expect((await admin('POST /v2/users', { user: { id: 'reader' }, rights })).status).toBe(200);
+    for (const amount of ['2.0', '3.0']) sandbox.ledger.create(iou, { ...argumentOf(alice), amount }, [alice]);
+    const request = {
+      activeAtOffset: sandbox.ledger.ledgerEnd(),
+      eventFormat: { filtersForAnyParty: {} },
+      maxPageSize: 1,
+    };
+    const page = await call(sandbox.url, reader, 'POST /v2/state/active-contracts-page', request);
+    const pageToken = at(page.body, 'nextPageToken');
+    expect(pageToken).toEqual(expect.stringMatching(/./));
+    expect(await eve('POST /v2/state/active-contracts-page', { ...request, pageToken })).toMatchObject(denied);
+    const narrow = { ...request, eventFormat: own, pageToken };
+    expect(await eve('POST /v2/state/active-contracts-page', narrow)).toMatchObject({
+      status: 400,
+      body: { code: 'INVALID_ACS_PAGE_TOKEN' },
+    });
+  });
+});
+
+describe('acting as a party without the right', () => {
+  it('by taking a hosted party for oneself on another synchronizer', async () => {
+    const [global, other] = sandbox.ledger.synchronizers;
+    const allocation = { partyIdHint: 'victim', synchronizerId: global.id };
+    const { body } = await admin('POST /v2/parties', allocation);
+    const victim = at(body, 'partyDetails', 'party');
+    const taken = await eve('POST /v2/parties', { ...allocation, synchronizerId: other.id, userId: 'eve' });
+    expect(taken.status).toBe(400);
+    expect((await eve('GET /v2/users/eve/rights')).text).not.toContain(String(victim));
+    expect((await admin('POST /v2/parties', { ...allocation, synchronizerId: other.id })).status).toBe(200);
+  });
+
+  it('by the administration of another identity provider', async () => {
+    const [global, other] = sandbox.ledger.synchronizers;
+    const allocation = { partyIdHint: 'ours', synchronizerId: global.id };
+    const party = String(at((await admin('POST /v2/parties', allocation)).body, 'partyDetails', 'party'));
+    const identityProviderId = 'theirs';
+    const theirs = { ...allocation, synchronizerId: other.id, identityProviderId };
+    expect(await theirAdmin('POST /v2/parties', theirs)).toMatchObject(denied);
+    const partyDetails = { party, identityProviderId, localMetadata: { annotations: { mine: 'yes' } } };
+    const change = { partyDetails, updateMask: { paths: ['local_metadata'] } };
+    expect(await theirAdmin(`PATCH /v2/parties/${party}`, change)).toMatchObject(denied);
+    const rights = [{ kind: { CanActAs: { value: { party } } } }];
+    const user = { id: 'puppet', identityProviderId };
+    expect((await theirAdmin('POST /v2/users', { user, rights })).status).toBe(400);
+    expect((await theirAdmin('POST /v2/users', { user })).status).toBe(200);
+    const grant = { userId: 'puppet', identityProviderId, rights };
+    expect((await theirAdmin('POST /v2/users/puppet/rights', grant)).status).toBe(400);
+    expect((await theirAdmin('GET /v2/users/puppet/rights')).body).toEqual({ rights: [] });
+    const own = await theirAdmin('POST /v2/parties', { partyIdHint: 'their-own', identityProviderId });
+    const theirOwn = String(at(own.body, 'partyDetails', 'party'));
+    const lawful = [{ kind: { CanActAs: { value: { party: theirOwn } } } }];
+    expect((await theirAdmin('POST /v2/users/puppet/rights', { ...grant, rights: lawful })).status).toBe(200);
+    expect((await admin('POST /v2/users/puppet/rights', grant)).status).toBe(200);
+  });
+
+  it('by archiving the holdings of others in a transfer of its own', async () => {
+    const { ledger } = sandbox;
+    const rules = ledger.create(factory, { dso: 'dso' }, ['dso']);
+    const holding = { dso: 'dso', owner: alice, amount: { initialAmount: '5.0' } };
+    const { contractId } = ledger.create(amulet, holding, ['dso', alice]);
+    const transfer = { sender: eveParty, receiver: eveParty, amount: '5.0', inputHoldingCids: [contractId] };
+    const ExerciseCommand = {
+      templateId: factory,
+      contractId: rules.contractId,
+      choice: 'TransferFactory_Transfer',
+      choiceArgument: { transfer },
+    };
+    const body = { commands: [{ ExerciseCommand }], commandId: 'theft', actAs: [eveParty] };
+    expect(await eve('POST /v2/commands/submit-and-wait', body)).toMatchObject({
+      status: 400,
+      body: { code: 'DAML_AUTHORIZATION_ERROR' },
+    });
+    expect(ledger.find(contractId)).toBeDefined();
+  });
+});

@@ -1,0 +1,106 @@
+/** Which tokens authenticate: claims, lifetimes, signatures, and where public keys come from. */
+import { beforeAll, describe, expect, it } from 'vitest';
+import { startSandbox } from '../../src/demo/sandbox.ts';
+import type { Sandbox } from '../../src/server/sandbox.ts';
+import { endsIn, keyPair, keySet, serveJwks, sharedSecret, token } from '../../../../test/support/tokens.ts';
+import type { Signer } from '../../../../test/support/tokens.ts';
+import { call, refused, shared, startSecured } from './callers.ts';
+
+const end = '/v2/state/ledger-end';
+
+/** The status of a request with such a token. */
+async function statusWith(sandbox: Sandbox, claims: Record<string, unknown>, signer: Signer = shared): Promise<number> {
+  return (await call(sandbox.url, await token(signer, claims), `GET ${end}`)).status;
+}
+
+describe('a token', () => {
+  it('authenticates by scope or by the audience of this participant, and by nothing else', async () => {
+    await using sandbox = await startSecured();
+    const audience = `https://daml.com/jwt/aud/participant/${sandbox.participantId}`;
+    expect(await statusWith(sandbox, {})).toBe(200);
+    expect(await statusWith(sandbox, { scope: 'openid daml_ledger_api' })).toBe(200);
+    expect(await statusWith(sandbox, { scope: undefined, aud: audience })).toBe(200);
+    expect(await statusWith(sandbox, { scope: undefined, aud: ['other', audience] })).toBe(200);
+    expect(await statusWith(sandbox, { scope: undefined })).toBe(401);
+    expect(await statusWith(sandbox, { scope: 'daml_ledger_apis' })).toBe(401);
+    expect(await statusWith(sandbox, { scope: undefined, aud: `${audience}x` })).toBe(401);
+  });
+
+  it('needs the configured audience, scope and issuer', async () => {
+    await using byAudience = await startSecured({ audience: 'ours' });
+    expect(await statusWith(byAudience, { aud: 'ours' })).toBe(200);
+    expect(await statusWith(byAudience, {})).toBe(401);
+    await using byScope = await startSecured({ scope: 'read:ledger', issuer: 'https://id.example' });
+    expect(await statusWith(byScope, { scope: 'read:ledger', iss: 'https://id.example' })).toBe(200);
+    expect(await statusWith(byScope, { iss: 'https://id.example' })).toBe(401);
+    expect(await statusWith(byScope, { scope: 'read:ledger', iss: 'https://id.other' })).toBe(401);
+    expect(await statusWith(byScope, { scope: 'read:ledger' })).toBe(401);
+  });
+
+  it('is refused when expired, without exp or sub, or with more than five minutes to live', async () => {
+    await using sandbox = await startSecured();
+    expect(await statusWith(sandbox, { exp: endsIn(-1) })).toBe(401);
+    expect(await statusWith(sandbox, { exp: undefined })).toBe(401);
+    expect(await statusWith(sandbox, { sub: undefined })).toBe(401);
+    expect(await statusWith(sandbox, { exp: endsIn(310_000) })).toBe(401);
+    expect(await statusWith(sandbox, { exp: endsIn(290_000) })).toBe(200);
+    // The lifetime is what is left of it, not what the issuer gave.
+    expect(await statusWith(sandbox, { exp: endsIn(290_000), iat: endsIn(-3_600_000) })).toBe(200);
+    await using brief = await startSecured({ maxTokenLifetimeMs: 1_000 });
+    expect(await statusWith(brief, {})).toBe(401);
+    await using unlimited = await startSecured({ maxTokenLifetimeMs: Infinity });
+    expect(await statusWith(unlimited, { exp: undefined })).toBe(200);
+    expect(await statusWith(unlimited, { exp: endsIn(-1) })).toBe(401);
+  });
+
+  it('is refused when missing, malformed, signed by someone else or not signed at all', async () => {
+    await using sandbox = await startSecured();
+    const unsigned = `${btoa('{"alg":"none"}')}.${btoa('{"sub":"alice","scope":"daml_ledger_api"}')}.`;
+    const foreign = await token(sharedSecret('some other secret, as long as the other'));
+    for (const bearer of [undefined, 'nonsense', 'a.b.c', unsigned, foreign]) {
+      const { status, body } = await call(sandbox.url, bearer, `GET ${end}`);
+      expect([status, body]).toEqual([401, expect.objectContaining({ ...refused, grpcCodeValue: 16, context: {} })]);
+    }
+    expect((await call(sandbox.url, undefined, 'GET /v2/version')).status).toBe(200);
+  });
+
+  it('is not checked with a key nobody configured', async () => {
+    await expect(startSandbox({ auth: {} })).rejects.toMatchObject({ code: 'SANDBOX_AUTH' });
+  });
+});
+
+describe('public keys', () => {
+  let rsa: Signer;
+  let elliptic: Signer;
+  let long: Signer;
+  beforeAll(async () => {
+    [rsa, elliptic, long] = await Promise.all([keyPair('RS256'), keyPair('ES256'), keyPair('ES512')]);
+  });
+
+  it('come from a JWKS URL, are kept, and are fetched again for a key that is new', async () => {
+    await using jwks = await serveJwks(rsa, elliptic);
+    const users = [{ id: 'alice', rights: [] }];
+    await using sandbox = await startSandbox({ auth: { jwksUrl: jwks.url, users } });
+    expect(await statusWith(sandbox, {}, rsa)).toBe(200);
+    expect(await statusWith(sandbox, {}, elliptic)).toBe(200);
+    expect(jwks.requests()).toBe(1);
+    expect(await statusWith(sandbox, {}, long)).toBe(401);
+    jwks.publish(long);
+    expect(await statusWith(sandbox, {}, long)).toBe(200);
+  });
+
+  it('may be given, and a shared secret is no way around them', async () => {
+    const users = [{ id: 'alice', rights: [] }];
+    await using sandbox = await startSandbox({ auth: { jwks: keySet(rsa, long), users } });
+    expect(await statusWith(sandbox, {}, rsa)).toBe(200);
+    expect(await statusWith(sandbox, {}, long)).toBe(200);
+    expect(await statusWith(sandbox, {}, elliptic)).toBe(401);
+    const forged = sharedSecret(JSON.stringify(rsa.jwk));
+    expect(await statusWith(sandbox, {}, forged)).toBe(401);
+  });
+
+  it('that cannot be fetched authenticate nobody', async () => {
+    await using sandbox = await startSandbox({ auth: { jwksUrl: 'http://127.0.0.1:1/jwks' } });
+    expect(await statusWith(sandbox, { sub: 'participant_admin' }, rsa)).toBe(401);
+  });
+});

@@ -1,0 +1,257 @@
+/** User management over HTTP: shapes as recorded, refusals, paging, and who may manage whom. */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { startSandbox } from '../../src/demo/sandbox.ts';
+import type { Sandbox, SandboxOptions } from '../../src/server/sandbox.ts';
+import { haveSamples, samplesFolder } from '../../../../test/support/recorded.ts';
+import { keyPair, serveJwks, token } from '../../../../test/support/tokens.ts';
+import { call as callAs, secret, shared } from './callers.ts';
+import type { Answered } from './callers.ts';
+import { at } from '../server/sockets.ts';
+
+const party = 'Alice::1220aa';
+const canRead = { kind: { CanReadAs: { value: { party } } } };
+const admin = { kind: { ParticipantAdmin: { value: {} } } };
+
+let sandbox: Sandbox;
+beforeEach(async () => {
+  sandbox = await startSandbox({ seed: 5 });
+});
+afterEach(async () => {
+  await sandbox.close();
+});
+
+async function restart(options: SandboxOptions): Promise<void> {
+  await sandbox.close();
+  sandbox = await startSandbox(options);
+}
+
+/** @param what e.g. `GET /v2/users` */
+async function call(what: string, body?: unknown, bearer?: string): Promise<Answered> {
+  return await callAs(sandbox.url, bearer, what, body);
+}
+
+async function refusal(what: string, body?: unknown, bearer?: string): Promise<unknown[]> {
+  const answer = await call(what, body, bearer);
+  return [answer.status, at(answer.body, 'code') ?? answer.text];
+}
+
+const present = haveSamples('lists of users and rights are not compared');
+
+function recorded(name: string): string | undefined {
+  if (!present) return undefined;
+  return JSON.stringify(JSON.parse(readFileSync(join(samplesFolder, name), 'utf8')));
+}
+
+describe('users', () => {
+  it('are listed and described as recorded, with one key more since 3.5', async () => {
+    const wanted = recorded('users-list-docs.json');
+    await restart({ release: '3.4' });
+    await call('POST /v2/users', { user: { id: 'CreatedUser' }, rights: [] });
+    if (wanted !== undefined) expect((await call('GET /v2/users')).text).toBe(wanted);
+    await restart({ release: '3.5' });
+    expect((await call('GET /v2/users/participant_admin')).text).toBe(
+      '{"user":{"id":"participant_admin","primaryParty":"","isDeactivated":false,' +
+        '"metadata":{"resourceVersion":"0","annotations":{}},"identityProviderId":"","primaryPartyAuthentication":false}}',
+    );
+  });
+
+  it('are created, changed field by field, and deleted', async () => {
+    const user = { id: 'indexer', primaryParty: party, metadata: { annotations: { team: 'a', old: 'x' } } };
+    expect(await call('POST /v2/users', { user })).toMatchObject({ status: 200, body: { user } });
+    const change = { id: 'indexer', primaryParty: 'ignored', metadata: { annotations: { team: 'b', old: '' } } };
+    const updateMask = { paths: ['metadata.annotations'], unknownFields: { fields: {} } };
+    const changed = await call('PATCH /v2/users/indexer', { user: change, updateMask });
+    expect(at(changed.body, 'user')).toMatchObject({ primaryParty: party });
+    expect(at(changed.body, 'user', 'metadata')).toEqual({ resourceVersion: '1', annotations: { team: 'b' } });
+    expect(await call('DELETE /v2/users/indexer')).toMatchObject({ status: 200, text: '{}' });
+    expect(await refusal('GET /v2/users/indexer')).toEqual([404, 'USER_NOT_FOUND']);
+  });
+
+  it('come by pages in the order of their ids', async () => {
+    for (const id of ['zoe', 'bob', 'eve', 'Ann']) await call('POST /v2/users', { user: { id } });
+    const ids: unknown[] = [];
+    let pages = 0;
+    for (let next = ''; pages === 0 || next !== ''; pages += 1) {
+      const { body } = await call(`GET /v2/users?pageSize=2&pageToken=${encodeURIComponent(next)}`);
+      for (const user of at(body, 'users') as unknown[]) ids.push(at(user, 'id'));
+      next = String(at(body, 'nextPageToken'));
+    }
+    expect([ids, pages]).toEqual([['Ann', 'bob', 'eve', 'participant_admin', 'zoe'], 3]);
+    expect((await call('GET /v2/users?pageSize=5')).body).toMatchObject({ nextPageToken: '' });
+    expect(await refusal('GET /v2/users?pageSize=-1')).toEqual([400, 'INVALID_ARGUMENT']);
+    expect(await refusal('GET /v2/users?pageToken=%21')).toEqual([400, 'INVALID_ARGUMENT']);
+    expect(await refusal('GET /v2/users?pageSize=x')).toEqual([400, 'Invalid value for: query parameter pageSize']);
+  });
+
+  it('are refused with the code of the mistake', async () => {
+    const admins = 'participant_admin';
+    const mask = (...paths: string[]): unknown => ({ paths, unknownFields: { fields: {} } });
+    const body = { user: { id: admins, isDeactivated: true }, updateMask: mask('is_deactivated') };
+    const stale = { id: 'bob', metadata: { resourceVersion: '7' } };
+    await call('POST /v2/users', { user: { id: 'bob' } });
+    expect(await refusal('POST /v2/users', { user: { id: 'bob' } })).toEqual([409, 'USER_ALREADY_EXISTS']);
+    expect(await refusal('POST /v2/users', {})).toEqual([400, 'MISSING_FIELD']);
+    expect(await refusal('POST /v2/users', { user: { id: '' } })).toEqual([400, 'MISSING_FIELD']);
+    expect(await refusal('POST /v2/users', { user: { id: '?' } })).toEqual([400, 'INVALID_FIELD']);
+    expect(await refusal('POST /v2/users', { user: { id: 'x', identityProviderId: 'no' } })).toEqual([
+      400,
+      'INVALID_ARGUMENT',
+    ]);
+    expect(await refusal(`PATCH /v2/users/${admins}`, body)).toEqual([400, 'INVALID_ARGUMENT']);
+    expect(await refusal('PATCH /v2/users/bob', body)).toEqual([400, 'INVALID_ARGUMENT']);
+    for (const updateMask of [mask(), mask('id'), mask('nope')]) {
+      expect(await refusal('PATCH /v2/users/bob', { user: { id: 'bob' }, updateMask })).toEqual([
+        400,
+        'INVALID_USER_UPDATE_REQUEST',
+      ]);
+    }
+    expect(await refusal('PATCH /v2/users/bob', { user: stale, updateMask: mask('primary_party') })).toEqual([
+      409,
+      'CONCURRENT_USER_UPDATE_DETECTED',
+    ]);
+    expect(await refusal(`DELETE /v2/users/${admins}`)).toEqual([400, 'INVALID_ARGUMENT']);
+    expect(await refusal('DELETE /v2/users/nobody')).toEqual([404, 'USER_NOT_FOUND']);
+  });
+});
+
+describe('rights of a user', () => {
+  const change = (rights: readonly unknown[]): unknown => ({ userId: 'bob', identityProviderId: '', rights });
+  beforeEach(async () => {
+    await call('POST /v2/users', { user: { id: 'bob' } });
+  });
+
+  it('are listed as recorded', async () => {
+    const wanted = recorded('user-rights-docs.json');
+    if (wanted === undefined) return;
+    await call('POST /v2/users/bob/rights', change((JSON.parse(wanted) as { rights: unknown[] }).rights));
+    expect((await call('GET /v2/users/bob/rights')).text).toBe(wanted);
+  });
+
+  it('are granted and revoked, and the answer names only what is new or gone', async () => {
+    const granted = await call('POST /v2/users/bob/rights', change([canRead, admin, canRead]));
+    expect(granted.body).toEqual({ newlyGrantedRights: [canRead, admin] });
+    expect((await call('POST /v2/users/bob/rights', change([canRead]))).body).toEqual({ newlyGrantedRights: [] });
+    expect((await call('PATCH /v2/users/bob/rights', change([canRead]))).body).toEqual({
+      newlyRevokedRights: [canRead],
+    });
+    expect((await call('PATCH /v2/users/bob/rights', change([canRead]))).body).toEqual({ newlyRevokedRights: [] });
+    expect((await call('GET /v2/users/bob/rights')).body).toEqual({ rights: [admin] });
+  });
+
+  it('are at most a thousand', async () => {
+    const rights = Array.from({ length: 1000 }, (_, n) => ({ kind: { CanReadAs: { value: { party: `p${n}` } } } }));
+    expect(await call('POST /v2/users/bob/rights', change(rights))).toMatchObject({ status: 200 });
+    expect(await refusal('POST /v2/users/bob/rights', change([admin]))).toEqual([400, 'TOO_MANY_USER_RIGHTS']);
+    expect(await call('POST /v2/users/bob/rights', change(rights))).toMatchObject({ status: 200 });
+    expect(await refusal('POST /v2/users', { user: { id: 'eve' }, rights: [...rights, admin] })).toEqual([
+      400,
+      'TOO_MANY_USER_RIGHTS',
+    ]);
+    expect(await refusal('GET /v2/users/eve')).toEqual([404, 'USER_NOT_FOUND']);
+  });
+
+  it('are refused with the code of the mistake', async () => {
+    const noParty = { kind: { CanActAs: { value: {} } } };
+    const later = { kind: { CanActAsAnyParty: { value: {} } } };
+    expect(await refusal('POST /v2/users/bob/rights', change([{ kind: { Empty: {} } }]))).toEqual([
+      400,
+      'INVALID_ARGUMENT',
+    ]);
+    expect(await refusal('POST /v2/users/bob/rights', change([later]))).toEqual([400, 'INVALID_ARGUMENT']);
+    expect(await refusal('POST /v2/users/bob/rights', change([noParty]))).toEqual([400, 'MISSING_FIELD']);
+    expect(await refusal('POST /v2/users/participant_admin/rights', change([]))).toEqual([400, 'INVALID_ARGUMENT']);
+    expect(await refusal('POST /v2/users/nobody/rights', change([]))).toEqual([404, 'USER_NOT_FOUND']);
+    expect(await refusal('GET /v2/users/nobody/rights')).toEqual([404, 'USER_NOT_FOUND']);
+  });
+});
+
+describe('the caller', () => {
+  it('has no name on a participant without authorization', async () => {
+    expect(await call('GET /v2/authenticated-user')).toMatchObject({ status: 400, body: { code: 'INVALID_TOKEN' } });
+  });
+
+  it('reads its own user and rights, and manages others only as an administrator', async () => {
+    await restart({ auth: { secret, users: [{ id: 'alice', rights: [{ kind: 'CanReadAs', party }] }] } });
+    const alice = await token(shared);
+    expect(await call('GET /v2/authenticated-user', undefined, alice)).toMatchObject({
+      body: { user: { id: 'alice' } },
+    });
+    expect(await call('GET /v2/users/alice', undefined, alice)).toMatchObject({ status: 200 });
+    expect((await call('GET /v2/users/alice/rights', undefined, alice)).body).toEqual({ rights: [canRead] });
+    const grant = { userId: 'alice', rights: [admin] };
+    for (const [what, body] of [
+      ['GET /v2/users', undefined],
+      ['POST /v2/users', { user: { id: 'eve' } }],
+      ['GET /v2/users/participant_admin', undefined],
+      ['GET /v2/users/nobody', undefined],
+      ['GET /v2/users/participant_admin/rights', undefined],
+      ['PATCH /v2/users/alice', { user: { id: 'alice' } }],
+      ['DELETE /v2/users/alice', undefined],
+      ['POST /v2/users/alice/rights', grant],
+      ['PATCH /v2/users/alice/rights', grant],
+      ['GET /v2/idps', undefined],
+    ] as const) {
+      expect([what, ...(await refusal(what, body, alice))]).toEqual([what, 403, 'NA']);
+    }
+    const chief = await token(shared, { sub: 'participant_admin' });
+    expect(await call('POST /v2/users/alice/rights', grant, chief)).toMatchObject({ status: 200 });
+    expect(await call('GET /v2/users', undefined, alice)).toMatchObject({ status: 200 });
+    expect(await refusal('DELETE /v2/users/alice', undefined, alice)).toEqual([400, 'INVALID_ARGUMENT']);
+  });
+});
+
+describe('an identity provider', () => {
+  const config = (jwksUrl: string): Record<string, unknown> => ({
+    identityProviderId: 'partner',
+    isDeactivated: false,
+    issuer: 'https://partner.example',
+    jwksUrl,
+    audience: 'ledger',
+  });
+
+  it('is created, listed, read and deleted', async () => {
+    const identityProviderConfig = config('http://127.0.0.1:1/jwks');
+    const created = await call('POST /v2/idps', { identityProviderConfig });
+    expect(created).toMatchObject({ status: 200, text: JSON.stringify({ identityProviderConfig }) });
+    expect((await call('GET /v2/idps')).body).toEqual({ identityProviderConfigs: [identityProviderConfig] });
+    expect((await call('GET /v2/idps/partner')).body).toEqual({ identityProviderConfig });
+    const again = { identityProviderConfig };
+    expect(await refusal('POST /v2/idps', again)).toEqual([409, 'IDP_CONFIG_ALREADY_EXISTS']);
+    const other = { identityProviderConfig: { ...identityProviderConfig, identityProviderId: 'other' } };
+    expect(await refusal('POST /v2/idps', other)).toEqual([409, 'IDP_CONFIG_ISSUER_ALREADY_EXISTS']);
+    expect(await refusal('POST /v2/idps', { identityProviderConfig: config('nonsense') })).toEqual([
+      400,
+      'INVALID_ARGUMENT',
+    ]);
+    expect(await call('DELETE /v2/idps/partner')).toMatchObject({ status: 200, text: '{}' });
+    expect(await refusal('GET /v2/idps/partner')).toEqual([404, 'IDP_CONFIG_NOT_FOUND']);
+  });
+
+  it('vouches for its own users only, and its administrator manages only those', async () => {
+    const key = await keyPair('ES256');
+    await using jwks = await serveJwks(key);
+    await restart({ auth: { secret, users: [{ id: 'alice', rights: [] }] } });
+    const chief = await token(shared, { sub: 'participant_admin' });
+    await call('POST /v2/idps', { identityProviderConfig: config(jwks.url) }, chief);
+    const rights = [{ kind: { IdentityProviderAdmin: { value: {} } } }];
+    await call('POST /v2/users', { user: { id: 'pat', identityProviderId: 'partner' }, rights }, chief);
+    const from = async (sub: string, claims: Record<string, unknown> = {}): Promise<string> =>
+      token(key, { sub, iss: 'https://partner.example', aud: 'ledger', scope: undefined, ...claims });
+    const pat = await from('pat');
+    expect(await call('GET /v2/authenticated-user', undefined, pat)).toMatchObject({ body: { user: { id: 'pat' } } });
+    expect(await refusal('GET /v2/authenticated-user', undefined, await from('alice'))).toEqual([403, 'NA']);
+    expect(await refusal('GET /v2/authenticated-user', undefined, await from('pat', { aud: 'x' }))).toEqual([
+      401,
+      'NA',
+    ]);
+    const newcomer = (identityProviderId: string): unknown => ({ user: { id: 'new', identityProviderId } });
+    expect(await refusal('POST /v2/users', newcomer(''), pat)).toEqual([403, 'NA']);
+    expect(await call('POST /v2/users', newcomer('partner'), pat)).toMatchObject({ status: 200 });
+    const grant = { userId: 'new', rights: [admin] };
+    expect(await refusal('POST /v2/users/new/rights', grant, pat)).toEqual([403, 'NA']);
+    expect(await refusal('DELETE /v2/users/alice', undefined, pat)).toEqual([403, 'NA']);
+    expect(await call('DELETE /v2/users/new', undefined, pat)).toMatchObject({ status: 200 });
+  });
+});

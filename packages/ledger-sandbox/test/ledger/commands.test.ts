@@ -1,0 +1,280 @@
+/** Submissions over HTTP: all command kinds, keys, deduplication, refusals as the participant words them. */
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { interfaces } from '../../src/demo/templates/names.ts';
+import { startSandbox } from '../../src/demo/sandbox.ts';
+import type { Sandbox } from '../../src/server/sandbox.ts';
+import { at, post } from '../server/sockets.ts';
+
+const bank = 'Bank::1220aa';
+const alice = 'Alice::1220aa';
+const template = '#sandbox-test:Keyed:Account';
+const accountOf = (number: string, more: object = {}): object => ({
+  bank,
+  owner: alice,
+  number,
+  balance: '10',
+  version: '1',
+  ...more,
+});
+
+let now = Date.UTC(2026, 7, 14);
+let sandbox: Sandbox;
+beforeEach(async () => {
+  now = Date.UTC(2026, 7, 14);
+  sandbox = await startSandbox({ seed: 5, now: () => now });
+});
+afterEach(async () => {
+  await sandbox.close();
+});
+
+type Posted = ReturnType<typeof post>;
+
+const wait = (command: unknown, commandId: string, more: object = {}): Posted =>
+  post(sandbox.url, '/v2/commands/submit-and-wait', { commands: [command], commandId, actAs: [bank, alice], ...more });
+const transact = (command: unknown, commandId: string, more: object = {}): Posted =>
+  post(sandbox.url, '/v2/commands/submit-and-wait-for-transaction', {
+    commands: { commands: [command], commandId, actAs: [bank, alice], ...more },
+  });
+const created = async (number: string, more: object = {}): Promise<string> => {
+  const answer = await transact(
+    { CreateCommand: { templateId: template, createArguments: accountOf(number, more) } },
+    `create ${number} ${JSON.stringify(more).replaceAll(/[^a-z0-9]/gi, '-')}`,
+  );
+  expect(answer.status).toBe(200);
+  return at(answer.body, 'transaction', 'events', 0, 'CreatedEvent', 'contractId') as string;
+};
+
+describe('contract keys', () => {
+  it('are printed with a hash, and the same key has the same hash', async () => {
+    const create = { CreateCommand: { templateId: template, createArguments: accountOf('1', { limit: '5' }) } };
+    const first = at((await transact(create, 'a')).body, 'transaction', 'events', 0, 'CreatedEvent');
+    const second = at((await transact(create, 'b')).body, 'transaction', 'events', 0, 'CreatedEvent');
+    expect(at(first, 'contractKey')).toEqual({ _1: bank, _2: '1' });
+    expect(at(first, 'contractKeyHash')).toMatch(/^[A-Za-z0-9+/]{43}=$/);
+    expect(at(second, 'contractKeyHash')).toBe(at(first, 'contractKeyHash'));
+    expect(at(first, 'createArgument')).toEqual({
+      ...accountOf('1', { balance: '10.0000000000', nickname: null, limit: '5.0000000000' }),
+    });
+  });
+
+  it('leave trailing Optionals out', async () => {
+    const create = { CreateCommand: { templateId: template, createArguments: accountOf('1', { limit: null }) } };
+    const { body } = await transact(create, 'a');
+    const argument = at(body, 'transaction', 'events', 0, 'CreatedEvent', 'createArgument') as object;
+    expect(Object.keys(argument)).toEqual(['bank', 'owner', 'number', 'balance', 'version']);
+  });
+
+  it('find the newest active contract, also after it was replaced', async () => {
+    await created('1');
+    const newer = await created('1', { nickname: 'second' });
+    const deposit = (commandId: string): Posted =>
+      transact(
+        {
+          ExerciseByKeyCommand: {
+            templateId: template,
+            contractKey: { _2: '1', _1: bank },
+            choice: 'Account_Deposit',
+            choiceArgument: { amount: '2.5' },
+          },
+        },
+        commandId,
+      );
+    const { body } = await deposit('deposit 1');
+    expect(at(body, 'transaction', 'events', 0, 'ArchivedEvent', 'contractId')).toBe(newer);
+    const next = at(body, 'transaction', 'events', 1, 'CreatedEvent');
+    expect(at(next, 'createArgument', 'balance')).toBe('12.5000000000');
+    const again = (await deposit('deposit 2')).body;
+    expect(at(again, 'transaction', 'events', 0, 'ArchivedEvent', 'contractId')).toBe(at(next, 'contractId'));
+  });
+
+  it('do not find what the same transaction archived already', async () => {
+    const older = await created('1');
+    const newer = await created('1', { nickname: 'second' });
+    const archive = {
+      ExerciseByKeyCommand: {
+        templateId: template,
+        contractKey: { _1: bank, _2: '1' },
+        choice: 'Archive',
+        choiceArgument: {},
+      },
+    };
+    const { body } = await transact(archive, 'both', { commands: [archive, archive] });
+    const events = at(body, 'transaction', 'events') as unknown[];
+    expect(events.map((event) => at(event, 'ArchivedEvent', 'contractId'))).toEqual([newer, older]);
+    expect((await wait(archive, 'third')).body['code']).toBe('CONTRACT_KEY_NOT_FOUND');
+  });
+
+  it('are not found when nobody has them, or when no submitting party sees the contract', async () => {
+    await created('1');
+    const byKey = (number: string): object => ({
+      ExerciseByKeyCommand: {
+        templateId: template,
+        contractKey: { _1: bank, _2: number },
+        choice: 'Account_Inquire',
+        choiceArgument: {},
+      },
+    });
+    const missing = await wait(byKey('2'), 'a');
+    expect([missing.status, missing.body['code'], missing.body['errorCategory']]).toEqual([
+      404,
+      'CONTRACT_KEY_NOT_FOUND',
+      11,
+    ]);
+    const unseen = await wait(byKey('1'), 'b', { actAs: ['Eve::1220aa'] });
+    expect(unseen.body['code']).toBe('CONTRACT_KEY_NOT_FOUND');
+    expect((await wait(byKey('1'), 'c', { actAs: [alice] })).status).toBe(200);
+  });
+});
+
+describe('the other commands', () => {
+  it('create and exercise in one transaction, and leave no active contract', async () => {
+    const both = {
+      CreateAndExerciseCommand: {
+        templateId: template,
+        createArguments: accountOf('7'),
+        choice: 'Account_Withdraw',
+        choiceArgument: { amount: '4' },
+      },
+    };
+    const eventFormat = { filtersByParty: { [alice]: {} } };
+    const { body } = await post(sandbox.url, '/v2/commands/submit-and-wait-for-transaction', {
+      commands: { commands: [both], commandId: 'x', actAs: [bank, alice] },
+      transactionFormat: { eventFormat, transactionShape: 'TRANSACTION_SHAPE_LEDGER_EFFECTS' },
+    });
+    const kinds = (at(body, 'transaction', 'events') as object[]).map((event) => Object.keys(event)[0]);
+    expect(kinds).toEqual(['CreatedEvent', 'ExercisedEvent', 'CreatedEvent']);
+    expect(at(body, 'transaction', 'events', 0, 'CreatedEvent', 'acsDelta')).toBe(false);
+  });
+
+  it('exercise through an interface that the template implements, and only then', async () => {
+    const token = '#splice-amulet:Splice.Amulet:Amulet';
+    const createArguments = { dso: bank, owner: alice, amount: { initialAmount: '1.0000000000' } };
+    const { body } = await transact({ CreateCommand: { templateId: token, createArguments } }, 'a');
+    const contractId = at(body, 'transaction', 'events', 0, 'CreatedEvent', 'contractId');
+    const archive = (templateId: string): object => ({
+      ExerciseCommand: { templateId, contractId, choice: 'Archive', choiceArgument: {} },
+    });
+    const other = await wait(archive(`#${interfaces.transferInstruction}`), 'b');
+    expect([other.status, other.body['code']]).toEqual([400, 'CONTRACT_DOES_NOT_IMPLEMENT_INTERFACE']);
+    const wrong = await wait(archive(template), 'c');
+    expect([wrong.status, wrong.body['code']]).toEqual([400, 'WRONGLY_TYPED_CONTRACT']);
+    expect((await wait(archive(`#${interfaces.holding}`), 'd')).status).toBe(200);
+  });
+});
+
+describe('the fields of a submission', () => {
+  const create = { CreateCommand: { templateId: template, createArguments: accountOf('1') } };
+
+  it.each([
+    ['an unknown synchronizer', { synchronizerId: 'other::1220ff' }, 'INVALID_PRESCRIBED_SYNCHRONIZER_ID'],
+    ['a malformed synchronizer', { synchronizerId: 'global' }, 'INVALID_FIELD'],
+    ['a command id with strange characters', { commandId: 'a\nb' }, 'INVALID_FIELD'],
+    ['a missing command id', { commandId: '' }, 'MISSING_FIELD'],
+    ['no acting party', { actAs: [] }, 'MISSING_FIELD'],
+    ['no command', { commands: [] }, 'MISSING_FIELD'],
+    [
+      'two lower bounds of ledger time',
+      { minLedgerTimeAbs: '2026-08-14T00:00:00Z', minLedgerTimeRel: { seconds: 1, nanos: 0 } },
+      'INVALID_ARGUMENT',
+    ],
+    [
+      'a deduplication period above a week',
+      { deduplicationPeriod: { DeduplicationDuration: { value: { seconds: 604_801, nanos: 0 } } } },
+      'INVALID_DEDUPLICATION_PERIOD',
+    ],
+  ])('are refused with %s', async (_, change, code) => {
+    const answer = await wait(create, 'c', change);
+    expect([answer.status, answer.body['code']]).toEqual([400, code]);
+    expect(sandbox.ledger.ledgerEnd()).toBe(0);
+  });
+
+  it('are accepted with disclosed contracts and a lower bound of ledger time', async () => {
+    const more = {
+      minLedgerTimeAbs: '2026-08-14T00:00:00.5Z',
+      disclosedContracts: [],
+      packageIdSelectionPreference: [],
+    };
+    expect((await wait(create, 'c', more)).status).toBe(200);
+  });
+});
+
+describe('deduplication', () => {
+  const create = { CreateCommand: { templateId: template, createArguments: accountOf('1') } };
+
+  it('refuses the same change within the period and names the first submission', async () => {
+    const first = await wait(create, 'same', { submissionId: 'first' });
+    const second = await wait(create, 'same', { submissionId: 'second', actAs: [alice, bank] });
+    expect(second.status).toBe(409);
+    expect([second.body['code'], second.body['errorCategory'], second.body['grpcCodeValue']]).toEqual([
+      'DUPLICATE_COMMAND',
+      10,
+      6,
+    ]);
+    expect(at(second.body, 'context', 'existing_submission_id')).toBe('first');
+    expect(at(second.body, 'context', 'completion_offset')).toBe(String(first.body['completionOffset']));
+    expect(second.body['correlationId']).toBe('second');
+  });
+
+  it('takes another user, other parties or another command id for another change', async () => {
+    await wait(create, 'same');
+    expect((await wait(create, 'same', { userId: 'other' })).status).toBe(200);
+    expect((await wait(create, 'same', { actAs: [bank] })).status).toBe(200);
+    expect((await wait(create, 'another')).status).toBe(200);
+  });
+
+  it('ends with its period, by time and by offset', async () => {
+    const { body } = await wait(create, 'same');
+    const duration = { deduplicationPeriod: { DeduplicationDuration: { value: { seconds: 30, nanos: 0 } } } };
+    now += 29_000;
+    expect((await wait(create, 'same', duration)).status).toBe(409);
+    now += 2_000;
+    expect((await wait(create, 'same', duration)).status).toBe(200);
+    const after = { deduplicationPeriod: { DeduplicationOffset: { value: body['completionOffset'] } } };
+    expect((await wait(create, 'same', after)).status).toBe(409);
+    const end = { deduplicationPeriod: { DeduplicationOffset: { value: sandbox.ledger.ledgerEnd() } } };
+    expect((await wait(create, 'same', end)).status).toBe(200);
+  });
+
+  it('leaves the answer to the completion when nobody waits', async () => {
+    await wait(create, 'same');
+    const again = { commands: [create], commandId: 'same', actAs: [bank, alice] };
+    expect(await post(sandbox.url, '/v2/commands/async/submit', again)).toEqual({ status: 200, body: {} });
+    const broken = { ...again, commandId: 'x', commands: [{ CreateCommand: { templateId: '#nobody:A:B' } }] };
+    expect((await post(sandbox.url, '/v2/commands/async/submit', broken)).status).toBe(404);
+  });
+});
+
+describe('a refusal of a submission', () => {
+  it('names the failure of the model and the exercises it came through', async () => {
+    const contractId = await created('1');
+    const withdraw = {
+      ExerciseCommand: {
+        templateId: template,
+        contractId,
+        choice: 'Account_Withdraw',
+        choiceArgument: { amount: '11' },
+      },
+    };
+    const { status, body } = await wait(withdraw, 'w-1', { submissionId: 's-1', workflowId: 'wf' });
+    expect([status, body['code'], body['errorCategory'], body['grpcCodeValue']]).toEqual([400, 'DAML_FAILURE', 9, 9]);
+    expect(body['cause']).toBe(
+      'Interpretation error: Error: User failure: UNHANDLED_EXCEPTION/DA.Exception.AssertionFailed:AssertionFailed (error category 9): Insufficient balance',
+    );
+    expect(body['correlationId']).toBe('s-1');
+    expect(at(body, 'context', 'error_id')).toBe('UNHANDLED_EXCEPTION/DA.Exception.AssertionFailed:AssertionFailed');
+    expect(at(body, 'context', 'exercise_trace')).toMatch(
+      /^ {4}in choice [0-9a-f]{8}:Keyed:Account:Account_Withdraw on contract 00[0-9a-f]{8} \(#0\)\n {4}in exercise command [0-9a-f]{8}:Keyed:Account:Account_Withdraw on contract 00[0-9a-f]{8}\.\n$/,
+    );
+    expect(at(body, 'context', 'commands')).toBe(
+      `{readAs: [], deduplicationPeriod: {duration: 'PT168H'}, submittedAt: '2026-08-14T00:00:00.000001Z', submissionId: 's-1', actAs: ['${bank}', '${alice}'], commandId: 'w-1', userId: 'participant_admin', workflowId: 'wf'}`,
+    );
+  });
+
+  it('names the contract that is not there', async () => {
+    const archive = { templateId: template, contractId: '00ff', choice: 'Archive', choiceArgument: {} };
+    const { status, body } = await wait({ ExerciseCommand: archive }, 'a');
+    expect([status, body['code'], body['errorCategory']]).toEqual([404, 'CONTRACT_NOT_FOUND', 11]);
+    expect(body['cause']).toBe('Contract could not be found with id 00ff');
+    expect(body['resources']).toEqual([['ErrorResource(CID)', '00ff']]);
+  });
+});

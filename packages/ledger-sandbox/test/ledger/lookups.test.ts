@@ -1,0 +1,183 @@
+/** Look-ups of one update and of one contract, and snapshots with incomplete reassignments. */
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { assign, assignAhead, unassign } from '../../src/ledger/reassignments.ts';
+import { startSandbox } from '../../src/demo/sandbox.ts';
+import type { Sandbox } from '../../src/server/sandbox.ts';
+import { anyParty, at, post, updateFormat } from '../server/sockets.ts';
+
+let sandbox: Sandbox;
+beforeEach(async () => {
+  sandbox = await startSandbox({ seed: 3 });
+});
+afterEach(async () => {
+  await sandbox.close();
+});
+
+const effects = updateFormat('LEDGER_EFFECTS');
+
+/** An Iou that alice issues to herself. */
+function iou(ledger = sandbox.ledger): string {
+  const argument = { issuer: 'alice', owner: 'alice', currency: 'USD', amount: '1.0', observers: ['bob'] };
+  return ledger.create('#model-tests:Iou:Iou', argument, ['alice']).contractId;
+}
+
+/** The keys of the contract entries of a snapshot. */
+async function snapshot(activeAtOffset: number): Promise<string[]> {
+  const { body } = await post(sandbox.url, '/v2/state/active-contracts', { activeAtOffset, eventFormat: anyParty });
+  return (body as unknown as object[]).map((entry) => Object.keys(at(entry, 'contractEntry') as object)[0] ?? '');
+}
+
+describe('an update', () => {
+  it('is found by its id, whatever kind it is and whether it was recorded', async () => {
+    const contractId = iou();
+    unassign(sandbox.ledger, contractId);
+    const recorded = '{"update":{"Novelty":{"value":{"updateId":"1220aa","offset":9}}}}';
+    sandbox.ledger.appendRaw(recorded);
+    const { body } = await post(sandbox.url, '/v2/updates', {
+      beginExclusive: 0,
+      endInclusive: 9,
+      updateFormat: effects,
+    });
+    for (const update of body as unknown as object[]) {
+      const [kind = ''] = Object.keys(at(update, 'update') as object);
+      const updateId = at(update, 'update', kind, 'value', 'updateId');
+      const found = await post(sandbox.url, '/v2/updates/update-by-id', { updateId, updateFormat: effects });
+      expect(found).toEqual({ status: 200, body: update });
+    }
+    expect(body).toHaveLength(3);
+  });
+
+  it('is not found under a forgotten id, a text inside another, or a format that hides it', async () => {
+    iou();
+    const { body } = await post(sandbox.url, '/v2/updates/update-by-offset', { offset: 1, updateFormat: effects });
+    const updateId = at(body, 'update', 'Transaction', 'value', 'updateId');
+    const missing = { status: 404, body: { code: 'UPDATE_NOT_FOUND' } };
+    const look = (id: unknown, format: unknown): Promise<unknown> =>
+      post(sandbox.url, '/v2/updates/update-by-id', { updateId: id, updateFormat: format });
+    expect(await look(updateId, effects)).toMatchObject({ status: 200 });
+    expect(await look(updateId, { includeReassignments: anyParty })).toMatchObject(missing);
+    expect(await look(String(updateId).slice(0, 10), effects)).toMatchObject(missing);
+    sandbox.ledger.pruneTo(1);
+    expect(await look(updateId, effects)).toMatchObject(missing);
+  });
+
+  it('is found by the hash of its transaction from 3.6 on', async () => {
+    await using newer = await startSandbox({ seed: 3, release: '3.6' });
+    const hash = `1220${'ab'.repeat(32)}`;
+    newer.ledger.append({
+      Transaction: { value: { updateId: 'u1', externalTransactionHash: hash, events: eventsOfAlice() } },
+    });
+    const transactionHash = Buffer.from(hash, 'hex').toString('base64');
+    const request = { transactionHash, updateFormat: effects };
+    const found = await post(newer.url, '/v2/updates/update-by-hash', request);
+    const value = at(found.body, 'update', 'Transaction', 'value');
+    expect(value).toMatchObject({ updateId: 'u1', transactionHash: hash, externalTransactionHash: hash });
+    expect((await post(sandbox.url, '/v2/updates/update-by-hash', request)).status).toBe(404);
+  });
+
+  it('comes as a bare transaction from the deprecated look-ups', async () => {
+    iou();
+    const byOffset = await post(sandbox.url, '/v2/updates/transaction-by-offset', {
+      offset: 1,
+      requestingParties: ['bob'],
+    });
+    expect(at(byOffset.body, 'transaction', 'events', 0, 'CreatedEvent', 'witnessParties')).toEqual(['bob']);
+    const updateId = at(byOffset.body, 'transaction', 'updateId');
+    const request = { updateId, requestingParties: ['bob'] };
+    expect(await post(sandbox.url, '/v2/updates/transaction-by-id', request)).toEqual(byOffset);
+  });
+});
+
+function eventsOfAlice(): [{ CreatedEvent: never }] {
+  const created = { contractId: '00aa', templateId: 'p:Iou:Iou', packageName: 'model-tests', signatories: ['alice'] };
+  return [{ CreatedEvent: { ...created, witnessParties: ['alice'], observers: [] } as never }];
+}
+
+describe('a contract', () => {
+  const path = '/v2/events/events-by-contract-id';
+
+  it('has a create, then an archive, then nothing when both are pruned', async () => {
+    const contractId = iou();
+    const look = (eventFormat: unknown = anyParty): ReturnType<typeof post> =>
+      post(sandbox.url, path, { contractId, eventFormat });
+    const created = (await look()).body;
+    expect(created['archived']).toBeNull();
+    expect(at(created, 'created', 'createdEvent', 'contractId')).toBe(contractId);
+    expect(at(created, 'created', 'synchronizerId')).toBe(sandbox.ledger.synchronizers[0].id);
+    sandbox.ledger.pruneTo(1);
+    expect((await look()).body).toEqual(created);
+    sandbox.ledger.exercise(contractId, 'Archive', {}, ['alice']);
+    const archived = at((await look()).body, 'archived', 'archivedEvent');
+    expect(Object.keys(archived as object)).toEqual([
+      'offset',
+      'nodeId',
+      'contractId',
+      'templateId',
+      'witnessParties',
+      'packageName',
+      'implementedInterfaces',
+    ]);
+    const missing = { status: 404, body: { code: 'CONTRACT_EVENTS_NOT_FOUND' } };
+    expect(await look({ filtersByParty: { carol: {} } })).toMatchObject(missing);
+    sandbox.ledger.pruneTo(2);
+    expect(await look()).toMatchObject(missing);
+  });
+
+  it('shows both events of one that lived for a single transaction', async () => {
+    const argument = { issuer: 'alice', owner: 'alice', currency: 'USD', amount: '1.0', observers: [] };
+    const templateId = '#model-tests:Iou:Iou';
+    const made = { kind: 'create-and-exercise', templateId, argument, choice: 'Archive', choiceArgument: {} } as const;
+    const { events } = sandbox.ledger.submit({ commands: [made], actAs: ['alice'] });
+    const contractId = at(events, 0, 'CreatedEvent', 'contractId');
+    const { body } = await post(sandbox.url, path, { contractId, eventFormat: anyParty });
+    expect([at(body, 'created', 'createdEvent', 'offset'), at(body, 'archived', 'archivedEvent', 'offset')]).toEqual([
+      1, 1,
+    ]);
+  });
+
+  it('has its payload for stakeholders, archived or not', async () => {
+    const contractId = iou();
+    sandbox.ledger.exercise(contractId, 'Archive', {}, ['alice']);
+    const look = (queryingParties: string[]): ReturnType<typeof post> =>
+      post(sandbox.url, '/v2/contracts/contract-by-id', { contractId, queryingParties });
+    const found = await look(['bob', 'carol']);
+    expect(at(found.body, 'createdEvent', 'createArgument', 'currency')).toBe('USD');
+    expect(at(found.body, 'createdEvent', 'witnessParties')).toEqual(['bob']);
+    expect(await look(['carol'])).toMatchObject({ status: 404, body: { code: 'CONTRACT_PAYLOAD_NOT_FOUND' } });
+  });
+});
+
+describe('a snapshot', () => {
+  it('shows a contract between two synchronizers as incomplete, never as active', async () => {
+    const reassignmentId = unassign(sandbox.ledger, iou());
+    assign(sandbox.ledger, reassignmentId);
+    expect(await snapshot(1)).toEqual(['JsActiveContract']);
+    expect(await snapshot(2)).toEqual(['JsIncompleteUnassigned']);
+    expect(await snapshot(3)).toEqual(['JsActiveContract']);
+  });
+
+  it('shows an assign ahead of its unassign as incomplete, next to both activations', async () => {
+    const contractId = iou();
+    const unassignLater = assignAhead(sandbox.ledger, contractId);
+    expect(await snapshot(2)).toEqual(['JsActiveContract', 'JsActiveContract', 'JsIncompleteAssigned']);
+    unassignLater();
+    expect(await snapshot(3)).toEqual(['JsActiveContract']);
+    expect(await snapshot(2)).toEqual(['JsActiveContract', 'JsActiveContract', 'JsIncompleteAssigned']);
+    const { body } = await post(sandbox.url, '/v2/state/active-contracts', {
+      activeAtOffset: 2,
+      eventFormat: anyParty,
+    });
+    const event = at(body, 2, 'contractEntry', 'JsIncompleteAssigned', 'assignedEvent');
+    expect(Object.keys(event as object)).toEqual([
+      'source',
+      'target',
+      'reassignmentId',
+      'submitter',
+      'reassignmentCounter',
+      'createdEvent',
+    ]);
+    expect(at(event, 'createdEvent', 'offset')).toBe(2);
+    sandbox.ledger.exercise(contractId, 'Archive', {}, ['alice']);
+    expect(await snapshot(4)).toEqual([]);
+  });
+});

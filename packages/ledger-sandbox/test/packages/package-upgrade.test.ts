@@ -1,0 +1,83 @@
+/** A package of the sandbox's own that is replaced by a newer version while the ledger runs. */
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { readPackageArchive } from '../../../../src/daml/package-archive.ts';
+import { licensingAtStart, licensingUpgrade } from '../../src/demo/packages/applications.ts';
+import { demoPackages, startSandbox } from '../../src/demo/sandbox.ts';
+import type { Sandbox } from '../../src/server/sandbox.ts';
+import { at, post } from '../server/sockets.ts';
+
+const installRequest = 'quickstart-licensing:Licensing.AppInstall:AppInstallRequest';
+
+let sandbox: Sandbox;
+beforeEach(async () => {
+  sandbox = await startSandbox({ seed: 3 });
+});
+afterEach(() => sandbox.close());
+
+function request(templateId: string): { readonly contractId: string; readonly packageId: string } {
+  const argument = { dso: 'DSO', provider: 'app', user: 'ann', meta: { values: {} } };
+  const created = sandbox.ledger.create(templateId, argument, ['ann']);
+  expect(created.representativePackageId).toBe(created.templateId.slice(0, 64));
+  return { contractId: created.contractId, packageId: created.templateId.slice(0, 64) };
+}
+
+async function ids(): Promise<readonly string[]> {
+  const answer = (await (await fetch(`${sandbox.url}/v2/packages`)).json()) as { packageIds: string[] };
+  return answer.packageIds;
+}
+
+async function preferred(): Promise<unknown> {
+  const party = [...sandbox.ledger.localParties()].find((one) => one.startsWith('ann')) ?? '';
+  const request = { packageVettingRequirements: [{ packageName: 'quickstart-licensing', parties: [party] }] };
+  const { body } = await post(sandbox.url, '/v2/interactive-submission/preferred-packages', request);
+  return at(body, 'packageReferences', 0, 'packageVersion');
+}
+
+it('serves the bytes of every package it lists, and their ids are the hashes of them', async () => {
+  const listed = await ids();
+  for (const { id, name } of demoPackages) {
+    expect(listed).toContain(id);
+    const response = await fetch(`${sandbox.url}/v2/packages/${id}`);
+    expect(response.headers.get('canton-package-hash')).toBe(id);
+    expect(readPackageArchive(new Uint8Array(await response.arrayBuffer()), id).name).toBe(name);
+  }
+});
+
+it('makes new contracts of the new version, and leaves the others as they are', async () => {
+  const before = request(`#${installRequest}`);
+  expect(before.packageId).toBe(licensingAtStart.id);
+  expect(await preferred()).toBe('0.0.4');
+  expect(await ids()).not.toContain(licensingUpgrade.id);
+
+  sandbox.ledger.model.vet(licensingUpgrade);
+  sandbox.ledger.model.vet(licensingUpgrade);
+  sandbox.ledger.model.vet(licensingAtStart);
+  expect(sandbox.ledger.model.vettedVersion('quickstart-licensing')).toBe('0.0.5');
+  const after = request(`#${installRequest}`);
+  expect(after.packageId).toBe(licensingUpgrade.id);
+  expect(await preferred()).toBe('0.0.5');
+  const listed = await ids();
+  expect(listed.filter((id) => id === licensingUpgrade.id || id === licensingAtStart.id)).toHaveLength(2);
+  expect((await fetch(`${sandbox.url}/v2/packages/${licensingUpgrade.id}`)).status).toBe(200);
+  expect(sandbox.ledger.find(before.contractId)?.created.templateId).toContain(licensingAtStart.id);
+
+  const { events } = sandbox.ledger.exercise(before.contractId, 'AppInstallRequest_Reject', { meta: { values: {} } }, [
+    'app',
+  ]);
+  expect(at(events, '0', 'ExercisedEvent', 'consuming')).toBe(true);
+  // A command may name either version.
+  expect(request(`${licensingAtStart.id}:${installRequest.slice(installRequest.indexOf(':') + 1)}`).packageId).toBe(
+    licensingUpgrade.id,
+  );
+});
+
+it('lists both versions as vetted', async () => {
+  sandbox.ledger.model.vet(licensingUpgrade);
+  const filter = { packageMetadataFilter: { packageNamePrefixes: ['quickstart-licensing'] } };
+  const { body } = await post(sandbox.url, '/v2/package-vetting/list', filter);
+  const packages = at(body, 'vettedPackages', 0, 'packages') as readonly Record<string, unknown>[];
+  expect(packages.map(({ packageId, packageVersion }) => [packageId, packageVersion])).toEqual([
+    [licensingAtStart.id, '0.0.4'],
+    [licensingUpgrade.id, '0.0.5'],
+  ]);
+});

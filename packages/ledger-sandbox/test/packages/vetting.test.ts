@@ -1,0 +1,110 @@
+/** Vetting changes, and the packages preferred because of them. */
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { startSandbox } from '../../src/demo/sandbox.ts';
+import type { Sandbox } from '../../src/server/sandbox.ts';
+import { darOfPackage } from './dars.ts';
+import { at, post } from '../server/sockets.ts';
+import type { Answer } from '../server/sockets.ts';
+
+const versions = ['1.9.0', '1.10.0', '1.2.0'];
+const dars = versions.map((version) => darOfPackage({ name: 'notes', version, templates: ['Note'] }));
+
+let sandbox: Sandbox;
+beforeEach(async () => {
+  sandbox = await startSandbox({ seed: 3, dars });
+});
+afterEach(() => sandbox.close());
+
+type Reference = Readonly<Record<string, string>>;
+
+async function change(kind: 'Vet' | 'Unvet', reference: Reference, more: object = {}): Promise<[number, Answer]> {
+  const changes = [{ operation: { [kind]: { value: { packages: [reference] } } } }];
+  const { status, body } = await post(sandbox.url, '/v2/package-vetting/update', { changes, ...more });
+  return [status, body];
+}
+
+/** The vetted versions of `notes` in a part of an answer. */
+function versionsIn(body: unknown, part = 'newVettedPackages'): unknown[] {
+  const all = at(body, part, 'packages') as Answer[];
+  return all.filter(({ packageName }) => packageName === 'notes').map(({ packageVersion }) => packageVersion);
+}
+
+async function preferred(packageName: string, parties: string[], more: object = {}): Promise<unknown[]> {
+  const request = { packageVettingRequirements: [{ packageName, parties }], ...more };
+  const { status, body } = await post(sandbox.url, '/v2/interactive-submission/preferred-packages', request);
+  return [status, at(body, 'packageReferences', 0, 'packageVersion') ?? body['code']];
+}
+
+describe('changes of what is vetted', () => {
+  it('tell what was vetted before and after, and count', async () => {
+    const [status, body] = await change('Unvet', { packageName: 'notes', packageVersion: '1.9.0' });
+    expect(status).toBe(200);
+    expect(versionsIn(body, 'pastVettedPackages')).toEqual(['1.10.0', '1.2.0', '1.9.0']);
+    expect(versionsIn(body)).toEqual(['1.10.0', '1.2.0']);
+    const serial = Number(at(body, 'newVettedPackages', 'topologySerial'));
+    expect(at(body, 'pastVettedPackages', 'topologySerial')).toBe(serial - 1);
+    const [, again] = await change('Vet', { packageName: 'notes', packageVersion: '1.9.0' });
+    expect([versionsIn(again), at(again, 'newVettedPackages', 'topologySerial')]).toEqual([
+      ['1.10.0', '1.2.0', '1.9.0'],
+      serial + 1,
+    ]);
+  });
+
+  it('take every package that a reference matches', async () => {
+    const [, body] = await change('Unvet', { packageName: 'notes' });
+    expect(versionsIn(body)).toEqual([]);
+  });
+
+  it('are only told when they run dry', async () => {
+    const [, dry] = await change('Unvet', { packageName: 'notes' }, { dryRun: true });
+    expect(versionsIn(dry)).toEqual([]);
+    const [, body] = await change('Vet', { packageName: 'notes' });
+    expect(versionsIn(body, 'pastVettedPackages')).toHaveLength(3);
+  });
+
+  it('are of one synchronizer', async () => {
+    const [first, second] = sandbox.ledger.synchronizers;
+    await change('Unvet', { packageName: 'notes' }, { synchronizerId: second.id });
+    const [, body] = await change('Vet', { packageName: 'notes' }, { synchronizerId: first.id });
+    expect(versionsIn(body, 'pastVettedPackages')).toHaveLength(3);
+  });
+
+  it.each([
+    [{ packageVersion: '1.9.0' }, {}, 400, 'INVALID_ARGUMENT'],
+    [{ packageId: '00' }, {}, 404, 'PACKAGE_NOT_FOUND'],
+    [{ packageName: 'constructor' }, {}, 404, 'PACKAGE_NOT_FOUND'],
+    [{ packageName: 'model-tests' }, {}, 400, 'INVALID_ARGUMENT'],
+    [{ packageName: 'notes' }, { synchronizerId: 'x::y' }, 400, 'INVALID_PRESCRIBED_SYNCHRONIZER_ID'],
+    [
+      { packageName: 'notes' },
+      { expectedTopologySerial: { serial: { Prior: { value: 99 } } } },
+      400,
+      'TOPOLOGY_SERIAL_MISMATCH',
+    ],
+    [
+      { packageName: 'notes' },
+      { expectedTopologySerial: { serial: { NoPrior: {} } } },
+      400,
+      'TOPOLOGY_SERIAL_MISMATCH',
+    ],
+  ])('are refused for %j with %j', async (reference, more, status, code) => {
+    const [found, body] = await change('Unvet', reference, more);
+    expect([found, body['code']]).toEqual([status, code]);
+  });
+});
+
+describe('the preferred package', () => {
+  it('is the newest vetted one by number', async () => {
+    const party = sandbox.participantId;
+    expect(await preferred('notes', [party])).toEqual([200, '1.10.0']);
+    await change('Unvet', { packageName: 'notes', packageVersion: '1.10.0' });
+    const [first, second] = sandbox.ledger.synchronizers;
+    expect(await preferred('notes', [party], { synchronizerId: first.id })).toEqual([200, '1.9.0']);
+    expect(await preferred('notes', [party], { synchronizerId: second.id })).toEqual([200, '1.10.0']);
+  });
+
+  it('does not exist for a name nobody vetted, or a party that is not hosted', async () => {
+    expect(await preferred('nothing', [sandbox.participantId])).toEqual([400, 'NO_PREFERRED_PACKAGES_FOUND']);
+    expect(await preferred('notes', ['stranger::1220'])).toEqual([400, 'NO_PREFERRED_PACKAGES_FOUND']);
+  });
+});

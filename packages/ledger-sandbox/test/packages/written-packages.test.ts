@@ -1,0 +1,149 @@
+/** The packages that the sandbox writes: read by the client's reader, compared with what real compilers made of the same. */
+import { createHash } from 'node:crypto';
+import { describe, expect, it } from 'vitest';
+import { readPackageArchive } from '../../../../src/daml/package-archive.ts';
+import type { PackageModel } from '../../../../src/daml/package-model.ts';
+import { anInterface, nonconsuming, record, template, variant } from '../../src/daml-lf/declaration.ts';
+import { archiveOf, writePackage } from '../../src/daml-lf/package-writer.ts';
+import { readType } from '../../src/daml-lf/type-notation.ts';
+import { licensingAtStart, licensingUpgrade } from '../../src/demo/packages/applications.ts';
+import { demoPackages } from '../../src/demo/sandbox.ts';
+import { templateTypes } from '../../src/demo/packages/library.ts';
+import { readArchive } from '../../src/packages/archive.ts';
+import { haveDars, readDar } from '../../../../test/daml/dars.ts';
+
+const all = [...demoPackages, licensingUpgrade];
+
+describe('the packages of the demo', () => {
+  it.each(all.map((written) => [`${written.name} ${written.version}`, written] as const))(
+    '%s is read as it is declared',
+    (_, written) => {
+      const model = readPackageArchive(archiveOf(written), written.id);
+      expect(createHash('sha256').update(written.payload).digest('hex')).toBe(written.id);
+      expect([model.name, model.version, model.languageVersion]).toEqual([written.name, written.version, '2.1']);
+      const names = (entities: PackageModel['templates'] | PackageModel['interfaces']): readonly string[] =>
+        entities.map(({ moduleName, entityName }) => `${moduleName}:${entityName}`);
+      expect(names(model.templates)).toEqual(written.templates);
+      expect(names(model.interfaces)).toEqual(written.interfaces);
+      for (const id of model.dependencies) expect(all.map((other) => other.id)).toContain(id);
+      const { id, templates, interfaces } = readArchive(archiveOf(written));
+      expect({ id, templates, interfaces }).toEqual({
+        id: written.id,
+        templates: written.templates,
+        interfaces: written.interfaces,
+      });
+    },
+  );
+
+  it('add an Optional field at the end of a licence, and nothing else, with the upgrade', () => {
+    const [old, upgraded] = [licensingAtStart, licensingUpgrade].map((written) => {
+      const text = JSON.stringify(readPackageArchive(written.payload)).replaceAll(written.id, 'itself');
+      return JSON.parse(text) as PackageModel;
+    });
+    const fieldsOf = (model: PackageModel | undefined): readonly string[] => {
+      const license = model?.dataTypes['Licensing.License:License'];
+      return license?.kind === 'record' ? license.fields.map(({ name }) => name) : [];
+    };
+    expect(fieldsOf(upgraded)).toEqual([...fieldsOf(old), 'seats']);
+    const withoutLicense = (model: PackageModel | undefined): object => ({
+      ...model,
+      version: '',
+      dataTypes: { ...model?.dataTypes, 'Licensing.License:License': undefined },
+    });
+    expect(withoutLicense(upgraded)).toEqual(withoutLicense(old));
+  });
+});
+
+describe.skipIf(!haveDars('written packages are not compared with compiled ones'))('compiled packages', () => {
+  /** Interfaces and types with package names in the place of ids, which differ; the order of interfaces is free. */
+  const comparable = (model: PackageModel, nameOf: (packageId: string) => string | undefined): unknown => {
+    const { dataTypes } = model;
+    const interfaces = model.interfaces.toSorted((a, b) => a.entityName.localeCompare(b.entityName));
+    const text = JSON.stringify({ interfaces, dataTypes });
+    const named = text.replaceAll(/[0-9a-f]{64}/g, (id) => (id === model.packageId ? model.name : (nameOf(id) ?? id)));
+    return JSON.parse(named);
+  };
+
+  it.each([
+    ['splice-api-token-metadata-v1'],
+    ['splice-api-token-holding-v1'],
+    ['splice-api-token-transfer-instruction-v1'],
+  ])('of the token standard have the interfaces and types of the written ones: %s', (name) => {
+    const compiled = readDar(`${name}-1.0.0.dar`, name);
+    const written = demoPackages.find((one) => one.name === name);
+    if (written === undefined) throw new Error(`${name} is not written`);
+    const ours = comparable(readPackageArchive(written.payload), (id) => all.find((one) => one.id === id)?.name);
+    expect(ours).toEqual(comparable(compiled.main, (id) => compiled.packages(id)?.name));
+  });
+});
+
+describe('the notation of types', () => {
+  it('reads applied types, lists, pairs and units', () => {
+    const text = { kind: 'builtin', code: 7, arguments: [] };
+    const list = { kind: 'builtin', code: 10, arguments: [text] };
+    expect(readType('[Text]')).toEqual(list);
+    expect(readType('Map Text [Text]')).toEqual({ kind: 'builtin', code: 11, arguments: [text, list] });
+    expect(readType('Optional (Box Text a)')).toEqual({
+      kind: 'builtin',
+      code: 9,
+      arguments: [{ kind: 'named', name: 'Box', arguments: [text, { kind: 'variable', name: 'a' }] }],
+    });
+    expect(readType('(Text, ())')).toEqual({
+      kind: 'named',
+      name: 'DA.Types:Tuple2',
+      arguments: [text, { kind: 'builtin', code: 0, arguments: [] }],
+    });
+  });
+
+  it.each(['', '[Text', 'Text]', '(Text, Text', 'a Text', '10 Text', '{}'])('refuses %j', (source) => {
+    expect(() => readType(source)).toThrow('which is none');
+  });
+});
+
+describe('a declaration', () => {
+  const declare = (modules: Parameters<typeof writePackage>[0]['modules']): PackageModel =>
+    readPackageArchive(writePackage({ name: 'tried', version: '0.1.0', imports: [templateTypes], modules }).payload);
+
+  it('may have enums, variants, parameters and a Numeric of any scale', () => {
+    const { dataTypes, packageId } = declare({
+      Main: {
+        Colour: { kind: 'enum', cases: ['Red', 'Blue'] },
+        Box: record({ content: 'a', size: 'Numeric 4' }, 'a'),
+        Shape: variant({ Empty: '()', Square: { side: 'Int', colour: 'Colour' }, Boxed: 'Box Text' }),
+      },
+    });
+    expect(dataTypes['Main:Colour']).toEqual({ kind: 'enum', cases: ['Red', 'Blue'] });
+    expect(dataTypes['Main:Box']).toEqual({
+      kind: 'record',
+      parameters: ['a'],
+      fields: [
+        { name: 'content', type: { kind: 'variable', name: 'a' } },
+        { name: 'size', type: { kind: 'numeric', scale: 4 } },
+      ],
+    });
+    const shape = dataTypes['Main:Shape'];
+    expect(shape?.kind === 'variant' ? shape.cases[1]?.type : undefined).toEqual({
+      kind: 'named',
+      name: `${packageId}:Main:Shape.Square`,
+      arguments: [],
+    });
+  });
+
+  it('finds names in its module first, then in its package, and wants a module where there are several', () => {
+    const { templates } = declare({
+      One: { Thing: record({}), Seen: template({ thing: 'Thing' }, { implements: ['Viewed'] }) },
+      Two: {
+        Thing: record({}),
+        ThingView: record({}),
+        Viewed: anInterface('ThingView', { Viewed_Look: nonconsuming({ at: 'One:Thing' }, 'Thing') }),
+      },
+    });
+    expect(templates[0]?.implements[0]).toMatch(/:Two:Viewed$/);
+    expect(() => declare({ Three: { Bad: record({ field: 'Missing' }) } })).toThrow('no type is called Missing');
+    const twice = { A: { Thing: record({}) }, B: { Thing: record({}) }, C: { Bad: record({ field: 'Thing' }) } };
+    expect(() => declare(twice)).toThrow('more than one type is called Thing');
+    expect(() => declare({ D: { Seen: template({}, { implements: ['Thing'] }), Thing: record({}) } })).toThrow(
+      'Thing is implemented, but is no interface',
+    );
+  });
+});

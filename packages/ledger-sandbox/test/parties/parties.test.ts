@@ -1,0 +1,255 @@
+/** Parties: who is listed, how one is allocated and seen on the ledger, what may change of it, and who may ask. */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { startDemoLedger } from '../../src/demo/demo-ledger.ts';
+import { startSandbox } from '../../src/demo/sandbox.ts';
+import type { Sandbox } from '../../src/server/sandbox.ts';
+import { sharedSecret, token } from '../../../../test/support/tokens.ts';
+import { at, post, stream, updateFormat } from '../server/sockets.ts';
+
+let sandbox: Sandbox;
+beforeEach(async () => {
+  sandbox = await startSandbox({ seed: 3 });
+});
+afterEach(async () => {
+  await sandbox.close();
+});
+
+async function call(
+  method: string,
+  path: string,
+  body?: unknown,
+  bearer = '',
+  url = sandbox.url,
+): Promise<[number, unknown]> {
+  const headers: Record<string, string> = bearer === '' ? {} : { authorization: `Bearer ${bearer}` };
+  const sent = body === undefined ? {} : { body: JSON.stringify(body) };
+  const response = await fetch(`${url}${path}`, { method, headers, ...sent });
+  return [response.status, await response.json()];
+}
+
+async function allocated(body: Record<string, unknown>): Promise<string> {
+  const { status, body: answer } = await post(sandbox.url, '/v2/parties', body);
+  expect(status).toBe(200);
+  return String(at(answer, 'partyDetails', 'party'));
+}
+
+async function refused(body: Record<string, unknown>): Promise<unknown[]> {
+  const { status, body: answer } = await post(sandbox.url, '/v2/parties', body);
+  return [
+    status,
+    at(answer, 'code'),
+    String(at(answer, 'cause')).replace('The submitted request has invalid arguments: ', ''),
+  ];
+}
+
+function partiesIn(answer: unknown): unknown[] {
+  return (at(answer, 'partyDetails') as unknown[]).map((details) => at(details, 'party'));
+}
+
+describe('an allocated party', () => {
+  it('has the hint in the namespace of the participant, and its annotations', async () => {
+    const localMetadata = { annotations: { desk: 'rates' } };
+    const { body } = await post(sandbox.url, '/v2/parties', { partyIdHint: 'alice', localMetadata });
+    const party = `alice::${sandbox.participantId.split('::')[1]}`;
+    const details = { party, isLocal: true, localMetadata: { resourceVersion: '0', annotations: { desk: 'rates' } } };
+    expect(body).toEqual({ partyDetails: { ...details, identityProviderId: '' } });
+    expect(sandbox.ledger.localParties()).toContain(party);
+    expect(await call('GET', `/v2/parties/${encodeURIComponent(party)}`)).toEqual([
+      200,
+      { partyDetails: [{ ...details, identityProviderId: '' }] },
+    ]);
+  });
+
+  it('appears on the update stream as authorized to submit, on the synchronizer asked for', async () => {
+    const synchronizerId = sandbox.ledger.synchronizers[1].id;
+    const partyId = await allocated({ partyIdHint: 'bob', synchronizerId });
+    const request = { beginExclusive: 0, endInclusive: 1, updateFormat: updateFormat('ACS_DELTA') };
+    const { frames } = await stream(sandbox.url, '/v2/updates', request);
+    const value = at(JSON.parse(frames[0] ?? ''), 'update', 'TopologyTransaction', 'value');
+    expect(at(value, 'synchronizerId')).toBe(synchronizerId);
+    const participantPermission = 'PARTICIPANT_PERMISSION_SUBMISSION';
+    const added = { partyId, participantId: sandbox.participantId, participantPermission };
+    expect(at(value, 'events')).toEqual([{ event: { ParticipantAuthorizationAdded: { value: added } } }]);
+  });
+
+  it('gets a name of its own without a hint, the same one for the same seed', async () => {
+    const [first, second] = [await allocated({}), await allocated({})];
+    expect(first).toMatch(/^party-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}::1220/);
+    expect(second).not.toBe(first);
+    await using again = await startSandbox({ seed: 3 });
+    const { body } = await post(again.url, '/v2/parties', {});
+    expect(at(body, 'partyDetails', 'party')).toBe(first);
+  });
+
+  it('may be acted for by the user named in the request', async () => {
+    const party = await allocated({ partyIdHint: 'carol', userId: 'participant_admin' });
+    const [, rights] = await call('GET', '/v2/users/participant_admin/rights');
+    expect(at(rights, 'rights')).toContainEqual({ kind: { CanActAs: { value: { party } } } });
+  });
+
+  it('is refused when it exists there, or when the hint, metadata, synchronizer, provider or user is wrong', async () => {
+    const [first, second] = sandbox.ledger.synchronizers;
+    const party = await allocated({ partyIdHint: 'alice', synchronizerId: first.id });
+    const exists = `Party already exists: party ${party} is already allocated on this node`;
+    expect(await refused({ partyIdHint: 'alice' })).toEqual([400, 'INVALID_ARGUMENT', exists]);
+    expect(await allocated({ partyIdHint: 'alice', synchronizerId: second.id })).toBe(party);
+    const end = sandbox.ledger.ledgerEnd();
+    for (const [body, code] of [
+      [{ partyIdHint: 'a!' }, 'INVALID_ARGUMENT'],
+      [{ partyIdHint: 'a::b' }, 'INVALID_ARGUMENT'],
+      [{ partyIdHint: 'a'.repeat(186) }, 'INVALID_ARGUMENT'],
+      [{ localMetadata: { resourceVersion: '1' } }, 'INVALID_ARGUMENT'],
+      [{ localMetadata: { annotations: { a: '' } } }, 'INVALID_ARGUMENT'],
+      [{ localMetadata: { annotations: { a: 'x'.repeat(262_144) } } }, 'INVALID_ARGUMENT'],
+      [{ synchronizerId: 'nowhere::1220' }, 'INVALID_ARGUMENT'],
+      [{ identityProviderId: 'nobody' }, 'INVALID_ARGUMENT'],
+      [{ userId: 'nobody' }, 'USER_NOT_FOUND'],
+    ] as const) {
+      expect([body, (await refused(body))[1]]).toEqual([body, code]);
+    }
+    expect(sandbox.ledger.ledgerEnd()).toBe(end);
+  });
+
+  it('survives a restart of the demo ledger, at the same offset', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'parties-'));
+    const options = { seed: 5, updatesPerSecond: 0, journal: join(folder, 'journal.ndjson') };
+    try {
+      const before = await startDemoLedger(options);
+      const { body } = await post(before.url, '/v2/parties', { partyIdHint: 'dora' });
+      const query = { offset: before.ledgerEnd(), updateFormat: updateFormat('ACS_DELTA') };
+      const update = await post(before.url, '/v2/updates/update-by-offset', query);
+      await before.close();
+      const after = await startDemoLedger(options);
+      expect(after.ledgerEnd()).toBe(query.offset);
+      expect(await post(after.url, '/v2/updates/update-by-offset', query)).toEqual(update);
+      const party = String(at(body, 'partyDetails', 'party'));
+      const [, found] = await call('GET', `/v2/parties/${encodeURIComponent(party)}`, undefined, '', after.url);
+      expect(found).toEqual({ partyDetails: [at(body, 'partyDetails')] });
+      await after.close();
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
+  });
+});
+
+describe('the list of parties', () => {
+  it('has the participant, allocated parties and those of contracts, by id and in pages', async () => {
+    const bank = 'bank::1220ab';
+    sandbox.ledger.addLocalParty(bank);
+    const alice = await allocated({ partyIdHint: 'alice' });
+    const all = [alice, bank, sandbox.participantId].sort();
+    const [, whole] = await call('GET', '/v2/parties');
+    expect([partiesIn(whole), at(whole, 'nextPageToken')]).toEqual([all, '']);
+    const [, one] = await call('GET', '/v2/parties?pageSize=2');
+    expect(partiesIn(one)).toEqual(all.slice(0, 2));
+    const next = encodeURIComponent(String(at(one, 'nextPageToken')));
+    const [, two] = await call('GET', `/v2/parties?pageSize=2&pageToken=${next}`);
+    expect([partiesIn(two), at(two, 'nextPageToken')]).toEqual([all.slice(2), '']);
+    const [, filtered] = await call('GET', '/v2/parties?filter-party=ban');
+    expect(partiesIn(filtered)).toEqual([bank]);
+  });
+
+  it('is refused for a page that cannot be', async () => {
+    expect((await fetch(`${sandbox.url}/v2/parties?pageSize=many`)).status).toBe(400);
+    for (const query of ['pageSize=-1', 'pageSize=10001', 'pageToken=%21']) {
+      const [status, body] = await call('GET', `/v2/parties?${query}`);
+      expect([query, status, at(body, 'code')]).toEqual([query, 400, 'INVALID_ARGUMENT']);
+    }
+  });
+
+  it('leaves unknown parties out, and takes more than one', async () => {
+    const alice = await allocated({ partyIdHint: 'alice' });
+    const path = `/v2/parties/nobody?parties=${encodeURIComponent(alice)}&parties=${encodeURIComponent(alice)}`;
+    const [status, body] = await call('GET', path);
+    expect([status, partiesIn(body)]).toEqual([200, [alice]]);
+  });
+});
+
+describe('the metadata of a party', () => {
+  const change = async (party: string, localMetadata: unknown, paths: string[]): Promise<[number, unknown]> => {
+    const body = { partyDetails: { party, localMetadata }, updateMask: { paths } };
+    return await call('PATCH', `/v2/parties/${encodeURIComponent(party)}`, body);
+  };
+  const mask = ['local_metadata.annotations'];
+
+  it('is merged, and counted by the resource version', async () => {
+    const party = await allocated({ partyIdHint: 'alice', localMetadata: { annotations: { a: '1', b: '2' } } });
+    const [status, body] = await change(party, { resourceVersion: '0', annotations: { a: '', c: '3' } }, mask);
+    expect(status).toBe(200);
+    expect(at(body, 'partyDetails', 'localMetadata')).toEqual({
+      resourceVersion: '1',
+      annotations: { b: '2', c: '3' },
+    });
+  });
+
+  it('is not changed by stale, unknown or wrong requests', async () => {
+    const party = await allocated({ partyIdHint: 'alice' });
+    const codes = async (...given: Parameters<typeof change>): Promise<unknown[]> => {
+      const [status, body] = await change(...given);
+      return [status, at(body, 'code')];
+    };
+    expect(await codes(party, { resourceVersion: '7' }, mask)).toEqual([
+      409,
+      'CONCURRENT_PARTY_DETAILS_UPDATE_DETECTED',
+    ]);
+    expect(await codes('nobody', {}, mask)).toEqual([404, 'PARTY_NOT_FOUND']);
+    expect(await codes(party, {}, [])).toEqual([400, 'INVALID_PARTY_DETAILS_UPDATE_REQUEST']);
+    expect(await codes(party, {}, ['is_local'])).toEqual([400, 'INVALID_PARTY_DETAILS_UPDATE_REQUEST']);
+    const [status, body] = await call('PATCH', '/v2/parties/x', {
+      partyDetails: { party },
+      updateMask: { paths: mask },
+    });
+    expect([status, at(body, 'code')]).toEqual([400, 'INVALID_ARGUMENT']);
+  });
+});
+
+describe('connected synchronizers', () => {
+  const permissions = async (query: string): Promise<unknown[]> => {
+    const [, body] = await call('GET', `/v2/state/connected-synchronizers${query}`);
+    const connected = at(body, 'connectedSynchronizers') as unknown[];
+    return connected.map((one) => [at(one, 'synchronizerAlias'), at(one, 'permission')]);
+  };
+
+  it('carry a permission for a party, where it is hosted', async () => {
+    const party = encodeURIComponent(await allocated({ partyIdHint: 'alice' }));
+    expect(await permissions(`?party=${party}`)).toEqual([['global', 'PARTICIPANT_PERMISSION_SUBMISSION']]);
+    expect(await permissions(`?party=${party}&participantId=other`)).toEqual([]);
+    expect(await permissions('?party=nobody')).toEqual([]);
+    const unspecified = 'PARTICIPANT_PERMISSION_UNSPECIFIED';
+    expect(await permissions('')).toEqual([
+      ['global', unspecified],
+      ['private', unspecified],
+    ]);
+  });
+});
+
+describe('rights', () => {
+  it('are an administrator for parties and packages, oneself for an own party, and the party for its permissions', async () => {
+    const secret = 'a shared secret for tests of parties';
+    const users = [{ id: 'reader', rights: [{ kind: 'CanReadAs' as const, party: 'bank::1220ab' }] }];
+    await using locked = await startSandbox({ auth: { secret, users } });
+    const admin = await token(sharedSecret(secret), { sub: 'participant_admin' });
+    const reader = await token(sharedSecret(secret), { sub: 'reader' });
+    const status = async (method: string, path: string, bearer: string, body?: unknown): Promise<number> =>
+      (await call(method, path, body, bearer, locked.url))[0];
+    const synchronizers = '/v2/state/connected-synchronizers';
+    expect(await status('GET', '/v2/parties', reader)).toBe(403);
+    expect(await status('GET', '/v2/parties', admin)).toBe(200);
+    expect(await status('GET', '/v2/parties/nobody', reader)).toBe(403);
+    expect(await status('PATCH', '/v2/parties/nobody', reader, {})).toBe(403);
+    expect(await status('POST', '/v2/parties', reader, { userId: 'participant_admin' })).toBe(403);
+    expect(await status('POST', '/v2/parties', reader, { userId: 'reader' })).toBe(200);
+    expect(await status('POST', '/v2/parties', admin, {})).toBe(200);
+    expect(await status('GET', `${synchronizers}?party=bank::1220ab`, reader)).toBe(200);
+    expect(await status('GET', `${synchronizers}?party=shop::1220ab`, reader)).toBe(403);
+    expect(await status('GET', `${synchronizers}?party=shop::1220ab`, admin)).toBe(200);
+    expect(await status('GET', synchronizers, reader)).toBe(200);
+    expect(await status('GET', '/v2/packages', reader)).toBe(200);
+    expect(await status('POST', '/v2/dars', reader, {})).toBe(403);
+    expect(await status('POST', '/v2/dars/validate', reader, {})).toBe(403);
+    expect(await status('POST', '/v2/dars', admin, {})).toBe(400);
+  });
+});

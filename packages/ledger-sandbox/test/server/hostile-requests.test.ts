@@ -1,0 +1,204 @@
+/** Requests that nobody means well with: each is answered, with a refusal of the client's making, and nothing stays. */
+import { connect } from 'node:net';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { startSandbox } from '../../src/demo/sandbox.ts';
+import type { Sandbox } from '../../src/server/sandbox.ts';
+import { generateHistory } from '../../src/demo/traffic.ts';
+import { samples } from './odd-requests.ts';
+import { mutations } from './odd-values.ts';
+import { ask } from './raw.ts';
+
+let sandbox: Sandbox;
+
+beforeAll(async () => {
+  sandbox = await startSandbox({ seed: 3, limits: { listWaitMs: 5 } });
+  generateHistory(sandbox.ledger, { seed: 2, updates: 20 });
+});
+
+afterAll(() => sandbox.close());
+
+/** Writes a text to the port as it is and gives back the first line of what comes back; '' after a silence. */
+function firstLine(text: string): Promise<string> {
+  const { hostname, port } = new URL(sandbox.url);
+  return new Promise((resolve) => {
+    const socket = connect(Number(port), hostname, () => socket.write(text));
+    let seen = '';
+    const end = (): void => {
+      socket.destroy();
+      resolve(seen.split('\r\n')[0] ?? '');
+    };
+    socket.setTimeout(1_000, end);
+    socket.on('data', (chunk) => {
+      seen += chunk.toString();
+      if (seen.includes('\r\n')) end();
+    });
+    socket.on('error', end);
+    socket.on('close', end);
+  });
+}
+
+async function statusOf(what: string, text: string): Promise<number> {
+  const [method = '', path = ''] = what.split(' ');
+  const response = await fetch(`${sandbox.url}${path}`, { method, body: text });
+  await response.arrayBuffer();
+  return response.status;
+}
+
+/** Every so manieth of the odd versions of a request, another part of them for each request. */
+function some(all: Iterable<unknown>, of: number, from: number): string[] {
+  return [...all].filter((_, index) => index % of === from % of).map((one) => JSON.stringify(one));
+}
+
+describe('requests with a wrong value somewhere', () => {
+  it.each(samples.map(({ what, body }, index) => ({ what, body, index })))(
+    '$what ($index) is never answered with an internal error',
+    async ({ what, body, index }) => {
+      const failed: string[] = [];
+      for (const text of some(mutations(body), 29, index)) {
+        if ((await statusOf(what, text)) >= 500) failed.push(text);
+      }
+      expect(failed).toEqual([]);
+    },
+  );
+
+  it.each(['constructor', '__proto__', 'toString'])('a choice called %s is unknown', async (choice) => {
+    const createArguments = { issuer: 'alice', owner: 'alice', currency: 'EUR', amount: '1.0', observers: [] };
+    const command = { templateId: '#model-tests:Iou:Iou', createArguments, choice, choiceArgument: {} };
+    const commands = [{ CreateAndExerciseCommand: command }];
+    const { status, body } = await ask(sandbox.url, '/v2/commands/submit-and-wait', {
+      commands,
+      commandId: choice,
+      actAs: ['alice'],
+    });
+    expect([status, body]).toEqual([404, expect.stringContaining('TEMPLATES_OR_INTERFACES_NOT_FOUND')]);
+  });
+
+  it('values nested too deep are refused, also where they would be printed again', async () => {
+    const deep = `${'['.repeat(20_000)}${']'.repeat(20_000)}`;
+    const format = `{"filtersForAnyParty":{},"filtersByParty":{},"deep":${deep}}`;
+    const requests = [
+      ['POST /v2/state/active-contracts', `{"activeAtOffset":1,"eventFormat":${format}}`],
+      ['POST /v2/state/active-contracts-page', `{"eventFormat":${format}}`],
+      ['POST /v2/users', `{"user":{"id":"deep","metadata":{"annotations":${deep}}}}`],
+    ];
+    for (const [what = '', text = ''] of requests) expect(await statusOf(what, text)).toBe(400);
+  });
+
+  it('brackets in texts are no nesting', async () => {
+    const annotations = { brackets: `\\"${'['.repeat(20_000)}` };
+    const user = { id: 'brackets', metadata: { annotations } };
+    expect(await statusOf('POST /v2/users', JSON.stringify({ user }))).toBe(200);
+  });
+});
+
+describe('the switches of faults', () => {
+  it.each(['constructor', '__proto__', 'toString'])('have no fault and no field called %s', async (name) => {
+    await using own = await startSandbox({ seed: 1, admin: true });
+    for (const text of [`{"${name}":true}`, `{"cut":{"${name}":1}}`]) {
+      const response = await fetch(`${own.url}/sandbox/faults`, { method: 'POST', body: text });
+      expect([text, response.status]).toEqual([text, 400]);
+    }
+    expect(own.faults).toEqual({});
+  });
+});
+
+describe('request lines', () => {
+  it.each(['[', 'a b', ':::', 'x:99999', '\u00e9'])('a host header of %j does no harm', async (host) => {
+    expect(await firstLine(`GET /v2/version HTTP/1.1\r\nHost: ${host}\r\n\r\n`)).toMatch(/^HTTP\/1\.1 [24]\d\d /);
+    expect((await ask(sandbox.url, '/livez')).status).toBe(200);
+  });
+
+  it.each([
+    '//',
+    '///v2/version',
+    '//v2/version',
+    '//127.0.0.1/v2/version',
+    '/v2/version/',
+    '/V2/version',
+    '/v2//version',
+    '/v2/x/../version',
+    '/v2/%2e%2e/v2/version',
+    '/v2/./version',
+    '/v2/version%2f',
+    '/v2/version;a=b',
+    '/v2/ver%73ion%',
+    '\\v2\\version',
+    '/v2/parties/%2e%2e%2f%2e%2e',
+    '*',
+  ])('the path %s leads nowhere else', async (path) => {
+    const line = await firstLine(`GET ${path} HTTP/1.1\r\nHost: a\r\n\r\n`);
+    // Two of them are values of `{party}`: of nobody.
+    expect(line).toMatch(path.startsWith('/v2/parties/') ? /^HTTP\/1\.1 200 / : /^HTTP\/1\.1 40[04] /);
+    expect((await ask(sandbox.url, '/livez')).status).toBe(200);
+  });
+
+  it.each(['http://other', 'http://['])('a target of %s and a path is served as the path', async (authority) => {
+    expect(await firstLine(`GET ${authority}/v2/version?x=1 HTTP/1.1\r\nHost: a\r\n\r\n`)).toBe('HTTP/1.1 200 OK');
+  });
+
+  it('too many headers are refused before anything else', async () => {
+    const flood = Array.from({ length: 5_000 }, (_, index) => `X-${index}: y\r\n`).join('');
+    expect(await firstLine(`GET /v2/version HTTP/1.1\r\nHost: a\r\n${flood}\r\n`)).toMatch(/^HTTP\/1\.1 4\d\d /);
+  });
+
+  it('a body that stops in the middle is no defect', async () => {
+    const warnings: string[] = [];
+    const note = ({ message }: Error): unknown => warnings.push(message);
+    process.on('warning', note);
+    expect(await firstLine('POST /v2/updates HTTP/1.1\r\nHost: a\r\nContent-Length: 99\r\n\r\n{')).toBe('');
+    expect((await ask(sandbox.url, '/livez')).status).toBe(200);
+    process.off('warning', note);
+    expect(warnings).toEqual([]);
+  });
+});
+
+describe('lists', () => {
+  const open = { beginExclusive: 0, updateFormat: {} };
+  const path = '/v2/updates?stream_idle_timeout_ms=300';
+
+  async function tookWhile(move: () => void): Promise<number> {
+    const started = performance.now();
+    const timer = setInterval(move, 50);
+    await ask(sandbox.url, path, open, { waitMs: 20_000 });
+    clearInterval(timer);
+    return performance.now() - started;
+  }
+
+  it('end after a silence, although the ledger moves without an element', async () => {
+    const ms = await tookWhile(() => sandbox.ledger.skipOffsets(1));
+    expect(ms).toBeGreaterThan(280);
+    expect(ms).toBeLessThan(10_000);
+  });
+
+  it('of completions end alike', async () => {
+    const timer = setInterval(() => sandbox.ledger.skipOffsets(1), 50);
+    const body = { parties: ['nobody'], beginExclusive: 0 };
+    const list = '/v2/commands/command-completions?stream_idle_timeout_ms=300';
+    const answer = await ask(sandbox.url, list, body, { waitMs: 20_000 });
+    clearInterval(timer);
+    expect(answer).toMatchObject({ status: 200, body: '[]' });
+  });
+
+  it('wait anew after every element', async () => {
+    const own = await startSandbox({ seed: 1 });
+    const argument = { issuer: 'a', owner: 'a', currency: 'EUR', amount: '1.0', observers: [] };
+    let made = 0;
+    const timer = setInterval(() => {
+      if (made < 4) own.ledger.create('#model-tests:Iou:Iou', argument, ['a']);
+      made += 1;
+    }, 200);
+    const eventFormat = { filtersForAnyParty: {} };
+    const includeTransactions = { eventFormat, transactionShape: 'TRANSACTION_SHAPE_ACS_DELTA' };
+    const { body } = await ask(own.url, path, { beginExclusive: 0, updateFormat: { includeTransactions } });
+    clearInterval(timer);
+    await own.close();
+    expect(JSON.parse(body ?? '')).toHaveLength(4);
+  });
+
+  it('never wait longer than a request may take', async () => {
+    const own = await startSandbox({ seed: 1, limits: { requestTimeoutMs: 200 } });
+    const answer = await ask(own.url, '/v2/updates?stream_idle_timeout_ms=999999999999', open);
+    await own.close();
+    expect(answer.status).toBe(503);
+  });
+});

@@ -1,0 +1,189 @@
+/** Sockets that nobody means well with: whatever the peer does, the others are served and nothing is left behind. */
+import { randomBytes } from 'node:crypto';
+import { connect } from 'node:net';
+import type { Socket } from 'node:net';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { WebSocket } from 'ws';
+import { startSandbox } from '../../src/demo/sandbox.ts';
+import type { Sandbox } from '../../src/server/sandbox.ts';
+import { generateHistory } from '../../src/demo/traffic.ts';
+import { endsIn, token } from '../../../../test/support/tokens.ts';
+import { secret, shared } from '../identity/callers.ts';
+import { after, ask, contracts, updates, watch } from './raw.ts';
+import { pause } from '../../../../test/support/wait-for.ts';
+
+let sandbox: Sandbox;
+let bearer: string;
+
+beforeEach(async () => {
+  sandbox = await startSandbox({ seed: 4, auth: { secret, users: [{ id: 'eve', rights: [] }] } });
+  bearer = await token(shared, { sub: 'eve', aud: audience(), exp: endsIn(200_000) });
+  generateHistory(sandbox.ledger, { seed: 2, updates: 40 });
+});
+
+afterEach(() => sandbox.close());
+
+const audience = (): string => `https://daml.com/jwt/aud/participant/${sandbox.participantId}`;
+
+function upgradeText(path: string, headers = ''): string {
+  const key = randomBytes(16).toString('base64');
+  const upgrade = `Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: ${key}`;
+  return `GET ${path} HTTP/1.1\r\nHost: a\r\n${upgrade}\r\n${headers}\r\n`;
+}
+
+function opened(text: string): Promise<Socket> {
+  const { hostname, port } = new URL(sandbox.url);
+  return new Promise((resolve) => {
+    const socket = connect({ port: Number(port), host: hostname, allowHalfOpen: true }, () => {
+      socket.write(text, () => resolve(socket));
+    });
+    socket.on('error', () => undefined);
+  });
+}
+
+/** What a text gets back until the peer ends or a while has passed. */
+async function answerOf(socket: Socket, waitMs = 500): Promise<string> {
+  let seen = '';
+  socket.on('data', (chunk) => (seen += chunk.toString()));
+  const ended = new Promise((resolve) => {
+    socket.once('end', resolve);
+  });
+  await Promise.race([ended, pause(waitMs)]);
+  return seen;
+}
+
+async function expectServed(): Promise<void> {
+  expect((await ask(sandbox.url, '/livez')).status).toBe(200);
+}
+
+describe('handshakes', () => {
+  it('that are given up in every way leave the sandbox up', async () => {
+    const unknown = await token(shared, { sub: 'nobody', aud: audience(), exp: endsIn(200_000) });
+    const texts = [
+      upgradeText('/v2/nothing'),
+      upgradeText(updates, `Authorization: Bearer ${unknown}\r\n`),
+      upgradeText(updates, `Authorization: Bearer ${bearer}\r\n`),
+      upgradeText(updates, `X-Long: ${'x'.repeat(9_000)}\r\n`),
+      upgradeText(updates).replace(/Sec-WebSocket-Key: .*/, 'Sec-WebSocket-Key: short'),
+    ];
+    for (let round = 0; round < 40; round += 1) {
+      for (const text of texts) (await opened(text)).resetAndDestroy();
+    }
+    await pause(100);
+    await expectServed();
+  });
+
+  it('that are refused hold no connection, and do not hold up the end', async () => {
+    const sockets: Socket[] = [];
+    for (let count = 0; count < 5; count += 1) sockets.push(await opened(upgradeText('/v2/nothing')));
+    for (const socket of sockets) expect(await answerOf(socket)).toMatch(/^HTTP\/1\.1 404 /);
+    const closed = sandbox.close().then(() => 'closed');
+    expect(await Promise.race([closed, pause(2_000, 'open')])).toBe('closed');
+    for (const socket of sockets) socket.destroy();
+  });
+
+  it('for the token of somebody unknown are refused, and refused again', async () => {
+    const text = upgradeText(
+      updates,
+      `Authorization: Bearer ${await token(shared, { sub: 'x', aud: audience(), exp: endsIn(9_000) })}\r\n`,
+    );
+    const socket = await opened(text);
+    expect(await answerOf(socket)).toMatch(/^HTTP\/1\.1 403 /);
+    socket.destroy();
+  });
+});
+
+describe('streams', () => {
+  let open: Sandbox;
+
+  beforeEach(async () => {
+    open = await startSandbox({ seed: 4 });
+    generateHistory(open.ledger, { seed: 2, updates: 40 });
+  });
+
+  afterEach(() => open.close());
+
+  it.each([
+    ['no JSON', '{'],
+    ['a list', '[]'],
+    ['a text', '"x"'],
+    ['nothing', ''],
+    ['nested too deep', `${'{"a":'.repeat(20_000)}1${'}'.repeat(20_000)}`],
+    ['a wrong offset', '{"beginExclusive":1.5,"updateFormat":{}}'],
+    [
+      'wrong types',
+      '{"beginExclusive":0,"updateFormat":{"includeTransactions":7,"includeTopologyEvents":[]},"x":1e999}',
+    ],
+    ['inherited keys', '{"__proto__":{"updateFormat":{}},"constructor":{}}'],
+  ])('answer a first frame of %s with one frame and code 1000', async (_, text) => {
+    for (const path of [updates, contracts, '/v2/commands/completions']) {
+      const seen = await new Promise<{ frames: string[]; code: number }>((resolve, reject) => {
+        const socket = new WebSocket(`${open.url.replace('http', 'ws')}${path}`, ['daml.ws.auth']);
+        const frames: string[] = [];
+        socket.on('open', () => socket.send(text));
+        socket.on('message', (data: Buffer) => {
+          frames.push(data.toString());
+          // Wrong types that the lenient decoder reads as an empty request make a stream like any other.
+          if (frames.at(-1)?.includes('OffsetCheckpoint') === true) socket.terminate();
+        });
+        socket.on('error', reject);
+        socket.on('close', (code) => resolve({ frames, code }));
+      });
+      if (seen.code === 1006) continue;
+      expect(seen.code).toBe(1000);
+      expect(seen.frames.map((frame) => typeof (JSON.parse(frame) as { code?: unknown }).code)).toEqual(['string']);
+    }
+  });
+
+  it('take the first of several frames, and one that is binary', async () => {
+    const seen = await watch(open.url, updates, after(0, 5), {
+      opened: (socket) => {
+        for (let count = 0; count < 50; count += 1) socket.send('{"beginExclusive":-1}');
+      },
+    });
+    expect(seen.code).toBe(1000);
+    expect(seen.frames.every((frame) => frame.startsWith('{"update"'))).toBe(true);
+  });
+
+  it('survive a frame of 20 MB, and one that is larger than any is allowed to be', async () => {
+    const filler = 'x'.repeat(20 * 1024 * 1024);
+    const seen = await watch(open.url, updates, { ...after(0, 5), filler });
+    expect(seen.code).toBe(1000);
+    const tooLarge = await new Promise<number>((resolve) => {
+      const socket = new WebSocket(`${open.url.replace('http', 'ws')}${updates}`, ['daml.ws.auth']);
+      socket.on('open', () => socket.send(Buffer.alloc(110 * 1024 * 1024)));
+      socket.on('error', () => undefined);
+      socket.on('close', resolve);
+    });
+    expect([1006, 1009]).toContain(tooLarge);
+  });
+
+  it('serve a thousand sockets, half of which never ask, and forget them all', async () => {
+    const sockets = await Promise.all(
+      Array.from({ length: 1_000 }, async (_, index) => {
+        const socket = new WebSocket(`${open.url.replace('http', 'ws')}${updates}`, ['daml.ws.auth']);
+        socket.on('error', () => undefined);
+        await new Promise((resolve) => {
+          socket.once('open', resolve);
+        });
+        if (index % 2 === 0) socket.send(JSON.stringify(after(open.ledger.ledgerEnd())));
+        return socket;
+      }),
+    );
+    const received = sockets
+      .filter((_, index) => index % 2 === 0)
+      .map(
+        (socket) =>
+          new Promise((resolve) => {
+            socket.once('message', resolve);
+          }),
+      );
+    await pause(100);
+    generateHistory(open.ledger, { seed: 9, updates: 1, startAt: Date.now() });
+    await Promise.all(received);
+    for (const socket of sockets) socket.terminate();
+    expect((await ask(open.url, '/livez')).status).toBe(200);
+    const closed = open.close().then(() => 'closed');
+    expect(await Promise.race([closed, pause(3_000, 'open')])).toBe('closed');
+  });
+});

@@ -1,0 +1,157 @@
+/** Clients that show what is on the wire: `ws`, `node:http` and plain TCP, and nothing of the product. */
+import { randomBytes } from 'node:crypto';
+import { request as httpRequest } from 'node:http';
+import { connect } from 'node:net';
+import type { Socket } from 'node:net';
+import { WebSocket } from 'ws';
+import { anyParty, updateFormat } from './sockets.ts';
+import { pause } from '../../../../test/support/wait-for.ts';
+
+export const updates = '/v2/updates';
+export const contracts = '/v2/state/active-contracts';
+export const effects = updateFormat('LEDGER_EFFECTS');
+
+/** A request for the updates after an offset, up to one when it is given. */
+export const after = (beginExclusive: number, endInclusive?: number): object => ({
+  beginExclusive,
+  ...(endInclusive === undefined ? {} : { endInclusive }),
+  updateFormat: effects,
+});
+
+/** A request for the active contracts at an offset. */
+export const activeAt = (activeAtOffset: number): object => ({ activeAtOffset, eventFormat: anyParty });
+
+export interface Seen {
+  readonly frames: string[];
+  readonly binary: boolean[];
+  /** Close code; undefined while the socket is open. */
+  readonly code: number | undefined;
+  /** Code of the error, if any: the system's, the library's, or the status of a refused handshake. */
+  readonly error: string | undefined;
+  /** Bytes read from TCP. */
+  readonly bytes: number;
+}
+
+export interface WatchOptions {
+  readonly waitMs?: number;
+  readonly maxPayload?: number;
+  readonly deflate?: boolean;
+  readonly opened?: (socket: WebSocket) => void;
+  readonly enough?: (frames: readonly string[]) => boolean;
+}
+
+/** Opens a stream, sends the request and tells what came until the close, until `enough`, or for `waitMs`. */
+export async function watch(url: string, path: string, request: unknown, options: WatchOptions = {}): Promise<Seen> {
+  const { waitMs = 3_000, maxPayload = 0, deflate = false } = options;
+  const socket = new WebSocket(`${url.replace('http', 'ws')}${path}`, ['daml.ws.auth'], {
+    perMessageDeflate: deflate,
+    maxPayload,
+  });
+  const frames: string[] = [];
+  const binary: boolean[] = [];
+  let error: string | undefined;
+  let tcp: Socket | undefined;
+  socket.on('upgrade', (response) => (tcp = response.socket));
+  socket.on('error', (cause: NodeJS.ErrnoException) => (error = cause.code ?? /\d{3}/.exec(cause.message)?.[0]));
+  socket.on('open', () => {
+    socket.send(JSON.stringify(request));
+    options.opened?.(socket);
+  });
+  const code = await new Promise<number | undefined>((resolve) => {
+    const timer = setTimeout(() => resolve(undefined), waitMs);
+    socket.on('message', (data: Buffer, isBinary: boolean) => {
+      frames.push(data.toString());
+      binary.push(isBinary);
+      if (options.enough?.(frames) === true) resolve(undefined);
+    });
+    socket.on('close', resolve);
+    socket.on('close', () => clearTimeout(timer));
+  });
+  socket.terminate();
+  return { frames, binary, code, error, bytes: tcp?.bytesRead ?? 0 };
+}
+
+function maskedText(text: string): Buffer {
+  const payload = Buffer.from(text);
+  const mask = randomBytes(4);
+  const header = Buffer.alloc(4);
+  header.writeUInt8(0x81);
+  header.writeUInt8(0x80 | 126, 1);
+  header.writeUInt16BE(payload.length, 2);
+  return Buffer.concat([header, mask, payload.map((byte, index) => byte ^ (mask[index % 4] ?? 0))]);
+}
+
+export interface RawSeen {
+  /** Everything behind the head of the handshake's answer. */
+  readonly bytes: Buffer;
+  readonly end: 'fin' | 'rst' | 'none';
+}
+
+/** The same over plain TCP, to the byte. `then` runs on the open socket; what it does is part of what is watched. */
+export async function watchBytes(
+  url: string,
+  path: string,
+  request: unknown,
+  waitMs: number,
+  then: (socket: Socket) => void = () => undefined,
+): Promise<RawSeen> {
+  const { hostname, port } = new URL(url);
+  const socket = connect(Number(port), hostname);
+  const chunks: Buffer[] = [];
+  let end: RawSeen['end'] = 'none';
+  socket.on('data', (chunk) => chunks.push(chunk));
+  socket.on('end', () => (end = 'fin'));
+  socket.on('error', () => (end = 'rst'));
+  const key = randomBytes(16).toString('base64');
+  const upgrade = `Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: ${key}`;
+  socket.write(`GET ${path} HTTP/1.1\r\nHost: ${hostname}\r\n${upgrade}\r\n\r\n`);
+  socket.once('data', () => {
+    socket.write(maskedText(JSON.stringify(request)));
+    then(socket);
+  });
+  const closed = new Promise((resolve) => {
+    socket.once('close', resolve);
+  });
+  await Promise.race([closed, pause(waitMs, undefined, { ref: false })]);
+  socket.destroy();
+  const all = Buffer.concat(chunks);
+  return { bytes: all.subarray(all.indexOf('\r\n\r\n') + 4), end };
+}
+
+export interface Asked {
+  readonly status?: number;
+  readonly type?: string;
+  readonly body?: string;
+  readonly error?: string;
+}
+
+/** One HTTP request; `error` is the system's code, or `SILENT` when nothing came within `waitMs`. */
+export function ask(
+  url: string,
+  path: string,
+  body?: unknown,
+  options: { readonly waitMs?: number; readonly headers?: Record<string, string> } = {},
+): Promise<Asked> {
+  return new Promise((resolve) => {
+    const method = body === undefined ? 'GET' : 'POST';
+    const request = httpRequest(`${url}${path}`, { method, agent: false, headers: options.headers ?? {} });
+    request.setTimeout(options.waitMs ?? 3_000, () => {
+      resolve({ error: 'SILENT' });
+      request.destroy();
+    });
+    request.on('error', (cause: NodeJS.ErrnoException) => resolve({ error: cause.code ?? cause.message }));
+    request.on('response', (response) => {
+      const chunks: Buffer[] = [];
+      response.on('data', (chunk: Buffer) => chunks.push(chunk));
+      response.on('error', (cause: NodeJS.ErrnoException) => resolve({ error: cause.code ?? cause.message }));
+      response.on('end', () => {
+        const type = response.headers['content-type'] ?? '';
+        resolve({ status: response.statusCode ?? 0, type, body: Buffer.concat(chunks).toString() });
+      });
+    });
+    request.end(body === undefined ? undefined : JSON.stringify(body));
+  });
+}
+
+/** The offset a frame names first. */
+export const offsetOf = (frame = ''): number => Number(/"offset":(\d+)/.exec(frame)?.[1]);

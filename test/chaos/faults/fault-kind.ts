@@ -1,0 +1,27 @@
+/** What a kind of fault is, and what it may lay hands on. */
+import type { ChaosDatabase } from '../databases.ts';
+import type { ModelLedger } from '../model/model-ledger.ts';
+import type { Seeded } from '../history/random.ts';
+import type { WireFaults } from './wire-faults.ts';
+
+/** Everything around one indexer. */
+export interface ChaosWorld {
+  readonly ledger: ModelLedger;
+  readonly database: ChaosDatabase;
+  readonly wires: WireFaults;
+  readonly random: Seeded;
+}
+
+export interface FaultKind {
+  readonly name: string;
+  /** When it can happen: while the indexer seeds or while it follows. */
+  readonly moments: readonly ('seed' | 'follow')[];
+  /**
+   * What the indexer may need to get over it. `restart`: it may wait for an operator, who starts it again. `death`: the
+   * fault is its own death. `takeover`: the same, with a second indexer standing by. Absent: nothing, it gets over it by
+   * itself.
+   */
+  readonly needs?: 'restart' | 'death' | 'takeover';
+  /** Prepares it; resolves once it has happened. Never rejects. */
+  readonly arm: (world: ChaosWorld) => Promise<void>;
+}

@@ -1,0 +1,267 @@
+/** Faults of the ledger itself: errors, endings and answers that a participant or a proxy before it gives. */
+import type { ServerResponse } from 'node:http';
+import type { ChaosWorld, FaultKind } from './fault-kind.ts';
+import { ledgerErrors, type LedgerErrorFrame } from '../model/ledger-errors.ts';
+import { refuse, type StreamMoment, type StreamName, type StreamOutcome } from '../model/model-ledger.ts';
+import { pause } from '../../support/wait-for.ts';
+
+type Act = (moment: StreamMoment, world: ChaosWorld) => StreamOutcome | Promise<StreamOutcome>;
+
+/** Happens in the stream of the moment, before one of its next frames. */
+function inStream(name: string, moments: FaultKind['moments'], act: Act, needs?: 'restart'): FaultKind[] {
+  return moments.map((moment) => {
+    const at: StreamName = moment === 'seed' ? 'acs' : 'updates';
+    return {
+      name: `ledger ${at}: ${name}`,
+      moments: [moment],
+      ...(needs === undefined ? {} : { needs }),
+      arm: (world) => world.ledger.arm({ at, after: world.random.between(0, 5), act: (stream) => act(stream, world) }),
+    };
+  });
+}
+
+const both = ['seed', 'follow'] as const;
+const json = 'application/json';
+/** A silence is asked about after a fraction of it. */
+const askedWithinMs = 400;
+/** A frame sent is a frame received; what was passed over by mistake is committed. */
+const arrivesWithinMs = 15;
+const storedWithinMs = 60;
+
+const reply =
+  (status: number, type: string, text: string) =>
+  (response: ServerResponse): Promise<'over'> => {
+    response.writeHead(status, { 'content-type': type }).end(text);
+    return Promise.resolve('over');
+  };
+
+function errorFrame(name: string, error: LedgerErrorFrame, moments: FaultKind['moments'] = both, needs?: 'restart') {
+  const act: Act = ({ socket }) => {
+    refuse(socket, error);
+    return 'over';
+  };
+  return inStream(`error frame ${name}`, moments, act, needs);
+}
+
+function closes(code: number): FaultKind[] {
+  return inStream(`closed with ${String(code)}`, both, ({ socket }) => {
+    socket.close(code);
+    return 'over';
+  });
+}
+
+function sends(
+  name: string,
+  extra: (moment: StreamMoment, world: ChaosWorld) => string | Buffer | undefined,
+): FaultKind[] {
+  return inStream(name, ['follow'], (moment, world) => {
+    const frame = extra(moment, world);
+    if (frame !== undefined) moment.socket.send(frame, { binary: typeof frame !== 'string' });
+    return 'go';
+  });
+}
+
+/**
+ * The stream brings nothing more although there is more, long enough for the ledger to be asked; then it is cut. What was
+ * passed over comes no more.
+ */
+function owes(name: string, arm: (moment: StreamMoment) => Promise<void>): FaultKind[] {
+  return inStream(`silent, then cut, and ${name}`, ['follow'], async (moment): Promise<StreamOutcome> => {
+    await Promise.race([arm(moment), pause(askedWithinMs)]);
+    await pause(storedWithinMs);
+    moment.socket.terminate();
+    return 'over';
+  });
+}
+
+const isUpdate = (frame: string): boolean => !frame.includes('"OffsetCheckpoint"');
+
+const streamFaults: readonly FaultKind[] = [
+  ...errorFrame('unavailable', ledgerErrors.unavailable),
+  ...errorFrame('overloaded', ledgerErrors.overloaded),
+  ...errorFrame('deadline', ledgerErrors.deadline),
+  ...errorFrame('internal, redacted', ledgerErrors.internal),
+  ...errorFrame('of a proxy', ledgerErrors.foreign),
+  ...errorFrame('token expired', ledgerErrors.tokenExpired),
+  ...errorFrame('stale authorization', ledgerErrors.staleAuthorization),
+  ...errorFrame('unauthenticated', ledgerErrors.unauthenticated),
+  ...errorFrame('continuation token invalid', ledgerErrors.badToken, ['seed']),
+  ...errorFrame('pruned', ledgerErrors.pruned(1), ['seed']),
+  ...errorFrame('pruned', ledgerErrors.pruned(1), ['follow'], 'restart'),
+  ...errorFrame('permission denied', ledgerErrors.denied, ['follow'], 'restart'),
+  ...[1000, 1001, 1008, 1011, 1012, 1013].flatMap(closes),
+  ...inStream('cut without a close frame (1006)', both, ({ socket }) => {
+    socket.terminate();
+    return 'over';
+  }),
+  ...inStream('stall', both, async (_, { random }): Promise<StreamOutcome> => {
+    await pause(random.between(50, 250));
+    return 'go';
+  }),
+  ...inStream('the ledger moves', ['seed'], ({ ledger }, { random }) => {
+    ledger.grow(ledger.visible + random.between(1, 8));
+    return 'go';
+  }),
+  ...inStream('the ledger moves, then the stream ends', ['seed'], ({ ledger, socket }, { random }) => {
+    ledger.grow(ledger.visible + random.between(1, 8));
+    socket.terminate();
+    return 'over';
+  }),
+  ...owes('a question closed early with 1000', ({ ledger }) =>
+    ledger.arm({
+      at: 'bounded',
+      act: (question) => {
+        question.close(1000);
+        return 'over';
+      },
+    }),
+  ),
+  ...owes('a question without a list', ({ ledger }) =>
+    ledger.arm({ at: 'request', path: '/v2/updates?', act: reply(200, json, '[]') }),
+  ),
+  ...owes('an answer that is older than the newest frame', ({ ledger, socket, frame }) => {
+    void ledger.arm({
+      at: 'bounded',
+      act: (question) => {
+        question.close(1000);
+        return 'over';
+      },
+    });
+    return ledger.arm({
+      at: 'request',
+      path: '/v2/updates?',
+      act: async (response) => {
+        socket.send(frame);
+        await pause(arrivesWithinMs);
+        response.writeHead(200, { 'content-type': json }).end('[]');
+        return 'over';
+      },
+    });
+  }),
+  ...sends('the last update again', ({ sent }) => sent.findLast(isUpdate)),
+  ...sends('an older update again', ({ sent }) => sent.find(isUpdate)),
+  ...sends('an older OffsetCheckpoint again', ({ sent }) => sent.find((frame) => !isUpdate(frame))),
+  ...sends('an update before the one before it', ({ ledger, index }) =>
+    index + 1 < ledger.visible ? ledger.history.items[index + 1]?.frame : undefined,
+  ),
+  ...sends('not JSON', () => '<html>busy</html>'),
+  ...sends('half a frame as a frame', ({ frame }) => frame.slice(5, Math.floor(frame.length / 2))),
+  ...sends('a binary frame', ({ frame }) => Buffer.from(frame)),
+];
+
+/** A frame that begins as data and does not end: nothing behind it may be stored before it was read whole. */
+const brokenFrames: readonly FaultKind[] = inStream(
+  'a frame without its end',
+  ['follow'],
+  ({ socket, frame }) => {
+    socket.send(frame.slice(0, Math.floor(frame.length * 0.7)));
+    return 'go';
+  },
+  'restart',
+);
+
+const paths = [
+  '/v2/state/ledger-end',
+  '/v2/parties/participant-id',
+  '/v2/state/latest-pruned-offsets',
+  '/v2/updates/update-by-offset',
+];
+
+/** An answer to one of the requests of the next connection, which an end of the stream brings about. */
+function onRequest(
+  name: string,
+  answer: (response: ServerResponse) => Promise<'go' | 'over'>,
+  needs?: 'restart',
+  path?: string,
+): FaultKind {
+  return {
+    name: `ledger request: ${name}`,
+    moments: path === undefined ? both : ['follow'],
+    ...(needs === undefined ? {} : { needs }),
+    arm: ({ ledger, random }) => {
+      // Until an update is stored there is none to ask for.
+      const asked = path ?? random.pick(paths.slice(0, 3));
+      const happened = ledger.arm({ at: 'request', path: asked, act: answer });
+      ledger.closeStreams(1001);
+      return happened;
+    },
+  };
+}
+
+const requestFaults: readonly FaultKind[] = [
+  onRequest('503 as text', reply(503, 'text/plain', 'The server was not able to produce a timely response')),
+  onRequest('503 as an error', reply(503, json, JSON.stringify(ledgerErrors.unavailable))),
+  onRequest('429', reply(429, json, JSON.stringify({ ...ledgerErrors.overloaded, grpcCodeValue: 8 }))),
+  onRequest('500', reply(500, json, JSON.stringify(ledgerErrors.internal))),
+  onRequest('502 as a web page', reply(502, 'text/html', '<html>Bad Gateway</html>')),
+  onRequest('401', reply(401, json, JSON.stringify(ledgerErrors.unauthenticated))),
+  onRequest('no answer, cut', (response) => {
+    response.socket?.destroy();
+    return Promise.resolve('over');
+  }),
+  onRequest('half an answer, cut', (response) => {
+    response
+      .writeHead(200, { 'content-type': json, 'content-length': '40' })
+      .write('{"off', () => response.socket?.destroy());
+    return Promise.resolve('over');
+  }),
+  onRequest('late answer', async () => {
+    await pause(80);
+    return 'go';
+  }),
+  onRequest('an older ledger end', reply(200, json, '{"offset":1}'), 'restart', '/v2/state/ledger-end'),
+  onRequest(
+    'the stored update is not found',
+    reply(404, json, JSON.stringify(ledgerErrors.updateNotFound)),
+    'restart',
+    '/v2/updates/update-by-offset',
+  ),
+];
+
+/** An answer to the question that proves a list whole, once its stream has ended. */
+function onProof(name: string, answer: (response: ServerResponse) => Promise<'go' | 'over'>): FaultKind {
+  return {
+    name: `ledger proof of a list: ${name}`,
+    moments: ['seed'],
+    arm: ({ ledger }) => ledger.arm({ at: 'request', path: '/v2/state/active-contracts', act: answer }),
+  };
+}
+
+const proofFaults: readonly FaultKind[] = [
+  onProof('503', reply(503, json, JSON.stringify(ledgerErrors.unavailable))),
+  onProof('no such call', reply(404, json, '{"errors":["no such resource"],"status":404}')),
+  onProof('token invalid', reply(400, json, JSON.stringify(ledgerErrors.badToken))),
+  onProof('cut', (response) => {
+    response.socket?.destroy();
+    return Promise.resolve('over');
+  }),
+];
+
+function onUpgrade(name: string, head: string | undefined): FaultKind {
+  return {
+    name: `ledger handshake: ${name}`,
+    moments: both,
+    arm: ({ ledger }) => {
+      const happened = ledger.arm({
+        at: 'upgrade',
+        act: (socket) => {
+          if (head === undefined) socket.destroy();
+          else socket.end(`HTTP/1.1 ${head}\r\nConnection: close\r\nContent-Length: 4\r\n\r\nbusy`);
+        },
+      });
+      ledger.closeStreams(1001);
+      return happened;
+    },
+  };
+}
+
+export const ledgerFaults: readonly FaultKind[] = [
+  ...streamFaults,
+  ...brokenFrames,
+  ...requestFaults,
+  ...proofFaults,
+  onUpgrade('cut', undefined),
+  onUpgrade('503', '503 Service Unavailable'),
+  onUpgrade('429', '429 Too Many Requests'),
+  onUpgrade('401', '401 Unauthorized'),
+];

@@ -1,0 +1,104 @@
+/** Faults of the Postgres server, brought about by statements of an administrator. */
+import { Client, escapeIdentifier } from 'pg';
+import type { ChaosWorld, FaultKind } from './fault-kind.ts';
+import { schema } from '../databases.ts';
+import { pause } from '../../support/wait-for.ts';
+
+const always = ['seed', 'follow'] as const;
+
+/** Done when so many messages have gone to the server: at a moment of the work, not of the clock. */
+function whileWorking(
+  name: string,
+  act: (world: ChaosWorld) => Promise<boolean>,
+  moments: FaultKind['moments'] = always,
+): FaultKind {
+  return {
+    name: `postgres: ${name}`,
+    moments,
+    arm: async (world) => {
+      // Some are of no effect when nothing is at work at that moment: then another moment is tried.
+      for (let tries = 0; tries < 5; tries += 1) {
+        await world.wires.armAfter('postgres', 'up', world.random.between(0, 60), () => ({ act: 'pass' }));
+        if (await act(world).catch(() => false)) return;
+      }
+      await new Promise(() => undefined);
+    },
+  };
+}
+
+const others = `datname = current_database() and backend_type = 'client backend'`;
+
+const writing = `application_name like 'ledger-indexer%' and application_name <> 'ledger-indexer lock'`;
+
+async function signalled({ database }: ChaosWorld, call: string, which: string): Promise<boolean> {
+  const { rows } = await database.aside.query<{ done: boolean }>(
+    `select ${call}(pid) as done from pg_stat_activity where ${others} and ${which}`,
+  );
+  return rows.some(({ done }) => done);
+}
+
+/** `work` inside a transaction on a connection of its own, held open for a while. */
+async function holding({ database }: ChaosWorld, statements: readonly string[], ms: number): Promise<void> {
+  const client = new Client({ connectionString: database.url, application_name: 'chaos holder' });
+  client.on('error', () => undefined);
+  await client.connect();
+  try {
+    await client.query('begin');
+    for (const statement of statements) await client.query(statement);
+    await pause(ms);
+  } finally {
+    await client.query('rollback').catch(() => undefined);
+    await client.end();
+  }
+}
+
+/** Sessions of the indexer get it when they begin, so the open ones are ended. */
+async function forAWhile(world: ChaosWorld, setting: string, value: string, ms: number): Promise<boolean> {
+  const { database } = world;
+  const name = escapeIdentifier(database.name);
+  await database.aside.query(`alter database ${name} set ${setting} = ${value}`);
+  try {
+    await signalled(world, 'pg_terminate_backend', `application_name like 'ledger-indexer%'`);
+    await pause(ms);
+  } finally {
+    await database.aside.query(`alter database ${name} reset ${setting}`);
+    await signalled(world, 'pg_terminate_backend', `application_name like 'ledger-indexer%'`);
+  }
+  return true;
+}
+
+export const postgresFaults: readonly FaultKind[] = [
+  whileWorking('all sessions terminated', (world) =>
+    signalled(world, 'pg_terminate_backend', `application_name like 'ledger-indexer%'`),
+  ),
+  whileWorking('the session of the lock terminated', (world) =>
+    signalled(world, 'pg_terminate_backend', `application_name = 'ledger-indexer lock'`),
+  ),
+  whileWorking('a working session terminated', (world) =>
+    signalled(world, 'pg_terminate_backend', `${writing} and state <> 'idle'`),
+  ),
+  whileWorking('a statement cancelled', (world) =>
+    signalled(world, 'pg_cancel_backend', `${writing} and state <> 'idle'`),
+  ),
+  whileWorking('a table locked for a while', async (world) => {
+    await holding(
+      world,
+      [`set local lock_timeout = '2s'`, `lock table ${schema}.contracts in access exclusive mode`],
+      60,
+    );
+    return true;
+  }),
+  whileWorking('the stream row locked for a while', async (world) => {
+    await holding(world, [`set local lock_timeout = '2s'`, `select from ${schema}.stream for update`], 60);
+    return true;
+  }),
+  whileWorking('read-only for a while', (world) => forAWhile(world, 'default_transaction_read_only', 'on', 40)),
+  whileWorking(
+    'another writer takes the epoch',
+    async ({ database }) => {
+      const { rowCount } = await database.aside.query(`update ${schema}.stream set epoch = epoch + 1`);
+      return rowCount === 1;
+    },
+    ['follow'],
+  ),
+];

@@ -1,0 +1,167 @@
+/**
+ * A TCP proxy between the indexer and one server that understands where messages begin and end. Before a message it
+ * asks what to do with it: pass it on, hold it back for a while, drop it, or end the connection before or within it.
+ */
+import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net';
+import { resetNow } from '../../../packages/ledger-sandbox/src/faults/connection.ts';
+import { splitters, type Direction, type Protocol, type Unit } from './wire-units.ts';
+
+/** What happens to one unit. */
+export type Verdict =
+  | { readonly act: 'pass' }
+  /** Ends both sides with FIN (`cut`) or RST (`reset`), after so many bytes of the unit. */
+  | { readonly act: 'cut' | 'reset'; readonly keepBytes: number }
+  /** Nothing more in this direction for so long; then it goes on, or is reset. */
+  | { readonly act: 'freeze'; readonly ms: number; readonly end: 'thaw' | 'reset' }
+  | { readonly act: 'drop' };
+
+export const pass: Verdict = { act: 'pass' };
+
+/** Asked for every unit. `connection` counts from 0 for each proxy. */
+export type Tap = (unit: Unit, connection: number) => Verdict;
+
+interface Pair {
+  readonly inner: Socket;
+  readonly outer: Socket;
+}
+
+export class WireProxy implements AsyncDisposable {
+  readonly port: number;
+  /** Replaced while running; the default passes everything. */
+  tap: Tap = () => pass;
+  readonly #server: Server;
+  readonly #pairs = new Set<Pair>();
+  #connections = 0;
+  #refusing = false;
+
+  private constructor(server: Server, protocol: Protocol, target: { readonly host: string; readonly port: number }) {
+    this.#server = server;
+    this.port = (server.address() as AddressInfo).port;
+    server.on('connection', (inner) => {
+      this.#accept(inner, protocol, target);
+    });
+  }
+
+  /** @param target where connections lead */
+  static async start(protocol: Protocol, target: { readonly host: string; readonly port: number }): Promise<WireProxy> {
+    const server = createServer({ noDelay: true });
+    await new Promise<void>((resolve) => {
+      server.listen(0, '127.0.0.1', resolve);
+    });
+    return new WireProxy(server, protocol, target);
+  }
+
+  /** The same URL with this proxy as its host. */
+  before(url: string): string {
+    const through = new URL(url);
+    through.hostname = '127.0.0.1';
+    through.port = String(this.port);
+    return through.href.replace(/\/$/, '');
+  }
+
+  /** Ends every connection with RST. */
+  resetAll(): void {
+    for (const pair of this.#pairs) reset(pair);
+  }
+
+  /** Ends every connection and refuses new ones: whoever is behind this proxy is dead to the world. */
+  sever(): void {
+    this.#refusing = true;
+    this.resetAll();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.sever();
+    await new Promise((resolve) => this.#server.close(resolve));
+  }
+
+  #accept(inner: Socket, protocol: Protocol, { host, port }: { readonly host: string; readonly port: number }): void {
+    inner.on('error', () => undefined);
+    if (this.#refusing) {
+      resetNow(inner);
+      return;
+    }
+    const connection = this.#connections;
+    this.#connections += 1;
+    const outer = connect({ host, port, noDelay: true });
+    outer.on('error', () => undefined);
+    const pair: Pair = { inner, outer };
+    this.#pairs.add(pair);
+    const { up, down } = splitters(protocol);
+    this.#pipe(pair, 'up', up, connection);
+    this.#pipe(pair, 'down', down, connection);
+    inner.on('close', () => {
+      outer.destroy();
+      this.#pairs.delete(pair);
+    });
+    outer.on('close', () => inner.destroy());
+  }
+
+  #pipe(pair: Pair, direction: Direction, split: (chunk: Buffer) => Unit[], connection: number): void {
+    const [source, sink] = direction === 'up' ? [pair.inner, pair.outer] : [pair.outer, pair.inner];
+    const waiting: Unit[] = [];
+    let frozen = false;
+    let ending = false;
+    const flush = (): void => {
+      // What passes together goes out together: one call of the system instead of one for each message.
+      sink.cork();
+      const open = passOn();
+      sink.uncork();
+      if (open && ending) sink.end();
+    };
+    /** False when the rest waits or has nowhere to go. */
+    const passOn = (): boolean => {
+      for (let unit = waiting.shift(); unit !== undefined; unit = waiting.shift()) {
+        const verdict = this.tap(unit, connection);
+        if (verdict.act === 'freeze') {
+          waiting.unshift(unit);
+          frozen = true;
+          setTimeout(thaw, verdict.ms, verdict.end);
+          return false;
+        }
+        if (verdict.act === 'pass') sink.write(unit.bytes);
+        else if (verdict.act !== 'drop') {
+          sink.uncork();
+          end(verdict, unit, sink, pair);
+          return false;
+        }
+      }
+      return true;
+    };
+    const thaw = (end: 'thaw' | 'reset'): void => {
+      frozen = false;
+      if (end === 'reset') {
+        reset(pair);
+        return;
+      }
+      const first = waiting.shift();
+      if (first !== undefined) sink.write(first.bytes);
+      flush();
+    };
+    source.on('data', (chunk: Buffer) => {
+      waiting.push(...split(chunk));
+      if (!frozen) flush();
+    });
+    source.on('end', () => {
+      ending = true;
+      if (!frozen) flush();
+    });
+  }
+}
+
+type Ending = Extract<Verdict, { readonly act: 'cut' | 'reset' }>;
+
+/** Ends the connection within a unit; what came before it has been sent. */
+function end({ act, keepBytes }: Ending, unit: Unit, sink: Socket, pair: Pair): void {
+  const kept = unit.bytes.subarray(0, keepBytes);
+  if (act === 'cut') {
+    sink.end(kept);
+    (sink === pair.inner ? pair.outer : pair.inner).destroy();
+  } else if (kept.length === 0) reset(pair);
+  else sink.write(kept, () => reset(pair));
+}
+
+function reset({ inner, outer }: Pair): void {
+  resetNow(inner);
+  resetNow(outer);
+}

@@ -1,0 +1,19 @@
+/** Compares what a run left with what an undisturbed one left, and counts the rows that differ. */
+import type { ChaosDatabase } from '../databases.ts';
+import { rowsThatDiffer, type Outcome } from './oracle.ts';
+import type { Report } from '../report.ts';
+
+interface Run {
+  readonly database: ChaosDatabase;
+  readonly outcome: Outcome;
+}
+
+/** What is wrong, in words; empty when both hold the same. */
+export async function differences(report: Report, wanted: Run, found: Run): Promise<readonly string[]> {
+  if (wanted.outcome.digest === found.outcome.digest) return [];
+  const { lost, duplicated, altered, examples } = await rowsThatDiffer(wanted.database, found.database);
+  report.lost += lost;
+  report.duplicated += duplicated;
+  report.altered += altered;
+  return ['the tables differ from those of an undisturbed run', ...examples];
+}

@@ -1,0 +1,29 @@
+/** What the model ledger is asked for, and what of a history answers it. */
+import type { IncomingMessage } from 'node:http';
+import type { Item } from '../history/history.ts';
+
+export interface StreamRequest {
+  readonly beginExclusive?: number;
+  readonly endInclusive?: number;
+  readonly activeAtOffset?: number;
+  readonly streamContinuationToken?: string;
+}
+
+/** An OffsetCheckpoint may be told again where the stream begins, an update may not. */
+export function follows(item: Item, beginExclusive: number): boolean {
+  return item.offset > beginExclusive || (item.kind === 'checkpoint' && item.offset === beginExclusive);
+}
+
+/** The updates of a stretch; OffsetCheckpoints are for streams without an end. */
+export function framesBetween(items: readonly Item[], request: StreamRequest): readonly string[] {
+  const { beginExclusive = 0, endInclusive = 0 } = request;
+  return items
+    .filter(({ kind, offset }) => kind !== 'checkpoint' && offset > beginExclusive && offset <= endInclusive)
+    .map(({ frame }) => frame);
+}
+
+export async function readBody(request: IncomingMessage): Promise<string> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of request) chunks.push(chunk as Buffer);
+  return Buffer.concat(chunks).toString('utf8');
+}

@@ -1,0 +1,305 @@
+/**
+ * A participant of our own over real HTTP and WebSocket on loopback, for the calls the indexer makes. It serves a
+ * history, shows only as much of it as it was told to, and misbehaves once each time it was told to.
+ */
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { Duplex } from 'node:stream';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { WebSocketServer, type WebSocket } from 'ws';
+import { endAfter, standingAt, type History } from '../history/history.ts';
+import { ledgerErrors, type LedgerErrorFrame } from './ledger-errors.ts';
+import { entryFrame, indexOf, listAnswer, type ListRequest } from './model-list.ts';
+import { follows, framesBetween, readBody, type StreamRequest } from './ledger-requests.ts';
+import { pause } from '../../support/wait-for.ts';
+
+export const modelParticipant = 'chaos::1220c4a05';
+
+export type StreamName = 'updates' | 'acs';
+
+/** A stream about to send a frame. */
+export interface StreamMoment {
+  readonly ledger: ModelLedger;
+  readonly socket: WebSocket;
+  /** The frame that is next. */
+  readonly frame: string;
+  /** Frames of this history that this stream has sent, oldest first. */
+  readonly sent: readonly string[];
+  /** Index of the item, or of the entry. */
+  readonly index: number;
+}
+
+/** What becomes of the stream: `go` sends the frame, `over` ends the service of this stream. */
+export type StreamOutcome = 'go' | 'over';
+
+/** Happens once. */
+export type LedgerFault =
+  | {
+      readonly at: StreamName;
+      /** Frames of such streams that pass before. */
+      readonly after: number;
+      readonly act: (moment: StreamMoment) => StreamOutcome | Promise<StreamOutcome>;
+    }
+  /** A stream that was asked for with an end. */
+  | { readonly at: 'bounded'; readonly act: (socket: WebSocket) => StreamOutcome }
+  | {
+      readonly at: 'request';
+      readonly path: string;
+      readonly act: (response: ServerResponse, ledger: ModelLedger) => Promise<'go' | 'over'>;
+    }
+  | { readonly at: 'upgrade'; readonly act: (socket: Duplex) => void };
+
+interface Armed {
+  readonly fault: LedgerFault;
+  left: number;
+  readonly fired: () => void;
+}
+
+export class ModelLedger implements AsyncDisposable {
+  readonly history: History;
+  readonly port: number;
+  pruned = 0;
+  /** Whether entries of the active contracts carry continuation tokens. */
+  tokens = true;
+  /** Entries that a list over HTTP may have. */
+  listLimit = 200;
+  participantId = modelParticipant;
+  /** Called when an update stream is opened. */
+  onFollow: () => void = () => undefined;
+  /** Milliseconds before every frame. */
+  frameDelayMs = 0;
+  readonly #server: Server;
+  readonly #sockets: WebSocketServer;
+  #visible: number;
+  #armed: Armed[] = [];
+  readonly #waiting = new Set<() => void>();
+  #closed = false;
+
+  private constructor(history: History, visible: number, server: Server) {
+    this.history = history;
+    this.#visible = visible;
+    this.#server = server;
+    this.port = (server.address() as AddressInfo).port;
+    this.#sockets = new WebSocketServer({
+      noServer: true,
+      perMessageDeflate: false,
+      handleProtocols: () => 'daml.ws.auth',
+    });
+    server.on('request', (request, response) => void this.#answer(request, response));
+    server.on('upgrade', (request, socket, head) => this.#upgrade(request, socket, head));
+  }
+
+  /** Serves the first `visible` items; `grow` shows more. */
+  static async start(history: History, visible: number): Promise<ModelLedger> {
+    const server = createServer();
+    await new Promise<void>((resolve) => {
+      server.listen(0, '127.0.0.1', resolve);
+    });
+    return new ModelLedger(history, visible, server);
+  }
+
+  get url(): string {
+    return `http://127.0.0.1:${String(this.port)}`;
+  }
+
+  /** The ledger end: at or after the newest item that is shown. */
+  get end(): number {
+    return endAfter(this.history, this.#visible);
+  }
+
+  get visible(): number {
+    return this.#visible;
+  }
+
+  /** Shows the first `count` items; never fewer than before. */
+  grow(count: number): void {
+    this.#visible = Math.min(this.history.items.length, Math.max(this.#visible, count));
+    this.#wake();
+  }
+
+  /** Misbehaves once, when it comes to that. Resolves when it has happened. */
+  arm(fault: LedgerFault): Promise<void> {
+    return new Promise((resolve) => {
+      this.#armed.push({ fault, left: 'after' in fault ? fault.after : 0, fired: resolve });
+    });
+  }
+
+  /** What was armed and has not happened will not happen. */
+  disarm(): void {
+    this.#armed = [];
+    this.frameDelayMs = 0;
+  }
+
+  /** Ends the streams that are open, with a close frame. */
+  closeStreams(code: number): void {
+    for (const socket of this.#sockets.clients) socket.close(code);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#closed = true;
+    this.#wake();
+    for (const socket of this.#sockets.clients) socket.terminate();
+    this.#server.closeAllConnections();
+    await new Promise((resolve) => this.#server.close(resolve));
+  }
+
+  #wake(): void {
+    for (const wake of this.#waiting) wake();
+    this.#waiting.clear();
+  }
+
+  #take(match: (armed: Armed) => boolean): LedgerFault | undefined {
+    const found = this.#armed.find(match);
+    if (found === undefined) return undefined;
+    this.#armed = this.#armed.filter((other) => other !== found);
+    found.fired();
+    return found.fault;
+  }
+
+  async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const path = request.url ?? '';
+    const body = await readBody(request).catch(() => undefined);
+    if (body === undefined) return;
+    const fault = this.#take(({ fault }) => fault.at === 'request' && path.startsWith(fault.path));
+    if (fault?.at === 'request' && (await fault.act(response, this)) === 'over') return;
+    const [status, answer] = this.#resource(path, body);
+    response.writeHead(status, { 'content-type': 'application/json' }).end(answer);
+  }
+
+  #resource(path: string, body: string): readonly [number, string] {
+    switch (path.replace(/\?.*/, '')) {
+      case '/v2/parties/participant-id':
+        return [200, JSON.stringify({ participantId: this.participantId })];
+      case '/v2/state/ledger-end':
+        return [200, JSON.stringify({ offset: this.end })];
+      case '/v2/state/latest-pruned-offsets':
+        return [
+          200,
+          JSON.stringify({
+            participantPrunedUpToInclusive: this.pruned,
+            allDivulgedContractsPrunedUpToInclusive: this.pruned,
+          }),
+        ];
+      case '/v2/state/connected-synchronizers':
+        return [200, '{"connectedSynchronizers":[]}'];
+      case '/v2/version':
+        return [200, '{"version":"3.5.10","features":{}}'];
+      case '/v2/packages':
+        return [200, '{"packageIds":[]}'];
+      case '/v2/state/active-contracts':
+        return listAnswer(this, JSON.parse(body) as ListRequest, Number(/limit=(\d+)/.exec(path)?.[1] ?? Infinity));
+      case '/v2/updates':
+        return [200, `[${this.#between(JSON.parse(body) as StreamRequest).join()}]`];
+      case '/v2/updates/update-by-offset':
+        return this.#updateAt((JSON.parse(body) as { offset: number }).offset);
+      default:
+        return [404, JSON.stringify(ledgerErrors.notFound)];
+    }
+  }
+
+  #updateAt(offset: number): readonly [number, string] {
+    const item = this.history.items.find((one) => one.offset === offset && one.kind !== 'checkpoint');
+    if (item === undefined || offset > this.end) return [404, JSON.stringify(ledgerErrors.updateNotFound)];
+    return [200, item.frame];
+  }
+
+  #between(request: StreamRequest): readonly string[] {
+    return framesBetween(this.history.items.slice(0, this.#visible), request);
+  }
+
+  #bounded(socket: WebSocket, request: StreamRequest): void {
+    const fault = this.#take(({ fault }) => fault.at === 'bounded');
+    if (fault?.at === 'bounded' && fault.act(socket) === 'over') return;
+    for (const frame of this.#between(request)) socket.send(frame);
+    socket.close(1000);
+  }
+
+  #upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void {
+    socket.on('error', () => undefined);
+    const fault = this.#take(({ fault }) => fault.at === 'upgrade');
+    if (fault?.at === 'upgrade') {
+      fault.act(socket);
+      return;
+    }
+    this.#sockets.handleUpgrade(request, socket, head, (stream) => {
+      stream.on('error', () => undefined);
+      stream.once('message', (data: Buffer) => {
+        const asked = JSON.parse(data.toString()) as StreamRequest;
+        const served = request.url === '/v2/updates' ? this.#follow(stream, asked) : this.#entries(stream, asked);
+        served.catch((thrown: unknown) => {
+          stream.close(1011, String(thrown).slice(0, 100));
+        });
+      });
+    });
+  }
+
+  /** True when the frame may be sent. */
+  async #passes(at: StreamName, moment: StreamMoment): Promise<boolean> {
+    if (this.frameDelayMs > 0) await pause(this.frameDelayMs);
+    for (const armed of this.#armed) if (armed.fault.at === at) armed.left -= 1;
+    const fault = this.#take(({ fault, left }) => fault.at === at && left < 0);
+    if (fault?.at !== at) return true;
+    return (await fault.act(moment)) === 'go';
+  }
+
+  async #follow(socket: WebSocket, request: StreamRequest): Promise<void> {
+    const { beginExclusive = 0, endInclusive } = request;
+    const furthest = Math.max(beginExclusive, endInclusive ?? 0);
+    if (beginExclusive < this.pruned) return refuse(socket, ledgerErrors.pruned(this.pruned));
+    if (furthest > this.end) return refuse(socket, ledgerErrors.afterEnd(furthest, this.end));
+    if (endInclusive !== undefined) {
+      this.#bounded(socket, request);
+      return;
+    }
+    this.onFollow();
+    const { items } = this.history;
+    const sent: string[] = [];
+    let index = items.findIndex((item) => follows(item, beginExclusive));
+    if (index === -1) index = items.length;
+    while (socket.readyState === socket.OPEN && !this.#closed) {
+      const item = items[index];
+      if (item === undefined || index >= this.#visible) {
+        await this.#grown(socket);
+        continue;
+      }
+      if (!(await this.#passes('updates', { ledger: this, socket, frame: item.frame, sent, index }))) return;
+      socket.send(item.frame);
+      sent.push(item.frame);
+      index += 1;
+      if (index % 4 === 0) await nextTurn();
+    }
+  }
+
+  #grown(socket: WebSocket): Promise<void> {
+    return new Promise((resolve) => {
+      this.#waiting.add(resolve);
+      socket.once('close', () => {
+        resolve();
+        this.#waiting.delete(resolve);
+      });
+    });
+  }
+
+  async #entries(socket: WebSocket, { activeAtOffset = 0, streamContinuationToken }: StreamRequest): Promise<void> {
+    if (activeAtOffset < this.pruned) return refuse(socket, ledgerErrors.pruned(this.pruned));
+    const entries = standingAt(this.history, activeAtOffset);
+    const sent: string[] = [];
+    let index = indexOf(streamContinuationToken);
+    for (const standing of entries.slice(index)) {
+      const frame = entryFrame(standing, index, this.tokens);
+      if (!(await this.#passes('acs', { ledger: this, socket, frame, sent, index }))) return;
+      if (socket.readyState !== socket.OPEN) return;
+      socket.send(frame);
+      sent.push(frame);
+      index += 1;
+      if (index % 4 === 0) await nextTurn();
+    }
+    socket.close(1000);
+  }
+}
+
+/** An error as a frame, then the normal close that always follows it. */
+export function refuse(socket: WebSocket, error: LedgerErrorFrame): void {
+  socket.send(JSON.stringify(error));
+  socket.close(1000);
+}

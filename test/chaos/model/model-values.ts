@@ -1,0 +1,89 @@
+/**
+ * What has to stand in the tables by the history alone, value by value: payloads, choices, parties, times, counters,
+ * views and keys, dictionaries and sums. Nothing of it went through the indexer, so a value that every run of the same
+ * program gets wrong in the same way is found.
+ */
+import type { Client } from 'pg';
+import { compareRelations } from '../../recordings/comparison.ts';
+import { addSummaries } from '../../recordings/expected-summaries.ts';
+import { Expected } from '../../recordings/expected.ts';
+import { asObject, JsonObject, type Json as Tree } from '../../recordings/json.ts';
+import { integer, postgresTime, type Row, type Rows } from '../../recordings/rows.ts';
+import { tables } from '../../recordings/stored.ts';
+import type { Fields } from '../history/history-events.ts';
+import { standingAt, type History, type Item } from '../history/history.ts';
+import { modelParticipant } from './model-ledger.ts';
+import { StoredJson } from './stored-json.ts';
+
+/** Enough to see what it is about. */
+const mostShown = 8;
+
+/** What differs, one sentence each; empty is good. */
+export async function valuesThatDiffer(client: Client, history: History, seedOffset: number): Promise<string[]> {
+  const rows = await expectedRows(client, history, seedOffset);
+  const { all } = await compareRelations(client, rows, tables);
+  const more = all.length - mostShown;
+  return [...all.slice(0, mostShown), ...(more > 0 ? [`and ${String(more)} more values`] : [])];
+}
+
+/** The rows of an indexer that has read the whole history from the active contracts at the seed offset on. */
+async function expectedRows(client: Client, history: History, seedOffset: number): Promise<Rows> {
+  const entries = standingAt(history, seedOffset);
+  const items = history.items.filter(({ offset }) => offset > seedOffset);
+  const updates = items.filter(({ kind }) => kind !== 'checkpoint');
+  const told = [...entries.map((entry) => entry.told), ...updates.map(({ value }) => value)];
+  const stored = await StoredJson.of(client, told);
+  const expected = new Expected();
+  for (const entry of entries) {
+    const fields = { workflowId: entry.workflowId, contractEntry: entry.told, streamContinuationToken: '' };
+    expected.entry({ json: stored.tree(fields) });
+  }
+  for (const { kind, name, value } of updates) {
+    // As a whole it is kept only where nobody knows what it is.
+    const update = kind === 'unknown' ? stored.kept({ [name]: { value } }) : null;
+    const json = new JsonObject(new Map([['update', update]]));
+    expected.update({ kind: name, value: asObject(stored.tree(value)), json });
+  }
+  const { unplaced } = expected.tally;
+  if (unplaced.length > 0) throw new Error(`no place for ${unplaced.join(', ')}`);
+  addSummaries(expected);
+  const { rows } = expected;
+  rows.add('coverage', { from_offset: integer(seedOffset), origin: 'seed', transaction_shape: 'LEDGER_EFFECTS' });
+  rows.add('stream', {
+    ...progressOf(items),
+    participant_id: modelParticipant,
+    transaction_shape: 'LEDGER_EFFECTS',
+    seed_offset: integer(seedOffset),
+    seed_contracts: integer(entries.length),
+    checkpoint: integer(history.items.at(-1)?.offset ?? 0),
+  });
+  return rows;
+}
+
+/** Where the items have led to. */
+function progressOf(items: readonly Item[]): Row {
+  const times = new Map<string, string>();
+  let last: Row = {};
+  for (const { kind, offset, updateId, value } of items) {
+    const told = kind === 'checkpoint' ? (value['synchronizerTimes'] as readonly Fields[]) : [value];
+    for (const { synchronizerId, recordTime } of told) times.set(textOf(synchronizerId), textOf(recordTime));
+    if (updateId !== undefined) last = { checkpoint_update_offset: integer(offset), checkpoint_update_id: updateId };
+  }
+  const newest = [...times.values()].map(comparable).sort().at(-1);
+  return {
+    ...last,
+    checkpoint_record_time: newest === undefined ? null : postgresTime(newest),
+    record_times: new JsonObject(new Map<string, Tree>(times)),
+  };
+}
+
+function textOf(value: unknown): string {
+  if (typeof value === 'string') return value;
+  throw new Error('expected a text');
+}
+
+/** With as many digits as any other, so that texts are in the order of the times. */
+function comparable(time: string): string {
+  const [whole = '', fraction = ''] = time.slice(0, -1).split('.');
+  return `${whole}.${fraction.padEnd(6, '0')}Z`;
+}

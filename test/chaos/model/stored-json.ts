@@ -1,0 +1,81 @@
+/** JSON of a history as Postgres has to hold it: contents as jsonb prints them, everything else as it was sent. */
+import type { Client } from 'pg';
+import { JsonNumber, JsonObject, parseJson, type Json as Tree } from '../../recordings/json.ts';
+import { jsonText, RawJson, type Json } from '../history/json-text.ts';
+
+/** Fields whose values are the business of the ledger's users, and are stored as they are whatever is in them. */
+const contents = new Set(['createArgument', 'contractKey', 'choiceArgument', 'exerciseResult', 'viewValue', 'details']);
+/** Somewhere between what contracts may be and what overflows the stack of a server. */
+const deepest = 500;
+
+export class StoredJson {
+  readonly #printed: ReadonlyMap<string, string>;
+
+  private constructor(printed: ReadonlyMap<string, string>) {
+    this.#printed = printed;
+  }
+
+  /** Asks Postgres how it prints all that is in there: numbers and repeated keys are its own matter. */
+  static async of(client: Client, values: readonly Json[]): Promise<StoredJson> {
+    const texts = [...new Set(values.flatMap((value) => [...contentsOf(value, '')]))].filter(isHeld);
+    const { rows } = await client.query<{ printed: string }>(
+      'select t::jsonb::text as printed from unnest($1::text[]) with ordinality u (t, place) order by place',
+      [texts],
+    );
+    return new StoredJson(new Map(texts.map((text, index) => [text, rows[index]?.printed ?? ''])));
+  }
+
+  /** As it has to be read again. */
+  tree(value: Json, name = ''): Tree {
+    if (isContents(value, name)) return this.#content(jsonText(value));
+    if (value === null || typeof value === 'boolean' || typeof value === 'string') return value;
+    if (typeof value === 'number' || typeof value === 'bigint') return new JsonNumber(String(value));
+    if (isList(value)) return value.map((element) => this.tree(element));
+    return new JsonObject(new Map(Object.entries(value).map(([key, field]) => [key, this.tree(field as Json, key)])));
+  }
+
+  /** A whole message that is kept as it came: in a column of type json, which prints nothing anew. */
+  kept(value: Json): Tree {
+    const text = jsonText(value);
+    return isHeld(text) ? parseJson(text) : escaped(text);
+  }
+
+  #content(text: string): Tree {
+    const printed = this.#printed.get(text);
+    return printed === undefined ? escaped(text) : parseJson(printed);
+  }
+}
+
+function isContents(value: Json, name: string): boolean {
+  return value !== null && (value instanceof RawJson || contents.has(name));
+}
+
+function* contentsOf(value: Json, name: string): Generator<string> {
+  if (isContents(value, name)) yield jsonText(value);
+  else if (value !== null && typeof value === 'object') {
+    for (const [key, field] of Object.entries(value)) yield* contentsOf(field as Json, key);
+  }
+}
+
+function isList(value: Json): value is readonly Json[] {
+  return Array.isArray(value);
+}
+
+/** What jsonb cannot hold is there as text, under a key of its own. */
+function escaped(text: string): Tree {
+  return new JsonObject(new Map([['$escaped', text]]));
+}
+
+/** Whether Postgres can hold it as JSON: no NUL, no half of a surrogate pair, no extreme nesting. */
+function isHeld(text: string): boolean {
+  return isHeldValue(JSON.parse(text), 1);
+}
+
+function isHeldValue(value: unknown, depth: number): boolean {
+  if (typeof value === 'string') return !value.includes('\u0000') && value.isWellFormed();
+  if (value === null || typeof value !== 'object') return true;
+  if (depth > deepest) return false;
+  return Object.entries(value).every(
+    ([key, field]) => (Array.isArray(value) || isHeldValue(key, depth)) && isHeldValue(field, depth + 1),
+  );
+}

@@ -1,0 +1,9 @@
+/** The planted bugs of the campaign can still be planted: each line is there once in the compiled program. */
+import { readFileSync } from 'node:fs';
+import { expect, it } from 'vitest';
+import { mutants } from './mutants.ts';
+
+it.each(mutants)('$name', ({ file, line }) => {
+  const text = readFileSync(new URL(`../../../dist/${file}`, import.meta.url), 'utf8');
+  expect(text.split(line)).toHaveLength(2);
+});

@@ -1,0 +1,109 @@
+/**
+ * Whether the campaign would notice: the compiled program is copied, one bug is planted in the copy, and a short campaign
+ * over it has to fail. First the copy without a bug has to pass, or nothing is proven.
+ */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { copyFile, cp, mkdtemp, rm, symlink } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { mutants, type Mutant } from './mutants.ts';
+import { replaceOnce } from './replace-once.ts';
+import { inLanes, type Tier, type TierContext } from '../tiers/tier.ts';
+
+/** Where the compiled program and this file are. */
+const compiled = fileURLToPath(new URL('../../..', import.meta.url));
+const root = fileURLToPath(new URL('../../../../..', import.meta.url));
+/** Links that a campaign has made in the compiled folder. */
+const beside = ['/migrations', '/src/observe/page/browser', '/package.json'];
+/** Longer than any short campaign; a bug that makes it hang is noticed as well. */
+const limitMs = 240_000;
+const campaign = [
+  '--tier',
+  'crash-points,seeded,reseeds',
+  '--stride',
+  '53',
+  '--seeds',
+  '10',
+  '--lanes',
+  '2',
+  '--patience',
+  '15',
+  '--bail',
+];
+
+export const mutation: Tier = {
+  name: 'mutants',
+  what: `${String(mutants.length)} planted bugs, each of which a short campaign has to notice`,
+  run: async (context) => {
+    const wanted = mutants.filter(({ name }) => context.point === undefined || name.includes(context.point));
+    // Each campaign that a mutant is sought with has to pass without one.
+    for (const fault of new Set([undefined, ...wanted.map((mutant) => mutant.fault)])) {
+      const { code, output } = await tryCopy(undefined, fault);
+      if (code !== 0) {
+        context.report.fail({
+          tier: 'mutants',
+          replay,
+          found: [`without a bug, faults ${fault ?? 'of all kinds'}`, output],
+        });
+        return;
+      }
+    }
+    await inLanes(Math.min(2, context.lanes), wanted, (mutant) => tryMutant(context, mutant));
+  },
+};
+
+const replay = 'npm run chaos -- --tier mutants';
+
+async function tryMutant({ report, say }: TierContext, mutant: Mutant): Promise<void> {
+  const { code, output } = await tryCopy(mutant, mutant.fault);
+  report.mutants += 1;
+  // Ended for any other reason, the campaign has noticed nothing.
+  if (code !== null && !output.startsWith('FAILED')) {
+    report.fail({ tier: 'mutants', replay, found: [`not noticed: ${mutant.name}`, output] });
+    return;
+  }
+  report.mutantsCaught += 1;
+  say(`noticed: ${mutant.name}: ${output}`);
+}
+
+/** Undefined code: it had to be ended. */
+async function tryCopy(
+  mutant: Mutant | undefined,
+  fault: string | undefined,
+): Promise<{ readonly code: number | null; readonly output: string }> {
+  const folder = await mkdtemp(join(tmpdir(), 'ledger-indexer-mutant-'));
+  try {
+    await cp(compiled, folder, { recursive: true, filter: (path) => !beside.some((name) => path.endsWith(name)) });
+    await copyFile(join(root, 'package.json'), join(folder, 'package.json'));
+    for (const name of ['node_modules', 'migrations', 'src/observe/page/browser'])
+      await symlink(join(root, name), join(folder, name));
+    if (mutant !== undefined) await replaceOnce(join(folder, 'src', mutant.file), mutant.line, mutant.instead);
+    return await runCampaign(folder, fault);
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+async function runCampaign(
+  folder: string,
+  fault: string | undefined,
+): Promise<{ readonly code: number | null; readonly output: string }> {
+  const more = fault === undefined ? [] : ['--fault', fault];
+  const child = spawn(process.execPath, [join(folder, 'test/chaos/main.js'), ...campaign, ...more], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  let output = '';
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.setEncoding('utf8').on('data', (text: string) => {
+      output += text;
+    });
+  }
+  const limit = setTimeout(() => child.kill('SIGTERM'), limitMs);
+  const [code] = (await once(child, 'close')) as [number | null];
+  clearTimeout(limit);
+  const told =
+    output.split('\n').find((line) => line.startsWith('FAILED')) ?? output.trimEnd().split('\n').at(-1) ?? '';
+  return { code, output: told.slice(0, 300) };
+}

@@ -1,0 +1,33 @@
+/** The defects planted in the sources can still be planted, and the tests that have to notice them are there. */
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { areas } from '../../planted/areas.ts';
+
+const root = join(import.meta.dirname, '../../..');
+const all = areas.flatMap(({ name: area, defects }) => defects.map((defect) => ({ area, ...defect })));
+
+describe('test/planted', () => {
+  it('has every file in the list of areas, under its name', () => {
+    const files = readdirSync(join(root, 'test/planted')).map((file) => file.replace(/\.ts$/u, ''));
+    const named = areas.map(({ name }) => name);
+    expect([...named, 'areas', 'planted'].sort()).toEqual(files.sort());
+  });
+
+  it('has three defects in each area, and no name twice', () => {
+    expect(areas.filter(({ defects }) => defects.length < 3)).toEqual([]);
+    expect(new Set(all.map(({ name }) => name)).size).toBe(all.length);
+  });
+
+  it('plants each defect in one place, for a test file that is there', () => {
+    const wrong = all.flatMap(({ area, name, file, line, instead, test }) => {
+      const times = existsSync(join(root, file)) ? readFileSync(join(root, file), 'utf8').split(line).length - 1 : 0;
+      return [
+        ...(times === 1 ? [] : [`${area}, ${name}: the line is ${String(times)} times in ${file}`]),
+        ...(line === instead ? [`${area}, ${name}: it changes nothing`] : []),
+        ...(existsSync(join(root, 'test', test)) ? [] : [`${area}, ${name}: there is no test/${test}`]),
+      ];
+    });
+    expect(wrong).toEqual([]);
+  });
+});

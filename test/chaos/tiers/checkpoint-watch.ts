@@ -1,0 +1,64 @@
+/** Waits for the checkpoint in the database, told by its own notifications. */
+import { schema, type ChaosDatabase } from '../databases.ts';
+import type { IndexerLife } from './indexer-life.ts';
+import { pause } from '../../support/wait-for.ts';
+
+/** So often it looks without having been told, milliseconds. */
+const lookEveryMs = 100;
+
+export class CheckpointWatch implements AsyncDisposable {
+  readonly #database: ChaosDatabase;
+  #wake: () => void = () => undefined;
+  readonly #onNotice = (): void => {
+    this.#wake();
+  };
+
+  private constructor(database: ChaosDatabase) {
+    this.#database = database;
+    database.client.on('notification', this.#onNotice);
+  }
+
+  static async over(database: ChaosDatabase): Promise<CheckpointWatch> {
+    await database.client.query(`listen ${schema}_offset`);
+    return new CheckpointWatch(database);
+  }
+
+  async checkpoint(): Promise<number> {
+    const { rows } = await this.#database.client.query<{ checkpoint: string | null }>(
+      `select checkpoint from ${schema}.stream`,
+    );
+    return Number(rows[0]?.checkpoint ?? -1);
+  }
+
+  /**
+   * True once the checkpoint is at least `offset`; false when that takes too long, when `giveUp` says so, or when the
+   * indexer has ended.
+   */
+  async reaches(
+    offset: number,
+    limitMs: number,
+    life: IndexerLife,
+    giveUp: () => boolean = () => false,
+  ): Promise<boolean> {
+    const until = performance.now() + limitMs;
+    for (;;) {
+      const noticed = new Promise<void>((resolve) => {
+        this.#wake = resolve;
+      });
+      if (giveUp()) return false;
+      if ((await this.checkpoint()) >= offset) return true;
+      if (performance.now() > until || life.ended() !== undefined) return false;
+      await Promise.race([noticed, pause(lookEveryMs, undefined, { ref: false })]);
+    }
+  }
+
+  /** Looks again now. */
+  nudge(): void {
+    this.#wake();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#database.client.off('notification', this.#onNotice);
+    await this.#database.client.query('unlisten *');
+  }
+}

@@ -1,0 +1,117 @@
+/** One life of the indexer inside this process: started as the program starts it, stopped by an operator, or dropped dead. */
+import { openAccess } from '../../../src/access.ts';
+import { loadConfig, type Config } from '../../../src/config/config.ts';
+import { startIndexer, type Indexer } from '../../../src/indexer.ts';
+import { createLogger } from '../../../src/observe/log/logger.ts';
+import { WireProxy, type Tap } from '../faults/wire-proxy.ts';
+
+const keptLines = 400;
+/** A stall of the ledger is longer. */
+const askAfterMs = 25;
+
+export interface LifeOptions {
+  readonly ledgerUrl: string;
+  readonly databaseUrl: string;
+  readonly env?: Readonly<Record<string, string>>;
+  /** Absent: connected directly. */
+  readonly taps?: { readonly postgres: Tap; readonly ledger: Tap };
+}
+
+export interface IndexerLife {
+  /** The newest lines of its log. */
+  readonly log: readonly string[];
+  /** Why it ended by itself; undefined while it runs or after a stop. */
+  ended(): string | undefined;
+  /** Whether it waits for an operator. */
+  parked(): boolean;
+  /** As an operator stops it. */
+  stop(): Promise<void>;
+  /** Dead at once: its connections are reset and it gets no new ones. What is left of it is swept up by `swept`. */
+  drop(): void;
+  readonly swept: () => Promise<void>;
+  readonly proxies: { readonly postgres: WireProxy; readonly ledger: WireProxy } | undefined;
+}
+
+/** What every indexer of a campaign is configured with. */
+export const defaults: Readonly<Record<string, string>> = {
+  INDEXER_HTTP_PORT: '0',
+  INDEXER_RETRY_MAX: '10ms',
+  INDEXER_PING_INTERVAL: '100ms',
+  INDEXER_STOP_TIMEOUT: '5s',
+  INDEXER_BATCH_UPDATES: '5',
+  POSTGRES_MIGRATE: 'never',
+  // Only so that a stream can be told that its token has expired.
+  LEDGER_TOKEN: 'chaos-token',
+};
+
+/** Starts one. */
+export async function startLife(options: LifeOptions): Promise<IndexerLife> {
+  const proxies = options.taps === undefined ? undefined : await startProxies(options, options.taps);
+  const ledgerUrl = proxies?.ledger.before(options.ledgerUrl) ?? options.ledgerUrl;
+  const databaseUrl = proxies?.postgres.before(options.databaseUrl) ?? options.databaseUrl;
+  const log: string[] = [];
+  const keep = (line: string): boolean => {
+    if (log.push(line) > keptLines) log.shift();
+    return true;
+  };
+  const env = { ...defaults, LEDGER_URL: ledgerUrl, DATABASE_URL: databaseUrl, ...options.env };
+  const config = withHaste(loadConfig([], env));
+  const logging = createLogger({ level: 'info', format: 'json', stream: { write: keep } });
+  const access = await openAccess(config.ledger, new AbortController().signal);
+  const indexer = await startIndexer({ config, access, ledgerUrl, databaseUrl, version: 'chaos', logging });
+  return lifeOf(indexer, log, proxies);
+}
+
+/** Sooner than any operator may: a campaign waits for many silences. */
+function withHaste(config: Config): Config {
+  return { ...config, indexer: { ...config.indexer, askAfterMs } };
+}
+
+/** The two wires of an indexer, to two servers. */
+export async function startProxies(
+  { ledgerUrl, databaseUrl }: Pick<LifeOptions, 'ledgerUrl' | 'databaseUrl'>,
+  taps: { readonly postgres: Tap; readonly ledger: Tap },
+): Promise<{ readonly postgres: WireProxy; readonly ledger: WireProxy }> {
+  const place = (url: string): { host: string; port: number } => {
+    const { hostname, port } = new URL(url);
+    return { host: hostname, port: Number(port) };
+  };
+  const postgres = await WireProxy.start('postgres', place(databaseUrl));
+  const ledger = await WireProxy.start('ledger', place(ledgerUrl));
+  postgres.tap = taps.postgres;
+  ledger.tap = taps.ledger;
+  return { postgres, ledger };
+}
+
+function lifeOf(indexer: Indexer, log: readonly string[], proxies: IndexerLife['proxies']): IndexerLife {
+  let ended: string | undefined;
+  let swept: Promise<void> | undefined;
+  indexer.done.then(
+    () => (ended = 'by itself'),
+    (thrown: unknown) => (ended = thrown instanceof Error ? thrown.message : 'for no reason'),
+  );
+  const sweep = async (): Promise<void> => {
+    await indexer.stop();
+    await proxies?.postgres[Symbol.asyncDispose]();
+    await proxies?.ledger[Symbol.asyncDispose]();
+  };
+  return {
+    log,
+    proxies,
+    ended: () => ended,
+    parked: () => {
+      const last = log.findLast((line) => line.includes('"phase":'));
+      return last?.includes('"phase":"parked"') === true;
+    },
+    stop: () => (swept ??= sweep()),
+    drop: () => {
+      proxies?.postgres.sever();
+      proxies?.ledger.sever();
+      swept ??= sweep();
+      swept.catch(() => undefined);
+    },
+    swept: async () => {
+      await swept;
+    },
+  };
+}

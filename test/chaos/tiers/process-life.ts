@@ -1,0 +1,91 @@
+/** One life of the built program as a process of its own, between two proxies, until something is done to it. */
+import { startDaemon, type Daemon, type Exit } from '../../e2e/runs/daemon.ts';
+import type { ChaosDatabase } from '../databases.ts';
+import { schema } from '../databases.ts';
+import type { ModelLedger } from '../model/model-ledger.ts';
+import { pass, WireProxy, type Tap } from '../faults/wire-proxy.ts';
+import { pause } from '../../support/wait-for.ts';
+
+/** The access token of every process; nothing it shows may hold it. */
+export const token = 'chaos-token-kanari7f3e91';
+
+const settings = {
+  LEDGER_TOKEN: token,
+  INDEXER_BATCH_UPDATES: '5',
+  INDEXER_RETRY_MAX: '20ms',
+  POSTGRES_MIGRATE: 'never',
+};
+
+/** The two wires of a run; every process of it is behind the same proxies. */
+export interface Wires extends AsyncDisposable {
+  readonly ledgerUrl: string;
+  readonly databaseUrl: string;
+  /** Resolves when so many more messages have passed, of either wire and direction. */
+  messages(count: number): Promise<void>;
+}
+
+export async function openWires(ledger: ModelLedger, database: ChaosDatabase): Promise<Wires> {
+  const place = (url: string): { host: string; port: number } => ({
+    host: new URL(url).hostname,
+    port: Number(new URL(url).port),
+  });
+  const postgres = await WireProxy.start('postgres', place(database.url));
+  const updates = await WireProxy.start('ledger', place(ledger.url));
+  let left = Number.POSITIVE_INFINITY;
+  let reached: () => void = () => undefined;
+  const tap: Tap = () => {
+    left -= 1;
+    if (left === 0) reached();
+    return pass;
+  };
+  postgres.tap = tap;
+  updates.tap = tap;
+  return {
+    ledgerUrl: updates.before(ledger.url),
+    databaseUrl: postgres.before(database.url),
+    messages: (count) =>
+      new Promise((resolve) => {
+        reached = resolve;
+        left = count;
+      }),
+    [Symbol.asyncDispose]: async () => {
+      await postgres[Symbol.asyncDispose]();
+      await updates[Symbol.asyncDispose]();
+    },
+  };
+}
+
+/** Starts the program behind the wires. */
+export function startProcess(wires: Wires): Daemon {
+  return startDaemon({ ledgerUrl: wires.ledgerUrl, databaseUrl: wires.databaseUrl, schema, env: settings });
+}
+
+/** Waits until the checkpoint is at least `offset`. @throws Error when it takes too long or the program ends before */
+export async function untilStored(database: ChaosDatabase, offset: number, daemon: Daemon): Promise<void> {
+  const end = performance.now() + 30_000;
+  for (;;) {
+    const { rows } = await database.client.query<{ checkpoint: string | null }>(
+      `select checkpoint from ${schema}.stream`,
+    );
+    if (Number(rows[0]?.checkpoint ?? -1) >= offset) return;
+    const exit = daemon.exit();
+    if (exit !== undefined) throw new Error(`it ended (${String(exit.code ?? exit.signal)}): ${tail(daemon)}`);
+    if (performance.now() > end) throw new Error(`it did not get to offset ${String(offset)}: ${tail(daemon)}`);
+    await pause(5);
+  }
+}
+
+/** Ends it as an operator does. @throws Error when it does not end with 0 */
+export async function stopCleanly(daemon: Daemon): Promise<void> {
+  daemon.signal('SIGTERM');
+  const exit = await Promise.race([daemon.exited, pause(15_000, undefined, { ref: false })]);
+  if (exit?.code !== 0) throw new Error(`SIGTERM ended it with ${shown(exit)}: ${tail(daemon)}`);
+}
+
+function shown(exit: Exit | undefined): string {
+  return exit === undefined ? 'nothing in 15 s' : String(exit.code ?? exit.signal);
+}
+
+function tail(daemon: Daemon): string {
+  return daemon.output().trimEnd().split('\n').slice(-3).join(' ').slice(-1_500);
+}

@@ -1,0 +1,176 @@
+/**
+ * The built program as real processes, over and over: killed at a message of its wires, frozen, stopped, and two of them
+ * for one stream. What is stored in the end is what a run stores that nobody disturbed.
+ */
+import type { Daemon } from '../../e2e/runs/daemon.ts';
+import { Canary } from '../../support/canary.ts';
+import { differences } from '../model/comparison.ts';
+import type { ChaosDatabase } from '../databases.ts';
+import { historyOf, offsetAfter, type History } from '../history/history.ts';
+import { ModelLedger } from '../model/model-ledger.ts';
+import { outcomeOf, type Outcome } from '../model/oracle.ts';
+import { openWires, startProcess, stopCleanly, token, untilStored, type Wires } from './process-life.ts';
+import { Seeded } from '../history/random.ts';
+import { inLanes, type Tier, type TierContext } from './tier.ts';
+import { undisturbed } from './undisturbed.ts';
+import { pause } from '../../support/wait-for.ts';
+
+const updates = 90;
+const seededUpdates = 30;
+/** Of the seeds of a campaign: processes take their time to start. */
+const share = 0.4;
+/** Deaths of one seed. */
+const deaths = 7;
+/** A session from start to stop passes about so many messages. */
+const sessionMessages = 160;
+
+const kinds = {
+  kill: 'process: SIGKILL at a message',
+  killIdle: 'process: SIGKILL while idle',
+  freeze: 'process: SIGSTOP, SIGCONT',
+  term: 'process: SIGTERM at a message',
+  impatient: 'process: SIGTERM, then SIGKILL',
+  standby: 'process: SIGKILL with a standby waiting',
+} as const;
+type Violence = keyof typeof kinds;
+
+/** Most are plain kills: those are what the promise is about. */
+const drawn: readonly Violence[] = [
+  ...Array.from({ length: 12 }, () => 'kill' as const),
+  'killIdle',
+  'freeze',
+  'term',
+  'impatient',
+  'standby',
+];
+
+interface Run {
+  readonly context: TierContext;
+  readonly history: History;
+  readonly ledger: ModelLedger;
+  readonly database: ChaosDatabase;
+  readonly wires: Wires;
+  readonly random: Seeded;
+}
+
+export const processes: Tier = {
+  name: 'processes',
+  what: 'the built program as processes: SIGKILL, SIGSTOP, SIGTERM, two for one stream',
+  run: async (context) => {
+    for (const kind of Object.values(kinds)) context.report.expect(kind);
+    const seeds = Array.from({ length: Math.ceil(context.seeds * share) }, (_, index) => context.firstSeed + index);
+    await inLanes(context.lanes, seeds, (seed) => trySeed(context, seed));
+  },
+};
+
+async function trySeed(context: TierContext, seed: number): Promise<void> {
+  const { server, report } = context;
+  const history = historyOf(seed, { updates });
+  const reference = await server.lend();
+  const database = await server.lend();
+  const found: string[] = [];
+  try {
+    const wanted = await undisturbed(reference, history, seededUpdates);
+    const passwords = [decodeURIComponent(new URL(database.url).password)];
+    const canary = new Canary({ tokens: [token], passwords, words: [] });
+    const outcome = await disturbed(context, database, history, new Seeded(seed), canary);
+    found.push(...outcome.contradictions, ...canary.leaks().map(({ where, what }) => `a ${what} in the ${where}`));
+    const reached = { database: database, outcome: outcome };
+    found.push(...(await differences(report, { database: reference, outcome: wanted }, reached)));
+  } catch (thrown) {
+    found.push(thrown instanceof Error ? thrown.message : String(thrown));
+  }
+  report.seeds += 1;
+  if (found.length > 0) {
+    report.fail({ tier: 'processes', replay: `npm run chaos -- --tier processes --seed ${String(seed)}`, found });
+  }
+  reference.giveBack();
+  database.giveBack();
+}
+
+async function disturbed(
+  context: TierContext,
+  database: ChaosDatabase,
+  history: History,
+  random: Seeded,
+  canary: Canary,
+): Promise<Outcome> {
+  await using ledger = await ModelLedger.start(history, seededUpdates);
+  await using wires = await openWires(ledger, database);
+  const run: Run = { context, history, ledger, database, wires, random };
+  let survivor: Daemon | undefined;
+  for (let death = 1; death <= deaths; death += 1) {
+    // Nothing is shown before the seed is published, so that every run seeds at the same offset.
+    const shown = seededUpdates + Math.ceil(((history.items.length - seededUpdates) * death) / (deaths + 1));
+    ledger.onFollow = () => {
+      ledger.grow(shown);
+    };
+    if (death > 1 && (await isSeeded(database))) ledger.grow(shown);
+    const daemon: Daemon = survivor ?? startProcess(wires);
+    survivor = await violate(run, daemon, random.pick(drawn), shown);
+    if (survivor !== daemon) canary.look('log', daemon.output());
+  }
+  ledger.onFollow = () => {
+    ledger.grow(history.items.length);
+  };
+  if (await isSeeded(database)) ledger.grow(history.items.length);
+  await using last = survivor ?? startProcess(wires);
+  await untilStored(database, offsetAfter(history, history.items.length), last);
+  await canary.lookAt('last process', last);
+  await stopCleanly(last);
+  return outcomeOf(database, history);
+}
+
+async function isSeeded(database: ChaosDatabase): Promise<boolean> {
+  const { rows } = await database.client.query('select from ledger.stream where seeded_at is not null');
+  return rows.length > 0;
+}
+
+/** Does it; gives back the process that lives on, if one does. */
+async function violate(run: Run, daemon: Daemon, violence: Violence, shown: number): Promise<Daemon | undefined> {
+  const { wires, random, context } = run;
+  const moment = wires.messages(random.between(1, sessionMessages));
+  const calm = untilStored(run.database, offsetAfter(run.history, shown), daemon).catch((thrown: unknown) => {
+    // Of no interest once the process is dead; before, it is a defect.
+    if (daemon.exit() === undefined) throw thrown;
+  });
+  // The message may never come: then it is caught idle, which is a moment as well.
+  if (violence === 'killIdle') await calm;
+  else await Promise.race([moment, calm.then(() => pause(random.between(0, 30)))]);
+  if (daemon.exit() !== undefined) throw new Error(`it ended by itself: ${daemon.output().slice(-1_500)}`);
+  const survivor = await carryOut(violence, run, daemon);
+  context.report.hit(kinds[violence]);
+  if (survivor !== daemon) await calm.catch(() => undefined);
+  return survivor;
+}
+
+async function carryOut(violence: Violence, { wires, random, context }: Run, daemon: Daemon) {
+  switch (violence) {
+    case 'freeze':
+      daemon.signal('SIGSTOP');
+      await pause(random.between(50, 400));
+      daemon.signal('SIGCONT');
+      return daemon;
+    case 'term':
+      await stopCleanly(daemon);
+      return undefined;
+    case 'standby': {
+      const standby = startProcess(wires);
+      await standby.logged('standby').catch(() => undefined);
+      await daemon.kill();
+      context.report.sigkills += 1;
+      return standby;
+    }
+    case 'impatient':
+      daemon.signal('SIGTERM');
+      await pause(random.between(0, 20));
+      break;
+    case 'kill':
+    case 'killIdle':
+      break;
+  }
+  // The operator's stop may have been quicker.
+  if (daemon.exit() === undefined) context.report.sigkills += 1;
+  await daemon.kill();
+  return undefined;
+}

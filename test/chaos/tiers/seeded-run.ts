@@ -1,0 +1,235 @@
+/** One seed: a history, faults drawn from the seed and paced by progress, a quiet phase, and what came of it. */
+import { CheckpointWatch } from './checkpoint-watch.ts';
+import type { ChaosDatabase } from '../databases.ts';
+import type { ChaosWorld, FaultKind } from '../faults/fault-kind.ts';
+import { faultKinds } from '../faults/fault-kinds.ts';
+import { endAfter, historyOf, type History } from '../history/history.ts';
+import { startLife, type IndexerLife } from './indexer-life.ts';
+import { ModelLedger } from '../model/model-ledger.ts';
+import { outcomeOf, type Outcome } from '../model/oracle.ts';
+import { Seeded } from '../history/random.ts';
+import { WireFaults } from '../faults/wire-faults.ts';
+
+const mostFaults = 8;
+
+/** What a seed decides before anything runs. */
+export interface Plan {
+  readonly seed: number;
+  readonly history: History;
+  /** Items shown while the indexer seeds. */
+  readonly before: number;
+  readonly seedFaults: readonly FaultKind[];
+  readonly followFaults: readonly FaultKind[];
+  readonly env: Readonly<Record<string, string>>;
+  readonly tokens: boolean;
+  /** Entries that a list over HTTP may have. */
+  readonly listLimit: number;
+}
+
+const follows = faultKinds.filter(({ moments }) => moments.includes('follow'));
+const seeds = faultKinds.filter(({ moments }) => moments.includes('seed'));
+/** What can happen to a seed only; these have fewer chances. */
+const seedsOnly = seeds.filter(({ moments }) => !moments.includes('follow'));
+
+/** Kinds by chance, after the one whose turn it is with this seed: chance alone leaves some kinds out for long. */
+function draw(seed: number, random: Seeded, count: number, kinds: Record<'turns' | 'all', readonly FaultKind[]>) {
+  const turn = kinds.turns[seed % kinds.turns.length];
+  const others = Array.from({ length: count }, () => random.pick(kinds.all));
+  return [...(turn === undefined ? [] : [turn]), ...others].slice(0, count);
+}
+
+/** @param fault in the name of those of which each seed has one while it follows; undefined: all */
+export function planOf(seed: number, fault = ''): Plan {
+  const random = new Seeded(seed ^ 0x5eed);
+  const history = historyOf(seed, { updates: random.between(40, 110) });
+  const faults = random.between(6, mostFaults);
+  const whileSeeding = random.chance(0.85) ? random.between(1, 2) : 0;
+  return {
+    seed,
+    history,
+    before: Math.floor(history.items.length * (0.1 + 0.3 * random.next())),
+    seedFaults: draw(seed, random, whileSeeding, { turns: seedsOnly, all: seeds }),
+    followFaults: draw(seed, random, faults - whileSeeding, {
+      turns: follows.filter(({ name }) => name.includes(fault)),
+      all: follows,
+    }),
+    env: {
+      INDEXER_BATCH_UPDATES: String(random.between(1, 12)),
+      INDEXER_WRITE_LANES: String(random.between(1, 4)),
+      INDEXER_INBOX_UPDATES: String(random.pick([3, 20, 2000])),
+      INDEXER_STOP_TIMEOUT: '5s',
+    },
+    tokens: random.chance(0.7),
+    listLimit: random.pick([200, 3]),
+  };
+}
+
+export interface SeededOutcome {
+  readonly outcome: Outcome | undefined;
+  /** Faults that happened. */
+  readonly hits: readonly string[];
+  readonly problems: readonly string[];
+  readonly log: readonly string[];
+}
+
+/** Indexes the history under the faults of the plan. @param patienceMs for what was shown, faults included, and for the rest in peace */
+export async function runSeed(database: ChaosDatabase, plan: Plan, patienceMs: number): Promise<SeededOutcome> {
+  await using ledger = await ModelLedger.start(plan.history, plan.before);
+  ledger.tokens = plan.tokens;
+  ledger.listLimit = plan.listLimit;
+  await using watch = await CheckpointWatch.over(database);
+  const run = new SeededRun(database, plan, ledger, watch, patienceMs);
+  try {
+    await run.throughFaults();
+    await run.quietly();
+    const outcome = await outcomeOf(database, plan.history);
+    return { outcome, hits: run.hits, problems: run.problems, log: run.log };
+  } catch (thrown) {
+    await run.end();
+    const problem = thrown instanceof Error ? thrown.message : String(thrown);
+    return { outcome: undefined, hits: run.hits, problems: [...run.problems, problem], log: run.log };
+  }
+}
+
+class SeededRun {
+  readonly hits: string[] = [];
+  readonly problems: string[] = [];
+  readonly #database: ChaosDatabase;
+  readonly #plan: Plan;
+  readonly #watch: CheckpointWatch;
+  readonly #world: ChaosWorld;
+  #life: IndexerLife | undefined;
+  #olderLog: string[] = [];
+  readonly #patienceMs: number;
+  readonly #gone: IndexerLife[] = [];
+  /** Whether what was done to it may leave it waiting for an operator. */
+  #mayPark = false;
+
+  constructor(database: ChaosDatabase, plan: Plan, ledger: ModelLedger, watch: CheckpointWatch, patienceMs: number) {
+    this.#patienceMs = patienceMs;
+    this.#database = database;
+    this.#plan = plan;
+    this.#watch = watch;
+    this.#world = { ledger, database, wires: new WireFaults(), random: new Seeded(plan.seed ^ 0xfa17) };
+  }
+
+  get log(): readonly string[] {
+    return [...this.#olderLog, ...(this.#life?.log ?? [])];
+  }
+
+  /** Fault after fault; each has a part of the history to happen in. */
+  async throughFaults(): Promise<void> {
+    const { history, before, seedFaults, followFaults } = this.#plan;
+    for (const kind of seedFaults) this.#arm(kind);
+    await this.#start();
+    await this.#reaches(endAfter(history, before), 'the seed is stored');
+    this.#disarm();
+    let shown = Math.max(before, this.#world.ledger.visible);
+    const share = Math.ceil((history.items.length - shown) / (followFaults.length + 1));
+    for (const kind of followFaults) {
+      this.#arm(kind);
+      shown = Math.min(history.items.length, shown + share);
+      this.#world.ledger.grow(shown);
+      await this.#reaches(endAfter(history, shown), `offset ${String(endAfter(history, shown))} after ${kind.name}`);
+      this.#disarm();
+    }
+  }
+
+  /** Nothing is wrong any more: it must get to the end now. */
+  async quietly(): Promise<void> {
+    const { history } = this.#plan;
+    this.#world.ledger.grow(history.items.length);
+    await this.#reaches(endAfter(history, history.items.length), 'the end, in peace');
+    await this.end();
+  }
+
+  async end(): Promise<void> {
+    await this.#life?.stop();
+    for (const life of this.#gone) await life.swept();
+  }
+
+  #arm(kind: FaultKind): void {
+    this.#mayPark ||= kind.needs === 'restart';
+    void this.#suffer(kind);
+  }
+
+  async #suffer(kind: FaultKind): Promise<void> {
+    await kind.arm(this.#world);
+    this.hits.push(kind.name);
+    if (kind.needs === 'death') await this.#dieAndStart();
+    else if (kind.needs === 'takeover') await this.#giveWay();
+    else if (kind.name === 'indexer: stopped and started') await this.#restart();
+    this.#watch.nudge();
+  }
+
+  #disarm(): void {
+    this.#world.wires.disarm();
+    this.#world.ledger.disarm();
+  }
+
+  async #start(): Promise<void> {
+    this.#world.wires.reborn();
+    this.#life = await this.#another();
+  }
+
+  #another(): Promise<IndexerLife> {
+    const { ledger, wires } = this.#world;
+    const { env } = this.#plan;
+    return startLife({ ledgerUrl: ledger.url, databaseUrl: this.#database.url, env, taps: wires.taps });
+  }
+
+  async #giveWay(): Promise<void> {
+    const second = await this.#another();
+    this.#bury()?.drop();
+    this.#life = second;
+  }
+
+  async #dieAndStart(): Promise<void> {
+    this.#bury()?.drop();
+    await this.#start();
+  }
+
+  async #restart(): Promise<void> {
+    await this.#bury()?.stop();
+    await this.#start();
+  }
+
+  /** The life is over; what it said is kept. */
+  #bury(): IndexerLife | undefined {
+    const life = this.#life;
+    if (life === undefined) return undefined;
+    this.#olderLog = [...this.#olderLog, ...life.log];
+    this.#gone.push(life);
+    this.#life = undefined;
+    return life;
+  }
+
+  async #reaches(offset: number, what: string): Promise<void> {
+    const until = performance.now() + this.#patienceMs;
+    while (performance.now() < until) {
+      const life = this.#life;
+      if (life === undefined) {
+        // Between two lives.
+        await new Promise((resolve) => setTimeout(resolve, 2));
+        continue;
+      }
+      const stopped = (): boolean => life !== this.#life || life.parked();
+      if (await this.#watch.reaches(offset, until - performance.now(), life, stopped)) return;
+      if (life !== this.#life) continue;
+      if (life.parked()) await this.#unpark(life, what);
+      else if (life.ended() !== undefined) throw new Error(`${what}: it ended, ${life.ended() ?? ''}`);
+    }
+    const checkpoint = await this.#watch.checkpoint();
+    throw new Error(
+      `${what}: not within ${String(this.#patienceMs)} ms, the checkpoint is ${String(checkpoint)} of ${String(offset)}`,
+    );
+  }
+
+  async #unpark(life: IndexerLife, what: string): Promise<void> {
+    if (!this.#mayPark) {
+      const because = life.log.findLast((line) => line.includes('parked')) ?? '';
+      this.problems.push(`${what}: it parked for no good reason: ${because.slice(0, 600)}`);
+    }
+    await this.#restart();
+  }
+}

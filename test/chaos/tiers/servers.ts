@@ -1,0 +1,192 @@
+/**
+ * Postgres itself ended and started again under a running daemon: killed, so that it recovers from its log, with and
+ * without commits it had promised, and restarted as an administrator does it.
+ */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Client } from 'pg';
+import {
+  startEmbeddedPostgres,
+  type EmbeddedPostgres,
+} from '../../../packages/embedded-postgres/src/embedded-postgres.ts';
+import { startDaemon, type Daemon } from '../../e2e/runs/daemon.ts';
+import { differences } from '../model/comparison.ts';
+import { schema, type ChaosDatabase } from '../databases.ts';
+import { historyOf, offsetAfter, type History } from '../history/history.ts';
+import { ModelLedger } from '../model/model-ledger.ts';
+import { outcomeOf, type Outcome } from '../model/oracle.ts';
+import { stopCleanly } from './process-life.ts';
+import { Seeded } from '../history/random.ts';
+import type { Tier, TierContext } from './tier.ts';
+import { undisturbed } from './undisturbed.ts';
+import { pause } from '../../support/wait-for.ts';
+
+const updates = 150;
+const seededUpdates = 20;
+const endsPerSeed = 3;
+/** Of the seeds of a campaign: each needs a server of its own. */
+const share = 0.02;
+
+const kinds = {
+  kill: 'server: SIGKILL, recovers from its log',
+  lose: 'server: SIGKILL, commits it had promised are lost',
+  restart: 'server: restart by an administrator',
+} as const;
+type End = keyof typeof kinds;
+
+export const servers: Tier = {
+  name: 'servers',
+  what: 'Postgres killed and restarted under a running daemon, commits lost',
+  run: async (context) => {
+    for (const kind of Object.values(kinds)) context.report.expect(kind);
+    const seeds = Math.ceil(context.seeds * share);
+    for (let seed = context.firstSeed; seed < context.firstSeed + seeds; seed += 1) await trySeed(context, seed);
+  },
+};
+
+async function trySeed(context: TierContext, seed: number): Promise<void> {
+  const { report, server } = context;
+  const history = historyOf(seed, { updates });
+  const reference = await server.lend();
+  const found: string[] = [];
+  await using mortal = await MortalServer.open(seed % 2 === 0);
+  try {
+    const wanted = await undisturbed(reference, history, seededUpdates);
+    const outcome = await disturbed(context, mortal, history, new Seeded(seed));
+    found.push(...outcome.contradictions);
+    const reached = { database: mortal.database(), outcome: outcome };
+    found.push(...(await differences(report, { database: reference, outcome: wanted }, reached)));
+  } catch (thrown) {
+    found.push(thrown instanceof Error ? thrown.message : String(thrown));
+  }
+  report.seeds += 1;
+  if (found.length > 0) {
+    report.fail({ tier: 'servers', replay: `npm run chaos -- --tier servers --seed ${String(seed)}`, found });
+  }
+  reference.giveBack();
+}
+
+async function disturbed(
+  { report }: TierContext,
+  mortal: MortalServer,
+  history: History,
+  random: Seeded,
+): Promise<Outcome> {
+  await using ledger = await ModelLedger.start(history, seededUpdates);
+  ledger.onFollow = () => {
+    ledger.grow(seededUpdates + 5);
+  };
+  await using daemon = startDaemon({
+    ledgerUrl: ledger.url,
+    databaseUrl: mortal.url,
+    schema,
+    env: { INDEXER_BATCH_UPDATES: '5', INDEXER_RETRY_MAX: '50ms' },
+  });
+  await until(mortal, offsetAfter(history, seededUpdates), daemon);
+  // A seed that is lost is made again, lawfully, at another offset: then there would be nothing to compare with.
+  await mortal.settle();
+  for (let end = 1; end <= endsPerSeed; end += 1) {
+    ledger.grow(seededUpdates + Math.ceil(((history.items.length - seededUpdates) * end) / (endsPerSeed + 1)));
+    await pause(random.between(0, 60));
+    const how: End = random.chance(0.3) ? 'restart' : mortal.forgetful ? 'lose' : 'kill';
+    await mortal.end(how === 'restart');
+    report.hit(kinds[how]);
+  }
+  ledger.grow(history.items.length);
+  await until(mortal, offsetAfter(history, history.items.length), daemon);
+  await stopCleanly(daemon);
+  return outcomeOf(mortal.database(), history);
+}
+
+async function until(mortal: MortalServer, offset: number, daemon: Daemon): Promise<void> {
+  const end = performance.now() + 60_000;
+  while ((await mortal.checkpoint()) < offset) {
+    if (daemon.exit() !== undefined) throw new Error(`it ended: ${daemon.output().slice(-1_500)}`);
+    if (performance.now() > end) {
+      throw new Error(`it did not get to offset ${String(offset)}: ${daemon.output().slice(-1_500)}`);
+    }
+    await pause(20);
+  }
+}
+
+/** A server of this tier alone, on one port through all its lives. */
+class MortalServer implements AsyncDisposable {
+  readonly #folder: string;
+  readonly forgetful: boolean;
+  #server: EmbeddedPostgres;
+  #client: Client;
+
+  private constructor(folder: string, forgetful: boolean, server: EmbeddedPostgres, client: Client) {
+    this.#folder = folder;
+    this.forgetful = forgetful;
+    this.#server = server;
+    this.#client = client;
+  }
+
+  /** @param forgetful whether it acknowledges commits before they are in its log */
+  static async open(forgetful: boolean): Promise<MortalServer> {
+    const folder = mkdtempSync(join(tmpdir(), 'ledger-indexer-chaos-'));
+    const server = await start(folder, forgetful);
+    return new MortalServer(folder, forgetful, server, await connected(server.url));
+  }
+
+  get url(): string {
+    return this.#server.url;
+  }
+
+  /** For the oracle. */
+  database(): ChaosDatabase {
+    const nothing = (): Promise<void> => Promise.resolve();
+    return {
+      url: this.url,
+      name: 'mortal',
+      client: this.#client,
+      aside: this.#client,
+      endOthers: nothing,
+      empty: nothing,
+      giveBack: () => undefined,
+    };
+  }
+
+  /** -1 while there is none. */
+  async checkpoint(): Promise<number> {
+    const { rows } = await this.#client
+      .query<{ checkpoint: string | null }>(`select checkpoint from ${schema}.stream`)
+      .catch(() => ({ rows: [] }));
+    return Number(rows[0]?.checkpoint ?? -1);
+  }
+
+  /** What is committed by now survives. */
+  async settle(): Promise<void> {
+    await this.#client.query('checkpoint');
+  }
+
+  /** Ends it, `politely` or by SIGKILL, and starts it again. */
+  async end(politely: boolean): Promise<void> {
+    const { port, pid } = this.#server;
+    if (politely) await this.#server.stop();
+    else process.kill(pid, 'SIGKILL');
+    this.#server = await start(this.#folder, this.forgetful, port);
+    await this.#client.end().catch(() => undefined);
+    this.#client = await connected(this.url);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#client.end().catch(() => undefined);
+    await this.#server.stop();
+    rmSync(this.#folder, { recursive: true, force: true });
+  }
+}
+
+function start(folder: string, forgetful: boolean, port?: number): Promise<EmbeddedPostgres> {
+  const settings = { fsync: 'off', synchronous_commit: forgetful ? 'off' : 'on', wal_writer_delay: '10s' };
+  return startEmbeddedPostgres({ dataDir: join(folder, 'data'), settings, ...(port === undefined ? {} : { port }) });
+}
+
+async function connected(url: string): Promise<Client> {
+  const client = new Client({ connectionString: url, application_name: 'chaos' });
+  client.on('error', () => undefined);
+  await client.connect();
+  return client;
+}

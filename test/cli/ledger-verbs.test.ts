@@ -1,0 +1,291 @@
+/** `ledger-indexer ledger`: every verb against a sandbox over real sockets, and one through the built program. */
+import { spawn } from 'node:child_process';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { startSandbox } from '../../packages/ledger-sandbox/src/demo/sandbox.ts';
+import type { Sandbox } from '../../packages/ledger-sandbox/src/server/sandbox.ts';
+import { generateHistory } from '../../packages/ledger-sandbox/src/demo/traffic.ts';
+import { compiled, darOf } from '../../packages/ledger-sandbox/test/packages/dars.ts';
+import { secret, shared, startSecured } from '../../packages/ledger-sandbox/test/identity/callers.ts';
+import { endsIn, token } from '../support/tokens.ts';
+import { waitFor } from '../support/wait-for.ts';
+import { assertBuilt } from '../e2e/runs/daemon.ts';
+import { run as runVerb, start as startVerb, type Captured, type Running, type RunOptions } from './verb-run.ts';
+
+let sandbox: Sandbox;
+let folder: string;
+beforeEach(async () => {
+  sandbox = await startSandbox({ seed: 11, limits: { checkpointIntervalMs: 50 } });
+  folder = await mkdtemp(join(tmpdir(), 'ledger-verbs-'));
+});
+afterEach(async () => {
+  await sandbox.close();
+  await rm(folder, { recursive: true });
+});
+
+type Options = Partial<RunOptions>;
+
+function start(argv: readonly string[], options: Options = {}): Running {
+  return startVerb(argv, { env: { LEDGER_URL: sandbox.url }, ...options });
+}
+
+function run(argv: readonly string[], options: Options = {}): Promise<Captured> {
+  return runVerb(argv, { env: { LEDGER_URL: sandbox.url }, ...options });
+}
+
+async function rows(...argv: string[]): Promise<unknown[]> {
+  return (await run(argv)).rows;
+}
+
+async function alice(): Promise<string> {
+  const parties = (await rows('parties')) as { readonly party: string }[];
+  return parties.find(({ party }) => party.startsWith('alice::'))?.party ?? '';
+}
+
+/** An Iou of alice. */
+async function iou(commandId: string): Promise<string> {
+  const party = await alice();
+  const createArguments = { issuer: party, owner: party, currency: 'USD', amount: '1.0', observers: [] };
+  const command = { CreateCommand: { templateId: '#model-tests:Iou:Iou', createArguments } };
+  return JSON.stringify({ userId: 'ops', commandId, actAs: [party], commands: [command] });
+}
+
+const offsetOf = (row: unknown): number =>
+  Object.values((row as { update: Record<string, { value: { offset: number } }> }).update)[0]?.value.offset ?? -1;
+
+describe('what the node says of itself', () => {
+  it('is one JSON object in a pipe and aligned lines on a terminal', async () => {
+    generateHistory(sandbox.ledger, { seed: 2, updates: 20 });
+    expect((await rows('version'))[0]).toMatchObject({ version: '3.5.10' });
+    const end = (await rows('end'))[0];
+    const { participantId } = sandbox;
+    expect(end).toMatchObject({ offset: sandbox.ledger.ledgerEnd(), participantPrunedUpToInclusive: 0, participantId });
+    const { text } = await run(['end'], { isTTY: true });
+    expect(text).toContain(`ledger end    ${String(sandbox.ledger.ledgerEnd())}\n`);
+    expect(text.match(/^synchronizer {2}/gm)).toHaveLength(2);
+    expect((await run(['end', '--json'], { isTTY: true })).rows).toEqual([end]);
+    expect((await run(['openapi'])).text).toMatch(/^openapi: 3/);
+    expect((await run(['asyncapi'])).text).toMatch(/^asyncapi: /);
+  });
+});
+
+describe('packages', () => {
+  it('are uploaded, listed with status and name, and fetched into a file', async () => {
+    const source = { name: 'harbor-notes', version: '2.0.0', templates: ['Note'] };
+    const { id, payload, archive } = compiled(source);
+    const file = join(folder, 'notes.dar');
+    await writeFile(file, darOf({ 'harbor-notes-2.0.0.dalf': archive }));
+    expect(await rows('upload-dar', file)).toEqual([{ packageId: id }]);
+    expect(await rows('upload-dar', file)).toEqual([]);
+    const row = { packageId: id, packageStatus: 'PACKAGE_STATUS_REGISTERED' };
+    const shown = { ...row, packageName: 'harbor-notes', packageVersion: '2.0.0' };
+    expect(await rows('packages')).toContainEqual(shown);
+    expect(await rows('packages', id)).toEqual([shown]);
+    const saved = join(folder, 'notes.dalf');
+    expect(await rows('packages', id, '--output', saved)).toEqual([
+      { packageId: id, file: saved, bytes: payload.length, hash: id },
+    ]);
+    expect((await readFile(saved)).equals(payload)).toBe(true);
+  });
+
+  it('that are broken are refused with advice for an upload, not for an indexer', async () => {
+    const file = join(folder, 'broken.dar');
+    await writeFile(file, 'no zip');
+    await expect(run(['upload-dar', file])).rejects.toMatchObject({
+      code: 'LEDGER_REQUEST_INVALID',
+      remedy: expect.stringContaining('correct the DAR') as string,
+    });
+    const missing = run(['upload-dar', join(folder, 'none.dar')]);
+    await expect(missing).rejects.toMatchObject({ code: 'FILE_UNUSABLE', exitCode: 78 });
+  });
+});
+
+describe('active contracts and updates', () => {
+  beforeEach(() => {
+    generateHistory(sandbox.ledger, { seed: 2, updates: 900 });
+  });
+
+  it('are shown without the limit of 200 that lists over HTTP have, each as the ledger sent it', async () => {
+    const contracts = await rows('acs');
+    expect(contracts.length).toBeGreaterThan(200);
+    expect(contracts[0]).toHaveProperty('contractEntry.JsActiveContract.createdEvent.contractId');
+    const updates = await rows('updates');
+    expect(updates.length).toBeGreaterThan(800);
+    expect(offsetOf(updates.at(-1))).toBeLessThanOrEqual(sandbox.ledger.ledgerEnd());
+    expect(updates.map(offsetOf)).toEqual(updates.map(offsetOf).toSorted((a, b) => a - b));
+  });
+
+  it('are narrowed by offsets, template, party and limit', async () => {
+    expect(await rows('acs', '--limit', '7')).toHaveLength(7);
+    expect((await rows('acs', '--at', '30')).length).toBeLessThan(60);
+    const template = '#harbor-stablecoin:Harbor.StableCoin:Token';
+    const tokens = (await run(['acs', '--template', template])).text.trimEnd().split('\n');
+    expect(tokens.every((line) => line.includes(':Harbor.StableCoin:Token"'))).toBe(true);
+    const party = await alice();
+    const hers = (await run(['acs', '--party', party])).text.trimEnd().split('\n');
+    expect(hers.length).toBeLessThan((await rows('acs')).length);
+    expect(hers.every((line) => line.includes(party))).toBe(true);
+    const offsets = (await rows('updates', '--from', '100', '--to', '120')).map(offsetOf);
+    expect(Math.min(...offsets)).toBeGreaterThan(100);
+    expect(Math.max(...offsets)).toBeLessThanOrEqual(120);
+    expect(await rows('updates', '--from', '100', '--limit', '3')).toHaveLength(3);
+  });
+
+  it('are aligned with shortened ids in a table, whatever the output is', async () => {
+    const lines = (await run(['updates', '--table', '--limit', '40'])).text.trimEnd().split('\n');
+    const column = lines[0]?.indexOf('CONTRACT') ?? -1;
+    expect(lines[1]?.slice(column)).toMatch(/^00[0-9a-f]{10}…[0-9a-f]{6} {2}\S/);
+    expect(lines[1]).toMatch(/ {2}#[a-z-]+:\S+$/);
+    expect((await run(['acs', '--limit', '2'], { isTTY: true })).text).toMatch(/^CONTRACT +STATE/);
+  });
+
+  it('follow the ledger until they are stopped, without checkpoints', async () => {
+    const stop = new AbortController();
+    const end = sandbox.ledger.ledgerEnd();
+    const { stdout, done } = start(['updates', '--follow'], { stop: stop.signal });
+    await waitFor('the stream shows new updates', () => {
+      generateHistory(sandbox.ledger, { seed: 3, updates: 1 });
+      return stdout.rows.length > 30 ? true : undefined;
+    });
+    stop.abort();
+    await done;
+    expect(stdout.rows.map(offsetOf).every((offset) => offset > end)).toBe(true);
+    expect(stdout.text).not.toContain('OffsetCheckpoint');
+  });
+
+  it('follow on with the next token when one runs out, without a gap or a repetition', async () => {
+    await using secured = await startSecured();
+    const file = join(folder, 'token');
+    const endsAt = performance.now() + 1_200;
+    await writeFile(file, await token(shared, { exp: endsIn(1_200) }));
+    const stop = new AbortController();
+    const env = { LEDGER_URL: secured.url, LEDGER_TOKEN_FILE: file };
+    const { stdout, done } = start(['updates', '--follow', '--from', '0'], { env, stop: stop.signal });
+    generateHistory(secured.ledger, { seed: 2, updates: 5 });
+    await waitFor('the first updates', () => (stdout.rows.length > 2 ? true : undefined));
+    await writeFile(file, await token(shared));
+    await waitFor('updates behind the end of the first token', () => {
+      generateHistory(secured.ledger, { seed: 3, updates: 1 });
+      return performance.now() > endsAt + 300 ? true : undefined;
+    });
+    await waitFor('the last update', () =>
+      offsetOf(stdout.rows.at(-1)) >= secured.ledger.ledgerEnd() - 5 ? true : undefined,
+    );
+    stop.abort();
+    await done;
+    const offsets = stdout.rows.map(offsetOf);
+    const { done: whole, stdout: all } = start(['updates', '--to', String(offsets.at(-1))], { env });
+    await whole;
+    expect(offsets).toEqual(all.rows.map(offsetOf));
+  });
+
+  it('that are cut by a signal before their end are a failure', async () => {
+    const stop = new AbortController();
+    stop.abort();
+    await expect(run(['acs'], { stop: stop.signal })).rejects.toMatchObject({ code: 'INTERRUPTED', exitCode: 75 });
+  });
+
+  it('end quietly when the reader of the pipe has gone', async () => {
+    const stdout = await run(['updates', '--follow', '--from', '0'], { writes: 1 });
+    expect(stdout.rows.length).toBeGreaterThan(0);
+  });
+
+  it('are found one by one, by offset and by id', async () => {
+    const [first] = await rows('updates', '--limit', '1');
+    const offset = offsetOf(first);
+    expect(await rows('update', String(offset))).toEqual([first]);
+    const id = /"updateId":"(\w+)"/.exec(JSON.stringify(first))?.[1] ?? '';
+    expect(await rows('update', id)).toEqual([first]);
+    await expect(run(['update', '999999999'])).rejects.toMatchObject({ code: 'UPDATE_NOT_FOUND', exitCode: 65 });
+  });
+
+  it('refused by the ledger say what to do here', async () => {
+    await expect(run(['updates', '--from', '999999999'])).rejects.toMatchObject({
+      code: 'LEDGER_OFFSET_AFTER_END',
+      remedy: expect.stringContaining('ledger end') as string,
+    });
+    sandbox.ledger.pruneTo(200);
+    await expect(run(['updates', '--from', '1'])).rejects.toMatchObject({ code: 'LEDGER_PRUNED' });
+    expect(offsetOf((await rows('updates'))[0])).toBeGreaterThan(200);
+  });
+});
+
+describe('commands', () => {
+  it('are submitted from a file or from standard input, and their completions shown', async () => {
+    generateHistory(sandbox.ledger, { seed: 2, updates: 20 });
+    const file = join(folder, 'commands.json');
+    await writeFile(file, await iou('one'));
+    const [submitted] = await rows('submit', file);
+    expect(submitted).toMatchObject({ completionOffset: sandbox.ledger.ledgerEnd() });
+    const second = await run(['submit', '-', '--for-transaction'], { stdin: await iou('two') });
+    expect(second.rows[0]).toMatchObject({ events: [{ CreatedEvent: { packageName: 'model-tests' } }] });
+    const third = await run(['submit', '-', '--async'], { stdin: await iou('three') });
+    expect(third.rows).toEqual([{ commandId: 'three' }]);
+    const ids = (lines: readonly unknown[]): unknown[] =>
+      lines.map((line) => /"commandId":"(\w+)"/.exec(JSON.stringify(line))?.[1]);
+    expect(ids(await rows('completions', '--party', await alice()))).toEqual(['one', 'two', 'three']);
+    const own = ['completions', '--party', await alice(), '--user', 'ops'];
+    const { completionOffset } = submitted as { completionOffset: number };
+    expect(ids(await rows(...own, '--from', String(completionOffset)))).toEqual(['two', 'three']);
+    expect(ids(await rows(...own, '--follow', '--from', '0', '--limit', '1'))).toEqual(['one']);
+    expect((await run([...own, '--table'])).text).toMatch(/^ +\d+ {2}accepted +one +ops +alice::/m);
+  });
+
+  it('that are not whole, or would lose digits, are not sent', async () => {
+    const before = sandbox.ledger.ledgerEnd();
+    const whole = await iou('one');
+    for (const stdin of ['{', '[]', whole.replace('"one"', '""'), whole.replace('"1.0"', '0.12345678901234567')]) {
+      await expect(run(['submit', '-'], { stdin })).rejects.toMatchObject({ code: 'COMMANDS_INVALID', exitCode: 65 });
+    }
+    expect(sandbox.ledger.ledgerEnd()).toBe(before);
+    expect((await run(['submit', '-'], { stdin: whole.replace('"ops"', '"0.12345678901234567"') })).rows).toHaveLength(
+      1,
+    );
+  });
+});
+
+describe('rights', () => {
+  it('are those of the user of the token, unless another one is named', async () => {
+    await using secured = await startSecured({
+      secret,
+      users: [{ id: 'alice', rights: [{ kind: 'CanReadAsAnyParty' }] }],
+    });
+    const env = { LEDGER_URL: secured.url, LEDGER_TOKEN: await token(shared) };
+    expect((await run(['rights'], { env })).rows).toEqual([{ kind: { CanReadAsAnyParty: { value: {} } } }]);
+    expect((await run(['rights', '--table'], { env })).text).toBe('RIGHT              PARTY\nCanReadAsAnyParty\n');
+    await expect(run(['rights', 'participant_admin'], { env })).rejects.toMatchObject({
+      code: 'LEDGER_PERMISSION_DENIED',
+      remedy: expect.stringContaining('ParticipantAdmin') as string,
+    });
+    expect((await run(['end'], { env })).rows[0]).toMatchObject({ offset: 0, participantId: null });
+    await expect(run(['end'], { env: { LEDGER_URL: secured.url } })).rejects.toMatchObject({ exitCode: 77 });
+  });
+});
+
+describe('the built program', () => {
+  it('runs the verbs', async () => {
+    assertBuilt();
+    const program = fileURLToPath(new URL('../../dist/main.js', import.meta.url));
+    const child = spawn(process.execPath, [program, 'ledger', 'version'], {
+      env: { PATH: process.env['PATH'], LEDGER_URL: sandbox.url },
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    let output = '';
+    child.stdout.setEncoding('utf8').on('data', (text: string) => (output += text));
+    const code = await new Promise((resolve) => child.once('close', resolve));
+    expect([code, output.slice(0, 20)]).toEqual([0, '{"version":"3.5.10",']);
+  });
+
+  it('ends without a word when nobody reads on, as under `| head`', async () => {
+    const program = fileURLToPath(new URL('../../dist/main.js', import.meta.url));
+    const child = spawn(process.execPath, [program, 'config'], { env: {}, stdio: ['ignore', 'pipe', 'pipe'] });
+    child.stdout.destroy();
+    let errors = '';
+    child.stderr.setEncoding('utf8').on('data', (text: string) => (errors += text));
+    const code = await new Promise((resolve) => child.once('close', resolve));
+    expect([code, errors]).toEqual([0, '']);
+  });
+});

@@ -1,0 +1,140 @@
+/** What a row of the error table is, and the two ways an error reaches the client: an answer and a stream. */
+import { IndexerError } from '../../../src/errors/indexer-error.ts';
+import { createLedgerClient, type LedgerClient } from '../../../src/ledger/api/client.ts';
+import type { StreamPath } from '../../../src/ledger/transport/frame-stream.ts';
+import { createTokenSource } from '../../../src/ledger/access/token.ts';
+import { startSandbox } from '../../../packages/ledger-sandbox/src/demo/sandbox.ts';
+import type { Sandbox, SandboxOptions } from '../../../packages/ledger-sandbox/src/server/sandbox.ts';
+import { generateHistory } from '../../../packages/ledger-sandbox/src/demo/traffic.ts';
+import { openRun } from '../../ledger/transport/stream-run.ts';
+
+/** A participant with 20 updates and one client of it. */
+export interface Stage {
+  readonly sandbox: Sandbox;
+  /** Base URL of the client; the sandbox's unless a row wants another. */
+  readonly url: string;
+  readonly token: string | undefined;
+  readonly client: LedgerClient;
+}
+
+/** @returns the error the client ends with; fails when there is none */
+export type Raise = (stage: Stage) => Promise<IndexerError>;
+
+/** Expected facts: a value, or a pattern for its text. */
+export type ExpectedFacts = Readonly<Record<string, unknown>>;
+
+export interface ErrorRow {
+  readonly says: string;
+  /** Our code; retry class and exit code follow from it. */
+  readonly code: string;
+  /** Facts that the error must have, whichever way it came. */
+  readonly facts?: ExpectedFacts;
+  /** Only over HTTP is there a status. */
+  readonly httpStatus?: number;
+  readonly remedy?: RegExp;
+  readonly message?: RegExp;
+  readonly sandbox?: SandboxOptions;
+  readonly token?: () => Promise<string>;
+  readonly http?: Raise;
+  readonly ws?: Raise;
+}
+
+export interface StageOptions {
+  readonly sandbox?: SandboxOptions | undefined;
+  readonly token?: string | undefined;
+}
+
+/** Runs `act` on a participant of its own. */
+export async function onStage<T>(options: StageOptions, act: (stage: Stage) => Promise<T>): Promise<T> {
+  await using sandbox = await startSandbox({ seed: 3, limits: { checkpointIntervalMs: 50 }, ...options.sandbox });
+  generateHistory(sandbox.ledger, { seed: 2, updates: 20 });
+  const { url } = sandbox;
+  return await act({ sandbox, url, token: options.token, client: clientOf(url, options.token) });
+}
+
+/** A client of its own for another base URL. */
+export function clientOf(url: string, token: string | undefined): LedgerClient {
+  const tokenSource = createTokenSource(token === undefined ? {} : { token });
+  return createLedgerClient({ url, tokenSource, insecure: false, requestTimeoutMs: 5_000 });
+}
+
+/** The error that a call ends with. */
+export async function errorOf(call: Promise<unknown>): Promise<IndexerError> {
+  const thrown = await call.then(
+    () => undefined,
+    (error: unknown) => error,
+  );
+  if (thrown instanceof IndexerError) return thrown;
+  throw new Error(thrown === undefined ? 'the call succeeded' : 'the call failed with another error', {
+    cause: thrown,
+  });
+}
+
+/** The error of a POST. Asked through the transport, so that the client's own checks do not come first. */
+export function posted(path: string, body: object, query?: Readonly<Record<string, number>>): Raise {
+  return ({ client }) => errorOf(client.transport.request('POST', path, body, query));
+}
+
+/** How a stream ends. */
+export function ending(path: StreamPath, request: object): (stage: Stage) => Promise<IndexerError | undefined> {
+  return async ({ url, token }) => {
+    const run = openRun(url, { path, request, token });
+    return await run.ended;
+  };
+}
+
+/** The error that a stream ends with. */
+export function streamed(path: StreamPath, request: object): Raise {
+  return async (stage) => {
+    const error = await ending(path, request)(stage);
+    if (error === undefined) throw new Error('the stream ended well');
+    return error;
+  };
+}
+
+const eventFormat = { filtersByParty: {}, filtersForAnyParty: {}, verbose: false };
+
+/** A format for everything, with one filter for any party when it is given. */
+export function updateFormat(identifierFilter?: object): object {
+  const cumulative = identifierFilter === undefined ? {} : { cumulative: [{ identifierFilter }] };
+  const format = { ...eventFormat, filtersForAnyParty: cumulative };
+  return {
+    includeTransactions: { eventFormat: format, transactionShape: 'TRANSACTION_SHAPE_LEDGER_EFFECTS' },
+  };
+}
+
+/** A request for updates after an offset. */
+export const after = (beginExclusive: number, more: object = {}): object => ({
+  beginExclusive,
+  updateFormat: updateFormat(),
+  ...more,
+});
+
+/** A request for the active contracts at an offset. */
+export const activeAt = (activeAtOffset: number, more: object = {}): object => ({
+  activeAtOffset,
+  eventFormat,
+  ...more,
+});
+
+/** The same refusal of an updates request on both ways. */
+export const updatesRefused = (request: object): Pick<ErrorRow, 'http' | 'ws'> => ({
+  http: posted('/v2/updates', request),
+  ws: streamed('/v2/updates', request),
+});
+
+/** The same refusal of an active-contracts request on both ways. */
+export const contractsRefused = (request: object): Pick<ErrorRow, 'http' | 'ws'> => ({
+  http: posted('/v2/state/active-contracts', request),
+  ws: streamed('/v2/state/active-contracts', request),
+});
+
+/** The facts that every error of the participant itself has. */
+export const wire = (ledgerCode: string, category: number, grpcCode: number, more: object = {}): ExpectedFacts => ({
+  ledgerCode,
+  category,
+  grpcCode,
+  traceId: /^[0-9a-f]{32}$/,
+  definiteAnswer: false,
+  ...more,
+});

@@ -1,0 +1,80 @@
+/**
+ * Errors of commands, parties, packages and users: the category decides, and the ledger's own code stays in the facts.
+ * They answer requests only.
+ */
+import type { Command, Commands } from '../../../src/ledger/api/command.ts';
+import { errorOf, type ErrorRow, type Raise, type Stage } from './error-row.ts';
+
+const bank = 'Bank::1220aa';
+const templateId = '#sandbox-test:Keyed:Account';
+const account = { bank, owner: bank, number: '1', balance: '10', version: '1' };
+const create: Command = { CreateCommand: { templateId, createArguments: account } };
+
+const commandsOf = (command: Command, commandId: string): Commands => ({
+  commands: [command],
+  commandId,
+  actAs: [bank],
+  userId: 'tester',
+});
+
+const submitted =
+  (command: Command): Raise =>
+  ({ client }) =>
+    errorOf(client.commands.submitAndWait(commandsOf(command, 'first')));
+
+async function twice({ client }: Stage): ReturnType<Raise> {
+  await client.commands.submitAndWait(commandsOf(create, 'again'));
+  return await errorOf(client.commands.submitAndWait(commandsOf(create, 'again')));
+}
+
+const exercise = (contractId: string): Command => ({
+  ExerciseCommand: { templateId, contractId, choice: 'Account_Withdraw', choiceArgument: { amount: '11' } },
+});
+
+const row = (ledgerCode: string, category: number, grpcCode: number, httpStatus: number, http: Raise): ErrorRow => ({
+  says: ledgerCode,
+  code: 'LEDGER_REQUEST_INVALID',
+  facts: { ledgerCode, category, grpcCode, definiteAnswer: /^(?:true|false)$/, traceId: /^[0-9a-f]{32}$/ },
+  httpStatus,
+  http,
+});
+
+export const commandRows: readonly ErrorRow[] = [
+  row('DUPLICATE_COMMAND', 10, 6, 409, twice),
+  row('CONTRACT_NOT_FOUND', 11, 5, 404, submitted(exercise('00aa'))),
+  row(
+    'CONTRACT_KEY_NOT_FOUND',
+    11,
+    5,
+    404,
+    submitted({
+      ExerciseByKeyCommand: {
+        templateId,
+        contractKey: { _1: bank, _2: 'secret' },
+        choice: 'Account_Inquire',
+        choiceArgument: {},
+      },
+    }),
+  ),
+  row(
+    'DAML_FAILURE',
+    9,
+    9,
+    400,
+    submitted({
+      CreateAndExerciseCommand: {
+        templateId,
+        createArguments: account,
+        choice: 'Account_Withdraw',
+        choiceArgument: { amount: '11' },
+      },
+    }),
+  ),
+  row('USER_NOT_FOUND', 11, 5, 404, ({ client }) => errorOf(client.users.get('nobody'))),
+  row('USER_ALREADY_EXISTS', 10, 6, 409, async ({ client }) => {
+    await client.users.create({ id: 'twin' });
+    return await errorOf(client.users.create({ id: 'twin' }));
+  }),
+  row('INVALID_DAR', 8, 3, 400, ({ client }) => errorOf(client.packages.uploadDar(Buffer.from('no archive')))),
+  row('PACKAGE_NOT_FOUND', 11, 5, 404, ({ client }) => errorOf(client.packages.content('ab'.repeat(32)))),
+];

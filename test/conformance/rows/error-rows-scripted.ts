@@ -1,0 +1,203 @@
+/** Errors that a healthy participant cannot be brought to: the fault script of the sandbox sends them as it would. */
+import type { JsonObject } from '../../../packages/ledger-sandbox/src/wire/json.ts';
+import type { Refusal } from '../../../packages/ledger-sandbox/src/faults/named-failures.ts';
+import { after, errorOf, streamed, type ErrorRow, type Raise } from './error-row.ts';
+
+const traceId = '3051d9f0355445a8fa7b910f3ebecc7f';
+
+interface Said {
+  readonly code: string;
+  readonly category: number;
+  readonly grpc: number;
+  readonly status: number;
+  readonly cause?: string;
+}
+
+function bodyOf({ code, category, grpc, cause = 'a cause' }: Said): JsonObject {
+  const redacted = category === -1;
+  const retryable = [1, 2, 3, 12].includes(category);
+  const context = { category: String(category), tid: traceId, definite_answer: 'false', commands: '{secret: data}' };
+  return {
+    code,
+    cause,
+    correlationId: null,
+    traceId: redacted ? null : traceId,
+    context: redacted ? {} : context,
+    resources: redacted ? [] : [['ErrorResource(CONTRACT_KEY)', 'secret data']],
+    errorCategory: category,
+    grpcCodeValue: grpc,
+    retryInfo: retryable ? '1 second' : null,
+    definiteAnswer: null,
+  };
+}
+
+/** A request that is answered with this. */
+function answered(as: Refusal): Raise {
+  return ({ sandbox, client }) => {
+    sandbox.faults.answer = { as };
+    return errorOf(client.state.ledgerEnd());
+  };
+}
+
+/** A stream that ends with this frame, after two of data. */
+function framed(body: JsonObject): Raise {
+  return (stage) => {
+    stage.sandbox.faults.errorFrameOnce = { body, afterFrames: 2 };
+    return streamed('/v2/updates', after(0))(stage);
+  };
+}
+
+/** A handshake that is refused with this. */
+function refused(as: Refusal): Raise {
+  return (stage) => {
+    stage.sandbox.faults.refuseUpgrade = { as };
+    return streamed('/v2/updates', after(0))(stage);
+  };
+}
+
+function said(code: string, error: Said): ErrorRow {
+  const { category, grpc, status } = error;
+  const body = bodyOf(error);
+  const known = category === -1 ? {} : { traceId, definiteAnswer: false, resources: 'CONTRACT_KEY' };
+  return {
+    says: `${error.code} of category ${category} and gRPC ${grpc}`,
+    code,
+    facts: { ledgerCode: error.code, category, grpcCode: grpc, ...known },
+    httpStatus: status,
+    http: answered({ status, type: 'application/json', content: JSON.stringify(body) }),
+    ws: framed(body),
+  };
+}
+
+/** Codes whose causes a test cannot bring about, and what their category makes of them. */
+const codes: readonly (readonly [code: string, error: Said])[] = [
+  ['LEDGER_UNAVAILABLE', { code: 'SERVICE_NOT_RUNNING', category: 1, grpc: 14, status: 503 }],
+  ['LEDGER_UNAVAILABLE', { code: 'ABORTED_DUE_TO_SHUTDOWN', category: 1, grpc: 14, status: 503 }],
+  ['LEDGER_UNAVAILABLE', { code: 'THREADPOOL_OVERLOADED', category: 2, grpc: 10, status: 409 }],
+  ['LEDGER_UNAVAILABLE', { code: 'HEAP_MEMORY_OVER_LIMIT', category: 2, grpc: 10, status: 409 }],
+  ['LEDGER_UNAVAILABLE', { code: 'PARTICIPANT_BACKPRESSURE', category: 2, grpc: 10, status: 409 }],
+  ['LEDGER_UNAVAILABLE', { code: 'SERVER_OVERLOADED', category: 2, grpc: 10, status: 409 }],
+  [
+    'LEDGER_OFFSET_AFTER_END',
+    { code: 'PARTICIPANT_DATA_ACCESSED_AFTER_LEDGER_END', category: 9, grpc: 9, status: 400 },
+  ],
+  ['LEDGER_PACKAGE_UNKNOWN', { code: 'TEMPLATES_OR_INTERFACES_NOT_FOUND', category: 11, grpc: 5, status: 404 }],
+  ['LEDGER_INTERNAL', { code: 'LEDGER_API_INTERNAL_ERROR', category: 4, grpc: 13, status: 500 }],
+];
+
+/** The class of each category, for codes nobody knows. Category 13 is never sent; then the gRPC code decides. */
+const categories: readonly (readonly [category: number, grpc: number, status: number, code: string])[] = [
+  [1, 14, 503, 'LEDGER_UNAVAILABLE'],
+  [2, 10, 409, 'LEDGER_UNAVAILABLE'],
+  [3, 4, 504, 'LEDGER_UNAVAILABLE'],
+  [4, 13, 500, 'LEDGER_INTERNAL'],
+  [5, 3, 400, 'LEDGER_REQUEST_INVALID'],
+  [6, 16, 401, 'LEDGER_UNAUTHENTICATED'],
+  [7, 7, 403, 'LEDGER_PERMISSION_DENIED'],
+  [8, 3, 400, 'LEDGER_REQUEST_INVALID'],
+  [9, 9, 400, 'LEDGER_REQUEST_INVALID'],
+  [10, 6, 409, 'LEDGER_REQUEST_INVALID'],
+  [11, 5, 404, 'LEDGER_REQUEST_INVALID'],
+  [12, 11, 400, 'LEDGER_OFFSET_AFTER_END'],
+  [13, 13, 500, 'LEDGER_INTERNAL'],
+  [14, 12, 501, 'LEDGER_REQUEST_INVALID'],
+];
+
+/** gRPC statuses with the HTTP status each becomes: redacted, or of the transport below the participant. */
+const grpcStatuses: readonly (readonly [grpc: number, status: number, code: string])[] = [
+  [1, 499, 'LEDGER_UNAVAILABLE'],
+  [2, 500, 'LEDGER_INTERNAL'],
+  [3, 400, 'LEDGER_REQUEST_INVALID'],
+  [4, 504, 'LEDGER_UNAVAILABLE'],
+  [5, 404, 'LEDGER_REQUEST_INVALID'],
+  [6, 409, 'LEDGER_REQUEST_INVALID'],
+  [7, 403, 'LEDGER_PERMISSION_DENIED'],
+  [8, 429, 'LEDGER_UNAVAILABLE'],
+  [9, 400, 'LEDGER_REQUEST_INVALID'],
+  [10, 409, 'LEDGER_UNAVAILABLE'],
+  [11, 400, 'LEDGER_OFFSET_AFTER_END'],
+  [12, 501, 'LEDGER_REQUEST_INVALID'],
+  [13, 500, 'LEDGER_INTERNAL'],
+  [14, 503, 'LEDGER_UNAVAILABLE'],
+  [15, 500, 'LEDGER_INTERNAL'],
+  [16, 401, 'LEDGER_UNAUTHENTICATED'],
+];
+
+const redactedCause = 'A security-sensitive error has been received';
+
+/** Answers in plain text: of the participant's HTTP server, or of a proxy. */
+const statuses: readonly (readonly [status: number, code: string])[] = [
+  [302, 'LEDGER_NOT_A_LEDGER'],
+  [400, 'LEDGER_REQUEST_INVALID'],
+  [401, 'LEDGER_UNAUTHENTICATED'],
+  [403, 'LEDGER_PERMISSION_DENIED'],
+  [404, 'LEDGER_NOT_A_LEDGER'],
+  [408, 'LEDGER_UNAVAILABLE'],
+  [409, 'LEDGER_UNAVAILABLE'],
+  [413, 'LEDGER_REQUEST_INVALID'],
+  [415, 'LEDGER_REQUEST_INVALID'],
+  [429, 'LEDGER_UNAVAILABLE'],
+  [431, 'LEDGER_REQUEST_INVALID'],
+  [499, 'LEDGER_UNAVAILABLE'],
+  [500, 'LEDGER_INTERNAL'],
+  [501, 'LEDGER_REQUEST_INVALID'],
+  [502, 'LEDGER_UNAVAILABLE'],
+  [503, 'LEDGER_UNAVAILABLE'],
+  [504, 'LEDGER_UNAVAILABLE'],
+  [599, 'LEDGER_INTERNAL'],
+];
+
+function stray(code: string, says: string, refusal: Refusal, message: RegExp): ErrorRow {
+  const { status } = refusal;
+  return { says, code, facts: { httpStatus: status }, message, http: answered(refusal), ws: refused(refusal) };
+}
+
+const page = '<html><body><h1>Bad Gateway</h1></body></html>';
+
+/** Close codes without an error frame before them. 1006 is a connection that is cut. */
+const closes: readonly (readonly [closeCode: number, code: string])[] = [
+  [1001, 'LEDGER_STREAM_CLOSED'],
+  [1006, 'LEDGER_STREAM_CLOSED'],
+  [1008, 'LEDGER_UNAUTHENTICATED'],
+  [1009, 'LEDGER_REQUEST_INVALID'],
+  [1011, 'LEDGER_STREAM_CLOSED'],
+  [3000, 'LEDGER_UNAUTHENTICATED'],
+  [3003, 'LEDGER_PERMISSION_DENIED'],
+];
+
+function closed(closeCode: number): Raise {
+  return (stage) => {
+    if (closeCode === 1006) stage.sandbox.faults.cut = { afterFrames: 2 };
+    else stage.sandbox.faults.close = { code: closeCode, afterFrames: 2 };
+    return streamed('/v2/updates', after(0))(stage);
+  };
+}
+
+export const scriptedRows: readonly ErrorRow[] = [
+  ...codes.map(([code, error]) => said(code, error)),
+  ...categories.map(([category, grpc, status, code]) => said(code, { code: 'NEW_CODE', category, grpc, status })),
+  ...grpcStatuses.map(([grpc, status, code]) =>
+    said(code, { code: 'NA', category: -1, grpc, status, cause: redactedCause }),
+  ),
+  said('LEDGER_UNAVAILABLE', { code: 'deadline exceeded after 20s', category: -1, grpc: 4, status: 504 }),
+  ...statuses.map(([status, code]) =>
+    stray(
+      code,
+      `HTTP ${status} in plain text`,
+      { status, type: 'text/plain', content: 'why not' },
+      /HTTP \d+: why not$/,
+    ),
+  ),
+  stray(
+    'LEDGER_UNAVAILABLE',
+    'the page of a proxy',
+    { status: 502, type: 'text/html', content: page },
+    /HTTP 502 with a web page/,
+  ),
+  ...closes.map(([closeCode, code]) => ({
+    says: `close code ${closeCode}`,
+    code,
+    facts: { closeCode },
+    ws: closed(closeCode),
+  })),
+];

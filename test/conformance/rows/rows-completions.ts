@@ -1,0 +1,70 @@
+/** What became of submissions: lists and streams, of one user and of all. */
+import { expect } from 'vitest';
+import { completionIn, type CompletionResponse } from '../../../src/ledger/api/completions.ts';
+import type { Call, Case, Session } from './row.ts';
+import { all } from './rows-state.ts';
+import type { World } from '../world.ts';
+
+const soon = { limit: 3, streamIdleTimeoutMs: 50 };
+
+interface Asked {
+  readonly parties: readonly string[];
+  readonly beginExclusive: number;
+}
+type Ask = (session: Session, request: Asked) => Promise<unknown>;
+
+const asked = ({ bank, pruned }: World): Asked => ({ parties: [bank], beginExclusive: pruned });
+
+function refusals(ask: Ask): NonNullable<Case['refused']> {
+  const from =
+    (beginExclusive: number): Call =>
+    (session, world) =>
+      ask(session, { ...asked(world), beginExclusive });
+  return {
+    NEGATIVE_OFFSET: from(-1),
+    OFFSET_AFTER_LEDGER_END: from(2 ** 52),
+    PARTICIPANT_PRUNED_DATA_ACCESSED: from(0),
+  };
+}
+
+function checkCompletions(result: unknown): void {
+  const completions = result as readonly CompletionResponse[];
+  expect(completions[0]?.Completion?.value).toMatchObject({ commandId: 'many-0', userId: 'admin' });
+}
+
+const paths = ['/v2/commands/completions', '/v2/commands/command-completions'] as const;
+
+export const completionCases: readonly Case[] = paths.flatMap((path): readonly Case[] => {
+  const ofUser = path === '/v2/commands/completions';
+  const since: Pick<Case, 'releases' | 'as'> = ofUser ? { as: 'admin' } : { as: 'admin', releases: ['3.5', '3.6'] };
+  const list: Ask = ({ client }, request) =>
+    all(ofUser ? client.completions.list(request, soon) : client.completions.commandCompletions(request, soon));
+  const stream: Ask = async (session, request) =>
+    (await session.stream(path, request, 3)).map((text) => completionIn(text, path));
+  const noParty: NonNullable<Case['refused']> = {
+    MISSING_FIELD: (session, { pruned }) => list(session, { parties: [], beginExclusive: pruned }),
+  };
+  return [
+    {
+      ...since,
+      operation: `POST ${path}`,
+      call: (session, world) => list(session, asked(world)),
+      check: checkCompletions,
+      body: 'json',
+      badQuery: ['limit', 'stream_idle_timeout_ms'],
+      refused: {
+        ...refusals(list),
+        ...(ofUser ? noParty : {}),
+        JSON_API_MAXIMUM_LIST_ELEMENTS_NUMBER_REACHED: ({ client }, world) =>
+          all(ofUser ? client.completions.list(asked(world)) : client.completions.commandCompletions(asked(world))),
+      },
+    },
+    {
+      ...since,
+      operation: `WS ${path}`,
+      call: (session, world) => stream(session, asked(world)),
+      check: checkCompletions,
+      refused: refusals(stream),
+    },
+  ];
+});

@@ -1,0 +1,143 @@
+/** Interactive submission: prepared by the participant, signed by the party, executed. */
+import { expect } from 'vitest';
+import type { ExecuteRequest, Prepared, PrepareRequest } from '../../../src/ledger/api/interactive.ts';
+import { generateSigningKey, partySignature, type SigningKey } from '../../../src/ledger/access/signing.ts';
+import type { Call, Case, Session } from './row.ts';
+import { allocation, topologyOf } from './rows-parties.ts';
+import type { World } from '../world.ts';
+
+interface External {
+  readonly party: string;
+  readonly key: SigningKey;
+}
+
+/** A new external party. */
+async function external(world: World): Promise<External> {
+  const topology = await topologyOf(world);
+  const party = await world.session('admin').client.parties.allocateExternal(allocation(world, topology));
+  return { party, key: topology.key };
+}
+
+function preparation(world: World, party: string): PrepareRequest {
+  const createArguments = { issuer: party, owner: party, currency: 'USD', amount: '1', observers: [] };
+  const commands = [{ CreateCommand: { templateId: '#model-tests:Iou:Iou', createArguments } }];
+  const [synchronizerId] = world.synchronizers;
+  return { commands, commandId: world.unique('prepared'), actAs: [party], synchronizerId, verboseHashing: true };
+}
+
+/** A signed transaction, ready to be executed. @param signer whose key signs */
+async function signed(world: World, signer?: SigningKey): Promise<ExecuteRequest> {
+  const { party, key } = await external(world);
+  const prepared = await world.session('admin').client.interactive.prepare(preparation(world, party));
+  const { preparedTransaction, preparedTransactionHash, hashingSchemeVersion } = prepared;
+  const signatures = [partySignature(signer ?? key, party, preparedTransactionHash)];
+  const submissionId = world.unique('submission');
+  return { preparedTransaction, hashingSchemeVersion, partySignatures: { signatures }, submissionId };
+}
+
+/** Executes a transaction and gives back its hash in Base64, as look-ups take it. */
+export async function hashOfExecuted(world: World): Promise<string> {
+  const { client } = world.session('admin');
+  const transaction = await client.interactive.executeAndWaitForTransaction(await signed(world));
+  return Buffer.from(transaction.transactionHash ?? '', 'hex').toString('base64');
+}
+
+type Execute = (session: Session, request: ExecuteRequest) => Promise<unknown>;
+
+const execution =
+  (how: Execute, change: Partial<ExecuteRequest> = {}): Call =>
+  async (session, world) =>
+    how(session, { ...(await signed(world)), ...change });
+
+function refusals(how: Execute): NonNullable<Case['refused']> {
+  return {
+    FAILED_TO_EXECUTE_TRANSACTION: async (session, world) => how(session, await signed(world, generateSigningKey())),
+    MISSING_FIELD: execution(how, { submissionId: '' }),
+    INVALID_ARGUMENT: execution(how, { preparedTransaction: Buffer.from('nothing').toString('base64') }),
+  };
+}
+
+const repeated =
+  (how: Execute): Call =>
+  async (session, world) => {
+    const request = await signed(world);
+    await world.session('admin').client.interactive.executeAndWait(request);
+    return await how(session, { ...request, submissionId: world.unique('submission') });
+  };
+
+const executeAsync: Execute = ({ client }, request) => client.interactive.execute(request);
+const executeAndWait: Execute = ({ client }, request) => client.interactive.executeAndWait(request);
+const executeForTransaction: Execute = ({ client }, request) =>
+  client.interactive.executeAndWaitForTransaction(request);
+
+/** Prepares for a new party with something changed. */
+const prepareWith =
+  (change: (world: World, party: string) => Partial<PrepareRequest>): Call =>
+  async ({ client }, world) => {
+    const { party } = await external(world);
+    return await client.interactive.prepare({ ...preparation(world, party), ...change(world, party) });
+  };
+
+/** Asks for the newest package of a name that the bank's participant has vetted. */
+function preferredFor(packageName: string): Call {
+  return ({ client }, { bank }) =>
+    client.interactive.preferredPackages({ packageVettingRequirements: [{ parties: [bank], packageName }] });
+}
+
+export const interactiveCases: readonly Case[] = [
+  {
+    operation: 'POST /v2/interactive-submission/preferred-packages',
+    needs: 'token',
+    call: preferredFor('sandbox-test'),
+    check: (result) => expect(JSON.stringify(result)).toContain('"packageName":"sandbox-test"'),
+    body: 'json',
+    refused: {
+      NO_PREFERRED_PACKAGES_FOUND: preferredFor('nobody-uploaded-it'),
+      MISSING_FIELD: ({ client }) => client.interactive.preferredPackages({ packageVettingRequirements: [] }),
+    },
+  },
+  {
+    operation: 'POST /v2/interactive-submission/prepare',
+    as: 'admin',
+    call: prepareWith(() => ({})),
+    check: (result) => {
+      const { preparedTransactionHash, hashingDetails } = result as Prepared;
+      expect(Buffer.from(preparedTransactionHash, 'base64')).toHaveLength(32);
+      expect(hashingDetails).toBeTypeOf('string');
+    },
+    body: 'json',
+    refused: {
+      FAILED_TO_PREPARE_TRANSACTION: prepareWith((world, party) => {
+        const { commands } = preparation(world, party);
+        return { commands: [...commands, ...commands] };
+      }),
+      MISSING_FIELD: prepareWith(() => ({ commandId: '' })),
+      INVALID_ARGUMENT: prepareWith(() => ({ maxRecordTime: '2001-01-01T00:00:00Z' })),
+      '400 text/plain': prepareWith(() => ({ hashingSchemeVersion: 'HASHING_SCHEME_VERSION_V99' })),
+    },
+  },
+  {
+    operation: 'POST /v2/interactive-submission/execute',
+    as: 'admin',
+    call: execution(executeAsync),
+    also: { 'a change made before, told by its completion': repeated(executeAsync) },
+    body: 'json',
+    refused: refusals(executeAsync),
+  },
+  {
+    operation: 'POST /v2/interactive-submission/executeAndWait',
+    as: 'admin',
+    call: execution(executeAndWait),
+    check: (result) => expect(result).toMatchObject({ updateId: expect.stringMatching(/^1220/u) }),
+    body: 'json',
+    refused: { ...refusals(executeAndWait), DUPLICATE_COMMAND: repeated(executeAndWait) },
+  },
+  {
+    operation: 'POST /v2/interactive-submission/executeAndWaitForTransaction',
+    as: 'admin',
+    call: execution(executeForTransaction),
+    check: (result) => expect(result).toMatchObject({ externalTransactionHash: expect.stringMatching(/^[0-9a-f]+$/u) }),
+    body: 'json',
+    refused: { ...refusals(executeForTransaction), DUPLICATE_COMMAND: repeated(executeForTransaction) },
+  },
+];

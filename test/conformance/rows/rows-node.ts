@@ -1,0 +1,156 @@
+/** The node itself, and packages. */
+import { expect } from 'vitest';
+import { darOf, darOfPackage, sealed } from '../../../packages/ledger-sandbox/test/packages/dars.ts';
+import type { UpdateVettedPackages } from '../../../src/ledger/api/packages.ts';
+import type { Call, Case } from './row.ts';
+
+export const nodeCases: readonly Case[] = [
+  {
+    operation: 'GET /v2/version',
+    needs: 'nothing',
+    readOnly: true,
+    call: ({ client }) => client.node.version(),
+    check: (result, { release }) => expect(result).toMatchObject({ version: expect.stringMatching(`^${release}`) }),
+  },
+  { operation: 'GET /livez', needs: 'nothing', readOnly: true, call: ({ client }) => client.node.livez() },
+  {
+    operation: 'GET /readyz',
+    needs: 'nothing',
+    readOnly: true,
+    call: ({ client }) => client.node.readyz(),
+    check: (result) => expect(result).toContain('readyz check passed'),
+    refused: {
+      SERVICE_NOT_RUNNING: {
+        run: ({ client }) => client.node.readyz(),
+        fault: { answer: { as: 'SERVICE_NOT_RUNNING', path: '/readyz', times: 1 } },
+      },
+    },
+  },
+  {
+    operation: 'GET /docs/openapi',
+    needs: 'nothing',
+    readOnly: true,
+    call: ({ client }) => client.node.openapi(),
+    check: (result) => expect(result).toMatch(/^openapi: 3/u),
+  },
+  {
+    operation: 'GET /docs/asyncapi',
+    needs: 'nothing',
+    readOnly: true,
+    call: ({ client }) => client.node.asyncapi(),
+    check: (result) => expect(result).toMatch(/^asyncapi: 2/u),
+  },
+  {
+    operation: 'GET /v2/nothing-here',
+    needs: 'nothing',
+    releases: [],
+    readOnly: true,
+    call: ({ client }) => client.transport.request('GET', '/v2/nothing-here'),
+  },
+];
+
+const thing = (name: string): Uint8Array => darOfPackage({ name, version: '1.0.0', templates: ['Thing'] });
+/** The name and version of the package every world has, with another content. */
+const clash = darOfPackage({ name: 'conformance', version: '1.0.0', templates: ['Other'] });
+const notAZip = Buffer.from('not a zip');
+const notAnArchive = darOf({ 'a.dalf': sealed(Buffer.from('not a package')) });
+const tooLarge = (): Buffer => Buffer.alloc(8 * 1024 * 1024 + 1);
+
+const darRefusals: Case['refused'] = {
+  INVALID_DAR: ({ client }) => client.packages.validateDar(notAZip),
+  DAR_PARSE_ERROR: ({ client }) => client.packages.validateDar(notAnArchive),
+  KNOWN_PACKAGE_VERSION: ({ client }) => client.packages.validateDar(clash),
+};
+
+/** Vets or unvets the package every world has, or another one by name. */
+function vet(operation: 'Vet' | 'Unvet', more: object = {}, packageName = 'conformance'): Call {
+  const change = { [operation]: { value: { packages: [{ packageName, packageVersion: '1.0.0' }] } } };
+  const changes = [{ operation: change as unknown as UpdateVettedPackages['changes'][number]['operation'] }];
+  return ({ client }, { synchronizers }) =>
+    client.packages.updateVetted({ changes, synchronizerId: synchronizers[0], ...more });
+}
+
+export const packageCases: readonly Case[] = [
+  {
+    operation: 'POST /v2/dars',
+    as: 'admin',
+    call: ({ client }, { unique }) => client.packages.uploadDar(thing(unique('dar'))),
+    also: {
+      'vetAllPackages=false': ({ client }, { unique }) =>
+        client.packages.uploadDar(thing(unique('dar')), { vetAllPackages: false }),
+      synchronizerId: ({ client }, { unique, synchronizers }) =>
+        client.packages.uploadDar(thing(unique('dar')), { synchronizerId: synchronizers[0] }),
+    },
+    body: 'bytes',
+    badQuery: ['vetAllPackages', 'synchronizerId'],
+    refused: {
+      INVALID_DAR: ({ client }) => client.packages.uploadDar(notAZip),
+      DAR_PARSE_ERROR: ({ client }) => client.packages.uploadDar(notAnArchive),
+      KNOWN_PACKAGE_VERSION: ({ client }) => client.packages.uploadDar(clash),
+      '413 text/plain': ({ client }) => client.packages.uploadDar(tooLarge()),
+    },
+  },
+  {
+    operation: 'POST /v2/dars/validate',
+    as: 'admin',
+    call: ({ client }, { unique }) => client.packages.validateDar(thing(unique('dar'))),
+    body: 'bytes',
+    badQuery: ['synchronizerId'],
+    refused: darRefusals,
+  },
+  {
+    operation: 'POST /v2/packages',
+    as: 'admin',
+    call: ({ client }, { unique }) => client.packages.upload(thing(unique('dar'))),
+    body: 'bytes',
+    badQuery: ['vetAllPackages', 'synchronizerId'],
+    refused: {
+      INVALID_DAR: ({ client }) => client.packages.upload(notAZip),
+      KNOWN_PACKAGE_VERSION: ({ client }) => client.packages.upload(clash),
+    },
+  },
+  {
+    operation: 'GET /v2/packages',
+    needs: 'token',
+    readOnly: true,
+    call: ({ client }) => client.packages.list(),
+    check: (result) => expect((result as string[]).every((id) => /^[0-9a-f]{64}$/u.test(id))).toBe(true),
+  },
+  {
+    operation: 'GET /v2/packages/{package-id}',
+    needs: 'token',
+    call: ({ client }, { packageId }) => client.packages.content(packageId),
+    check: (result, { packageId }) => expect(result).toMatchObject({ hash: packageId }),
+    refused: { PACKAGE_NOT_FOUND: ({ client }) => client.packages.content('00') },
+  },
+  {
+    operation: 'GET /v2/packages/{package-id}/status',
+    needs: 'token',
+    call: ({ client }, { packageId }) => client.packages.status(packageId),
+    check: (result) => expect(result).toBe('PACKAGE_STATUS_REGISTERED'),
+    also: { 'an unknown id': ({ client }) => client.packages.status('00') },
+  },
+  {
+    operation: 'POST /v2/package-vetting/list',
+    needs: 'token',
+    call: ({ client }) => client.packages.vetted({ packageMetadataFilter: { packageNamePrefixes: ['conformance'] } }),
+    check: (result) => expect(JSON.stringify(result)).toContain('"packageName":"conformance"'),
+    body: 'json',
+  },
+  {
+    operation: 'POST /v2/package-vetting/update',
+    as: 'admin',
+    releases: ['3.5', '3.6'],
+    call: async (session, world) => {
+      await vet('Unvet')(session, world);
+      return await vet('Vet')(session, world);
+    },
+    check: (result) => expect(JSON.stringify(result)).toContain('"packageName":"conformance"'),
+    also: { dryRun: vet('Unvet', { dryRun: true }) },
+    body: 'json',
+    refused: {
+      PACKAGE_NOT_FOUND: vet('Vet', {}, 'nobody-uploaded-it'),
+      MISSING_FIELD: ({ client }) => client.packages.updateVetted({ changes: [] }),
+    },
+  },
+];

@@ -1,0 +1,186 @@
+/** The state of the ledger, active contracts, and look-ups of one contract. */
+import { expect } from 'vitest';
+import type { ActiveContractsPage, GetActiveContractsRequest } from '../../../src/ledger/api/state.ts';
+import type { LedgerClient } from '../../../src/ledger/api/client.ts';
+import { decodeActiveContract } from '../../../src/ledger/frames/wire.ts';
+import type { Call, Case } from './row.ts';
+import { accountTemplate, anyParty } from '../world.ts';
+
+const unknownParty = 'Nobody::1220aa';
+
+/** All elements of a list. */
+export async function all<T>(elements: AsyncIterable<T>): Promise<T[]> {
+  const found: T[] = [];
+  for await (const element of elements) found.push(element);
+  return found;
+}
+
+const filtered = (identifierFilter: object): object => ({
+  filtersByParty: {},
+  filtersForAnyParty: { cumulative: [{ identifierFilter }] },
+});
+/** An event format with a template filter. */
+export const byTemplate = (templateId: string): object => filtered({ TemplateFilter: { value: { templateId } } });
+/** An event format with an interface filter. */
+export const byInterface = (interfaceId: string): object => filtered({ InterfaceFilter: { value: { interfaceId } } });
+export const packageIdForm = `${'ab'.repeat(32)}:Main:Thing`;
+
+/** Every entry must be one that the decoder takes. */
+function checkEntries(result: unknown): void {
+  const entries = (result as string[]).map((text) => decodeActiveContract(text));
+  expect(entries.length).toBeGreaterThan(0);
+}
+
+type Ask = (session: Parameters<Call>[0], request: GetActiveContractsRequest) => Promise<unknown>;
+
+/** The refusals of active contracts, for the list and for the stream alike. */
+function snapshotRefusals(ask: Ask): NonNullable<Case['refused']> {
+  const at = (session: Parameters<Call>[0], activeAtOffset: number, eventFormat: object = anyParty): Promise<unknown> =>
+    ask(session, { activeAtOffset, eventFormat });
+  return {
+    INVALID_ARGUMENT: (session, { ledgerEnd }) => ask(session, { activeAtOffset: ledgerEnd }),
+    NEGATIVE_OFFSET: (session) => at(session, -1),
+    OFFSET_AFTER_LEDGER_END: (session) => at(session, 2 ** 52),
+    PARTICIPANT_PRUNED_DATA_ACCESSED: { run: (session, { pruned }) => at(session, pruned - 1), inSandbox: true },
+    INVALID_FIELD: (session, { ledgerEnd }) => at(session, ledgerEnd, byTemplate(packageIdForm)),
+    PACKAGE_NAMES_NOT_FOUND: (session, { ledgerEnd }) => at(session, ledgerEnd, byTemplate('#no-such-package:A:B')),
+    NO_TEMPLATES_FOR_PACKAGE_NAME_AND_QUALIFIED_NAME: {
+      run: (session, { ledgerEnd }) => at(session, ledgerEnd, byTemplate('#conformance:Main:Nothing')),
+      inSandbox: true,
+    },
+    NO_INTERFACE_FOR_PACKAGE_NAME_AND_QUALIFIED_NAME: {
+      run: (session, { ledgerEnd }) => at(session, ledgerEnd, byInterface('#conformance:Main:Nothing')),
+      inSandbox: true,
+    },
+    INVALID_CONTINUATION_TOKEN: (session, { ledgerEnd }) =>
+      ask(session, { activeAtOffset: ledgerEnd, eventFormat: anyParty, streamContinuationToken: 'bm9uZQ==' }),
+  };
+}
+
+const listed: Ask = ({ client }, request) => all(client.state.activeContracts(request, { limit: 5 }));
+const streamed: Ask = ({ stream }, request) => stream('/v2/state/active-contracts', request);
+
+export const stateCases: readonly Case[] = [
+  {
+    operation: 'GET /v2/state/ledger-end',
+    needs: 'token',
+    readOnly: true,
+    call: ({ client }) => client.state.ledgerEndTimes(),
+    check: (result, { release }) => {
+      const { offset, synchronizerTimes } = result as Awaited<ReturnType<LedgerClient['state']['ledgerEndTimes']>>;
+      expect(offset).toBeGreaterThan(0);
+      expect(synchronizerTimes.length > 0).toBe(release === '3.6');
+    },
+  },
+  {
+    operation: 'GET /v2/state/latest-pruned-offsets',
+    needs: 'token',
+    readOnly: true,
+    call: ({ client }) => client.state.latestPrunedOffsets(),
+    check: (result, { pruned }) => expect(result).toBe(pruned),
+  },
+  {
+    operation: 'GET /v2/state/connected-synchronizers',
+    needs: 'token',
+    readOnly: true,
+    call: ({ client }) => client.state.connectedSynchronizers(),
+    check: (result, { synchronizers }) => expect(JSON.stringify(result)).toContain(synchronizers[0]),
+    also: { 'of a party': ({ client }, { alice }) => client.state.connectedSynchronizers({ party: alice }) },
+    refused: {
+      '403': {
+        as: 'nobody',
+        run: ({ client }) => client.state.connectedSynchronizers({ party: unknownParty }),
+      },
+    },
+  },
+  {
+    operation: 'POST /v2/state/active-contracts',
+    readOnly: true,
+    call: ({ client }, { ledgerEnd }) =>
+      all(client.state.activeContracts({ activeAtOffset: ledgerEnd, eventFormat: anyParty }, { limit: 20 })),
+    check: checkEntries,
+    also: {
+      'the lowest legal offset': (session, { pruned }) =>
+        listed(session, { activeAtOffset: pruned, eventFormat: anyParty }),
+      'legacy filter': (session, { ledgerEnd }) => listed(session, { activeAtOffset: ledgerEnd, filter: anyParty }),
+    },
+    body: 'json',
+    badQuery: ['limit', 'stream_idle_timeout_ms'],
+    refused: {
+      ...snapshotRefusals(listed),
+      JSON_API_MAXIMUM_LIST_ELEMENTS_NUMBER_REACHED: {
+        run: ({ client }, { ledgerEnd }) =>
+          all(client.state.activeContracts({ activeAtOffset: ledgerEnd, eventFormat: anyParty })),
+        inSandbox: true,
+      },
+    },
+  },
+  {
+    operation: 'WS /v2/state/active-contracts',
+    readOnly: true,
+    // Of a sandbox to the clean end, of another participant no more than a few.
+    call: ({ stream }, { ledgerEnd, sandbox }) => {
+      const enough = sandbox === undefined ? 50 : Infinity;
+      return stream('/v2/state/active-contracts', { activeAtOffset: ledgerEnd, eventFormat: anyParty }, enough);
+    },
+    check: checkEntries,
+    refused: snapshotRefusals(streamed),
+  },
+  ...(['POST', 'GET'] as const).map((method): Case => {
+    const page =
+      ({ state }: LedgerClient): LedgerClient['state']['activeContractsPage'] =>
+      (request) =>
+        method === 'POST' ? state.activeContractsPage(request) : state.activeContractsPageByGet(request);
+    return {
+      operation: `${method} /v2/state/active-contracts-page`,
+      releases: ['3.5', '3.6'],
+      readOnly: method === 'POST',
+      call: ({ client }, { ledgerEnd }) =>
+        page(client)({ activeAtOffset: ledgerEnd, eventFormat: anyParty, maxPageSize: 10 }),
+      check: (result, { ledgerEnd }) => expect((result as ActiveContractsPage).activeAtOffset).toBe(ledgerEnd),
+      body: 'json',
+      refused: {
+        INVALID_ACS_PAGE_TOKEN: ({ client }) => page(client)({ eventFormat: anyParty, pageToken: 'bm9uZQ==' }),
+        INVALID_ARGUMENT: ({ client }) => page(client)({ eventFormat: { filtersByParty: {} } }),
+        OFFSET_AFTER_LEDGER_END: ({ client }) => page(client)({ eventFormat: anyParty, activeAtOffset: 2 ** 52 }),
+      },
+    };
+  }),
+];
+
+export const contractCases: readonly Case[] = [
+  {
+    operation: 'POST /v2/events/events-by-contract-id',
+    readOnly: true,
+    call: ({ client }, { contractId }) => client.events.byContractId(contractId, anyParty),
+    check: (result, { contractId }) => expect(result).toMatchObject({ created: { createdEvent: { contractId } } }),
+    body: 'json',
+    refused: {
+      CONTRACT_EVENTS_NOT_FOUND: ({ client }) => client.events.byContractId('00ff', anyParty),
+      INVALID_ARGUMENT: ({ client }) => client.events.byContractId('00ff', { filtersByParty: {} }),
+      MISSING_FIELD: ({ client }) => client.events.byContractId('', anyParty),
+      PACKAGE_NAMES_NOT_FOUND: ({ client }) => client.events.byContractId('00ff', byTemplate('#no-such-package:A:B')),
+    },
+  },
+  {
+    operation: 'POST /v2/contracts/contract-by-id',
+    readOnly: true,
+    call: ({ client }, { contractId }) => client.events.contractById(contractId),
+    check: (result, { contractId }) => expect(result).toMatchObject({ contractId }),
+    also: {
+      'as a party': async ({ client }, { alice, ledgerEnd }) => {
+        const eventFormat = { filtersByParty: { [alice]: {} } };
+        const { activeContracts } = await client.state
+          .activeContractsPage({ eventFormat, activeAtOffset: ledgerEnd, maxPageSize: 1 })
+          .catch(() => ({ activeContracts: [] }));
+        const created = activeContracts[0]?.contractEntry?.JsActiveContract?.createdEvent;
+        const found = await client.events.contractById(created?.contractId ?? '00ff', [alice]);
+        expect(found?.contractId).toBe(created?.contractId);
+        expect(created === undefined || created.templateId.endsWith(accountTemplate.slice(14))).toBe(true);
+        return found;
+      },
+    },
+    body: 'json',
+    refused: { CONTRACT_PAYLOAD_NOT_FOUND: ({ client }) => client.events.contractById('00ff') },
+  },
+];

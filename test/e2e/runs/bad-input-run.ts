@@ -1,0 +1,103 @@
+/**
+ * One run of the built program as an operator starts it: a child process, an environment, and what it said. Everything
+ * any run printed is kept, so that a test can prove that no secret is in it.
+ */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+import { query } from '../../support/database.ts';
+import { waitFor } from '../../support/wait-for.ts';
+
+const program = fileURLToPath(new URL('../../../dist/main.js', import.meta.url));
+
+/** The schema of every run here. */
+export const schema = 'bad_input';
+
+export interface LogLine {
+  readonly level: string;
+  readonly msg: string;
+  readonly http?: string;
+  readonly err?: { readonly code: string; readonly message: string; readonly remedy?: string };
+}
+
+export interface Ended {
+  readonly code: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+export interface Answer {
+  readonly status: number;
+  readonly body: Readonly<Record<string, unknown>>;
+}
+
+export interface Run extends AsyncDisposable {
+  /** Complete JSON lines of the log so far. */
+  lines(): readonly LogLine[];
+  /** GET on the address that the program says it listens on. */
+  get(path: '/status' | '/readyz' | '/livez'): Promise<Answer>;
+  readonly ended: Promise<Ended>;
+}
+
+const outputs: string[] = [];
+
+/** Everything that all runs so far wrote to stdout and stderr. */
+export function everythingPrinted(): string {
+  return outputs.join('\n');
+}
+
+/** Starts the program with this environment and nothing of our own. Disposing stops it with SIGTERM. */
+export function startRun(env: Readonly<Record<string, string>>, args: readonly string[] = []): Run {
+  const base = { PATH: process.env['PATH'] ?? '', POSTGRES_SCHEMA: schema, INDEXER_HTTP_PORT: '0' };
+  const child = spawn(process.execPath, [program, ...args], {
+    env: { ...base, INDEXER_LOG_FORMAT: 'json', ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  let stdout = '';
+  let stderr = '';
+  child.stdout.setEncoding('utf8').on('data', (text: string) => (stdout += text));
+  child.stderr.setEncoding('utf8').on('data', (text: string) => (stderr += text));
+  const ended = once(child, 'close').then(([code]): Ended => {
+    outputs.push(stdout, stderr);
+    return { code: code as number | null, stdout, stderr };
+  });
+  const lines = (): readonly LogLine[] =>
+    stdout
+      .slice(0, stdout.lastIndexOf('\n') + 1)
+      .split('\n')
+      .filter((line) => line !== '')
+      .map((line) => JSON.parse(line) as LogLine);
+  return {
+    lines,
+    get: async (path) => {
+      const url = await waitFor(`the address of the program, after ${stderr}`, () => {
+        if (child.exitCode !== null) throw new Error(`the program ended with ${String(child.exitCode)}: ${stderr}`);
+        return lines().find(({ http }) => http !== undefined)?.http;
+      });
+      const response = await fetch(`${url}${path}`);
+      return { status: response.status, body: (await response.json()) as Answer['body'] };
+    },
+    ended,
+    [Symbol.asyncDispose]: async () => {
+      child.kill('SIGTERM');
+      await ended;
+    },
+  };
+}
+
+/** Runs the program to its end. */
+export async function runToEnd(env: Readonly<Record<string, string>>, args: readonly string[] = []): Promise<Ended> {
+  await using run = startRun(env, args);
+  return await run.ended;
+}
+
+/** How many updates and contracts are stored; 0 as well when the tables do not exist. */
+export async function rowsStored(url: string): Promise<number> {
+  const tables = await query(url, `select from pg_tables where schemaname = '${schema}' and tablename = 'updates'`);
+  if (tables.length === 0) return 0;
+  const counts = await query(
+    url,
+    `select ((select count(*) from ${schema}.updates) + (select count(*) from ${schema}.contracts))::int as stored`,
+  );
+  return Number(counts[0]?.['stored']);
+}

@@ -1,0 +1,125 @@
+/**
+ * The built program as a child process, as an operator runs it: started with environment variables, watched through
+ * its log and its HTTP endpoints, ended by signals. It never outlives the test that started it.
+ */
+import { spawn } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { waitFor } from '../../support/wait-for.ts';
+
+/** Where the program was built to, or, for tests that were compiled together with it, where it is beside them. */
+const program = ['../../../dist/main.js', '../../../src/main.js']
+  .map((path) => fileURLToPath(new URL(path, import.meta.url)))
+  .find((path) => existsSync(path));
+
+export interface DaemonOptions {
+  readonly ledgerUrl: string;
+  readonly databaseUrl: string;
+  readonly schema: string;
+  /** More variables, e.g. INDEXER_BATCH_UPDATES. */
+  readonly env?: Readonly<Record<string, string>>;
+}
+
+export interface Exit {
+  readonly code: number | null;
+  readonly signal: NodeJS.Signals | null;
+}
+
+export interface Daemon extends AsyncDisposable {
+  /** Settles when the process has ended and its output is complete. */
+  readonly exited: Promise<Exit>;
+  /** Undefined when it could not be started. */
+  readonly pid: number | undefined;
+  /** Undefined while the process runs. */
+  exit(): Exit | undefined;
+  /** Everything it printed so far, stdout and stderr. */
+  output(): string;
+  /** Waits for a log line with this message (phases are messages: `seeding`, `catching up`, `standby`). */
+  logged(message: string): Promise<void>;
+  /** Base URL of its endpoints, waited for. */
+  http(): Promise<string>;
+  signal(signal: NodeJS.Signals): void;
+  /** Ends it like a power cut and waits for the end. */
+  kill(): Promise<void>;
+}
+
+interface LogLine {
+  readonly msg?: unknown;
+  readonly http?: unknown;
+}
+
+/** Throws a sentence that says what to do when the program was not built. */
+export function assertBuilt(): void {
+  if (program === undefined)
+    throw new Error('dist/main.js is missing: run `npm run build` before the end-to-end tests');
+}
+
+/** Starts `dist/main.js` on a free port with JSON logs. Nothing of the caller's configuration reaches it. */
+export function startDaemon(options: DaemonOptions): Daemon {
+  assertBuilt();
+  const child = spawn(process.execPath, [program ?? ''], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env: {
+      PATH: process.env['PATH'],
+      LEDGER_URL: options.ledgerUrl,
+      DATABASE_URL: options.databaseUrl,
+      POSTGRES_SCHEMA: options.schema,
+      INDEXER_HTTP_PORT: '0',
+      INDEXER_LOG_FORMAT: 'json',
+      INDEXER_RETRY_MAX: '200ms',
+      ...options.env,
+    },
+  });
+  let output = '';
+  let ended: Exit | undefined;
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.setEncoding('utf8').on('data', (text: string) => {
+      output += text;
+    });
+  }
+  const exited = new Promise<Exit>((resolve, reject) => {
+    child.once('error', reject);
+    child.once('close', (code, signal) => {
+      ended = { code, signal };
+      resolve(ended);
+    });
+  });
+  const find = <T>(what: string, pick: (line: LogLine) => T | undefined): Promise<T> =>
+    waitFor(what, () => {
+      const found = firstOf(output, pick);
+      if (found === undefined && ended !== undefined) throw endedEarly(what, ended, output);
+      return found;
+    });
+  const kill = async (): Promise<void> => {
+    child.kill('SIGKILL');
+    await exited;
+  };
+  return {
+    pid: child.pid,
+    exited,
+    exit: () => ended,
+    output: () => output,
+    logged: async (message) => {
+      await find(`the daemon logs "${message}"`, (line) => (line.msg === message ? true : undefined));
+    },
+    http: () => find('the daemon listens', ({ http }) => (typeof http === 'string' ? http : undefined)),
+    signal: (signal) => {
+      child.kill(signal);
+    },
+    kill,
+    [Symbol.asyncDispose]: kill,
+  };
+}
+
+function firstOf<T>(output: string, pick: (line: LogLine) => T | undefined): T | undefined {
+  for (const line of output.split('\n')) {
+    if (!line.startsWith('{') || !line.endsWith('}')) continue;
+    const found = pick(JSON.parse(line) as LogLine);
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}
+
+function endedEarly(what: string, { code, signal }: Exit, output: string): Error {
+  return new Error(`the daemon ended (${String(code ?? signal)}) before: ${what}\n${output.slice(-2_000)}`);
+}

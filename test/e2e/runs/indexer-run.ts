@@ -1,0 +1,64 @@
+/** The whole indexer inside the test's process, configured by environment variables as an operator does it. */
+import { openAccess } from '../../../src/access.ts';
+import { loadConfig } from '../../../src/config/config.ts';
+import { startIndexer } from '../../../src/indexer.ts';
+import { createLogger } from '../../../src/observe/log/logger.ts';
+import { waitFor } from '../../support/wait-for.ts';
+
+export interface IndexerRun extends AsyncDisposable {
+  /** Base URL of its endpoints. */
+  readonly httpUrl: string;
+  /** Log lines so far, JSON. */
+  readonly log: readonly string[];
+  /** Log lines with this message. */
+  logged(message: string): number;
+  /** The document of `/status`. */
+  status(): Promise<{ readonly state: string; readonly checkpoint: number | null; readonly lastError: unknown }>;
+  /** A sample of `/metrics` by its name and labels, as they are written there. */
+  metric(sample: string): Promise<number>;
+  /** Waits until the checkpoint is at least `offset`; fails at once when the indexer ends before. */
+  reaches(offset: number, limitMs?: number): Promise<void>;
+}
+
+/** Starts it. Disposing stops it. */
+export async function runIndexer(env: Readonly<Record<string, string>>): Promise<IndexerRun> {
+  const config = loadConfig([], { INDEXER_HTTP_PORT: '0', INDEXER_RETRY_MAX: '200ms', ...env });
+  const log: string[] = [];
+  const logging = createLogger({ level: 'info', format: 'json', stream: { write: (line) => log.push(line) > 0 } });
+  const stop = new AbortController();
+  const access = await openAccess(config.ledger, stop.signal);
+  const { LEDGER_URL: ledgerUrl = '', DATABASE_URL: databaseUrl = '' } = env;
+  const indexer = await startIndexer({ config, access, ledgerUrl, databaseUrl, version: 'test', logging });
+  let ended: string | undefined;
+  indexer.done.then(
+    () => (ended = 'by itself'),
+    (thrown: unknown) => (ended = thrown instanceof Error ? thrown.message : 'for no reason'),
+  );
+  const get = (path: string): Promise<Response> => fetch(`${indexer.httpUrl}${path}`);
+  const status: IndexerRun['status'] = async () => (await (await get('/status')).json()) as never;
+  return {
+    httpUrl: indexer.httpUrl,
+    log,
+    logged: (message) => log.filter((line) => line.includes(`"msg":"${message}"`)).length,
+    status,
+    metric: async (sample) => {
+      const line = (await (await get('/metrics')).text()).split('\n').find((text) => text.startsWith(`${sample} `));
+      if (line === undefined) throw new Error(`there is no metric ${sample}`);
+      return Number(line.slice(sample.length + 1));
+    },
+    reaches: async (offset, limitMs) => {
+      await waitFor(
+        `the checkpoint reaches ${offset}`,
+        async () => {
+          if (ended !== undefined) throw new Error(`the indexer ended: ${ended}`);
+          return ((await status()).checkpoint ?? 0) >= offset ? true : undefined;
+        },
+        limitMs,
+      );
+    },
+    [Symbol.asyncDispose]: async () => {
+      stop.abort();
+      await indexer.stop();
+    },
+  };
+}

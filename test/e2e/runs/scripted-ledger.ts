@@ -1,0 +1,49 @@
+/** A ledger of five updates, sent as a test says. */
+import { startFakeLedger, type FakeLedger } from '../../ledger/fake-ledger.ts';
+import { alice, created, exercised, text, transaction } from '../../support/frames.ts';
+
+/** An update that creates a contract. */
+const create = (offset: number, id: string, party = alice): ReturnType<typeof transaction> =>
+  transaction(offset, [{ CreatedEvent: created({ contractId: id, offset, signatories: [party] }) }]);
+/** An update that archives one contract and creates another. */
+export const move = (offset: number, from: string, to: string, party = alice): ReturnType<typeof transaction> =>
+  transaction(offset, [
+    { ExercisedEvent: exercised({ contractId: from, offset, nodeId: 0 }) },
+    { CreatedEvent: created({ contractId: to, offset, nodeId: 1, signatories: [party] }) },
+  ]);
+
+/** Five updates as they should be, at offsets 1 to 5. */
+export const sound = [
+  create(1, '00a'),
+  move(2, '00a', '00b'),
+  move(3, '00b', '00c'),
+  create(4, '00d'),
+  create(5, '00e'),
+];
+/** Serves these updates, in this order, to whoever begins at the start; later the rest; and asked for one, a sound one. */
+export async function scriptedLedger(updates: readonly unknown[]): Promise<FakeLedger & AsyncDisposable> {
+  const answers: Record<string, object> = {
+    '/v2/parties/participant-id': { participantId: 'p::1220' },
+    '/v2/state/ledger-end': { offset: 5 },
+    '/v2/state/latest-pruned-offsets': { participantPrunedUpToInclusive: 0 },
+    '/v2/updates/update-by-offset': sound[0] ?? {},
+  };
+  const ledger = await startFakeLedger({
+    http: (request, response) => {
+      const chunks: Buffer[] = [];
+      request.on('data', (chunk: Buffer) => chunks.push(chunk));
+      request.on('end', () => {
+        const at = /"offset":(\d+)/.exec(Buffer.concat(chunks).toString('utf8'))?.[1];
+        const answer = at === undefined ? answers[request.url ?? ''] : sound[Number(at) - 1];
+        response.writeHead(answer === undefined ? 404 : 200).end(JSON.stringify(answer ?? {}));
+      });
+    },
+    socket: (socket, request) => {
+      const after = Number(/"beginExclusive":(\d+)/.exec(request)?.[1]);
+      updates.slice(after).forEach((update) => {
+        socket.send(text(update as ReturnType<typeof transaction>));
+      });
+    },
+  });
+  return { ...ledger, [Symbol.asyncDispose]: () => ledger.stop() };
+}

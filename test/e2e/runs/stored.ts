@@ -1,0 +1,46 @@
+/** What the daemons under test have stored, asked from outside over one connection. */
+import { Client, escapeIdentifier } from 'pg';
+import { waitFor } from '../../support/wait-for.ts';
+import type { Daemon } from './daemon.ts';
+
+export interface Stored extends AsyncDisposable {
+  readonly client: Client;
+  /** Undefined while there is none: no table, no row, or the seed is incomplete. */
+  checkpoint(schema: string): Promise<number | undefined>;
+  /** Contracts of a seed under way or done. */
+  seeded(schema: string): Promise<number>;
+  /** Waits until the checkpoint is at least `offset`; fails at once when the daemon ends before. */
+  reaches(daemon: Daemon, schema: string, offset: number, limitMs?: number): Promise<number>;
+}
+
+export async function watchStored(url: string): Promise<Stored> {
+  const client = new Client({ connectionString: url, application_name: 'test' });
+  await client.connect();
+  const streamColumn = async (schema: string, column: 'checkpoint' | 'seed_contracts'): Promise<number | undefined> => {
+    const table = `${escapeIdentifier(schema)}.stream`;
+    const found = await client.query<{ found: boolean }>('select to_regclass($1) is not null as found', [table]);
+    if (found.rows[0]?.found !== true) return undefined;
+    const { rows } = await client.query<{ value: string | null }>(`select ${column} as value from ${table}`);
+    const value = rows[0]?.value;
+    return value === undefined || value === null ? undefined : Number(value);
+  };
+  const checkpoint = (schema: string): Promise<number | undefined> => streamColumn(schema, 'checkpoint');
+  return {
+    client,
+    checkpoint,
+    seeded: async (schema) => (await streamColumn(schema, 'seed_contracts')) ?? 0,
+    reaches: (daemon, schema, offset, limitMs = 60_000) =>
+      waitFor(
+        `the checkpoint of ${schema} reaches ${offset}`,
+        async () => {
+          const at = await checkpoint(schema);
+          if (at !== undefined && at >= offset) return at;
+          const exit = daemon.exit();
+          if (exit === undefined) return undefined;
+          throw new Error(`the daemon ended (${exit.code ?? exit.signal}) at ${at}:\n${daemon.output().slice(-2_000)}`);
+        },
+        limitMs,
+      ),
+    [Symbol.asyncDispose]: () => client.end(),
+  };
+}

@@ -1,0 +1,176 @@
+import { readFileSync } from 'node:fs';
+import { createServer as createHttpsServer } from 'node:https';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { IndexerError } from '../../../src/errors/indexer-error.ts';
+import { createOAuthTokenSource, type OAuthOptions } from '../../../src/ledger/access/oauth.ts';
+import type { TokenSource } from '../../../src/ledger/access/token.ts';
+import { audience, clientId, clientSecret, startOidc, type Oidc } from '../../support/oidc.ts';
+import { pause } from '../../support/wait-for.ts';
+
+let oidc: Oidc;
+beforeEach(async () => {
+  oidc = await startOidc({ tokenSeconds: 2 });
+});
+afterEach(() => oidc.stop());
+
+function sourceOf(options: Partial<OAuthOptions> = {}): TokenSource {
+  const endpoint = options.tokenUrl === undefined ? { issuer: oidc.issuer } : {};
+  return createOAuthTokenSource({
+    ...endpoint,
+    clientId,
+    clientSecret,
+    scope: 'daml_ledger_api',
+    insecure: false,
+    timeoutSeconds: 0.3,
+    ...options,
+  });
+}
+
+function claimsOf(token: string | undefined): Record<string, unknown> {
+  const payload = Buffer.from(token?.split('.')[1] ?? '', 'base64url').toString('utf8');
+  return JSON.parse(payload) as Record<string, unknown>;
+}
+
+async function failureOf(asked: Promise<unknown>): Promise<IndexerError> {
+  const thrown = await asked.then(
+    () => undefined,
+    (error: unknown) => error,
+  );
+  if (!(thrown instanceof IndexerError)) throw new Error(`expected an IndexerError, found ${String(thrown)}`);
+  expect(`${thrown.message} ${thrown.stack ?? ''} ${JSON.stringify(thrown.facts)}`).not.toContain(clientSecret);
+  expect(thrown.cause).toBeUndefined();
+  return thrown;
+}
+
+describe('tokens by client credentials', () => {
+  it('come from the endpoint that the issuer names, for the scope and audience that are configured', async () => {
+    const token = await sourceOf({ audience: 'https://example.org/ledger' }).read();
+    expect(claimsOf(token)).toMatchObject({ iss: oidc.issuer, aud: audience, scope: 'daml_ledger_api', sub: clientId });
+    expect(Object.fromEntries(oidc.tokenRequests[0] ?? [])).toEqual({
+      grant_type: 'client_credentials',
+      scope: 'daml_ledger_api',
+      audience: 'https://example.org/ledger',
+    });
+  });
+
+  it('come from a given endpoint without asking for a description', async () => {
+    expect(claimsOf(await sourceOf({ tokenUrl: oidc.tokenUrl }).read())).toMatchObject({ iss: oidc.issuer });
+  });
+
+  it('are asked for once however many calls want one, and used again until 80 % of their certain life is over', async () => {
+    const source = sourceOf();
+    const askedAt = performance.now();
+    const tokens = await Promise.all([source.read(), source.read(), source.lease().then((lease) => lease?.token)]);
+    expect(new Set(tokens).size).toBe(1);
+    const lease = await source.lease();
+    expect(oidc.tokenRequests).toHaveLength(1);
+    // Two seconds, of which whole-second timestamps make one certain.
+    const { renewAt = 0, endsAt = 0, expiresAt } = lease ?? {};
+    expect(renewAt - askedAt).toBeGreaterThan(799);
+    expect(endsAt - renewAt).toBeCloseTo(200);
+    expect(expiresAt).toBe(claimsOf(lease?.token)['exp']);
+    await pause(renewAt - performance.now() + 5);
+    // A call does not wait for a newer token while there is a good one; a stream does.
+    expect(await source.read()).toBe(lease?.token);
+    expect((await source.lease())?.token).not.toBe(lease?.token);
+    expect(oidc.tokenRequests).toHaveLength(2);
+  });
+
+  it('are replaced at once when the ledger refused the last one', async () => {
+    const source = sourceOf();
+    const first = await source.read();
+    expect(await source.read()).toBe(first);
+    source.invalidate();
+    expect(await source.read()).not.toBe(first);
+  });
+
+  it('live as long as the provider says although this machine has another idea of the time', async () => {
+    const token = `e30.${Buffer.from('{"iat":1000,"exp":1300}').toString('base64url')}.s`;
+    oidc.answerWith = (_request, response) => {
+      response.setHeader('content-type', 'application/json');
+      response.end(JSON.stringify({ access_token: token, token_type: 'Bearer', expires_in: 300 }));
+    };
+    const askedAt = performance.now();
+    const lease = await sourceOf().lease();
+    expect((lease?.renewAt ?? 0) - askedAt).toBeGreaterThan(0.8 * 299_000 - 1);
+    expect((lease?.renewAt ?? 0) - askedAt).toBeLessThan(0.8 * 299_000 + 1_000);
+  });
+
+  it('come over TLS from a provider whose authority is given, and from no other', async () => {
+    const folder = join(import.meta.dirname, '../../support/certificates');
+    const pem = (name: string): string => readFileSync(join(folder, name), 'utf8');
+    await using secure = await startOidc({
+      protocol: 'https',
+      server: (listener) => createHttpsServer({ cert: pem('server.pem'), key: pem('server-key.pem') }, listener),
+    });
+    // Long enough for a handshake on a busy machine.
+    const options = { issuer: secure.issuer, timeoutSeconds: 5 };
+    expect(claimsOf(await sourceOf({ ...options, ca: pem('ca.pem') }).read())).toMatchObject({ iss: secure.issuer });
+    const failure = await failureOf(sourceOf(options).read());
+    expect(failure).toMatchObject({ code: 'LEDGER_TOKEN_PROVIDER_UNAVAILABLE', retry: 'retry' });
+    expect(failure.message).toContain('UNABLE_TO_VERIFY_LEAF_SIGNATURE');
+  });
+});
+
+describe('a provider that refuses', () => {
+  it.each([
+    ['a wrong secret', { clientSecret: `${clientSecret}x` }, 'invalid_client'],
+    ['an unknown client', { clientId: 'nobody' }, 'invalid_client'],
+    ['a scope it may not have', { scope: 'daml_ledger_api admin' }, 'invalid_scope'],
+  ])('%s parks with its reason and without the secret', async (_name, options, reason) => {
+    const failure = await failureOf(sourceOf(options).read());
+    expect(failure).toMatchObject({ code: 'LEDGER_TOKEN_REFUSED', retry: 'park', facts: { oauthError: reason } });
+    expect(failure.message).toContain(`refused: ${reason}`);
+  });
+});
+
+describe('a provider that cannot be used', () => {
+  it.each([
+    ['is overloaded', 503, 'text/plain', 'busy', /answered HTTP 503/],
+    ['answers with a page', 200, 'text/html', '<html>log in</html>', /not a token answer/],
+    ['answers with half a JSON', 200, 'application/json', '{"access_tok', /not a token answer/],
+    ['has no time', 400, 'application/json', '{"error":"temporarily_unavailable"}', /400: temporarily_unavailable/],
+    ['sends us elsewhere', 302, 'text/plain', '', /answered HTTP 302/],
+  ])('because it %s is asked again later', async (_name, status, type, body, message) => {
+    oidc.answerWith = (_request, response) => {
+      response.writeHead(status, { 'content-type': type, location: '/elsewhere' }).end(body);
+    };
+    const failure = await failureOf(sourceOf().read());
+    expect(failure).toMatchObject({ code: 'LEDGER_TOKEN_PROVIDER_UNAVAILABLE', retry: 'retry' });
+    expect(failure.message).toMatch(message);
+  });
+
+  it('because it is silent is given up in time, also in the middle of an answer', async () => {
+    oidc.answerWith = () => undefined;
+    expect((await failureOf(sourceOf().read())).message).toContain('did not answer in time');
+    oidc.answerWith = (_request, response) =>
+      response.writeHead(200, { 'content-type': 'application/json' }).write('{');
+    expect((await failureOf(sourceOf().read())).message).toContain('did not answer in time');
+  });
+
+  it('because it is down leaves the old token in use until its end, and says so', async () => {
+    const source = sourceOf();
+    const lease = await source.lease();
+    const { renewAt = 0, endsAt = 0 } = lease ?? {};
+    await oidc.stop();
+    await pause(renewAt - performance.now() + 5);
+    const kept = await source.lease();
+    expect(kept).toMatchObject({ token: lease?.token, problem: { code: 'LEDGER_TOKEN_PROVIDER_UNAVAILABLE' } });
+    expect(kept?.problem?.message).toContain('ECONNREFUSED');
+    expect(kept?.renewAt).toBeGreaterThan(performance.now());
+    await pause(endsAt - performance.now() + 5);
+    expect(await failureOf(source.read())).toMatchObject({ code: 'LEDGER_TOKEN_PROVIDER_UNAVAILABLE', retry: 'retry' });
+  });
+
+  it('because it describes itself as somebody else is not given the secret', async () => {
+    const failure = await failureOf(sourceOf({ issuer: oidc.issuer.replace('127.0.0.1', 'localhost') }).read());
+    expect(failure.message).toContain('describes itself as another issuer');
+    expect(oidc.tokenRequests).toHaveLength(0);
+  });
+
+  it('because it is reached in clear text on another machine is not even asked', async () => {
+    const failure = await failureOf(sourceOf({ tokenUrl: 'http://192.0.2.1/token' }).read());
+    expect(failure).toMatchObject({ code: 'LEDGER_TOKEN_INSECURE', exitCode: 78 });
+  });
+});

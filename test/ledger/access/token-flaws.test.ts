@@ -1,0 +1,52 @@
+import { describe, expect, it } from 'vitest';
+import { tokenFlaws } from '../../../src/ledger/access/token-flaws.ts';
+
+const now = 1_800_000_000;
+const good = { sub: 'indexer', aud: 'https://daml.com/jwt/aud/participant/p', iat: now - 10, exp: now + 290 };
+const flaws = (claims: object): string =>
+  tokenFlaws(`h.${Buffer.from(JSON.stringify(claims)).toString('base64url')}.s`, now).join(', and ');
+
+describe('what a token shows of why it is refused', () => {
+  it.each([
+    ['nothing, of one that is in order', good, /^$/u],
+    [
+      'that it lives too long',
+      { ...good, exp: now + 3_590 },
+      /^lives for 60 minutes; participants accept five minutes/u,
+    ],
+    [
+      'that it lives too long, without its beginning',
+      { ...good, iat: undefined, exp: now + 900 },
+      /^lives for 15 minutes;/u,
+    ],
+    ['that it is expired', { ...good, exp: now - 600 }, /^expired 10 minutes ago by the clock of this machine$/u],
+    ['that it is not good yet', { ...good, nbf: now + 90 }, /^is not good for another 90 seconds: the clocks/u],
+    [
+      'that it comes from the future',
+      { ...good, iat: now + 600, exp: now + 900 },
+      /^is not good for another 10 minutes/u,
+    ],
+    ['that it has no end', { ...good, exp: undefined }, /^has no end \(exp\); participants accept five minutes/u],
+    ['that it has no audience', { ...good, aud: undefined }, /^names no audience \(aud\)/u],
+    [
+      'all of it',
+      { exp: now - 5, nbf: now + 60 },
+      /^is not good .*, and expired 5 seconds ago.*, and names no audience/u,
+    ],
+  ])('is %s', (_what, claims, found) => {
+    expect(flaws(claims)).toMatch(found);
+    expect(flaws(claims)).not.toContain('indexer');
+    expect(flaws(claims)).not.toContain('https');
+  });
+
+  it.each(['opaque', 'a.!!!.c', 'h.bnVsbA.s'])('is nothing in one that is no JWT: %s', (token) => {
+    expect(tokenFlaws(token, now)).toEqual([]);
+  });
+
+  it.each([{ exp: 1e308, iat: -1e308 }, { exp: -1e308 }, { nbf: 1e308 }])(
+    'is a sentence whatever the numbers: %j',
+    (claims) => {
+      expect(flaws({ ...good, ...claims })).toMatch(/^[a-z]/u);
+    },
+  );
+});

@@ -1,0 +1,82 @@
+import { describe, expect, it } from 'vitest';
+import {
+  activeContractsRequest,
+  eventFormat,
+  filterFingerprint,
+  updatesRequest,
+  type LedgerFilter,
+} from '../../../src/ledger/api/request-format.ts';
+
+const everything: LedgerFilter = {
+  parties: [],
+  templates: [],
+  interfaces: [],
+  createdEventBlobs: false,
+  shape: 'LEDGER_EFFECTS',
+  topology: true,
+};
+const wildcard = { identifierFilter: { WildcardFilter: { value: { includeCreatedEventBlob: false } } } };
+
+describe('request formats', () => {
+  it('asks for any party and everything when nothing is narrowed', () => {
+    expect(updatesRequest(7, everything)).toEqual({
+      beginExclusive: 7,
+      updateFormat: {
+        includeTransactions: {
+          eventFormat: { filtersByParty: {}, filtersForAnyParty: { cumulative: [wildcard] }, verbose: false },
+          transactionShape: 'TRANSACTION_SHAPE_LEDGER_EFFECTS',
+        },
+        includeReassignments: {
+          filtersByParty: {},
+          filtersForAnyParty: { cumulative: [wildcard] },
+          verbose: false,
+        },
+        includeTopologyEvents: { includeParticipantAuthorizationEvents: { parties: [] } },
+      },
+    });
+  });
+
+  it('gives every party the same filters and leaves the any-party filter out', () => {
+    const format = eventFormat({ ...everything, parties: ['A', 'B'], templates: ['#p:M:T'], createdEventBlobs: true });
+    const filters = {
+      cumulative: [
+        { identifierFilter: { TemplateFilter: { value: { templateId: '#p:M:T', includeCreatedEventBlob: true } } } },
+      ],
+    };
+    expect(format).toEqual({ filtersByParty: { A: filters, B: filters }, verbose: false });
+  });
+
+  it('adds views to everything when only interfaces are named, and to the templates when both are', () => {
+    const view = {
+      identifierFilter: {
+        InterfaceFilter: {
+          value: { interfaceId: '#p:M:I', includeInterfaceView: true, includeCreatedEventBlob: false },
+        },
+      },
+    };
+    const onlyInterfaces = eventFormat({ ...everything, interfaces: ['#p:M:I'] });
+    expect(onlyInterfaces.filtersForAnyParty).toEqual({ cumulative: [wildcard, view] });
+    const both = eventFormat({ ...everything, interfaces: ['#p:M:I'], templates: ['#p:M:T'] });
+    expect(both.filtersForAnyParty?.cumulative).toHaveLength(2);
+    expect(JSON.stringify(both)).not.toContain('Wildcard');
+  });
+
+  it('uses the same event format for seed and follow, and the deprecated fields in neither', () => {
+    const seed = activeContractsRequest(5, everything, 'token');
+    const follow = updatesRequest(5, { ...everything, topology: false });
+    expect(seed.eventFormat).toEqual(follow.updateFormat.includeTransactions.eventFormat);
+    expect(Object.keys(seed)).toEqual(['activeAtOffset', 'eventFormat', 'streamContinuationToken']);
+    expect(Object.keys(activeContractsRequest(5, everything))).toEqual(['activeAtOffset', 'eventFormat']);
+    expect(Object.keys(follow)).toEqual(['beginExclusive', 'updateFormat']);
+    expect(follow.updateFormat).not.toHaveProperty('includeTopologyEvents');
+  });
+
+  it('fingerprints what is asked for, not the order in which it is written', () => {
+    const one = filterFingerprint({ ...everything, parties: ['B', 'A', 'A'] });
+    expect(one.hash).toMatch(/^[0-9a-f]{64}$/u);
+    expect(filterFingerprint({ ...everything, parties: ['A', 'B'] })).toEqual(one);
+    for (const other of [{ shape: 'ACS_DELTA' as const }, { topology: false }, { createdEventBlobs: true }]) {
+      expect(filterFingerprint({ ...everything, parties: ['A', 'B'], ...other }).hash).not.toBe(one.hash);
+    }
+  });
+});

@@ -1,0 +1,170 @@
+/** The quick reader against the scanner: the same structure and the same payloads, or it leaves the frame alone. */
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { readFrame } from '../../../src/ledger/frames/frame-reader.ts';
+import { activeContractFrame, updateFrame } from '../../../src/ledger/frames/frame-shapes.ts';
+import { payloadKeys, scanFrame, type RawJson } from '../../../src/ledger/frames/raw-json.ts';
+import * as frames from '../../support/frames.ts';
+
+const transaction = (...events: frames.JsonRecord[]): string => frames.text(frames.transaction(7, events));
+const createOf = (argument: string): string =>
+  transaction({ CreatedEvent: frames.created({ createArgument: 'HERE' }) }).replace('"HERE"', () => argument);
+
+const knownKeys = new Set(
+  [...transaction({ CreatedEvent: frames.created() }, { ExercisedEvent: frames.exercised() }).matchAll(/"(\w+)":/g)]
+    .map(([, key]) => key ?? '')
+    .concat('contractEntry', 'JsActiveContract', 'createdEvent', 'synchronizerId', 'reassignmentCounter', 'workflowId'),
+);
+
+/** What the quick reader made of a frame, with payloads in their places; nothing where there is nothing. */
+function quick(text: string, shape = updateFrame): unknown {
+  const read = readFrame(text, shape);
+  return read && bare(read.value, (at) => read.payloads[at as number]);
+}
+
+function slow(text: string): unknown {
+  return bare(scanFrame(text), (raw) => (raw as RawJson).text);
+}
+
+/** Without absent fields, and without those that the quick reader passes over. */
+function bare(value: unknown, payloadOf: (value: unknown) => unknown): unknown {
+  if (Array.isArray(value)) return value.map((entry) => bare(entry, payloadOf));
+  if (typeof value !== 'object' || value === null) return value;
+  const entries = Object.entries(value).filter(([key, inner]) => knownKeys.has(key) && (inner ?? null) !== null);
+  const inner = ([key, held]: [string, unknown]): [string, unknown] => [
+    key,
+    payloadKeys.has(key) ? payloadOf(held) : bare(held, payloadOf),
+  ];
+  return Object.fromEntries(entries.map(inner));
+}
+
+const json = fc.json({ maxDepth: 4 }).map((text) => text.trim());
+const word = fc.string({ unit: 'grapheme', maxLength: 12 });
+const maybe = <T>(arbitrary: fc.Arbitrary<T>): fc.Arbitrary<T | null | undefined> =>
+  fc.oneof({ weight: 4, arbitrary }, fc.constantFrom(null, undefined));
+
+/** An object with its fields in any order, some absent, some unknown. */
+function shuffled(fields: Record<string, fc.Arbitrary<unknown>>): fc.Arbitrary<string> {
+  const known = fc.record(Object.fromEntries(Object.entries(fields).map(([key, value]) => [key, maybe(value)])));
+  return fc
+    .tuple(known, fc.array(fc.tuple(word, json), { maxLength: 1 }), fc.infiniteStream(fc.nat()))
+    .map(([values, others, keys]) => {
+      const members = Object.entries(values)
+        .filter(([, value]) => value !== undefined)
+        .map(([key, value]) => `"${key}":${payloadKeys.has(key) ? String(value) : printed(value)}`)
+        .concat(others.map(([key, value]) => `${JSON.stringify(`other${key}`)}:${value}`));
+      const ordered = members.map((text) => ({ text, key: keys.next().value as number }));
+      return `{${ordered.sort((a, b) => a.key - b.key).map(({ text }) => text).join(',')}}`; // prettier-ignore
+    });
+}
+
+/** Objects are printed already. */
+function printed(value: unknown): string {
+  if (Array.isArray(value) && typeof value[0] === 'string' && value[0].startsWith('{')) return `[${value.join(',')}]`;
+  return typeof value === 'string' && value.startsWith('{') ? value : JSON.stringify(value);
+}
+
+const text = word.filter((value) => !value.startsWith('{'));
+const integer = fc.oneof(fc.integer(), fc.maxSafeInteger());
+const created = shuffled({
+  offset: integer,
+  contractId: text,
+  createArgument: json,
+  contractKey: json,
+  signatories: fc.array(text, { maxLength: 3 }),
+  interfaceViews: fc.array(shuffled({ interfaceId: text, viewValue: json, viewStatus: shuffled({ code: integer }) }), {
+    maxLength: 2,
+  }),
+  acsDelta: fc.boolean(),
+});
+const exercised = shuffled({ choice: text, choiceArgument: json, exerciseResult: json, consuming: fc.boolean() });
+const event = fc.oneof(
+  created.map((value) => `{"CreatedEvent":${value}}`),
+  exercised.map((value) => `{"ExercisedEvent":${value}}`),
+);
+const frame = shuffled({
+  offset: integer,
+  events: fc.array(event, { maxLength: 3 }),
+  commandId: text,
+  traceContext: shuffled({ traceparent: text }),
+}).map((value) => `{"update":{"Transaction":{"value":${value}}}}`);
+
+describe('readFrame', () => {
+  it('reads what the scanner reads, in any order, with fields it does not know', () => {
+    let read = 0;
+    fc.assert(
+      fc.property(frame, (whole) => {
+        const found = quick(whole);
+        read += found === undefined ? 0 : 1;
+        if (found !== undefined) expect(found).toEqual(slow(whole));
+      }),
+      { numRuns: 1_500 },
+    );
+    expect(read, 'frames that were not left to the scanner').toBeGreaterThan(500);
+  });
+
+  it('leaves damaged frames to the scanner, unless the damage is within a payload', () => {
+    const damage = fc.tuple(fc.nat(), fc.constantFrom('', '"', '{', '}', '[', ']', ',', ':', '\\', '0', 'n', ' '));
+    fc.assert(
+      fc.property(frame, damage, (whole, [place, by]) => {
+        const at = place % whole.length;
+        const damaged = whole.slice(0, at) + by + whole.slice(at + 1);
+        const read = readFrame(damaged, updateFrame);
+        if (read === undefined) return;
+        if (isJson(damaged)) expect(quick(damaged)).toEqual(slow(damaged));
+        else expect(read.payloads.every(isJson)).toBe(false);
+      }),
+      { numRuns: 3_000 },
+    );
+  });
+
+  it.each([
+    '9007199254740993',
+    '1.10',
+    '1e400',
+    '12345678901234567890123456789.0123456789',
+    '[1,9007199254740993]',
+    '{"a" : 1.50}',
+    'true',
+    '""',
+    String.raw`"a\\"`,
+    String.raw`{"a":"]}\\\"{","createArgument":{"b":[]}}`,
+    String.raw`{"exerciseResult":"\"createArgument\":1"}`,
+  ])('keeps %s digit by digit', (argument) => {
+    expect(readFrame(createOf(argument), updateFrame)?.payloads).toContain(argument);
+  });
+
+  it.each([
+    ['spaces', transaction({ CreatedEvent: frames.created() }).replaceAll('":', '": ')],
+    ['a key spelled with escapes', createOf('5').replace('createArgument', String.raw`create\u0041rgument`)],
+    ['an integer that a number cannot hold', createOf('5').replace('"offset":7', '"offset":9007199254740993')],
+    ['an update of another kind', '{"update":{"Novelty":{"value":{"offset":7}}}}'],
+    ['two kinds at once', createOf('5').replace('{"Transaction"', '{"Novelty":{},"Transaction"')],
+    [
+      'an event of two kinds',
+      createOf('5').replace('{"CreatedEvent"', '{"ExercisedEvent":{"offset":7},"CreatedEvent"'),
+    ],
+    ['text after the frame', `${createOf('5')} {}`],
+    ['half a frame', createOf('5').slice(0, -9)],
+    ['a text where a list belongs', createOf('5').replace(/"signatories":\[[^\]]*\]/, '"signatories":"Alice"')],
+  ])('leaves %s to the scanner', (_, whole) => {
+    expect(readFrame(createOf('5'), updateFrame)).toBeDefined();
+    expect(readFrame(whole, updateFrame)).toBeUndefined();
+  });
+
+  it('reads active contracts', () => {
+    const entry = { createdEvent: frames.created(), synchronizerId: 'here', reassignmentCounter: 3 };
+    const whole = JSON.stringify({ workflowId: 'w', contractEntry: { JsActiveContract: entry } });
+    expect(quick(whole, activeContractFrame)).toEqual(slow(whole));
+    expect(quick(whole, activeContractFrame)).toHaveProperty('contractEntry.JsActiveContract.reassignmentCounter', 3);
+  });
+});
+
+function isJson(value: string): boolean {
+  try {
+    JSON.parse(value);
+    return true;
+  } catch {
+    return false;
+  }
+}

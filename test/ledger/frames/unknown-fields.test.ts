@@ -1,0 +1,137 @@
+/** Fields that this version does not know are named, whichever way a frame is read, and known ones never. */
+import { existsSync, readFileSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { knownFields } from '../../../src/ledger/frames/known-fields.ts';
+import { decodeActiveContract, decodeUpdate } from '../../../src/ledger/frames/wire.ts';
+import { UnknownNames, otherNames } from '../../../src/model/unknown.ts';
+import * as frames from '../../support/frames.ts';
+import type { Json, JsonRecord } from '../../support/frames.ts';
+import { haveSamples, samplesFolder } from '../../support/recorded.ts';
+
+const half = { JsUnassignedEvent: { value: frames.unassigned() } };
+const everyUpdate = [
+  frames.fullTransaction(41),
+  frames.reassignment(50, half),
+  frames.reassignment(51, { JsAssignmentEvent: frames.assigned() }),
+  frames.topology(60),
+  frames.offsetCheckpoint(70),
+];
+const everyEntry = [
+  frames.activeEntry(),
+  frames.entry('JsIncompleteUnassigned', { createdEvent: frames.created(), unassignedEvent: frames.unassigned() }),
+  frames.entry('JsIncompleteAssigned', { assignedEvent: frames.assigned() }),
+  frames.entry('JsEmpty', {}),
+];
+
+function unknownOf(decode: typeof decodeUpdate | typeof decodeActiveContract, text: string): readonly string[] {
+  const unknown = new UnknownNames();
+  decode(text, unknown);
+  return unknown.all.map(({ sort, name, firstOffset, count }) => `${sort} ${name} ${String(firstOffset)} ${count}`);
+}
+
+const opaque = new Set(['createArgument', 'contractKey', 'choiceArgument', 'exerciseResult', 'viewValue', 'details']);
+
+/** The value with one more field in every object that is no payload. */
+function extended(value: Json, name: string): Json {
+  if (Array.isArray(value)) return value.map((entry) => extended(entry, name));
+  if (typeof value !== 'object' || value === null) return value;
+  const fields = Object.entries(value).map(([key, inner]) => [key, opaque.has(key) ? inner : extended(inner, name)]);
+  return { ...(Object.fromEntries(fields) as JsonRecord), [name]: { n: [1.5] } };
+}
+
+describe('unknown fields', () => {
+  it('are named with message, offset and count, in a frame read quickly and in one that is scanned', () => {
+    const frame = frames.transaction(41, [
+      { CreatedEvent: frames.created({ shape: 1 }) },
+      { CreatedEvent: frames.created({ shape: null, 'no name of ours': {} }) },
+      { ExercisedEvent: frames.exercised({ cost: [{ a: 1 }] }) },
+    ]);
+    const expected = [
+      'field CreatedEvent.shape 41 2',
+      'field CreatedEvent.(unknown) 41 1',
+      'field ExercisedEvent.cost 41 1',
+    ];
+    expect(unknownOf(decodeUpdate, JSON.stringify(frame))).toEqual(expected);
+    expect(unknownOf(decodeUpdate, JSON.stringify(frame, undefined, 1))).toEqual(expected);
+  });
+
+  it('are named in every message there is', () => {
+    const named = new Set<string>();
+    const collect = (decode: typeof decodeUpdate | typeof decodeActiveContract, frame: JsonRecord): void => {
+      for (const name of unknownOf(decode, JSON.stringify(extended(frame, 'novel')))) {
+        expect(name).toMatch(/^field \w+\.novel /);
+        named.add(name.split(/[ .]/)[1] ?? '');
+      }
+    };
+    for (const frame of everyUpdate) collect(decodeUpdate, frame);
+    for (const frame of everyEntry) collect(decodeActiveContract, frame);
+    expect([...named].sort()).toEqual(Object.keys(knownFields).sort());
+  });
+
+  it('are none in frames of every kind, nor where keys are names of JavaScript', () => {
+    for (const frame of everyUpdate) expect(unknownOf(decodeUpdate, JSON.stringify(frame, undefined, 1))).toEqual([]);
+    for (const frame of everyEntry) expect(unknownOf(decodeActiveContract, JSON.stringify(frame))).toEqual([]);
+    const odd = JSON.stringify(frames.topology(60)).replace('"traceContext":null', '"constructor":1,"__proto__":{}');
+    expect(unknownOf(decodeUpdate, odd)).toEqual([
+      'field TopologyTransaction.constructor 60 1',
+      'field TopologyTransaction.(unknown) 60 1',
+    ]);
+  });
+
+  it('are those that docs/coverage.md has no row for', () => {
+    const text = readFileSync(join(import.meta.dirname, '../../../docs/coverage.md'), 'utf8');
+    const documented = [...text.matchAll(/^\| ([A-Z]\w+)\.(\w+) /gm)].map(
+      ([, message = '', field = '']) => `${message}.${field}`,
+    );
+    const known = Object.entries(knownFields)
+      .filter(([message]) => /^[A-Z]/.test(message))
+      .flatMap(([message, fields]) => Object.keys(fields).map((field) => `${message}.${field}`))
+      // Told in a sentence: it has columns of its own, in the table of its name.
+      .filter((field) => !/\.(?:traceContext|viewStatus|contractEntry|synchronizerTimes)$/.test(field));
+    expect(known.sort()).toEqual(documented.sort());
+  });
+
+  it.skipIf(!haveSamples('unknown fields are not looked for'))(
+    'are none in what participants were recorded to send',
+    () => {
+      const real = join(samplesFolder, '../real');
+      const names = existsSync(real) ? readdirSync(real, { recursive: true, encoding: 'utf8' }) : [];
+      const lines = names
+        .filter((name) => name.endsWith('.jsonl') && !name.startsWith('auth'))
+        .flatMap((name) => readFileSync(join(real, name), 'utf8').trim().split('\n'));
+      for (const line of lines) {
+        if (line.startsWith('{"update"')) expect(unknownOf(decodeUpdate, line)).toEqual([]);
+        else if (line.includes('"contractEntry"')) expect(unknownOf(decodeActiveContract, line)).toEqual([]);
+      }
+      const samples = readdirSync(samplesFolder, { recursive: true, encoding: 'utf8' }).filter((name) =>
+        name.endsWith('.json'),
+      );
+      let read = 0;
+      for (const name of samples) {
+        const text = readFileSync(join(samplesFolder, name), 'utf8');
+        const frame = JSON.parse(text) as object;
+        if ('update' in frame) expect(unknownOf(decodeUpdate, text), name).toEqual([]);
+        else if ('contractEntry' in frame) expect(unknownOf(decodeActiveContract, text), name).toEqual([]);
+        else continue;
+        read += 1;
+      }
+      expect(read).toBeGreaterThan(5);
+    },
+  );
+});
+
+describe('unknown names', () => {
+  it('are kept for fifty; those beyond share one', () => {
+    const unknown = new UnknownNames();
+    for (let at = 0; at < 1_000; at += 1)
+      unknown.add({ sort: 'update', name: `K${String(at)}`, firstOffset: at, count: 1 });
+    expect(unknown.size).toBe(51);
+    expect(unknown.all.at(-1)).toEqual({ sort: 'update', name: otherNames, firstOffset: 50, count: 950 });
+    expect(unknown.add({ sort: 'update', name: 'K7', firstOffset: 2_000, count: 2 })).toEqual({
+      name: 'K7',
+      fresh: false,
+    });
+    expect(unknown.all[7]).toEqual({ sort: 'update', name: 'K7', firstOffset: 7, count: 3 });
+  });
+});

@@ -1,0 +1,269 @@
+/** Decoding of both streams: every kind, every absent field, every wrong type, and whatever a fuzzer makes of them. */
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { IndexerError } from '../../../src/errors/indexer-error.ts';
+import { decodeActiveContract, decodeUpdate } from '../../../src/ledger/frames/wire.ts';
+import * as frames from '../../support/frames.ts';
+import type { Json, JsonRecord } from '../../support/frames.ts';
+
+const { text } = frames;
+type Path = readonly (string | number)[];
+
+const updates: readonly (readonly [string, JsonRecord])[] = [
+  ['transaction', frames.fullTransaction()],
+  ['unassign', frames.reassignment(50, { JsUnassignedEvent: { value: frames.unassigned() } })],
+  ['assign', frames.reassignment(51, { JsAssignmentEvent: frames.assigned() }, frames.there)],
+  ['topology', frames.topology(60)],
+  ['OffsetCheckpoint', frames.offsetCheckpoint(70)],
+];
+const entries: readonly (readonly [string, JsonRecord])[] = [
+  ['active', frames.activeEntry()],
+  [
+    'incomplete unassigned',
+    frames.entry('JsIncompleteUnassigned', { createdEvent: frames.created(), unassignedEvent: frames.unassigned() }),
+  ],
+  ['incomplete assigned', frames.entry('JsIncompleteAssigned', { assignedEvent: frames.assigned() })],
+  ['empty', frames.entry('JsEmpty', {})],
+];
+
+/** Every place in a value, the root excepted. */
+function paths(value: Json, at: Path = []): Path[] {
+  if (typeof value !== 'object' || value === null) return [];
+  return Object.entries(value).flatMap(([key, inner]) => {
+    const here = [...at, Array.isArray(value) ? Number(key) : key];
+    return [here, ...paths(inner, here)];
+  });
+}
+
+/** A copy with the place replaced, or removed when `replacement` is undefined. */
+function changed(frame: Json, path: Path, replacement: Json | undefined): Json {
+  const copy = structuredClone(frame);
+  let parent = copy as { [key: string | number]: Json };
+  for (const key of path.slice(0, -1)) parent = parent[key] as { [key: string]: Json };
+  const last = path.at(-1) ?? '';
+  if (replacement !== undefined) {
+    // A plain assignment of __proto__ would change the prototype of the fixture.
+    Object.defineProperty(parent, last, { value: replacement, enumerable: true, writable: true, configurable: true });
+  } else if (Array.isArray(parent)) parent.splice(Number(last), 1);
+  else delete parent[last];
+  return copy;
+}
+
+function refusal(decode: () => unknown): IndexerError | undefined {
+  try {
+    decode();
+    return undefined;
+  } catch (thrown) {
+    if (thrown instanceof IndexerError) return thrown;
+    throw thrown;
+  }
+}
+
+describe('decodeUpdate', () => {
+  it('decodes all four kinds and keeps every field', () => {
+    const [transaction, unassign, assign, topology, checkpoint] = updates.map(([, frame]) => decodeUpdate(text(frame)));
+    expect(transaction).toMatchObject({
+      kind: 'transaction',
+      offset: 41,
+      commandId: 'command',
+      workflowId: 'workflow',
+      traceParent: '00-aa-bb-01',
+      traceState: 'vendor=1',
+      externalTransactionHash: 'ff00',
+      paidTrafficCost: 512,
+      events: [
+        { kind: 'created', payload: `{"owner":"${frames.alice}","amount":"60.0000000000"}`, createdEventBlob: 'AAAA' },
+        { kind: 'exercised', choice: 'Transfer', consuming: true, interfaceId: { entityName: 'Holding' } },
+        { kind: 'archived', contractId: '00c3' },
+      ],
+    });
+    expect(unassign).toMatchObject({ kind: 'reassignment', events: [{ kind: 'unassigned', submitter: frames.alice }] });
+    expect(assign).toMatchObject({
+      events: [{ kind: 'assigned', created: { contractId: '00c1' }, target: frames.there }],
+    });
+    expect(topology).toMatchObject({ kind: 'topology', events: [{ name: 'ParticipantAuthorizationAdded' }] });
+    expect(checkpoint).toEqual({
+      kind: 'offset_checkpoint',
+      offset: 70,
+      synchronizerTimes: [{ synchronizerId: frames.here, recordTime: frames.recordTime }],
+    });
+  });
+
+  it('keeps a kind it does not know raw, with its offset', () => {
+    const frame = frames.update('Prophecy', {
+      offset: 9,
+      updateId: 'u',
+      deep: [{ number: 1 }],
+      details: { a: '1.50' },
+    });
+    const decoded = decodeUpdate(text(frame));
+    expect(decoded).toMatchObject({ kind: 'unknown', name: 'Prophecy', offset: 9, updateId: 'u' });
+    expect(decoded.kind === 'unknown' ? decoded.raw : undefined).toBe(text(frame['update'] ?? null));
+  });
+
+  it.each(updates)('tolerates every absent field of a %s or refuses it by path and offset', (_name, frame) => {
+    for (const path of paths(frame)) {
+      const refused = refusal(() => decodeUpdate(text(changed(frame, path, undefined))));
+      if (refused === undefined) continue;
+      expect(refused.code).toBe('UPDATE_UNDECODABLE');
+      expect(refused.facts['path'], path.join('.')).toBeTypeOf('string');
+      const withoutOffset = path.length <= 3 || path.at(-1) === 'offset';
+      expect(withoutOffset || typeof refused.facts['offset'] === 'number', refused.message).toBe(true);
+    }
+  });
+
+  it('refuses only the absence of what cannot be indexed without', () => {
+    const needed = paths(frames.fullTransaction())
+      .filter((path) => refusal(() => decodeUpdate(text(changed(frames.fullTransaction(), path, undefined)))))
+      .map((path) => path.at(-1));
+    expect(new Set(needed)).toEqual(
+      new Set([
+        'update',
+        'Transaction',
+        'value',
+        'offset',
+        'CreatedEvent',
+        'ExercisedEvent',
+        'ArchivedEvent',
+        'contractId',
+        'templateId',
+        'choice',
+        'interfaceId',
+      ]),
+    );
+  });
+
+  it('refuses a field of the wrong type, names its path and never shows the value', () => {
+    const secret = 'do-not-print-me';
+    for (const [wrong, path] of [
+      [{ secret }, 'update.Transaction.value.updateId'],
+      [[secret], 'update.Transaction.value.recordTime'],
+      [secret, 'update.Transaction.value.events'],
+      [secret, 'update.Transaction.value.offset'],
+      [1.5, 'update.Transaction.value.offset'],
+      [-1, 'update.Transaction.value.offset'],
+    ] as const) {
+      const refused = refusal(() =>
+        decodeUpdate(text(changed(frames.fullTransaction(), path.split('.'), wrong as Json))),
+      );
+      expect(refused).toMatchObject({ code: 'UPDATE_UNDECODABLE', retry: 'park', exitCode: 65, facts: { path } });
+      expect(refused?.message).not.toContain(secret);
+    }
+  });
+
+  it('refuses offsets beyond 2^53, where JavaScript would count wrongly', () => {
+    for (const offset of ['9007199254740992', '9007199254740993', '9223372036854775807', '1e300']) {
+      const frame = text(frames.fullTransaction()).replace(
+        '"offset":41,"synchronizerId"',
+        `"offset":${offset},"synchronizerId"`,
+      );
+      expect(refusal(() => decodeUpdate(frame))?.facts['path']).toBe('update.Transaction.value.offset');
+    }
+    const last = frames.transaction(Number.MAX_SAFE_INTEGER, []);
+    expect(decodeUpdate(text(last)).offset).toBe(9_007_199_254_740_991);
+  });
+
+  it('refuses what is not JSON', () => {
+    for (const frame of ['', '{', 'null', '[]', '7', '"x"', '{"update":{}}', '{"update":null}']) {
+      expect(refusal(() => decodeUpdate(frame))?.code).toBe('UPDATE_UNDECODABLE');
+    }
+  });
+});
+
+describe('decodeActiveContract', () => {
+  it('decodes active, incomplete and empty entries', () => {
+    const decoded = entries.map(([, frame]) => decodeActiveContract(text(frame)));
+    expect(decoded).toMatchObject([
+      {
+        kind: 'active',
+        synchronizerId: frames.here,
+        reassignmentCounter: 0,
+        workflowId: 'import',
+        continuationToken: 'dG9r',
+      },
+      { kind: 'incomplete_unassigned', unassigned: { target: frames.there } },
+      { kind: 'incomplete_assigned', assigned: { created: { contractId: '00c1' } } },
+      { kind: 'empty' },
+    ]);
+    expect(decoded[2]?.kind === 'incomplete_assigned' && JSON.parse(decoded[2].createdText)).toEqual(
+      frames.created({ offset: 51 }),
+    );
+  });
+
+  it.each(entries)('tolerates every absent field of an entry that is %s or refuses it by path', (_name, frame) => {
+    for (const path of paths(frame)) {
+      const refused = refusal(() => decodeActiveContract(text(changed(frame, path, undefined))));
+      expect([undefined, 'UPDATE_UNDECODABLE']).toContain(refused?.code);
+    }
+  });
+});
+
+describe('whatever a fuzzer makes of the frames', () => {
+  const oddKeys = fc.constantFrom(
+    '__proto__',
+    'constructor',
+    'prototype',
+    'toString',
+    'value',
+    'offset',
+    'CreatedEvent',
+  );
+  const odd: fc.Arbitrary<Json> = fc.oneof(
+    fc.jsonValue() as fc.Arbitrary<Json>,
+    fc.constantFrom<Json>(null, -0, 1e300, 9_007_199_254_740_992, '', '\u0000', '\ud800', [], {}),
+    fc.dictionary(oddKeys, fc.jsonValue() as fc.Arbitrary<Json>),
+  );
+  const pristine = JSON.stringify(Object.getOwnPropertyNames(Object.prototype));
+
+  function survive(decode: (frame: string) => unknown, frame: string): void {
+    const refused = refusal(() => {
+      expect(decode(frame)).toHaveProperty('kind');
+    });
+    expect([undefined, 'UPDATE_UNDECODABLE']).toContain(refused?.code);
+    expect(JSON.stringify(Object.getOwnPropertyNames(Object.prototype))).toBe(pristine);
+  }
+
+  it.each([
+    ['update', updates, decodeUpdate],
+    ['entry', entries, decodeActiveContract],
+  ] as const)('a mutated %s gives a model value or a refusal, never another error', (_name, samples, decode) => {
+    const mutated = fc
+      .constantFrom(...samples.map(([, frame]) => frame))
+      .chain((frame) =>
+        fc
+          .tuple(fc.constantFrom(...paths(frame)), fc.option(odd, { nil: undefined }))
+          .map(([path, value]) => text(changed(frame, path, value))),
+      );
+    fc.assert(
+      fc.property(mutated, (frame) => {
+        survive(decode, frame);
+      }),
+      { numRuns: 2_000 },
+    );
+  });
+
+  it('a frame cut or patched in its text gives a model value or a refusal', () => {
+    const samples = updates.map(([, frame]) => text(frame));
+    const patch = fc.constantFrom(
+      '1.50',
+      '12345678901234567890',
+      '{',
+      '}',
+      '"',
+      ',',
+      '[',
+      ']',
+      '\\',
+      '\\u0000',
+      'null',
+      '',
+    );
+    fc.assert(
+      fc.property(fc.constantFrom(...samples), fc.nat(), fc.nat(30), patch, (frame, at, length, inserted) => {
+        const start = at % frame.length;
+        survive(decodeUpdate, frame.slice(0, start) + inserted + frame.slice(start + length));
+      }),
+      { numRuns: 2_000 },
+    );
+  });
+});

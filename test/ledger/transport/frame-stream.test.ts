@@ -1,0 +1,292 @@
+import { createServer } from 'node:net';
+import { once } from 'node:events';
+import type { WebSocket } from 'ws';
+import { afterEach, describe, expect, it, vi } from 'vitest';
+import type { FrameStream, FrameStreamOptions } from '../../../src/ledger/transport/frame-stream.ts';
+import { startFakeLedger, type FakeLedger, type FakeLedgerBehaviour } from '../fake-ledger.ts';
+import { openRun, type StreamRun } from './stream-run.ts';
+
+let ledger: FakeLedger | undefined;
+let stream: FrameStream | undefined;
+afterEach(async () => {
+  stream?.close();
+  await ledger?.stop();
+  ledger = undefined;
+});
+
+function open(url: string, options?: Partial<FrameStreamOptions>): StreamRun {
+  const run = openRun(url, options);
+  stream = run.stream;
+  return run;
+}
+
+async function serve(behaviour: FakeLedgerBehaviour): Promise<string> {
+  ledger = await startFakeLedger(behaviour);
+  return ledger.url;
+}
+
+const update = (offset: number): string => `{"update":{"OffsetCheckpoint":{"value":{"offset":${offset}}}}}`;
+const expired = '{"code":"ACCESS_TOKEN_EXPIRED","cause":"JWT token has expired","errorCategory":2,"grpcCodeValue":10}';
+
+describe('the handshake', () => {
+  it('carries the token as header and as first subprotocol, and sends the request as the first frame', async () => {
+    let first = '';
+    const url = await serve({
+      socket: (socket, frame) => {
+        first = frame;
+        socket.close(1000);
+      },
+    });
+    expect(await open(`${url}/prefix`, { token: 'a.b.c' }).ended).toBeUndefined();
+    const handshake = ledger?.handshakes[0];
+    expect(handshake?.url).toBe('/prefix/v2/updates');
+    expect(handshake?.headers.authorization).toBe('Bearer a.b.c');
+    expect(handshake?.headers['sec-websocket-protocol']).toBe('jwt.token.a.b.c,daml.ws.auth,ledger.ws.auth');
+    expect(handshake?.headers['sec-websocket-extensions']).toBeUndefined();
+    expect(first).toBe('{"beginExclusive":7}');
+  });
+
+  it('offers the fixed subprotocols without a token as well', async () => {
+    const url = await serve({ socket: (socket) => socket.close(1000) });
+    expect(await open(url).ended).toBeUndefined();
+    expect(ledger?.handshakes[0]?.headers['sec-websocket-protocol']).toBe('daml.ws.auth,ledger.ws.auth');
+    expect(ledger?.handshakes[0]?.headers.authorization).toBeUndefined();
+  });
+
+  it.each([
+    [
+      '403 Forbidden',
+      'application/json',
+      '{"code":"NA","cause":"x","errorCategory":-1,"grpcCodeValue":7}',
+      'LEDGER_PERMISSION_DENIED',
+    ],
+    ['401 Unauthorized', 'text/plain', 'no', 'LEDGER_UNAUTHENTICATED'],
+    ['404 Not Found', 'text/html', '<html></html>', 'LEDGER_NOT_A_LEDGER'],
+    ['503 Service Unavailable', 'text/plain', 'x'.repeat(200_000), 'LEDGER_UNAVAILABLE'],
+  ])('explains a refusal with HTTP %s (%s)', async (status, type, body, code) => {
+    const run = open(await serve({ refuse: { status, type, body } }));
+    expect((await run.ended)?.code).toBe(code);
+    expect(run.ends).toHaveLength(1);
+  });
+
+  it('names an illegal token without showing it, a closed port, and a port that does not speak HTTP', async () => {
+    const illegal = await open('http://127.0.0.1:9', { token: 'a b==' }).ended;
+    expect(illegal?.code).toBe('LEDGER_TOKEN_MALFORMED');
+    expect(`${illegal?.message}${String(illegal?.cause)}`).not.toContain('a b==');
+    const other = createServer((socket) => socket.resume().end('220 mail ready\r\n')).listen(0, '127.0.0.1');
+    await once(other, 'listening');
+    const address = other.address();
+    const url = `http://127.0.0.1:${typeof address === 'object' ? address?.port : 0}`;
+    expect((await open(url).ended)?.code).toBe('LEDGER_NOT_A_LEDGER');
+    other.close();
+    await once(other, 'close');
+    expect((await open(url).ended)?.code).toBe('LEDGER_UNREACHABLE');
+  });
+});
+
+describe('the frames', () => {
+  it('arrive as text in order, and a clean close ends without an error', async () => {
+    const url = await serve({
+      socket: (socket) => {
+        for (const offset of [1, 2, 3]) socket.send(update(offset));
+        socket.close(1000);
+      },
+    });
+    const run = open(url);
+    expect(await run.ended).toBeUndefined();
+    expect(run.frames).toEqual([1, 2, 3].map(update));
+  });
+
+  it('are told from an error frame, which wins over the clean close behind it', async () => {
+    const url = await serve({
+      socket: (socket) => {
+        socket.send(update(1));
+        socket.send(expired);
+        socket.close(1000);
+      },
+    });
+    const run = open(url);
+    expect(await run.ended).toMatchObject({ code: 'LEDGER_TOKEN_EXPIRED', retry: 'refresh-token' });
+    expect(run.frames).toEqual([update(1)]);
+    await vi.waitFor(() => {
+      expect(ledger?.connections.every((socket) => socket.destroyed)).toBe(true);
+    });
+    expect(run.ends).toHaveLength(1);
+  });
+
+  it('of active contracts are recognised in any key order', async () => {
+    const entries = ['{"workflowId":"","contractEntry":{}}', '{"contractEntry":{}}', '{ "x": 1, "contractEntry": {} }'];
+    const url = await serve({
+      socket: (socket) => {
+        for (const entry of entries) socket.send(entry);
+        socket.close(1000);
+      },
+    });
+    const run = open(url, { path: '/v2/state/active-contracts' });
+    expect(await run.ended).toBeUndefined();
+    expect(run.frames).toEqual(entries);
+  });
+
+  it.each([
+    ['/v2/updates/flats', '{"update":{"code":"x","cause":"y"}}'],
+    ['/v2/updates/trees', '{"update":{"TransactionTree":{"value":{}}}}'],
+    ['/v2/commands/completions', '{"completionResponse":{"Completion":{"value":{}}}}'],
+    ['/v2/commands/command-completions', '{ "completionResponse":{}, "code":"x", "cause":"y" }'],
+  ] as const)('of %s are data, and an error frame there is one as well', async (path, data) => {
+    const url = await serve({
+      socket: (socket) => {
+        socket.send(data);
+        socket.send(expired);
+      },
+    });
+    const run = open(url, { path });
+    expect((await run.ended)?.code).toBe('LEDGER_TOKEN_EXPIRED');
+    expect(run.frames).toEqual([data]);
+    expect(ledger?.handshakes[0]?.url).toBe(path);
+  });
+
+  it.each([
+    ['a binary frame', (socket: WebSocket) => socket.send(Buffer.from(update(1))), 'LEDGER_UNDECODABLE', 'retry'],
+    ['broken JSON', (socket: WebSocket) => socket.send('{"upd'), 'LEDGER_UNDECODABLE', 'retry'],
+    [
+      'a frame above the limit',
+      (socket: WebSocket) => socket.send(update(1).padEnd(2048)),
+      'LEDGER_FRAME_TOO_LARGE',
+      'park',
+    ],
+    ['a cut connection', (socket: WebSocket) => socket.terminate(), 'LEDGER_STREAM_CLOSED', 'retry'],
+    ['a server error', (socket: WebSocket) => socket.close(1011), 'LEDGER_STREAM_CLOSED', 'retry'],
+    ['a shutdown', (socket: WebSocket) => socket.close(1001), 'LEDGER_STREAM_CLOSED', 'retry'],
+  ])('end with an error on %s', async (_name, act, code, retry) => {
+    const run = open(await serve({ socket: act }), { maxPayloadBytes: 1024 });
+    expect(await run.ended).toMatchObject({ code, retry });
+    expect(run.frames).toEqual([]);
+  });
+
+  it('end with the error that the consumer throws', async () => {
+    const url = await serve({ socket: (socket) => socket.send(update(1)) });
+    const run = open(url, {
+      onFrame: () => {
+        throw new Error('defect');
+      },
+    });
+    expect((await run.ended)?.code).toBe('UNEXPECTED');
+  });
+});
+
+describe('keeping alive', () => {
+  it('pings an idle ledger and holds it for alive while it answers', async () => {
+    let pings = 0;
+    const url = await serve({ socket: (socket) => socket.on('ping', () => (pings += 1)) });
+    const run = open(url, { pingIntervalMs: 20 });
+    await vi.waitFor(() => {
+      expect(pings).toBeGreaterThan(6);
+    });
+    expect(run.ends).toEqual([]);
+  });
+
+  it('gives up a ledger that answers no pings', async () => {
+    const run = open(await serve({ options: { autoPong: false } }), { pingIntervalMs: 20 });
+    expect(await run.ended).toMatchObject({ code: 'LEDGER_SILENT', retry: 'retry' });
+    await vi.waitFor(() => {
+      expect(ledger?.connections.every((socket) => socket.destroyed)).toBe(true);
+    });
+    expect(run.ends).toHaveLength(1);
+  });
+
+  it('keeps pinging while paused, does not take the pause for death, and goes on after it', async () => {
+    let pings = 0;
+    let served: WebSocket | undefined;
+    const url = await serve({
+      socket: (socket) => {
+        served = socket;
+        socket.on('ping', () => (pings += 1));
+      },
+    });
+    const run = open(url, { pingIntervalMs: 20 });
+    // Before the connection is open: the wish must survive the handshake.
+    run.stream.pause();
+    await run.opened;
+    await vi.waitFor(() => {
+      expect(pings).toBeGreaterThan(8);
+    });
+    served?.send(update(1));
+    await vi.waitFor(() => {
+      expect(pings).toBeGreaterThan(16);
+    });
+    expect([run.ends, run.frames]).toEqual([[], []]);
+    run.stream.resume();
+    await vi.waitFor(() => {
+      expect(run.frames).toEqual([update(1)]);
+    });
+    const before = pings;
+    await vi.waitFor(() => {
+      expect(pings).toBeGreaterThan(before + 6);
+    });
+    expect(run.ends).toEqual([]);
+  });
+
+  it('still notices a dead ledger after a pause', async () => {
+    const run = open(await serve({ options: { autoPong: false } }), { pingIntervalMs: 20 });
+    run.stream.pause();
+    await run.opened;
+    run.stream.resume();
+    expect((await run.ended)?.code).toBe('LEDGER_SILENT');
+  });
+});
+
+describe('closing', () => {
+  it.each([false, true])('is never taken for a clean end (paused: %s)', async (paused) => {
+    const run = open(await serve({}));
+    await run.opened;
+    if (paused) run.stream.pause();
+    run.stream.close();
+    run.stream.close();
+    expect(await run.ended).toMatchObject({ code: 'LEDGER_STREAM_CLOSED', facts: { closedBy: 'us' } });
+    expect(run.ends).toHaveLength(1);
+  });
+
+  it('drops the frames that still come, and cuts a ledger that never answers', async () => {
+    let frames = 0;
+    const url = await serve({
+      socket: (socket) => {
+        // Without a reader the close frame of the client is never seen.
+        socket.pause();
+        const timer = setInterval(() => {
+          frames += 1;
+          socket.send(update(frames));
+        }, 5);
+        socket.on('close', () => {
+          clearInterval(timer);
+        });
+      },
+    });
+    const run = open(url);
+    await vi.waitFor(() => {
+      expect(run.frames.length).toBeGreaterThan(0);
+    });
+    run.stream.close();
+    const received = run.frames.length;
+    expect((await run.ended)?.facts).toEqual({ closedBy: 'us' });
+    expect(run.frames).toHaveLength(received);
+    expect(frames).toBeGreaterThan(received);
+    for (const socket of ledger?.connections ?? []) socket.destroy();
+  });
+
+  it('by signal works before, during and after the connection', async () => {
+    const url = await serve({});
+    const early = AbortSignal.abort();
+    expect((await open(url, { signal: early }).ended)?.facts).toEqual({ closedBy: 'us' });
+    const during = new AbortController();
+    const connecting = open(url, { signal: during.signal });
+    during.abort();
+    expect((await connecting.ended)?.facts).toEqual({ closedBy: 'us' });
+    const late = new AbortController();
+    const running = open(url, { signal: late.signal });
+    await running.opened;
+    late.abort();
+    expect((await running.ended)?.facts).toEqual({ closedBy: 'us' });
+    running.stream.close();
+    expect(running.ends).toHaveLength(1);
+  });
+});

@@ -1,0 +1,111 @@
+/** Elements of an array come out as they went in, however the bytes are cut, and no other text passes for an array. */
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { jsonArrayElements } from '../../../src/ledger/transport/json-array.ts';
+
+const limit = 1024 * 1024;
+
+/** The bytes in pieces of the given lengths, over and over. */
+async function* cut(bytes: Buffer, lengths: readonly number[]): AsyncGenerator<Buffer> {
+  for (let at = 0, turn = 0; at < bytes.length; turn += 1) {
+    const length = lengths[turn % lengths.length] ?? 1;
+    yield await Promise.resolve(bytes.subarray(at, at + length));
+    at += length;
+  }
+}
+
+async function elements(text: string | Buffer, lengths: readonly number[] = [7], max = limit): Promise<string[]> {
+  const found: string[] = [];
+  for await (const element of jsonArrayElements(cut(Buffer.from(text), lengths), max)) found.push(element);
+  return found;
+}
+
+const lengths = fc.array(fc.integer({ min: 1, max: 40 }), { minLength: 1, maxLength: 5 });
+
+describe('the elements of a JSON array', () => {
+  it('are those of JSON.parse for any array, any blanks and any cuts', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(fc.jsonValue({ stringUnit: 'binary' })),
+        fc.constantFrom(undefined, 1, '\t'),
+        lengths,
+        async (values, indent, cuts) => {
+          const text = JSON.stringify(values, null, indent);
+          const found = await elements(text, cuts);
+          expect(found.map((element) => JSON.parse(element) as unknown)).toEqual(JSON.parse(text));
+        },
+      ),
+      { numRuns: 500 },
+    );
+  });
+
+  it('keep escapes, brackets in texts, digits and characters of several bytes, one byte at a time', async () => {
+    const wanted = [String.raw`{"a":"]},[\"\\"}`, '"€ 😀 \\\\"', '9007199254740993', '1.10', '[[],{}]', '""'];
+    expect(await elements(` [ ${wanted.join(' ,\n')} ]\r\n`, [1])).toEqual(wanted);
+    expect(await elements('[]', [1])).toEqual([]);
+    expect(await elements(' [ \n ] ', [1])).toEqual([]);
+  });
+
+  it.each(['[', '[{"a":1}', '[{"a":1},', '["a', '["a\\"', '[1', '[1,2'])(
+    'are refused when cut off: %s',
+    async (text) => {
+      await expect(elements(text)).rejects.toMatchObject({ code: 'LEDGER_UNDECODABLE', retry: 'retry' });
+    },
+  );
+
+  it.each(['[1]x', '[1]]', '[1][', '[]{}', '[,]', '[1,]', '[1,,2]', '[,1]', '[}]', '[1]\u00a0'])(
+    'are refused with garbage: %s',
+    async (text) => {
+      await expect(elements(text, [1])).rejects.toMatchObject({ code: 'LEDGER_UNDECODABLE' });
+    },
+  );
+
+  it.each(['', '  ', '{"code":"NA"}', '<html>', 'null', '"[1]"', '\ufeff[1]'])('are not found in %s', async (text) => {
+    await expect(elements(text)).rejects.toMatchObject({ code: 'LEDGER_NOT_A_LEDGER' });
+  });
+
+  it('are never made of bytes that are not UTF-8', async () => {
+    const text = Buffer.concat([Buffer.from('["'), Buffer.from([0xc3, 0x28]), Buffer.from('"]')]);
+    await expect(elements(text)).rejects.toMatchObject({ code: 'LEDGER_UNDECODABLE' });
+  });
+
+  it('that are whole come out before what is broken is reported', async () => {
+    const found: string[] = [];
+    const read = async (): Promise<void> => {
+      for await (const element of jsonArrayElements(cut(Buffer.from('[1,2,{"a"'), [100]), limit)) found.push(element);
+    };
+    await expect(read()).rejects.toThrow(/breaks off after 2 elements/u);
+    expect(found).toEqual(['1', '2']);
+  });
+
+  it('are refused above the largest size, before they are complete', async () => {
+    expect(await elements(`["${'x'.repeat(98)}","${'y'.repeat(98)}"]`, [7], 100)).toHaveLength(2);
+    await expect(elements(`["${'x'.repeat(200)}`, [7], 100)).rejects.toMatchObject({ code: 'LEDGER_FRAME_TOO_LARGE' });
+  });
+
+  it('of 50 MB are read in bounded memory, each chunk asked for only when the last one is used up', async () => {
+    const element = `{"text":"${'ü'.repeat(500)}"}`;
+    const chunk = Buffer.from(`${element},`.repeat(64));
+    const chunks = Math.ceil(50_000_000 / chunk.length);
+    let asked = 0;
+    async function* source(): AsyncGenerator<Buffer> {
+      yield Buffer.from('[');
+      for (; asked < chunks; asked += 1) yield await Promise.resolve(Buffer.from(chunk));
+      yield Buffer.from(`${element}]`);
+    }
+    let count = 0;
+    let highest = 0;
+    const before = process.memoryUsage();
+    for await (const text of jsonArrayElements(source(), limit)) {
+      if (text !== element) throw new Error('an element was altered');
+      expect(asked).toBeLessThanOrEqual(Math.floor(count / 64) + 1);
+      count += 1;
+      if (count % 1000 === 0) {
+        const { heapUsed, arrayBuffers } = process.memoryUsage();
+        highest = Math.max(highest, heapUsed + arrayBuffers - before.heapUsed - before.arrayBuffers);
+      }
+    }
+    expect(count).toBe(chunks * 64 + 1);
+    expect(highest).toBeLessThan(40_000_000);
+  });
+});

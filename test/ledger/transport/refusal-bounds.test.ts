@@ -1,0 +1,66 @@
+/** Answers that refuse a request and do not end: neither memory nor time without a limit goes into reading why. */
+import { createServer, type Server } from 'node:http';
+import { once } from 'node:events';
+import type { AddressInfo, Socket } from 'node:net';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { createTokenSource } from '../../../src/ledger/access/token.ts';
+import { createTransport } from '../../../src/ledger/transport/transport.ts';
+import { all } from '../../support/all.ts';
+import { openRun } from './stream-run.ts';
+
+const requestTimeoutMs = 30_000;
+
+let server: Server;
+let url: string;
+let sent: number;
+const sockets = new Set<Socket>();
+beforeEach(async () => {
+  sent = 0;
+  server = createServer((_request, response) => {
+    const chunk = Buffer.alloc(64 * 1024, 'no ');
+    const more = (): void => {
+      sent += chunk.length;
+      if (!response.destroyed) response.write(chunk, () => setImmediate(more));
+    };
+    response.writeHead(503, { 'content-type': 'text/plain' });
+    more();
+  });
+  server.on('connection', (socket) => {
+    sockets.add(socket);
+    socket.on('error', () => undefined);
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+});
+afterEach(async () => {
+  for (const socket of sockets) socket.destroy();
+  sockets.clear();
+  server.close();
+  await once(server, 'close');
+});
+
+describe('a refusal without an end', () => {
+  it('is read as far as it can explain something, of a request and of a list', async () => {
+    const transport = createTransport({ url, tokenSource: createTokenSource({}), insecure: false, requestTimeoutMs });
+    const unavailable = { code: 'LEDGER_UNAVAILABLE', facts: { httpStatus: 503 } };
+    await expect(transport.request('GET', '/v2/state/ledger-end')).rejects.toMatchObject(unavailable);
+    await expect(all(transport.requestElements('POST', '/v2/updates', {}))).rejects.toMatchObject(unavailable);
+    expect(sent).toBeLessThan(32 * 1024 * 1024);
+  });
+
+  it('of a handshake is listened to for a while only, however slowly it trickles', async () => {
+    server.on('upgrade', (_request, socket) => {
+      socket.write('HTTP/1.1 403 Forbidden\r\ncontent-type: text/plain\r\ncontent-length: 100000\r\n\r\n');
+      const trickle = setInterval(() => socket.write('x'), 50);
+      socket
+        .on('error', () => undefined)
+        .on('close', () => {
+          clearInterval(trickle);
+        });
+    });
+    const { ended, ends } = openRun(url, { handshakeTimeoutMs: 300 });
+    expect(await ended).toMatchObject({ code: 'LEDGER_PERMISSION_DENIED' });
+    expect(ends).toHaveLength(1);
+  });
+});

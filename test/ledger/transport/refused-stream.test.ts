@@ -1,0 +1,49 @@
+/** What is made of the refusal of a stream, beside its code. */
+import type { WebSocket } from 'ws';
+import { afterEach, describe, expect, it } from 'vitest';
+import { startFakeLedger, type FakeLedger, type FakeLedgerBehaviour } from '../fake-ledger.ts';
+import { openRun } from './stream-run.ts';
+
+let ledger: FakeLedger | undefined;
+afterEach(async () => {
+  await ledger?.stop();
+  ledger = undefined;
+});
+
+async function serve(behaviour: FakeLedgerBehaviour): Promise<string> {
+  ledger = await startFakeLedger(behaviour);
+  return ledger.url;
+}
+
+describe('a stream that is refused', () => {
+  it('names the header that a gateway dropped from the answer, and not the URL', async () => {
+    const url = await serve({ options: { handleProtocols: () => false } });
+    const error = await openRun(url).ended;
+    expect(error).toMatchObject({ code: 'LEDGER_NOT_A_LEDGER', retry: 'park' });
+    expect(error?.remedy).toContain('Sec-WebSocket-Protocol');
+    expect(error?.remedy).not.toContain('URL');
+  });
+
+  it('keeps for how long a refused handshake asked to be left alone', async () => {
+    const later = { status: '503 Service Unavailable', type: 'text/plain\r\nretry-after: 40', body: 'later' };
+    expect((await openRun(await serve({ refuse: later })).ended)?.facts).toMatchObject({ retryAfterSeconds: 40 });
+  });
+
+  it('says of a token that is refused what can be seen in it, of a handshake, a frame or a close', async () => {
+    const now = Math.floor(Date.now() / 1000);
+    const claims = { sub: 'a-name', aud: 'an-audience', iat: now, exp: now + 3_600 };
+    const token = `h.${Buffer.from(JSON.stringify(claims)).toString('base64url')}.s`;
+    const frame = '{"code":"NA","cause":"x","errorCategory":-1,"grpcCodeValue":16}';
+    for (const behaviour of [
+      { refuse: { status: '401 Unauthorized', type: 'text/plain', body: 'no' } },
+      { socket: (socket: WebSocket) => socket.send(frame) },
+      { socket: (socket: WebSocket) => socket.close(1008, 'no') },
+    ]) {
+      await ledger?.stop();
+      const error = await openRun(await serve(behaviour), { token }).ended;
+      expect(error).toMatchObject({ code: 'LEDGER_UNAUTHENTICATED', retry: 'refresh-token' });
+      expect(error?.message).toContain('the token itself lives for 60 minutes');
+      expect(error?.message).not.toMatch(/a-name|an-audience|h\./u);
+    }
+  });
+});

@@ -1,0 +1,40 @@
+/** Opens one stream and keeps what it delivers, for tests to wait on. */
+import type { IndexerError } from '../../../src/errors/indexer-error.ts';
+import {
+  openFrameStream,
+  type FrameStream,
+  type FrameStreamOptions,
+} from '../../../src/ledger/transport/frame-stream.ts';
+import { deferred } from '../../support/deferred.ts';
+
+export interface StreamRun {
+  readonly frames: string[];
+  readonly ends: (IndexerError | undefined)[];
+  readonly ended: Promise<IndexerError | undefined>;
+  readonly opened: Promise<void>;
+  readonly stream: FrameStream;
+}
+
+export function openRun(url: string, options: Partial<FrameStreamOptions> = {}): StreamRun {
+  const frames: string[] = [];
+  const ends: (IndexerError | undefined)[] = [];
+  const ended = deferred<IndexerError | undefined>();
+  const opened = deferred();
+  const stream = openFrameStream({
+    url,
+    path: '/v2/updates',
+    request: { beginExclusive: 7 },
+    token: undefined,
+    pingIntervalMs: 60_000,
+    onFrame: (frame) => frames.push(frame.toString()),
+    onEnd: (error) => {
+      ends.push(error);
+      ended.resolve(error);
+    },
+    onOpen: () => {
+      opened.resolve();
+    },
+    ...options,
+  });
+  return { frames, ends, ended: ended.promise, opened: opened.promise, stream };
+}

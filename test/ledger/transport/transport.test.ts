@@ -1,0 +1,194 @@
+/** The transport on real connections: what is sent, how answers are read, and that nothing waits for ever. */
+import { once } from 'node:events';
+import type { RequestListener, ServerResponse } from 'node:http';
+import { buffer as body, text as bodyText } from 'node:stream/consumers';
+import { afterEach, describe, expect, it } from 'vitest';
+import type { IndexerError } from '../../../src/errors/indexer-error.ts';
+import { createTokenSource } from '../../../src/ledger/access/token.ts';
+import { createTransport, type Transport } from '../../../src/ledger/transport/transport.ts';
+import { all } from '../../support/all.ts';
+import { startFakeLedger, type FakeLedger } from '../fake-ledger.ts';
+
+let ledger: FakeLedger | undefined;
+afterEach(async () => {
+  await ledger?.stop();
+  ledger = undefined;
+});
+
+type Answering = (...exchange: Parameters<RequestListener>) => void | Promise<void>;
+
+async function transportTo(answer: Answering, requestTimeoutMs = 5000, signal?: AbortSignal): Promise<Transport> {
+  ledger = await startFakeLedger({ http: (request, response) => void answer(request, response) });
+  const tokenSource = createTokenSource({ token: 'abc' });
+  return createTransport({ url: `${ledger.url}/prefix`, tokenSource, insecure: false, requestTimeoutMs, signal });
+}
+
+const list = ['POST', '/v2/updates', {}] as const;
+
+describe('a request', () => {
+  it('carries method, query, token and JSON body below the prefix', async () => {
+    const seen: unknown[] = [];
+    const transport = await transportTo(async (request, response) => {
+      const { method, url, headers } = request;
+      const { accept, authorization, 'content-type': type } = headers;
+      seen.push({ method, url, accept, authorization, type, body: await bodyText(request) });
+      response.end('{"ä":1}');
+    });
+    const query = { party: 'Alice::12 20', limit: 3, vetAllPackages: false, parties: ['a', 'b'], absent: undefined };
+    expect(await transport.request('PATCH', '/v2/x', { text: 'ü' }, query)).toEqual({ ä: 1 });
+    expect(seen).toEqual([
+      {
+        method: 'PATCH',
+        url: '/prefix/v2/x?party=Alice%3A%3A12+20&limit=3&vetAllPackages=false&parties=a&parties=b',
+        accept: 'application/json',
+        authorization: 'Bearer abc',
+        type: 'application/json',
+        body: '{"text":"ü"}',
+      },
+    ]);
+  });
+
+  it('carries bytes as they are, and bytes come back with the headers', async () => {
+    const dar = Buffer.from([0, 255, 10, 13, 128]).subarray(1);
+    const transport = await transportTo(async (request, response) => {
+      response.writeHead(200, { 'Canton-Package-Hash': 'f00', 'x-type': request.headers['content-type'] ?? '' });
+      response.end(await body(request));
+    });
+    const { bytes, headers } = await transport.requestBytes('POST', '/v2/dars', dar);
+    expect(bytes).toEqual(dar);
+    expect(headers).toMatchObject({ 'canton-package-hash': 'f00', 'x-type': 'application/octet-stream' });
+  });
+
+  it('takes an empty answer for text, but not for JSON', async () => {
+    const transport = await transportTo((_request, response) => void response.end());
+    expect(await transport.requestText('GET', '/livez')).toBe('');
+    await expect(transport.request('GET', '/livez')).rejects.toMatchObject({ code: 'LEDGER_NOT_A_LEDGER' });
+  });
+
+  it('ends at once when aborted, even before it began', async () => {
+    const abort = new AbortController();
+    const transport = await transportTo(() => abort.abort(), 5000, abort.signal);
+    await expect(transport.request('GET', '/v2/version')).rejects.toMatchObject({ code: 'LEDGER_UNREACHABLE' });
+    await expect(transport.request('GET', '/v2/version')).rejects.toMatchObject({ code: 'LEDGER_UNREACHABLE' });
+    await expect(all(transport.requestElements(...list))).rejects.toMatchObject({ code: 'LEDGER_UNREACHABLE' });
+  });
+});
+
+describe('a refusal', () => {
+  it.each([
+    ['seconds', 429, { 'retry-after': '120' }, 120],
+    [
+      'a date by the clock of the sender',
+      503,
+      { date: new Date(0).toUTCString(), 'retry-after': new Date(90_000).toUTCString() },
+      90,
+    ],
+    ['a date that is past', 503, { date: new Date(9_000).toUTCString(), 'retry-after': new Date(0).toUTCString() }, 0],
+    ['neither', 503, { 'retry-after': 'soon' }, undefined],
+    ['a number below zero', 503, { 'retry-after': '-5' }, undefined],
+    ['seconds, though it does not mean "later"', 401, { 'retry-after': '120' }, undefined],
+  ])('keeps the Retry-After that is %s', async (_what, status, headers, seconds) => {
+    const transport = await transportTo((_request, response) => void response.writeHead(status, headers).end());
+    for (const ask of [() => transport.request('GET', '/v2/x'), () => all(transport.requestElements(...list))]) {
+      const error = (await ask().catch((thrown: unknown) => thrown)) as IndexerError;
+      expect(error.facts['retryAfterSeconds']).toBe(seconds);
+    }
+  });
+});
+
+describe('a list', () => {
+  it('comes element by element while the ledger still writes', async () => {
+    const written: ServerResponse[] = [];
+    const transport = await transportTo((_request, response) => {
+      response.write('[{"n":1},{"n"');
+      written.push(response);
+    });
+    const elements = transport.requestElements(...list)[Symbol.asyncIterator]();
+    expect(await elements.next()).toEqual({ done: false, value: '{"n":1}' });
+    written[0]?.end(':2}]');
+    expect(await elements.next()).toEqual({ done: false, value: '{"n":2}' });
+    expect(await elements.next()).toEqual({ done: true, value: undefined });
+  });
+
+  it('sends nothing before it is read', async () => {
+    let requests = 0;
+    const transport = await transportTo((_request, response) => {
+      requests += 1;
+      response.end('[]');
+    });
+    const elements = transport.requestElements(...list);
+    await transport.requestText('GET', '/livez').catch(() => undefined);
+    expect(requests).toBe(1);
+    expect(await all(elements)).toEqual([]);
+    expect(requests).toBe(2);
+  });
+
+  it('holds the ledger back while nobody reads, longer than the timeout, and then goes on', async () => {
+    const element = `"${'x'.repeat(100_000)}"`;
+    let written = 0;
+    const transport = await transportTo(async (_request, response) => {
+      response.write('[');
+      for (; written < 300; written += 1) {
+        if (!response.write(`${element},`)) await once(response, 'drain');
+      }
+      response.end('1]');
+    }, 150);
+    const elements = transport.requestElements(...list)[Symbol.asyncIterator]();
+    await elements.next();
+    await new Promise((resolve) => setTimeout(resolve, 400));
+    expect(written).toBeLessThan(250);
+    let count = 1;
+    while ((await elements.next()).done !== true) count += 1;
+    expect(count).toBe(301);
+  });
+
+  it('fails when the ledger falls silent before or within it', async () => {
+    const transport = await transportTo((request, response) => {
+      if (request.url?.endsWith('silent') !== true) response.write('[1,2');
+    }, 80);
+    const silent = { code: 'LEDGER_UNREACHABLE', message: expect.stringMatching(/did not answer within 80 ms/u) };
+    await expect(all(transport.requestElements('POST', '/silent'))).rejects.toMatchObject(silent);
+    await expect(all(transport.requestElements(...list))).rejects.toMatchObject(silent);
+  });
+
+  it('closes the connection when its reader leaves early', async () => {
+    const transport = await transportTo((_request, response) => void response.write('[1,2,3,'));
+    for await (const element of transport.requestElements(...list)) {
+      expect(element).toBe('1');
+      break;
+    }
+    const [socket] = ledger?.connections ?? [];
+    if (socket?.destroyed === false) await once(socket, 'close');
+    expect(socket?.destroyed).toBe(true);
+  });
+
+  it('leaves the connection open for the next request when it was read to its end', async () => {
+    const transport = await transportTo((_request, response) => void response.end('[1]'));
+    expect(await all(transport.requestElements(...list))).toEqual(['1']);
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    expect(await all(transport.requestElements(...list))).toEqual(['1']);
+    expect(ledger?.connections).toHaveLength(1);
+  });
+
+  it.each([
+    [413, '{"code":"JSON_API_MAXIMUM_LIST_ELEMENTS_NUMBER_REACHED","cause":"x"}', 'LEDGER_REQUEST_INVALID'],
+    [302, '[1]', 'LEDGER_NOT_A_LEDGER'],
+    [200, '{"code":"x"}', 'LEDGER_NOT_A_LEDGER'],
+    [200, '[1', 'LEDGER_UNDECODABLE'],
+    [200, '[1]]', 'LEDGER_UNDECODABLE'],
+  ])('is refused with HTTP %d %s', async (status, body, code) => {
+    const transport = await transportTo((_request, response) => {
+      response.writeHead(status, { location: '/elsewhere' }).end(body);
+    });
+    await expect(all(transport.requestElements(...list))).rejects.toMatchObject({ code });
+    expect(ledger?.connections).toHaveLength(1);
+  });
+
+  it('that is cut with its connection is an error, not an end', async () => {
+    const transport = await transportTo((_request, response) => {
+      response.write('[1,2]');
+      setTimeout(() => response.destroy(), 20);
+    });
+    await expect(all(transport.requestElements(...list))).rejects.toMatchObject({ code: 'LEDGER_UNREACHABLE' });
+  });
+});

@@ -1,0 +1,91 @@
+/** The metrics of a real run are fed, from both edges and from the stream. */
+import { spawnSync } from 'node:child_process';
+import { Client } from 'pg';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+
+import { startSandbox } from '../../packages/ledger-sandbox/src/demo/sandbox.ts';
+import type { Sandbox } from '../../packages/ledger-sandbox/src/server/sandbox.ts';
+import { generateHistory } from '../../packages/ledger-sandbox/src/demo/traffic.ts';
+import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { waitFor } from '../support/wait-for.ts';
+import { runIndexer } from '../e2e/runs/indexer-run.ts';
+
+let sandbox: Sandbox;
+let database: TestDatabase;
+beforeEach(async () => {
+  sandbox = await startSandbox({ limits: { checkpointIntervalMs: 50 } });
+  generateHistory(sandbox.ledger, { seed: 31, updates: 300 });
+  database = await createTestDatabase();
+});
+afterEach(async () => {
+  await sandbox.close();
+  await database.drop();
+});
+
+/** Nothing can be written until it is let go of. */
+async function lockUpdates(): Promise<AsyncDisposable & { release(): Promise<unknown> }> {
+  const client = new Client({ connectionString: database.url });
+  await client.connect();
+  await client.query('begin; lock table ledger.updates');
+  return { release: () => client.query('rollback'), [Symbol.asyncDispose]: () => client.end() };
+}
+
+describe('the metrics of a running indexer', () => {
+  it('count calls to the ledger, time queries by what they are for, and name the stream', async () => {
+    await using indexer = await runIndexer({
+      LEDGER_URL: sandbox.url,
+      DATABASE_URL: database.url,
+      INDEXER_START: 'genesis',
+    });
+    await indexer.reaches(sandbox.ledger.ledgerEnd());
+    const asked = 'indexer_http_requests_total{endpoint="/v2/state/ledger-end",status="200"}';
+    expect(await indexer.metric(asked)).toBeGreaterThanOrEqual(1);
+    expect(await indexer.metric('indexer_http_requests_total{endpoint="other",status="200"}')).toBe(0);
+    const calls = await indexer.metric('indexer_http_request_seconds_count{endpoint="/v2/parties/participant-id"}');
+    expect(calls).toBe(1);
+    for (const op of ['batch', 'commit', 'read', 'definition', 'session']) {
+      expect(await indexer.metric(`indexer_pg_query_seconds_count{op="${op}"}`), op).toBeGreaterThan(0);
+    }
+    const batches = await indexer.metric('indexer_commit_seconds_count');
+    // Checkpoints of the ledger go on making batches between the two questions.
+    const whole = await indexer.metric('indexer_pg_query_seconds_count{op="batch"}');
+    // A batch that overlaps with the one before it ends by a query of its own.
+    const overlapping = await indexer.metric('indexer_pg_query_seconds_count{op="finish"}');
+    expect(whole + overlapping).toBeGreaterThanOrEqual(batches);
+    expect(await indexer.metric('indexer_pg_pool_connections{state="total"}')).toBeGreaterThan(0);
+    expect(await indexer.metric('indexer_pg_pool_connections_max')).toBeGreaterThan(3);
+    const place = new URL(database.url);
+    const labels = `database="${place.host}${place.pathname}",schema="ledger",participant="${sandbox.ledger.participantId}"`;
+    expect(await indexer.metric(`indexer_stream_info{${labels}}`)).toBe(1);
+  });
+
+  it('say that a quiet stream waits for the source, and a slow database for the database', async () => {
+    // Checkpoints are rare: nothing but the one update comes.
+    await using quiet = await startSandbox({ limits: { checkpointIntervalMs: 600_000 } });
+    generateHistory(quiet.ledger, { seed: 31, updates: 300 });
+    await using indexer = await runIndexer({ LEDGER_URL: quiet.url, DATABASE_URL: database.url });
+    await waitFor('live', async () => ((await indexer.status()).state === 'live' ? true : undefined));
+    const on = (part: string) => indexer.metric(`indexer_stalled_seconds_total{on="${part}"}`);
+    const before = await on('source');
+    await waitFor('a second of silence', async () => ((await on('source')) > before + 1 ? true : undefined));
+    const database_ = await on('database');
+    await using locked = await lockUpdates();
+    // One write, a lane free, no further frame: what is waited for is nevertheless the database.
+    generateHistory(quiet.ledger, { seed: 32, updates: 1 });
+    await waitFor('a second of waiting', async () => ((await on('database')) > database_ + 1 ? true : undefined));
+    await locked.release();
+    await indexer.reaches(quiet.ledger.ledgerEnd());
+  });
+
+  it('pass the checks of promtool', async ({ skip }) => {
+    if (spawnSync('promtool', ['--version']).error !== undefined) {
+      console.log('promtool is not installed: it did not check the metrics of a running indexer');
+      skip();
+    }
+    await using indexer = await runIndexer({ LEDGER_URL: sandbox.url, DATABASE_URL: database.url });
+    await waitFor('live', async () => ((await indexer.status()).state === 'live' ? true : undefined));
+    const input = await (await fetch(`${indexer.httpUrl}/metrics`)).text();
+    const { status, stdout, stderr } = spawnSync('promtool', ['check', 'metrics'], { input, encoding: 'utf8' });
+    expect([stdout, stderr, status]).toEqual(['', '', 0]);
+  });
+});

@@ -1,0 +1,144 @@
+/**
+ * A month of the demo and the minutes after it, its package upgrade included, indexed into a database; and what the ledger
+ * itself says of it, for comparison.
+ */
+import { Client } from 'pg';
+import { demoInterfaces, interfaces } from '../../../packages/ledger-sandbox/src/demo/templates/names.ts';
+import type { JsonObject } from '../../../packages/ledger-sandbox/src/wire/json.ts';
+import type { Ledger } from '../../../packages/ledger-sandbox/src/ledger/ledger.ts';
+import { startSandbox } from '../../../packages/ledger-sandbox/src/demo/sandbox.ts';
+import type { CreatedEvent, ExercisedEvent, Transaction } from '../../../packages/ledger-sandbox/src/wire/wire.ts';
+import { runIndexer, type IndexerRun } from '../../e2e/runs/indexer-run.ts';
+import { createTestDatabase } from '../../support/database.ts';
+import { playDemo } from '../../support/demo-play.ts';
+import { waitFor } from '../../support/wait-for.ts';
+
+const seed = 17;
+
+/** Everything that the filter of the test asks views of. */
+export const viewed: readonly string[] = [
+  ...demoInterfaces.map((name) => name.slice(1)),
+  interfaces.transferFactory,
+  interfaces.allocationFactory,
+];
+
+/** Accounts have a key, which nothing in the demo has. */
+function createAccounts(ledger: Ledger): void {
+  for (const number of ['1', '2']) {
+    const account = { bank: 'bank', owner: 'owner', number, balance: '10', version: '1' };
+    ledger.create('#sandbox-test:Keyed:Account', account, ['bank']);
+  }
+}
+
+/** One contract, as the ledger knows it. */
+export interface Known {
+  /** `package-name:Module:Entity` */
+  readonly name: string;
+  readonly created: CreatedEvent;
+  readonly payload: JsonObject;
+}
+
+/** What the ledger says. */
+export class World {
+  readonly #ledger: Ledger;
+  readonly transactions: readonly Transaction[];
+  /** Updates that contracts changed by: transactions and reassignments. */
+  readonly updates: number;
+
+  constructor(ledger: Ledger) {
+    this.#ledger = ledger;
+    const all = ledger.range(0, ledger.ledgerEnd(), Infinity);
+    this.updates = all.filter(({ update }) => update !== undefined && !('TopologyTransaction' in update)).length;
+    this.transactions = all.flatMap(({ update }) =>
+      update !== undefined && 'Transaction' in update ? [update.Transaction.value] : [],
+    );
+  }
+
+  get end(): number {
+    return this.#ledger.ledgerEnd();
+  }
+
+  /** The contracts of a template that were active at an offset. */
+  active(name: string, offset = this.end): readonly Known[] {
+    return [...this.#ledger.activeAt(offset)]
+      .filter(({ activation }) => activation.unassigned === undefined)
+      .map(({ activation }) => known(activation.created))
+      .filter((one) => name === '' || one.name === name);
+  }
+
+  /** The views of an interface that are active, with the contract's id. */
+  views(interfaceName: string): readonly { readonly contractId: string; readonly view: JsonObject }[] {
+    return this.active('').flatMap(({ name, created, payload }) =>
+      this.#ledger.model
+        .interfacesOf(name)
+        .filter((implemented) => implemented.name === interfaceName)
+        .map((implemented) => ({ contractId: created.contractId, view: implemented.view(payload) })),
+    );
+  }
+
+  /** All contracts of a template that were made, with the offset. */
+  creates(name: string): readonly (Known & { readonly offset: number })[] {
+    return this.transactions.flatMap(({ offset, events }) =>
+      events
+        .flatMap((event) => ('CreatedEvent' in event ? [{ ...known(event.CreatedEvent), offset }] : []))
+        .filter((one) => one.name === name),
+    );
+  }
+
+  /** Every exercise of a choice, with its transaction. */
+  exercises(choice: string): readonly (ExercisedEvent & { readonly transaction: Transaction })[] {
+    return this.transactions.flatMap((transaction) =>
+      transaction.events.flatMap((event) =>
+        'ExercisedEvent' in event && event.ExercisedEvent.choice === choice
+          ? [{ ...event.ExercisedEvent, transaction }]
+          : [],
+      ),
+    );
+  }
+}
+
+function known(created: CreatedEvent): Known {
+  const name = `${created.packageName}:${created.templateId.slice(created.templateId.indexOf(':') + 1)}`;
+  return { name, created, payload: created.createArgument };
+}
+
+export interface DemoDatabase extends AsyncDisposable {
+  readonly world: World;
+  readonly indexer: IndexerRun;
+  /** Rows of a statement, with the search path of a PQS user. */
+  query(sql: string, ...values: unknown[]): Promise<readonly Record<string, unknown>[]>;
+}
+
+/** Plays the demo, and indexes all of it. */
+export async function indexDemo(): Promise<DemoDatabase> {
+  const sandbox = await startSandbox({ seed, limits: { checkpointIntervalMs: 50 } });
+  playDemo(sandbox.ledger, seed);
+  createAccounts(sandbox.ledger);
+  const database = await createTestDatabase();
+  const indexer = await runIndexer({
+    LEDGER_URL: sandbox.url,
+    DATABASE_URL: database.url,
+    INDEXER_START: 'genesis',
+    LEDGER_INTERFACES: viewed.map((name) => `#${name}`).join(','),
+    LEDGER_CREATED_EVENT_BLOBS: 'true',
+  });
+  const reader = new Client({ connectionString: database.url });
+  await reader.connect();
+  const query: DemoDatabase['query'] = async (sql, ...values) => (await reader.query(sql, values)).rows;
+  await indexer.reaches(sandbox.ledger.ledgerEnd(), 120_000);
+  // Views appear in the background; that of licences has the column of the upgrade when all packages were read.
+  const seats = `select from information_schema.columns where table_name = 'quickstart_licensing__license' and column_name = 'seats'`;
+  await waitFor('the typed views appear', async () => ((await query(seats)).length > 0 ? true : undefined), 60_000);
+  await query('set search_path = pqs');
+  return {
+    world: new World(sandbox.ledger),
+    indexer,
+    query,
+    [Symbol.asyncDispose]: async () => {
+      await reader.end();
+      await indexer[Symbol.asyncDispose]();
+      await sandbox.close();
+      await database.drop();
+    },
+  };
+}

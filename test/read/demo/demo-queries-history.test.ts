@@ -1,0 +1,290 @@
+/**
+ * More queries of docs/pqs-compatibility.md on a month of the demo: the history, exercises, summaries, what explorers read;
+ * and the typed views of the demo.
+ */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { interfaces, names } from '../../../packages/ledger-sandbox/src/demo/templates/names.ts';
+import { licensingAtStart, licensingUpgrade } from '../../../packages/ledger-sandbox/src/demo/packages/applications.ts';
+import { asText } from '../../../packages/ledger-sandbox/src/wire/json.ts';
+import { parseNumeric } from '../../../packages/ledger-sandbox/src/wire/values.ts';
+import { at } from '../../../packages/ledger-sandbox/test/server/sockets.ts';
+import { indexDemo, type DemoDatabase, type Known, type World } from './demo-history.ts';
+
+/** Holdings that stay on one synchronizer: those that travel have a row per arrival. */
+const amulet = 'splice-amulet:Splice.Amulet:Amulet';
+
+let demo: DemoDatabase;
+let world: World;
+beforeAll(async () => {
+  demo = await indexDemo();
+  ({ world } = demo);
+}, 240_000);
+afterAll(() => demo[Symbol.asyncDispose]());
+
+const rows: DemoDatabase['query'] = (sql, ...values) => demo.query(sql, ...values);
+/** The first column of every row, sorted. */
+async function column(sql: string, ...values: unknown[]): Promise<readonly string[]> {
+  return (await rows(sql, ...values)).map((row) => String(Object.values(row)[0])).sort();
+}
+const ids = (contracts: readonly Known[]): readonly string[] =>
+  contracts.map(({ created }) => created.contractId).sort();
+function first<T>(list: readonly T[]): T {
+  const [found] = list;
+  if (found === undefined) throw new Error('the demo has none');
+  return found;
+}
+/** Contracts of a template that ended up to an offset; not those that lived in one transaction only. */
+function archived(name: string, upTo: number): readonly Known[] {
+  const ended = new Set(
+    world.transactions
+      .filter(({ offset }) => offset <= upTo)
+      .flatMap(({ events }) =>
+        events.flatMap((event) =>
+          'ExercisedEvent' in event && event.ExercisedEvent.consuming ? [event.ExercisedEvent.contractId] : [],
+        ),
+      ),
+  );
+  return world.creates(name).filter(({ created }) => created.acsDelta && ended.has(created.contractId));
+}
+
+describe('the history', () => {
+  it('#19 ranges as the Rust client asks', async () => {
+    const half = Math.floor(world.end / 2);
+    const before = world.creates(amulet).filter(({ offset }) => offset <= half);
+    expect(await column(`select contract_id from creates($1, oldest_offset(), $2)`, amulet, half)).toEqual(ids(before));
+    const archives = `select contract_id from archives($1, COALESCE(pruned_offset(), oldest_offset()), $2)`;
+    expect(await column(archives, amulet, half)).toEqual(ids(archived(amulet, half)));
+    expect(archived(amulet, half).length).toBeGreaterThan(10);
+    expect(await column(`select contract_id from active($1, $2)`, names.license, half)).toEqual(
+      ids(world.active(names.license, half)),
+    );
+  });
+
+  it('#20 a contract by its id, exercises by their choice', async () => {
+    const { created } = first(world.creates(names.trade));
+    expect(await column(`select contract_id from lookup_contract($1, $2)`, created.contractId, 'OTCTrade')).toEqual([
+      created.contractId,
+    ]);
+    const sql = `select contract_id from exercises('${interfaces.transferFactory}:TransferFactory_Transfer', $1, $2)`;
+    const range = [Math.floor(world.end / 3), Math.floor(world.end / 2)] as const;
+    const wanted = world
+      .exercises('TransferFactory_Transfer')
+      .filter(({ transaction }) => transaction.offset >= range[0] && transaction.offset <= range[1]);
+    expect(await column(sql, ...range)).toEqual(wanted.map(({ contractId }) => contractId).sort());
+    expect(wanted.length).toBeGreaterThan(10);
+  });
+
+  it('#22 a snapshot across statements', async () => {
+    const half = first(world.creates(names.trade)).offset;
+    await rows('select set_latest($1)', half);
+    const seen = await column(`select contract_id from active($1)`, amulet);
+    await rows('select set_latest(NULL)');
+    expect(seen).toEqual(ids(world.active(amulet, half)));
+    const joined = `select contract_id from archives($1, 0::bigint, $2) join creates($1, 0::bigint, $2) c using (contract_id)`;
+    expect(await column(joined, amulet, world.end)).toEqual(ids(archived(amulet, world.end)));
+  });
+
+  it('#24 what is new since the last time', async () => {
+    const last = Math.floor((world.end * 9) / 10);
+    const sql = `select contract_id from creates('Amulet', from_offset := $1) where created_at_offset > $1 order by created_at_offset`;
+    expect(await column(sql, last)).toEqual(ids(world.creates(amulet).filter(({ offset }) => offset > last)));
+  });
+
+  it('#25 an event with its transaction', async () => {
+    const { created, offset } = first(world.creates(names.trade));
+    const sql = `select c.contract_id, t.transaction_id, (t.trace_context).trace_parent as trace, t.effective_at
+      from creates('OTCTrade') c join transactions t on c.created_at_ix = t.ix where c.create_event_id = ($1::bigint, $2::int)`;
+    const transaction = world.transactions.find((one) => one.offset === offset);
+    expect(await rows(sql, offset, created.nodeId)).toEqual([
+      {
+        contract_id: created.contractId,
+        transaction_id: transaction?.updateId,
+        trace: transaction?.traceContext?.traceparent ?? null,
+        effective_at: new Date(created.createdAt),
+      },
+    ]);
+  });
+
+  it('#26 also known as: licences that are, with those they came from', async () => {
+    const sql = `select a.contract_id || count(*) || coalesce(string_agg(c.payload->>'expiresAt', ',' order by c.payload->>'expiresAt'), '')
+      from active('License') a inner join archives('License') c
+        on a.payload->>'user' = c.payload->>'user' and a.payload->>'licenseNum' = c.payload->>'licenseNum' group by a.contract_id`;
+    const former = archived(names.license, world.end);
+    const wanted = world.active(names.license).flatMap(({ created, payload }) => {
+      const same = former.filter(
+        (one) => one.payload['user'] === payload['user'] && one.payload['licenseNum'] === payload['licenseNum'],
+      );
+      const ends = same.map((one) => asText(one.payload['expiresAt'])).sort();
+      return ends.length === 0 ? [] : [`${created.contractId}${ends.length}${ends.join(',')}`];
+    });
+    expect(wanted.length).toBeGreaterThan(0);
+    expect(await column(sql)).toEqual(wanted.sort());
+  });
+
+  it('#27 a chronology over choices of an interface', async () => {
+    const sql = `select e.contract_id, e.choice from creates('AmuletTransferInstruction') c
+      join (select * from exercises('TransferInstruction:TransferInstruction_Accept')
+            union all select * from exercises('TransferInstruction:TransferInstruction_Reject')) e on c.contract_id = e.contract_id
+      join transactions tx on tx.ix = e.exercised_at_ix order by tx.ix`;
+    const wanted = ['TransferInstruction_Accept', 'TransferInstruction_Reject']
+      .flatMap((choice) => world.exercises(choice))
+      .filter(({ templateId }) => templateId.endsWith(':AmuletTransferInstruction'))
+      .toSorted((a, b) => a.transaction.offset - b.transaction.offset);
+    expect(await rows(sql)).toEqual(wanted.map(({ contractId, choice }) => ({ contract_id: contractId, choice })));
+    expect(wanted.length).toBeGreaterThan(20);
+  });
+
+  it('#28 who settled', async () => {
+    const sql = `select contract_id, argument->'allocationsWithContext' as legs, signatories, stakeholders(e) as all, controllers, witnesses
+      from exercises('Splice.Testing.Apps.TradingApp:OTCTrade:OTCTrade_Settle') e`;
+    const found = await rows(sql);
+    const settled = new Map(world.exercises('OTCTrade_Settle').map((one) => [one.contractId, one]));
+    expect(found).toHaveLength(settled.size);
+    expect(settled.size).toBeGreaterThan(5);
+    for (const row of found) {
+      const wanted = settled.get(String(row['contract_id']));
+      expect(row['legs']).toEqual(at(wanted?.choiceArgument, 'allocationsWithContext'));
+      expect(row['controllers']).toEqual(wanted?.actingParties);
+      expect([...(row['witnesses'] as string[])].sort()).toEqual([...(wanted?.witnessParties ?? [])].sort());
+    }
+  });
+
+  it('#29 summaries', async () => {
+    const count = async (what: string, key: string): Promise<ReadonlyMap<unknown, number>> => {
+      const found = await rows(`select ${key}, count from ${what}`);
+      return new Map(found.map((row) => [row[key], Number(row['count'])]));
+    };
+    const active = await count('summary_active()', 'template_fqn');
+    const creates = await count('summary_creates()', 'template_fqn');
+    const archives = await count('summary_archives()', 'template_fqn');
+    for (const name of [amulet, names.license, names.trade, names.openRound]) {
+      expect([name, active.get(name) ?? 0]).toEqual([name, world.active(name).length]);
+      expect([name, creates.get(name)]).toEqual([name, world.creates(name).length]);
+      expect([name, archives.get(name) ?? 0]).toEqual([name, archived(name, world.end).length]);
+    }
+    expect(active.get(interfaces.holding)).toBe(world.views(interfaces.holding).length);
+    const transients = await rows(`select template_fqn from summary_transients()`);
+    expect(transients.length).toBeGreaterThan(0);
+    const updates = await rows(`select creates from summary_updates() where template_fqn = $1`, amulet);
+    expect(updates).toEqual([{ creates: String(world.creates(amulet).length) }]);
+    const choices = await count('summary_exercises()', 'choice');
+    expect(choices.get('OTCTrade_Settle')).toBe(world.exercises('OTCTrade_Settle').length);
+  });
+
+  it('#30 a contract whatever its state, its views, its exercises', async () => {
+    const { created } = first(archived(amulet, world.end));
+    expect(await column(`select template_fqn from lookup_contract($1)`, created.contractId)).toEqual([
+      amulet,
+      interfaces.holding,
+    ]);
+    const found = await column(`select choice from lookup_exercises($1)`, created.contractId);
+    expect(found.length).toBeGreaterThan(0);
+  });
+});
+
+describe('time and maintenance', () => {
+  it('#32 a time to an offset', async () => {
+    const { created, offset } = first(world.creates(names.trade));
+    const found = Number((await column(`select nearest_offset($1::timestamptz)`, created.createdAt))[0]);
+    const newest = world.transactions.filter(({ effectiveAt }) => effectiveAt <= created.createdAt).at(-1)?.offset ?? 0;
+    expect(found).toBeGreaterThanOrEqual(offset);
+    expect(found).toBe(newest);
+    expect(Number((await column(`select count(*) from active('Amulet', nearest_offset(interval '0'))`))[0])).toBe(
+      world.active(amulet).length,
+    );
+  });
+
+  it('#33 an index of a payload field', async () => {
+    await rows(`call create_index_for_contract('amulet_owner', '${amulet}', '(payload->>''owner'')', 'hash')`);
+    expect(await column(`select indexname from pg_indexes where indexname = 'amulet_owner'`)).toEqual(['amulet_owner']);
+  });
+});
+
+describe('what explorers read', () => {
+  it('#31 contracts by key', async () => {
+    const account = first(world.active('sandbox-test:Keyed:Account')).created;
+    const sql = `select contract_id from __contracts where contract_key = jsonb_build_object('_1', $1::text, '_2', $2::text) order by created_at_ix`;
+    const key = [at(account.contractKey, '_1'), at(account.contractKey, '_2')];
+    expect(await column(sql, ...key)).toEqual([account.contractId]);
+  });
+
+  it('#36 activity per quarter of an hour', async () => {
+    const sql = `select floor(extract(epoch from tx.effective_at)/900)*900 as bucket, count(*) from __transactions tx group by 1`;
+    const found = await rows(sql);
+    expect(found.length).toBeGreaterThan(500);
+    expect(found.reduce((sum, row) => sum + Number(row['count']), 0)).toBe(world.updates);
+  });
+
+  it('#37 a page of updates by party and template', async () => {
+    const { created, offset } = first(world.creates(names.license).toReversed());
+    const [party = ''] = created.signatories;
+    const sql = `select tx.transaction_id from __transactions tx
+      where tx."offset" < $1 and exists (
+        select from __contracts c join __contract_tpe t on t.pk = c.tpe_pk
+         where c.created_at_ix = tx.ix and $2 = any(c.witnesses) and 'License' = any(t.aliases))
+      order by tx."offset" desc limit 1`;
+    const wanted = world.transactions.find((one) => one.offset === offset)?.updateId;
+    expect(await column(sql, world.end + 1, party)).toEqual([wanted]);
+  });
+
+  it('#38 by the beginning of an id, #39 the newest contracts of a party', async () => {
+    const { created } = first(world.active(names.install));
+    const prefix = `${created.contractId.slice(0, 12)}%`;
+    expect(await column(`select distinct contract_id from __contracts where contract_id like $1`, prefix)).toEqual([
+      created.contractId,
+    ]);
+    const [party = ''] = created.signatories;
+    const sql = `select contract_id from __contracts join __contract_tpe t on t.pk = tpe_pk
+      where t.payload_type = 'template' and $1 = any(witnesses) order by created_at_ix desc, create_event_pk desc limit 2`;
+    const seen = world.transactions.flatMap(({ events }) =>
+      events.flatMap((event) =>
+        'CreatedEvent' in event && event.CreatedEvent.witnessParties.includes(party)
+          ? [event.CreatedEvent.contractId]
+          : [],
+      ),
+    );
+    expect(await column(sql, party)).toEqual(seen.slice(-2).sort());
+  });
+});
+
+describe('the typed views', () => {
+  it('have a row for each holding, with its fields as columns', async () => {
+    const found = await rows(`select instrument_id_id as id, sum(amount) as sum, count(lock_holders) as locked
+      from typed.token_holding_v1__holding group by 1 order by 1`);
+    const views = world.views(interfaces.holding).map(({ view }) => view);
+    for (const { id, sum, locked } of found) {
+      const same = views.filter((view) => at(view, 'instrumentId', 'id') === id);
+      const total = same.reduce((so, view) => so + (parseNumeric(asText(view['amount'])) ?? 0n), 0n);
+      expect([id, parseNumeric(String(sum))]).toEqual([id, total]);
+      expect([id, Number(locked)]).toEqual([id, same.filter(({ lock }) => lock !== null).length]);
+    }
+    expect(found).toHaveLength(3);
+  });
+
+  it('grow a column when a package is upgraded; it is null in the rows before', async () => {
+    const found = await rows(
+      `select package_version as version, seats, count(*) from typed.quickstart_licensing__license group by 1, 2 order by 1, 2`,
+    );
+    const of = (id: string, seats: boolean): number =>
+      world
+        .active(names.license)
+        .filter(({ created, payload }) => created.templateId.startsWith(id) && 'seats' in payload === seats).length;
+    expect(found[0]).toEqual({ version: '0.0.4', seats: null, count: String(of(licensingAtStart.id, false)) });
+    expect(found.at(-1)).toMatchObject({ version: '0.0.5' });
+    expect(found.find(({ seats }) => seats !== null)).toEqual({
+      version: '0.0.5',
+      seats: '25',
+      count: String(of(licensingUpgrade.id, true)),
+    });
+  });
+
+  it('are there for every template and interface of the demo, and no package was refused', async () => {
+    const made = await column(`select table_name from information_schema.views where table_schema = 'typed'`);
+    expect(made.length).toBeGreaterThan(60);
+    // The template with a key is not part of the demo, and its package is not written.
+    const keyed = first(world.active('sandbox-test:Keyed:Account')).created.templateId.slice(0, 64);
+    const told = demo.indexer.log.filter((line) => line.includes('packages cannot be read'));
+    const refused = told.flatMap((line) => (JSON.parse(line) as { packages: string[] }).packages);
+    expect(refused).toEqual([keyed]);
+  });
+});

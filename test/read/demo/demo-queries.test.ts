@@ -1,0 +1,285 @@
+/**
+ * The queries of docs/pqs-compatibility.md on a month of the demo, by their numbers; names of templates and of fields are
+ * those of the demo. What they must answer is read off the ledger that was indexed. See also demo-queries-history.test.ts.
+ */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { interfaces, names } from '../../../packages/ledger-sandbox/src/demo/templates/names.ts';
+import { licensingUpgrade } from '../../../packages/ledger-sandbox/src/demo/packages/applications.ts';
+import type { Json } from '../../../packages/ledger-sandbox/src/wire/json.ts';
+import { parseNumeric } from '../../../packages/ledger-sandbox/src/wire/values.ts';
+import { at } from '../../../packages/ledger-sandbox/test/server/sockets.ts';
+import { indexDemo, viewed, type DemoDatabase, type Known, type World } from './demo-history.ts';
+
+const amulet = 'splice-amulet:Splice.Amulet:Amulet';
+const token = 'harbor-stablecoin:Harbor.StableCoin:Token';
+
+let demo: DemoDatabase;
+let world: World;
+beforeAll(async () => {
+  demo = await indexDemo();
+  ({ world } = demo);
+}, 240_000);
+afterAll(() => demo[Symbol.asyncDispose]());
+
+const rows: DemoDatabase['query'] = (sql, ...values) => demo.query(sql, ...values);
+/** The first column of every row, sorted. */
+async function column(sql: string, ...values: unknown[]): Promise<readonly string[]> {
+  return (await rows(sql, ...values)).map((row) => String(Object.values(row)[0])).sort();
+}
+const ids = (contracts: readonly Known[]): readonly string[] =>
+  contracts.map(({ created }) => created.contractId).sort();
+const units = (amount: unknown): bigint => parseNumeric(String(amount)) ?? 0n;
+function first<T>(list: readonly T[]): T {
+  const [found] = list;
+  if (found === undefined) throw new Error('the demo has none');
+  return found;
+}
+/** Sums of units of 10^-10 by a key. */
+function sums<T>(list: readonly T[], key: (each: T) => unknown, amount: (each: T) => unknown): Map<string, bigint> {
+  const found = new Map<string, bigint>();
+  for (const each of list) found.set(String(key(each)), (found.get(String(key(each))) ?? 0n) + units(amount(each)));
+  return found;
+}
+const text = (value: Json, ...path: string[]): string => String(at(value, ...path));
+
+describe('what is active', () => {
+  it('#1 all of a template', async () => {
+    const found = await rows(`select contract_id, payload from active($1)`, names.license);
+    const payloads = new Map(found.map((row) => [row['contract_id'], row['payload']]));
+    expect(payloads).toEqual(new Map(world.active(names.license).map((one) => [one.created.contractId, one.payload])));
+    expect(payloads.size).toBeGreaterThan(20);
+  });
+
+  it('#2 with a condition on the payload, #3 one by its id, #21 whether there is one', async () => {
+    const { payload, created } = first(world.active(names.license));
+    const wanted = world.active(names.license).filter((one) => one.payload['user'] === payload['user']);
+    const sql = `select contract_id, payload from active($1) where payload->>'user' = $2`;
+    expect(await column(sql, names.license, payload['user'])).toEqual(ids(wanted));
+    const byId = `select contract_id, payload from active($1) where contract_id = $2`;
+    expect(await rows(byId, names.license, created.contractId)).toEqual([{ contract_id: created.contractId, payload }]);
+    expect(await rows(byId, names.install, created.contractId)).toEqual([]);
+    const exists = `select 1 as one from active($1) where contract_id = $2 limit 1`;
+    expect(await rows(exists, names.license, created.contractId)).toEqual([{ one: 1 }]);
+  });
+
+  it('#4 licences with renewals and the view of an allocation', async () => {
+    const sql = `select license.contract_id || coalesce(renewal.contract_id, '') || coalesce(allocation.contract_id, '')
+      FROM active($1) license
+      LEFT JOIN active($2) renewal ON license.payload->>'licenseNum' = renewal.payload->>'licenseNum'
+      LEFT JOIN active($3) allocation
+        ON renewal.payload->>'requestId' = allocation.payload->'allocation'->'settlement'->'settlementRef'->>'id'
+      ORDER BY license.contract_id`;
+    const renewals = world.active(names.renewalRequest);
+    expect(renewals.length).toBeGreaterThan(0);
+    const wanted = world.active(names.license).flatMap((license) => {
+      const asked = renewals.filter(({ payload }) => payload['licenseNum'] === license.payload['licenseNum']);
+      if (asked.length === 0) return [license.created.contractId];
+      return asked.flatMap(({ created, payload }) => {
+        const paid = world
+          .views(interfaces.allocation)
+          .filter(({ view }) => at(view, 'allocation', 'settlement', 'settlementRef', 'id') === payload['requestId']);
+        const both = license.created.contractId + created.contractId;
+        return paid.length === 0 ? [both] : paid.map(({ contractId }) => both + contractId);
+      });
+    });
+    expect(await column(sql, names.license, names.renewalRequest, interfaces.allocation)).toEqual(wanted.sort());
+  });
+
+  it('#5 everything, interface views included', async () => {
+    const wanted = [
+      ...ids(world.active('')),
+      ...viewed.flatMap((name) => world.views(name).map((one) => one.contractId)),
+    ];
+    expect(await column(`select contract_id from (select * from active()) a`)).toEqual(wanted.sort());
+    const missing = await rows(`select template_fqn from active() where payload is null`);
+    expect(missing).toEqual([]);
+  });
+
+  it('#6 by the three spellings of a name', async () => {
+    const wanted = ids(world.active(names.license));
+    for (const name of [names.license, 'Licensing.License:License', 'License']) {
+      expect(await column(`select contract_id from active($1)`, name)).toEqual(wanted);
+    }
+  });
+
+  it('#7 nested paths and numbers, #34 a range of amounts', async () => {
+    const amounts = world
+      .active(amulet)
+      .map((one) => units(at(one.payload, 'amount', 'initialAmount')))
+      .sort((a, b) => (a < b ? -1 : 1));
+    const limit = amounts[Math.floor(amounts.length / 2)] ?? 0n;
+    const { payload } = first(world.active(amulet));
+    const round = text(payload, 'amount', 'createdAt', 'number');
+    const wanted = world
+      .active(amulet)
+      .filter(
+        (one) =>
+          at(one.payload, 'amount', 'createdAt', 'number') === round &&
+          units(at(one.payload, 'amount', 'initialAmount')) > limit / 100n,
+      );
+    const sql = `select contract_id from active('${amulet}')
+      where payload->'amount'->'createdAt'->>'number' = $1 and (payload->'amount'->>'initialAmount')::decimal > $2::decimal / 1e12`;
+    expect(await column(sql, round, String(limit))).toEqual(ids(wanted));
+    const between = `select contract_id from creates('${token}') where (payload->>'amount')::decimal between 15 and 350`;
+    const inRange = world
+      .creates(token)
+      .filter(
+        (one) => units(one.payload['amount']) >= 15n * 10n ** 10n && units(one.payload['amount']) <= 350n * 10n ** 10n,
+      );
+    expect(inRange.length).toBeGreaterThan(0);
+    expect(await column(between)).toEqual(ids(inRange));
+  });
+
+  it('#8 sums by group, #12 a portfolio by status', async () => {
+    const sql = `select payload->>'owner' as owner, sum((payload->'amount'->>'initialAmount')::decimal) as sum
+      from active('Splice.Amulet:Amulet') group by 1`;
+    const found = new Map((await rows(sql)).map((row) => [row['owner'], units(row['sum'])]));
+    const byOwner = sums(
+      world.active(amulet),
+      ({ payload }) => payload['owner'],
+      ({ payload }) => at(payload, 'amount', 'initialAmount'),
+    );
+    expect(found).toEqual(byOwner);
+    const portfolio = `SELECT payload->>'featured' as status, COUNT(*), SUM((payload->>'amount')::numeric) FROM active($1) GROUP BY 1`;
+    const coupons = world.active(names.appRewardCoupon);
+    const byStatus = sums(
+      coupons,
+      ({ payload }) => payload['featured'],
+      ({ payload }) => payload['amount'],
+    );
+    const told = await rows(portfolio, names.appRewardCoupon);
+    expect(new Map(told.map((row) => [row['status'], units(row['sum'])]))).toEqual(byStatus);
+    expect(told.reduce((sum, row) => sum + Number(row['count']), 0)).toBe(coupons.length);
+    expect(coupons.length).toBeGreaterThan(0);
+  });
+
+  it('#9 two templates at an offset of the past', async () => {
+    const sql = `select ia.contract_id from active('AmuletTransferInstruction', $1) ia join active('LockedAmulet', $1) ip
+      on ia.payload->>'lockedAmulet' = ip.contract_id`;
+    const offset = Math.floor(world.end / 2);
+    const locked = new Set(ids(world.active(names.lockedAmulet, offset)));
+    const wanted = world
+      .active('splice-amulet:Splice.AmuletTransferInstruction:AmuletTransferInstruction', offset)
+      .filter(({ payload }) => locked.has(text(payload, 'lockedAmulet')));
+    expect(await column(sql, offset)).toEqual(ids(wanted));
+    expect(await column(sql, 1)).toEqual([]);
+  });
+
+  it('#10 balances by instrument, locked and free', async () => {
+    const sql = `select holding.payload->'instrumentId'->>'id' as instrument,
+      sum(CASE WHEN jsonb_typeof(holding.payload->'lock')='null' THEN (holding.payload->>'amount')::DECIMAL ELSE 0 END) as free,
+      sum(CASE WHEN jsonb_typeof(holding.payload->'lock')<>'null' THEN (holding.payload->>'amount')::DECIMAL ELSE 0 END) as locked
+      from active($1) holding group by 1`;
+    const views = world.views(interfaces.holding).map(({ view }) => view);
+    const of = (isFree: boolean): Map<string, bigint> =>
+      sums(
+        views,
+        (view) => at(view, 'instrumentId', 'id'),
+        (view) => ((view['lock'] === null) === isFree ? view['amount'] : '0'),
+      );
+    const found = await rows(sql, interfaces.holding);
+    expect(new Map(found.map((row) => [row['instrument'], units(row['free'])]))).toEqual(of(true));
+    expect(new Map(found.map((row) => [row['instrument'], units(row['locked'])]))).toEqual(of(false));
+    expect(found).toHaveLength(3);
+  });
+
+  it('#11 two interface views of one contract, by party arrays', async () => {
+    const sql = `select holding.contract_id from active($1) holding
+      INNER JOIN active($2) disclosure ON holding.contract_id = disclosure.contract_id
+      where $3 = ANY(holding.signatories) and holding.witnesses && $4`;
+    const { created } = first(world.active('harbor-stablecoin:Harbor.StableCoin:TokenRules'));
+    const [admin = ''] = created.signatories;
+    const found = await column(sql, interfaces.transferFactory, interfaces.allocationFactory, admin, [admin, 'nobody']);
+    expect(found).toEqual([created.contractId]);
+  });
+
+  it('#13 one package version, the oldest first', async () => {
+    const sql = `select contract_id, package_version, payload->>'seats' as seats FROM active($1)
+      WHERE package_id = $2 ORDER BY created_effective_at LIMIT 1`;
+    const upgraded = world
+      .active(names.license)
+      .filter(({ created }) => created.templateId.startsWith(licensingUpgrade.id));
+    const found = first(await rows(sql, names.license, licensingUpgrade.id));
+    expect(found).toMatchObject({ package_version: '0.0.5', seats: '25' });
+    expect(ids(upgraded)).toContain(found['contract_id']);
+  });
+
+  it('#14 by stakeholder and by key', async () => {
+    const { created } = first(world.active(names.license));
+    const [party = ''] = created.signatories;
+    const sql = `select a.contract_id from active($1) a where stakeholders(a.*) @> array[$2]::text[]`;
+    const wanted = world.active(names.license).filter((one) => one.created.signatories.includes(party));
+    expect(await column(sql, names.license, party)).toEqual(ids(wanted));
+    const account = first(world.active('sandbox-test:Keyed:Account')).created;
+    const [bank = ''] = account.signatories;
+    const key = JSON.stringify(account.contractKey);
+    expect(await column(`${sql} and contract_key = $3::jsonb`, 'Account', bank, key)).toEqual([account.contractId]);
+  });
+
+  it('#15 for a user or a provider, with the time', async () => {
+    const sql = `SELECT contract_id, payload, created_effective_at FROM active($1)
+      WHERE payload->>'user' = $2 OR payload->>'provider' = $2`;
+    const { payload } = first(world.active(names.install));
+    const found = await rows(sql, names.install, payload['provider']);
+    expect(found.map((row) => String(row['contract_id'])).sort()).toEqual(ids(world.active(names.install)));
+    const times = new Map(world.active(names.install).map(({ created }) => [created.contractId, created.createdAt]));
+    for (const row of found) {
+      expect(row['created_effective_at']).toEqual(new Date(times.get(String(row['contract_id'])) ?? ''));
+    }
+  });
+
+  it('#16 open allocations of a venue', async () => {
+    const { view } = first(world.views(interfaces.allocation));
+    const executor = at(view, 'allocation', 'settlement', 'executor');
+    const wanted = world
+      .views(interfaces.allocation)
+      .filter((one) => at(one.view, 'allocation', 'settlement', 'executor') === executor);
+    const sql = `select contract_id from active('splice-api-token-allocation-v1:Splice.Api.Token.AllocationV1:Allocation')
+      WHERE payload->'allocation'->'settlement'->>'executor' = $1 AND archived_at_offset IS NULL`;
+    expect(await column(sql, executor)).toEqual(wanted.map(({ contractId }) => contractId).sort());
+  });
+
+  it('#17 by containment, #18 conditions as the Rust client makes them', async () => {
+    const featured = world.active(names.appRewardCoupon).filter(({ payload }) => payload['featured'] === true);
+    const sql = `select contract_id from active('#${names.appRewardCoupon}') where payload @> '{"featured": true}'`;
+    expect(await column(sql)).toEqual(ids(featured));
+    const rust = `SELECT * FROM active($1) WHERE payload #> $2 = $3 AND $4 = ANY(signatories) LIMIT $5`;
+    const { payload } = first(world.active(token));
+    const found = await rows(rust, token, ['details', 'label'], '"EURX"', payload['owner'], 2);
+    expect(found.length).toBeGreaterThan(0);
+    for (const row of found) expect(at(row['payload'], 'owner')).toBe(payload['owner']);
+  });
+
+  it('#23 the blob for disclosure', async () => {
+    const sql = `select contract_id, payload::text, metadata from active($1) where payload->>'provider' = $2`;
+    const { payload } = first(world.active(names.install));
+    const found = await rows(sql, names.install, payload['provider']);
+    for (const row of found) expect((row['metadata'] as Buffer).length).toBeGreaterThan(0);
+    expect(found).toHaveLength(world.active(names.install).length);
+  });
+
+  it('#35 the card of a node', async () => {
+    const sql = `select count(*), max(created_at_offset), max(created_effective_at) as at from active() where payload_type = 'template'`;
+    const all = world.active('');
+    expect(await rows(sql)).toMatchObject([
+      { count: String(all.length), max: String(Math.max(...all.map(({ created }) => created.offset))) },
+    ]);
+    expect(await column('select count(*) from transactions')).toEqual([String(world.updates)]);
+  });
+
+  it('#40 traffic bought by a member, #41 the latest price of each issuer', async () => {
+    const bought = world.active(names.memberTraffic);
+    const member = text(first(bought).payload, 'memberId');
+    const sql = `select sum((payload->>'totalPurchased')::bigint) from active('MemberTraffic') where payload->>'memberId' = $1`;
+    const total = bought
+      .filter(({ payload }) => payload['memberId'] === member)
+      .reduce((sum, { payload }) => sum + BigInt(text(payload, 'totalPurchased')), 0n);
+    expect(await column(sql, member)).toEqual([String(total)]);
+    const latest = `SELECT DISTINCT ON (payload->>'dso') payload->>'amuletPrice' FROM active('OpenMiningRound')
+      ORDER BY payload->>'dso', payload->>'opensAt' DESC`;
+    const rounds = world
+      .active(names.openRound)
+      .toSorted((a, b) => text(b.payload, 'opensAt').localeCompare(text(a.payload, 'opensAt')));
+    expect(await column(latest)).toEqual([text(first(rounds).payload, 'amuletPrice')]);
+  });
+});

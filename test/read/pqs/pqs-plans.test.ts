@@ -1,0 +1,172 @@
+/** Schema pqs at size: what its functions read, and that what they find is what a scan of everything finds. */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { generateHistory } from '../generated-history.ts';
+import { randomHistory } from '../random-history.ts';
+import { createReadDatabase, type ReadDatabase } from '../read-database.ts';
+
+const count = 20_000;
+
+/** Active at an offset, found without any index trick. */
+const activeByScan = `
+  select l.contract_id from ledger.lifetimes l join ledger.templates t using (template_pk)
+   where t.entity_name = $1 and l.activated_offset <= $2 and (l.deactivated_offset is null or l.deactivated_offset > $2)
+   order by 1`;
+
+describe('20,000 contracts', () => {
+  let database: ReadDatabase;
+  beforeAll(async () => {
+    database = await createReadDatabase();
+    await generateHistory(database, count);
+    await database.query(`
+      insert into templates values (100, 'holding', 'Holding', 'Holding', null);
+      insert into interface_views (contract_id, "offset", interface_pk, view, status_code)
+        select contract_id, "offset", 100, payload, 0 from contracts where template_pk <= 4;
+      insert into template_interfaces select i, 100 from generate_series(1, 4) i`);
+    await database.query(`call pqs.create_index_for_contract('contracts_n', 'big:M:T1', 'payload->>''n''', 'btree')`);
+    await database.query('vacuum analyze');
+    await database.query('set search_path = pqs');
+  });
+  afterAll(async () => {
+    await database[Symbol.asyncDispose]();
+  });
+
+  /** The part of the plan that finds templates; the other parts are for interfaces and for the past. */
+  async function firstPart(sql: string): Promise<string> {
+    return (await database.plan(sql)).split('"*SELECT* 2"')[0] ?? '';
+  }
+
+  it('reads what is active now from the index of live rows, and joins nothing that is not asked for', async () => {
+    const plan = await firstPart(`select contract_id, payload from active('big:M:T1')`);
+    expect(plan).toMatch(/(using|on) lifetimes_live/);
+    expect(plan).toContain('using contracts_template_offset');
+    expect(plan).not.toMatch(/updates|templates t|synchronizers|packages|exercises/);
+  });
+
+  it('reads no ended row for what is active now', async () => {
+    const plan = await database.query<{ 'QUERY PLAN': string }>(
+      `explain (analyze, costs off, timing off) select contract_id from active('big:M:T1')`,
+    );
+    const ended = plan.map((row) => row['QUERY PLAN']).filter((line) => line.includes('lifetimes_ended'));
+    expect(ended.length).toBeGreaterThan(0);
+    expect(ended.filter((line) => !line.includes('never executed'))).toEqual([]);
+  });
+
+  it('finds live views of an interface by the live contracts of the templates that implement it', async () => {
+    // As where the table is large: reading the whole of it is out of the question.
+    const whole = ['seqscan', 'bitmapscan', 'hashjoin', 'mergejoin'];
+    await database.query(whole.map((way) => `set enable_${way} = off`).join(';'));
+    const plan = await database.query<{ 'QUERY PLAN': string }>(
+      `explain (analyze, costs off, timing off, summary off) select contract_id, payload from active('Holding')`,
+    );
+    await database.query(whole.map((way) => `reset enable_${way}`).join(';'));
+    const lines = plan.map((row) => row['QUERY PLAN']).filter((line) => line.includes(' on interface_views '));
+    const [live] = await database.query<{ count: number }>(
+      `select count(*)::int as count from ledger.lifetimes where template_pk <= 4 and deactivated_offset is null`,
+    );
+    expect(lines.filter((line) => !line.includes('never executed'))).toEqual([
+      expect.stringMatching(new RegExp(`Index Scan using interface_views_.*loops=${String(live?.count)}\\)`)),
+    ]);
+    expect(plan.map((row) => row['QUERY PLAN']).join()).toContain('lifetimes_live');
+  });
+
+  it('looks nothing up for columns that are not asked for, in any of the parts', async () => {
+    const few = await database.plan(`select contract_id, payload from active()`);
+    expect(few).not.toMatch(/on (updates|templates|synchronizers|packages|exercises) /);
+    expect(await database.plan(`select contract_id, payload from archives('big:M:T0', 100, 200)`)).not.toMatch(
+      /on (updates|templates|synchronizers|packages) /,
+    );
+    expect(
+      await database.plan(`select contract_id, argument from exercises('big:M:T0:Archive', 100, 200)`),
+    ).not.toMatch(/on (updates|templates|synchronizers|packages) /);
+  });
+
+  it('counts what is active by live rows alone', async () => {
+    const plan = await database.query<{ 'QUERY PLAN': string }>(
+      `explain (analyze, costs off, timing off, summary off) select * from summary_active()`,
+    );
+    const lines = plan.map((row) => row['QUERY PLAN']);
+    expect(lines.join()).toContain('lifetimes_live');
+    const past = lines.filter((line) => line.includes('Function Scan on lifetimes_at'));
+    expect(past).toHaveLength(2);
+    expect(past.filter((line) => !line.includes('never executed'))).toEqual([]);
+    expect(lines.filter((line) => line.includes('Seq Scan on lifetimes'))).toEqual([]);
+  });
+
+  it('reads the past by classes of lifetimes', async () => {
+    const plan = await database.plan(`select contract_id from active('big:M:T1', ${count / 2})`);
+    expect(plan).toMatch(/(using|on) lifetimes_ended[^\n]*\n\s*Index Cond: [^\n]*w\.class/);
+  });
+
+  it.each(["contract_id = md5('4711')", `payload->>'n' = '4711'`])('goes by the index for %s', async (condition) => {
+    const plan = await firstPart(`select contract_id from active('big:M:T1') where ${condition}`);
+    expect(plan).toMatch(
+      condition.startsWith('payload') ? /using contracts_n/ : /using (contracts_pkey|lifetimes_contract)/,
+    );
+    expect(plan).not.toContain('Seq Scan');
+  });
+
+  it('goes by (template_pk, "offset") for a range', async () => {
+    const plan = await firstPart(`select contract_id from creates('big:M:T1', 100, 200) where created_at_offset > 150`);
+    expect(plan).toMatch(/using contracts_template_offset[^\n]*\n\s*Index Cond: [^\n]*"offset" > 150/);
+  });
+
+  it('goes by (choice_pk, "offset") and by the contract for exercises', async () => {
+    expect(await database.plan(`select contract_id from exercises('big:M:T0:Archive', 100, 200)`)).toMatch(
+      /exercises_choice_offset|exercises_pkey/,
+    );
+    expect(await database.plan(`select choice from lookup_exercises(md5('4711'))`)).toContain('exercises_contract');
+  });
+
+  it('finds at any offset what a scan finds', async () => {
+    for (const offset of [0, 1, 2, 3, 63, 64, 65, 1000, 9_999, 10_000, 19_950, 19_999, 20_000]) {
+      const found = await database.query(`select contract_id from active('big:M:T3', $1) order by 1`, [offset]);
+      expect(found, `at ${String(offset)}`).toEqual(await database.query(activeByScan, ['T3', offset]));
+      const views = await database.query(`select count(*) from active('Holding', $1)`, [offset]);
+      const scanned = await database.query(
+        `select count(*) from ledger.interface_views v join ledger.lifetimes l on l.contract_id = v.contract_id
+          where l.activated_offset <= $1 and (l.deactivated_offset is null or l.deactivated_offset > $1)`,
+        [offset],
+      );
+      expect(views).toEqual(scanned);
+      const [sums] = await database.query(
+        `select coalesce(sum(count) filter (where payload_type = 'template'), 0)::text as templates,
+                coalesce(sum(count) filter (where payload_type = 'interface'), 0)::text as views from summary_active($1)`,
+        [offset],
+      );
+      const [active] = await database.query(
+        `select count(*)::text as count from ledger.lifetimes
+          where activated_offset <= $1 and (deactivated_offset is null or deactivated_offset > $1)`,
+        [offset],
+      );
+      expect(sums).toEqual({ templates: active?.['count'], views: String(scanned[0]?.['count']) });
+    }
+  });
+});
+
+describe('random histories with reassignments', () => {
+  it.each([1, 2])('number %d: active at every offset is what a scan finds', async (seed) => {
+    await using database = await createReadDatabase();
+    await database.write(...randomHistory(seed, 80));
+    await database.query('set search_path = pqs');
+    for (let offset = 0; offset <= 80; offset += 1) {
+      for (const name of ['A', 'B', 'C']) {
+        const known = await database.query(`select from ledger.templates where entity_name = $1`, [name]);
+        if (known.length === 0) continue;
+        const found = await database.query(
+          `select contract_id from active($1, $2) where payload_type = 'template' order by 1`,
+          [name, offset],
+        );
+        expect(found, `${name} at ${String(offset)}`).toEqual(await database.query(activeByScan, [name, offset]));
+      }
+    }
+    const [sums] = await database.query(
+      `select (select sum(count) from summary_creates() where payload_type = 'template')::int as creates,
+              (select count(*) from ledger.contracts where origin <> 'assign')::int as stored,
+              (select sum(count) from summary_archives() where payload_type = 'template')::int as archives,
+              (select count(*) from ledger.lifetimes l join ledger.updates u on u."offset" = l.deactivated_offset
+                where u.kind = 'transaction')::int as ended`,
+    );
+    expect(sums?.['creates']).toBe(sums?.['stored']);
+    expect(sums?.['archives']).toBe(sums?.['ended']);
+  });
+});

@@ -1,0 +1,76 @@
+/** Names and offsets that schema pqs refuses, with the words of PQS. */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { writePqsHistory } from './pqs-history.ts';
+import { createReadDatabase, type ReadDatabase } from '../read-database.ts';
+
+let database: ReadDatabase;
+beforeAll(async () => {
+  database = await createReadDatabase();
+  await writePqsHistory(database);
+  await database.query('set search_path = pqs');
+});
+afterAll(async () => {
+  await database[Symbol.asyncDispose]();
+});
+
+describe('what is refused', () => {
+  it.each([
+    [`select * from active('Nobody')`, 'Identifier not found: Nobody'],
+    [`select * from exercises('Nobody:Go')`, 'Identifier not found: Nobody:Go'],
+    [`select * from active('Token')`, 'Ambiguous identifier: Token'],
+    [`select * from active('Trade', 21)`, 'Offset 21 is after the latest known offset 20'],
+    [`select * from active('Trade', -1)`, 'Offset -1 is before the oldest known offset 0'],
+    [`select * from creates('Trade', 0, 99)`, 'Offset 99 is after the latest known offset 20'],
+    [`select validate_offset_exists(21)`, 'Illegal offset 21 is beyond upper bounds of contiguous history'],
+    [`select validate_offset_exists(-1)`, 'Illegal offset -1 is outside lower bounds of contiguous history'],
+    [`select set_latest(21)`, 'Illegal offset 21 is beyond upper bounds of contiguous history'],
+  ])('%s', async (sql, message) => {
+    await expect(database.query(sql)).rejects.toThrow(message);
+  });
+
+  it('not a name that only the packages know', async () => {
+    expect(await database.query(`select * from active('names:Names:Unseen')`)).toEqual([]);
+    expect(await database.query(`select * from exercises('Names:Unseen:Never')`)).toEqual([]);
+  });
+});
+
+/** Calls with an offset outside of the history, of all functions that read at or between offsets. @param more further arguments */
+async function callsOutside(of: ReadDatabase, more = ''): Promise<readonly string[]> {
+  const calls = await of.query<{ call: string }>(
+    `select format('pqs.%I(%I => 99%s)', p.proname, a.name, $1::text) as call
+       from pg_proc p cross join unnest(p.proargnames, p.proargmodes) a (name, mode)
+      where p.pronamespace = 'pqs'::regnamespace and p.proretset and p.proname not like '\\_%'
+        and a.name like '%offset' and coalesce(a.mode, 'i') = 'i' and ($1 = '' or 'qname' = any (p.proargnames))
+      order by 1`,
+    [more],
+  );
+  return calls.map(({ call }) => call);
+}
+
+/** What is not refused for its offset. */
+async function answered(of: ReadDatabase, calls: readonly string[]): Promise<readonly string[]> {
+  const answers: string[] = [];
+  for (const call of calls) {
+    const said = await of.query(`select * from ${call}`).catch((error: unknown) => String(error));
+    if (typeof said !== 'string') answers.push(`${call}: ${said.length} rows`);
+    else if (!/Offset 99 is after|Illegal offset 99/.test(said)) answers.push(`${call}: ${said}`);
+  }
+  return answers;
+}
+
+describe('an offset outside of the history is refused', () => {
+  it('by every function, also where there is nothing to find', async () => {
+    await using empty = await createReadDatabase();
+    const calls = await callsOutside(empty);
+    expect(calls.length).toBeGreaterThan(15);
+    expect(await answered(empty, calls)).toEqual([]);
+  });
+
+  it('for a name of which nothing was seen', async () => {
+    const calls = await callsOutside(database, `, qname => 'names:Names:Unseen'`);
+    expect(calls.length).toBeGreaterThan(4);
+    const ofChoices = calls.filter((call) => call.includes('exercises'));
+    const asChoice = ofChoices.map((call) => call.replace('Unseen', 'Unseen:Never'));
+    expect(await answered(database, [...calls.filter((call) => !ofChoices.includes(call)), ...asChoice])).toEqual([]);
+  });
+});

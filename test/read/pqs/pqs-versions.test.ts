@@ -1,0 +1,18 @@
+/** A contract of one package version that a choice of a newer version archives, asked for by the id of either. */
+import { expect, it } from 'vitest';
+import { created, exercised, transaction } from '../../support/frames.ts';
+import { createReadDatabase } from '../read-database.ts';
+
+it('is archived, whichever version archived it', async () => {
+  const [older, newer] = ['a1'.repeat(32), 'b2'.repeat(32)];
+  await using database = await createReadDatabase();
+  const contract = { contractId: 'one', packageName: 'p', nodeId: 0, interfaceViews: [], interfaceId: null };
+  const create = created({ ...contract, offset: 1, templateId: `${older}:M:T` });
+  const exercise = exercised({ ...contract, offset: 2, templateId: `${newer}:M:T`, choice: 'Go' });
+  await database.write(transaction(1, [{ CreatedEvent: create }]), transaction(2, [{ ExercisedEvent: exercise }]));
+  const archived = async (name: string): Promise<unknown> =>
+    database.query('select contract_id from pqs.archives($1)', [name]);
+  expect(await archived('p:M:T')).toEqual([{ contract_id: 'one' }]);
+  expect(await archived(`${older}:M:T`)).toEqual([{ contract_id: 'one' }]);
+  expect(await archived(`${newer}:M:T`)).toEqual([]);
+});

@@ -1,0 +1,235 @@
+/** The queries that public applications of PQS run, by their numbers in docs/pqs-compatibility.md, as they are written there. */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { alice, bob } from '../../support/frames.ts';
+import { packages, writePqsHistory } from './pqs-history.ts';
+import { createReadDatabase, type ReadDatabase } from '../read-database.ts';
+
+let database: ReadDatabase;
+beforeAll(async () => {
+  database = await createReadDatabase();
+  await writePqsHistory(database);
+  await database.query('set search_path = pqs');
+});
+afterAll(async () => {
+  await database[Symbol.asyncDispose]();
+});
+
+const license = 'quickstart-licensing:Licensing.License:License';
+const holding = 'splice-api-token-holding-v1:Splice.Api.Token.HoldingV1:Holding';
+const allocation = 'splice-api-token-allocation-v1:Splice.Api.Token.AllocationV1:Allocation';
+
+async function rows(sql: string, ...values: unknown[]): Promise<readonly Record<string, unknown>[]> {
+  return await database.query(sql, values);
+}
+/** The first column of every row. */
+async function column(sql: string, ...values: unknown[]): Promise<readonly unknown[]> {
+  return (await rows(sql, ...values)).map((row) => Object.values(row)[0]);
+}
+
+describe('what is active', () => {
+  it('#1 all of a template', async () => {
+    expect(await rows(`select contract_id, payload from active($1) order by 1`, license)).toEqual([
+      { contract_id: 'license-1', payload: { user: bob, admin: alice, licenseNum: '1' } },
+      { contract_id: 'license-2', payload: { user: 'Carol', admin: alice, licenseNum: '2' } },
+      { contract_id: 'license-3', payload: { user: bob, admin: 'Dave', licenseNum: '3', tier: 'gold' } },
+    ]);
+  });
+
+  it('#2 with a condition on the payload', async () => {
+    expect(await column(`select contract_id from active($1) where payload->>'user' = $2`, license, 'Carol')).toEqual([
+      'license-2',
+    ]);
+  });
+
+  it('#3 one by its id', async () => {
+    const sql = `select contract_id, payload from active($1) where contract_id = $2`;
+    expect(await rows(sql, license, 'license-2')).toMatchObject([{ contract_id: 'license-2' }]);
+    expect(await rows(sql, license, 'token-1')).toEqual([]);
+  });
+
+  it('#4 licences with renewals and the view of an allocation', async () => {
+    const sql = `select license.contract_id, renewal.contract_id as renewal, allocation.contract_id as allocation
+      from active($1) license
+      left join active($2) renewal on license.payload->>'licenseNum' = renewal.payload->>'licenseNum'
+      left join active($3) allocation
+        on renewal.payload->>'requestId' = allocation.payload->'allocation'->'settlement'->'settlementRef'->>'id'
+      order by license.contract_id`;
+    expect(
+      await rows(sql, license, 'quickstart-licensing:Licensing.License:LicenseRenewalRequest', allocation),
+    ).toEqual([
+      { contract_id: 'license-1', renewal: 'renewal-1', allocation: 'allocation-1' },
+      { contract_id: 'license-2', renewal: null, allocation: null },
+      { contract_id: 'license-3', renewal: null, allocation: null },
+    ]);
+  });
+
+  it('#5 everything, interface views included', async () => {
+    const all = await rows('select * from active() order by contract_id');
+    expect(all.map((row) => row['contract_id'])).toEqual(
+      ['allocation-1', 'allocation-1', 'amulet-1', 'amulet-1', 'amulet-1', 'approval-1', 'license-1', 'license-2']
+        .concat(['license-3', 'locked-1', 'locked-1', 'name-2', 'other-token', 'price-1', 'price-2', 'renewal-1'])
+        .concat(['token-1', 'token-3', 'trade-1', 'trade-2', 'trade-3', 'traffic-1', 'traffic-2']),
+    );
+    expect(Object.keys(all[0] ?? {}).slice(0, 7)).toEqual(
+      [
+        'template_fqn',
+        'payload_type',
+        'create_event_pk',
+        'create_event_id',
+        'created_at_ix',
+        'created_at_offset',
+      ].concat(['archive_event_pk']),
+    );
+    const [amulet] = await rows(`select *, create_event_id::text as event from active('Amulet')`);
+    expect(amulet).toMatchObject({
+      template_fqn: 'splice-amulet:Splice.Amulet:Amulet',
+      payload_type: 'template',
+      event: '(9,0)',
+      created_at_ix: '9',
+      created_at_offset: '9',
+      archive_event_id: null,
+      archived_at_offset: null,
+      life_ix: '[9,)',
+      created_effective_at: new Date('2026-08-14T10:09:00Z'),
+      package_name: 'splice-amulet',
+      package_version: '0.1.9',
+      package_id: packages.amulet,
+      creation_package_id: packages.amulet,
+      signatories: [alice],
+      witnesses: [alice],
+      divulged_only: false,
+      update_id: '12200009',
+      record_time: new Date('2026-08-14T10:09:00Z'),
+      synchronizer_id: 'here::1220cc',
+    });
+  });
+
+  it.each(['register:DA.Register:IssuerApproval', 'DA.Register:IssuerApproval', 'IssuerApproval'])(
+    '#6 by the name %s',
+    async (name) => {
+      expect(await column(`select contract_id from active($1)`, name)).toEqual(['approval-1']);
+    },
+  );
+
+  it('#7 nested paths and numbers', async () => {
+    const sql = `select contract_id from active('register:DA.Register:Token')
+      where payload->'token'->'issue'->>'issuer' = 'foo' and (payload->'token'->>'quantity')::decimal > 42`;
+    expect(await column(sql)).toEqual(['token-1']);
+  });
+
+  it('#8 sums by group', async () => {
+    const sql = `select payload->'wallet'->>'holder' as holder, sum((payload->'token'->>'quantity')::decimal) as sum
+      from active('DA.Register:Token') group by 1 order by 1`;
+    expect(await rows(sql)).toEqual([{ holder: 'h1', sum: '150.5' }]);
+  });
+
+  it('#9 two templates at an offset of the past', async () => {
+    const sql = `select ip.contract_id from active('IssuerApproval', $1) ia join active('DA.Register:Token', $1) ip
+      on ip.payload->'token'->'issue'->>'issuer' = ia.payload->>'issuer' order by 1`;
+    expect(await column(sql, 10)).toEqual(['token-1', 'token-2']);
+    expect(await column(sql, 11)).toEqual(['token-1']);
+    expect(await column(sql, 3)).toEqual([]);
+  });
+
+  it('#10 balances, locked and free: views have explicit nulls', async () => {
+    const sql = `select holding.payload->'instrumentId'->>'id' as instrument,
+      sum(case when jsonb_typeof(holding.payload->'lock') = 'null' then (holding.payload->>'amount')::decimal else 0 end) as free,
+      sum(case when jsonb_typeof(holding.payload->'lock') <> 'null' then (holding.payload->>'amount')::decimal else 0 end) as locked
+      from active($1) holding where holding.payload->>'owner' = $2 group by 1`;
+    expect(await rows(sql, holding, alice)).toEqual([
+      { instrument: 'Amulet', free: '10.5000000000', locked: '4.2500000000' },
+    ]);
+  });
+
+  it('#11 two views of one contract', async () => {
+    const sql = `select holding.contract_id from active($1) holding
+      inner join active($2) disclosure on holding.contract_id = disclosure.contract_id
+      where $3 = any(holding.signatories) and holding.witnesses && $4 and disclosure.payload->'observers' ? $5`;
+    expect(await column(sql, holding, 'Finance.Disclosure:IDisclosure', alice, [alice, 'x'], bob)).toEqual([
+      'amulet-1',
+    ]);
+  });
+
+  it('#12 a portfolio by status', async () => {
+    const sql = `select payload->>'status' as status, count(*), sum((payload->'terms'->>'salePrice')::numeric) as sum
+      from active($1) group by 1 order by 1`;
+    expect(await rows(sql, 'Finance.Trade:Trade')).toEqual([
+      { status: 'Open', count: '2', sum: '12.50' },
+      { status: 'Settled', count: '1', sum: '7' },
+    ]);
+  });
+
+  it('#13 one package version', async () => {
+    const sql = `select contract_id, package_version from active($1) where package_id = $2 order by created_effective_at limit 1`;
+    expect(await rows(sql, license, packages.licensing5)).toEqual([
+      { contract_id: 'license-3', package_version: '0.0.5' },
+    ]);
+  });
+
+  it('#14 by stakeholder and by key', async () => {
+    const sql = `select a.contract_id from active($1) a where stakeholders(a.*) @> array[$2]::text[]`;
+    expect(await column(sql, license, bob)).toEqual(['license-1']);
+    expect(await column(`${sql} and contract_key = $3::jsonb`, 'Trade', alice, '{"id": "k1"}')).toEqual(['trade-1']);
+  });
+
+  it('#15 for a user or an admin', async () => {
+    const sql = `select contract_id, payload, created_effective_at from active($1)
+      where payload->>'user' = $2 or payload->>'admin' = $2 order by created_effective_at`;
+    expect(await rows(sql, license, 'Dave')).toMatchObject([
+      { contract_id: 'license-3', created_effective_at: new Date('2026-08-14T10:06:00Z') },
+    ]);
+  });
+
+  it('#16 open allocations of a venue', async () => {
+    const sql = `select contract_id from active('${allocation}')
+      where payload->'allocation'->'settlement'->>'executor' = $1 and archived_at_offset is null`;
+    expect(await column(sql, 'venue')).toEqual(['allocation-1']);
+  });
+
+  it('#17 by containment, with # before the name', async () => {
+    const sql = `select contract_id from active('#finance:Finance.Trade:Trade') where payload @> '{"status": "Open"}' order by 1`;
+    expect(await column(sql)).toEqual(['trade-1', 'trade-2']);
+  });
+
+  it('#18 conditions as the Rust client makes them', async () => {
+    const sql = `select * from active($1) where payload #> $2 = $3 and $4 = any(signatories) limit $5`;
+    expect(await rows(sql, 'Trade', ['terms', 'salePrice'], '"2.5"', alice, 5)).toMatchObject([
+      { contract_id: 'trade-2' },
+    ]);
+  });
+
+  it('#21 whether there is one', async () => {
+    const sql = `select 1 as one from active($1) where contract_id = $2 limit 1`;
+    expect(await rows(sql, license, 'license-1')).toEqual([{ one: 1 }]);
+    expect(await rows(sql, license, 'none')).toEqual([]);
+  });
+
+  it('#23 the blob for disclosure', async () => {
+    const sql = `select contract_id, payload::text, metadata from active('IssuerApproval') where payload->>'issuer' = $1`;
+    expect(await rows(sql, 'foo')).toEqual([
+      {
+        contract_id: 'approval-1',
+        payload: '{"issuer": "foo", "status": "Approved"}',
+        metadata: Buffer.from([0, 0, 0]),
+      },
+    ]);
+  });
+
+  it('#35 the card of a node', async () => {
+    const sql = `select count(*), max(created_at_offset), max(created_effective_at) as at from active()`;
+    expect(await rows(sql)).toEqual([{ count: '23', max: '20', at: new Date('2026-08-14T10:20:00Z') }]);
+    expect(await column('select count(*) from transactions')).toEqual(['20']);
+  });
+
+  it('#40 traffic bought by a member', async () => {
+    const sql = `select sum((payload->>'totalPurchased')::bigint) from active('MemberTraffic') where payload->>'member' = $1`;
+    expect(await column(sql, 'PAR::p1')).toEqual(['1234']);
+  });
+
+  it('#41 the latest price as of an offset', async () => {
+    const sql = `select distinct on (payload->>'instrumentId') payload->>'price' as price from active('Price', $1)
+      order by payload->>'instrumentId', payload->>'ts' desc`;
+    expect(await column(sql, 20)).toEqual(['101']);
+    expect(await column(sql, 18)).toEqual(['99']);
+  });
+});

@@ -1,0 +1,207 @@
+/** Packages that cannot be had and views that cannot be replaced: told, tried again, and never in the way of ingestion. */
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { viewsCommand } from '../../../src/cli/inspect/views.ts';
+import { createLedgerClient } from '../../../src/ledger/api/client.ts';
+import { createTokenSource } from '../../../src/ledger/access/token.ts';
+import { startSandbox } from '../../../packages/ledger-sandbox/src/demo/sandbox.ts';
+import type { Sandbox } from '../../../packages/ledger-sandbox/src/server/sandbox.ts';
+import { openDatabase } from '../../../src/store/connection/database.ts';
+import { readPackages } from '../../../src/store/typed/package-store.ts';
+import { syncTypedViews } from '../../../src/store/typed/views.ts';
+import { runIndexer, type IndexerRun } from '../../e2e/runs/indexer-run.ts';
+import { createTestDatabase, query, type TestDatabase } from '../../support/database.ts';
+import { alice, created, transaction } from '../../support/frames.ts';
+import { waitFor } from '../../support/wait-for.ts';
+import { recordDar, type FieldType, type RecordDar } from './typed-dar.ts';
+
+let sandbox: Sandbox;
+let database: TestDatabase;
+beforeEach(async () => {
+  sandbox = await startSandbox({ limits: { checkpointIntervalMs: 50 } });
+  database = await createTestDatabase();
+});
+afterEach(async () => {
+  await sandbox.close();
+  await database.drop();
+});
+
+const berth = (version: string, fields: Record<string, FieldType> = {}): RecordDar =>
+  recordDar({ name: 'harbor', version, templates: ['Berth'], records: { Berth: { owner: 'text', ...fields } } });
+
+async function upload({ dar }: RecordDar): Promise<void> {
+  const { url } = sandbox;
+  const tokenSource = createTokenSource({});
+  await createLedgerClient({ url, tokenSource, insecure: false, requestTimeoutMs: 10_000 }).packages.uploadDar(dar);
+}
+
+async function create(indexer: IndexerRun, { packageId }: RecordDar): Promise<void> {
+  const offset = sandbox.ledger.ledgerEnd() + 1;
+  const event = created({
+    offset,
+    contractId: `00${String(offset).padStart(6, '0')}`,
+    templateId: `${packageId}:Main:Berth`,
+    packageName: 'harbor',
+    createArgument: { owner: alice },
+    interfaceViews: [],
+  });
+  sandbox.ledger.appendRaw(transaction(offset, [{ CreatedEvent: event }]));
+  await indexer.reaches(offset);
+}
+
+const start = (): Promise<IndexerRun> => runIndexer({ LEDGER_URL: sandbox.url, DATABASE_URL: database.url });
+const rows = (sql: string): Promise<readonly Record<string, unknown>[]> => query(database.url, sql);
+
+async function exists(column: string): Promise<void> {
+  await waitFor(column, async () => {
+    const found = await rows(
+      `select from information_schema.columns where table_schema = 'typed' and table_name = 'harbor__berth'
+          and column_name = '${column}'`,
+    );
+    return found.length === 1 ? true : undefined;
+  });
+}
+
+describe('a package', () => {
+  it('that the participant does not give is told once and read at the next start', async () => {
+    const one = berth('1.0.0');
+    {
+      await using indexer = await start();
+      await create(indexer, one);
+      await waitFor('the warning', () =>
+        indexer.logged('packages cannot be read: no typed views for them') === 1 ? true : undefined,
+      );
+      await create(indexer, one);
+      const other = berth('1.2.0', { extra: { optional: 'int64' } });
+      await upload(other);
+      await create(indexer, other);
+      await exists('extra');
+      expect(indexer.logged('packages cannot be read: no typed views for them')).toBe(1);
+      expect((await indexer.status()).state).toBe('live');
+      expect(await rows('select package_version from typed.harbor__berth order by created_at_offset')).toEqual([
+        { package_version: null },
+        { package_version: null },
+        { package_version: '1.2.0' },
+      ]);
+    }
+    await upload(one);
+    await using again = await start();
+    await waitFor('the version', async () => {
+      const read = await rows(`select from typed.harbor__berth where package_version = '1.0.0'`);
+      return read.length === 2 ? true : undefined;
+    });
+    expect(again.logged('packages cannot be read: no typed views for them')).toBe(0);
+  });
+
+  it('that cannot be had for the moment is tried again', async () => {
+    const one = berth('1.0.0');
+    await upload(one);
+    sandbox.faults.answer = { path: `/v2/packages/${one.packageId}`, times: 1, as: 'PARTICIPANT_BACKPRESSURE' };
+    await using indexer = await start();
+    await create(indexer, one);
+    await exists('owner');
+    expect(sandbox.faults.answer).toBeUndefined();
+    expect(indexer.logged('typed views are late, trying again')).toBe(1);
+    expect(indexer.logged('packages cannot be read: no typed views for them')).toBe(0);
+    expect(indexer.logged('backing off')).toBe(0);
+  });
+});
+
+describe('a view', () => {
+  it('that somebody reads without end does not stop ingestion, and is replaced afterwards', async () => {
+    const [one, two] = [berth('1.0.0'), berth('1.1.0', { note: { optional: 'text' } })];
+    await upload(one);
+    await using indexer = await start();
+    await create(indexer, one);
+    await exists('owner');
+    const reader = openDatabase({
+      url: database.url,
+      schema: 'ledger',
+      statementTimeoutMs: 10_000,
+      applicationName: 'reader',
+    });
+    await reader.transaction(async (client) => {
+      await client.query('select * from typed.harbor__berth');
+      await upload(two);
+      await create(indexer, two);
+      await waitFor('the warning', () => (indexer.logged('typed views not made') > 0 ? true : undefined));
+      await create(indexer, two);
+    });
+    await reader.close();
+    await exists('note');
+    expect(await rows('select from typed.harbor__berth')).toHaveLength(3);
+  });
+
+  it('is left alone while its definition is the same, and made again when it was dropped', async () => {
+    const one = berth('1.0.0');
+    await upload(one);
+    await using indexer = await start();
+    await create(indexer, one);
+    await exists('owner');
+    const store = openDatabase({
+      url: database.url,
+      schema: 'ledger',
+      statementTimeoutMs: 10_000,
+      applicationName: 'test',
+    });
+    const packages = await readPackages(store);
+    expect(await syncTypedViews(store, packages)).toEqual({ made: [], unchanged: 2, failed: [] });
+    await rows('drop view typed.harbor__berth__history');
+    expect(await syncTypedViews(store, packages)).toMatchObject({ made: ['harbor__berth__history'], failed: [] });
+    const lines: string[] = [];
+    const env = { DATABASE_URL: database.url };
+    await viewsCommand(['rebuild'], env, (line) => lines.push(line));
+    await viewsCommand(['list'], env, (line) => lines.push(line));
+    expect(lines).toEqual([
+      'replaced 2 views',
+      'VIEW                 KIND      PACKAGE  VERSIONS  COLUMNS',
+      'typed.harbor__berth  template  harbor   1.0.0     owner',
+    ]);
+    await store.close();
+  });
+
+  it('has a comment, and so has each of its columns', async () => {
+    const one = berth('1.0.0');
+    await upload(one);
+    await using indexer = await start();
+    await create(indexer, one);
+    await exists('owner');
+    const bare = await rows(
+      `select c.relname, a.attname from pg_class c join pg_attribute a on a.attrelid = c.oid and a.attnum > 0
+        where c.relnamespace = 'typed'::regnamespace
+          and (col_description(c.oid, a.attnum) is null or obj_description(c.oid, 'pg_class') is null)`,
+    );
+    expect(bare).toEqual([]);
+  });
+
+  it('of another storage schema stands in a schema of its own', async () => {
+    const one = berth('1.0.0');
+    await upload(one);
+    await using indexer = await runIndexer({
+      LEDGER_URL: sandbox.url,
+      DATABASE_URL: database.url,
+      POSTGRES_SCHEMA: 'net2',
+    });
+    await create(indexer, one);
+    const found = await waitFor('the view', async () => {
+      const sql = `select count(*)::int as count from net2_typed.harbor__berth where owner = '${alice}'`;
+      return rows(sql).catch(() => undefined);
+    });
+    expect(found).toEqual([{ count: 1 }]);
+  });
+});
+
+describe('the command', () => {
+  it.each([
+    [[], { DATABASE_URL: 'postgres://localhost/x' }, 'USAGE'],
+    [['drop'], { DATABASE_URL: 'postgres://localhost/x' }, 'USAGE'],
+    [['list'], {}, 'CONFIGURATION_INVALID'],
+    [['rebuild', '--nonsense', 'x'], { DATABASE_URL: 'postgres://localhost/x' }, 'USAGE'],
+  ])('refuses %j', async (argv, env, code) => {
+    await expect(viewsCommand(argv, env, () => undefined)).rejects.toMatchObject({ code });
+  });
+
+  it('refuses a schema that was never migrated', async () => {
+    const env = { DATABASE_URL: database.url };
+    await expect(viewsCommand(['list'], env, () => undefined)).rejects.toMatchObject({ code: 'SCHEMA_OUTDATED' });
+  });
+});

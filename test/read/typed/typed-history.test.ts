@@ -1,0 +1,244 @@
+/**
+ * The history of a template has every contract of it, whatever became of it, and none of another; so have the views of
+ * choices their exercises. What is new in a view comes last.
+ */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { PackageModel } from '../../../src/daml/package-model.ts';
+import { openDatabase, type Database } from '../../../src/store/connection/database.ts';
+import { storePackage } from '../../../src/store/typed/package-store.ts';
+import { syncTypedViews } from '../../../src/store/typed/views.ts';
+import * as frames from '../../support/frames.ts';
+import { createReadDatabase, type ReadDatabase } from '../read-database.ts';
+
+const packageId = 'ab'.repeat(32);
+const templateId = `${packageId}:Main:Crane`;
+
+const text = { kind: 'builtin', name: 'text' } as const;
+const load = { kind: 'named', name: `${packageId}:Main:Load`, arguments: [] } as const;
+
+function dock(...fields: readonly string[]): PackageModel {
+  return {
+    packageId,
+    name: 'dock',
+    version: '1.0.0',
+    languageVersion: '2.1',
+    templates: [
+      {
+        moduleName: 'Main',
+        entityName: 'Crane',
+        choices: [{ name: 'Load', consuming: false, argument: load, result: text }],
+        implements: [],
+        key: undefined,
+      },
+    ],
+    interfaces: [],
+    dataTypes: {
+      'Main:Crane': { kind: 'record', parameters: [], fields: fields.map((name) => ({ name, type: text })) },
+      'Main:Load': { kind: 'record', parameters: [], fields: [{ name: 'what', type: text }] },
+    },
+    dependencies: [],
+  };
+}
+
+let history: ReadDatabase;
+let database: Database;
+beforeAll(async () => {
+  history = await createReadDatabase();
+  const options = { schema: 'ledger', statementTimeoutMs: 60_000, applicationName: 'test' };
+  database = openDatabase({ url: history.url, ...options });
+});
+afterAll(async () => {
+  await database.close();
+  await history[Symbol.asyncDispose]();
+});
+
+const create = (offset: number, contractId: string, change: frames.JsonRecord = {}): frames.JsonRecord => ({
+  CreatedEvent: frames.created({
+    offset,
+    contractId,
+    templateId,
+    packageName: 'dock',
+    interfaceViews: [],
+    createArgument: { owner: contractId },
+    ...change,
+  }),
+});
+const exercise = (offset: number, contractId: string, change: frames.JsonRecord = {}): frames.JsonRecord => ({
+  ExercisedEvent: frames.exercised({
+    offset,
+    contractId,
+    templateId,
+    packageName: 'dock',
+    interfaceId: null,
+    implementedInterfaces: [],
+    ...change,
+  }),
+});
+const archive = (offset: number, contractId: string, change: frames.JsonRecord = {}): frames.JsonRecord =>
+  exercise(offset, contractId, { choice: 'Archive', choiceArgument: {}, ...change });
+
+async function columnsOf(view: string): Promise<readonly string[]> {
+  const found = await history.query<{ name: string }>(
+    `select attname::text as name from pg_attribute where attrelid = 'typed.${view}'::regclass and attnum > 0 order by attnum`,
+  );
+  return found.map(({ name }) => name);
+}
+
+describe('the history of a template', () => {
+  it('has contracts that were never active, with what became of each', async () => {
+    await history.write(
+      frames.transaction(1, [create(1, 'stays', { contractKey: { _1: 'a' }, nodeId: 3 }), create(1, 'ends')]),
+      frames.transaction(2, [archive(2, 'ends')]),
+      // Created and archived by one transaction: no change of what is active.
+      frames.transaction(3, [
+        create(3, 'passes', { acsDelta: false }),
+        archive(3, 'passes', { acsDelta: false }),
+        create(3, 'travels', { nodeId: 2 }),
+      ]),
+      // Seen only: the parties of the reader have no part in it.
+      frames.transaction(4, [create(4, 'seen', { acsDelta: false })]),
+      frames.reassignment(5, {
+        JsUnassignedEvent: {
+          value: frames.unassigned({ offset: 5, contractId: 'travels', templateId, packageName: 'dock' }),
+        },
+      }),
+    );
+    // Of a template that is called the same, in another package.
+    const other = { templateId: `${'cd'.repeat(32)}:Main:Crane`, packageName: 'harbor' };
+    await history.write(frames.transaction(6, [create(6, 'foreign', other)]));
+    await storePackage(database, dock('owner'));
+    expect((await syncTypedViews(database, [dock('owner')])).failed).toEqual([]);
+    const at = { created_at_offset: '1', node_id: 0, synchronizer_id: frames.here, contract_key: null };
+    const never = { is_active: false, archived_at_offset: null };
+    expect(
+      await history.query(
+        `select owner, status, is_active, created_at_offset, archived_at_offset, node_id, synchronizer_id, contract_key
+           from typed.dock__crane__history order by created_at_offset, owner`,
+      ),
+    ).toEqual([
+      { ...at, owner: 'ends', status: 'archived', is_active: false, archived_at_offset: '2' },
+      {
+        ...at,
+        owner: 'stays',
+        status: 'active',
+        is_active: true,
+        archived_at_offset: null,
+        node_id: 3,
+        contract_key: { _1: 'a' },
+      },
+      { ...at, ...never, owner: 'passes', status: 'witnessed', created_at_offset: '3' },
+      {
+        ...at,
+        owner: 'travels',
+        status: 'unassigned',
+        is_active: false,
+        created_at_offset: '3',
+        archived_at_offset: '5',
+        node_id: 2,
+      },
+      { ...at, ...never, owner: 'seen', status: 'witnessed', created_at_offset: '4' },
+    ]);
+  });
+
+  it('says the same as explore.contracts, row by row', async () => {
+    const columns = `contract_id, created_at_offset, created_at, node_id, signatories, observers, contract_key,
+      synchronizer_id, package_id, status, is_active, archived_at_offset, archived_at, payload`;
+    const of = (view: string): Promise<readonly object[]> =>
+      history.query(`select ${columns} from ${view} order by contract_id, created_at_offset`);
+    const found = await of('typed.dock__crane__history');
+    expect(found).toHaveLength(5);
+    expect(found).toEqual(await of(`(select * from explore.contracts where package_name = 'dock') dock`));
+  });
+
+  it('leaves what is active to the other view, with key and synchronizer', async () => {
+    expect(
+      await history.query('select owner, contract_key, synchronizer_id, created_at_offset from typed.dock__crane'),
+    ).toEqual([{ owner: 'stays', contract_key: { _1: 'a' }, synchronizer_id: frames.here, created_at_offset: '1' }]);
+  });
+});
+
+describe('the view of a choice', () => {
+  it('has the exercises on contracts that were never active, and none of an interface’s choice of that name', async () => {
+    const lift = { choice: 'Load', consuming: false };
+    await history.write(
+      frames.transaction(7, [
+        create(7, 'passes too', { acsDelta: false }),
+        exercise(7, 'passes too', { ...lift, choiceArgument: { what: 'coal' }, acsDelta: false }),
+        exercise(7, 'stays', { ...lift, nodeId: 2, choiceArgument: { what: 'wood' }, acsDelta: false }),
+        exercise(7, 'stays', { ...lift, nodeId: 3, choiceArgument: { what: 'ore' }, interfaceId: frames.viewed }),
+      ]),
+    );
+    expect(
+      await history.query('select contract_id, node_id, what from typed.dock__crane__load order by node_id'),
+    ).toEqual([
+      { contract_id: 'passes too', node_id: 1, what: 'coal' },
+      { contract_id: 'stays', node_id: 2, what: 'wood' },
+    ]);
+  });
+});
+
+describe('the view of what is active', () => {
+  it('counts live rows and reads no contract', async () => {
+    const plan = await history.plan('select count(*) from typed.dock__crane');
+    expect(plan).toContain('lifetimes');
+    for (const table of ['contracts', 'updates', 'synchronizers', 'packages'])
+      expect(plan).not.toContain(`on ${table}`);
+  });
+});
+
+describe('a view that was made by an earlier version', () => {
+  /** As an earlier version made it: fewer columns before the fields, and `status` for a field. */
+  const old = `
+    drop view typed.dock__crane__history;
+    create view typed.dock__crane__history as
+      select c.contract_id, c."offset" as created_at_offset, c.payload, c.payload ->> 'owner' as owner,
+             c.payload ->> 'status' as status
+        from ledger.contracts c;
+    insert into ledger.typed_columns values ('dock__crane', 2, 'status', '{status}', 'text', 'status: Text');
+    create view public.dependent as select owner, status from typed.dock__crane__history`;
+
+  it('keeps its columns in their places and names, and gets the new ones at its end', async () => {
+    await history.query(old);
+    const sync = await syncTypedViews(database, [dock('owner', 'status')]);
+    expect(sync.failed).toEqual([]);
+    const columns = await columnsOf('dock__crane__history');
+    expect(columns.slice(0, 5)).toEqual(['contract_id', 'created_at_offset', 'payload', 'owner', 'status']);
+    expect(columns.slice(5)).toEqual(
+      expect.arrayContaining(['status_2', 'synchronizer_id', 'contract_key', 'node_id']),
+    );
+    expect(
+      await history.query('select owner, status, status_2 from typed.dock__crane__history where node_id = 3'),
+    ).toEqual([{ owner: 'stays', status: null, status_2: 'active' }]);
+    expect(await history.query('select count(*)::int as count from public.dependent')).toEqual([{ count: 6 }]);
+  });
+
+  it('is replaced once, not at every look', async () => {
+    expect(await syncTypedViews(database, [dock('owner', 'status')])).toEqual({ made: [], unchanged: 3, failed: [] });
+    const { made, failed } = await syncTypedViews(database, [dock('owner', 'status')], true);
+    expect({ made, failed }).toEqual({
+      made: ['dock__crane', 'dock__crane__history', 'dock__crane__load'],
+      failed: [],
+    });
+  });
+
+  it('takes further fields after them', async () => {
+    const before = await columnsOf('dock__crane__history');
+    expect((await syncTypedViews(database, [dock('owner', 'status', 'note')])).failed).toEqual([]);
+    expect(await columnsOf('dock__crane__history')).toEqual([...before, 'note']);
+  });
+});
+
+describe('a field called as a column that every view has', () => {
+  it('is numbered from the start', async () => {
+    await using fresh = await createReadDatabase();
+    const options = { schema: 'ledger', statementTimeoutMs: 60_000, applicationName: 'test' };
+    const own = openDatabase({ url: fresh.url, ...options });
+    await fresh.write(frames.transaction(1, [create(1, 'one', { createArgument: { status: 'lifted' } })]));
+    await storePackage(own, dock('status'));
+    expect((await syncTypedViews(own, [dock('status')])).failed).toEqual([]);
+    await own.close();
+    expect(await fresh.query('select status, status_2 from typed.dock__crane__history')).toEqual([
+      { status: 'active', status_2: 'lifted' },
+    ]);
+  });
+});

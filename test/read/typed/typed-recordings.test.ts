@@ -1,0 +1,125 @@
+/**
+ * What a participant was recorded to send, seen through the typed views: each contract of the recording is in the history
+ * of its template, whatever became of it, and each exercise in the view of its choice.
+ */
+import { join } from 'node:path';
+import type { Client } from 'pg';
+import { describe, expect, it } from 'vitest';
+import { openDatabase } from '../../../src/store/connection/database.ts';
+import { storePackage } from '../../../src/store/typed/package-store.ts';
+import { syncTypedViews } from '../../../src/store/typed/views.ts';
+import { recordingsFolder } from '../../support/recordings.ts';
+import { expectationOf } from '../../recordings/expectation.ts';
+import { asText, leavesOf } from '../../recordings/json.ts';
+import { readRecording, shapes } from '../../recordings/recording.ts';
+import { recordedPackages } from './recorded-packages.ts';
+import { keyOf, type Row } from '../../recordings/rows.ts';
+import { prepareRun, type Run } from '../../recordings/run.ts';
+import { readRelation } from '../../recordings/stored.ts';
+
+const folder = recordingsFolder();
+
+/** Makes the views of everything the run has stored. */
+async function makeViews({ client, databaseUrl }: Run): Promise<void> {
+  const options = { schema: 'ledger', statementTimeoutMs: 60_000, applicationName: 'test' };
+  const database = openDatabase({ url: databaseUrl, ...options });
+  const packages = await recordedPackages(client);
+  for (const model of packages) await storePackage(database, model);
+  const { failed } = await syncTypedViews(database, packages);
+  await database.close();
+  expect(failed).toEqual([]);
+}
+
+/** The rows of all views of a kind, one text each. */
+async function shown(client: Client, kind: string, columns: readonly string[]): Promise<readonly string[]> {
+  const { rows } = await client.query<{ view: string }>(
+    `select format('typed.%I', view_name || case kind when 'template' then '__history' else '' end) as view
+       from ledger.typed_views where kind = $1`,
+    [kind],
+  );
+  await client.query("set timezone to 'UTC'");
+  const found: Row[] = [];
+  for (const { view } of rows) {
+    found.push(...(await readRelation(client, { name: view, key: [], sql: `select * from ${view}` })));
+  }
+  return texts(found, columns);
+}
+
+/** The keys of JSON in any order: jsonb has one of its own. */
+function texts(rows: readonly Row[], columns: readonly string[]): readonly string[] {
+  const told = (row: Row, column: string): string => {
+    const leaves = [...leavesOf(row[column] ?? null)].map(([path, text]) => `${column}${path} ${text}`);
+    return leaves.sort().join(' ');
+  };
+  return rows.map((row) => columns.map((column) => told(row, column)).join(', ')).sort();
+}
+
+/** The first rows of either that the other lacks. */
+function expectSame(found: readonly string[], wanted: readonly string[]): void {
+  const lacking = (some: readonly string[], all: readonly string[]): readonly string[] => {
+    const there = new Set(all);
+    return some.filter((row) => !there.has(row)).slice(0, 2);
+  };
+  expect({ tooMany: lacking(found, wanted), lost: lacking(wanted, found) }).toEqual({ tooMany: [], lost: [] });
+  expect(found).toHaveLength(wanted.length);
+}
+
+const ofContracts = [
+  'contract_id',
+  'created_at_offset',
+  'node_id',
+  'status',
+  'is_active',
+  'archived_at_offset',
+  'archived_at',
+  'synchronizer_id',
+  'contract_key',
+  'signatories',
+  'observers',
+  'created_at',
+  'package_id',
+  'payload',
+];
+const ofExercises = [
+  'contract_id',
+  'exercised_at_offset',
+  'node_id',
+  'acting_parties',
+  'consuming',
+  'argument',
+  'result',
+];
+
+describe.skipIf(folder === undefined).each(['core', 'two-synchronizers'])('the recording %s', (name) => {
+  it.each(shapes)('has every contract and exercise in a typed view under %s', async (shape) => {
+    const recording = readRecording(join(folder ?? '', name));
+    await using run = await prepareRun({ recording, shape, ledgerEnd: recording.end });
+    {
+      await using daemon = run.start();
+      await run.reaches(daemon, recording.end);
+    }
+    await makeViews(run);
+    const { rows } = expectationOf(recording, shape, undefined, []);
+    const contracts = rows.of('explore.contracts');
+    const witnessed = contracts.filter(({ status }) => asText(status) === 'witnessed').length;
+    console.log(`${name}, ${shape}: ${contracts.length} contracts, of which ${witnessed} never were active`);
+    expect(witnessed > 0).toBe(shape === 'LEDGER_EFFECTS');
+    expectSame(await shown(run.client, 'template', ofContracts), texts(contracts, ofContracts));
+
+    const argued = new Set(rows.of('exercises').filter(hasArguments).map(choiceOf));
+    const exercises = rows.of('exercises').filter((row) => argued.has(choiceOf(row)));
+    expect(exercises.length > 0).toBe(shape === 'LEDGER_EFFECTS');
+    const wanted = exercises.map((row) => ({ ...row, exercised_at_offset: row['offset'] ?? null }));
+    expectSame(await shown(run.client, 'choice', ofExercises), texts(wanted, ofExercises));
+  });
+});
+
+/** A choice whose arguments are all empty has no view of its own. */
+function hasArguments(row: Row): boolean {
+  return !['{}', 'null'].includes(keyOf(row, ['argument']));
+}
+
+function choiceOf(row: Row): string {
+  const owner = row['interface_id'] ?? row['template_id'] ?? null;
+  return `${asText(owner).split(':').slice(1).join(':')} ${asText(row['choice'])}`;
+}

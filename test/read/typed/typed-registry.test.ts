@@ -1,0 +1,150 @@
+/** What the generated views are called and which columns they have, as packages are upgraded, break the rules, or collide. */
+import { describe, expect, it } from 'vitest';
+import type { DamlField, DamlType, DataType, PackageModel } from '../../../src/daml/package-model.ts';
+import { unknownPackages } from '../../../src/pipeline/beside/package-references.ts';
+import { readSchemas } from '../../../src/store/connection/read-schemas.ts';
+import { ViewRegistry, type NamedView, type RegisteredColumn } from '../../../src/store/typed/registry.ts';
+import { definitionsOf } from '../../../src/store/typed/definitions.ts';
+import { subjectKey, viewSubjects } from '../../../src/store/typed/subjects.ts';
+
+const int64: DamlType = { kind: 'builtin', name: 'int64' };
+const text: DamlType = { kind: 'builtin', name: 'text' };
+
+interface Source {
+  readonly id: string;
+  readonly version?: string;
+  readonly fields: readonly DamlField[];
+  readonly choices?: readonly string[];
+  readonly others?: Readonly<Record<string, DataType>>;
+}
+
+/** Package `dock` with template Main:Crane. */
+function crane({ id, version = '1.0.0', fields, choices = [], others = {} }: Source): PackageModel {
+  const argument: DamlType = { kind: 'named', name: `${id}:Main:Crane`, arguments: [] };
+  const made = choices.map((name) => ({ name, consuming: true, argument, result: text }));
+  return {
+    packageId: id,
+    name: 'dock',
+    version,
+    languageVersion: '2.1',
+    templates: [{ moduleName: 'Main', entityName: 'Crane', choices: made, implements: [], key: undefined }],
+    interfaces: [],
+    dataTypes: { 'Main:Crane': { kind: 'record', parameters: [], fields }, ...others },
+    dependencies: [],
+  };
+}
+
+function viewsOf(packages: readonly PackageModel[], registry = new ViewRegistry(new Map(), new Map())): NamedView[] {
+  return [...viewSubjects(packages, new Set(['dock']))].flatMap((subject) => registry.named(subject) ?? []);
+}
+
+function columnsOf(view: NamedView | undefined): readonly string[] {
+  return view?.columns.map(({ name, type }) => `${name} ${type}`) ?? [];
+}
+
+function sqlOf(view: NamedView | undefined): string {
+  if (view === undefined) throw new Error('there is no view');
+  return definitionsOf(view, readSchemas('ledger'))[0]?.script ?? '';
+}
+
+describe('columns', () => {
+  it('follow the order of versions by number, whatever the order they were read in', () => {
+    const old = crane({ id: 'b', version: '1.9.0', fields: [{ name: 'a', type: int64 }] });
+    const newer = { name: 'b', type: { kind: 'optional', of: text } } as const;
+    const next = crane({ id: 'a', version: '1.10.0', fields: [newer, { name: 'a', type: int64 }] });
+    expect(columnsOf(viewsOf([next, old])[0])).toEqual(['a bigint', 'b text']);
+  });
+
+  it('keep the names and places they were registered with', () => {
+    const fields = ['x', 'y', 'z'].map((name) => ({ name, type: int64 }));
+    const model = crane({ id: 'a', fields });
+    const [subject] = viewSubjects([model], new Set(['dock']));
+    if (subject === undefined) throw new Error('there is no subject');
+    const y: RegisteredColumn = { position: 1, name: 'why', path: ['y'], type: 'bigint', description: 'y: Int' };
+    const registry = new ViewRegistry(new Map([[subjectKey(subject), 'cranes']]), new Map([['cranes', [y]]]));
+    const [view] = viewsOf([model], registry);
+    expect(view).toMatchObject({ name: 'cranes', isNew: false });
+    expect(columnsOf(view)).toEqual(['why bigint', 'x bigint', 'z bigint']);
+    expect(view?.added.map(({ position }) => position)).toEqual([2, 3]);
+  });
+
+  it('never take the name of a column that every view has', () => {
+    const fields = ['payload', 'contractId', 'isActive'].map((name) => ({ name, type: text }));
+    expect(columnsOf(viewsOf([crane({ id: 'a', fields })])[0])).toEqual([
+      'payload_2 text',
+      'contract_id_2 text',
+      'is_active_2 text',
+    ]);
+  });
+
+  it('are two when versions differ in the type, each cast for its own version only', () => {
+    const one = crane({ id: 'a', fields: [{ name: 'x', type: text }] });
+    const two = crane({ id: 'b', version: '2.0.0', fields: [{ name: 'x', type: int64 }] });
+    const [view] = viewsOf([one, two]);
+    expect(columnsOf(view)).toEqual(['x text', 'x_2 bigint']);
+    expect(sqlOf(view)).toContain(
+      `case when c.package_id = any (array['b']::text[]) then ((c.payload ->> 'x'))::bigint end as "x_2"`,
+    );
+  });
+});
+
+describe('names', () => {
+  it('tell a choice called History from the view of past contracts', () => {
+    const fields = [{ name: 'a', type: text }];
+    const views = viewsOf([crane({ id: 'a', fields, choices: ['History', 'Crane_Lift'] })]);
+    expect(views.map(({ name }) => name)).toEqual(['dock__crane', 'dock__main__crane__history', 'dock__crane__lift']);
+  });
+
+  it('are given to nothing without a column of its own, unless it was named before', () => {
+    const bare = crane({ id: 'a', fields: [], choices: ['Archive'] });
+    expect(viewsOf([bare])).toEqual([]);
+    const [, archive] = viewSubjects([bare], new Set(['dock']));
+    if (archive === undefined) throw new Error('there is no choice');
+    const registry = new ViewRegistry(new Map([[subjectKey(archive), 'dock__crane__archive']]), new Map());
+    expect(viewsOf([bare], registry).map(({ name }) => name)).toEqual(['dock__crane__archive']);
+  });
+
+  it('go to packages by name, whatever order and versions they were read in', () => {
+    const fields = [{ name: 'a', type: text }];
+    const first = { ...crane({ id: 'z', version: '2.0.0', fields }), name: 'one-dry-dock' };
+    const second = { ...crane({ id: 'a', fields }), name: 'two-dry-dock' };
+    for (const packages of [
+      [first, second],
+      [second, first],
+    ]) {
+      const registry = new ViewRegistry(new Map(), new Map());
+      const subjects = [...viewSubjects(packages, new Set(['one-dry-dock', 'two-dry-dock']))];
+      expect(subjects.map((subject) => [subject.packageName, registry.named(subject)?.name])).toEqual([
+        ['one-dry-dock', 'dry_dock__crane'],
+        ['two-dry-dock', 'two_dry_dock__crane'],
+      ]);
+    }
+  });
+
+  it('do not change with what is seen later', () => {
+    const fields = [{ name: 'a', type: text }];
+    const [before] = viewsOf([crane({ id: 'a', fields })]);
+    const [after] = viewsOf([crane({ id: 'a', fields }), crane({ id: 'b', version: '1.1.0', fields })]);
+    expect(sqlOf(after)).toBe(sqlOf(before));
+  });
+});
+
+describe('the packages that types refer to', () => {
+  it('are found through other types, type arguments included, and once only', () => {
+    const far: DamlType = {
+      kind: 'named',
+      name: 'far:M:Box',
+      arguments: [{ kind: 'named', name: 'farther:M:T', arguments: [] }],
+    };
+    const inner: DataType = {
+      kind: 'record',
+      parameters: [],
+      fields: [{ name: 'box', type: { kind: 'list', of: far } }],
+    };
+    const field: DamlField = { name: 'inner', type: { kind: 'named', name: 'a:Main:Inner', arguments: [] } };
+    const model = crane({ id: 'a', fields: [field], others: { 'Main:Inner': inner } });
+    const known = new Map([['a', model]]);
+    expect([...unknownPackages(known, new Set(['dock']))].sort()).toEqual(['far', 'farther']);
+    expect(unknownPackages(known, new Set())).toEqual(new Set());
+  });
+});

@@ -1,0 +1,76 @@
+/** Several hosts in one database URL. */
+import { Client } from 'pg';
+import { describe, expect, it } from 'vitest';
+import { IndexerError } from '../../../src/errors/indexer-error.ts';
+import { openDatabase } from '../../../src/store/connection/database.ts';
+import { HostList, placeOf, samePlace, urlsOf } from '../../../src/store/connection/hosts.ts';
+import { createTestDatabase } from '../../support/database.ts';
+
+const gone = new IndexerError('gone', { code: 'STORE_UNREACHABLE', retry: 'retry' });
+
+describe('a list of hosts', () => {
+  it.each([
+    ['postgres://u:p@h1:5432,h2:5433/db?a=b', ['postgres://u:p@h1:5432/db?a=b', 'postgres://u:p@h2:5433/db?a=b']],
+    ['postgresql://h1,[::1]:5433/db', ['postgresql://h1/db', 'postgresql://[::1]:5433/db']],
+    ['postgres://u:p,q@r@h1,h2', ['postgres://u:p,q@r@h1', 'postgres://u:p,q@r@h2']],
+    ['postgres://u:p,q@h1:5432/db?x=a,b', ['postgres://u:p,q@h1:5432/db?x=a,b']],
+    ['postgres://u@h1/db', ['postgres://u@h1/db']],
+  ])('is read from %s', (url, urls) => {
+    expect(urlsOf(url)).toEqual(urls);
+  });
+
+  it('moves on once for each host that failed, however many met it, and round again', () => {
+    const hosts = new HostList('postgres://h1,h2/db');
+    expect(hosts.moveOn(gone, 0)).toBe(true);
+    expect(hosts.moveOn(gone, 0)).toBe(true);
+    expect(hosts.url()).toBe('postgres://h2/db');
+    hosts.moveOn(gone, 1);
+    expect(hosts.url()).toBe('postgres://h1/db');
+  });
+
+  it('stays when the host is not to blame, and knows clients of a host it has left', () => {
+    const hosts = new HostList('postgres://h1,h2/db');
+    const client = new Client(hosts.url());
+    hosts.note(client);
+    expect(hosts.moveOn(new IndexerError('x', { code: 'STORE_LOCKED', retry: 'retry' }), 0)).toBe(false);
+    expect(hosts.isCurrent(client)).toBe(true);
+    hosts.moveOn(gone, 0);
+    expect(hosts.isCurrent(client)).toBe(false);
+  });
+});
+
+describe('the place of a database', () => {
+  it.each([
+    ['postgres://u:p@localhost/db', 'postgres://v@127.0.0.1:5432/db', true],
+    ['postgres://u@[::1]:5432/db', 'postgres://u@localhost/db', true],
+    ['postgres://u@DB.example.com/db', 'postgres://u@db.example.com:5432/db', true],
+    ['postgres://u@localhost:5433/db', 'postgres://u@localhost/db', false],
+    ['postgres://u@localhost/db', 'postgres://u@localhost/other', false],
+    ['postgres://u@h1,h2/db', 'postgres://u@h1:5432,h2:5432/db', true],
+    ['postgres://u@h1,h2/db', 'postgres://u@h1/db', false],
+  ])('of %s and of %s: the same is %s', (one, other, same) => {
+    expect(samePlace(placeOf(one), placeOf(other))).toBe(same);
+  });
+});
+
+describe('a database with several hosts', () => {
+  it('uses the first that answers, and says so when none does', async () => {
+    await using created = await createTestDatabase();
+    const { host } = new URL(created.url);
+    const open = (hosts: string) =>
+      openDatabase({
+        url: created.url.replace(host, hosts),
+        schema: 'public',
+        statementTimeoutMs: 5_000,
+        applicationName: 'test',
+      });
+    const one = open(`127.0.0.1:9,${host}`);
+    expect((await one.withClient((client) => client.query('select 1'))).rowCount).toBe(1);
+    await one.close();
+    const none = open('127.0.0.1:9,127.0.0.1:10');
+    await expect(none.withClient((client) => client.query('select 1'))).rejects.toMatchObject({
+      code: 'STORE_UNREACHABLE',
+    });
+    await none.close();
+  });
+});

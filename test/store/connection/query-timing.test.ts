@@ -1,0 +1,37 @@
+import { describe, expect, it } from 'vitest';
+
+import { placeOf } from '../../../src/store/connection/hosts.ts';
+import { opOfText } from '../../../src/store/connection/query-timing.ts';
+
+describe('what a query is for', () => {
+  it.each([
+    ['select 1', 'read'],
+    ['\n  SELECT set_config($1, $2, false)', 'session'],
+    ['select pg_try_advisory_lock(1)', 'session'],
+    ['select pg_notify($1, $2)', 'session'],
+    ['with a as (select 1) select * from a', 'read'],
+    ['with ended as (update lifetimes set x = 1 returning 1) insert into y select 1', 'change'],
+    ['insert into stream values (1)', 'change'],
+    ['update stream set epoch = 1', 'change'],
+    ['delete from updates', 'change'],
+    ['begin', 'session'],
+    ['commit', 'commit'],
+    ['create view v as select 1', 'definition'],
+    ['comment on table t is null', 'definition'],
+    ['', 'definition'],
+  ])('%j is %s', (text, op) => {
+    expect(opOfText(text)).toBe(op);
+  });
+});
+
+describe('the place of a database', () => {
+  it.each([
+    ['postgres://user:pa@ss/word@db:5432/ledger?sslmode=require', 'db:5432/ledger'],
+    ['postgresql://db/ledger', 'db/ledger'],
+    ['postgres://user@h1:5432,h2:5432/ledger', 'h1:5432,h2:5432/ledger'],
+    ['postgres://user:secret@db', 'db'],
+    ['something else with a secret', ''],
+  ])('of %s is %s', (url, place) => {
+    expect(placeOf(url)).toBe(place);
+  });
+});

@@ -1,0 +1,137 @@
+import { createServer } from 'node:net';
+import type { AddressInfo } from 'node:net';
+import { inspect } from 'node:util';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { openDatabase } from '../../../src/store/connection/database.ts';
+import type { Database } from '../../../src/store/connection/database.ts';
+import { toStoreError } from '../../../src/store/connection/store-error.ts';
+import { createTestDatabase } from '../../support/database.ts';
+
+let server: Awaited<ReturnType<typeof createTestDatabase>>;
+let database: Database;
+
+beforeAll(async () => {
+  server = await createTestDatabase();
+  database = open(server.url);
+});
+afterAll(async () => {
+  await database.close();
+  await server.drop();
+});
+
+function open(url: string): Database {
+  return openDatabase({ url, schema: 'public', statementTimeoutMs: 5_000, applicationName: 'store-error-test' });
+}
+
+async function failure(of: Database, sql: string): Promise<unknown> {
+  return of
+    .withClient((client) => client.query(sql))
+    .then(
+      () => undefined,
+      (error: unknown) => error,
+    );
+}
+
+describe('an error of Postgres', () => {
+  it.each([
+    ['08006', 'STORE_UNREACHABLE', 'retry', 69],
+    ['57P01', 'STORE_UNREACHABLE', 'retry', 69],
+    ['57P03', 'STORE_UNREACHABLE', 'retry', 69],
+    ['53300', 'STORE_TOO_MANY_CONNECTIONS', 'retry', 75],
+    ['53200', 'STORE_OUT_OF_RESOURCES', 'retry', 75],
+    ['53100', 'STORE_FULL', 'retry', 75],
+    ['58030', 'STORE_FULL', 'retry', 75],
+    ['40001', 'STORE_CONFLICT', 'retry', 75],
+    ['40P01', 'STORE_CONFLICT', 'retry', 75],
+    ['55P03', 'STORE_LOCKED', 'retry', 75],
+    ['57014', 'STORE_STATEMENT_TIMEOUT', 'retry', 75],
+    ['25P03', 'STORE_SESSION_TIMEOUT', 'retry', 75],
+    ['25006', 'STORE_READ_ONLY', 'retry', 75],
+    ['22P05', 'STORE_DATA_REFUSED', 'park', 65],
+    ['22021', 'STORE_DATA_REFUSED', 'park', 65],
+    ['22P02', 'STORE_DATA_REFUSED', 'park', 65],
+    ['22003', 'STORE_DATA_REFUSED', 'park', 65],
+    ['54000', 'STORE_DATA_REFUSED', 'park', 65],
+    ['54001', 'STORE_DATA_REFUSED', 'park', 65],
+    ['23505', 'STORE_DUPLICATE', 'retry', 70],
+    ['23514', 'STORE_CONSTRAINT', 'park', 65],
+    ['26000', 'STORE_POOLER', 'park', 78],
+    ['42P05', 'STORE_POOLER', 'park', 78],
+    ['42P01', 'STORE_SCHEMA', 'park', 78],
+    ['42703', 'STORE_SCHEMA', 'park', 78],
+    ['3F000', 'STORE_SCHEMA', 'park', 78],
+    ['42501', 'STORE_NOT_PERMITTED', 'park', 77],
+    ['28P01', 'STORE_PASSWORD_REFUSED', 'retry', 77],
+    ['28000', 'STORE_LOGIN_REFUSED', 'park', 77],
+    ['3D000', 'STORE_DATABASE_MISSING', 'park', 78],
+    ['XX000', 'STORE_FAILED', 'park', 70],
+  ])('with SQLSTATE %s is %s, class %s, exit code %i', async (sqlstate, code, retry, exitCode) => {
+    const raise = `do $$ begin raise exception 'a secret' using errcode = '${sqlstate}', detail = 'a secret',
+      hint = 'a secret', table = 'contracts', constraint = 'contracts_pkey'; end $$`;
+    const error = await failure(database, raise);
+    expect(error).toMatchObject({
+      code,
+      retry,
+      exitCode,
+      facts: { sqlstate, table: 'contracts', constraint: 'contracts_pkey' },
+    });
+    expect(inspect(error, { depth: 9 })).not.toContain('a secret');
+  });
+
+  it('never repeats the row that broke a constraint', async () => {
+    await database.pool.query(`create table unique_payload (payload text primary key)`);
+    const insert = `insert into unique_payload values ('a secret')`;
+    await database.pool.query(insert);
+    const error = await failure(database, insert);
+    expect(error).toMatchObject({ code: 'STORE_DUPLICATE', facts: { constraint: 'unique_payload_pkey' } });
+    expect(inspect(error, { depth: 9 })).not.toContain('a secret');
+  });
+});
+
+describe('an error of the connection', () => {
+  it('names host, port and errno, never the password', async () => {
+    const free = createServer();
+    await new Promise<void>((resolve) => free.listen(0, '127.0.0.1', resolve));
+    const { port } = free.address() as AddressInfo;
+    await new Promise((resolve) => free.close(resolve));
+    const nobody = open(`postgres://user:hunter2@127.0.0.1:${port}/db`);
+    const error = await failure(nobody, 'select 1');
+    await nobody.close();
+    expect(error).toMatchObject({ code: 'STORE_UNREACHABLE', retry: 'retry', exitCode: 69 });
+    expect(String(error)).toContain(`127.0.0.1:${port} (ECONNREFUSED)`);
+    expect(inspect(error, { depth: 9 })).not.toContain('hunter2');
+  });
+
+  it('tells a missing database from an unreachable server', async () => {
+    const url = new URL(server.url);
+    url.pathname = '/no_such_database';
+    const missing = open(url.href);
+    expect(await failure(missing, 'select 1')).toMatchObject({ code: 'STORE_DATABASE_MISSING', retry: 'park' });
+    await missing.close();
+  });
+
+  it('tells a server without TLS when the URL demands it', async () => {
+    const url = new URL(server.url);
+    url.searchParams.set('sslmode', 'verify-full');
+    const plain = open(url.href);
+    expect(await failure(plain, 'select 1')).toMatchObject({ code: 'STORE_TLS_REFUSED', retry: 'park' });
+    await plain.close();
+  });
+
+  it.each([
+    'Connection terminated unexpectedly',
+    'Query read timeout',
+    'timeout exceeded when trying to connect',
+    'Client has encountered a connection error and is not queryable',
+    'Cannot use a pool after calling end on the pool',
+  ])('without a code is worth another try: %s', (message) => {
+    expect(toStoreError(new Error(message))).toMatchObject({ code: 'STORE_UNREACHABLE', retry: 'retry' });
+  });
+
+  it('is not what a defect of the program becomes', () => {
+    expect(toStoreError(new TypeError('connection is undefined'))).toMatchObject({
+      code: 'UNEXPECTED',
+      retry: 'fatal',
+    });
+  });
+});
