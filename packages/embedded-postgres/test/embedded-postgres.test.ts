@@ -169,13 +169,9 @@ describe('the embedded Postgres', () => {
     await cp(installed, packaged, { recursive: true, verbatimSymlinks: true });
     const links = JSON.parse(await readFile(join(packaged, 'native/pg-symlinks.json'), 'utf8')) as { target: string }[];
     for (const { target } of links) await unlink(join(packaged, target));
-    await cp(
-      fileURLToPath(new URL('../dist', import.meta.url)),
-      join(folder, 'closed', 'dist'),
-      {
-        recursive: true,
-      },
-    );
+    await cp(fileURLToPath(new URL('../dist', import.meta.url)), join(folder, 'closed', 'dist'), {
+      recursive: true,
+    });
     await writeFile(join(folder, 'closed', 'package.json'), '{ "type": "module" }');
 
     const child = await startElsewhere(dataDir, join(folder, 'closed/dist/embedded-postgres.js'));

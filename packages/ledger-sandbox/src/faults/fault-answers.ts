@@ -9,7 +9,7 @@ import type { Ledger } from '../ledger/ledger.ts';
 import { namedAnswer } from './named-failures.ts';
 
 /** What the script looks at. */
-export interface Backdrop {
+export interface FaultContext {
   readonly faults: Faults;
   readonly ledger: Ledger;
   /** The path in front of every endpoint. */
@@ -39,7 +39,7 @@ function isMute({ neverAnswer }: Faults, path: string): boolean {
 export async function misbehave(
   request: IncomingMessage,
   response: ServerResponse,
-  { faults, ledger, pathPrefix }: Backdrop,
+  { faults, ledger, pathPrefix }: FaultContext,
 ): Promise<boolean> {
   const path = pathOf(request, pathPrefix);
   if (isMute(faults, path)) return true;
@@ -62,7 +62,7 @@ export async function misbehave(
 export function misbehaveAtUpgrade(
   request: IncomingMessage,
   socket: Duplex,
-  { faults, ledger, pathPrefix }: Backdrop,
+  { faults, ledger, pathPrefix }: FaultContext,
 ): boolean {
   const path = pathOf(request, pathPrefix);
   if (take(faults, 'hangUpgrade', path) !== undefined) return true;
@@ -75,6 +75,6 @@ export function misbehaveAtUpgrade(
 }
 
 /** Resets a new TCP connection when the script says so. */
-export function misbehaveAtConnect(socket: Duplex, { faults }: Backdrop): void {
+export function misbehaveAtConnect(socket: Duplex, { faults }: FaultContext): void {
   if (faults.refuseConnections === true) resetNow(socket);
 }

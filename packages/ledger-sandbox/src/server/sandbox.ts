@@ -149,10 +149,10 @@ interface Parts {
 
 /** The server of all of it. The fault script sees everything first, except what switches it. */
 function serverOf({ service, admin, upgrades, pathPrefix }: Parts): Server {
-  const backdrop = { ...service.participant, pathPrefix };
+  const context = { ...service.participant, pathPrefix };
   const serve = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     if (admin !== undefined && isLocalAdmin(request, pathPrefix)) return serveHttp(request, response, admin);
-    if (!(await misbehave(request, response, backdrop))) await serveHttp(request, response, service);
+    if (!(await misbehave(request, response, context))) await serveHttp(request, response, service);
   };
   const server = createServer({ maxHeaderSize: headerSectionBytes }, (request, response) => {
     serve(request, response).catch((cause: unknown) => {
@@ -160,9 +160,9 @@ function serverOf({ service, admin, upgrades, pathPrefix }: Parts): Server {
       process.emitWarning(`a sandbox answer failed: ${String(cause)}`);
     });
   });
-  server.on('connection', (socket) => misbehaveAtConnect(socket, backdrop));
+  server.on('connection', (socket) => misbehaveAtConnect(socket, context));
   server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => {
-    if (misbehaveAtUpgrade(request, socket, backdrop)) return upgrades.leave(socket);
+    if (misbehaveAtUpgrade(request, socket, context)) return upgrades.leave(socket);
     upgrades.upgrade(request, socket, head).catch((cause: unknown) => {
       socket.destroy();
       process.emitWarning(`a sandbox handshake failed: ${String(cause)}`);

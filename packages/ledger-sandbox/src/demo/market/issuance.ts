@@ -3,7 +3,7 @@ import type { Command } from '../../ledger/commands.ts';
 import { formatNumeric, parseNumeric } from '../../wire/values.ts';
 import { asText } from '../../wire/json.ts';
 import { amountOf, patience } from './chance.ts';
-import type { Floor } from './floor.ts';
+import type { MarketState } from './market-state.ts';
 import { amulet, bond, stableCoin } from '../templates/instruments.ts';
 import type { Instrument } from '../templates/instruments.ts';
 import { names } from '../templates/names.ts';
@@ -21,13 +21,13 @@ const manyPurchases = 10;
 const mostInputs = 100;
 
 /** Gives a party a new holding. A request that is made and granted in one transaction is a transient contract. */
-export function mint(floor: Floor, instrument: Instrument, owner: string, at: number, units?: bigint): boolean {
-  const { people, random } = floor;
+export function mint(state: MarketState, instrument: Instrument, owner: string, at: number, units?: bigint): boolean {
+  const { people, random } = state;
   const amount = formatNumeric(units ?? amountOf(random, mintMedian));
   if (instrument === amulet) {
-    const openRound = floor.rounds.at(-1)?.contractId ?? '';
+    const openRound = state.rounds.at(-1)?.contractId ?? '';
     const argument = { receiver: owner, amount, openRound };
-    floor.exercise(people.dso, floor.single(names.amuletRules), 'AmuletRules_Mint', argument, { at });
+    state.exercise(people.dso, state.single(names.amuletRules), 'AmuletRules_Mint', argument, { at });
     return true;
   }
   const admin = people.adminOf(instrument.id);
@@ -37,50 +37,50 @@ export function mint(floor: Floor, instrument: Instrument, owner: string, at: nu
     : { registrar: admin, owner, isin: bond.id, amount };
   const templateId = `#${coin ? names.mintRequest : names.issueRequest}`;
   const choice = { choice: coin ? 'Mint' : 'Issue', choiceArgument: {} };
-  floor.submit([admin], [{ kind: 'create-and-exercise', templateId, argument, ...choice }], { at });
+  state.submit([admin], [{ kind: 'create-and-exercise', templateId, argument, ...choice }], { at });
   return true;
 }
 
 /** Ends a holding: a redemption of stable-coins or bonds, or an Amulet that is dust. */
-export function burn(floor: Floor, at: number): boolean {
-  const { people, random, wallets } = floor;
+export function burn(state: MarketState, at: number): boolean {
+  const { people, random, wallets } = state;
   const owner = people.user(random);
-  if (random.chance(0.4)) return expireDust(floor, owner, at);
+  if (random.chance(0.4)) return expireDust(state, owner, at);
   const instrument = random.chance(0.8) ? stableCoin : bond;
   const [holding] = wallets.of(owner, instrument);
   if (holding === undefined) return false;
-  if (instrument === stableCoin) floor.exercise(owner, holding, 'Token_Burn', { reason: 'redemption' }, { at });
-  else floor.exercise(owner, holding, 'BondHolding_Redeem', {}, { at });
+  if (instrument === stableCoin) state.exercise(owner, holding, 'Token_Burn', { reason: 'redemption' }, { at });
+  else state.exercise(owner, holding, 'BondHolding_Redeem', {}, { at });
   return true;
 }
 
-function expireDust(floor: Floor, owner: string, at: number): boolean {
-  const { wallets, people } = floor;
+function expireDust(state: MarketState, owner: string, at: number): boolean {
+  const { wallets, people } = state;
   const holding = wallets.of(owner, amulet).find((one) => wallets.sum([one]) < dust);
-  const roundCid = floor.rounds.at(-1)?.contractId;
+  const roundCid = state.rounds.at(-1)?.contractId;
   if (holding === undefined || roundCid === undefined) return false;
-  floor.exercise(people.dso, holding, 'Amulet_Expire', { roundCid }, { at });
+  state.exercise(people.dso, holding, 'Amulet_Expire', { roundCid }, { at });
   return true;
 }
 
 /** The bond pays a coupon to one of its holders. */
-export function payCoupon(floor: Floor, at: number): boolean {
-  const { people, random, wallets } = floor;
+export function payCoupon(state: MarketState, at: number): boolean {
+  const { people, random, wallets } = state;
   const [holding] = wallets.of(people.user(random), bond);
   if (holding === undefined) return false;
   const argument = { period: new Date(at / 1000).toISOString().slice(0, 7), rate: '0.0094' };
-  floor.exercise(people.bondAgent, holding, 'BondHolding_PayCoupon', argument, { at });
+  state.exercise(people.bondAgent, holding, 'BondHolding_PayCoupon', argument, { at });
   return true;
 }
 
 /** A validator buys traffic; the Amulet it pays is burnt. */
-export function buyTraffic(floor: Floor, at: number): boolean {
-  const { people, random, wallets, ledger } = floor;
+export function buyTraffic(state: MarketState, at: number): boolean {
+  const { people, random, wallets, ledger } = state;
   const index = random.between(0, people.validators.length - 1);
   const provider = people.validators[index] ?? '';
   const bytes = BigInt(random.between(...trafficBytes));
   const inputs = wallets.covering(provider, amulet, bytes * unitsPerByte);
-  if (inputs === undefined) return mint(floor, amulet, provider, at, 4n * bytes * unitsPerByte);
+  if (inputs === undefined) return mint(state, amulet, provider, at, 4n * bytes * unitsPerByte);
   const argument = {
     inputs: inputs.map((value) => ({ tag: 'InputAmulet', value })),
     provider,
@@ -89,19 +89,19 @@ export function buyTraffic(floor: Floor, at: number): boolean {
     migrationId: '0',
     trafficAmount: String(bytes),
   };
-  floor.exercise(provider, floor.single(names.amuletRules), 'AmuletRules_BuyMemberTraffic', argument, { at });
+  state.exercise(provider, state.single(names.amuletRules), 'AmuletRules_BuyMemberTraffic', argument, { at });
   const { memberId: member } = argument;
   // Once: while it waits, more may come.
-  if (floor.traffic.get(member)?.length === manyPurchases)
-    floor.agenda.add(at + patience(random, 30), { what: 'merge-traffic', member });
+  if (state.traffic.get(member)?.length === manyPurchases)
+    state.agenda.add(at + patience(random, 30), { what: 'merge-traffic', member });
   return true;
 }
 
 /** What a member bought becomes one contract: otherwise they would be more and more. */
-export function mergeTraffic(floor: Floor, member: string, at: number): boolean {
-  const { dso } = floor.people;
-  const bought = (floor.traffic.get(member) ?? []).filter(({ contractId }) => floor.payload(contractId) !== undefined);
-  floor.traffic.delete(member);
+export function mergeTraffic(state: MarketState, member: string, at: number): boolean {
+  const { dso } = state.people;
+  const bought = (state.traffic.get(member) ?? []).filter(({ contractId }) => state.payload(contractId) !== undefined);
+  state.traffic.delete(member);
   const [newest] = bought.slice(-1);
   if (newest === undefined) return false;
   const numbers = (field: string): readonly string[] =>
@@ -120,16 +120,16 @@ export function mergeTraffic(floor: Floor, member: string, at: number): boolean 
     return { kind: 'exercise', contractId, choice: 'Archive', argument: {} };
   });
   const create: Command = { kind: 'create', templateId: `#${names.memberTraffic}`, argument };
-  floor.submit([dso], [...archives, create], { at, workflowId: 'traffic' });
+  state.submit([dso], [...archives, create], { at, workflowId: 'traffic' });
   return true;
 }
 
 /** Turns every coupon of a party, and the many Amulets it may have, into one Amulet. */
-export function collectRewards(floor: Floor, party: string, at: number): boolean {
-  const coupons = (floor.coupons.get(party) ?? []).filter(({ contractId }) => floor.payload(contractId) !== undefined);
-  floor.coupons.delete(party);
+export function collectRewards(state: MarketState, party: string, at: number): boolean {
+  const coupons = (state.coupons.get(party) ?? []).filter(({ contractId }) => state.payload(contractId) !== undefined);
+  state.coupons.delete(party);
   if (coupons.length === 0) return false;
-  const owned = floor.wallets.of(party, amulet).slice(0, mostInputs - coupons.length);
+  const owned = state.wallets.of(party, amulet).slice(0, mostInputs - coupons.length);
   const minted = coupons.reduce(
     (sum, { createArgument }) => sum + (parseNumeric(asText(createArgument['amount'])) ?? 0n),
     0n,
@@ -140,10 +140,10 @@ export function collectRewards(floor: Floor, party: string, at: number): boolean
     ...coupons.map(({ contractId, templateId }) => ({ tag: tagOf(templateId), value: contractId })),
     ...owned.map((value) => ({ tag: 'InputAmulet', value })),
   ];
-  const amount = formatNumeric(minted + floor.wallets.sum(owned));
+  const amount = formatNumeric(minted + state.wallets.sum(owned));
   const outputs = [{ receiver: party, receiverFeeRatio: formatNumeric(0n), amount }];
   const transfer = { sender: party, provider: party, inputs, outputs };
-  const rules = floor.single(names.amuletRules);
-  floor.exercise(party, rules, 'AmuletRules_Transfer', { transfer }, { at, workflowId: 'rewards' });
+  const rules = state.single(names.amuletRules);
+  state.exercise(party, rules, 'AmuletRules_Transfer', { transfer }, { at, workflowId: 'rewards' });
   return true;
 }

@@ -4,7 +4,7 @@ import type { JsonObject } from '../../wire/json.ts';
 import { formatNumeric, formatTimestamp } from '../../wire/values.ts';
 import { patience } from './chance.ts';
 import type { ErrandOf, Payment } from './errand.ts';
-import type { Floor } from './floor.ts';
+import type { MarketState } from './market-state.ts';
 import { amulet } from '../templates/instruments.ts';
 import { mint } from './issuance.ts';
 import { renewalLeg, renewalSettlement } from '../templates/licensing-templates.ts';
@@ -32,7 +32,7 @@ export interface SavedLicences {
 
 /** What the application knows of its customers. */
 export class Licences {
-  readonly #floor: Floor;
+  readonly #state: MarketState;
   readonly #tempo: Tempo;
   /** Licences that are not being renewed, the one renewed longest ago first. */
   #idle: string[] = [];
@@ -41,8 +41,8 @@ export class Licences {
   #asked = 0;
   #renewals = 0;
 
-  constructor(floor: Floor, tempo: Tempo) {
-    this.#floor = floor;
+  constructor(state: MarketState, tempo: Tempo) {
+    this.#state = state;
     this.#tempo = tempo;
   }
 
@@ -59,36 +59,36 @@ export class Licences {
 
   /** The next user asks for the application, until all have it. */
   install(at: number): boolean {
-    const { people, agenda, random } = this.#floor;
+    const { people, agenda, random } = this.#state;
     if (this.#asked >= installs) return false;
     const user = people.users[(this.#asked * 7) % people.users.length] ?? '';
     this.#asked += 1;
     agenda.add(at + this.#tempo(at).installGap, { what: 'install' });
     const meta = { values: { channel: random.chance(0.5) ? 'web' : 'partner' } };
     const request = { dso: people.dso, provider: people.licensor, user, meta };
-    const done = this.#floor.create(user, names.installRequest, request, { at, workflowId: 'licensing' });
-    const asked = this.#floor.made(done, names.installRequest);
+    const done = this.#state.create(user, names.installRequest, request, { at, workflowId: 'licensing' });
+    const asked = this.#state.made(done, names.installRequest);
     agenda.add(at + patience(random, 30), { what: 'accept-install', request: asked });
     return true;
   }
 
   /** A licence beyond the first for one of the installs: made with the newest version of the package. */
   extraLicence(at: number): boolean {
-    const install = this.#installs.find((one) => this.#floor.payload(one) !== undefined);
+    const install = this.#installs.find((one) => this.#state.payload(one) !== undefined);
     return install === undefined ? false : this.license(install, at);
   }
 
   /** Renews one licence after the other. */
   renewAll(at: number): boolean {
-    this.#floor.agenda.add(at + this.#tempo(at).renewalGap, { what: 'renew-all' });
+    this.#state.agenda.add(at + this.#tempo(at).renewalGap, { what: 'renew-all' });
     return this.renew(at);
   }
 
   /** The licence that was renewed longest ago is renewed. */
   renew(at: number): boolean {
-    const { people, agenda, random } = this.#floor;
+    const { people, agenda, random } = this.#state;
     const licence = this.#idle.shift();
-    if (licence === undefined || this.#floor.payload(licence) === undefined) return false;
+    if (licence === undefined || this.#state.payload(licence) === undefined) return false;
     this.#renewals += 1;
     const argument = {
       requestId: `renewal-${this.#renewals}`,
@@ -101,8 +101,8 @@ export class Licences {
       description: 'renewal for 30 days',
     };
     const more = { at, workflowId: 'licensing' };
-    const done = this.#floor.exercise(people.licensor, licence, 'License_Renew', argument, more);
-    const request = this.#floor.made(done, names.renewalRequest);
+    const done = this.#state.exercise(people.licensor, licence, 'License_Renew', argument, more);
+    const request = this.#state.made(done, names.renewalRequest);
     if (random.chance(unpaidShare))
       agenda.add(at + renewalWithin + second, { what: 'cancel-renewal', request, licence });
     else agenda.add(at + patience(random, 20), { what: 'pay-renewal', request, licence });
@@ -111,38 +111,38 @@ export class Licences {
 
   /** The provider accepts who asked for the application. */
   accept(request: string, at: number): boolean {
-    const { people, agenda, random } = this.#floor;
-    if (this.#floor.payload(request) === undefined) return false;
+    const { people, agenda, random } = this.#state;
+    if (this.#state.payload(request) === undefined) return false;
     const argument = { installMeta: noMeta, meta: noMeta };
     const more = { at, workflowId: 'licensing' };
-    const done = this.#floor.exercise(people.licensor, request, 'AppInstallRequest_Accept', argument, more);
-    const install = this.#floor.made(done, names.install);
+    const done = this.#state.exercise(people.licensor, request, 'AppInstallRequest_Accept', argument, more);
+    const install = this.#state.made(done, names.install);
     agenda.add(at + patience(random, 15), { what: 'license', install });
     return true;
   }
 
   /** The provider makes a licence for an install. */
   license(install: string, at: number): boolean {
-    if (this.#floor.payload(install) === undefined) return false;
-    const params = { params: { meta: { values: { tier: this.#floor.random.chance(0.3) ? 'gold' : 'silver' } } } };
+    if (this.#state.payload(install) === undefined) return false;
+    const params = { params: { meta: { values: { tier: this.#state.random.chance(0.3) ? 'gold' : 'silver' } } } };
     const more = { at, workflowId: 'licensing' };
-    const by = this.#floor.people.licensor;
-    const done = this.#floor.exercise(by, install, 'AppInstall_CreateLicense', params, more);
-    this.#installs.push(this.#floor.made(done, names.install));
-    this.#idle.push(this.#floor.made(done, names.license));
+    const by = this.#state.people.licensor;
+    const done = this.#state.exercise(by, install, 'AppInstall_CreateLicense', params, more);
+    this.#installs.push(this.#state.made(done, names.install));
+    this.#idle.push(this.#state.made(done, names.license));
     return true;
   }
 
   /** The user sets the fee of a renewal aside. Without enough it is topped up first. */
   pay({ request, licence }: ErrandOf<'pay-renewal'>, at: number): boolean {
-    const { people, agenda, random, wallets } = this.#floor;
-    const payload = this.#floor.payload(request);
+    const { people, agenda, random, wallets } = this.#state;
+    const payload = this.#state.payload(request);
     if (payload === undefined) return false;
     const user = asText(payload['user']);
     const inputs = wallets.covering(user, amulet, fee);
     if (inputs === undefined) {
       agenda.add(at + second, { what: 'pay-renewal', request, licence });
-      return mint(this.#floor, amulet, user, at, 10n * fee);
+      return mint(this.#state, amulet, user, at, 10n * fee);
     }
     const argument = {
       expectedAdmin: people.dso,
@@ -153,35 +153,35 @@ export class Licences {
       },
       requestedAt: formatTimestamp(at),
       inputHoldingCids: [...inputs],
-      extraArgs: this.#floor.extraArgs(amulet),
+      extraArgs: this.#state.extraArgs(amulet),
     };
-    const factory = this.#floor.single(amulet.factory);
+    const factory = this.#state.single(amulet.factory);
     const more = { at, workflowId: 'licensing' };
-    const done = this.#floor.exercise(user, factory, 'AllocationFactory_Allocate', argument, more);
-    const allocation = this.#floor.made(done, amulet.allocation);
+    const done = this.#state.exercise(user, factory, 'AllocationFactory_Allocate', argument, more);
+    const allocation = this.#state.made(done, amulet.allocation);
     agenda.add(at + patience(random, 45), { what: 'complete-renewal', request, licence, allocation });
     return true;
   }
 
   /** The provider takes the fee and renews. */
   complete({ request, licence: licenseCid, allocation: allocationCid }: Payment, at: number): boolean {
-    if ([request, licenseCid, allocationCid].some((one) => this.#floor.payload(one) === undefined)) return false;
-    const argument = { allocationCid, licenseCid, extraArgs: this.#floor.extraArgs(amulet) };
+    if ([request, licenseCid, allocationCid].some((one) => this.#state.payload(one) === undefined)) return false;
+    const argument = { allocationCid, licenseCid, extraArgs: this.#state.extraArgs(amulet) };
     const choice = 'LicenseRenewalRequest_CompleteRenewal';
-    const by = this.#floor.people.licensor;
-    const done = this.#floor.exercise(by, request, choice, argument, { at, workflowId: 'licensing' });
-    this.#idle.push(this.#floor.made(done, names.license));
+    const by = this.#state.people.licensor;
+    const done = this.#state.exercise(by, request, choice, argument, { at, workflowId: 'licensing' });
+    this.#idle.push(this.#state.made(done, names.license));
     return true;
   }
 
   /** The provider gives up a renewal that nobody paid. */
   cancel({ request, licence }: ErrandOf<'cancel-renewal'>, at: number): boolean {
-    const payload: JsonObject | undefined = this.#floor.payload(request);
+    const payload: JsonObject | undefined = this.#state.payload(request);
     this.#idle.push(licence);
     if (payload === undefined) return false;
     const actor = textAt(payload, 'provider');
     const more = { at, workflowId: 'licensing' };
-    this.#floor.exercise(actor, request, 'LicenseRenewalRequest_Cancel', { actor, meta: noMeta }, more);
+    this.#state.exercise(actor, request, 'LicenseRenewalRequest_Cancel', { actor, meta: noMeta }, more);
     return true;
   }
 }

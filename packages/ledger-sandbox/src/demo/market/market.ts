@@ -6,8 +6,8 @@ import type { Ledger } from '../../ledger/ledger.ts';
 import { Random } from '../../wire/random.ts';
 import { Weights } from './chance.ts';
 import type { Errand, ErrandOf } from './errand.ts';
-import { Floor } from './floor.ts';
-import type { SavedFloor } from './floor.ts';
+import { MarketState } from './market-state.ts';
+import type { SavedMarketState } from './market-state.ts';
 import { instruments } from '../templates/instruments.ts';
 import { burn, buyTraffic, collectRewards, mergeTraffic, mint, payCoupon } from './issuance.ts';
 import { Licences } from './licences.ts';
@@ -31,7 +31,7 @@ export interface MarketOptions {
 
 /** A market as a snapshot holds it. */
 export interface SavedMarket {
-  readonly floor: SavedFloor;
+  readonly state: SavedMarketState;
   readonly licences: SavedLicences;
   readonly hostings: number;
   /** How many of the openings are still to come. */
@@ -48,7 +48,7 @@ const habits = { transfer: 81, mergeSplit: 6, propose: 4, mint: 2, burn: 2, trav
 const defaultUsers = 50;
 
 export class Market {
-  readonly #floor: Floor;
+  readonly #state: MarketState;
   readonly #licences: Licences;
   readonly #hostings: Hostings;
   readonly #openings: Action[];
@@ -57,40 +57,40 @@ export class Market {
   readonly #weights = new Weights(Object.values(habits));
 
   constructor(ledger: Ledger, options: MarketOptions) {
-    const floor = new Floor(ledger, new Random(options.seed), new Population(options.users ?? defaultUsers));
+    const state = new MarketState(ledger, new Random(options.seed), new Population(options.users ?? defaultUsers));
     const tempo = options.tempo ?? (() => live);
-    this.#floor = floor;
-    this.#licences = new Licences(floor, tempo);
-    this.#hostings = new Hostings(floor);
-    this.#openings = openings(floor, tempo);
-    this.#doings = doings(floor, tempo, this.#licences);
-    this.#actions = actions(floor, this.#hostings);
+    this.#state = state;
+    this.#licences = new Licences(state, tempo);
+    this.#hostings = new Hostings(state);
+    this.#openings = openings(state, tempo);
+    this.#doings = doings(state, tempo, this.#licences);
+    this.#actions = actions(state, this.#hostings);
   }
 
   /** When something planned is due, microseconds since 1970; undefined when nothing is. */
   get nextAt(): number | undefined {
-    return this.#floor.agenda.nextAt;
+    return this.#state.agenda.nextAt;
   }
 
   save(): SavedMarket {
     const { changes: hostings } = this.#hostings;
     return {
-      floor: this.#floor.save(),
+      state: this.#state.save(),
       licences: this.#licences.save(),
       hostings,
       openings: this.#openings.length,
     };
   }
 
-  load({ floor, licences, hostings, openings: left }: SavedMarket): void {
-    this.#floor.load(floor);
+  load({ state, licences, hostings, openings: left }: SavedMarket): void {
+    this.#state.load(state);
     this.#licences.load(licences);
     this.#hostings.changes = hostings;
     this.#openings.splice(0, this.#openings.length - left);
   }
 
   plan(at: number, errand: Errand): void {
-    this.#floor.agenda.add(at, errand);
+    this.#state.agenda.add(at, errand);
   }
 
   /** Makes the next update happen. @param at its effective time, microseconds since 1970 */
@@ -100,12 +100,12 @@ export class Market {
       opening(at);
       return;
     }
-    const { agenda, random, people } = this.#floor;
+    const { agenda, random, people } = this.#state;
     for (let due = agenda.take(at); due !== undefined; due = agenda.take(at)) if (this.#run(due, at)) return;
     for (let tries = 0; tries < 10; tries += 1) {
       if (this.#actions[this.#weights.draw(random)]?.(at) === true) return;
     }
-    mint(this.#floor, anyInstrument(this.#floor), people.user(random), at);
+    mint(this.#state, anyInstrument(this.#state), people.user(random), at);
   }
 
   #run(errand: Errand, at: number): boolean {
@@ -115,37 +115,37 @@ export class Market {
 }
 
 /** What users think of by themselves. */
-function actions(floor: Floor, hostings: Hostings): readonly Action[] {
+function actions(state: MarketState, hostings: Hostings): readonly Action[] {
   const byHabit: Record<keyof typeof habits, Action> = {
-    transfer: (at) => transfer(floor, at),
-    mergeSplit: (at) => mergeSplit(floor, at),
-    propose: (at) => propose(floor, at),
-    mint: (at) => mint(floor, anyInstrument(floor), floor.people.user(floor.random), at),
-    burn: (at) => burn(floor, at),
-    travel: (at) => travel(floor, at),
+    transfer: (at) => transfer(state, at),
+    mergeSplit: (at) => mergeSplit(state, at),
+    propose: (at) => propose(state, at),
+    mint: (at) => mint(state, anyInstrument(state), state.people.user(state.random), at),
+    burn: (at) => burn(state, at),
+    travel: (at) => travel(state, at),
     host: (at) => hostings.change(at),
-    coupon: (at) => payCoupon(floor, at),
-    traffic: (at) => buyTraffic(floor, at),
+    coupon: (at) => payCoupon(state, at),
+    traffic: (at) => buyTraffic(state, at),
   };
   return (Object.keys(habits) as (keyof typeof habits)[]).map((habit) => byHabit[habit]);
 }
 
 /** What is done for each kind of errand. */
-function doings(floor: Floor, tempo: Tempo, licences: Licences): Doings {
+function doings(state: MarketState, tempo: Tempo, licences: Licences): Doings {
   return {
-    'advance-rounds': (_, at) => advance(floor, tempo, at),
-    'hand-out-rewards': ({ round }, at) => handOut(floor, round, at),
-    'collect-rewards': ({ party }, at) => collectRewards(floor, party, at),
-    'merge-traffic': ({ member }, at) => mergeTraffic(floor, member, at),
-    'end-transfer': (end, at) => endTransfer(floor, end, at),
-    arrive: (errand, at) => arrive(floor, errand, at),
-    return: ({ holding }, at) => comeBack(floor, holding, at),
-    'accept-trade': ({ trade, proposal }, at) => accept(floor, trade, proposal, at),
-    'initiate-trade': ({ trade, proposal }, at) => initiate(floor, trade, proposal, at),
-    'allocate-leg': ({ trade, leg }, at) => allocate(floor, trade, leg, at),
-    'conclude-trade': ({ trade }, at) => conclude(floor, trade, at),
-    'take-back': ({ trade }, at) => takeBack(floor, trade, at),
-    'give-up-trade': ({ trade }, at) => giveUp(floor, trade, at),
+    'advance-rounds': (_, at) => advance(state, tempo, at),
+    'hand-out-rewards': ({ round }, at) => handOut(state, round, at),
+    'collect-rewards': ({ party }, at) => collectRewards(state, party, at),
+    'merge-traffic': ({ member }, at) => mergeTraffic(state, member, at),
+    'end-transfer': (end, at) => endTransfer(state, end, at),
+    arrive: (errand, at) => arrive(state, errand, at),
+    return: ({ holding }, at) => comeBack(state, holding, at),
+    'accept-trade': ({ trade, proposal }, at) => accept(state, trade, proposal, at),
+    'initiate-trade': ({ trade, proposal }, at) => initiate(state, trade, proposal, at),
+    'allocate-leg': ({ trade, leg }, at) => allocate(state, trade, leg, at),
+    'conclude-trade': ({ trade }, at) => conclude(state, trade, at),
+    'take-back': ({ trade }, at) => takeBack(state, trade, at),
+    'give-up-trade': ({ trade }, at) => giveUp(state, trade, at),
     install: (_, at) => licences.install(at),
     'accept-install': ({ request }, at) => licences.accept(request, at),
     license: ({ install }, at) => licences.license(install, at),
@@ -156,17 +156,17 @@ function doings(floor: Floor, tempo: Tempo, licences: Licences): Doings {
     'complete-renewal': (payment, at) => licences.complete(payment, at),
     'cancel-renewal': (errand, at) => licences.cancel(errand, at),
     'upgrade-licensing': (_, at) => {
-      upgradeLicensing(floor.ledger.model);
+      upgradeLicensing(state.ledger.model);
       return licences.extraLicence(at);
     },
   };
 }
 
 /** What comes first on an empty ledger: rules, factories and rounds. The last one starts what happens regularly. */
-function openings(floor: Floor, tempo: Tempo): Action[] {
-  const { people, agenda } = floor;
+function openings(state: MarketState, tempo: Tempo): Action[] {
+  const { people, agenda } = state;
   const create = (party: string, template: string, argument: Record<string, string | boolean>): Action => {
-    return (at) => floor.create(party, template, argument, { at }).events.length > 0;
+    return (at) => state.create(party, template, argument, { at }).events.length > 0;
   };
   const factories = instruments.map(({ id, adminField, factory }) => {
     const admin = people.adminOf(id);
@@ -176,7 +176,7 @@ function openings(floor: Floor, tempo: Tempo): Action[] {
     agenda.add(at + tempo(at).roundGap, { what: 'advance-rounds' });
     agenda.add(at + tempo(at).installGap / 3, { what: 'install' });
     agenda.add(at + 3 * tempo(at).installGap, { what: 'renew-all' });
-    return openRounds(floor, at);
+    return openRounds(state, at);
   };
   return [create(people.dso, names.amuletRules, { dso: people.dso, isDevNet: true }), ...factories, begin];
 }

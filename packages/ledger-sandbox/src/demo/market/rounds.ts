@@ -3,7 +3,7 @@ import type { Command } from '../../ledger/commands.ts';
 import { formatNumeric, formatTimestamp } from '../../wire/values.ts';
 import { closedRoundPayload, openRoundPayload } from '../templates/amulet-templates.ts';
 import { amountOf, patience } from './chance.ts';
-import type { Floor } from './floor.ts';
+import type { MarketState } from './market-state.ts';
 import { names } from '../templates/names.ts';
 import type { Tempo } from './tempo.ts';
 
@@ -28,8 +28,8 @@ function archive(contractId: string): Command {
 }
 
 /** Opens the first three rounds. */
-export function openRounds(floor: Floor, at: number): boolean {
-  const { dso } = floor.people;
+export function openRounds(state: MarketState, at: number): boolean {
+  const { dso } = state.people;
   const commands = [0, 1, 2].map((index) =>
     create(
       names.openRound,
@@ -41,22 +41,22 @@ export function openRounds(floor: Floor, at: number): boolean {
       }),
     ),
   );
-  floor.submit([dso], commands, { at });
+  state.submit([dso], commands, { at });
   return true;
 }
 
 /** Opens a round, closes the oldest, and hands out rewards; then the next one is due. */
-export function advance(floor: Floor, tempo: Tempo, at: number): boolean {
-  const { dso } = floor.people;
-  const { agenda, rounds } = floor;
+export function advance(state: MarketState, tempo: Tempo, at: number): boolean {
+  const { dso } = state.people;
+  const { agenda, rounds } = state;
   const oldest = rounds[0];
   const number = (rounds.at(-1)?.number ?? firstRound) + 1;
   agenda.add(at + tempo(at).roundGap, { what: 'advance-rounds' });
-  if (oldest === undefined || floor.payload(oldest.contractId) === undefined) return openRounds(floor, at);
-  const forgotten = floor.closedRounds.splice(0, Math.max(0, floor.closedRounds.length - keptClosed));
+  if (oldest === undefined || state.payload(oldest.contractId) === undefined) return openRounds(state, at);
+  const forgotten = state.closedRounds.splice(0, Math.max(0, state.closedRounds.length - keptClosed));
   const opensAt = formatTimestamp(at);
   const targetClosesAt = formatTimestamp(at + 2 * tick);
-  floor.submit(
+  state.submit(
     [dso],
     [
       ...[oldest.contractId, ...forgotten].map(archive),
@@ -70,8 +70,8 @@ export function advance(floor: Floor, tempo: Tempo, at: number): boolean {
 }
 
 /** One coupon for every application and validator; some collect soon, others later with more of them. */
-export function handOut(floor: Floor, number: number, at: number): boolean {
-  const { people, random, agenda } = floor;
+export function handOut(state: MarketState, number: number, at: number): boolean {
+  const { people, random, agenda } = state;
   const round = { number: String(number) };
   const ofApps = people.apps.map((provider, index) => {
     const amount = formatNumeric(amountOf(random, appCoupon));
@@ -81,7 +81,7 @@ export function handOut(floor: Floor, number: number, at: number): boolean {
     const amount = formatNumeric(amountOf(random, validatorCoupon));
     return create(names.validatorRewardCoupon, { dso: people.dso, user, amount, round });
   });
-  floor.submit([people.dso], [...ofApps, ...ofValidators], { at, workflowId: 'rewards' });
+  state.submit([people.dso], [...ofApps, ...ofValidators], { at, workflowId: 'rewards' });
   for (const party of [...people.apps, ...people.validators]) {
     if (!random.chance(promptShare)) continue;
     agenda.add(at + patience(random, 15), { what: 'collect-rewards', party });

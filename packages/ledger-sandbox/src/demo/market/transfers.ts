@@ -3,7 +3,7 @@ import { formatNumeric, formatTimestamp } from '../../wire/values.ts';
 import { amountOf, patience, Weights } from './chance.ts';
 import { transferEndings } from './errand.ts';
 import type { TransferEnd } from './errand.ts';
-import type { Floor } from './floor.ts';
+import type { MarketState } from './market-state.ts';
 import { instrumentById, instruments } from '../templates/instruments.ts';
 import type { Instrument } from '../templates/instruments.ts';
 import { mint } from './issuance.ts';
@@ -26,8 +26,8 @@ const waits = { Accept: 40, Reject: 70, Withdraw: 120 };
 const reasons = ['invoice', 'rent', 'salary', 'refund', 'settlement', 'subscription'];
 
 /** An instrument, by how often they move. */
-export function anyInstrument(floor: Floor): Instrument {
-  return instruments[popularity.draw(floor.random)] ?? instruments[0];
+export function anyInstrument(state: MarketState): Instrument {
+  return instruments[popularity.draw(state.random)] ?? instruments[0];
 }
 
 interface Payment {
@@ -41,9 +41,9 @@ interface Payment {
 }
 
 /** Exercises the factory; gives back the instruction of a transfer in two steps, '' for one in one. */
-function start(floor: Floor, payment: Payment, at: number): string {
+function start(state: MarketState, payment: Payment, at: number): string {
   const { instrument, sender, receiver, units, inputs, reason, oneStep } = payment;
-  const admin = floor.people.adminOf(instrument.id);
+  const admin = state.people.adminOf(instrument.id);
   const transfer = {
     sender,
     receiver,
@@ -54,44 +54,44 @@ function start(floor: Floor, payment: Payment, at: number): string {
     inputHoldingCids: [...inputs],
     meta: reason === '' ? noMeta : reasonMeta(reason),
   };
-  const extraArgs = floor.extraArgs(instrument, oneStep);
+  const extraArgs = state.extraArgs(instrument, oneStep);
   const argument = { expectedAdmin: admin, transfer, extraArgs };
-  const factory = floor.single(instrument.factory);
-  const done = floor.exercise(sender, factory, 'TransferFactory_Transfer', argument, { at });
-  return floor.made(done, instrument.instruction);
+  const factory = state.single(instrument.factory);
+  const done = state.exercise(sender, factory, 'TransferFactory_Transfer', argument, { at });
+  return state.made(done, instrument.instruction);
 }
 
 /** What the sender pays with: enough for the amount, more of it when there are many. */
-function inputsOf(floor: Floor, sender: string, instrument: Instrument): readonly string[] {
-  const owned = floor.wallets.of(sender, instrument);
-  return owned.slice(0, owned.length > manyHoldings ? owned.length - 2 : floor.random.between(1, 3));
+function inputsOf(state: MarketState, sender: string, instrument: Instrument): readonly string[] {
+  const owned = state.wallets.of(sender, instrument);
+  return owned.slice(0, owned.length > manyHoldings ? owned.length - 2 : state.random.between(1, 3));
 }
 
 /** A payment from one user to another. */
-export function transfer(floor: Floor, at: number): boolean {
-  const { random, people, wallets } = floor;
-  const instrument = anyInstrument(floor);
+export function transfer(state: MarketState, at: number): boolean {
+  const { random, people, wallets } = state;
+  const instrument = anyInstrument(state);
   const sender = people.user(random);
-  const inputs = inputsOf(floor, sender, instrument);
-  if (inputs.length === 0) return mint(floor, instrument, sender, at);
+  const inputs = inputsOf(state, sender, instrument);
+  if (inputs.length === 0) return mint(state, instrument, sender, at);
   const sum = wallets.sum(inputs);
   const wanted = amountOf(random, transferMedian);
   const units = wanted < sum ? wanted : sum;
   const oneStep = random.chance(oneStepShare);
   const receiver = people.otherThan(sender, random);
   const reason = `${reasons[random.between(0, reasons.length - 1)] ?? ''} ${random.between(1000, 9999)}`;
-  const instruction = start(floor, { instrument, sender, receiver, units, inputs, reason, oneStep }, at);
-  if (instruction !== '') plan(floor, { instrument, sender, receiver }, instruction, at);
+  const instruction = start(state, { instrument, sender, receiver, units, inputs, reason, oneStep }, at);
+  if (instruction !== '') plan(state, { instrument, sender, receiver }, instruction, at);
   return true;
 }
 
 function plan(
-  floor: Floor,
+  state: MarketState,
   payment: Pick<Payment, 'instrument' | 'sender' | 'receiver'>,
   instruction: string,
   at: number,
 ): void {
-  const { random, agenda } = floor;
+  const { random, agenda } = state;
   const ending = transferEndings[endingWeights.draw(random)] ?? 'Accept';
   const wait =
     ending === 'Expire' ? executeWithin + second : Math.min(patience(random, waits[ending]), executeWithin - second);
@@ -107,23 +107,23 @@ function plan(
 }
 
 /** The second step of a transfer. */
-export function endTransfer(floor: Floor, end: TransferEnd, at: number): boolean {
+export function endTransfer(state: MarketState, end: TransferEnd, at: number): boolean {
   const { instruction, instrumentId, sender, receiver, ending } = end;
-  if (floor.payload(instruction) === undefined) return false;
+  if (state.payload(instruction) === undefined) return false;
   const expired = ending === 'Expire';
-  const { context } = floor.extraArgs(instrumentById(instrumentId)) as { context: { values: Record<string, never> } };
+  const { context } = state.extraArgs(instrumentById(instrumentId)) as { context: { values: Record<string, never> } };
   const extraArgs = { context, meta: expired ? reasonMeta('expired') : noMeta };
   const choice = `TransferInstruction_${expired ? 'Withdraw' : ending}`;
   const by = expired || ending === 'Withdraw' ? sender : receiver;
-  floor.exercise(by, instruction, choice, { extraArgs }, { at });
+  state.exercise(by, instruction, choice, { extraArgs }, { at });
   return true;
 }
 
 /** An owner pays itself: many holdings become one, or one becomes two. */
-export function mergeSplit(floor: Floor, at: number): boolean {
-  const { random, people, wallets } = floor;
+export function mergeSplit(state: MarketState, at: number): boolean {
+  const { random, people, wallets } = state;
   for (let tries = 0; tries < 8; tries += 1) {
-    const instrument = anyInstrument(floor);
+    const instrument = anyInstrument(state);
     const sender = people.user(random);
     const owned = wallets.of(sender, instrument);
     const merge = owned.length > 3;
@@ -132,7 +132,7 @@ export function mergeSplit(floor: Floor, at: number): boolean {
     const sum = wallets.sum(inputs);
     if (sum < 4n) continue;
     const units = merge ? sum : sum / 2n;
-    start(floor, { instrument, sender, receiver: sender, units, inputs, reason: '', oneStep: true }, at);
+    start(state, { instrument, sender, receiver: sender, units, inputs, reason: '', oneStep: true }, at);
     return true;
   }
   return false;

@@ -2,7 +2,7 @@
 import { assign, authorize, unassign } from '../../ledger/reassignments.ts';
 import { patience } from './chance.ts';
 import type { ErrandOf } from './errand.ts';
-import type { Floor } from './floor.ts';
+import type { MarketState } from './market-state.ts';
 import { stableCoin } from '../templates/instruments.ts';
 import { otherParticipantId } from './participant-id.ts';
 
@@ -11,23 +11,23 @@ const journey = 20;
 const stay = 120;
 
 /** A stable-coin leaves for the other synchronizer; it arrives, stays a while and comes back. */
-export function travel(floor: Floor, at: number): boolean {
-  const { people, random, wallets } = floor;
+export function travel(state: MarketState, at: number): boolean {
+  const { people, random, wallets } = state;
   const [holding] = wallets.of(people.user(random), stableCoin);
   if (holding === undefined) return false;
   wallets.remove(holding);
-  leave(floor, holding, at, true);
+  leave(state, holding, at, true);
   return true;
 }
 
-function leave(floor: Floor, holding: string, at: number, outward: boolean): void {
-  const reassignmentId = unassign(floor.ledger, holding, at);
-  floor.agenda.add(at + patience(floor.random, journey), { what: 'arrive', reassignmentId, outward });
+function leave(state: MarketState, holding: string, at: number, outward: boolean): void {
+  const reassignmentId = unassign(state.ledger, holding, at);
+  state.agenda.add(at + patience(state.random, journey), { what: 'arrive', reassignmentId, outward });
 }
 
 /** A stable-coin arrives. Away from home it stays a while. */
-export function arrive(floor: Floor, { reassignmentId, outward }: ErrandOf<'arrive'>, at: number): boolean {
-  const { ledger, agenda, random, wallets } = floor;
+export function arrive(state: MarketState, { reassignmentId, outward }: ErrandOf<'arrive'>, at: number): boolean {
+  const { ledger, agenda, random, wallets } = state;
   const { created } = ledger.inFlight(reassignmentId);
   assign(ledger, reassignmentId, at);
   if (!outward) {
@@ -39,24 +39,24 @@ export function arrive(floor: Floor, { reassignmentId, outward }: ErrandOf<'arri
 }
 
 /** A stable-coin sets out for home. */
-export function comeBack(floor: Floor, holding: string, at: number): boolean {
-  if (floor.payload(holding) === undefined) return false;
-  leave(floor, holding, at, false);
+export function comeBack(state: MarketState, holding: string, at: number): boolean {
+  if (state.payload(holding) === undefined) return false;
+  leave(state, holding, at, false);
   return true;
 }
 
 /** Parties become hosted here one by one, then on another participant as well, which some of them leave and come back to. */
 export class Hostings {
-  readonly #floor: Floor;
+  readonly #state: MarketState;
   /** How many there were. */
   changes = 0;
 
-  constructor(floor: Floor) {
-    this.#floor = floor;
+  constructor(state: MarketState) {
+    this.#state = state;
   }
 
   change(at: number): boolean {
-    const { ledger, people, random } = this.#floor;
+    const { ledger, people, random } = this.#state;
     const all = [...people.apps, ...people.validators, ...people.users];
     const party = all[this.changes % all.length] ?? '';
     const elsewhere = this.changes >= all.length;

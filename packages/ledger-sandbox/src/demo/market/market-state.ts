@@ -24,14 +24,14 @@ export interface Submitting {
 }
 
 /** What the actors know, as a snapshot holds it. */
-export interface SavedFloor {
+export interface SavedMarketState {
   readonly random: SavedRandom;
   readonly agenda: SavedAgenda;
   readonly wallets: SavedWallets;
-  readonly rounds: Floor['rounds'];
-  readonly closedRounds: Floor['closedRounds'];
-  readonly coupons: Floor['coupons'];
-  readonly traffic: Floor['traffic'];
+  readonly rounds: MarketState['rounds'];
+  readonly closedRounds: MarketState['closedRounds'];
+  readonly coupons: MarketState['coupons'];
+  readonly traffic: MarketState['traffic'];
   readonly single: Map<string, string>;
   readonly submissions: number;
 }
@@ -43,7 +43,7 @@ const tracedShare = 0.6;
 /** Open rounds at a time. */
 const openRounds = 3;
 
-export class Floor {
+export class MarketState {
   readonly ledger: Ledger;
   readonly random: Random;
   readonly people: Population;
@@ -66,13 +66,13 @@ export class Floor {
     this.people = people;
   }
 
-  save(): SavedFloor {
+  save(): SavedMarketState {
     const { rounds, closedRounds, coupons, traffic } = this;
     const known = { rounds, closedRounds, coupons, traffic, single: this.#single, submissions: this.#submissions };
     return { random: this.random.save(), agenda: this.agenda.save(), wallets: this.wallets.save(), ...known };
   }
 
-  load(saved: SavedFloor): void {
+  load(saved: SavedMarketState): void {
     this.random.load(saved.random);
     this.agenda.load(saved.agenda);
     this.wallets.load(saved.wallets);
