@@ -35,7 +35,7 @@ const prepared = new WeakMap<Connection, Set<string>>();
 export function inOneRoundTrip(client: ClientBase, statements: readonly Statement[]): Promise<readonly number[]> {
   return new Promise((resolve, reject) => {
     client.query(
-      new Flight(statements, (error, rows) => {
+      new PipelinedStatements(statements, (error, rows) => {
         if (error === null) resolve(rows);
         else reject(error);
       }),
@@ -43,20 +43,20 @@ export function inOneRoundTrip(client: ClientBase, statements: readonly Statemen
   });
 }
 
-type Landed = (error: Error | null, rows: readonly number[]) => void;
+type OnDone = (error: Error | null, rows: readonly number[]) => void;
 
 /** What the driver calls while a query of another make is at work on its connection. */
-class Flight implements Submittable {
+class PipelinedStatements implements Submittable {
   /** The driver wraps it to stop its clock. */
-  callback: Landed;
+  callback: OnDone;
   /** How long the driver waits; undefined: as for every query. */
   readonly query_timeout: number | undefined;
   readonly #statements: readonly Statement[];
   readonly #rows: number[] = [];
 
-  constructor(statements: readonly Statement[], landed: Landed) {
+  constructor(statements: readonly Statement[], onDone: OnDone) {
     this.#statements = statements;
-    this.callback = landed;
+    this.callback = onDone;
     this.query_timeout = statements.findLast(({ limitMs }) => limitMs !== undefined)?.limitMs;
   }
 
