@@ -20,16 +20,15 @@ import type { PageGuide } from './observe/page/messages.ts';
 import { StatusPage } from './observe/page/status-page.ts';
 import { openTracer } from './observe/tracing/tracing.ts';
 import { WorkClock } from './observe/figures/work-clock.ts';
-import type { OpenStream, PipelineLimits, PipelineParts } from './pipeline/ports/parts.ts';
+import type { PipelineLimits, PipelineParts } from './pipeline/ports/parts.ts';
+import type { OpenStream } from './pipeline/ports/source.ts';
 import { runPipeline } from './pipeline/run.ts';
 import { openDatabase, type Database } from './store/connection/database.ts';
 import { placeOf } from './store/connection/hosts.ts';
-import { writerLockHolder } from './store/connection/inspection.ts';
-import { assertMigrated, migrate } from './store/schema/migrations.ts';
 import { readRecentFacts } from './store/reads/recent-facts.ts';
-import { checkServer } from './store/connection/server-check.ts';
 import { writerSessionName } from './store/lock/stale-writers.ts';
 import { WriterSeat } from './store/lock/writer-lock.ts';
+import { postgresSink } from './store/postgres-sink.ts';
 import { commit } from './version.ts';
 
 /** At most; a limit on not knowing the ledger end allows for one question that is lost. */
@@ -217,11 +216,7 @@ export function pipelineParts(
     polledLedger: createLedgerClient({ ...client, requestTimeoutMs: pollTimeoutMs(indexer) }),
     openStream: streamOpener(options),
     tokenSource,
-    database,
-    prepare: databasePreparation(database, seat, config.database.migrate),
-    tryLock: () => seat.tryLock(),
-    lockHolder: () => writerLockHolder(database),
-    assertHeld: () => seat.assertHeld(),
+    sink: postgresSink(database, seat, { migrate: config.database.migrate, notify: indexer.notify }),
     filter: { parties, templates, interfaces, createdEventBlobs, shape, topology },
     start: indexer.start,
     stopAt: indexer.stopAt,
@@ -229,7 +224,6 @@ export function pipelineParts(
     tracer: openTracer(),
     quarantine: indexer.quarantine,
     unknownUpdates: indexer.unknownUpdates,
-    notify: indexer.notify,
     limits: limitsOf(indexer),
     stop,
   };
@@ -260,17 +254,5 @@ function streamOpener({ ledgerUrl: url, config, access: { tls } }: IndexerOption
   return (stream) => {
     assertTokenMayTravel(url, stream.token, insecure);
     return openFrameStream({ url, tls, tokenPlacement, pingIntervalMs, maxPayloadBytes, ...stream });
-  };
-}
-
-function databasePreparation(database: Database, seat: WriterSeat, mode: 'auto' | 'never'): () => Promise<void> {
-  let prepared = false;
-  return async () => {
-    if (prepared) return;
-    // Before anything else: behind a pooler, even the settings of our sessions would reach others.
-    await seat.checkAddress();
-    await checkServer(database);
-    await (mode === 'auto' ? migrate(database) : assertMigrated(database));
-    prepared = true;
   };
 }

@@ -6,23 +6,48 @@
  */
 import { lastValueFrom } from 'rxjs';
 import { IndexerError, toIndexerError } from '../errors/indexer-error.ts';
-import type { Database } from '../store/connection/database.ts';
-import { mergeStaging, type Merged } from '../store/history/merge.ts';
-import { readStream, refused, type StreamFacts } from '../store/history/maintenance.ts';
-import { prepareStaging } from '../store/history/staging.ts';
-import { openSession } from '../store/write/store.ts';
-import type { StreamIdentity } from '../store/write/stream-row.ts';
+import type { Merged, StreamIdentity, StreamState } from '../model/stream.ts';
 import { isNamed, nowhere, stretchToSearch } from './retry/apart.ts';
-import { proveHistory, type LedgerBounds } from './proof/history-proof.ts';
+import { proveHistory, type LedgerBounds, type StoredHistory } from './proof/history-proof.ts';
 import { askIdentity } from './proof/identity.ts';
 import type { PipelineParts } from './ports/parts.ts';
+import type { Sink } from './ports/sink.ts';
 import { pause } from './retry/retry.ts';
 import { seed$ } from './seed.ts';
+
+/** What is stored of the stream that stands still. */
+export type StandingStream = Pick<StreamState, 'participantId' | 'seeded' | 'checkpoint' | 'lastUpdate'> &
+  Pick<StreamIdentity, 'filterHash'>;
+
+/** Where active contracts are gathered beside the stream, and how they get into it. Of use to the holder of the writer lock. */
+export interface Staging extends Pick<Sink, 'openSession'> {
+  /**
+   * Makes room for what is gathered, or takes over what a cut reseed left if it fits.
+   * @throws IndexerError RESEED_REFUSED when something else is in the way
+   */
+  prepare(wanted: {
+    readonly identity: StreamIdentity;
+    /** No earlier offset is of use: the checkpoint, or what is pruned since. */
+    readonly notBefore: number;
+  }): Promise<void>;
+  /**
+   * Merges what was gathered into the stream and moves its checkpoint, in one transaction.
+   * @throws IndexerError HISTORY_CHANGED, RESEED_REFUSED; nothing is changed then
+   */
+  merge(merge: {
+    readonly identity: StreamIdentity;
+    /** The offset the active contracts were read at. */
+    readonly offset: number;
+    /** The checkpoint when the reseed began. */
+    readonly checkpoint: number;
+    /** Why there is a gap, for table `coverage`. */
+    readonly reason: string;
+  }): Promise<Merged>;
+}
 
 /** What a reseed that keeps the history would meet. */
 export interface ReseedPlan {
   readonly identity: StreamIdentity;
-  readonly stream: StreamFacts;
   readonly checkpoint: number;
   readonly ledgerEnd: number;
   readonly pruned: number;
@@ -42,14 +67,13 @@ const retryMs = 2_000;
 const soonMs = 100;
 
 /**
- * Whether the ledger's offsets still are those of our history, and what the gap would be. `parts.database` is the
- * stream's own.
+ * Whether the ledger's offsets still are those of our history, and what the gap would be.
+ * @param stream undefined when nothing was ever indexed
  * @throws IndexerError RESEED_REFUSED when they are not, or there is no history to keep
  */
-export async function planReseed(parts: PipelineParts): Promise<ReseedPlan> {
-  const stream = await readStream(parts.database);
+export async function planReseed(parts: PipelineParts, stream: StandingStream | undefined): Promise<ReseedPlan> {
   if (stream?.checkpoint === undefined || stream.checkpoint === null || !stream.seeded) {
-    throw refused('reseed', 'there is no history to keep in this schema', 'start the indexer: it seeds by itself');
+    throw refused('there is no history to keep in this schema', 'start the indexer: it seeds by itself');
   }
   const { checkpoint, participantId, lastUpdate } = stream;
   const identity = await askIdentity(parts);
@@ -61,25 +85,23 @@ export async function planReseed(parts: PipelineParts): Promise<ReseedPlan> {
   }
   const otherFilter = identity.filterHash !== stream.filterHash;
   const bounds = { ledgerEnd, pruned: Math.min(pruned, checkpoint), otherFilter };
-  await refuseOtherHistory(parts, { checkpoint, lastUpdate }, bounds);
+  await refuseOtherHistory(parts, { checkpoint, lastUpdate, seedOffset: null }, bounds);
   const changed = otherFilter ? ', with another filter from here on' : '';
   const reason =
     pruned > checkpoint
       ? `the participant was pruned up to ${String(pruned)}, past the checkpoint ${String(checkpoint)}${changed}`
       : `seeded again by the operator, after the checkpoint ${String(checkpoint)}${changed}`;
-  return { identity, stream, checkpoint, ledgerEnd, pruned, reason };
+  return { identity, checkpoint, ledgerEnd, pruned, reason };
 }
 
 async function refuseOtherHistory(
   parts: PipelineParts,
-  stored: Pick<StreamFacts, 'lastUpdate'> & { readonly checkpoint: number },
+  stored: StoredHistory,
   bounds: Omit<LedgerBounds, 'sameParticipant'>,
 ): Promise<void> {
-  const { checkpoint, lastUpdate } = stored;
-  const state = { checkpoint, lastUpdate, epoch: 0, participantId: null, seedOffset: null, seeded: true };
   try {
     // Contracts are compared when they are merged, all of them.
-    await proveHistory(parts, { ...state, seedToken: null, seedContracts: 0 }, { ...bounds, sameParticipant: true });
+    await proveHistory(parts, stored, { ...bounds, sameParticipant: true });
   } catch (thrown) {
     const error = toIndexerError(thrown);
     if (error.code !== 'HISTORY_CHANGED' && error.code !== 'LEDGER_BEHIND_CHECKPOINT') throw error;
@@ -92,45 +114,33 @@ function otherOffsets(found: string): IndexerError {
     'offsets of two histories cannot share a schema: index this ledger into a new POSTGRES_SCHEMA and keep this one, ' +
     'go back to where both agree (ledger-indexer reset --to OFFSET --yes), or give up this history ' +
     '(ledger-indexer reseed --yes)';
-  return refused('reseed', found, remedy);
+  return refused(found, remedy);
+}
+
+function refused(found: string, remedy: string): IndexerError {
+  return new IndexerError(found, { code: 'RESEED_REFUSED', remedy });
 }
 
 /**
  * Gathers the active contracts and merges them. To be called by the holder of the writer lock only.
- * @param staging the handle of the staging schema
  * @throws IndexerError; the stream is as it was then
  */
-export async function reseed(
-  parts: PipelineParts,
-  staging: Database,
-  plan: ReseedPlan,
-  writer: string,
-): Promise<Reseeded> {
-  const { identity, checkpoint, pruned } = plan;
-  await prepareStaging(staging, parts.database.schema, { identity, notBefore: Math.max(checkpoint, pruned) });
-  const offset = await gather({ ...parts, database: staging, notify: false }, plan);
+export async function reseed(parts: PipelineParts, staging: Staging, plan: ReseedPlan): Promise<Reseeded> {
+  const { identity, checkpoint, pruned, reason } = plan;
+  await staging.prepare({ identity, notBefore: Math.max(checkpoint, pruned) });
+  const offset = await gather(parts, staging, plan);
   if (offset === undefined) throw interrupted();
-  const gathered = await readStream(staging);
-  const merged = await mergeStaging(parts.database, {
-    identity,
-    offset,
-    anchor: gathered?.lastUpdate,
-    checkpoint,
-    reason: plan.reason,
-    writer,
-    notify: parts.notify,
-  });
-  return { ...merged, offset };
+  return { ...(await staging.merge({ identity, offset, checkpoint, reason })), offset };
 }
 
 /** Seeds until it is done; undefined when a stop was asked for. */
-async function gather(parts: PipelineParts, plan: ReseedPlan): Promise<number | undefined> {
+async function gather(parts: PipelineParts, staging: Staging, plan: ReseedPlan): Promise<number | undefined> {
   let failures = 0;
   let refusedAt = -1;
   let apart = nowhere;
   while (!parts.stop.aborted) {
     try {
-      const session = await openSession(parts.database, plan.identity, { notify: false });
+      const session = await staging.openSession(plan.identity);
       // A reseed that was cut before its merge has gathered everything already.
       if (session.state.seeded && session.state.checkpoint !== null) return session.state.checkpoint;
       const onProgress = (): void => {

@@ -19,12 +19,12 @@ import {
 import { sideOf } from '../errors/catalogue.ts';
 import { toIndexerError, type IndexerError } from '../errors/indexer-error.ts';
 import { refuseBound } from './intake/bound.ts';
-import type { WriterLock } from '../store/lock/writer-lock.ts';
 import { isNamed, nowhere, stretchToSearch, type Stretch } from './retry/apart.ts';
 import { follow$, type Following } from './follow/follow.ts';
 import { connect, type Connected } from './proof/identity.ts';
 import { PackageWatch } from './beside/package-watch.ts';
 import { PhaseKeeper, type PipelineParts } from './ports/parts.ts';
+import type { WriterLock } from './ports/sink.ts';
 import { poll$ } from './beside/poll.ts';
 import { FailureCount, decide } from './retry/retry.ts';
 import { seed$, skipSeed } from './seed.ts';

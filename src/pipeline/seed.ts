@@ -6,11 +6,8 @@ import { concatMap, defer, finalize, firstValueFrom, last, repeat, takeWhile, ty
 import { IndexerError, toIndexerError } from '../errors/indexer-error.ts';
 import { activeContractsRequest } from '../ledger/api/request-format.ts';
 import { decodeActiveContract } from '../ledger/frames/wire.ts';
-import type { BinaryRows } from '../store/write/copy-binary.ts';
-import { explainEntry } from '../store/write/duplicate.ts';
-import type { StoreSession } from '../store/write/store.ts';
-import type { UpdateMark } from '../store/write/stream-row.ts';
 import type { Batch } from '../model/batch.ts';
+import type { UpdateMark } from '../model/stream.ts';
 import type { ActiveContractEntry } from '../model/update.ts';
 import { takeAt, withStretch, type Stretch } from './retry/apart.ts';
 import { buildBatch, factsOf, type Built } from './intake/batch-builder.ts';
@@ -18,6 +15,7 @@ import { namingEntry } from './follow/follow-errors.ts';
 import { frames$, type Frames } from './intake/frames.ts';
 import { ListTally, unproven } from './proof/list-proof.ts';
 import type { PipelineParts } from './ports/parts.ts';
+import type { SinkSession } from './ports/sink.ts';
 import { pause } from './retry/retry.ts';
 import { textOf, type KeptFrame } from './intake/frame-memory.ts';
 import { tracedSeed$, type BatchSpan } from './ports/tracer.ts';
@@ -53,7 +51,7 @@ type RunningSeed = SeedPlan & SeedRun & { readonly read: ListTally };
 /** Emits the seed offset once published, undefined when a stop was asked for. */
 export function seed$(
   parts: PipelineParts,
-  session: StoreSession,
+  session: SinkSession,
   ledgerEnd: number,
   run: SeedRun,
 ): Observable<number | undefined> {
@@ -71,7 +69,7 @@ export function seed$(
 }
 
 /** Without an ACS: history is followed from a given offset. Resolves to that offset. */
-export async function skipSeed(parts: PipelineParts, session: StoreSession, pruned: number): Promise<number> {
+export async function skipSeed(parts: PipelineParts, session: SinkSession, pruned: number): Promise<number> {
   const { start } = parts;
   const offset = typeof start === 'number' ? start : start === 'oldest' ? pruned : 0;
   await session.beginSeed(offset);
@@ -79,7 +77,7 @@ export async function skipSeed(parts: PipelineParts, session: StoreSession, prun
   return offset;
 }
 
-async function plan(session: StoreSession, ledgerEnd: number): Promise<SeedPlan> {
+async function plan(session: SinkSession, ledgerEnd: number): Promise<SeedPlan> {
   const { seedOffset, seedToken, seedContracts } = session.state;
   if (seedOffset !== null && seedToken !== null) {
     return { offset: seedOffset, token: seedToken, written: seedContracts };
@@ -94,7 +92,7 @@ function requestOf(parts: PipelineParts, seed: SeedPlan): object {
 
 function entries$(
   parts: PipelineParts,
-  session: StoreSession,
+  session: SinkSession,
   seed: RunningSeed,
   frames: Frames,
 ): Observable<number | undefined> {
@@ -150,7 +148,7 @@ const proofDelaysMs: readonly number[] = [500, 1_000, 2_000, 4_000];
 const aboutList: ReadonlySet<string> = new Set(['LEDGER_CUT_SHORT', 'LEDGER_LIST_UNPROVEN']);
 
 /** @throws IndexerError LEDGER_CUT_SHORT: the next session goes on after the stored token, or starts over */
-async function prove(parts: PipelineParts, session: StoreSession, seed: RunningSeed): Promise<void> {
+async function prove(parts: PipelineParts, session: SinkSession, seed: RunningSeed): Promise<void> {
   const { ledger, filter, observer, stop } = parts;
   const { offset, read, strict } = seed;
   const questions = { ledger, streamed: (request: object) => streamed(parts, request) };
@@ -187,7 +185,7 @@ async function* streamed(parts: PipelineParts, request: object): AsyncGenerator<
  * The update that made the newest of the seed's contracts active: until an update comes it is what proves the history.
  * Undefined when there is none, when it is pruned, or when the ledger cannot show it now.
  */
-async function anchorOf(parts: PipelineParts, session: StoreSession): Promise<UpdateMark | undefined> {
+async function anchorOf(parts: PipelineParts, session: SinkSession): Promise<UpdateMark | undefined> {
   const offset = await session.newestActivation();
   if (offset === undefined || offset === 0) return undefined;
   // A proof more, not a condition: for the want of it a seed of hours is not thrown away.
@@ -197,7 +195,7 @@ async function anchorOf(parts: PipelineParts, session: StoreSession): Promise<Up
 
 async function takeEntries(
   parts: PipelineParts,
-  session: StoreSession,
+  session: SinkSession,
   seed: RunningSeed,
   frames: Frames,
   writes: WriteQueue,
@@ -214,7 +212,7 @@ async function takeEntries(
 }
 
 /** Forgets the token, so that the next session begins anew, at an offset that the ledger can still show. */
-async function overtaken(session: StoreSession, seed: RunningSeed, cause: IndexerError): Promise<IndexerError> {
+async function overtaken(session: SinkSession, seed: RunningSeed, cause: IndexerError): Promise<IndexerError> {
   await session.beginSeed(seed.offset);
   return new IndexerError(`the seed at offset ${String(seed.offset)} cannot go on: ${cause.message}`, {
     code: 'SEED_OVERTAKEN',
@@ -224,14 +222,14 @@ async function overtaken(session: StoreSession, seed: RunningSeed, cause: Indexe
 }
 
 interface BuiltEntries {
-  readonly batch: Batch<BinaryRows>;
+  readonly batch: Batch;
   /** Of the last entry. */
   readonly contractId: string | null;
   readonly built: Built;
 }
 
 async function buildEntries(
-  session: StoreSession,
+  session: SinkSession,
   seed: RunningSeed,
   frames: readonly KeptFrame[],
   span: BatchSpan | undefined,
@@ -267,7 +265,7 @@ interface EntriesToWrite extends BuiltEntries {
 
 async function writeEntries(
   parts: PipelineParts,
-  session: StoreSession,
+  session: SinkSession,
   seed: RunningSeed,
   { batch, built, contractId, before, predecessor, span }: EntriesToWrite,
 ): Promise<void> {
@@ -277,7 +275,7 @@ async function writeEntries(
     const error = withStretch(toIndexerError(thrown), stretch);
     span?.done(batch, error);
     if (batch.entries !== 1) throw error;
-    throw namingEntry(explainEntry(error), { seedOffset: seed.offset, entry: stretch.upTo, contractId });
+    throw namingEntry(session.explainedEntry(error), { seedOffset: seed.offset, entry: stretch.upTo, contractId });
   });
   span?.done(batch);
   const { observer } = parts;

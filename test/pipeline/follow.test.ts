@@ -2,35 +2,14 @@
 import { lastValueFrom, toArray } from 'rxjs';
 import { describe, expect, it } from 'vitest';
 import { IndexerError } from '../../src/errors/indexer-error.ts';
-import type { FrameStreamOptions } from '../../src/ledger/transport/frame-stream.ts';
 import { follow$, type Following } from '../../src/pipeline/follow/follow.ts';
-import type { Observer } from '../../src/pipeline/ports/observer.ts';
-import type { PipelineParts } from '../../src/pipeline/ports/parts.ts';
+import type { PipelineLimits } from '../../src/pipeline/ports/parts.ts';
 import { nowhere } from '../../src/pipeline/retry/apart.ts';
 import { deferred } from '../support/deferred.ts';
 import { waitFor } from '../support/wait-for.ts';
-import { memorySink, type MemorySink } from './memory-sink.ts';
-
-const recordTime = '2026-01-01T00:00:00Z';
-
-function topology(offset: number): string {
-  const value = {
-    updateId: `1220${String(offset)}`,
-    events: [],
-    offset,
-    synchronizerId: 'a::1220',
-    traceContext: null,
-    recordTime,
-  };
-  return JSON.stringify({ update: { TopologyTransaction: { value } } });
-}
-
-function checkpoint(offset: number): string {
-  return JSON.stringify({ update: { OffsetCheckpoint: { value: { offset, synchronizerTimes: [] } } } });
-}
-
-/** Whatever the loop tells, nobody listens. */
-const silent = new Proxy({}, { get: () => () => undefined }) as Observer;
+import { checkpointFrame as checkpoint, topologyFrame as topology, type MemoryStream } from './memory-ledger.ts';
+import { memoryWorld } from './memory-parts.ts';
+import type { MemorySink } from './memory-sink.ts';
 
 interface Run {
   readonly sink: MemorySink;
@@ -43,38 +22,10 @@ interface Run {
   readonly done: Promise<readonly number[]>;
 }
 
-function run(limits: Partial<PipelineParts['limits']> = {}, quarantine = false): Run {
-  const sink = memorySink();
-  const stop = new AbortController();
-  const opened = deferred<Pick<FrameStreamOptions, 'onFrame' | 'onEnd'>>();
-  const parts = {
-    observer: silent,
-    stop: stop.signal,
-    tokenSource: { lease: () => Promise.resolve(undefined) },
-    openStream: (stream: FrameStreamOptions) => {
-      opened.resolve(stream);
-      return { pause: () => undefined, resume: () => undefined, close: () => undefined };
-    },
-    filter: {
-      parties: [],
-      templates: [],
-      interfaces: [],
-      createdEventBlobs: false,
-      shape: 'LEDGER_EFFECTS',
-      topology: true,
-    },
-    quarantine,
-    unknownUpdates: 'keep',
-    limits: {
-      batchUpdates: 2,
-      batchBytes: 1_000_000,
-      inboxUpdates: 100,
-      inboxBytes: 1_000_000,
-      writeLanes: 2,
-      askAfterMs: 60_000,
-      ...limits,
-    },
-  } as unknown as PipelineParts;
+function run(limits: Partial<PipelineLimits> = {}, quarantine = false): Run {
+  const { parts, sink, ledger, stop } = memoryWorld({ limits, quarantine });
+  const opened = deferred<MemoryStream>();
+  ledger.script = opened.resolve;
   const following: Following = {
     checkpoint: 0,
     lastFrameAt: () => 0,
@@ -83,15 +34,14 @@ function run(limits: Partial<PipelineParts['limits']> = {}, quarantine = false):
     stopAt: undefined,
     onCommitted: () => undefined,
   };
-  const done = lastValueFrom(follow$(parts, sink.session, following).pipe(toArray()));
+  const done = lastValueFrom(follow$(parts, sink.takeOver(), following).pipe(toArray()));
   done.catch(() => undefined);
   return {
     sink,
     following,
     done,
-    send: (...frames) =>
-      void opened.promise.then(({ onFrame }) => frames.forEach((frame) => onFrame(Buffer.from(frame)))),
-    end: (reason) => void opened.promise.then(({ onEnd }) => onEnd(reason)),
+    send: (...frames) => void opened.promise.then((stream) => stream.send(...frames)),
+    end: (reason) => void opened.promise.then((stream) => stream.end(reason)),
     stop: () => stop.abort(),
   };
 }
@@ -156,7 +106,7 @@ describe('following', () => {
     const loop = run({ batchUpdates: 1, writeLanes: 3 });
     const gone = new IndexerError('the connection is gone', { code: 'STORE_UNREACHABLE' });
     const failing = deferred();
-    loop.sink.before = (commit) => (commit === 2 ? failing.promise : undefined);
+    loop.sink.before = (_, commit) => (commit === 2 ? failing.promise : undefined);
     loop.send(topology(10), topology(20), topology(30));
     await reached(loop, 10);
     failing.reject(gone);

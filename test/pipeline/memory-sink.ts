@@ -1,8 +1,23 @@
-/** A place for updates that is no database: it keeps what a session commits, and fails where it is told to. */
+/** A sink that is no database: it keeps what its sessions commit, with the fence of a real one, and fails where it is told to. */
+import type { PackageModel } from '../../src/daml/package-model.ts';
+import { IndexerError } from '../../src/errors/indexer-error.ts';
 import { Batch } from '../../src/model/batch.ts';
 import { Dictionary } from '../../src/model/dictionary.ts';
-import { BinaryRows } from '../../src/store/write/copy-binary.ts';
-import type { StoreBatch, StoreSession } from '../../src/store/write/store.ts';
+import type { LockHolder } from '../../src/model/lock-holder.ts';
+import type {
+  ContractMark,
+  PackageState,
+  QuarantinedUpdate,
+  SeedOrigin,
+  StreamIdentity,
+  StreamState,
+  UpdateMark,
+} from '../../src/model/stream.ts';
+import type { Row, RowSink, TableName } from '../../src/model/tables.ts';
+import type { StoredUpdate } from '../../src/model/update.ts';
+import type { VerifiedFacts } from '../../src/pipeline/ports/observer.ts';
+import type { Sink, SinkSession, SyncedViews, WriterLock } from '../../src/pipeline/ports/sink.ts';
+import { deferred } from '../support/deferred.ts';
 
 /** One commit: the checkpoint before and after it, and how many updates of which kind it held. */
 export interface Commit {
@@ -11,61 +26,283 @@ export interface Commit {
   readonly updates: Readonly<Record<string, number>>;
 }
 
-export interface MemorySink {
-  readonly session: StoreSession;
-  /** In the order of commits. */
-  readonly commits: readonly Commit[];
-  /** Updates that were set aside, by offset. */
-  readonly setAside: readonly number[];
-  /** Updates that came after later ones and were offered to it, by offset. */
-  readonly late: readonly number[];
-  /** Called before each commit with its number, from 1 on; what it throws is what the write fails with. */
-  before: (commit: number, batch: StoreBatch) => Promise<void> | void;
+/** What may be made to fail. */
+export type Act =
+  | Exclude<keyof Sink, 'marks' | 'packages'>
+  | Exclude<keyof SinkSession, 'state' | 'newBatch' | 'explained' | 'explainedEntry'>
+  | keyof Sink['packages'];
+
+type Stored = { -readonly [Fact in keyof StreamState]: StreamState[Fact] };
+
+const noNames = { templates: [], choices: [], synchronizers: [], implementations: [] };
+const holder: LockHolder = { pid: 1, role: 'writer', application: 'test', address: null, since: null };
+
+class Rows implements RowSink {
+  readonly tables = new Map<TableName, Row[]>();
+
+  push(table: TableName, row: Row): void {
+    this.tables.set(table, [...this.of(table), row]);
+  }
+
+  of(table: TableName): readonly Row[] {
+    return this.tables.get(table) ?? [];
+  }
 }
 
-const empty = { templates: [], choices: [], synchronizers: [], implementations: [] };
+export class MemorySink implements Sink {
+  /** The stream as it is stored. */
+  readonly stored: Stored = {
+    epoch: 0,
+    participantId: null,
+    seedOffset: null,
+    seeded: false,
+    seedToken: null,
+    seedContracts: 0,
+    checkpoint: null,
+    lastUpdate: undefined,
+  };
+  /** In the order of commits. */
+  readonly commits: Commit[] = [];
+  /** Updates that were set aside, by offset. */
+  readonly setAside: number[] = [];
+  /** Updates that came after later ones and were offered to it, by offset. */
+  readonly late: number[] = [];
+  /** Every update that is stored, in order. */
+  updates: UpdateMark[] = [];
+  /** Contracts of the seed in the order they were written. */
+  seedEntries: ContractMark[] = [];
+  /** How each seed was published. */
+  readonly published: { readonly offset: number; readonly origin: SeedOrigin; readonly anchor?: UpdateMark }[] = [];
+  readonly ledgerFacts: { readonly ledgerEnd: number; readonly pruned: number | undefined }[] = [];
+  /** Whether another process has the right to write. */
+  occupied = false;
+  /** Where the range in force begins. */
+  begin = 0;
+  activeContracts: readonly ContractMark[] = [];
+  packageState: PackageState = { missing: [], named: [], templates: 0 };
+  readonly models: PackageModel[] = [];
+  views: SyncedViews = { made: [], failed: [] };
+  verified: readonly VerifiedFacts[] = [];
+  /** Called before each act with how often it was done, this time included; what it throws is what that fails with. */
+  before: (act: Act, count: number, batch?: Batch) => Promise<void> | void = () => undefined;
+  readonly #counts = new Map<Act, number>();
+  #identity: StreamIdentity | undefined;
+  #lost: ((reason: Error) => void) | undefined;
+
+  readonly marks: Sink['marks'] = {
+    newest: (above, upTo) => Promise.resolve(this.updates.findLast(({ offset }) => offset > above && offset <= upTo)),
+    rangeBegin: () => Promise.resolve(this.begin),
+    firstUnknown: (offsets) => {
+      const known = new Set([...this.updates.map(({ offset }) => offset), ...this.setAside]);
+      return Promise.resolve(offsets.find((offset) => !known.has(offset)));
+    },
+    contracts: (limit) => Promise.resolve(this.activeContracts.slice(0, limit)),
+  };
+
+  readonly packages: Sink['packages'] = {
+    state: async () => {
+      await this.act('state');
+      return this.packageState;
+    },
+    all: async () => {
+      await this.act('all');
+      return [...this.models];
+    },
+    store: async (model) => {
+      await this.act('store');
+      this.models.push(model);
+      const { missing, named, templates } = this.packageState;
+      const others = missing.filter((id) => id !== model.packageId);
+      if (others.length === missing.length) return;
+      this.packageState = { missing: others, named: [...new Set([...named, model.name])].toSorted(), templates };
+    },
+    refreshPaddings: () => this.act('refreshPaddings'),
+    syncViews: async () => {
+      await this.act('syncViews');
+      return this.views;
+    },
+  };
+
+  /** How often something was done, or tried. */
+  count(act: Act): number {
+    return this.#counts.get(act) ?? 0;
+  }
+
+  async act(act: Act, batch?: Batch): Promise<void> {
+    const count = this.count(act) + 1;
+    this.#counts.set(act, count);
+    await this.before(act, count, batch);
+  }
+
+  prepare(): Promise<void> {
+    return this.act('prepare');
+  }
+
+  /** Whether this process has the right to write. */
+  get held(): boolean {
+    return this.#lost !== undefined;
+  }
+
+  async tryLock(): Promise<WriterLock | undefined> {
+    await this.act('tryLock');
+    if (this.occupied || this.held) return undefined;
+    const lost = deferred<never>();
+    lost.promise.catch(() => undefined);
+    this.#lost = lost.reject;
+    const release = (): Promise<void> => {
+      this.#lost = undefined;
+      return Promise.resolve();
+    };
+    return { lost: lost.promise, release };
+  }
+
+  /** The right to write is somebody else's now. */
+  loseLock(): void {
+    const lose = this.#lost;
+    this.#lost = undefined;
+    this.occupied = true;
+    lose?.(new IndexerError('the lock is lost', { code: 'STORE_LOCK_LOST' }));
+  }
+
+  async lockHolder(): Promise<LockHolder | undefined> {
+    await this.act('lockHolder');
+    return this.occupied || this.held ? holder : undefined;
+  }
+
+  async openSession(identity: StreamIdentity): Promise<SinkSession> {
+    await this.act('openSession');
+    if (!this.held) throw new IndexerError('nobody gave the right to write', { code: 'STORE_LOCK_LOST' });
+    const { participantId } = this.stored;
+    if (participantId !== null && identity.participantId !== undefined && participantId !== identity.participantId) {
+      throw new IndexerError('another participant', { code: 'PARTICIPANT_CHANGED' });
+    }
+    if (this.#identity !== undefined && this.#identity.filterHash !== identity.filterHash) {
+      throw new IndexerError('another filter', { code: 'FILTER_CHANGED' });
+    }
+    this.#identity = identity;
+    return this.takeOver();
+  }
+
+  /** The next session, whoever opens it. */
+  takeOver(): SinkSession {
+    this.stored.epoch += 1;
+    return new MemorySession(this);
+  }
+
+  async verifications(): Promise<readonly VerifiedFacts[]> {
+    await this.act('verifications');
+    return this.verified;
+  }
+
+  async unknownContracts(): Promise<number> {
+    await this.act('unknownContracts');
+    return 0;
+  }
+}
 
 /** A write waits for the one before it, as in Postgres, and fails with it. */
-export function memorySink(): MemorySink {
-  const commits: Commit[] = [];
-  const setAside: number[] = [];
-  const late: number[] = [];
-  let writes = 0;
-  const refuse = (): never => {
-    throw new Error('not a part of following');
-  };
-  const session = {
-    dictionary: new Dictionary(empty),
-    newBatch(offset: number) {
-      return new Batch(new BinaryRows(), session.dictionary, 1, offset);
-    },
-    async writeBatch(batch: StoreBatch, from: number, predecessor?: Promise<unknown>) {
-      writes += 1;
-      await Promise.all([sink.before(writes, batch), predecessor]);
-      commits.push({ from, to: batch.offset, updates: Object.fromEntries(batch.updatesByKind) });
-      return new Map<string, number>();
-    },
-    explained: (failure: Error) => Promise.resolve(failure),
-    quarantine({ offset }: { readonly offset: number }) {
-      setAside.push(offset);
-      return Promise.resolve();
-    },
-    storeLate({ offset }: { readonly offset: number }) {
-      late.push(offset);
-      return Promise.resolve(false);
-    },
-    noteParticipant: refuse,
-    beginSeed: refuse,
-    writeSeed: refuse,
-    newestActivation: refuse,
-    publishSeed: refuse,
-  };
-  const sink: MemorySink = {
-    session: session as unknown as StoreSession,
-    commits,
-    setAside,
-    late,
-    before: () => undefined,
-  };
-  return sink;
+class MemorySession implements SinkSession {
+  readonly state: StreamState;
+  readonly #sink: MemorySink;
+  readonly #dictionary = new Dictionary(noNames);
+
+  constructor(sink: MemorySink) {
+    this.#sink = sink;
+    this.state = { ...sink.stored };
+  }
+
+  newBatch(offset: number): Batch<Rows> {
+    return new Batch(new Rows(), this.#dictionary, this.state.epoch, offset);
+  }
+
+  async noteParticipant(participantId: string): Promise<void> {
+    await this.#change('noteParticipant');
+    this.#sink.stored.participantId ??= participantId;
+  }
+
+  async noteLedger(ledgerEnd: number, pruned: number | undefined): Promise<void> {
+    await this.#sink.act('noteLedger');
+    this.#sink.ledgerFacts.push({ ledgerEnd, pruned });
+  }
+
+  async writeBatch(batch: Batch<Rows>, from: number, predecessor?: Promise<unknown>): Promise<Map<string, number>> {
+    await Promise.all([this.#sink.act('writeBatch', batch), predecessor]);
+    this.#move(from, batch.offset);
+    const { updates, commits, stored } = this.#sink;
+    const marks = batch.sink.of('updates').map(([offset, , id]) => ({ offset: Number(offset), updateId: String(id) }));
+    this.#sink.updates = [...updates, ...marks];
+    stored.lastUpdate = marks.at(-1) ?? stored.lastUpdate;
+    commits.push({ from, to: batch.offset, updates: Object.fromEntries(batch.updatesByKind) });
+    return new Map([['updates', marks.length]]);
+  }
+
+  explained(error: IndexerError): Promise<IndexerError> {
+    return Promise.resolve(error);
+  }
+
+  explainedEntry(error: IndexerError): IndexerError {
+    return error;
+  }
+
+  async quarantine({ offset }: QuarantinedUpdate, from: number): Promise<void> {
+    await this.#sink.act('quarantine');
+    this.#move(from, offset);
+    this.#sink.setAside.push(offset);
+  }
+
+  async storeLate({ offset }: StoredUpdate, isOurs: () => Promise<boolean>): Promise<boolean> {
+    await this.#change('storeLate');
+    this.#sink.late.push(offset);
+    return !this.#sink.updates.some((mark) => mark.offset === offset) && (await isOurs());
+  }
+
+  async beginSeed(offset: number): Promise<void> {
+    await this.#change('beginSeed');
+    Object.assign(this.#sink.stored, { seedOffset: offset, seedToken: null, seedContracts: 0 });
+    this.#sink.seedEntries = [];
+  }
+
+  async writeSeed(batch: Batch<Rows>, written: number, predecessor?: Promise<unknown>): Promise<Map<string, number>> {
+    await Promise.all([this.#sink.act('writeSeed', batch), predecessor]);
+    this.#fence();
+    const { stored, seedEntries } = this.#sink;
+    if (stored.seedContracts !== written || stored.seeded) throw moved();
+    const rows = batch.sink.of('contracts');
+    const entries = rows.map(([contractId, offset]) => ({ contractId: String(contractId), offset: Number(offset) }));
+    this.#sink.seedEntries = [...seedEntries, ...entries];
+    stored.seedContracts += batch.entries;
+    stored.seedToken = batch.continuationToken ?? stored.seedToken;
+    return new Map([['contracts', entries.length]]);
+  }
+
+  newestActivation(): Promise<number | undefined> {
+    const offsets = this.#sink.seedEntries.map(({ offset }) => offset);
+    return Promise.resolve(offsets.length === 0 ? undefined : Math.max(...offsets));
+  }
+
+  async publishSeed(offset: number, origin: SeedOrigin, anchor?: UpdateMark): Promise<void> {
+    await this.#change('publishSeed');
+    if (this.#sink.stored.seeded) throw moved();
+    Object.assign(this.#sink.stored, { seeded: true, checkpoint: offset, lastUpdate: anchor, seedToken: null });
+    this.#sink.published.push({ offset, origin, ...(anchor === undefined ? {} : { anchor }) });
+  }
+
+  async #change(act: Act): Promise<void> {
+    await this.#sink.act(act);
+    this.#fence();
+  }
+
+  #fence(): void {
+    if (this.#sink.stored.epoch !== this.state.epoch) throw moved();
+  }
+
+  #move(from: number, to: number): void {
+    this.#fence();
+    if ((this.#sink.stored.checkpoint ?? 0) !== from) throw moved();
+    this.#sink.stored.checkpoint = to;
+  }
+}
+
+function moved(): IndexerError {
+  return new IndexerError('somebody else has written', { code: 'CHECKPOINT_MOVED' });
 }

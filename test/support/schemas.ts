@@ -1,8 +1,8 @@
 /** Schemas of one test file, in a database of its own that is gone when the file ends. */
 import { afterAll, beforeAll } from 'vitest';
+import type { StreamIdentity } from '../../src/model/stream.ts';
 import { openDatabase, type Database } from '../../src/store/connection/database.ts';
 import { migrate } from '../../src/store/schema/migrations.ts';
-import type { StreamIdentity } from '../../src/store/write/stream-row.ts';
 import { createTestDatabase, type TestDatabase } from './database.ts';
 
 /** Of a stream of which it does not matter who asked for what. */

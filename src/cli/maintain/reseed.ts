@@ -13,9 +13,11 @@ import { askIdentity } from '../../pipeline/proof/identity.ts';
 import type { PipelineParts } from '../../pipeline/ports/parts.ts';
 import { planReseed, reseed, type Reseeded, type ReseedPlan } from '../../pipeline/reseed.ts';
 import type { Database } from '../../store/connection/database.ts';
+import { readStream } from '../../store/history/maintenance.ts';
 import { emptyHistory, planEmpty } from '../../store/history/reset.ts';
 import { stagingSchema } from '../../store/history/staging.ts';
 import { WriterSeat } from '../../store/lock/writer-lock.ts';
+import { postgresStaging } from '../../store/postgres-sink.ts';
 import { version } from '../../version.ts';
 import {
   asWriter,
@@ -42,8 +44,8 @@ export async function reseedCommand(
   await withStream(args.config, 'reseed', async (database) => {
     const { parts, close } = await partsOf(args.config, database, stop);
     try {
-      if (args.given.has('keep-history')) await keepHistory(parts, args, write);
-      else await giveUpHistory(parts, args, write);
+      if (args.given.has('keep-history')) await keepHistory(parts, database, args, write);
+      else await giveUpHistory(parts, database, args, write);
     } finally {
       close();
     }
@@ -75,20 +77,26 @@ async function partsOf(
   return { parts, close: () => observer.close() };
 }
 
-async function keepHistory(parts: PipelineParts, { config, yes }: MaintenanceArguments, write: Write): Promise<void> {
-  const { database } = parts;
+async function keepHistory(
+  parts: PipelineParts,
+  database: Database,
+  { config, yes }: MaintenanceArguments,
+  write: Write,
+): Promise<void> {
   const command = 'reseed --keep-history --yes';
   if (!yes) {
-    for (const line of planned(await planReseed(parts))) write(line);
+    for (const line of planned(await planReseed(parts, await readStream(database)))) write(line);
     write(`nothing was changed; with the indexer stopped or parked, run: ledger-indexer ${command}`);
     return;
   }
   const staging = openStream(config, 'reseed', stagingSchema(database.schema));
   try {
     const done = await asWriter(database, command, async () => {
-      const plan = await planReseed(parts);
+      const plan = await planReseed(parts, await readStream(database));
       for (const line of planned(plan)) write(line);
-      return { ...(await reseed(parts, staging, plan, writerName)), checkpoint: plan.checkpoint };
+      const { notify } = config.indexer;
+      const place = postgresStaging(database, staging, { writer: writerName, notify });
+      return { ...(await reseed(parts, place, plan)), checkpoint: plan.checkpoint };
     });
     for (const line of told(done)) write(line);
   } finally {
@@ -126,8 +134,12 @@ function told(done: Reseeded & { readonly checkpoint: number }): readonly string
   ];
 }
 
-async function giveUpHistory(parts: PipelineParts, { yes }: MaintenanceArguments, write: Write): Promise<void> {
-  const { database } = parts;
+async function giveUpHistory(
+  parts: PipelineParts,
+  database: Database,
+  { yes }: MaintenanceArguments,
+  write: Write,
+): Promise<void> {
   // Nothing is given up before the ledger has answered that it can be read.
   const identity = await askIdentity(parts);
   const ledgerEnd = await parts.ledger.state.ledgerEnd();

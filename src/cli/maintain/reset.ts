@@ -1,9 +1,9 @@
 /** `reset --to OFFSET` and `reset --all`: the stream goes back, or starts over; without `--yes` only says what would go. */
 import { filterFingerprint } from '../../ledger/api/request-format.ts';
+import type { StreamIdentity } from '../../model/stream.ts';
 import type { Config } from '../../config/config.ts';
 import type { Database } from '../../store/connection/database.ts';
 import { emptyHistory, planEmpty, planReset, resetTo } from '../../store/history/reset.ts';
-import type { StreamIdentity } from '../../store/write/stream-row.ts';
 import { asWriter, countLines, maintenanceArguments, withStream, writerName } from '../database/maintenance.ts';
 import { misuse } from '../command-line/refusals.ts';
 

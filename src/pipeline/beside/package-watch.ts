@@ -18,8 +18,6 @@ import { sideOf } from '../../errors/catalogue.ts';
 import { toIndexerError, type IndexerError } from '../../errors/indexer-error.ts';
 import { readPackageArchive } from '../../daml/package-archive.ts';
 import type { PackageModel } from '../../daml/package-model.ts';
-import { readPackages, readPackageState, refreshPaddings, storePackage } from '../../store/typed/package-store.ts';
-import { syncTypedViews } from '../../store/typed/views.ts';
 import type { RefusedPackage } from '../ports/observer.ts';
 import { unknownPackages } from './package-references.ts';
 import type { PipelineParts } from '../ports/parts.ts';
@@ -92,18 +90,19 @@ export class PackageWatch {
 
   async #lookOnce(): Promise<void> {
     this.#stirred.next(false);
-    const { database, observer } = this.#parts;
-    const state = await readPackageState(database);
+    const { observer } = this.#parts;
+    const stored = this.#parts.sink.packages;
+    const state = await stored.state();
     const { missing, named } = state;
     const news = missing.some((id) => !this.#refused.has(id));
     if (!news && this.#madeFrom === JSON.stringify(state)) return;
     this.#madeFrom = undefined;
-    const packages = new Map((await readPackages(database)).map((model) => [model.packageId, model]));
+    const packages = new Map((await stored.all()).map((model) => [model.packageId, model]));
     const known = packages.size;
     const { refused, failure } = await this.#fetchAll(packages, missing, named);
-    const after = await readPackageState(database);
-    await refreshPaddings(database, (id) => packages.get(id));
-    const { made, failed } = await syncTypedViews(database, [...packages.values()]);
+    const after = await stored.state();
+    await stored.refreshPaddings((id) => packages.get(id));
+    const { made, failed } = await stored.syncViews([...packages.values()]);
     if (packages.size > known || refused.length + made.length + failed.length > 0) {
       observer.packagesRead({ packages: packages.size - known, refused, views: made.length, failedViews: failed });
     }
@@ -152,7 +151,7 @@ export class PackageWatch {
   async #fetch(packageId: string): Promise<PackageModel> {
     const { bytes } = await this.#parts.ledger.packages.content(packageId);
     const model = readPackageArchive(bytes, packageId);
-    await storePackage(this.#parts.database, model);
+    await this.#parts.sink.packages.store(model);
     return model;
   }
 

@@ -1,13 +1,10 @@
 /** The ledger seen from outside the stream: its end, what is pruned, and whether the stream is silently dead. */
 import { Observable, defer, exhaustMap, ignoreElements } from 'rxjs';
 import { IndexerError, toIndexerError } from '../../errors/indexer-error.ts';
-import { unknownContracts } from '../../store/write/departures.ts';
-import { noteLedgerFacts } from '../../store/reads/ledger-facts.ts';
-import type { StoreSession } from '../../store/write/store.ts';
-import { lastVerifications } from '../../store/verify/verifications.ts';
 import type { Following } from '../follow/follow.ts';
 import type { Connected } from '../proof/identity.ts';
 import type { PipelineParts } from '../ports/parts.ts';
+import type { SinkSession } from '../ports/sink.ts';
 import { pause, retryAfterMs } from '../retry/retry.ts';
 import { SilenceLimit } from '../follow/silence-limit.ts';
 import { pauseForToken, refusesCaller } from '../retry/wait.ts';
@@ -113,11 +110,11 @@ async function poll(
   return failed ? pruned : undefined;
 }
 
-async function note(parts: PipelineParts, session: StoreSession, { ledgerEnd, pruned }: Polled): Promise<void> {
+async function note(parts: PipelineParts, session: SinkSession, { ledgerEnd, pruned }: Polled): Promise<void> {
   try {
-    await noteLedgerFacts(parts.database, session.state.epoch, ledgerEnd, pruned);
-    parts.observer.verified(await lastVerifications(parts.database));
-    parts.observer.contractsUnknown(await unknownContracts(parts.database));
+    await session.noteLedger(ledgerEnd, pruned);
+    parts.observer.verified(await parts.sink.verifications());
+    parts.observer.contractsUnknown(await parts.sink.unknownContracts());
   } catch (thrown) {
     parts.observer.failed('store', toIndexerError(thrown), parts.limits.pollMs);
   }

@@ -1,14 +1,14 @@
 /** Waiting for the right to write, with everything warm that can be without it. */
 import { toIndexerError } from '../../errors/indexer-error.ts';
-import type { WriterLock } from '../../store/lock/writer-lock.ts';
 import type { PhaseKeeper, PipelineParts } from '../ports/parts.ts';
+import type { WriterLock } from '../ports/sink.ts';
 import { pause, retryAfterMs } from '../retry/retry.ts';
 
 const lockPollMs = 250;
 
 /** Waits as standby until the lock is ours; undefined when a stop was asked for. */
 export async function acquireLock(parts: PipelineParts, phase: PhaseKeeper): Promise<WriterLock | undefined> {
-  await parts.prepare();
+  await parts.sink.prepare();
   let lookAt = Number.NEGATIVE_INFINITY;
   let taken = false;
   const look = async (): Promise<void> => {
@@ -18,7 +18,7 @@ export async function acquireLock(parts: PipelineParts, phase: PhaseKeeper): Pro
     lookAt = Math.max(begunAt + parts.limits.pollMs, performance.now() + leftAloneMs);
   };
   while (!parts.stop.aborted) {
-    const lock = await parts.tryLock();
+    const lock = await parts.sink.tryLock();
     if (lock !== undefined) {
       taken = true;
       // Not waited for: whoever takes over must not lose time by it.
@@ -38,7 +38,7 @@ export async function acquireLock(parts: PipelineParts, phase: PhaseKeeper): Pro
  */
 async function tellHolder(parts: PipelineParts, ours: boolean, wanted = () => true): Promise<void> {
   try {
-    const holder = await parts.lockHolder();
+    const holder = await parts.sink.lockHolder();
     if (wanted()) parts.observer.lockHeld(holder, ours);
   } catch {
     // The same failure meets whoever asks for the lock or works with it, and is told there.

@@ -18,14 +18,15 @@ import {
 import { atOffset, IndexerError, toIndexerError } from '../../errors/indexer-error.ts';
 import { updatesRequest } from '../../ledger/api/request-format.ts';
 import { decodeUpdate } from '../../ledger/frames/wire.ts';
+import type { Batch } from '../../model/batch.ts';
 import type { StoredUpdate, Update } from '../../model/update.ts';
-import type { StoreBatch, StoreSession } from '../../store/write/store.ts';
 import { withStretch, type Stretch } from '../retry/apart.ts';
 import { buildBatch, factsOf, type Built } from '../intake/batch-builder.ts';
 import { namingPlace, outOfOrder } from './follow-errors.ts';
 import { frames$, type Frames } from '../intake/frames.ts';
 import { nextEnd, nothingLeft, pastEnd } from '../intake/bound.ts';
 import type { PipelineParts } from '../ports/parts.ts';
+import type { SinkSession } from '../ports/sink.ts';
 import { setAside, type FailedUpdate } from './quarantine.ts';
 import { passSilence } from '../proof/silent-stretch.ts';
 import { bytesOf, type KeptFrame } from '../intake/frame-memory.ts';
@@ -58,7 +59,7 @@ export interface Following {
  * Checkpoints as they are committed; completes when a stop was asked for, or at the end of a bounded run. When there is
  * a newer access token, the batch in hand is committed and the next stream goes on, with that token, from the checkpoint.
  */
-export function follow$(parts: PipelineParts, session: StoreSession, following: Following): Observable<number> {
+export function follow$(parts: PipelineParts, session: SinkSession, following: Following): Observable<number> {
   let renewal = false;
   const over = (): boolean => parts.stop.aborted || following.checkpoint >= (following.stopAt ?? Infinity);
   const stream$ = (end: number | undefined): Observable<number> =>
@@ -94,7 +95,7 @@ type EndingFrames = Frames & { readonly end: number | undefined };
 /** The checkpoints of one stream; completes when it was stopped or retired, or has come to its end. */
 function batches$(
   parts: PipelineParts,
-  session: StoreSession,
+  session: SinkSession,
   following: Following,
   frames: EndingFrames,
 ): Observable<number> {
@@ -121,7 +122,7 @@ function batches$(
 
 class StreamWriter {
   readonly #parts: PipelineParts;
-  readonly #session: StoreSession;
+  readonly #session: SinkSession;
   readonly #following: Following;
   readonly #writes: WriteQueue;
   /** Where the newest batch given to the database ends; the next one begins there. */
@@ -136,7 +137,7 @@ class StreamWriter {
   #received = false;
   #waiting = false;
 
-  constructor(parts: PipelineParts, session: StoreSession, following: Following) {
+  constructor(parts: PipelineParts, session: SinkSession, following: Following) {
     this.#parts = parts;
     this.#session = session;
     this.#following = following;
@@ -263,7 +264,7 @@ class StreamWriter {
     return true;
   }
 
-  #add(batch: StoreBatch, update: Update, end: number | undefined): void {
+  #add(batch: Batch, update: Update, end: number | undefined): void {
     const { offset } = update;
     const order = offsetOrder(offset, { seen: this.#seen, complete: this.#complete, end });
     if (order === 'past the end') throw pastEnd(offset, end ?? offset);
@@ -289,7 +290,7 @@ class StreamWriter {
     this.#building = false;
   }
 
-  #write(batch: StoreBatch, built: Built, frame: Buffer | undefined, span?: BatchSpan): void {
+  #write(batch: Batch, built: Built, frame: Buffer | undefined, span?: BatchSpan): void {
     const from = this.#from;
     const alone = this.#alone;
     this.#from = batch.offset;

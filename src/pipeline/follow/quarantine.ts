@@ -3,8 +3,8 @@
  * moves the checkpoint past it. Only failures of the data itself qualify; a full disk or a lost connection never does.
  */
 import { IndexerError } from '../../errors/indexer-error.ts';
-import type { StoreSession } from '../../store/write/store.ts';
 import type { PipelineParts } from '../ports/parts.ts';
+import type { SinkSession } from '../ports/sink.ts';
 
 const ofTheData: ReadonlySet<string> = new Set([
   'UPDATE_UNDECODABLE',
@@ -28,7 +28,7 @@ export interface FailedUpdate {
  */
 export async function setAside(
   parts: PipelineParts,
-  session: StoreSession,
+  session: SinkSession,
   from: number,
   { error, frame }: FailedUpdate,
 ): Promise<never> {

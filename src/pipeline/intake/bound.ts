@@ -5,7 +5,7 @@
  */
 import { IndexerError } from '../../errors/indexer-error.ts';
 import { updatesRequest } from '../../ledger/api/request-format.ts';
-import type { StreamState } from '../../store/write/stream-row.ts';
+import type { StreamState } from '../../model/stream.ts';
 import type { PipelineParts } from '../ports/parts.ts';
 import { pause } from '../retry/retry.ts';
 

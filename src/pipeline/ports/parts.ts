@@ -1,15 +1,12 @@
 /** What the pipeline is built from; assembled once by the composition root. */
-import type { LedgerClient } from '../../ledger/api/client.ts';
-import type { FrameStream, FrameStreamOptions } from '../../ledger/transport/frame-stream.ts';
 import type { LedgerFilter } from '../../ledger/api/request-format.ts';
 import type { TokenSource } from '../../ledger/access/token.ts';
-import type { LockHolder } from '../../model/lock-holder.ts';
 import type { Phase } from '../../model/phase.ts';
 import type { UnknownPolicy } from '../../model/unknown.ts';
 import type { IndexerError } from '../../errors/indexer-error.ts';
-import type { Database } from '../../store/connection/database.ts';
-import type { WriterLock } from '../../store/lock/writer-lock.ts';
 import type { Observer } from './observer.ts';
+import type { Sink } from './sink.ts';
+import type { LedgerQuestions, OpenStream } from './source.ts';
 import type { Tracer } from './tracer.ts';
 
 export interface PipelineLimits {
@@ -28,28 +25,16 @@ export interface PipelineLimits {
   readonly silenceMs: number;
 }
 
-export type OpenStream = (
-  stream: Pick<FrameStreamOptions, 'path' | 'request' | 'token' | 'onFrame' | 'onEnd' | 'onOpen'>,
-) => FrameStream;
-
 /** An offset, or `end`: the ledger end when the run begins. Undefined: run for ever. */
 export type StopAt = number | 'end' | undefined;
 
 export interface PipelineParts {
-  readonly ledger: LedgerClient;
+  readonly ledger: LedgerQuestions;
   /** The same ledger, for questions that are asked again rather than waited for. */
-  readonly polledLedger: Pick<LedgerClient, 'state'>;
+  readonly polledLedger: Pick<LedgerQuestions, 'state'>;
   readonly openStream: OpenStream;
   readonly tokenSource: TokenSource;
-  readonly database: Database;
-  /** Checks the server and brings the schema up to date; called at the start of every session, cheap once done. */
-  readonly prepare: () => Promise<void>;
-  /** One try for the right to write; undefined while another indexer has it. */
-  readonly tryLock: () => Promise<WriterLock | undefined>;
-  /** Whoever has the right to write now; undefined when nobody has. */
-  readonly lockHolder: () => Promise<LockHolder | undefined>;
-  /** Passes while the lock is surely ours; asked before anything is written. Throws IndexerError STORE_LOCK_LOST. */
-  readonly assertHeld: () => void;
+  readonly sink: Sink;
   readonly filter: LedgerFilter;
   readonly start: 'seed' | 'genesis' | 'oldest' | number;
   /** The last offset to store; the run ends there. */
@@ -57,8 +42,6 @@ export interface PipelineParts {
   readonly observer: Observer;
   /** Undefined: nobody listens to spans. */
   readonly tracer?: Tracer | undefined;
-  /** Whether commits are told to listeners of the database. */
-  readonly notify: boolean;
   /** Whether an update that cannot be stored is set aside; otherwise it stops the stream. */
   readonly quarantine: boolean;
   /** What becomes of an update of a kind this version does not know. */

@@ -4,7 +4,7 @@
  */
 import { IndexerError } from '../../errors/indexer-error.ts';
 import { eventFormat } from '../../ledger/api/request-format.ts';
-import { newestContracts, type ContractMark } from '../../store/history/stored-marks.ts';
+import type { ContractMark } from '../../model/stream.ts';
 import type { PipelineParts } from '../ports/parts.ts';
 
 const contractsAsked = 3;
@@ -14,7 +14,7 @@ const contractsAsked = 3;
  * @throws IndexerError HISTORY_CHANGED (park) when the ledger knows none of those asked for, or one at another offset
  */
 export async function proveByContracts(parts: PipelineParts): Promise<void> {
-  const asked = await newestContracts(parts.database, contractsAsked);
+  const asked = await parts.sink.marks.contracts(contractsAsked);
   let unknown = 0;
   for (const mark of asked) {
     const offset = await createdAt(parts, mark);

@@ -5,8 +5,7 @@
  */
 import { ExitCode } from '../../errors/exit-code.ts';
 import { IndexerError } from '../../errors/indexer-error.ts';
-import { firstUnknown, newestMark, rangeBegin } from '../../store/history/stored-marks.ts';
-import type { StreamState, UpdateMark } from '../../store/write/stream-row.ts';
+import type { StreamState, UpdateMark } from '../../model/stream.ts';
 import { proveByContracts } from './contract-proof.ts';
 import { shownOffsets, updateIdAt } from './update-id.ts';
 import type { PipelineParts } from '../ports/parts.ts';
@@ -20,11 +19,14 @@ export interface LedgerBounds {
   readonly otherFilter?: boolean;
 }
 
+/** Where our history ends, and where it began. */
+export type StoredHistory = Pick<StreamState, 'checkpoint' | 'lastUpdate' | 'seedOffset'>;
+
 /**
  * @throws IndexerError LEDGER_PRUNED, HISTORY_CHANGED (park), LEDGER_BEHIND_CHECKPOINT (retry: a lagging replica catches
  * up by itself)
  */
-export async function proveHistory(parts: PipelineParts, state: StreamState, bounds: LedgerBounds): Promise<void> {
+export async function proveHistory(parts: PipelineParts, state: StoredHistory, bounds: LedgerBounds): Promise<void> {
   const { checkpoint, lastUpdate } = state;
   const { ledgerEnd, pruned } = bounds;
   if (checkpoint === null) return;
@@ -49,9 +51,9 @@ export async function proveHistory(parts: PipelineParts, state: StreamState, bou
  */
 async function proveNothingAfter(parts: PipelineParts, lastUpdate: UpdateMark, checkpoint: number): Promise<void> {
   if (lastUpdate.offset >= checkpoint) return;
-  const from = Math.max(lastUpdate.offset, await rangeBegin(parts.database));
+  const from = Math.max(lastUpdate.offset, await parts.sink.marks.rangeBegin());
   const shown = await shownOffsets(parts, from, checkpoint);
-  const unknown = await firstUnknown(parts.database, shown);
+  const unknown = await parts.sink.marks.firstUnknown(shown);
   if (unknown !== undefined) throw another(unknown, from);
 }
 
@@ -64,7 +66,7 @@ async function behind(
 ): Promise<IndexerError> {
   const { ledgerEnd, pruned } = bounds;
   if (ledgerEnd === 0) return emptied(checkpoint);
-  const mark = await newestMark(parts.database, Math.max(pruned, await rangeBegin(parts.database)), ledgerEnd);
+  const mark = await parts.sink.marks.newest(Math.max(pruned, await parts.sink.marks.rangeBegin()), ledgerEnd);
   if (mark !== undefined) {
     const found = await updateIdAt(parts, mark.offset);
     if (found !== mark.updateId) return changed(mark, found, await lastCommon(parts, pruned, mark.offset - 1));
@@ -83,12 +85,12 @@ async function behind(
 
 /** The newest update up to `upTo` that both histories have, by halving; undefined when there is none to be seen. */
 async function lastCommon(parts: PipelineParts, pruned: number, upTo: number): Promise<UpdateMark | undefined> {
-  let agreed = Math.max(pruned, await rangeBegin(parts.database));
+  let agreed = Math.max(pruned, await parts.sink.marks.rangeBegin());
   let last = upTo;
   let common: UpdateMark | undefined;
   while (agreed < last) {
     const middle = agreed + Math.ceil((last - agreed) / 2);
-    const mark = await newestMark(parts.database, agreed, middle);
+    const mark = await parts.sink.marks.newest(agreed, middle);
     if (mark === undefined || (await updateIdAt(parts, mark.offset)) === mark.updateId) {
       common = mark ?? common;
       agreed = middle;

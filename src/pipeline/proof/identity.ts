@@ -4,15 +4,15 @@
  * participant that tells its id to administrators only is proven by the update id alone.
  */
 import { IndexerError } from '../../errors/indexer-error.ts';
-import type { LedgerClient } from '../../ledger/api/client.ts';
 import { filterFingerprint } from '../../ledger/api/request-format.ts';
-import { openSession, type StoreSession } from '../../store/write/store.ts';
-import type { StreamIdentity } from '../../store/write/stream-row.ts';
+import type { StreamIdentity } from '../../model/stream.ts';
 import { proveHistory } from './history-proof.ts';
 import type { PipelineParts } from '../ports/parts.ts';
+import type { SinkSession } from '../ports/sink.ts';
+import type { LedgerQuestions } from '../ports/source.ts';
 
 export interface Connected {
-  readonly session: StoreSession;
+  readonly session: SinkSession;
   readonly ledgerEnd: number;
   readonly pruned: number;
   /** Monotonic time at which the ledger told both, milliseconds. */
@@ -20,13 +20,13 @@ export interface Connected {
 }
 
 export async function connect(parts: PipelineParts): Promise<Connected> {
-  const { ledger, database } = parts;
+  const { ledger, sink } = parts;
   const identity = await askIdentity(parts);
   const { participantId } = identity;
   const ledgerEnd = await ledger.state.ledgerEnd();
   const pruned = await ledger.state.latestPrunedOffsets();
   const askedAt = performance.now();
-  const session = await openSession(database, identity, { notify: parts.notify, assertHeld: parts.assertHeld });
+  const session = await sink.openSession(identity);
   parts.observer.ledgerPolled(ledgerEnd);
   parts.observer.prunedPolled(pruned);
   const sameParticipant = participantId !== undefined && session.state.participantId === participantId;
@@ -48,7 +48,7 @@ export async function askIdentity({
 }
 
 /** Undefined when this user may not ask for it, which the right to read does not include on every participant. */
-async function readableParticipantId(ledger: LedgerClient): Promise<string | undefined> {
+async function readableParticipantId(ledger: LedgerQuestions): Promise<string | undefined> {
   try {
     return await ledger.parties.participantId();
   } catch (thrown) {

@@ -5,11 +5,11 @@
  */
 import { createHash } from 'node:crypto';
 import { toIndexerError, type IndexerError } from '../../errors/indexer-error.ts';
-import type { LedgerClient } from '../../ledger/api/client.ts';
 import { ledgerError } from '../../ledger/errors/ledger-error-codes.ts';
 import { activeContractsRequest, type LedgerFilter } from '../../ledger/api/request-format.ts';
 import { decodeActiveContract } from '../../ledger/frames/wire.ts';
 import type { ActiveContractEntry } from '../../model/update.ts';
+import type { LedgerQuestions } from '../ports/source.ts';
 
 /** What was read of a list: its last token, or how many entries and which, in constant memory. */
 export class ListTally {
@@ -79,7 +79,7 @@ export interface EndedList {
 
 /** How the ledger is asked. */
 export interface ListQuestions {
-  readonly ledger: LedgerClient;
+  readonly ledger: Pick<LedgerQuestions, 'state'>;
   /** Frames of a stream of active contracts, until its clean end. */
   readonly streamed: (request: object) => AsyncIterable<readonly string[]>;
 }

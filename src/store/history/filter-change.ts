@@ -1,6 +1,6 @@
 /** Taking another filter into force: the history stays as it is, and `coverage` says from where the new one counts. */
+import type { StreamIdentity } from '../../model/stream.ts';
 import type { Database } from '../connection/database.ts';
-import type { StreamIdentity } from '../write/stream-row.ts';
 import { openRange } from './coverage-ranges.ts';
 import { lockStream, maintain, refused } from './maintenance.ts';
 

@@ -6,9 +6,9 @@
 import { escapeIdentifier } from 'pg';
 import type { ClientBase, PoolClient } from 'pg';
 import { IndexerError } from '../../errors/indexer-error.ts';
+import type { Merged, StreamIdentity, UpdateMark } from '../../model/stream.ts';
 import { notifyStatement } from '../write/batch-writer.ts';
 import type { Database } from '../connection/database.ts';
-import type { StreamIdentity, UpdateMark } from '../write/stream-row.ts';
 import { openRange } from './coverage-ranges.ts';
 import { lockStream, maintain, refused, type StreamFacts } from './maintenance.ts';
 import { dropStaging, stagingSchema } from './staging.ts';
@@ -24,15 +24,6 @@ export interface Merge {
   readonly reason: string;
   readonly writer: string;
   readonly notify: boolean;
-}
-
-export interface Merged {
-  /** Contracts that were active here and ended in the gap. */
-  readonly ended: number;
-  /** Contracts of the ledger that were not active here. */
-  readonly added: number;
-  /** Contracts active before and after the gap. */
-  readonly kept: number;
 }
 
 /** To be called by the holder of the writer lock only. @throws IndexerError HISTORY_CHANGED, RESEED_REFUSED */

@@ -3,8 +3,9 @@
  * dictionaries stay, so that what follows again gets the same numbers.
  */
 import type { ClientBase } from 'pg';
+import type { StreamIdentity } from '../../model/stream.ts';
 import type { Database } from '../connection/database.ts';
-import { beginSeed, type StreamIdentity } from '../write/stream-row.ts';
+import { beginSeed } from '../write/stream-row.ts';
 import { cutRanges } from './coverage-ranges.ts';
 import { lockStream, maintain, readStream, refused, type StreamFacts } from './maintenance.ts';
 import { subtractActivity } from './rollups.ts';

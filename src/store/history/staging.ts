@@ -5,10 +5,10 @@
 import { escapeIdentifier, escapeLiteral } from 'pg';
 import type { ClientBase } from 'pg';
 import { toIndexerError } from '../../errors/indexer-error.ts';
+import type { StreamIdentity } from '../../model/stream.ts';
 import type { Database } from '../connection/database.ts';
 import { assertMigrated, migrate, migrationFiles, type Migration } from '../schema/migrations.ts';
 import { refuseStrangers } from '../roles/schema-owners.ts';
-import type { StreamIdentity } from '../write/stream-row.ts';
 import { readStream, refused, type StreamFacts } from './maintenance.ts';
 
 /** Name of the staging schema of a stream. */

@@ -1,6 +1,6 @@
 /** Stored updates by which the ledger's history is compared with ours. */
+import type { ContractMark, UpdateMark } from '../../model/stream.ts';
 import type { Database } from '../connection/database.ts';
-import type { UpdateMark } from '../write/stream-row.ts';
 
 /** The newest stored update with an id after `above` and up to `upTo`; undefined when there is none. */
 export async function newestMark(database: Database, above: number, upTo: number): Promise<UpdateMark | undefined> {
@@ -37,12 +37,6 @@ export async function firstUnknown(database: Database, offsets: readonly number[
 }
 
 // Active contracts by which the ledger's history is compared with ours, where no update can be.
-
-export interface ContractMark {
-  readonly contractId: string;
-  /** Offset of its create. */
-  readonly offset: number;
-}
 
 /** The newest active contracts, at most `limit` and one of a template, that were never reassigned. */
 export async function newestContracts(database: Database, limit: number): Promise<readonly ContractMark[]> {

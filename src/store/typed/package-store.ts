@@ -1,18 +1,9 @@
 /** The packages that were read from the participant, and those that the stored events name but nobody has read yet. */
 import type { PackageModel } from '../../daml/package-model.ts';
 import type { PackageLookup } from '../../daml/package-lookup.ts';
+import type { PackageState } from '../../model/stream.ts';
 import type { Database } from '../connection/database.ts';
 import { storePaddings } from './padding-store.ts';
-
-/** What the dictionary of templates and the stored packages say of each other. */
-export interface PackageState {
-  /** Ids that templates, interfaces or choices name and that were not read, in order of first appearance. */
-  readonly missing: readonly string[];
-  /** Names of read packages that the dictionary names, sorted: whose templates are worth a view. */
-  readonly named: readonly string[];
-  /** How many templates and interfaces the dictionary has. */
-  readonly templates: number;
-}
 
 /** Stores a package that was read; one that is there already stays as it is, for its id is the hash of its content. */
 export async function storePackage(database: Database, model: PackageModel): Promise<void> {

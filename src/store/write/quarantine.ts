@@ -1,18 +1,8 @@
 /** Table `quarantine`: updates that could not be stored, as they came. */
 import { IndexerError } from '../../errors/indexer-error.ts';
+import type { QuarantinedUpdate } from '../../model/stream.ts';
 import type { Database } from '../connection/database.ts';
 import type { Statement } from '../connection/round-trip.ts';
-
-/** An update to be set aside. */
-export interface QuarantinedUpdate {
-  readonly offset: number;
-  /** Error code. */
-  readonly code: string;
-  /** What was found, without contents. */
-  readonly found: string;
-  /** As the ledger sent it. */
-  readonly frame: Buffer;
-}
 
 /** One row, for people. */
 export interface QuarantineRow {

@@ -7,15 +7,17 @@ import type { IndexerError } from '../../errors/indexer-error.ts';
 import { Batch } from '../../model/batch.ts';
 import type { Dictionary } from '../../model/dictionary.ts';
 import type { Redactions } from '../../model/redactions.ts';
+import type { QuarantinedUpdate, SeedOrigin, StreamIdentity, StreamState, UpdateMark } from '../../model/stream.ts';
 import type { StoredUpdate } from '../../model/update.ts';
 import { notifyStatement, writeBatch } from './batch-writer.ts';
 import { BinaryRows } from './copy-binary.ts';
 import type { Database } from '../connection/database.ts';
 import { loadDictionary } from './dictionary-store.ts';
-import { explainDuplicate } from './duplicate.ts';
+import { explainDuplicate, explainEntry } from './duplicate.ts';
 import { inOneRoundTrip, type Statement } from '../connection/round-trip.ts';
 import { isStored, storeLate } from './late-update.ts';
-import { quarantineStatement, type QuarantinedUpdate } from './quarantine.ts';
+import { quarantineStatement } from './quarantine.ts';
+import { noteLedgerFacts } from '../reads/ledger-facts.ts';
 import { loadRedactions } from '../retention/redaction-store.ts';
 import {
   acquireStream,
@@ -25,46 +27,10 @@ import {
   noteParticipant,
   publishSeed,
   seedStatement,
-  type StreamIdentity,
-  type StreamState,
-  type UpdateMark,
 } from './stream-row.ts';
-
-export type SeedOrigin = 'seed' | 'genesis' | 'oldest' | 'offset';
 
 /** A batch whose rows are encoded for COPY as they are added. */
 export type StoreBatch = Batch<BinaryRows>;
-
-/** One session: valid until the first error. */
-export interface StoreSession {
-  readonly state: StreamState;
-  readonly dictionary: Dictionary;
-  /** Notes the participant's id if the stream row has none; call it once the history is proven. */
-  noteParticipant(participantId: string): Promise<void>;
-  /** A batch that begins after `offset`. */
-  newBatch(offset: number): StoreBatch;
-  /**
-   * Writes the batch and moves the checkpoint from `from`. Resolves to rows written by table.
-   * @param predecessor the write of the batch before, when it is still under way: this one commits after it or not at all
-   */
-  writeBatch(batch: StoreBatch, from: number, predecessor?: Promise<unknown>): Promise<ReadonlyMap<string, number>>;
-  /** What refused an update that was written alone, in words that help: an update may hold a key twice. */
-  explained(error: IndexerError, offset: number): Promise<IndexerError>;
-  /** Keeps an update that cannot be stored as it came, and moves the checkpoint from `from` past it. */
-  quarantine(update: QuarantinedUpdate, from: number): Promise<void>;
-  /**
-   * Stores an update that came after later ones, if it is missing; after that the session is over.
-   * @param isOurs asked before: whether the ledger has this update at this offset
-   */
-  storeLate(update: StoredUpdate, isOurs: () => Promise<boolean>): Promise<boolean>;
-  beginSeed(offset: number): Promise<void>;
-  /** Writes entries of the seed; `written` is the count before. */
-  writeSeed(batch: StoreBatch, written: number, predecessor?: Promise<unknown>): Promise<ReadonlyMap<string, number>>;
-  /** The newest offset at which a contract of the seed became active; undefined without contracts. */
-  newestActivation(): Promise<number | undefined>;
-  /** `anchor`: an update of the seed by which the history is proven until another one is stored. */
-  publishSeed(offset: number, origin: SeedOrigin, anchor?: UpdateMark): Promise<void>;
-}
 
 const writer = `${hostname()}:${String(process.pid)}`;
 
@@ -87,10 +53,11 @@ export async function openSession(
     dictionary: await loadDictionary(client),
     redactions: await loadRedactions(client),
   }));
-  return new Session(database, loaded.state, loaded.dictionary, options, redactions);
+  return new StoreSession(database, loaded.state, loaded.dictionary, options, redactions);
 }
 
-class Session implements StoreSession {
+/** One session: valid until the first error. */
+export class StoreSession {
   readonly state: StreamState;
   readonly #database: Database;
   /** Buffers of batches that are written, to be used again. */
@@ -117,26 +84,34 @@ class Session implements StoreSession {
     return this.#dictionary;
   }
 
+  /** Notes the participant's id if the stream row has none; call it once the history is proven. */
   async noteParticipant(participantId: string): Promise<void> {
     if (this.state.participantId !== null) return;
     await this.#database.transaction((client) => noteParticipant(client, this.state.epoch, participantId));
   }
 
+  /** A batch that begins after `offset`, with buffers of one that is written where there is one. */
   newBatch(offset: number): StoreBatch {
     const rows = this.#spare.pop() ?? new BinaryRows();
     return new Batch(rows, this.#dictionary, this.state.epoch, offset, this.#redactions);
   }
 
+  /**
+   * Writes the batch and moves the checkpoint from `from`. Resolves to rows written by table.
+   * @param predecessor the write of the batch before, when it is still under way: this one commits after it or not at all
+   */
   writeBatch(batch: StoreBatch, from: number, predecessor?: Promise<unknown>): Promise<ReadonlyMap<string, number>> {
     const { lastUpdate, recordTimes, offset: to } = batch;
     const move = { epoch: this.state.epoch, from, to, lastUpdate, recordTimes };
     return this.#write(batch, predecessor, checkpointStatement(move), this.#notice(to));
   }
 
+  /** What refused an update that was written alone, in words that help: an update may hold a key twice. */
   explained(error: IndexerError, offset: number): Promise<IndexerError> {
     return explainDuplicate(this.#database, error, offset);
   }
 
+  /** Keeps an update that cannot be stored as it came, and moves the checkpoint from `from` past it. */
   async quarantine(update: QuarantinedUpdate, from: number): Promise<void> {
     const move = { epoch: this.state.epoch, from, to: update.offset, lastUpdate: undefined, recordTimes: new Map() };
     const notice = this.#notice(update.offset);
@@ -146,12 +121,17 @@ class Session implements StoreSession {
     );
   }
 
+  /**
+   * Stores an update that came after later ones, if it is missing; after that the session is over.
+   * @param isOurs asked before: whether the ledger has this update at this offset
+   */
   async storeLate(update: StoredUpdate, isOurs: () => Promise<boolean>): Promise<boolean> {
     if ((await isStored(this.#database, update.offset)) || !(await isOurs())) return false;
     await storeLate(this.#database, update, this.state.epoch);
     return true;
   }
 
+  /** Begins a seed at `offset`: what an earlier one left is removed, names included. */
   async beginSeed(offset: number): Promise<void> {
     await this.#database.transaction(async (client) => {
       await beginSeed(client, this.state.epoch, offset);
@@ -159,6 +139,7 @@ class Session implements StoreSession {
     });
   }
 
+  /** Writes entries of the seed; `written` is the count before. */
   writeSeed(batch: StoreBatch, written: number, predecessor?: Promise<unknown>): Promise<ReadonlyMap<string, number>> {
     const { entries, continuationToken } = batch;
     const advance = seedStatement(this.state.epoch, written, entries, continuationToken);
@@ -179,16 +160,28 @@ class Session implements StoreSession {
     return rows;
   }
 
+  /** What refused an entry of the seed that was written alone, in words that help. */
+  explainedEntry(error: IndexerError): IndexerError {
+    return explainEntry(error);
+  }
+
+  /** The newest offset at which a contract of the seed became active; undefined without contracts. */
   newestActivation(): Promise<number | undefined> {
     return this.#database.withClient(newestActivation);
   }
 
+  /** `anchor`: an update of the seed by which the history is proven until another one is stored. */
   publishSeed(offset: number, origin: SeedOrigin, anchor?: UpdateMark): Promise<void> {
     const notice = this.#notice(offset);
     return this.#database.transaction(async (client) => {
       await publishSeed(client, this.state.epoch, offset, origin, anchor);
       if (notice !== undefined) await client.query(notice.text, [...(notice.values ?? [])]);
     });
+  }
+
+  /** Notes the polled ledger end and, if it was told, pruned offset; once fenced it changes nothing. */
+  noteLedger(ledgerEnd: number, prunedOffset: number | undefined): Promise<void> {
+    return noteLedgerFacts(this.#database, this.state.epoch, ledgerEnd, prunedOffset);
   }
 
   #notice(checkpoint: number): Statement | undefined {

@@ -4,36 +4,9 @@
  */
 import type { ClientBase } from 'pg';
 import { IndexerError } from '../../errors/indexer-error.ts';
+import type { StreamIdentity, StreamState, UpdateMark } from '../../model/stream.ts';
 import { markAnew } from './departures.ts';
 import type { Statement } from '../connection/round-trip.ts';
-
-/** What identifies a stream: another participant, filter or shape would be another history. */
-export interface StreamIdentity {
-  /** Undefined when the participant does not tell it to this user; then it is not compared. */
-  readonly participantId: string | undefined;
-  /** Canonical JSON of the filter and its SHA-256. */
-  readonly filter: string;
-  readonly filterHash: string;
-  readonly shape: string;
-}
-
-/** A stored update, by which the ledger's history can be told from another one. */
-export interface UpdateMark {
-  readonly offset: number;
-  readonly updateId: string;
-}
-
-export interface StreamState {
-  readonly epoch: number;
-  /** Null while no session could read it. */
-  readonly participantId: string | null;
-  readonly seedOffset: number | null;
-  readonly seeded: boolean;
-  readonly seedToken: string | null;
-  readonly seedContracts: number;
-  readonly checkpoint: number | null;
-  readonly lastUpdate: UpdateMark | undefined;
-}
 
 interface StreamRow {
   readonly participant_id: string | null;

@@ -1,0 +1,71 @@
+/** What can be said of one stream and of what is stored of it, without a word about where. Pure. */
+
+/** What identifies a stream: another participant, filter or shape would be another history. */
+export interface StreamIdentity {
+  /** Undefined when the participant does not tell it to this user; then it is not compared. */
+  readonly participantId: string | undefined;
+  /** Canonical JSON of the filter and its SHA-256. */
+  readonly filter: string;
+  readonly filterHash: string;
+  readonly shape: string;
+}
+
+/** A stored update, by which the ledger's history can be told from another one. */
+export interface UpdateMark {
+  readonly offset: number;
+  readonly updateId: string;
+}
+
+/** A stored contract that is active, by which the same is told where no update can be. */
+export interface ContractMark {
+  readonly contractId: string;
+  /** Offset of its create. */
+  readonly offset: number;
+}
+
+/** Where the stream is when a session begins. */
+export interface StreamState {
+  readonly epoch: number;
+  /** Null while no session could read it. */
+  readonly participantId: string | null;
+  readonly seedOffset: number | null;
+  readonly seeded: boolean;
+  readonly seedToken: string | null;
+  readonly seedContracts: number;
+  readonly checkpoint: number | null;
+  readonly lastUpdate: UpdateMark | undefined;
+}
+
+/** What a stream began with: the active contracts, or nothing at the genesis, the oldest offset shown, or a given one. */
+export type SeedOrigin = 'seed' | 'genesis' | 'oldest' | 'offset';
+
+/** An update to be set aside. */
+export interface QuarantinedUpdate {
+  readonly offset: number;
+  /** Error code. */
+  readonly code: string;
+  /** What was found, without contents. */
+  readonly found: string;
+  /** As the ledger sent it. */
+  readonly frame: Buffer;
+}
+
+/** What the dictionary of templates and the stored packages say of each other. */
+export interface PackageState {
+  /** Ids that templates, interfaces or choices name and that were not read, in order of first appearance. */
+  readonly missing: readonly string[];
+  /** Names of read packages that the dictionary names, sorted: whose templates are worth a view. */
+  readonly named: readonly string[];
+  /** How many templates and interfaces the dictionary has. */
+  readonly templates: number;
+}
+
+/** What came of active contracts that were gathered again and met those that were stored. */
+export interface Merged {
+  /** Contracts that were active here and ended in the gap. */
+  readonly ended: number;
+  /** Contracts of the ledger that were not active here. */
+  readonly added: number;
+  /** Contracts active before and after the gap. */
+  readonly kept: number;
+}

@@ -1,0 +1,132 @@
+/**
+ * The port through which the pipeline writes: one stream, written by one process at a time. What is promised here holds
+ * for whoever implements it; over Postgres that is src/store/postgres-sink.ts. Offsets are those of the ledger. Every
+ * method may reject with an IndexerError; its code says what follows (src/errors).
+ */
+import type { PackageLookup } from '../../daml/package-lookup.ts';
+import type { PackageModel } from '../../daml/package-model.ts';
+import type { IndexerError } from '../../errors/indexer-error.ts';
+import type { Batch } from '../../model/batch.ts';
+import type { LockHolder } from '../../model/lock-holder.ts';
+import type {
+  ContractMark,
+  PackageState,
+  QuarantinedUpdate,
+  SeedOrigin,
+  StreamIdentity,
+  StreamState,
+  UpdateMark,
+} from '../../model/stream.ts';
+import type { StoredUpdate } from '../../model/update.ts';
+import type { PackageFacts, VerifiedFacts } from './observer.ts';
+
+export interface Sink {
+  /** Checks the place and brings its layout up to date; called at the start of every session, cheap once done. */
+  prepare(): Promise<void>;
+  /** One try for the right to write; undefined while another process has it. After a rejection it may be called again. */
+  tryLock(): Promise<WriterLock | undefined>;
+  /** Whoever has the right to write now; undefined when nobody has. */
+  lockHolder(): Promise<LockHolder | undefined>;
+  /**
+   * Takes over the stream, so that no earlier session can write any more; its first session makes it.
+   * @throws IndexerError PARTICIPANT_CHANGED or FILTER_CHANGED (park) when it is another stream that is stored here,
+   *   STORE_LOCK_LOST (fenced) without the right to write
+   */
+  openSession(identity: StreamIdentity): Promise<SinkSession>;
+  readonly marks: StoredMarks;
+  readonly packages: StoredPackages;
+  /** The last result of each kind of `verify`, which is another process. */
+  verifications(): Promise<readonly VerifiedFacts[]>;
+  /** How many contracts are neither active nor ended, because their parties left the participant. */
+  unknownContracts(): Promise<number>;
+}
+
+export interface WriterLock {
+  /** Rejects when the right to write is lost; never resolves. */
+  readonly lost: Promise<never>;
+  /** Gives the right up. Never rejects. */
+  release(): Promise<void>;
+}
+
+/**
+ * One session: valid until the first error, and until the next one is opened; nothing is trusted from memory. Whatever
+ * is written is one transaction. @throws IndexerError CHECKPOINT_MOVED (fenced), from all that write, when another
+ * session has written meanwhile
+ */
+export interface SinkSession {
+  /** As it was when the session was opened. */
+  readonly state: StreamState;
+  /** Notes the participant's id if none is stored; call it once the history is proven. */
+  noteParticipant(participantId: string): Promise<void>;
+  /** Notes the ledger end and, if it was told, the offset up to which the ledger is pruned. */
+  noteLedger(ledgerEnd: number, prunedOffset: number | undefined): Promise<void>;
+  /** A batch that begins after `offset`. Of use in this session only. */
+  newBatch(offset: number): Batch;
+  /**
+   * Writes a sealed batch of `newBatch` and moves the checkpoint from `from` to its offset: all of it or nothing.
+   * Resolves to rows written by table.
+   * @param predecessor the write of the batch before, when it is still under way: this one commits after it or not at all
+   * @throws IndexerError STORE_LOCK_LOST (fenced), or what refused it
+   */
+  writeBatch(batch: Batch, from: number, predecessor?: Promise<unknown>): Promise<ReadonlyMap<string, number>>;
+  /** What refused an update that was written alone, in words that help: an update may hold a key twice. */
+  explained(error: IndexerError, offset: number): Promise<IndexerError>;
+  /** Keeps an update that cannot be stored as it came, and moves the checkpoint from `from` past it. */
+  quarantine(update: QuarantinedUpdate, from: number): Promise<void>;
+  /**
+   * Stores an update that came after later ones, if it is missing: true when it did. After that the session is over.
+   * @param isOurs asked before: whether the ledger has this update at this offset
+   */
+  storeLate(update: StoredUpdate, isOurs: () => Promise<boolean>): Promise<boolean>;
+  /** Begins a seed at `offset`: what an unfinished one left is removed, its token too. */
+  beginSeed(offset: number): Promise<void>;
+  /**
+   * Writes a sealed batch of entries of the seed, with the newest continuation token; nothing of it counts before
+   * `publishSeed`. Resolves to rows written by table.
+   * @param written entries stored before these
+   * @param predecessor as of `writeBatch`
+   */
+  writeSeed(batch: Batch, written: number, predecessor?: Promise<unknown>): Promise<ReadonlyMap<string, number>>;
+  /** What refused an entry of the seed that was written alone, in words that help: a list may hold a contract twice. */
+  explainedEntry(error: IndexerError): IndexerError;
+  /** The newest offset at which a contract of the seed became active; undefined without contracts. */
+  newestActivation(): Promise<number | undefined>;
+  /**
+   * The seed counts from here on, and `offset` is the checkpoint.
+   * @param anchor an update of the seed by which the history is proven until another one is stored
+   */
+  publishSeed(offset: number, origin: SeedOrigin, anchor?: UpdateMark): Promise<void>;
+}
+
+/** What is stored, as far as it tells one history from another. */
+export interface StoredMarks {
+  /** The newest update with an id after `above` and up to `upTo`; undefined when there is none. */
+  newest(above: number, upTo: number): Promise<UpdateMark | undefined>;
+  /** Where the range begins that the filter in force is complete in (exclusive); 0 from the first update on. */
+  rangeBegin(): Promise<number>;
+  /** The first of these offsets, rising, at which nothing is stored and nothing was set aside; undefined: none. */
+  firstUnknown(offsets: readonly number[]): Promise<number | undefined>;
+  /** The newest active contracts, at most `limit` and one of a template, that were never reassigned. */
+  contracts(limit: number): Promise<readonly ContractMark[]>;
+}
+
+/** The packages that were read from the participant, and what is made of them for readers. */
+export interface StoredPackages {
+  /** Cheap enough to be asked for after every commit. */
+  state(): Promise<PackageState>;
+  /** Every stored package, whole: megabytes where a participant has many. */
+  all(): Promise<readonly PackageModel[]>;
+  /** Stores a package; one that is there already stays as it is, for its id is the hash of its content. */
+  store(model: PackageModel): Promise<void>;
+  /** Makes the paddings of all templates known now what the packages say. */
+  refreshPaddings(packages: PackageLookup): Promise<void>;
+  /** Makes the typed views that these packages want; what fails for one view alone is told, and the others are made. */
+  syncViews(packages: readonly PackageModel[]): Promise<SyncedViews>;
+}
+
+/** What was done to typed views. */
+export interface SyncedViews {
+  /** Names of views that were made or replaced. */
+  readonly made: readonly string[];
+  readonly failed: PackageFacts['failedViews'];
+}

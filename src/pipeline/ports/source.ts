@@ -1,0 +1,20 @@
+/**
+ * The ledger as the pipeline sees it: what it asks, and how a stream is opened. These are calls of the client of
+ * src/ledger, where each is described; named here are the few of them that indexing takes.
+ */
+import type { LedgerClient } from '../../ledger/api/client.ts';
+import type { FrameStream, FrameStreamOptions } from '../../ledger/transport/frame-stream.ts';
+
+/** Any of them may reject with an IndexerError. */
+export interface LedgerQuestions {
+  readonly state: Pick<LedgerClient['state'], 'ledgerEnd' | 'latestPrunedOffsets' | 'activeContracts'>;
+  readonly updates: Pick<LedgerClient['updates'], 'byOffset' | 'list'>;
+  readonly events: Pick<LedgerClient['events'], 'byContractId'>;
+  readonly parties: Pick<LedgerClient['parties'], 'participantId'>;
+  readonly packages: Pick<LedgerClient['packages'], 'content'>;
+}
+
+/** Opens one stream; nothing is called before this has returned. */
+export type OpenStream = (
+  stream: Pick<FrameStreamOptions, 'path' | 'request' | 'token' | 'onFrame' | 'onEnd' | 'onOpen'>,
+) => FrameStream;

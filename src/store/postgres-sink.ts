@@ -1,0 +1,84 @@
+/**
+ * Postgres as the pipeline writes to it: what the shelves can do, bound to one database and one seat. The port is the
+ * pipeline's (src/pipeline/ports/sink.ts), which stands above this room; the composition root has the compiler hold one
+ * against the other.
+ */
+import type { PackageLookup } from '../daml/package-lookup.ts';
+import type { PackageModel } from '../daml/package-model.ts';
+import type { StreamIdentity } from '../model/stream.ts';
+import type { Database } from './connection/database.ts';
+import { writerLockHolder } from './connection/inspection.ts';
+import { checkServer } from './connection/server-check.ts';
+import { readStream } from './history/maintenance.ts';
+import { mergeStaging, type Merge } from './history/merge.ts';
+import { prepareStaging, type Wanted } from './history/staging.ts';
+import { firstUnknown, newestContracts, newestMark, rangeBegin } from './history/stored-marks.ts';
+import type { WriterSeat } from './lock/writer-lock.ts';
+import { assertMigrated, migrate } from './schema/migrations.ts';
+import { readPackages, readPackageState, refreshPaddings, storePackage } from './typed/package-store.ts';
+import { syncTypedViews } from './typed/views.ts';
+import { lastVerifications } from './verify/verifications.ts';
+import { unknownContracts } from './write/departures.ts';
+import { openSession } from './write/store.ts';
+
+export interface PostgresSinkOptions {
+  /** `never`: tables of another version are refused. */
+  readonly migrate: 'auto' | 'never';
+  /** Whether commits are told to listeners of the database. */
+  readonly notify: boolean;
+}
+
+/** The sink over `database`; `seat` decides who may write. Both stay the caller's to close. */
+export function postgresSink(database: Database, seat: WriterSeat, options: PostgresSinkOptions) {
+  const session = { notify: options.notify, assertHeld: () => seat.assertHeld() };
+  return {
+    prepare: preparation(database, seat, options.migrate),
+    tryLock: () => seat.tryLock(),
+    lockHolder: () => writerLockHolder(database),
+    openSession: (identity: StreamIdentity) => openSession(database, identity, session),
+    marks: {
+      newest: (above: number, upTo: number) => newestMark(database, above, upTo),
+      rangeBegin: () => rangeBegin(database),
+      firstUnknown: (offsets: readonly number[]) => firstUnknown(database, offsets),
+      contracts: (limit: number) => newestContracts(database, limit),
+    },
+    packages: {
+      state: () => readPackageState(database),
+      all: () => readPackages(database),
+      store: (model: PackageModel) => storePackage(database, model),
+      refreshPaddings: (packages: PackageLookup) => refreshPaddings(database, packages),
+      syncViews: (packages: readonly PackageModel[]) => syncTypedViews(database, packages),
+    },
+    verifications: () => lastVerifications(database),
+    unknownContracts: () => unknownContracts(database),
+  };
+}
+
+function preparation(database: Database, seat: WriterSeat, mode: 'auto' | 'never'): () => Promise<void> {
+  let prepared = false;
+  return async () => {
+    if (prepared) return;
+    // Before anything else: behind a pooler, even the settings of our sessions would reach others.
+    await seat.checkAddress();
+    await checkServer(database);
+    await (mode === 'auto' ? migrate(database) : assertMigrated(database));
+    prepared = true;
+  };
+}
+
+/**
+ * Where a reseed gathers and what it merges into. To be used by the holder of the writer lock only.
+ * @param database the stream's own
+ * @param staging the handle of its staging schema
+ */
+export function postgresStaging(database: Database, staging: Database, options: Pick<Merge, 'writer' | 'notify'>) {
+  return {
+    prepare: (wanted: Wanted) => prepareStaging(staging, database.schema, wanted),
+    // Nobody listens to what is only gathered.
+    openSession: (identity: StreamIdentity) => openSession(staging, identity, { notify: false }),
+    merge: async (merge: Omit<Merge, 'anchor' | 'writer' | 'notify'>) => {
+      const gathered = await readStream(staging);
+      return mergeStaging(database, { ...merge, anchor: gathered?.lastUpdate, ...options });
+    },
+  };
+}

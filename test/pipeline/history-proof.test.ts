@@ -1,0 +1,178 @@
+/** Whether the ledger's history is the stored one, for every way in which the two may differ. */
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import type { IndexerError } from '../../src/errors/indexer-error.ts';
+import { proveHistory, type LedgerBounds } from '../../src/pipeline/proof/history-proof.ts';
+import { failure, idAt, topologyFrame } from './memory-ledger.ts';
+import { memoryWorld, type World } from './memory-parts.ts';
+
+/** Updates at these offsets on both sides; the checkpoint is the last of them. */
+function followed(...offsets: readonly number[]): World {
+  const world = memoryWorld();
+  world.ledger.grow(...offsets);
+  world.sink.updates = offsets.map((offset) => ({ offset, updateId: idAt(offset) }));
+  world.sink.stored.checkpoint = offsets.at(-1) ?? null;
+  world.sink.stored.lastUpdate = world.sink.updates.at(-1);
+  return world;
+}
+
+/** From here on the ledger has other updates. */
+function partFrom({ ledger }: World, from: number): void {
+  for (const offset of ledger.history.keys()) {
+    if (offset >= from) ledger.history.set(offset, topologyFrame(offset, `other ${String(offset)}`));
+  }
+}
+
+function prove({ parts, sink, ledger }: World, bounds: Partial<LedgerBounds> = {}): Promise<void> {
+  const { end: ledgerEnd, pruned } = ledger;
+  return proveHistory(parts, sink.stored, { ledgerEnd, pruned, sameParticipant: false, ...bounds });
+}
+
+async function refusal(world: World, bounds?: Partial<LedgerBounds>): Promise<Partial<IndexerError>> {
+  return prove(world, bounds).then(
+    () => ({}),
+    ({ code, retry, remedy, facts }: IndexerError) => ({ code, retry, remedy, facts }),
+  );
+}
+
+describe('a history', () => {
+  it('is the same where the newest stored update is, and nothing lies behind it', async () => {
+    const world = followed(10, 20);
+    world.sink.stored.checkpoint = 25;
+    world.ledger.end = 40;
+    await expect(prove(world)).resolves.toBeUndefined();
+  });
+
+  it('need not be proven before there is one', async () => {
+    const world = memoryWorld();
+    await expect(prove(world)).resolves.toBeUndefined();
+    expect(world.ledger.count('byOffset')).toBe(0);
+  });
+
+  it('is another one where the ledger has another update, or none, at the newest stored offset', async () => {
+    const other = followed(10, 20, 30);
+    partFrom(other, 30);
+    expect(await refusal(other)).toMatchObject({ code: 'HISTORY_CHANGED', retry: 'park', facts: { commonOffset: 20 } });
+    const none = followed(10, 20, 30);
+    none.ledger.history.delete(30);
+    expect(await refusal(none)).toMatchObject({ code: 'HISTORY_CHANGED', facts: { offset: 30, commonOffset: 20 } });
+  });
+
+  it('names the newest update that both have, wherever they part', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.uniqueArray(fc.integer({ min: 1, max: 200 }), { minLength: 1, maxLength: 30 }),
+        fc.nat(29),
+        async (offsets, at) => {
+          const rising = offsets.toSorted((a, b) => a - b);
+          const world = followed(...rising);
+          const parting = at % rising.length;
+          partFrom(world, rising[parting] ?? 0);
+          const { code, facts, remedy } = await refusal(world);
+          expect(code).toBe('HISTORY_CHANGED');
+          const common = rising[parting - 1];
+          expect(facts?.['commonOffset']).toBe(common);
+          expect(remedy).toContain(common === undefined ? 'reseed --yes' : `reset --to ${String(common)} --yes`);
+        },
+      ),
+      { numRuns: 200 },
+    );
+  });
+
+  it('looks for that update no further than where the filter in force begins, and where the ledger is pruned', async () => {
+    const world = followed(10, 20, 30, 40);
+    partFrom(world, 40);
+    world.sink.begin = 30;
+    expect((await refusal(world)).facts).toEqual({ offset: 40 });
+    world.sink.begin = 0;
+    expect((await refusal(world, { pruned: 30 })).facts).toEqual({ offset: 40 });
+    expect((await refusal(world, { pruned: 20 })).facts).toEqual({ offset: 40, commonOffset: 30 });
+  });
+
+  it('is another one where the ledger shows an update behind the newest stored one', async () => {
+    const world = followed(10, 20);
+    world.sink.stored.checkpoint = 40;
+    world.ledger.grow(30, 40);
+    expect(await refusal(world)).toMatchObject({ code: 'HISTORY_CHANGED', facts: { offset: 30, commonOffset: 20 } });
+    // Under another filter it may show more than was asked for then.
+    await expect(prove(world, { otherFilter: true })).resolves.toBeUndefined();
+    // What was set aside is known.
+    world.sink.setAside.push(30, 40);
+    await expect(prove(world)).resolves.toBeUndefined();
+  });
+
+  it('is taken for the same where the ledger lists nothing at all over HTTP', async () => {
+    const world = followed(10, 20);
+    world.sink.stored.checkpoint = 40;
+    world.ledger.before = (question) => {
+      if (question === 'list') throw failure('LEDGER_NOT_A_LEDGER');
+    };
+    world.ledger.end = 40;
+    await expect(prove(world)).resolves.toBeUndefined();
+  });
+});
+
+describe('a ledger that ends before the checkpoint', () => {
+  it('may catch up by itself, as long as it has what is stored', async () => {
+    const world = followed(10, 20, 30);
+    const { code, retry, remedy } = await refusal(world, { ledgerEnd: 20 });
+    expect([code, retry]).toEqual(['LEDGER_BEHIND_CHECKPOINT', 'retry']);
+    expect(remedy).toContain('reset --to 20 --yes');
+    world.sink.stored.seedOffset = 25;
+    expect((await refusal(world, { ledgerEnd: 20 })).remedy).toContain('reseed --yes');
+  });
+
+  it('is another one when it has another update there, or nothing', async () => {
+    const world = followed(10, 20, 30);
+    partFrom(world, 20);
+    const found = await refusal(world, { ledgerEnd: 25 });
+    expect(found).toMatchObject({ code: 'HISTORY_CHANGED', facts: { offset: 20, commonOffset: 10 } });
+    expect(await refusal(world, { ledgerEnd: 0 })).toMatchObject({ code: 'HISTORY_CHANGED', facts: { ledgerEnd: 0 } });
+  });
+});
+
+describe('a pruned ledger', () => {
+  it('cannot be followed past the checkpoint', async () => {
+    const world = followed(10, 20);
+    world.ledger.end = 40;
+    expect(await refusal(world, { pruned: 21 })).toMatchObject({ code: 'LEDGER_PRUNED' });
+  });
+
+  /** Nothing is left that could be compared but contracts. */
+  function pruned(): World {
+    const world = followed(10, 20);
+    world.ledger.pruned = 20;
+    world.sink.activeContracts = [
+      { contractId: '00a', offset: 20 },
+      { contractId: '00b', offset: 10 },
+    ];
+    return world;
+  }
+
+  it('is the same one where it has one of our contracts at its offset, or its participant is the same', async () => {
+    const world = pruned();
+    world.ledger.active.push({ contractId: '00b', offset: 10 });
+    await expect(prove(world)).resolves.toBeUndefined();
+    world.ledger.active.length = 0;
+    await expect(prove(world, { sameParticipant: true })).resolves.toBeUndefined();
+  });
+
+  it('is another one where it knows none of our contracts, or one at another offset', async () => {
+    const world = pruned();
+    expect(await refusal(world)).toMatchObject({ code: 'HISTORY_CHANGED', retry: 'park' });
+    world.ledger.active.push({ contractId: '00a', offset: 19 });
+    expect(await refusal(world)).toMatchObject({ code: 'HISTORY_CHANGED', retry: 'park' });
+  });
+
+  it('is taken for the same where contracts cannot be asked for, and asked again where that passes', async () => {
+    const world = pruned();
+    world.ledger.before = () => {
+      throw failure('LEDGER_PERMISSION_DENIED');
+    };
+    await expect(prove(world)).resolves.toBeUndefined();
+    world.ledger.before = () => {
+      throw failure('LEDGER_UNAVAILABLE');
+    };
+    expect(await refusal(world)).toMatchObject({ code: 'LEDGER_UNAVAILABLE' });
+  });
+});

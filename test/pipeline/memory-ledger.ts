@@ -1,0 +1,240 @@
+/** A ledger that is no server: updates, active contracts and answers in memory, and streams that do as they are told. */
+import { IndexerError } from '../../src/errors/indexer-error.ts';
+import type { ErrorCode } from '../../src/errors/catalogue.ts';
+import type { CreatedEvent } from '../../src/ledger/api/event.ts';
+import type { FrameStream } from '../../src/ledger/transport/frame-stream.ts';
+import type { LedgerQuestions, OpenStream } from '../../src/pipeline/ports/source.ts';
+import * as frames from '../support/frames.ts';
+
+/** A question, by its name in `LedgerQuestions`. */
+export type Question =
+  | 'ledgerEnd'
+  | 'latestPrunedOffsets'
+  | 'activeContracts'
+  | 'byOffset'
+  | 'list'
+  | 'byContractId'
+  | 'participantId'
+  | 'content';
+
+interface Request {
+  readonly beginExclusive?: number;
+  readonly endInclusive?: number;
+  readonly activeAtOffset?: number;
+  readonly streamContinuationToken?: string;
+}
+
+/** A contract that is active, with the offset of its create. */
+export interface ActiveEntry {
+  readonly contractId: string;
+  readonly offset: number;
+}
+
+/** The id of the update at an offset, unless a test says otherwise. */
+export function idAt(offset: number): string {
+  return `1220${String(offset)}`;
+}
+
+export function topologyFrame(offset: number, updateId = idAt(offset)): string {
+  const { recordTime, here: synchronizerId } = frames;
+  return frames.text(
+    frames.update('TopologyTransaction', {
+      updateId,
+      events: [],
+      offset,
+      synchronizerId,
+      traceContext: null,
+      recordTime,
+    }),
+  );
+}
+
+export function checkpointFrame(offset: number): string {
+  return frames.text(frames.update('OffsetCheckpoint', { offset, synchronizerTimes: [] }));
+}
+
+export function failure(
+  code: ErrorCode,
+  facts: Readonly<Record<string, string | number | boolean>> = {},
+): IndexerError {
+  return new IndexerError(`told to: ${code}`, { code, facts });
+}
+
+/** One that is open, until either side ends it. */
+export class MemoryStream implements FrameStream {
+  readonly path: string;
+  readonly request: Request;
+  readonly token: string | undefined;
+  closed = false;
+  readonly #to: Parameters<OpenStream>[0];
+
+  constructor(to: Parameters<OpenStream>[0]) {
+    this.#to = to;
+    this.path = to.path;
+    this.request = to.request;
+    this.token = to.token;
+  }
+
+  send(...texts: readonly string[]): void {
+    for (const text of texts) if (!this.closed) this.#to.onFrame(Buffer.from(text));
+  }
+
+  /** As a participant that shuts down does, without an error. */
+  end(error?: IndexerError): void {
+    if (this.closed) return;
+    this.closed = true;
+    this.#to.onEnd(error);
+  }
+
+  pause(): void {
+    // What is sent comes at once, paused or not.
+  }
+
+  resume(): void {
+    // As `pause`.
+  }
+
+  close(): void {
+    this.end(new IndexerError('closed here', { code: 'LEDGER_STREAM_CLOSED', facts: { closedBy: 'us' } }));
+  }
+}
+
+export class MemoryLedger implements LedgerQuestions {
+  /** Undefined: this user may not ask. */
+  participant: string | undefined = 'p::1220';
+  end = 0;
+  pruned = 0;
+  /** Frames by offset, rising. */
+  readonly history = new Map<number, string>();
+  readonly active: ActiveEntry[] = [];
+  /** Whether entries carry continuation tokens. */
+  tokens = true;
+  readonly archives = new Map<string, Buffer>();
+  /** In the order they were opened. */
+  readonly streams: MemoryStream[] = [];
+  /** Called before each answer with how often it was asked for, this time included; what it throws is the answer. */
+  before: (question: Question, count: number) => Promise<void> | void = () => undefined;
+  /** What a stream does once it is open; serves it from the books unless told otherwise. */
+  script: (stream: MemoryStream, count: number) => void = (stream) => this.serve(stream);
+  /** Served up to the ledger end, and from there on as it grows. */
+  readonly #tailing: MemoryStream[] = [];
+  readonly #counts = new Map<Question, number>();
+
+  readonly openStream: OpenStream = (to) => {
+    const stream = new MemoryStream(to);
+    const count = this.streams.push(stream);
+    setImmediate(() => this.script(stream, count));
+    return stream;
+  };
+
+  readonly state: LedgerQuestions['state'] = {
+    ledgerEnd: async () => {
+      await this.#asked('ledgerEnd');
+      return this.end;
+    },
+    latestPrunedOffsets: async () => {
+      await this.#asked('latestPrunedOffsets');
+      return this.pruned;
+    },
+    activeContracts: (request, { limit } = {}) =>
+      this.#answered('activeContracts', () => this.entriesAfter(request), limit),
+  };
+
+  readonly updates: LedgerQuestions['updates'] = {
+    byOffset: async (offset) => {
+      await this.#asked('byOffset');
+      const frame = this.history.get(offset);
+      return frame === undefined ? undefined : JSON.parse(frame);
+    },
+    list: (request, { limit } = {}) => this.#answered('list', () => this.updatesOf(request), limit),
+  };
+
+  readonly events: LedgerQuestions['events'] = {
+    byContractId: async (contractId) => {
+      await this.#asked('byContractId');
+      const found = this.active.find((entry) => entry.contractId === contractId);
+      const createdEvent = frames.created({ ...found }) as unknown as CreatedEvent;
+      return found === undefined ? undefined : { created: { createdEvent } };
+    },
+  };
+
+  readonly parties: LedgerQuestions['parties'] = {
+    participantId: async () => {
+      await this.#asked('participantId');
+      if (this.participant === undefined) throw failure('LEDGER_PERMISSION_DENIED');
+      return this.participant;
+    },
+  };
+
+  readonly packages: LedgerQuestions['packages'] = {
+    content: async (packageId) => {
+      await this.#asked('content');
+      const bytes = this.archives.get(packageId);
+      if (bytes === undefined) throw failure('LEDGER_UNAVAILABLE');
+      return { bytes, hash: packageId };
+    },
+  };
+
+  /** Updates at these offsets, the last of which is the ledger end. */
+  grow(...offsets: readonly number[]): void {
+    for (const offset of offsets) {
+      this.history.set(offset, topologyFrame(offset));
+      this.end = offset;
+    }
+    for (const stream of this.#tailing) stream.send(...offsets.map((offset) => this.history.get(offset) ?? ''));
+  }
+
+  /** Sends what was asked for: a list or a range ends after it, a stream without an end stays open. */
+  serve(stream: MemoryStream): void {
+    const list = stream.path !== '/v2/updates';
+    stream.send(...(list ? this.entriesAfter(stream.request) : this.updatesOf(stream.request)));
+    if (list || stream.request.endInclusive !== undefined) stream.end();
+    else this.#tailing.push(stream);
+  }
+
+  updatesOf({ beginExclusive = 0, endInclusive = Infinity }: Request): readonly string[] {
+    return [...this.history].flatMap(([offset, frame]) =>
+      offset > beginExclusive && offset <= endInclusive ? [frame] : [],
+    );
+  }
+
+  /** The active contracts as frames, behind the entry of the token. */
+  entriesAfter({ streamContinuationToken: token }: Request): readonly string[] {
+    const from = token === undefined ? 0 : Number(Buffer.from(token, 'base64').toString()) + 1;
+    return this.active.map((entry, at) => this.#entryFrame(entry, at)).slice(from);
+  }
+
+  /** How often a question was asked. */
+  count(question: Question): number {
+    return this.#counts.get(question) ?? 0;
+  }
+
+  /** Of each stream that was opened on the path, in order: after which offset, or behind which entry. */
+  begins(path: '/v2/updates' | '/v2/state/active-contracts'): readonly (number | undefined)[] {
+    return this.streams
+      .filter((stream) => stream.path === path)
+      .map(({ request: { beginExclusive, streamContinuationToken: token } }) =>
+        token === undefined ? beginExclusive : Number(Buffer.from(token, 'base64').toString()),
+      );
+  }
+
+  #entryFrame(entry: ActiveEntry, at: number): string {
+    const token = this.tokens ? Buffer.from(String(at)).toString('base64') : '';
+    return frames.text({ ...frames.activeEntry({ ...entry, acsDelta: true }), streamContinuationToken: token });
+  }
+
+  async #asked(question: Question): Promise<void> {
+    const count = this.count(question) + 1;
+    this.#counts.set(question, count);
+    await this.before(question, count);
+  }
+
+  async *#answered(
+    question: Question,
+    texts: () => readonly string[],
+    limit = Infinity,
+  ): AsyncGenerator<string, void, undefined> {
+    await this.#asked(question);
+    yield* texts().slice(0, limit);
+  }
+}

@@ -1,0 +1,126 @@
+/** The parts of a pipeline whose ledger and sink are in memory. */
+import type { AccessToken, TokenSource } from '../../src/ledger/access/token.ts';
+import type { IndexerError } from '../../src/errors/indexer-error.ts';
+import type { Observer } from '../../src/pipeline/ports/observer.ts';
+import type { PipelineLimits, PipelineParts } from '../../src/pipeline/ports/parts.ts';
+import { deferred } from '../support/deferred.ts';
+import { MemoryLedger } from './memory-ledger.ts';
+import { MemorySink } from './memory-sink.ts';
+
+/** Whatever is told is kept. */
+export class Told {
+  readonly calls: (readonly [name: string, ...facts: readonly unknown[]])[] = [];
+  readonly observer = new Proxy({} as Observer, {
+    get:
+      (_, name) =>
+      (...facts: readonly unknown[]): void => {
+        this.calls.push([String(name), ...facts]);
+      },
+  });
+
+  /** What was told under a name, each time. */
+  of<Name extends keyof Observer>(name: Name): readonly Parameters<Observer[Name]>[] {
+    return this.calls.filter(([told]) => told === name).map(([, ...facts]) => facts as Parameters<Observer[Name]>);
+  }
+
+  get phases(): readonly string[] {
+    return this.of('phaseChanged').map(([phase]) => phase);
+  }
+
+  /** Failures by code, with whether they are tried again. */
+  get failures(): readonly (readonly [code: string, again: boolean])[] {
+    return this.of('failed').map(([, error, delayMs]) => [error.code, delayMs !== undefined]);
+  }
+
+  errors(): readonly IndexerError[] {
+    return this.of('failed').map(([, error]) => error);
+  }
+}
+
+export class MemoryTokens implements TokenSource {
+  current: AccessToken | undefined;
+  invalidated = 0;
+  #replaced = deferred();
+
+  read(): Promise<string | undefined> {
+    return Promise.resolve(this.current?.token);
+  }
+
+  lease(): Promise<AccessToken | undefined> {
+    return Promise.resolve(this.current);
+  }
+
+  invalidate(): void {
+    this.invalidated += 1;
+  }
+
+  /** Somebody puts another token there. */
+  replace(token: string): void {
+    this.current = { token, expiresAt: undefined, renewAt: undefined, endsAt: undefined };
+    this.#replaced.resolve();
+    this.#replaced = deferred();
+  }
+
+  async replaced(signal: AbortSignal): Promise<void> {
+    const over = new Promise<void>((resolve) => {
+      signal.addEventListener('abort', () => resolve(), { once: true });
+    });
+    await Promise.race([this.#replaced.promise, over]);
+  }
+}
+
+export interface World {
+  readonly parts: PipelineParts;
+  readonly sink: MemorySink;
+  readonly ledger: MemoryLedger;
+  readonly tokens: MemoryTokens;
+  readonly told: Told;
+  readonly stop: AbortController;
+}
+
+/** @param change parts and limits that matter to the test */
+export function memoryWorld({
+  limits = {},
+  ...change
+}: Partial<Omit<PipelineParts, 'limits'>> & { readonly limits?: Partial<PipelineLimits> } = {}): World {
+  const sink = new MemorySink();
+  const ledger = new MemoryLedger();
+  const tokens = new MemoryTokens();
+  const told = new Told();
+  const stop = new AbortController();
+  const parts: PipelineParts = {
+    ledger,
+    polledLedger: ledger,
+    openStream: ledger.openStream,
+    tokenSource: tokens,
+    sink,
+    filter: {
+      parties: [],
+      templates: [],
+      interfaces: [],
+      createdEventBlobs: false,
+      shape: 'LEDGER_EFFECTS',
+      topology: true,
+    },
+    start: 'seed',
+    stopAt: undefined,
+    observer: told.observer,
+    quarantine: false,
+    unknownUpdates: 'keep',
+    stop: stop.signal,
+    ...change,
+    limits: {
+      batchUpdates: 2,
+      batchBytes: 1_000_000,
+      inboxUpdates: 100,
+      inboxBytes: 1_000_000,
+      writeLanes: 2,
+      retryMaxMs: 10,
+      pollMs: 60_000,
+      askAfterMs: 60_000,
+      silenceMs: 60_000,
+      ...limits,
+    },
+  };
+  return { parts, sink, ledger, tokens, told, stop };
+}

@@ -1,0 +1,148 @@
+/** Packages read beside ingestion: which are asked for, which are asked for again, and that it never fails. */
+import type { Subscription } from 'rxjs';
+import { afterEach, describe, expect, it } from 'vitest';
+import { record, type WrittenPackage } from '../../packages/ledger-sandbox/src/daml-lf/declaration.ts';
+import { archiveOf, writePackage } from '../../packages/ledger-sandbox/src/daml-lf/package-writer.ts';
+import { licensingAtStart } from '../../packages/ledger-sandbox/src/demo/packages/applications.ts';
+import { templateTypes } from '../../packages/ledger-sandbox/src/demo/packages/library.ts';
+import { demoPackages } from '../../packages/ledger-sandbox/src/demo/sandbox.ts';
+import { PackageWatch } from '../../src/pipeline/beside/package-watch.ts';
+import { waitFor } from '../support/wait-for.ts';
+import { failure } from './memory-ledger.ts';
+import { memoryWorld, type World } from './memory-parts.ts';
+
+const small = writePackage({
+  name: 'small',
+  version: '1.0.0',
+  imports: [],
+  modules: { Main: { Note: record({ owner: 'Party', text: 'Text' }) } },
+});
+
+let watching: Subscription | undefined;
+afterEach(() => watching?.unsubscribe());
+
+/** A ledger with these packages, of which the stored events name the first. */
+function named(first: WrittenPackage, ...others: readonly WrittenPackage[]): World {
+  const world = memoryWorld();
+  for (const written of [first, ...others]) world.ledger.archives.set(written.id, Buffer.from(archiveOf(written)));
+  world.sink.packageState = { missing: [first.id], named: [], templates: 1 };
+  return world;
+}
+
+/** One session's look, to its end: views are made last. */
+async function looked(world: World, watch = new PackageWatch(world.parts)): Promise<PackageWatch> {
+  const before = world.told.of('packagesRead').length + world.told.of('packagesFailed').length;
+  watching?.unsubscribe();
+  watching = watch.watch$().subscribe();
+  await waitFor('a look', () =>
+    world.told.of('packagesRead').length + world.told.of('packagesFailed').length > before ? true : undefined,
+  );
+  return watch;
+}
+
+describe('the watch for packages', () => {
+  it('reads what the stored events name, and makes the views of it', async () => {
+    const world = named(small);
+    world.sink.views = { made: ['small__note'], failed: [] };
+    await looked(world);
+    expect(world.sink.models.map(({ name }) => name)).toEqual(['small']);
+    expect(world.told.of('packagesRead')).toEqual([[{ packages: 1, refused: [], views: 1, failedViews: [] }]]);
+    expect(world.sink.count('refreshPaddings')).toBe(1);
+  });
+
+  it('reads the packages that its types refer to as well', async () => {
+    const world = named(licensingAtStart, ...demoPackages);
+    await looked(world);
+    const read = world.sink.models.map(({ packageId }) => packageId);
+    expect(read[0]).toBe(licensingAtStart.id);
+    // What every template refers to by its choice Archive.
+    expect(read).toContain(templateTypes.id);
+    expect(new Set(read).size).toBe(read.length);
+  });
+
+  it('does nothing when nothing is new', async () => {
+    const world = named(small);
+    const watch = await looked(world);
+    const { length } = world.told.calls;
+    const states = world.sink.count('state');
+    watching?.unsubscribe();
+    watching = watch.watch$().subscribe();
+    await waitFor('the look', () => (world.sink.count('state') > states ? true : undefined));
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(world.ledger.count('content')).toBe(1);
+    expect(world.sink.count('syncViews')).toBe(1);
+    expect(world.told.calls).toHaveLength(length);
+  });
+
+  it('tells once of a package that cannot be read, and does not ask for it again', async () => {
+    const world = named(small);
+    world.ledger.archives.set(small.id, Buffer.from('no package'));
+    const watch = await looked(world);
+    expect(world.told.of('packagesRead')[0]?.[0].refused.map(({ packageId }) => packageId)).toEqual([small.id]);
+    // News of another template has the next session look again.
+    world.sink.packageState = { ...world.sink.packageState, templates: 2 };
+    world.sink.views = { made: ['other'], failed: [] };
+    await looked(world, watch);
+    expect(world.ledger.count('content')).toBe(1);
+    expect(world.told.of('packagesRead')[1]?.[0].refused).toEqual([]);
+  });
+
+  it('asks again for what passes, and stores the others meanwhile', async () => {
+    const other = writePackage({ ...small.declaration, name: 'other' });
+    const world = named(small, other);
+    world.sink.packageState = { missing: [small.id, other.id], named: [], templates: 2 };
+    world.ledger.before = (_, count) => {
+      if (count === 1) throw failure('LEDGER_UNAVAILABLE');
+    };
+    const watch = await looked(world);
+    expect(world.sink.models.map(({ name }) => name)).toEqual(['other']);
+    await waitFor('the delay', () => (world.told.of('packagesFailed').length > 0 ? true : undefined));
+    expect(world.told.of('packagesFailed')[0]?.[0].code).toBe('LEDGER_UNAVAILABLE');
+    await looked(world, watch);
+    expect(world.sink.models.map(({ name }) => name)).toEqual(['other', 'small']);
+  });
+
+  it('gives a package up that fails five times', async () => {
+    const world = named(small);
+    world.ledger.before = () => {
+      throw failure('LEDGER_UNAVAILABLE');
+    };
+    let watch: PackageWatch | undefined;
+    for (let session = 1; session <= 5; session += 1) watch = await looked(world, watch);
+    expect(world.told.of('packagesFailed')).toHaveLength(4);
+    expect(world.told.of('packagesRead')[0]?.[0].refused).toMatchObject([{ error: { code: 'LEDGER_UNAVAILABLE' } }]);
+  });
+
+  it('never fails: without the database it waits, and reads no package in vain', async () => {
+    const world = named(small, licensingAtStart);
+    world.sink.packageState = { missing: [small.id, licensingAtStart.id], named: [], templates: 2 };
+    world.sink.before = (act) => {
+      if (act === 'store') throw failure('STORE_UNREACHABLE');
+    };
+    await looked(world);
+    expect(world.told.of('packagesFailed')[0]?.[0].code).toBe('STORE_UNREACHABLE');
+    expect(world.ledger.count('content')).toBe(1);
+    expect(watching?.closed).toBe(false);
+  });
+
+  it('makes a view later that somebody holds a lock on, and tells of it now', async () => {
+    const world = named(small);
+    const error = failure('STORE_LOCKED');
+    world.sink.views = { made: [], failed: [{ view: 'small__note', error }] };
+    const watch = await looked(world);
+    expect(world.told.of('packagesRead')[0]?.[0].failedViews).toEqual([{ view: 'small__note', error }]);
+    await waitFor('the delay', () => (world.told.of('packagesFailed').length > 0 ? true : undefined));
+    world.sink.views = { made: ['small__note'], failed: [] };
+    await looked(world, watch);
+    expect(world.told.of('packagesRead').at(-1)?.[0]).toMatchObject({ packages: 0, views: 1 });
+  });
+
+  it('gives up a token that was refused', async () => {
+    const world = named(small);
+    world.ledger.before = () => {
+      throw failure('LEDGER_UNAUTHENTICATED');
+    };
+    await looked(world);
+    expect(world.tokens.invalidated).toBe(1);
+  });
+});

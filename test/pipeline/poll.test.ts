@@ -1,0 +1,140 @@
+/** Looking at the ledger beside the stream: what is told and noted, and what a failure does to the session. */
+import type { Subscription } from 'rxjs';
+import { describe, expect, it } from 'vitest';
+import type { IndexerError } from '../../src/errors/indexer-error.ts';
+import { poll$ } from '../../src/pipeline/beside/poll.ts';
+import type { PipelineLimits } from '../../src/pipeline/ports/parts.ts';
+import { nowhere } from '../../src/pipeline/retry/apart.ts';
+import { deferred } from '../support/deferred.ts';
+import { pause, waitFor } from '../support/wait-for.ts';
+import { failure } from './memory-ledger.ts';
+import { memoryWorld, type World } from './memory-parts.ts';
+
+interface Polling extends World {
+  readonly ends: readonly number[];
+  /** How often the stream was to be moved to another token. */
+  readonly renewed: () => number;
+  readonly failed: () => IndexerError | undefined;
+  readonly subscription: Subscription;
+}
+
+/** Polls a ledger that ends at 30, for a stream at `checkpoint`. */
+function polling(
+  checkpoint: number,
+  limits: Partial<PipelineLimits> = {},
+  arrange: (world: World) => void = () => undefined,
+): Polling {
+  const world = memoryWorld({ limits: { pollMs: 1, ...limits } });
+  world.ledger.end = 30;
+  world.ledger.pruned = 4;
+  arrange(world);
+  const ends: number[] = [];
+  let renewed = 0;
+  let failed: IndexerError | undefined;
+  const following = {
+    checkpoint,
+    lastFrameAt: () => Number.NEGATIVE_INFINITY,
+    renew: () => {
+      renewed += 1;
+    },
+    apart: nowhere,
+    stopAt: undefined,
+    onCommitted: () => undefined,
+  };
+  const connected = { session: world.sink.takeOver(), askedAt: Number.NEGATIVE_INFINITY };
+  const subscription = poll$(world.parts, connected, following, (end) => ends.push(end)).subscribe({
+    error: (error: IndexerError) => {
+      failed = error;
+    },
+  });
+  return { ...world, ends, renewed: () => renewed, failed: () => failed, subscription };
+}
+
+describe('a poll', () => {
+  it('tells the ledger end and the pruned offset, notes both, and what others found', async () => {
+    const results = [{ kind: 'sql', atOffset: 10, startedAtMs: 1, seconds: 1, different: 0 }];
+    const run = polling(30, {}, ({ sink }) => {
+      sink.verified = results;
+    });
+    await waitFor('what was noted', () => (run.told.of('contractsUnknown').length > 1 ? true : undefined));
+    run.subscription.unsubscribe();
+    expect(run.ends[0]).toBe(30);
+    expect(run.told.of('ledgerPolled')[0]).toEqual([30]);
+    expect(run.told.of('prunedPolled')[0]).toEqual([4]);
+    expect(run.sink.ledgerFacts[0]).toEqual({ ledgerEnd: 30, pruned: 4 });
+    expect(run.told.of('verified')[0]).toEqual([results]);
+    expect(run.failed()).toBeUndefined();
+  });
+
+  it('ends the session when frames stay away although the ledger went on', async () => {
+    const run = polling(20, { silenceMs: 0 });
+    await waitFor('the end', run.failed);
+    expect(run.failed()).toMatchObject({ code: 'LEDGER_SILENT', retry: 'retry' });
+  });
+
+  it('lets a stream be silent that has everything', async () => {
+    const run = polling(30, { silenceMs: 0 });
+    await waitFor('some polls', () => (run.ends.length > 3 ? true : undefined));
+    run.subscription.unsubscribe();
+    expect(run.failed()).toBeUndefined();
+  });
+
+  it('that fails is told, and asked for again; the session goes on', async () => {
+    const run = polling(30, {}, ({ ledger }) => {
+      ledger.before = (question, count) => refuse(question === 'ledgerEnd' && count === 1, 'LEDGER_UNAVAILABLE');
+    });
+    await waitFor('the next poll', () => (run.ends.length > 0 ? true : undefined));
+    run.subscription.unsubscribe();
+    expect(run.told.failures).toEqual([['LEDGER_UNAVAILABLE', true]]);
+    expect(run.failed()).toBeUndefined();
+  });
+
+  it('knows the ledger end though the pruned offset is not told', async () => {
+    const run = polling(30, {}, ({ ledger }) => {
+      ledger.before = (question) => refuse(question === 'latestPrunedOffsets', 'LEDGER_UNAVAILABLE');
+    });
+    await waitFor('what was noted', () => (run.sink.ledgerFacts.length > 0 ? true : undefined));
+    run.subscription.unsubscribe();
+    expect(run.ends[0]).toBe(30);
+    expect(run.sink.ledgerFacts[0]).toEqual({ ledgerEnd: 30, pruned: undefined });
+    expect(run.told.of('prunedPolled')).toEqual([]);
+  });
+
+  it('gives up one token for refusals in a row, and has the stream opened anew with the one that is good', async () => {
+    const run = polling(30, {}, ({ ledger }) => {
+      ledger.before = (question, count) => refuse(question === 'ledgerEnd' && count <= 3, 'LEDGER_UNAUTHENTICATED');
+    });
+    await waitFor('an answer', () => (run.renewed() > 0 && run.ends.length > 2 ? true : undefined));
+    run.subscription.unsubscribe();
+    expect(run.tokens.invalidated).toBe(1);
+    expect(run.renewed()).toBe(1);
+    expect(run.told.failures.length).toBe(3);
+  });
+
+  it('goes on while the database does not answer, and notes again once it does', async () => {
+    const slow = deferred();
+    const run = polling(30, {}, ({ sink }) => {
+      sink.before = (act, count) => (act === 'noteLedger' && count === 1 ? slow.promise : undefined);
+    });
+    await waitFor('polls beside it', () => (run.ends.length > 3 ? true : undefined));
+    expect(run.sink.count('noteLedger')).toBe(1);
+    slow.reject(failure('STORE_UNREACHABLE'));
+    await waitFor('the next note', () => (run.sink.ledgerFacts.length > 0 ? true : undefined));
+    run.subscription.unsubscribe();
+    expect(run.told.failures).toEqual([['STORE_UNREACHABLE', true]]);
+    expect(run.failed()).toBeUndefined();
+  });
+
+  it('ends with its session', async () => {
+    const run = polling(30);
+    await waitFor('a poll', () => (run.ends.length > 0 ? true : undefined));
+    run.subscription.unsubscribe();
+    const told = run.told.calls.length;
+    await pause(50);
+    expect(run.told.calls.length).toBe(told);
+  });
+});
+
+function refuse(when: boolean, code: 'LEDGER_UNAVAILABLE' | 'LEDGER_UNAUTHENTICATED'): void {
+  if (when) throw failure(code);
+}

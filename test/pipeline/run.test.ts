@@ -1,0 +1,264 @@
+/** Session after session, with a ledger and a sink in memory: what ends one, what follows, and where the next one begins. */
+import { describe, expect, it } from 'vitest';
+import { runPipeline } from '../../src/pipeline/run.ts';
+import { deferred } from '../support/deferred.ts';
+import { waitFor } from '../support/wait-for.ts';
+import { failure } from './memory-ledger.ts';
+import { memoryWorld, type World } from './memory-parts.ts';
+
+/** A run until its end; rejects with what ended it. */
+function started(world: World): Promise<void> {
+  const running = runPipeline(world.parts);
+  running.catch(() => undefined);
+  return running;
+}
+
+async function reached({ sink }: World, checkpoint: number): Promise<void> {
+  await waitFor(`checkpoint ${String(checkpoint)}`, () =>
+    (sink.stored.checkpoint ?? 0) >= checkpoint ? true : undefined,
+  );
+}
+
+async function inPhase({ told }: World, phase: string): Promise<void> {
+  await waitFor(`phase ${phase}`, () => (told.phases.at(-1) === phase ? true : undefined));
+}
+
+/** Stops, and waits for the end. */
+async function over(world: World, running: Promise<void>): Promise<void> {
+  world.stop.abort();
+  await running;
+}
+
+/** Every update of the ledger once, in order, each commit after the one before. */
+function expectWhole({ sink, ledger }: World, from = 0): void {
+  expect(sink.updates.map(({ offset }) => offset)).toEqual(
+    [...ledger.history.keys()].filter((offset) => offset > from),
+  );
+  sink.commits.forEach((commit, at) => expect(commit.from).toBe(sink.commits[at - 1]?.to ?? from));
+}
+
+describe('a run', () => {
+  it('seeds, follows, is live, and gives the lock back at its end', async () => {
+    const world = memoryWorld();
+    world.ledger.active.push({ contractId: '00a', offset: 7 });
+    world.ledger.grow(7);
+    const running = started(world);
+    await inPhase(world, 'live');
+    expect(world.sink.held).toBe(true);
+    world.ledger.grow(8, 9, 12);
+    await reached(world, 12);
+    await over(world, running);
+    expect(world.told.phases).toEqual(['starting', 'seeding', 'live', 'stopping']);
+    expect(world.sink.seedEntries.map(({ contractId }) => contractId)).toEqual(['00a']);
+    expect(world.ledger.begins('/v2/updates')).toEqual([7]);
+    expectWhole(world, 7);
+    expect(world.sink.held).toBe(false);
+    expect(world.told.of('lockHeld').at(-1)).toEqual([undefined, false]);
+  });
+
+  it('begins each session at what is stored, and keeps the lock, when only the ledger failed', async () => {
+    const world = memoryWorld({ start: 'genesis' });
+    world.ledger.grow(10, 20, 30, 40);
+    world.ledger.script = (stream, count) => {
+      if (count > 2) return world.ledger.serve(stream);
+      stream.send(...world.ledger.updatesOf(stream.request).slice(0, 1));
+      stream.end(failure('LEDGER_STREAM_CLOSED'));
+    };
+    const running = started(world);
+    await reached(world, 40);
+    await over(world, running);
+    expect(world.ledger.begins('/v2/updates')).toEqual([0, 10, 20]);
+    expectWhole(world);
+    expect(world.told.failures).toEqual([
+      ['LEDGER_STREAM_CLOSED', true],
+      ['LEDGER_STREAM_CLOSED', true],
+    ]);
+    expect(world.sink.count('tryLock')).toBe(1);
+    expect(world.sink.count('openSession')).toBe(3);
+  });
+
+  it('asks for the lock anew when the database failed', async () => {
+    const world = memoryWorld({ start: 'genesis' });
+    world.ledger.grow(10, 20, 30);
+    world.sink.before = (act, count) => {
+      if (act === 'writeBatch' && count === 2) throw failure('STORE_UNREACHABLE');
+    };
+    const running = started(world);
+    await reached(world, 30);
+    await over(world, running);
+    expectWhole(world);
+    expect(world.sink.count('tryLock')).toBe(2);
+  });
+
+  it('stands by once the lock is lost, and goes on where the other one came to', async () => {
+    const world = memoryWorld({ start: 'genesis' });
+    world.ledger.grow(10);
+    const running = started(world);
+    await reached(world, 10);
+    await inPhase(world, 'live');
+    world.sink.loseLock();
+    await inPhase(world, 'standby');
+    expect(world.told.failures).toEqual([['STORE_LOCK_LOST', true]]);
+    // The other one writes, and leaves.
+    world.ledger.grow(20, 30);
+    world.sink.takeOver();
+    world.sink.stored.checkpoint = 20;
+    world.sink.updates.push({ offset: 20, updateId: '122020' });
+    world.sink.stored.lastUpdate = { offset: 20, updateId: '122020' };
+    world.sink.occupied = false;
+    await reached(world, 30);
+    await over(world, running);
+    expect(world.ledger.begins('/v2/updates')).toEqual([0, 20]);
+    expect(world.sink.commits.map(({ from, to }) => [from, to])).toEqual([
+      [0, 10],
+      [20, 30],
+    ]);
+  });
+
+  it('never writes over another writer: it is fenced, and begins where that one came to', async () => {
+    const world = memoryWorld({ start: 'genesis' });
+    const writing = deferred();
+    world.ledger.grow(10);
+    world.sink.before = async (act, count) => {
+      if (act === 'writeBatch' && count === 1) await writing.promise;
+    };
+    const running = started(world);
+    await waitFor('the write', () => (world.sink.count('writeBatch') === 1 ? true : undefined));
+    world.sink.takeOver();
+    world.sink.stored.checkpoint = 10;
+    world.sink.updates.push({ offset: 10, updateId: '122010' });
+    writing.resolve();
+    await waitFor('the next session', () => (world.sink.count('openSession') === 2 ? true : undefined));
+    await inPhase(world, 'live');
+    await over(world, running);
+    expect(world.told.failures).toEqual([['CHECKPOINT_MOVED', true]]);
+    expect(world.sink.commits).toEqual([]);
+    expect(world.ledger.begins('/v2/updates')).toEqual([0, 10]);
+  });
+
+  it('parks where a person is needed, without the lock, until it is told to stop', async () => {
+    const world = memoryWorld();
+    world.sink.stored.participantId = 'another::1220';
+    const running = started(world);
+    await inPhase(world, 'parked');
+    await waitFor('the lock is free', () => (world.sink.held ? undefined : true));
+    await over(world, running);
+    expect(world.told.of('phaseChanged').find(([phase]) => phase === 'parked')?.[1]?.code).toBe('PARTICIPANT_CHANGED');
+    expect(world.told.phases.at(-1)).toBe('stopping');
+  });
+
+  it('parks after tokens that were refused one after the other, and goes on with the next one', async () => {
+    const world = memoryWorld({ start: 'genesis' });
+    world.ledger.grow(10);
+    world.ledger.before = () => {
+      if (world.tokens.current?.token !== 'good') throw failure('LEDGER_UNAUTHENTICATED');
+    };
+    const running = started(world);
+    await inPhase(world, 'parked');
+    expect(world.tokens.invalidated).toBe(3);
+    expect(world.told.failures).toHaveLength(3);
+    world.tokens.replace('good');
+    await reached(world, 10);
+    await over(world, running);
+    expect(world.ledger.streams.map(({ token }) => token)).toEqual(['good']);
+  });
+
+  it('ends with what no retry mends, and gives the lock back', async () => {
+    const world = memoryWorld({ start: 'genesis' });
+    world.sink.before = (act) => {
+      if (act === 'beginSeed') throw new TypeError('a mistake of ours');
+    };
+    await expect(started(world)).rejects.toMatchObject({ code: 'UNEXPECTED' });
+    expect(world.told.failures).toEqual([['UNEXPECTED', false]]);
+    expect(world.sink.held).toBe(false);
+  });
+
+  it.each([
+    ['waits for the lock', 'standby', (world: World): unknown => (world.sink.occupied = true)],
+    [
+      'waits after a failure',
+      'parked',
+      (world: World): unknown => (world.sink.before = (act) => refuse(act === 'openSession')),
+    ],
+  ] as const)('stops while it %s', async (_, phase, arrange) => {
+    const world = memoryWorld();
+    arrange(world);
+    const running = started(world);
+    await inPhase(world, phase);
+    await over(world, running);
+    expect(world.sink.commits).toEqual([]);
+  });
+});
+
+function refuse(when: boolean): void {
+  if (when) throw failure('FILTER_CHANGED');
+}
+
+describe('a bounded run', () => {
+  it('ends by itself at its offset, and stores nothing above it', async () => {
+    const world = memoryWorld({ start: 'genesis', stopAt: 30 });
+    world.ledger.grow(10, 20, 30, 40);
+    await started(world);
+    expect(world.sink.updates.map(({ offset }) => offset)).toEqual([10, 20, 30]);
+    expect(world.sink.stored.checkpoint).toBe(30);
+  });
+
+  it('ends at the ledger end of its first session, though a later one finds another', async () => {
+    const world = memoryWorld({ start: 'genesis', stopAt: 'end' });
+    world.ledger.grow(10, 20);
+    world.ledger.script = (stream, count) => {
+      if (count > 1) return world.ledger.serve(stream);
+      world.ledger.grow(30);
+      stream.end(failure('LEDGER_STREAM_CLOSED'));
+    };
+    await started(world);
+    expect(world.sink.stored.checkpoint).toBe(20);
+  });
+
+  it.each([
+    [{ checkpoint: 40, seeded: true }, {}],
+    [{}, { start: 31 }],
+    [{ seedOffset: 35, seedToken: 'MA==' }, {}],
+  ] as const)('is refused where it cannot end there: %j %j', async (stored, change) => {
+    const world = memoryWorld({ stopAt: 30, ...change });
+    world.ledger.grow(10, 40);
+    Object.assign(world.sink.stored, stored);
+    await expect(started(world)).rejects.toMatchObject({ code: 'STOP_AT_REFUSED' });
+    expect(world.sink.commits).toEqual([]);
+  });
+});
+
+describe('an update that the database does not take', () => {
+  /** The second of four is refused, alone or in a batch. */
+  function refusing(quarantine: boolean): World {
+    const world = memoryWorld({ start: 'genesis', quarantine, limits: { batchUpdates: 4 } });
+    world.ledger.grow(10, 20, 30, 40);
+    world.sink.before = (act, _, batch) => {
+      if (act === 'writeBatch' && holds(world, batch?.offset ?? 0)) throw failure('STORE_DATA_REFUSED');
+    };
+    return world;
+  }
+
+  /** Whether a batch that ends at this offset has the refused update: all before it is stored, or was set aside. */
+  function holds({ sink }: World, upTo: number): boolean {
+    return (sink.stored.checkpoint ?? 0) < 20 && upTo >= 20;
+  }
+
+  it('is found by writing one by one, and parks with its offset', async () => {
+    const world = refusing(false);
+    const running = started(world);
+    await inPhase(world, 'parked');
+    await over(world, running);
+    expect(world.told.errors().map(({ facts }) => facts['offset'])).toEqual([undefined, 20]);
+    expect(world.sink.updates.map(({ offset }) => offset)).toEqual([10]);
+  });
+
+  it('is set aside where that is allowed, and all others are stored', async () => {
+    const world = refusing(true);
+    const running = started(world);
+    await reached(world, 40);
+    await over(world, running);
+    expect(world.sink.setAside).toEqual([20]);
+    expect(world.sink.updates.map(({ offset }) => offset)).toEqual([10, 30, 40]);
+  });
+});

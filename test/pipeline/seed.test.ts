@@ -1,0 +1,227 @@
+/** The seed, with a ledger and a sink in memory: it counts once the list is proven whole, and goes on after a cut. */
+import { lastValueFrom } from 'rxjs';
+import { describe, expect, it } from 'vitest';
+import { nowhere, type Stretch } from '../../src/pipeline/retry/apart.ts';
+import { seed$, skipSeed } from '../../src/pipeline/seed.ts';
+import { deferred } from '../support/deferred.ts';
+import { waitFor } from '../support/wait-for.ts';
+import { failure, idAt } from './memory-ledger.ts';
+import { memoryWorld, type World } from './memory-parts.ts';
+
+const contracts = ['00a', '00b', '00c', '00d', '00e'];
+const path = '/v2/state/active-contracts';
+
+/** Five active contracts, made by updates 1 to 5; the ledger ends at 9. */
+function seeding(limits: { readonly batchUpdates?: number; readonly writeLanes?: number } = {}): World {
+  const world = memoryWorld({ limits });
+  contracts.forEach((contractId, at) => world.ledger.active.push({ contractId, offset: at + 1 }));
+  world.ledger.grow(1, 2, 3, 4, 5, 9);
+  return world;
+}
+
+interface Seeded {
+  /** The seed offset; undefined when a stop was asked for. Rejects with what ended the session. */
+  readonly done: Promise<number | undefined>;
+  /** How often something was stored that no later session reads again. */
+  readonly progress: () => number;
+}
+
+/** One session of the seed. */
+function session(world: World, change: { readonly apart?: Stretch; readonly strict?: true } = {}): Seeded {
+  let progress = 0;
+  const onProgress = (): void => {
+    progress += 1;
+  };
+  const run = { apart: nowhere, onProgress, ...change };
+  const done = lastValueFrom(seed$(world.parts, world.sink.takeOver(), world.ledger.end, run));
+  done.catch(() => undefined);
+  return { done, progress: () => progress };
+}
+
+/** What the sink holds of the seed. */
+function stored({ sink }: World): readonly string[] {
+  return sink.seedEntries.map(({ contractId }) => contractId);
+}
+
+/** The first stream breaks after so many entries: with an error, or as a gateway that closes with code 1000. */
+function cutFirst(world: World, entries: number, error = true): void {
+  world.ledger.script = (stream, count) => {
+    if (count > 1) return world.ledger.serve(stream);
+    stream.send(...world.ledger.entriesAfter(stream.request).slice(0, entries));
+    stream.end(error ? failure('LEDGER_STREAM_CLOSED') : undefined);
+  };
+}
+
+describe('a seed', () => {
+  it('stores every entry once, and counts from the ledger end with the update that proves it', async () => {
+    const world = seeding();
+    await expect(session(world).done).resolves.toBe(9);
+    expect(stored(world)).toEqual(contracts);
+    expect(world.sink.published).toEqual([{ offset: 9, origin: 'seed', anchor: { offset: 5, updateId: idAt(5) } }]);
+    expect(world.told.of('seedDone')).toEqual([[{ contracts: 5, offset: 9 }]]);
+  });
+
+  it('counts without that update where the ledger cannot show it', async () => {
+    const world = seeding();
+    world.ledger.before = (question) => {
+      if (question === 'byOffset') throw failure('LEDGER_PRUNED');
+    };
+    await expect(session(world).done).resolves.toBe(9);
+    expect(world.sink.published).toEqual([{ offset: 9, origin: 'seed' }]);
+  });
+
+  it('that was cut goes on behind its newest stored token, and stores nothing twice', async () => {
+    const world = seeding();
+    cutFirst(world, 4);
+    const first = session(world);
+    await expect(first.done).rejects.toMatchObject({ code: 'LEDGER_STREAM_CLOSED' });
+    await waitFor('what was under way', () => (world.sink.stored.seedContracts === 4 ? true : undefined));
+    expect(world.sink.published).toEqual([]);
+    // What is on the ledger since is not part of the list that was begun.
+    world.ledger.grow(12);
+    await expect(session(world).done).resolves.toBe(9);
+    expect(world.ledger.begins(path)).toEqual([undefined, 3]);
+    expect(stored(world)).toEqual(contracts);
+    expect(world.sink.count('beginSeed')).toBe(1);
+  });
+
+  it('tells of progress where a token was stored, and only there', async () => {
+    const world = seeding();
+    const withTokens = session(world);
+    await withTokens.done;
+    expect(withTokens.progress()).toBeGreaterThan(0);
+    const other = seeding();
+    other.ledger.tokens = false;
+    const without = session(other);
+    await without.done;
+    expect(without.progress()).toBe(0);
+  });
+
+  it('that was cut without tokens starts over', async () => {
+    const world = seeding();
+    world.ledger.tokens = false;
+    cutFirst(world, 4);
+    await expect(session(world).done).rejects.toMatchObject({ code: 'LEDGER_STREAM_CLOSED' });
+    await expect(session(world).done).resolves.toBe(9);
+    expect(world.sink.count('beginSeed')).toBe(2);
+    expect(stored(world)).toEqual(contracts);
+  });
+
+  it.each([['LEDGER_CONTINUATION_TOKEN_INVALID'], ['LEDGER_PRUNED'], ['LEDGER_OFFSET_AFTER_END']] as const)(
+    'whose token or offset is of no use any more (%s) starts over at the ledger end',
+    async (code) => {
+      const world = seeding();
+      cutFirst(world, 2);
+      await expect(session(world).done).rejects.toMatchObject({ code: 'LEDGER_STREAM_CLOSED' });
+      await waitFor('a token', () => (world.sink.stored.seedToken === null ? undefined : true));
+      world.ledger.grow(12);
+      world.ledger.script = (stream, count) => (count === 2 ? stream.end(failure(code)) : world.ledger.serve(stream));
+      await expect(session(world).done).rejects.toMatchObject({ code: 'SEED_OVERTAKEN', facts: { because: code } });
+      expect(world.sink.stored.seedToken).toBeNull();
+      await expect(session(world).done).resolves.toBe(12);
+      expect(stored(world)).toEqual(contracts);
+    },
+  );
+
+  it('that was closed early with code 1000 does not count, and goes on behind its token', async () => {
+    const world = seeding();
+    cutFirst(world, 3, false);
+    await expect(session(world).done).rejects.toMatchObject({ code: 'LEDGER_CUT_SHORT' });
+    expect(world.sink.published).toEqual([]);
+    await expect(session(world).done).resolves.toBe(9);
+    expect(stored(world)).toEqual(contracts);
+  });
+
+  it('that was closed early without tokens does not count: another reading has other entries', async () => {
+    const world = seeding();
+    world.ledger.tokens = false;
+    cutFirst(world, 3, false);
+    await expect(session(world).done).rejects.toMatchObject({ code: 'LEDGER_CUT_SHORT' });
+    expect(world.sink.published).toEqual([]);
+  });
+
+  it('asks for the proof again before it gives up a list that it would have to read anew', async () => {
+    const world = seeding();
+    world.ledger.tokens = false;
+    world.ledger.before = (question, count) => {
+      if (question === 'activeContracts' && count === 1) throw failure('LEDGER_UNAVAILABLE');
+    };
+    await expect(session(world).done).resolves.toBe(9);
+    expect(world.told.failures).toEqual([['LEDGER_UNAVAILABLE', true]]);
+    expect(world.ledger.streams).toHaveLength(1);
+  });
+
+  it('does not count while nobody can tell whether the list is whole', async () => {
+    const world = seeding();
+    world.ledger.before = (question) => {
+      if (question === 'activeContracts') throw failure('LEDGER_NOT_A_LEDGER');
+    };
+    await expect(session(world).done).rejects.toMatchObject({ code: 'LEDGER_LIST_UNPROVEN' });
+    expect(world.sink.published).toEqual([]);
+  });
+
+  it('of a ledger without contracts counts with none', async () => {
+    const world = memoryWorld();
+    world.ledger.end = 9;
+    await expect(session(world).done).resolves.toBe(9);
+    expect(world.sink.published).toEqual([{ offset: 9, origin: 'seed' }]);
+  });
+
+  it('that is told to stop keeps what is under way, and does not count', async () => {
+    const world = seeding({ batchUpdates: 1, writeLanes: 1 });
+    const writing = deferred();
+    world.sink.before = (act) => (act === 'writeSeed' ? writing.promise : undefined);
+    const { done } = session(world);
+    await waitFor('a write', () => (world.sink.count('writeSeed') > 0 ? true : undefined));
+    world.stop.abort();
+    writing.resolve();
+    await expect(done).resolves.toBeUndefined();
+    expect(world.sink.stored.seedContracts).toBeGreaterThan(0);
+    expect(world.sink.published).toEqual([]);
+  });
+
+  it('writes nothing after a batch that failed, though it was under way beside it', async () => {
+    const world = seeding({ batchUpdates: 1, writeLanes: 3 });
+    const failing = deferred();
+    world.sink.before = (act, count) => (act === 'writeSeed' && count === 2 ? failing.promise : undefined);
+    const { done } = session(world);
+    await waitFor('three writes', () => (world.sink.count('writeSeed') >= 3 ? true : undefined));
+    failing.reject(failure('STORE_UNREACHABLE'));
+    await expect(done).rejects.toMatchObject({ code: 'STORE_UNREACHABLE', facts: { from: 1, upTo: 2 } });
+    expect(stored(world)).toEqual(['00a']);
+  });
+
+  it('names the entry that the database does not take, once it is gone through one by one', async () => {
+    const world = seeding({ batchUpdates: 5 });
+    // The third is refused, in a batch or alone.
+    world.sink.before = (act, _, batch) => {
+      const third = world.sink.stored.seedContracts + (batch?.entries ?? 0) >= 3;
+      if (act === 'writeSeed' && third) throw failure('STORE_DATA_REFUSED');
+    };
+    await expect(session(world).done).rejects.toMatchObject({ facts: { from: 0, upTo: 5 } });
+    const apart = session(world, { apart: { from: 0, upTo: 5 } });
+    await expect(apart.done).rejects.toMatchObject({ facts: { entry: 3, contractId: '00c', seedOffset: 9 } });
+  });
+
+  it('names the entry that cannot be read', async () => {
+    const world = seeding({ batchUpdates: 5 });
+    world.ledger.script = (stream) => {
+      const [first = '', second = ''] = world.ledger.entriesAfter(stream.request);
+      stream.send(first, second.replace('"contractId":"00b"', '"contractId":7'));
+    };
+    await expect(session(world).done).rejects.toMatchObject({ facts: { entry: 2, seedOffset: 9 } });
+  });
+});
+
+describe('a start without active contracts', () => {
+  it.each([
+    ['genesis', 0, 'genesis'],
+    ['oldest', 4, 'oldest'],
+    [7, 7, 'offset'],
+  ] as const)('from %s follows what is after offset %d', async (start, offset, origin) => {
+    const world = memoryWorld({ start });
+    await expect(skipSeed(world.parts, world.sink.takeOver(), 4)).resolves.toBe(offset);
+    expect(world.sink.published).toEqual([{ offset, origin }]);
+    expect(world.sink.stored.checkpoint).toBe(offset);
+  });
+});

@@ -1,0 +1,158 @@
+/** A silent stream before the ledger end: when the stretch between is passed, and when it is left to the stream. */
+import { describe, expect, it } from 'vitest';
+import { FrameMemory } from '../../src/pipeline/intake/frame-memory.ts';
+import { Inbox } from '../../src/pipeline/intake/inbox.ts';
+import { passSilence } from '../../src/pipeline/proof/silent-stretch.ts';
+import type { StretchAnswer } from '../../src/pipeline/ports/observer.ts';
+import { waitFor } from '../support/wait-for.ts';
+import { checkpointFrame, failure, topologyFrame } from './memory-ledger.ts';
+import { memoryWorld, type World } from './memory-parts.ts';
+
+/** A stream that has brought everything up to `following.checkpoint`, and says nothing. */
+function silent() {
+  const world = memoryWorld({ limits: { askAfterMs: 1 } });
+  const over = new AbortController();
+  const following = { checkpoint: 20 };
+  const passed: number[] = [];
+  const heard = { at: 0, idle: true, looks: 0, inbox: openInbox() };
+  world.ledger.grow(10, 20);
+  world.ledger.end = 25;
+  const stream = {
+    following,
+    frames: {
+      inbox: heard.inbox,
+      lastFrameAt: () => heard.at,
+      pass: (offset: number): void => {
+        passed.push(offset);
+        following.checkpoint = offset;
+      },
+    },
+    isIdle: () => {
+      heard.looks += 1;
+      return heard.idle;
+    },
+  };
+  const done = (): Promise<void> => passSilence(world.parts, stream, over.signal);
+  return { world, over, following, passed, heard, done };
+}
+
+function openInbox() {
+  const valve = { pause: () => undefined, resume: () => undefined, paused: () => undefined };
+  return new Inbox<ReturnType<FrameMemory['keep']>>({ frames: 10, bytes: 1_000 }, valve);
+}
+
+type Heard = ReturnType<typeof silent>['heard'];
+
+/** What came of the question, so far. */
+function answers({ told }: World): readonly StretchAnswer[] {
+  return told.of('stretchAsked').map(([answer]) => answer);
+}
+
+/** Until the stretch was asked for so often; gives back what came of it. */
+async function asked(world: World, times: number): Promise<readonly StretchAnswer[]> {
+  await waitFor('an answer', () => (answers(world).length >= times ? true : undefined));
+  return answers(world).slice(0, times);
+}
+
+describe('a silent stretch', () => {
+  it('is passed once, when a stream and a list both say that nothing is in it', async () => {
+    const { world, over, passed, done } = silent();
+    const running = done();
+    expect(await asked(world, 1)).toEqual(['empty']);
+    // Nothing is asked while the ledger stands where the checkpoint is.
+    await waitFor('more looks', () => (world.ledger.count('ledgerEnd') > 3 ? true : undefined));
+    over.abort();
+    await running;
+    expect(passed).toEqual([25]);
+    expect(
+      world.ledger.streams.map(({ request: { beginExclusive, endInclusive } }) => [beginExclusive, endInclusive]),
+    ).toEqual([[20, 25]]);
+    expect(world.ledger.streams.every(({ closed }) => closed)).toBe(true);
+  });
+
+  it('is passed though checkpoints lie in it', async () => {
+    const { world, over, passed, done } = silent();
+    world.ledger.script = (stream) => {
+      stream.send(checkpointFrame(22));
+      stream.end();
+    };
+    const running = done();
+    expect(await asked(world, 1)).toEqual(['empty']);
+    over.abort();
+    await running;
+    expect(passed[0]).toBe(25);
+  });
+
+  it.each([
+    [
+      'the stream brings an update',
+      (world: World): unknown => (world.ledger.script = (stream) => stream.send(topologyFrame(23))),
+    ],
+    // A gateway that lets go of its sockets closes cleanly, before anything came.
+    ['the list has one, though the stream ended cleanly', ownList],
+  ])('is left to the stream when %s', async (_, arrange) => {
+    const { world, over, passed, done } = silent();
+    arrange(world);
+    const running = done();
+    expect(await asked(world, 2)).toEqual(['owed', 'owed']);
+    over.abort();
+    await running;
+    expect(passed).toEqual([]);
+  });
+
+  it.each([
+    ['a frame comes', (heard: Heard): unknown => (heard.at += 1)],
+    ['something is being written', (heard: Heard): unknown => (heard.idle = false)],
+    [
+      'frames wait to be taken',
+      (heard: Heard): unknown => heard.inbox.push(new FrameMemory().keep(Buffer.from('{}')), 2),
+    ],
+  ])('is not passed when %s meanwhile', async (_, change) => {
+    const { world, over, passed, heard, done } = silent();
+    world.ledger.before = (question) => {
+      if (question === 'list') change(heard);
+    };
+    const running = done();
+    expect(await asked(world, 1)).toEqual(['overtaken']);
+    over.abort();
+    await running;
+    expect(passed).toEqual([]);
+  });
+
+  it.each([
+    [
+      'refused',
+      (world: World): unknown => (world.ledger.script = (stream) => stream.end(failure('LEDGER_UNAVAILABLE'))),
+    ],
+    ['not listed', (world: World): unknown => (world.ledger.before = (question) => refuse(question === 'list'))],
+  ])('is not passed when it is %s, and asked for again', async (_, arrange) => {
+    const { world, over, passed, done } = silent();
+    arrange(world);
+    const running = done();
+    expect(await asked(world, 2)).toEqual(['refused', 'refused']);
+    expect(world.told.of('stretchAsked')[0]?.[1]?.code).toBe('LEDGER_UNAVAILABLE');
+    over.abort();
+    await running;
+    expect(passed).toEqual([]);
+  });
+
+  it('is not asked for while everything is not written yet', async () => {
+    const { world, over, passed, heard, done } = silent();
+    heard.idle = false;
+    const running = done();
+    await waitFor('looks', () => (heard.looks > 1 ? true : undefined));
+    over.abort();
+    await running;
+    expect(world.ledger.count('ledgerEnd')).toBe(0);
+    expect(passed).toEqual([]);
+  });
+});
+
+function refuse(when: boolean): void {
+  if (when) throw failure('LEDGER_UNAVAILABLE');
+}
+
+function ownList(world: World): void {
+  world.ledger.history.set(23, topologyFrame(23));
+  world.ledger.script = (stream) => stream.end();
+}

@@ -1,0 +1,78 @@
+/** Waiting for the right to write: what is looked at meanwhile, and what ends it. */
+import { describe, expect, it } from 'vitest';
+import { acquireLock } from '../../src/pipeline/beside/standby.ts';
+import { PhaseKeeper } from '../../src/pipeline/ports/parts.ts';
+import type { WriterLock } from '../../src/pipeline/ports/sink.ts';
+import { waitFor } from '../support/wait-for.ts';
+import { failure } from './memory-ledger.ts';
+import { memoryWorld, type World } from './memory-parts.ts';
+
+function waiting(world: World): Promise<WriterLock | undefined> {
+  return acquireLock(world.parts, new PhaseKeeper(world.told.observer));
+}
+
+describe('a process without the right to write', () => {
+  it('takes it at once where it is free, and is told that it has it', async () => {
+    const world = memoryWorld();
+    await expect(waiting(world)).resolves.toBeDefined();
+    expect(world.told.phases).toEqual([]);
+    await waitFor('the holder', () => (world.told.of('lockHeld').length > 0 ? true : undefined));
+    expect(world.told.of('lockHeld')).toEqual([[expect.objectContaining({ pid: 1 }), true]]);
+    expect(world.ledger.count('ledgerEnd')).toBe(0);
+  });
+
+  it('stands by while another has it, knows who and how far the ledger is, and takes it when that one leaves', async () => {
+    const world = memoryWorld();
+    world.sink.occupied = true;
+    world.ledger.end = 30;
+    world.ledger.pruned = 4;
+    const lock = waiting(world);
+    await waitFor('a look at the ledger', () => (world.told.of('prunedPolled').length > 0 ? true : undefined));
+    expect(world.told.phases).toEqual(['standby']);
+    expect(world.told.of('lockHeld')).toEqual([[expect.objectContaining({ role: 'writer' }), false]]);
+    expect(world.told.of('ledgerPolled')).toEqual([[30]]);
+    expect(world.told.of('prunedPolled')).toEqual([[4]]);
+    world.sink.occupied = false;
+    await expect(lock).resolves.toBeDefined();
+    // No stream was opened, and no session.
+    expect(world.ledger.streams).toEqual([]);
+    expect(world.sink.count('openSession')).toBe(0);
+  });
+
+  it('finds out that its token is refused before it is needed', async () => {
+    const world = memoryWorld();
+    world.sink.occupied = true;
+    world.ledger.before = () => {
+      throw failure('LEDGER_UNAUTHENTICATED');
+    };
+    const lock = waiting(world);
+    await waitFor('the failure', () => (world.told.failures.length > 0 ? true : undefined));
+    expect(world.told.failures).toEqual([['LEDGER_UNAUTHENTICATED', true]]);
+    expect(world.tokens.invalidated).toBe(1);
+    world.stop.abort();
+    await expect(lock).resolves.toBeUndefined();
+  });
+
+  it('waits though nobody can say who has it', async () => {
+    const world = memoryWorld();
+    world.sink.occupied = true;
+    world.sink.before = (act) => {
+      if (act === 'lockHolder') throw failure('STORE_UNREACHABLE');
+    };
+    const lock = waiting(world);
+    await waitFor('a second try', () => (world.sink.count('tryLock') > 1 ? true : undefined));
+    world.stop.abort();
+    await expect(lock).resolves.toBeUndefined();
+    expect(world.told.failures).toEqual([]);
+    expect(world.told.of('lockHeld')).toEqual([]);
+  });
+
+  it.each(['prepare', 'tryLock'] as const)('gives up with what %s fails with', async (act) => {
+    const world = memoryWorld();
+    world.sink.before = (done) => {
+      if (done === act) throw failure('STORE_UNREACHABLE');
+    };
+    await expect(waiting(world)).rejects.toMatchObject({ code: 'STORE_UNREACHABLE' });
+    expect(world.sink.held).toBe(false);
+  });
+});
