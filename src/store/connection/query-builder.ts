@@ -9,8 +9,10 @@ import {
   PostgresAdapter,
   PostgresIntrospector,
   PostgresQueryCompiler,
+  sql,
   type CompiledQuery,
   type DatabaseConnection,
+  type ExpressionBuilder,
   type QueryCreator,
   type QueryResult,
 } from 'kysely';
@@ -28,6 +30,22 @@ export function tablesOf(client: ClientBase): QueryCreator<Tables> {
     },
   });
 }
+
+/** To be selected: how many rows there are, as `count`. */
+export function countRows<T extends keyof Tables>(from: ExpressionBuilder<Tables, T>) {
+  return from.fn.countAll<number>().as('count');
+}
+
+/**
+ * A limit of one row, spelled out: the sessions plan without a look at parameters (session-settings.ts), and a limit that
+ * is one is taken for a tenth of the rows.
+ */
+export const one = sql<number>`1`;
+
+/** The tables that have a column of this name. */
+export type TablesWith<C extends string> = {
+  [T in keyof Tables]: C extends keyof Tables[T] ? T : never;
+}[keyof Tables];
 
 /** Neither connects nor begins anything: whoever lent the client does. So it is the connection as well. */
 class ClientDriver extends DummyDriver implements DatabaseConnection {

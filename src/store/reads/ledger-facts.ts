@@ -1,7 +1,7 @@
 /** Facts of the ledger noted in the stream row, and the reads that `status` shows. Not part of the write path. */
 import type { ClientBase } from 'pg';
 import type { Database } from '../connection/database.ts';
-import { tablesOf } from '../connection/query-builder.ts';
+import { countRows, tablesOf } from '../connection/query-builder.ts';
 
 /** Notes the polled ledger end and, if it was told, pruned offset; a writer that was fenced changes nothing. */
 export async function noteLedgerFacts(
@@ -44,22 +44,17 @@ export function readStoredStatus(database: Database): Promise<StoredStatus | und
       .executeTakeFirst();
     if (stream === undefined) return undefined;
     const { seeded_at: seededAt, ...facts } = stream;
-    return { ...facts, seeded: seededAt !== null, ...(await countRows(client)) };
+    return { ...facts, seeded: seededAt !== null, ...(await countAll(client)) };
   });
 }
 
 type Counts = Pick<StoredStatus, 'updates' | 'activeContracts' | 'unknownContracts'>;
 
-async function countRows(client: ClientBase): Promise<Counts> {
-  const { updates } = await tablesOf(client)
-    .selectFrom('updates')
-    .select((e) => e.fn.countAll<number>().as('updates'))
-    .executeTakeFirstOrThrow();
-  const open = tablesOf(client)
-    .selectFrom('lifetimes')
-    .where('deactivated_offset', 'is', null)
-    .select((e) => e.fn.countAll<number>().as('count'));
+async function countAll(client: ClientBase): Promise<Counts> {
+  const tables = tablesOf(client);
+  const updates = await tables.selectFrom('updates').select(countRows).executeTakeFirstOrThrow();
+  const open = tables.selectFrom('lifetimes').where('deactivated_offset', 'is', null).select(countRows);
   const active = await open.where('unknown_since', 'is', null).executeTakeFirstOrThrow();
   const unknown = await open.where('unknown_since', 'is not', null).executeTakeFirstOrThrow();
-  return { updates, activeContracts: active.count, unknownContracts: unknown.count };
+  return { updates: updates.count, activeContracts: active.count, unknownContracts: unknown.count };
 }
