@@ -5,6 +5,11 @@ export interface Column {
   readonly name: string;
   readonly type: string;
   readonly key: boolean;
+  readonly nullable: boolean;
+  /** Whether the server gives it a value when an insert gives none. */
+  readonly filled: boolean;
+  /** Null, or the condition a single-column check puts on it, as the server prints it. */
+  readonly check: string | null;
 }
 
 export interface Table {
@@ -19,7 +24,10 @@ interface Row extends Column {
 const catalog = `
   select c.relname::text as table, a.attname::text as name,
          replace(format_type(a.atttypid, a.atttypmod), 'timestamp with time zone', 'timestamptz') as type,
-         exists (select from pg_index i where i.indrelid = c.oid and i.indisprimary and a.attnum = any (i.indkey)) as key
+         exists (select from pg_index i where i.indrelid = c.oid and i.indisprimary and a.attnum = any (i.indkey)) as key,
+         not a.attnotnull as nullable, a.atthasdef as filled,
+         (select min(pg_get_expr(k.conbin, k.conrelid)) from pg_constraint k
+           where k.conrelid = c.oid and k.contype = 'c' and k.conkey = array[a.attnum]) as check
     from pg_class c join pg_attribute a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped
    where c.relnamespace = $1::regnamespace and c.relkind in ('r', 'p') and not c.relispartition
    order by c.relname collate "C", a.attnum`;

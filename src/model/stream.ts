@@ -7,7 +7,7 @@ export interface StreamIdentity {
   /** Canonical JSON of the filter and its SHA-256. */
   readonly filter: string;
   readonly filterHash: string;
-  readonly shape: string;
+  readonly shape: 'LEDGER_EFFECTS' | 'ACS_DELTA';
 }
 
 /** A stored update, by which the ledger's history can be told from another one. */

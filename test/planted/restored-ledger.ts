@@ -33,8 +33,8 @@ export const restoredLedger: PlantedArea = {
     {
       name: 'an update that was set aside is taken for one of another history',
       file: 'src/store/history/stored-marks.ts',
-      line: 'not exists (select from quarantine q where q."offset" = o)',
-      instead: 'true',
+      line: `.where((e) => e.not(e.exists(e.selectFrom('quarantine as q').whereRef('q.offset', '=', 'o.offset'))))`,
+      instead: '',
       test,
       only: 'set an update aside',
     },

@@ -17,7 +17,12 @@ import { createTestDatabase, query, type TestDatabase } from '../support/databas
 import * as frames from '../support/frames.ts';
 import { callables, callsOf, historyOf, iou, relations, rowsOf, type Relation } from './reader-attempts.ts';
 
-const identity = { participantId: 'p::1220', filter: '{"p":"foreign"}', filterHash: 'f', shape: 'LEDGER_EFFECTS' };
+const identity = {
+  participantId: 'p::1220',
+  filter: '{"p":"foreign"}',
+  filterHash: 'f',
+  shape: 'LEDGER_EFFECTS',
+} as const;
 const schemas = readSchemas('ledger');
 const names = Object.values(schemas);
 const suffix = randomBytes(4).toString('hex');

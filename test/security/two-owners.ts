@@ -13,7 +13,12 @@ export async function fillWithTwoOwners(url: string): Promise<void> {
   await migrateVerb([], { DATABASE_URL: url }, () => undefined);
   const options = { schema: 'ledger', statementTimeoutMs: 60_000, applicationName: 'test functions' };
   const database = openDatabase({ url, ...options });
-  const identity = { participantId: 'p::1220', filter: '{"p":"foreign"}', filterHash: 'f', shape: 'LEDGER_EFFECTS' };
+  const identity = {
+    participantId: 'p::1220',
+    filter: '{"p":"foreign"}',
+    filterHash: 'f',
+    shape: 'LEDGER_EFFECTS',
+  } as const;
   const session = await openSession(database, identity);
   await session.publishSeed(0, 'genesis');
   const batch = session.newBatch(0);

@@ -30,7 +30,7 @@ function asking(parties: readonly string[]) {
   const shape = 'LEDGER_EFFECTS';
   const filter = { parties, templates: [], interfaces: [], createdEventBlobs: false, shape, topology: true } as const;
   const { json, hash } = filterFingerprint(filter);
-  return { filter: json, filterHash: hash, shape };
+  return { filter: json, filterHash: hash, shape } as const;
 }
 
 /** Stores updates with offsets from 1 on; the name of the schema. */

@@ -1,6 +1,7 @@
 /** Facts about server and schema for `check`. Reads only, each statement on its own. */
 import type { LockHolder } from '../../model/lock-holder.ts';
 import type { Database } from './database.ts';
+import { tablesOf } from './query-builder.ts';
 
 export interface ServerInspection {
   readonly version: string;
@@ -53,10 +54,10 @@ export async function writerLockHolder(database: Database): Promise<LockHolder |
 
 /** Host and process that wrote last, as they named themselves; undefined when nothing was written. */
 export async function lastWriter(database: Database): Promise<string | undefined> {
-  const { rows } = await database.withClient((client) =>
-    client.query<{ writer: string | null }>('select writer from stream'),
+  const stream = await database.withClient((client) =>
+    tablesOf(client).selectFrom('stream').select('writer').executeTakeFirst(),
   );
-  return rows[0]?.writer ?? undefined;
+  return stream?.writer ?? undefined;
 }
 
 /** Whether the schema has tables of ours. */

@@ -1,7 +1,10 @@
 /** The ranges of table `coverage`: one is open and ends at the checkpoint, all others are closed. */
 import { escapeIdentifier } from 'pg';
+import { sql } from 'kysely';
 import type { ClientBase } from 'pg';
 import type { Database } from '../connection/database.ts';
+import { one, tablesOf } from '../connection/query-builder.ts';
+import type { StreamIdentity } from '../../model/stream.ts';
 
 /** How a range after the first one began. */
 export interface NewRange {
@@ -9,23 +12,28 @@ export interface NewRange {
   readonly from: number;
   readonly origin: 'reseed' | 'filter' | 'reset';
   readonly filterHash: string;
-  readonly shape: string;
+  readonly shape: StreamIdentity['shape'];
   /** Why the range before it ended. */
   readonly reason: string;
 }
 
 /** Closes the open range at `closeAt` (the checkpoint it has reached) and opens a new one. */
 export async function openRange(client: ClientBase, closeAt: number, range: NewRange): Promise<void> {
-  await client.query('update coverage set to_offset = greatest($1, from_offset) where to_offset is null', [closeAt]);
+  await tablesOf(client)
+    .updateTable('coverage')
+    .set((e) => ({ to_offset: e.fn<number>('greatest', [e.val(closeAt), 'from_offset']) }))
+    .where('to_offset', 'is', null)
+    .execute();
   const { from, origin, filterHash, shape, reason } = range;
   // The same beginning under the same filter: it was given up and taken again before anything was stored.
-  await client.query(
-    `insert into coverage as c (from_offset, origin, filter_hash, transaction_shape, reason) values ($1, $2, $3, $4, $5)
-     on conflict (from_offset, filter_hash) do update
-       set to_offset = null, origin = excluded.origin, transaction_shape = excluded.transaction_shape,
-           reason = excluded.reason, recorded_at = now()`,
-    [from, origin, filterHash, shape, reason],
-  );
+  const taken = { origin, transaction_shape: shape, reason };
+  await tablesOf(client)
+    .insertInto('coverage')
+    .values({ from_offset: from, filter_hash: filterHash, ...taken })
+    .onConflict((c) =>
+      c.columns(['from_offset', 'filter_hash']).doUpdateSet({ ...taken, to_offset: null, recorded_at: sql`now()` }),
+    )
+    .execute();
 }
 
 /**
@@ -37,17 +45,26 @@ export async function cutRanges(
   at: number,
   current: Pick<NewRange, 'filterHash' | 'shape'>,
 ): Promise<boolean> {
-  await client.query('delete from coverage where from_offset > $1', [at]);
-  const open = await client.query('select from coverage where to_offset is null');
-  if ((open.rowCount ?? 0) > 0) return false;
-  const { rowCount } = await client.query(
-    `update coverage set to_offset = null
-      where filter_hash = $1 and (from_offset, filter_hash) =
-            (select from_offset, filter_hash from coverage order by to_offset desc, from_offset desc limit 1)`,
-    [current.filterHash],
-  );
-  if (rowCount !== 0) return false;
-  await client.query('update coverage set to_offset = $1 where to_offset > $1', [at]);
+  const tables = tablesOf(client);
+  await tables.deleteFrom('coverage').where('from_offset', '>', at).execute();
+  const open = await tables.selectFrom('coverage').select('from_offset').where('to_offset', 'is', null).execute();
+  if (open.length > 0) return false;
+  const last = await tables
+    .selectFrom('coverage')
+    .select(['from_offset', 'filter_hash'])
+    .orderBy('to_offset', 'desc')
+    .orderBy('from_offset', 'desc')
+    .limit(one)
+    .executeTakeFirst();
+  if (last?.filter_hash === current.filterHash) {
+    await tables
+      .updateTable('coverage')
+      .set({ to_offset: null })
+      .where((e) => e.and(last))
+      .execute();
+    return false;
+  }
+  await tables.updateTable('coverage').set({ to_offset: at }).where('to_offset', '>', at).execute();
   const reason = 'the stream went back to this offset, and another filter is in force since';
   await openRange(client, at, { ...current, from: at, origin: 'reset', reason });
   return true;
@@ -68,9 +85,11 @@ export async function readFirstRange(database: Database): Promise<FirstRange | u
       table,
     ]);
     if (found[0]?.there !== true) return undefined;
-    const { rows } = await client.query<FirstRange>(
-      'select from_offset as "from", origin from coverage order by from_offset limit 1',
-    );
-    return rows[0];
+    return await tablesOf(client)
+      .selectFrom('coverage')
+      .select(['from_offset as from', 'origin'])
+      .orderBy('from_offset')
+      .limit(one)
+      .executeTakeFirst();
   });
 }

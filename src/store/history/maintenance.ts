@@ -5,7 +5,9 @@
 import type { PoolClient } from 'pg';
 import { IndexerError } from '../../errors/indexer-error.ts';
 import type { Database } from '../connection/database.ts';
+import { tablesOf } from '../connection/query-builder.ts';
 import { reportPlanning } from '../connection/report-planning.ts';
+import type { StreamIdentity } from '../../model/stream.ts';
 
 /** Longest time one statement of such a command may take, milliseconds: rewriting a large history takes long. */
 export const maintenanceLimitMs = 24 * 60 * 60 * 1000;
@@ -15,7 +17,7 @@ export interface StreamFacts {
   readonly participantId: string | null;
   readonly filter: string;
   readonly filterHash: string;
-  readonly shape: string;
+  readonly shape: StreamIdentity['shape'];
   readonly seeded: boolean;
   readonly seedOffset: number | null;
   readonly checkpoint: number | null;
@@ -35,26 +37,27 @@ export function maintain<T>(database: Database, work: (client: PoolClient) => Pr
 
 /** The stream row as it is; undefined when nothing was ever indexed here. */
 export function readStream(database: Database): Promise<StreamFacts | undefined> {
-  return database.withClient((client) => streamFacts(client, ''));
+  return database.withClient((client) => streamFacts(client, false));
 }
 
 /** The same, locked until the transaction ends: a writer that is still at work has to wait, and then is fenced. */
 export function lockStream(client: PoolClient): Promise<StreamFacts | undefined> {
-  return streamFacts(client, 'for update');
+  return streamFacts(client, true);
 }
 
-async function streamFacts(client: PoolClient, lock: '' | 'for update'): Promise<StreamFacts | undefined> {
-  const { rows } = await client.query<StreamFacts & { markOffset: number | null; markId: string | null }>(
-    `select participant_id as "participantId", filter::text as filter, filter_hash as "filterHash",
-            transaction_shape as shape, seeded_at is not null as seeded, seed_offset as "seedOffset", checkpoint,
-            checkpoint_update_offset as "markOffset", checkpoint_update_id as "markId",
-            coalesce(kept_offset, 0) as "keptOffset", epoch
-       from stream ${lock}`,
-  );
-  const row = rows[0];
+async function streamFacts(client: PoolClient, locked: boolean): Promise<StreamFacts | undefined> {
+  const row = await tablesOf(client)
+    .selectFrom('stream')
+    .select(['participant_id as participantId', 'filter_hash as filterHash', 'transaction_shape as shape'])
+    .select(['seeded_at', 'seed_offset as seedOffset', 'checkpoint', 'kept_offset', 'epoch'])
+    .select(['checkpoint_update_offset as markOffset', 'checkpoint_update_id as markId'])
+    .select((e) => e.cast<string>('filter', 'text').as('filter'))
+    .$if(locked, (stream) => stream.forUpdate())
+    .executeTakeFirst();
   if (row === undefined) return undefined;
-  const { markOffset: offset, markId: updateId, ...facts } = row;
-  return { ...facts, lastUpdate: offset === null || updateId === null ? undefined : { offset, updateId } };
+  const { markOffset: offset, markId: updateId, seeded_at: seededAt, kept_offset: keptOffset, ...facts } = row;
+  const lastUpdate = offset === null || updateId === null ? undefined : { offset, updateId };
+  return { ...facts, seeded: seededAt !== null, keptOffset: keptOffset ?? 0, lastUpdate };
 }
 
 const refusals = {

@@ -3,12 +3,14 @@
  * hold, in one transaction. What we hold and the ledger does not any more ended in the gap, what we lack is added as
  * seeded.
  */
+import { sql } from 'kysely';
 import { escapeIdentifier } from 'pg';
 import type { ClientBase, PoolClient } from 'pg';
 import { IndexerError } from '../../errors/indexer-error.ts';
 import type { Merged, StreamIdentity, UpdateMark } from '../../model/stream.ts';
 import { notifyStatement } from '../write/batch-writer.ts';
 import type { Database } from '../connection/database.ts';
+import { countRows, tablesOf } from '../connection/query-builder.ts';
 import { openRange } from './coverage-ranges.ts';
 import { lockStream, maintain, refused, type StreamFacts } from './maintenance.ts';
 import { dropStaging, stagingSchema } from './staging.ts';
@@ -41,13 +43,9 @@ export function mergeStaging(database: Database, merge: Merge): Promise<Merged> 
     await removeRedacted(client, staged);
     for (const table of ['contracts', 'interface_views', 'reassignments']) await copyRows(client, staged, table);
     const added = await addLifetimes(client, staged);
-    await publish(
-      client,
-      staged,
-      stream,
-      merge,
-      `${merge.reason}; ${String(ended)} contracts ended and ${String(added)} began unseen`,
-    );
+    const gathered = await countGathered(client, database.schema);
+    const reason = `${merge.reason}; ${String(ended)} contracts ended and ${String(added)} began unseen`;
+    await publish(client, gathered, stream, merge, reason);
     await dropStaging(client, database.schema);
     if (merge.notify) {
       const { text, values } = notifyStatement(database.schema, merge.offset);
@@ -246,35 +244,36 @@ async function copyRows(client: ClientBase, staged: string, table: string): Prom
   );
 }
 
-/** The stored update proves the history as long as no newer one does, if the filter in force still shows it. */
-const provesOn = 'filter_hash = $7 and ($2::bigint is null or checkpoint_update_offset >= $2)';
+async function countGathered(client: ClientBase, schema: string): Promise<number> {
+  const staged = tablesOf(client).withSchema(stagingSchema(schema));
+  return (await staged.selectFrom('contracts').select(countRows).executeTakeFirstOrThrow()).count;
+}
 
+/** @param gathered contracts of the list */
 async function publish(
   client: PoolClient,
-  staged: string,
+  gathered: number,
   stream: StreamFacts,
   merge: Merge,
   reason: string,
 ): Promise<void> {
   const { offset, identity, anchor } = merge;
-  const range = { from: offset, origin: 'reseed', filterHash: identity.filterHash, shape: identity.shape } as const;
-  await openRange(client, stream.checkpoint ?? 0, { ...range, reason });
-  await client.query(
-    `update stream
-        set seed_offset = $1, checkpoint = $1, seeded_at = now(), seed_token = null,
-            seed_contracts = (select count(*) from ${staged}.contracts),
-            checkpoint_update_offset = case when ${provesOn} then checkpoint_update_offset else $2 end,
-            checkpoint_update_id = case when ${provesOn} then checkpoint_update_id else $3 end, epoch = epoch + 1, writer = $4,
-            participant_id = coalesce(participant_id, $5), filter = $6, filter_hash = $7, transaction_shape = $8`,
-    [
-      offset,
-      anchor?.offset ?? null,
-      anchor?.updateId ?? null,
-      merge.writer,
-      identity.participantId ?? null,
-      identity.filter,
-      identity.filterHash,
-      identity.shape,
-    ],
-  );
+  const { filter, filterHash, shape } = identity;
+  await openRange(client, stream.checkpoint ?? 0, { from: offset, origin: 'reseed', filterHash, shape, reason });
+  const mark = provesOn(stream, merge)
+    ? {}
+    : { checkpoint_update_offset: anchor?.offset ?? null, checkpoint_update_id: anchor?.updateId ?? null };
+  const participantId = stream.participantId ?? identity.participantId ?? null;
+  await tablesOf(client)
+    .updateTable('stream')
+    .set({ seed_offset: offset, checkpoint: offset, seed_token: null, seed_contracts: gathered, ...mark })
+    .set({ participant_id: participantId, filter, filter_hash: filterHash, transaction_shape: shape })
+    .set((e) => ({ epoch: e('epoch', '+', 1), writer: merge.writer, seeded_at: sql`now()` }))
+    .execute();
+}
+
+/** The stored update proves the history as long as no newer one does, if the filter in force still shows it. */
+function provesOn({ filterHash, lastUpdate }: StreamFacts, { identity, anchor }: Merge): boolean {
+  if (filterHash !== identity.filterHash) return false;
+  return anchor === undefined || (lastUpdate !== undefined && lastUpdate.offset >= anchor.offset);
 }

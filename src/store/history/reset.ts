@@ -5,6 +5,7 @@
 import type { ClientBase } from 'pg';
 import type { StreamIdentity } from '../../model/stream.ts';
 import type { Database } from '../connection/database.ts';
+import { countRows, tablesOf, type TablesWith } from '../connection/query-builder.ts';
 import { beginSeed } from '../write/stream-row.ts';
 import { cutRanges } from './coverage-ranges.ts';
 import { lockStream, maintain, readStream, refused, type StreamFacts } from './maintenance.ts';
@@ -20,7 +21,21 @@ const byOffset = [
   'topology_events',
   'quarantine',
   'updates',
-] as const;
+] as const satisfies readonly TablesWith<'offset'>[];
+
+/** No stored update proves the history. */
+const noMark = { checkpoint_update_offset: null, checkpoint_update_id: null } as const;
+
+/** What the stream row says of a ledger that nothing was read of. */
+const nothingRead = {
+  seeded_at: null,
+  checkpoint: null,
+  checkpoint_record_time: null,
+  record_times: '{}',
+  ledger_end: null,
+  pruned_offset: null,
+  kept_offset: null,
+} as const;
 
 /** Rows by table. */
 export type RowCounts = ReadonlyMap<string, number>;
@@ -29,15 +44,17 @@ export type RowCounts = ReadonlyMap<string, number>;
 export async function planReset(database: Database, to: number): Promise<RowCounts> {
   refuseReset(await readStream(database), to);
   return maintain(database, async (client) => {
+    const tables = tablesOf(client);
     const counts = new Map<string, number>();
-    const count = async (name: string, text: string): Promise<void> => {
-      const { rows } = await client.query<{ count: number }>(text, [to]);
-      counts.set(name, rows[0]?.count ?? 0);
-    };
-    for (const table of byOffset) await count(table, `select count(*) from ${table} where "offset" > $1`);
-    await count('lifetimes', 'select count(*) from lifetimes where activated_offset > $1');
-    const reopened = 'select count(*) from lifetimes where activated_offset <= $1 and deactivated_offset > $1';
-    await count('lifetimes reopened', reopened);
+    for (const table of byOffset) {
+      const rows = tables.selectFrom(table).where('offset', '>', to).select(countRows);
+      counts.set(table, (await rows.executeTakeFirstOrThrow()).count);
+    }
+    const lifetimes = tables.selectFrom('lifetimes').select(countRows);
+    const gone = lifetimes.where('activated_offset', '>', to);
+    counts.set('lifetimes', (await gone.executeTakeFirstOrThrow()).count);
+    const reopened = lifetimes.where('activated_offset', '<=', to).where('deactivated_offset', '>', to);
+    counts.set('lifetimes reopened', (await reopened.executeTakeFirstOrThrow()).count);
     return counts;
   });
 }
@@ -50,19 +67,19 @@ export async function planReset(database: Database, to: number): Promise<RowCoun
 export function resetTo(database: Database, to: number, writer: string): Promise<RowCounts> {
   return maintain(database, async (client) => {
     const stream = refuseReset(await lockStream(client), to);
+    const tables = tablesOf(client);
     await subtractActivity(client, to);
     const counts = new Map<string, number>();
     for (const [name, rows] of await cutLifetimes(client, to)) counts.set(name, rows);
     for (const table of byOffset) {
-      const { rowCount } = await client.query(`delete from ${table} where "offset" > $1`, [to]);
-      counts.set(table, rowCount ?? 0);
+      const removed = await tables.deleteFrom(table).where('offset', '>', to).executeTakeFirst();
+      counts.set(table, Number(removed.numDeletedRows));
     }
-    await client.query('delete from verifications where at_offset > $1', [to]);
+    await tables.deleteFrom('verifications').where('at_offset', '>', to).execute();
     const otherFilter = await cutRanges(client, to, stream);
     await moveBack(client, to, writer);
     // An update that the filter in force may not show proves nothing.
-    if (otherFilter)
-      await client.query('update stream set checkpoint_update_offset = null, checkpoint_update_id = null');
+    if (otherFilter) await tables.updateTable('stream').set(noMark).execute();
     return counts;
   });
 }
@@ -109,9 +126,10 @@ async function cutLifetimes(client: ClientBase, to: number): Promise<readonly (r
      select (select count(*) from gone) as gone, (select count(*) from reopened) as reopened`,
     [to],
   );
-  await client.query('delete from active_counts where activated = 0 and deactivated = 0');
+  const tables = tablesOf(client);
+  await tables.deleteFrom('active_counts').where('activated', '=', 0).where('deactivated', '=', 0).execute();
   // Who left after the offset has not left yet; who had left before it is as unknown as then.
-  await client.query('update lifetimes set unknown_since = null where unknown_since > $1', [to]);
+  await tables.updateTable('lifetimes').set({ unknown_since: null }).where('unknown_since', '>', to).execute();
   return [
     ['lifetimes', rows[0]?.gone ?? 0],
     ['lifetimes reopened', rows[0]?.reopened ?? 0],
@@ -158,18 +176,16 @@ export function emptyHistory(database: Database, identity: StreamIdentity, write
     await client.query(
       'truncate updates, exercises, archives, topology_events, activity_hourly, quarantine, verifications',
     );
-    const { rows } = await client.query<{ epoch: number }>(
-      `update stream
-          set participant_id = $1, filter = $2, filter_hash = $3, transaction_shape = $4, writer = $5,
-              epoch = epoch + 1, seeded_at = null, checkpoint = null, checkpoint_update_offset = null,
-              checkpoint_update_id = null, checkpoint_record_time = null, record_times = '{}', ledger_end = null,
-              pruned_offset = null, kept_offset = null
-       returning epoch`,
-      [identity.participantId ?? null, identity.filter, identity.filterHash, identity.shape, writer],
-    );
+    const { participantId = null, filter, filterHash, shape } = identity;
+    const { epoch } = await tablesOf(client)
+      .updateTable('stream')
+      .set({ participant_id: participantId, filter, filter_hash: filterHash, transaction_shape: shape, writer })
+      .set((e) => ({ ...noMark, ...nothingRead, epoch: e('epoch', '+', 1) }))
+      .returning('epoch')
+      .executeTakeFirstOrThrow();
     // The rest is what any seed removes that begins anew.
-    await beginSeed(client, rows[0]?.epoch ?? stream.epoch + 1, 0);
-    await client.query('update stream set seed_offset = null');
+    await beginSeed(client, epoch, 0);
+    await tablesOf(client).updateTable('stream').set({ seed_offset: null }).execute();
   });
 }
 
@@ -177,9 +193,9 @@ export function emptyHistory(database: Database, identity: StreamIdentity, write
 export function planEmpty(database: Database): Promise<RowCounts> {
   return maintain(database, async (client) => {
     const counts = new Map<string, number>();
-    for (const table of [...byOffset, 'lifetimes', 'activity_hourly']) {
-      const { rows } = await client.query<{ count: number }>(`select count(*) from ${table}`);
-      counts.set(table, rows[0]?.count ?? 0);
+    for (const table of [...byOffset, 'lifetimes', 'activity_hourly'] as const) {
+      const rows = tablesOf(client).selectFrom(table).select(countRows);
+      counts.set(table, (await rows.executeTakeFirstOrThrow()).count);
     }
     return counts;
   });

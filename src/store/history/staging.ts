@@ -7,6 +7,7 @@ import type { ClientBase } from 'pg';
 import { toIndexerError } from '../../errors/indexer-error.ts';
 import type { StreamIdentity } from '../../model/stream.ts';
 import type { Database } from '../connection/database.ts';
+import { tablesOf } from '../connection/query-builder.ts';
 import { assertMigrated, migrate, migrationFiles, type Migration } from '../schema/migrations.ts';
 import { refuseStrangers } from '../roles/schema-owners.ts';
 import { readStream, refused, type StreamFacts } from './maintenance.ts';
@@ -49,12 +50,13 @@ export async function prepareStaging(staging: Database, schema: string, wanted: 
   });
   // The storage without the read side: nobody reads here.
   await migrate(staging, files);
-  const ours = escapeIdentifier(schema);
   await staging.transaction(async (client) => {
     // What was removed on somebody's wish stays away.
-    for (const table of ['redactions', 'redacted_contracts', 'redacted_exercises']) {
-      await client.query(`delete from ${table}`);
-      await client.query(`insert into ${table} select * from ${ours}.${table}`);
+    for (const table of ['redactions', 'redacted_contracts', 'redacted_exercises'] as const) {
+      const tables = tablesOf(client);
+      await tables.deleteFrom(table).execute();
+      const ours = tables.withSchema(schema).selectFrom(table).selectAll();
+      await tables.insertInto(table).expression(ours).execute();
     }
   });
 }

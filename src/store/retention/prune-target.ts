@@ -1,6 +1,7 @@
 /** Up to which offset is pruned: from what an operator wrote, and from what the schema holds. */
 import type { ClientBase } from 'pg';
 import { IndexerError } from '../../errors/indexer-error.ts';
+import { tablesOf } from '../connection/query-builder.ts';
 
 /** An offset (included), or everything recorded before a time. */
 export type PruneBefore = { readonly offset: number } | { readonly time: Date };
@@ -13,19 +14,15 @@ export interface PruneTarget {
   readonly keptOffset: number | null;
 }
 
-interface StreamRow {
-  readonly checkpoint: number | null;
-  readonly seeded_at: Date | null;
-  readonly kept_offset: number | null;
-}
-
 /**
  * Never beyond the checkpoint, and never before what was pruned already: a prune that was cut is finished by the next.
  * @throws IndexerError NOTHING_TO_PRUNE when nothing is indexed yet
  */
 export async function pruneTarget(client: ClientBase, before: PruneBefore): Promise<PruneTarget> {
-  const { rows } = await client.query<StreamRow>('select checkpoint, seeded_at, kept_offset from stream');
-  const [stream] = rows;
+  const stream = await tablesOf(client)
+    .selectFrom('stream')
+    .select(['checkpoint', 'seeded_at', 'kept_offset'])
+    .executeTakeFirst();
   if (stream === undefined || stream.checkpoint === null || stream.seeded_at === null) {
     throw new IndexerError('no complete seed is here: there is nothing to prune', {
       code: 'NOTHING_TO_PRUNE',
@@ -39,10 +36,10 @@ export async function pruneTarget(client: ClientBase, before: PruneBefore): Prom
 
 /** The offset before the first update recorded at or after the time; record times rise with the offsets but for synchronizers apart. */
 async function lastOffsetBefore(client: ClientBase, time: Date, checkpoint: number): Promise<number> {
-  const { rows } = await client.query<{ first: number | null }>(
-    'select min("offset") as first from updates where record_time >= $1',
-    [time],
-  );
-  const first = rows[0]?.first ?? null;
+  const { first } = await tablesOf(client)
+    .selectFrom('updates')
+    .select((e) => e.fn.min<number | null>('offset').as('first'))
+    .where('record_time', '>=', time)
+    .executeTakeFirstOrThrow();
   return first === null ? checkpoint : first - 1;
 }

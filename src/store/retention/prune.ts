@@ -7,6 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { ClientBase } from 'pg';
 import { escapeIdentifier } from 'pg';
 import type { Database } from '../connection/database.ts';
+import { countRows, tablesOf } from '../connection/query-builder.ts';
 import { readSchemas } from '../connection/read-schemas.ts';
 import { pruneTarget, type PruneBefore, type PruneTarget } from './prune-target.ts';
 import { reading, shortTransaction } from './retention-session.ts';
@@ -57,13 +58,17 @@ export function planPrune(database: Database, before: PruneBefore): Promise<Prun
          from ${pqs}.__prune_preview($1) p`,
       [target.boundary],
     );
-    const rest = await client.query<{ oldest: number | null; quarantined: number }>(
-      `select (select min("offset") from updates where "offset" > $1) as oldest,
-              (select count(*) from quarantine where "offset" <= $1) as quarantined`,
-      [target.boundary],
-    );
-    const { oldest = null, quarantined = 0 } = rest.rows[0] ?? {};
-    return { ...target, tables: rows, oldestAfter: oldest, quarantined };
+    const oldest = await tablesOf(client)
+      .selectFrom('updates')
+      .select((e) => e.fn.min<number | null>('offset').as('offset'))
+      .where('offset', '>', target.boundary)
+      .executeTakeFirstOrThrow();
+    const quarantined = await tablesOf(client)
+      .selectFrom('quarantine')
+      .select(countRows)
+      .where('offset', '<=', target.boundary)
+      .executeTakeFirstOrThrow();
+    return { ...target, tables: rows, oldestAfter: oldest.offset, quarantined: quarantined.count };
   });
 }
 
@@ -114,11 +119,10 @@ class PruneRun {
 
   /** Contracts first: which updates go depends on the contracts that stay. */
   async all(): Promise<void> {
-    const templates = await this.#database.withClient(async (client) => {
-      const { rows } = await client.query<{ pk: number }>('select template_pk as pk from templates order by 1');
-      return rows.map(({ pk }) => pk);
-    });
-    for (const template of templates) await this.#contracts(template);
+    const templates = await this.#database.withClient((client) =>
+      tablesOf(client).selectFrom('templates').select('template_pk as pk').orderBy('template_pk').execute(),
+    );
+    for (const { pk } of templates) await this.#contracts(pk);
     await this.#updates();
   }
 
@@ -131,12 +135,19 @@ class PruneRun {
   }
 
   async #contractsUpTo(client: ClientBase, template: number, after: number): Promise<number | null> {
-    const { rows } = await client.query<{ to: number | null }>(
-      `select max("offset") as to from (select "offset" from contracts
-         where template_pk = $1 and "offset" > $2 and "offset" <= $3 order by "offset" limit $4) w`,
-      [template, after, this.#boundary, this.#rows],
-    );
-    return rows[0]?.to ?? null;
+    const next = tablesOf(client)
+      .selectFrom('contracts')
+      .select('offset')
+      .where('template_pk', '=', template)
+      .where('offset', '>', after)
+      .where('offset', '<=', this.#boundary)
+      .orderBy('offset')
+      .limit(this.#rows);
+    const { to } = await tablesOf(client)
+      .selectFrom(next.as('w'))
+      .select((e) => e.fn.max<number | null>('w.offset').as('to'))
+      .executeTakeFirstOrThrow();
+    return to;
   }
 
   async #updates(): Promise<void> {
@@ -149,15 +160,32 @@ class PruneRun {
 
   /** The last of the next updates that have not more rows together than a batch should; at least one. */
   async #updatesUpTo(client: ClientBase, after: number): Promise<number | null> {
-    const { rows } = await client.query<{ to: number | null }>(
-      `select coalesce(max("offset") filter (where total <= $3), min("offset")) as to
-         from (select "offset", sum(event_count + 1) over (order by "offset") as total
-                 from (select "offset", event_count from updates
-                        where "offset" > $1 and "offset" <= $2 order by "offset" limit $3) u) w`,
-      [after, this.#boundary, this.#rows],
-    );
+    const tables = tablesOf(client);
+    const next = tables
+      .selectFrom('updates')
+      .select(['offset', 'event_count'])
+      .where('offset', '>', after)
+      .where('offset', '<=', this.#boundary)
+      .orderBy('offset')
+      .limit(this.#rows);
+    const running = tables
+      .selectFrom(next.as('u'))
+      .select('u.offset')
+      .select((e) =>
+        e.fn
+          .sum(e('u.event_count', '+', 1))
+          .over((by) => by.orderBy('u.offset'))
+          .as('total'),
+      );
+    const { fitting, first } = await tables
+      .selectFrom(running.as('w'))
+      .select((e) => [
+        e.fn.max<number | null>('w.offset').filterWhere('w.total', '<=', this.#rows).as('fitting'),
+        e.fn.min<number | null>('w.offset').as('first'),
+      ])
+      .executeTakeFirstOrThrow();
     // Beyond the last update: halves of reassignments that a seed found have no update of their own.
-    return rows[0]?.to ?? (after < this.#boundary ? this.#boundary : null);
+    return fitting ?? first ?? (after < this.#boundary ? this.#boundary : null);
   }
 
   async #windows(

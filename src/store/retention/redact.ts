@@ -4,9 +4,11 @@
  * `redacted_exercises`, which the writer follows.
  */
 import { randomUUID } from 'node:crypto';
+import { sql } from 'kysely';
 import { escapeIdentifier } from 'pg';
 import type { ClientBase } from 'pg';
 import type { Database } from '../connection/database.ts';
+import { countRows, tablesOf, type TablesWith } from '../connection/query-builder.ts';
 import { readSchemas } from '../connection/read-schemas.ts';
 import {
   findContracts,
@@ -78,17 +80,29 @@ export function planRedaction(database: Database, request: RedactionRequest): Pr
       return { ...nothing, ...alone, exercises: (await isExerciseOpen(client, subject)) ? 1 : 0 };
     }
     const { ids, leftActive, setAside } = await look(client, database.schema, { ...request, subject });
-    const { rows } = await client.query<RowCounts>(
-      `select (select count(*) from contracts where contract_id = any ($1) and redaction_id is null) as contracts,
-              (select count(*) from interface_views where contract_id = any ($1) and redaction_id is null)
-                as "interfaceViews",
-              (select count(*) from exercises where $2 and contract_id = any ($1) and redaction_id is null) as exercises,
-              (select count(*) from reassignments where contract_id = any ($1) and created_event is not null)
-                as reassignments`,
-      [ids, request.exercises],
-    );
-    return { ...nothing, ...rows[0], leftActive, setAside };
+    return { ...(await countContents(client, ids, request.exercises)), leftActive, setAside };
   });
+}
+
+/** Rows of these contracts that still have contents. */
+async function countContents(client: ClientBase, ids: readonly string[], exercises: boolean): Promise<RowCounts> {
+  const meant = sql<string>`any (${ids})`;
+  const open = async (table: TablesWith<'contract_id'> & TablesWith<'redaction_id'>): Promise<number> => {
+    const rows = tablesOf(client).selectFrom(table).where('contract_id', '=', meant).where('redaction_id', 'is', null);
+    return (await rows.select(countRows).executeTakeFirstOrThrow()).count;
+  };
+  const reassignments = await tablesOf(client)
+    .selectFrom('reassignments')
+    .select(countRows)
+    .where('contract_id', '=', meant)
+    .where('created_event', 'is not', null)
+    .executeTakeFirstOrThrow();
+  return {
+    contracts: await open('contracts'),
+    interfaceViews: await open('interface_views'),
+    exercises: exercises ? await open('exercises') : 0,
+    reassignments: reassignments.count,
+  };
 }
 
 /**
@@ -176,19 +190,20 @@ function redactExercise(
 
 async function note(client: ClientBase, redactionId: string, { subject, reason }: RedactionRequest): Promise<void> {
   const [offset, nodeId] = subject.kind === 'exercise' ? [subject.offset, subject.nodeId] : [null, null];
-  await client.query(
-    `insert into redactions (redaction_id, subject, contract_id, "offset", node_id, party, reason, requested_by)
-     values ($1, $2, $3, $4, $5, $6, $7, session_user) on conflict do nothing`,
-    [
-      redactionId,
-      subject.kind,
-      subject.kind === 'contract' ? subject.contractId : null,
+  await tablesOf(client)
+    .insertInto('redactions')
+    .values({
+      redaction_id: redactionId,
+      subject: subject.kind,
+      contract_id: subject.kind === 'contract' ? subject.contractId : null,
       offset,
-      nodeId,
-      subject.kind === 'party' ? subject.party : null,
+      node_id: nodeId,
+      party: subject.kind === 'party' ? subject.party : null,
       reason,
-    ],
-  );
+      requested_by: sql`session_user`,
+    })
+    .onConflict((c) => c.doNothing())
+    .execute();
 }
 
 function chunks(ids: readonly string[]): readonly (readonly string[])[] {

@@ -1,7 +1,9 @@
 /** What a redaction is about: found in the tables, with what may be changed and what must be left alone. */
 import type { ClientBase } from 'pg';
+import { sql } from 'kysely';
 import { escapeIdentifier } from 'pg';
 import { IndexerError } from '../../errors/indexer-error.ts';
+import { tablesOf } from '../connection/query-builder.ts';
 import { readSchemas } from '../connection/read-schemas.ts';
 
 export interface ExerciseSubject {
@@ -84,22 +86,27 @@ export async function findContracts(
 
 /** Offsets of the updates in quarantine that name one of the contracts: they are kept whole, contents included. */
 export async function setAsideWith(client: ClientBase, contractIds: readonly string[]): Promise<readonly number[]> {
-  const { rows } = await client.query<{ offset: number }>(
-    `select q."offset" from quarantine q
-      where exists (select from unnest($1::text[]) id where position(convert_to(id, 'UTF8') in q.frame) > 0) order by 1`,
-    [contractIds],
-  );
+  const rows = await tablesOf(client)
+    .selectFrom('quarantine as q')
+    .select('q.offset')
+    .where((e) => {
+      const name = sql`position(convert_to(id, 'UTF8') in ${e.ref('q.frame')})`;
+      return sql<boolean>`exists (select from unnest(${contractIds}::text[]) id where ${name} > 0)`;
+    })
+    .orderBy('q.offset')
+    .execute();
   return rows.map(({ offset }) => offset);
 }
 
 /** Whether it still has its contents. @throws IndexerError REDACTION_REFUSED when it is not here */
 export async function isExerciseOpen(client: ClientBase, { offset, nodeId }: ExerciseSubject): Promise<boolean> {
-  const { rows } = await client.query<{ open: boolean }>(
-    'select redaction_id is null as open from exercises where "offset" = $1 and node_id = $2',
-    [offset, nodeId],
-  );
-  const [row] = rows;
-  if (row !== undefined) return row.open;
+  const exercise = await tablesOf(client)
+    .selectFrom('exercises')
+    .select('redaction_id')
+    .where('offset', '=', offset)
+    .where('node_id', '=', nodeId)
+    .executeTakeFirst();
+  if (exercise !== undefined) return exercise.redaction_id === null;
   throw refused(`no exercise ${offset}:${nodeId} is here`, 'take offset and node_id from explore.exercises');
 }
 

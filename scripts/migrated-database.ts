@@ -1,0 +1,29 @@
+/** A freshly migrated database on a server of its own, for scripts that read its catalog. */
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { prepareOutputs } from '../bench/indexer-process.ts';
+import { startEmbeddedPostgres } from '../packages/embedded-postgres/src/embedded-postgres.ts';
+import { openDatabase, type Database } from '../src/store/connection/database.ts';
+import { migrate } from '../src/store/schema/migrations.ts';
+
+/** Lends it to `work`; server and files are gone afterwards. */
+export async function withMigratedDatabase(work: (database: Database) => Promise<void>): Promise<void> {
+  prepareOutputs();
+  const folder = await mkdtemp(join(tmpdir(), 'schema-'));
+  const server = await startEmbeddedPostgres({ dataDir: join(folder, 'postgres') });
+  try {
+    const database = openDatabase({
+      url: server.url,
+      schema: 'ledger',
+      statementTimeoutMs: 60_000,
+      applicationName: 'schema',
+    });
+    await migrate(database);
+    await work(database);
+    await database.close();
+  } finally {
+    await server.stop();
+    await rm(folder, { recursive: true, force: true });
+  }
+}

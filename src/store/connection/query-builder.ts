@@ -1,0 +1,72 @@
+/**
+ * Statements over the tables, built with Kysely so that a column that is renamed or changes its type fails the build. Kysely
+ * spells them and no more: they are sent by a lent client as any other, so time-outs, timing, transactions and what becomes
+ * of errors are those of `Database`.
+ */
+import {
+  DummyDriver,
+  Kysely,
+  PostgresAdapter,
+  PostgresIntrospector,
+  PostgresQueryCompiler,
+  sql,
+  type CompiledQuery,
+  type DatabaseConnection,
+  type ExpressionBuilder,
+  type QueryCreator,
+  type QueryResult,
+} from 'kysely';
+import type { ClientBase } from 'pg';
+import type { Tables } from './tables.ts';
+
+/** Builds statements that are sent by this client; unqualified names are those of its search path. Throws what the driver throws. */
+export function tablesOf(client: ClientBase): QueryCreator<Tables> {
+  return new Kysely<Tables>({
+    dialect: {
+      createAdapter: () => new PostgresAdapter(),
+      createDriver: () => new ClientDriver(client),
+      createIntrospector: (kysely) => new PostgresIntrospector(kysely),
+      createQueryCompiler: () => new PostgresQueryCompiler(),
+    },
+  });
+}
+
+/** To be selected: how many rows there are, as `count`. */
+export function countRows<T extends keyof Tables>(from: ExpressionBuilder<Tables, T>) {
+  return from.fn.countAll<number>().as('count');
+}
+
+/**
+ * A limit of one row, spelled out: the sessions plan without a look at parameters (session-settings.ts), and a limit that
+ * is one is taken for a tenth of the rows.
+ */
+export const one = sql<number>`1`;
+
+/** The tables that have a column of this name. */
+export type TablesWith<C extends string> = {
+  [T in keyof Tables]: C extends keyof Tables[T] ? T : never;
+}[keyof Tables];
+
+/** Neither connects nor begins anything: whoever lent the client does. So it is the connection as well. */
+class ClientDriver extends DummyDriver implements DatabaseConnection {
+  readonly #client: ClientBase;
+
+  constructor(client: ClientBase) {
+    super();
+    this.#client = client;
+  }
+
+  override async acquireConnection(): Promise<DatabaseConnection> {
+    return this;
+  }
+
+  async executeQuery<R>({ sql, parameters }: CompiledQuery): Promise<QueryResult<R>> {
+    const { rows, rowCount } = await this.#client.query<R & object>(sql, [...parameters]);
+    return { rows, numAffectedRows: BigInt(rowCount ?? 0) };
+  }
+
+  /** Kysely wants it of every connection; what is too much for memory is read through a cursor instead. */
+  streamQuery(): never {
+    throw new TypeError('statements of the query builder are not streamed');
+  }
+}

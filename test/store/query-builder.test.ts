@@ -1,0 +1,74 @@
+/** Statements built with Kysely go the way of all others: the client that was lent, its transaction, the same errors. */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { openDatabase, type Database } from '../../src/store/connection/database.ts';
+import { tablesOf } from '../../src/store/connection/query-builder.ts';
+import type { QueryOp } from '../../src/store/connection/query-timing.ts';
+import { migrate } from '../../src/store/schema/migrations.ts';
+import { createTestDatabase } from '../support/database.ts';
+
+let server: Awaited<ReturnType<typeof createTestDatabase>>;
+let database: Database;
+const timed: QueryOp[] = [];
+
+beforeAll(async () => {
+  server = await createTestDatabase();
+  database = openDatabase({
+    url: server.url,
+    schema: 'ledger',
+    statementTimeoutMs: 60_000,
+    applicationName: 'test',
+    onQuery: (op) => timed.push(op),
+  });
+  await migrate(database);
+});
+afterAll(async () => {
+  await database.close();
+  await server.drop();
+});
+
+const synchronizer = { synchronizer_pk: 1, synchronizer_id: 'global::1' };
+
+describe('a statement of the query builder', () => {
+  it('is part of the transaction of its client, and gone with it', async () => {
+    const failed = database.transaction(async (client) => {
+      await tablesOf(client).insertInto('synchronizers').values(synchronizer).execute();
+      const rows = await tablesOf(client).selectFrom('synchronizers').selectAll().execute();
+      throw new TypeError(`${String(rows.length)} there`);
+    });
+    await expect(failed).rejects.toThrow('1 there');
+    const rows = await database.withClient((client) =>
+      tablesOf(client).selectFrom('synchronizers').selectAll().execute(),
+    );
+    expect(rows).toEqual([]);
+  });
+
+  it('says how many rows it changed, and is timed by what it does', async () => {
+    timed.length = 0;
+    const changed = await database.withClient((client) =>
+      tablesOf(client).deleteFrom('synchronizers').where('synchronizer_pk', '=', 7).executeTakeFirst(),
+    );
+    expect(changed.numDeletedRows).toBe(0n);
+    expect(timed).toEqual(['change']);
+  });
+
+  it('fails as any statement does: by the catalogue, without contents', async () => {
+    const twice = database.transaction(async (client) => {
+      await tablesOf(client).insertInto('synchronizers').values([synchronizer, synchronizer]).execute();
+    });
+    await expect(twice).rejects.toMatchObject({
+      name: 'IndexerError',
+      code: 'STORE_DUPLICATE',
+      facts: { sqlstate: '23505', table: 'synchronizers' },
+    });
+  });
+
+  it('gives an int8 that a number cannot hold as a bigint', async () => {
+    const epoch = 2n ** 60n;
+    const read = database.withClient((client) =>
+      tablesOf(client)
+        .selectNoFrom((e) => e.cast<number>(e.val(String(epoch)), 'int8').as('epoch'))
+        .executeTakeFirst(),
+    );
+    await expect(read).resolves.toEqual({ epoch });
+  });
+});

@@ -1,0 +1,19 @@
+/** The types that queries are checked by are those of the tables that the migrations make. */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { storedTables } from '../../scripts/schema-tables.ts';
+import { tableTypes, typesFile } from '../../scripts/table-types.ts';
+import { openDatabase } from '../../src/store/connection/database.ts';
+import { migrate } from '../../src/store/schema/migrations.ts';
+import { createTestDatabase } from '../support/database.ts';
+
+it('the types of the tables are as the migrations make them: npm run schema:types', async () => {
+  await using created = await createTestDatabase();
+  const options = { schema: 'ledger', statementTimeoutMs: 60_000, applicationName: 'test' };
+  const database = openDatabase({ url: created.url, ...options });
+  await migrate(database);
+  const types = tableTypes(await storedTables(database));
+  await database.close();
+  expect(readFileSync(join(import.meta.dirname, '../..', typesFile), 'utf8')).toBe(types);
+});
