@@ -14,6 +14,7 @@ import { defaults, startLife, startProxies } from './indexer-life.ts';
 import { ModelLedger } from './model-ledger.ts';
 import { difference, type Outcome } from './oracle.ts';
 import { digestOf } from '../support/digest.ts';
+import { runCommand } from '../support/run-command.ts';
 import { Seeded } from './random.ts';
 import { inLanes, type Tier, type TierContext } from './tier.ts';
 import { WireFaults } from './wire-faults.ts';
@@ -152,7 +153,7 @@ async function bridge(
       INDEXER_LOG_LEVEL: 'silent',
     };
     try {
-      await reseedCommand(['--keep-history', '--yes'], env, new AbortController().signal, () => undefined);
+      await runCommand(reseedCommand, ['--keep-history', '--yes'], env);
       ledger.disarm();
       return;
     } catch (thrown) {

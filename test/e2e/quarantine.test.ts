@@ -5,6 +5,7 @@ import { createTestDatabase, query, type TestDatabase } from '../support/databas
 import { digestOf } from '../support/digest.ts';
 import { created, text, transaction } from '../support/frames.ts';
 import { waitFor } from '../support/wait-for.ts';
+import { runCommand } from '../support/run-command.ts';
 import { runIndexer } from './indexer-run.ts';
 import { move, scriptedLedger, sound } from './scripted-ledger.ts';
 
@@ -34,9 +35,11 @@ const env = (url: string, schema: string): Record<string, string> => ({
 async function quarantine(schema: string, ...words: readonly string[]): Promise<readonly string[]> {
   const lines: string[] = [];
   const settings = { DATABASE_URL: database.url, POSTGRES_SCHEMA: schema };
-  await quarantineCommand(words, settings, (line) => lines.push(line)).catch((thrown: unknown) => {
-    lines.push(thrown instanceof Error ? thrown.message : 'failed');
-  });
+  await runCommand(quarantineCommand, words, settings, { print: (line) => lines.push(line) }).catch(
+    (thrown: unknown) => {
+      lines.push(thrown instanceof Error ? thrown.message : 'failed');
+    },
+  );
   return lines;
 }
 
