@@ -2,13 +2,14 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { commandsMarkdown } from '../dist/cli/command-line/help.js';
+import { commands } from '../dist/cli/commands.js';
 import { configMarkdown } from '../dist/config/config.js';
 import { troubleshootingMarkdown } from '../dist/errors/troubleshooting.js';
 
 put('docs/operations.md', 'configuration', configMarkdown());
 put('docs/operations.md', 'troubleshooting', troubleshootingMarkdown());
 // The program links from the folder of the project, the page from its own.
-put('docs/commands.md', 'commands', commandsMarkdown().replaceAll('](docs/', ']('));
+put('docs/commands.md', 'commands', commandsMarkdown(commands).replaceAll('](docs/', ']('));
 
 /** Replaces what stands between the markers of this name. */
 function put(page, name, table) {

@@ -1,6 +1,4 @@
 /** argv -> command -> exit code. The only place that sets the exit code and handles signals. */
-import { runCommandNamed } from './cli/commands.ts';
-import { help } from './cli/command-line/help.ts';
 import { ExitCode } from './errors/exit-code.ts';
 import { toIndexerError } from './errors/indexer-error.ts';
 import { scrub } from './observe/figures/scrub.ts';
@@ -53,8 +51,11 @@ function onDefect(thrown: unknown): void {
 async function command(): Promise<ExitCode> {
   const [word] = argv;
   // Before a command there is no flag but options, and these two.
-  if (first !== verb && (word === '--help' || word === '-h')) return said(help());
   if (first !== verb && (word === '--version' || word === '-v')) return said((await import('./version.ts')).version);
+  const { commands, runCommandNamed } = await import('./cli/commands.ts');
+  if (first !== verb && (word === '--help' || word === '-h')) {
+    return said((await import('./cli/command-line/help.ts')).help(commands));
+  }
   const call = { argv, env: process.env, stop: stop.signal, write, print };
   return (await runCommandNamed(verb, call)) ?? ExitCode.stopped;
 }

@@ -1,117 +1,101 @@
-/** The commands by name. Each is loaded when it is run, so that `--help` and completion wait for none of them. */
+/** The commands, once and in the order of the help, and how one of them is run. A new one is its file and its line here. */
 import type { ExitCode } from '../errors/exit-code.ts';
-import { commandHelp } from './command-line/help.ts';
-import { parse } from './command-line/parse.ts';
-import { commandInfo, commandNamed } from './table/command-table.ts';
+import { checkCommand } from './check/check.ts';
+import type { Call, Command } from './command-line/command.ts';
+import { completionCommand } from './command-line/completion.ts';
+import { configCommand } from './command-line/config.ts';
+import { commandHelp, helpCommand } from './command-line/help.ts';
+import { parse, unparsed } from './command-line/parse.ts';
+import { unknownCommand } from './command-line/refusals.ts';
+import { connectCommand } from './demo/connect.ts';
+import { sandboxCommand } from './demo/sandbox.ts';
+import { backfillCommand } from './follow/backfill.ts';
+import { demoCommand } from './follow/demo.ts';
+import { migrateCommand } from './follow/migrate.ts';
+import { runCommand } from './follow/run.ts';
+import { indexCommand } from './inspect/index-verb.ts';
+import { queryCommand } from './inspect/query.ts';
+import { statusCommand } from './inspect/status.ts';
+import { viewsCommand } from './inspect/views.ts';
+import { ledgerCommand } from './ledger/ledger.ts';
+import { acceptFilterCommand } from './maintain/accept-filter.ts';
+import { pruneCommand } from './maintain/prune.ts';
+import { quarantineCommand } from './maintain/quarantine.ts';
+import { redactCommand } from './maintain/redact.ts';
+import { reseedCommand } from './maintain/reseed.ts';
+import { resetCommand } from './maintain/reset.ts';
+import { grantReaderCommand } from './roles/grant-reader.ts';
+import { grantRolesCommand } from './roles/grant-roles.ts';
+import { verifyCommand } from './verify/verify.ts';
 
-/** What a command is given. */
-export interface Call {
-  /** Words after the name of the command. */
+export const commands: readonly Command[] = [
+  runCommand,
+  demoCommand,
+  backfillCommand,
+  sandboxCommand,
+  migrateCommand,
+  checkCommand,
+  connectCommand,
+  statusCommand,
+  queryCommand,
+  verifyCommand,
+  viewsCommand,
+  ledgerCommand,
+  quarantineCommand,
+  configCommand,
+  completionCommand,
+  helpCommand,
+  pruneCommand,
+  redactCommand,
+  resetCommand,
+  reseedCommand,
+  acceptFilterCommand,
+  grantRolesCommand,
+  grantReaderCommand,
+  indexCommand,
+];
+
+/** What the program knows of a call: words behind the name of the command, and where they were typed. */
+export interface Typed extends Pick<Call, 'env' | 'stop' | 'write' | 'print'> {
   readonly argv: readonly string[];
-  readonly env: NodeJS.ProcessEnv;
-  /** Aborted when a signal asks to stop. */
-  readonly stop: AbortSignal;
-  readonly write: (text: string) => void;
-  /** One line. */
-  readonly print: (line: string) => void;
 }
 
-const streams = { stdout: process.stdout, stderr: process.stderr };
-
-/** Resolves to the exit code; nothing is 0. @throws IndexerError with an exit code of its own */
-type Command = (call: Call) => Promise<ExitCode | undefined | void>;
-
-const commands: ReadonlyMap<string, Command> = new Map<string, Command>([
-  [
-    'run',
-    async ({ argv, env, stop }) =>
-      (await import('./follow/run.ts')).runCommand(parse(commandNamed('run'), argv).options, env, stop),
-  ],
-  ['demo', async ({ argv, env, stop }) => (await import('./follow/demo.ts')).demoCommand(argv, env, stop)],
-  ['backfill', async ({ argv, env, stop }) => (await import('./follow/backfill.ts')).backfillCommand(argv, env, stop)],
-  [
-    'sandbox',
-    async ({ argv, env, stop, print }) => (await import('./demo/sandbox.ts')).sandboxCommand(argv, env, stop, print),
-  ],
-  ['migrate', async ({ argv, env, write }) => (await import('./follow/migrate.ts')).migrateVerb(argv, env, write)],
-  ['check', async ({ argv, env, print }) => (await import('./check/check.ts')).checkCommand(argv, env, print)],
-  ['connect', async ({ argv, env, print }) => (await import('./demo/connect.ts')).connectCommand(argv, env, print)],
-  ['status', async ({ argv, env, ...io }) => (await import('./inspect/status.ts')).statusCommand(argv, env, io)],
-  [
-    'query',
-    async ({ argv, env, stop }) =>
-      (await import('./inspect/query.ts')).queryCommand(argv, env, { stdin: process.stdin, ...streams, stop }),
-  ],
-  ['views', async ({ argv, env, print }) => (await import('./inspect/views.ts')).viewsCommand(argv, env, print)],
-  [
-    'verify',
-    async ({ argv, env, stop }) => (await import('./verify/verify.ts')).verifyCommand(argv, env, { ...streams, stop }),
-  ],
-  [
-    'ledger',
-    async ({ argv, env, stop }) =>
-      (await import('./ledger/ledger.ts')).ledgerCommand(argv, env, { stdin: process.stdin, ...streams, stop }),
-  ],
-  [
-    'prune',
-    async ({ argv, env, stop, print }) => (await import('./maintain/prune.ts')).pruneCommand(argv, env, stop, print),
-  ],
-  [
-    'redact',
-    async ({ argv, env, stop, print }) => (await import('./maintain/redact.ts')).redactCommand(argv, env, stop, print),
-  ],
-  [
-    'quarantine',
-    async ({ argv, env, print }) => (await import('./maintain/quarantine.ts')).quarantineCommand(argv, env, print),
-  ],
-  ['reset', async ({ argv, env, print }) => (await import('./maintain/reset.ts')).resetCommand(argv, env, print)],
-  [
-    'reseed',
-    async ({ argv, env, stop, print }) => (await import('./maintain/reseed.ts')).reseedCommand(argv, env, stop, print),
-  ],
-  [
-    'accept-filter',
-    async ({ argv, env, print }) => (await import('./maintain/accept-filter.ts')).acceptFilterCommand(argv, env, print),
-  ],
-  [
-    'grant-reader',
-    async ({ argv, env, print }) => (await import('./roles/grant-reader.ts')).grantReaderCommand(argv, env, print),
-  ],
-  [
-    'grant-roles',
-    async ({ argv, env, print }) => (await import('./roles/grant-roles.ts')).grantRolesCommand(argv, env, print),
-  ],
-  ['index', async ({ argv, env, print }) => (await import('./inspect/index-verb.ts')).indexCommand(argv, env, print)],
-  [
-    'config',
-    async ({ argv, env, print }) => (await import('./command-line/config.ts')).configCommand(argv, env, print),
-  ],
-  [
-    'completion',
-    async ({ argv, print }) => print((await import('./command-line/completion.ts')).completionScript(argv)),
-  ],
-  ['help', async ({ argv, print }) => (await import('./command-line/help-verb.ts')).helpCommand(argv, print)],
-]);
-
 /**
- * Runs the command of this name, or prints its help.
+ * Runs the command of this name, or prints its help. Here its line is parsed, and here it is given the demo of its folder.
  * @throws IndexerError USAGE when there is none, or its flags are mistyped; whatever the command throws
  */
-export async function runCommandNamed(verb: string, call: Call): Promise<ExitCode | undefined | void> {
-  const command = commands.get(verb);
-  const info = commandInfo(verb);
-  if (command === undefined || info === undefined) {
-    const { unknownCommand } = await import('./command-line/unknown-command.ts');
-    throw unknownCommand(verb);
-  }
-  const { argv } = call;
-  // The verbs of `ledger` have texts of their own.
-  if (verb !== 'ledger' && (argv.includes('--help') || argv.includes('-h'))) {
-    call.print(commandHelp(info));
-    return undefined;
-  }
-  const options = verb === 'ledger' ? argv : parse(info, argv).options;
-  if (info.alone === true) return await command(call);
-  const { besideDemo } = await import('./demo/beside-demo.ts');
-  return await command({ ...call, env: await besideDemo(options, call.env) });
+export async function runCommandNamed(
+  name: string,
+  { argv, env, stop, write, print }: Typed,
+): Promise<ExitCode | undefined | void> {
+  const command = commandNamed(name);
+  // Verbs have texts of their own.
+  if (command.verbs !== true && (argv.includes('--help') || argv.includes('-h'))) return print(commandHelp(command));
+  const given = command.verbs === true ? unparsed(argv) : parse(command, argv);
+  return await command.run({
+    given,
+    env: command.alone === true ? env : await besideDemo(given.options, env),
+    stop,
+    write,
+    print,
+    stdout: process.stdout,
+    stderr: process.stderr,
+    // Touched only by who reads it: a stream on standard input is made by the first look.
+    get stdin() {
+      return process.stdin;
+    },
+    commands,
+  });
+}
+
+/** @throws IndexerError USAGE when there is none of this name, with the name that was probably meant */
+export function commandNamed(name: string): Command {
+  const found = commands.find((command) => command.name === name);
+  if (found !== undefined) return found;
+  throw unknownCommand(name, commands);
+}
+
+async function besideDemo(words: readonly string[], env: NodeJS.ProcessEnv): Promise<NodeJS.ProcessEnv> {
+  const demo = await import('./demo/beside-demo.ts');
+  return demo.besideDemo(words, env);
 }

@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { commandInfo } from '../../src/cli/table/command-table.ts';
+import { commands } from '../../src/cli/commands.ts';
 import { catalogue } from '../../src/errors/catalogue.ts';
 import { startDemoLedger, type DemoLedger } from '../../packages/ledger-sandbox/src/demo/demo-ledger.ts';
 import { startDaemon, type Daemon } from '../e2e/runs/daemon.ts';
@@ -103,7 +103,7 @@ describe('the runbook', () => {
       // Those of `ledger` have flags of their own for each verb below it.
       if (verb === 'ledger') continue;
       const flags = [...rest.matchAll(/--([a-z-]+)/g)].map(([, flag]) => flag);
-      const known = commandInfo(verb)?.flags.map(({ name }) => name);
+      const known = commands.find((command) => command.name === verb)?.flags.map(({ name }) => name);
       expect(known, whole).toEqual(expect.arrayContaining(flags));
     }
   });

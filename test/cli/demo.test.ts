@@ -7,7 +7,7 @@ import { createServer, type AddressInfo, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { commandTable } from '../../src/cli/table/command-table.ts';
+import { commands } from '../../src/cli/commands.ts';
 import { query } from '../support/database.ts';
 import { noTerminal, onTerminal } from '../support/terminal.ts';
 import { waitFor } from '../support/wait-for.ts';
@@ -215,7 +215,7 @@ const calls: Readonly<Record<string, readonly [shows: RegExp, ...argv: string[]]
 
 describe('in the folder of a demo, without options', () => {
   it('every command that needs a database or a ledger is tried', () => {
-    const needing = commandTable.filter(({ alone }) => alone === undefined).map(({ name }) => name);
+    const needing = commands.filter(({ alone }) => alone === undefined).map(({ name }) => name);
     expect(Object.keys(calls).sort()).toEqual(needing.sort());
   });
 

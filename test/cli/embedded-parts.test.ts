@@ -12,6 +12,7 @@ import { startSandbox } from '../../packages/ledger-sandbox/src/demo/sandbox.ts'
 import { generateHistory } from '../../packages/ledger-sandbox/src/demo/traffic.ts';
 import { runIndexer } from '../e2e/runs/indexer-run.ts';
 import { query } from '../support/database.ts';
+import { runCommand } from '../support/run-command.ts';
 
 let folder: string;
 beforeEach(async () => {
@@ -94,7 +95,7 @@ it.each([
 
 it('names the option when the port of the sandbox is none', async () => {
   const never = new AbortController().signal;
-  await expect(sandboxCommand(['--speed', '3'], { SANDBOX_PORT: 'abc' }, never, () => undefined)).rejects.toMatchObject(
-    { code: 'SANDBOX_PORT_INVALID', exitCode: 78 },
-  );
+  await expect(
+    runCommand(sandboxCommand, ['--speed', '3'], { SANDBOX_PORT: 'abc' }, { stop: never }),
+  ).rejects.toMatchObject({ code: 'SANDBOX_PORT_INVALID', exitCode: 78 });
 });

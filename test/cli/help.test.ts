@@ -1,4 +1,4 @@
-/** Help, version, suggestions and completion: made from one table, which knows every command there is. */
+/** Help, version, suggestions and completion: made from one list, which has every command there is. */
 import { spawnSync } from 'node:child_process';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -6,13 +6,13 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { completionScript } from '../../src/cli/command-line/completion.ts';
 import { commandHelp, help } from '../../src/cli/command-line/help.ts';
-import { commandTable } from '../../src/cli/table/command-table.ts';
+import { commands } from '../../src/cli/commands.ts';
 import { optionList } from '../../src/config/option-table.ts';
 import { version } from '../../src/version.ts';
 import { program } from './program.ts';
 
-describe('the table of commands', () => {
-  it.each(commandTable.map((command) => [command.name, command] as const))(
+describe('the list of commands', () => {
+  it.each(commands.map((command) => [command.name, command] as const))(
     '%s: its help has usage, flags, two examples and exit codes, in lines that fit',
     (name, command) => {
       const text = commandHelp(command);
@@ -27,7 +27,7 @@ describe('the table of commands', () => {
 
   it('uses only flags that exist in its examples', () => {
     const options = optionList.flatMap(({ name }) => [`--${name}`, `--no-${name}`]);
-    for (const { name, examples, flags } of commandTable) {
+    for (const { name, examples, flags } of commands) {
       // The verbs of `ledger` have flags of their own.
       if (name === 'ledger') continue;
       const known = [...options, ...flags.map((flag) => `--${flag.name}`)];
@@ -41,7 +41,7 @@ describe('the table of commands', () => {
 describe('ledger-indexer', () => {
   it('prints help for all commands and for one, by --help, -h and help', async () => {
     for (const words of [['--help'], ['-h'], ['help']]) {
-      expect(await program(words)).toMatchObject({ code: 0, stdout: `${help()}\n` });
+      expect(await program(words)).toMatchObject({ code: 0, stdout: `${help(commands)}\n` });
     }
     for (const words of [
       ['prune', '--help'],
@@ -93,8 +93,8 @@ describe('ledger-indexer', () => {
     expect(await program(['config'], env)).toMatchObject({ code: 0 });
   });
 
-  it('knows each command of the table: none of them is unknown', async () => {
-    for (const { name } of commandTable) {
+  it('knows each command of the list: none of them is unknown', async () => {
+    for (const { name } of commands) {
       if (name === 'ledger') continue;
       expect(await program([name, '--help']), name).toMatchObject({ code: 0, stderr: '' });
     }
@@ -110,7 +110,7 @@ describe('completion', () => {
     const folder = await mkdtemp(join(tmpdir(), 'ledger-indexer-completion-'));
     try {
       const file = join(folder, 'completion.bash');
-      await writeFile(file, completionScript(['bash']));
+      await writeFile(file, completionScript('bash', commands));
       const quoted = ['ledger-indexer', ...words].map((word) => `'${word}'`).join(' ');
       const script = `set -u; source '${file}'; COMP_WORDS=(${quoted}); COMP_CWORD=${String(words.length)}; _ledger_indexer; printf '%s\\n' "\${COMPREPLY[@]}"`;
       const { stdout, stderr, status } = spawnSync('bash', ['--norc', '-c', script], { encoding: 'utf8' });
@@ -122,7 +122,7 @@ describe('completion', () => {
   }
 
   it.skipIf(!bash)('offers commands, words, flags and values in a real bash', async () => {
-    expect(await offered([''])).toEqual(commandTable.map(({ name }) => name));
+    expect(await offered([''])).toEqual(commands.map(({ name }) => name));
     expect(await offered(['pr'])).toEqual(['prune']);
     expect(await offered(['views', ''])).toEqual(['list', 'rebuild']);
     const { stdout: verbs } = await program(['ledger', '--help']);
@@ -136,12 +136,13 @@ describe('completion', () => {
   });
 
   it('never offers a flag for a secret', () => {
-    for (const shell of ['bash', 'zsh', 'fish']) expect(completionScript([shell])).not.toMatch(/ledger-token(?!-)/);
+    for (const shell of ['bash', 'zsh', 'fish'])
+      expect(completionScript(shell, commands)).not.toMatch(/ledger-token(?!-)/);
   });
 
   it.each(['bash', 'zsh', 'fish'])('is a script that %s itself accepts, where it is here', (shell) => {
-    const script = completionScript([shell]);
-    for (const { name } of commandTable) expect(script).toContain(name);
+    const script = completionScript(shell, commands);
+    for (const { name } of commands) expect(script).toContain(name);
     const checked = spawnSync(shell, ['-n'], { input: script, encoding: 'utf8' });
     if (checked.error !== undefined) process.stdout.write(`completion for ${shell} only compared: no ${shell} here\n`);
     else expect({ status: checked.status, stderr: checked.stderr }).toEqual({ status: 0, stderr: '' });

@@ -1,10 +1,8 @@
 /** One set of rules for the command lines of all commands: what is a flag, what is its value, what is an operand. */
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { runCommandNamed, type Call } from '../../src/cli/commands.ts';
-import { parse, type Syntax } from '../../src/cli/command-line/parse.ts';
-import { commandNamed, commandTable } from '../../src/cli/table/command-table.ts';
-import type { CommandFlag } from '../../src/cli/table/command-info.ts';
+import { commandNamed, commands as allCommands, runCommandNamed, type Typed } from '../../src/cli/commands.ts';
+import { parse, type CommandFlag, type Syntax } from '../../src/cli/command-line/parse.ts';
 import { completionVerbs } from '../../src/cli/ledger/completions.ts';
 import { contractVerbs } from '../../src/cli/ledger/contracts.ts';
 import { nodeVerbs } from '../../src/cli/ledger/node.ts';
@@ -21,7 +19,7 @@ const env = { DATABASE_URL: 'postgres://nobody@127.0.0.1:1/none', LEDGER_URL: 'h
 
 function run(verb: string, argv: readonly string[]): Promise<unknown> {
   const ignore = (): void => undefined;
-  const call: Call = { argv, env, stop: AbortSignal.abort(), write: ignore, print: ignore };
+  const call: Typed = { argv, env, stop: AbortSignal.abort(), write: ignore, print: ignore };
   return runCommandNamed(verb, call);
 }
 
@@ -32,7 +30,7 @@ function sense(syntax: Syntax, argv: readonly string[]): object {
   return { operands: given.operands, flags, options: [...given.options].sort() };
 }
 
-const commands = commandTable.filter(({ name }) => name !== 'ledger');
+const commands = allCommands.filter(({ name }) => name !== 'ledger');
 
 /** Words as people write them: none begins with two dashes. */
 const word = fc.string({ minLength: 1, maxLength: 12 }).filter((text) => !text.startsWith('-') && !text.includes('\0'));

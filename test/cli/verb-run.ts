@@ -1,6 +1,7 @@
 /** Verbs of `ledger-indexer ledger`, run in this process, with an output that a test can read or break. */
 import { Readable, Writable } from 'node:stream';
 import { ledgerCommand } from '../../src/cli/ledger/ledger.ts';
+import { runCommand } from '../support/run-command.ts';
 
 export interface RunOptions {
   readonly env: NodeJS.ProcessEnv;
@@ -39,7 +40,7 @@ export class Captured extends Writable {
 
 export interface Running {
   readonly stdout: Captured;
-  readonly done: Promise<void>;
+  readonly done: Promise<unknown>;
 }
 
 /** Runs one verb in this process, as the program does. */
@@ -47,7 +48,7 @@ export function start(argv: readonly string[], options: RunOptions): Running {
   const stdout = new Captured(options);
   const stdin = Readable.from([options.stdin ?? '']);
   const stop = options.stop ?? new AbortController().signal;
-  const done = ledgerCommand(argv, options.env, { stdin, stdout, stop });
+  const done = runCommand(ledgerCommand, argv, options.env, { stdin, stdout, stop });
   done.catch(() => undefined);
   return { stdout, done };
 }

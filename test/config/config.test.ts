@@ -9,6 +9,7 @@ import { configMarkdown, describeConfig, loadConfig } from '../../src/config/con
 import { frameLimitFor, memoryOfProcess } from '../../src/config/frame-limit.ts';
 import { IndexerError } from '../../src/errors/indexer-error.ts';
 import { optionList } from '../../src/config/option-table.ts';
+import { runCommand } from '../support/run-command.ts';
 
 function refusal(argv: readonly string[], env: NodeJS.ProcessEnv): IndexerError {
   try {
@@ -266,20 +267,20 @@ describe('the option table', () => {
 });
 
 describe('configCommand', () => {
-  it('prints an aligned table, JSON or Markdown', () => {
-    const run = (...argv: string[]): string => {
+  it('prints an aligned table, JSON or Markdown', async () => {
+    const run = async (...argv: string[]): Promise<string> => {
       const lines: string[] = [];
-      configCommand(argv, { LEDGER_TOKEN: 'hunter2' }, (line) => lines.push(line));
+      await runCommand(configCommand, argv, { LEDGER_TOKEN: 'hunter2' }, { print: (line) => lines.push(line) });
       return lines.join('\n');
     };
-    expect(run()).toMatch(/^INDEXER_HTTP_PORT +7580 +default$/m);
-    expect(JSON.parse(run('--json', '--http-port=1'))).toContainEqual({
+    expect(await run()).toMatch(/^INDEXER_HTTP_PORT +7580 +default$/m);
+    expect(JSON.parse(await run('--json', '--http-port=1'))).toContainEqual({
       name: 'http-port',
       env: 'INDEXER_HTTP_PORT',
       value: '1',
       origin: 'flag',
     });
-    expect(run('--markdown')).toContain('| `INDEXER_HTTP_PORT` | `--http-port` | `7580` |');
-    expect(run() + run('--json')).not.toContain('hunter2');
+    expect(await run('--markdown')).toContain('| `INDEXER_HTTP_PORT` | `--http-port` | `7580` |');
+    expect((await run()) + (await run('--json'))).not.toContain('hunter2');
   });
 });

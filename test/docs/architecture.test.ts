@@ -62,7 +62,7 @@ function drawnOf(path: string): string {
   return parts.includes(path) ? dirname(path) : path;
 }
 
-/** `src/cli` of `src/cli/table`. */
+/** `src/cli` of `src/cli/verify`. */
 function roomOf(path: string): string {
   return houses.slice(1).find((house) => path.startsWith(house)) ?? path.split('/').slice(0, 2).join('/');
 }

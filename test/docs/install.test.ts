@@ -6,7 +6,7 @@ import { spawnSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { commandTable } from '../../src/cli/table/command-table.ts';
+import { commands } from '../../src/cli/commands.ts';
 import { catalogue } from '../../src/errors/catalogue.ts';
 import { pages, root } from './pages.ts';
 
@@ -99,7 +99,7 @@ it('files that the program names are in the package', () => {
 }, 90_000);
 
 it('commands that the remedies name are its own', () => {
-  const known = new Set(commandTable.map(({ name }) => name));
+  const known = new Set(commands.map(({ name }) => name));
   const ofCatalogue = Object.entries(catalogue).map(([code, { remedy }]) => ({ path: code, text: remedy }));
   const ofPlaces = sources.flatMap((path) => {
     // A remedy may go over several lines.

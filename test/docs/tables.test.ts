@@ -3,6 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { commandsMarkdown } from '../../src/cli/command-line/help.ts';
+import { commands } from '../../src/cli/commands.ts';
 import { configMarkdown } from '../../src/config/config.ts';
 import { troubleshootingMarkdown } from '../../src/errors/troubleshooting.ts';
 import { ExitCode } from '../../src/errors/exit-code.ts';
@@ -46,6 +47,6 @@ describe('docs/operations.md', () => {
 describe('docs/commands.md', () => {
   it('documents exactly the commands the program has: node dist/main.js help --markdown', () => {
     // The program links from the folder of the project, the page from its own.
-    expect(between('docs/commands.md', 'commands')).toBe(commandsMarkdown().replaceAll('](docs/', ']('));
+    expect(between('docs/commands.md', 'commands')).toBe(commandsMarkdown(commands).replaceAll('](docs/', ']('));
   });
 });

@@ -13,6 +13,7 @@ import { program } from '../cli/program.ts';
 import { createTestDatabase, query, type TestDatabase } from '../support/database.ts';
 import { digestOf } from '../support/digest.ts';
 import { waitFor } from '../support/wait-for.ts';
+import { runCommand } from '../support/run-command.ts';
 import { runVerify } from '../verify/verify-run.ts';
 import { runIndexer, type IndexerRun } from './runs/indexer-run.ts';
 
@@ -173,7 +174,7 @@ describe('with defaults that are all set against us', { timeout: 180_000 }, () =
   });
 
   it('views and functions for readers answer a reader with such defaults as any other', async () => {
-    await grantReaderCommand([reader], { DATABASE_URL: hostile.url }, () => undefined);
+    await runCommand(grantReaderCommand, [reader], { DATABASE_URL: hostile.url });
     await setAgainstUs(reader, meaning);
     const views = await query(
       hostile.url,

@@ -7,6 +7,7 @@ import { created, text, transaction } from '../support/frames.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { runIndexer } from './runs/indexer-run.ts';
 import { move, scriptedLedger, sound } from './runs/scripted-ledger.ts';
+import { runCommand } from '../support/run-command.ts';
 
 const nul = `Eve${String.fromCharCode(0)}::1220`;
 /** Update 2 holds a name that Postgres refuses, update 4 lacks what nothing can be indexed without. */
@@ -34,9 +35,11 @@ const env = (url: string, schema: string): Record<string, string> => ({
 async function quarantine(schema: string, ...words: readonly string[]): Promise<readonly string[]> {
   const lines: string[] = [];
   const settings = { DATABASE_URL: database.url, POSTGRES_SCHEMA: schema };
-  await quarantineCommand(words, settings, (line) => lines.push(line)).catch((thrown: unknown) => {
-    lines.push(thrown instanceof Error ? thrown.message : 'failed');
-  });
+  await runCommand(quarantineCommand, words, settings, { print: (line) => lines.push(line) }).catch(
+    (thrown: unknown) => {
+      lines.push(thrown instanceof Error ? thrown.message : 'failed');
+    },
+  );
   return lines;
 }
 

@@ -10,6 +10,7 @@ import { scriptedLedger, sound } from '../e2e/runs/scripted-ledger.ts';
 import { createTestDatabase, query, type TestDatabase } from '../support/database.ts';
 import { digestOf } from '../support/digest.ts';
 import { waitFor } from '../support/wait-for.ts';
+import { runCommand } from '../support/run-command.ts';
 
 let database: TestDatabase;
 let ledger: Awaited<ReturnType<typeof scriptedLedger>>;
@@ -220,7 +221,7 @@ describe('the fault of one update', () => {
     await refuseWith(schema, undefined);
     const lines: string[] = [];
     const env = { DATABASE_URL: database.url, POSTGRES_SCHEMA: schema };
-    await quarantineCommand(['retry'], env, (line) => lines.push(line));
+    await runCommand(quarantineCommand, ['retry'], env, { print: (line) => lines.push(line) });
     expect(lines).toEqual(['2 stored']);
     expect(await digestOf(database.url, schema)).toBe(await digestOf(database.url, 'calm'));
   });

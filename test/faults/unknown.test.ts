@@ -7,6 +7,7 @@ import { createTestDatabase, query, type TestDatabase } from '../support/databas
 import * as frames from '../support/frames.ts';
 import type { JsonRecord } from '../support/frames.ts';
 import { waitFor } from '../support/wait-for.ts';
+import { runCommand } from '../support/run-command.ts';
 
 let database: TestDatabase;
 beforeAll(async () => {
@@ -134,7 +135,9 @@ describe('what this version does not know', () => {
     const retry = async (more: Record<string, string>): Promise<readonly string[]> => {
       const lines: string[] = [];
       const settings = { DATABASE_URL: database.url, POSTGRES_SCHEMA: 'aside', ...more };
-      await quarantineCommand(['retry'], settings, (line) => lines.push(line)).catch(() => undefined);
+      await runCommand(quarantineCommand, ['retry'], settings, { print: (line) => lines.push(line) }).catch(
+        () => undefined,
+      );
       return lines;
     };
     expect(await retry({})).toEqual([expect.stringContaining('2 still refused: UPDATE_KIND_UNKNOWN')]);

@@ -9,6 +9,7 @@ import { Steps } from '../../packages/ledger-sandbox/src/demo/traffic.ts';
 import { runIndexer, type IndexerRun } from '../e2e/runs/indexer-run.ts';
 import { createTestDatabase, query, type TestDatabase } from '../support/database.ts';
 import { waitFor } from '../support/wait-for.ts';
+import { runCommand } from '../support/run-command.ts';
 import { brokenRules } from './rules.ts';
 
 export interface Park {
@@ -106,9 +107,9 @@ export class HistoryWorld {
     const write = (text: string): void => void printed.push(text);
     const env = this.env(schema, more);
     loadConfig([], env);
-    if (verb === 'reset') await resetCommand(argv, env, write);
-    else if (verb === 'reseed') await reseedCommand(argv, env, new AbortController().signal, write);
-    else if (verb === 'accept-filter') await acceptFilterCommand(argv, env, write);
+    if (verb === 'reset') await runCommand(resetCommand, argv, env, { print: write });
+    else if (verb === 'reseed') await runCommand(reseedCommand, argv, env, { print: write });
+    else if (verb === 'accept-filter') await runCommand(acceptFilterCommand, argv, env, { print: write });
     else throw new Error(`no command ${verb}`);
     return printed.join('\n');
   }

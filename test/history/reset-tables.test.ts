@@ -10,6 +10,7 @@ import { assign, authorize, unassign } from '../../packages/ledger-sandbox/src/l
 import { query } from '../support/database.ts';
 import { created, transaction } from '../support/frames.ts';
 import { waitFor } from '../support/wait-for.ts';
+import { runCommand } from '../support/run-command.ts';
 import { runVerify } from '../verify/verify-run.ts';
 import { HistoryWorld } from './history-run.ts';
 
@@ -112,7 +113,7 @@ describe.each(shapes)('reset --to, shape %s', (shape, empty) => {
   async function redact(schema: string, ...words: readonly string[]): Promise<void> {
     const argv = [...words, '--reason', 'asked for', '--yes', '--json'];
     const settings = { DATABASE_URL: world.database.url, POSTGRES_SCHEMA: schema };
-    await redactCommand(argv, settings, new AbortController().signal, () => undefined);
+    await runCommand(redactCommand, argv, settings);
   }
 
   /** Contents of the first half are removed in both schemas; that stays so. */

@@ -9,6 +9,7 @@ import { openSession } from '../../src/store/write/store.ts';
 import { createTestDatabase, query } from '../support/database.ts';
 import * as frames from '../support/frames.ts';
 import { identity } from '../support/schemas.ts';
+import { runCommand } from '../support/run-command.ts';
 
 it('finds the fields that slow statements filter on, the most costly first', () => {
   const statement = (query: string, calls: number): { query: string; calls: number; mean: number } => ({
@@ -69,7 +70,7 @@ it('builds an index that a query uses, once, and clears away what a cut build le
 
   const run = async (...argv: string[]): Promise<string> => {
     const lines: string[] = [];
-    await indexCommand(argv, { DATABASE_URL: created.url }, (line) => lines.push(line));
+    await runCommand(indexCommand, argv, { DATABASE_URL: created.url }, { print: (line) => lines.push(line) });
     return lines.join('\n');
   };
   expect(await run('suggest')).toContain('pg_stat_statements');

@@ -14,6 +14,7 @@ import { generateHistory } from '../../packages/ledger-sandbox/src/demo/traffic.
 import { runIndexer, type IndexerRun } from '../e2e/runs/indexer-run.ts';
 import { createTestDatabase, query, type TestDatabase } from '../support/database.ts';
 import { waitFor } from '../support/wait-for.ts';
+import { runCommand } from '../support/run-command.ts';
 
 const root = join(import.meta.dirname, '../..');
 const section = readFileSync(join(root, 'docs/sql.md'), 'utf8').split('\n## A table of your own\n')[1] ?? '';
@@ -38,7 +39,7 @@ beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'own-table-'));
   writeFileSync(join(folder, 'reader'), 'secret\n');
   const given = ['--prefix', prefix, '--password-dir', folder];
-  await grantRolesCommand(given, { DATABASE_URL: created.url }, () => undefined);
+  await runCommand(grantRolesCommand, given, { DATABASE_URL: created.url });
   const readers = new URL(created.url);
   await query(
     created.url,

@@ -15,6 +15,7 @@ import { syncTypedViews } from '../../src/store/typed/views.ts';
 import { openSession, type StoreSession } from '../../src/store/write/store.ts';
 import { createTestDatabase, query, type TestDatabase } from '../support/database.ts';
 import * as frames from '../support/frames.ts';
+import { runCommand } from '../support/run-command.ts';
 import { callables, callsOf, historyOf, iou, relations, rowsOf, type Relation } from './reader-attempts.ts';
 
 const identity = {
@@ -50,7 +51,7 @@ async function write(updates: readonly frames.JsonRecord[]): Promise<void> {
 
 async function grant(...argv: string[]): Promise<readonly string[]> {
   const lines: string[] = [];
-  await grantReaderCommand(argv, { DATABASE_URL: created.url }, (line) => lines.push(line));
+  await runCommand(grantReaderCommand, argv, { DATABASE_URL: created.url }, { print: (line) => lines.push(line) });
   return lines;
 }
 

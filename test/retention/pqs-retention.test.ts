@@ -11,6 +11,7 @@ import { pruneCommand } from '../../src/cli/maintain/prune.ts';
 import { redactCommand } from '../../src/cli/maintain/redact.ts';
 import { verifyCommand } from '../../src/cli/verify/verify.ts';
 import { query } from '../support/database.ts';
+import { runCommand } from '../support/run-command.ts';
 import { createRetentionWorld, type RetentionWorld } from './retention-world.ts';
 
 const prefix = `retention_${randomBytes(4).toString('hex')}`;
@@ -24,7 +25,7 @@ beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'retention-'));
   for (const kind of ['migrator', 'writer', 'redactor', 'reader']) writeFileSync(join(folder, kind), 'secret\n');
   const env = { DATABASE_URL: world.url };
-  await grantRolesCommand(['--prefix', prefix, '--password-dir', folder], env, () => undefined);
+  await runCommand(grantRolesCommand, ['--prefix', prefix, '--password-dir', folder], env);
 }, 120_000);
 afterAll(async () => {
   await world[Symbol.asyncDispose]();
@@ -100,16 +101,16 @@ describe('redact_contract and redact_exercise', () => {
     const lines: string[] = [];
     const { signal } = new AbortController();
     const print = (line: string): unknown => lines.push(line);
-    await redactCommand(
-      ['contract', await archived(), '--reason', 'r', '--with-exercises', '--yes'],
-      env,
-      signal,
+    await runCommand(redactCommand, ['contract', await archived(), '--reason', 'r', '--with-exercises', '--yes'], env, {
+      stop: signal,
       print,
-    );
+    });
     expect(lines[0]).toMatch(/^redaction [0-9a-f-]{36}: contents removed$/);
-    await pruneCommand(['--before', '1', '--yes'], env, signal, print);
+    await runCommand(pruneCommand, ['--before', '1', '--yes'], env, { stop: signal, print });
     const reader = { DATABASE_URL: urlOf('reader') };
-    await expect(pruneCommand(['--before', '1', '--yes'], reader, signal, print)).rejects.toHaveProperty('code');
+    await expect(
+      runCommand(pruneCommand, ['--before', '1', '--yes'], reader, { stop: signal, print }),
+    ).rejects.toHaveProperty('code');
   });
 });
 
@@ -152,7 +153,7 @@ describe('prune_archived_to_offset', () => {
   it('leaves what verify has nothing to say against', async () => {
     const quiet = { stdout: new Sink(), stderr: new Sink(), stop: new AbortController().signal };
     const env = { LEDGER_URL: world.sandbox.url, DATABASE_URL: world.url };
-    const code = await verifyCommand(['--sql', '--acs', '--tail', '50'], env, quiet);
+    const code = await runCommand(verifyCommand, ['--sql', '--acs', '--tail', '50'], env, quiet);
     expect([code, code === 0 ? '' : quiet.stdout.text]).toEqual([0, '']);
   });
 });
@@ -174,7 +175,7 @@ describe.skipIf(Number(server?.['server_version_num']) < 150_000)('a reader limi
     );
     const file = join(folder, 'reader');
     const argv = [`${prefix}_limited`, '--party', row?.party ?? '', '--password-file', file];
-    await grantReaderCommand(argv, { DATABASE_URL: world.url }, () => undefined);
+    await runCommand(grantReaderCommand, argv, { DATABASE_URL: world.url });
     const url = urlOf('limited');
     const sql = `select payload, redaction_id is not null as redacted from explore.contracts where contract_id = '${row?.id ?? ''}'`;
     expect(await query(url, sql)).toEqual([{ payload: null, redacted: true }]);

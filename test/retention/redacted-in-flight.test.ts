@@ -20,6 +20,7 @@ import * as frames from '../support/frames.ts';
 import { here, there, type JsonRecord } from '../support/frames.ts';
 import { secretEvent, secretExercise, tracesOf } from './traces.ts';
 import { identity, schemasOfFile } from '../support/schemas.ts';
+import { runCommand } from '../support/run-command.ts';
 
 const id = '00c1';
 
@@ -195,8 +196,11 @@ describe('more of it comes', () => {
     expect(await traces()).toEqual(['quarantine']);
     await write(3, [exercise(4, true)]);
     const lines: string[] = [];
-    await quarantineCommand(['retry'], { DATABASE_URL: schemas.url, POSTGRES_SCHEMA: schema }, (line) =>
-      lines.push(line),
+    await runCommand(
+      quarantineCommand,
+      ['retry'],
+      { DATABASE_URL: schemas.url, POSTGRES_SCHEMA: schema },
+      { print: (line) => lines.push(line) },
     );
     expect(lines).toEqual(['3 stored']);
     expect(await traces()).toEqual([]);

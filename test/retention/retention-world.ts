@@ -1,5 +1,6 @@
 /** A ledger with believable history, an indexer in this process, and what readers see of it from an offset on. */
 import { Client } from 'pg';
+import type { Command } from '../../src/cli/command-line/command.ts';
 import { pruneCommand } from '../../src/cli/maintain/prune.ts';
 import { redactCommand } from '../../src/cli/maintain/redact.ts';
 import { startSandbox } from '../../packages/ledger-sandbox/src/demo/sandbox.ts';
@@ -7,6 +8,7 @@ import type { Sandbox } from '../../packages/ledger-sandbox/src/server/sandbox.t
 import { Steps } from '../../packages/ledger-sandbox/src/demo/traffic.ts';
 import { runIndexer, type IndexerRun } from '../e2e/runs/indexer-run.ts';
 import { createTestDatabase } from '../support/database.ts';
+import { runCommand } from '../support/run-command.ts';
 
 export interface RetentionWorld extends AsyncDisposable {
   readonly url: string;
@@ -24,8 +26,6 @@ export interface RetentionWorld extends AsyncDisposable {
 }
 
 const startAt = Date.UTC(2026, 0, 5, 8) * 1000;
-
-type Command = typeof pruneCommand;
 
 export async function createRetentionWorld(seed: number, updates: number): Promise<RetentionWorld> {
   const database = await createTestDatabase();
@@ -47,7 +47,7 @@ export async function createRetentionWorld(seed: number, updates: number): Promi
     async (schema: string, ...argv: string[]): Promise<Record<string, unknown>> => {
       const lines: string[] = [];
       const env = { DATABASE_URL: database.url, POSTGRES_SCHEMA: schema };
-      await command([...argv, '--json'], env, new AbortController().signal, (line) => lines.push(line));
+      await runCommand(command, [...argv, '--json'], env, { print: (line) => lines.push(line) });
       return JSON.parse(lines.at(-1) ?? '{}') as Record<string, unknown>;
     };
   const grow = (more: number): void => {

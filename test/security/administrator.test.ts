@@ -4,8 +4,9 @@ import { Client } from 'pg';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { grantReaderCommand } from '../../src/cli/roles/grant-reader.ts';
 import { grantRolesCommand } from '../../src/cli/roles/grant-roles.ts';
-import { migrateVerb } from '../../src/cli/follow/migrate.ts';
+import { migrateCommand } from '../../src/cli/follow/migrate.ts';
 import { createTestDatabase, query, type TestDatabase } from '../support/database.ts';
+import { runCommand } from '../support/run-command.ts';
 import { attempt } from './attempts.ts';
 
 const prefix = `managed_${randomBytes(4).toString('hex')}`;
@@ -29,10 +30,15 @@ afterAll(async () => {
 });
 
 it('work, but readers limited to parties are refused, because nobody could give BYPASSRLS', async () => {
-  await migrateVerb([], { DATABASE_URL: url }, () => undefined);
+  await runCommand(migrateCommand, [], { DATABASE_URL: url });
   const lines: string[] = [];
   for (let time = 0; time < 2; time += 1) {
-    await grantRolesCommand(['--prefix', prefix], { DATABASE_URL: url }, (line) => lines.push(line));
+    await runCommand(
+      grantRolesCommand,
+      ['--prefix', prefix],
+      { DATABASE_URL: url },
+      { print: (line) => lines.push(line) },
+    );
   }
   expect(lines.at(-1)).toContain('BYPASSRLS');
   const writer = new Client({ connectionString: created.url });
@@ -41,13 +47,13 @@ it('work, but readers limited to parties are refused, because nobody could give 
   expect(await attempt(writer, `insert into ledger.synchronizers values (1, 'x')`)).toBeUndefined();
   expect(await attempt(writer, 'delete from ledger.synchronizers')).toBe('42501');
   await writer.end();
-  const limited = grantReaderCommand([`${prefix}_x`, '--party', 'a::1'], { DATABASE_URL: url }, () => undefined);
+  const limited = runCommand(grantReaderCommand, [`${prefix}_x`, '--party', 'a::1'], { DATABASE_URL: url });
   await expect(limited).rejects.toMatchObject({ code: 'READER_REFUSED' });
 });
 
 it('are refused with a name that others could use for more', async () => {
   await query(created.url, `alter role ${prefix}_writer createdb`);
-  const again = grantRolesCommand(['--prefix', prefix], { DATABASE_URL: url }, () => undefined);
+  const again = runCommand(grantRolesCommand, ['--prefix', prefix], { DATABASE_URL: url });
   await expect(again).rejects.toMatchObject({
     code: 'ROLES_REFUSED',
     message: expect.stringContaining('_writer') as unknown,
@@ -61,5 +67,5 @@ it.each([
   ['USAGE', ['--password-dir', '/nowhere']],
   ['USAGE', ['--nonsense']],
 ])('are not made, with %s: %j', async (code, argv) => {
-  await expect(grantRolesCommand(argv, { DATABASE_URL: url }, () => undefined)).rejects.toMatchObject({ code });
+  await expect(runCommand(grantRolesCommand, argv, { DATABASE_URL: url })).rejects.toMatchObject({ code });
 });

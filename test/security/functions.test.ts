@@ -9,6 +9,7 @@ import { grantReaderCommand } from '../../src/cli/roles/grant-reader.ts';
 import { grantRolesCommand } from '../../src/cli/roles/grant-roles.ts';
 import * as frames from '../support/frames.ts';
 import { createTestDatabase, query, type TestDatabase } from '../support/database.ts';
+import { runCommand } from '../support/run-command.ts';
 import { breachesOf } from './code-of-a-reader.ts';
 import { fillWithTwoOwners } from './two-owners.ts';
 
@@ -55,9 +56,9 @@ beforeAll(async () => {
   for (const kind of [...kinds, 'limited']) writeFileSync(join(folder, kind), 'secret\n');
   const env = { DATABASE_URL: created.url };
   await fillWithTwoOwners(created.url);
-  await grantRolesCommand(['--prefix', prefix, '--password-dir', folder], env, () => undefined);
+  await runCommand(grantRolesCommand, ['--prefix', prefix, '--password-dir', folder], env);
   const party = canLimit ? ['--party', frames.alice] : [];
-  await grantReaderCommand([limited, ...party, '--password-file', join(folder, 'limited')], env, () => undefined);
+  await runCommand(grantReaderCommand, [limited, ...party, '--password-file', join(folder, 'limited')], env);
 });
 afterAll(async () => {
   rmSync(folder, { recursive: true });
@@ -111,7 +112,7 @@ describe('functions of our schemas', () => {
       `create function typed.strange() returns int language sql security definer return 1;
        alter function typed.strange() owner to ${limited}`,
     );
-    const granted = grantRolesCommand(['--prefix', prefix], { DATABASE_URL: created.url }, () => undefined);
+    const granted = runCommand(grantRolesCommand, ['--prefix', prefix], { DATABASE_URL: created.url });
     await expect(granted).rejects.toMatchObject({
       code: 'ROLES_REFUSED',
       message: expect.stringContaining('typed.strange()') as unknown,

@@ -18,6 +18,7 @@ import { syncTypedViews } from '../../src/store/typed/views.ts';
 import { relations, type Relation } from '../read/reader-attempts.ts';
 import { createTestDatabase, query, type TestDatabase } from '../support/database.ts';
 import { text } from '../support/frames.ts';
+import { runCommand } from '../support/run-command.ts';
 import { packages } from './privacy-contents.ts';
 import { PrivateHistory, parties, seedOffset } from './privacy-history.ts';
 import {
@@ -78,7 +79,7 @@ async function grant(from: number, to: number): Promise<void> {
   writeFileSync(file, password);
   for (const { role, of } of readers.slice(from, to)) {
     const argv = [role, '--password-file', file, ...of.map((party) => `--party=${party}`)];
-    await grantReaderCommand(argv, { DATABASE_URL: created.url }, () => undefined);
+    await runCommand(grantReaderCommand, argv, { DATABASE_URL: created.url });
   }
   rmSync(folder, { recursive: true });
 }

@@ -7,7 +7,7 @@ import { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { grantReaderCommand } from '../../src/cli/roles/grant-reader.ts';
 import { grantRolesCommand } from '../../src/cli/roles/grant-roles.ts';
-import { migrateVerb } from '../../src/cli/follow/migrate.ts';
+import { migrateCommand } from '../../src/cli/follow/migrate.ts';
 import { pruneCommand } from '../../src/cli/maintain/prune.ts';
 import { redactCommand } from '../../src/cli/maintain/redact.ts';
 import { viewsCommand } from '../../src/cli/inspect/views.ts';
@@ -19,6 +19,7 @@ import { runIndexer, type IndexerRun } from '../e2e/runs/indexer-run.ts';
 import { createTestDatabase, query, type TestDatabase } from '../support/database.ts';
 import { digestOf } from '../support/digest.ts';
 import { waitFor } from '../support/wait-for.ts';
+import { runCommand } from '../support/run-command.ts';
 import { attempt, attempts } from './attempts.ts';
 
 const prefix = `roles_${randomBytes(4).toString('hex')}`;
@@ -37,7 +38,7 @@ let folder: string;
 async function grant(...argv: string[]): Promise<readonly string[]> {
   const lines: string[] = [];
   const given = ['--prefix', prefix, '--password-dir', folder, ...argv];
-  await grantRolesCommand(given, { DATABASE_URL: created.url }, (line) => lines.push(line));
+  await runCommand(grantRolesCommand, given, { DATABASE_URL: created.url }, { print: (line) => lines.push(line) });
   return lines;
 }
 
@@ -75,7 +76,7 @@ beforeAll(async () => {
   for (const kind of kinds) writeFileSync(join(folder, kind), `${password}\n`);
   sandbox = await startSandbox({ limits: { checkpointIntervalMs: 50 } });
   generateHistory(sandbox.ledger, { seed: 7, updates: 400 });
-  await migrateVerb([], { DATABASE_URL: created.url }, () => undefined);
+  await runCommand(migrateCommand, [], { DATABASE_URL: created.url });
 });
 afterAll(async () => {
   rmSync(folder, { recursive: true });
@@ -113,9 +114,9 @@ it('let a real indexer seed and follow as the writer, with the same tables as th
 it('leave the views to the migrator, who makes them for the reader', async () => {
   const env = { DATABASE_URL: urlOf('migrator') };
   const lines: string[] = [];
-  await migrateVerb([], env, (text) => lines.push(text));
+  await runCommand(migrateCommand, [], env, { write: (text) => lines.push(text) });
   expect(lines).toEqual(['schema "ledger" is up to date\n']);
-  await viewsCommand(['rebuild'], env, (line) => lines.push(line));
+  await runCommand(viewsCommand, ['rebuild'], env, { print: (line) => lines.push(line) });
   const owners = await query(
     created.url,
     `select distinct pg_get_userbyid(relowner) as owner from pg_class
@@ -173,11 +174,14 @@ it('let the redactor redact and prune', async () => {
     `select e.contract_id as id from ledger.exercises e join ledger.contracts c using (contract_id) where e.consuming limit 1`,
   );
   const words = ['contract', String(gone?.['id']), '--reason', 'asked for', '--with-exercises', '--yes'];
-  await redactCommand(words, env, never, (line) => lines.push(line));
+  await runCommand(redactCommand, words, env, { stop: never, print: (line) => lines.push(line) });
   const left = `select count(*)::int as n from ledger.contracts where contract_id = '${String(gone?.['id'])}' and payload is not null`;
   expect(await query(created.url, left)).toEqual([{ n: 0 }]);
   const [middle] = await query(created.url, 'select min("offset") + 20 as offset from ledger.updates');
-  await pruneCommand(['--before', String(middle?.['offset']), '--yes'], env, never, (line) => lines.push(line));
+  await runCommand(pruneCommand, ['--before', String(middle?.['offset']), '--yes'], env, {
+    stop: never,
+    print: (line) => lines.push(line),
+  });
   // Updates whose contracts are still active stay.
   expect(lines.join('\n')).toMatch(/pruned up to and including offset \d+/);
   expect(await query(created.url, 'select kept_offset is not null as kept from ledger.stream')).toEqual([
@@ -191,14 +195,14 @@ it('can be granted again at any time, by the migrator too, and then mean the sam
   const before = await query(created.url, rights);
   await grant();
   expect(await query(created.url, rights)).toEqual(before);
-  await grantRolesCommand(['--prefix', prefix], { DATABASE_URL: urlOf('migrator') }, () => undefined);
+  await runCommand(grantRolesCommand, ['--prefix', prefix], { DATABASE_URL: urlOf('migrator') });
   expect(await query(created.url, rights)).toEqual(before);
 });
 
 it.skipIf(!canLimit)('let the writer go on beside a reader that is limited to parties', async () => {
   const [party] = sandbox.ledger.localParties();
   const role = `${prefix}_limited`;
-  await grantReaderCommand([role, '--party', String(party)], { DATABASE_URL: created.url }, () => undefined);
+  await runCommand(grantReaderCommand, [role, '--party', String(party)], { DATABASE_URL: created.url });
   const secured = `select relrowsecurity as secured from pg_class where oid = 'ledger.contracts'::regclass`;
   expect(await query(created.url, secured)).toEqual([{ secured: true }]);
   await using indexer = await live(urlOf('writer'), 'ledger', { POSTGRES_MIGRATE: 'never' });

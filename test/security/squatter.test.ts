@@ -7,6 +7,7 @@ import { assertMigrated, migrate, printMigrations } from '../../src/store/schema
 import { prepareStaging } from '../../src/store/history/staging.ts';
 import { createTestDatabase, query, type TestDatabase } from '../support/database.ts';
 import { identity } from '../support/schemas.ts';
+import { runCommand } from '../support/run-command.ts';
 
 const prefix = `squat_${randomBytes(4).toString('hex')}`;
 const [mallory, app] = [`${prefix}_mallory`, `${prefix}_app`];
@@ -118,7 +119,7 @@ describe('a schema of our own', () => {
   it('is one of the owner that grant-roles made, for migrator and superuser', async () => {
     await migrate(open(prefix));
     const env = { DATABASE_URL: created.url, POSTGRES_SCHEMA: prefix };
-    await grantRolesCommand(['--prefix', prefix], env, () => undefined);
+    await runCommand(grantRolesCommand, ['--prefix', prefix], env);
     for (const role of [`${prefix}_owner`, undefined]) {
       await outdate(prefix);
       const database = open(prefix, role);

@@ -1,6 +1,6 @@
 /** A migrated database with a history of two owners and the typed views of its package. */
 import { expect } from 'vitest';
-import { migrateVerb } from '../../src/cli/follow/migrate.ts';
+import { migrateCommand } from '../../src/cli/follow/migrate.ts';
 import { decodeUpdate } from '../../src/ledger/frames/wire.ts';
 import { openDatabase } from '../../src/store/connection/database.ts';
 import { openSession } from '../../src/store/write/store.ts';
@@ -8,9 +8,10 @@ import { storePackage } from '../../src/store/typed/package-store.ts';
 import { syncTypedViews } from '../../src/store/typed/views.ts';
 import { historyOf, iou } from '../read/reader-attempts.ts';
 import * as frames from '../support/frames.ts';
+import { runCommand } from '../support/run-command.ts';
 
 export async function fillWithTwoOwners(url: string): Promise<void> {
-  await migrateVerb([], { DATABASE_URL: url }, () => undefined);
+  await runCommand(migrateCommand, [], { DATABASE_URL: url });
   const options = { schema: 'ledger', statementTimeoutMs: 60_000, applicationName: 'test functions' };
   const database = openDatabase({ url, ...options });
   const identity = {

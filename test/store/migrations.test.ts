@@ -9,6 +9,7 @@ import type { Migration } from '../../src/store/schema/migrations.ts';
 import { readSchemas } from '../../src/store/connection/read-schemas.ts';
 import { checkServer } from '../../src/store/connection/server-check.ts';
 import { createTestDatabase } from '../support/database.ts';
+import { runCommand } from '../support/run-command.ts';
 
 const first: Migration = {
   id: '0001_first',
@@ -154,15 +155,21 @@ describe('the shipped migrations', () => {
   it('are numbered without gaps and can be applied by the command', { timeout: 20_000 }, async () => {
     const ids = (await migrationFiles()).map(({ id }) => id);
     expect(ids.map((id) => Number(id.slice(0, 4)))).toEqual(ids.map((_, index) => index + 1));
-    const schema = freshSchema();
+    const schema = `shipped_${randomUUID().replaceAll('-', '')}`;
     const written: string[] = [];
-    const command = { url: server.url, schema, write: (text: string) => void written.push(text) };
-    await migrateCommand({ ...command, print: false });
-    await migrateCommand({ ...command, print: false });
+    const run = (...argv: readonly string[]): Promise<unknown> =>
+      runCommand(
+        migrateCommand,
+        argv,
+        { DATABASE_URL: server.url, POSTGRES_SCHEMA: schema },
+        { write: (text) => written.push(text) },
+      );
+    await run();
+    await run();
     expect(written).toEqual(
       [...ids.map((id) => `applied ${id}\n`), `schema "${schema}" is up to date\n`].slice(-1 - ids.length),
     );
-    await migrateCommand({ ...command, print: true });
+    await run('--print');
     expect(written.at(-1)).toBe(await printMigrations(schema));
   });
 });

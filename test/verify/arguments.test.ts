@@ -1,7 +1,8 @@
 /** The command line of `verify`, and how its results look on a terminal. */
 import { describe, expect, it } from 'vitest';
-import { verifyArguments } from '../../src/cli/verify/arguments.ts';
+import { parse } from '../../src/cli/command-line/parse.ts';
 import { exitCodeOf, shownResults, type VerifyResult } from '../../src/cli/verify/result.ts';
+import { verifyArguments, verifyCommand } from '../../src/cli/verify/verify.ts';
 
 const nothing = {
   sql: false,
@@ -10,8 +11,9 @@ const nothing = {
   at: undefined,
   replay: undefined,
   json: undefined,
-  rest: [],
 };
+
+const argumentsOf = (argv: readonly string[]): unknown => verifyArguments(parse(verifyCommand, argv));
 
 describe('the arguments of verify', () => {
   it.each([
@@ -22,12 +24,14 @@ describe('the arguments of verify', () => {
     [['--acs', '--at=7', '--json=file.json'], { acs: true, at: 7, json: 'file.json' }],
     [['--tail', '3', '--json', '--sql'], { sql: true, tail: 3, json: '-' }],
     [['--replay', '3', '9', '--json', 'x'], { replay: [3, 9], json: 'x' }],
-    [
-      ['--sql', '--database-url', 'postgres://x', '--postgres-schema=s'],
-      { sql: true, rest: ['--database-url=postgres://x', '--postgres-schema=s'] },
-    ],
+    [['--sql', '--database-url', 'postgres://x', '--postgres-schema=s'], { sql: true }],
   ] as const)('%j', (argv, expected) => {
-    expect(verifyArguments(argv)).toEqual({ ...nothing, ...expected });
+    expect(argumentsOf(argv)).toEqual({ ...nothing, ...expected });
+  });
+
+  it('leave options to the configuration', () => {
+    const { options } = parse(verifyCommand, ['--sql', '--database-url', 'postgres://x', '--postgres-schema=s']);
+    expect(options).toEqual(['--database-url=postgres://x', '--postgres-schema=s']);
   });
 
   it.each([
@@ -38,7 +42,7 @@ describe('the arguments of verify', () => {
     [['--replay', '3']],
     [['--replay', '3', '--sql']],
   ])('refuses %j', (argv) => {
-    expect(() => verifyArguments(argv)).toThrow(expect.objectContaining({ code: 'USAGE', exitCode: 2 }) as Error);
+    expect(() => argumentsOf(argv)).toThrow(expect.objectContaining({ code: 'USAGE', exitCode: 2 }) as Error);
   });
 });
 

@@ -2,6 +2,7 @@
 import { Writable } from 'node:stream';
 import { verifyCommand } from '../../src/cli/verify/verify.ts';
 import type { VerifyResult } from '../../src/cli/verify/result.ts';
+import { runCommand } from '../support/run-command.ts';
 
 export interface VerifyRun {
   readonly code: number;
@@ -22,6 +23,6 @@ class Kept extends Writable {
 export async function runVerify(words: readonly string[], env: Readonly<Record<string, string>>): Promise<VerifyRun> {
   const stdout = new Kept();
   const stop = new AbortController();
-  const code = await verifyCommand(words, env, { stdout, stderr: new Kept(), stop: stop.signal });
+  const code = await runCommand(verifyCommand, words, env, { stdout, stderr: new Kept(), stop: stop.signal });
   return { code, ...(JSON.parse(stdout.text) as Omit<VerifyRun, 'code'>) };
 }

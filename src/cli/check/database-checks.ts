@@ -1,20 +1,19 @@
 /** Checks of Postgres: whether the index can be kept there, in what state it is, and who writes. */
 import type { Config } from '../../config/config.ts';
 import { toIndexerError } from '../../errors/indexer-error.ts';
-import { openDatabase, type Database } from '../../store/connection/database.ts';
+import type { Database } from '../../store/connection/database.ts';
 import { holderText } from '../../model/lock-holder.ts';
 import { hasTables, inspectServer, lastWriter, writerLockHolder } from '../../store/connection/inspection.ts';
 import { assertMigrated } from '../../store/schema/migrations.ts';
 import { checkServer } from '../../store/connection/server-check.ts';
 import { WriterSeat } from '../../store/lock/writer-lock.ts';
+import { openFor } from '../database/with-database.ts';
 import { judgeClock } from './ledger-checks.ts';
 import { pass, type Check, type Finding } from './outcome.ts';
 
 /** A pool for the checks, all of which run at the same time. */
-export function openForChecks(config: Config, url: string, limitMs: number): Database {
-  const { schema, urlFile } = config.database;
-  const applicationName = 'ledger-indexer check';
-  return openDatabase({ url, urlFile, schema, statementTimeoutMs: limitMs, applicationName, maxConnections: 8 });
+export function openForChecks(config: Config, limitMs: number): Promise<Database> {
+  return openFor(config, { command: 'check', statementTimeoutMs: limitMs, connections: 8 });
 }
 
 /** In the order in which they are shown. */

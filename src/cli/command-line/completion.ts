@@ -1,8 +1,22 @@
-/** `completion bash|zsh|fish`: what a shell completes, made from the tables of commands and of options. */
+/** `completion bash|zsh|fish`: what a shell completes, made from the commands and the table of options. */
 import { optionList } from '../../config/option-table.ts';
-import { parse } from './parse.ts';
-import { commandNamed, commandTable } from '../table/command-table.ts';
-import type { CommandInfo } from '../table/command-info.ts';
+import type { Command } from './command.ts';
+
+export const completionCommand: Command = {
+  name: 'completion',
+  summary: 'completion of commands and options for a shell, on standard output',
+  does: [
+    'bash: source <(ledger-indexer completion bash)',
+    'zsh:  ledger-indexer completion zsh > "${fpath[1]}/_ledger-indexer"',
+    'fish: ledger-indexer completion fish > ~/.config/fish/completions/ledger-indexer.fish',
+  ],
+  operands: [{ name: 'SHELL', words: ['bash', 'zsh', 'fish'] }],
+  flags: [],
+  examples: ['completion bash', 'completion fish'],
+  options: false,
+  alone: true,
+  run: async ({ given, print, commands }) => print(completionScript(given.operands[0] ?? '', commands)),
+};
 
 interface Word {
   readonly word: string;
@@ -21,22 +35,24 @@ const choices: ReadonlyMap<string, string> = new Map(
 );
 
 /** The flags a command takes, its own first. */
-function flagsOf({ flags, options }: CommandInfo): readonly Word[] {
+function flagsOf({ flags, options }: Command): readonly Word[] {
   const own = flags.map(({ name, doc }) => ({ word: `--${name}`, doc }));
   return [...own, { word: '--help', doc: 'what the command does' }, ...(options === false ? [] : optionFlags)];
 }
 
-function wordsOf(info: CommandInfo): readonly string[] {
-  return info.name === 'help' ? commandTable.map(({ name }) => name) : (info.operands[0]?.words ?? []);
+/** What the first operand of a command can be. */
+function wordsOf({ name, operands }: Command, commands: readonly Command[]): readonly string[] {
+  return name === 'help' ? commands.map((each) => each.name) : (operands[0]?.words ?? []);
 }
 
 function texts(words: readonly Word[]): string {
   return words.map(({ word }) => word).join(' ');
 }
 
-function bash(): string {
-  const cases = commandTable.map(
-    (info) => `    ${info.name}) words="${wordsOf(info).join(' ')}"; flags="${texts(flagsOf(info))}" ;;`,
+function bash(commands: readonly Command[]): string {
+  const cases = commands.map(
+    (command) =>
+      `    ${command.name}) words="${wordsOf(command, commands).join(' ')}"; flags="${texts(flagsOf(command))}" ;;`,
   );
   const values = [...choices].map(
     ([flag, words]) => `    ${flag}) COMPREPLY=($(compgen -W "${words}" -- "$current")); return ;;`,
@@ -52,7 +68,7 @@ ${values.join('\n')}
     ${files.join('|')}) COMPREPLY=($(compgen -f -- "$current")); return ;;
   esac
   if [ "$COMP_CWORD" -eq 1 ] && [ "\${current:0:1}" != "-" ]; then
-    COMPREPLY=($(compgen -W "${commandTable.map(({ name }) => name).join(' ')}" -- "$current"))
+    COMPREPLY=($(compgen -W "${commands.map(({ name }) => name).join(' ')}" -- "$current"))
     return
   fi
   case "\${COMP_WORDS[1]}" in
@@ -71,17 +87,17 @@ function quoted(text: string): string {
   return `'${text.replaceAll('\\', '\\\\').replaceAll("'", `'\\''`)}'`;
 }
 
-function zsh(): string {
+function zsh(commands: readonly Command[]): string {
   const described = ({ word, doc }: Word): string => quoted(`${word}:${doc.replaceAll(':', ' ')}`);
-  const cases = commandTable.map((info) => {
-    const words = wordsOf(info).map((word) => quoted(word));
-    return `    ${info.name}) flags=(${flagsOf(info).map(described).join(' ')}); words_=(${words.join(' ')}) ;;`;
+  const cases = commands.map((command) => {
+    const words = wordsOf(command, commands).map((word) => quoted(word));
+    return `    ${command.name}) flags=(${flagsOf(command).map(described).join(' ')}); words_=(${words.join(' ')}) ;;`;
   });
   return `#compdef ledger-indexer
 # ledger-indexer completion for zsh: save as _ledger-indexer in a folder of $fpath
 _ledger_indexer() {
   local -a commands flags words_
-  commands=(${commandTable.map(({ name, summary }) => described({ word: name, doc: summary })).join(' ')})
+  commands=(${commands.map(({ name, summary }) => described({ word: name, doc: summary })).join(' ')})
   if (( CURRENT == 2 )) && [[ "$PREFIX" != -* ]]; then _describe command commands; return; fi
   case "\${words[2]}" in
 ${cases.join('\n')}
@@ -94,14 +110,14 @@ ${cases.join('\n')}
 if [ "$funcstack[1]" = "_ledger_indexer" ]; then _ledger_indexer "$@"; else compdef _ledger_indexer ledger-indexer; fi`;
 }
 
-function fish(): string {
+function fish(commands: readonly Command[]): string {
   const line = (condition: string, rest: string): string => `complete -c ledger-indexer -n '${condition}' ${rest}`;
-  const lines = commandTable.flatMap((info) => {
-    const seen = `__fish_seen_subcommand_from ${info.name}`;
+  const lines = commands.flatMap((command) => {
+    const seen = `__fish_seen_subcommand_from ${command.name}`;
     return [
-      line('__fish_use_subcommand', `-f -a ${info.name} -d ${quoted(info.summary)}`),
-      ...wordsOf(info).map((word) => line(seen, `-f -a ${word}`)),
-      ...info.flags.map(({ name, value, doc }) =>
+      line('__fish_use_subcommand', `-f -a ${command.name} -d ${quoted(command.summary)}`),
+      ...wordsOf(command, commands).map((word) => line(seen, `-f -a ${word}`)),
+      ...command.flags.map(({ name, value, doc }) =>
         line(seen, `-l ${name}${value === undefined ? '' : ' -r'} -d ${quoted(doc)}`),
       ),
     ];
@@ -116,14 +132,13 @@ function fish(): string {
   return ['# ledger-indexer completion for fish', ...lines, ...options].join('\n');
 }
 
-const shells: ReadonlyMap<string, () => string> = new Map([
+const shells: ReadonlyMap<string, (commands: readonly Command[]) => string> = new Map([
   ['bash', bash],
   ['zsh', zsh],
   ['fish', fish],
 ]);
 
-/** The script for the shell named. @throws IndexerError USAGE */
-export function completionScript(argv: readonly string[]): string {
-  const [shell = ''] = parse(commandNamed('completion'), argv).operands;
-  return shells.get(shell)?.() ?? '';
+/** The script for the shell named; nothing for another one. */
+export function completionScript(shell: string, commands: readonly Command[]): string {
+  return shells.get(shell)?.(commands) ?? '';
 }

@@ -2,26 +2,24 @@
  * `ledger-indexer config`: the configuration this run would have, with the origin of every value and no secrets.
  */
 import { configMarkdown, describeConfig } from '../../config/config.ts';
-import { parse } from './parse.ts';
-import { commandNamed } from '../table/command-table.ts';
+import { aligned } from './aligned.ts';
+import { json, type Command } from './command.ts';
 
-/**
- * Writes the effective configuration as an aligned table, with `--json` as one JSON array, with `--markdown` the option
- * table for documentation. All other arguments are read as option flags.
- * @throws IndexerError CONFIGURATION_INVALID
- */
-export function configCommand(argv: readonly string[], env: NodeJS.ProcessEnv, write: (line: string) => void): void {
-  const given = parse(commandNamed('config'), argv);
-  if (given.has('markdown')) {
-    write(configMarkdown());
-    return;
-  }
-  const rows = describeConfig(given.options, env);
-  if (given.has('json')) {
-    write(JSON.stringify(rows, undefined, 2));
-    return;
-  }
-  const envWidth = Math.max(...rows.map((row) => row.env.length));
-  const valueWidth = Math.min(60, Math.max(...rows.map((row) => row.value.length)));
-  for (const row of rows) write(`${row.env.padEnd(envWidth)}  ${row.value.padEnd(valueWidth)}  ${row.origin}`);
-}
+export const configCommand: Command = {
+  name: 'config',
+  summary: 'effective configuration with the origin of each value; --json, --markdown',
+  does: ['Secrets are never shown. Everything that is wrong is listed at once.'],
+  operands: [],
+  flags: [json, { name: 'markdown', doc: 'every option as a table for documentation' }],
+  examples: ['config', 'config --json'],
+  exits: [[78, 'the configuration is invalid']],
+  alone: true,
+  /** @throws IndexerError CONFIGURATION_INVALID */
+  run: async ({ given, env, print }) => {
+    if (given.has('markdown')) return print(configMarkdown());
+    const rows = describeConfig(given.options, env);
+    if (given.has('json')) return print(JSON.stringify(rows, undefined, 2));
+    const cells = rows.map((row) => [row.env, row.value, row.origin]);
+    for (const line of aligned(cells, { columns: [{}, { most: 60 }] })) print(line);
+  },
+};

@@ -1,6 +1,28 @@
-/** The texts of `--help`, of all commands and of one, and the same as Markdown. */
-import { commandTable } from '../table/command-table.ts';
-import type { CommandFlag, CommandInfo } from '../table/command-info.ts';
+/** `help`, and the texts of `--help`, of all commands and of one, and the same as Markdown. */
+import { aligned } from './aligned.ts';
+import { flagCall, usageOf, type Command } from './command.ts';
+import { unknownCommand } from './refusals.ts';
+
+export const helpCommand: Command = {
+  name: 'help',
+  summary: 'this text, or that of one command',
+  does: ['The same as --help after the command.'],
+  operands: [{ name: 'COMMAND', optional: true }],
+  flags: [{ name: 'markdown', doc: 'the commands as a table for documentation' }],
+  examples: ['help', 'help prune'],
+  options: false,
+  alone: true,
+  run: async ({ given, print, commands }) => {
+    const [name] = given.operands;
+    if (given.has('markdown')) return print(commandsMarkdown(commands));
+    if (name === undefined) return print(help(commands));
+    const command = commands.find((each) => each.name === name);
+    if (command === undefined) {
+      throw unknownCommand(name, commands);
+    }
+    return print(commandHelp(command));
+  },
+};
 
 /** What any command may end with. */
 const usualExits: readonly (readonly [number, string])[] = [
@@ -10,22 +32,17 @@ const usualExits: readonly (readonly [number, string])[] = [
   [78, 'configuration: options, schema or server are not usable'],
 ];
 
-function aligned(rows: readonly (readonly [string, string])[]): string {
-  const width = Math.max(...rows.map(([name]) => name.length));
-  return rows.map(([name, text]) => `  ${name.padEnd(width)}  ${text}`).join('\n');
-}
-
-function flagCall({ name, value }: CommandFlag): string {
-  return value === undefined ? `--${name}` : `--${name} ${value}`;
+function listed(rows: readonly (readonly string[])[]): string {
+  return aligned(rows, { indent: 2 }).join('\n');
 }
 
 /** All commands. */
-export function help(): string {
+export function help(commands: readonly Command[]): string {
   return `ledger-indexer: follows a ledger participant and keeps every event in Postgres, exactly once
 
 usage: ledger-indexer [command] [--option value …]
 
-${aligned(commandTable.map(({ name, summary }) => [name, summary]))}
+${listed(commands.map(({ name, summary }) => [name, summary]))}
 
 "ledger-indexer COMMAND --help" says what a command does, its flags, examples and exit codes.
 Every option is an environment variable and a flag: "ledger-indexer config" lists them.
@@ -38,26 +55,29 @@ examples
 }
 
 /** One command. */
-export function commandHelp(command: CommandInfo): string {
-  const { name, usage, summary, does, flags, examples, exits = [], options, alone } = command;
+export function commandHelp(command: Command): string {
+  const { name, summary, does, flags, examples, exits = [], options, alone } = command;
   const own = new Set(exits.map(([code]) => code));
   const codes = [...usualExits.filter(([code]) => !own.has(code)), ...exits].sort(([a], [b]) => a - b);
   const parts = [
     `ledger-indexer ${name}: ${summary}`,
-    `usage: ledger-indexer ${name} ${usage}`,
+    `usage: ledger-indexer ${name} ${usageOf(command)}`,
     does.join('\n'),
-    flags.length === 0 ? '' : aligned(flags.map((flag) => [flagCall(flag), flag.doc])),
+    flags.length === 0 ? '' : listed(flags.map((flag) => [flagCall(flag), flag.doc])),
     options === false ? '' : `Options are those of "ledger-indexer config", as --database-url.`,
     alone === undefined ? 'Without DATABASE_URL it works on the demo that runs with the data in INDEXER_DATA_DIR.' : '',
     `examples\n${examples.map((example) => `  ledger-indexer ${example}`).join('\n')}`,
-    `exit codes\n${aligned(codes.map(([code, meaning]) => [String(code).padStart(2), meaning]))}`,
+    `exit codes\n${aligned(
+      codes.map(([code, meaning]) => [String(code), meaning]),
+      { indent: 2, columns: [{ right: true }] },
+    ).join('\n')}`,
   ];
   return parts.filter((part) => part !== '').join('\n\n');
 }
 
 /** The commands as a Markdown table. */
-export function commandsMarkdown(): string {
-  const rows = commandTable.map(({ name, summary, page }) => {
+export function commandsMarkdown(commands: readonly Command[]): string {
+  const rows = commands.map(({ name, summary, page }) => {
     const more = page === undefined ? '' : `; [more](${page})`;
     return `| \`${name}\` | ${summary.replaceAll('|', '\\|')}${more} |`;
   });

@@ -5,6 +5,7 @@
 import type { Writable } from 'node:stream';
 import { ExitCode } from '../../errors/exit-code.ts';
 import { IndexerError } from '../../errors/indexer-error.ts';
+import { aligned, lineUp } from './aligned.ts';
 import { fitRows, type ShowRows } from './fitted-rows.ts';
 
 export interface Column {
@@ -127,30 +128,19 @@ async function writeTable<T>(
 /** A table in which wider cells overflow. @param first the first lines, which decide on the widths */
 function wholeRows(columns: readonly Column[], first: readonly (readonly string[])[]): ShowRows {
   const titles = columns.map(({ title }) => title);
-  const widths = widthsOf(columns, [titles, ...first]);
+  const places = columns.map((column) => ({ ...column, most: widestColumn }));
+  const lineOf = lineUp([titles, ...first], { columns: places });
   let begun = false;
   return (lines) => {
     const shown = begun ? lines : [titles, ...lines];
     begun = true;
-    return shown.map((line) => `${aligned(line, columns, widths)}\n`).join('');
+    return shown.map((line) => `${lineOf(line).trimEnd()}\n`).join('');
   };
 }
 
-function widthsOf(columns: readonly Column[], lines: readonly (readonly string[])[]): readonly number[] {
-  const widest = (at: number): number => Math.max(...lines.map((line) => line[at]?.length ?? 0));
-  return columns.map(({ least = 0 }, at) => Math.max(least, Math.min(widestColumn, widest(at))));
-}
-
-function aligned(line: readonly string[], columns: readonly Column[], widths: readonly number[]): string {
-  const cells = line.map((cell, at) =>
-    columns[at]?.right === true ? cell.padStart(widths[at] ?? 0) : cell.padEnd(widths[at] ?? 0),
-  );
-  return cells.join('  ').trimEnd();
-}
-
 function pairLines(pairs: readonly (readonly [string, string])[]): string {
-  const width = Math.max(...pairs.map(([name]) => name.length));
-  return pairs.map(([name, value]) => `${name.padEnd(width)}  ${visible(value)}\n`).join('');
+  const lines = aligned(pairs.map(([name, value]) => [name, visible(value)]));
+  return lines.map((line) => `${line}\n`).join('');
 }
 
 /** Text of the ledger must not steer the terminal. */

@@ -7,15 +7,40 @@
 import { parseArgs } from 'node:util';
 import { didYouMean } from '../../config/option-flags.ts';
 import { optionList } from '../../config/option-table.ts';
+import type { OptionType } from '../../config/option-types.ts';
 import type { IndexerError } from '../../errors/indexer-error.ts';
 import { misuse } from './refusals.ts';
-import type { CommandFlag, Operand } from '../table/command-info.ts';
+
+export interface CommandFlag {
+  /** Without its dashes. */
+  readonly name: string;
+  /** The words that stand for its values, undefined for a switch. In brackets it may be left out. */
+  readonly value?: string;
+  /** It may be given more than once. */
+  readonly list?: true;
+  /** What its value has to be, where more is asked of it than not to be empty. */
+  readonly type?: OptionType<unknown>;
+  readonly doc: string;
+}
+
+/** A word that is no flag. */
+export interface Operand {
+  /** As the usage line names it. */
+  readonly name: string;
+  /** The words that it can be, where those are known. */
+  readonly words?: readonly string[];
+  /** It may be left out, and all after it. */
+  readonly optional?: true;
+  /** There may be more of it; the last one only. */
+  readonly repeated?: true;
+}
 
 /** What a command, or a verb of `ledger`, takes. */
 export interface Syntax {
   /** As it is called, without `ledger-indexer`. */
   readonly name: string;
   readonly operands: readonly Operand[];
+  /** Its own flags; options of the configuration are not listed. */
   readonly flags: readonly CommandFlag[];
   /** False where no option of the configuration is taken. */
   readonly options?: false;
@@ -38,6 +63,11 @@ export function parse(syntax: Syntax, argv: readonly string[]): Given {
   const tokens = tokensOf(syntax, argv);
   for (let at = 0; at < tokens.length; at += 1) at += reading.take(tokens[at] as Token, tokens.slice(at + 1));
   return reading.end();
+}
+
+/** Words whose sense is left to who is given them: all are operands, and all may be options. */
+export function unparsed(argv: readonly string[]): Given {
+  return { operands: argv, has: () => false, text: () => undefined, texts: () => [], options: argv };
 }
 
 type Token = NonNullable<ReturnType<typeof parseArgs>['tokens']>[number];

@@ -1,9 +1,16 @@
 /** What commands refuse before they begin. */
+import { didYouMean } from '../../config/option-flags.ts';
 import { IndexerError } from '../../errors/indexer-error.ts';
 
 /** Arguments that the command does not take. */
 export function misuse(found: string, remedy: string): IndexerError {
   return new IndexerError(found, { code: 'USAGE', remedy });
+}
+
+/** There is no command of this name; says which one was probably meant. @param commands those there are */
+export function unknownCommand(name: string, commands: readonly { readonly name: string }[]): IndexerError {
+  const names = commands.map((command) => command.name);
+  return misuse(`there is no command "${name.slice(0, 80)}"${didYouMean(name, names)}`, 'see `ledger-indexer --help`');
 }
 
 /** Options that the command cannot work with. */

@@ -3,35 +3,45 @@ import { join, resolve } from 'node:path';
 import { loadConfig } from '../../config/config.ts';
 import { IndexerError } from '../../errors/indexer-error.ts';
 import { runningServerUrl } from '../../optional-parts.ts';
-import { greeting, queries } from './greeting.ts';
-import { parse } from '../command-line/parse.ts';
+import { json, type Command } from '../command-line/command.ts';
 import { runningDemo, type DemoNote } from './running-demo.ts';
-import { commandNamed } from '../table/command-table.ts';
 
-/**
- * Prints it as text, or as one JSON object with `--json`; both hold the password of the embedded database.
- * @throws IndexerError DEMO_NOT_FOUND (exit 69) when none runs here, DEMO_NOT_LIVE (exit 75) when it is not ready yet
- */
-export async function connectCommand(
-  argv: readonly string[],
-  env: NodeJS.ProcessEnv,
-  print: (line: string) => void,
-): Promise<void> {
-  const given = parse(commandNamed('connect'), argv);
-  const { dataDir } = loadConfig(given.options, env).indexer;
-  const note = await runningDemo(dataDir);
-  if (note === undefined) throw notFound(dataDir);
-  if (!note.live) throw notLive(note);
-  const { httpUrl, ledgerUrl, schema, embeddedLedger, embeddedDatabase } = note;
-  const found = embeddedDatabase ? await runningServerUrl(join(dataDir, 'postgres')) : undefined;
-  if (embeddedDatabase && found === undefined) throw notFound(dataDir);
-  const sides = { ledgerUrl, embeddedLedger, embeddedDatabase, databaseUrl: found ?? note.database };
-  if (given.has('json')) {
-    const [page, database] = [`${httpUrl}/`, sides.databaseUrl];
-    return print(JSON.stringify({ page, ledger: ledgerUrl, database, queries: queries(schema, embeddedLedger) }));
-  }
-  return print(greeting(sides, httpUrl, schema).trimEnd());
-}
+export const connectCommand: Command = {
+  name: 'connect',
+  summary: 'where the demo of this folder is: page, ledger, database with its password, queries to paste; --json',
+  does: [
+    'Prints again what `npm start` printed when it was level with its ledger. The demo is found by its folder of data,',
+    'INDEXER_DATA_DIR, whatever DATABASE_URL says.',
+  ],
+  operands: [],
+  flags: [json],
+  examples: ['connect', 'connect --json | jq -r .database'],
+  exits: [
+    [69, 'no demo runs with this folder of data'],
+    [75, 'it runs, and is not level with its ledger yet'],
+  ],
+  alone: true,
+  /**
+   * Prints it as text, or as one JSON object with `--json`; both hold the password of the embedded database.
+   * @throws IndexerError DEMO_NOT_FOUND (exit 69) when none runs here, DEMO_NOT_LIVE (exit 75) when it is not ready yet
+   */
+  run: async ({ given, env, print }) => {
+    const { dataDir } = loadConfig(given.options, env).indexer;
+    const note = await runningDemo(dataDir);
+    if (note === undefined) throw notFound(dataDir);
+    if (!note.live) throw notLive(note);
+    const { httpUrl, ledgerUrl, schema, embeddedLedger, embeddedDatabase } = note;
+    const found = embeddedDatabase ? await runningServerUrl(join(dataDir, 'postgres')) : undefined;
+    if (embeddedDatabase && found === undefined) throw notFound(dataDir);
+    const sides = { ledgerUrl, embeddedLedger, embeddedDatabase, databaseUrl: found ?? note.database };
+    const { greeting, queries } = await import('./greeting.ts');
+    if (given.has('json')) {
+      const [page, database] = [`${httpUrl}/`, sides.databaseUrl];
+      return print(JSON.stringify({ page, ledger: ledgerUrl, database, queries: queries(schema, embeddedLedger) }));
+    }
+    return print(greeting(sides, httpUrl, schema).trimEnd());
+  },
+};
 
 function notFound(dataDir: string): IndexerError {
   return new IndexerError(`no demo runs with the data in ${resolve(dataDir)}`, {

@@ -136,7 +136,7 @@ async function beginAnew(
   { journal, participantId }: { readonly journal: string; readonly participantId: string },
 ): Promise<boolean> {
   const embedded = { ...config, database: { ...config.database, url: databaseUrl } };
-  const database = openStream(embedded, 'demo', config.database.schema);
+  const database = await openStream(embedded, 'demo', config.database.schema);
   try {
     await migrate(database);
     const ours = await asWriter(database, 'demo', async () => {

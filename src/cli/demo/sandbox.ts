@@ -2,50 +2,64 @@
 import { loadConfig } from '../../config/config.ts';
 import { IndexerError } from '../../errors/indexer-error.ts';
 import { demoLedger } from '../../optional-parts.ts';
-import { optionWords } from '../command-line/demo-flags.ts';
-import { parse, type Given } from '../command-line/parse.ts';
-import { commandNamed } from '../table/command-table.ts';
+import type { Command } from '../command-line/command.ts';
+import { demoFlags, optionWords, stopFlag } from '../command-line/demo-flags.ts';
+import type { Given } from '../command-line/parse.ts';
 
 const defaultPort = 7575;
 
-/**
- * Serves until `stop` is aborted. Its port is 7575, as a participant's, unless it is given another one.
- * @throws IndexerError SANDBOX_PORT_INVALID (exit 78)
- */
-export async function sandboxCommand(
-  argv: readonly string[],
-  env: NodeJS.ProcessEnv,
-  stop: AbortSignal,
-  write: (line: string) => void,
-): Promise<void> {
-  const given = parse(commandNamed('sandbox'), argv);
-  const { indexer } = loadConfig(optionWords(given), env);
-  const { port, host, journal, admin } = placeOf(given, env);
-  const { demoSeed: seed, demoUpdatesPerSecond, demoSpeed, demoStopAt, demoChaos } = indexer;
-  const { startDemoLedger } = await demoLedger();
-  const ledger = await startDemoLedger({
-    seed,
-    updatesPerSecond: demoUpdatesPerSecond * demoSpeed,
-    port,
-    admin,
-    ...(host === undefined ? {} : { host }),
-    ...(journal === undefined ? {} : { journal }),
-    ...(demoStopAt === undefined ? {} : { stopAt: demoStopAt }),
-    // Nobody's database is at hand to be slowed down.
-    ...(demoChaos ? { chaos: { report: (trouble: string) => write(`chaos: ${trouble}`) } } : {}),
-  });
-  const kept = journal === undefined ? 'state in memory, gone when it stops' : `its history is in ${journal}`;
-  write(`sandbox ledger at ${ledger.url} (${kept})`);
-  if (admin) write(`faults: curl ${ledger.url}/sandbox/faults -d '{"stall":{"afterFrames":0}}'`);
-  if (!stop.aborted) {
-    await new Promise<void>((resolve) => {
-      stop.addEventListener('abort', () => {
-        resolve();
-      });
+export const sandboxCommand: Command = {
+  name: 'sandbox',
+  usage: '[--port PORT] [--host ADDRESS] [--journal FILE] [--admin] [--option value …]',
+  summary: 'only the sandbox ledger, on port 7575 or another one',
+  does: [
+    'A ledger to develop against: speaks the JSON Ledger API v2, keeps everything in memory, makes traffic.',
+    'Each of its first four flags is a variable too: SANDBOX_PORT, SANDBOX_HOST, SANDBOX_JOURNAL, SANDBOX_ADMIN=1.',
+  ],
+  operands: [],
+  flags: [
+    { name: 'port', value: 'PORT', doc: 'default 7575; 0 for any free one' },
+    { name: 'host', value: 'ADDRESS', doc: 'where it listens; default this machine only' },
+    { name: 'journal', value: 'FILE', doc: 'keep the history there, and go on with it the next time' },
+    { name: 'admin', doc: 'let a shell script faults' },
+    ...demoFlags,
+    stopFlag,
+  ],
+  examples: ['sandbox', 'sandbox --port 0 --demo-updates-per-second 0'],
+  alone: true,
+  /**
+   * Serves until `stop` is aborted. Its port is 7575, as a participant's, unless it is given another one.
+   * @throws IndexerError SANDBOX_PORT_INVALID (exit 78)
+   */
+  run: async ({ given, env, stop, print }) => {
+    const { indexer } = loadConfig(optionWords(given), env);
+    const { port, host, journal, admin } = placeOf(given, env);
+    const { demoSeed: seed, demoUpdatesPerSecond, demoSpeed, demoStopAt, demoChaos } = indexer;
+    const { startDemoLedger } = await demoLedger();
+    const ledger = await startDemoLedger({
+      seed,
+      updatesPerSecond: demoUpdatesPerSecond * demoSpeed,
+      port,
+      admin,
+      ...(host === undefined ? {} : { host }),
+      ...(journal === undefined ? {} : { journal }),
+      ...(demoStopAt === undefined ? {} : { stopAt: demoStopAt }),
+      // Nobody's database is at hand to be slowed down.
+      ...(demoChaos ? { chaos: { report: (trouble: string) => print(`chaos: ${trouble}`) } } : {}),
     });
-  }
-  await ledger.close();
-}
+    const kept = journal === undefined ? 'state in memory, gone when it stops' : `its history is in ${journal}`;
+    print(`sandbox ledger at ${ledger.url} (${kept})`);
+    if (admin) print(`faults: curl ${ledger.url}/sandbox/faults -d '{"stall":{"afterFrames":0}}'`);
+    if (!stop.aborted) {
+      await new Promise<void>((resolve) => {
+        stop.addEventListener('abort', () => {
+          resolve();
+        });
+      });
+    }
+    await ledger.close();
+  },
+};
 
 interface Place {
   readonly port: number;

@@ -1,12 +1,53 @@
 /** `backfill`: a bounded piece of history into an empty schema, or the rest of it after a kill. */
 import { loadConfig } from '../../config/config.ts';
 import { IndexerError } from '../../errors/indexer-error.ts';
-import { openDatabase } from '../../store/connection/database.ts';
-import { readFirstRange, type FirstRange } from '../../store/history/coverage-ranges.ts';
-import { parse } from '../command-line/parse.ts';
+import type { FirstRange } from '../../store/history/coverage-ranges.ts';
+import type { Command } from '../command-line/command.ts';
+import type { Given } from '../command-line/parse.ts';
 import { misuse } from '../command-line/refusals.ts';
-import { runCommand } from './run.ts';
-import { commandNamed } from '../table/command-table.ts';
+import { withAnyDatabase } from '../database/with-database.ts';
+
+export const backfillCommand: Command = {
+  name: 'backfill',
+  usage: '[--from oldest|genesis|OFFSET] [--to end|OFFSET] [--option value …]',
+  summary: 'store a bounded piece of history, then exit: --from oldest --to end',
+  does: [
+    'Like run, with an end: follows history from --from (default oldest: where the participant was pruned to) up to',
+    'and including --to (default end: the ledger end at the start), then exits 0. Updates after --from are stored,',
+    'so --from 100 begins with offset 101. Killed, it goes on when it is started again with the same words.',
+    'A schema holds one stretch without gaps: what would leave a gap, or put history before what is stored, is',
+    'refused; give that history a POSTGRES_SCHEMA of its own.',
+  ],
+  operands: [],
+  flags: [
+    { name: 'from', value: 'oldest|genesis|OFFSET', doc: 'where an empty schema begins; default oldest' },
+    { name: 'to', value: 'end|OFFSET', doc: 'last offset to store; default end' },
+  ],
+  examples: ['backfill', 'backfill --from 0 --to 120000', 'backfill --postgres-schema march --from 5000 --to 9000'],
+  exits: [
+    [0, 'everything up to --to is stored'],
+    [78, 'refused, because it would leave a gap or come before what is stored'],
+  ],
+  alone: true,
+  /**
+   * Stores everything after --from up to --to, then resolves.
+   * @throws IndexerError BACKFILL_REFUSED (exit 78) when the schema holds a stretch that begins elsewhere; what `run` throws
+   */
+  run: async ({ given, env, stop }) => {
+    const { from, to, rest } = stretchOf(given);
+    const words = [...rest, `--start=${from}`, `--stop-at=${to}`];
+    const config = loadConfig(words, env);
+    const { start } = config.indexer;
+    if (start === 'seed') throw fromMisused(from);
+    if (config.database.url !== undefined) {
+      const { readFirstRange } = await import('../../store/history/coverage-ranges.ts');
+      const first = await withAnyDatabase(config, { command: 'backfill' }, readFirstRange);
+      if (first !== undefined) refuseOtherBeginning(start, first, config.database.schema);
+    }
+    const { runIndexer } = await import('./run-indexer.ts');
+    await runIndexer(words, env, stop);
+  },
+};
 
 interface Stretch {
   readonly from: string;
@@ -17,34 +58,7 @@ interface Stretch {
 
 const usage = 'ledger-indexer backfill [--from oldest|genesis|OFFSET] [--to end|OFFSET]';
 
-/**
- * Stores everything after --from up to --to, then resolves.
- * @throws IndexerError BACKFILL_REFUSED (exit 78) when the schema holds a stretch that begins elsewhere; what `run` throws
- */
-export async function backfillCommand(
-  argv: readonly string[],
-  env: NodeJS.ProcessEnv,
-  stop: AbortSignal,
-): Promise<void> {
-  const { from, to, rest } = stretch(argv);
-  const words = [...rest, `--start=${from}`, `--stop-at=${to}`];
-  const { database, indexer } = loadConfig(words, env);
-  if (indexer.start === 'seed') throw fromMisused(from);
-  const { url, schema, statementTimeoutMs } = database;
-  if (url !== undefined) {
-    const stored = openDatabase({ url, schema, statementTimeoutMs, applicationName: 'ledger-indexer backfill' });
-    try {
-      const first = await readFirstRange(stored);
-      if (first !== undefined) refuseOtherBeginning(indexer.start, first, schema);
-    } finally {
-      await stored.close();
-    }
-  }
-  await runCommand(words, env, stop);
-}
-
-function stretch(argv: readonly string[]): Stretch {
-  const given = parse(commandNamed('backfill'), argv);
+function stretchOf(given: Given): Stretch {
   const [from, to] = [given.text('from') ?? 'oldest', given.text('to') ?? 'end'];
   // Said in the words that were used: the configuration knows them as --start and --stop-at.
   if (!/^(?:oldest|genesis|\d+)$/.test(from)) throw fromMisused(from);

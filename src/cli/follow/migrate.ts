@@ -3,56 +3,39 @@
  * allowed to run it. Needs the database only, no ledger.
  */
 import { loadConfig } from '../../config/config.ts';
-import { openDatabase } from '../../store/connection/database.ts';
-import { migrate, printMigrations } from '../../store/schema/migrations.ts';
-import { checkServer } from '../../store/connection/server-check.ts';
-import { parse } from '../command-line/parse.ts';
-import { noDatabase } from '../command-line/refusals.ts';
-import { commandNamed } from '../table/command-table.ts';
+import type { Command } from '../command-line/command.ts';
+import { withAnyDatabase } from '../database/with-database.ts';
 
-export interface MigrateOptions {
-  readonly url: string;
-  readonly schema: string;
-  /** Only print the SQL; the database is not contacted. */
-  readonly print: boolean;
-  /** Receives the text for standard output, newlines included. */
-  readonly write: (text: string) => void;
-}
+const opening = {
+  command: 'migrate',
+  remedy: 'name the database, or use --print to see the SQL',
+  statementTimeoutMs: 60_000,
+};
 
-/** @throws IndexerError as `checkServer` and `migrate` do */
-export async function migrateCommand({ url, schema, print, write }: MigrateOptions): Promise<void> {
-  if (print) {
-    write(await printMigrations(schema));
-    return;
-  }
-  const database = openDatabase({
-    url,
-    schema,
-    statementTimeoutMs: 60_000,
-    applicationName: 'ledger-indexer migrate',
-    maxConnections: 1,
-  });
-  try {
-    await checkServer(database);
-    const applied = await migrate(database);
-    for (const id of applied) write(`applied ${id}\n`);
-    if (applied.length === 0) write(`schema "${schema}" is up to date\n`);
-  } finally {
-    await database.close();
-  }
-}
-
-/** The verb: flags and environment to {@link migrateCommand}. `--print` needs no database. */
-export async function migrateVerb(
-  argv: readonly string[],
-  env: NodeJS.ProcessEnv,
-  write: (text: string) => void,
-): Promise<void> {
-  const given = parse(commandNamed('migrate'), argv);
-  const print = given.has('print');
-  const { url, schema } = loadConfig(given.options, env).database;
-  if (url === undefined && !print) {
-    throw noDatabase('name the database, or use --print to see the SQL');
-  }
-  await migrateCommand({ url: url ?? '', schema, print, write });
-}
+export const migrateCommand: Command = {
+  name: 'migrate',
+  summary: 'bring the schema up to date; --print shows the SQL instead',
+  does: ['Applies the migrations that are missing, each in a transaction. Any number may run at once.'],
+  operands: [],
+  flags: [{ name: 'print', doc: 'the whole schema as one SQL transaction; needs no database' }],
+  examples: ['migrate', 'migrate --print > schema.sql'],
+  exits: [
+    [69, 'the database cannot be reached'],
+    [77, 'the role may not create what is missing'],
+    [78, 'a newer version migrated this schema'],
+  ],
+  /** @throws IndexerError as `checkServer` and `migrate` do */
+  run: async ({ given, env, write }) => {
+    const config = loadConfig(given.options, env);
+    const { schema } = config.database;
+    const { migrate, printMigrations } = await import('../../store/schema/migrations.ts');
+    if (given.has('print')) return write(await printMigrations(schema));
+    return withAnyDatabase(config, opening, async (database) => {
+      const { checkServer } = await import('../../store/connection/server-check.ts');
+      await checkServer(database);
+      const applied = await migrate(database);
+      for (const id of applied) write(`applied ${id}\n`);
+      if (applied.length === 0) write(`schema "${schema}" is up to date\n`);
+    });
+  },
+};

@@ -1,137 +1,32 @@
 /** `run` (the default): indexes the ledger of LEDGER_URL into DATABASE_URL; whichever is missing runs embedded. */
-import { openAccess } from '../../access.ts';
-import { describeConfig, loadConfig, type Config } from '../../config/config.ts';
-import { freePortFrom } from '../../free-port.ts';
-import { IndexerError } from '../../errors/indexer-error.ts';
-import { startIndexer, type Indexer, type IndexerOptions } from '../../indexer.ts';
-import { createLogger, type Logging } from '../../observe/log/logger.ts';
-import { assertPortFree } from '../../observe/http/http-server.ts';
-import { demoNames } from '../../optional-parts.ts';
-import { version } from '../../version.ts';
-import { prepareDataDir } from '../demo/data-dir.ts';
-import { demoPort, keepPort } from '../demo/demo-ports.ts';
-import { startEmbeddedParts, type EmbeddedParts } from '../demo/embedded-parts.ts';
-import { greetWhenLive } from '../demo/greet.ts';
-import { pageGuide } from '../demo/greeting.ts';
-import { demoRunning, forgetDemo, runningDemo } from '../demo/running-demo.ts';
+import type { Command } from '../command-line/command.ts';
 
-/**
- * Runs until `stop` is aborted (SIGTERM, SIGINT).
- * @throws IndexerError with its exit code
- */
-export async function runCommand(argv: readonly string[], env: NodeJS.ProcessEnv, stop: AbortSignal): Promise<void> {
-  const loaded = await forDemo(loadConfig(argv, env));
-  const access = await openAccess(loaded.ledger, stop);
-  const { logLevel: level, logFormat: format } = loaded.indexer;
-  const logging = createLogger({ level, format, stream: process.stdout });
-  const { logger } = logging;
-  logger.info({ version, node: process.version, schema: loaded.database.schema }, 'ledger-indexer starts');
-  const mayMove = isEmbedded(loaded) && !isGiven('http-port', argv, env);
-  const config = await withFreePort(loaded, mayMove, logging);
-  const embeddedParts = await startEmbeddedParts(config, logger);
-  try {
-    const { ledgerUrl, databaseUrl } = embeddedParts;
-    const guide = pageGuide(embeddedParts, config);
-    const options = { access, ledgerUrl, databaseUrl, version, logging, guide };
-    const indexer = await startOnFreePort({ ...options, config: withHistory(config, embeddedParts) }, mayMove);
-    await untilDone({ config, embeddedParts, indexer, logging, stop });
-  } finally {
-    await embeddedParts.stop();
-  }
-  logger.info('stopped');
-}
+/** What a run may end with, beside what any command may. */
+export const runExits = [
+  [0, 'stopped as asked, or everything up to INDEXER_STOP_AT is stored'],
+  [77, 'not permitted: the message names the missing right'],
+] as const;
 
-interface Running {
-  readonly config: Config;
-  readonly embeddedParts: EmbeddedParts;
-  readonly indexer: Indexer;
-  readonly logging: Logging;
-  readonly stop: AbortSignal;
-}
-
-async function untilDone({ stop, ...run }: Running): Promise<void> {
-  const { indexer, config, logging } = run;
-  const over = new AbortController();
-  logging.logger.info(
-    { http: indexer.httpUrl },
-    'listening: / (the status page) /status /readyz /livez /metrics /wait',
-  );
-  // Beside the stream; what hinders it is told and no reason to end.
-  greetWhenLive({ ...run, over: over.signal }).catch((err: unknown) => {
-    if (!over.signal.aborted) logging.logger.warn({ err }, 'the greeting failed');
-  });
-  try {
-    await Promise.race([indexer.done, aborted(stop)]);
-  } finally {
-    over.abort();
-    forgetDemo(config.indexer.dataDir);
-    await indexer.stop();
-  }
-}
-
-/** The sandbox's holdings and transfers are worth seeing through their interfaces, unless other ones are asked for. */
-async function forDemo(config: Config): Promise<Config> {
-  if (config.ledger.url !== undefined || config.ledger.interfaces.length > 0) return config;
-  const { demoInterfaces } = await demoNames();
-  return { ...config, ledger: { ...config.ledger, interfaces: demoInterfaces } };
-}
-
-/** The sandbox's month of history is worth having in full: active contracts alone would say nothing of it. */
-function withHistory(config: Config, { wholeHistory }: EmbeddedParts): Config {
-  if (!wholeHistory || config.indexer.start !== 'seed') return config;
-  return { ...config, indexer: { ...config.indexer, start: 'genesis' } };
-}
-
-function isEmbedded({ ledger, database }: Config): boolean {
-  return ledger.url === undefined || database.url === undefined;
-}
-
-function isGiven(name: string, argv: readonly string[], env: NodeJS.ProcessEnv): boolean {
-  return describeConfig(argv, env).some((option) => option.name === name && option.origin !== 'default');
-}
-
-/**
- * A port that is taken is found before anything starts: a demo then takes the one it had the last time, or the next free
- * one; a port that was asked for is refused.
- */
-async function withFreePort(config: Config, mayMove: boolean, { logger }: Logging): Promise<Config> {
-  const { dataDir, httpHost, httpPort } = config.indexer;
-  if (isEmbedded(config)) {
-    prepareDataDir(dataDir);
-    const running = await runningDemo(dataDir);
-    if (running !== undefined) throw demoRunning(dataDir, running);
-  }
-  if (mayMove) return withPort(config, await demoPort({ dataDir, logger }, 'http', httpPort, httpHost));
-  await assertPortFree(httpHost, httpPort);
-  return config;
-}
-
-function withPort(config: Config, httpPort: number): Config {
-  return { ...config, indexer: { ...config.indexer, httpPort } };
-}
-
-/** Another demo that starts at the same moment may be quicker at a port that was free. */
-async function startOnFreePort(options: IndexerOptions, mayMove: boolean): Promise<Indexer> {
-  const { dataDir, httpHost } = options.config.indexer;
-  let { httpPort } = options.config.indexer;
-  for (;;) {
-    try {
-      const indexer = await startIndexer({ ...options, config: withPort(options.config, httpPort) });
-      if (mayMove) keepPort(dataDir, 'http', Number(new URL(indexer.httpUrl).port));
-      return indexer;
-    } catch (thrown) {
-      const taken = thrown instanceof IndexerError && thrown.code === 'HTTP_PORT_TAKEN';
-      if (!taken || !mayMove) throw thrown;
-      httpPort = await freePortFrom(httpPort + 1, httpHost);
-    }
-  }
-}
-
-function aborted(signal: AbortSignal): Promise<void> {
-  if (signal.aborted) return Promise.resolve();
-  return new Promise((resolve) => {
-    signal.addEventListener('abort', () => {
-      resolve();
-    });
-  });
-}
+export const runCommand: Command = {
+  name: 'run',
+  usage: '[--option value …]',
+  summary: 'index LEDGER_URL into DATABASE_URL; whichever is missing runs embedded (default)',
+  does: [
+    'Seeds the schema from the active contracts, then follows every update until SIGTERM or Ctrl-C.',
+    'Started again it goes on at the checkpoint in the database. A second one beside it waits as standby.',
+    'With --stop-at it ends by itself once everything up to that offset, and nothing above it, is stored.',
+  ],
+  operands: [],
+  flags: [],
+  examples: [
+    'run',
+    'run --ledger-url http://localhost:7575 --database-url postgres://me@localhost/ledger',
+    'run --start oldest --stop-at end',
+  ],
+  exits: runExits,
+  alone: true,
+  run: async ({ given, env, stop }) => {
+    const { runIndexer } = await import('./run-indexer.ts');
+    await runIndexer(given.options, env, stop);
+  },
+};

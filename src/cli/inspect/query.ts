@@ -1,55 +1,69 @@
 /** `query`: one statement that reads, and its rows; where there is no psql, and for scripts. */
-import type { Writable } from 'node:stream';
 import { loadConfig, type Config } from '../../config/config.ts';
 import { IndexerError } from '../../errors/indexer-error.ts';
-import { ask, questionOf, type Answer, type AnswerRow, type Question } from '../../store/reads/answer.ts';
-import { openDatabase } from '../../store/connection/database.ts';
+import type { Answer, AnswerRow, Question } from '../../store/reads/answer.ts';
+import type { Call, Command, Terminal } from '../command-line/command.ts';
 import { createOutput, joined, type Output, type RowFormat } from '../command-line/output.ts';
-import { parse } from '../command-line/parse.ts';
+import type { Given } from '../command-line/parse.ts';
 import { misuse } from '../command-line/refusals.ts';
-import { commandNamed } from '../table/command-table.ts';
+import { withAnyDatabase } from '../database/with-database.ts';
 
-export interface QueryIo {
-  /** Read to its end when the statement is `-`. */
-  readonly stdin: AsyncIterable<Uint8Array | string>;
-  readonly stdout: Writable & { readonly isTTY?: boolean; readonly columns?: number };
-  /** Aborting cancels the statement. */
-  readonly stop: AbortSignal;
-}
+export const queryCommand: Command = {
+  name: 'query',
+  usage: 'SQL|- [--json | --csv | --table]',
+  summary: 'one statement that reads, and its rows: a table on a terminal, else JSON lines; --csv',
+  does: [
+    'Runs select, with, values, table, explain or show in a transaction that only reads; - takes it from standard',
+    'input.',
+  ],
+  operands: [{ name: 'SQL', repeated: true }],
+  flags: [
+    { name: 'json', doc: 'an object for each row, numbers with all their digits' },
+    { name: 'csv', doc: 'with a title row' },
+    { name: 'table', doc: 'aligned, as on a terminal' },
+  ],
+  examples: ['query "select * from explore.token_balances"', 'query - --csv < balances.sql > balances.csv'],
+  exits: [
+    [2, 'the statement is not one that reads, or Postgres does not take it'],
+    [69, 'the database cannot be reached'],
+    [77, 'the role may not read it'],
+  ],
+  page: 'docs/sql.md',
+  /**
+   * Prints a table that fits on a terminal, else one object in JSON per row; or what `--table`, `--json` or `--csv` asks for.
+   * @throws IndexerError USAGE, DATABASE_NOT_FOUND, QUERY_REFUSED, OUTPUT_NOT_WRITTEN, INTERRUPTED and STORE_ errors
+   */
+  run: async (call) => {
+    const { given, env, stdout, stop } = call;
+    const { word, asked } = checked(given);
+    const config = loadConfig(given.options, env);
+    const statement = word === '-' ? await textOf(call) : word;
+    if (statement.includes('\0')) throw wrong('the statement has a NUL in it, which Postgres cannot be sent');
+    const { questionOf } = await import('../../store/reads/answer.ts');
+    const question = questionOf(statement);
+    if (question === undefined) throw wrong('query takes one select, with, values, table, explain or show');
+    const format = asked ?? (stdout.isTTY === true ? 'table' : 'json');
+    try {
+      await answer(config, question, format, call);
+    } catch (thrown) {
+      if (thrown instanceof IndexerError && thrown.code === 'OUTPUT_CLOSED') return;
+      throw stop.aborted ? interrupted(thrown) : thrown;
+    }
+  },
+};
 
-/** So long a reader may pause (`| less`); old row versions are kept for the query meanwhile. */
-const pauseLimitMs = 60 * 60_000;
+/** A reader may pause for an hour (`| less`); old row versions are kept for the query meanwhile. */
+const opening = { command: 'query', connections: 2, idleInTransactionMs: 60 * 60_000 };
 
 const formats = ['table', 'json', 'csv'] as const;
 type Format = (typeof formats)[number];
 
-/**
- * Prints a table that fits on a terminal, else one object in JSON per row; or what `--table`, `--json` or `--csv` asks for.
- * @throws IndexerError USAGE, DATABASE_NOT_FOUND, QUERY_REFUSED, OUTPUT_NOT_WRITTEN, INTERRUPTED and STORE_ errors
- */
-export async function queryCommand(argv: readonly string[], env: NodeJS.ProcessEnv, io: QueryIo): Promise<void> {
-  const { word, asked, rest } = queryArguments(argv);
-  const config = loadConfig(rest, env);
-  const statement = word === '-' ? await textOf(io) : word;
-  if (statement.includes('\0')) throw wrong('the statement has a NUL in it, which Postgres cannot be sent');
-  const question = questionOf(statement);
-  if (question === undefined) throw wrong('query takes one select, with, values, table, explain or show');
-  const format = asked ?? (io.stdout.isTTY === true ? 'table' : 'json');
-  try {
-    await print(config, question, format, io);
-  } catch (thrown) {
-    if (thrown instanceof IndexerError && thrown.code === 'OUTPUT_CLOSED') return;
-    throw io.stop.aborted ? interrupted(thrown) : thrown;
-  }
-}
-
-function queryArguments(argv: readonly string[]): { word: string; asked: Format | undefined; rest: readonly string[] } {
-  const given = parse(commandNamed('query'), argv);
+function checked(given: Given): { readonly word: string; readonly asked: Format | undefined } {
   const asked = formats.filter((format) => given.has(format));
   if (asked.length > 1) throw wrong('query prints in one format');
   const [word = '', ...more] = given.operands;
   if (more.length > 0) throw wrong('query takes one statement: put it in quotes');
-  return { word, asked: asked[0], rest: given.options };
+  return { word, asked: asked[0] };
 }
 
 function wrong(found: string): IndexerError {
@@ -57,7 +71,7 @@ function wrong(found: string): IndexerError {
 }
 
 /** All of standard input. @throws IndexerError USAGE when it is not UTF-8; INTERRUPTED */
-async function textOf({ stdin, stop }: QueryIo): Promise<string> {
+async function textOf({ stdin, stop }: Call): Promise<string> {
   const aborted = new Promise<never>((_, reject) => {
     if (stop.aborted) reject(interrupted());
     stop.addEventListener('abort', () => reject(interrupted()), { once: true });
@@ -70,42 +84,32 @@ async function textOf({ stdin, stop }: QueryIo): Promise<string> {
   }
 }
 
-async function bytesOf(stdin: QueryIo['stdin']): Promise<Uint8Array> {
+async function bytesOf(stdin: Call['stdin']): Promise<Uint8Array> {
   const pieces: Uint8Array[] = [];
   for await (const piece of stdin) pieces.push(typeof piece === 'string' ? Buffer.from(piece) : piece);
   return Buffer.concat(pieces);
 }
 
-async function print(config: Config, question: Question, format: Format, { stdout, stop }: QueryIo): Promise<void> {
-  const { schema, statementTimeoutMs, urlFile } = config.database;
-  const database = openDatabase({
-    url: urlOf(config),
-    urlFile,
-    schema,
-    statementTimeoutMs,
-    applicationName: 'ledger-indexer query',
-    maxConnections: 2,
-    idleInTransactionMs: pauseLimitMs,
-  });
+async function answer(config: Config, question: Question, format: Format, { stdout, stop }: Call): Promise<void> {
+  assertNamed(config);
   // Plans and settings are read to their end.
   const width = stdout.isTTY === true && question.paged ? widthOf(stdout) : undefined;
   const output = createOutput(stdout, format === 'table', width);
-  try {
-    const asJson = format === 'json';
-    await ask(database, question, { asJson, stop }, (answer) => show(answer, format, output));
-  } finally {
-    await database.close();
-  }
+  const asJson = format === 'json';
+  const { ask } = await import('../../store/reads/answer.ts');
+  await withAnyDatabase(config, opening, (database) =>
+    ask(database, question, { asJson, stop }, (found) => show(found, format, output)),
+  );
   if (stop.aborted) throw interrupted();
 }
 
 /** A terminal that does not know its width says 0. */
-function widthOf({ columns = 0 }: QueryIo['stdout']): number {
+function widthOf({ columns = 0 }: Terminal): number {
   return columns > 0 ? columns : 80;
 }
 
-function urlOf({ database: { url }, indexer: { dataDir } }: Config): string {
-  if (url !== undefined) return url;
+function assertNamed({ database: { url }, indexer: { dataDir } }: Config): void {
+  if (url !== undefined) return;
   throw new IndexerError(`DATABASE_URL is not set, and no embedded database of this user runs in ${dataDir}`, {
     code: 'DATABASE_NOT_FOUND',
   });

@@ -1,4 +1,5 @@
 /** The status document as one screen of text, for `status --watch`. Pure; whatever is missing is left out. */
+import { aligned, fixed } from '../command-line/aligned.ts';
 
 type Document = Readonly<Record<string, unknown>>;
 
@@ -24,7 +25,8 @@ export function statusScreen(status: object, columns?: number): readonly string[
     ['participant', text(document['participantId'])],
     ['schema', text(document['schema'])],
   ];
-  const lines = rows.flatMap(([name, value]) => (value === undefined ? [] : [`${name.padEnd(12)} ${value}`]));
+  const cells = rows.flatMap(([name, value]) => (value === undefined ? [] : [[name, value]]));
+  const lines = aligned(cells, { gap: 1, columns: [fixed(12)] });
   return ['ledger-indexer status', '', ...lines, '', 'Ctrl-C ends this'].map((line) => cut(line, width));
 }
 

@@ -1,9 +1,8 @@
 /** Which indexer is asked for its status: the one of the database that is meant, not whoever listens on a port. */
 import type { Config } from '../../config/config.ts';
 import type { StatusDocument } from '../../observe/health/health-tracker.ts';
-import { openDatabase } from '../../store/connection/database.ts';
 import { placeOf, samePlace } from '../../store/connection/hosts.ts';
-import { writerLockHolder } from '../../store/connection/inspection.ts';
+import { openFor } from '../database/with-database.ts';
 import { askIndexer } from '../demo/ask-indexer.ts';
 import { notedDemo } from '../demo/running-demo.ts';
 
@@ -44,13 +43,8 @@ async function isOf(config: Config, url: string, { database, schema, lockHolder 
   if (schema !== config.database.schema) return false;
   if (database === null || samePlace(database, placeOf(url))) return true;
   if (lockHolder === null || lockHolder.since === null) return false;
-  const stored = openDatabase({
-    url,
-    schema,
-    statementTimeoutMs: config.database.statementTimeoutMs,
-    applicationName: 'ledger-indexer status',
-    maxConnections: 1,
-  });
+  const { writerLockHolder } = await import('../../store/connection/inspection.ts');
+  const stored = await openFor(config, { command: 'status' });
   try {
     const holder = await writerLockHolder(stored);
     return holder?.pid === lockHolder.pid && holder.since === lockHolder.since;

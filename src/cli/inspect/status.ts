@@ -5,31 +5,40 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describeConfig, loadConfig, type Config } from '../../config/config.ts';
 import { IndexerError, toIndexerError } from '../../errors/indexer-error.ts';
-import { openDatabase, type Database } from '../../store/connection/database.ts';
-import { readStream } from '../../store/history/maintenance.ts';
 import { placeOf } from '../../store/connection/hosts.ts';
-import { readStoredStatus } from '../../store/reads/ledger-facts.ts';
-import { parse } from '../command-line/parse.ts';
+import { readStream } from '../../store/history/maintenance.ts';
+import { aligned, fixed } from '../command-line/aligned.ts';
+import { json, type Call, type Command } from '../command-line/command.ts';
+import { openFor, withAnyDatabase } from '../database/with-database.ts';
 import { statusScreen } from './status-screen.ts';
 import { findIndexer, type Question } from './status-source.ts';
-import { commandNamed } from '../table/command-table.ts';
 
-export interface StatusIo {
-  readonly print: (line: string) => void;
-  readonly write: (text: string) => void;
-  /** Ends `--watch`. */
-  readonly stop: AbortSignal;
-}
+export const statusCommand: Command = {
+  name: 'status',
+  summary: 'what the running indexer says of itself, or what the database says; --json, --watch',
+  does: [
+    'Asks the indexer that writes to DATABASE_URL, at INDEXER_HTTP_HOST:INDEXER_HTTP_PORT, or the demo of this folder;',
+    'when it does not answer, or another one does, the database. `asked` says which. With --http-port the indexer there',
+    'is asked, whatever it writes to.',
+    'With --watch again each second until Ctrl-C: one screen on a terminal, else one line of JSON each time.',
+  ],
+  operands: [],
+  flags: [json, { name: 'watch', doc: 'state, offsets, lag, rates, time left and last error, each second' }],
+  examples: ['status --json', 'status --watch'],
+  exits: [[69, 'neither an indexer nor a database answers']],
+  /** Prints aligned lines, or JSON with `--json`. @throws IndexerError STATUS_UNAVAILABLE when nobody knows */
+  run: async (call) => {
+    const { given, env, print, stdout } = call;
+    const question = questionOf(given.options, env);
+    if (given.has('watch')) return watch(question, stdout.isTTY === true && !given.has('json'), call);
+    const status = await ask(question);
+    if (given.has('json')) return print(JSON.stringify(status));
+    const cells = Object.entries(status).map(([name, value]) => [name, shown(value)]);
+    for (const line of aligned(cells, { gap: 1, columns: [fixed(20)] })) print(line);
+  },
+};
 
-/** Prints aligned lines, or JSON with `--json`. @throws IndexerError STATUS_UNAVAILABLE when nobody knows */
-export async function statusCommand(argv: readonly string[], env: NodeJS.ProcessEnv, io: StatusIo): Promise<void> {
-  const given = parse(commandNamed('status'), argv);
-  const question = questionOf(given.options, env);
-  if (given.has('watch')) return watch(question, { ...io, screen: process.stdout.isTTY && !given.has('json') });
-  const status = await ask(question);
-  if (given.has('json')) return io.print(JSON.stringify(status));
-  for (const [name, value] of Object.entries(status)) io.print(`${name.padEnd(20)} ${shown(value)}`);
-}
+const opening = { command: 'status', connections: 4 };
 
 function questionOf(words: readonly string[], env: NodeJS.ProcessEnv): Question {
   const config = loadConfig(words, env);
@@ -51,10 +60,7 @@ const intervalMs = 1_000;
 const clear = '\u001B[H\u001B[J';
 
 /** Until Ctrl-C. Whoever does not answer may answer again, so that is shown, not thrown. */
-async function watch(
-  question: Question,
-  { print, write, stop, screen }: StatusIo & { screen: boolean },
-): Promise<void> {
+async function watch(question: Question, screen: boolean, { print, write, stop, stdout }: Call): Promise<void> {
   const { config } = question;
   for (let first = true; !stop.aborted; first = false) {
     const beganAt = performance.now();
@@ -62,7 +68,7 @@ async function watch(
     const found = 'status' in source;
     if (!found && first && config.database.url === undefined) throw unavailable(config, source.because);
     const now = found ? { asked: source.at, ...source.status } : await storedPlace(config, source.because);
-    if (screen) write(`${first ? '\u001B[2J' : ''}${clear}${statusScreen(now, process.stdout.columns).join('\n')}\n`);
+    if (screen) write(`${first ? '\u001B[2J' : ''}${clear}${statusScreen(now, stdout.columns).join('\n')}\n`);
     else print(JSON.stringify(now));
     const restMs = Math.max(50, intervalMs - (performance.now() - beganAt));
     await sleep(restMs, undefined, { signal: stop }).catch(() => undefined);
@@ -70,13 +76,13 @@ async function watch(
 }
 
 /** Where the stream stands in the database, without counting rows; or what hinders to say. */
-async function storedPlace({ database }: Config, because: string): Promise<object> {
-  const { url } = database;
+async function storedPlace(config: Config, because: string): Promise<object> {
+  const { url } = config.database;
   if (url === undefined) return { state: 'not running here', because };
-  const asked = inWords(database, url);
-  const stored = open(database, url);
+  const asked = inWords(config.database, url);
+  const database = await openFor(config, opening);
   try {
-    const stream = await readStream(stored);
+    const stream = await readStream(database);
     if (stream === undefined) {
       return { asked, state: 'not running here', because: `${because}; nothing was ever indexed in this schema` };
     }
@@ -86,26 +92,17 @@ async function storedPlace({ database }: Config, because: string): Promise<objec
     const { code, message } = toIndexerError(thrown);
     return { asked, state: 'not running here', because: `${because}; ${code}: ${message}` };
   } finally {
-    await stored.close();
+    await database.close();
   }
 }
 
 async function fromDatabase(config: Config, because: string): Promise<object> {
-  const { database } = config;
-  const { url } = database;
+  const { url } = config.database;
   if (url === undefined) throw unavailable(config, because);
-  const stored = open(database, url);
-  try {
-    const status = await readStoredStatus(stored);
-    if (status === undefined) throw unavailable(config, `${because}, and nothing was ever indexed in this schema`);
-    return { asked: inWords(database, url), state: 'not running here', because, ...status };
-  } finally {
-    await stored.close();
-  }
-}
-
-function open({ schema, statementTimeoutMs }: Config['database'], url: string): Database {
-  return openDatabase({ url, schema, statementTimeoutMs, applicationName: 'ledger-indexer status' });
+  const { readStoredStatus } = await import('../../store/reads/ledger-facts.ts');
+  const status = await withAnyDatabase(config, opening, readStoredStatus);
+  if (status === undefined) throw unavailable(config, `${because}, and nothing was ever indexed in this schema`);
+  return { asked: inWords(config.database, url), state: 'not running here', because, ...status };
 }
 
 function inWords({ schema }: Config['database'], url: string): string {

@@ -2,35 +2,41 @@
 import { loadConfig } from '../../config/config.ts';
 import { IndexerError } from '../../errors/indexer-error.ts';
 import type { Database } from '../../store/connection/database.ts';
-import { readPackages } from '../../store/typed/package-store.ts';
-import { listTypedViews, type ListedView } from '../../store/typed/list.ts';
-import { syncTypedViews } from '../../store/typed/views.ts';
-import { parse } from '../command-line/parse.ts';
-import { commandNamed } from '../table/command-table.ts';
+import type { ListedView } from '../../store/typed/list.ts';
+import { aligned } from '../command-line/aligned.ts';
+import { json, type Command, type Print } from '../command-line/command.ts';
 import { withDatabase } from '../database/with-database.ts';
 
-/**
- * `views list` prints one line per view, or JSON with `--json`; `views rebuild` replaces all of them and drops nothing.
- * @throws IndexerError USAGE for anything else, VIEWS_NOT_MADE when a view could not be replaced
- */
-export async function viewsCommand(
-  argv: readonly string[],
-  env: NodeJS.ProcessEnv,
-  write: (line: string) => void,
-): Promise<void> {
-  const given = parse(commandNamed('views'), argv);
-  const [action] = given.operands;
-  const opening = { command: 'views', remedy: 'name the database whose views are meant', connections: 4 };
-  await withDatabase(loadConfig(given.options, env), opening, async (database) => {
-    if (action === 'rebuild') await rebuild(database, write);
-    else show(await listTypedViews(database), given.has('json'), write);
-  });
-}
+const opening = { command: 'views', remedy: 'name the database whose views are meant', connections: 4 };
 
-async function rebuild(database: Database, write: (line: string) => void): Promise<void> {
+export const viewsCommand: Command = {
+  name: 'views',
+  usage: 'list [--json] | rebuild',
+  summary: 'typed views: list them with their columns, or rebuild to replace them all',
+  does: ['list shows the typed views of every template and choice; rebuild makes them anew from the packages.'],
+  operands: [{ name: 'ACTION', words: ['list', 'rebuild'] }],
+  flags: [json],
+  examples: ['views list', 'views rebuild'],
+  /**
+   * `list` prints one line per view, or JSON with `--json`; `rebuild` replaces all of them and drops nothing.
+   * @throws IndexerError USAGE, VIEWS_NOT_MADE when a view could not be replaced
+   */
+  run: async ({ given, env, print }) => {
+    const [action] = given.operands;
+    await withDatabase(loadConfig(given.options, env), opening, async (database) => {
+      if (action === 'rebuild') return rebuild(database, print);
+      const { listTypedViews } = await import('../../store/typed/list.ts');
+      return show(await listTypedViews(database), given.has('json'), print);
+    });
+  },
+};
+
+async function rebuild(database: Database, print: Print): Promise<void> {
+  const { readPackages } = await import('../../store/typed/package-store.ts');
+  const { syncTypedViews } = await import('../../store/typed/views.ts');
   const { made, failed } = await syncTypedViews(database, await readPackages(database), true);
-  write(`replaced ${String(made.length)} views`);
-  for (const { view, error } of failed) write(`not replaced: ${view}: ${error.message}`);
+  print(`replaced ${String(made.length)} views`);
+  for (const { view, error } of failed) print(`not replaced: ${view}: ${error.message}`);
   const [first] = failed;
   if (first === undefined) return;
   throw new IndexerError(`${String(failed.length)} views could not be replaced`, {
@@ -42,25 +48,21 @@ async function rebuild(database: Database, write: (line: string) => void): Promi
 
 const titles = ['VIEW', 'KIND', 'PACKAGE', 'VERSIONS', 'COLUMNS'] as const;
 
-function show(views: readonly ListedView[], json: boolean, write: (line: string) => void): void {
+function show(views: readonly ListedView[], json: boolean, print: Print): void {
   if (json) {
-    for (const view of views) write(JSON.stringify(view));
+    for (const view of views) print(JSON.stringify(view));
     return;
   }
   if (views.length === 0) {
-    write('no typed views yet: they are made while the indexer runs, from the packages of the contracts it stores');
+    print('no typed views yet: they are made while the indexer runs, from the packages of the contracts it stores');
     return;
   }
-  const lines = views.map((each) => [
-    each.view,
-    each.kind,
-    each.packageName,
-    each.versions.join(' '),
-    each.columns.join(' '),
+  const cells = views.map(({ view, kind, packageName, versions, columns }) => [
+    view,
+    kind,
+    packageName,
+    versions.join(' '),
+    columns.join(' '),
   ]);
-  const widths = titles.map((title, at) => Math.max(title.length, ...lines.map((line) => line[at]?.length ?? 0)));
-  for (const line of [titles, ...lines]) {
-    const cells = line.map((cell, at) => (at === titles.length - 1 ? cell : cell.padEnd(widths[at] ?? 0)));
-    write(cells.join('  ').trimEnd());
-  }
+  for (const line of aligned([titles, ...cells])) print(line.trimEnd());
 }

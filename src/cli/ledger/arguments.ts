@@ -1,6 +1,5 @@
 /** The command line of a verb: taken apart as that of every command, with the types of its flags. */
-import { parse } from '../command-line/parse.ts';
-import type { CommandFlag, Operand } from '../table/command-info.ts';
+import { parse, type CommandFlag, type Operand } from '../command-line/parse.ts';
 import { usageError, type Verb, type VerbArguments } from './verb.ts';
 
 /** Flags of every verb. */

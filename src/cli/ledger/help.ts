@@ -1,19 +1,15 @@
 /** The texts of `ledger --help` and of `ledger <verb> --help`. */
 import { commonFlags } from './arguments.ts';
-import type { CommandFlag } from '../table/command-info.ts';
+import { aligned } from '../command-line/aligned.ts';
+import { flagCall } from '../command-line/command.ts';
 import type { Verb } from './verb.ts';
 
-function aligned(rows: readonly (readonly [string, string])[]): string {
-  const width = Math.max(...rows.map(([name]) => name.length));
-  return rows.map(([name, text]) => `  ${name.padEnd(width)}  ${text}`).join('\n');
+function listed(rows: readonly (readonly string[])[]): string {
+  return aligned(rows, { indent: 2 }).join('\n');
 }
 
 function call({ name, operands }: Verb): string {
   return [name, ...operands].join(' ');
-}
-
-function flagCall({ name, value }: CommandFlag): string {
-  return value === undefined ? `--${name}` : `--${name} ${value}`;
 }
 
 /** All verbs. */
@@ -22,7 +18,7 @@ export function ledgerHelp(verbs: readonly Verb[]): string {
 
 usage: ledger-indexer ledger <verb> [--option value …]
 
-${aligned(verbs.map((verb) => [call(verb), verb.summary]))}
+${listed(verbs.map((verb) => [call(verb), verb.summary]))}
 
 On a terminal a table, else JSON: one object, or one line for each row. --json and --table choose.
 Address, token and certificates are those of the indexer: "ledger-indexer config" lists them.
@@ -36,7 +32,7 @@ export function verbHelp(verb: Verb): string {
   const flags = [...verb.flags, ...commonFlags];
   return `ledger-indexer ledger ${call(verb)}: ${verb.summary}
 
-${aligned(flags.map((flag) => [flagCall(flag), flag.doc]))}
+${listed(flags.map((flag) => [flagCall(flag), flag.doc]))}
 
 and every option of "ledger-indexer config", as --ledger-url
 

@@ -1,119 +1,47 @@
 /** `ledger-indexer ledger <verb>`: what an operator wants to know from the participant, or to do there, by hand. */
-import type { Writable } from 'node:stream';
-import { openAccess } from '../../access.ts';
-import { loadConfig, type Config } from '../../config/config.ts';
-import { IndexerError, retold } from '../../errors/indexer-error.ts';
-import { createLedgerClient } from '../../ledger/api/client.ts';
-import { didYouMean } from '../../config/option-flags.ts';
-import { verbArguments } from './arguments.ts';
-import { completionVerbs } from './completions.ts';
-import { contractVerbs } from './contracts.ts';
-import { ledgerHelp, verbHelp } from './help.ts';
-import { nodeVerbs } from './node.ts';
-import { packageVerbs } from './packages.ts';
-import { partyVerbs } from './parties.ts';
-import { submitVerbs } from './submit.ts';
-import { createOutput, type Output } from '../command-line/output.ts';
-import { updateVerbs } from './updates.ts';
-import { usageError, type Verb, type VerbArguments } from './verb.ts';
+import { IndexerError } from '../../errors/indexer-error.ts';
+import type { Command } from '../command-line/command.ts';
 
-export interface LedgerIo {
-  readonly stdin: AsyncIterable<Uint8Array | string>;
-  readonly stdout: Writable & { readonly isTTY?: boolean };
-  /** Aborting ends the verb. */
-  readonly stop: AbortSignal;
-}
-
-const verbs: readonly Verb[] = [
-  ...nodeVerbs,
-  ...packageVerbs,
-  ...partyVerbs,
-  ...contractVerbs,
-  ...updateVerbs,
-  ...completionVerbs,
-  ...submitVerbs,
-];
-
-/** Longer than the 20 s in which a node answers a submission; an upload on a slow line takes its time. */
-const requestTimeoutMs = 60_000;
-
-/**
- * Runs the verb that `argv` begins with.
- * @throws IndexerError USAGE, CONFIGURATION_INVALID, INTERRUPTED and whatever the ledger answers
- */
-export async function ledgerCommand(argv: readonly string[], env: NodeJS.ProcessEnv, io: LedgerIo): Promise<void> {
-  try {
-    await dispatch(argv, env, io);
-  } catch (thrown) {
-    if (thrown instanceof IndexerError && thrown.code === 'OUTPUT_CLOSED') return;
-    throw thrown;
-  }
-}
-
-async function dispatch(argv: readonly string[], env: NodeJS.ProcessEnv, io: LedgerIo): Promise<void> {
-  const [name = '', ...words] = argv;
-  if (name === '--help' || name === '-h' || name === 'help') {
-    await createOutput(io.stdout, true).text(ledgerHelp(verbs));
-    return;
-  }
-  const verb = verbs.find((known) => known.name === name);
-  if (verb === undefined) throw unknownVerb(name);
-  if (words.includes('--help') || words.includes('-h')) {
-    await createOutput(io.stdout, true).text(verbHelp(verb));
-    return;
-  }
-  const args = verbArguments(verb, words);
-  const table = args.has('table') || (io.stdout.isTTY === true && !args.has('json'));
-  const output = createOutput(io.stdout, table);
-  await run(verb, args, loadConfig(args.rest, env), output, io);
-}
-
-function unknownVerb(name: string): IndexerError {
-  const names = verbs.map((verb) => verb.name);
-  const message =
-    name === '' || name.startsWith('-')
-      ? 'expected a verb after "ledger"'
-      : `there is no "ledger ${name}"${didYouMean(name, names)}`;
-  return usageError(message, `choose one of ${names.join(', ')}; see \`ledger-indexer ledger --help\``);
-}
-
-async function run(verb: Verb, args: VerbArguments, config: Config, output: Output, io: LedgerIo): Promise<void> {
-  const { ledger } = config;
-  if (ledger.url === undefined) throw noLedger();
-  const { url } = ledger;
-  const { stdin, stop } = io;
-  const access = await openAccess(ledger, stop);
-  const { tls, tokenSource } = access;
-  const { insecure } = ledger;
-  const client = createLedgerClient({ url, tokenSource, tls, insecure, requestTimeoutMs, signal: stop });
-  try {
-    await verb.run({ args, config, url, access, client, output, stdin, stop });
-  } catch (thrown) {
-    throw stop.aborted ? interrupted(verb, thrown) : advised(verb, thrown);
-  }
-  // What has no end of its own is ended that way; everything else is not whole.
-  if (stop.aborted && !args.has('follow')) throw interrupted(verb);
-}
-
-function noLedger(): IndexerError {
-  return new IndexerError('LEDGER_URL is not set', {
-    code: 'CONFIGURATION_INVALID',
-    remedy: 'set LEDGER_URL (or --ledger-url) to the JSON API of the participant, e.g. http://127.0.0.1:7575',
-  });
-}
-
-function interrupted(verb: Verb, cause?: unknown): IndexerError {
-  return new IndexerError(`"ledger ${verb.name}" was interrupted before its end`, {
-    code: 'INTERRUPTED',
-    remedy: verb.remedies?.['INTERRUPTED'] ?? 'run it again for the whole of it',
-    cause,
-  });
-}
-
-/** The same error with the advice that fits the verb. */
-function advised(verb: Verb, thrown: unknown): unknown {
-  if (!(thrown instanceof IndexerError)) return thrown;
-  const remedy = verb.remedies?.[thrown.code];
-  if (remedy === undefined) return thrown;
-  return retold(thrown, { remedy });
-}
+export const ledgerCommand: Command = {
+  name: 'ledger',
+  usage: '<verb> [--option value …]',
+  summary: 'ask the participant by hand: contracts, updates, packages, parties …; ledger --help',
+  does: ['Every verb has a help of its own: ledger-indexer ledger acs --help'],
+  operands: [
+    {
+      name: 'VERB',
+      words: [
+        'version',
+        'end',
+        'openapi',
+        'asyncapi',
+        'packages',
+        'upload-dar',
+        'parties',
+        'rights',
+        'acs',
+        'updates',
+        'update',
+        'completions',
+        'submit',
+      ],
+    },
+  ],
+  flags: [],
+  examples: ['ledger end', 'ledger acs --template "#iou:Iou:Iou"'],
+  exits: [
+    [69, 'the ledger cannot be reached'],
+    [77, 'the user lacks a right'],
+  ],
+  verbs: true,
+  /** @throws IndexerError USAGE, CONFIGURATION_INVALID, INTERRUPTED and whatever the ledger answers */
+  run: async (call) => {
+    const { runVerb } = await import('./verbs.ts');
+    try {
+      await runVerb(call);
+    } catch (thrown) {
+      if (thrown instanceof IndexerError && thrown.code === 'OUTPUT_CLOSED') return;
+      throw thrown;
+    }
+  },
+};

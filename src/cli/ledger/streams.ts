@@ -7,7 +7,7 @@ import { assertTokenMayTravel } from '../../ledger/access/token.ts';
 import { integer, listOf, type OptionType } from '../../config/option-types.ts';
 import { options } from '../../config/option-table.ts';
 import { Inbox } from '../../pipeline/intake/inbox.ts';
-import type { CommandFlag } from '../table/command-info.ts';
+import type { CommandFlag } from '../command-line/parse.ts';
 import type { VerbCall } from './verb.ts';
 
 /** Held while the output is slow; above it the ledger has to wait. */

@@ -4,7 +4,7 @@ import type { Config } from '../../config/config.ts';
 import { IndexerError } from '../../errors/indexer-error.ts';
 import type { LedgerClient } from '../../ledger/api/client.ts';
 import type { Output } from '../command-line/output.ts';
-import type { CommandFlag } from '../table/command-info.ts';
+import type { CommandFlag } from '../command-line/parse.ts';
 
 export interface VerbArguments {
   readonly operands: readonly string[];

@@ -1,42 +1,49 @@
 /** `accept-filter`: takes the configured filter into force from the checkpoint on; without `--yes` only compares. */
-import type { Config } from '../../config/config.ts';
+import { loadConfig, type Config } from '../../config/config.ts';
 import { filterFingerprint } from '../../ledger/api/request-format.ts';
 import type { Database } from '../../store/connection/database.ts';
-import { acceptFilter } from '../../store/history/filter-change.ts';
 import { readStream } from '../../store/history/maintenance.ts';
+import { writing, yes, type Command, type Print } from '../command-line/command.ts';
+import { asWriter, withStream, writerName } from '../database/maintenance.ts';
 import { filterDifference, type FilterDifference } from './filter-difference.ts';
-import { asWriter, maintenanceArguments, withStream, writerName } from '../database/maintenance.ts';
 
-/** @throws IndexerError ACCEPT_FILTER_REFUSED, WRITER_ACTIVE, CONFIGURATION_INVALID */
-export async function acceptFilterCommand(
-  argv: readonly string[],
-  env: NodeJS.ProcessEnv,
-  write: (line: string) => void,
-): Promise<void> {
-  const { config, yes } = maintenanceArguments('accept-filter', argv, env);
-  await withStream(config, 'accept-filter', (database) => accept(database, config, yes, write));
-}
+export const acceptFilterCommand: Command = {
+  name: 'accept-filter',
+  summary: 'bring the configured filter into force from the checkpoint on; --yes to do it',
+  does: ['Shows what the new filter adds and leaves out. Where the filter changed stands in table coverage.'],
+  operands: [],
+  flags: [yes],
+  examples: ['accept-filter', 'accept-filter --yes'],
+  exits: writing,
+  page: 'docs/history.md',
+  /** @throws IndexerError ACCEPT_FILTER_REFUSED, WRITER_ACTIVE, CONFIGURATION_INVALID */
+  run: async ({ given, env, print }) => {
+    const config = loadConfig(given.options, env);
+    await withStream(config, 'accept-filter', (database) => accept(database, config, given.has('yes'), print));
+  },
+};
 
-async function accept(database: Database, config: Config, yes: boolean, write: (line: string) => void): Promise<void> {
+async function accept(database: Database, config: Config, yes: boolean, print: Print): Promise<void> {
   const { json: filter, hash: filterHash } = filterFingerprint(config.ledger);
   const stream = await readStream(database);
   if (stream?.filterHash === filterHash) {
-    write('the configured filter is the one in force: nothing to do');
+    print('the configured filter is the one in force: nothing to do');
     return;
   }
   const difference = filterDifference(stream?.filter ?? '{}', config.ledger);
-  write(`the filter of schema "${database.schema}" and the configured one differ:`);
-  for (const line of difference.lines) write(`  ${line}`);
-  for (const line of consequences(difference)) write(line);
+  print(`the filter of schema "${database.schema}" and the configured one differ:`);
+  for (const line of difference.lines) print(`  ${line}`);
+  for (const line of consequences(difference)) print(line);
   if (!yes) {
-    write('nothing was changed; with the indexer stopped or parked, run: ledger-indexer accept-filter --yes');
+    print('nothing was changed; with the indexer stopped or parked, run: ledger-indexer accept-filter --yes');
     return;
   }
   const identity = { participantId: undefined, filter, filterHash, shape: config.ledger.shape };
   const reason = `the operator accepted another filter: ${difference.lines.join('; ')}`;
+  const { acceptFilter } = await import('../../store/history/filter-change.ts');
   const change = { identity, reason, allVisible: !difference.narrows, writer: writerName };
   const checkpoint = await asWriter(database, 'accept-filter --yes', () => acceptFilter(database, change));
-  write(`in force after offset ${String(checkpoint)}, recorded in table coverage; start the indexer with this filter`);
+  print(`in force after offset ${String(checkpoint)}, recorded in table coverage; start the indexer with this filter`);
 }
 
 function consequences({ widens, narrows }: FilterDifference): readonly string[] {

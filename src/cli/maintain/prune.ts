@@ -2,12 +2,37 @@
 import { loadConfig } from '../../config/config.ts';
 import { IndexerError } from '../../errors/indexer-error.ts';
 import type { Database } from '../../store/connection/database.ts';
-import { planPrune, prune, type PrunedTable, type PrunePlan } from '../../store/retention/prune.ts';
+import type { PrunedTable, PrunePlan } from '../../store/retention/prune.ts';
 import type { PruneBefore } from '../../store/retention/prune-target.ts';
-import { parse } from '../command-line/parse.ts';
+import { aligned, fixed, numbers } from '../command-line/aligned.ts';
+import { json, writing, yes, type Command, type Print } from '../command-line/command.ts';
 import { misuse } from '../command-line/refusals.ts';
-import { commandNamed } from '../table/command-table.ts';
 import { withDatabase } from '../database/with-database.ts';
+
+export const pruneCommand: Command = {
+  name: 'prune',
+  usage: '--before OFFSET|TIME|AGE [--yes] [--json]',
+  summary: 'remove history before an offset, a time or an age, but what is active: --before 90d; --yes to do it',
+  does: ['Shows how many rows of which table would go. The contracts active at the offset stay.'],
+  operands: [],
+  flags: [{ name: 'before', value: 'OFFSET|TIME|AGE', doc: 'e.g. 120000, 2026-01-31T00:00:00Z, 90d' }, yes, json],
+  examples: ['prune --before 90d', 'prune --before 120000 --yes'],
+  exits: writing,
+  page: 'docs/retention.md',
+  /**
+   * Ends at the signal with what was done so far; the next prune goes on.
+   * @throws IndexerError USAGE, NOTHING_TO_PRUNE, PRUNE_STOPPED, STORE_NOT_PERMITTED
+   */
+  run: async ({ given, env, stop, print }) => {
+    const before = given.text('before');
+    if (before === undefined) throw wrong('prune needs --before');
+    const wanted = { before: beforeOf(before, Date.now()), json: given.has('json') };
+    const opening = { command: 'prune', remedy: 'name the database, as a role that may delete', statementTimeoutMs };
+    await withDatabase(loadConfig(given.options, env), opening, (database) =>
+      given.has('yes') ? carryOut(database, wanted, stop, print) : preview(database, wanted, print),
+    );
+  },
+};
 
 const usage =
   'ledger-indexer prune --before OFFSET|TIME|AGE [--yes] [--json], e.g. --before 120000, --before 2026-01-31T00:00:00Z, --before 90d';
@@ -15,42 +40,22 @@ const usage =
 /** Reading whole tables takes long where history is long. */
 const statementTimeoutMs = 60 * 60_000;
 
-interface Arguments {
+interface Wanted {
   readonly before: PruneBefore;
-  readonly yes: boolean;
   readonly json: boolean;
 }
 
-/**
- * Ends at the signal with what was done so far; the next prune goes on.
- * @throws IndexerError USAGE, NOTHING_TO_PRUNE, PRUNE_STOPPED, STORE_NOT_PERMITTED
- */
-export async function pruneCommand(
-  argv: readonly string[],
-  env: NodeJS.ProcessEnv,
-  stop: AbortSignal,
-  write: (line: string) => void,
-): Promise<void> {
-  const words = parse(commandNamed('prune'), argv);
-  const before = words.text('before');
-  if (before === undefined) throw wrong('prune needs --before');
-  const given = { before: beforeOf(before, Date.now()), yes: words.has('yes'), json: words.has('json') };
-  const opening = { command: 'prune', remedy: 'name the database, as a role that may delete', statementTimeoutMs };
-  await withDatabase(loadConfig(words.options, env), opening, (database) =>
-    given.yes ? carryOut(database, given, stop, write) : preview(database, given, write),
-  );
-}
-
-async function preview(database: Database, { before, json }: Arguments, write: (line: string) => void): Promise<void> {
+async function preview(database: Database, { before, json }: Wanted, print: Print): Promise<void> {
+  const { planPrune } = await import('../../store/retention/prune.ts');
   const plan = await planPrune(database, before);
-  if (json) return write(JSON.stringify({ dryRun: true, ...plan }));
+  if (json) return print(JSON.stringify({ dryRun: true, ...plan }));
   const { boundary, checkpoint, keptOffset } = plan;
-  write(`updates up to and including offset ${boundary} would go; contracts active there stay, with their creates`);
-  write(`checkpoint ${checkpoint}, pruned so far ${keptOffset === null ? 'nothing' : `up to ${keptOffset}`}`);
-  for (const line of tableLines(plan.tables)) write(line);
-  write(historyLine(plan));
-  if (plan.quarantined > 0) write(`${plan.quarantined} updates in quarantine stay: see ledger-indexer quarantine list`);
-  write('nothing was changed; add --yes to do it');
+  print(`updates up to and including offset ${boundary} would go; contracts active there stay, with their creates`);
+  print(`checkpoint ${checkpoint}, pruned so far ${keptOffset === null ? 'nothing' : `up to ${keptOffset}`}`);
+  for (const line of tableLines(plan.tables)) print(line);
+  print(historyLine(plan));
+  if (plan.quarantined > 0) print(`${plan.quarantined} updates in quarantine stay: see ledger-indexer quarantine list`);
+  print('nothing was changed; add --yes to do it');
 }
 
 function historyLine({ oldestAfter, boundary }: PrunePlan): string {
@@ -59,17 +64,13 @@ function historyLine({ oldestAfter, boundary }: PrunePlan): string {
     : `the oldest update after that is at offset ${oldestAfter}`;
 }
 
-async function carryOut(
-  database: Database,
-  { before, json }: Arguments,
-  stop: AbortSignal,
-  write: (line: string) => void,
-): Promise<void> {
+async function carryOut(database: Database, { before, json }: Wanted, stop: AbortSignal, print: Print): Promise<void> {
+  const { prune } = await import('../../store/retention/prune.ts');
   const result = await prune(database, before, { stop });
-  if (json) write(JSON.stringify({ dryRun: false, ...result }));
+  if (json) print(JSON.stringify({ dryRun: false, ...result }));
   else {
-    write(`pruned up to and including offset ${result.boundary}, in ${result.batches} transactions`);
-    for (const line of tableLines(result.tables)) write(line);
+    print(`pruned up to and including offset ${result.boundary}, in ${result.batches} transactions`);
+    for (const line of tableLines(result.tables)) print(line);
   }
   if (result.finished) return;
   throw new IndexerError('stopped before everything was removed', {
@@ -78,14 +79,12 @@ async function carryOut(
 }
 
 function tableLines(tables: readonly PrunedTable[]): readonly string[] {
-  return tables.map(({ table, rows, bytes }) => {
-    const size = bytes === undefined ? '' : `  about ${megabytes(bytes)} MB`;
-    return `  ${table.padEnd(16)} ${String(rows).padStart(12)} rows${size}`;
+  const cells = tables.map(({ table, rows, bytes }) => {
+    const size = bytes === undefined ? [] : ['', 'about', (bytes / 1_000_000).toFixed(1), 'MB'];
+    return [table, String(rows), 'rows', ...size];
   });
-}
-
-function megabytes(bytes: number): string {
-  return (bytes / 1_000_000).toFixed(1).padStart(10);
+  const columns = [fixed(16), numbers(12), {}, {}, {}, numbers(10)];
+  return aligned(cells, { indent: 2, gap: 1, columns });
 }
 
 const unitMs: Readonly<Record<string, number>> = { m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000 };

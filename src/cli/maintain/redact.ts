@@ -3,11 +3,41 @@ import { loadConfig } from '../../config/config.ts';
 import { IndexerError } from '../../errors/indexer-error.ts';
 import { pageUrl } from '../../pages.ts';
 import type { Database } from '../../store/connection/database.ts';
-import { planRedaction, redact, type RedactionPlan, type RedactionRequest } from '../../store/retention/redact.ts';
-import { parse, type Given } from '../command-line/parse.ts';
+import type { RedactionPlan, RedactionRequest } from '../../store/retention/redact.ts';
+import { aligned, fixed, numbers } from '../command-line/aligned.ts';
+import { json, writing, yes, type Command, type Print } from '../command-line/command.ts';
+import type { Given } from '../command-line/parse.ts';
 import { misuse } from '../command-line/refusals.ts';
-import { commandNamed } from '../table/command-table.ts';
 import { withDatabase } from '../database/with-database.ts';
+
+export const redactCommand: Command = {
+  name: 'redact',
+  usage: '(contract ID | exercise OFFSET:NODE | party PARTY) --reason TEXT [--active] [--with-exercises] [--yes]',
+  summary: 'remove contents for good: contract ID, exercise OFFSET:NODE or party PARTY, with --reason; --yes to do it',
+  does: ['Payloads, arguments and results become null and stay so when the ledger is read again.'],
+  operands: [{ name: 'WHAT', words: ['contract', 'exercise', 'party'] }, { name: 'ID' }],
+  flags: [
+    { name: 'reason', value: 'TEXT', doc: 'kept beside the redaction' },
+    { name: 'active', doc: 'contracts that are still active too' },
+    { name: 'with-exercises', doc: 'the exercises of the contracts too' },
+    yes,
+    json,
+  ],
+  examples: ['redact contract 00ab12 --reason "request 17"', 'redact party alice::1220ab --reason left --yes'],
+  exits: writing,
+  page: 'docs/retention.md#redact-contents',
+  /**
+   * Ends at the signal with what was done so far; asked again, it removes the rest.
+   * @throws IndexerError USAGE, REDACTION_REFUSED, REDACTION_STOPPED, STORE_NOT_PERMITTED
+   */
+  run: async ({ given, env, stop, print }) => {
+    const wanted = { request: requestOf(given), json: given.has('json') };
+    const opening = { command: 'redact', remedy: 'name the database, as a role that may update', statementTimeoutMs };
+    await withDatabase(loadConfig(given.options, env), opening, (database) =>
+      given.has('yes') ? carryOut(database, wanted, stop, print) : preview(database, wanted, print),
+    );
+  },
+};
 
 const usage = [
   'ledger-indexer redact contract ID --reason TEXT [--with-exercises] [--active] [--yes] [--json]',
@@ -18,52 +48,30 @@ const usage = [
 /** Reading all contracts of a party takes long where history is long. */
 const statementTimeoutMs = 60 * 60_000;
 
-interface Arguments {
+interface Wanted {
   readonly request: RedactionRequest;
-  readonly yes: boolean;
   readonly json: boolean;
 }
 
-/**
- * Ends at the signal with what was done so far; asked again, it removes the rest.
- * @throws IndexerError USAGE, REDACTION_REFUSED, REDACTION_STOPPED, STORE_NOT_PERMITTED
- */
-export async function redactCommand(
-  argv: readonly string[],
-  env: NodeJS.ProcessEnv,
-  stop: AbortSignal,
-  write: (line: string) => void,
-): Promise<void> {
-  const words = parse(commandNamed('redact'), argv);
-  const given = { request: requestOf(words), yes: words.has('yes'), json: words.has('json') };
-  const opening = { command: 'redact', remedy: 'name the database, as a role that may update', statementTimeoutMs };
-  await withDatabase(loadConfig(words.options, env), opening, (database) =>
-    given.yes ? carryOut(database, given, stop, write) : preview(database, given, write),
-  );
-}
-
-async function preview(database: Database, { request, json }: Arguments, write: (line: string) => void): Promise<void> {
+async function preview(database: Database, { request, json }: Wanted, print: Print): Promise<void> {
+  const { planRedaction } = await import('../../store/retention/redact.ts');
   const plan = await planRedaction(database, request);
-  if (json) return write(JSON.stringify({ dryRun: true, ...plan }));
-  write('contents that would be removed:');
-  for (const line of lines(plan)) write(line);
-  write('nothing was changed; add --yes to do it. It cannot be undone');
+  if (json) return print(JSON.stringify({ dryRun: true, ...plan }));
+  print('contents that would be removed:');
+  for (const line of lines(plan)) print(line);
+  print('nothing was changed; add --yes to do it. It cannot be undone');
 }
 
-async function carryOut(
-  database: Database,
-  { request, json }: Arguments,
-  stop: AbortSignal,
-  write: (line: string) => void,
-): Promise<void> {
+async function carryOut(database: Database, { request, json }: Wanted, stop: AbortSignal, print: Print): Promise<void> {
+  const { redact } = await import('../../store/retention/redact.ts');
   const result = await redact(database, request, stop);
-  if (json) write(JSON.stringify({ dryRun: false, ...result }));
-  else if (result.redactionId === undefined) write('nothing was left to be removed');
+  if (json) print(JSON.stringify({ dryRun: false, ...result }));
+  else if (result.redactionId === undefined) print('nothing was left to be removed');
   else {
-    write(`redaction ${result.redactionId}: contents removed`);
-    for (const line of lines(result)) write(line);
-    write('they live on in the WAL, in replicas and in backups until those are gone:');
-    write(`  ${pageUrl('docs/retention.md')}`);
+    print(`redaction ${result.redactionId}: contents removed`);
+    for (const line of lines(result)) print(line);
+    print('they live on in the WAL, in replicas and in backups until those are gone:');
+    print(`  ${pageUrl('docs/retention.md')}`);
   }
   if (result.finished) return;
   throw new IndexerError('stopped before everything was removed', {
@@ -74,9 +82,9 @@ async function carryOut(
 function lines({ leftActive, setAside, ...counts }: RedactionPlan): readonly string[] {
   const { contracts, interfaceViews, exercises, reassignments } = counts;
   const rows = { contracts, interface_views: interfaceViews, exercises, reassignments };
-  const shown = Object.entries(rows).map(
-    ([table, count]) => `  ${table.padEnd(16)} ${String(count).padStart(12)} rows`,
-  );
+  const cells = Object.entries(rows).map(([table, count]) => [table, String(count), 'rows']);
+  const columns = [fixed(16), numbers(12)];
+  const shown = [...aligned(cells, { indent: 2, gap: 1, columns })];
   if (leftActive > 0) shown.push(`  left alone, because active: ${leftActive} contracts (see --active)`);
   if (setAside.length > 0) {
     shown.push(

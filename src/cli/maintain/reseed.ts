@@ -2,103 +2,70 @@
  * `reseed`: reads the active contracts again. With `--keep-history` the gap since the checkpoint is recorded and the
  * history before it stays; without, the schema is emptied first. Without `--yes` it only says what would happen.
  */
-import { openAccess } from '../../access.ts';
-import type { Config } from '../../config/config.ts';
-import { pipelineParts } from '../../indexer.ts';
-import { HealthTracker } from '../../observe/health/health-tracker.ts';
-import { createObserver } from '../../observe/indexer-observer.ts';
-import { createLogger } from '../../observe/log/logger.ts';
-import { createMetrics } from '../../observe/metrics/metrics.ts';
-import { askIdentity } from '../../pipeline/proof/identity.ts';
+import { loadConfig, type Config } from '../../config/config.ts';
 import type { PipelineParts } from '../../pipeline/ports/parts.ts';
-import { planReseed, reseed, type Reseeded, type ReseedPlan } from '../../pipeline/reseed.ts';
 import type { Database } from '../../store/connection/database.ts';
-import { readStream } from '../../store/history/maintenance.ts';
-import { emptyHistory, planEmpty } from '../../store/history/reset.ts';
-import { stagingSchema } from '../../store/history/staging.ts';
-import { WriterSeat } from '../../store/lock/writer-lock.ts';
-import { postgresStaging } from '../../store/postgres-sink.ts';
-import { version } from '../../version.ts';
-import {
-  asWriter,
-  commandLeaseMs,
-  countLines,
-  maintenanceArguments,
-  openStream,
-  withStream,
-  writerName,
-  type MaintenanceArguments,
-} from '../database/maintenance.ts';
-import { wrong } from '../command-line/refusals.ts';
+import type { Reseeded, ReseedPlan } from '../../pipeline/reseed.ts';
+import { writing, yes, type Command, type Print } from '../command-line/command.ts';
+import { asWriter, countLines, openStream, withStream, writerName } from '../database/maintenance.ts';
 
-type Write = (line: string) => void;
+export const reseedCommand: Command = {
+  name: 'reseed',
+  summary: 'read the active contracts again; --keep-history keeps what is stored and records the gap; --yes to do it',
+  does: ['For a participant that was pruned past the checkpoint, or restored.'],
+  operands: [],
+  flags: [{ name: 'keep-history', doc: 'keep what is stored; the gap stands in table coverage' }, yes],
+  examples: ['reseed --keep-history', 'reseed --keep-history --yes'],
+  exits: writing,
+  page: 'docs/history.md',
+  /** @throws IndexerError RESEED_REFUSED, HISTORY_CHANGED, WRITER_ACTIVE, CONFIGURATION_INVALID, or what the ledger answers */
+  run: async ({ given, env, stop, print }) => {
+    const wanted = { config: loadConfig(given.options, env), yes: given.has('yes') };
+    const { reseedParts } = await import('./reseed-parts.ts');
+    await withStream(wanted.config, 'reseed', async (database) => {
+      const { parts, close } = await reseedParts(wanted.config, database, stop);
+      try {
+        if (given.has('keep-history')) await keepHistory(parts, database, wanted, print);
+        else await giveUpHistory(parts, database, wanted, print);
+      } finally {
+        close();
+      }
+    });
+  },
+};
 
-/** @throws IndexerError RESEED_REFUSED, HISTORY_CHANGED, WRITER_ACTIVE, CONFIGURATION_INVALID, or what the ledger answers */
-export async function reseedCommand(
-  argv: readonly string[],
-  env: NodeJS.ProcessEnv,
-  stop: AbortSignal,
-  write: Write,
-): Promise<void> {
-  const args = maintenanceArguments('reseed', argv, env);
-  await withStream(args.config, 'reseed', async (database) => {
-    const { parts, close } = await partsOf(args.config, database, stop);
-    try {
-      if (args.given.has('keep-history')) await keepHistory(parts, database, args, write);
-      else await giveUpHistory(parts, database, args, write);
-    } finally {
-      close();
-    }
-  });
-}
-
-/** The parts of the daemon, for its seed. */
-async function partsOf(
-  config: Config,
-  database: Database,
-  stop: AbortSignal,
-): Promise<{ readonly parts: PipelineParts; readonly close: () => void }> {
-  const { url: ledgerUrl } = config.ledger;
-  const { url: databaseUrl, schema } = config.database;
-  if (ledgerUrl === undefined || databaseUrl === undefined) {
-    throw wrong('LEDGER_URL is not set', 'name the participant whose active contracts are to be read');
-  }
-  const access = await openAccess(config.ledger, stop);
-  const { logLevel, logFormat: format, stalledAfterMs } = config.indexer;
-  const level = logLevel === 'info' ? 'warn' : logLevel;
-  const logging = createLogger({ level, format, stream: process.stderr });
-  const health = new HealthTracker({ version, schema, stalledAfterMs, onCheckpoint: () => undefined });
-  const metrics = createMetrics({ version });
-  const observer = createObserver({ logger: logging.logger, metrics, health });
-  const options = { config, access, ledgerUrl, databaseUrl, version, logging };
-  // The right to write is taken where something is changed, by `asWriter`.
-  const seat = new WriterSeat(database, commandLeaseMs);
-  const parts = pipelineParts(options, { database, observer, seat, stop });
-  return { parts, close: () => observer.close() };
+interface Wanted {
+  readonly config: Config;
+  /** Do it, instead of showing what would be done. */
+  readonly yes: boolean;
 }
 
 async function keepHistory(
   parts: PipelineParts,
   database: Database,
-  { config, yes }: MaintenanceArguments,
-  write: Write,
+  { config, yes }: Wanted,
+  print: Print,
 ): Promise<void> {
+  const { planReseed, reseed } = await import('../../pipeline/reseed.ts');
+  const { readStream } = await import('../../store/history/maintenance.ts');
+  const { postgresStaging } = await import('../../store/postgres-sink.ts');
   const command = 'reseed --keep-history --yes';
   if (!yes) {
-    for (const line of planned(await planReseed(parts, await readStream(database)))) write(line);
-    write(`nothing was changed; with the indexer stopped or parked, run: ledger-indexer ${command}`);
+    for (const line of planned(await planReseed(parts, await readStream(database)))) print(line);
+    print(`nothing was changed; with the indexer stopped or parked, run: ledger-indexer ${command}`);
     return;
   }
-  const staging = openStream(config, 'reseed', stagingSchema(database.schema));
+  const { stagingSchema } = await import('../../store/history/staging.ts');
+  const staging = await openStream(config, 'reseed', stagingSchema(database.schema));
   try {
     const done = await asWriter(database, command, async () => {
       const plan = await planReseed(parts, await readStream(database));
-      for (const line of planned(plan)) write(line);
+      for (const line of planned(plan)) print(line);
       const { notify } = config.indexer;
       const place = postgresStaging(database, staging, { writer: writerName, notify });
       return { ...(await reseed(parts, place, plan)), checkpoint: plan.checkpoint };
     });
-    for (const line of told(done)) write(line);
+    for (const line of told(done)) print(line);
   } finally {
     await staging.close();
   }
@@ -137,20 +104,22 @@ function told(done: Reseeded & { readonly checkpoint: number }): readonly string
 async function giveUpHistory(
   parts: PipelineParts,
   database: Database,
-  { yes }: MaintenanceArguments,
-  write: Write,
+  { yes }: Wanted,
+  print: Print,
 ): Promise<void> {
+  const { askIdentity } = await import('../../pipeline/proof/identity.ts');
+  const { emptyHistory, planEmpty } = await import('../../store/history/reset.ts');
   // Nothing is given up before the ledger has answered that it can be read.
   const identity = await askIdentity(parts);
   const ledgerEnd = await parts.ledger.state.ledgerEnd();
   const command = 'reseed --yes';
   if (!yes) {
-    write(`seeding at the ledger end ${String(ledgerEnd)} would first remove from schema "${database.schema}":`);
-    for (const line of countLines(await planEmpty(database))) write(line);
-    write(`nothing was changed; with the indexer stopped or parked, run: ledger-indexer ${command}`);
-    write('to keep the history: ledger-indexer reseed --keep-history');
+    print(`seeding at the ledger end ${String(ledgerEnd)} would first remove from schema "${database.schema}":`);
+    for (const line of countLines(await planEmpty(database))) print(line);
+    print(`nothing was changed; with the indexer stopped or parked, run: ledger-indexer ${command}`);
+    print('to keep the history: ledger-indexer reseed --keep-history');
     return;
   }
   await asWriter(database, command, () => emptyHistory(database, identity, writerName));
-  write(`schema "${database.schema}" is empty; start the indexer: it seeds at the ledger end`);
+  print(`schema "${database.schema}" is empty; start the indexer: it seeds at the ledger end`);
 }

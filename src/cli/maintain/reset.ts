@@ -1,28 +1,35 @@
 /** `reset --to OFFSET` and `reset --all`: the stream goes back, or starts over; without `--yes` only says what would go. */
+import { loadConfig, type Config } from '../../config/config.ts';
 import { filterFingerprint } from '../../ledger/api/request-format.ts';
-import type { StreamIdentity } from '../../model/stream.ts';
-import type { Config } from '../../config/config.ts';
 import type { Database } from '../../store/connection/database.ts';
-import { emptyHistory, planEmpty, planReset, resetTo } from '../../store/history/reset.ts';
-import { asWriter, countLines, maintenanceArguments, withStream, writerName } from '../database/maintenance.ts';
+import type { StreamIdentity } from '../../model/stream.ts';
+import { writing, yes, type Command, type Print } from '../command-line/command.ts';
 import { misuse } from '../command-line/refusals.ts';
+import { asWriter, countLines, withStream, writerName } from '../database/maintenance.ts';
+
+export const resetCommand: Command = {
+  name: 'reset',
+  usage: '(--to OFFSET | --all) [--yes]',
+  summary: 'go back: --to OFFSET removes what is above it, --all starts over; --yes to do it',
+  does: ['Stop the indexer first. The next start goes on from the offset that is left.'],
+  operands: [],
+  flags: [{ name: 'to', value: 'OFFSET', doc: 'last offset to keep' }, { name: 'all', doc: 'keep nothing' }, yes],
+  examples: ['reset --to 120000', 'reset --all --yes'],
+  exits: writing,
+  page: 'docs/history.md',
+  /** @throws IndexerError RESET_REFUSED, WRITER_ACTIVE, USAGE, CONFIGURATION_INVALID */
+  run: async ({ given, env, print }) => {
+    const config = loadConfig(given.options, env);
+    const to = given.text('to');
+    if ((to === undefined) === !given.has('all')) throw misuse('reset needs either --to or --all', usage);
+    await withStream(config, 'reset', async (database) => {
+      if (to === undefined) await all(database, config, given.has('yes'), print);
+      else await back(database, offsetOf(to), given.has('yes'), print);
+    });
+  },
+};
 
 const usage = 'usage: ledger-indexer reset (--to OFFSET | --all) [--yes]';
-
-/** @throws IndexerError RESET_REFUSED, WRITER_ACTIVE, USAGE, CONFIGURATION_INVALID */
-export async function resetCommand(
-  argv: readonly string[],
-  env: NodeJS.ProcessEnv,
-  write: (line: string) => void,
-): Promise<void> {
-  const { config, yes, given } = maintenanceArguments('reset', argv, env);
-  const to = given.text('to');
-  if ((to === undefined) === !given.has('all')) throw misuse('reset needs either --to or --all', usage);
-  await withStream(config, 'reset', async (database) => {
-    if (to === undefined) await all(database, config, yes, write);
-    else await back(database, offsetOf(to), yes, write);
-  });
-}
 
 function offsetOf(text: string): number {
   const offset = Number(text);
@@ -30,31 +37,33 @@ function offsetOf(text: string): number {
   throw misuse(`"${text.slice(0, 40)}" is no offset`, usage);
 }
 
-async function back(database: Database, to: number, yes: boolean, write: (line: string) => void): Promise<void> {
+async function back(database: Database, to: number, yes: boolean, print: Print): Promise<void> {
+  const { planReset, resetTo } = await import('../../store/history/reset.ts');
   const command = `reset --to ${String(to)} --yes`;
   if (!yes) {
     const counts = await planReset(database, to);
-    write(`going back to offset ${String(to)} would remove from schema "${database.schema}":`);
-    for (const line of countLines(counts)) write(line);
-    write(`nothing was changed; with the indexer stopped or parked, run: ledger-indexer ${command}`);
+    print(`going back to offset ${String(to)} would remove from schema "${database.schema}":`);
+    for (const line of countLines(counts)) print(line);
+    print(`nothing was changed; with the indexer stopped or parked, run: ledger-indexer ${command}`);
     return;
   }
   const removed = await asWriter(database, command, () => resetTo(database, to, writerName));
-  write(`the checkpoint of schema "${database.schema}" is ${String(to)} again; removed:`);
-  for (const line of countLines(removed)) write(line);
-  write('a parked indexer follows from there within a minute, a stopped one when it is started');
+  print(`the checkpoint of schema "${database.schema}" is ${String(to)} again; removed:`);
+  for (const line of countLines(removed)) print(line);
+  print('a parked indexer follows from there within a minute, a stopped one when it is started');
 }
 
-async function all(database: Database, config: Config, yes: boolean, write: (line: string) => void): Promise<void> {
+async function all(database: Database, config: Config, yes: boolean, print: Print): Promise<void> {
+  const { emptyHistory, planEmpty } = await import('../../store/history/reset.ts');
   const command = 'reset --all --yes';
   if (!yes) {
-    write(`starting over would remove from schema "${database.schema}":`);
-    for (const line of countLines(await planEmpty(database))) write(line);
-    write(`nothing was changed; with the indexer stopped or parked, run: ledger-indexer ${command}`);
+    print(`starting over would remove from schema "${database.schema}":`);
+    for (const line of countLines(await planEmpty(database))) print(line);
+    print(`nothing was changed; with the indexer stopped or parked, run: ledger-indexer ${command}`);
     return;
   }
   await asWriter(database, command, () => emptyHistory(database, anyParticipant(config), writerName));
-  write(`schema "${database.schema}" is empty; start the indexer: it seeds, from whatever LEDGER_URL names then`);
+  print(`schema "${database.schema}" is empty; start the indexer: it seeds, from whatever LEDGER_URL names then`);
 }
 
 /** A stream of this configuration before it knows its participant. */

@@ -1,12 +1,45 @@
 /** `grant-reader ROLE`: makes a role that may read the schemas of the stream, all of it or as certain parties see it. */
 import { readFile } from 'node:fs/promises';
 import { loadConfig } from '../../config/config.ts';
-import { grantReader, planReader } from '../../store/roles/reader-role.ts';
 import { scramVerifier } from '../../store/roles/scram.ts';
-import { parse, type Given } from '../command-line/parse.ts';
+import { dryRun, writing, type Command, type Print } from '../command-line/command.ts';
+import type { Given } from '../command-line/parse.ts';
 import { misuse } from '../command-line/refusals.ts';
-import { commandNamed } from '../table/command-table.ts';
 import { withDatabase } from '../database/with-database.ts';
+
+const opening = {
+  command: 'grant-reader',
+  remedy: 'name the database, as the owner of the tables',
+  statementTimeoutMs: 60_000,
+};
+
+export const grantReaderCommand: Command = {
+  name: 'grant-reader',
+  summary: 'a role that reads everything, or with --party what these parties may see',
+  does: ['With --party, row security limits the role to what these parties witnessed.'],
+  operands: [{ name: 'ROLE' }],
+  flags: [
+    { name: 'party', value: 'PARTY', list: true, doc: 'limit the role to this party; may be repeated' },
+    { name: 'password-file', value: 'FILE', doc: 'file with the password of the role' },
+    dryRun,
+  ],
+  examples: ['grant-reader analyst', 'grant-reader alice_reader --party alice::1220ab --dry-run'],
+  exits: writing,
+  page: 'docs/sql.md#roles-for-readers',
+  /** Says what was granted; with `--dry-run` the SQL instead. @throws IndexerError READER_REFUSED, STORE_NOT_PERMITTED, USAGE */
+  run: async ({ given, env, print }) => {
+    const { role, parties, passwordFile, dryRun } = checked(given);
+    const password = passwordFile === undefined ? undefined : await passwordOf(passwordFile, dryRun);
+    await withDatabase(loadConfig(given.options, env), opening, async (database) => {
+      const { grantReader, planReader } = await import('../../store/roles/reader-role.ts');
+      const reader = { role, parties, password };
+      if (dryRun) return show(await planReader(database, reader), database.schema, parties, print);
+      await grantReader(database, reader);
+      const what = parties.length === 0 ? 'everything' : `what ${parties.join(', ')} may see`;
+      print(`role ${role} reads ${what} in schema ${database.schema} and the views beside it`);
+    });
+  },
+};
 
 interface Arguments {
   readonly role: string;
@@ -17,36 +50,11 @@ interface Arguments {
 
 const usage = 'usage: ledger-indexer grant-reader ROLE [--party PARTY]... [--password-file FILE] [--dry-run]';
 
-/** Says what was granted; with `--dry-run` the SQL instead. @throws IndexerError READER_REFUSED, STORE_NOT_PERMITTED, USAGE */
-export async function grantReaderCommand(
-  argv: readonly string[],
-  env: NodeJS.ProcessEnv,
-  write: (line: string) => void,
-): Promise<void> {
-  const words = parse(commandNamed('grant-reader'), argv);
-  const { role, parties, passwordFile, dryRun } = checked(words);
-  const password = passwordFile === undefined ? undefined : await passwordOf(passwordFile, dryRun);
-  const remedy = 'name the database, as the owner of the tables';
-  const opening = { command: 'grant-reader', remedy, statementTimeoutMs: 60_000 };
-  await withDatabase(loadConfig(words.options, env), opening, async (database) => {
-    const reader = { role, parties, password };
-    if (dryRun) return show(await planReader(database, reader), database.schema, parties, write);
-    await grantReader(database, reader);
-    const what = parties.length === 0 ? 'everything' : `what ${parties.join(', ')} may see`;
-    write(`role ${role} reads ${what} in schema ${database.schema} and the views beside it`);
-  });
-}
-
-function show(
-  plan: readonly (readonly string[])[],
-  schema: string,
-  parties: readonly string[],
-  write: (line: string) => void,
-): void {
+function show(plan: readonly (readonly string[])[], schema: string, parties: readonly string[], print: Print): void {
   for (const statements of plan) {
-    for (const line of ['begin', `set local search_path = "${schema}"`, ...statements, 'commit']) write(`${line};`);
+    for (const line of ['begin', `set local search_path = "${schema}"`, ...statements, 'commit']) print(`${line};`);
   }
-  if (parties.length > 0) write('-- then: security_invoker on every view, and select on them and on the tables');
+  if (parties.length > 0) print('-- then: security_invoker on every view, and select on them and on the tables');
 }
 
 function checked(given: Given): Arguments {

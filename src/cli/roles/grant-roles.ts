@@ -2,58 +2,74 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { loadConfig } from '../../config/config.ts';
+import type { LoginRole, RolePlan } from '../../store/roles/grant-roles.ts';
 import { scramVerifier } from '../../store/roles/scram.ts';
-import { grantRoles, loginRoles, planRoles, type LoginRole, type RolePlan } from '../../store/roles/grant-roles.ts';
-import { parse } from '../command-line/parse.ts';
+import { dryRun, writing, type Command, type Print } from '../command-line/command.ts';
 import { misuse } from '../command-line/refusals.ts';
-import { commandNamed } from '../table/command-table.ts';
 import { withDatabase } from '../database/with-database.ts';
+
+const opening = {
+  command: 'grant-roles',
+  remedy: 'name the database, as its administrator',
+  statementTimeoutMs: 60_000,
+};
+
+export const grantRolesCommand: Command = {
+  name: 'grant-roles',
+  summary: 'roles of its own for the stream: owner, migrator, writer, redactor, reader; --dry-run shows the SQL',
+  does: ['Each has no more rights than its work needs. Run it as the owner of the database.'],
+  operands: [],
+  flags: [
+    { name: 'prefix', value: 'NAME', doc: 'before the names of the roles' },
+    { name: 'password-dir', value: 'FOLDER', doc: 'files named after the roles, with their passwords' },
+    { name: 'shared-database', doc: 'others use this database too: leave their rights alone' },
+    dryRun,
+  ],
+  examples: ['grant-roles --dry-run', 'grant-roles --prefix ledger --password-dir ./passwords'],
+  exits: writing,
+  page: 'docs/security.md',
+  /** Says which roles there are now; with `--dry-run` the SQL instead. @throws IndexerError ROLES_REFUSED, STORE_NOT_PERMITTED, USAGE */
+  run: async ({ given, env, print }) => {
+    const config = loadConfig(given.options, env);
+    const { schema } = config.database;
+    const prefix = given.text('prefix') ?? schema;
+    if (!/^[a-z_][a-z0-9_]{0,53}$/.test(prefix) || prefix.startsWith('pg_')) {
+      throw misuse(`"${prefix.slice(0, 80)}" cannot begin names of roles`, 'take at most 54 of a-z, 0-9 and _');
+    }
+    const isDry = given.has('dry-run');
+    const { grantRoles, loginRoles, planRoles } = await import('../../store/roles/grant-roles.ts');
+    const passwords = await passwordsOf(loginRoles, given.text('password-dir'), isDry);
+    const request = { prefix, passwords, sharedDatabase: given.has('shared-database') };
+    await withDatabase(config, opening, async (database) => {
+      if (isDry) show(await planRoles(database, request), schema, print);
+      else tell(await grantRoles(database, request), print);
+    });
+  },
+};
 
 const usage =
   'usage: ledger-indexer grant-roles [--prefix NAME] [--password-dir FOLDER] [--shared-database] [--dry-run]; ' +
   'the folder has files migrator, writer, redactor, reader';
 
-/** Says which roles there are now; with `--dry-run` the SQL instead. @throws IndexerError ROLES_REFUSED, STORE_NOT_PERMITTED, USAGE */
-export async function grantRolesCommand(
-  argv: readonly string[],
-  env: NodeJS.ProcessEnv,
-  write: (line: string) => void,
-): Promise<void> {
-  const given = parse(commandNamed('grant-roles'), argv);
-  const config = loadConfig(given.options, env);
-  const { schema } = config.database;
-  const prefix = given.text('prefix') ?? schema;
-  if (!/^[a-z_][a-z0-9_]{0,53}$/.test(prefix) || prefix.startsWith('pg_')) {
-    throw misuse(`"${prefix.slice(0, 80)}" cannot begin names of roles`, 'take at most 54 of a-z, 0-9 and _');
-  }
-  const dryRun = given.has('dry-run');
-  const passwords = await passwordsOf(given.text('password-dir'), dryRun);
-  const request = { prefix, passwords, sharedDatabase: given.has('shared-database') };
-  const remedy = 'name the database, as its administrator';
-  await withDatabase(config, { command: 'grant-roles', remedy, statementTimeoutMs: 60_000 }, async (database) => {
-    if (dryRun) show(await planRoles(database, request), schema, write);
-    else tell(await grantRoles(database, request), write);
-  });
+function show({ roles, statements }: RolePlan, schema: string, print: Print): void {
+  for (const line of ['begin', `set local search_path = "${schema}"`, ...statements, 'commit']) print(`${line};`);
+  print(`-- then: ledger-indexer grant-reader ${roles.reader}`);
 }
 
-function show({ roles, statements }: RolePlan, schema: string, write: (line: string) => void): void {
-  for (const line of ['begin', `set local search_path = "${schema}"`, ...statements, 'commit']) write(`${line};`);
-  write(`-- then: ledger-indexer grant-reader ${roles.reader}`);
-}
-
-function tell({ roles, bypass }: RolePlan, write: (line: string) => void): void {
-  write(`${roles.owner} owns the schemas and cannot log in`);
-  write(
+function tell({ roles, bypass }: RolePlan, print: Print): void {
+  print(`${roles.owner} owns the schemas and cannot log in`);
+  print(
     `${roles.migrator}: ledger-indexer migrate, grant-roles, views, index, reset, reseed, accept-filter, quarantine`,
   );
-  write(`${roles.writer}: ledger-indexer run, with POSTGRES_MIGRATE=never`);
-  write(`${roles.redactor}: ledger-indexer redact, prune`);
-  write(`${roles.reader}: queries and dashboards`);
+  print(`${roles.writer}: ledger-indexer run, with POSTGRES_MIGRATE=never`);
+  print(`${roles.redactor}: ledger-indexer redact, prune`);
+  print(`${roles.reader}: queries and dashboards`);
   if (!bypass)
-    write('you may not give BYPASSRLS: readers that are limited to parties are not to be had with this writer');
+    print('you may not give BYPASSRLS: readers that are limited to parties are not to be had with this writer');
 }
 
 async function passwordsOf(
+  loginRoles: readonly LoginRole[],
   folder: string | undefined,
   hidden: boolean,
 ): Promise<Readonly<Partial<Record<LoginRole, string>>>> {

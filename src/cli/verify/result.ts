@@ -1,6 +1,7 @@
 /** What `verify` finds out, and how it is shown. */
 import { ExitCode } from '../../errors/exit-code.ts';
 import { IndexerError, toIndexerError } from '../../errors/indexer-error.ts';
+import { fixed, lineUp } from '../command-line/aligned.ts';
 
 /** What is compared: rules within the tables, active contracts, or updates. */
 export type VerifyKind = 'sql' | 'acs' | 'tail' | 'replay';
@@ -89,6 +90,8 @@ export function shownResults(results: readonly VerifyResult[]): readonly string[
   return results.flatMap((result) => [summaryOf(result), ...result.findings.map((finding) => `  ${lineOf(finding)}`)]);
 }
 
+const placed = lineUp([], { gap: 1, columns: [fixed(7), fixed(10)] });
+
 function summaryOf(result: VerifyResult): string {
   const { kind, outcome, compared, different, quarantined, seconds, atOffset, fromOffset, note, findings } = result;
   const range =
@@ -97,7 +100,7 @@ function summaryOf(result: VerifyResult): string {
   const aside = quarantined === 0 ? '' : `, ${String(quarantined)} explained by quarantine`;
   const counts = `${String(compared)} compared, ${String(different)} different${listed}${aside}`;
   const tail = note === undefined ? '' : `\n  ${note}`;
-  return `${kind.padEnd(7)} ${outcome.padEnd(10)} ${range}: ${counts}, ${seconds.toFixed(1)} s${tail}`;
+  return placed([kind, outcome, `${range}: ${counts}, ${seconds.toFixed(1)} s${tail}`]);
 }
 
 function lineOf({ what, offset, contractId, synchronizerId, row, fields, rule, found }: Finding): string {

@@ -2,183 +2,73 @@
  * `verify`: proves the tables against themselves and against the ledger's own active contracts and updates. Reads one
  * snapshot, writes nothing but its result, and may run beside an indexer at work.
  */
-import { writeFile } from 'node:fs/promises';
-import type { Writable } from 'node:stream';
-import { openAccess } from '../../access.ts';
-import { loadConfig, type Config } from '../../config/config.ts';
-import { ExitCode } from '../../errors/exit-code.ts';
-import { IndexerError, toIndexerError, retold } from '../../errors/indexer-error.ts';
-import { createLedgerClient } from '../../ledger/api/client.ts';
-import type { LedgerFilter } from '../../ledger/api/request-format.ts';
-import { openDatabase, type Database } from '../../store/connection/database.ts';
-import { assertMigrated } from '../../store/schema/migrations.ts';
-import { inSnapshot, type Snapshot } from '../../store/verify/snapshot.ts';
-import { noteVerifications } from '../../store/verify/verifications.ts';
-import { verifyActive } from './active-contracts.ts';
-import { verifyArguments, type VerifyArguments } from './arguments.ts';
-import type { VerifyCall } from './call.ts';
-import { progressLine } from './progress.ts';
-import {
-  exitCodeOf,
-  measured,
-  shownResults,
-  type Compared,
-  type VerifyKind,
-  type VerifyResult,
-  listedFindings,
-} from './result.ts';
-import { verifyReplay, verifyTail } from './updates.ts';
-import { brokenRules } from '../../store/verify/broken-rules.ts';
+import { loadConfig } from '../../config/config.ts';
+import type { IndexerError } from '../../errors/indexer-error.ts';
+import type { Command } from '../command-line/command.ts';
+import type { Given } from '../command-line/parse.ts';
+import { misuse } from '../command-line/refusals.ts';
+import type { VerifyArguments } from './compare.ts';
 
-const requestTimeoutMs = 20_000;
-/** Tables are read as a whole: a day. */
-const statementTimeoutMs = 24 * 60 * 60 * 1000;
+const usage = '[--sql] [--tail N] [--acs [--at OFFSET]] [--replay FIRST LAST] [--json [FILE]]';
 
-export interface VerifyIo {
-  readonly stdout: Writable & { readonly isTTY?: boolean };
-  readonly stderr: Writable & { readonly isTTY?: boolean };
-  /** Aborting ends it as undecided. */
-  readonly stop: AbortSignal;
+export const verifyCommand: Command = {
+  name: 'verify',
+  usage,
+  summary: 'compare the tables with themselves and with the ledger; ends with 0 equal, 1 different, 2 undecided',
+  does: ['Without a choice: the invariants, the newest 1000 updates and the active contracts.'],
+  operands: [],
+  flags: [
+    { name: 'sql', doc: 'the invariants of the tables' },
+    { name: 'tail', value: 'N', doc: 'the newest N updates against the ledger' },
+    { name: 'acs', doc: 'the active contracts against the ledger' },
+    { name: 'at', value: 'OFFSET', doc: 'with --acs: at this offset instead of the checkpoint' },
+    { name: 'replay', value: 'FIRST LAST', doc: 'the updates of these offsets against the ledger' },
+    { name: 'json', value: '[FILE]', doc: 'the report as JSON, to a file or standard output' },
+  ],
+  examples: ['verify', 'verify --sql', 'verify --acs --at 120000 --json report.json'],
+  exits: [
+    [0, 'equal'],
+    [1, 'a difference was found'],
+    [2, 'it could not be decided'],
+  ],
+  page: 'docs/verify.md',
+  /** @throws IndexerError USAGE, CONFIGURATION_INVALID, or why there is nothing to compare */
+  run: async (call) => {
+    const args = verifyArguments(call.given);
+    const config = loadConfig(call.given.options, call.env);
+    const { compare } = await import('./compare.ts');
+    return compare(args, config, call);
+  },
+};
+
+/** Updates that `verify` without a choice compares. */
+const usualTail = 1_000;
+
+/** @throws IndexerError USAGE */
+export function verifyArguments(given: Given): VerifyArguments {
+  const [sql, acs] = [given.has('sql'), given.has('acs')];
+  const [tail] = offsets(given, 'tail');
+  const [at] = offsets(given, 'at');
+  const [first, last] = offsets(given, 'replay');
+  if (at !== undefined && !acs) throw wrong('--at belongs to --acs');
+  const json = given.has('json') ? (given.text('json') ?? '-') : undefined;
+  const replay: readonly [number, number] | undefined =
+    first === undefined || last === undefined ? undefined : [first, last];
+  const chosen = sql || acs || tail !== undefined || replay !== undefined;
+  const others = { at, replay, json };
+  return chosen ? { sql, acs, tail, ...others } : { sql: true, acs: true, tail: usualTail, ...others };
 }
 
-/**
- * Exit code 0 when everything compared is equal, 1 when something differs, 2 when something could not be decided.
- * @throws IndexerError USAGE, CONFIGURATION_INVALID, or why there is nothing to compare
- */
-export async function verifyCommand(argv: readonly string[], env: NodeJS.ProcessEnv, io: VerifyIo): Promise<ExitCode> {
-  const args = verifyArguments(argv);
-  const config = loadConfig(args.rest, env);
-  const { url, schema } = config.database;
-  if (url === undefined) throw missing('DATABASE_URL');
-  const applicationName = 'ledger-indexer verify';
-  const database = openDatabase({ url, schema, statementTimeoutMs, applicationName, maxConnections: 2 });
-  try {
-    const results = await compareAll(args, config, database, io);
-    await report(results, args, io);
-    await noteVerifications(database, results);
-    return exitCodeOf(results);
-  } catch (thrown) {
-    throw undecidable(thrown);
-  } finally {
-    await database.close();
-  }
-}
-
-async function compareAll(
-  args: VerifyArguments,
-  config: Config,
-  database: Database,
-  io: VerifyIo,
-): Promise<readonly VerifyResult[]> {
-  await assertMigrated(database);
-  const progress = progressLine(io.stderr);
-  try {
-    return await inSnapshot(database, async (snapshot) => {
-      const { checkpoint } = snapshot.stream;
-      const results: VerifyResult[] = [];
-      const add = async (kind: VerifyKind, at: number, compare: () => Promise<Compared>): Promise<void> => {
-        results.push(await measured(kind, at, compare));
-      };
-      const { sql, tail, acs, at, replay } = args;
-      if (sql) await add('sql', checkpoint, () => verifyRules(snapshot, progress.show));
-      if (!acs && tail === undefined && replay === undefined) return results;
-      const call = await ledgerCall(config, snapshot, io.stop, progress.show);
-      if (tail !== undefined) await add('tail', checkpoint, () => sameLedger(call, () => verifyTail(call, tail)));
-      if (replay !== undefined)
-        await add('replay', replay[1], () => sameLedger(call, () => verifyReplay(call, ...replay)));
-      if (acs) await add('acs', at ?? checkpoint, () => sameLedger(call, () => verifyActive(call, at)));
-      return results;
-    });
-  } finally {
-    progress.end();
-  }
-}
-
-async function ledgerCall(
-  config: Config,
-  snapshot: Snapshot,
-  stop: AbortSignal,
-  progress: VerifyCall['progress'],
-): Promise<VerifyCall> {
-  const { url, insecure } = config.ledger;
-  if (url === undefined) throw missing('LEDGER_URL');
-  const access = await openAccess(config.ledger, stop);
-  const { tls, tokenSource } = access;
-  const client = createLedgerClient({ url, tokenSource, tls, insecure, requestTimeoutMs, signal: stop });
-  // What the tables were filled with, whatever is configured now.
-  const filter = snapshot.stream.filter as LedgerFilter;
-  return { url, config, access, stop, snapshot, client, filter, progress };
-}
-
-/** Another participant has other offsets: nothing would be equal, and nothing would be wrong. */
-async function sameLedger(call: VerifyCall, compare: () => Promise<Compared>): Promise<Compared> {
-  const { participantId: stored, checkpoint } = call.snapshot.stream;
-  const asked = await call.client.parties.participantId().catch((thrown: unknown) => {
-    if (thrown instanceof IndexerError && thrown.code === 'LEDGER_PERMISSION_DENIED') return undefined;
-    throw thrown;
-  });
-  if (stored !== null && asked !== undefined && stored !== asked) {
-    throw impossible(
-      `the tables hold participant ${stored}, the ledger is participant ${asked}`,
-      'set LEDGER_URL to the participant that was indexed',
-    );
-  }
-  const end = await call.client.state.ledgerEnd();
-  if (end >= checkpoint) return compare();
-  throw impossible(
-    `the ledger ends at offset ${String(end)}, our checkpoint is already ${String(checkpoint)}`,
-    'see what `ledger-indexer status` says: the participant lags or was reset',
-  );
-}
-
-async function report(results: readonly VerifyResult[], args: VerifyArguments, io: VerifyIo): Promise<void> {
-  const { json } = args;
-  const text = `${JSON.stringify({ outcome: outcomeOf(results), results }, undefined, 2)}\n`;
-  const toStdout = json === '-' || (json === undefined && io.stdout.isTTY !== true);
-  io.stdout.write(toStdout ? text : `${shownResults(results).join('\n')}\n`);
-  if (json !== undefined && json !== '-') await writeFile(json, text);
-}
-
-function outcomeOf(results: readonly VerifyResult[]): string {
-  const code = exitCodeOf(results);
-  return code === ExitCode.stopped ? 'equal' : code === ExitCode.different ? 'different' : 'undecided';
-}
-
-/** Whatever hinders the comparison, the exit code says that nothing was decided; wrong usage says so itself. */
-function undecidable(thrown: unknown): IndexerError {
-  const error = toIndexerError(thrown);
-  if (error.code === 'UNEXPECTED' || error.exitCode === ExitCode.configuration) return error;
-  return retold(error, { exitCode: ExitCode.undecided });
-}
-
-function impossible(found: string, remedy: string): IndexerError {
-  return new IndexerError(found, { code: 'VERIFY_IMPOSSIBLE', remedy });
-}
-
-function missing(name: string): IndexerError {
-  return new IndexerError(`${name} is not set`, {
-    code: 'CONFIGURATION_INVALID',
-    remedy: `set ${name} as the indexer has it; \`ledger-indexer verify --sql\` needs the database only`,
+/** Whole numbers from 0 on after a flag; none without it. */
+function offsets(given: Given, flag: string): readonly number[] {
+  const words = given.texts(flag);
+  return words.map((word) => {
+    const number = /^\d{1,16}$/.test(word) ? Number(word) : Number.NaN;
+    if (Number.isSafeInteger(number)) return number;
+    throw wrong(`--${flag} takes ${words.length === 1 ? 'a whole number' : `${String(words.length)} offsets`}`);
   });
 }
 
-// `verify --sql`: the rules of docs/invariants.md over the tables alone; needs no ledger.
-
-/** @param progress told the rule at work and how many are done */
-async function verifyRules(
-  { client, stream }: Snapshot,
-  progress: (what: string, done: number) => void,
-): Promise<Compared> {
-  const { rules, broken } = await brokenRules(client, progress);
-  return {
-    atOffset: stream.checkpoint,
-    compared: rules,
-    different: broken.reduce((sum, { count }) => sum + count, 0),
-    quarantined: 0,
-    findings: broken
-      .flatMap(({ rule, says, rows }) =>
-        rows.map((row) => ({ what: 'broken' as const, rule: `${rule} (${says})`, ...row })),
-      )
-      .slice(0, listedFindings),
-  };
+function wrong(found: string): IndexerError {
+  return misuse(found, `ledger-indexer verify ${usage}`);
 }

@@ -15,6 +15,7 @@ import { ModelLedger } from '../model/model-ledger.ts';
 import { difference, type Outcome } from '../model/oracle.ts';
 import { digestOf } from '../../support/digest.ts';
 import { Seeded } from '../history/random.ts';
+import { runCommand } from '../../support/run-command.ts';
 import { inLanes, type Tier, type TierContext } from './tier.ts';
 import { WireFaults } from '../faults/wire-faults.ts';
 
@@ -152,7 +153,7 @@ async function bridge(
       INDEXER_LOG_LEVEL: 'silent',
     };
     try {
-      await reseedCommand(['--keep-history', '--yes'], env, new AbortController().signal, () => undefined);
+      await runCommand(reseedCommand, ['--keep-history', '--yes'], env);
       ledger.disarm();
       return;
     } catch (thrown) {

@@ -12,6 +12,7 @@ import { runIndexer, type IndexerRun } from '../../e2e/runs/indexer-run.ts';
 import { createTestDatabase, query, type TestDatabase } from '../../support/database.ts';
 import { alice, created, transaction } from '../../support/frames.ts';
 import { waitFor } from '../../support/wait-for.ts';
+import { runCommand } from '../../support/run-command.ts';
 import { recordDar, type FieldType, type RecordDar } from './typed-dar.ts';
 
 let sandbox: Sandbox;
@@ -149,8 +150,8 @@ describe('a view', () => {
     expect(await syncTypedViews(store, packages)).toMatchObject({ made: ['harbor__berth__history'], failed: [] });
     const lines: string[] = [];
     const env = { DATABASE_URL: database.url };
-    await viewsCommand(['rebuild'], env, (line) => lines.push(line));
-    await viewsCommand(['list'], env, (line) => lines.push(line));
+    await runCommand(viewsCommand, ['rebuild'], env, { print: (line) => lines.push(line) });
+    await runCommand(viewsCommand, ['list'], env, { print: (line) => lines.push(line) });
     expect(lines).toEqual([
       'replaced 2 views',
       'VIEW                 KIND      PACKAGE  VERSIONS  COLUMNS',
@@ -197,11 +198,11 @@ describe('the command', () => {
     [['list'], {}, 'CONFIGURATION_INVALID'],
     [['rebuild', '--nonsense', 'x'], { DATABASE_URL: 'postgres://localhost/x' }, 'USAGE'],
   ])('refuses %j', async (argv, env, code) => {
-    await expect(viewsCommand(argv, env, () => undefined)).rejects.toMatchObject({ code });
+    await expect(runCommand(viewsCommand, argv, env)).rejects.toMatchObject({ code });
   });
 
   it('refuses a schema that was never migrated', async () => {
     const env = { DATABASE_URL: database.url };
-    await expect(viewsCommand(['list'], env, () => undefined)).rejects.toMatchObject({ code: 'SCHEMA_OUTDATED' });
+    await expect(runCommand(viewsCommand, ['list'], env)).rejects.toMatchObject({ code: 'SCHEMA_OUTDATED' });
   });
 });

@@ -1,0 +1,39 @@
+/** What `reseed` reads the active contracts with. */
+import { openAccess } from '../../access.ts';
+import type { Config } from '../../config/config.ts';
+import { pipelineParts } from '../../indexer.ts';
+import { HealthTracker } from '../../observe/health/health-tracker.ts';
+import { createObserver } from '../../observe/indexer-observer.ts';
+import { createLogger } from '../../observe/log/logger.ts';
+import { createMetrics } from '../../observe/metrics/metrics.ts';
+import type { PipelineParts } from '../../pipeline/ports/parts.ts';
+import type { Database } from '../../store/connection/database.ts';
+import { WriterSeat } from '../../store/lock/writer-lock.ts';
+import { version } from '../../version.ts';
+import { wrong } from '../command-line/refusals.ts';
+import { commandLeaseMs } from '../database/maintenance.ts';
+
+/** The parts of the daemon, for its seed. @throws IndexerError CONFIGURATION_INVALID without a ledger */
+export async function reseedParts(
+  config: Config,
+  database: Database,
+  stop: AbortSignal,
+): Promise<{ readonly parts: PipelineParts; readonly close: () => void }> {
+  const { url: ledgerUrl } = config.ledger;
+  const { url: databaseUrl, schema } = config.database;
+  if (ledgerUrl === undefined || databaseUrl === undefined) {
+    throw wrong('LEDGER_URL is not set', 'name the participant whose active contracts are to be read');
+  }
+  const access = await openAccess(config.ledger, stop);
+  const { logLevel, logFormat: format, stalledAfterMs } = config.indexer;
+  const level = logLevel === 'info' ? 'warn' : logLevel;
+  const logging = createLogger({ level, format, stream: process.stderr });
+  const health = new HealthTracker({ version, schema, stalledAfterMs, onCheckpoint: () => undefined });
+  const metrics = createMetrics({ version });
+  const observer = createObserver({ logger: logging.logger, metrics, health });
+  const options = { config, access, ledgerUrl, databaseUrl, version, logging };
+  // The right to write is taken where something is changed, by `asWriter`.
+  const seat = new WriterSeat(database, commandLeaseMs);
+  const parts = pipelineParts(options, { database, observer, seat, stop });
+  return { parts, close: () => observer.close() };
+}

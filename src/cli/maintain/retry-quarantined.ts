@@ -1,0 +1,58 @@
+/** Updates that were set aside, stored where they belong. */
+import { IndexerError, toIndexerError } from '../../errors/indexer-error.ts';
+import { decodeUpdate } from '../../ledger/frames/wire.ts';
+import type { UnknownPolicy } from '../../model/unknown.ts';
+import { refuseUnknownKind } from '../../pipeline/follow/unknown-kinds.ts';
+import type { Database } from '../../store/connection/database.ts';
+import { storeLate } from '../../store/write/late-update.ts';
+import { listQuarantine, noteAttempt, quarantinedFrame } from '../../store/write/quarantine.ts';
+import type { Print } from '../command-line/command.ts';
+
+const ofTheUpdate: ReadonlySet<string> = new Set([
+  'UPDATE_UNDECODABLE',
+  'UPDATE_KIND_UNKNOWN',
+  'STORE_DATA_REFUSED',
+  'KEY_REPEATED',
+  'ENDS_UNKNOWN',
+]);
+
+interface Retry {
+  /** None: all. */
+  readonly offsets: readonly number[];
+  readonly policy: UnknownPolicy;
+  readonly print: Print;
+}
+
+/** Tries those asked for, or all. @throws IndexerError STILL_QUARANTINED when one could not be stored */
+export async function retryAll(database: Database, asked: Retry): Promise<void> {
+  const named = asked.offsets;
+  const offsets = named.length > 0 ? named : (await listQuarantine(database)).map(({ offset }) => offset);
+  if (offsets.length === 0) asked.print('nothing is set aside');
+  let failed = 0;
+  for (const offset of offsets) if (!(await retry(database, offset, asked))) failed += 1;
+  if (failed > 0) throw stillThere(failed);
+}
+
+async function retry(database: Database, offset: number, { policy, print }: Retry): Promise<boolean> {
+  const frame = await quarantinedFrame(database, offset);
+  try {
+    const update = decodeUpdate(frame.toString('utf8'));
+    refuseUnknownKind(update, policy);
+    await storeLate(database, update);
+    print(`${String(offset)} stored`);
+    return true;
+  } catch (thrown) {
+    const error = toIndexerError(thrown);
+    // What is no failure of this update is nothing to go on after.
+    if (!ofTheUpdate.has(error.code)) throw error;
+    await noteAttempt(database, offset);
+    print(`${String(offset)} still refused: ${error.code}: ${error.message}`);
+    return false;
+  }
+}
+
+function stillThere(failed: number): IndexerError {
+  return new IndexerError(`${String(failed)} update(s) still cannot be stored`, {
+    code: 'STILL_QUARANTINED',
+  });
+}

@@ -1,0 +1,186 @@
+/**
+ * The comparisons of `verify`: the tables against themselves and against the ledger's own active contracts and updates, in
+ * one snapshot; nothing is written but the result.
+ */
+import { writeFile } from 'node:fs/promises';
+import { openAccess } from '../../access.ts';
+import type { Config } from '../../config/config.ts';
+import { ExitCode } from '../../errors/exit-code.ts';
+import { IndexerError, toIndexerError, retold } from '../../errors/indexer-error.ts';
+import { createLedgerClient } from '../../ledger/api/client.ts';
+import type { LedgerFilter } from '../../ledger/api/request-format.ts';
+import type { Database } from '../../store/connection/database.ts';
+import { inSnapshot, type Snapshot } from '../../store/verify/snapshot.ts';
+import { noteVerifications } from '../../store/verify/verifications.ts';
+import { verifyActive } from './active-contracts.ts';
+import type { Call } from '../command-line/command.ts';
+import { withDatabase } from '../database/with-database.ts';
+import type { VerifyCall } from './call.ts';
+import { progressLine } from './progress.ts';
+import {
+  exitCodeOf,
+  measured,
+  shownResults,
+  type Compared,
+  type VerifyKind,
+  type VerifyResult,
+  listedFindings,
+} from './result.ts';
+import { verifyReplay, verifyTail } from './updates.ts';
+import { brokenRules } from '../../store/verify/broken-rules.ts';
+
+const requestTimeoutMs = 20_000;
+/** Tables are read as a whole: a day. */
+const statementTimeoutMs = 24 * 60 * 60 * 1000;
+
+/** What to compare, and where the report goes. */
+export interface VerifyArguments {
+  readonly sql: boolean;
+  /** So many of the newest updates; undefined: none. */
+  readonly tail: number | undefined;
+  readonly acs: boolean;
+  /** Offset of the active contracts; undefined: the checkpoint. */
+  readonly at: number | undefined;
+  /** First and last offset of updates to ask for again. */
+  readonly replay: readonly [number, number] | undefined;
+  /** JSON to this file; `-`, or undefined where there is no terminal: to standard output. */
+  readonly json: string | undefined;
+}
+
+/**
+ * Compares what was chosen, reports and notes it; the exit code is 0 when everything compared is equal, 1 when something
+ * differs, 2 when something could not be decided.
+ * @throws IndexerError CONFIGURATION_INVALID, or why there is nothing to compare
+ */
+export async function compare(args: VerifyArguments, config: Config, io: Call): Promise<ExitCode> {
+  if (config.database.url === undefined) throw missing('DATABASE_URL');
+  const opening = { command: 'verify', statementTimeoutMs, connections: 2 };
+  try {
+    return await withDatabase(config, opening, async (database) => {
+      const results = await compareAll(args, config, database, io);
+      await report(results, args, io);
+      await noteVerifications(database, results);
+      return exitCodeOf(results);
+    });
+  } catch (thrown) {
+    throw undecidable(thrown);
+  }
+}
+
+async function compareAll(
+  args: VerifyArguments,
+  config: Config,
+  database: Database,
+  io: Call,
+): Promise<readonly VerifyResult[]> {
+  const progress = progressLine(io.stderr);
+  try {
+    return await inSnapshot(database, async (snapshot) => {
+      const { checkpoint } = snapshot.stream;
+      const results: VerifyResult[] = [];
+      const add = async (kind: VerifyKind, at: number, compare: () => Promise<Compared>): Promise<void> => {
+        results.push(await measured(kind, at, compare));
+      };
+      const { sql, tail, acs, at, replay } = args;
+      if (sql) await add('sql', checkpoint, () => verifyRules(snapshot, progress.show));
+      if (!acs && tail === undefined && replay === undefined) return results;
+      const call = await ledgerCall(config, snapshot, io.stop, progress.show);
+      if (tail !== undefined) await add('tail', checkpoint, () => sameLedger(call, () => verifyTail(call, tail)));
+      if (replay !== undefined)
+        await add('replay', replay[1], () => sameLedger(call, () => verifyReplay(call, ...replay)));
+      if (acs) await add('acs', at ?? checkpoint, () => sameLedger(call, () => verifyActive(call, at)));
+      return results;
+    });
+  } finally {
+    progress.end();
+  }
+}
+
+async function ledgerCall(
+  config: Config,
+  snapshot: Snapshot,
+  stop: AbortSignal,
+  progress: VerifyCall['progress'],
+): Promise<VerifyCall> {
+  const { url, insecure } = config.ledger;
+  if (url === undefined) throw missing('LEDGER_URL');
+  const access = await openAccess(config.ledger, stop);
+  const { tls, tokenSource } = access;
+  const client = createLedgerClient({ url, tokenSource, tls, insecure, requestTimeoutMs, signal: stop });
+  // What the tables were filled with, whatever is configured now.
+  const filter = snapshot.stream.filter as LedgerFilter;
+  return { url, config, access, stop, snapshot, client, filter, progress };
+}
+
+/** Another participant has other offsets: nothing would be equal, and nothing would be wrong. */
+async function sameLedger(call: VerifyCall, compare: () => Promise<Compared>): Promise<Compared> {
+  const { participantId: stored, checkpoint } = call.snapshot.stream;
+  const asked = await call.client.parties.participantId().catch((thrown: unknown) => {
+    if (thrown instanceof IndexerError && thrown.code === 'LEDGER_PERMISSION_DENIED') return undefined;
+    throw thrown;
+  });
+  if (stored !== null && asked !== undefined && stored !== asked) {
+    throw impossible(
+      `the tables hold participant ${stored}, the ledger is participant ${asked}`,
+      'set LEDGER_URL to the participant that was indexed',
+    );
+  }
+  const end = await call.client.state.ledgerEnd();
+  if (end >= checkpoint) return compare();
+  throw impossible(
+    `the ledger ends at offset ${String(end)}, our checkpoint is already ${String(checkpoint)}`,
+    'see what `ledger-indexer status` says: the participant lags or was reset',
+  );
+}
+
+async function report(results: readonly VerifyResult[], args: VerifyArguments, io: Call): Promise<void> {
+  const { json } = args;
+  const text = `${JSON.stringify({ outcome: outcomeOf(results), results }, undefined, 2)}\n`;
+  const toStdout = json === '-' || (json === undefined && io.stdout.isTTY !== true);
+  io.stdout.write(toStdout ? text : `${shownResults(results).join('\n')}\n`);
+  if (json !== undefined && json !== '-') await writeFile(json, text);
+}
+
+function outcomeOf(results: readonly VerifyResult[]): string {
+  const code = exitCodeOf(results);
+  return code === ExitCode.stopped ? 'equal' : code === ExitCode.different ? 'different' : 'undecided';
+}
+
+/** Whatever hinders the comparison, the exit code says that nothing was decided; wrong usage says so itself. */
+function undecidable(thrown: unknown): IndexerError {
+  const error = toIndexerError(thrown);
+  if (error.code === 'UNEXPECTED' || error.exitCode === ExitCode.configuration) return error;
+  return retold(error, { exitCode: ExitCode.undecided });
+}
+
+function impossible(found: string, remedy: string): IndexerError {
+  return new IndexerError(found, { code: 'VERIFY_IMPOSSIBLE', remedy });
+}
+
+function missing(name: string): IndexerError {
+  return new IndexerError(`${name} is not set`, {
+    code: 'CONFIGURATION_INVALID',
+    remedy: `set ${name} as the indexer has it; \`ledger-indexer verify --sql\` needs the database only`,
+  });
+}
+
+// `verify --sql`: the rules of docs/invariants.md over the tables alone; needs no ledger.
+
+/** @param progress told the rule at work and how many are done */
+async function verifyRules(
+  { client, stream }: Snapshot,
+  progress: (what: string, done: number) => void,
+): Promise<Compared> {
+  const { rules, broken } = await brokenRules(client, progress);
+  return {
+    atOffset: stream.checkpoint,
+    compared: rules,
+    different: broken.reduce((sum, { count }) => sum + count, 0),
+    quarantined: 0,
+    findings: broken
+      .flatMap(({ rule, says, rows }) =>
+        rows.map((row) => ({ what: 'broken' as const, rule: `${rule} (${says})`, ...row })),
+      )
+      .slice(0, listedFindings),
+  };
+}

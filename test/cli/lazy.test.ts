@@ -1,0 +1,27 @@
+/** Help and completion wait for no package: every command's file is read for them, and none of what it works with. */
+import { readFileSync } from 'node:fs';
+import { dirname, join, relative } from 'node:path';
+import { expect, it } from 'vitest';
+
+const root = join(import.meta.dirname, '../..');
+
+/** What a file imports when it is read: neither its types nor what it imports later. */
+function imports(file: string): readonly string[] {
+  const statements = readFileSync(file, 'utf8').matchAll(/^(?:import|export)\s+(?!type\b)([^;]*?)\bfrom\s+'([^']+)'/gm);
+  return [...statements].flatMap(([, names = '', target = '']) =>
+    names.replaceAll(/[{}\s]|\btype\s+\w+(?:\s+as\s+\w+)?\s*,?/g, '') === '' ? [] : [target],
+  );
+}
+
+it('no module that is read before a command runs imports a package', () => {
+  const read = new Set(['src/program.ts', 'src/cli/commands.ts'].map((file) => join(root, file)));
+  const packages: string[] = [];
+  for (const file of read) {
+    for (const target of imports(file)) {
+      if (target.startsWith('.')) read.add(join(dirname(file), target));
+      else if (!target.startsWith('node:')) packages.push(`${relative(root, file)} imports ${target}`);
+    }
+  }
+  expect(read).toContain(join(root, 'src/cli/maintain/prune.ts'));
+  expect(packages).toEqual([]);
+});

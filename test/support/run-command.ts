@@ -1,0 +1,27 @@
+/** A command run in the process of the test, as the program runs it; only no demo is looked for. */
+import { Readable } from 'node:stream';
+import type { Call, Command } from '../../src/cli/command-line/command.ts';
+import { parse, unparsed } from '../../src/cli/command-line/parse.ts';
+import { ExitCode } from '../../src/errors/exit-code.ts';
+
+/** Resolves to the exit code. @param io where it prints, what it reads and what stops it; default: nowhere, nothing and never */
+export async function runCommand(
+  command: Command,
+  argv: readonly string[],
+  env: NodeJS.ProcessEnv,
+  io: Partial<Pick<Call, 'print' | 'write' | 'stop' | 'stdin' | 'stdout' | 'stderr'>> = {},
+): Promise<ExitCode> {
+  const code = await command.run({
+    given: command.verbs === true ? unparsed(argv) : parse(command, argv),
+    env,
+    stop: new AbortController().signal,
+    print: () => undefined,
+    write: () => undefined,
+    stdin: Readable.from([]),
+    stdout: process.stdout,
+    stderr: process.stderr,
+    commands: [],
+    ...io,
+  });
+  return code ?? ExitCode.stopped;
+}
