@@ -27,7 +27,7 @@ import { openDatabase, type Database } from './store/connection/database.ts';
 import { placeOf } from './store/connection/hosts.ts';
 import { readRecentFacts } from './store/reads/recent-facts.ts';
 import { writerSessionName } from './store/lock/stale-writers.ts';
-import { WriterSeat } from './store/lock/writer-lock.ts';
+import { WriterCandidate } from './store/lock/writer-lock.ts';
 import { postgresSink } from './store/postgres-sink.ts';
 import { commit } from './version.ts';
 
@@ -92,9 +92,9 @@ export async function startIndexer(options: IndexerOptions): Promise<Indexer> {
   const page = new StatusPage({ health, readRecent: () => readRecentFacts(shown), guide: options.guide });
   try {
     const stop = new AbortController();
-    const seat = new WriterSeat(database, config.indexer.leaseMs);
+    const candidate = new WriterCandidate(database, config.indexer.leaseMs);
     const onRequest = (request: RequestFacts): void => countRequest(metrics, request);
-    const parts = pipelineParts(options, { database, observer, seat, stop: stop.signal, onRequest });
+    const parts = pipelineParts(options, { database, observer, candidate, stop: stop.signal, onRequest });
     const http = await startHttpServer({
       host: httpHost,
       port: httpPort,
@@ -105,7 +105,7 @@ export async function startIndexer(options: IndexerOptions): Promise<Indexer> {
       waiters,
       page,
     });
-    return new RunningIndexer(options, { stop, parts, http, live, database, shown, observer, seat });
+    return new RunningIndexer(options, { stop, parts, http, live, database, shown, observer, candidate });
   } catch (thrown) {
     observer.close();
     page.close();
@@ -153,7 +153,7 @@ interface Running {
   /** What the status page reads from. */
   readonly shown: Database;
   readonly observer: IndexerObserver;
-  readonly seat: WriterSeat;
+  readonly candidate: WriterCandidate;
 }
 
 class RunningIndexer implements Indexer {
@@ -180,12 +180,12 @@ class RunningIndexer implements Indexer {
   }
 
   async #takeDown(): Promise<void> {
-    const { stop, http, database, shown, observer, seat } = this.#running;
+    const { stop, http, database, shown, observer, candidate } = this.#running;
     stop.abort();
     // What does not end in time is rolled back by the server when its connection is cut.
     const limit = Math.max(0, this.#stopTimeoutMs - 4_000);
     await Promise.race([this.done.catch(() => undefined), elapsed(limit)]);
-    await Promise.all([database.close(500), shown.close(500), seat.close()]);
+    await Promise.all([database.close(500), shown.close(500), candidate.close()]);
     await http.close();
     observer.close();
   }
@@ -200,13 +200,13 @@ function elapsed(ms: number): Promise<void> {
 /** What the pipeline needs of the configuration; commands that seed by hand take it too. */
 export function pipelineParts(
   options: IndexerOptions,
-  built: Pick<Running, 'database' | 'observer' | 'seat'> & {
+  built: Pick<Running, 'database' | 'observer' | 'candidate'> & {
     readonly stop: AbortSignal;
     readonly onRequest?: TransportOptions['onRequest'];
   },
 ): PipelineParts {
   const { config, ledgerUrl } = options;
-  const { database, observer, seat, stop, onRequest } = built;
+  const { database, observer, candidate, stop, onRequest } = built;
   const { ledger, indexer } = config;
   const { tls, tokenSource } = options.access;
   const { insecure, parties, templates, interfaces, createdEventBlobs, shape, topology } = ledger;
@@ -216,7 +216,7 @@ export function pipelineParts(
     polledLedger: createLedgerClient({ ...client, requestTimeoutMs: pollTimeoutMs(indexer) }),
     openStream: streamOpener(options),
     tokenSource,
-    sink: postgresSink(database, seat, { migrate: config.database.migrate, notify: indexer.notify }),
+    sink: postgresSink(database, candidate, { migrate: config.database.migrate, notify: indexer.notify }),
     filter: { parties, templates, interfaces, createdEventBlobs, shape, topology },
     start: indexer.start,
     stopAt: indexer.stopAt,

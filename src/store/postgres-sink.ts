@@ -1,5 +1,5 @@
 /**
- * Postgres as the pipeline writes to it: what the shelves can do, bound to one database and one seat. The port is the
+ * Postgres as the pipeline writes to it: what the shelves can do, bound to one database and one candidate. The port is the
  * pipeline's (src/pipeline/ports/sink.ts), which stands above this room; the composition root has the compiler hold one
  * against the other.
  */
@@ -13,7 +13,7 @@ import { readStream } from './history/maintenance.ts';
 import { mergeStaging, type Merge } from './history/merge.ts';
 import { prepareStaging, type Wanted } from './history/staging.ts';
 import { firstUnknown, newestContracts, newestMark, rangeBegin } from './history/stored-marks.ts';
-import type { WriterSeat } from './lock/writer-lock.ts';
+import type { WriterCandidate } from './lock/writer-lock.ts';
 import { assertMigrated, migrate } from './schema/migrations.ts';
 import { readPackages, readPackageState, refreshPaddings, storePackage } from './typed/package-store.ts';
 import { syncTypedViews } from './typed/views.ts';
@@ -28,12 +28,12 @@ export interface PostgresSinkOptions {
   readonly notify: boolean;
 }
 
-/** The sink over `database`; `seat` decides who may write. Both stay the caller's to close. */
-export function postgresSink(database: Database, seat: WriterSeat, options: PostgresSinkOptions) {
-  const session = { notify: options.notify, assertHeld: () => seat.assertHeld() };
+/** The sink over `database`; `candidate` decides who may write. Both stay the caller's to close. */
+export function postgresSink(database: Database, candidate: WriterCandidate, options: PostgresSinkOptions) {
+  const session = { notify: options.notify, assertHeld: () => candidate.assertHeld() };
   return {
-    prepare: preparation(database, seat, options.migrate),
-    tryLock: () => seat.tryLock(),
+    prepare: preparation(database, candidate, options.migrate),
+    tryLock: () => candidate.tryLock(),
     lockHolder: () => writerLockHolder(database),
     openSession: (identity: StreamIdentity) => openSession(database, identity, session),
     marks: {
@@ -54,12 +54,12 @@ export function postgresSink(database: Database, seat: WriterSeat, options: Post
   };
 }
 
-function preparation(database: Database, seat: WriterSeat, mode: 'auto' | 'never'): () => Promise<void> {
+function preparation(database: Database, candidate: WriterCandidate, mode: 'auto' | 'never'): () => Promise<void> {
   let prepared = false;
   return async () => {
     if (prepared) return;
     // Before anything else: behind a pooler, even the settings of our sessions would reach others.
-    await seat.checkAddress();
+    await candidate.checkAddress();
     await checkServer(database);
     await (mode === 'auto' ? migrate(database) : assertMigrated(database));
     prepared = true;

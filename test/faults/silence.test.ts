@@ -9,7 +9,7 @@ import { createLogger } from '../../src/observe/log/logger.ts';
 import { createMetrics } from '../../src/observe/metrics/metrics.ts';
 import { runPipeline } from '../../src/pipeline/run.ts';
 import { openDatabase } from '../../src/store/connection/database.ts';
-import { WriterSeat } from '../../src/store/lock/writer-lock.ts';
+import { WriterCandidate } from '../../src/store/lock/writer-lock.ts';
 import { query } from '../support/database.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { FaultWorld } from './fault-world.ts';
@@ -30,8 +30,8 @@ it('is noticed by the ledger end that rises past the checkpoint, and the stream 
     health: new HealthTracker({ version: 'test', schema, stalledAfterMs: 60_000 }),
   });
   const options = { config, access, ledgerUrl: world.sandbox.url, databaseUrl, version: 'test', logging };
-  const seat = new WriterSeat(database, 5_000);
-  const parts = pipelineParts(options, { database, observer, seat, stop: stop.signal });
+  const candidate = new WriterCandidate(database, 5_000);
+  const parts = pipelineParts(options, { database, observer, candidate, stop: stop.signal });
   // As in the program, but for the times, which are 5 s and 120 s there.
   const running = runPipeline({ ...parts, limits: { ...parts.limits, pollMs: 100, silenceMs: 1_000 } });
   const stored = (): Promise<true> =>
@@ -51,7 +51,7 @@ it('is noticed by the ledger end that rises past the checkpoint, and the stream 
   } finally {
     stop.abort();
     await running;
-    await seat.close();
+    await candidate.close();
     observer.close();
     await database.close();
   }

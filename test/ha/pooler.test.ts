@@ -1,7 +1,7 @@
 /** pgbouncer between us and Postgres: refused where it lends one session to many, accepted where it does not. */
 import { describe, expect, it } from 'vitest';
 import { openDatabase } from '../../src/store/connection/database.ts';
-import { WriterSeat } from '../../src/store/lock/writer-lock.ts';
+import { WriterCandidate } from '../../src/store/lock/writer-lock.ts';
 import { bouncerInstalled, startBouncer } from '../support/bouncer.ts';
 import { createTestDatabase, query } from '../support/database.ts';
 
@@ -13,13 +13,13 @@ async function lockThrough(mode: string, idle = 0): Promise<unknown> {
   await Promise.all(busy);
   const options = { url: bouncer.url, schema: 'ledger', statementTimeoutMs: 5_000, applicationName: 'test' };
   const database = openDatabase(options);
-  const seat = new WriterSeat(database, 2_000);
+  const candidate = new WriterCandidate(database, 2_000);
   try {
-    return await seat.tryLock();
+    return await candidate.tryLock();
   } catch (thrown) {
     return thrown;
   } finally {
-    await seat.close();
+    await candidate.close();
     await database.close();
   }
 }

@@ -1,21 +1,21 @@
 /** The writer lock: one holder, gone with its connection, given up in time, and never a reason to hang. */
 import { describe, expect, it } from 'vitest';
 import { openDatabase, type Database } from '../../src/store/connection/database.ts';
-import { WriterSeat } from '../../src/store/lock/writer-lock.ts';
+import { WriterCandidate } from '../../src/store/lock/writer-lock.ts';
 import { openRoad } from '../ha/road.ts';
 import { createTestDatabase, query } from '../support/database.ts';
 import { pause } from '../support/wait-for.ts';
 
 const leaseMs = 1_000;
 
-function open(url: string): AsyncDisposable & { readonly database: Database; readonly seat: WriterSeat } {
+function open(url: string): AsyncDisposable & { readonly database: Database; readonly candidate: WriterCandidate } {
   const database = openDatabase({ url, schema: 'ledger', statementTimeoutMs: 5_000, applicationName: 'test' });
-  const seat = new WriterSeat(database, leaseMs);
+  const candidate = new WriterCandidate(database, leaseMs);
   const close = async (): Promise<void> => {
-    await seat.close();
+    await candidate.close();
     await database.close();
   };
-  return { database, seat, [Symbol.asyncDispose]: close };
+  return { database, candidate, [Symbol.asyncDispose]: close };
 }
 
 describe('the writer lock', () => {
@@ -23,26 +23,26 @@ describe('the writer lock', () => {
     await using created = await createTestDatabase();
     await using one = open(created.url);
     await using other = open(created.url);
-    const first = await one.seat.tryLock();
+    const first = await one.candidate.tryLock();
     expect(first).toBeDefined();
-    expect(await other.seat.tryLock()).toBeUndefined();
-    one.seat.assertHeld();
-    expect(() => other.seat.assertHeld()).toThrow(expect.objectContaining({ code: 'STORE_LOCK_LOST' }));
+    expect(await other.candidate.tryLock()).toBeUndefined();
+    one.candidate.assertHeld();
+    expect(() => other.candidate.assertHeld()).toThrow(expect.objectContaining({ code: 'STORE_LOCK_LOST' }));
     await first?.release();
-    expect(() => one.seat.assertHeld()).toThrow(expect.objectContaining({ code: 'STORE_LOCK_LOST' }));
-    expect(await other.seat.tryLock()).toBeDefined();
+    expect(() => one.candidate.assertHeld()).toThrow(expect.objectContaining({ code: 'STORE_LOCK_LOST' }));
+    expect(await other.candidate.tryLock()).toBeDefined();
   });
 
   it('waits on one connection, however often it asks, and outlives many leases', async () => {
     await using created = await createTestDatabase();
     await using one = open(created.url);
     await using other = open(created.url);
-    await one.seat.tryLock();
+    await one.candidate.tryLock();
     for (let asked = 0; asked < 12; asked += 1) {
-      expect(await other.seat.tryLock()).toBeUndefined();
+      expect(await other.candidate.tryLock()).toBeUndefined();
       await pause(leaseMs / 4);
     }
-    one.seat.assertHeld();
+    one.candidate.assertHeld();
     const sessions = `select count(*)::int as n from pg_stat_activity
       where datname = current_database() and application_name = 'ledger-indexer lock'`;
     expect(await query(created.url, sessions)).toEqual([{ n: 2 }]);
@@ -51,14 +51,14 @@ describe('the writer lock', () => {
   it('is lost at once with the session that holds it', async () => {
     await using created = await createTestDatabase();
     await using one = open(created.url);
-    const lock = await one.seat.tryLock();
+    const lock = await one.candidate.tryLock();
     const end = `select pg_terminate_backend(pid) from pg_stat_activity
       where datname = current_database() and application_name = 'ledger-indexer lock'`;
     await Promise.all([
       expect(lock?.lost).rejects.toMatchObject({ code: 'STORE_UNREACHABLE', retry: 'retry' }),
       query(created.url, end),
     ]);
-    expect(() => one.seat.assertHeld()).toThrow(expect.objectContaining({ code: 'STORE_LOCK_LOST' }));
+    expect(() => one.candidate.assertHeld()).toThrow(expect.objectContaining({ code: 'STORE_LOCK_LOST' }));
   });
 
   it('is given up by a holder that is cut off, within the lease, and taken by another one then', async () => {
@@ -66,11 +66,11 @@ describe('the writer lock', () => {
     await using road = await openRoad(created.url);
     await using one = open(road.url);
     await using other = open(created.url);
-    const lock = await one.seat.tryLock();
+    const lock = await one.candidate.tryLock();
     road.freeze();
     const lost = expect(lock?.lost).rejects.toMatchObject({ code: expect.stringMatching(/^STORE_/) as string });
-    while ((await other.seat.tryLock()) === undefined) await pause(20);
-    expect(() => one.seat.assertHeld()).toThrow(expect.objectContaining({ code: 'STORE_LOCK_LOST' }));
+    while ((await other.candidate.tryLock()) === undefined) await pause(20);
+    expect(() => one.candidate.assertHeld()).toThrow(expect.objectContaining({ code: 'STORE_LOCK_LOST' }));
     await lost;
   });
 
@@ -78,7 +78,7 @@ describe('the writer lock', () => {
     await using created = await createTestDatabase();
     await using road = await openRoad(created.url);
     await using one = open(road.url);
-    const lock = await one.seat.tryLock();
+    const lock = await one.candidate.tryLock();
     expect(lock).toBeDefined();
     road.freeze();
     await lock?.release();

@@ -6,7 +6,7 @@ import { holderText } from '../../model/lock-holder.ts';
 import { hasTables, inspectServer, lastWriter, writerLockHolder } from '../../store/connection/inspection.ts';
 import { assertMigrated } from '../../store/schema/migrations.ts';
 import { checkServer } from '../../store/connection/server-check.ts';
-import { WriterSeat } from '../../store/lock/writer-lock.ts';
+import { WriterCandidate } from '../../store/lock/writer-lock.ts';
 import { openFor } from '../database/with-database.ts';
 import { judgeClock } from './ledger-checks.ts';
 import { pass, type Check, type Finding } from './outcome.ts';
@@ -51,7 +51,7 @@ export function databaseChecks(database: Database, config: Config): readonly Che
 }
 
 async function pooler(database: Database, { indexer }: Config): Promise<Finding> {
-  await new WriterSeat(database, indexer.leaseMs).checkAddress();
+  await new WriterCandidate(database, indexer.leaseMs).checkAddress();
   return pass('our sessions are our own: no pooler lends them to others');
 }
 

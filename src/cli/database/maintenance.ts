@@ -39,18 +39,18 @@ export function openStream(config: Config, command: string, schema: string): Pro
  * @throws IndexerError WRITER_ACTIVE when an indexer keeps the lock
  */
 export async function asWriter<T>(database: Database, command: string, work: () => Promise<T>): Promise<T> {
-  const { WriterSeat } = await import('../../store/lock/writer-lock.ts');
-  const seat = new WriterSeat(database, commandLeaseMs);
+  const { WriterCandidate } = await import('../../store/lock/writer-lock.ts');
+  const candidate = new WriterCandidate(database, commandLeaseMs);
   try {
-    let lock = await seat.tryLock();
+    let lock = await candidate.tryLock();
     for (let tries = 0; lock === undefined && tries < lockTries; tries += 1) {
       await sleep(lockPollMs);
-      lock = await seat.tryLock();
+      lock = await candidate.tryLock();
     }
     if (lock === undefined) throw await writerActive(database, command);
     return await Promise.race([work(), lock.lost]);
   } finally {
-    await seat.close();
+    await candidate.close();
   }
 }
 

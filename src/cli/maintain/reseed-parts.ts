@@ -8,7 +8,7 @@ import { createLogger } from '../../observe/log/logger.ts';
 import { createMetrics } from '../../observe/metrics/metrics.ts';
 import type { PipelineParts } from '../../pipeline/ports/parts.ts';
 import type { Database } from '../../store/connection/database.ts';
-import { WriterSeat } from '../../store/lock/writer-lock.ts';
+import { WriterCandidate } from '../../store/lock/writer-lock.ts';
 import { version } from '../../version.ts';
 import { wrong } from '../command-line/refusals.ts';
 import { commandLeaseMs } from '../database/maintenance.ts';
@@ -33,7 +33,7 @@ export async function reseedParts(
   const observer = createObserver({ logger: logging.logger, metrics, health });
   const options = { config, access, ledgerUrl, databaseUrl, version, logging };
   // The right to write is taken where something is changed, by `asWriter`.
-  const seat = new WriterSeat(database, commandLeaseMs);
-  const parts = pipelineParts(options, { database, observer, seat, stop });
+  const candidate = new WriterCandidate(database, commandLeaseMs);
+  const parts = pipelineParts(options, { database, observer, candidate, stop });
   return { parts, close: () => observer.close() };
 }

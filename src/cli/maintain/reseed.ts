@@ -101,12 +101,7 @@ function told(done: Reseeded & { readonly checkpoint: number }): readonly string
   ];
 }
 
-async function giveUpHistory(
-  parts: PipelineParts,
-  database: Database,
-  { yes }: Wanted,
-  print: Print,
-): Promise<void> {
+async function giveUpHistory(parts: PipelineParts, database: Database, { yes }: Wanted, print: Print): Promise<void> {
   const { askIdentity } = await import('../../pipeline/proof/identity.ts');
   const { emptyHistory, planEmpty } = await import('../../store/history/reset.ts');
   // Nothing is given up before the ledger has answered that it can be read.

@@ -21,7 +21,7 @@ export interface WriterLock {
 const longestBeatMs = 1_000;
 
 /** This process's place in the queue for the right to write; keeps its connection while it waits. */
-export class WriterSeat {
+export class WriterCandidate {
   readonly #database: Database;
   readonly #leaseMs: number;
   #connection: LockConnection | undefined;
