@@ -1,4 +1,6 @@
 /** Statements built with Kysely go the way of all others: the client that was lent, its transaction, the same errors. */
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openDatabase, type Database } from '../../src/store/connection/database.ts';
 import { tablesOf } from '../../src/store/connection/query-builder.ts';
@@ -71,4 +73,12 @@ describe('a statement of the query builder', () => {
     );
     await expect(read).resolves.toEqual({ epoch });
   });
+});
+
+it('columns are named where the compiler looks for ones that no table has: in no callback, and in no spread', () => {
+  const unseen = /\.set\(\s*\(|\.(?:set|values|doUpdateSet)\(\{[^}]*\.\.\./;
+  const store = join(import.meta.dirname, '../../src/store');
+  const files = readdirSync(store, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.ts'));
+  expect(files.length).toBeGreaterThan(20);
+  expect(files.filter((name) => unseen.test(readFileSync(join(store, name), 'utf8')))).toEqual([]);
 });

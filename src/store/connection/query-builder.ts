@@ -15,6 +15,7 @@ import {
   type ExpressionBuilder,
   type QueryCreator,
   type QueryResult,
+  type Updateable,
 } from 'kysely';
 import type { ClientBase } from 'pg';
 import type { Tables } from './tables.ts';
@@ -41,6 +42,12 @@ export function countRows<T extends keyof Tables>(from: ExpressionBuilder<Tables
  * is one is taken for a tenth of the rows.
  */
 export const one = sql<number>`1`;
+
+/**
+ * Columns of a table with new values, where they are not a literal in the call. The compiler looks for names that no table
+ * has in literals of a known type only: not in what is spread into one, nor in what a callback returns.
+ */
+export type Change<T extends keyof Tables> = Updateable<Tables[T]>;
 
 /** The tables that have a column of this name. */
 export type TablesWith<C extends string> = {

@@ -21,17 +21,18 @@ export interface NewRange {
 export async function openRange(client: ClientBase, closeAt: number, range: NewRange): Promise<void> {
   await tablesOf(client)
     .updateTable('coverage')
-    .set((e) => ({ to_offset: e.fn<number>('greatest', [e.val(closeAt), 'from_offset']) }))
+    .set('to_offset', (e) => e.fn<number>('greatest', [e.val(closeAt), 'from_offset']))
     .where('to_offset', 'is', null)
     .execute();
   const { from, origin, filterHash, shape, reason } = range;
   // The same beginning under the same filter: it was given up and taken again before anything was stored.
-  const taken = { origin, transaction_shape: shape, reason };
   await tablesOf(client)
     .insertInto('coverage')
-    .values({ from_offset: from, filter_hash: filterHash, ...taken })
+    .values({ from_offset: from, filter_hash: filterHash, origin, transaction_shape: shape, reason })
     .onConflict((c) =>
-      c.columns(['from_offset', 'filter_hash']).doUpdateSet({ ...taken, to_offset: null, recorded_at: sql`now()` }),
+      c
+        .columns(['from_offset', 'filter_hash'])
+        .doUpdateSet({ origin, transaction_shape: shape, reason, to_offset: null, recorded_at: sql`now()` }),
     )
     .execute();
 }

@@ -1,7 +1,7 @@
 /** Taking another filter into force: the history stays as it is, and `coverage` says from where the new one counts. */
 import type { StreamIdentity } from '../../model/stream.ts';
 import type { Database } from '../connection/database.ts';
-import { tablesOf } from '../connection/query-builder.ts';
+import { tablesOf, type Change } from '../connection/query-builder.ts';
 import { openRange } from './coverage-ranges.ts';
 import { lockStream, maintain, refused } from './maintenance.ts';
 
@@ -30,11 +30,12 @@ export function acceptFilter(database: Database, change: FilterChange): Promise<
     const { checkpoint } = stream;
     const { filter, filterHash, shape } = identity;
     await openRange(client, checkpoint, { from: checkpoint, origin: 'filter', filterHash, shape, reason });
-    const mark = allVisible ? {} : { checkpoint_update_offset: null, checkpoint_update_id: null };
+    const mark: Change<'stream'> = allVisible ? {} : { checkpoint_update_offset: null, checkpoint_update_id: null };
     await tablesOf(client)
       .updateTable('stream')
-      .set({ filter, filter_hash: filterHash, transaction_shape: shape, writer, ...mark })
-      .set((e) => ({ epoch: e('epoch', '+', 1) }))
+      .set({ filter, filter_hash: filterHash, transaction_shape: shape, writer })
+      .set(mark)
+      .set('epoch', (e) => e('epoch', '+', 1))
       .execute();
     return checkpoint;
   });

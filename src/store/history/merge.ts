@@ -10,7 +10,7 @@ import { IndexerError } from '../../errors/indexer-error.ts';
 import type { Merged, StreamIdentity, UpdateMark } from '../../model/stream.ts';
 import { notifyStatement } from '../write/batch-writer.ts';
 import type { Database } from '../connection/database.ts';
-import { countRows, tablesOf } from '../connection/query-builder.ts';
+import { countRows, tablesOf, type Change } from '../connection/query-builder.ts';
 import { openRange } from './coverage-ranges.ts';
 import { lockStream, maintain, refused, type StreamFacts } from './maintenance.ts';
 import { dropStaging, stagingSchema } from './staging.ts';
@@ -260,15 +260,17 @@ async function publish(
   const { offset, identity, anchor } = merge;
   const { filter, filterHash, shape } = identity;
   await openRange(client, stream.checkpoint ?? 0, { from: offset, origin: 'reseed', filterHash, shape, reason });
-  const mark = provesOn(stream, merge)
+  const mark: Change<'stream'> = provesOn(stream, merge)
     ? {}
     : { checkpoint_update_offset: anchor?.offset ?? null, checkpoint_update_id: anchor?.updateId ?? null };
   const participantId = stream.participantId ?? identity.participantId ?? null;
   await tablesOf(client)
     .updateTable('stream')
-    .set({ seed_offset: offset, checkpoint: offset, seed_token: null, seed_contracts: gathered, ...mark })
+    .set({ seed_offset: offset, checkpoint: offset, seed_token: null, seed_contracts: gathered })
+    .set(mark)
     .set({ participant_id: participantId, filter, filter_hash: filterHash, transaction_shape: shape })
-    .set((e) => ({ epoch: e('epoch', '+', 1), writer: merge.writer, seeded_at: sql`now()` }))
+    .set({ writer: merge.writer, seeded_at: sql`now()` })
+    .set('epoch', (e) => e('epoch', '+', 1))
     .execute();
 }
 

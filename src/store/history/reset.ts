@@ -5,7 +5,7 @@
 import type { ClientBase } from 'pg';
 import type { StreamIdentity } from '../../model/stream.ts';
 import type { Database } from '../connection/database.ts';
-import { countRows, tablesOf, type TablesWith } from '../connection/query-builder.ts';
+import { countRows, tablesOf, type Change, type TablesWith } from '../connection/query-builder.ts';
 import { beginSeed } from '../write/stream-row.ts';
 import { cutRanges } from './coverage-ranges.ts';
 import { lockStream, maintain, readStream, refused, type StreamFacts } from './maintenance.ts';
@@ -24,10 +24,10 @@ const byOffset = [
 ] as const satisfies readonly TablesWith<'offset'>[];
 
 /** No stored update proves the history. */
-const noMark = { checkpoint_update_offset: null, checkpoint_update_id: null } as const;
+const noMark: Change<'stream'> = { checkpoint_update_offset: null, checkpoint_update_id: null };
 
 /** What the stream row says of a ledger that nothing was read of. */
-const nothingRead = {
+const nothingRead: Change<'stream'> = {
   seeded_at: null,
   checkpoint: null,
   checkpoint_record_time: null,
@@ -35,7 +35,7 @@ const nothingRead = {
   ledger_end: null,
   pruned_offset: null,
   kept_offset: null,
-} as const;
+};
 
 /** Rows by table. */
 export type RowCounts = ReadonlyMap<string, number>;
@@ -180,7 +180,9 @@ export function emptyHistory(database: Database, identity: StreamIdentity, write
     const { epoch } = await tablesOf(client)
       .updateTable('stream')
       .set({ participant_id: participantId, filter, filter_hash: filterHash, transaction_shape: shape, writer })
-      .set((e) => ({ ...noMark, ...nothingRead, epoch: e('epoch', '+', 1) }))
+      .set(noMark)
+      .set(nothingRead)
+      .set('epoch', (e) => e('epoch', '+', 1))
       .returning('epoch')
       .executeTakeFirstOrThrow();
     // The rest is what any seed removes that begins anew.

@@ -13,7 +13,8 @@ export async function noteLedgerFacts(
   await database.withClient((client) =>
     tablesOf(client)
       .updateTable('stream')
-      .set({ ledger_end: ledgerEnd, ...(prunedOffset === undefined ? {} : { pruned_offset: prunedOffset }) })
+      .set('ledger_end', ledgerEnd)
+      .$if(prunedOffset !== undefined, (stream) => stream.set('pruned_offset', prunedOffset ?? null))
       .where('epoch', '=', epoch)
       .execute(),
   );
