@@ -8,7 +8,7 @@ import type { DemoLedger } from 'ledger-indexer-sandbox/demo/demo-ledger';
 import { demoLedger, embeddedPostgres } from '../../optional-parts.ts';
 import { readStream } from '../../store/history/maintenance.ts';
 import { emptyHistory } from '../../store/history/reset.ts';
-import { holdUp } from './hold-up.ts';
+import { openDatabase } from '../../store/connection/database.ts';
 import { migrate } from '../../store/schema/migrations.ts';
 import { prepareDataDir } from './data-dir.ts';
 import { demoPort, firstPorts, keepPort } from './demo-ports.ts';
@@ -147,6 +147,24 @@ async function beginAnew(
     });
     await rm(journal);
     return ours;
+  } finally {
+    await database.close();
+  }
+}
+
+/**
+ * Makes a database slow on purpose: the table `stream` is held against writers, so that the checkpoint cannot move, and reads
+ * go on. @param ms for so long, milliseconds
+ * @throws IndexerError STORE_… when the database cannot be reached or has no such schema
+ */
+async function holdUp(url: string, schema: string, ms: number): Promise<void> {
+  const applicationName = 'ledger-indexer chaos';
+  const database = openDatabase({ url, schema, statementTimeoutMs: ms + 30_000, applicationName });
+  try {
+    await database.transaction(async (client) => {
+      await client.query('lock table stream in exclusive mode');
+      await client.query('select pg_sleep($1)', [ms / 1000]);
+    });
   } finally {
     await database.close();
   }

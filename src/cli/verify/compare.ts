@@ -13,10 +13,9 @@ import type { Database } from '../../store/connection/database.ts';
 import { inSnapshot, type Snapshot } from '../../store/verify/snapshot.ts';
 import { noteVerifications } from '../../store/verify/verifications.ts';
 import { verifyActive } from './active-contracts.ts';
-import type { Call } from '../command-line/command.ts';
+import type { Call, Terminal } from '../command-line/command.ts';
 import { withDatabase } from '../database/with-database.ts';
 import type { VerifyCall } from './call.ts';
-import { progressLine } from './progress.ts';
 import {
   exitCodeOf,
   measured,
@@ -182,5 +181,30 @@ async function verifyRules(
         rows.map((row) => ({ what: 'broken' as const, rule: `${rule} (${says})`, ...row })),
       )
       .slice(0, listedFindings),
+  };
+}
+
+interface ProgressLine {
+  /** Shown at most five times a second. */
+  readonly show: (what: string, read: number) => void;
+  /** Removes the line. */
+  readonly end: () => void;
+}
+
+const progressIntervalMs = 200;
+const clearLine = '\r\u001b[K';
+
+/** One line on a terminal that says how far a comparison is; nothing where there is no terminal. */
+function progressLine(terminal: Terminal): ProgressLine {
+  let shownAt = Number.NEGATIVE_INFINITY;
+  return {
+    show: (what, read) => {
+      if (terminal.isTTY !== true || performance.now() - shownAt < progressIntervalMs) return;
+      shownAt = performance.now();
+      terminal.write(`${clearLine}${what} ${String(read)}`);
+    },
+    end: () => {
+      if (terminal.isTTY === true && Number.isFinite(shownAt)) terminal.write(clearLine);
+    },
   };
 }
