@@ -5,7 +5,6 @@ import type { Config } from '../../config/config.ts';
 import { IndexerError } from '../../errors/indexer-error.ts';
 import { holderText } from '../../model/lock-holder.ts';
 import type { Database } from '../../store/connection/database.ts';
-import { maintenanceLimitMs } from '../../store/history/maintenance.ts';
 import { aligned, fixed, numbers } from '../command-line/aligned.ts';
 import { openFor, withDatabase } from './with-database.ts';
 
@@ -15,12 +14,15 @@ export const writerName = `${hostname()}:${String(process.pid)}`;
 /** Lease of the lock of a command, milliseconds: no standby waits for it, so it may hang for a while. */
 export const commandLeaseMs = 30_000;
 
+/** Longest time one statement of such a command may take, milliseconds: rewriting a large history takes long. */
+const statementLimitMs = 24 * 60 * 60 * 1000;
+
 const lockPollMs = 250;
 const lockTries = 20;
 
 const ofOwner = {
   remedy: 'name the database, as the owner of the tables',
-  statementTimeoutMs: maintenanceLimitMs,
+  statementTimeoutMs: statementLimitMs,
   connections: 4,
 } as const;
 

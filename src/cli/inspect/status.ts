@@ -6,7 +6,6 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { describeConfig, loadConfig, type Config } from '../../config/config.ts';
 import { IndexerError, toIndexerError } from '../../errors/indexer-error.ts';
 import { placeOf } from '../../store/connection/hosts.ts';
-import { readStream } from '../../store/history/maintenance.ts';
 import { aligned, fixed } from '../command-line/aligned.ts';
 import { json, type Call, type Command } from '../command-line/command.ts';
 import { openFor, withAnyDatabase } from '../database/with-database.ts';
@@ -80,6 +79,7 @@ async function storedPlace(config: Config, because: string): Promise<object> {
   const { url } = config.database;
   if (url === undefined) return { state: 'not running here', because };
   const asked = inWords(config.database, url);
+  const { readStream } = await import('../../store/history/maintenance.ts');
   const database = await openFor(config, opening);
   try {
     const stream = await readStream(database);

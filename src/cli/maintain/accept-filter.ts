@@ -2,7 +2,6 @@
 import { loadConfig, type Config } from '../../config/config.ts';
 import { filterFingerprint } from '../../ledger/api/request-format.ts';
 import type { Database } from '../../store/connection/database.ts';
-import { readStream } from '../../store/history/maintenance.ts';
 import { writing, yes, type Command, type Print } from '../command-line/command.ts';
 import { asWriter, withStream, writerName } from '../database/maintenance.ts';
 import { filterDifference, type FilterDifference } from './filter-difference.ts';
@@ -25,6 +24,7 @@ export const acceptFilterCommand: Command = {
 
 async function accept(database: Database, config: Config, yes: boolean, print: Print): Promise<void> {
   const { json: filter, hash: filterHash } = filterFingerprint(config.ledger);
+  const { readStream } = await import('../../store/history/maintenance.ts');
   const stream = await readStream(database);
   if (stream?.filterHash === filterHash) {
     print('the configured filter is the one in force: nothing to do');

@@ -9,9 +9,6 @@ import { tablesOf } from '../connection/query-builder.ts';
 import { reportPlanning } from '../connection/report-planning.ts';
 import type { StreamIdentity } from '../../model/stream.ts';
 
-/** Longest time one statement of such a command may take, milliseconds: rewriting a large history takes long. */
-export const maintenanceLimitMs = 24 * 60 * 60 * 1000;
-
 /** What the stream row says before anything is changed. */
 export interface StreamFacts {
   readonly participantId: string | null;
