@@ -2,8 +2,8 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { withDiagram } from '../../scripts/schema-diagram.ts';
-import { storedTables } from '../../scripts/schema-tables.ts';
+import { withDiagram } from '../../scripts/schema/schema-diagram.ts';
+import { storedTables } from '../../scripts/schema/schema-tables.ts';
 import { greeting } from '../../src/cli/demo/greeting.ts';
 import { demoInterfaces } from '../../packages/ledger-sandbox/src/demo/templates/names.ts';
 import { startSandbox } from '../../packages/ledger-sandbox/src/demo/sandbox.ts';

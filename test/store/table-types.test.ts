@@ -2,8 +2,8 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { storedTables } from '../../scripts/schema-tables.ts';
-import { tableTypes, typesFile } from '../../scripts/table-types.ts';
+import { storedTables } from '../../scripts/schema/schema-tables.ts';
+import { tableTypes, typesFile } from '../../scripts/schema/table-types.ts';
 import { openDatabase } from '../../src/store/connection/database.ts';
 import { migrate } from '../../src/store/schema/migrations.ts';
 import { createTestDatabase } from '../support/database.ts';

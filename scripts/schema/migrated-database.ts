@@ -2,10 +2,10 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { prepareOutputs } from '../bench/indexer-process.ts';
-import { startEmbeddedPostgres } from '../packages/embedded-postgres/src/embedded-postgres.ts';
-import { openDatabase, type Database } from '../src/store/connection/database.ts';
-import { migrate } from '../src/store/schema/migrations.ts';
+import { prepareOutputs } from '../../bench/indexer-process.ts';
+import { startEmbeddedPostgres } from '../../packages/embedded-postgres/src/embedded-postgres.ts';
+import { openDatabase, type Database } from '../../src/store/connection/database.ts';
+import { migrate } from '../../src/store/schema/migrations.ts';
 
 /** Lends it to `work`; server and files are gone afterwards. */
 export async function withMigratedDatabase(work: (database: Database) => Promise<void>): Promise<void> {

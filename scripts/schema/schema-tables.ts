@@ -1,5 +1,5 @@
 /** What the catalog of a migrated database says of its tables, in an order that is always the same. */
-import type { Database } from '../src/store/connection/database.ts';
+import type { Database } from '../../src/store/connection/database.ts';
 
 export interface Column {
   readonly name: string;
