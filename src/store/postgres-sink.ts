@@ -28,7 +28,7 @@ export interface PostgresSinkOptions {
   readonly notify: boolean;
 }
 
-/** The sink over `database`; `candidate` decides who may write. Both stay the caller's to close. */
+/** The sink over `database`; `candidate` is this process's claim to the right to write. Both stay the caller's to close. */
 export function postgresSink(database: Database, candidate: WriterCandidate, options: PostgresSinkOptions) {
   const session = { notify: options.notify, assertHeld: () => candidate.assertHeld() };
   return {

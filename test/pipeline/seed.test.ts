@@ -180,6 +180,16 @@ describe('a seed', () => {
     expect(world.sink.published).toEqual([]);
   });
 
+  it('that is told to stop while the list is being proven does not count', async () => {
+    const world = seeding();
+    world.ledger.before = (question) => {
+      if (question === 'activeContracts') world.stop.abort();
+    };
+    await expect(session(world).done).resolves.toBeUndefined();
+    expect(stored(world)).toEqual(contracts);
+    expect(world.sink.published).toEqual([]);
+  });
+
   it('writes nothing after a batch that failed, though it was under way beside it', async () => {
     const world = seeding({ batchUpdates: 1, writeLanes: 3 });
     const failing = deferred();
