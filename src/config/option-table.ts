@@ -2,23 +2,28 @@
  * Every option of the program, once: its flag, environment variable, type, default and meaning. Reading, masking,
  * refusing and documenting configuration all work from this table, so none of them can disagree with another.
  */
-import { database, indexer, ledger, optional, withDefault, type Option } from './option.ts';
 import {
   boolean,
   choice,
+  database,
   databaseUrl,
   duration,
   endPoint,
   identifier,
+  indexer,
   integer,
+  ledger,
   ledgerUrl,
   listOf,
   matching,
+  type Option,
+  optional,
   providerUrl,
   size,
   startPoint,
   text,
-} from './option-types.ts';
+  withDefault,
+} from './option.ts';
 
 const party = matching('party', /^[A-Za-z0-9:_ -]{1,255}$/, 'party ids such as alice::1220ab…, separated by commas');
 const schemaName = matching(

@@ -1,6 +1,194 @@
-/** What an option is, and how one is declared: from its environment variable follow its flag and its section. */
-import { constant } from './option-types.ts';
-import type { OptionType, Parsed } from './option-types.ts';
+/**
+ * The value types an option can have, what an option is, and how one is declared.
+ *
+ * A value type turns the text an operator wrote into a value, or says what it expected. No parser throws or echoes the text it was given, so that a secret can be checked by the same means.
+ */
+
+/** What came of reading a text: the value, or the words that complete "expected …". */
+export type Parsed<T> = { readonly value: T } | { readonly expected: string };
+
+export interface OptionType<T> {
+  /** Shown in documentation, e.g. `integer`, `duration`. */
+  readonly label: string;
+  parse(text: string): Parsed<T>;
+}
+
+export const text: OptionType<string> = { label: 'text', parse: (given) => ({ value: given }) };
+
+/** Whole numbers from `min` to `max`, both included, in plain decimal. */
+export function integer(min: number, max: number): OptionType<number> {
+  const expected = `an integer between ${min} and ${max}`;
+  return {
+    label: 'integer',
+    parse: (given) => {
+      const value = /^-?\d{1,16}$/.test(given) ? Number(given) : Number.NaN;
+      return value >= min && value <= max ? { value } : { expected };
+    },
+  };
+}
+
+const truths = new Map([
+  ['true', true],
+  ['1', true],
+  ['yes', true],
+  ['on', true],
+  ['false', false],
+  ['0', false],
+  ['no', false],
+  ['off', false],
+]);
+
+export const boolean: OptionType<boolean> = {
+  label: 'boolean',
+  parse: (given) => {
+    const value = truths.get(given.toLowerCase());
+    return value === undefined ? { expected: 'true or false' } : { value };
+  },
+};
+
+/** A number with a unit out of `units`, between `min` and `max` counted in the smallest unit. */
+function quantity(
+  label: string,
+  units: Readonly<Record<string, number>>,
+  bounds: readonly [minText: string, min: number, maxText: string, max: number],
+): OptionType<number> {
+  const [minText, min, maxText, max] = bounds;
+  const names = Object.keys(units);
+  const shape = new RegExp(`^(\\d{1,12}(?:\\.\\d{1,3})?)(${names.join('|')})$`);
+  return {
+    label,
+    parse: (given) => {
+      const match = shape.exec(given);
+      const value = Math.round(Number(match?.[1]) * (units[match?.[2] ?? ''] ?? Number.NaN));
+      if (value >= min && value <= max) return { value };
+      return { expected: `a ${label} between ${minText} and ${maxText} (units: ${names.join(', ')})` };
+    },
+  };
+}
+
+const milliseconds = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 };
+
+/** Durations such as `500ms`, `30s`, `5m`, `1h`; the value is in milliseconds. */
+export function duration(minText: string, maxText: string): OptionType<number> {
+  const any = quantity('duration', milliseconds, ['0ms', 0, 'any', Number.MAX_SAFE_INTEGER]);
+  return quantity('duration', milliseconds, [minText, constant(any, minText), maxText, constant(any, maxText)]);
+}
+
+const bytes = { B: 1, KiB: 1024, MiB: 1024 ** 2, GiB: 1024 ** 3 };
+
+/** Sizes such as `64KiB`, `8MiB`; the value is in bytes. */
+export function size(minText: string, maxText: string): OptionType<number> {
+  const any = quantity('size', bytes, ['0B', 0, 'any', Number.MAX_SAFE_INTEGER]);
+  return quantity('size', bytes, [minText, constant(any, minText), maxText, constant(any, maxText)]);
+}
+
+/** One of the given words, exactly. */
+export function choice<const T extends string>(words: readonly T[]): OptionType<T> {
+  return {
+    label: words.join(', '),
+    parse: (given) => {
+      const value = words.find((word) => word === given);
+      return value === undefined ? { expected: `one of ${words.join(', ')}` } : { value };
+    },
+  };
+}
+
+/** Text of a given shape; `expected` completes "expected …". */
+export function matching(label: string, shape: RegExp, expected: string): OptionType<string> {
+  return { label, parse: (given) => (shape.test(given) ? { value: given } : { expected }) };
+}
+
+/** Comma-separated items, blanks around them dropped, duplicates kept once. */
+export function listOf(item: OptionType<string>): OptionType<readonly string[]> {
+  return {
+    label: 'list',
+    parse: (given) => {
+      const found = new Set<string>();
+      for (const part of given.split(',').map((piece) => piece.trim())) {
+        if (part === '') continue;
+        const parsed = item.parse(part);
+        if ('expected' in parsed) return parsed;
+        found.add(parsed.value);
+      }
+      return { value: [...found] };
+    },
+  };
+}
+
+/** Where to begin when the database is empty: a word, or an offset. */
+export const startPoint: OptionType<'seed' | 'genesis' | 'oldest' | number> = {
+  label: 'start',
+  parse: (given) => {
+    if (given === 'seed' || given === 'genesis' || given === 'oldest') return { value: given };
+    const offset = integer(0, Number.MAX_SAFE_INTEGER).parse(given);
+    return 'value' in offset ? offset : { expected: 'seed, genesis, oldest or an offset (a whole number)' };
+  },
+};
+
+/** Where to end: an offset, or the ledger end. */
+export const endPoint: OptionType<'end' | number> = {
+  label: 'end',
+  parse: (given) => {
+    if (given === 'end') return { value: given };
+    const offset = integer(1, Number.MAX_SAFE_INTEGER).parse(given);
+    return 'value' in offset ? offset : { expected: 'end or an offset (a whole number from 1 on)' };
+  },
+};
+
+/** The base address of the JSON Ledger API; a trailing slash is dropped. */
+export const ledgerUrl: OptionType<string> = {
+  label: 'URL',
+  parse: (given) => {
+    const expected = 'an http:// or https:// address without credentials, query or fragment';
+    if (!/^https?:\/\//.test(given) || !URL.canParse(given)) return { expected };
+    const url = new URL(given);
+    if (url.username !== '' || url.password !== '' || url.search !== '' || url.hash !== '') return { expected };
+    return { value: `${url.origin}${url.pathname.replace(/\/+$/, '')}` };
+  },
+};
+
+/** An address of a token provider, kept as it was written: an issuer has to match to the last character. */
+export const providerUrl: OptionType<string> = {
+  label: 'URL',
+  parse: (given) => {
+    const expected = 'an http:// or https:// address without credentials or fragment';
+    if (!/^https?:\/\//.test(given) || !URL.canParse(given)) return { expected };
+    const { username, password, hash } = new URL(given);
+    return username === '' && password === '' && hash === '' ? { value: given } : { expected };
+  },
+};
+
+export const databaseUrl: OptionType<string> = matching(
+  'URL',
+  /^postgres(?:ql)?:\/\/\S+$/,
+  'postgres://user:password@host:port/database',
+);
+
+const named = /^#[A-Za-z0-9_-]+:[A-Za-z][\w.$']*:[A-Za-z][\w$']*$/;
+const byPackageId = /^#?[0-9a-f]{64}:/;
+
+/** `#package-name:Module:Entity`. */
+export const identifier: OptionType<string> = {
+  label: 'identifier',
+  parse: (given) => {
+    if (byPackageId.test(given)) {
+      return {
+        expected:
+          '#package-name:Module:Entity (a package id names one version only and would miss contracts of every other version)',
+      };
+    }
+    return named.test(given) ? { value: given } : { expected: '#package-name:Module:Entity' };
+  },
+};
+
+/** The value of a text written in this program; a text that does not parse is a defect, found when the module loads. */
+export function constant<T>(type: OptionType<T>, given: string): T {
+  const parsed = type.parse(given);
+  if ('value' in parsed) return parsed.value;
+  throw new TypeError(`the built-in value "${given}" is not ${parsed.expected}`);
+}
+
+// An option as it is declared: from its environment variable follow its flag and its section.
 
 export type Section = 'ledger' | 'database' | 'indexer';
 

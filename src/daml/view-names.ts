@@ -2,8 +2,7 @@
  * Names of the generated views, for people to type: `<package>__<template>`, of a choice `<package>__<template>__<choice>`,
  * in snake case. A name follows from what it names; what else there is matters only when two would be alike.
  */
-import { hashedName, identifierLimit } from './short-name.ts';
-import { withoutHumps } from './snake-case.ts';
+import { hashedName, identifierLimit, withoutHumps } from './identifiers.ts';
 
 /** What the view of all contracts of a template has at the end of its name. */
 export const historySuffix = '__history';

@@ -4,8 +4,7 @@
  */
 import { isLedgerCode, sideOf } from '../errors/catalogue.ts';
 import type { IndexerError } from '../errors/indexer-error.ts';
-import type { LockHolder } from '../model/lock-holder.ts';
-import { phases, type Phase } from '../model/phase.ts';
+import { type LockHolder, type Phase, phases } from '../model/stream.ts';
 import type {
   BatchFacts,
   Observer,

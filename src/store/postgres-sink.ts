@@ -3,7 +3,7 @@
  * pipeline's (src/pipeline/ports/sink.ts), which stands above this room; the composition root has the compiler hold one
  * against the other.
  */
-import type { PackageLookup } from '../daml/package-lookup.ts';
+import type { PackageLookup } from '../daml/type-walk.ts';
 import type { PackageModel } from '../daml/package-model.ts';
 import type { StreamIdentity } from '../model/stream.ts';
 import type { Database } from './connection/database.ts';

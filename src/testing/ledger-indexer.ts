@@ -3,7 +3,7 @@
  * gone when the test ends. The only module that other programs import, as `ledger-indexer/testing`.
  */
 import { randomUUID } from 'node:crypto';
-import type { Commands } from '../ledger/api/command.ts';
+import type { Commands } from '../ledger/api/commands.ts';
 import { createLedgerClient, type LedgerClient } from '../ledger/api/client.ts';
 import { createTokenSource } from '../ledger/access/token.ts';
 import { demoSandbox, sandboxFailures } from '../optional-parts.ts';

@@ -1,7 +1,7 @@
 /** Rows on a terminal: whatever they hold, no line is wider than it. */
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { fitRows } from '../../src/cli/command-line/fitted-rows.ts';
+import { fitRows } from '../../src/cli/command-line/output.ts';
 
 const id = { title: 'contract_id' };
 const name = { title: 'name' };

@@ -1,6 +1,6 @@
 /** What a person is told to type: it must run this very program, and nothing that a registry has under its name. */
 import { describe, expect, it } from 'vitest';
-import { ownCommand } from '../../src/cli/command-line/own-command.ts';
+import { ownCommand } from '../../src/cli/demo/greeting.ts';
 
 describe('the command of this program', () => {
   it.each([

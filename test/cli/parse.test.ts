@@ -10,7 +10,7 @@ import { packageVerbs } from '../../src/cli/ledger/packages.ts';
 import { partyVerbs } from '../../src/cli/ledger/parties.ts';
 import { submitVerbs } from '../../src/cli/ledger/submit.ts';
 import { updateVerbs } from '../../src/cli/ledger/updates.ts';
-import { verbArguments } from '../../src/cli/ledger/arguments.ts';
+import { verbArguments } from '../../src/cli/ledger/verb.ts';
 import { loadConfig } from '../../src/config/config.ts';
 import { optionList } from '../../src/config/option-table.ts';
 

@@ -5,8 +5,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 
 import { configCommand } from '../../src/cli/command-line/config.ts';
-import { configMarkdown, describeConfig, loadConfig } from '../../src/config/config.ts';
-import { frameLimitFor, memoryOfProcess } from '../../src/config/frame-limit.ts';
+import { configMarkdown, describeConfig, frameLimitFor, loadConfig, memoryOfProcess } from '../../src/config/config.ts';
 import { IndexerError } from '../../src/errors/indexer-error.ts';
 import { optionList } from '../../src/config/option-table.ts';
 import { runCommand } from '../support/run-command.ts';

@@ -12,7 +12,7 @@ import {
   byGrpcCode,
   byHttpStatus,
   byLedgerCode,
-} from '../../src/ledger/errors/error-classes.ts';
+} from '../../src/ledger/errors/ledger-error.ts';
 import { after, ending, onStage, type ErrorRow } from './rows/error-row.ts';
 import { accessRows } from './rows/error-rows-access.ts';
 import { commandRows } from './rows/error-rows-commands.ts';

@@ -1,6 +1,6 @@
 /** Without LEDGER_MAX_FRAME a frame is accepted as far as the memory of the process goes, and the process outlives a larger one. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { frameLimitFor } from '../../src/config/frame-limit.ts';
+import { frameLimitFor } from '../../src/config/config.ts';
 import { startSandbox } from '../../packages/ledger-sandbox/src/demo/sandbox.ts';
 import type { Sandbox } from '../../packages/ledger-sandbox/src/server/sandbox.ts';
 import { createTestDatabase, query, type TestDatabase } from '../support/database.ts';

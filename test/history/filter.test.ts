@@ -1,6 +1,6 @@
 /** Another filter than the one in force: never taken silently, and `accept-filter` says what is missing from then on. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { filterDifference } from '../../src/cli/maintain/filter-difference.ts';
+import { filterDifference } from '../../src/cli/maintain/accept-filter.ts';
 import type { LedgerFilter } from '../../src/ledger/api/request-format.ts';
 import { query } from '../support/database.ts';
 import { digestOf } from '../support/digest.ts';

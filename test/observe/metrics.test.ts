@@ -4,10 +4,9 @@ import { afterEach, describe, expect, it } from 'vitest';
 
 import { metricsPage } from '../../scripts/metrics-page.ts';
 import { IndexerError } from '../../src/errors/indexer-error.ts';
-import { countRequest } from '../../src/observe/metrics/edge-metrics.ts';
+import { countRequest } from '../../src/observe/metrics/metrics.ts';
 import { HealthTracker } from '../../src/observe/health/health-tracker.ts';
-import { createObserver } from '../../src/observe/indexer-observer.ts';
-import type { IndexerObserver } from '../../src/observe/indexer-observer.ts';
+import { createObserver, type IndexerObserver } from '../../src/observe/indexer-observer.ts';
 import { createLogger } from '../../src/observe/log/logger.ts';
 import { createMetrics } from '../../src/observe/metrics/metrics.ts';
 import { WorkClock } from '../../src/observe/figures/work-clock.ts';

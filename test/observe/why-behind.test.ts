@@ -1,6 +1,6 @@
 /** The sentence of the status page, the remaining time, and the command that connects. */
 import { describe, expect, it } from 'vitest';
-import { CatchUp } from '../../src/observe/figures/catch-up.ts';
+import { CatchUp } from '../../src/observe/figures/lag.ts';
 import { catalogue, type ErrorCode } from '../../src/errors/catalogue.ts';
 import { IndexerError } from '../../src/errors/indexer-error.ts';
 import { RecentErrors } from '../../src/observe/health/recent-errors.ts';

@@ -3,9 +3,9 @@ import type { PackageModel } from '../../src/daml/package-model.ts';
 import { IndexerError } from '../../src/errors/indexer-error.ts';
 import { Batch } from '../../src/model/batch.ts';
 import { Dictionary } from '../../src/model/dictionary.ts';
-import type { LockHolder } from '../../src/model/lock-holder.ts';
 import type {
   ContractMark,
+  LockHolder,
   PackageState,
   QuarantinedUpdate,
   SeedOrigin,

@@ -1,6 +1,6 @@
 /** How long a stream may be silent while the ledger goes on. */
 import { expect, it } from 'vitest';
-import { SilenceLimit } from '../../src/pipeline/follow/silence-limit.ts';
+import { SilenceLimit } from '../../src/pipeline/beside/poll.ts';
 
 /** A stream whose last frame came an hour ago. */
 function hourLong(limitMs: number) {

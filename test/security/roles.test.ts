@@ -14,7 +14,7 @@ import { viewsCommand } from '../../src/cli/inspect/views.ts';
 import { startSandbox } from '../../packages/ledger-sandbox/src/demo/sandbox.ts';
 import type { Sandbox } from '../../packages/ledger-sandbox/src/server/sandbox.ts';
 import { generateHistory } from '../../packages/ledger-sandbox/src/demo/traffic.ts';
-import { endStaleWriters, writerSessionName } from '../../src/store/lock/stale-writers.ts';
+import { endStaleWriters, writerSessionName } from '../../src/store/lock/writer-lock.ts';
 import { runIndexer, type IndexerRun } from '../e2e/runs/indexer-run.ts';
 import { createTestDatabase, query, type TestDatabase } from '../support/database.ts';
 import { digestOf } from '../support/digest.ts';

@@ -1,6 +1,6 @@
 /** Where a statement ends and with which word it begins, whatever hides in strings and comments. */
 import { describe, expect, it } from 'vitest';
-import { readStatement } from '../../src/store/reads/statement-text.ts';
+import { readStatement } from '../../src/store/reads/answer.ts';
 
 describe('the text of a statement', () => {
   it.each([

@@ -2,7 +2,7 @@
 import type { Config } from '../../config/config.ts';
 import { toIndexerError } from '../../errors/indexer-error.ts';
 import type { Database } from '../../store/connection/database.ts';
-import { holderText } from '../../model/lock-holder.ts';
+import { holderText } from '../../model/stream.ts';
 import { hasTables, inspectServer, lastWriter, writerLockHolder } from '../../store/connection/inspection.ts';
 import { assertMigrated } from '../../store/schema/migrations.ts';
 import { checkServer } from '../../store/connection/server-check.ts';

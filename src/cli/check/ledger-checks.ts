@@ -1,12 +1,14 @@
-/** Checks of the participant: who it is, whether it talks to us, and whether we may read what is configured. */
+/** Checks of the participant: who it is, whether it talks to us, what our token says, and whether we may read what is configured. */
 import { openAccess } from '../../access.ts';
 import type { Config, LedgerConfig } from '../../config/config.ts';
 import { createLedgerClient, type LedgerClient } from '../../ledger/api/client.ts';
 import type { LedgerView } from './ledger-view.ts';
-import { tokenCheck } from './token-check.ts';
 import type { Right } from '../../ledger/api/users.ts';
-import { fail, pass, skip, type Check, type Finding } from './outcome.ts';
-import { websocketCheck } from './websocket-check.ts';
+import { type Check, fail, type Finding, pass, skip, warn } from './outcome.ts';
+import { span, tokenClaims, type TokenClaims } from '../../ledger/access/token-claims.ts';
+import { openFrameStream } from '../../ledger/transport/frame-stream.ts';
+import { updatesRequest } from '../../ledger/api/request-format.ts';
+import { assertTokenMayTravel } from '../../ledger/access/token.ts';
 
 /** @throws IndexerError when certificates cannot be read, or the token may not travel to this URL */
 export async function openLedger(
@@ -77,10 +79,10 @@ async function rights({ client, access, config }: LedgerView): Promise<Finding> 
   if ((await access.tokenSource.read()) === undefined) return skip('no token is configured, so no user');
   const user = await client.users.authenticated();
   if (user.isDeactivated === true) return fail(`user ${user.id} is deactivated`, 'activate it at the participant');
-  return judged(user.id, await client.users.rights(user.id), config.ledger);
+  return judgedRights(user.id, await client.users.rights(user.id), config.ledger);
 }
 
-function judged(user: string, granted: readonly Right[], { parties }: LedgerConfig): Finding {
+function judgedRights(user: string, granted: readonly Right[], { parties }: LedgerConfig): Finding {
   const kinds = granted.flatMap(({ kind }) => kind ?? []);
   const anyParty = kinds.some((kind) => kind.CanReadAsAnyParty ?? kind.CanActAsAnyParty);
   if (anyParty) return pass(`user ${user} may read as any party`);
@@ -150,3 +152,111 @@ export function judgeClock(whose: string, theirsMs: number, fromMs: number, toMs
   if (Math.abs(skewMs) <= tolerableSkewMs) return pass(skewMs === 0 ? `the clock of ${whose} agrees with ours` : found);
   return fail(found, 'set both clocks by NTP: tokens are refused, and delays are wrong by as much');
 }
+
+// The token: where it comes from, what it says of itself, whether it is still good. It is never printed.
+
+/** Asks the source for a token, as the indexer does. */
+export function tokenCheck({ access, config }: LedgerView): Check {
+  return {
+    name: 'token',
+    run: async () => {
+      const token = await access.tokenSource.read();
+      if (token === undefined) return skip('none is configured: only a ledger without authorization accepts that');
+      return judgedToken(tokenClaims(token), sourceOf(config.ledger), Date.now() / 1000);
+    },
+  };
+}
+
+function sourceOf({ oauth, tokenFile }: LedgerConfig): string {
+  if (oauth !== undefined) return oauth.issuer ?? oauth.tokenUrl ?? 'the token provider';
+  return tokenFile === undefined ? 'LEDGER_TOKEN' : 'LEDGER_TOKEN_FILE';
+}
+
+function judgedToken(claims: TokenClaims | undefined, source: string, now: number): Finding {
+  if (claims === undefined) return pass(`from ${source}; not a JWT, so it says nothing of itself`);
+  const { subject, issuer, audience, scope, notBefore, issuedAt, expiresAt } = claims;
+  const said = [
+    `from ${source}`,
+    `user ${subject ?? 'not named'}`,
+    `audience ${audience.length === 0 ? 'none' : audience.join(' ')}`,
+    ...(scope === undefined ? [] : [`scope ${scope}`]),
+    ...(issuer === undefined ? [] : [`issuer ${issuer}`]),
+  ].join(', ');
+  if (expiresAt !== undefined && expiresAt <= now) {
+    return fail(`${said}; expired ${time(expiresAt)}, ${span(now - expiresAt)} ago`, renewal(source));
+  }
+  const early = Math.max(notBefore ?? 0, issuedAt ?? 0);
+  // What issuers and participants commonly allow for clocks that differ.
+  if (early > now + 60)
+    return fail(`${said}; not good before ${time(early)}`, 'set the clocks of this machine and the issuer by NTP');
+  if (subject === undefined) return fail(said, 'use a token whose "sub" names a user of the participant');
+  const found = `${said}; ${expiresAt === undefined ? 'never expires' : `expires in ${span(expiresAt - now)}`}`;
+  if (audience.length > 0) return pass(found);
+  return warn(
+    `${found}; participants from 3.7 on refuse a token without an audience`,
+    'let the provider put https://daml.com/jwt/aud/participant/PARTICIPANT_ID, or the target-audience of the participant, ' +
+      'into "aud": with LEDGER_OAUTH_*, ask for it by LEDGER_OAUTH_AUDIENCE',
+  );
+}
+
+function renewal(source: string): string {
+  if (source === 'LEDGER_TOKEN')
+    return 'give a fresh token; for short-lived ones use LEDGER_TOKEN_FILE or LEDGER_OAUTH_*';
+  return source === 'LEDGER_TOKEN_FILE'
+    ? 'see why the file is not renewed before its token ends'
+    : 'compare the clock of the provider';
+}
+
+/** A year nobody means would be no date at all. */
+function time(seconds: number): string {
+  const date = new Date(seconds * 1000);
+  return Number.isNaN(date.getTime()) ? 'at no time that exists' : date.toISOString();
+}
+
+// Whether a WebSocket gets through whatever stands between here and the participant, and the filter is accepted.
+
+/** A refusal of the filter or of the user follows the handshake as a frame; silence for so long means accepted. */
+const quietMs = 700;
+
+/** Opens the update stream at the ledger end with the configured filter, and closes it again. */
+export function websocketCheck(view: LedgerView): Check {
+  return { name: 'websocket', after: ['ledger', 'ledger end'], run: () => listen(view) };
+}
+
+async function listen({ config, url, access, end, signal }: LedgerView): Promise<Finding> {
+  const { ledger, indexer } = config;
+  const token = await access.tokenSource.read();
+  assertTokenMayTravel(url, token, ledger.insecure);
+  const request = updatesRequest(await end(), ledger);
+  return new Promise((resolve, reject) => {
+    let opened = false;
+    const accepted = (): void => {
+      resolve(pass('/v2/updates opened at the ledger end with the configured filter'));
+      stream.close();
+    };
+    const stream = openFrameStream({
+      url,
+      path: '/v2/updates',
+      request,
+      token,
+      tls: access.tls,
+      tokenPlacement: ledger.tokenPlacement,
+      pingIntervalMs: indexer.pingIntervalMs,
+      maxPayloadBytes: ledger.maxFrameBytes,
+      signal,
+      onOpen: () => {
+        opened = true;
+        setTimeout(accepted, quietMs);
+      },
+      onFrame: accepted,
+      onEnd: (error) => {
+        if (error !== undefined) reject(error);
+        else if (opened)
+          resolve({ state: 'fail', found: 'the stream was closed at once, without a reason', fix: proxies });
+      },
+    });
+  });
+}
+
+const proxies =
+  'look at proxies between here and the participant: they have to pass "Upgrade: websocket" and must not buffer';

@@ -7,7 +7,7 @@
 import { parseArgs } from 'node:util';
 import { didYouMean } from '../../config/option-flags.ts';
 import { optionList } from '../../config/option-table.ts';
-import type { OptionType } from '../../config/option-types.ts';
+import type { OptionType } from '../../config/option.ts';
 import type { IndexerError } from '../../errors/indexer-error.ts';
 import { misuse } from './refusals.ts';
 

@@ -3,7 +3,7 @@ import { hostname } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Config } from '../../config/config.ts';
 import { IndexerError } from '../../errors/indexer-error.ts';
-import { holderText } from '../../model/lock-holder.ts';
+import { holderText } from '../../model/stream.ts';
 import type { Database } from '../../store/connection/database.ts';
 import { aligned, fixed, numbers } from '../command-line/aligned.ts';
 import { openFor, withDatabase } from './with-database.ts';

@@ -6,8 +6,7 @@ import type { Logging } from '../../observe/log/logger.ts';
 import { openDatabase } from '../../store/connection/database.ts';
 import { placeOf } from '../../store/connection/hosts.ts';
 import type { EmbeddedParts } from './embedded-parts.ts';
-import { firstQuery, greeting, greetingFacts } from './greeting.ts';
-import { ownCommand } from '../command-line/own-command.ts';
+import { firstQuery, greeting, greetingFacts, ownCommand } from './greeting.ts';
 import { noteDemo } from './running-demo.ts';
 
 const tryEveryMs = 200;

@@ -2,14 +2,13 @@
  * What a person is told once the rows are there, at a terminal, on the status page and by `connect`: where to look, and
  * three queries to paste.
  */
-import { join, resolve } from 'node:path';
+import { basename, dirname, join, relative, resolve } from 'node:path';
 import type { Config } from '../../config/config.ts';
 import type { PageGuide } from '../../observe/page/messages.ts';
 import { connectCommand } from '../../store/connection/connect-command.ts';
 import { placeOf } from '../../store/connection/hosts.ts';
 import { readSchemas } from '../../store/connection/read-schemas.ts';
 import type { EmbeddedParts } from './embedded-parts.ts';
-import { ownCommand } from '../command-line/own-command.ts';
 
 type Sides = Pick<EmbeddedParts, 'ledgerUrl' | 'databaseUrl' | 'embeddedLedger' | 'embeddedDatabase'>;
 
@@ -113,4 +112,18 @@ function demoQueries(explore: string, typed: string): readonly string[] {
     `from ${explore}.updates where record_time > now() - interval '1 minute';`,
   ];
   return [balances, settled, latency].map((lines) => lines.join(' '));
+}
+
+// How a person runs this program again from the folder where it was started.
+
+/**
+ * `node dist/main.js` in a clone, `ledger-indexer` where that is installed. Never a name for a registry to look up: what
+ * it found would be somebody else's.
+ */
+export function ownCommand(program = process.argv[1] ?? '', folder = process.cwd()): string {
+  const inPackage = basename(dirname(program)) === '.bin';
+  if (basename(program) === 'ledger-indexer' && !inPackage) return 'ledger-indexer';
+  const path = relative(folder, program);
+  const short = path.startsWith(join('..', '..')) ? program : path;
+  return `node ${/^[\w./-]+$/.test(short) ? short : `'${short.replaceAll("'", String.raw`'\''`)}'`}`;
 }

@@ -5,7 +5,7 @@
 import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { IndexerError } from '../../errors/indexer-error.ts';
-import { askIndexer } from './ask-indexer.ts';
+import type { StatusDocument } from '../../observe/health/health-tracker.ts';
 
 export interface DemoNote {
   readonly pid: number;
@@ -77,5 +77,20 @@ function isAlive(pid: number): boolean {
     return true;
   } catch (thrown) {
     return thrown instanceof Error && 'code' in thrown && thrown.code === 'EPERM';
+  }
+}
+
+// What an indexer answers at `/status`.
+
+const limitMs = 2_000;
+
+/** Undefined when nobody answers there, or somebody who is no indexer. @param url base address */
+export async function askIndexer(url: string): Promise<StatusDocument | undefined> {
+  try {
+    const answer = await fetch(`${url}/status`, { signal: AbortSignal.timeout(limitMs) });
+    const status = (await answer.json()) as Partial<StatusDocument>;
+    return answer.ok && typeof status.state === 'string' ? (status as StatusDocument) : undefined;
+  } catch {
+    return undefined;
   }
 }

@@ -1,15 +1,14 @@
 /** Indexes the ledger of LEDGER_URL into DATABASE_URL; whichever is missing runs embedded. */
 import { openAccess } from '../../access.ts';
 import { describeConfig, loadConfig, type Config } from '../../config/config.ts';
-import { freePortFrom } from '../../free-port.ts';
+import { freePortFrom } from '../../local-ports.ts';
 import { IndexerError } from '../../errors/indexer-error.ts';
 import { startIndexer, type Indexer, type IndexerOptions } from '../../indexer.ts';
 import { createLogger, type Logging } from '../../observe/log/logger.ts';
 import { assertPortFree } from '../../observe/http/http-server.ts';
 import { demoNames } from '../../optional-parts.ts';
 import { version } from '../../version.ts';
-import { prepareDataDir } from '../demo/data-dir.ts';
-import { demoPort, keepPort } from '../demo/demo-ports.ts';
+import { demoPort, keepPort, prepareDataDir } from '../demo/data-dir.ts';
 import { startEmbeddedParts, type EmbeddedParts } from '../demo/embedded-parts.ts';
 import { greetWhenLive } from '../demo/greet.ts';
 import { pageGuide } from '../demo/greeting.ts';

@@ -3,8 +3,7 @@ import type { Config } from '../../config/config.ts';
 import type { StatusDocument } from '../../observe/health/health-tracker.ts';
 import { placeOf, samePlace } from '../../store/connection/hosts.ts';
 import { openFor } from '../database/with-database.ts';
-import { askIndexer } from '../demo/ask-indexer.ts';
-import { notedDemo } from '../demo/running-demo.ts';
+import { askIndexer, notedDemo } from '../demo/running-demo.ts';
 
 export interface Question {
   readonly config: Config;

@@ -2,7 +2,7 @@
 import { loadConfig } from '../../config/config.ts';
 import { IndexerError } from '../../errors/indexer-error.ts';
 import type { Database } from '../../store/connection/database.ts';
-import type { ListedView } from '../../store/typed/list.ts';
+import type { ListedView } from '../../store/typed/views.ts';
 import { aligned } from '../command-line/aligned.ts';
 import { json, type Command, type Print } from '../command-line/command.ts';
 import { withDatabase } from '../database/with-database.ts';
@@ -25,7 +25,7 @@ export const viewsCommand: Command = {
     const [action] = given.operands;
     await withDatabase(loadConfig(given.options, env), opening, async (database) => {
       if (action === 'rebuild') return rebuild(database, print);
-      const { listTypedViews } = await import('../../store/typed/list.ts');
+      const { listTypedViews } = await import('../../store/typed/views.ts');
       return show(await listTypedViews(database), given.has('json'), print);
     });
   },

@@ -1,8 +1,7 @@
 /** The texts of `ledger --help` and of `ledger <verb> --help`. */
-import { commonFlags } from './arguments.ts';
+import { commonFlags, type Verb } from './verb.ts';
 import { aligned } from '../command-line/aligned.ts';
 import { flagCall } from '../command-line/command.ts';
-import type { Verb } from './verb.ts';
 
 function listed(rows: readonly (readonly string[])[]): string {
   return aligned(rows, { indent: 2 }).join('\n');

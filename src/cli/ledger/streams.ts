@@ -4,7 +4,7 @@ import { openFrameStream, type FrameStream, type StreamPath } from '../../ledger
 import { ledgerError } from '../../ledger/errors/ledger-error-codes.ts';
 import type { LedgerFilter } from '../../ledger/api/request-format.ts';
 import { assertTokenMayTravel } from '../../ledger/access/token.ts';
-import { integer, listOf, type OptionType } from '../../config/option-types.ts';
+import { integer, listOf, type OptionType } from '../../config/option.ts';
 import { options } from '../../config/option-table.ts';
 import { Inbox } from '../../pipeline/intake/inbox.ts';
 import type { CommandFlag } from '../command-line/parse.ts';

@@ -1,6 +1,6 @@
 /** Submits commands that the operator wrote as JSON. */
 import { IndexerError } from '../../errors/indexer-error.ts';
-import type { Commands } from '../../ledger/api/command.ts';
+import type { Commands } from '../../ledger/api/commands.ts';
 import { isObject, type JsonObject } from '../../ledger/frames/field.ts';
 import { bytesOf } from './files.ts';
 import { usageError, type Verb, type VerbCall } from './verb.ts';

@@ -1,6 +1,6 @@
 /** Updates: a range of them or all that come, from the WebSocket, and single ones. */
 import { IndexerError } from '../../errors/indexer-error.ts';
-import type { UpdateAnswer } from '../../ledger/api/event.ts';
+import type { UpdateAnswer } from '../../ledger/api/events.ts';
 import { isObject, type JsonObject } from '../../ledger/frames/field.ts';
 import { ledgerError } from '../../ledger/errors/ledger-error-codes.ts';
 import { updateFormat, updatesRequest } from '../../ledger/api/request-format.ts';

@@ -1,10 +1,10 @@
-/** What one verb of `ledger-indexer ledger` is: how it is called, what it needs, what it does. */
+/** What one verb of `ledger-indexer ledger` is: how it is called, what it needs, what it does; and its command line. */
 import type { LedgerAccess } from '../../access.ts';
 import type { Config } from '../../config/config.ts';
 import { IndexerError } from '../../errors/indexer-error.ts';
 import type { LedgerClient } from '../../ledger/api/client.ts';
 import type { Output } from '../command-line/output.ts';
-import type { CommandFlag } from '../command-line/parse.ts';
+import { type CommandFlag, type Operand, parse } from '../command-line/parse.ts';
 
 export interface VerbArguments {
   readonly operands: readonly string[];
@@ -46,4 +46,49 @@ export interface Verb {
 /** The command line is wrong. */
 export function usageError(message: string, remedy: string): IndexerError {
   return new IndexerError(message, { code: 'USAGE', remedy });
+}
+
+// The command line is taken apart as that of every command, with the types of the verb's flags.
+
+/** Flags of every verb. */
+export const commonFlags: readonly CommandFlag[] = [
+  { name: 'json', doc: 'JSON, on a terminal too: an object, or one line for each row' },
+  { name: 'table', doc: 'an aligned table, in a file or pipe too' },
+  { name: 'help', doc: 'this text' },
+];
+
+/** @throws IndexerError USAGE with one line for each problem */
+export function verbArguments(verb: Verb, argv: readonly string[]): VerbArguments {
+  const flags = new Map([...verb.flags, ...commonFlags].map((flag) => [flag.name, flag]));
+  const given = parse(
+    { name: `ledger ${verb.name}`, operands: verb.operands.map(operandOf), flags: listed(flags) },
+    argv,
+  );
+  if (given.has('json') && given.has('table')) {
+    const remedy = `see \`ledger-indexer ledger ${verb.name} --help\``;
+    throw usageError(`ledger ${verb.name}: --table: expected nothing beside --json`, remedy);
+  }
+  const textOf = (name: string): string | undefined => (given.has(name) ? given.texts(name).join(',') : undefined);
+  const valueOf = (name: string): unknown => {
+    const text = textOf(name);
+    const parsed = text === undefined ? undefined : flags.get(name)?.type?.parse(text);
+    return parsed !== undefined && 'value' in parsed ? parsed.value : undefined;
+  };
+  return {
+    operands: given.operands,
+    rest: given.options,
+    has: (name) => given.has(name),
+    text: textOf,
+    number: (name) => valueOf(name) as number | undefined,
+    list: (name) => valueOf(name) as readonly string[] | undefined,
+  };
+}
+
+/** Words in brackets may be left out. */
+function operandOf(name: string): Operand {
+  return name.startsWith('[') ? { name, optional: true } : { name };
+}
+
+function listed(flags: ReadonlyMap<string, CommandFlag>): readonly CommandFlag[] {
+  return [...flags.values()].map((flag) => (flag.type?.label === 'list' ? { ...flag, list: true } : flag));
 }

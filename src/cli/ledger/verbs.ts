@@ -4,7 +4,7 @@ import { loadConfig, type Config } from '../../config/config.ts';
 import { IndexerError, retold } from '../../errors/indexer-error.ts';
 import { createLedgerClient } from '../../ledger/api/client.ts';
 import { didYouMean } from '../../config/option-flags.ts';
-import { verbArguments } from './arguments.ts';
+import { usageError, type Verb, verbArguments, type VerbArguments } from './verb.ts';
 import { completionVerbs } from './completions.ts';
 import { contractVerbs } from './contracts.ts';
 import { ledgerHelp, verbHelp } from './help.ts';
@@ -15,7 +15,6 @@ import { submitVerbs } from './submit.ts';
 import type { Call } from '../command-line/command.ts';
 import { createOutput, type Output } from '../command-line/output.ts';
 import { updateVerbs } from './updates.ts';
-import { usageError, type Verb, type VerbArguments } from './verb.ts';
 
 const verbs: readonly Verb[] = [
   ...nodeVerbs,

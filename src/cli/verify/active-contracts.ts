@@ -2,25 +2,26 @@
  * `verify --acs`: the ledger's own active contracts at an offset against those of the tables. First sums of both sides
  * by bucket, in constant memory; then, of the buckets that differ, every entry.
  */
-import { comparedFields } from '../../model/compared-rows.ts';
-import { plainEntry, type PlainActive } from '../../ledger/frames/plain-active.ts';
+import { comparedFields, type ComparedRow } from '../../model/compared-rows.ts';
+import { type PlainActive, plainEntry, type PlainInFlight } from '../../ledger/frames/plain-active.ts';
 import {
+  type ActiveAt,
+  type BucketSum,
   quarantinedContracts,
   redactedActive,
   seededOffsets,
+  type StoredActive,
   storedEntries,
+  type StoredHalf,
+  storedHalves,
   storedSums,
   unknownActive,
-  type ActiveAt,
-  type BucketSum,
-  type StoredActive,
 } from '../../store/verify/stored-active.ts';
 import { bucketOf, BucketSums, fieldDigests } from './bucket-sums.ts';
 import { wholeList } from '../ledger/whole-reads.ts';
-import { whole, type VerifyCall } from './call.ts';
-import { InFlight } from './in-flight.ts';
-import { PackageNames } from './package-names.ts';
-import { cannotCompare, listedFindings, type Compared, type Finding } from './result.ts';
+import { PackageNames, type VerifyCall, whole } from './call.ts';
+import { cannotCompare, type Compared, type Finding, listedFindings } from './result.ts';
+import type { Snapshot } from '../../store/verify/snapshot.ts';
 
 /** Entries of unequal buckets that are looked at one by one: what bounds the memory. */
 const examinedEntries = 50_000;
@@ -195,4 +196,57 @@ async function explainedByQuarantine(
 ): Promise<ReadonlySet<string>> {
   const ids = findings.flatMap(({ contractId }) => (contractId === undefined ? [] : [contractId]));
   return ids.length === 0 ? new Set() : await quarantinedContracts(client, at, ids);
+}
+
+// Reassignments that the ledger lists as in flight, against the halves that a seed stored as such.
+
+/** Few are ever in flight; more than these are not looked at. */
+const examinedHalves = 10_000;
+
+export class InFlight {
+  readonly #halves: PlainInFlight[] = [];
+  #left = 0;
+
+  add(half: PlainInFlight): void {
+    if (this.#halves.length < examinedHalves) this.#halves.push(half);
+    else this.#left += 1;
+  }
+
+  get note(): string | undefined {
+    if (this.#left === 0) return undefined;
+    return `${String(this.#left)} of the reassignments in flight were not looked at, beyond the first ${String(examinedHalves)}`;
+  }
+
+  async differences({ client }: Snapshot): Promise<readonly Finding[]> {
+    if (this.#halves.length === 0) return [];
+    const activated = this.#halves.map(({ contract }) => contract?.offset ?? null);
+    const rows = await storedHalves(client, this.#halves, activated);
+    const stored = new Map(rows.map((row) => [halfKey(row), row]));
+    return this.#halves.flatMap((half) => differencesOf(half, stored.get(halfKey(half))));
+  }
+}
+
+function halfKey({ half, contractId, offset }: Pick<StoredHalf, 'half' | 'contractId' | 'offset'>): string {
+  return `${half} ${contractId} ${String(offset)}`;
+}
+
+function differencesOf(sent: PlainInFlight, stored: StoredHalf | undefined): readonly Finding[] {
+  const { contractId, offset, row, contract } = sent;
+  const named = { contractId, offset, row: row.key };
+  if (stored === undefined) return [{ what: 'missing', ...named }];
+  const fields = [
+    ...differing(row, stored.redacted, stored.digests),
+    // The list does not say how often a contract on its way was reassigned before.
+    ...(contract === undefined ? [] : differing(contract.row, stored.redacted, stored.contract)).filter(
+      (name) => name !== 'reassignment_counter',
+    ),
+  ];
+  return fields.length === 0 ? [] : [{ what: 'different', ...named, fields }];
+}
+
+function differing(row: ComparedRow, redacted: boolean, stored: readonly string[] | undefined): readonly string[] {
+  if (stored === undefined || stored.length !== row.fields.length) return [];
+  const digests = fieldDigests(row, redacted);
+  const names: readonly string[] = comparedFields[row.kind];
+  return names.filter((_, index) => digests[index] !== stored[index]);
 }

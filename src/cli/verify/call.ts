@@ -1,9 +1,11 @@
 /** What a comparison with the ledger works with. */
 import type { LedgerFilter } from '../../ledger/api/request-format.ts';
-import type { Snapshot } from '../../store/verify/snapshot.ts';
+import { type Snapshot, storedPackageNames } from '../../store/verify/snapshot.ts';
 import type { ReadCall } from '../ledger/whole-reads.ts';
 import { ExitCode } from '../../errors/exit-code.ts';
 import { IndexerError } from '../../errors/indexer-error.ts';
+import type { PackageName } from '../../ledger/frames/plain-frame.ts';
+import type { Finding } from './result.ts';
 
 export interface VerifyCall extends ReadCall {
   readonly snapshot: Snapshot;
@@ -34,4 +36,27 @@ export async function* whole<T>(
     exitCode: ExitCode.undecided,
     remedy: 'run `ledger-indexer verify` again',
   });
+}
+
+// What the ledger's events call the packages of their templates, against the dictionary: a package has one name.
+
+export class PackageNames {
+  readonly #byTemplate = new Map<string, Set<string>>();
+
+  add({ template, packageName }: PackageName): void {
+    if (template === null || packageName === null) return;
+    const names = this.#byTemplate.get(template);
+    if (names === undefined) this.#byTemplate.set(template, new Set([packageName]));
+    else names.add(packageName);
+  }
+
+  /** Templates that are named otherwise here. One that is not here at all is missed with its rows. */
+  async differences({ client }: Snapshot): Promise<readonly Finding[]> {
+    const stored = await storedPackageNames(client);
+    return [...this.#byTemplate].flatMap(([template, names]): readonly Finding[] => {
+      const name = stored.get(template);
+      if (name === undefined || (name !== null && names.has(name))) return [];
+      return [{ what: 'different', row: `template ${template}`, fields: ['package_name'] }];
+    });
+  }
 }

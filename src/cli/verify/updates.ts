@@ -15,8 +15,7 @@ import {
 } from '../../store/verify/stored-updates.ts';
 import { digestOf } from './bucket-sums.ts';
 import { wholeRange } from '../ledger/whole-reads.ts';
-import { whole, type VerifyCall } from './call.ts';
-import { PackageNames } from './package-names.ts';
+import { PackageNames, type VerifyCall, whole } from './call.ts';
 import { cannotCompare, listedFindings, type Compared, type Finding } from './result.ts';
 
 /** A slice of the ledger's side: so many updates, or so many characters of frames. */

@@ -2,8 +2,9 @@
  * Reading answers of the participant. Checked is only what a caller cannot do without; everything else is handed over
  * as it came, because releases differ in what they leave out, send as null or add.
  */
-import { type JsonObject, isObject } from '../frames/field.ts';
+import { isObject, type JsonObject } from '../frames/field.ts';
 import { ledgerError } from '../errors/ledger-error-codes.ts';
+import type { Query } from '../transport/endpoint-url.ts';
 
 /** What a field holds that a release may leave out: absent options come as null (3.5) or not at all. */
 export type Maybe<T> = T | null | undefined;
@@ -83,4 +84,23 @@ export function nextPageToken(answer: unknown): string | undefined {
 export function sentOffset(offset: number | undefined, name: string): void {
   if (offset === undefined || Number.isSafeInteger(offset)) return;
   throw ledgerError('LEDGER_REQUEST_INVALID', `expected a whole number up to 2^53-1 as ${name}, found another number`);
+}
+
+// Lists over HTTP: the same elements as on the WebSocket of the same path, collected by the node into one array. For
+// small results only: the node refuses more than 200 elements (LEDGER_REQUEST_INVALID, HTTP 413) unless `limit` is at
+// most 200, and then it truncates without saying so.
+
+export interface ListOptions {
+  /** Largest number of elements. */
+  readonly limit?: number;
+  /**
+   * The node answers when it had nothing to add for so many milliseconds; 500 unless given, for lists that have no end
+   * of their own. Keep it below the request timeouts of both sides (20 s at the node).
+   */
+  readonly streamIdleTimeoutMs?: number;
+}
+
+/** The query parameters of a list. */
+export function listQuery({ limit, streamIdleTimeoutMs }: ListOptions): Query {
+  return { limit, stream_idle_timeout_ms: streamIdleTimeoutMs };
 }

@@ -2,9 +2,8 @@
 import { isObject } from '../frames/field.ts';
 import { ledgerError } from '../errors/ledger-error-codes.ts';
 import type { Transport } from '../transport/transport.ts';
-import { answerField, answerOffset, sentOffset, type Maybe } from './answer.ts';
-import type { Status, TraceContext } from './event.ts';
-import { listQuery, type ListOptions } from './list.ts';
+import { answerField, answerOffset, type ListOptions, listQuery, type Maybe, sentOffset } from './answer.ts';
+import type { Status, TraceContext } from './events.ts';
 
 export interface CompletionStreamRequest {
   readonly parties: readonly string[];

@@ -5,9 +5,14 @@
 import type { PartySignature } from '../access/signing.ts';
 import type { Transport } from '../transport/transport.ts';
 import { answerList, answerText, type Maybe } from './answer.ts';
-import type { CommandContext, DeduplicationPeriod, Duration } from './command.ts';
-import { submittedIn, type Submitted } from './commands.ts';
-import { transactionIn, type Transaction } from './event.ts';
+import {
+  type CommandContext,
+  type DeduplicationPeriod,
+  type Duration,
+  type Submitted,
+  submittedIn,
+} from './commands.ts';
+import { transactionIn, type Transaction } from './events.ts';
 import type { TransactionFormat } from './format.ts';
 
 /** The earliest ledger time of the transaction. */

@@ -3,11 +3,19 @@
  * CanReadAs or CanActAs for each party named, CanReadAsAnyParty for filters for any party.
  */
 import type { Transport } from '../transport/transport.ts';
-import { answerList, answerObject, answerOffset, nextPageToken, sentOffset, type Maybe } from './answer.ts';
+import {
+  answerList,
+  answerObject,
+  answerOffset,
+  type ListOptions,
+  listQuery,
+  type Maybe,
+  nextPageToken,
+  sentOffset,
+} from './answer.ts';
 import type { SynchronizerTime } from './completions.ts';
-import type { CreatedEvent } from './event.ts';
+import type { CreatedEvent } from './events.ts';
 import type { EventFormat, TransactionFilter } from './format.ts';
-import { listQuery, type ListOptions } from './list.ts';
 
 export interface ConnectedSynchronizer {
   readonly synchronizerAlias: string;

@@ -4,10 +4,17 @@
  */
 import { IndexerError } from '../../errors/indexer-error.ts';
 import type { Transport } from '../transport/transport.ts';
-import { answerList, answerObject, answerOffset, nextPageToken, sentOffset } from './answer.ts';
-import { updateAnswer, type UpdateAnswer } from './event.ts';
+import {
+  answerList,
+  answerObject,
+  answerOffset,
+  type ListOptions,
+  listQuery,
+  nextPageToken,
+  sentOffset,
+} from './answer.ts';
+import { updateAnswer, type UpdateAnswer } from './events.ts';
 import type { TransactionFilter, UpdateFormat } from './format.ts';
-import { listQuery, type ListOptions } from './list.ts';
 
 /** `updateFormat`, or the legacy `filter` and `verbose`; both at once are refused. */
 export interface GetUpdatesRequest {

@@ -5,7 +5,7 @@
  */
 import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
-import { WebSocket, type RawData } from 'ws';
+import { type RawData, WebSocket } from 'ws';
 import { type IndexerError, toIndexerError } from '../../errors/indexer-error.ts';
 import { socketEndpoint } from './endpoint-url.ts';
 import { errorFromBody, errorFromClose, errorFromNetwork } from '../errors/ledger-error.ts';
@@ -13,7 +13,6 @@ import { isErrorFrame } from '../errors/ledger-error-body.ts';
 import { ledgerError } from '../errors/ledger-error-codes.ts';
 import { errorFromRefusal, withTokenFlaws } from './refusal.ts';
 import type { TlsMaterial } from './tls.ts';
-import { handshakeHeaders, subprotocols, type TokenPlacement } from '../access/token-placement.ts';
 
 const closeGraceMs = 1000;
 const defaultHandshakeTimeoutMs = 10_000;
@@ -303,4 +302,29 @@ async function readRefusal(response: IncomingMessage, limitMs: number): Promise<
   } catch {
     return text;
   }
+}
+
+// Where the token travels when a WebSocket is opened.
+
+/** Participants take it from the header first, then from the subprotocols; proxies sometimes drop one of them. */
+export type TokenPlacement = 'header' | 'subprotocol' | 'both';
+
+interface Handshake {
+  readonly token: string | undefined;
+  /** `both` unless given. */
+  readonly tokenPlacement?: TokenPlacement | undefined;
+}
+
+/**
+ * The subprotocols to offer. The fixed names are always there, because the ledger always answers with one of them; the
+ * token comes first, because a server that does not trim the list finds it nowhere else.
+ */
+export function subprotocols({ token, tokenPlacement }: Handshake): string[] {
+  const names = ['daml.ws.auth', 'ledger.ws.auth'];
+  return token === undefined || tokenPlacement === 'header' ? names : [`jwt.token.${token}`, ...names];
+}
+
+/** The header with the token, or none. */
+export function handshakeHeaders({ token, tokenPlacement }: Handshake): Record<string, string> {
+  return token === undefined || tokenPlacement === 'subprotocol' ? {} : { authorization: `Bearer ${token}` };
 }

@@ -2,7 +2,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { retold, type IndexerError } from '../../errors/indexer-error.ts';
 import { errorFromBody } from '../errors/ledger-error.ts';
-import { tokenFlaws } from '../access/token-flaws.ts';
+import { tokenFlaws } from '../access/token-claims.ts';
 
 /** An HTTP answer that is none of those hoped for. */
 export interface Refusal {

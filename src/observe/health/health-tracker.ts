@@ -4,18 +4,13 @@
  */
 import { sideOf } from '../../errors/catalogue.ts';
 import type { IndexerError } from '../../errors/indexer-error.ts';
-import { holderText, type LockHolder } from '../../model/lock-holder.ts';
-import type { Phase } from '../../model/phase.ts';
+import { holderText, type LockHolder, type Phase } from '../../model/stream.ts';
 import { UnknownNames, type UnknownName } from '../../model/unknown.ts';
 import type { BatchFacts, SeedFacts, StretchAnswer } from '../../pipeline/ports/observer.ts';
-import { CatchUp, type CatchUpProgress } from '../figures/catch-up.ts';
-import { isBlind, verdict } from './health.ts';
-import type { HealthFacts, HealthState, Verdict } from './health.ts';
-import type { HealthOptions } from './health-options.ts';
-import { Lag } from '../figures/lag.ts';
-import { MeanWindow, RateWindow, TemplateRates } from '../figures/rates.ts';
+import { CatchUp, type CatchUpProgress, Lag } from '../figures/lag.ts';
+import { type HealthFacts, type HealthOptions, type HealthState, isBlind, verdict, type Verdict } from './health.ts';
+import { MeanWindow, RateWindow, rounded, roundedOrNull, share, TemplateRates } from '../figures/rates.ts';
 import { RecentErrors, type RecentError } from './recent-errors.ts';
-import { rounded, roundedOrNull, share } from '../figures/rounding.ts';
 import { whyBehind, type Why } from './why-behind.ts';
 import type { ByPart } from '../figures/work-clock.ts';
 

@@ -1,5 +1,5 @@
 /** The words of the progress line: contracts per second while seeding; percent, rate and remaining time of a catch-up. */
-import { catchUpProgress, type CatchUpProgress, type CatchUpSample } from '../figures/catch-up.ts';
+import { catchUpProgress, type CatchUpProgress, type CatchUpSample } from '../figures/lag.ts';
 import type { HealthTracker } from '../health/health-tracker.ts';
 
 export class ProgressLine {

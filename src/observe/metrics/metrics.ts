@@ -2,11 +2,12 @@
  * The Prometheus metrics, on a registry of their own. Base units, `_total` on counters only, no party labels, and every
  * label set that is known beforehand exists from the start: an alert on a series that is not there never fires.
  */
-import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from 'prom-client';
+import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
 import { catalogue } from './catalogue/catalogue.ts';
-import { knownSets, type AnyDescription, type Description } from './catalogue/description.ts';
+import { type AnyDescription, type Description, knownSets } from './catalogue/description.ts';
 import { mostWaits } from '../health/checkpoint-waiters.ts';
-import { workParts, type WorkClock } from '../figures/work-clock.ts';
+import { type WorkClock, workParts } from '../figures/work-clock.ts';
+import { endpoints, statuses } from './catalogue/ledger-side.ts';
 
 /** Gauges whose names end as counters must; tools that check names reject them. */
 const misnamed = ['nodejs_active_handles_total', 'nodejs_active_requests_total', 'nodejs_active_resources_total'];
@@ -145,4 +146,32 @@ class TemplateLabels {
   label(template: string): string {
     return this.#named.has(template) ? template : 'other';
   }
+}
+
+// What the edges of the program tell of themselves, as metrics: calls to the ledger and queries of the database.
+
+/** Counts and times a call that has ended; `status` undefined: there was no answer. */
+export function countRequest(
+  metrics: Metrics,
+  { path, status, seconds }: { readonly path: string; readonly status: number | undefined; readonly seconds: number },
+): void {
+  const endpoint = endpointLabel(path);
+  metrics.httpRequests.inc({ endpoint, status: statusLabel(status) });
+  metrics.httpSeconds.observe({ endpoint }, seconds);
+}
+
+/** Times a query that has ended. */
+export function timeQuery(metrics: Metrics, op: string, seconds: number): void {
+  metrics.querySeconds.observe({ op }, seconds);
+}
+
+/** Few values, known beforehand: ids in paths would make a series each. */
+function endpointLabel(path: string): string {
+  const known = /^\/v2\/packages\/[^/]+$/.test(path) ? '/v2/packages/{package-id}' : path;
+  return endpoints.find((endpoint) => endpoint === known) ?? 'other';
+}
+
+function statusLabel(status: number | undefined): string {
+  if (status === undefined) return 'none';
+  return statuses.find((known) => known === String(status)) ?? 'other';
 }

@@ -5,11 +5,10 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { scrub } from '../figures/scrub.ts';
 import type { HealthTracker } from '../health/health-tracker.ts';
-import { loadDocument, type PageDocument } from './document.ts';
-import { LiveHistory } from './live-history.ts';
-import type { Hello, PageGuide, Tick } from './messages.ts';
-import { RecentReader, type ReadRecentFacts } from './recent-facts.ts';
-import { message, Viewers } from './viewers.ts';
+import { type Hello, LiveHistory, type PageGuide, type Tick } from './messages.ts';
+import { type ReadRecentFacts, RecentReader } from './recent-facts.ts';
+import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
 
 export interface StatusPageOptions {
   readonly health: Pick<HealthTracker, 'status' | 'templateRate'>;
@@ -82,5 +81,125 @@ export class StatusPage {
     const recent = { templates: templates ?? null, updates: facts?.updates ?? null, readAt, failure };
     const tick: Tick = { status, sample, recent };
     return scrub(message('tick', tick));
+  }
+}
+
+// Puts the page together from the files of folder `src/observe/page/browser`, which the package carries as they are: one document
+// that loads nothing else. Its security policy names style and script by their hashes and allows nothing more.
+
+export interface PageDocument {
+  readonly html: string;
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+const folder = new URL('../../../src/observe/page/browser/', import.meta.url);
+/** Later ones win over, or need, those before them. */
+const styles = ['page.css', 'plots.css', 'tables.css', 'screens.css'];
+const scripts = ['format.js', 'elements.js', 'plot.js', 'tables.js', 'main.js'];
+
+/** Reads and joins the files. */
+export function loadDocument(): PageDocument {
+  const style = styles.map(read).join('\n');
+  const script = `'use strict';\n${scripts.map((name) => asPart(read(name))).join('\n')}`;
+  // Functions as replacements: a text would have its dollar signs interpreted.
+  const html = read('page.html')
+    .replace(/<style>[^<]*<\/style>/, () => `<style>${style}</style>`)
+    .replace(/<script>[^<]*<\/script>/, () => `<script>${script}</script>`);
+  return {
+    html,
+    headers: {
+      'content-type': 'text/html; charset=utf-8',
+      'cache-control': 'no-store',
+      'content-security-policy': policy(style, script),
+      'referrer-policy': 'no-referrer',
+      'x-content-type-options': 'nosniff',
+      'x-frame-options': 'DENY',
+    },
+  };
+}
+
+function read(name: string): string {
+  return readFileSync(new URL(name, folder), 'utf8');
+}
+
+/** A module as part of one script: all of them share their names. */
+function asPart(module: string): string {
+  return module.replaceAll(/^import [^;]*;\n/gm, '').replaceAll(/^export /gm, '');
+}
+
+function policy(style: string, script: string): string {
+  return [
+    "default-src 'none'",
+    `script-src '${hash(script)}'`,
+    `style-src '${hash(style)}'`,
+    "connect-src 'self'",
+    'img-src data:',
+    "base-uri 'none'",
+    "form-action 'none'",
+    "frame-ancestors 'none'",
+  ].join('; ');
+}
+
+function hash(text: string): string {
+  return `sha256-${createHash('sha256').update(text).digest('base64')}`;
+}
+
+// Those who look at the page: Server-Sent Events, one message per second made once for all of them. Their number is
+// bounded, a viewer that does not read is cut off, and nothing is computed for the page while nobody looks.
+
+/** Browsers on a few desks and screens on walls. */
+const mostViewers = 50;
+/** What may wait for one viewer, bytes: several seconds of messages. */
+const mostWaiting = 256 * 1024;
+
+const headers = {
+  'content-type': 'text/event-stream; charset=utf-8',
+  'cache-control': 'no-store',
+  'x-content-type-options': 'nosniff',
+  // Proxies such as nginx would keep messages back otherwise.
+  'x-accel-buffering': 'no',
+};
+
+/** A message as it is sent; names are those of the browser's EventSource. */
+export function message(event: string, data: unknown): string {
+  // JSON has no line breaks outside of strings, and escapes those within.
+  return `event: ${event}\ndata: ${JSON.stringify(data)}\n\n`;
+}
+
+export class Viewers {
+  readonly #viewers = new Set<ServerResponse>();
+  #closed = false;
+
+  get size(): number {
+    return this.#viewers.size;
+  }
+
+  /** Whether no one else is let in. */
+  get full(): boolean {
+    return this.#closed || this.#viewers.size >= mostViewers;
+  }
+
+  /** Lets a viewer in and greets it. */
+  admit(response: ServerResponse, greeting: string): void {
+    response.writeHead(200, headers);
+    response.once('close', () => this.#viewers.delete(response));
+    response.on('error', () => response.destroy());
+    this.#viewers.add(response);
+    // A page that loses us tries again after a second.
+    response.write(`retry: 1000\n${greeting}`);
+  }
+
+  /** The same message to all. */
+  send(text: string): void {
+    for (const viewer of this.#viewers) {
+      if (viewer.writableLength > mostWaiting) viewer.destroy();
+      else viewer.write(text);
+    }
+  }
+
+  /** Says goodbye to all; nobody is let in any more. */
+  close(): void {
+    this.#closed = true;
+    for (const viewer of this.#viewers) viewer.end(message('bye', null));
   }
 }

@@ -3,8 +3,7 @@
  * implements this (src/observe) decides what becomes a log line, a counter or a gauge. No method may throw or block.
  */
 import type { IndexerError } from '../../errors/indexer-error.ts';
-import type { LockHolder } from '../../model/lock-holder.ts';
-import type { Phase } from '../../model/phase.ts';
+import type { LockHolder, Phase } from '../../model/stream.ts';
 import type { UnknownName } from '../../model/unknown.ts';
 
 /** What one committed database transaction contained. Counts are of this batch only. */

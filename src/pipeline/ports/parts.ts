@@ -1,7 +1,7 @@
 /** What the pipeline is built from; assembled once by the composition root. */
 import type { LedgerFilter } from '../../ledger/api/request-format.ts';
 import type { TokenSource } from '../../ledger/access/token.ts';
-import type { Phase } from '../../model/phase.ts';
+import type { Phase } from '../../model/stream.ts';
 import type { UnknownPolicy } from '../../model/unknown.ts';
 import type { IndexerError } from '../../errors/indexer-error.ts';
 import type { Observer } from './observer.ts';

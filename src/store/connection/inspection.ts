@@ -1,5 +1,5 @@
 /** Facts about server and schema for `check`. Reads only, each statement on its own. */
-import type { LockHolder } from '../../model/lock-holder.ts';
+import type { LockHolder } from '../../model/stream.ts';
 import type { Database } from './database.ts';
 import { tablesOf } from './query-builder.ts';
 

@@ -3,7 +3,7 @@
  * that views which people build on them stay valid when a package is upgraded.
  */
 import type { ClientBase } from 'pg';
-import { freeName } from '../../daml/short-name.ts';
+import { freeName } from '../../daml/identifiers.ts';
 import { viewName } from '../../daml/view-names.ts';
 import { reservedColumns } from './shapes.ts';
 import { columnKey, subjectKey, type ViewKind, type ViewSubject, type WantedColumn } from './subjects.ts';

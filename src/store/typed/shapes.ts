@@ -1,6 +1,6 @@
 /** What every generated view of a kind has before the columns made from fields, and the tables it reads. */
 import { escapeIdentifier, escapeLiteral } from 'pg';
-import { freeName } from '../../daml/short-name.ts';
+import { freeName } from '../../daml/identifiers.ts';
 import { historySuffix } from '../../daml/view-names.ts';
 import { readSchemas, type ReadSchemas } from '../connection/read-schemas.ts';
 import type { ViewSubject } from './subjects.ts';

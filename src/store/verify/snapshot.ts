@@ -1,9 +1,8 @@
 /** The one snapshot that all of a `verify` reads: read only, and of the same moment, whatever is committed meanwhile. */
 import type { ClientBase } from 'pg';
 import { IndexerError } from '../../errors/indexer-error.ts';
-import type { Database } from '../connection/database.ts';
+import { type Database, rollBack } from '../connection/database.ts';
 import { reportPlanning } from '../connection/report-planning.ts';
-import { rollBack } from '../connection/database.ts';
 
 /** The stream as the snapshot shows it. */
 export interface VerifiedStream {
@@ -94,4 +93,14 @@ function notSeeded(): IndexerError {
   return new IndexerError('nothing is published in this schema yet: there is no seed to compare', {
     code: 'VERIFY_NOT_SEEDED',
   });
+}
+
+// The names of packages as the dictionary of templates has them.
+
+/** By template, as the ledger writes its identifier; null where no event named the package. */
+export async function storedPackageNames(client: ClientBase): Promise<ReadonlyMap<string, string | null>> {
+  const { rows } = await client.query<{ template: string; name: string | null }>(
+    `select package_id || ':' || module_name || ':' || entity_name as template, package_name as name from templates`,
+  );
+  return new Map(rows.map(({ template, name }) => [template, name]));
 }

@@ -3,13 +3,12 @@
  * set-based maintenance of lifetimes and rollup. Several batches may be under way on connections of their own; they
  * commit in order.
  */
-import type { ClientBase } from 'pg';
-import { escapeIdentifier } from 'pg';
+import { type ClientBase, escapeIdentifier } from 'pg';
 import { delayUnit } from '../../model/activity.ts';
 import type { Batch } from '../../model/batch.ts';
 import type { DictionaryEntries } from '../../model/dictionary.ts';
 import { tables, type TableName } from '../../model/tables.ts';
-import { ByteWriter } from './byte-writer.ts';
+import { ByteWriter } from './copy-binary.ts';
 import type { BinaryRows } from './copy-binary.ts';
 import { rollBack, type Database } from '../connection/database.ts';
 import { departureStatements } from './departures.ts';

@@ -2,7 +2,7 @@
  * Errors of commands, parties, packages and users: the category decides, and the ledger's own code stays in the facts.
  * They answer requests only.
  */
-import type { Command, Commands } from '../../../src/ledger/api/command.ts';
+import type { Command, Commands } from '../../../src/ledger/api/commands.ts';
 import { errorOf, type ErrorRow, type Raise, type Stage } from './error-row.ts';
 
 const bank = 'Bank::1220aa';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { tokenFlaws } from '../../../src/ledger/access/token-flaws.ts';
+import { tokenFlaws } from '../../../src/ledger/access/token-claims.ts';
 
 const now = 1_800_000_000;
 const good = { sub: 'indexer', aud: 'https://daml.com/jwt/aud/participant/p', iat: now - 10, exp: now + 290 };

@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { Client } from 'pg';
 import type { PackageModel } from '../../../src/daml/package-model.ts';
-import { storePaddings } from '../../../src/store/typed/padding-store.ts';
+import { storePaddings } from '../../../src/store/typed/package-store.ts';
 import { readSideScript } from '../../../src/store/schema/read-side.ts';
 import { created, transaction } from '../../support/frames.ts';
 import { createReadDatabase } from '../read-database.ts';

@@ -1,7 +1,7 @@
 /** What the generated views are called and which columns they have, as packages are upgraded, break the rules, or collide. */
 import { describe, expect, it } from 'vitest';
 import type { DamlField, DamlType, DataType, PackageModel } from '../../../src/daml/package-model.ts';
-import { unknownPackages } from '../../../src/pipeline/beside/package-references.ts';
+import { unknownPackages } from '../../../src/pipeline/beside/package-watch.ts';
 import { readSchemas } from '../../../src/store/connection/read-schemas.ts';
 import { ViewRegistry, type NamedView, type RegisteredColumn } from '../../../src/store/typed/registry.ts';
 import { definitionsOf } from '../../../src/store/typed/definitions.ts';

@@ -1,5 +1,5 @@
 /** Is it keeping up? */
-import { phases } from '../../../model/phase.ts';
+import { phases } from '../../../model/stream.ts';
 import { tables } from '../../../model/tables.ts';
 import { unknownSorts } from '../../../model/unknown.ts';
 import { workParts } from '../../figures/work-clock.ts';

@@ -1,5 +1,24 @@
-/** Putting arguments in the place of type parameters. */
-import type { DamlType } from './package-model.ts';
+/**
+ * What walking through types needs: the data type of a name across packages, arguments in the place of parameters, and
+ * where to stop in types that are made of themselves.
+ */
+import type { DamlType, DataType, PackageModel, TypeName } from './package-model.ts';
+
+/** The package with an id; undefined when it is not known. */
+export type PackageLookup = (packageId: string) => PackageModel | undefined;
+
+/** The data type with a name; undefined when its package is not known, or defines no such type that payloads can hold. */
+export function findDataType(name: TypeName, packages: PackageLookup): DataType | undefined {
+  const end = name.indexOf(':');
+  const found = packages(name.slice(0, end));
+  const key = name.slice(end + 1);
+  return found !== undefined && Object.hasOwn(found.dataTypes, key) ? found.dataTypes[key] : undefined;
+}
+
+/** `Module.Path:Name` of a type, which is the same in every version of its package. */
+export function qualifiedName(name: TypeName): string {
+  return name.slice(name.indexOf(':') + 1);
+}
 
 /** What stands for each parameter, by the parameter's name. */
 export type TypeBindings = ReadonlyMap<string, DamlType>;
@@ -35,4 +54,16 @@ export function substitute(type: DamlType, bindings: TypeBindings): DamlType {
 export function fieldType(type: DamlType, bindings: TypeBindings): DamlType {
   const argument = type.kind === 'optional' && type.of.kind === 'variable' ? bindings.get(type.of.name) : undefined;
   return argument?.kind === 'optional' ? argument : substitute(type, bindings);
+}
+
+/** A tuple in a tuple is no recursion, so data types with parameters may stand in themselves this often. */
+const genericLimit = 3;
+
+/**
+ * Whether a data type at this place repeats one around it.
+ * @param around names of the data types around it
+ */
+export function isRepeated(type: Extract<DamlType, { kind: 'named' }>, around: readonly TypeName[]): boolean {
+  const limit = type.arguments.length === 0 ? 1 : genericLimit;
+  return around.filter((name) => name === type.name).length >= limit;
 }

@@ -1,4 +1,4 @@
-/** Names for Postgres, which silently cuts identifiers off after 63 bytes. */
+/** Names for Postgres: in snake_case, and not longer than the 63 bytes after which it silently cuts identifiers off. */
 import { createHash } from 'node:crypto';
 
 /** Most bytes of an identifier in Postgres. */
@@ -28,4 +28,12 @@ export function freeName(name: string, taken: ReadonlySet<string>): string {
     const numbered = `${name.slice(0, identifierLimit - suffix.length)}${suffix}`;
     if (!taken.has(numbered)) return numbered;
   }
+}
+
+/** PascalCase and camelCase to snake_case: `_` at the humps, a run of capitals is one word. What else there is stays. */
+export function withoutHumps(name: string): string {
+  return name
+    .replaceAll(/([a-z0-9])([A-Z])/g, '$1_$2')
+    .replaceAll(/([A-Z])([A-Z][a-z])/g, '$1_$2')
+    .toLowerCase();
 }
