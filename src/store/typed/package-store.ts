@@ -4,25 +4,32 @@ import type { PackageLookup } from '../../daml/type-walk.ts';
 import type { PackageState } from '../../model/stream.ts';
 import type { Database } from '../connection/database.ts';
 import type { ClientBase } from 'pg';
+import { tablesOf } from '../connection/query-builder.ts';
 import { type Padding, paddingOf, paddingOfType } from '../../daml/optional-fields.ts';
 
 /** Stores a package that was read; one that is there already stays as it is, for its id is the hash of its content. */
 export async function storePackage(database: Database, model: PackageModel): Promise<void> {
   await database.withClient((client) =>
-    client.query(
-      `insert into packages (package_id, package_name, package_version, language_version, model)
-       values ($1, $2, $3, $4, $5) on conflict (package_id) do nothing`,
-      [model.packageId, model.name, model.version, model.languageVersion, JSON.stringify(model)],
-    ),
+    tablesOf(client)
+      .insertInto('packages')
+      .values({
+        package_id: model.packageId,
+        package_name: model.name,
+        package_version: model.version,
+        language_version: model.languageVersion,
+        model: JSON.stringify(model),
+      })
+      .onConflict((conflict) => conflict.column('package_id').doNothing())
+      .execute(),
   );
 }
 
 /** Every stored package, whole: megabytes where a participant has many. */
 export async function readPackages(database: Database): Promise<readonly PackageModel[]> {
-  const { rows } = await database.withClient((client) =>
-    client.query<{ model: PackageModel }>('select model from packages order by package_id'),
+  const rows = await database.withClient((client) =>
+    tablesOf(client).selectFrom('packages').select('model').orderBy('package_id').execute(),
   );
-  return rows.map(({ model }) => model);
+  return rows.map(({ model }) => model as PackageModel);
 }
 
 /** Makes the paddings of all templates known now what the packages say. */
@@ -32,12 +39,14 @@ export async function refreshPaddings(database: Database, packages: PackageLooku
 
 /** Cheap: two small tables. */
 export async function readPackageState(database: Database): Promise<PackageState> {
-  const { rows } = await database.withClient((client) =>
-    client.query<{ package_id: string; name: string | null; templates: number }>(
-      `select t.package_id, p.package_name as name, count(*)::integer as templates
-         from templates t left join packages p on p.package_id = t.package_id
-        group by 1, 2 order by min(t.template_pk)`,
-    ),
+  const rows = await database.withClient((client) =>
+    tablesOf(client)
+      .selectFrom('templates as t')
+      .leftJoin('packages as p', 'p.package_id', 't.package_id')
+      .select(({ fn }) => ['t.package_id', 'p.package_name as name', fn.countAll<number>().as('templates')])
+      .groupBy(['t.package_id', 'p.package_name'])
+      .orderBy(({ fn }) => fn.min('t.template_pk'))
+      .execute(),
   );
   const named = new Set(rows.flatMap(({ name }) => (name === null ? [] : [name])));
   return {
@@ -50,21 +59,12 @@ export async function readPackageState(database: Database): Promise<PackageState
 // The paddings of templates and interface views, as readers under the names of PQS want them: they look for explicit nulls
 // where the ledger leaves out trailing fields that are None.
 
-interface TemplateRow {
-  readonly template_pk: number;
-  readonly package_id: string;
-  readonly module_name: string;
-  readonly entity_name: string;
-}
-
 /**
  * Computes the paddings of all templates and interfaces of the dictionary and stores those that changed; gives back how
  * many rows it wrote. To be called after packages were stored; safe to repeat. Search path is the schema of the stream.
  */
 export async function storePaddings(client: ClientBase, packages: PackageLookup): Promise<number> {
-  const { rows } = await client.query<TemplateRow>(
-    'select template_pk, package_id, module_name, entity_name from templates order by template_pk',
-  );
+  const rows = await templateNames(client);
   const found = rows.flatMap((row) => {
     const padding = paddingOfEntity(row, packages);
     return padding === undefined ? [] : [{ template_pk: row.template_pk, padding }];
@@ -76,6 +76,17 @@ export async function storePaddings(client: ClientBase, packages: PackageLookup)
   );
   return rowCount ?? 0;
 }
+
+/** Every template and interface of the dictionary. */
+async function templateNames(client: ClientBase) {
+  return tablesOf(client)
+    .selectFrom('templates')
+    .select(['template_pk', 'package_id', 'module_name', 'entity_name'])
+    .orderBy('template_pk')
+    .execute();
+}
+
+type TemplateRow = Awaited<ReturnType<typeof templateNames>>[number];
 
 /** Of an interface the padding of its view, of a template that of its payload; undefined when nothing can be missing. */
 function paddingOfEntity(row: TemplateRow, packages: PackageLookup): Padding | undefined {

@@ -3,10 +3,11 @@
  * that views which people build on them stay valid when a package is upgraded.
  */
 import type { ClientBase } from 'pg';
+import { tablesOf } from '../connection/query-builder.ts';
 import { freeName } from '../../daml/identifiers.ts';
 import { viewName } from '../../daml/view-names.ts';
 import { reservedColumns } from './shapes.ts';
-import { columnKey, subjectKey, type ViewKind, type ViewSubject, type WantedColumn } from './subjects.ts';
+import { columnKey, subjectKey, type ViewSubject, type WantedColumn } from './subjects.ts';
 
 export interface RegisteredColumn {
   readonly position: number;
@@ -77,29 +78,20 @@ function keyOf(path: readonly string[], type: string): string {
   return columnKey({ path, type: type as WantedColumn['type'] });
 }
 
-interface ViewRow {
-  readonly view_name: string;
-  readonly kind: ViewKind;
-  readonly package_name: string;
-  readonly module_name: string;
-  readonly entity_name: string;
-  readonly choice: string;
-}
-
-interface ColumnRow extends Omit<RegisteredColumn, 'name'> {
-  readonly view_name: string;
-  readonly column_name: string;
-}
-
 export async function readRegistry(client: ClientBase): Promise<ViewRegistry> {
-  const views = await client.query<ViewRow>('select * from typed_views');
-  const stored = await client.query<ColumnRow>('select * from typed_columns order by view_name, position');
-  const names = views.rows.map((row) => {
+  const views = await tablesOf(client).selectFrom('typed_views').selectAll().execute();
+  const stored = await tablesOf(client)
+    .selectFrom('typed_columns')
+    .selectAll()
+    .orderBy('view_name')
+    .orderBy('position')
+    .execute();
+  const names = views.map((row) => {
     const { kind, package_name: packageName, module_name: moduleName, entity_name: entityName, choice } = row;
     return [subjectKey({ kind, packageName, moduleName, entityName, choice }), row.view_name] as const;
   });
   const columns = new Map<string, RegisteredColumn[]>();
-  for (const { view_name: view, column_name: name, position, path, type, description } of stored.rows) {
+  for (const { view_name: view, column_name: name, position, path, type, description } of stored) {
     const list = columns.get(view) ?? [];
     list.push({ position, name, path, type, description });
     columns.set(view, list);
@@ -111,18 +103,21 @@ export async function readRegistry(client: ClientBase): Promise<ViewRegistry> {
 export async function register(client: ClientBase, { name, subject, isNew, added }: NamedView): Promise<void> {
   const { kind, packageName, moduleName, entityName, choice } = subject;
   if (isNew) {
-    await client.query(
-      `insert into typed_views (view_name, kind, package_name, module_name, entity_name, choice)
-       values ($1, $2, $3, $4, $5, $6)`,
-      [name, kind, packageName, moduleName, entityName, choice],
-    );
+    await tablesOf(client)
+      .insertInto('typed_views')
+      .values({
+        view_name: name,
+        kind,
+        package_name: packageName,
+        module_name: moduleName,
+        entity_name: entityName,
+        choice,
+      })
+      .execute();
   }
   if (added.length === 0) return;
-  await client.query(
-    `insert into typed_columns (view_name, position, column_name, path, type, description)
-     select $1, position, name, array(select jsonb_array_elements_text(path)), type, description
-       from jsonb_to_recordset($2::jsonb)
-         as added (position integer, name text, path jsonb, type text, description text)`,
-    [name, JSON.stringify(added)],
-  );
+  await tablesOf(client)
+    .insertInto('typed_columns')
+    .values(added.map(({ name: column, ...rest }) => ({ view_name: name, column_name: column, ...rest })))
+    .execute();
 }

@@ -2,6 +2,7 @@
 import type { ClientBase } from 'pg';
 import { IndexerError } from '../../errors/indexer-error.ts';
 import { type Database, rollBack } from '../connection/database.ts';
+import { tablesOf } from '../connection/query-builder.ts';
 import { reportPlanning } from '../connection/report-planning.ts';
 
 /** The stream as the snapshot shows it. */
@@ -48,24 +49,15 @@ export async function inSnapshot<T>(database: Database, work: (snapshot: Snapsho
   });
 }
 
-interface StreamRow {
-  readonly participant_id: string | null;
-  readonly filter: object;
-  readonly checkpoint: number | null;
-  readonly seed_offset: number | null;
-  readonly seeded_at: Date | null;
-  readonly kept_offset: number | null;
-}
-
 async function readStream(client: ClientBase): Promise<VerifiedStream> {
-  const { rows } = await client.query<StreamRow>(
-    'select participant_id, filter, checkpoint, seed_offset, seeded_at, kept_offset from stream',
-  );
-  const [row] = rows;
+  const row = await tablesOf(client)
+    .selectFrom('stream')
+    .select(['participant_id', 'filter', 'checkpoint', 'seed_offset', 'seeded_at', 'kept_offset'])
+    .executeTakeFirst();
   if (row === undefined || row.seeded_at === null || row.checkpoint === null) throw notSeeded();
   return {
     participantId: row.participant_id,
-    filter: row.filter,
+    filter: row.filter as object,
     checkpoint: row.checkpoint,
     seedOffset: row.seed_offset ?? 0,
     keptOffset: row.kept_offset ?? 0,
@@ -73,16 +65,14 @@ async function readStream(client: ClientBase): Promise<VerifiedStream> {
   };
 }
 
-interface CoverageRow {
-  readonly from_offset: number;
-  readonly origin: string;
-}
-
 /** From the newest range back: going back to an offset leaves what is before it as complete as it was. */
 async function readCoverage(client: ClientBase): Promise<Pick<VerifiedStream, 'coveredAfter' | 'activeAfter'>> {
-  const { rows } = await client.query<CoverageRow>(
-    'select from_offset, origin from coverage order by from_offset desc, recorded_at desc',
-  );
+  const rows = await tablesOf(client)
+    .selectFrom('coverage')
+    .select(['from_offset', 'origin'])
+    .orderBy('from_offset', 'desc')
+    .orderBy('recorded_at', 'desc')
+    .execute();
   const range = rows.find(({ origin }) => origin !== 'reset') ?? rows.at(-1);
   const coveredAfter = range?.from_offset ?? 0;
   const readWhole = range?.origin === 'seed' || range?.origin === 'reseed';
@@ -95,12 +85,11 @@ function notSeeded(): IndexerError {
   });
 }
 
-// The names of packages as the dictionary of templates has them.
-
-/** By template, as the ledger writes its identifier; null where no event named the package. */
+/** The names of packages in the dictionary, by template as the ledger writes its identifier; null where no event named it. */
 export async function storedPackageNames(client: ClientBase): Promise<ReadonlyMap<string, string | null>> {
-  const { rows } = await client.query<{ template: string; name: string | null }>(
-    `select package_id || ':' || module_name || ':' || entity_name as template, package_name as name from templates`,
-  );
-  return new Map(rows.map(({ template, name }) => [template, name]));
+  const rows = await tablesOf(client)
+    .selectFrom('templates')
+    .select(['package_id', 'module_name', 'entity_name', 'package_name'])
+    .execute();
+  return new Map(rows.map((row) => [`${row.package_id}:${row.module_name}:${row.entity_name}`, row.package_name]));
 }

@@ -1,5 +1,6 @@
 /** Stored rows of a range of offsets as digests, and the fields of one row where a digest differs. */
 import type { ClientBase } from 'pg';
+import { one, tablesOf } from '../connection/query-builder.ts';
 import { comparedFields, type ComparedKind } from '../../model/compared-rows.ts';
 import { fieldExpressions, lineDigest, templateJoin } from './stored-lines.ts';
 
@@ -99,27 +100,37 @@ export async function storedFields(
 
 /** Offsets after `from` up to `to` that are set aside: no table but `quarantine` has their rows. */
 export async function quarantinedOffsets(client: ClientBase, from: number, to: number): Promise<ReadonlySet<number>> {
-  const { rows } = await client.query<{ offset: number }>(
-    'select "offset" from quarantine where "offset" > $1 and "offset" <= $2',
-    [from, to],
-  );
+  const rows = await tablesOf(client)
+    .selectFrom('quarantine')
+    .select('offset')
+    .where('offset', '>', from)
+    .where('offset', '<=', to)
+    .execute();
   return new Set(rows.map(({ offset }) => offset));
 }
 
 /** The offset before the `count`th newest stored update; 0 when there are no more. */
 export async function tailBegin(client: ClientBase, count: number): Promise<number> {
-  const { rows } = await client.query<{ offset: number }>(
-    'select "offset" from updates order by "offset" desc offset $1 limit 1',
-    [count],
-  );
-  return rows[0]?.offset ?? 0;
+  const row = await tablesOf(client)
+    .selectFrom('updates')
+    .select('offset')
+    .orderBy('offset', 'desc')
+    .offset(count)
+    .limit(one)
+    .executeTakeFirst();
+  return row?.offset ?? 0;
 }
 
 /** Where the next `count` stored updates after `from` end, at most `to`: a range of bounded size. */
 export async function rangeEnd(client: ClientBase, from: number, to: number, count: number): Promise<number> {
-  const { rows } = await client.query<{ offset: number }>(
-    'select "offset" from updates where "offset" > $1 and "offset" <= $2 order by "offset" offset $3 limit 1',
-    [from, to, count - 1],
-  );
-  return rows[0]?.offset ?? to;
+  const row = await tablesOf(client)
+    .selectFrom('updates')
+    .select('offset')
+    .where('offset', '>', from)
+    .where('offset', '<=', to)
+    .orderBy('offset')
+    .offset(count - 1)
+    .limit(one)
+    .executeTakeFirst();
+  return row?.offset ?? to;
 }

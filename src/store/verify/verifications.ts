@@ -1,6 +1,7 @@
 /** The last result of each comparison, kept for readers and for the metrics of a running indexer. */
 import { IndexerError } from '../../errors/indexer-error.ts';
 import type { Database } from '../connection/database.ts';
+import { tablesOf } from '../connection/query-builder.ts';
 
 export interface Verification {
   readonly kind: string;
@@ -54,19 +55,15 @@ export interface LastVerification {
   readonly different: number | undefined;
 }
 
-interface LastRow {
-  readonly kind: string;
-  readonly outcome: string;
-  readonly at_offset: number;
-  readonly started_at: Date;
-  readonly seconds: number;
-  readonly different: number;
-}
-
 /** None where this role may not read them. */
 export async function lastVerifications(database: Database): Promise<readonly LastVerification[]> {
   try {
-    const { rows } = await database.withClient((client) => client.query<LastRow>('select * from verifications'));
+    const rows = await database.withClient((client) =>
+      tablesOf(client)
+        .selectFrom('verifications')
+        .select(['kind', 'outcome', 'at_offset', 'started_at', 'seconds', 'different'])
+        .execute(),
+    );
     return rows.map((row) => ({
       kind: row.kind,
       atOffset: row.at_offset,

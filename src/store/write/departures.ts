@@ -6,6 +6,7 @@
 import type { ClientBase, QueryConfig } from 'pg';
 import type { Batch } from '../../model/batch.ts';
 import type { Database } from '../connection/database.ts';
+import { countRows, tablesOf } from '../connection/query-builder.ts';
 import type { Statement } from '../connection/round-trip.ts';
 
 /** Of the one statement that reads so much, milliseconds. */
@@ -38,10 +39,13 @@ export async function markAnew(client: ClientBase, from: number): Promise<void> 
 
 /** Contracts that are neither active nor ended. Reads an index that holds nothing else. */
 export async function unknownContracts(database: Database): Promise<number> {
-  const { rows } = await database.withClient((client) =>
-    client.query<{ count: number }>(
-      'select count(*) from lifetimes where deactivated_offset is null and unknown_since is not null',
-    ),
+  const row = await database.withClient((client) =>
+    tablesOf(client)
+      .selectFrom('lifetimes')
+      .select(countRows)
+      .where('deactivated_offset', 'is', null)
+      .where('unknown_since', 'is not', null)
+      .executeTakeFirst(),
   );
-  return rows[0]?.count ?? 0;
+  return row?.count ?? 0;
 }

@@ -1,40 +1,17 @@
 /** The dictionaries (templates, choices, synchronizers, interfaces of templates) read whole at session start, extended within a batch's transaction. */
 import type { ClientBase } from 'pg';
 import { Dictionary, type DictionaryEntries } from '../../model/dictionary.ts';
+import { tablesOf } from '../connection/query-builder.ts';
 import type { Statement } from '../connection/round-trip.ts';
 
-interface TemplateRow {
-  readonly template_pk: number;
-  readonly package_id: string;
-  readonly module_name: string;
-  readonly entity_name: string;
-  readonly package_name: string | null;
-}
-
-interface ChoiceRow {
-  readonly choice_pk: number;
-  readonly template_pk: number;
-  readonly interface_pk: number;
-  readonly choice: string;
-}
-
-interface ImplementationRow {
-  readonly template_pk: number;
-  readonly interface_pk: number;
-}
-
-interface SynchronizerRow {
-  readonly synchronizer_pk: number;
-  readonly synchronizer_id: string;
-}
-
 export async function loadDictionary(client: ClientBase): Promise<Dictionary> {
-  const templates = await client.query<TemplateRow>('select * from templates order by template_pk');
-  const choices = await client.query<ChoiceRow>('select * from choices order by choice_pk');
-  const synchronizers = await client.query<SynchronizerRow>('select * from synchronizers order by synchronizer_pk');
-  const implementations = await client.query<ImplementationRow>('select * from template_interfaces');
+  const tables = tablesOf(client);
+  const templates = await tables.selectFrom('templates').selectAll().orderBy('template_pk').execute();
+  const choices = await tables.selectFrom('choices').selectAll().orderBy('choice_pk').execute();
+  const synchronizers = await tables.selectFrom('synchronizers').selectAll().orderBy('synchronizer_pk').execute();
+  const implementations = await tables.selectFrom('template_interfaces').selectAll().execute();
   return new Dictionary({
-    templates: templates.rows.map((row) => ({
+    templates: templates.map((row) => ({
       pk: row.template_pk,
       text: `${row.package_id}:${row.module_name}:${row.entity_name}`,
       packageId: row.package_id,
@@ -42,14 +19,14 @@ export async function loadDictionary(client: ClientBase): Promise<Dictionary> {
       entityName: row.entity_name,
       packageName: row.package_name,
     })),
-    choices: choices.rows.map((row) => ({
+    choices: choices.map((row) => ({
       pk: row.choice_pk,
       templatePk: row.template_pk,
       interfacePk: row.interface_pk,
       choice: row.choice,
     })),
-    synchronizers: synchronizers.rows.map((row) => ({ pk: row.synchronizer_pk, synchronizerId: row.synchronizer_id })),
-    implementations: implementations.rows.map((row) => ({
+    synchronizers: synchronizers.map((row) => ({ pk: row.synchronizer_pk, synchronizerId: row.synchronizer_id })),
+    implementations: implementations.map((row) => ({
       templatePk: row.template_pk,
       interfacePk: row.interface_pk,
     })),

@@ -1,7 +1,9 @@
 /** Table `quarantine`: updates that could not be stored, as they came. */
 import { IndexerError } from '../../errors/indexer-error.ts';
 import type { QuarantinedUpdate } from '../../model/stream.ts';
+import { sql } from 'kysely';
 import type { Database } from '../connection/database.ts';
+import { tablesOf } from '../connection/query-builder.ts';
 import type { Statement } from '../connection/round-trip.ts';
 
 /** One row, for people. */
@@ -26,21 +28,22 @@ export function quarantineStatement({ offset, code, found, frame }: QuarantinedU
 
 /** All rows, oldest offset first. */
 export async function listQuarantine(database: Database): Promise<readonly QuarantineRow[]> {
-  const { rows } = await database.withClient((client) =>
-    client.query<QuarantineRow>(
-      `select "offset", code, found, octet_length(frame) as bytes, quarantined_at as "quarantinedAt", attempts
-         from quarantine order by "offset"`,
-    ),
+  return database.withClient((client) =>
+    tablesOf(client)
+      .selectFrom('quarantine')
+      .select(['offset', 'code', 'found', 'quarantined_at as quarantinedAt', 'attempts'])
+      .select((row) => sql<number>`octet_length(${row.ref('frame')})`.as('bytes'))
+      .orderBy('offset')
+      .execute(),
   );
-  return rows;
 }
 
 /** The frame of a row. @throws IndexerError NOT_QUARANTINED */
 export async function quarantinedFrame(database: Database, offset: number): Promise<Buffer> {
-  const { rows } = await database.withClient((client) =>
-    client.query<{ frame: Buffer }>('select frame from quarantine where "offset" = $1', [offset]),
+  const row = await database.withClient((client) =>
+    tablesOf(client).selectFrom('quarantine').select('frame').where('offset', '=', offset).executeTakeFirst(),
   );
-  if (rows[0] !== undefined) return rows[0].frame;
+  if (row !== undefined) return row.frame;
   throw new IndexerError(`no update is set aside at offset ${String(offset)}`, {
     code: 'NOT_QUARANTINED',
   });
@@ -49,6 +52,11 @@ export async function quarantinedFrame(database: Database, offset: number): Prom
 /** Notes a try that failed. */
 export async function noteAttempt(database: Database, offset: number): Promise<void> {
   await database.withClient((client) =>
-    client.query('update quarantine set attempts = attempts + 1, attempted_at = now() where "offset" = $1', [offset]),
+    tablesOf(client)
+      .updateTable('quarantine')
+      .set('attempts', (row) => row('attempts', '+', 1))
+      .set('attempted_at', sql<Date>`now()`)
+      .where('offset', '=', offset)
+      .execute(),
   );
 }
