@@ -1,0 +1,217 @@
+/** A reseed that keeps the history, with ledger, stream and staging in memory: what it refuses, from where it reads, what it leaves. */
+import { describe, expect, it } from 'vitest';
+import type { Merged } from '../../src/model/stream.ts';
+import { planReseed, reseed, type ReseedPlan, type StandingStream, type Staging } from '../../src/pipeline/reseed.ts';
+import { failure, idAt } from './memory-ledger.ts';
+import { memoryWorld, type World } from './memory-parts.ts';
+import { MemorySink } from './memory-sink.ts';
+
+const merged: Merged = { ended: 1, added: 2, kept: 3 };
+const contracts = ['00a', '00b', '00c', '00d', '00e'];
+
+/** Five active contracts on a ledger that ends at 9; the stream stands at 5. */
+function standing(): World {
+  const world = memoryWorld();
+  contracts.forEach((contractId, at) => world.ledger.active.push({ contractId, offset: at + 1 }));
+  world.ledger.grow(1, 2, 3, 4, 5, 9);
+  return world;
+}
+
+/** What is stored of the stream, as the same ledger made it. */
+async function streamOf(world: World, change: Partial<StandingStream> = {}): Promise<StandingStream> {
+  const lastUpdate = { offset: 5, updateId: idAt(5) };
+  const { filterHash } = (await planReseed(world.parts, bare)).identity;
+  return { participantId: 'p::1220', seeded: true, checkpoint: 5, lastUpdate, filterHash, ...change };
+}
+
+const bare: StandingStream = {
+  participantId: null,
+  seeded: true,
+  checkpoint: 0,
+  lastUpdate: undefined,
+  filterHash: '',
+};
+
+/** A staging area in memory; the sink in it keeps what is gathered. */
+class MemoryStaging implements Staging {
+  readonly sink = new MemorySink();
+  readonly prepared: Parameters<Staging['prepare']>[0][] = [];
+  readonly merges: Parameters<Staging['merge']>[0][] = [];
+  sessions = 0;
+
+  async prepare(wanted: Parameters<Staging['prepare']>[0]): Promise<void> {
+    this.prepared.push(wanted);
+  }
+
+  async openSession(): ReturnType<Staging['openSession']> {
+    this.sessions += 1;
+    return this.sink.takeOver();
+  }
+
+  async merge(merge: Parameters<Staging['merge']>[0]): Promise<Merged> {
+    this.merges.push(merge);
+    return merged;
+  }
+
+  get gathered(): readonly string[] {
+    return this.sink.seedEntries.map(({ contractId }) => contractId);
+  }
+}
+
+async function planned(world: World): Promise<ReseedPlan> {
+  return planReseed(world.parts, await streamOf(world));
+}
+
+describe('a plan', () => {
+  it('names the checkpoint, where the ledger ends, and why there will be a gap', async () => {
+    const world = standing();
+    await expect(planned(world)).resolves.toMatchObject({
+      checkpoint: 5,
+      ledgerEnd: 9,
+      pruned: 0,
+      reason: 'seeded again by the operator, after the checkpoint 5',
+    });
+    const stream = await streamOf(world, { filterHash: 'another' });
+    world.ledger.pruned = 7;
+    await expect(planReseed(world.parts, stream)).resolves.toMatchObject({
+      pruned: 7,
+      reason: 'the participant was pruned up to 7, past the checkpoint 5, with another filter from here on',
+    });
+  });
+
+  it.each<[string, StandingStream | undefined]>([
+    ['nothing was indexed', undefined],
+    ['nothing is published', { ...bare, seeded: false }],
+    ['there is no checkpoint', { ...bare, checkpoint: null }],
+  ])('is refused where %s: there is no history to keep', async (_, stream) => {
+    await expect(planReseed(standing().parts, stream)).rejects.toMatchObject({
+      code: 'RESEED_REFUSED',
+      message: 'there is no history to keep in this schema',
+    });
+  });
+
+  it('is refused by another participant, and by another history of the same', async () => {
+    const world = standing();
+    const other = await streamOf(world, { participantId: 'q::1220' });
+    await expect(planReseed(world.parts, other)).rejects.toMatchObject({ code: 'RESEED_REFUSED' });
+    const restored = await streamOf(world, { lastUpdate: { offset: 5, updateId: '1220ff' } });
+    await expect(planReseed(world.parts, restored)).rejects.toMatchObject({ code: 'RESEED_REFUSED' });
+    const ahead = await streamOf(world, { checkpoint: 12, lastUpdate: { offset: 9, updateId: idAt(9) } });
+    await expect(planReseed(world.parts, ahead)).rejects.toMatchObject({ code: 'RESEED_REFUSED' });
+  });
+
+  it('passes on what says nothing of the history', async () => {
+    const world = standing();
+    const stream = await streamOf(world);
+    world.ledger.before = (question) => {
+      if (question === 'byOffset') throw failure('LEDGER_UNAVAILABLE');
+    };
+    await expect(planReseed(world.parts, stream)).rejects.toMatchObject({ code: 'LEDGER_UNAVAILABLE' });
+  });
+
+  it('is made where neither may tell the participant id', async () => {
+    const world = standing();
+    const stream = await streamOf(world);
+    world.ledger.participant = undefined;
+    await expect(planReseed(world.parts, stream)).resolves.toMatchObject({ checkpoint: 5 });
+  });
+});
+
+describe('a reseed', () => {
+  it('reads at the checkpoint where the participant still shows it: there is no gap', async () => {
+    const world = standing();
+    const staging = new MemoryStaging();
+    const plan = await planned(world);
+    await expect(reseed(world.parts, staging, plan)).resolves.toEqual({ ...merged, offset: 5 });
+    expect(staging.gathered).toEqual(contracts);
+    expect(staging.prepared).toEqual([{ identity: plan.identity, notBefore: 5 }]);
+    expect(staging.merges).toEqual([{ identity: plan.identity, offset: 5, checkpoint: 5, reason: plan.reason }]);
+  });
+
+  it('reads where the participant was pruned, which is where updates can be followed from', async () => {
+    const world = standing();
+    const stream = await streamOf(world);
+    world.ledger.pruned = 7;
+    const staging = new MemoryStaging();
+    const plan = await planReseed(world.parts, stream);
+    await expect(reseed(world.parts, staging, plan)).resolves.toMatchObject({ offset: 7 });
+    expect(staging.prepared).toMatchObject([{ notBefore: 7 }]);
+  });
+
+  it('reads at the ledger end where the participant refuses to show what was active before', async () => {
+    const world = standing();
+    world.ledger.script = (stream, count) =>
+      count === 1 ? stream.end(failure('LEDGER_PRUNED')) : world.ledger.serve(stream);
+    const staging = new MemoryStaging();
+    await expect(reseed(world.parts, staging, await planned(world))).resolves.toMatchObject({ offset: 9 });
+    expect(world.ledger.streams.map(({ request }) => request.activeAtOffset)).toEqual([5, 9]);
+    expect(staging.gathered).toEqual(contracts);
+    expect(world.told.failures).toEqual([['SEED_OVERTAKEN', true]]);
+  });
+
+  it('goes on behind what it has after a cut', async () => {
+    const world = standing();
+    world.ledger.script = (stream, count) => {
+      if (count > 1) return world.ledger.serve(stream);
+      stream.send(...world.ledger.entriesAfter(stream.request).slice(0, 4));
+      stream.end(failure('LEDGER_STREAM_CLOSED'));
+    };
+    const staging = new MemoryStaging();
+    await expect(reseed(world.parts, staging, await planned(world))).resolves.toMatchObject({ offset: 5 });
+    expect(staging.gathered).toEqual(contracts);
+    expect(staging.sessions).toBe(2);
+    expect(staging.merges).toHaveLength(1);
+  });
+
+  it('that was cut between gathering and merging reads nothing again', async () => {
+    const world = standing();
+    const plan = await planned(world);
+    const staging = new MemoryStaging();
+    await reseed(world.parts, staging, plan);
+    const opened = world.ledger.streams.length;
+    await expect(reseed(world.parts, staging, plan)).resolves.toMatchObject({ offset: 5 });
+    expect(world.ledger.streams).toHaveLength(opened);
+    expect(staging.merges).toHaveLength(2);
+  });
+
+  it('has its token read anew when it is refused', async () => {
+    const world = standing();
+    world.ledger.script = (stream, count) =>
+      count === 1 ? stream.end(failure('LEDGER_TOKEN_EXPIRED')) : world.ledger.serve(stream);
+    await expect(reseed(world.parts, new MemoryStaging(), await planned(world))).resolves.toMatchObject({ offset: 5 });
+    expect(world.tokens.invalidated).toBe(1);
+  });
+
+  it('ends at once, and merges nothing, when trying again is of no use', async () => {
+    const world = standing();
+    world.ledger.script = (stream) => stream.end(failure('LEDGER_PERMISSION_DENIED'));
+    const staging = new MemoryStaging();
+    await expect(reseed(world.parts, staging, await planned(world))).rejects.toMatchObject({
+      code: 'LEDGER_PERMISSION_DENIED',
+    });
+    expect(world.told.failures).toEqual([['LEDGER_PERMISSION_DENIED', false]]);
+    expect(staging.merges).toEqual([]);
+  });
+
+  it('that is stopped says so, and merges nothing', async () => {
+    const world = standing();
+    world.ledger.script = (stream) => {
+      stream.send(...world.ledger.entriesAfter(stream.request).slice(0, 2));
+      world.stop.abort();
+    };
+    const staging = new MemoryStaging();
+    await expect(reseed(world.parts, staging, await planned(world))).rejects.toMatchObject({ code: 'INTERRUPTED' });
+    expect(staging.merges).toEqual([]);
+  });
+
+  it('that is stopped while the list is proven merges nothing either', async () => {
+    const world = standing();
+    const plan = await planned(world);
+    world.ledger.before = (question) => {
+      if (question === 'activeContracts') world.stop.abort();
+    };
+    const staging = new MemoryStaging();
+    await expect(reseed(world.parts, staging, plan)).rejects.toMatchObject({ code: 'INTERRUPTED' });
+    expect(staging.merges).toEqual([]);
+  });
+});
