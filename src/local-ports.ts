@@ -34,8 +34,6 @@ function listened(port: number, host: string): Promise<number | undefined> {
   });
 }
 
-// Who listens on a TCP port of this machine, for the message that says it is taken. Linux only, and best effort.
-
 /** Of /proc/net/tcp. */
 const listening = '0A';
 

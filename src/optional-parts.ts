@@ -8,7 +8,7 @@ import type * as NamesModule from 'ledger-indexer-sandbox/demo/templates/names';
 import type * as FailureModule from 'ledger-indexer-sandbox/wire/failure';
 import type * as PostgresModule from 'ledger-indexer-postgres/embedded-postgres';
 import { IndexerError } from './errors/indexer-error.ts';
-import { releasedPart } from './pages.ts';
+import { releasedPart } from './project-urls.ts';
 
 /** The demo's ledger. @throws IndexerError DEMO_PART_MISSING where the package is not installed; so do the others */
 export const demoLedger = (): Promise<typeof DemoLedgerModule> =>

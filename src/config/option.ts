@@ -1,7 +1,8 @@
 /**
  * The value types an option can have, what an option is, and how one is declared.
  *
- * A value type turns the text an operator wrote into a value, or says what it expected. No parser throws or echoes the text it was given, so that a secret can be checked by the same means.
+ * A value type turns the text an operator wrote into a value, or says what it expected. No parser throws or echoes the
+ * text it was given, so that a secret can be checked by the same means.
  */
 
 /** What came of reading a text: the value, or the words that complete "expected …". */

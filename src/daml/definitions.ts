@@ -200,7 +200,7 @@ function measureWritten(type: DamlType): Measured {
 }
 
 /** Resolves terms of one package; throws when types are too large, or synonyms stand for themselves. */
-export class TypeResolution {
+class TypeResolution {
   readonly #synonyms: ReadonlyMap<TypeName, TypeSynonym>;
   readonly #known = new Map<TypeTerm, Measured>();
   readonly #open = new Set<TypeName>();

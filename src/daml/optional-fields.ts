@@ -2,8 +2,8 @@
  * The fields that payloads leave out. From release 3.5 on, the JSON Ledger API does not write the last fields of a record when they are
  * None; who reads `payload->'lock' = 'null'` finds nothing there. A padding says where such fields belong.
  */
-import { bindParameters, fieldType, findDataType, isRepeated, type PackageLookup } from './type-walk.ts';
-import type { DamlField, DamlType, TypeName } from './package-model.ts';
+import { bindParameters, fieldType, findDataType, isRepeated } from './type-walk.ts';
+import type { DamlField, DamlType, PackageLookup, TypeName } from './package-model.ts';
 
 /**
  * How a JSON value is completed. It has exactly one of these forms, and is never empty:

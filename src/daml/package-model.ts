@@ -73,3 +73,6 @@ export interface PackageModel {
   /** Packages that its types are made of, apart from itself; sorted. */
   readonly dependencies: readonly string[];
 }
+
+/** The package with an id; undefined when it is not known. */
+export type PackageLookup = (packageId: string) => PackageModel | undefined;

@@ -1,6 +1,6 @@
 /** Payloads as columns: which columns a view of a record has, and where each finds its value in the payload's JSON. */
-import type { BuiltinName, DamlType, DataType, TypeName } from './package-model.ts';
-import { bindParameters, fieldType, findDataType, isRepeated, type PackageLookup, qualifiedName } from './type-walk.ts';
+import type { BuiltinName, DamlType, DataType, PackageLookup, TypeName } from './package-model.ts';
+import { bindParameters, fieldType, findDataType, isRepeated, qualifiedName } from './type-walk.ts';
 import { identifierLimit, shortName, withoutHumps } from './identifiers.ts';
 
 /** `interval`: the value is a number of microseconds as text. All others cast from the text of the JSON value. */
@@ -147,7 +147,7 @@ function addFields(type: NamedType, record: RecordType, place: Place, walk: Walk
 function withNames(columns: readonly UnnamedColumn[], reserved: ReadonlySet<string>): readonly PayloadColumn[] {
   const taken = new Set(reserved);
   return columns.map((each) => {
-    const name = freeName(columnName(each), each.path.join('.'), taken);
+    const name = freeColumnName(columnName(each), each.path.join('.'), taken);
     taken.add(name);
     return { name, ...each };
   });
@@ -158,7 +158,7 @@ function columnName({ path, type }: UnnamedColumn): string {
   return parts.map((part) => withoutHumps(part).replaceAll(/[^a-z0-9_]/g, '_')).join('_');
 }
 
-function freeName(name: string, identity: string, taken: ReadonlySet<string>): string {
+function freeColumnName(name: string, identity: string, taken: ReadonlySet<string>): string {
   const short = shortName(name, identity);
   if (!taken.has(short)) return short;
   for (let number = 2; ; number++) {
@@ -189,7 +189,7 @@ const containerTexts = { optional: 'Optional', textmap: 'TextMap', contract_id: 
  * The type in Daml's notation, e.g. `Optional (TextMap Int)`; types of packages with their module, without the package.
  * What is longer than 200 characters ends with `…`.
  */
-export function typeText(type: DamlType): string {
+function typeText(type: DamlType): string {
   const pieces: string[] = [];
   let length = 0;
   // Arguments may be shared, so a type can be far longer than the memory it takes: nothing is written past the end.

@@ -2,10 +2,7 @@
  * What walking through types needs: the data type of a name across packages, arguments in the place of parameters, and
  * where to stop in types that are made of themselves.
  */
-import type { DamlType, DataType, PackageModel, TypeName } from './package-model.ts';
-
-/** The package with an id; undefined when it is not known. */
-export type PackageLookup = (packageId: string) => PackageModel | undefined;
+import type { DamlType, DataType, PackageLookup, TypeName } from './package-model.ts';
 
 /** The data type with a name; undefined when its package is not known, or defines no such type that payloads can hold. */
 export function findDataType(name: TypeName, packages: PackageLookup): DataType | undefined {

@@ -1,4 +1,4 @@
-/** What can be said of one stream and of what is stored of it, without a word about where. Pure. */
+/** What can be said of one stream: who it is, what is stored of it, what it is doing, who writes it. Pure. */
 
 /** What identifies a stream: another participant, filter or shape would be another history. */
 export interface StreamIdentity {
@@ -82,8 +82,6 @@ export const phases = [
   'stopping',
 ] as const;
 export type Phase = (typeof phases)[number];
-
-// Who has the right to write, as Postgres names its sessions.
 
 /** The session that has the right to write. Postgres shows the last two to its own role and to members of pg_monitor only. */
 export interface LockHolder {

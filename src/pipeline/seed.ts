@@ -5,7 +5,7 @@
 import { concatMap, defer, finalize, firstValueFrom, last, repeat, takeWhile, type Observable } from 'rxjs';
 import { IndexerError, toIndexerError } from '../errors/indexer-error.ts';
 import { activeContractsRequest } from '../ledger/api/request-format.ts';
-import { decodeActiveContract } from '../ledger/frames/wire.ts';
+import { decodeActiveContract } from '../ledger/frames/decode.ts';
 import type { Batch } from '../model/batch.ts';
 import type { UpdateMark } from '../model/stream.ts';
 import type { ActiveContractEntry } from '../model/update.ts';

@@ -3,8 +3,7 @@
  * pipeline's (src/pipeline/ports/sink.ts), which stands above this room; the composition root has the compiler hold one
  * against the other.
  */
-import type { PackageLookup } from '../daml/type-walk.ts';
-import type { PackageModel } from '../daml/package-model.ts';
+import type { PackageLookup, PackageModel } from '../daml/package-model.ts';
 import type { StreamIdentity } from '../model/stream.ts';
 import type { Database } from './connection/database.ts';
 import { writerLockHolder } from './connection/inspection.ts';
@@ -19,7 +18,7 @@ import { readPackages, readPackageState, refreshPaddings, storePackage } from '.
 import { syncTypedViews } from './typed/views.ts';
 import { lastVerifications } from './verify/verifications.ts';
 import { unknownContracts } from './write/departures.ts';
-import { openSession } from './write/store.ts';
+import { openSession } from './write/session.ts';
 
 export interface PostgresSinkOptions {
   /** `never`: tables of another version are refused. */

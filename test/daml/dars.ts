@@ -3,8 +3,7 @@ import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { unzipSync } from 'fflate';
 import { readPackageArchive } from '../../src/daml/package-archive.ts';
-import type { PackageLookup } from '../../src/daml/type-walk.ts';
-import type { PackageModel } from '../../src/daml/package-model.ts';
+import type { PackageLookup, PackageModel } from '../../src/daml/package-model.ts';
 import { darsFolder } from '../support/recorded.ts';
 
 /**

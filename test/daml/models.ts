@@ -1,6 +1,5 @@
 /** Package models written by hand. */
-import type { PackageLookup } from '../../src/daml/type-walk.ts';
-import type { DamlType, PackageModel } from '../../src/daml/package-model.ts';
+import type { DamlType, PackageLookup, PackageModel } from '../../src/daml/package-model.ts';
 
 /** Types, briefly. */
 export const type = {

@@ -1,12 +1,12 @@
 /** Contents that are redacted while a reseed gathers active contracts do not come back with its merge. */
 import { expect, it } from 'vitest';
-import { decodeActiveContract, decodeUpdate } from '../../src/ledger/frames/wire.ts';
+import { decodeActiveContract, decodeUpdate } from '../../src/ledger/frames/decode.ts';
 import { mergeStaging } from '../../src/store/history/merge.ts';
 import { prepareStaging, stagingSchema } from '../../src/store/history/staging.ts';
 import { openDatabase, type Database } from '../../src/store/connection/database.ts';
 import { migrate } from '../../src/store/schema/migrations.ts';
 import { redact } from '../../src/store/retention/redact.ts';
-import { openSession } from '../../src/store/write/store.ts';
+import { openSession } from '../../src/store/write/session.ts';
 import { createTestDatabase } from '../support/database.ts';
 import * as frames from '../support/frames.ts';
 import { identity } from '../support/schemas.ts';

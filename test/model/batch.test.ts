@@ -1,6 +1,6 @@
 /** The rules of activeness: which updates switch a contract on and off, and what is left for the database to end. */
 import { describe, expect, it } from 'vitest';
-import { decodeActiveContract, decodeUpdate } from '../../src/ledger/frames/wire.ts';
+import { decodeActiveContract, decodeUpdate } from '../../src/ledger/frames/decode.ts';
 import { Batch } from '../../src/model/batch.ts';
 import { Dictionary } from '../../src/model/dictionary.ts';
 import { tables, type Row, type RowSink, type TableName } from '../../src/model/tables.ts';

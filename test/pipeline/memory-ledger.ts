@@ -1,7 +1,7 @@
 /** A ledger that is no server: updates, active contracts and answers in memory, and streams that do as they are told. */
 import { IndexerError } from '../../src/errors/indexer-error.ts';
 import type { ErrorCode } from '../../src/errors/catalogue.ts';
-import type { CreatedEvent } from '../../src/ledger/api/events.ts';
+import type { CreatedEvent } from '../../src/ledger/api/update-types.ts';
 import type { FrameStream } from '../../src/ledger/transport/frame-stream.ts';
 import type { LedgerQuestions, OpenStream } from '../../src/pipeline/ports/source.ts';
 import * as frames from '../support/frames.ts';

@@ -48,7 +48,7 @@ export const dictionaries: PlantedArea = {
     },
     {
       name: 'what a session has named survives its end, stored or not',
-      file: 'src/store/write/store.ts',
+      file: 'src/store/write/session.ts',
       line: 'dictionary: await loadDictionary(client),',
       instead: 'dictionary: ((globalThis as unknown as { kept?: Dictionary }).kept ??= await loadDictionary(client)),',
       test,
@@ -56,7 +56,7 @@ export const dictionaries: PlantedArea = {
     },
     {
       name: 'a seed that begins again takes the names of the first one for stored',
-      file: 'src/store/write/store.ts',
+      file: 'src/store/write/session.ts',
       line: 'this.#dictionary = await loadDictionary(client);',
       instead: '',
       test,

@@ -24,14 +24,14 @@ export const interfaceViews: PlantedArea = {
     },
     {
       name: 'a failed view gets an empty value',
-      file: 'src/ledger/frames/wire-event.ts',
+      file: 'src/ledger/frames/decode-event.ts',
       line: "view: payloadOf(view['viewValue']),",
       instead: "view: payloadOf(view['viewValue']) ?? '{}',",
       ...views,
     },
     {
       name: 'a failed view loses its message where the participant sent details',
-      file: 'src/ledger/frames/wire-event.ts',
+      file: 'src/ledger/frames/decode-event.ts',
       line: "statusMessage: textAt(status, 'message', `${path}.viewStatus`),",
       instead: "statusMessage: details !== null && !emptyList.test(details) ? null : textAt(status, 'message', path),",
       ...views,
@@ -53,7 +53,7 @@ export const interfaceViews: PlantedArea = {
     },
     {
       name: 'a counter that the ledger does not send becomes 0',
-      file: 'src/ledger/frames/wire-event.ts',
+      file: 'src/ledger/frames/decode-event.ts',
       line: "reassignmentCounter: integerAt(event, 'reassignmentCounter', path),",
       instead: "reassignmentCounter: integerAt(event, 'reassignmentCounter', path) ?? 0,",
       ...counters,

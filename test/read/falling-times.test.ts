@@ -3,12 +3,12 @@
  * is kept and answered by time does not depend on the order in which the times came.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { decodeUpdate } from '../../src/ledger/frames/wire.ts';
+import { decodeUpdate } from '../../src/ledger/frames/decode.ts';
 import { factsOf } from '../../src/pipeline/intake/batch-builder.ts';
 import { openDatabase, type Database } from '../../src/store/connection/database.ts';
-import { openSession, type StoreBatch, type StoreSession } from '../../src/store/write/store.ts';
+import { openSession, type StoreBatch, type StoreSession } from '../../src/store/write/session.ts';
 import * as frames from '../support/frames.ts';
-import { here, there, type JsonRecord } from '../support/frames.ts';
+import { here, type JsonRecord, there } from '../support/frames.ts';
 import { createReadDatabase, type ReadDatabase } from './read-database.ts';
 import { identity } from '../support/schemas.ts';
 

@@ -1,11 +1,11 @@
 /** Indexes on fields of payloads: found in the statements that want them, and built while the tables are in use. */
 import { expect, it } from 'vitest';
 import { indexCommand } from '../../src/cli/inspect/index-verb.ts';
-import { decodeUpdate } from '../../src/ledger/frames/wire.ts';
+import { decodeUpdate } from '../../src/ledger/frames/decode.ts';
 import { openDatabase } from '../../src/store/connection/database.ts';
 import { adviceFrom } from '../../src/store/reads/index-advice.ts';
 import { migrate } from '../../src/store/schema/migrations.ts';
-import { openSession } from '../../src/store/write/store.ts';
+import { openSession } from '../../src/store/write/session.ts';
 import { createTestDatabase, query } from '../support/database.ts';
 import * as frames from '../support/frames.ts';
 import { identity } from '../support/schemas.ts';

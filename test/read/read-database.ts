@@ -1,9 +1,9 @@
 /** A migrated database with its read side, for tests of what readers see. */
 import { Client, escapeIdentifier } from 'pg';
-import { decodeUpdate } from '../../src/ledger/frames/wire.ts';
+import { decodeUpdate } from '../../src/ledger/frames/decode.ts';
 import { openDatabase } from '../../src/store/connection/database.ts';
 import { migrate } from '../../src/store/schema/migrations.ts';
-import { openSession } from '../../src/store/write/store.ts';
+import { openSession } from '../../src/store/write/session.ts';
 import { createTestDatabase } from '../support/database.ts';
 import { text, type JsonRecord } from '../support/frames.ts';
 import { identity } from '../support/schemas.ts';

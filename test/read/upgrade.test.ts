@@ -1,9 +1,9 @@
 /** A database that was filled before the read side existed has, once migrated, the counts and sums of one filled today. */
 import { expect, it } from 'vitest';
-import { decodeUpdate } from '../../src/ledger/frames/wire.ts';
+import { decodeUpdate } from '../../src/ledger/frames/decode.ts';
 import { openDatabase } from '../../src/store/connection/database.ts';
 import { migrate, migrationFiles } from '../../src/store/schema/migrations.ts';
-import { openSession } from '../../src/store/write/store.ts';
+import { openSession } from '../../src/store/write/session.ts';
 import { createTestDatabase, query } from '../support/database.ts';
 import { digestOf } from '../support/digest.ts';
 import * as frames from '../support/frames.ts';

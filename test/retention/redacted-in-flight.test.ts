@@ -4,20 +4,20 @@
  */
 import { describe, expect, it } from 'vitest';
 import { quarantineCommand } from '../../src/cli/maintain/quarantine.ts';
-import { decodeActiveContract, decodeUpdate } from '../../src/ledger/frames/wire.ts';
+import { decodeActiveContract, decodeUpdate } from '../../src/ledger/frames/decode.ts';
 import { type Database } from '../../src/store/connection/database.ts';
 import { mergeStaging } from '../../src/store/history/merge.ts';
 import { resetTo } from '../../src/store/history/reset.ts';
 import { prepareStaging, stagingSchema } from '../../src/store/history/staging.ts';
 import { migrate } from '../../src/store/schema/migrations.ts';
 import { redact, type RedactionRequest } from '../../src/store/retention/redact.ts';
-import { openSession, type StoreSession } from '../../src/store/write/store.ts';
+import { openSession, type StoreSession } from '../../src/store/write/session.ts';
 import { storePackage } from '../../src/store/typed/package-store.ts';
 import { syncTypedViews } from '../../src/store/typed/views.ts';
 import { iou } from '../read/reader-attempts.ts';
 import { query } from '../support/database.ts';
 import * as frames from '../support/frames.ts';
-import { here, there, type JsonRecord } from '../support/frames.ts';
+import { here, type JsonRecord, there } from '../support/frames.ts';
 import { secretEvent, secretExercise, tracesOf } from './traces.ts';
 import { identity, schemasOfFile } from '../support/schemas.ts';
 import { runCommand } from '../support/run-command.ts';

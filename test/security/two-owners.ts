@@ -1,9 +1,9 @@
 /** A migrated database with a history of two owners and the typed views of its package. */
 import { expect } from 'vitest';
 import { migrateCommand } from '../../src/cli/follow/migrate.ts';
-import { decodeUpdate } from '../../src/ledger/frames/wire.ts';
+import { decodeUpdate } from '../../src/ledger/frames/decode.ts';
 import { openDatabase } from '../../src/store/connection/database.ts';
-import { openSession } from '../../src/store/write/store.ts';
+import { openSession } from '../../src/store/write/session.ts';
 import { storePackage } from '../../src/store/typed/package-store.ts';
 import { syncTypedViews } from '../../src/store/typed/views.ts';
 import { historyOf, iou } from '../read/reader-attempts.ts';

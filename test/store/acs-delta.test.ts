@@ -5,10 +5,10 @@
 import { randomInt } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { filterFingerprint } from '../../src/ledger/api/request-format.ts';
-import { decodeUpdate } from '../../src/ledger/frames/wire.ts';
+import { decodeUpdate } from '../../src/ledger/frames/decode.ts';
 import { Random } from '../../packages/ledger-sandbox/src/wire/random.ts';
 import { storeLate } from '../../src/store/write/late-update.ts';
-import { openSession } from '../../src/store/write/store.ts';
+import { openSession } from '../../src/store/write/session.ts';
 import { brokenRules } from '../history/rules.ts';
 import { query } from '../support/database.ts';
 import { digestOf } from '../support/digest.ts';

@@ -1,13 +1,13 @@
 /** Contracts of parties that left the participant are unknown from there on: who is meant, and that the order of writing does not matter. */
 import { describe, expect, it } from 'vitest';
 import { filterFingerprint } from '../../src/ledger/api/request-format.ts';
-import { decodeUpdate } from '../../src/ledger/frames/wire.ts';
+import { decodeUpdate } from '../../src/ledger/frames/decode.ts';
 import { storeLate } from '../../src/store/write/late-update.ts';
-import { openSession } from '../../src/store/write/store.ts';
+import { openSession } from '../../src/store/write/session.ts';
 import { query } from '../support/database.ts';
 import { digestOf } from '../support/digest.ts';
 import * as frames from '../support/frames.ts';
-import { here, there, type HostingChange, type JsonRecord } from '../support/frames.ts';
+import { here, type HostingChange, type JsonRecord, there } from '../support/frames.ts';
 import { brokenRules } from '../history/rules.ts';
 import { schemasOfFile } from '../support/schemas.ts';
 

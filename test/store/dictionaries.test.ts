@@ -3,9 +3,9 @@
  * stands for the names that were sent with it.
  */
 import { beforeAll, describe, expect, it } from 'vitest';
-import { decodeActiveContract, decodeUpdate } from '../../src/ledger/frames/wire.ts';
+import { decodeActiveContract, decodeUpdate } from '../../src/ledger/frames/decode.ts';
 import { type Database } from '../../src/store/connection/database.ts';
-import { openSession, type StoreSession } from '../../src/store/write/store.ts';
+import { openSession, type StoreSession } from '../../src/store/write/session.ts';
 import { query } from '../support/database.ts';
 import * as frames from '../support/frames.ts';
 import { here, type JsonRecord } from '../support/frames.ts';

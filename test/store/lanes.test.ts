@@ -1,9 +1,9 @@
 /** Two batches under way at the same time: the later one commits after the earlier one, or not at all. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { decodeUpdate } from '../../src/ledger/frames/wire.ts';
+import { decodeUpdate } from '../../src/ledger/frames/decode.ts';
 import { openDatabase, type Database } from '../../src/store/connection/database.ts';
 import { migrate } from '../../src/store/schema/migrations.ts';
-import { openSession, type StoreBatch, type StoreSession } from '../../src/store/write/store.ts';
+import { openSession, type StoreBatch, type StoreSession } from '../../src/store/write/session.ts';
 import { createTestDatabase, query, type TestDatabase } from '../support/database.ts';
 import * as frames from '../support/frames.ts';
 import { pause, waitFor } from '../support/wait-for.ts';

@@ -3,10 +3,10 @@
  * for: what is counted is what was sent, in every place that counts.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { decodeActiveContract, decodeUpdate } from '../../src/ledger/frames/wire.ts';
+import { decodeActiveContract, decodeUpdate } from '../../src/ledger/frames/decode.ts';
 import { openDatabase, type Database } from '../../src/store/connection/database.ts';
 import { migrate } from '../../src/store/schema/migrations.ts';
-import { openSession, type StoreSession } from '../../src/store/write/store.ts';
+import { openSession, type StoreSession } from '../../src/store/write/session.ts';
 import { createTestDatabase, query, type TestDatabase } from '../support/database.ts';
 import * as frames from '../support/frames.ts';
 import { here, type JsonRecord } from '../support/frames.ts';

@@ -1,13 +1,13 @@
 /** An update that was set aside and is stored afterwards: the tables are as if it had come in time, wherever it belongs. */
 import { describe, expect, it } from 'vitest';
-import { decodeUpdate } from '../../src/ledger/frames/wire.ts';
+import { decodeUpdate } from '../../src/ledger/frames/decode.ts';
 import { type Database } from '../../src/store/connection/database.ts';
 import { storeLate } from '../../src/store/write/late-update.ts';
 import { prune } from '../../src/store/retention/prune.ts';
-import { openSession } from '../../src/store/write/store.ts';
+import { openSession } from '../../src/store/write/session.ts';
 import { digestOf } from '../support/digest.ts';
 import * as frames from '../support/frames.ts';
-import { here, there, type JsonRecord } from '../support/frames.ts';
+import { here, type JsonRecord, there } from '../support/frames.ts';
 import { identity, schemasOfFile } from '../support/schemas.ts';
 
 const schemas = schemasOfFile();

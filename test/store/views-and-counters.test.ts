@@ -1,9 +1,9 @@
 /** Failed interface views and reassignment counters are stored as the ledger's frames say, whichever way the frames come. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { decodeActiveContract, decodeUpdate } from '../../src/ledger/frames/wire.ts';
+import { decodeActiveContract, decodeUpdate } from '../../src/ledger/frames/decode.ts';
 import { openDatabase, type Database } from '../../src/store/connection/database.ts';
 import { migrate } from '../../src/store/schema/migrations.ts';
-import { openSession, type StoreSession } from '../../src/store/write/store.ts';
+import { openSession, type StoreSession } from '../../src/store/write/session.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import * as frames from '../support/frames.ts';
 import type { JsonRecord } from '../support/frames.ts';

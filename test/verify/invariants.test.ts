@@ -1,10 +1,10 @@
 /** The rules of `verify --sql`: silent on lawful histories, and each one notices what it is there for. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { filterFingerprint } from '../../src/ledger/api/request-format.ts';
-import { decodeActiveContract, decodeUpdate } from '../../src/ledger/frames/wire.ts';
+import { decodeActiveContract, decodeUpdate } from '../../src/ledger/frames/decode.ts';
 import { openDatabase, type Database } from '../../src/store/connection/database.ts';
 import { migrate } from '../../src/store/schema/migrations.ts';
-import { openSession } from '../../src/store/write/store.ts';
+import { openSession } from '../../src/store/write/session.ts';
 import { brokenRules, invariants } from '../../src/store/verify/broken-rules.ts';
 import { randomHistory } from '../read/random-history.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';

@@ -26,7 +26,7 @@ export const checkCommand: Command = {
   /** Prints a line for each check, or JSON with `--json`; 1 when one of them failed. @throws IndexerError USAGE */
   run: async ({ given, env, print }) => {
     const limitMs = limitOf(given);
-    const { allOutcomes } = await import('./sides.ts');
+    const { allOutcomes } = await import('./all-checks.ts');
     const outcomes = await allOutcomes(given.options, env, limitMs);
     const ok = outcomes.every(({ state }) => state !== 'fail');
     if (given.has('json')) print(scrub(JSON.stringify({ ok, version, node: process.version, checks: outcomes })));

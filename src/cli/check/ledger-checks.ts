@@ -1,14 +1,25 @@
 /** Checks of the participant: who it is, whether it talks to us, what our token says, and whether we may read what is configured. */
-import { openAccess } from '../../access.ts';
+import { type LedgerAccess, openAccess } from '../../access.ts';
 import type { Config, LedgerConfig } from '../../config/config.ts';
 import { createLedgerClient, type LedgerClient } from '../../ledger/api/client.ts';
-import type { LedgerView } from './ledger-view.ts';
 import type { Right } from '../../ledger/api/users.ts';
 import { type Check, fail, type Finding, pass, skip, warn } from './outcome.ts';
 import { span, tokenClaims, type TokenClaims } from '../../ledger/access/token-claims.ts';
 import { openFrameStream } from '../../ledger/transport/frame-stream.ts';
 import { updatesRequest } from '../../ledger/api/request-format.ts';
 import { assertTokenMayTravel } from '../../ledger/access/token.ts';
+
+/** The participant as the checks see it; each lookup is made once. */
+export interface LedgerView {
+  readonly config: Config;
+  readonly url: string;
+  readonly client: LedgerClient;
+  readonly access: LedgerAccess;
+  readonly end: () => Promise<number>;
+  readonly pruned: () => Promise<number>;
+  readonly participantId: () => Promise<string>;
+  readonly signal: AbortSignal;
+}
 
 /** @throws IndexerError when certificates cannot be read, or the token may not travel to this URL */
 export async function openLedger(
@@ -156,7 +167,7 @@ export function judgeClock(whose: string, theirsMs: number, fromMs: number, toMs
 // The token: where it comes from, what it says of itself, whether it is still good. It is never printed.
 
 /** Asks the source for a token, as the indexer does. */
-export function tokenCheck({ access, config }: LedgerView): Check {
+function tokenCheck({ access, config }: LedgerView): Check {
   return {
     name: 'token',
     run: async () => {
@@ -219,7 +230,7 @@ function time(seconds: number): string {
 const quietMs = 700;
 
 /** Opens the update stream at the ledger end with the configured filter, and closes it again. */
-export function websocketCheck(view: LedgerView): Check {
+function websocketCheck(view: LedgerView): Check {
   return { name: 'websocket', after: ['ledger', 'ledger end'], run: () => listen(view) };
 }
 

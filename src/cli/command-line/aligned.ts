@@ -1,4 +1,4 @@
-/** Cells one under the other: the one place that says how wide a column is and what stands between two of them. */
+/** Cells one under the other: how wide a column is by its longest cell, and what stands between two of them. */
 
 export interface Column {
   /** For numbers. */

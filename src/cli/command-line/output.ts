@@ -172,7 +172,7 @@ export async function* limited<T>(
   }
 }
 
-// Rows of a query on a terminal, none of them wider than it: a table whose long values are cut, or one line per column where
+// On a terminal of known width no row is wider than it (aligned.ts lets wide cells push the line): a table whose long values are cut, or one line per column where
 // that would leave too little of each. Pure; everything is decided by the first rows.
 
 /** Lines as they are printed, each with its line break. */

@@ -1,6 +1,6 @@
 /**
  * The note that an embedded run leaves in its folder of data while it runs: where it listens and what of it is embedded.
- * By it other commands find the run of their folder. It holds no secret: the password stays in the file of the server.
+ * By it, and by what it answers itself, other commands find the run of their folder. It holds no secret: the password stays in the file of the server.
  */
 import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';

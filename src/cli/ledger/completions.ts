@@ -2,7 +2,8 @@
 import { completionIn, type CompletionResponse } from '../../ledger/api/completions.ts';
 import { followed, frames, limitFlag, offsetType, partyFlag, readRemedies, type Positioned } from './streams.ts';
 import { limited, shortId, type RowFormat } from '../command-line/output.ts';
-import { usageError, type Verb, type VerbCall } from './verb.ts';
+import { misuse } from '../command-line/refusals.ts';
+import type { Verb, VerbCall } from './verb.ts';
 
 /** Of one user, in all releases, or of all users, since 3.5.7. */
 type CompletionsPath = '/v2/commands/completions' | '/v2/commands/command-completions';
@@ -80,7 +81,7 @@ function wantedOf({ args, config }: VerbCall): Wanted {
   const userId = args.text('user');
   const parties = args.list('party') ?? config.ledger.parties;
   if (userId === undefined) return { path: '/v2/commands/command-completions', who: { parties } };
-  if (parties.length === 0) throw usageError('--user: expected --party as well', 'name the parties that acted');
+  if (parties.length === 0) throw misuse('--user: expected --party as well', 'name the parties that acted');
   return { path: '/v2/commands/completions', who: { parties, userId } };
 }
 

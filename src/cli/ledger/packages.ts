@@ -4,7 +4,8 @@ import type { VettedPackage } from '../../ledger/api/packages.ts';
 import type { LedgerClient } from '../../ledger/api/client.ts';
 import { bytesOf, saveBytes } from './files.ts';
 import { oneBatch, type RowFormat } from '../command-line/output.ts';
-import { usageError, type Verb, type VerbCall } from './verb.ts';
+import { misuse } from '../command-line/refusals.ts';
+import type { Verb, VerbCall } from './verb.ts';
 
 interface PackageRow {
   readonly packageId: string;
@@ -67,7 +68,7 @@ async function packages({ args, client, output }: VerbCall): Promise<void> {
   const [packageId] = args.operands;
   const file = args.text('output');
   if (packageId === undefined) {
-    if (file !== undefined) throw usageError('--output: expected a package id in front of it', 'name the package');
+    if (file !== undefined) throw misuse('--output: expected a package id in front of it', 'name the package');
     await output.rows(rowsOf(client, await client.packages.list()), packageFormat);
     return;
   }

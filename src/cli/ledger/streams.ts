@@ -1,7 +1,7 @@
 /** Streams of the participant for verbs: frames in batches, pulled, so that memory is bounded and nothing is dropped. */
 import { IndexerError } from '../../errors/indexer-error.ts';
 import { openFrameStream, type FrameStream, type StreamPath } from '../../ledger/transport/frame-stream.ts';
-import { ledgerError } from '../../ledger/errors/ledger-error-codes.ts';
+import { ledgerError } from '../../ledger/errors/make-ledger-error.ts';
 import type { LedgerFilter } from '../../ledger/api/request-format.ts';
 import { assertTokenMayTravel } from '../../ledger/access/token.ts';
 import { integer, listOf, type OptionType } from '../../config/option.ts';

@@ -3,7 +3,8 @@ import { IndexerError } from '../../errors/indexer-error.ts';
 import type { Commands } from '../../ledger/api/commands.ts';
 import { isObject, type JsonObject } from '../../ledger/frames/field.ts';
 import { bytesOf } from './files.ts';
-import { usageError, type Verb, type VerbCall } from './verb.ts';
+import { misuse } from '../command-line/refusals.ts';
+import type { Verb, VerbCall } from './verb.ts';
 
 async function textOf(file: string, stdin: VerbCall['stdin']): Promise<string> {
   if (file !== '-') return (await bytesOf(file)).toString('utf8');
@@ -51,7 +52,7 @@ function commandsIn(file: string, text: string): Commands {
 async function submit({ args, client, output, stdin }: VerbCall): Promise<void> {
   const [file = ''] = args.operands;
   if (args.has('async') && args.has('for-transaction')) {
-    throw usageError('--for-transaction: expected nothing beside --async', 'leave one of them out');
+    throw misuse('--for-transaction: expected nothing beside --async', 'leave one of them out');
   }
   const commands = commandsIn(file, await textOf(file, stdin));
   const { commandId } = commands;

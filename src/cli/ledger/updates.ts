@@ -1,13 +1,14 @@
 /** Updates: a range of them or all that come, from the WebSocket, and single ones. */
 import { IndexerError } from '../../errors/indexer-error.ts';
-import type { UpdateAnswer } from '../../ledger/api/events.ts';
+import type { UpdateAnswer } from '../../ledger/api/update-types.ts';
 import { isObject, type JsonObject } from '../../ledger/frames/field.ts';
-import { ledgerError } from '../../ledger/errors/ledger-error-codes.ts';
+import { ledgerError } from '../../ledger/errors/make-ledger-error.ts';
 import { updateFormat, updatesRequest } from '../../ledger/api/request-format.ts';
 import { listIn, objectIn, templateName, textIn } from './shown.ts';
 import { filterFlags, filterOf, followed, limitFlag, offsetType, readRemedies, type Positioned } from './streams.ts';
 import { limited, oneBatch, shortId, type RowFormat } from '../command-line/output.ts';
-import { usageError, type Verb, type VerbCall } from './verb.ts';
+import { misuse } from '../command-line/refusals.ts';
+import type { Verb, VerbCall } from './verb.ts';
 import { wholeRange } from './whole-reads.ts';
 
 interface UpdateRow extends Positioned {
@@ -98,7 +99,7 @@ async function* follow(call: VerbCall): AsyncGenerator<readonly UpdateRow[]> {
 async function updates(call: VerbCall): Promise<void> {
   const { args, output } = call;
   if (args.has('follow') && args.has('to')) {
-    throw usageError('--to: expected nothing beside --follow, which has no end', 'leave one of them out');
+    throw misuse('--to: expected nothing beside --follow, which has no end', 'leave one of them out');
   }
   const rows = args.has('follow') ? follow(call) : range(call);
   await output.rows(limited(rows, args.number('limit')), rowFormat);

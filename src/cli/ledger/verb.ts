@@ -1,10 +1,10 @@
 /** What one verb of `ledger-indexer ledger` is: how it is called, what it needs, what it does; and its command line. */
 import type { LedgerAccess } from '../../access.ts';
 import type { Config } from '../../config/config.ts';
-import { IndexerError } from '../../errors/indexer-error.ts';
 import type { LedgerClient } from '../../ledger/api/client.ts';
 import type { Output } from '../command-line/output.ts';
 import { type CommandFlag, type Operand, parse } from '../command-line/parse.ts';
+import { misuse } from '../command-line/refusals.ts';
 
 export interface VerbArguments {
   readonly operands: readonly string[];
@@ -43,11 +43,6 @@ export interface Verb {
   run(call: VerbCall): Promise<void>;
 }
 
-/** The command line is wrong. */
-export function usageError(message: string, remedy: string): IndexerError {
-  return new IndexerError(message, { code: 'USAGE', remedy });
-}
-
 // The command line is taken apart as that of every command, with the types of the verb's flags.
 
 /** Flags of every verb. */
@@ -66,7 +61,7 @@ export function verbArguments(verb: Verb, argv: readonly string[]): VerbArgument
   );
   if (given.has('json') && given.has('table')) {
     const remedy = `see \`ledger-indexer ledger ${verb.name} --help\``;
-    throw usageError(`ledger ${verb.name}: --table: expected nothing beside --json`, remedy);
+    throw misuse(`ledger ${verb.name}: --table: expected nothing beside --json`, remedy);
   }
   const textOf = (name: string): string | undefined => (given.has(name) ? given.texts(name).join(',') : undefined);
   const valueOf = (name: string): unknown => {

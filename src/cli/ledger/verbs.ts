@@ -4,7 +4,8 @@ import { loadConfig, type Config } from '../../config/config.ts';
 import { IndexerError, retold } from '../../errors/indexer-error.ts';
 import { createLedgerClient } from '../../ledger/api/client.ts';
 import { didYouMean } from '../../config/option-flags.ts';
-import { usageError, type Verb, verbArguments, type VerbArguments } from './verb.ts';
+import { misuse } from '../command-line/refusals.ts';
+import { type Verb, verbArguments, type VerbArguments } from './verb.ts';
 import { completionVerbs } from './completions.ts';
 import { contractVerbs } from './contracts.ts';
 import { ledgerHelp, verbHelp } from './help.ts';
@@ -58,7 +59,7 @@ function unknownVerb(name: string): IndexerError {
     name === '' || name.startsWith('-')
       ? 'expected a verb after "ledger"'
       : `there is no "ledger ${name}"${didYouMean(name, names)}`;
-  return usageError(message, `choose one of ${names.join(', ')}; see \`ledger-indexer ledger --help\``);
+  return misuse(message, `choose one of ${names.join(', ')}; see \`ledger-indexer ledger --help\``);
 }
 
 async function run(verb: Verb, args: VerbArguments, config: Config, output: Output, io: Call): Promise<void> {

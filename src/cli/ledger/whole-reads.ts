@@ -3,7 +3,7 @@
  * goes on after what has come until the ledger has nothing more, or fails.
  */
 import type { LedgerClient } from '../../ledger/api/client.ts';
-import { ledgerError } from '../../ledger/errors/ledger-error-codes.ts';
+import { ledgerError } from '../../ledger/errors/make-ledger-error.ts';
 import { activeContractsRequest, updatesRequest, type LedgerFilter } from '../../ledger/api/request-format.ts';
 import { nothingLeft } from '../../pipeline/intake/bound.ts';
 import { ListTally, unproven } from '../../pipeline/proof/list-proof.ts';

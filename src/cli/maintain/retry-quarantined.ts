@@ -1,6 +1,6 @@
 /** Updates that were set aside, stored where they belong. */
 import { IndexerError, toIndexerError } from '../../errors/indexer-error.ts';
-import { decodeUpdate } from '../../ledger/frames/wire.ts';
+import { decodeUpdate } from '../../ledger/frames/decode.ts';
 import type { UnknownPolicy } from '../../model/unknown.ts';
 import { refuseUnknownKind } from '../../pipeline/follow/unknown-kinds.ts';
 import type { Database } from '../../store/connection/database.ts';

@@ -203,7 +203,7 @@ async function explainedByQuarantine(
 /** Few are ever in flight; more than these are not looked at. */
 const examinedHalves = 10_000;
 
-export class InFlight {
+class InFlight {
   readonly #halves: PlainInFlight[] = [];
   #left = 0;
 

@@ -1,6 +1,7 @@
-/** What a comparison with the ledger works with. */
+/** What comparisons with the ledger work with, and the one they have in common: what packages are called. */
 import type { LedgerFilter } from '../../ledger/api/request-format.ts';
-import { type Snapshot, storedPackageNames } from '../../store/verify/snapshot.ts';
+import type { Snapshot } from '../../store/verify/snapshot.ts';
+import { storedPackageNames } from '../../store/verify/stored-updates.ts';
 import type { ReadCall } from '../ledger/whole-reads.ts';
 import { ExitCode } from '../../errors/exit-code.ts';
 import { IndexerError } from '../../errors/indexer-error.ts';

@@ -17,12 +17,12 @@ import {
   type ServerMetadata,
 } from 'openid-client';
 import { errorFromProvider } from '../errors/oauth-error.ts';
-import { leaseOfIssued, type TokenLease } from './token-claims.ts';
+import { leaseOfIssued, type TokenLease } from './token-lifetime.ts';
 import { type AccessToken, assertWellFormed, type TokenSource, untilAborted } from './token.ts';
 import { type IncomingMessage, request as httpRequest } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import { travelsInClear } from '../../loopback.ts';
-import { ledgerError } from '../errors/ledger-error-codes.ts';
+import { ledgerError } from '../errors/make-ledger-error.ts';
 
 const requestTimeoutSeconds = 10;
 /** Between two tries while the old token is still good, milliseconds. */
@@ -211,7 +211,7 @@ function textOf(body: CustomFetchOptions['body']): string | undefined {
 }
 
 /** @throws IndexerError LEDGER_TOKEN_INSECURE; anything else is a network error as Node reports it */
-export function createProviderFetch(connection: ProviderConnection): CustomFetch {
+function createProviderFetch(connection: ProviderConnection): CustomFetch {
   return async (url, options) => {
     if (!connection.insecure && travelsInClear(url)) {
       const { host } = new URL(url);

@@ -7,7 +7,7 @@
  */
 import { createHash, createPrivateKey, createPublicKey, generateKeyPairSync, sign, type KeyObject } from 'node:crypto';
 import { IndexerError } from '../../errors/indexer-error.ts';
-import { ledgerError } from '../errors/ledger-error-codes.ts';
+import { ledgerError } from '../errors/make-ledger-error.ts';
 
 /** Multihash prefix of SHA-256: algorithm 0x12, length 0x20. */
 const sha256Prefix = '1220';

@@ -7,8 +7,8 @@ import { readFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { toIndexerError, type IndexerError } from '../../errors/indexer-error.ts';
 import { travelsInClear } from '../../loopback.ts';
-import { ledgerError } from '../errors/ledger-error-codes.ts';
-import { leaseOfFound, type TokenLease } from './token-claims.ts';
+import { ledgerError } from '../errors/make-ledger-error.ts';
+import { leaseOfFound, type TokenLease } from './token-lifetime.ts';
 
 /** What a stream is opened with. */
 export interface AccessToken extends TokenLease {

@@ -3,7 +3,7 @@
  * as it came, because releases differ in what they leave out, send as null or add.
  */
 import { isObject, type JsonObject } from '../frames/field.ts';
-import { ledgerError } from '../errors/ledger-error-codes.ts';
+import { ledgerError } from '../errors/make-ledger-error.ts';
 import type { Query } from '../transport/endpoint-url.ts';
 
 /** What a field holds that a release may leave out: absent options come as null (3.5) or not at all. */

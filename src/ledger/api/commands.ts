@@ -1,11 +1,11 @@
 /**
- * Commands as they are sent, shared by direct and by interactive submission. Template ids are `#package-name:M:E` or
+ * Commands as they are sent, directly or by interactive submission, and direct submission itself. Template ids are `#package-name:M:E` or
  * `package-id:M:E`; for a choice of an interface the id is the interface's. Daml values are plain JSON (Int and Numeric
  * as text). Source: OpenAPI description of 3.5.10.
  */
 import type { Transport } from '../transport/transport.ts';
 import { answerField, answerOffset, answerText } from './answer.ts';
-import { type Transaction, transactionIn, type UpdateValue } from './events.ts';
+import { type Transaction, transactionIn, type UpdateValue } from './update-types.ts';
 import type { EventFormat, TransactionFormat } from './format.ts';
 
 export interface CreateCommand {

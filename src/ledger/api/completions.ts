@@ -1,9 +1,9 @@
 /** What became of submitted commands, as lists over HTTP. Right: CanActAs (or CanReadAs) for each party named. */
 import { isObject } from '../frames/field.ts';
-import { ledgerError } from '../errors/ledger-error-codes.ts';
+import { ledgerError } from '../errors/make-ledger-error.ts';
 import type { Transport } from '../transport/transport.ts';
 import { answerField, answerOffset, type ListOptions, listQuery, type Maybe, sentOffset } from './answer.ts';
-import type { Status, TraceContext } from './events.ts';
+import type { Status, TraceContext } from './update-types.ts';
 
 export interface CompletionStreamRequest {
   readonly parties: readonly string[];

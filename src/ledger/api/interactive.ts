@@ -12,7 +12,7 @@ import {
   type Submitted,
   submittedIn,
 } from './commands.ts';
-import { transactionIn, type Transaction } from './events.ts';
+import { type Transaction, transactionIn } from './update-types.ts';
 import type { TransactionFormat } from './format.ts';
 
 /** The earliest ledger time of the transaction. */

@@ -14,7 +14,7 @@ import {
   sentOffset,
 } from './answer.ts';
 import type { SynchronizerTime } from './completions.ts';
-import type { CreatedEvent } from './events.ts';
+import type { CreatedEvent } from './update-types.ts';
 import type { EventFormat, TransactionFilter } from './format.ts';
 
 export interface ConnectedSynchronizer {

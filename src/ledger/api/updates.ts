@@ -13,7 +13,7 @@ import {
   nextPageToken,
   sentOffset,
 } from './answer.ts';
-import { updateAnswer, type UpdateAnswer } from './events.ts';
+import { updateAnswer, type UpdateAnswer } from './update-types.ts';
 import type { TransactionFilter, UpdateFormat } from './format.ts';
 
 /** `updateFormat`, or the legacy `filter` and `verbose`; both at once are refused. */

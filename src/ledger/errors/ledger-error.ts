@@ -7,7 +7,7 @@ import type { IndexerError } from '../../errors/indexer-error.ts';
 import { isObject } from '../frames/field.ts';
 import { decodeLedgerError, type ErrorResource, isUnknownEndpoint, type LedgerErrorBody } from './ledger-error-body.ts';
 import type { LedgerErrorCode } from '../../errors/catalogue.ts';
-import { ledgerError } from './ledger-error-codes.ts';
+import { ledgerError } from './make-ledger-error.ts';
 
 type Facts = Record<string, string | number | boolean>;
 
@@ -185,7 +185,7 @@ export function errorFromNetwork(cause: unknown, url: string): IndexerError {
 // participant's own error catalogue; gRPC and HTTP statuses follow each other by a fixed mapping, in which pruned,
 // malformed and too late are all 400, so the status comes last.
 
-export type ErrorClasses<Key> = ReadonlyMap<Key, LedgerErrorCode>;
+type ErrorClasses<Key> = ReadonlyMap<Key, LedgerErrorCode>;
 
 /** By `code`: those whose category alone would say the wrong thing, or too little. */
 export const byLedgerCode: ErrorClasses<string> = new Map([
@@ -295,7 +295,7 @@ function found<Key>(classes: ErrorClasses<Key>, key: Key | undefined): LedgerErr
 }
 
 /** The code for what was said: by ledger code, then category, then gRPC code, then HTTP status. */
-export function classify({ ledgerCode, category, grpcCode, httpStatus }: Symptoms): LedgerErrorCode {
+function classify({ ledgerCode, category, grpcCode, httpStatus }: Symptoms): LedgerErrorCode {
   const known =
     found(byLedgerCode, ledgerCode) ??
     found(byCategory, category) ??

@@ -1,7 +1,7 @@
 /** What a token provider's failure means. Never the secret, and nothing of an answer but its OAuth error code. */
 import { ClientError, ResponseBodyError, WWWAuthenticateChallengeError } from 'openid-client';
 import { IndexerError } from '../../errors/indexer-error.ts';
-import { ledgerError } from './ledger-error-codes.ts';
+import { ledgerError } from './make-ledger-error.ts';
 
 /** RFC 6749 §5.2 and RFC 8707: the answers that the same request gets again, until a person changes something. */
 const refusals: ReadonlySet<string> = new Set([

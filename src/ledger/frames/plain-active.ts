@@ -2,20 +2,8 @@
 import { comparedRow, type ComparedRow, type FieldTexts } from '../../model/compared-rows.ts';
 import { printedText } from '../../model/printed-json.ts';
 import type { JsonObject } from './field.ts';
-import {
-  asSent,
-  free,
-  halfFields,
-  list,
-  micros,
-  packageName,
-  type PackageName,
-  part,
-  plain,
-  plainly,
-  type Print,
-  whole,
-} from './plain-frame.ts';
+import { asSent, halfFields, packageName, type PackageName, plainly, type Print } from './plain-frame.ts';
+import { free, list, micros, part, plain, whole } from './plain-field.ts';
 
 /** A contract that the ledger holds active. */
 export interface PlainActive {

@@ -2,7 +2,7 @@
  * Addresses of the JSON Ledger API under a base URL. The participant may be configured with a path prefix, so a base
  * URL may carry a path, which comes before every endpoint.
  */
-import { ledgerError } from '../errors/ledger-error-codes.ts';
+import { ledgerError } from '../errors/make-ledger-error.ts';
 
 /** Parameters of a query; undefined ones are left out. */
 export type Query = Readonly<Record<string, string | number | boolean | readonly string[] | undefined>>;

@@ -10,7 +10,7 @@ import { type IndexerError, toIndexerError } from '../../errors/indexer-error.ts
 import { socketEndpoint } from './endpoint-url.ts';
 import { errorFromBody, errorFromClose, errorFromNetwork } from '../errors/ledger-error.ts';
 import { isErrorFrame } from '../errors/ledger-error-body.ts';
-import { ledgerError } from '../errors/ledger-error-codes.ts';
+import { ledgerError } from '../errors/make-ledger-error.ts';
 import { errorFromRefusal, withTokenFlaws } from './refusal.ts';
 import type { TlsMaterial } from './tls.ts';
 
@@ -319,12 +319,12 @@ interface Handshake {
  * The subprotocols to offer. The fixed names are always there, because the ledger always answers with one of them; the
  * token comes first, because a server that does not trim the list finds it nowhere else.
  */
-export function subprotocols({ token, tokenPlacement }: Handshake): string[] {
+function subprotocols({ token, tokenPlacement }: Handshake): string[] {
   const names = ['daml.ws.auth', 'ledger.ws.auth'];
   return token === undefined || tokenPlacement === 'header' ? names : [`jwt.token.${token}`, ...names];
 }
 
 /** The header with the token, or none. */
-export function handshakeHeaders({ token, tokenPlacement }: Handshake): Record<string, string> {
+function handshakeHeaders({ token, tokenPlacement }: Handshake): Record<string, string> {
   return token === undefined || tokenPlacement === 'subprotocol' ? {} : { authorization: `Bearer ${token}` };
 }

@@ -5,7 +5,7 @@
  */
 import { isUtf8 } from 'node:buffer';
 import type { IndexerError } from '../../errors/indexer-error.ts';
-import { ledgerError } from '../errors/ledger-error-codes.ts';
+import { ledgerError } from '../errors/make-ledger-error.ts';
 
 const quote = 0x22;
 const comma = 0x2c;

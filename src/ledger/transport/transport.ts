@@ -9,7 +9,7 @@ import { IndexerError } from '../../errors/indexer-error.ts';
 import { httpEndpoint, withQuery, type Query } from './endpoint-url.ts';
 import { jsonArrayElements } from './json-array.ts';
 import { errorFromNetwork } from '../errors/ledger-error.ts';
-import { ledgerError } from '../errors/ledger-error-codes.ts';
+import { ledgerError } from '../errors/make-ledger-error.ts';
 import { errorFromRefusal } from './refusal.ts';
 import type { TlsMaterial } from './tls.ts';
 import { assertTokenMayTravel, type TokenSource } from '../access/token.ts';

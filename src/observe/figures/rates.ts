@@ -1,8 +1,8 @@
-/**
- * A rate over the last ten seconds, from counts with monotonic times. Memory is bounded: one entry for each second.
- */
+/** Rates and means over the last ten seconds, from counts with monotonic times; and numbers as people read them. */
+
 const windowSeconds = 10;
 
+/** Counts by second. Memory is bounded: one entry for each. */
 export class RateWindow {
   /** Count by whole second. */
   readonly #counts = new Map<number, number>();
@@ -32,8 +32,7 @@ export class RateWindow {
   }
 }
 
-// The mean of what was measured during the last ten seconds.
-
+/** The mean of what was measured. */
 export class MeanWindow {
   readonly #sum = new RateWindow();
   readonly #count = new RateWindow();
@@ -51,10 +50,10 @@ export class MeanWindow {
   }
 }
 
-// Events per second by template, over the last ten seconds. Bounded: templates that rest longest give their place up.
-
+/** More templates than these give their place up, those that rest longest first. */
 const places = 500;
 
+/** Events per second by template. */
 export class TemplateRates {
   /** The template that was busy last comes last. */
   readonly #rates = new Map<string, RateWindow>();

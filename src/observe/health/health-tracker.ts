@@ -5,14 +5,35 @@
 import { sideOf } from '../../errors/catalogue.ts';
 import type { IndexerError } from '../../errors/indexer-error.ts';
 import { holderText, type LockHolder, type Phase } from '../../model/stream.ts';
-import { UnknownNames, type UnknownName } from '../../model/unknown.ts';
+import { type UnknownName, UnknownNames } from '../../model/unknown.ts';
 import type { BatchFacts, SeedFacts, StretchAnswer } from '../../pipeline/ports/observer.ts';
 import { CatchUp, type CatchUpProgress, Lag } from '../figures/lag.ts';
-import { type HealthFacts, type HealthOptions, type HealthState, isBlind, verdict, type Verdict } from './health.ts';
+import { type HealthFacts, type HealthState, isBlind, verdict, type Verdict } from './health.ts';
 import { MeanWindow, RateWindow, rounded, roundedOrNull, share, TemplateRates } from '../figures/rates.ts';
-import { RecentErrors, type RecentError } from './recent-errors.ts';
-import { whyBehind, type Why } from './why-behind.ts';
-import type { ByPart } from '../figures/work-clock.ts';
+import { type RecentError, RecentErrors } from './recent-errors.ts';
+import { type Why, whyBehind } from './why-behind.ts';
+import type { ByPart, WorkClock } from '../figures/work-clock.ts';
+
+/** What the health of a process is judged by, and where it is told. */
+export interface HealthOptions {
+  readonly version: string;
+  /** `host:port/name`, without anything secret. */
+  readonly database?: string;
+  readonly schema: string;
+  readonly stalledAfterMs: number;
+  /** Without having learned the ledger end, or received a frame, for so long, nothing is said of it; 10 s by default. */
+  readonly blindAfterMs?: number;
+  /** Told of every checkpoint that is in the database. */
+  readonly onCheckpoint?: (checkpoint: number) => void;
+  /** Told once, when everything up to the ledger end is stored for the first time. */
+  readonly onLive?: () => void;
+  /** Knows where the time of the stream goes. */
+  readonly work?: Pick<WorkClock, 'shares'>;
+  /** Monotonic milliseconds; `performance.now` by default. */
+  readonly now?: () => number;
+  /** Milliseconds since 1970; `Date.now` by default. */
+  readonly wallNow?: () => number;
+}
 
 /** What `/status` answers. Counts are since the start of the process. */
 export interface StatusDocument {

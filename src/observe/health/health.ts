@@ -3,7 +3,6 @@
  * the database being current, and whether a restart could help. `/readyz`, `/livez` and `/status` all show this one.
  */
 import type { Phase } from '../../model/stream.ts';
-import type { WorkClock } from '../figures/work-clock.ts';
 
 export type HealthState = Phase | 'idle' | 'stalled' | 'blind';
 
@@ -132,26 +131,4 @@ function waitedFor({ waitingSinceMs }: HealthFacts, nowMs: number): number {
 
 function seconds(ms: number): string {
   return `${Math.round(ms / 1000)} s`;
-}
-
-// What the health of a process is judged by, and where it is told.
-
-export interface HealthOptions {
-  readonly version: string;
-  /** `host:port/name`, without anything secret. */
-  readonly database?: string;
-  readonly schema: string;
-  readonly stalledAfterMs: number;
-  /** Without having learned the ledger end, or received a frame, for so long, nothing is said of it; 10 s by default. */
-  readonly blindAfterMs?: number;
-  /** Told of every checkpoint that is in the database. */
-  readonly onCheckpoint?: (checkpoint: number) => void;
-  /** Told once, when everything up to the ledger end is stored for the first time. */
-  readonly onLive?: () => void;
-  /** Knows where the time of the stream goes. */
-  readonly work?: Pick<WorkClock, 'shares'>;
-  /** Monotonic milliseconds; `performance.now` by default. */
-  readonly now?: () => number;
-  /** Milliseconds since 1970; `Date.now` by default. */
-  readonly wallNow?: () => number;
 }

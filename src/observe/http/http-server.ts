@@ -24,7 +24,7 @@ const limits = {
   keepAliveTimeout: 5_000,
   connectionsCheckingInterval: 500,
 };
-/** Connections that ask for nothing, see idle-sockets.ts. */
+/** Connections that ask for nothing, see {@link limitIdleSockets}. */
 const mostIdle = 250;
 /** Those who wait at `/wait`, open pages, scrapers, and the idle ones, of which a burst is accepted before any is cut off. */
 const mostConnections = 2_000;
@@ -220,7 +220,7 @@ function hostCheck(names: readonly string[]): (header: string | undefined) => bo
 const readWithinMs = 5_000;
 
 /** Watches a server. @param most connections without a request that are kept */
-export function limitIdleSockets(server: Server, most: number): void {
+function limitIdleSockets(server: Server, most: number): void {
   // In the order in which they fell idle.
   const idle = new Set<Socket>();
   const add = (socket: Socket): void => {
@@ -244,7 +244,7 @@ export function limitIdleSockets(server: Server, most: number): void {
 }
 
 /** Cuts the connection of a client that does not read an answer which is complete; one still being written may last. */
-export function cutUnread(socket: Socket, response: ServerResponse): void {
+function cutUnread(socket: Socket, response: ServerResponse): void {
   if (!response.writableEnded || response.closed) return;
   // Requests sent at once are answered one after the other: the time of an answer begins with its turn.
   let hasTurn = response.socket !== null;

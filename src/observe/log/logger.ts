@@ -97,14 +97,13 @@ function sqlstateOf(thrown: unknown): { sqlstate?: string } {
   return {};
 }
 
-/**
- * One log line for people: time, level, message, a failure in words, then the remaining fields as `name=value`. Pure and
- * synchronous.
- */
 const colours: Readonly<Record<string, string>> = { warn: '33', error: '31', fatal: '31', debug: '90', trace: '90' };
 
-/** Turns a JSON log line into text; a line that is no JSON object is passed on as it is. */
-export function prettyLine(line: string, coloured: boolean): string {
+/**
+ * A JSON log line as people read it: time, level, message, a failure in words, then the remaining fields as `name=value`. A
+ * line that is no JSON object is passed on as it is.
+ */
+function prettyLine(line: string, coloured: boolean): string {
   const record = parseRecord(line);
   if (record === undefined) return `${escaped(line.replace(/\n$/, ''))}\n`;
   const { level, time, msg, err, ...others } = record;

@@ -4,8 +4,8 @@
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { scrub } from '../figures/scrub.ts';
-import type { HealthTracker } from '../health/health-tracker.ts';
-import { type Hello, LiveHistory, type PageGuide, type Tick } from './messages.ts';
+import type { HealthTracker, StatusDocument } from '../health/health-tracker.ts';
+import type { Hello, PageGuide, Sample, Tick } from './messages.ts';
 import { type ReadRecentFacts, RecentReader } from './recent-facts.ts';
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
@@ -87,7 +87,7 @@ export class StatusPage {
 // Puts the page together from the files of folder `src/observe/page/browser`, which the package carries as they are: one document
 // that loads nothing else. Its security policy names style and script by their hashes and allows nothing more.
 
-export interface PageDocument {
+interface PageDocument {
   readonly html: string;
   readonly headers: Readonly<Record<string, string>>;
 }
@@ -98,7 +98,7 @@ const styles = ['page.css', 'plots.css', 'tables.css', 'screens.css'];
 const scripts = ['format.js', 'elements.js', 'plot.js', 'tables.js', 'main.js'];
 
 /** Reads and joins the files. */
-export function loadDocument(): PageDocument {
+function loadDocument(): PageDocument {
   const style = styles.map(read).join('\n');
   const script = `'use strict';\n${scripts.map((name) => asPart(read(name))).join('\n')}`;
   // Functions as replacements: a text would have its dollar signs interpreted.
@@ -161,12 +161,12 @@ const headers = {
 };
 
 /** A message as it is sent; names are those of the browser's EventSource. */
-export function message(event: string, data: unknown): string {
+function message(event: string, data: unknown): string {
   // JSON has no line breaks outside of strings, and escapes those within.
   return `event: ${event}\ndata: ${JSON.stringify(data)}\n\n`;
 }
 
-export class Viewers {
+class Viewers {
   readonly #viewers = new Set<ServerResponse>();
   #closed = false;
 
@@ -201,5 +201,31 @@ export class Viewers {
   close(): void {
     this.#closed = true;
     for (const viewer of this.#viewers) viewer.end(message('bye', null));
+  }
+}
+
+// One sample per second of the last minutes, so that a page opened later shows its plots at once.
+
+/** Five minutes. */
+const kept = 300;
+
+/** While updates arrive, how late the newest was stored; without any, the age of what is missing. */
+function lagOf({ storedAfterSeconds, lagSeconds }: StatusDocument): number | null {
+  return storedAfterSeconds ?? lagSeconds;
+}
+
+class LiveHistory {
+  #samples: readonly Sample[] = [];
+
+  /** The oldest first. */
+  get samples(): readonly Sample[] {
+    return this.#samples;
+  }
+
+  add(status: StatusDocument, at: number): Sample {
+    const { updatesPerSecond, eventsPerSecond, commitMilliseconds } = status;
+    const sample: Sample = [at, updatesPerSecond, eventsPerSecond, commitMilliseconds, lagOf(status)];
+    this.#samples = [...this.#samples.slice(1 - kept), sample];
+    return sample;
   }
 }

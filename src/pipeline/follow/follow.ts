@@ -17,7 +17,7 @@ import {
 } from 'rxjs';
 import { atOffset, IndexerError, toIndexerError } from '../../errors/indexer-error.ts';
 import { updatesRequest } from '../../ledger/api/request-format.ts';
-import { decodeUpdate } from '../../ledger/frames/wire.ts';
+import { decodeUpdate } from '../../ledger/frames/decode.ts';
 import type { Batch } from '../../model/batch.ts';
 import type { StoredUpdate, Update } from '../../model/update.ts';
 import { withStretch, type Stretch } from '../retry/apart.ts';

@@ -166,7 +166,7 @@ const contractsAsked = 3;
  * A contract that was active at our checkpoint is known to a participant that is not pruned past it.
  * @throws IndexerError HISTORY_CHANGED (park) when the ledger knows none of those asked for, or one at another offset
  */
-export async function proveByContracts(parts: PipelineParts): Promise<void> {
+async function proveByContracts(parts: PipelineParts): Promise<void> {
   const asked = await parts.sink.marks.contracts(contractsAsked);
   let unknown = 0;
   for (const mark of asked) {

@@ -5,9 +5,9 @@
  */
 import { createHash } from 'node:crypto';
 import { toIndexerError, type IndexerError } from '../../errors/indexer-error.ts';
-import { ledgerError } from '../../ledger/errors/ledger-error-codes.ts';
+import { ledgerError } from '../../ledger/errors/make-ledger-error.ts';
 import { activeContractsRequest, type LedgerFilter } from '../../ledger/api/request-format.ts';
-import { decodeActiveContract } from '../../ledger/frames/wire.ts';
+import { decodeActiveContract } from '../../ledger/frames/decode.ts';
 import type { ActiveContractEntry } from '../../model/update.ts';
 import type { LedgerQuestions } from '../ports/source.ts';
 

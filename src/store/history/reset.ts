@@ -246,8 +246,7 @@ const costOfTheRest = `
     where u."offset" <= $1 and u.synchronizer_pk = a.synchronizer_pk
       and u.record_time >= a.hour and u.record_time < a.hour + interval '1 hour')`;
 
-/** Call it before the rows of the updates are deleted. */
-export async function subtractActivity(client: ClientBase, above: number): Promise<void> {
+async function subtractActivity(client: ClientBase, above: number): Promise<void> {
   await client.query(
     `with ${share}
      update activity_hourly a

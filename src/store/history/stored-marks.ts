@@ -1,4 +1,4 @@
-/** Stored updates by which the ledger's history is compared with ours. */
+/** Stored updates, and contracts, by which the ledger's history is compared with ours. */
 import { sql, type NotNull } from 'kysely';
 import type { ContractMark, UpdateMark } from '../../model/stream.ts';
 import type { Database } from '../connection/database.ts';

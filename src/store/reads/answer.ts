@@ -1,8 +1,11 @@
-/** One statement of a person, which reads: its rows as text, a page at a time, however many there are. */
+/**
+ * One statement of a person, which reads: what its text tells, and its rows as text, a page at a time, however many there
+ * are.
+ */
 import { type CustomTypesConfig, DatabaseError, type FieldDef, type PoolClient, type QueryArrayConfig } from 'pg';
 import { ExitCode } from '../../errors/exit-code.ts';
 import { IndexerError } from '../../errors/indexer-error.ts';
-import { pageUrl } from '../../pages.ts';
+import { pageUrl } from '../../project-urls.ts';
 import type { Database } from '../connection/database.ts';
 import { readersPath, readSchemas } from '../connection/read-schemas.ts';
 import { reportPlanning } from '../connection/report-planning.ts';
@@ -52,8 +55,8 @@ export interface AskOptions {
 const planning = `${reportPlanning}; set local cursor_tuple_fraction = 1`;
 
 /**
- * Runs the statement in a transaction that only reads, with the search path of readers, and hands its answer to `use`. The transaction is rolled back, since
- * Postgres lets `explain analyze create table … as` pass in one that only reads.
+ * Runs the statement in a transaction that only reads, with the search path of readers, and hands its answer to `use`.
+ * The transaction is rolled back, since Postgres lets `explain analyze create table … as` pass in one that only reads.
  * @throws IndexerError QUERY_REFUSED, in Postgres's own words, for a statement that it does not take; STORE_ errors;
  *   whatever, once `stop` is aborted
  */

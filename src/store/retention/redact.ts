@@ -223,15 +223,9 @@ export interface ExerciseSubject {
 export type ContractSubject =
   { readonly kind: 'contract'; readonly contractId: string } | { readonly kind: 'party'; readonly party: string };
 
-export interface ContractRequest {
-  readonly subject: ContractSubject;
-  /** Contracts that are active, or on their way between synchronizers, as well. */
-  readonly active: boolean;
-  /** Arguments and results of the exercises on the contracts as well. */
-  readonly exercises: boolean;
-}
+type ContractRequest = Pick<RedactionRequest, 'active' | 'exercises'> & { readonly subject: ContractSubject };
 
-export interface FoundContracts {
+interface FoundContracts {
   /** Contracts that still have contents: those of which the ledger will send no more. */
   readonly settled: readonly string[];
   /** Those of which more may come. */
@@ -248,7 +242,7 @@ interface ContractRow {
 }
 
 /** Reads all contracts for a party. @throws IndexerError REDACTION_REFUSED for what is not here, or active and not asked for */
-export async function findContracts(
+async function findContracts(
   client: ClientBase,
   schema: string,
   { subject, active, exercises }: ContractRequest,
@@ -293,7 +287,7 @@ export async function findContracts(
 }
 
 /** Offsets of the updates in quarantine that name one of the contracts: they are kept whole, contents included. */
-export async function setAsideWith(client: ClientBase, contractIds: readonly string[]): Promise<readonly number[]> {
+async function setAsideWith(client: ClientBase, contractIds: readonly string[]): Promise<readonly number[]> {
   const rows = await tablesOf(client)
     .selectFrom('quarantine as q')
     .select('q.offset')
@@ -307,7 +301,7 @@ export async function setAsideWith(client: ClientBase, contractIds: readonly str
 }
 
 /** Whether it still has its contents. @throws IndexerError REDACTION_REFUSED when it is not here */
-export async function isExerciseOpen(client: ClientBase, { offset, nodeId }: ExerciseSubject): Promise<boolean> {
+async function isExerciseOpen(client: ClientBase, { offset, nodeId }: ExerciseSubject): Promise<boolean> {
   const exercise = await tablesOf(client)
     .selectFrom('exercises')
     .select('redaction_id')

@@ -215,7 +215,7 @@ export interface StreamRoles {
 }
 
 /** `<prefix>_owner` and so on. */
-export function streamRoles(prefix: string): StreamRoles {
+function streamRoles(prefix: string): StreamRoles {
   return {
     owner: `${prefix}_owner`,
     migrator: `${prefix}_migrator`,
@@ -310,7 +310,7 @@ const removing = [
 ];
 
 /** The one function with the rights of its owner. @param storage schema of the stream */
-export function withOwnersRights(storage: string): string {
+function withOwnersRights(storage: string): string {
   return `${escapeIdentifier(storage)}.clear_unfinished_seed(bigint)`;
 }
 
@@ -318,7 +318,7 @@ export function withOwnersRights(storage: string): string {
 const departures = ['hosts(text, integer, bigint)', 'mark_unknown(bigint, boolean)'];
 
 /** What the writer may do. */
-export function writerGrants(role: string, storage: string): readonly string[] {
+function writerGrants(role: string, storage: string): readonly string[] {
   const name = escapeIdentifier(role);
   return [
     ...clean(name, storage),
@@ -330,7 +330,7 @@ export function writerGrants(role: string, storage: string): readonly string[] {
 }
 
 /** What the redactor may do. */
-export function redactorGrants(role: string, storage: string): readonly string[] {
+function redactorGrants(role: string, storage: string): readonly string[] {
   const name = escapeIdentifier(role);
   const pqs = escapeIdentifier(readSchemas(storage).pqs);
   const functions = [...removing, `redact_exercise(${pqs}.event_id, text)`].map((called) => `${pqs}.${called}`);

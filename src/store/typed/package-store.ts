@@ -1,6 +1,5 @@
 /** Packages that were read from the participant, those that stored events name but nobody has read yet, and their paddings. */
-import type { PackageModel } from '../../daml/package-model.ts';
-import type { PackageLookup } from '../../daml/type-walk.ts';
+import type { PackageLookup, PackageModel } from '../../daml/package-model.ts';
 import type { PackageState } from '../../model/stream.ts';
 import type { Database } from '../connection/database.ts';
 import type { ClientBase } from 'pg';

@@ -1,6 +1,5 @@
 /** Pure: what the packages have that deserves a view, with the columns of all versions that upgrade each other. */
-import type { PackageLookup } from '../../daml/type-walk.ts';
-import type { ChoiceModel, DamlType, PackageModel, TypeName } from '../../daml/package-model.ts';
+import type { ChoiceModel, DamlType, PackageLookup, PackageModel, TypeName } from '../../daml/package-model.ts';
 import { columnsOf, type PayloadColumn } from '../../daml/payload-columns.ts';
 
 export type ViewKind = 'template' | 'choice' | 'interface';

@@ -84,12 +84,3 @@ function notSeeded(): IndexerError {
     code: 'VERIFY_NOT_SEEDED',
   });
 }
-
-/** The names of packages in the dictionary, by template as the ledger writes its identifier; null where no event named it. */
-export async function storedPackageNames(client: ClientBase): Promise<ReadonlyMap<string, string | null>> {
-  const rows = await tablesOf(client)
-    .selectFrom('templates')
-    .select(['package_id', 'module_name', 'entity_name', 'package_name'])
-    .execute();
-  return new Map(rows.map((row) => [`${row.package_id}:${row.module_name}:${row.entity_name}`, row.package_name]));
-}

@@ -1,4 +1,4 @@
-/** What the tables hold active at an offset, as sums by bucket, and one by one for buckets that differ; and what in flight. */
+/** What the tables hold active at an offset, as sums by bucket, and one by one for buckets that differ; what in flight. */
 import type { ClientBase } from 'pg';
 import type { ComparedKind } from '../../model/compared-rows.ts';
 import { fieldExpressions, lineDigest, templateJoin } from './stored-lines.ts';
@@ -85,7 +85,7 @@ interface EntryRow {
 }
 
 /** 16 hexadecimal digits for each field of a row; empty for absent ones. */
-export function digestsOf(kind: ComparedKind, redaction: string): string {
+function digestsOf(kind: ComparedKind, redaction: string): string {
   const fields = fieldExpressions(kind, redaction).map(
     (text) => `coalesce(left(encode(sha256(convert_to(${text}, 'UTF8')), 'hex'), 16), '')`,
   );

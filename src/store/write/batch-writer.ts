@@ -8,7 +8,7 @@ import { delayUnit } from '../../model/activity.ts';
 import type { Batch } from '../../model/batch.ts';
 import type { DictionaryEntries } from '../../model/dictionary.ts';
 import { tables, type TableName } from '../../model/tables.ts';
-import { ByteWriter } from './copy-binary.ts';
+import { ByteWriter } from './byte-writer.ts';
 import type { BinaryRows } from './copy-binary.ts';
 import { rollBack, type Database } from '../connection/database.ts';
 import { departureStatements } from './departures.ts';

@@ -13,6 +13,7 @@ import {
 } from '../../model/tables.ts';
 import { postgresMicroseconds } from '../../model/binary-timestamp.ts';
 import { dataRefused } from '../connection/store-error.ts';
+import { ByteWriter } from './byte-writer.ts';
 
 /** Signature, no flags, no header extension. */
 const head = Buffer.from('PGCOPY\n\xff\r\n\0\0\0\0\0\0\0\0\0', 'latin1');
@@ -131,126 +132,5 @@ export class BinaryRows implements RowSink {
 
   clear(): void {
     for (const copy of this.#tables.values()) copy.clear();
-  }
-}
-
-// Bytes as Postgres receives them: numbers big-endian, texts in UTF-8 behind their length. One buffer that grows and is
-// used again.
-// Source: Postgres documentation, "Message Data Types", and the receive functions of the types.
-
-const initialBytes = 64 * 1024;
-/** A buffer that one huge batch made larger than this is not kept. */
-const keptBytes = 8 * 1024 * 1024;
-const textOid = 25;
-const word = 2 ** 32;
-
-export class ByteWriter {
-  #bytes: Buffer = Buffer.allocUnsafeSlow(initialBytes);
-  #at = 0;
-
-  /** Where the next byte goes. */
-  get length(): number {
-    return this.#at;
-  }
-
-  clear(): void {
-    if (this.#bytes.length > keptBytes) this.#bytes = Buffer.allocUnsafeSlow(initialBytes);
-    this.#at = 0;
-  }
-
-  /** What was written since `clear`, until the next `clear`. */
-  written(): Buffer {
-    return this.#bytes.subarray(0, this.#at);
-  }
-
-  raw(bytes: Buffer): void {
-    this.#reserve(bytes.length);
-    this.#at += bytes.copy(this.#bytes, this.#at);
-  }
-
-  byte(value: number): void {
-    this.#reserve(1);
-    this.#bytes[this.#at] = value;
-    this.#at += 1;
-  }
-
-  int16(value: number): void {
-    this.#reserve(2);
-    const at = this.#at;
-    this.#bytes[at] = value >> 8;
-    this.#bytes[at + 1] = value;
-    this.#at = at + 2;
-  }
-
-  /** The lower 32 bits. */
-  int32(value: number): void {
-    this.#reserve(4);
-    const bytes = this.#bytes;
-    const at = this.#at;
-    bytes[at] = value >>> 24;
-    bytes[at + 1] = value >>> 16;
-    bytes[at + 2] = value >>> 8;
-    bytes[at + 3] = value;
-    this.#at = at + 4;
-  }
-
-  int64(value: number | bigint): void {
-    if (typeof value === 'bigint') {
-      this.#reserve(8);
-      this.#bytes.writeBigInt64BE(value, this.#at);
-      this.#at += 8;
-      return;
-    }
-    const high = Math.floor(value / word);
-    this.int32(high);
-    this.int32(value - high * word);
-  }
-
-  /** Replaces the 32 bits at an earlier place. */
-  int32At(at: number, value: number): void {
-    this.#bytes.writeInt32BE(value, at);
-  }
-
-  /** A text behind its length in bytes; `prefix`, a byte, belongs to the length. */
-  text(value: string, prefix?: number): void {
-    this.#reserve(5 + value.length * 3);
-    const start = this.#at + (prefix === undefined ? 4 : 5);
-    const length = this.#bytes.write(value, start, 'utf8');
-    this.int32(start - this.#at - 4 + length);
-    if (prefix !== undefined) this.#bytes[this.#at] = prefix;
-    this.#at = start + length;
-  }
-
-  /** A text[] behind its length: one dimension, no nulls, subscripts from 1; an empty array has no dimension. */
-  texts(values: readonly string[]): void {
-    const start = this.#at;
-    this.int32(0);
-    this.#texts(values);
-    this.int32At(start, this.#at - start - 4);
-  }
-
-  /** A text[] on its own, as a parameter. */
-  textArray(values: readonly string[]): Buffer {
-    this.clear();
-    this.#texts(values);
-    return Buffer.from(this.written());
-  }
-
-  #texts(values: readonly string[]): void {
-    this.int32(values.length === 0 ? 0 : 1);
-    this.int32(0);
-    this.int32(textOid);
-    if (values.length === 0) return;
-    this.int32(values.length);
-    this.int32(1);
-    for (const value of values) this.text(value);
-  }
-
-  #reserve(more: number): void {
-    const needed = this.#at + more;
-    if (needed <= this.#bytes.length) return;
-    const larger = Buffer.allocUnsafeSlow(Math.max(needed, this.#bytes.length * 2));
-    this.#bytes.copy(larger, 0, 0, this.#at);
-    this.#bytes = larger;
   }
 }

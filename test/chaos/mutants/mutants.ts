@@ -186,7 +186,7 @@ export const mutants: readonly Mutant[] = [
   // Values that every run gets wrong in the same way.
   {
     name: 'signatories and observers are swapped',
-    file: 'ledger/frames/wire-event.js',
+    file: 'ledger/frames/decode-event.js',
     line: "observers: textsAt(event, 'observers', path),",
     instead: "...{ signatories: textsAt(event, 'observers', path), observers: textsAt(event, 'signatories', path) },",
   },
@@ -204,13 +204,13 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: 'the result of a choice is its argument',
-    file: 'ledger/frames/wire-event.js',
+    file: 'ledger/frames/decode-event.js',
     line: "result: payloadOf(event['exerciseResult']),",
     instead: "result: payloadOf(event['choiceArgument']),",
   },
   {
     name: 'whoever sees an exercise counts as whoever acted',
-    file: 'ledger/frames/wire-event.js',
+    file: 'ledger/frames/decode-event.js',
     line: "actingParties: textsAt(event, 'actingParties', path),",
     instead: "actingParties: textsAt(event, 'witnessParties', path),",
   },
@@ -222,13 +222,13 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: 'a view that failed counts as computed',
-    file: 'ledger/frames/wire-event.js',
+    file: 'ledger/frames/decode-event.js',
     line: "statusCode: integerAt(status, 'code', `${path}.viewStatus`) ?? 0,",
     instead: 'statusCode: 0,',
   },
   {
     name: 'contracts with a key have it as their payload',
-    file: 'ledger/frames/wire-event.js',
+    file: 'ledger/frames/decode-event.js',
     line: "payload: payloadOf(event['createArgument']),",
     instead: "payload: payloadOf(event['contractKey']) ?? payloadOf(event['createArgument']),",
   },

@@ -1,7 +1,7 @@
 /** Submission of commands of every kind, and of reassignments. */
 import { expect } from 'vitest';
 import type { Command, Commands, ReassignmentCommands } from '../../../src/ledger/api/commands.ts';
-import type { Transaction } from '../../../src/ledger/api/events.ts';
+import type { Transaction } from '../../../src/ledger/api/update-types.ts';
 import type { Call, Case, Session } from './row.ts';
 import { accountTemplate, anyParty, type World } from '../world.ts';
 

@@ -2,7 +2,7 @@ import { mkdtemp, rm, symlink, rename, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { leaseOfIssued } from '../../../src/ledger/access/token-claims.ts';
+import { leaseOfIssued } from '../../../src/ledger/access/token-lifetime.ts';
 import { assertTokenMayTravel, createTokenSource } from '../../../src/ledger/access/token.ts';
 
 let folder = '';

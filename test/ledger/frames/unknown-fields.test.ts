@@ -3,7 +3,7 @@ import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { knownFields } from '../../../src/ledger/frames/known-fields.ts';
-import { decodeActiveContract, decodeUpdate } from '../../../src/ledger/frames/wire.ts';
+import { decodeActiveContract, decodeUpdate } from '../../../src/ledger/frames/decode.ts';
 import { UnknownNames, otherNames } from '../../../src/model/unknown.ts';
 import * as frames from '../../support/frames.ts';
 import type { Json, JsonRecord } from '../../support/frames.ts';

@@ -2,7 +2,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { IndexerError } from '../../../src/errors/indexer-error.ts';
-import { decodeActiveContract, decodeUpdate } from '../../../src/ledger/frames/wire.ts';
+import { decodeActiveContract, decodeUpdate } from '../../../src/ledger/frames/decode.ts';
 import * as frames from '../../support/frames.ts';
 import type { Json, JsonRecord } from '../../support/frames.ts';
 

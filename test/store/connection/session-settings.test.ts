@@ -4,7 +4,7 @@ import { openDatabase, type Database } from '../../../src/store/connection/datab
 import { openLockConnection } from '../../../src/store/lock/lock-connection.ts';
 import { migrate } from '../../../src/store/schema/migrations.ts';
 import { sessionSettings } from '../../../src/store/connection/session-settings.ts';
-import { openSession } from '../../../src/store/write/store.ts';
+import { openSession } from '../../../src/store/write/session.ts';
 import { checkpointStatement, seedStatement } from '../../../src/store/write/stream-row.ts';
 import { createTestDatabase, query, type TestDatabase } from '../../support/database.ts';
 import { identity } from '../../support/schemas.ts';

@@ -1,6 +1,5 @@
 /** Whether a JSON value is one of its Daml type, as the ledger prints it: with the fields of the type and no others. */
-import type { PackageLookup } from '../../../../src/daml/type-walk.ts';
-import type { DamlField, DamlType, DataType, PackageModel } from '../../../../src/daml/package-model.ts';
+import type { DamlField, DamlType, DataType, PackageLookup, PackageModel } from '../../../../src/daml/package-model.ts';
 
 const patterns: Readonly<Record<string, RegExp>> = {
   int64: /^-?\d{1,19}$/,

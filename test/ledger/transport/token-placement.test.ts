@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { startFakeLedger, type FakeLedger } from '../fake-ledger.ts';
-import { openRun } from '../transport/stream-run.ts';
+import { openRun } from './stream-run.ts';
 
 let ledger: FakeLedger | undefined;
 afterEach(() => ledger?.stop());

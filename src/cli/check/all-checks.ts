@@ -3,13 +3,12 @@ import { type Config, loadConfig } from '../../config/config.ts';
 import { toIndexerError } from '../../errors/indexer-error.ts';
 import type { Database } from '../../store/connection/database.ts';
 import { databaseChecks, openForChecks } from './database-checks.ts';
-import { ledgerChecks, openLedger } from './ledger-checks.ts';
-import type { LedgerView } from './ledger-view.ts';
+import { ledgerChecks, type LedgerView, openLedger } from './ledger-checks.ts';
 import { type Check, fail, type Finding, type Outcome, pass, runChecks, skip } from './outcome.ts';
 import { readStream, type StreamFacts } from '../../store/history/maintenance.ts';
 import { hasTables } from '../../store/connection/inspection.ts';
 import { filterFingerprint } from '../../ledger/api/request-format.ts';
-import { pageUrl } from '../../pages.ts';
+import { pageUrl } from '../../project-urls.ts';
 
 /** In the order in which they are shown. @param words options of the configuration @param limitMs of each check, milliseconds */
 export async function allOutcomes(
@@ -89,7 +88,7 @@ function failed(name: string, thrown: unknown): Outcome {
 // Checks of both sides together: whether what is stored can go on with this ledger under this filter.
 
 /** @param ledger undefined when it is embedded or cannot be asked */
-export function streamChecks(ledger: LedgerView | undefined, database: Database | undefined): readonly Check[] {
+function streamChecks(ledger: LedgerView | undefined, database: Database | undefined): readonly Check[] {
   const missing = ledger === undefined ? 'LEDGER_URL' : 'DATABASE_URL';
   if (ledger === undefined || database === undefined) {
     return ['stored stream', 'stored history', 'parties that leave'].map((name) => ({

@@ -31,7 +31,7 @@ import {
   decodeUnassigned,
   sentText,
   type PayloadOf,
-} from './wire-event.ts';
+} from './decode-event.ts';
 
 /**
  * One frame of `/v2/updates`: `{"update":{"<Kind>":{"value":{…}}}}`.

@@ -1,0 +1,155 @@
+/**
+ * Updates, transactions and events as the participant sends them, for callers of single look-ups. Optional is whatever
+ * some release leaves out; Daml values stay plain JSON. (The indexer itself decodes text with `../frames/decode.ts`, without
+ * loss.) Source: recorded answers and the OpenAPI descriptions of 3.4, 3.5 and 3.6.
+ */
+import { isObject } from '../frames/field.ts';
+import { answerField, answerObject, answerOffset, type Maybe } from './answer.ts';
+import { ledgerError } from '../errors/make-ledger-error.ts';
+
+export interface TraceContext {
+  readonly traceparent?: Maybe<string>;
+  readonly tracestate?: Maybe<string>;
+}
+
+export interface InterfaceView {
+  readonly interfaceId?: string;
+  /** A `code` other than 0 means that the view failed and has no value. */
+  readonly viewStatus?: Maybe<Status>;
+  readonly viewValue?: unknown;
+  readonly implementationPackageId?: Maybe<string>;
+}
+
+/** A gRPC status. */
+export interface Status {
+  readonly code?: number;
+  readonly message?: string;
+  readonly details?: Maybe<readonly unknown[]>;
+}
+
+export interface CreatedEvent {
+  readonly contractId: string;
+  /** `package-id:Module:Entity`. */
+  readonly templateId: string;
+  readonly offset?: number;
+  readonly nodeId?: number;
+  readonly contractKey?: unknown;
+  readonly contractKeyHash?: Maybe<string>;
+  readonly createArgument?: unknown;
+  /** Base64; what a DisclosedContract needs. */
+  readonly createdEventBlob?: Maybe<string>;
+  readonly interfaceViews?: Maybe<readonly InterfaceView[]>;
+  readonly witnessParties?: readonly string[];
+  readonly signatories?: readonly string[];
+  readonly observers?: readonly string[];
+  readonly createdAt?: string;
+  readonly packageName?: string;
+  readonly representativePackageId?: Maybe<string>;
+  readonly acsDelta?: boolean;
+}
+
+export interface ArchivedEvent {
+  readonly contractId: string;
+  readonly templateId: string;
+  readonly offset?: number;
+  readonly nodeId?: number;
+  readonly witnessParties?: readonly string[];
+  readonly packageName?: string;
+  readonly implementedInterfaces?: Maybe<readonly string[]>;
+}
+
+export interface ExercisedEvent extends ArchivedEvent {
+  readonly interfaceId?: Maybe<string>;
+  readonly choice?: string;
+  readonly choiceArgument?: unknown;
+  readonly actingParties?: readonly string[];
+  readonly consuming?: boolean;
+  readonly lastDescendantNodeId?: number;
+  readonly exerciseResult?: unknown;
+  readonly acsDelta?: boolean;
+}
+
+/** Exactly one of the keys is there. */
+export interface Event {
+  readonly CreatedEvent?: CreatedEvent;
+  readonly ArchivedEvent?: ArchivedEvent;
+  readonly ExercisedEvent?: ExercisedEvent;
+}
+
+export interface Transaction {
+  readonly offset: number;
+  readonly updateId?: string;
+  readonly commandId?: string;
+  readonly workflowId?: string;
+  readonly effectiveAt?: string;
+  readonly events?: readonly Event[];
+  readonly synchronizerId?: string;
+  readonly traceContext?: Maybe<TraceContext>;
+  readonly recordTime?: string;
+  readonly externalTransactionHash?: Maybe<string>;
+  readonly paidTrafficCost?: Maybe<number>;
+  /** 3.6. */
+  readonly transactionHash?: Maybe<string>;
+}
+
+/** `{"<Kind>":{"value":…}}`; kinds of later releases appear under their own name. */
+export interface Update {
+  readonly Transaction?: { readonly value: Transaction };
+  readonly Reassignment?: { readonly value: UpdateValue };
+  readonly TopologyTransaction?: { readonly value: UpdateValue };
+  readonly OffsetCheckpoint?: { readonly value: UpdateValue };
+}
+
+/** What every kind of update has; the rest is plain JSON. */
+export interface UpdateValue {
+  readonly offset: number;
+  readonly [key: string]: unknown;
+}
+
+export interface UpdateAnswer {
+  readonly update?: Maybe<Update>;
+}
+
+/** An answer `{"update":…}` whose value, if there is one, has an offset. @throws IndexerError LEDGER_UNDECODABLE */
+export function updateAnswer(answer: unknown, path: string): UpdateAnswer {
+  const { update } = answerObject(answer, path);
+  if (!isObject(update)) return answer as UpdateAnswer;
+  for (const [kind, body] of Object.entries(update)) {
+    if (!isObject(body)) continue;
+    answerOffset(body['value'], 'offset', `${kind} of ${path}`);
+    if (kind === 'Transaction') checkEvents(body['value'], path);
+  }
+  return answer as UpdateAnswer;
+}
+
+/** The transaction of an answer `{"transaction":…}`. @throws IndexerError LEDGER_UNDECODABLE */
+export function transactionIn(answer: unknown, path: string): Transaction {
+  const transaction = answerField(answer, 'transaction', path);
+  answerOffset(transaction, 'offset', path);
+  checkEvents(transaction, path);
+  return transaction as unknown as Transaction;
+}
+
+/** The created event under `name`. @throws IndexerError LEDGER_UNDECODABLE without contract and template id */
+export function createdEventIn(answer: unknown, name: string, path: string): CreatedEvent {
+  const event = answerField(answer, name, path);
+  checkEvent(event, path);
+  return event as unknown as CreatedEvent;
+}
+
+function checkEvents(transaction: unknown, path: string): void {
+  const events = isObject(transaction) ? transaction['events'] : undefined;
+  if (!Array.isArray(events)) return;
+  for (const entry of events as readonly unknown[]) {
+    if (!isObject(entry)) continue;
+    for (const kind of ['CreatedEvent', 'ArchivedEvent', 'ExercisedEvent']) {
+      if (kind in entry) checkEvent(entry[kind], path);
+    }
+  }
+}
+
+/** Without these two an event says nothing. @throws IndexerError LEDGER_UNDECODABLE */
+export function checkEvent(event: unknown, path: string): void {
+  if (isObject(event) && typeof event['contractId'] === 'string' && typeof event['templateId'] === 'string') return;
+  throw ledgerError('LEDGER_UNDECODABLE', `expected contractId and templateId in an event of ${path}, found none`);
+}

@@ -1,0 +1,52 @@
+/** Fields of the ledger's frames as the texts that `verify` compares. */
+import type { JsonObject } from './field.ts';
+import { columnText } from '../../model/escape.ts';
+
+/** Thrown for a frame that has to be read by the scanner, because JSON.parse changed something in it. */
+export const inexact = new RangeError('a frame for the scanner');
+
+/** An object within an object; empty where there is none. */
+export function part(source: JsonObject, key: string): JsonObject {
+  return (source[key] ?? {}) as JsonObject;
+}
+
+/** The objects of a list; none where there is no list. */
+export function parts(source: JsonObject, key: string): readonly JsonObject[] {
+  return (source[key] ?? []) as readonly JsonObject[];
+}
+
+/** Text; the ledger prints what is not there as null, or as an empty text. */
+export function plain(value: unknown): string | null {
+  if (typeof value === 'string') return value === '' ? null : value;
+  if (value === null || value === undefined) return null;
+  return typeof value === 'bigint' ? value.toString() : JSON.stringify(value);
+}
+
+/** Free text as a text column holds it. */
+export function free(value: unknown): string | null {
+  const text = plain(value);
+  return text === null ? null : columnText(text);
+}
+
+/** A whole number. Throws {@link inexact} for one that JavaScript has rounded. */
+export function whole(value: unknown): string | null {
+  if (typeof value === 'number' && !Number.isSafeInteger(value)) throw inexact;
+  return plain(value);
+}
+
+/** A list of texts as JSON. */
+export function list(value: unknown): string {
+  return JSON.stringify(value ?? []);
+}
+
+/** Microseconds since 1970, rounded as Postgres does. */
+export function micros(value: unknown): string | null {
+  const text = plain(value);
+  if (text === null) return null;
+  const seconds = Date.parse(`${text.slice(0, 19)}Z`) / 1000;
+  const nanos = Number(text.slice(20, -1).padEnd(9, '0').slice(0, 9));
+  const sum = seconds * 1e6 + Math.round(nanos / 1000);
+  return Number.isSafeInteger(sum)
+    ? String(sum)
+    : String(BigInt(seconds) * 1_000_000n + BigInt(Math.round(nanos / 1000)));
+}
