@@ -139,7 +139,7 @@ describe('a daemon killed with SIGKILL fifty times', () => {
     // A kill of an idle daemon proves nothing.
     expect(midSeed).toBeGreaterThan(2);
     expect(midFollow).toBe(hits.following - 1);
-  }, 180_000);
+  }, 600_000);
 });
 
 describe('a daemon disturbed while it loads', () => {
