@@ -1,13 +1,14 @@
 /**
  * Configuration from flags, secret files and environment, in that order of precedence. Everything wrong is reported at
- * once, by the name the operator used; nothing unknown is ignored; secrets are never shown.
+ * once, by the name the operator used; nothing unknown is ignored; secrets are never shown. How large a frame may be
+ * follows from the memory of the process where nobody says it.
  */
+import { totalmem } from 'node:os';
+import { getHeapStatistics } from 'node:v8';
 import { accessConfig, type AccessConfig } from './option-access.ts';
 import { gatherOptions, type OptionSource, type Origin } from './option-sources.ts';
 import { optionList, options, type Values } from './option-table.ts';
 import type { Option } from './option.ts';
-import { totalmem } from 'node:os';
-import { getHeapStatistics } from 'node:v8';
 
 /** An option is one entry of the table: its value is here under the entry's name. */
 export type LedgerConfig = Omit<Values<typeof options.ledger>, 'maxFrameBytes'> &
@@ -93,13 +94,13 @@ function valuesOf<Section extends Readonly<Record<string, Option<unknown>>>>(
   return Object.fromEntries(Object.entries(section).map(([name, option]) => [name, read(option)])) as Values<Section>;
 }
 
-// How large a frame may be when nobody says it. A frame is in memory as bytes, as text, as events and as rows at the same
+// A frame is in memory as bytes, as text, as events and as rows at the same
 // time: better one update too large, with its place and a remedy, than a process that the system ends.
 
 const mebibyte = 1024 ** 2;
-const largest = 256 * mebibyte;
+const largestFrame = 256 * mebibyte;
 /** What the process has without any frame. */
-const base = { memory: 100 * mebibyte, heap: 64 * mebibyte };
+const withoutFrames = { memory: 100 * mebibyte, heap: 64 * mebibyte };
 /** Bytes of each for a byte of a frame, measured: docs/decisions.md. */
 const perByte = { memory: 6, heap: 3 };
 
@@ -120,6 +121,10 @@ export function memoryOfProcess(): Memory {
 
 /** Whole MiB, between 1 and 256. */
 export function frameLimitFor({ memory, heap }: Memory): number {
-  const fits = Math.min((memory - base.memory) / perByte.memory, (heap - base.heap) / perByte.heap, largest);
+  const fits = Math.min(
+    (memory - withoutFrames.memory) / perByte.memory,
+    (heap - withoutFrames.heap) / perByte.heap,
+    largestFrame,
+  );
   return Math.max(1, Math.floor(fits / mebibyte)) * mebibyte;
 }

@@ -1,4 +1,4 @@
-/** What modules define, as far as readers need it: data types, templates and interfaces. */
+/** What modules define, as far as readers need it: data types, templates and interfaces, with their types resolved. */
 import type { InternedNames } from './interned-names.ts';
 import type {
   BuiltinName,

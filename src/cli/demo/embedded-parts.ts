@@ -1,10 +1,10 @@
 /** The parts that run inside this process when no URL names real ones: Postgres and the sandbox ledger. */
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { DemoLedger } from 'ledger-indexer-sandbox/demo/demo-ledger';
 import type { Config } from '../../config/config.ts';
 import { toIndexerError } from '../../errors/indexer-error.ts';
 import type { Logger } from '../../observe/log/logger.ts';
-import type { DemoLedger } from 'ledger-indexer-sandbox/demo/demo-ledger';
 import { demoLedger, embeddedPostgres } from '../../optional-parts.ts';
 import { readStream } from '../../store/history/maintenance.ts';
 import { emptyHistory } from '../../store/history/reset.ts';

@@ -1,6 +1,6 @@
 /**
  * What a person is told once the rows are there, at a terminal, on the status page and by `connect`: where to look, and
- * three queries to paste.
+ * three queries to paste, and how this program is run again.
  */
 import { basename, dirname, join, relative, resolve } from 'node:path';
 import type { Config } from '../../config/config.ts';

@@ -1,6 +1,6 @@
 /**
  * `verify --acs`: the ledger's own active contracts at an offset against those of the tables. First sums of both sides
- * by bucket, in constant memory; then, of the buckets that differ, every entry.
+ * by bucket, in constant memory; then, of the buckets that differ, every entry. What is in flight is compared half by half.
  */
 import { comparedFields, type ComparedRow } from '../../model/compared-rows.ts';
 import { type PlainActive, plainEntry, type PlainInFlight } from '../../ledger/frames/plain-active.ts';

@@ -184,6 +184,8 @@ async function verifyRules(
   };
 }
 
+// How far a comparison is, for whoever waits at a terminal.
+
 interface ProgressLine {
   /** Shown at most five times a second. */
   readonly show: (what: string, read: number) => void;

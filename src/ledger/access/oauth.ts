@@ -1,7 +1,10 @@
 /**
  * Access tokens by OAuth 2.0 client credentials (RFC 6749 §4.4), with the endpoint given or discovered (OpenID Connect
- * Discovery). A token is renewed at 80 % of its life; while the provider is down, the old one is used until it ends.
+ * Discovery). A token is renewed at 80 % of its life; while the provider is down, the old one is used until it ends. The
+ * exchange with the provider is our own, at the end.
  */
+import { type IncomingMessage, request as httpRequest } from 'node:http';
+import { request as httpsRequest } from 'node:https';
 import {
   allowInsecureRequests,
   type ClientAuth,
@@ -19,8 +22,6 @@ import {
 import { errorFromProvider } from '../errors/oauth-error.ts';
 import { leaseOfIssued, type TokenLease } from './token-lifetime.ts';
 import { type AccessToken, assertWellFormed, type TokenSource, untilAborted } from './token.ts';
-import { type IncomingMessage, request as httpRequest } from 'node:http';
-import { request as httpsRequest } from 'node:https';
 import { travelsInClear } from '../../loopback.ts';
 import { ledgerError } from '../errors/make-ledger-error.ts';
 

@@ -1,5 +1,5 @@
 /**
- * Reading answers of the participant. Checked is only what a caller cannot do without; everything else is handed over
+ * Reading answers of the participant, and asking for lists. Checked is only what a caller cannot do without; everything else is handed over
  * as it came, because releases differ in what they leave out, send as null or add.
  */
 import { isObject, type JsonObject } from '../frames/field.ts';

@@ -61,8 +61,10 @@ export interface CatchUpProgress {
   readonly etaSeconds: number | null;
 }
 
-const kept = 30;
-const enough = 3;
+const samplesKept = 30;
+/** Fewer show no rate. */
+const enoughSamples = 3;
+/** About a second, with room for a timer that is early. */
 const apartMs = 900;
 
 /** Progress of a catch-up that began at offset `from`, as seen by the samples, oldest first; undefined without any. */
@@ -73,7 +75,8 @@ export function catchUpProgress(from: number, samples: readonly CatchUpSample[])
   const whole = Math.max(1, last.ledgerEnd - from);
   const percent = Math.min(100, Math.max(0, (100 * (last.checkpoint - from)) / whole));
   const elapsed = (last.atMs - first.atMs) / 1000;
-  if (samples.length < enough || elapsed <= 0) return { from, percent, offsetsPerSecond: null, etaSeconds: null };
+  if (samples.length < enoughSamples || elapsed <= 0)
+    return { from, percent, offsetsPerSecond: null, etaSeconds: null };
   const rate = (last.checkpoint - first.checkpoint) / elapsed;
   const closing = rate - (last.ledgerEnd - first.ledgerEnd) / elapsed;
   const etaSeconds = closing > 0 ? (last.ledgerEnd - last.checkpoint) / closing : null;
@@ -95,7 +98,7 @@ export class CatchUp {
     this.#from ??= checkpoint;
     const last = this.#samples.at(-1);
     if (last !== undefined && nowMs - last.atMs < apartMs) return;
-    this.#samples = [...this.#samples.slice(1 - kept), { atMs: nowMs, checkpoint, ledgerEnd }];
+    this.#samples = [...this.#samples.slice(1 - samplesKept), { atMs: nowMs, checkpoint, ledgerEnd }];
   }
 
   /** Undefined when nothing is caught up with. */

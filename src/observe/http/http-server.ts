@@ -5,6 +5,7 @@
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { setImmediate } from 'node:timers/promises';
+import { isIP, type Socket } from 'node:net';
 import { ExitCode } from '../../errors/exit-code.ts';
 import { IndexerError } from '../../errors/indexer-error.ts';
 import { portHolder } from '../../local-ports.ts';
@@ -14,7 +15,6 @@ import type { Verdict } from '../health/health.ts';
 import type { Metrics } from '../metrics/metrics.ts';
 import type { StatusPage } from '../page/status-page.ts';
 import { answerWait } from './wait-endpoint.ts';
-import { isIP, type Socket } from 'node:net';
 
 /** Real clients send a few hundred bytes at once. Without the last one, Node looks for late requests twice a minute. */
 const limits = {

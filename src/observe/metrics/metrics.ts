@@ -1,6 +1,7 @@
 /**
  * The Prometheus metrics, on a registry of their own. Base units, `_total` on counters only, no party labels, and every
- * label set that is known beforehand exists from the start: an alert on a series that is not there never fires.
+ * label set that is known beforehand exists from the start: an alert on a series that is not there never fires. What the
+ * edges of the program tell, calls to the ledger and queries, is counted by two functions at the end.
  */
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
 import { catalogue } from './catalogue/catalogue.ts';
@@ -147,8 +148,6 @@ class TemplateLabels {
     return this.#named.has(template) ? template : 'other';
   }
 }
-
-// What the edges of the program tell of themselves, as metrics: calls to the ledger and queries of the database.
 
 /** Counts and times a call that has ended; `status` undefined: there was no answer. */
 export function countRequest(

@@ -3,12 +3,12 @@
  * message for all of them. Holds no payload, no party and no secret, so none can be shown.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
 import { scrub } from '../figures/scrub.ts';
 import type { HealthTracker, StatusDocument } from '../health/health-tracker.ts';
 import type { Hello, PageGuide, Sample, Tick } from './messages.ts';
 import { type ReadRecentFacts, RecentReader } from './recent-facts.ts';
-import { createHash } from 'node:crypto';
-import { readFileSync } from 'node:fs';
 
 export interface StatusPageOptions {
   readonly health: Pick<HealthTracker, 'status' | 'templateRate'>;

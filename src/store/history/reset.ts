@@ -1,6 +1,6 @@
 /**
  * Going back: everything above an offset is removed in one transaction, as if the indexer had stopped there. The
- * dictionaries stay, so that what follows again gets the same numbers.
+ * dictionaries stay, so that what follows again gets the same numbers. Or back to nothing, where the next session seeds.
  */
 import type { ClientBase } from 'pg';
 import type { StreamIdentity } from '../../model/stream.ts';
@@ -164,44 +164,6 @@ async function moveBack(client: ClientBase, to: number, writer: string): Promise
   );
 }
 
-/**
- * Removes everything, as before the first seed, for the stream of `identity`: the next session seeds. Packages and the
- * names of typed views stay. To be called by the holder of the writer lock only.
- */
-export function emptyHistory(database: Database, identity: StreamIdentity, writer: string): Promise<void> {
-  return maintain(database, async (client) => {
-    const stream = await lockStream(client);
-    if (stream === undefined) return;
-    await client.query(
-      'truncate updates, exercises, archives, topology_events, activity_hourly, quarantine, verifications',
-    );
-    const { participantId = null, filter, filterHash, shape } = identity;
-    const { epoch } = await tablesOf(client)
-      .updateTable('stream')
-      .set({ participant_id: participantId, filter, filter_hash: filterHash, transaction_shape: shape, writer })
-      .set(noMark)
-      .set(nothingRead)
-      .set('epoch', (e) => e('epoch', '+', 1))
-      .returning('epoch')
-      .executeTakeFirstOrThrow();
-    // The rest is what any seed removes that begins anew.
-    await beginSeed(client, epoch, 0);
-    await tablesOf(client).updateTable('stream').set({ seed_offset: null }).execute();
-  });
-}
-
-/** Rows in every table that `emptyHistory` would empty. */
-export function planEmpty(database: Database): Promise<RowCounts> {
-  return maintain(database, async (client) => {
-    const counts = new Map<string, number>();
-    for (const table of [...byOffset, 'lifetimes', 'activity_hourly'] as const) {
-      const rows = tablesOf(client).selectFrom(table).select(countRows);
-      counts.set(table, (await rows.executeTakeFirstOrThrow()).count);
-    }
-    return counts;
-  });
-}
-
 // Takes the share of updates above an offset out of `activity_hourly`, before their rows are deleted. It is subtracted
 // rather than counted anew, because updates that were pruned here are still part of the sums.
 
@@ -273,4 +235,44 @@ async function subtractActivity(client: ClientBase, above: number): Promise<void
                  and u.record_time >= a.hour and u.record_time < a.hour + interval '1 hour'))`,
     [above],
   );
+}
+
+// Back to nothing.
+
+/**
+ * Removes everything, as before the first seed, for the stream of `identity`: the next session seeds. Packages and the
+ * names of typed views stay. To be called by the holder of the writer lock only.
+ */
+export function emptyHistory(database: Database, identity: StreamIdentity, writer: string): Promise<void> {
+  return maintain(database, async (client) => {
+    const stream = await lockStream(client);
+    if (stream === undefined) return;
+    await client.query(
+      'truncate updates, exercises, archives, topology_events, activity_hourly, quarantine, verifications',
+    );
+    const { participantId = null, filter, filterHash, shape } = identity;
+    const { epoch } = await tablesOf(client)
+      .updateTable('stream')
+      .set({ participant_id: participantId, filter, filter_hash: filterHash, transaction_shape: shape, writer })
+      .set(noMark)
+      .set(nothingRead)
+      .set('epoch', (e) => e('epoch', '+', 1))
+      .returning('epoch')
+      .executeTakeFirstOrThrow();
+    // The rest is what any seed removes that begins anew.
+    await beginSeed(client, epoch, 0);
+    await tablesOf(client).updateTable('stream').set({ seed_offset: null }).execute();
+  });
+}
+
+/** Rows in every table that `emptyHistory` would empty. */
+export function planEmpty(database: Database): Promise<RowCounts> {
+  return maintain(database, async (client) => {
+    const counts = new Map<string, number>();
+    for (const table of [...byOffset, 'lifetimes', 'activity_hourly'] as const) {
+      const rows = tablesOf(client).selectFrom(table).select(countRows);
+      counts.set(table, (await rows.executeTakeFirstOrThrow()).count);
+    }
+    return counts;
+  });
 }

@@ -5,12 +5,12 @@
  * The holder shows a sign of life often within each lease. The server ends a silent session after a lease; the holder,
  * by its own monotonic clock counted from the last sign that was answered, gives up no later than that.
  */
+import { type ClientBase, escapeIdentifier } from 'pg';
 import { IndexerError } from '../../errors/indexer-error.ts';
 import type { Database } from '../connection/database.ts';
 import { type LockConnection, openLockConnection } from './lock-connection.ts';
 import { backendOf, sharedSession } from '../connection/pooler-check.ts';
 import { toStoreError } from '../connection/store-error.ts';
-import { type ClientBase, escapeIdentifier } from 'pg';
 
 export interface WriterLock {
   /** Rejects when the right to write is lost; never resolves. */

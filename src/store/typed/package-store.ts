@@ -1,9 +1,10 @@
 /** Packages that were read from the participant, those that stored events name but nobody has read yet, and their paddings. */
+import type { ClientBase } from 'pg';
 import type { PackageLookup, PackageModel } from '../../daml/package-model.ts';
 import type { PackageState } from '../../model/stream.ts';
 import type { Database } from '../connection/database.ts';
-import type { ClientBase } from 'pg';
 import { tablesOf } from '../connection/query-builder.ts';
+import type { Tables } from '../connection/tables.ts';
 import { type Padding, paddingOf, paddingOfType } from '../../daml/optional-fields.ts';
 
 /** Stores a package that was read; one that is there already stays as it is, for its id is the hash of its content. */
@@ -63,7 +64,11 @@ export async function readPackageState(database: Database): Promise<PackageState
  * many rows it wrote. To be called after packages were stored; safe to repeat. Search path is the schema of the stream.
  */
 export async function storePaddings(client: ClientBase, packages: PackageLookup): Promise<number> {
-  const rows = await templateNames(client);
+  const rows = await tablesOf(client)
+    .selectFrom('templates')
+    .select(['template_pk', 'package_id', 'module_name', 'entity_name'])
+    .orderBy('template_pk')
+    .execute();
   const found = rows.flatMap((row) => {
     const padding = paddingOfEntity(row, packages);
     return padding === undefined ? [] : [{ template_pk: row.template_pk, padding }];
@@ -76,16 +81,7 @@ export async function storePaddings(client: ClientBase, packages: PackageLookup)
   return rowCount ?? 0;
 }
 
-/** Every template and interface of the dictionary. */
-async function templateNames(client: ClientBase) {
-  return tablesOf(client)
-    .selectFrom('templates')
-    .select(['template_pk', 'package_id', 'module_name', 'entity_name'])
-    .orderBy('template_pk')
-    .execute();
-}
-
-type TemplateRow = Awaited<ReturnType<typeof templateNames>>[number];
+type TemplateRow = Pick<Tables['templates'], 'package_id' | 'module_name' | 'entity_name'>;
 
 /** Of an interface the padding of its view, of a template that of its payload; undefined when nothing can be missing. */
 function paddingOfEntity(row: TemplateRow, packages: PackageLookup): Padding | undefined {

@@ -118,6 +118,15 @@ export async function register(client: ClientBase, { name, subject, isNew, added
   if (added.length === 0) return;
   await tablesOf(client)
     .insertInto('typed_columns')
-    .values(added.map(({ name: column, ...rest }) => ({ view_name: name, column_name: column, ...rest })))
+    .values(
+      added.map((column) => ({
+        view_name: name,
+        position: column.position,
+        column_name: column.name,
+        path: column.path,
+        type: column.type,
+        description: column.description,
+      })),
+    )
     .execute();
 }

@@ -4,8 +4,8 @@
  * that views which people build on it stay.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { IndexerError } from '../../errors/indexer-error.ts';
 import type { ClientBase } from 'pg';
+import { IndexerError } from '../../errors/indexer-error.ts';
 import type { PackageModel } from '../../daml/package-model.ts';
 import type { Database } from '../connection/database.ts';
 import { readPackageState } from './package-store.ts';

@@ -1,7 +1,7 @@
 /** Table `quarantine`: updates that could not be stored, as they came. */
+import { sql } from 'kysely';
 import { IndexerError } from '../../errors/indexer-error.ts';
 import type { QuarantinedUpdate } from '../../model/stream.ts';
-import { sql } from 'kysely';
 import type { Database } from '../connection/database.ts';
 import { tablesOf } from '../connection/query-builder.ts';
 import type { Statement } from '../connection/round-trip.ts';
