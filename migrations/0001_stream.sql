@@ -1,0 +1,171 @@
+-- One stream: what is indexed here, how far, and the names that the events use. Runs with search_path set to the schema of
+-- the stream; names no schema itself.
+
+comment on table schema_migrations is 'Migrations applied to this schema.';
+comment on column schema_migrations.id is 'File name of the migration, without .sql.';
+comment on column schema_migrations.applied_at is 'When it was applied.';
+
+create table stream (
+  singleton boolean primary key default true check (singleton),
+  participant_id text,
+  filter jsonb not null,
+  filter_hash text not null,
+  transaction_shape text not null check (transaction_shape in ('LEDGER_EFFECTS', 'ACS_DELTA')),
+  seed_offset bigint,
+  seeded_at timestamptz,
+  seed_token text,
+  seed_contracts bigint not null default 0,
+  checkpoint bigint,
+  checkpoint_update_offset bigint,
+  checkpoint_update_id text,
+  checkpoint_record_time timestamptz,
+  record_times jsonb not null default '{}',
+  epoch bigint not null default 0,
+  writer text,
+  ledger_end bigint,
+  pruned_offset bigint,
+  kept_offset bigint
+);
+comment on table stream is 'One row: what is indexed here and how far. All updates up to and including checkpoint are in the tables.';
+comment on column stream.singleton is 'Always true: a schema holds exactly one stream.';
+comment on column stream.participant_id is 'The participant whose offsets these are; another participant is refused. Null until the user of the indexer could read it.';
+comment on column stream.filter is 'The filter of the subscription (parties, templates, interfaces, blobs, topology) as canonical JSON.';
+comment on column stream.filter_hash is 'SHA-256 of filter and shape; a different filter is refused, because it would leave a gap.';
+comment on column stream.transaction_shape is 'LEDGER_EFFECTS (every exercise) or ACS_DELTA (creates and archives only).';
+comment on column stream.seed_offset is 'The ledger end the active contracts were read at; updates follow from here. Null before the first seed has begun.';
+comment on column stream.seeded_at is 'When the seed was published. Null while the seed is incomplete: the contents do not count yet.';
+comment on column stream.seed_token is 'The last streamContinuationToken committed with the seed; a cut seed resumes after it.';
+comment on column stream.seed_contracts is 'Active-contract entries the seed has committed.';
+comment on column stream.checkpoint is 'Every update up to and including this offset is in the tables. Null until seeded.';
+comment on column stream.checkpoint_update_offset is 'Offset of the newest stored update (checkpoint may be later, thanks to OffsetCheckpoints).';
+comment on column stream.checkpoint_update_id is 'Update id at checkpoint_update_offset: proof, on reconnect, that the ledger still has the same history.';
+comment on column stream.checkpoint_record_time is 'Newest record time seen, of updates and OffsetCheckpoints.';
+comment on column stream.record_times is 'Latest record time per synchronizer id, from updates and OffsetCheckpoints.';
+comment on column stream.epoch is 'Raised by every writer that takes over; a commit with an older epoch is refused.';
+comment on column stream.writer is 'Who holds the epoch: host, process id and start time.';
+comment on column stream.ledger_end is 'Ledger end when last polled.';
+comment on column stream.pruned_offset is 'Offset up to which the participant had pruned when last polled; 0 when never.';
+comment on column stream.kept_offset is 'Updates up to and including this offset were pruned here (their contracts that were still active are kept); null when nothing was.';
+
+create table coverage (
+  from_offset bigint not null,
+  to_offset bigint,
+  origin text not null check (origin in ('seed', 'genesis', 'oldest', 'offset', 'reseed', 'filter', 'reset')),
+  filter_hash text not null,
+  transaction_shape text not null,
+  reason text,
+  recorded_at timestamptz not null default now(),
+  primary key (from_offset, filter_hash)
+);
+comment on table coverage is 'Which offsets are complete under which filter and shape. History before from_offset is not here.';
+comment on column coverage.from_offset is 'Exclusive: updates after this offset are complete.';
+comment on column coverage.to_offset is 'Inclusive end of a closed range; null for the range that ends at the checkpoint.';
+comment on column coverage.origin is 'How the range began: seed, genesis, oldest, offset; reseed after a gap, filter after an accepted change of the filter, reset after going back.';
+comment on column coverage.filter_hash is 'Filter in force.';
+comment on column coverage.transaction_shape is 'Shape in force.';
+comment on column coverage.reason is 'Why the range before this one ended; null for the first.';
+comment on column coverage.recorded_at is 'When the range was recorded.';
+
+create table synchronizers (
+  synchronizer_pk integer primary key,
+  synchronizer_id text not null unique
+);
+comment on table synchronizers is 'Dictionary of synchronizers, in order of first appearance.';
+comment on column synchronizers.synchronizer_pk is 'Small number used by the big tables.';
+comment on column synchronizers.synchronizer_id is 'The ledger''s own id, alias::fingerprint.';
+
+create table templates (
+  template_pk integer primary key,
+  package_id text not null,
+  module_name text not null,
+  entity_name text not null,
+  package_name text,
+  unique (package_id, module_name, entity_name)
+);
+comment on table templates is 'Dictionary of templates and interfaces, one row per package id, module and entity.';
+comment on column templates.template_pk is 'Small number used by the big tables.';
+comment on column templates.package_id is 'Package id: hash of the package''s content.';
+comment on column templates.module_name is 'Module, dotted.';
+comment on column templates.entity_name is 'Template or interface name within the module.';
+comment on column templates.package_name is 'Package name as the ledger reported it; null where only an id was seen (interfaces).';
+
+create table choices (
+  choice_pk integer primary key,
+  template_pk integer not null,
+  interface_pk integer not null,
+  choice text not null,
+  unique (template_pk, interface_pk, choice)
+);
+comment on table choices is 'Dictionary of choices, one row per template, interface and choice name.';
+comment on column choices.choice_pk is 'Small number used by exercises.';
+comment on column choices.template_pk is 'The template the choice was exercised on.';
+comment on column choices.interface_pk is 'The interface that defines the choice (a row of templates); 0 for a choice of the template itself.';
+comment on column choices.choice is 'Choice name; Archive is the built-in one.';
+
+create table template_interfaces (
+  template_pk integer not null,
+  interface_pk integer not null,
+  primary key (interface_pk, template_pk)
+);
+comment on table template_interfaces is 'Pairs of template and interface of which a view was stored. A pair once there stays.';
+comment on column template_interfaces.template_pk is 'The template, see templates.';
+comment on column template_interfaces.interface_pk is 'The interface, a row of templates too.';
+
+create table packages (
+  package_id text primary key,
+  package_name text not null,
+  package_version text not null,
+  language_version text not null,
+  model jsonb not null,
+  read_at timestamptz not null default now()
+);
+comment on table packages is 'Packages whose archives were read from the participant, with the types that typed views are made from.';
+comment on column packages.package_id is 'SHA-256 of the package, as in template identifiers.';
+comment on column packages.package_name is 'Name of the package: the same for all versions that upgrade each other.';
+comment on column packages.package_version is 'Version of the package, as its author numbered it.';
+comment on column packages.language_version is 'Version of Daml-LF the archive is written in, e.g. 2.1.';
+comment on column packages.model is 'Templates, choices, interfaces and data types of the package as JSON.';
+comment on column packages.read_at is 'When the archive was read.';
+
+create table paddings (
+  template_pk integer primary key,
+  padding jsonb not null
+);
+comment on table paddings is 'What values of templates and interface views lack because the ledger does not write trailing fields that are None.';
+comment on column paddings.template_pk is 'Template or interface, see templates. Those whose values lack nothing have no row.';
+comment on column paddings.padding is 'Where the missing fields belong, see function padded of schema pqs.';
+
+create table typed_views (
+  view_name text primary key,
+  kind text not null check (kind in ('template', 'choice', 'interface')),
+  package_name text not null,
+  module_name text not null,
+  entity_name text not null,
+  choice text not null default '',
+  unique (kind, package_name, module_name, entity_name, choice)
+);
+comment on table typed_views is 'The generated views of schema typed, and what each one shows. A name once given is never given to something else.';
+comment on column typed_views.view_name is 'Name in schema typed; the view with all contracts of a template has __history at its end.';
+comment on column typed_views.kind is 'template, choice or interface.';
+comment on column typed_views.package_name is 'Package that defines it.';
+comment on column typed_views.module_name is 'Module that defines it.';
+comment on column typed_views.entity_name is 'Template or interface; of a choice, the one that has the choice.';
+comment on column typed_views.choice is 'Name of the choice; empty for templates and interfaces.';
+
+create table typed_columns (
+  view_name text not null,
+  position integer not null,
+  column_name text not null,
+  path text[] not null,
+  type text not null,
+  description text not null,
+  primary key (view_name, column_name),
+  unique (view_name, position)
+);
+comment on table typed_columns is 'Columns of the generated views in the order they were first seen: new fields come last, so that views built on them stay valid.';
+comment on column typed_columns.view_name is 'The view in schema typed.';
+comment on column typed_columns.position is 'Place among the columns made from fields, from 1.';
+comment on column typed_columns.column_name is 'Name of the column.';
+comment on column typed_columns.path is 'Field names from the payload down to the value.';
+comment on column typed_columns.type is 'Postgres type of the column.';
+comment on column typed_columns.description is 'The Daml type and path, shown as comment of the column.';

@@ -1,0 +1,342 @@
+-- What the ledger showed: updates and their events, and how long contracts were active. Runs with search_path set to the
+-- schema of the stream; names no schema itself. The layout is made for writing: keys are (offset, node), ids are bytes,
+-- and who was involved is a number. Views at the end show the same in words.
+-- No foreign keys, sequences or triggers on the write path; every big table carries "offset" in every unique key.
+
+-- An id is the bytes that its hexadecimal digits name; any other is its own characters behind a byte ff. Index expressions
+-- use this, so it has to be immutable, and of what it calls as well: else Postgres would not make it part of a query.
+create function id_text(id bytea) returns text
+  language sql immutable parallel safe
+  return case when get_byte(id, 0) = 255 then encode(substring(id from 2), 'escape') else encode(id, 'hex') end;
+comment on function id_text(bytea) is 'An id as the ledger prints it, from what is stored of it.';
+
+-- As ids are, for what the ledger prints in base64.
+create function base64_text(bytes bytea) returns text
+  language sql stable parallel safe
+  return case when length(bytes) = 0 then ''
+              when get_byte(bytes, 0) = 255 then convert_from(substring(bytes from 2), 'UTF8')
+              else translate(encode(bytes, 'base64'), E'\n', '') end;
+comment on function base64_text(bytea) is 'Base64 as the ledger prints it, from the bytes that are stored; text that is none stands behind a byte ff.';
+
+-- As ids are: version, trace, parent and flags without the hyphens between them.
+create function trace_text(trace bytea) returns text
+  language sql stable parallel safe
+  return case when get_byte(trace, 0) = 255 then convert_from(substring(trace from 2), 'UTF8')
+              else overlay(overlay(overlay(encode(trace, 'hex') placing '-' from 51 for 0)
+                                   placing '-' from 35 for 0) placing '-' from 3 for 0) end;
+comment on function trace_text(bytea) is 'A W3C traceparent as it was sent, from what is stored of it.';
+
+create function lifetime_class(activated_offset bigint, ended_offset bigint) returns integer
+  language sql immutable parallel safe
+  return floor(ln((ended_offset - activated_offset + 1)::double precision) / ln(2::double precision))::integer;
+comment on function lifetime_class(bigint, bigint) is
+  'How long a contract was active, as the power of two of its length in offsets: what was active at an offset is found among those that can reach it.';
+
+create table batches (
+  batch_offset bigint primary key,
+  epoch bigint not null,
+  indexed_at timestamptz not null default now()
+);
+comment on table batches is 'One row per transaction of the writer that stored updates.';
+comment on column batches.batch_offset is 'The checkpoint it moved on from; of an update that came late, minus its offset.';
+comment on column batches.epoch is 'Epoch of the writer.';
+comment on column batches.indexed_at is 'When it was written here.';
+
+create table updates (
+  "offset" bigint primary key,
+  batch_offset bigint not null,
+  effective_at timestamptz,
+  record_time timestamptz,
+  paid_traffic_cost bigint,
+  event_count integer not null,
+  synchronizer_pk integer,
+  kind "char" not null,
+  update_id bytea,
+  trace_parent bytea,
+  command_id text,
+  workflow_id text,
+  trace_state text,
+  external_transaction_hash bytea,
+  transaction_hash bytea,
+  raw json
+);
+comment on table updates is 'One row per update of any kind the ledger showed us. Offsets have lawful gaps. In words: plain_updates.';
+comment on column updates."offset" is 'The participant''s offset of the update.';
+comment on column updates.batch_offset is 'The batch it was stored with, see batches.';
+comment on column updates.effective_at is 'Ledger effective time (transactions only).';
+comment on column updates.record_time is 'When the synchronizer recorded it; monotone per synchronizer only.';
+comment on column updates.paid_traffic_cost is 'Traffic this participant paid for the submission; null if it did not submit.';
+comment on column updates.event_count is 'Events of this update that were delivered and stored: rows in must equal rows out.';
+comment on column updates.synchronizer_pk is 'The synchronizer that sequenced it (source for unassign, target for assign).';
+comment on column updates.kind is 't(ransaction), r(eassignment), p(arties and participants: topology), or u(nknown, kept raw).';
+comment on column updates.update_id is 'The ledger''s id of the update, the same on every participant; see id_text.';
+comment on column updates.trace_parent is 'W3C traceparent of the submission, see trace_text.';
+comment on column updates.command_id is 'Command id; null unless the reader submitted the command.';
+comment on column updates.workflow_id is 'Workflow id; null if none.';
+comment on column updates.trace_state is 'W3C tracestate of the submission.';
+comment on column updates.external_transaction_hash is 'Hash of an externally signed transaction, see id_text.';
+comment on column updates.transaction_hash is 'Hash of the transaction (participants from 3.6 on), see id_text.';
+comment on column updates.raw is 'The whole update as the ledger wrote it, for kinds this version does not know (see contracts.payload for what jsonb cannot hold); null otherwise.';
+create index updates_record_time on updates using brin (record_time) with (pages_per_range = 32, autosummarize = on);
+comment on index updates_record_time is 'Times to offsets, at next to no cost: times rise with the offsets.';
+create index updates_effective_at on updates using brin (effective_at) with (pages_per_range = 32, autosummarize = on);
+comment on index updates_effective_at is 'As updates_record_time, by ledger effective time.';
+
+create table contract_parties (
+  parties_pk integer primary key,
+  signatories text[] not null,
+  observers text[] not null,
+  witness_parties text[] not null
+);
+comment on table contract_parties is 'Who is party to contracts: each combination once, but for some that come again after many others.';
+comment on column contract_parties.parties_pk is 'Small number used by the big tables, in order of first appearance.';
+comment on column contract_parties.signatories is 'Signatories.';
+comment on column contract_parties.observers is 'Observers.';
+comment on column contract_parties.witness_parties is 'Parties of the reader that see the create or assign.';
+
+create table event_parties (
+  parties_pk integer primary key,
+  acting_parties text[] not null,
+  witness_parties text[] not null,
+  implemented_interfaces text[] not null
+);
+comment on table event_parties is 'Who takes part in events that create nothing: each combination once, but for some that come again after many others.';
+comment on column event_parties.parties_pk is 'Small number used by the big tables, in order of first appearance.';
+comment on column event_parties.acting_parties is 'Controllers of an exercise; empty for other events.';
+comment on column event_parties.witness_parties is 'Parties of the reader that see the event.';
+comment on column event_parties.implemented_interfaces is 'Interfaces matched by the filter.';
+
+create table contracts (
+  "offset" bigint not null,
+  created_at timestamptz,
+  reassignment_counter bigint,
+  node_id integer not null,
+  template_pk integer not null,
+  synchronizer_pk integer not null,
+  parties_pk integer not null,
+  origin "char" not null check (origin in ('c', 'a', 's')),
+  acs_delta boolean,
+  contract_id bytea not null,
+  payload jsonb,
+  contract_key jsonb,
+  contract_key_hash bytea,
+  created_event_blob bytea,
+  representative_package_id text,
+  workflow_id text,
+  redaction_id text,
+  primary key ("offset", node_id)
+);
+comment on table contracts is 'Append-only: one row per activation (create, assign, or found by the seed) and per witnessed create. Whether it is active is in live and ended, one of which has a row of the same offset and node. In words: plain_contracts.';
+comment on column contracts."offset" is 'Offset of the create or assign; for seeded contracts that of the last activation, which may be pruned.';
+comment on column contracts.created_at is 'Ledger effective time of the original create, kept across reassignments.';
+comment on column contracts.reassignment_counter is 'Reassignments before this activation; null where the ledger did not say.';
+comment on column contracts.node_id is 'Node of the event within its update.';
+comment on column contracts.template_pk is 'Template as created.';
+comment on column contracts.synchronizer_pk is 'Where this activation happened.';
+comment on column contracts.parties_pk is 'Its parties, see contract_parties.';
+comment on column contracts.origin is 'c(reate), a(ssign), or s(eed).';
+comment on column contracts.acs_delta is 'Whether the event changed the reader''s active contracts; null where the ledger did not say.';
+comment on column contracts.contract_id is 'Contract id, see id_text. To be looked for in live and ended, which have an index.';
+comment on column contracts.payload is 'createArgument, the ledger''s own JSON. {"$escaped": "..."} holds as text what jsonb cannot hold (NUL, lone surrogates, extreme nesting).';
+comment on column contracts.contract_key is 'Contract key, the ledger''s own JSON; null without key.';
+comment on column contracts.contract_key_hash is 'Hash of the key, see base64_text; null without key.';
+comment on column contracts.created_event_blob is 'Disclosure blob, see base64_text; null unless asked for.';
+comment on column contracts.representative_package_id is 'Package the payload was rendered with: null for that of the template, empty where the ledger did not say; another one after an import.';
+comment on column contracts.workflow_id is 'Workflow id of the seed entry; elsewhere see updates.';
+comment on column contracts.redaction_id is 'Redaction that removed payload, key and blob; null unless redacted.';
+create index contracts_template_offset on contracts (template_pk, "offset");
+comment on index contracts_template_offset is 'Contracts of a template in the order of the offsets.';
+create index contracts_key on contracts (contract_key_hash) where contract_key_hash is not null;
+comment on index contracts_key is 'Contracts with a key.';
+
+create table live (
+  "offset" bigint not null,
+  unknown_since bigint,
+  node_id integer not null,
+  template_pk integer not null,
+  synchronizer_pk integer not null,
+  parties_pk integer not null,
+  contract_id bytea not null
+);
+comment on table live is 'Contracts that have not ended: narrow, so that an archive never rewrites a payload. A row moves to ended.';
+comment on column live."offset" is 'Offset of the activation; with node_id it names the row of contracts.';
+comment on column live.unknown_since is 'Offset at which the last of its parties left the participant: nobody here knows what became of it since. Null for contracts that are active.';
+comment on column live.node_id is 'Node of the activation.';
+comment on column live.template_pk is 'Template, for counting without the wide table.';
+comment on column live.synchronizer_pk is 'Synchronizer it is active on.';
+comment on column live.parties_pk is 'Its parties, see contract_parties.';
+comment on column live.contract_id is 'Contract id, see id_text.';
+create index live_contract on live using hash (id_text(contract_id));
+comment on index live_contract is 'A contract by its id.';
+create index live_template on live (template_pk, "offset", node_id) where unknown_since is null;
+comment on index live_template is 'Active contracts of a template.';
+create index live_unknown on live (template_pk, "offset") where unknown_since is not null;
+comment on index live_unknown is 'Contracts of a template whose parties left the participant.';
+-- Without a key, a publication could not send changed rows, and would refuse them to the writer.
+alter table live replica identity full;
+
+create table ended (
+  "offset" bigint not null,
+  ended_offset bigint not null,
+  node_id integer not null,
+  template_pk integer not null,
+  synchronizer_pk integer not null,
+  parties_pk integer not null,
+  class smallint not null,
+  ended_by "char" not null check (ended_by in ('a', 'r', 'e', 'w')),
+  contract_id bytea not null,
+  ended_at timestamptz,
+  ended_node_id integer,
+  unknown_since bigint
+);
+comment on table ended is 'Contracts that are not active any more, when and how they ended; and those that were witnessed only, which never were active.';
+comment on column ended."offset" is 'Offset of the activation, or of the witnessed create; with node_id it names the row of contracts.';
+comment on column ended.ended_offset is 'Offset of the archive or unassign; of a witnessed create its own.';
+comment on column ended.node_id is 'Node of the activation or create.';
+comment on column ended.template_pk is 'Template, for counting without the wide table.';
+comment on column ended.synchronizer_pk is 'Synchronizer it was active on.';
+comment on column ended.parties_pk is 'Its parties, see contract_parties.';
+comment on column ended.class is 'How long it was active, see lifetime_class; -1 for what was witnessed only.';
+comment on column ended.ended_by is 'a(rchive), r(eassignment), e(nded by an update that is not here), or w(itnessed only).';
+comment on column ended.contract_id is 'Contract id, see id_text.';
+comment on column ended.ended_at is 'Ledger effective time of the archive, record time of an unassign; null where it is not known.';
+comment on column ended.ended_node_id is 'Node of the archive; null for all others.';
+comment on column ended.unknown_since is 'Offset at which the last of its parties left the participant before the end was seen; null for all others.';
+create index ended_contract on ended using hash (id_text(contract_id));
+comment on index ended_contract is 'A contract by its id.';
+create index ended_template on ended (template_pk, class, "offset");
+comment on index ended_template is 'Contracts of a template that were active at an offset of the past; see lifetime_class.';
+alter table ended replica identity full;
+
+create table exercises (
+  "offset" bigint not null,
+  node_id integer not null,
+  last_descendant_node_id integer,
+  template_pk integer not null,
+  choice_pk integer not null,
+  parties_pk integer not null,
+  consuming boolean not null,
+  acs_delta boolean,
+  contract_id bytea not null,
+  argument jsonb,
+  result jsonb,
+  redaction_id text,
+  primary key ("offset", node_id)
+);
+comment on table exercises is 'Append-only: one row per exercised event (shape LEDGER_EFFECTS). In words: plain_exercises.';
+comment on column exercises."offset" is 'Offset of the transaction.';
+comment on column exercises.node_id is 'Node within the transaction; pre-order.';
+comment on column exercises.last_descendant_node_id is 'The subtree is node_id to this, inclusive.';
+comment on column exercises.template_pk is 'Template of the contract as the event names it.';
+comment on column exercises.choice_pk is 'Choice, with its interface if it has one.';
+comment on column exercises.parties_pk is 'Who took part, see event_parties.';
+comment on column exercises.consuming is 'Whether the exercise archived the contract.';
+comment on column exercises.acs_delta is 'Whether the event changed the reader''s active contracts; null where the ledger did not say.';
+comment on column exercises.contract_id is 'Contract exercised on, see id_text.';
+comment on column exercises.argument is 'choiceArgument, the ledger''s own JSON (see contracts.payload for what jsonb cannot hold).';
+comment on column exercises.result is 'exerciseResult, the ledger''s own JSON.';
+comment on column exercises.redaction_id is 'Redaction that removed argument and result; null unless redacted.';
+create index exercises_contract on exercises using hash (id_text(contract_id));
+comment on index exercises_contract is 'Exercises on a contract.';
+create index exercises_choice_offset on exercises (choice_pk, "offset");
+comment on index exercises_choice_offset is 'Exercises of a choice in the order of the offsets.';
+
+create table archives (
+  "offset" bigint not null,
+  node_id integer not null,
+  template_pk integer not null,
+  parties_pk integer not null,
+  contract_id bytea not null,
+  primary key ("offset", node_id)
+);
+comment on table archives is 'Append-only: one row per archived event (shape ACS_DELTA only; under LEDGER_EFFECTS see consuming exercises). In words: plain_archives.';
+comment on column archives."offset" is 'Offset of the transaction.';
+comment on column archives.node_id is 'Node within the transaction.';
+comment on column archives.template_pk is 'Template as the event names it; the package may be newer than the create''s.';
+comment on column archives.parties_pk is 'Who sees it, see event_parties.';
+comment on column archives.contract_id is 'Contract archived, see id_text.';
+create index archives_contract on archives using hash (id_text(contract_id));
+comment on index archives_contract is 'Archive of a contract.';
+
+create table interface_views (
+  "offset" bigint not null,
+  node_id integer not null,
+  interface_pk integer not null,
+  status_code integer not null,
+  view jsonb,
+  status_message text,
+  status_details jsonb,
+  implementation_package_id text,
+  redaction_id text,
+  primary key ("offset", node_id, interface_pk)
+);
+comment on table interface_views is 'Views of contracts through the interfaces of the filter; one row per activation and interface.';
+comment on column interface_views."offset" is 'Offset of the activation; with node_id it names the row of contracts.';
+comment on column interface_views.node_id is 'Node of the activation.';
+comment on column interface_views.interface_pk is 'Interface, a row of templates.';
+comment on column interface_views.status_code is '0 when the view was computed, else the gRPC status code.';
+comment on column interface_views.view is 'viewValue, the ledger''s own JSON; null when the view failed.';
+comment on column interface_views.status_message is 'Why the view failed.';
+comment on column interface_views.status_details is 'Details of the failure as the ledger sent them.';
+comment on column interface_views.implementation_package_id is 'Package whose implementation computed the view.';
+comment on column interface_views.redaction_id is 'Redaction that removed the view; null unless redacted.';
+create index interface_views_interface on interface_views (interface_pk, "offset");
+comment on index interface_views_interface is 'Views of an interface in the order of the offsets.';
+
+create table reassignments (
+  "offset" bigint not null,
+  reassignment_counter bigint,
+  assignment_exclusivity timestamptz,
+  node_id integer not null,
+  template_pk integer not null,
+  source_pk integer not null,
+  target_pk integer not null,
+  parties_pk integer not null,
+  kind "char" not null check (kind in ('u', 'a')),
+  incomplete boolean not null,
+  contract_id bytea not null,
+  reassignment_id text not null,
+  submitter text,
+  created_event jsonb,
+  workflow_id text,
+  primary key ("offset", contract_id, kind)
+);
+comment on table reassignments is 'Halves of reassignments: a contract leaving its source or arriving at its target synchronizer. In words: plain_reassignments.';
+comment on column reassignments."offset" is 'Offset of the half.';
+comment on column reassignments.reassignment_counter is 'Counts the reassignments of the contract; common to both halves.';
+comment on column reassignments.assignment_exclusivity is 'Until when only the submitter may assign.';
+comment on column reassignments.node_id is 'Node within the update.';
+comment on column reassignments.template_pk is 'Template.';
+comment on column reassignments.source_pk is 'Synchronizer it leaves.';
+comment on column reassignments.target_pk is 'Synchronizer it goes to.';
+comment on column reassignments.parties_pk is 'Who sees it, see event_parties.';
+comment on column reassignments.kind is 'u(nassign: leaves source) or a(ssign: arrives at target).';
+comment on column reassignments.incomplete is 'True when the seed found the reassignment in flight.';
+comment on column reassignments.contract_id is 'Contract id, see id_text.';
+comment on column reassignments.reassignment_id is 'Common to both halves.';
+comment on column reassignments.submitter is 'Submitting party; null if unknown.';
+comment on column reassignments.created_event is 'The created event of an incomplete assign, which is no statement that the contract is active; null otherwise.';
+comment on column reassignments.workflow_id is 'Workflow id of an incomplete assign; elsewhere see updates and contracts.';
+create index reassignments_contract on reassignments using hash (id_text(contract_id));
+comment on index reassignments_contract is 'Reassignments of a contract.';
+
+create table topology_events (
+  "offset" bigint not null,
+  event_index integer not null,
+  kind text not null,
+  party_id text,
+  participant_id text,
+  participant_permission text,
+  raw json,
+  primary key ("offset", event_index)
+);
+comment on table topology_events is 'Changes of party hosting on participants.';
+comment on column topology_events."offset" is 'Offset of the topology transaction.';
+comment on column topology_events.event_index is 'Position within the topology transaction.';
+comment on column topology_events.kind is 'The ledger''s name of the event, e.g. ParticipantAuthorizationAdded.';
+comment on column topology_events.party_id is 'Party.';
+comment on column topology_events.participant_id is 'Participant.';
+comment on column topology_events.participant_permission is 'Permission granted; null for revocations.';
+comment on column topology_events.raw is 'The whole event as the ledger wrote it, for events this version does not know; null otherwise.';
+create index topology_events_party on topology_events (party_id, "offset");
+comment on index topology_events_party is 'Where a party is hosted, and since when.';

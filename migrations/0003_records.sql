@@ -1,0 +1,135 @@
+-- What is kept beside the events: sums, updates set aside, redactions, results of verify.
+
+create table activity_hourly (
+  hour timestamptz not null,
+  template_pk integer not null,
+  choice_pk integer not null,
+  synchronizer_pk integer not null,
+  creates bigint not null,
+  archives bigint not null,
+  exercises bigint not null,
+  transactions bigint not null default 0,
+  paid_traffic_cost bigint not null default 0,
+  delay_seconds double precision not null default 0,
+  total_creates bigint not null default 0,
+  total_archives bigint not null default 0,
+  total_exercises bigint not null default 0,
+  primary key (hour, template_pk, choice_pk, synchronizer_pk)
+);
+comment on table activity_hourly is 'Events per hour of record time, kept in the writer''s transaction. Seeded contracts do not count.';
+comment on column activity_hourly.hour is 'Start of the hour, by record time.';
+comment on column activity_hourly.template_pk is 'Template.';
+comment on column activity_hourly.choice_pk is 'Choice; 0 for creates and archived events.';
+comment on column activity_hourly.synchronizer_pk is 'Synchronizer.';
+comment on column activity_hourly.creates is 'Created events.';
+comment on column activity_hourly.archives is 'Archived events and consuming exercises.';
+comment on column activity_hourly.exercises is 'Exercised events.';
+comment on column activity_hourly.transactions is 'Transactions recorded in this hour. Like all columns that follow, filled only where template and choice are 0: that row stands for the updates of the hour themselves.';
+comment on column activity_hourly.paid_traffic_cost is 'Traffic cost of the updates of the hour, where this participant submitted them.';
+comment on column activity_hourly.delay_seconds is 'Sum over the transactions of the hour of record time minus effective time, in seconds.';
+comment on column activity_hourly.total_creates is 'Creates of the hour, all templates together.';
+comment on column activity_hourly.total_archives is 'Archives of the hour, all templates together.';
+comment on column activity_hourly.total_exercises is 'Exercises of the hour, all templates together.';
+create index activity_hourly_template on activity_hourly (template_pk, hour);
+comment on index activity_hourly_template is 'One template, or the row of all, over a span of time.';
+
+create table active_counts (
+  template_pk integer primary key,
+  activated bigint not null default 0,
+  deactivated bigint not null default 0
+);
+comment on table active_counts is 'Contracts by template, counted in the transaction that wrote them: activated minus deactivated are active now.';
+comment on column active_counts.template_pk is 'Template, see templates.';
+comment on column active_counts.activated is 'Contracts of this template that were ever active, pruned ones included.';
+comment on column active_counts.deactivated is 'Those of them that have ended, pruned ones included.';
+
+create table quarantine (
+  "offset" bigint primary key,
+  code text not null,
+  found text not null,
+  frame bytea not null,
+  epoch bigint not null,
+  quarantined_at timestamptz not null default now(),
+  attempts integer not null default 0,
+  attempted_at timestamptz
+);
+comment on table quarantine is 'Updates that could not be stored, whole, as the ledger sent them. Empty unless INDEXER_QUARANTINE allows it.';
+comment on column quarantine."offset" is 'Offset of the update; no other table has a row of it.';
+comment on column quarantine.code is 'Error code that says why it could not be stored.';
+comment on column quarantine.found is 'What was found, without contents.';
+comment on column quarantine.frame is 'The frame as the ledger sent it, byte by byte (UTF-8 JSON).';
+comment on column quarantine.epoch is 'Epoch of the writer that set it aside.';
+comment on column quarantine.quarantined_at is 'When it was set aside, in the transaction that moved the checkpoint past it.';
+comment on column quarantine.attempts is 'How often storing it was tried again.';
+comment on column quarantine.attempted_at is 'When it was tried last; null if never.';
+
+create table redactions (
+  redaction_id text primary key,
+  subject text not null check (subject in ('contract', 'exercise', 'party')),
+  contract_id text,
+  "offset" bigint,
+  node_id integer,
+  party text,
+  reason text not null,
+  requested_by text not null,
+  redacted_at timestamptz not null default now(),
+  contracts bigint not null default 0,
+  exercises bigint not null default 0
+);
+comment on table redactions is 'Who had which contents removed, when and why. Survives a new seed: the writer removes the same contents again.';
+comment on column redactions.redaction_id is 'Id of the redaction, as in contracts.redaction_id and exercises.redaction_id.';
+comment on column redactions.subject is 'contract, exercise or party.';
+comment on column redactions.contract_id is 'The contract, for subject contract.';
+comment on column redactions."offset" is 'Offset of the exercise, for subject exercise.';
+comment on column redactions.node_id is 'Node of the exercise within its update, for subject exercise.';
+comment on column redactions.party is 'The party, for subject party: contents of archived contracts it was a stakeholder of.';
+comment on column redactions.reason is 'Why, as given by whoever asked for it.';
+comment on column redactions.requested_by is 'Database role that asked for it.';
+comment on column redactions.redacted_at is 'When.';
+comment on column redactions.contracts is 'Rows of contracts whose contents were removed.';
+comment on column redactions.exercises is 'Rows of exercises whose contents were removed.';
+
+create table redacted_contracts (
+  contract_id text primary key,
+  redaction_id text not null,
+  exercises boolean not null default false
+);
+comment on table redacted_contracts is 'Contracts whose contents were removed. The writer removes them again whenever the ledger sends them again.';
+comment on column redacted_contracts.contract_id is 'Contract id.';
+comment on column redacted_contracts.redaction_id is 'Redaction that asked for it first.';
+comment on column redacted_contracts.exercises is 'Whether arguments and results of its exercises go as well.';
+
+create table redacted_exercises (
+  "offset" bigint not null,
+  node_id integer not null,
+  update_id text,
+  redaction_id text not null,
+  primary key ("offset", node_id)
+);
+comment on table redacted_exercises is 'Exercises whose argument and result were removed, one by one; see also redacted_contracts.exercises.';
+comment on column redacted_exercises."offset" is 'Offset of the exercise.';
+comment on column redacted_exercises.node_id is 'Node of the exercise within its update.';
+comment on column redacted_exercises.update_id is 'Id of its update: at this offset, another ledger has another update, whose contents are stored.';
+comment on column redacted_exercises.redaction_id is 'Redaction that asked for it first.';
+
+create table verifications (
+  kind text primary key check (kind in ('sql', 'acs', 'tail', 'replay')),
+  outcome text not null check (outcome in ('equal', 'different', 'undecided')),
+  at_offset bigint not null,
+  started_at timestamptz not null,
+  seconds double precision not null,
+  compared bigint not null,
+  different bigint not null,
+  quarantined bigint not null,
+  note text
+);
+comment on table verifications is 'The last result of each kind of `ledger-indexer verify`. Says nothing about the ledger itself.';
+comment on column verifications.kind is 'sql (rules within the tables), acs (active contracts), tail (newest updates) or replay (a range of updates).';
+comment on column verifications.outcome is 'equal, different, or undecided when it could not be compared.';
+comment on column verifications.at_offset is 'Newest offset that was compared.';
+comment on column verifications.started_at is 'When the comparison began.';
+comment on column verifications.seconds is 'How long it took.';
+comment on column verifications.compared is 'Rules, contracts or updates that were compared.';
+comment on column verifications.different is 'Differences found.';
+comment on column verifications.quarantined is 'Differences explained by updates in quarantine; they do not count as different.';
+comment on column verifications.note is 'Why nothing was decided, or what was left out; null when there is nothing to say.';

@@ -1,0 +1,105 @@
+-- Functions of the writer that it cannot do without them: to clear a seed that was cut, and to find contracts that nobody
+-- here hosts any more.
+
+-- The one thing the writer removes whole is a seed that was never published. As a function that looks first, so that the
+-- role of the writer needs no right to truncate; `ledger-indexer grant-roles` lets it call this.
+create function clear_unfinished_seed(expected_epoch bigint) returns boolean
+  language plpgsql security definer as $$
+begin
+  if not has_table_privilege(session_user, format('%I.contracts', current_schema()), 'insert') then
+    raise insufficient_privilege using message = 'only the writer of the stream may clear a seed';
+  end if;
+  perform from stream where epoch = expected_epoch and seeded_at is null for update;
+  if not found then
+    return false;
+  end if;
+  truncate contracts, live, ended, contract_parties, event_parties, active_counts, interface_views, reassignments,
+           templates, paddings, choices, synchronizers, coverage, template_interfaces;
+  return true;
+end $$;
+comment on function clear_unfinished_seed(bigint) is
+  'Removes what an unfinished seed has stored; false, and nothing is removed, when the seed is published or the epoch is not the one given.';
+
+-- What the events do not say, because history begins later here: parties of the filter and of the participant's own
+-- namespace count as hosted, others do not, since who reads for any party is shown stakeholders that live elsewhere too.
+create function hosts(party text, at_synchronizer integer, at_offset bigint) returns boolean
+  language sql stable
+  return (
+    select coalesce(
+             (select y.kind <> 'ParticipantAuthorizationRevoked'
+                from topology_events y join updates u on u."offset" = y."offset"
+               where y.party_id = hosts.party and y.participant_id = st.participant_id and y.raw is null
+                 and y."offset" <= at_offset and u.synchronizer_pk = at_synchronizer
+               order by y."offset" desc, y.event_index desc limit 1),
+             st.filter -> 'parties' ? hosts.party
+               or split_part(hosts.party, '::', 2) = split_part(st.participant_id, '::', 2))
+      from stream st);
+comment on function hosts(text, integer, bigint) is
+  'Whether the participant hosts a party on a synchronizer after the update with this offset, as far as its topology events tell. Null while the id of the participant is not known.';
+
+create function unknown_parties(departed text[], at_synchronizer integer, at_offset bigint) returns setof integer
+  language sql stable
+begin atomic
+  with touched as materialized (
+    select p.parties_pk, p.witness_parties, p.signatories || p.observers as stakeholders
+      from contract_parties p
+     where p.witness_parties && departed and p.signatories || p.observers && departed),
+  staying as materialized (
+    select w.party
+      from (select distinct w.party from touched t cross join unnest(t.witness_parties) w (party)) w
+     where hosts(w.party, at_synchronizer, at_offset))
+  select t.parties_pk from touched t
+   where not exists (select from unnest(t.witness_parties) w (party)
+                       join staying s on s.party = w.party where w.party = any (t.stakeholders));
+end;
+comment on function unknown_parties(text[], integer, bigint) is
+  'Which combinations of parties nobody here knows of any more once some parties have left a synchronizer: numbers of contract_parties.';
+
+-- Once for each update that takes parties from the participant, so it may read what the writer's statements must not.
+create function mark_unknown(from_offset bigint, anew boolean) returns bigint
+  language plpgsql
+  set enable_seqscan = on set enable_hashjoin = on set plan_cache_mode = force_custom_plan
+as $$
+declare
+  departure record;
+  left_behind integer[];
+  marked bigint;
+  total bigint := 0;
+begin
+  for departure in
+    select y."offset", u.synchronizer_pk, array_agg(y.party_id) as parties
+      from topology_events y
+      join updates u on u."offset" = y."offset"
+      join stream st on st.participant_id = y.participant_id
+     where y."offset" >= from_offset and y.kind = 'ParticipantAuthorizationRevoked'
+     group by 1, 2 order by 1
+  loop
+    if anew then
+      update live set unknown_since = null where unknown_since >= from_offset;
+      update ended set unknown_since = null where unknown_since >= from_offset;
+      anew := false;
+    end if;
+    left_behind := array(select unknown_parties(departure.parties, departure.synchronizer_pk, departure."offset"));
+    update live l set unknown_since = departure."offset"
+     where l.parties_pk = any (left_behind) and l.synchronizer_pk = departure.synchronizer_pk
+       and l."offset" < departure."offset" and l.unknown_since is null;
+    get diagnostics marked = row_count;
+    total := total + marked;
+    update ended e set unknown_since = departure."offset"
+     where e.parties_pk = any (left_behind) and e.synchronizer_pk = departure.synchronizer_pk
+       and e."offset" < departure."offset" and e.ended_offset > departure."offset" and e.unknown_since is null;
+    get diagnostics marked = row_count;
+    total := total + marked;
+  end loop;
+  return total;
+end $$;
+comment on function mark_unknown(bigint, boolean) is
+  'Marks contracts whose last hosted party left the participant at an offset or later, and gives their number; anew: marks that were made from there on are removed first.';
+
+-- Names must mean the tables of this schema, and never a temporary one.
+do $$ begin
+  execute format('alter function clear_unfinished_seed(bigint) set search_path = %I, pg_temp', current_schema());
+  execute format('alter function mark_unknown(bigint, boolean) set search_path = %I, pg_temp', current_schema());
+end $$;
+revoke execute on function clear_unfinished_seed(bigint), hosts(text, integer, bigint),
+  unknown_parties(text[], integer, bigint), mark_unknown(bigint, boolean) from public;
