@@ -13,12 +13,12 @@ import type {
   TopologyEvent,
   UnassignedEvent,
 } from './event.ts';
-import { Lifetimes } from './lifetimes.ts';
+import { Lifetimes, witnessedRow, type End } from './lifetimes.ts';
 import { emptied, emptiedExercise, type Redactions } from './redactions.ts';
 import { contractRow, jsonb, seenAsStakeholder, text, topologyRow, updateRow, type Activation } from './rows.ts';
 import type { Row, RowSink, TableName } from './tables.ts';
 import { UnknownNames, shownKey, type UnknownSort } from './unknown.ts';
-import type { ActiveContractEntry, OffsetCheckpoint, StoredUpdate, Update } from './update.ts';
+import type { ActiveContractEntry, OffsetCheckpoint, StoredUpdate, Transaction, Update } from './update.ts';
 
 type IncompleteAssign = Pick<
   Extract<ActiveContractEntry, { kind: 'incomplete_assigned' }>,
@@ -26,7 +26,7 @@ type IncompleteAssign = Pick<
 >;
 
 export class Batch<Sink extends RowSink = RowSink> {
-  /** Where the rows went; those of `lifetimes` when it was sealed. */
+  /** Where the rows went; those of `live`, `ended` and of new combinations of parties when it was sealed. */
   readonly sink: Sink;
   readonly lifetimes = new Lifetimes();
   readonly activity = new Activity();
@@ -37,7 +37,9 @@ export class Batch<Sink extends RowSink = RowSink> {
   /** What this version does not know of it. */
   readonly unknown = new UnknownNames();
   readonly #dictionary: Dictionary;
-  readonly #epoch: number;
+  /** Names the batch in table `batches`: the checkpoint it moves on from; of an update that comes late, minus its offset. */
+  batchOffset: number;
+  readonly epoch: number;
   readonly #redactions: Redactions | undefined;
   /** The newest stored update of the batch that has an id. */
   lastUpdate: { readonly offset: number; readonly updateId: string } | undefined;
@@ -53,7 +55,8 @@ export class Batch<Sink extends RowSink = RowSink> {
   constructor(sink: Sink, dictionary: Dictionary, epoch: number, offset: number, redactions?: Redactions) {
     this.sink = sink;
     this.#dictionary = dictionary;
-    this.#epoch = epoch;
+    this.epoch = epoch;
+    this.batchOffset = offset;
     this.#redactions = redactions;
     this.offset = offset;
   }
@@ -69,7 +72,11 @@ export class Batch<Sink extends RowSink = RowSink> {
   seal(): void {
     if (this.#sealed) return;
     this.#sealed = true;
-    for (const row of this.lifetimes.rows()) this.#push('lifetimes', row);
+    for (const row of this.lifetimes.live()) this.#push('live', row);
+    for (const row of this.lifetimes.ended()) this.#push('ended', row);
+    const { contractParties, eventParties } = this.#dictionary;
+    for (const { pk, lists } of contractParties.takeAdded()) this.#push('contract_parties', [pk, ...lists]);
+    for (const { pk, lists } of eventParties.takeAdded()) this.#push('event_parties', [pk, ...lists]);
   }
 
   /** One entry of the active contracts at the seed offset. */
@@ -89,7 +96,7 @@ export class Batch<Sink extends RowSink = RowSink> {
       workflowId: entry.workflowId,
     };
     this.#created(entry.created.offset, entry.created, activation, true);
-    if (entry.kind === 'incomplete_unassigned') this.#unassigned(entry.unassigned.offset, entry.unassigned, true);
+    if (entry.kind === 'incomplete_unassigned') this.#unassigned(entry.unassigned.offset, entry.unassigned, true, null);
   }
 
   #addTimes(checkpoint: OffsetCheckpoint): void {
@@ -103,7 +110,7 @@ export class Batch<Sink extends RowSink = RowSink> {
     // Without an id there is nothing to prove the history with: the pair moves together or not at all.
     if (update.updateId !== null) this.lastUpdate = { offset: update.offset, updateId: update.updateId };
     const synchronizerPk = this.#dictionary.synchronizer(update.synchronizerId);
-    this.#push('updates', updateRow(update, synchronizerPk, this.#epoch));
+    this.#push('updates', updateRow(update, synchronizerPk, this.batchOffset));
     this.activity.addUpdate(update, synchronizerPk);
     switch (update.kind) {
       case 'transaction':
@@ -123,7 +130,7 @@ export class Batch<Sink extends RowSink = RowSink> {
     }
   }
 
-  #addEvent(update: StoredUpdate, event: CreatedEvent | ArchivedEvent | ExercisedEvent, synchronizerPk: number): void {
+  #addEvent(update: Transaction, event: CreatedEvent | ArchivedEvent | ExercisedEvent, synchronizerPk: number): void {
     const { offset, recordTime } = update;
     if (event.kind === 'created') {
       const activation = { origin: 'create', synchronizerPk, reassignmentCounter: null, workflowId: null } as const;
@@ -134,7 +141,7 @@ export class Batch<Sink extends RowSink = RowSink> {
     }
     const templatePk = this.#dictionary.template(event.templateId, event.packageName);
     if (event.kind === 'archived') {
-      this.#archived(offset, event, templatePk, synchronizerPk);
+      this.#archived(update, event, templatePk, synchronizerPk);
       const activity = this.activity.at(recordTime, templatePk, 0, synchronizerPk);
       if (activity !== undefined) activity.archives += 1;
       return;
@@ -149,7 +156,7 @@ export class Batch<Sink extends RowSink = RowSink> {
 
   #addHalf(update: StoredUpdate, event: AssignedEvent | UnassignedEvent, synchronizerPk: number): void {
     if (event.kind === 'unassigned') {
-      this.#unassigned(update.offset, event, false);
+      this.#unassigned(update.offset, event, false, update.recordTime);
       return;
     }
     const { reassignmentCounter } = event;
@@ -163,81 +170,86 @@ export class Batch<Sink extends RowSink = RowSink> {
     const event = redactionId === null ? sent : emptied(sent);
     const templatePk = this.#dictionary.template(event.templateId, event.packageName);
     this.#countEvent(activation.origin === 'create' ? 'created' : activation.origin, templatePk);
-    this.#push('contracts', contractRow(offset, event, activation, templatePk, redactionId));
+    const partiesPk = this.#dictionary.contractParties.number(event.signatories, event.observers, event.witnessParties);
+    this.#push('contracts', contractRow(offset, event, activation, { templatePk, partiesPk }, redactionId));
     for (const view of event.interfaceViews) {
       const interfacePk = this.#dictionary.template(view.interfaceId, null);
       this.#dictionary.implementation(templatePk, interfacePk);
       this.#push('interface_views', [
-        event.contractId,
         offset,
+        event.nodeId,
         interfacePk,
-        jsonb(view.view),
         view.statusCode,
+        jsonb(view.view),
         text(view.statusMessage),
         jsonb(view.statusDetails),
         view.implementationPackageId,
         redactionId,
       ]);
     }
-    if (active) this.lifetimes.activate(event.contractId, activation.synchronizerPk, offset, templatePk);
+    const { contractId, nodeId } = event;
+    const activated = { contractId, offset, nodeId, templatePk, synchronizerPk: activation.synchronizerPk, partiesPk };
+    if (!active) this.#push('ended', witnessedRow(activated));
+    else this.lifetimes.activate(activated);
     return templatePk;
   }
 
-  #archived(offset: number, event: ArchivedEvent, templatePk: number, synchronizerPk: number): void {
+  #archived(update: Transaction, event: ArchivedEvent, templatePk: number, synchronizerPk: number): void {
     this.#countEvent('archived', templatePk);
-    this.lifetimes.deactivate(event.contractId, synchronizerPk, offset);
     const { nodeId, contractId, witnessParties, implementedInterfaces } = event;
-    this.#push('archives', [offset, nodeId, contractId, templatePk, witnessParties, implementedInterfaces]);
+    this.lifetimes.deactivate(contractId, synchronizerPk, archiveOf(update, nodeId));
+    const partiesPk = this.#dictionary.eventParties.number([], witnessParties, implementedInterfaces);
+    this.#push('archives', [update.offset, nodeId, templatePk, partiesPk, contractId]);
   }
 
-  #exercised(update: StoredUpdate, sent: ExercisedEvent, templatePk: number, synchronizerPk: number): number {
+  #exercised(update: Transaction, sent: ExercisedEvent, templatePk: number, synchronizerPk: number): number {
     const { offset } = update;
     const redactionId = this.#redactions?.ofExercise(update, sent) ?? null;
     const event = redactionId === null ? sent : emptiedExercise(sent);
     this.#countEvent('exercised', templatePk);
     if (event.consuming && event.acsDelta !== false) {
-      this.lifetimes.deactivate(event.contractId, synchronizerPk, offset);
+      this.lifetimes.deactivate(event.contractId, synchronizerPk, archiveOf(update, event.nodeId));
     }
     const interfacePk = event.interfaceId === null ? 0 : this.#dictionary.template(event.interfaceId, null);
     const choicePk = this.#dictionary.choice(templatePk, interfacePk, event.choice);
+    const { actingParties, witnessParties, implementedInterfaces } = event;
     this.#push('exercises', [
       offset,
       event.nodeId,
-      event.contractId,
+      event.lastDescendantNodeId,
       templatePk,
       choicePk,
+      this.#dictionary.eventParties.number(actingParties, witnessParties, implementedInterfaces),
+      event.consuming,
+      event.acsDelta,
+      event.contractId,
       jsonb(event.argument),
       jsonb(event.result),
-      event.actingParties,
-      event.witnessParties,
-      event.consuming,
-      event.lastDescendantNodeId,
-      event.implementedInterfaces,
-      event.acsDelta,
       redactionId,
     ]);
     return choicePk;
   }
 
-  #unassigned(offset: number, event: UnassignedEvent, incomplete: boolean): void {
+  /** @param at when it was recorded; null where a seed found it in flight */
+  #unassigned(offset: number, event: UnassignedEvent, incomplete: boolean, at: string | null): void {
     const templatePk = this.#dictionary.template(event.templateId, event.packageName);
     this.#countEvent('unassigned', templatePk);
     const sourcePk = this.#dictionary.synchronizer(event.source);
-    this.lifetimes.deactivate(event.contractId, sourcePk, offset);
+    this.lifetimes.deactivate(event.contractId, sourcePk, { offset, nodeId: null, by: 'reassignment', at });
     this.#push('reassignments', [
       offset,
-      event.nodeId,
-      'unassign',
-      event.contractId,
-      templatePk,
-      event.reassignmentId,
-      sourcePk,
-      this.#dictionary.synchronizer(event.target),
-      text(event.submitter),
       event.reassignmentCounter,
       event.assignmentExclusivity,
-      event.witnessParties,
+      event.nodeId,
+      templatePk,
+      sourcePk,
+      this.#dictionary.synchronizer(event.target),
+      this.#dictionary.eventParties.number([], event.witnessParties, []),
+      'u',
       incomplete,
+      event.contractId,
+      event.reassignmentId,
+      text(event.submitter),
       null,
       null,
     ]);
@@ -248,18 +260,18 @@ export class Batch<Sink extends RowSink = RowSink> {
     const { created } = event;
     this.#push('reassignments', [
       offset,
-      created.nodeId,
-      'assign',
-      created.contractId,
-      this.#dictionary.template(created.templateId, created.packageName),
-      event.reassignmentId,
-      this.#dictionary.synchronizer(event.source),
-      this.#dictionary.synchronizer(event.target),
-      text(event.submitter),
       event.reassignmentCounter,
       null,
-      created.witnessParties,
+      created.nodeId,
+      this.#dictionary.template(created.templateId, created.packageName),
+      this.#dictionary.synchronizer(event.source),
+      this.#dictionary.synchronizer(event.target),
+      this.#dictionary.eventParties.number([], created.witnessParties, []),
+      'a',
       incomplete !== null,
+      created.contractId,
+      event.reassignmentId,
+      text(event.submitter),
       this.#redactions?.ofContract(created.contractId) === undefined ? jsonb(incomplete?.createdText ?? null) : null,
       text(incomplete?.workflowId ?? null),
     ]);
@@ -284,6 +296,10 @@ export class Batch<Sink extends RowSink = RowSink> {
     const name = type === 'assign' ? 'assigned' : type;
     count(countsOf(this.eventsByType, name), this.#dictionary.templateName(templatePk));
   }
+}
+
+function archiveOf(update: Transaction, nodeId: number): End {
+  return { offset: update.offset, nodeId, by: 'archive', at: update.effectiveAt ?? update.recordTime };
 }
 
 function count(counts: Map<string, number>, key: string): void {

@@ -4,6 +4,7 @@
  * A dictionary lives as long as one session: after any error it is loaded again from the database.
  */
 import { ownText } from './own-text.ts';
+import { PartyCombinations, type Combination } from './party-combinations.ts';
 import type { TemplateId } from './template-id.ts';
 
 export interface TemplateEntry extends TemplateId {
@@ -37,6 +38,12 @@ export interface DictionaryEntries {
   readonly implementations: readonly ImplementationEntry[];
 }
 
+/** The newest combinations of parties that are stored, in the order of their numbers. */
+export interface StoredParties {
+  readonly contracts: readonly Combination[];
+  readonly events: readonly Combination[];
+}
+
 /** Entries that are collected until a batch takes them. */
 type NewEntries = { -readonly [Name in keyof DictionaryEntries]: DictionaryEntries[Name][number][] };
 
@@ -53,9 +60,15 @@ export class Dictionary {
   /** Pairs of template and interface. */
   readonly #implementations = new Set<number>();
   #added = noEntries();
+  /** Signatories, observers and witnesses of contracts. */
+  readonly contractParties: PartyCombinations;
+  /** Acting parties, witnesses and interfaces of all other events. */
+  readonly eventParties: PartyCombinations;
   readonly #names = new Map<number, string>();
 
-  constructor(stored: DictionaryEntries) {
+  constructor(stored: DictionaryEntries, parties: StoredParties = { contracts: [], events: [] }) {
+    this.contractParties = new PartyCombinations(parties.contracts);
+    this.eventParties = new PartyCombinations(parties.events);
     for (const entry of stored.templates) this.#remember(entry);
     for (const entry of stored.choices) this.#rememberChoice(entry);
     for (const entry of stored.synchronizers) this.#synchronizers.set(entry.synchronizerId, entry);

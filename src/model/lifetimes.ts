@@ -1,13 +1,23 @@
 /**
  * Which contracts a batch switches on and off. Activations that end within the same batch are closed here, so that at
- * most one deactivation per contract and synchronizer is left for the database.
+ * most one end per contract and synchronizer is left for the database.
  */
 import type { Row } from './tables.ts';
+
+/** An archive or an unassign. */
+export interface End {
+  readonly offset: number;
+  /** Node of the archive; null for an unassign. */
+  readonly nodeId: number | null;
+  readonly by: 'archive' | 'reassignment';
+  /** Effective time of the archive, record time of the unassign, ISO-8601; null where it is not known. */
+  readonly at: string | null;
+}
 
 export interface Deactivation {
   readonly contractId: string;
   readonly synchronizerPk: number;
-  readonly offset: number;
+  readonly end: End;
 }
 
 /** Activations of a template within a batch, and how many of them ended within it as well. */
@@ -17,45 +27,71 @@ export interface TemplateCount {
   deactivated: number;
 }
 
-interface Activation {
-  readonly key: string;
-  readonly synchronizerPk: number;
+/** An activation: the row of table `contracts` it belongs to, and what is kept of it beside. */
+export interface Activated {
+  readonly contractId: string;
   readonly offset: number;
+  readonly nodeId: number;
   readonly templatePk: number;
-  deactivatedOffset: number | null;
+  readonly synchronizerPk: number;
+  readonly partiesPk: number;
 }
+
+interface Activation extends Omit<Activated, 'contractId'> {
+  readonly key: string;
+  end: End | undefined;
+}
+
+/** "char" of an end in table `ended`. */
+export const endedBy = { archive: 'a', reassignment: 'r' } as const;
 
 export class Lifetimes {
   readonly #activations: Activation[] = [];
+  #repeated = false;
   readonly #open = new Map<string, Activation>();
-  readonly #ended = new Map<string, { readonly synchronizerPk: number; readonly offset: number }>();
+  readonly #ended = new Map<string, { readonly synchronizerPk: number; readonly end: End }>();
 
-  activate(contractId: string, synchronizerPk: number, offset: number, templatePk: number): void {
-    const key = keyOf(contractId, synchronizerPk);
-    const activation: Activation = { key, synchronizerPk, offset, templatePk, deactivatedOffset: null };
+  /** Whether a contract was switched on twice at one offset, which no sound update does. */
+  get repeated(): boolean {
+    return this.#repeated;
+  }
+
+  activate({ contractId, ...place }: Activated): void {
+    const key = keyOf(contractId, place.synchronizerPk);
+    if (this.#open.get(key)?.offset === place.offset) this.#repeated = true;
+    const activation: Activation = { ...place, key, end: undefined };
     this.#activations.push(activation);
     this.#open.set(key, activation);
   }
 
   /** The first one wins: a second deactivation of the same activation is of a contract we never saw active. */
-  deactivate(contractId: string, synchronizerPk: number, offset: number): void {
+  deactivate(contractId: string, synchronizerPk: number, end: End): void {
     const key = keyOf(contractId, synchronizerPk);
     const activation = this.#open.get(key);
     if (activation !== undefined) {
-      activation.deactivatedOffset = offset;
+      activation.end = end;
       this.#open.delete(key);
-    } else if (!this.#ended.has(key)) this.#ended.set(key, { synchronizerPk, offset });
+    } else if (!this.#ended.has(key)) this.#ended.set(key, { synchronizerPk, end });
   }
 
-  /** Rows of table `lifetimes`. */
-  rows(): readonly Row[] {
-    return this.#activations.map((a) => [
-      contractOf(a.key),
-      a.synchronizerPk,
-      a.offset,
-      a.templatePk,
-      a.deactivatedOffset,
-    ]);
+  /** Rows of table `live`. */
+  live(): readonly Row[] {
+    return this.#activations
+      .filter(({ end }) => end === undefined)
+      .map((a) => [a.offset, a.nodeId, a.templatePk, a.synchronizerPk, a.partiesPk, contractOf(a.key)]);
+  }
+
+  /** Rows of table `ended`. */
+  ended(): readonly Row[] {
+    return this.#activations.flatMap(({ end, key, ...place }) => {
+      if (end === undefined) return [];
+      const row = endedRow(
+        { ...place, contractId: contractOf(key) },
+        end.offset,
+        lifetimeClass(place.offset, end.offset),
+      );
+      return [[...row, endedBy[end.by], contractOf(key), end.at, end.nodeId]];
+    });
   }
 
   /** Contracts that were switched on. */
@@ -66,11 +102,11 @@ export class Lifetimes {
   /** The rows counted by template. */
   counts(): readonly TemplateCount[] {
     const counts = new Map<number, TemplateCount>();
-    for (const { templatePk, deactivatedOffset } of this.#activations) {
+    for (const { templatePk, end } of this.#activations) {
       let count = counts.get(templatePk);
       if (count === undefined) counts.set(templatePk, (count = { templatePk, activated: 0, deactivated: 0 }));
       count.activated += 1;
-      if (deactivatedOffset !== null) count.deactivated += 1;
+      if (end !== undefined) count.deactivated += 1;
     }
     return [...counts.values()];
   }
@@ -81,12 +117,31 @@ export class Lifetimes {
   }
 }
 
+/** Row of table `ended` for a create that never was active for the reader. */
+export function witnessedRow(activated: Activated): Row {
+  return [...endedRow(activated, activated.offset, -1), 'w', activated.contractId, null, null];
+}
+
+/** The columns that come first. */
+function endedRow(activated: Activated, endedOffset: number, lifetime: number): Row {
+  const { offset, nodeId, templatePk, synchronizerPk, partiesPk } = activated;
+  return [offset, endedOffset, nodeId, templatePk, synchronizerPk, partiesPk, lifetime];
+}
+
+/** The power of two in the length of a lifetime, as function lifetime_class of the storage gives it. */
+export function lifetimeClass(activatedOffset: number, endedOffset: number): number {
+  const length = endedOffset - activatedOffset + 1;
+  return length < 2 ** 32 ? 31 - Math.clz32(length) : 63 - Math.clz32(Math.floor(length / 2 ** 32));
+}
+
 /**
- * One text for the pair. It also is a copy: the id is a part of its frame, which would be held in memory with it until
- * the batch is written.
+ * One text for the pair, that is a copy: the id is a part of its frame, which would be held in memory with it until the
+ * batch is written. Looking at a character makes the engine write the joined text down, which until then refers to its parts.
  */
 function keyOf(contractId: string, synchronizerPk: number): string {
-  return `${String(synchronizerPk)} ${contractId}`;
+  const key = `${String(synchronizerPk)} ${contractId}`;
+  key.charCodeAt(0);
+  return key;
 }
 
 function contractOf(key: string): string {

@@ -12,26 +12,31 @@ export interface Activation {
   readonly workflowId: string | null;
 }
 
+/** "char" of the kinds of updates in table `updates`. */
+const kinds = { transaction: 't', reassignment: 'r', topology: 'p', unknown: 'u' } as const;
+/** "char" of where rows of table `contracts` came from. */
+const origins = { create: 'c', assign: 'a', seed: 's' } as const;
+
 /** Row of table `updates`. */
-export function updateRow(update: StoredUpdate, synchronizerPk: number, epoch: number): Row {
+export function updateRow(update: StoredUpdate, synchronizerPk: number, batchOffset: number): Row {
   const transaction = update.kind === 'transaction' ? update : undefined;
   return [
     update.offset,
-    update.kind,
-    update.updateId,
-    synchronizerPk,
-    text(update.commandId),
-    text(update.workflowId),
+    batchOffset,
     transaction?.effectiveAt ?? null,
     update.recordTime,
+    update.paidTrafficCost,
+    update.events.length,
+    synchronizerPk,
+    kinds[update.kind],
+    update.updateId,
     text(update.traceParent),
+    text(update.commandId),
+    text(update.workflowId),
     text(update.traceState),
     transaction?.externalTransactionHash ?? null,
     transaction?.transactionHash ?? null,
-    update.paidTrafficCost,
-    update.events.length,
     update.kind === 'unknown' ? jsonb(update.raw) : null,
-    epoch,
   ];
 }
 
@@ -40,30 +45,33 @@ export function contractRow(
   offset: number,
   event: CreatedEvent,
   activation: Activation,
-  templatePk: number,
+  { templatePk, partiesPk }: { readonly templatePk: number; readonly partiesPk: number },
   redactionId: string | null,
 ): Row {
   return [
-    event.contractId,
     offset,
+    event.createdAt,
+    activation.reassignmentCounter,
     event.nodeId,
-    activation.origin,
-    activation.synchronizerPk,
     templatePk,
-    event.representativePackageId,
+    activation.synchronizerPk,
+    partiesPk,
+    origins[activation.origin],
+    event.acsDelta,
+    event.contractId,
     jsonb(event.payload),
     jsonb(event.contractKey),
     event.contractKeyHash,
-    event.signatories,
-    event.observers,
-    event.witnessParties,
     event.createdEventBlob,
-    event.createdAt,
-    event.acsDelta,
-    activation.reassignmentCounter,
+    representative(event),
     text(activation.workflowId),
     redactionId,
   ];
+}
+
+/** Nearly always the template's own package, which then is not said again; empty where the ledger said nothing. */
+function representative({ representativePackageId, templateId }: CreatedEvent): string | null {
+  return representativePackageId === templateId.packageId ? null : (representativePackageId ?? '');
 }
 
 /** Row of table `topology_events`. */

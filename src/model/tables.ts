@@ -7,78 +7,123 @@
 export type ColumnValue = string | number | bigint | boolean | null | readonly string[];
 export type Row = readonly ColumnValue[];
 
-export type ColumnType = 'int4' | 'int8' | 'text' | 'text[]' | 'bool' | 'timestamptz' | 'json' | 'jsonb';
+/**
+ * `id`, `base64` and `trace` are texts that are stored as bytes, see id_text, base64_text and trace_text in
+ * migrations/0002_events.sql; `char` is one ASCII character, type "char".
+ */
+export type ColumnType =
+  | 'int2'
+  | 'int4'
+  | 'int8'
+  | 'text'
+  | 'text[]'
+  | 'bool'
+  | 'timestamptz'
+  | 'json'
+  | 'jsonb'
+  | 'id'
+  | 'base64'
+  | 'trace'
+  | 'char';
 
 export const tables = {
   updates: {
     offset: 'int8',
-    kind: 'text',
-    update_id: 'text',
-    synchronizer_pk: 'int4',
-    command_id: 'text',
-    workflow_id: 'text',
+    batch_offset: 'int8',
     effective_at: 'timestamptz',
     record_time: 'timestamptz',
-    trace_parent: 'text',
-    trace_state: 'text',
-    external_transaction_hash: 'text',
-    transaction_hash: 'text',
     paid_traffic_cost: 'int8',
     event_count: 'int4',
-    raw: 'json',
-    epoch: 'int8',
-  },
-  contracts: {
-    contract_id: 'text',
-    offset: 'int8',
-    node_id: 'int4',
-    origin: 'text',
     synchronizer_pk: 'int4',
-    template_pk: 'int4',
-    representative_package_id: 'text',
-    payload: 'jsonb',
-    contract_key: 'jsonb',
-    contract_key_hash: 'text',
+    kind: 'char',
+    update_id: 'id',
+    trace_parent: 'trace',
+    command_id: 'text',
+    workflow_id: 'text',
+    trace_state: 'text',
+    external_transaction_hash: 'id',
+    transaction_hash: 'id',
+    raw: 'json',
+  },
+  contract_parties: {
+    parties_pk: 'int4',
     signatories: 'text[]',
     observers: 'text[]',
     witness_parties: 'text[]',
-    created_event_blob: 'text',
+  },
+  event_parties: {
+    parties_pk: 'int4',
+    acting_parties: 'text[]',
+    witness_parties: 'text[]',
+    implemented_interfaces: 'text[]',
+  },
+  contracts: {
+    offset: 'int8',
     created_at: 'timestamptz',
-    acs_delta: 'bool',
     reassignment_counter: 'int8',
+    node_id: 'int4',
+    template_pk: 'int4',
+    synchronizer_pk: 'int4',
+    parties_pk: 'int4',
+    origin: 'char',
+    acs_delta: 'bool',
+    contract_id: 'id',
+    payload: 'jsonb',
+    contract_key: 'jsonb',
+    contract_key_hash: 'base64',
+    created_event_blob: 'base64',
+    representative_package_id: 'text',
     workflow_id: 'text',
     redaction_id: 'text',
+  },
+  live: {
+    offset: 'int8',
+    node_id: 'int4',
+    template_pk: 'int4',
+    synchronizer_pk: 'int4',
+    parties_pk: 'int4',
+    contract_id: 'id',
+  },
+  ended: {
+    offset: 'int8',
+    ended_offset: 'int8',
+    node_id: 'int4',
+    template_pk: 'int4',
+    synchronizer_pk: 'int4',
+    parties_pk: 'int4',
+    class: 'int2',
+    ended_by: 'char',
+    contract_id: 'id',
+    ended_at: 'timestamptz',
+    ended_node_id: 'int4',
   },
   exercises: {
     offset: 'int8',
     node_id: 'int4',
-    contract_id: 'text',
+    last_descendant_node_id: 'int4',
     template_pk: 'int4',
     choice_pk: 'int4',
+    parties_pk: 'int4',
+    consuming: 'bool',
+    acs_delta: 'bool',
+    contract_id: 'id',
     argument: 'jsonb',
     result: 'jsonb',
-    acting_parties: 'text[]',
-    witness_parties: 'text[]',
-    consuming: 'bool',
-    last_descendant_node_id: 'int4',
-    implemented_interfaces: 'text[]',
-    acs_delta: 'bool',
     redaction_id: 'text',
   },
   archives: {
     offset: 'int8',
     node_id: 'int4',
-    contract_id: 'text',
     template_pk: 'int4',
-    witness_parties: 'text[]',
-    implemented_interfaces: 'text[]',
+    parties_pk: 'int4',
+    contract_id: 'id',
   },
   interface_views: {
-    contract_id: 'text',
     offset: 'int8',
+    node_id: 'int4',
     interface_pk: 'int4',
-    view: 'jsonb',
     status_code: 'int4',
+    view: 'jsonb',
     status_message: 'text',
     status_details: 'jsonb',
     implementation_package_id: 'text',
@@ -86,18 +131,18 @@ export const tables = {
   },
   reassignments: {
     offset: 'int8',
-    node_id: 'int4',
-    kind: 'text',
-    contract_id: 'text',
-    template_pk: 'int4',
-    reassignment_id: 'text',
-    source_pk: 'int4',
-    target_pk: 'int4',
-    submitter: 'text',
     reassignment_counter: 'int8',
     assignment_exclusivity: 'timestamptz',
-    witness_parties: 'text[]',
+    node_id: 'int4',
+    template_pk: 'int4',
+    source_pk: 'int4',
+    target_pk: 'int4',
+    parties_pk: 'int4',
+    kind: 'char',
     incomplete: 'bool',
+    contract_id: 'id',
+    reassignment_id: 'text',
+    submitter: 'text',
     created_event: 'jsonb',
     workflow_id: 'text',
   },
@@ -109,13 +154,6 @@ export const tables = {
     participant_id: 'text',
     participant_permission: 'text',
     raw: 'json',
-  },
-  lifetimes: {
-    contract_id: 'text',
-    synchronizer_pk: 'int4',
-    activated_offset: 'int8',
-    template_pk: 'int4',
-    deactivated_offset: 'int8',
   },
 } as const satisfies Record<string, Readonly<Record<string, ColumnType>>>;
 

@@ -7,11 +7,13 @@ import { type ClientBase, escapeIdentifier } from 'pg';
 import { delayUnit } from '../../model/activity.ts';
 import type { Batch } from '../../model/batch.ts';
 import type { DictionaryEntries } from '../../model/dictionary.ts';
+import { endedBy, type Deactivation } from '../../model/lifetimes.ts';
 import { tables, type TableName } from '../../model/tables.ts';
 import { ByteWriter } from './byte-writer.ts';
 import type { BinaryRows } from './copy-binary.ts';
 import { rollBack, type Database } from '../connection/database.ts';
 import { departureStatements } from './departures.ts';
+import { contractTwice } from './duplicate.ts';
 import { entryStatements } from './dictionary-store.ts';
 import { inOneRoundTrip, type Statement } from '../connection/round-trip.ts';
 
@@ -48,9 +50,11 @@ export async function writeBatch(database: Database, write: BatchWrite): Promise
 /** The statements that store the rows of a batch: COPYs, and what builds on what is stored already. Seals the batch. */
 export function rowStatements(batch: Batch<BinaryRows>, added: DictionaryEntries) {
   batch.seal();
+  if (batch.lifetimes.repeated) throw contractTwice();
   const filled = [...batch.sink.filled()];
   const copies = filled.map(({ table, messages }) => copyStatement(table, messages));
   const rest = [
+    ...batchStatement(batch, filled),
     ...entryStatements(added),
     ...lifetimeStatement(batch),
     ...activityStatement(batch),
@@ -102,9 +106,15 @@ function copyStatement(table: TableName, messages: Buffer): Statement {
 
 const parameters = new ByteWriter();
 
+/** Who stored the updates of the batch, and when. */
+function batchStatement({ batchOffset, epoch }: Batch, filled: readonly { readonly table: TableName }[]): Statement[] {
+  if (!filled.some(({ table }) => table === 'updates')) return [];
+  const text = 'insert into batches (batch_offset, epoch) values ($1, $2)';
+  return [{ name: 'add-batch', text, values: [batchOffset, epoch] }];
+}
+
 /**
- * Ends what earlier batches began, and counts. `coalesce` instead of `is null` keeps the planner from the index of live
- * rows, which looks best while the tables are small: the way is by contract id. An end counts for the template of the
+ * Ends what earlier batches began, and counts: rows move from live to ended. An end counts for the template of the
  * row that really changed, because the event may name a newer package, or a contract that was never seen active.
  */
 function lifetimeStatement(batch: Batch): Statement[] {
@@ -114,29 +124,47 @@ function lifetimeStatement(batch: Batch): Statement[] {
   return [
     {
       name: 'deactivate',
-      text: `with ended as (
-               update lifetimes l set deactivated_offset = d.deactivated_offset
-                 from unnest($1::text[], $2::integer[], $3::bigint[]) d (contract_id, synchronizer_pk, deactivated_offset)
-                where l.contract_id = d.contract_id and l.synchronizer_pk = d.synchronizer_pk
-                  and coalesce(l.deactivated_offset, 0) = 0 and l.activated_offset <= d.deactivated_offset
-               returning l.template_pk)
+      text: `with gone as (
+               delete from live l
+                using unnest($1::text[], $2::integer[], $3::bigint[], $4::integer[], $5::text[]::"char"[],
+                             $6::text[]::timestamptz[])
+                        d (contract_id, synchronizer_pk, ended_offset, ended_node_id, ended_by, ended_at)
+                where id_text(l.contract_id) = d.contract_id and l.synchronizer_pk = d.synchronizer_pk
+                  and l."offset" <= d.ended_offset
+               returning l.*, d.ended_offset, d.ended_node_id, d.ended_by, d.ended_at),
+             moved as (
+               insert into ended ("offset", ended_offset, node_id, template_pk, synchronizer_pk, parties_pk, class,
+                                  ended_by, contract_id, ended_at, ended_node_id, unknown_since)
+               select "offset", ended_offset, node_id, template_pk, synchronizer_pk, parties_pk,
+                      lifetime_class("offset", ended_offset), ended_by, contract_id, ended_at, ended_node_id, unknown_since
+                 from gone)
              insert into active_counts as a (template_pk, activated, deactivated)
                select template_pk, sum(activated), sum(deactivated)
-                 from (select * from unnest($4::integer[], $5::bigint[], $6::bigint[])
+                 from (select * from unnest($7::integer[], $8::bigint[], $9::bigint[])
                          counted (template_pk, activated, deactivated)
-                       union all select template_pk, 0, 1 from ended) c
+                       union all select template_pk, 0, 1 from gone) c
                 group by template_pk
              on conflict (template_pk) do update
                set activated = a.activated + excluded.activated, deactivated = a.deactivated + excluded.deactivated`,
       values: [
-        parameters.textArray(ended.map((d) => d.contractId)),
-        list(ended.map((d) => d.synchronizerPk)),
-        list(ended.map((d) => d.offset)),
+        ...endColumns(ended),
         list(counts.map((count) => count.templatePk)),
         list(counts.map((count) => count.activated)),
         list(counts.map((count) => count.deactivated)),
       ],
     },
+  ];
+}
+
+/** Ends as parameters: ids, synchronizers, offsets, nodes, "char"s and times, each an array. */
+export function endColumns(ended: readonly Deactivation[]) {
+  return [
+    parameters.textArray(ended.map((d) => d.contractId)),
+    list(ended.map((d) => d.synchronizerPk)),
+    list(ended.map((d) => d.end.offset)),
+    list(ended.map((d) => d.end.nodeId)),
+    list(ended.map((d) => endedBy[d.end.by])),
+    list(ended.map((d) => d.end.at && `"${d.end.at}"`)),
   ];
 }
 
@@ -194,7 +222,7 @@ export function notifyStatement(schema: string, offset: number): Statement {
   return { name: 'notify', text: 'select pg_notify($1, $2)', values: [`${schema}_offset`, offset] };
 }
 
-/** An array of numbers in its text form. */
-function list(numbers: readonly (number | bigint)[]): string {
-  return `{${numbers.join(',')}}`;
+/** An array of plain values in its text form. */
+function list(values: readonly (number | bigint | string | null)[]): string {
+  return `{${values.map((value) => value ?? 'null').join(',')}}`;
 }

@@ -13,6 +13,17 @@ const textOid = 25;
 
 const word = 2 ** 32;
 
+/** Before what is kept as text because it is no id, base64 or trace as the ledger prints them. */
+const textMark = 0xff;
+
+/** Value of a hexadecimal digit by its code; 255 for all else, capitals included, which would not come back as they were. */
+const digits = new Uint8Array(128).fill(255);
+for (const digit of '0123456789abcdef') digits[digit.charCodeAt(0)] = Number.parseInt(digit, 16);
+
+const traceParent = /^[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$/;
+/** What of an id function id_text can give back. */
+const plainCharacters = /^[\x01-\x5b\x5d-\x7e]*$/;
+
 export class ByteWriter {
   #bytes: Buffer = Buffer.allocUnsafeSlow(initialBytes);
   #at = 0;
@@ -88,6 +99,52 @@ export class ByteWriter {
     this.int32(start - this.#at - 4 + length);
     if (prefix !== undefined) this.#bytes[this.#at] = prefix;
     this.#at = start + length;
+  }
+
+  /**
+   * An id behind its length: the bytes that its digits name, or what it is in ASCII behind a mark.
+   * @returns false, and nothing is written, where it is neither
+   */
+  id(value: string): boolean {
+    if (this.#hexadecimal(value)) return true;
+    if (!plainCharacters.test(value)) return false;
+    this.text(value, textMark);
+    return true;
+  }
+
+  /** Base64 behind its length: the bytes, or the text behind a mark where the bytes would not give it back. */
+  base64(value: string): void {
+    const bytes = Buffer.from(value, 'base64');
+    if (bytes[0] === textMark || bytes.toString('base64') !== value) {
+      this.text(value, textMark);
+      return;
+    }
+    this.int32(bytes.length);
+    this.raw(bytes);
+  }
+
+  /** A W3C traceparent behind its length: its bytes, or any other text behind a mark. */
+  trace(value: string): void {
+    if (!traceParent.test(value) || !this.#hexadecimal(value.replaceAll('-', ''))) this.text(value, textMark);
+  }
+
+  /** False where it is not digits in pairs, or would look like a mark. */
+  #hexadecimal(value: string): boolean {
+    const length = value.length >> 1;
+    if (length === 0 || length * 2 !== value.length) return false;
+    this.#reserve(4 + length);
+    const bytes = this.#bytes;
+    const start = this.#at + 4;
+    for (let at = 0; at < length; at += 1) {
+      const high = digits[value.charCodeAt(at * 2)] ?? 255;
+      const low = digits[value.charCodeAt(at * 2 + 1)] ?? 255;
+      if ((high | low) > 15) return false;
+      bytes[start + at] = (high << 4) | low;
+    }
+    if (bytes[start] === textMark) return false;
+    this.int32(length);
+    this.#at = start + length;
+    return true;
   }
 
   /** A text[] behind its length: one dimension, no nulls, subscripts from 1; an empty array has no dimension. */

@@ -21,6 +21,7 @@ const copyData = 'd'.charCodeAt(0);
 /** Postgres receives a message whole before it parses the first row of it. */
 const messageBytes = 64 * 1024;
 const jsonbVersion = 1;
+const int2Limit = 2 ** 15;
 const int4Limit = 2 ** 31;
 
 /** The COPY stream of one table, row by row, as CopyData messages. */
@@ -78,16 +79,36 @@ class TableCopy {
   #value(type: ColumnType | undefined, value: ColumnValue): void {
     const bytes = this.#bytes;
     if (value === null) bytes.int32(-1);
-    else if (typeof value === 'string') {
-      if (type === 'text' || type === 'json') bytes.text(value);
-      else if (type === 'jsonb') bytes.text(value, jsonbVersion);
-      else this.#timestamp(value);
-    } else if (typeof value === 'object') bytes.texts(value);
+    else if (typeof value === 'string') this.#text(type, value);
+    else if (typeof value === 'object') bytes.texts(value);
     else if (typeof value === 'boolean') {
       bytes.int32(1);
       bytes.byte(value ? 1 : 0);
     } else if (type === 'int4') this.#int4(value);
+    else if (type === 'int2') this.#int2(value);
     else this.#int8(value);
+  }
+
+  #text(type: ColumnType | undefined, value: string): void {
+    const bytes = this.#bytes;
+    if (type === 'text' || type === 'json') bytes.text(value);
+    else if (type === 'jsonb') bytes.text(value, jsonbVersion);
+    else if (type === 'id') this.#id(value);
+    else if (type === 'char') bytes.text(value);
+    else if (type === 'base64') bytes.base64(value);
+    else if (type === 'trace') bytes.trace(value);
+    else this.#timestamp(value);
+  }
+
+  #id(value: string): void {
+    if (!this.#bytes.id(value)) throw dataRefused(this.#table, 'an id with characters beyond ASCII, or a backslash');
+  }
+
+  #int2(value: number | bigint): void {
+    const number = Number(value);
+    if (!(number >= -int2Limit && number < int2Limit)) throw dataRefused(this.#table, 'a number beyond 16 bits');
+    this.#bytes.int32(2);
+    this.#bytes.int16(number);
   }
 
   #int4(value: number | bigint): void {

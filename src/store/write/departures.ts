@@ -40,12 +40,7 @@ export async function markAnew(client: ClientBase, from: number): Promise<void> 
 /** Contracts that are neither active nor ended. Reads an index that holds nothing else. */
 export async function unknownContracts(database: Database): Promise<number> {
   const row = await database.withClient((client) =>
-    tablesOf(client)
-      .selectFrom('lifetimes')
-      .select(countRows)
-      .where('deactivated_offset', 'is', null)
-      .where('unknown_since', 'is not', null)
-      .executeTakeFirst(),
+    tablesOf(client).selectFrom('live').select(countRows).where('unknown_since', 'is not', null).executeTakeFirst(),
   );
   return row?.count ?? 0;
 }

@@ -1,5 +1,6 @@
-/** The dictionaries (templates, choices, synchronizers, interfaces of templates) read whole at session start, extended within a batch's transaction. */
+/** The dictionaries (templates, choices, synchronizers, interfaces of templates, parties) read whole at session start, extended within a batch's transaction. */
 import type { ClientBase } from 'pg';
+import { rememberedCombinations } from '../../model/party-combinations.ts';
 import { Dictionary, type DictionaryEntries } from '../../model/dictionary.ts';
 import { tablesOf } from '../connection/query-builder.ts';
 import type { Statement } from '../connection/round-trip.ts';
@@ -10,7 +11,19 @@ export async function loadDictionary(client: ClientBase): Promise<Dictionary> {
   const choices = await tables.selectFrom('choices').selectAll().orderBy('choice_pk').execute();
   const synchronizers = await tables.selectFrom('synchronizers').selectAll().orderBy('synchronizer_pk').execute();
   const implementations = await tables.selectFrom('template_interfaces').selectAll().execute();
-  return new Dictionary({
+  const contracts = await tables
+    .selectFrom('contract_parties')
+    .selectAll()
+    .orderBy('parties_pk', 'desc')
+    .limit(rememberedCombinations)
+    .execute();
+  const events = await tables
+    .selectFrom('event_parties')
+    .selectAll()
+    .orderBy('parties_pk', 'desc')
+    .limit(rememberedCombinations)
+    .execute();
+  const stored = {
     templates: templates.map((row) => ({
       pk: row.template_pk,
       text: `${row.package_id}:${row.module_name}:${row.entity_name}`,
@@ -30,6 +43,17 @@ export async function loadDictionary(client: ClientBase): Promise<Dictionary> {
       templatePk: row.template_pk,
       interfacePk: row.interface_pk,
     })),
+  };
+  return new Dictionary(stored, {
+    contracts: contracts
+      .toReversed()
+      .map((row) => ({ pk: row.parties_pk, lists: [row.signatories, row.observers, row.witness_parties] })),
+    events: events
+      .toReversed()
+      .map((row) => ({
+        pk: row.parties_pk,
+        lists: [row.acting_parties, row.witness_parties, row.implemented_interfaces],
+      })),
   });
 }
 

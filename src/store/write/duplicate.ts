@@ -8,7 +8,8 @@ import type { Database } from '../connection/database.ts';
 
 /** What is there twice when the key of a table is, in words; all these keys hold the offset. */
 const keys: Readonly<Record<string, string>> = {
-  contracts: 'contract id',
+  contracts: 'node id',
+  live: 'contract id',
   interface_views: 'interface view of a contract',
   exercises: 'node id',
   archives: 'node id',
@@ -45,25 +46,21 @@ export function explainEntry(error: IndexerError): IndexerError {
   );
 }
 
-/**
- * The rows of a table at an offset, $1. Of contracts and views there are as many as its history has: no index of theirs
- * begins with the offset, so they are looked up template by template.
- */
-export function rowsAt(table: string): string {
-  if (table === 'contracts' || table === 'interface_views') {
-    const pk = table === 'contracts' ? 'template_pk' : 'interface_pk';
-    // The limit keeps Postgres from turning the join round.
-    return `select from templates t
-             cross join lateral (select from ${table} r where r.${pk} = t.template_pk and r."offset" = $1 limit 1) found`;
-  }
-  return `select from ${table} where "offset" = $1`;
-}
-
 async function hasRows(database: Database, table: string, offset: number): Promise<boolean> {
+  // Seen in the update itself, before anything was sent.
+  if (table === 'live') return false;
   const { rows } = await database.withClient((client) =>
-    client.query<{ there: boolean }>(`select exists (${rowsAt(table)}) as there`, [offset]),
+    client.query<{ there: boolean }>(`select exists (select from ${table} where "offset" = $1) as there`, [offset]),
   );
   return rows[0]?.there === true;
+}
+
+/** A contract that becomes active twice at one offset; like what a unique index would say, which none is for the ids. */
+export function contractTwice(): IndexerError {
+  return new IndexerError('a contract becomes active twice at one offset', {
+    code: 'STORE_DUPLICATE',
+    facts: { table: 'live', constraint: 'live_pkey' },
+  });
 }
 
 function keyRepeated(error: IndexerError, found: string, remedy: string): IndexerError {

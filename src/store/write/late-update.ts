@@ -6,7 +6,7 @@ import type { ClientBase } from 'pg';
 import { IndexerError, toIndexerError } from '../../errors/indexer-error.ts';
 import { Batch } from '../../model/batch.ts';
 import type { Update } from '../../model/update.ts';
-import { rowStatements } from './batch-writer.ts';
+import { endColumns, rowStatements } from './batch-writer.ts';
 import { BinaryRows } from './copy-binary.ts';
 import type { Database } from '../connection/database.ts';
 import { markAnew } from './departures.ts';
@@ -43,6 +43,7 @@ export async function storeLate(database: Database, update: Update, epoch?: numb
     const taken = await takeEpoch(client, epoch);
     const dictionary = await loadDictionary(client);
     const batch = new Batch(new BinaryRows(), dictionary, taken, update.offset - 1, await loadRedactions(client));
+    batch.batchOffset = -update.offset;
     batch.add(update);
     await refuseUnknownEnds(client, batch);
     const added = dictionary.takeAdded();
@@ -79,13 +80,16 @@ async function refuseUnknownEnds(client: ClientBase, { offset, lifetimes }: Batc
  * synchronizer: that one ended both. Ended they are already, so the counts stay.
  */
 async function endSooner(client: ClientBase, { lifetimes }: Batch): Promise<void> {
-  const ended = lifetimes.deactivations();
   await client.query(
-    `update lifetimes l set deactivated_offset = d.deactivated_offset
-       from unnest($1::text[], $2::integer[], $3::bigint[]) d (contract_id, synchronizer_pk, deactivated_offset)
-      where l.contract_id = d.contract_id and l.synchronizer_pk = d.synchronizer_pk
-        and l.activated_offset <= d.deactivated_offset and l.deactivated_offset > d.deactivated_offset`,
-    [ended.map((d) => d.contractId), ended.map((d) => d.synchronizerPk), ended.map((d) => d.offset)],
+    `update ended e
+        set ended_offset = d.ended_offset, ended_node_id = d.ended_node_id, ended_by = d.ended_by, ended_at = d.ended_at,
+            class = lifetime_class(e."offset", d.ended_offset)
+       from unnest($1::text[], $2::integer[], $3::bigint[], $4::integer[], $5::text[]::"char"[],
+                   $6::text[]::timestamptz[])
+              d (contract_id, synchronizer_pk, ended_offset, ended_node_id, ended_by, ended_at)
+      where id_text(e.contract_id) = d.contract_id and e.synchronizer_pk = d.synchronizer_pk and e.ended_by <> 'w'
+        and e."offset" <= d.ended_offset and e.ended_offset > d.ended_offset`,
+    endColumns(lifetimes.deactivations()),
   );
 }
 
@@ -93,28 +97,33 @@ async function endSooner(client: ClientBase, { lifetimes }: Batch): Promise<void
 async function endLater(client: ClientBase, offset: number, contractIds: readonly string[]): Promise<void> {
   await client.query(
     `with ends as (
-       select e.contract_id, u.synchronizer_pk, e."offset"
+       select id_text(e.contract_id) as contract_id, u.synchronizer_pk, e."offset" as ended_offset,
+              e.node_id as ended_node_id, 'a'::"char" as ended_by, coalesce(u.effective_at, u.record_time) as ended_at
          from exercises e join updates u on u."offset" = e."offset"
-        where e.contract_id = any ($2) and e.consuming and e.acs_delta is distinct from false
+        where id_text(e.contract_id) = any ($2) and e.consuming and e.acs_delta is distinct from false
        union all
-       select a.contract_id, u.synchronizer_pk, a."offset"
+       select id_text(a.contract_id), u.synchronizer_pk, a."offset", a.node_id, 'a', coalesce(u.effective_at, u.record_time)
          from archives a join updates u on u."offset" = a."offset"
-        where a.contract_id = any ($2)
+        where id_text(a.contract_id) = any ($2)
        union all
-       select r.contract_id, r.source_pk, r."offset"
-         from reassignments r
-        where r.contract_id = any ($2) and r.kind = 'unassign' and not r.incomplete),
-     ended as (
-       update lifetimes l set deactivated_offset = found."offset"
-         from (select l.contract_id, l.synchronizer_pk, min(ends."offset") as "offset"
-                 from lifetimes l join ends using (contract_id, synchronizer_pk)
-                where l.activated_offset = $1 and l.deactivated_offset is null and ends."offset" > $1
-                group by 1, 2) found
-        where l.contract_id = found.contract_id and l.synchronizer_pk = found.synchronizer_pk
-          and l.activated_offset = $1 and l.deactivated_offset is null
-       returning l.template_pk)
+       select id_text(r.contract_id), r.source_pk, r."offset", null, 'r', u.record_time
+         from reassignments r join updates u on u."offset" = r."offset"
+        where id_text(r.contract_id) = any ($2) and r.kind = 'u' and not r.incomplete),
+     first as (
+       select distinct on (contract_id, synchronizer_pk) *
+         from ends where ended_offset > $1 order by contract_id, synchronizer_pk, ended_offset),
+     gone as (
+       delete from live l using first d
+        where id_text(l.contract_id) = d.contract_id and l.synchronizer_pk = d.synchronizer_pk and l."offset" = $1
+       returning l.*, d.ended_offset, d.ended_node_id, d.ended_by, d.ended_at),
+     moved as (
+       insert into ended ("offset", ended_offset, node_id, template_pk, synchronizer_pk, parties_pk, class,
+                          ended_by, contract_id, ended_at, ended_node_id, unknown_since)
+       select "offset", ended_offset, node_id, template_pk, synchronizer_pk, parties_pk,
+              lifetime_class("offset", ended_offset), ended_by, contract_id, ended_at, ended_node_id, unknown_since
+         from gone)
      update active_counts a set deactivated = a.deactivated + n.ended
-       from (select template_pk, count(*) as ended from ended group by 1) n
+       from (select template_pk, count(*) as ended from gone group by 1) n
       where a.template_pk = n.template_pk`,
     [offset, contractIds],
   );

@@ -179,11 +179,9 @@ export function seedStatement(epoch: number, from: number, entries: number, toke
   });
 }
 
-/** The newest offset at which a stored contract became active; undefined without contracts. Reads all lifetimes. */
+/** The newest offset at which a stored contract became active; undefined without contracts. */
 export async function newestActivation(client: ClientBase): Promise<number | undefined> {
-  const { rows } = await client.query<{ newest: number | null }>(
-    'select max(activated_offset) as newest from lifetimes',
-  );
+  const { rows } = await client.query<{ newest: number | null }>('select max("offset") as newest from contracts');
   return rows[0]?.newest ?? undefined;
 }
 
