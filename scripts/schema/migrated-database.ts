@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { prepareOutputs } from '../../bench/indexer-process.ts';
 import { startEmbeddedPostgres } from '../../packages/embedded-postgres/src/embedded-postgres.ts';
 import { openDatabase, type Database } from '../../src/store/connection/database.ts';
-import { migrate } from '../../src/store/schema/migrations.ts';
+import { migrate, migrationFiles } from '../../src/store/schema/migrations.ts';
 
 /** Lends it to `work`; server and files are gone afterwards. */
 export async function withMigratedDatabase(work: (database: Database) => Promise<void>): Promise<void> {
@@ -19,7 +19,8 @@ export async function withMigratedDatabase(work: (database: Database) => Promise
       statementTimeoutMs: 60_000,
       applicationName: 'schema',
     });
-    await migrate(database);
+    // The storage alone: views and functions for readers have no tables.
+    await migrate(database, await migrationFiles());
     await work(database);
     await database.close();
   } finally {

@@ -41,11 +41,13 @@ function columnType(column: Column): string {
 }
 
 const valueTypes: Readonly<Record<string, string>> = {
+  '"char"': 'string',
   bigint: 'number',
   boolean: 'boolean',
   bytea: 'Buffer',
   'double precision': 'number',
   integer: 'number',
+  smallint: 'number',
   text: 'string',
   'text[]': 'readonly string[]',
   timestamptz: 'Date',
@@ -66,5 +68,5 @@ function valueType({ name, type, check }: Column): string {
 /** The texts of `check (column in ('a', 'b'))`, as literals; none of any other check. */
 function allowedValues(check: string | null): readonly string[] {
   if (check === null || !/^\(\w+ = ANY \(ARRAY\[/.test(check)) return [];
-  return [...check.matchAll(/'(\w+)'::text/g)].map(([, text = '']) => `'${text}'`);
+  return [...check.matchAll(/'(\w+)'::(?:text|"char")/g)].map(([, text = '']) => `'${text}'`);
 }

@@ -30,10 +30,15 @@ interface ActivityHourlyTable {
 interface ArchivesTable {
   readonly offset: number;
   readonly node_id: number;
-  readonly contract_id: string;
   readonly template_pk: number;
-  readonly witness_parties: readonly string[];
-  readonly implemented_interfaces: readonly string[];
+  readonly parties_pk: number;
+  readonly contract_id: Buffer;
+}
+
+interface BatchesTable {
+  readonly batch_offset: number;
+  readonly epoch: number;
+  readonly indexed_at: Generated<Date>;
 }
 
 interface ChoicesTable {
@@ -43,24 +48,29 @@ interface ChoicesTable {
   readonly choice: string;
 }
 
-interface ContractsTable {
-  readonly contract_id: string;
-  readonly offset: number;
-  readonly node_id: number;
-  readonly origin: 'create' | 'assign' | 'seed';
-  readonly synchronizer_pk: number;
-  readonly template_pk: number;
-  readonly representative_package_id: string | null;
-  readonly payload: ColumnType<unknown, string | null | undefined, string | null>;
-  readonly contract_key: ColumnType<unknown, string | null | undefined, string | null>;
-  readonly contract_key_hash: string | null;
+interface ContractPartiesTable {
+  readonly parties_pk: number;
   readonly signatories: readonly string[];
   readonly observers: readonly string[];
   readonly witness_parties: readonly string[];
-  readonly created_event_blob: string | null;
+}
+
+interface ContractsTable {
+  readonly offset: number;
   readonly created_at: Date | null;
-  readonly acs_delta: boolean | null;
   readonly reassignment_counter: number | null;
+  readonly node_id: number;
+  readonly template_pk: number;
+  readonly synchronizer_pk: number;
+  readonly parties_pk: number;
+  readonly origin: 'c' | 'a' | 's';
+  readonly acs_delta: boolean | null;
+  readonly contract_id: Buffer;
+  readonly payload: ColumnType<unknown, string | null | undefined, string | null>;
+  readonly contract_key: ColumnType<unknown, string | null | undefined, string | null>;
+  readonly contract_key_hash: Buffer | null;
+  readonly created_event_blob: Buffer | null;
+  readonly representative_package_id: string | null;
   readonly workflow_id: string | null;
   readonly redaction_id: string | null;
 }
@@ -75,42 +85,63 @@ interface CoverageTable {
   readonly recorded_at: Generated<Date>;
 }
 
+interface EndedTable {
+  readonly offset: number;
+  readonly ended_offset: number;
+  readonly node_id: number;
+  readonly template_pk: number;
+  readonly synchronizer_pk: number;
+  readonly parties_pk: number;
+  readonly class: number;
+  readonly ended_by: 'a' | 'r' | 'e' | 'w';
+  readonly contract_id: Buffer;
+  readonly ended_at: Date | null;
+  readonly ended_node_id: number | null;
+  readonly unknown_since: number | null;
+}
+
+interface EventPartiesTable {
+  readonly parties_pk: number;
+  readonly acting_parties: readonly string[];
+  readonly witness_parties: readonly string[];
+  readonly implemented_interfaces: readonly string[];
+}
+
 interface ExercisesTable {
   readonly offset: number;
   readonly node_id: number;
-  readonly contract_id: string;
+  readonly last_descendant_node_id: number | null;
   readonly template_pk: number;
   readonly choice_pk: number;
+  readonly parties_pk: number;
+  readonly consuming: boolean;
+  readonly acs_delta: boolean | null;
+  readonly contract_id: Buffer;
   readonly argument: ColumnType<unknown, string | null | undefined, string | null>;
   readonly result: ColumnType<unknown, string | null | undefined, string | null>;
-  readonly acting_parties: readonly string[];
-  readonly witness_parties: readonly string[];
-  readonly consuming: boolean;
-  readonly last_descendant_node_id: number | null;
-  readonly implemented_interfaces: readonly string[];
-  readonly acs_delta: boolean | null;
   readonly redaction_id: string | null;
 }
 
 interface InterfaceViewsTable {
-  readonly contract_id: string;
   readonly offset: number;
+  readonly node_id: number;
   readonly interface_pk: number;
-  readonly view: ColumnType<unknown, string | null | undefined, string | null>;
   readonly status_code: number;
+  readonly view: ColumnType<unknown, string | null | undefined, string | null>;
   readonly status_message: string | null;
   readonly status_details: ColumnType<unknown, string | null | undefined, string | null>;
   readonly implementation_package_id: string | null;
   readonly redaction_id: string | null;
 }
 
-interface LifetimesTable {
-  readonly contract_id: string;
-  readonly synchronizer_pk: number;
-  readonly activated_offset: number;
-  readonly template_pk: number;
-  readonly deactivated_offset: number | null;
+interface LiveTable {
+  readonly offset: number;
   readonly unknown_since: number | null;
+  readonly node_id: number;
+  readonly template_pk: number;
+  readonly synchronizer_pk: number;
+  readonly parties_pk: number;
+  readonly contract_id: Buffer;
 }
 
 interface PackagesTable {
@@ -140,18 +171,18 @@ interface QuarantineTable {
 
 interface ReassignmentsTable {
   readonly offset: number;
-  readonly node_id: number;
-  readonly kind: 'unassign' | 'assign';
-  readonly contract_id: string;
-  readonly template_pk: number;
-  readonly reassignment_id: string;
-  readonly source_pk: number;
-  readonly target_pk: number;
-  readonly submitter: string | null;
   readonly reassignment_counter: number | null;
   readonly assignment_exclusivity: Date | null;
-  readonly witness_parties: readonly string[];
+  readonly node_id: number;
+  readonly template_pk: number;
+  readonly source_pk: number;
+  readonly target_pk: number;
+  readonly parties_pk: number;
+  readonly kind: 'u' | 'a';
   readonly incomplete: boolean;
+  readonly contract_id: Buffer;
+  readonly reassignment_id: string;
+  readonly submitter: string | null;
   readonly created_event: ColumnType<unknown, string | null | undefined, string | null>;
   readonly workflow_id: string | null;
 }
@@ -258,22 +289,21 @@ interface TypedViewsTable {
 
 interface UpdatesTable {
   readonly offset: number;
-  readonly kind: string;
-  readonly update_id: string | null;
-  readonly synchronizer_pk: number | null;
-  readonly command_id: string | null;
-  readonly workflow_id: string | null;
+  readonly batch_offset: number;
   readonly effective_at: Date | null;
   readonly record_time: Date | null;
-  readonly trace_parent: string | null;
-  readonly trace_state: string | null;
-  readonly external_transaction_hash: string | null;
-  readonly transaction_hash: string | null;
   readonly paid_traffic_cost: number | bigint | null;
   readonly event_count: number;
+  readonly synchronizer_pk: number | null;
+  readonly kind: string;
+  readonly update_id: Buffer | null;
+  readonly trace_parent: Buffer | null;
+  readonly command_id: string | null;
+  readonly workflow_id: string | null;
+  readonly trace_state: string | null;
+  readonly external_transaction_hash: Buffer | null;
+  readonly transaction_hash: Buffer | null;
   readonly raw: ColumnType<unknown, string | null | undefined, string | null>;
-  readonly epoch: number;
-  readonly indexed_at: Generated<Date>;
 }
 
 interface VerificationsTable {
@@ -292,12 +322,16 @@ export interface Tables {
   readonly active_counts: ActiveCountsTable;
   readonly activity_hourly: ActivityHourlyTable;
   readonly archives: ArchivesTable;
+  readonly batches: BatchesTable;
   readonly choices: ChoicesTable;
+  readonly contract_parties: ContractPartiesTable;
   readonly contracts: ContractsTable;
   readonly coverage: CoverageTable;
+  readonly ended: EndedTable;
+  readonly event_parties: EventPartiesTable;
   readonly exercises: ExercisesTable;
   readonly interface_views: InterfaceViewsTable;
-  readonly lifetimes: LifetimesTable;
+  readonly live: LiveTable;
   readonly packages: PackagesTable;
   readonly paddings: PaddingsTable;
   readonly quarantine: QuarantineTable;
