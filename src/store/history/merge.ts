@@ -37,12 +37,13 @@ export function mergeStaging(database: Database, merge: Merge): Promise<Merged> 
     }
     const staged = escapeIdentifier(stagingSchema(database.schema));
     await mapDictionaries(client, staged);
+    await gatherStates(client, staged);
     const kept = await provenHistory(client, staged, merge, stream);
     const ended = await endMissing(client, staged, merge.offset);
     await knowAgain(client, staged, merge.offset);
     await removeRedacted(client, staged);
-    for (const table of ['contracts', 'interface_views', 'reassignments']) await copyRows(client, staged, table);
-    const added = await addLifetimes(client, staged);
+    for (const table of copied) await copyRows(client, staged, table);
+    const added = await addStates(client, staged);
     const gathered = await countGathered(client, database.schema);
     const reason = `${merge.reason}; ${String(ended)} contracts ended and ${String(added)} began unseen`;
     await publish(client, gathered, stream, merge, reason);
@@ -94,13 +95,48 @@ async function mapDictionaries(client: ClientBase, staged: string): Promise<void
        join ${staged}.template_map i on i.staged = s.interface_pk
      on conflict do nothing`,
   );
-  await client.query(`update ${staged}.lifetimes l set synchronizer_pk = m.ours
-                        from ${staged}.synchronizer_map m where m.staged = l.synchronizer_pk and m.ours <> m.staged`);
-  await client.query(`analyze ${staged}.lifetimes`);
+  await mapParties(client, staged, 'contract_parties', 'signatories, observers, witness_parties');
+  await mapParties(client, staged, 'event_parties', 'acting_parties, witness_parties, implemented_interfaces');
 }
 
-const same = `s.contract_id = l.contract_id and s.synchronizer_pk = l.synchronizer_pk
-              and s.activated_offset = l.activated_offset`;
+/** A combination that is here several times has its first number; what is not here gets the next ones. */
+async function mapParties(client: ClientBase, staged: string, table: string, columns: string): Promise<void> {
+  await client.query(
+    `insert into ${table} (parties_pk, ${columns})
+     select (select coalesce(max(parties_pk), 0) from ${table}) + row_number() over (order by s.first), ${columns}
+       from (select min(parties_pk) as first, ${columns} from ${staged}.${table} group by ${columns}) s
+      where not exists (select from ${table} m where (${columns}) = (${columns.replaceAll(/\w+/g, 's.$&')}))`,
+  );
+  await client.query(
+    `create table ${staged}.${table}_map as
+     select s.parties_pk as staged, min(m.parties_pk) as ours
+       from ${staged}.${table} s join ${table} m using (${columns}) group by 1;
+     alter table ${staged}.${table}_map add primary key (staged)`,
+  );
+}
+
+/** What the list says of each contract, with our numbers: table `states`. */
+async function gatherStates(client: ClientBase, staged: string): Promise<void> {
+  await client.query(
+    `create table ${staged}.states as
+     select l."offset", l.node_id, l.contract_id, t.ours as template_pk, y.ours as synchronizer_pk, p.ours as parties_pk,
+            l.ended_offset, l.ended_by, l.ended_at, l.ended_node_id
+       from (select "offset", node_id, contract_id, template_pk, synchronizer_pk, parties_pk,
+                    null::bigint as ended_offset, null::"char" as ended_by, null::timestamptz as ended_at,
+                    null::integer as ended_node_id
+               from ${staged}.live
+             union all
+             select "offset", node_id, contract_id, template_pk, synchronizer_pk, parties_pk,
+                    ended_offset, ended_by, ended_at, ended_node_id
+               from ${staged}.ended) l
+       join ${staged}.template_map t on t.staged = l.template_pk
+       join ${staged}.synchronizer_map y on y.staged = l.synchronizer_pk
+       join ${staged}.contract_parties_map p on p.staged = l.parties_pk;
+     analyze ${staged}.states`,
+  );
+}
+
+const same = 's."offset" = l."offset" and s.node_id = l.node_id and s.contract_id = l.contract_id';
 
 /**
  * A contract id is a hash that no two ledgers share, an offset is one participant's own: contracts that both sides know
@@ -108,19 +144,25 @@ const same = `s.contract_id = l.contract_id and s.synchronizer_pk = l.synchroniz
  * @returns how many both sides hold as active
  */
 async function provenHistory(client: ClientBase, staged: string, merge: Merge, stream: StreamFacts): Promise<number> {
-  const { rows } = await client.query<{ active: number; common: number; ended: number; moved: number }>(
-    `select (select count(*) from lifetimes where deactivated_offset is null and unknown_since is null) as active,
-            count(*) filter (where s.activated_offset = l.activated_offset and l.deactivated_offset is null) as common,
-            count(*) filter (where s.activated_offset = l.activated_offset and l.deactivated_offset is not null
-                               and s.deactivated_offset is null) as ended,
-            count(*) filter (where s.activated_offset <> l.activated_offset and l.deactivated_offset is null
-                               and s.activated_offset <= $1) as moved
-       from ${staged}.lifetimes s join lifetimes l using (contract_id, synchronizer_pk)`,
+  const { rows } = await client.query<{ active: number; common: number; ended: number; moved: number; other: number }>(
+    `select (select count(*) from live where unknown_since is null) as active,
+            count(*) filter (where s."offset" = l."offset" and l.ended_offset is null) as common,
+            count(*) filter (where s."offset" = l."offset" and l.ended_offset is not null
+                               and s.ended_offset is null) as ended,
+            count(*) filter (where s."offset" <> l."offset" and l.ended_offset is null and s."offset" <= $1) as moved,
+            (select count(*) from ${staged}.contracts s join contracts c using ("offset", node_id)
+              where c.contract_id <> s.contract_id) as other
+       from ${staged}.states s
+       join (select "offset", contract_id, synchronizer_pk, null::bigint as ended_offset from live
+             union all
+             select "offset", contract_id, synchronizer_pk, ended_offset from ended where ended_by <> 'w') l
+            using (contract_id, synchronizer_pk)`,
     [merge.checkpoint],
   );
-  const { active = 0, common = 0, ended = 0, moved = 0 } = rows[0] ?? {};
+  const { active = 0, common = 0, ended = 0, moved = 0, other = 0 } = rows[0] ?? {};
   if (ended > 0) throw otherHistory(`the ledger holds ${String(ended)} contracts as active that ended here`);
   if (moved > 0) throw otherHistory(`${String(moved)} contracts became active there at another offset than here`);
+  if (other > 0) throw otherHistory(`${String(other)} contracts stand there where other contracts stand here`);
   const knownId = stream.participantId !== null && merge.identity.participantId === stream.participantId;
   if (!knownId && active > 0 && common === 0) {
     throw otherHistory('no contract that is active here is active there, and the participant id cannot be compared');
@@ -144,22 +186,28 @@ function otherHistory(found: string): IndexerError {
  */
 async function endMissing(client: ClientBase, staged: string, offset: number): Promise<number> {
   const { rows } = await client.query<{ ended: number }>(
-    `with ended as (
-       update lifetimes l
-          set deactivated_offset = coalesce(
-                (select s.deactivated_offset from ${staged}.lifetimes s where ${same}),
-                (select min(s.activated_offset) from ${staged}.lifetimes s
-                  where s.contract_id = l.contract_id and s.activated_offset > l.activated_offset),
-                $1)
-        where l.deactivated_offset is null
-          and not exists (select from ${staged}.lifetimes s where ${same} and s.deactivated_offset is null)
+    `with gone as (
+       delete from live l
+        where not exists (select from ${staged}.states s where ${same} and s.ended_offset is null)
           and (l.unknown_since is null
-               or exists (select from ${staged}.lifetimes s where s.contract_id = l.contract_id))
-       returning l.template_pk),
+               or exists (select from ${staged}.states s where s.contract_id = l.contract_id))
+       returning l.*),
+     known as (
+       select l.*, s.ended_by, s.ended_at, s.ended_node_id,
+              coalesce(s.ended_offset, (select min(n."offset") from ${staged}.states n
+                                         where n.contract_id = l.contract_id and n."offset" > l."offset"), $1) as ended_offset
+         from gone l left join ${staged}.states s on ${same}),
+     moved as (
+       insert into ended ("offset", ended_offset, node_id, template_pk, synchronizer_pk, parties_pk, class, ended_by,
+                          contract_id, ended_at, ended_node_id, unknown_since)
+       select "offset", ended_offset, node_id, template_pk, synchronizer_pk, parties_pk,
+              lifetime_class("offset", ended_offset), coalesce(ended_by, 'e'), contract_id, ended_at, ended_node_id,
+              unknown_since
+         from known),
      counted as (
        update active_counts a set deactivated = a.deactivated + e.ended
-         from (select template_pk, count(*) as ended from ended group by 1) e where e.template_pk = a.template_pk)
-     select count(*) as ended from ended`,
+         from (select template_pk, count(*) as ended from gone group by 1) e where e.template_pk = a.template_pk)
+     select count(*) as ended from gone`,
     [offset],
   );
   return rows[0]?.ended ?? 0;
@@ -171,29 +219,36 @@ async function endMissing(client: ClientBase, staged: string, offset: number): P
  */
 async function knowAgain(client: ClientBase, staged: string, offset: number): Promise<void> {
   await client.query(
-    `update lifetimes l set unknown_since = null
-       from contracts c
-      where l.unknown_since is not null and l.deactivated_offset is null
-        and exists (select from ${staged}.lifetimes s where ${same} and s.deactivated_offset is null)
-        and c.contract_id = l.contract_id and c."offset" = l.activated_offset
-        and exists (select from unnest(c.witness_parties) w (party)
-                     where (w.party = any (c.signatories) or w.party = any (c.observers))
+    `update live l set unknown_since = null
+       from contract_parties p
+      where l.unknown_since is not null and p.parties_pk = l.parties_pk
+        and exists (select from ${staged}.states s where ${same} and s.ended_offset is null)
+        and exists (select from unnest(p.witness_parties) w (party)
+                     where (w.party = any (p.signatories) or w.party = any (p.observers))
                        and hosts(w.party, l.synchronizer_pk, $1))`,
     [offset],
   );
 }
 
-async function addLifetimes(client: ClientBase, staged: string): Promise<number> {
+/** @returns how many activations are new here */
+async function addStates(client: ClientBase, staged: string): Promise<number> {
   const { rows } = await client.query<{ added: number }>(
-    `with added as (
-       insert into lifetimes (contract_id, synchronizer_pk, activated_offset, template_pk, deactivated_offset)
-       select s.contract_id, s.synchronizer_pk, s.activated_offset, m.ours, s.deactivated_offset
-         from ${staged}.lifetimes s join ${staged}.template_map m on m.staged = s.template_pk
-        where not exists (select from lifetimes l where ${same})
-       returning template_pk, deactivated_offset),
+    `with added as materialized (
+       select s.* from ${staged}.states s
+        where not exists (select from live l where ${same}) and not exists (select from ended l where ${same})),
+     alive as (
+       insert into live ("offset", node_id, template_pk, synchronizer_pk, parties_pk, contract_id)
+       select "offset", node_id, template_pk, synchronizer_pk, parties_pk, contract_id
+         from added where ended_offset is null),
+     gone as (
+       insert into ended ("offset", ended_offset, node_id, template_pk, synchronizer_pk, parties_pk, class, ended_by,
+                          contract_id, ended_at, ended_node_id)
+       select "offset", ended_offset, node_id, template_pk, synchronizer_pk, parties_pk,
+              lifetime_class("offset", ended_offset), ended_by, contract_id, ended_at, ended_node_id
+         from added where ended_offset is not null),
      counted as (
        insert into active_counts as a (template_pk, activated, deactivated)
-       select template_pk, count(*), count(deactivated_offset) from added group by 1
+       select template_pk, count(*), count(ended_offset) from added group by 1
        on conflict (template_pk) do update
          set activated = a.activated + excluded.activated, deactivated = a.deactivated + excluded.deactivated)
      select count(*) as added from added`,
@@ -201,33 +256,36 @@ async function addLifetimes(client: ClientBase, staged: string): Promise<number>
   return rows[0]?.added ?? 0;
 }
 
-const mapOf: Readonly<Record<string, string>> = {
-  template_pk: 'template_map',
-  interface_pk: 'template_map',
-  synchronizer_pk: 'synchronizer_map',
-  source_pk: 'synchronizer_map',
-  target_pk: 'synchronizer_map',
-};
+const copied = ['contracts', 'interface_views', 'reassignments'] as const;
+
+/** Columns that hold a number of a dictionary, and the map of the numbers. */
+function mapOf(table: (typeof copied)[number], column: string): string | undefined {
+  if (column === 'template_pk' || column === 'interface_pk') return 'template_map';
+  if (['synchronizer_pk', 'source_pk', 'target_pk'].includes(column)) return 'synchronizer_map';
+  if (column !== 'parties_pk') return undefined;
+  return table === 'contracts' ? 'contract_parties_map' : 'event_parties_map';
+}
 
 /** What was redacted while active contracts were gathered, or since a reseed was cut, has its contents in the staging yet. */
 async function removeRedacted(client: ClientBase, staged: string): Promise<void> {
-  for (const [table, contents] of [
-    ['contracts', 'payload = null, contract_key = null, created_event_blob = null'],
-    ['interface_views', 'view = null, status_message = null, status_details = null'],
-  ] as const) {
-    await client.query(
-      `update ${staged}.${table} s set ${contents}, redaction_id = r.redaction_id
-         from redacted_contracts r where r.contract_id = s.contract_id and s.redaction_id is null`,
-    );
-  }
+  const redacted = 'redacted_contracts r on r.contract_id = id_text(c.contract_id)';
   await client.query(
-    `update ${staged}.reassignments s set created_event = null
-       from redacted_contracts r where r.contract_id = s.contract_id and s.created_event is not null`,
+    `update ${staged}.interface_views s set view = null, status_message = null, status_details = null, redaction_id = r.redaction_id
+       from ${staged}.contracts c join ${redacted}
+      where c."offset" = s."offset" and c.node_id = s.node_id and s.redaction_id is null`,
+  );
+  await client.query(
+    `update ${staged}.contracts c set payload = null, contract_key = null, created_event_blob = null, redaction_id = r.redaction_id
+       from redacted_contracts r where r.contract_id = id_text(c.contract_id) and c.redaction_id is null`,
+  );
+  await client.query(
+    `update ${staged}.reassignments c set created_event = null
+       from redacted_contracts r where r.contract_id = id_text(c.contract_id) and c.created_event is not null`,
   );
 }
 
 /** All rows that are not here yet, with our numbers. */
-async function copyRows(client: ClientBase, staged: string, table: string): Promise<void> {
+async function copyRows(client: ClientBase, staged: string, table: (typeof copied)[number]): Promise<void> {
   const { rows } = await client.query<{ name: string }>(
     `select attname::text as name from pg_attribute
       where attrelid = $1::regclass and attnum > 0 and not attisdropped and attgenerated = '' order by attnum`,
@@ -235,7 +293,7 @@ async function copyRows(client: ClientBase, staged: string, table: string): Prom
   );
   const values = rows.map(({ name }) => {
     const column = `r.${escapeIdentifier(name)}`;
-    const map = mapOf[name];
+    const map = mapOf(table, name);
     return map === undefined ? column : `(select m.ours from ${staged}.${map} m where m.staged = ${column})`;
   });
   await client.query(

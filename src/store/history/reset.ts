@@ -36,7 +36,7 @@ const nothingRead: Change<'stream'> = {
   kept_offset: null,
 };
 
-/** Rows by table. */
+/** Rows by table; `lifetimes` are those of live and ended together. */
 export type RowCounts = ReadonlyMap<string, number>;
 
 /** What going back would remove; `lifetimes reopened` are contracts that would be active again. */
@@ -49,10 +49,11 @@ export async function planReset(database: Database, to: number): Promise<RowCoun
       const rows = tables.selectFrom(table).where('offset', '>', to).select(countRows);
       counts.set(table, (await rows.executeTakeFirstOrThrow()).count);
     }
-    const lifetimes = tables.selectFrom('lifetimes').select(countRows);
-    const gone = lifetimes.where('activated_offset', '>', to);
-    counts.set('lifetimes', (await gone.executeTakeFirstOrThrow()).count);
-    const reopened = lifetimes.where('activated_offset', '<=', to).where('deactivated_offset', '>', to);
+    const ended = tables.selectFrom('ended').where('ended_by', '<>', 'w').select(countRows);
+    const live = await tables.selectFrom('live').where('offset', '>', to).select(countRows).executeTakeFirstOrThrow();
+    const gone = await ended.where('offset', '>', to).executeTakeFirstOrThrow();
+    counts.set('lifetimes', live.count + gone.count);
+    const reopened = ended.where('offset', '<=', to).where('ended_offset', '>', to);
     counts.set('lifetimes reopened', (await reopened.executeTakeFirstOrThrow()).count);
     return counts;
   });
@@ -74,6 +75,7 @@ export function resetTo(database: Database, to: number, writer: string): Promise
       const removed = await tables.deleteFrom(table).where('offset', '>', to).executeTakeFirst();
       counts.set(table, Number(removed.numDeletedRows));
     }
+    await cutBatches(client, to);
     await tables.deleteFrom('verifications').where('at_offset', '>', to).execute();
     const otherFilter = await cutRanges(client, to, stream);
     await moveBack(client, to, writer);
@@ -109,37 +111,57 @@ function refuseReset(stream: StreamFacts | undefined, to: number): StreamFacts {
   return stream;
 }
 
-/** Lifetimes and their counts: what began above is gone, what ended above is active again. */
+/**
+ * What is live, what ended, and their counts: what began above is gone, what ended above is live again. Who left after
+ * the offset has not left yet; who had left before it is as unknown as then.
+ */
 async function cutLifetimes(client: ClientBase, to: number): Promise<readonly (readonly [string, number])[]> {
   const { rows } = await client.query<{ gone: number; reopened: number }>(
-    `with gone as (delete from lifetimes where activated_offset > $1 returning template_pk, deactivated_offset),
-          reopened as (update lifetimes set deactivated_offset = null
-                        where activated_offset <= $1 and deactivated_offset > $1 returning template_pk),
-          parts as (select template_pk, 1 as activated, (deactivated_offset is not null)::integer as deactivated from gone
+    `with gone as (delete from ended where "offset" > $1 returning template_pk, ended_by),
+          gone_live as (delete from live where "offset" > $1 returning template_pk),
+          reopened as (delete from ended where "offset" <= $1 and ended_offset > $1
+                       returning "offset", unknown_since, node_id, template_pk, synchronizer_pk, parties_pk, contract_id),
+          alive as (insert into live ("offset", unknown_since, node_id, template_pk, synchronizer_pk, parties_pk, contract_id)
+                    select "offset", case when unknown_since <= $1 then unknown_since end, node_id, template_pk,
+                           synchronizer_pk, parties_pk, contract_id from reopened),
+          parts as (select template_pk, 1 as activated, 1 as deactivated from gone where ended_by <> 'w'
+                    union all select template_pk, 1, 0 from gone_live
                     union all select template_pk, 0, 1 from reopened),
           counted as (update active_counts a
                          set activated = a.activated - p.activated, deactivated = a.deactivated - p.deactivated
                         from (select template_pk, sum(activated) as activated, sum(deactivated) as deactivated
                                 from parts group by 1) p
                        where p.template_pk = a.template_pk)
-     select (select count(*) from gone) as gone, (select count(*) from reopened) as reopened`,
+     select (select count(*) from parts where activated = 1) as gone, (select count(*) from reopened) as reopened`,
     [to],
   );
   const tables = tablesOf(client);
   await tables.deleteFrom('active_counts').where('activated', '=', 0).where('deactivated', '=', 0).execute();
-  // Who left after the offset has not left yet; who had left before it is as unknown as then.
-  await tables.updateTable('lifetimes').set({ unknown_since: null }).where('unknown_since', '>', to).execute();
+  for (const table of ['live', 'ended'] as const) {
+    await tables.updateTable(table).set({ unknown_since: null }).where('unknown_since', '>', to).execute();
+  }
   return [
     ['lifetimes', rows[0]?.gone ?? 0],
     ['lifetimes reopened', rows[0]?.reopened ?? 0],
   ];
 }
 
+/** Batches that moved on from the offset or later, and the one that came across it if all of its updates are gone. */
+async function cutBatches(client: ClientBase, to: number): Promise<void> {
+  await client.query(
+    `delete from batches b
+      where b.batch_offset >= $1 or b.batch_offset < -$1
+         or b.batch_offset = (select max(batch_offset) from batches where batch_offset between 0 and $1 - 1)
+        and not exists (select from updates u where u."offset" > b.batch_offset and u.batch_offset = b.batch_offset)`,
+    [to],
+  );
+}
+
 /** The stream row as it was when the update before `to` was the newest. */
 async function moveBack(client: ClientBase, to: number, writer: string): Promise<void> {
   await client.query(
     `with newest as (
-       select "offset", update_id from updates
+       select "offset", id_text(update_id) as update_id from updates
         where update_id is not null and "offset" > (select max(from_offset) from coverage where to_offset is null)
         order by "offset" desc limit 1),
      times as (
@@ -169,7 +191,7 @@ async function moveBack(client: ClientBase, to: number, writer: string): Promise
 
 /** Delays are whole multiples of 2^-20 seconds, as the writer counts them: sums and differences have no rounding. */
 const delay = `coalesce(sum(round(extract(epoch from record_time - effective_at)::numeric * 1048576))
-                 filter (where kind = 'transaction'), 0)::double precision / 1048576`;
+                 filter (where kind = 't'), 0)::double precision / 1048576`;
 
 /** What the updates above $1 added, one row for each row of `activity_hourly` they touched. */
 const share = `
@@ -179,7 +201,7 @@ const share = `
       from updates where "offset" > $1 and record_time is not null),
   parts as (
     select hour, c.template_pk, 0 as choice_pk, g.synchronizer_pk, 1 as creates, 0 as archives, 0 as exercises
-      from gone g join contracts c on c."offset" = g."offset" and c."offset" > $1 and c.origin = 'create'
+      from gone g join contracts c on c."offset" = g."offset" and c."offset" > $1 and c.origin = 'c'
     union all
     select hour, a.template_pk, 0, g.synchronizer_pk, 0, 1, 0
       from gone g join archives a on a."offset" = g."offset" and a."offset" > $1
@@ -197,7 +219,7 @@ const share = `
       from (select hour, synchronizer_pk, 0 as transactions, 0::numeric as cost, 0::double precision as delay,
                    creates, archives, exercises from parts
             union all
-            select hour, synchronizer_pk, count(*) filter (where kind = 'transaction'),
+            select hour, synchronizer_pk, count(*) filter (where kind = 't'),
                    coalesce(sum(paid_traffic_cost), 0), ${delay}, 0, 0, 0
               from gone group by 1, 2) whole
      group by 1, 4)`;
@@ -248,7 +270,7 @@ export function emptyHistory(database: Database, identity: StreamIdentity, write
     const stream = await lockStream(client);
     if (stream === undefined) return;
     await client.query(
-      'truncate updates, exercises, archives, topology_events, activity_hourly, quarantine, verifications',
+      'truncate updates, batches, exercises, archives, topology_events, activity_hourly, quarantine, verifications',
     );
     const { participantId = null, filter, filterHash, shape } = identity;
     const { epoch } = await tablesOf(client)
@@ -269,10 +291,13 @@ export function emptyHistory(database: Database, identity: StreamIdentity, write
 export function planEmpty(database: Database): Promise<RowCounts> {
   return maintain(database, async (client) => {
     const counts = new Map<string, number>();
-    for (const table of [...byOffset, 'lifetimes', 'activity_hourly'] as const) {
-      const rows = tablesOf(client).selectFrom(table).select(countRows);
+    const tables = tablesOf(client);
+    for (const table of [...byOffset, 'live', 'activity_hourly'] as const) {
+      const rows = tables.selectFrom(table).select(countRows);
       counts.set(table, (await rows.executeTakeFirstOrThrow()).count);
     }
+    const ended = tables.selectFrom('ended').where('ended_by', '<>', 'w').select(countRows);
+    counts.set('ended', (await ended.executeTakeFirstOrThrow()).count);
     return counts;
   });
 }

@@ -1,5 +1,5 @@
 /** Stored updates, and contracts, by which the ledger's history is compared with ours. */
-import { sql, type NotNull } from 'kysely';
+import { sql } from 'kysely';
 import type { ContractMark, UpdateMark } from '../../model/stream.ts';
 import type { Database } from '../connection/database.ts';
 import { one, tablesOf } from '../connection/query-builder.ts';
@@ -9,11 +9,10 @@ export function newestMark(database: Database, above: number, upTo: number): Pro
   return database.withClient((client) =>
     tablesOf(client)
       .selectFrom('updates')
-      .select(['offset', 'update_id as updateId'])
+      .select(['offset', sql<string>`id_text(update_id)`.as('updateId')])
       .where('offset', '>', above)
       .where('offset', '<=', upTo)
       .where('update_id', 'is not', null)
-      .$narrowType<{ updateId: NotNull }>()
       .orderBy('offset', 'desc')
       .limit(one)
       .executeTakeFirst(),
@@ -58,22 +57,19 @@ export function newestContracts(database: Database, limit: number): Promise<read
       .selectFrom('templates as t')
       .crossJoinLateral((e) =>
         e
-          .selectFrom('lifetimes as l')
-          .select(['l.contract_id', 'l.activated_offset'])
+          .selectFrom('live as l')
+          .select(['l.offset', 'l.node_id'])
           .whereRef('l.template_pk', '=', 't.template_pk')
-          .where('l.deactivated_offset', 'is', null)
           .where('l.unknown_since', 'is', null)
-          .orderBy('l.activated_offset', 'desc')
+          .orderBy('l.offset', 'desc')
           .limit(one)
           .as('n'),
       )
-      .innerJoin('contracts as c', (on) =>
-        on.onRef('c.contract_id', '=', 'n.contract_id').onRef('c.offset', '=', 'n.activated_offset'),
-      )
-      .select(['n.contract_id as contractId', 'n.activated_offset as offset'])
-      .where('c.origin', 'in', ['create', 'seed'])
+      .innerJoin('contracts as c', (on) => on.onRef('c.offset', '=', 'n.offset').onRef('c.node_id', '=', 'n.node_id'))
+      .select([sql<string>`id_text(c.contract_id)`.as('contractId'), 'c.offset'])
+      .where('c.origin', 'in', ['c', 's'])
       .where((e) => e(e.fn.coalesce('c.reassignment_counter', e.val(0)), '=', 0))
-      .orderBy('n.activated_offset', 'desc')
+      .orderBy('c.offset', 'desc')
       .limit(limit)
       .execute(),
   );
