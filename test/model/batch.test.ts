@@ -31,9 +31,20 @@ function seedOf(...entries: JsonRecord[]): Batch<KeptRows> {
   for (const entry of entries) batch.addEntry(decodeActiveContract(frames.text(entry)));
   return batch;
 }
+/** The values of some columns, row by row. */
+function valuesOf(rows: readonly Row[] | undefined, table: TableName, ...names: readonly string[]): unknown[][] {
+  const columns = Object.keys(tables[table]);
+  return (rows ?? []).map((row) => names.map((name) => row[columns.indexOf(name)]));
+}
 /** contract, synchronizer, from, to (null while active). */
-function lifetimes(batch: Batch): unknown[][] {
-  return batch.lifetimes.rows().map(([contract, synchronizer, from, , to]) => [contract, synchronizer, from, to]);
+function lifetimes({ lifetimes: all }: Batch): unknown[][] {
+  const live = valuesOf(all.live(), 'live', 'contract_id', 'synchronizer_pk', 'offset').map((row) => [...row, null]);
+  const ended = valuesOf(all.ended(), 'ended', 'contract_id', 'synchronizer_pk', 'offset', 'ended_offset');
+  return [...live, ...ended].toSorted((a, b) => Number(a[2]) - Number(b[2]));
+}
+/** What is left for the database to end. */
+function ends(batch: Batch): unknown[] {
+  return batch.lifetimes.deactivations().map(({ end, ...contract }) => ({ ...contract, offset: end.offset }));
 }
 const create = (offset: number, change: JsonRecord = {}): JsonRecord =>
   frames.transaction(offset, [{ CreatedEvent: frames.created(change) }]);
@@ -48,7 +59,7 @@ describe('a batch', () => {
   it('switches a contract on with its create and off with a consuming exercise', () => {
     const batch = batchOf(create(1), exercise(2, { consuming: false }), exercise(3));
     expect(lifetimes(batch)).toEqual([['00c1', 1, 1, 3]]);
-    expect(batch.lifetimes.deactivations()).toEqual([]);
+    expect(ends(batch)).toEqual([]);
     expect(batch.sink.rows.get('exercises')).toHaveLength(2);
   });
 
@@ -62,8 +73,31 @@ describe('a batch', () => {
 
   it('keeps a create with acsDelta false as a row that was never active, and ends nothing with its exercise', () => {
     const batch = batchOf(create(1, { acsDelta: false }), exercise(2, { acsDelta: false }));
-    expect([lifetimes(batch), batch.lifetimes.deactivations()]).toEqual([[], []]);
+    expect([lifetimes(batch), ends(batch)]).toEqual([[], []]);
     expect(batch.sink.rows.get('contracts')).toHaveLength(1);
+    const witnessed = valuesOf(
+      batch.sink.rows.get('ended'),
+      'ended',
+      'contract_id',
+      'class',
+      'ended_by',
+      'ended_offset',
+    );
+    expect(witnessed).toEqual([['00c1', -1, 'w', 1]]);
+  });
+
+  it('says when and how a contract ended', () => {
+    const columns = ['ended_offset', 'ended_by', 'ended_at', 'ended_node_id', 'class'] as const;
+    const archived = batchOf(create(1), exercise(9, { nodeId: 3 }));
+    expect(valuesOf(archived.lifetimes.ended(), 'ended', ...columns)).toEqual([[9, 'a', '2026-08-14T11:01:00Z', 3, 3]]);
+    const left = batchOf(create(1), unassign(8));
+    expect(valuesOf(left.lifetimes.ended(), 'ended', ...columns)).toEqual([[8, 'r', frames.recordTime, null, 3]]);
+  });
+
+  it('sees a contract that becomes active twice in an update', () => {
+    const twice = [{ CreatedEvent: frames.created() }, { CreatedEvent: frames.created({ nodeId: 1 }) }];
+    expect(batchOf(frames.transaction(1, twice)).lifetimes.repeated).toBe(true);
+    expect(batchOf(create(1), exercise(2), create(3)).lifetimes.repeated).toBe(false);
   });
 
   it('counts a create without acsDelta only for a stakeholder', () => {
@@ -81,12 +115,12 @@ describe('a batch', () => {
     ]);
     const batch = batchOf(create(1), archive);
     expect(lifetimes(batch)).toEqual([['00c1', 1, 1, 2]]);
-    expect(batch.lifetimes.deactivations()).toEqual([{ contractId: 'earlier', synchronizerPk: 1, offset: 2 }]);
+    expect(ends(batch)).toEqual([{ contractId: 'earlier', synchronizerPk: 1, offset: 2 }]);
   });
 
   it('remembers only the first end of a contract it never saw begin', () => {
     const batch = batchOf(exercise(4), exercise(5));
-    expect(batch.lifetimes.deactivations()).toEqual([{ contractId: '00c1', synchronizerPk: 1, offset: 4 }]);
+    expect(ends(batch)).toEqual([{ contractId: '00c1', synchronizerPk: 1, offset: 4 }]);
   });
 
   it('moves a contract between synchronizers and back, active on one at a time', () => {
@@ -97,13 +131,13 @@ describe('a batch', () => {
       ['00c1', 2, 3, null],
       ['00c1', 1, 4, null],
     ]);
-    expect(batch.sink.rows.get('reassignments')?.map((row) => row[2])).toEqual(['unassign', 'assign', 'assign']);
-    expect(batch.sink.rows.get('contracts')?.map((row) => row[3])).toEqual(['create', 'assign', 'assign']);
+    expect(valuesOf(batch.sink.rows.get('reassignments'), 'reassignments', 'kind')).toEqual([['u'], ['a'], ['a']]);
+    expect(valuesOf(batch.sink.rows.get('contracts'), 'contracts', 'origin')).toEqual([['c'], ['a'], ['a']]);
   });
 
   it('keeps the end of an earlier activation apart from a re-activation in the same batch', () => {
     const batch = batchOf(unassign(2), assign(3, {}, frames.here), exercise(4));
-    expect(batch.lifetimes.deactivations()).toEqual([{ contractId: '00c1', synchronizerPk: 1, offset: 2 }]);
+    expect(ends(batch)).toEqual([{ contractId: '00c1', synchronizerPk: 1, offset: 2 }]);
     expect(lifetimes(batch)).toEqual([['00c1', 1, 3, 4]]);
   });
 
@@ -130,16 +164,20 @@ describe('a seed batch', () => {
     const value = { createdEvent: frames.created(), unassignedEvent: frames.unassigned() };
     const batch = seedOf(frames.entry('JsIncompleteUnassigned', value));
     expect(lifetimes(batch)).toEqual([['00c1', 1, 41, 50]]);
-    expect(batch.sink.rows.get('reassignments')?.map((row) => [row[2], row[12]])).toEqual([['unassign', true]]);
+    expect(valuesOf(batch.sink.rows.get('reassignments'), 'reassignments', 'kind', 'incomplete')).toEqual([
+      ['u', true],
+    ]);
   });
 
   it('takes an incomplete assign as no statement that the contract is active', () => {
     const batch = seedOf(frames.entry('JsIncompleteAssigned', { assignedEvent: frames.assigned() }));
     expect(lifetimes(batch)).toEqual([]);
     expect(batch.sink.rows.get('contracts')).toEqual([]);
-    const [row] = batch.sink.rows.get('reassignments') ?? [];
-    expect([row?.[0], row?.[2], row?.[12]]).toEqual([51, 'assign', true]);
-    expect(JSON.parse(String(row?.[13]))).toEqual(frames.created({ offset: 51 }));
+    const rows = batch.sink.rows.get('reassignments');
+    expect(valuesOf(rows, 'reassignments', 'offset', 'kind', 'incomplete')).toEqual([[51, 'a', true]]);
+    expect(JSON.parse(String(valuesOf(rows, 'reassignments', 'created_event')[0]?.[0]))).toEqual(
+      frames.created({ offset: 51 }),
+    );
   });
 
   it('counts empty entries and keeps the token of the last entry that had one', () => {

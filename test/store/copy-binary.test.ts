@@ -2,6 +2,7 @@
 import * as fc from 'fast-check';
 import { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { lifetimeClass } from '../../src/model/lifetimes.ts';
 import { tables, type Row, type TableName } from '../../src/model/tables.ts';
 import { BinaryRows } from '../../src/store/write/copy-binary.ts';
 import { openDatabase } from '../../src/store/connection/database.ts';
@@ -59,7 +60,10 @@ describe('COPY in binary form', () => {
       rows.map(({ table, column, type }) => [`${table}.${column}`, type.replace(/^_(.*)/, '$1[]')]),
     );
     for (const [table, columns] of Object.entries(tables)) {
-      for (const [column, type] of Object.entries(columns)) expect(types.get(`${table}.${column}`)).toBe(type);
+      for (const [column, type] of Object.entries(columns)) {
+        const stored = ['id', 'base64', 'trace'].includes(type) ? 'bytea' : type;
+        expect(types.get(`${table}.${column}`), `${table}.${column}`).toBe(stored);
+      }
     }
   });
 
@@ -68,17 +72,20 @@ describe('COPY in binary form', () => {
     const row = fc.tuple(texts, json, fc.array(texts, { maxLength: 4 }), int8, fc.boolean());
     await fc.assert(
       fc.asyncProperty(fc.array(row, { minLength: 1, maxLength: 20 }), async (values) => {
-        await client.query('truncate contracts');
+        await client.query('truncate contracts, contract_parties');
+        const lists: Row[] = [];
         const rows = values.map(([text, payload, list, counter, flag]): Row => {
           offset += 1;
           const at = '2026-08-14T10:51:04.3Z';
-          return [`id ${offset}`, offset, -1, 'create', 1, 2, text, payload, null, text, list, [], list, null, at, flag, counter, text]; // prettier-ignore
+          lists.push([offset, list, [], list]);
+          return [offset, at, counter, -1, 2, 1, offset, 'c', flag, `id ${offset}`, payload, null, null, null, text, null, null]; // prettier-ignore
         });
         await copy('contracts', rows);
+        await copy('contract_parties', lists);
         const { rows: found } = await client.query<Record<string, unknown>>(
           `select representative_package_id as text, payload = any(array[]::jsonb[]) as none, payload::text as payload,
                   signatories as list, reassignment_counter::text as counter, acs_delta as flag, node_id, observers
-             from contracts order by "offset"`,
+             from contracts join contract_parties using (parties_pk) order by "offset"`,
         );
         for (const [index, [text, payload, list, counter, flag]] of values.entries()) {
           const one = found[index];
@@ -90,12 +97,46 @@ describe('COPY in binary form', () => {
     );
   });
 
+  it('gives ids, base64 and traces back as they were, whatever they look like', async () => {
+    const hex = (length: fc.StringConstraints): fc.Arbitrary<string> => fc.string({ unit: fc.constantFrom(...'0123456789abcdef'), ...length }); // prettier-ignore
+    const digits = hex({ maxLength: 140 });
+    const ascii = fc.string({ unit: 'grapheme-ascii', maxLength: 40 }).filter((text) => !/[\0\\]/.test(text));
+    const id = fc.oneof(digits, ascii, digits.map((text) => `ff${text}`), digits.map((text) => text.toUpperCase())); // prettier-ignore
+    const base64 = fc.oneof(texts, fc.uint8Array({ maxLength: 90 }).map((bytes) => Buffer.from(bytes).toString('base64'))); // prettier-ignore
+    const trace = fc.oneof(texts, fc.tuple(...[2, 32, 16, 2].map((at) => hex({ minLength: at, maxLength: at }))).map((parts) => parts.join('-'))); // prettier-ignore
+    await fc.assert(
+      fc.asyncProperty(fc.array(fc.tuple(id, base64, trace), { minLength: 1, maxLength: 20 }), async (values) => {
+        await client.query('truncate contracts, updates');
+        await copy('contracts', values.map(([contract, hash], at): Row => [at, null, null, 0, 1, 1, 1, 'c', null, contract, null, null, hash, hash, null, null, null])); // prettier-ignore
+        await copy('updates', values.map(([update, , parent], at): Row => [at, 0, null, null, null, 0, 1, 't', update, parent, null, null, null, update, update, null])); // prettier-ignore
+        const { rows } = await client.query(
+          `select array[c.contract_id, c.contract_key_hash, c.created_event_blob] as contract,
+                  array[u.update_id, u.external_transaction_hash, u.transaction_hash, u.trace_parent] as update
+             from plain_contracts c join plain_updates u using ("offset") order by "offset"`,
+        );
+        const expected = values.map(([text, hash, parent]) => ({ contract: [text, hash, hash], update: [text, text, text, parent] })); // prettier-ignore
+        expect(rows).toEqual(expected);
+      }),
+      { numRuns: 60 },
+    );
+  });
+
+  it('finds how long a contract lived as the storage does', async () => {
+    const lengths = Array.from({ length: 53 }, (_, power) => 2 ** power).flatMap((at) => [at - 1, at, at + 1]);
+    const wanted = [...new Set(lengths)].filter((length) => length >= 1 && length <= 2 ** 52);
+    const { rows } = await client.query<{ class: number }>(
+      'select lifetime_class(5, 5 + length - 1) as class from unnest($1::bigint[]) length',
+      [wanted],
+    );
+    expect(rows.map((row) => row.class)).toEqual(wanted.map((length) => lifetimeClass(5, 5 + length - 1)));
+  });
+
   it('reads times as Postgres reads their text', async () => {
     const times = ['1970-01-01T00:01:00Z', '2026-08-14T10:51:04.3Z', '2026-08-14T10:51:04.319123Z', '9999-12-31T23:59:59.999999Z']; // prettier-ignore
     await client.query('truncate updates');
     await copy(
       'updates',
-      times.map((time, index) => [index + 1, 'transaction', null, 1, null, null, time, time, null, null, null, null, null, 0, null, 1]), // prettier-ignore
+      times.map((time, index) => [index + 1, 0, time, time, null, 0, 1, 't', null, null, null, null, null, null, null, null]), // prettier-ignore
     );
     const { rows } = await client.query<{ same: boolean }>(
       'select array_agg(effective_at order by "offset") = $1::timestamptz[] as same from updates',
@@ -107,7 +148,7 @@ describe('COPY in binary form', () => {
   it('grows for rows larger than its buffer, and stays correct after them', async () => {
     await client.query('truncate exercises');
     const big = JSON.stringify('x'.repeat(5_000_000));
-    const row = (offset: number, argument: string): Row => [offset, 0, 'c', 1, 1, argument, null, [], [], true, null, [], null]; // prettier-ignore
+    const row = (offset: number, argument: string): Row => [offset, 0, null, 1, 1, 1, true, null, 'c', argument, null, null]; // prettier-ignore
     await copy('exercises', [row(1, '{}'), row(2, big), row(3, big), row(4, big), row(5, big), row(6, '[1]')]);
     await copy('exercises', [row(7, '{"a":1}')]);
     const { rows } = await client.query<{ sizes: number[] }>(
@@ -117,13 +158,16 @@ describe('COPY in binary form', () => {
   });
 
   it('refuses a number beyond the column and a time that is none, by the name of the table only', () => {
-    const row = (nodeId: number, view: string | null): Row => [1, nodeId, 'c', 1, [], [view ?? 'x']];
-    expect(() => encoded('archives', [row(2 ** 31, null)])).toThrow(/archives.*32 bits/);
-    expect(() => encoded('archives', [row(Number.NaN, null)])).toThrow(/32 bits/);
-    const cost: Row = [1, 'transaction', null, 1, null, null, null, null, null, null, null, null, 2n ** 63n, 0, null, 1]; // prettier-ignore
+    const row = (nodeId: number): Row => [1, nodeId, 1, 1, 'c'];
+    expect(() => encoded('archives', [row(2 ** 31)])).toThrow(/archives.*32 bits/);
+    expect(() => encoded('archives', [row(Number.NaN)])).toThrow(/32 bits/);
+    const cost: Row = [1, 0, null, null, 2n ** 63n, 0, 1, 't', null, null, null, null, null, null, null, null]; // prettier-ignore
     expect(() => encoded('updates', [cost])).toThrow(/updates.*64 bits/);
-    const update: Row = [1, 'transaction', null, 1, null, null, 'secret words', null, null, null, null, null, null, 0, null, 1]; // prettier-ignore
+    const update: Row = [1, 0, 'secret words', null, null, 0, 1, 't', null, null, null, null, null, null, null, null]; // prettier-ignore
     expect(() => encoded('updates', [update])).toThrow(/updates.*a time/);
     expect(() => encoded('updates', [update])).not.toThrow(/secret/);
+    for (const id of ['é', 'a\\b', '\ud800']) {
+      expect(() => encoded('archives', [[1, 1, 1, 1, id]]), id).toThrow(/archives.*an id with characters/);
+    }
   });
 });

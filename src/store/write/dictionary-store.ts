@@ -48,12 +48,10 @@ export async function loadDictionary(client: ClientBase): Promise<Dictionary> {
     contracts: contracts
       .toReversed()
       .map((row) => ({ pk: row.parties_pk, lists: [row.signatories, row.observers, row.witness_parties] })),
-    events: events
-      .toReversed()
-      .map((row) => ({
-        pk: row.parties_pk,
-        lists: [row.acting_parties, row.witness_parties, row.implemented_interfaces],
-      })),
+    events: events.toReversed().map((row) => ({
+      pk: row.parties_pk,
+      lists: [row.acting_parties, row.witness_parties, row.implemented_interfaces],
+    })),
   });
 }
 

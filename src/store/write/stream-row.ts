@@ -6,6 +6,7 @@ import type { ClientBase } from 'pg';
 import { IndexerError } from '../../errors/indexer-error.ts';
 import type { StreamIdentity, StreamState, UpdateMark } from '../../model/stream.ts';
 import { markAnew } from './departures.ts';
+import { reportPlanning } from '../connection/report-planning.ts';
 import type { Statement } from '../connection/round-trip.ts';
 
 interface StreamRow {
@@ -196,6 +197,7 @@ export async function publishSeed(
   origin: string,
   anchor?: UpdateMark,
 ): Promise<void> {
+  await refuseTwice(client, offset);
   await changeSeed(
     client,
     `seed_offset = $2, checkpoint = $2, seeded_at = now(), seed_token = null,
@@ -208,6 +210,24 @@ export async function publishSeed(
      select $1, $2, filter_hash, transaction_shape from stream`,
     [offset, origin],
   );
+}
+
+/** No index says that a list names each contract once, so the whole of what it left is asked. @throws IndexerError KEY_REPEATED */
+async function refuseTwice(client: ClientBase, offset: number): Promise<void> {
+  await client.query(`set local statement_timeout = 0; ${reportPlanning}`);
+  const { rows } = await client.query<{ contract: string; synchronizer: string }>(
+    `select id_text(l.contract_id) as contract, min(s.synchronizer_id) as synchronizer
+       from live l join synchronizers s on s.synchronizer_pk = l.synchronizer_pk
+      group by l.contract_id, l.synchronizer_pk having count(*) > 1 limit 1`,
+  );
+  const [twice] = rows;
+  if (twice === undefined) return;
+  const found = `found contract ${twice.contract} twice on ${twice.synchronizer}`;
+  throw new IndexerError(`expected each contract once among the active ones at offset ${String(offset)}, ${found}`, {
+    code: 'KEY_REPEATED',
+    remedy: 'report it with the release of the participant; INDEXER_START=oldest follows the updates without this list',
+    facts: { offset },
+  });
 }
 
 const takenOver = 'the seed was taken over';
