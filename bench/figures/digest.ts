@@ -9,14 +9,14 @@ import type { Expected } from '../replay/profiles.ts';
 
 const volatileColumns: Readonly<Record<string, readonly string[]>> = {
   stream: ['epoch', 'writer', 'seeded_at', 'ledger_end', 'pruned_offset', 'seed_token'],
-  updates: ['epoch', 'indexed_at'],
+  updates: ['batch_offset'],
   schema_migrations: ['applied_at'],
   coverage: ['recorded_at'],
 };
 
 export interface Digest {
   readonly counts: Readonly<Record<string, number>>;
-  /** Lifetimes without an end. */
+  /** Contracts that have not ended. */
   readonly active: number;
   /** SHA-256 over the sums of all tables. */
   readonly hash: string;
@@ -42,9 +42,7 @@ export async function digestOf(url: string): Promise<Digest> {
       counts[name] = Number(rows[0]?.count ?? 0);
       hash.update(JSON.stringify([name, columns, rows[0]]));
     }
-    const active = await client.query<{ count: string }>(
-      'select count(*) as count from lifetimes where deactivated_offset is null',
-    );
+    const active = await client.query<{ count: string }>('select count(*) as count from live');
     return { counts, active: Number(active.rows[0]?.count ?? 0), hash: hash.digest('hex') };
   });
 }
@@ -54,6 +52,7 @@ async function tablesOf(client: Client): Promise<readonly Table[]> {
     `select c.relname::text as name, array_agg(a.attname::text order by a.attname collate "C") as columns
        from pg_class c join pg_attribute a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped
       where c.relnamespace = $1::regnamespace and c.relkind in ('r', 'p') and not c.relispartition
+        and c.relname <> 'batches'
       group by c.oid order by c.relname collate "C"`,
     [schema],
   );

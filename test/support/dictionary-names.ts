@@ -1,5 +1,5 @@
 /**
- * The small numbers of templates, choices and synchronizers as the names they stand for. They are given in the order of
+ * The small numbers of templates, choices, synchronizers and combinations of parties as what they stand for. They are given in the order of
  * first appearance: a ledger that sends two updates the other way round changes the numbers and none of the facts.
  */
 import { escapeIdentifier } from 'pg';
@@ -15,6 +15,19 @@ const choice = (schema: string, number: string): string =>
 const synchronizer = (schema: string, number: string): string =>
   `(select d.synchronizer_id from ${schema}.synchronizers d where d.synchronizer_pk = ${number})`;
 
+const contractParties = (schema: string, number: string): string =>
+  `(select jsonb_build_array(d.signatories, d.observers, d.witness_parties)::text
+      from ${schema}.contract_parties d where d.parties_pk = ${number})`;
+
+const eventParties = (schema: string, number: string): string =>
+  `(select jsonb_build_array(d.acting_parties, d.witness_parties, d.implemented_interfaces)::text
+      from ${schema}.event_parties d where d.parties_pk = ${number})`;
+
+/** Tables whose rows mean nothing but what others refer to by their numbers. */
+export const numberedTables: ReadonlySet<string> = new Set(['contract_parties', 'event_parties']);
+
+const withEventParties: ReadonlySet<string> = new Set(['exercises', 'archives', 'reassignments']);
+
 const names: Readonly<Record<string, (schema: string, number: string) => string>> = {
   template_pk: template,
   interface_pk: template,
@@ -25,15 +38,16 @@ const names: Readonly<Record<string, (schema: string, number: string) => string>
 };
 
 /** SQL for a column of the table `t` as text: the name where it is a number of a dictionary, 0 as it is. */
-export function namedColumn(schema: string, column: string): string {
+export function namedColumn(schema: string, table: string, column: string): string {
   const value = `t.${escapeIdentifier(column)}`;
-  const name = names[column]?.(escapeIdentifier(schema), value);
+  const parties = withEventParties.has(table) ? eventParties : contractParties;
+  const name = (column === 'parties_pk' ? parties : names[column])?.(escapeIdentifier(schema), value);
   return name === undefined ? `${value}::text` : `coalesce(${name}, ${value}::text)`;
 }
 
 /** SQL for the row of the table `t` as jsonb with names in place of numbers. */
-export function namedRow(schema: string, columns: readonly string[]): string {
-  const named = columns.filter((column) => column in names);
-  const pairs = named.map((column) => `'${column}', ${namedColumn(schema, column)}`);
+export function namedRow(schema: string, table: string, columns: readonly string[]): string {
+  const named = columns.filter((column) => column === 'parties_pk' || column in names);
+  const pairs = named.map((column) => `'${column}', ${namedColumn(schema, table, column)}`);
   return pairs.length === 0 ? 'to_jsonb(t)' : `to_jsonb(t) || jsonb_build_object(${pairs.join(', ')})`;
 }

@@ -3,7 +3,7 @@
  * Where they differ, the rows that are lost, duplicated or altered are counted and named.
  */
 import { escapeIdentifier, type Client } from 'pg';
-import { namedRow } from '../../support/dictionary-names.ts';
+import { namedRow, numberedTables } from '../../support/dictionary-names.ts';
 import { digestOf } from '../../support/digest.ts';
 import { activeSetAt, type History } from '../history/history.ts';
 import { schema, type ChaosDatabase } from '../databases.ts';
@@ -96,8 +96,24 @@ export interface RowDifference {
 }
 
 /** Columns that say nothing about the ledger; the digest leaves them out as well. */
-const volatile = new Set(['epoch', 'writer', 'seeded_at', 'ledger_end', 'pruned_offset', 'indexed_at', 'recorded_at']);
-const besideTheStream = new Set(['packages', 'paddings', 'typed_views', 'typed_columns', 'schema_migrations']);
+const volatile = new Set([
+  'epoch',
+  'writer',
+  'seeded_at',
+  'ledger_end',
+  'pruned_offset',
+  'batch_offset',
+  'recorded_at',
+]);
+const besideTheStream = new Set([
+  ...numberedTables,
+  'batches',
+  'packages',
+  'paddings',
+  'typed_views',
+  'typed_columns',
+  'schema_migrations',
+]);
 
 /** Compares row by row. Reads whole tables: for runs whose digests differ. */
 export async function rowsThatDiffer(wanted: ChaosDatabase, found: ChaosDatabase): Promise<RowDifference> {
@@ -148,7 +164,7 @@ async function keyedTables(client: Client): Promise<readonly KeyedTable[]> {
 
 async function rowsOf(client: Client, { table, columns, keys }: KeyedTable): Promise<ReadonlyMap<string, string>> {
   const { rows } = await client.query<{ row: string }>(
-    `select (${namedRow(schema, columns)})::text as row from ${escapeIdentifier(schema)}.${escapeIdentifier(table)} t`,
+    `select (${namedRow(schema, table, columns)})::text as row from ${escapeIdentifier(schema)}.${escapeIdentifier(table)} t`,
   );
   return new Map(
     rows.map(({ row }) => {
