@@ -76,16 +76,17 @@ begin atomic
      where u."offset" > after_offset and u."offset" <= to_offset
        and not exists (select from kept k where k."offset" = u."offset")
     returning u."offset"),
-  -- A batch stored the updates after its offset up to that of the next one. The newest one stays.
-  whole_batches as (
-    select b.batch_offset, b.next_offset
-      from (select batch_offset, lead(batch_offset) over (order by batch_offset) as next_offset from batches
-             where batch_offset <= to_offset
-               and batch_offset >= coalesce((select max(m.batch_offset) from batches m
-                                              where m.batch_offset between 0 and after_offset), 0)) b
-     where b.next_offset is not null),
+  -- A batch stored the updates after its offset up to that of the next one.
+  near_batches as (
+    select b.batch_offset,
+           coalesce((select min(n.batch_offset) from batches n where n.batch_offset > b.batch_offset),
+                    9223372036854775807) as next_offset
+      from batches b
+     where b.batch_offset < to_offset
+       and b.batch_offset >= coalesce((select max(m.batch_offset) from batches m
+                                        where m.batch_offset between 0 and after_offset), 0)),
   old_batches as (
-    delete from batches b using whole_batches w
+    delete from batches b using near_batches w
      where b.batch_offset = w.batch_offset
        and not exists (select from updates u
                         where u."offset" > w.batch_offset and u."offset" <= w.next_offset
@@ -144,12 +145,8 @@ begin atomic
   union all
   select 'updates', (select count(*) from old_updates), (select count(*) from updates)
   union all
-  select 'batches', count(*) filter (
-           where n.batch_offset is null
-             and (b.next_offset <= boundary or b.batch_offset < 0 and - b.batch_offset <= boundary)), count(*)
-    from (select batch_offset, case when batch_offset >= 0 then lead(batch_offset) over (order by batch_offset) end
-                 as next_offset from batches) b
-    left join used n on n.batch_offset = b.batch_offset
+  select 'batches', count(*) filter (where n.batch_offset is null), count(*)
+    from batches b left join used n on n.batch_offset = b.batch_offset
   union all
   select 'exercises', count(*) filter (where "offset" <= boundary), count(*) from exercises
   union all
