@@ -39,29 +39,27 @@ comment on function :pqs.__note_pruned(bigint) is
 
 create or replace function :pqs.__prune_contracts(
   templates integer[], after_offset bigint, to_offset bigint, boundary bigint)
-  returns table (contracts bigint, lifetimes bigint, interface_views bigint)
+  returns table (contracts bigint, ended bigint, interface_views bigint)
   language sql volatile rows 1
 begin atomic
-  with ended as (
-    delete from contracts c
-     where c.template_pk = any (templates) and c."offset" > after_offset and c."offset" <= least(to_offset, boundary)
-       and not exists (select from lifetimes l
-                        where l.contract_id = c.contract_id and l.activated_offset = c."offset"
-                          and (l.deactivated_offset is null or l.deactivated_offset > boundary))
-    returning c.contract_id, c."offset"),
-  ended_lifetimes as (
-    delete from lifetimes l using ended e
-     where l.contract_id = e.contract_id and l.activated_offset = e."offset" returning 1),
-  ended_views as (
-    delete from interface_views v using ended e
-     where v.contract_id = e.contract_id and v."offset" = e."offset" returning 1)
-  select (select count(*) from ended), (select count(*) from ended_lifetimes), (select count(*) from ended_views);
+  -- Every class there is, so that the index leads to the offsets of each.
+  with gone as (
+    delete from ended e
+     where e.template_pk = any (templates) and e.class = any (array(select generate_series(-1, 63)::smallint))
+       and e."offset" > after_offset and e."offset" <= least(to_offset, boundary) and e.ended_offset <= boundary
+    returning e."offset", e.node_id),
+  gone_contracts as (
+    delete from contracts c using gone g where c."offset" = g."offset" and c.node_id = g.node_id returning 1),
+  gone_views as (
+    delete from interface_views v using gone g where v."offset" = g."offset" and v.node_id = g.node_id returning 1)
+  select (select count(*) from gone_contracts), (select count(*) from gone), (select count(*) from gone_views);
 end;
 comment on function :pqs.__prune_contracts(integer[], bigint, bigint, bigint) is
-  'Removes contracts activated in a range of offsets that were no longer active at the boundary, with their lifetimes and views. Gives the rows removed.';
+  'Removes contracts activated in a range of offsets that were no longer active at the boundary, with what is noted of their end and their views. Gives the rows removed.';
 
 create or replace function :pqs.__prune_updates(after_offset bigint, to_offset bigint)
-  returns table (updates bigint, exercises bigint, archives bigint, reassignments bigint, topology_events bigint)
+  returns table (updates bigint, batches bigint, exercises bigint, archives bigint, reassignments bigint,
+                 topology_events bigint)
   language sql volatile rows 1
   -- The sessions of the program have it off, for statements that touch a few rows.
   set enable_hashjoin = on
@@ -77,7 +75,26 @@ begin atomic
     delete from updates u
      where u."offset" > after_offset and u."offset" <= to_offset
        and not exists (select from kept k where k."offset" = u."offset")
+    returning u."offset"),
+  -- A batch stored the updates after its offset up to that of the next one.
+  near_batches as (
+    select b.batch_offset,
+           coalesce((select min(n.batch_offset) from batches n where n.batch_offset > b.batch_offset),
+                    9223372036854775807) as next_offset
+      from batches b
+     where b.batch_offset < to_offset
+       and b.batch_offset >= coalesce((select max(m.batch_offset) from batches m
+                                        where m.batch_offset between 0 and after_offset), 0)),
+  old_batches as (
+    delete from batches b using near_batches w
+     where b.batch_offset = w.batch_offset
+       and not exists (select from updates u
+                        where u."offset" > w.batch_offset and u."offset" <= w.next_offset
+                          and u.batch_offset = w.batch_offset
+                          and not exists (select from old_updates o where o."offset" = u."offset"))
     returning 1),
+  old_late as (
+    delete from batches b using old_updates o where b.batch_offset = - o."offset" returning 1),
   old_exercises as (
     delete from exercises e where e."offset" > after_offset and e."offset" <= to_offset returning 1),
   old_archives as (
@@ -89,41 +106,47 @@ begin atomic
      where p."offset" > after_offset and p."offset" <= to_offset
        and p.participant_id is distinct from (select st.participant_id from stream st)
     returning 1)
-  select (select count(*) from old_updates), (select count(*) from old_exercises), (select count(*) from old_archives),
+  select (select count(*) from old_updates), (select count(*) from old_batches) + (select count(*) from old_late),
+         (select count(*) from old_exercises), (select count(*) from old_archives),
          (select count(*) from old_reassignments), (select count(*) from old_topology);
 end;
 comment on function :pqs.__prune_updates(bigint, bigint) is
-  'Removes the updates of a range of offsets and their events, once its contracts are pruned. Updates that activated a contract which is still here stay, the newest one, which proves the history, and those that say whom the participant hosts. Gives the rows removed.';
+  'Removes the updates of a range of offsets, their events and batches, once its contracts are pruned. Updates that activated a contract which is still here stay, the newest one, which proves the history, and those that say whom the participant hosts. Gives the rows removed.';
 
 create or replace function :pqs.__prune_preview(boundary bigint)
   returns table (table_name text, rows bigint, share_of bigint)
-  language sql stable rows 8
+  language sql stable rows 9
 begin atomic
-  with kept as materialized (
-    select l.contract_id, l.activated_offset as "offset" from lifetimes l
-     where l.activated_offset <= boundary and (l.deactivated_offset is null or l.deactivated_offset > boundary)),
-  gone as materialized (
-    select c.contract_id, c."offset" from contracts c
-     where c."offset" <= boundary
-       and not exists (select from kept k where k.contract_id = c.contract_id and k."offset" = c."offset")),
+  with gone as materialized (
+    select e."offset", e.node_id from ended e where e.ended_offset <= boundary),
   hosting as materialized (
     select distinct p."offset" from topology_events p join stream st on st.participant_id = p.participant_id
      where p."offset" <= boundary),
-  proof as (select coalesce(checkpoint_update_offset, -1) as "offset" from stream)
-  select 'contracts', (select count(*) from gone), (select count(*) from contracts)
+  proof as (select coalesce(checkpoint_update_offset, -1) as "offset" from stream),
+  kept as materialized (
+    select l."offset" from live l where l."offset" <= boundary
+    union select e."offset" from ended e where e."offset" <= boundary and e.ended_offset > boundary
+    union select h."offset" from hosting h
+    union select p."offset" from proof p),
+  old_updates as materialized (
+    select u."offset" from updates u left join kept k on k."offset" = u."offset"
+     where u."offset" <= boundary and k."offset" is null),
+  used as materialized (
+    select distinct u.batch_offset from updates u
+     where not exists (select from old_updates o where o."offset" = u."offset"))
+  select 'contracts', (select count(*) from contracts c join gone g on g."offset" = c."offset" and g.node_id = c.node_id),
+         (select count(*) from contracts)
   union all
-  select 'lifetimes', count(*) filter (where deactivated_offset <= boundary), count(*) from lifetimes
+  select 'ended', (select count(*) from gone), (select count(*) from ended)
   union all
   select 'interface_views', (select count(*) from interface_views v
-                              where exists (select from gone g
-                                             where g.contract_id = v.contract_id and g."offset" = v."offset")),
+                              where exists (select from gone g where g."offset" = v."offset" and g.node_id = v.node_id)),
          (select count(*) from interface_views)
   union all
-  select 'updates', count(*) filter (where u."offset" <= boundary
-                                       and u."offset" <> (select p."offset" from proof p)
-                                       and k."offset" is null), count(*)
-    from updates u
-    left join (select "offset" from kept union select "offset" from hosting) k on k."offset" = u."offset"
+  select 'updates', (select count(*) from old_updates), (select count(*) from updates)
+  union all
+  select 'batches', count(*) filter (where n.batch_offset is null), count(*)
+    from batches b left join used n on n.batch_offset = b.batch_offset
   union all
   select 'exercises', count(*) filter (where "offset" <= boundary), count(*) from exercises
   union all

@@ -4,19 +4,18 @@
 create or replace function :pqs.__contract_state(contract_id text) returns text
   language sql stable
   return coalesce(
-    (select case when count(*) = 0 then 'witnessed'
-                 when bool_or(l.deactivated_offset is null and l.unknown_since is null) then 'active'
-                 when bool_or(l.deactivated_offset is null) then 'unknown'
-                 when exists (select from reassignments r
-                               where r.contract_id = __contract_state.contract_id and r.kind = 'unassign'
-                                 and r."offset" = max(l.deactivated_offset)) then 'unassigned'
+    (select case when bool_or(s.ended_by is null and s.unknown_since is null) then 'active'
+                 when bool_or(s.ended_by is null) then 'unknown'
+                 when bool_and(s.ended_by = 'w') then 'witnessed'
+                 when (array_agg(s.ended_by order by s.deactivated_offset desc)
+                         filter (where s.ended_by <> 'w'))[1] = 'r' then 'unassigned'
                  else 'archived' end
-       from lifetimes l
-      where l.contract_id = __contract_state.contract_id
-     having exists (select from contracts c where c.contract_id = __contract_state.contract_id)),
+       from contract_states s
+      where s.contract_id = __contract_state.contract_id
+     having count(*) > 0),
     -- What a seed found arriving has no row of contracts until it has arrived.
     (select 'unassigned' from reassignments r
-      where r.contract_id = __contract_state.contract_id and r.kind = 'assign' and r.incomplete limit 1));
+      where id_text(r.contract_id) = __contract_state.contract_id and r.kind = 'a' and r.incomplete limit 1));
 comment on function :pqs.__contract_state(text) is
   'active, unknown (its parties left the participant), archived, unassigned (on its way to another synchronizer), or witnessed (never active for the parties of the reader); null for a contract that is not here.';
 
@@ -35,18 +34,23 @@ begin
     select distinct i.contract_id, id, with_exercises from unnest(ids) i (contract_id)
   on conflict (contract_id) do update set exercises = true where excluded.exercises and not r.exercises;
   with
+  meant as materialized (
+    select s.activated_offset as "offset", s.node_id
+      from unnest(ids) i (contract_id) join :storage.contract_states s on s.contract_id = i.contract_id),
   c as (
     update :storage.contracts c set payload = null, contract_key = null, created_event_blob = null, redaction_id = id
-     where c.contract_id = any (ids) and c.redaction_id is null returning 1),
+      from meant m where c."offset" = m."offset" and c.node_id = m.node_id and c.redaction_id is null returning 1),
   v as (
     update :storage.interface_views v set view = null, status_message = null, status_details = null, redaction_id = id
-     where v.contract_id = any (ids) and v.redaction_id is null returning 1),
+      from meant m where v."offset" = m."offset" and v.node_id = m.node_id and v.redaction_id is null returning 1),
   e as (
     update :storage.exercises e set argument = null, result = null, redaction_id = id
-     where with_exercises and e.contract_id = any (ids) and e.redaction_id is null returning 1),
+      from unnest(ids) i (contract_id)
+     where with_exercises and :storage.id_text(e.contract_id) = i.contract_id and e.redaction_id is null returning 1),
   r as (
     update :storage.reassignments r set created_event = null
-     where r.contract_id = any (ids) and r.created_event is not null returning 1)
+      from unnest(ids) i (contract_id)
+     where :storage.id_text(r.contract_id) = i.contract_id and r.created_event is not null returning 1)
   select (select count(*) from c) as contracts, (select count(*) from v) as interface_views,
          (select count(*) from e) as exercises, (select count(*) from r) as reassignments into counts;
   update :storage.redactions a
@@ -68,7 +72,7 @@ declare
   changed bigint;
 begin
   insert into :storage.redacted_exercises as r ("offset", node_id, update_id, redaction_id)
-    values (event_offset, event_node, (select u.update_id from :storage.updates u where u."offset" = event_offset), id)
+    values (event_offset, event_node, (select :storage.id_text(u.update_id) from :storage.updates u where u."offset" = event_offset), id)
   on conflict ("offset", node_id) do update set update_id = excluded.update_id, redaction_id = excluded.redaction_id
     where r.update_id is distinct from excluded.update_id;
   update :storage.exercises e set argument = null, result = null, redaction_id = id

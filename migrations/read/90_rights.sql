@@ -18,7 +18,12 @@ begin
 end
 $$;
 
-grant execute on function :storage.lifetime_class(bigint, bigint) to public;
+grant execute on function
+  :storage.base64_text(bytea),
+  :storage.id_text(bytea),
+  :storage.lifetime_class(bigint, bigint),
+  :storage.trace_text(bytea)
+  to public;
 grant execute on function
   :explore.active(text),
   :explore.active_at(bigint, text),

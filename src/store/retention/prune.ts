@@ -1,7 +1,7 @@
 /**
  * Removes history up to an offset in many short transactions, beside a running writer. They never meet over a row: the
- * writer adds rows above the checkpoint and ends lifetimes that are active, prune deletes rows at or below it and
- * lifetimes that have ended. What is left to do is read from the tables, so that whatever stopped it, the next goes on.
+ * writer adds rows above the checkpoint and ends what is live, prune deletes rows at or below it and what
+ * has ended. What is left to do is read from the tables, so that whatever stopped it, the next goes on.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ClientBase } from 'pg';

@@ -7,7 +7,7 @@ import { randomUUID } from 'node:crypto';
 import { sql } from 'kysely';
 import { type ClientBase, escapeIdentifier } from 'pg';
 import type { Database } from '../connection/database.ts';
-import { countRows, tablesOf, type TablesWith } from '../connection/query-builder.ts';
+import { tablesOf } from '../connection/query-builder.ts';
 import { readSchemas } from '../connection/read-schemas.ts';
 import { reading, shortTransaction } from './retention-session.ts';
 import { IndexerError } from '../../errors/indexer-error.ts';
@@ -78,23 +78,21 @@ export function planRedaction(database: Database, request: RedactionRequest): Pr
 
 /** Rows of these contracts that still have contents. */
 async function countContents(client: ClientBase, ids: readonly string[], exercises: boolean): Promise<RowCounts> {
-  const meant = sql<string>`any (${ids})`;
-  const open = async (table: TablesWith<'contract_id'> & TablesWith<'redaction_id'>): Promise<number> => {
-    const rows = tablesOf(client).selectFrom(table).where('contract_id', '=', meant).where('redaction_id', 'is', null);
-    return (await rows.select(countRows).executeTakeFirstOrThrow()).count;
-  };
-  const reassignments = await tablesOf(client)
-    .selectFrom('reassignments')
-    .select(countRows)
-    .where('contract_id', '=', meant)
-    .where('created_event', 'is not', null)
-    .executeTakeFirstOrThrow();
-  return {
-    contracts: await open('contracts'),
-    interfaceViews: await open('interface_views'),
-    exercises: exercises ? await open('exercises') : 0,
-    reassignments: reassignments.count,
-  };
+  const { rows } = await client.query<RowCounts>(
+    `with meant as materialized (
+       select s.activated_offset as "offset", s.node_id
+         from unnest($1::text[]) i (contract_id) join contract_states s on s.contract_id = i.contract_id)
+     select (select count(*) from contracts c join meant m using ("offset", node_id) where c.redaction_id is null)
+              as contracts,
+            (select count(*) from interface_views v join meant m using ("offset", node_id) where v.redaction_id is null)
+              as "interfaceViews",
+            (select count(*) from exercises e
+              where $2 and id_text(e.contract_id) = any ($1) and e.redaction_id is null) as exercises,
+            (select count(*) from reassignments r
+              where id_text(r.contract_id) = any ($1) and r.created_event is not null) as reassignments`,
+    [ids, exercises],
+  );
+  return rows[0] ?? nothing;
 }
 
 /**
@@ -249,23 +247,28 @@ async function findContracts(
 ): Promise<FoundContracts> {
   const [stored, arriving, value] =
     subject.kind === 'contract'
-      ? ['c.contract_id = $1', 'r.contract_id = $1', subject.contractId]
+      ? [
+          `join contract_states s on s.activated_offset = c."offset" and s.node_id = c.node_id where s.contract_id = $1`,
+          'id_text(r.contract_id) = $1',
+          subject.contractId,
+        ]
       : [
-          '(c.signatories @> array[$1::text] or c.observers @> array[$1::text])',
+          `where c.parties_pk in (select p.parties_pk from contract_parties p
+                                  where p.signatories @> array[$1::text] or p.observers @> array[$1::text])`,
           `(r.created_event -> 'signatories' ? $1 or r.created_event -> 'observers' ? $1)`,
           subject.party,
         ];
   // Contents of what a seed found arriving stand with the reassignment until it has arrived.
   const { rows } = await client.query<ContractRow>(
-    `select m.contract_id as id, ${escapeIdentifier(readSchemas(schema).pqs)}.__contract_state(m.contract_id) as state,
+    `select m.id, ${escapeIdentifier(readSchemas(schema).pqs)}.__contract_state(m.id) as state,
             m.open or ($2 and exists (select from exercises e
-                                       where e.contract_id = m.contract_id and e.redaction_id is null)) as open
-       from (select known.contract_id, bool_or(known.open) as open
-               from (select c.contract_id, c.redaction_id is null as open from contracts c where ${stored}
+                                       where id_text(e.contract_id) = m.id and e.redaction_id is null)) as open
+       from (select id_text(known.contract_id) as id, bool_or(known.open) as open
+               from (select c.contract_id, c.redaction_id is null as open from contracts c ${stored}
                      union all
                      select r.contract_id, r.created_event is not null from reassignments r
-                      where r.kind = 'assign' and r.incomplete and ${arriving}) known
-              group by 1) m`,
+                      where r.kind = 'a' and r.incomplete and ${arriving}) known
+              group by known.contract_id) m`,
     [value, exercises],
   );
   const isActive = ({ state }: ContractRow): boolean => ['active', 'unknown', 'unassigned'].includes(state);

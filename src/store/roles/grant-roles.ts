@@ -228,9 +228,13 @@ function streamRoles(prefix: string): StreamRoles {
 /** Tables the writer adds rows to. */
 const written = [
   'stream',
+  'batches',
   'updates',
+  'contract_parties',
+  'event_parties',
   'contracts',
-  'lifetimes',
+  'live',
+  'ended',
   'exercises',
   'archives',
   'interface_views',
@@ -254,7 +258,9 @@ const maintained: Readonly<Record<string, string>> = {
   stream:
     'participant_id, seed_offset, seeded_at, seed_token, seed_contracts, checkpoint, checkpoint_update_offset, ' +
     'checkpoint_update_id, checkpoint_record_time, record_times, epoch, writer, ledger_end, pruned_offset',
-  lifetimes: 'deactivated_offset, unknown_since',
+  live: 'unknown_since',
+  // Of what an update that comes late ended sooner.
+  ended: 'ended_offset, ended_by, ended_at, ended_node_id, class, unknown_since',
   templates: 'package_name',
   active_counts: 'activated, deactivated',
   activity_hourly:
@@ -281,8 +287,9 @@ const contents: Readonly<Record<string, string>> = {
 /** Tables that pruning removes rows of. */
 const history = [
   'updates',
+  'batches',
   'contracts',
-  'lifetimes',
+  'ended',
   'exercises',
   'archives',
   'interface_views',
@@ -315,7 +322,14 @@ function withOwnersRights(storage: string): string {
 }
 
 /** Functions of the storage that the writer calls when a party leaves the participant. */
-const departures = ['hosts(text, integer, bigint)', 'mark_unknown(bigint, boolean)'];
+const departures = [
+  'hosts(text, integer, bigint)',
+  'unknown_parties(text[], integer, bigint)',
+  'mark_unknown(bigint, boolean)',
+];
+
+/** Functions of the storage that show what is kept as bytes; indexes are made of them, so whoever writes calls them. */
+const inWords = ['id_text(bytea)', 'base64_text(bytea)', 'trace_text(bytea)', 'lifetime_class(bigint, bigint)'];
 
 /** What the writer may do. */
 function writerGrants(role: string, storage: string): readonly string[] {
@@ -325,6 +339,8 @@ function writerGrants(role: string, storage: string): readonly string[] {
     `grant insert on ${written.join(', ')} to ${name}`,
     ...updates(maintained, name),
     `grant execute on function ${withOwnersRights(storage)} to ${name}`,
+    // A contract that ended is not live any more: its row goes from one table to the other.
+    `grant delete on live to ${name}`,
     `grant execute on function ${departures.map((called) => `${escapeIdentifier(storage)}.${called}`).join(', ')} to ${name}`,
   ];
 }
@@ -352,6 +368,7 @@ function clean(name: string, storage: string): readonly string[] {
     `revoke all on all functions in schema ${schema} from ${name}`,
     `grant usage on schema ${schema} to ${name}`,
     `grant select on all tables in schema ${schema} to ${name}`,
+    `grant execute on function ${inWords.map((called) => `${schema}.${called}`).join(', ')} to ${name}`,
   ];
 }
 

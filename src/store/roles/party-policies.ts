@@ -15,6 +15,8 @@ const open = [
   'typed_views',
   'typed_columns',
   'coverage',
+  // How the writer went about it: offsets, epochs, hours.
+  'batches',
   'schema_migrations',
 ];
 
@@ -30,19 +32,27 @@ const everybody = 'all readers';
 /** The condition on the rows of each table. */
 function conditions(parties: readonly string[]): Readonly<Record<string, string>> {
   const mine = `array[${parties.map((party) => escapeLiteral(party)).join(', ')}]::text[]`;
-  const ofContract = (table: string, offset: string): string =>
-    `exists (select from contracts c where c.contract_id = ${table}.contract_id and c."offset" = ${table}.${offset})`;
+  const stakes = `signatories && ${mine} or observers && ${mine}`;
+  const witnessed = `witness_parties && ${mine}`;
+  // Not every stakeholder of a contract learns of every choice on it: an observer does not see non-consuming ones.
+  const takesPart = `acting_parties && ${mine} or ${witnessed}`;
+  // Few combinations beside many rows: they are looked up once for all rows of a statement.
+  const among = (table: string, condition: string): string =>
+    `parties_pk in (select p.parties_pk from ${table} p where ${condition})`;
   const ofUpdate = ['exercises', 'archives', 'reassignments', 'topology_events', 'contracts'].map(
     (table) => `exists (select from ${table} e where e."offset" = updates."offset")`,
   );
   return {
-    contracts: `signatories && ${mine} or observers && ${mine}`,
-    lifetimes: ofContract('lifetimes', 'activated_offset'),
-    interface_views: ofContract('interface_views', '"offset"'),
-    // Not every stakeholder of a contract learns of every choice on it: an observer does not see non-consuming ones.
-    exercises: `acting_parties && ${mine} or witness_parties && ${mine}`,
-    archives: `witness_parties && ${mine}`,
-    reassignments: `witness_parties && ${mine}`,
+    contract_parties: stakes,
+    event_parties: takesPart,
+    contracts: among('contract_parties', stakes),
+    live: among('contract_parties', stakes),
+    ended: among('contract_parties', stakes),
+    interface_views: `exists (select from contracts c
+      where c."offset" = interface_views."offset" and c.node_id = interface_views.node_id)`,
+    exercises: among('event_parties', takesPart),
+    archives: among('event_parties', witnessed),
+    reassignments: among('event_parties', witnessed),
     topology_events: `party_id = any (${mine})`,
     updates: ofUpdate.join(' or '),
     // Sums over the contracts of all parties.

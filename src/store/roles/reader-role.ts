@@ -6,7 +6,6 @@ import { escapeIdentifier, escapeLiteral } from 'pg';
 import type { ClientBase } from 'pg';
 import { IndexerError } from '../../errors/indexer-error.ts';
 import type { Database } from '../connection/database.ts';
-import { buildIndex } from '../reads/index-build.ts';
 import { limitedGrants, policyStatements } from './party-policies.ts';
 import { readSchemas, readersPath, type ReadSchemas } from '../connection/read-schemas.ts';
 import { limitedRoles, secureViewsFor } from './secure-views.ts';
@@ -33,9 +32,6 @@ interface Facts {
   readonly foreignWriter: boolean;
 }
 
-/** The name of the index without which `updates` of a limited role is read by scanning all contracts. */
-const offsetIndex = 'contracts_offset';
-
 /** The statements that {@link grantReader} would run, transaction by transaction; those on views are made on the spot. */
 export async function planReader(database: Database, reader: ReaderRole): Promise<readonly (readonly string[])[]> {
   const facts = await database.withClient((client) => readFacts(client, database.schema, reader.role));
@@ -50,7 +46,6 @@ export async function planReader(database: Database, reader: ReaderRole): Promis
 export async function grantReader(database: Database, reader: ReaderRole): Promise<void> {
   const transactions = await planReader(database, reader);
   const limited = reader.parties.length > 0;
-  if (limited) await buildIndex(database, offsetIndex, 'on contracts ("offset")');
   // One table at a time: all of them locked at once would stop, or be stopped by, the writer.
   for (const statements of transactions) {
     await database.transaction(async (client) => {

@@ -1,77 +1,95 @@
 /** Rules of contracts: created once, ended once, active exactly between. */
 import type { Invariant } from './invariant.ts';
 
-/** Events that end a contract on a synchronizer; `counts` where the ledger says so, or where it said nothing. */
+/** Events that end a contract on a synchronizer, where the ledger says so or said nothing; `at` where their update is here. */
 const endings = `
-  select e."offset", e.contract_id, u.synchronizer_pk, 'exercise ' || e.node_id as event
+  select e."offset", e.contract_id, u.synchronizer_pk, 'exercise ' || e.node_id as event, 'a' as ended_by, e.node_id,
+         coalesce(u.effective_at, u.record_time) as at, true as timed
     from exercises e join updates u using ("offset") where e.consuming and e.acs_delta is distinct from false
   union all
-  select a."offset", a.contract_id, u.synchronizer_pk, 'archive ' || a.node_id
+  select a."offset", a.contract_id, u.synchronizer_pk, 'archive ' || a.node_id, 'a', a.node_id,
+         coalesce(u.effective_at, u.record_time), true
     from archives a join updates u using ("offset")
   union all
-  select "offset", contract_id, source_pk, 'unassign' from reassignments where kind = 'unassign'`;
+  select r."offset", r.contract_id, r.source_pk, 'unassign', 'r', null, u.record_time, u."offset" is not null
+    from reassignments r left join updates u using ("offset") where r.kind = 'u'`;
 
-/** Rules I08 to I14, I20, I32 to I35 and I38. */
+/** What is live and what ended; of what was witnessed only, `ended_by` is w. */
+const states = `
+  select "offset", node_id, contract_id, synchronizer_pk, template_pk, parties_pk, null::"char" as ended_by from live
+  union all
+  select "offset", node_id, contract_id, synchronizer_pk, template_pk, parties_pk, ended_by from ended`;
+
+/** The same without what was witnessed only. */
+const lifetimes = `
+  select "offset", contract_id, synchronizer_pk, null::bigint as ended_offset from live
+  union all
+  select "offset", contract_id, synchronizer_pk, ended_offset from ended where ended_by <> 'w'`;
+
+/** Rules I08 to I14, I20, I32 to I35, I38 and I39. */
 export const contractInvariants: readonly Invariant[] = [
   {
     id: 'I08',
     says: 'a contract is created once',
-    sql: `select max("offset") as "offset", contract_id, count(*) || ' creates from offset ' || min("offset") as found
-            from contracts where origin = 'create' group by contract_id having count(*) > 1`,
+    sql: `select max("offset") as "offset", id_text(contract_id) as contract_id,
+                 count(*) || ' creates from offset ' || min("offset") as found
+            from contracts where origin = 'c' group by contracts.contract_id having count(*) > 1`,
   },
   {
     id: 'I09',
     says: 'a contract is archived once',
-    sql: `select max("offset") as "offset", contract_id, count(*) || ' archives from offset ' || min("offset") as found
+    sql: `select max("offset") as "offset", id_text(a.contract_id) as contract_id,
+                 count(*) || ' archives from offset ' || min("offset") as found
             from (select "offset", contract_id from exercises where consuming
                   union all select "offset", contract_id from archives) a
-           group by contract_id having count(*) > 1`,
+           group by a.contract_id having count(*) > 1`,
   },
   {
     id: 'I10',
     says: 'an archive or unassign ends the lifetime of its contract at its offset',
-    sql: `select d."offset", d.contract_id, d.event || ' ended no lifetime' as found
+    sql: `select d."offset", id_text(d.contract_id) as contract_id, d.event || ' ended no lifetime' as found
             from (${endings}) d
-           where exists (select from lifetimes l where l.contract_id = d.contract_id
-                            and l.synchronizer_pk = d.synchronizer_pk and l.activated_offset <= d."offset")
-             and not exists (select from lifetimes l where l.contract_id = d.contract_id
-                                and l.synchronizer_pk = d.synchronizer_pk and l.deactivated_offset = d."offset")`,
+           where exists (select from (${lifetimes}) l where l.contract_id = d.contract_id
+                            and l.synchronizer_pk = d.synchronizer_pk and l."offset" <= d."offset")
+             and not exists (select from (${lifetimes}) l where l.contract_id = d.contract_id
+                                and l.synchronizer_pk = d.synchronizer_pk and l.ended_offset = d."offset")`,
   },
   {
     id: 'I11',
-    says: 'lifetimes and activations belong together, one to one',
-    sql: `select l.activated_offset as "offset", l.contract_id, 'a lifetime without its activation' as found
-            from lifetimes l
-           where not exists (select from contracts c where c.contract_id = l.contract_id
-                                and c."offset" = l.activated_offset and c.synchronizer_pk = l.synchronizer_pk
-                                and c.template_pk = l.template_pk)
+    says: 'each contract is live or has ended, once, and both places say the same of it',
+    sql: `select s."offset", id_text(s.contract_id) as contract_id, 'live or ended without its contract' as found
+            from (${states}) s
+           where not exists (select from contracts c
+                              where c."offset" = s."offset" and c.node_id = s.node_id
+                                and c.contract_id = s.contract_id and c.synchronizer_pk = s.synchronizer_pk
+                                and c.template_pk = s.template_pk and c.parties_pk = s.parties_pk)
           union all
-          select activated_offset, contract_id, count(*) || ' lifetimes of one activation'
-            from lifetimes group by contract_id, synchronizer_pk, activated_offset having count(*) > 1
+          select c."offset", id_text(c.contract_id), count(s."offset") || ' times live or ended'
+            from contracts c left join (${states}) s using ("offset", node_id)
+           group by c."offset", c.node_id having count(s."offset") <> 1
           union all
-          select c."offset", c.contract_id, 'an activation without its lifetime'
-            from contracts c
-           where (c.acs_delta or c.origin <> 'create')
-             and not exists (select from lifetimes l where l.contract_id = c.contract_id
-                                and l.activated_offset = c."offset" and l.synchronizer_pk = c.synchronizer_pk)`,
+          select c."offset", id_text(c.contract_id), 'witnessed only, although it was activated'
+            from contracts c join ended e using ("offset", node_id)
+           where e.ended_by = 'w' and (c.acs_delta or c.origin <> 'c')`,
   },
   {
     id: 'I12',
     says: 'a contract ends after it began',
-    sql: `select deactivated_offset as "offset", contract_id, 'ends before offset ' || activated_offset as found
-            from lifetimes where deactivated_offset < activated_offset
+    sql: `select ended_offset as "offset", id_text(contract_id) as contract_id, 'ends before offset ' || "offset" as found
+            from ended where ended_offset < "offset"
           union all
-          select e."offset", e.contract_id, 'archived by node ' || e.node_id || ', created by node ' || c.node_id
+          select e."offset", id_text(e.contract_id), 'archived by node ' || e.node_id || ', created by node ' || c.node_id
             from exercises e join contracts c on c.contract_id = e.contract_id and c."offset" = e."offset"
-           where e.consuming and c.origin <> 'seed' and e.node_id <= c.node_id`,
+           where e.consuming and c.origin <> 's' and e.node_id <= c.node_id`,
   },
   {
     id: 'I13',
     says: 'what a seed found began at or before the seed',
-    sql: `select c."offset", c.contract_id, 'seeded, but activated after offset ' || st.seed_offset as found
-            from contracts c cross join stream st where c.origin = 'seed' and c."offset" > st.seed_offset
+    sql: `select c."offset", id_text(c.contract_id) as contract_id,
+                 'seeded, but activated after offset ' || st.seed_offset as found
+            from contracts c cross join stream st where c.origin = 's' and c."offset" > st.seed_offset
           union all
-          select r."offset", r.contract_id, 'in flight at the seed, but later than offset ' || st.seed_offset
+          select r."offset", id_text(r.contract_id), 'in flight at the seed, but later than offset ' || st.seed_offset
             from reassignments r cross join stream st where r.incomplete and r."offset" > st.seed_offset`,
   },
   {
@@ -101,47 +119,48 @@ export const contractInvariants: readonly Invariant[] = [
   {
     id: 'I32',
     says: 'a lifetime that ended in a complete range was ended by an event',
-    sql: `select l.deactivated_offset as "offset", l.contract_id, 'no event ends it at this offset' as found
-            from lifetimes l cross join stream st
-           where l.deactivated_offset > coalesce(st.kept_offset, 0)
-             and exists (select from coverage c where l.deactivated_offset > c.from_offset
-                            and (c.to_offset is null or l.deactivated_offset <= c.to_offset))
+    sql: `select l.ended_offset as "offset", id_text(l.contract_id) as contract_id, 'no event ends it at this offset' as found
+            from (${lifetimes}) l cross join stream st
+           where l.ended_offset > coalesce(st.kept_offset, 0)
+             and exists (select from coverage c where l.ended_offset > c.from_offset
+                            and (c.to_offset is null or l.ended_offset <= c.to_offset))
              and not exists (select from (${endings}) d
                               where d.contract_id = l.contract_id and d.synchronizer_pk = l.synchronizer_pk
-                                and d."offset" = l.deactivated_offset)`,
+                                and d."offset" = l.ended_offset)`,
   },
   {
     id: 'I33',
     says: 'the choice of an exercise is one of its template',
-    sql: `select e."offset", e.contract_id, 'node ' || e.node_id || ' has a choice of another template' as found
+    sql: `select e."offset", id_text(e.contract_id) as contract_id, 'node ' || e.node_id || ' has a choice of another template' as found
             from exercises e join choices h using (choice_pk) where h.template_pk <> e.template_pk`,
   },
   {
     id: 'I34',
     says: 'a view belongs to an activation, of a template that is known to have the interface',
-    sql: `select v."offset", v.contract_id, 'a view without its activation' as found
+    sql: `select v."offset", null as contract_id, 'a view without its activation, at node ' || v.node_id as found
             from interface_views v
-           where not exists (select from contracts c where c.contract_id = v.contract_id and c."offset" = v."offset")
+           where not exists (select from contracts c where c."offset" = v."offset" and c.node_id = v.node_id)
           union all
-          select v."offset", v.contract_id, 'template ' || c.template_pk || ' is not known to have interface ' || v.interface_pk
-            from interface_views v join contracts c using (contract_id, "offset")
+          select v."offset", id_text(c.contract_id),
+                 'template ' || c.template_pk || ' is not known to have interface ' || v.interface_pk
+            from interface_views v join contracts c using ("offset", node_id)
            where not exists (select from template_interfaces t
                               where t.template_pk = c.template_pk and t.interface_pk = v.interface_pk)`,
   },
   {
     id: 'I35',
     says: 'an arrival counts as its contract does, and only a seed brings workflows and contracts of its own',
-    sql: `select c."offset", c.contract_id, 'the assign counts ' || coalesce(r.reassignment_counter::text, 'nothing')
+    sql: `select c."offset", id_text(c.contract_id) as contract_id, 'the assign counts ' || coalesce(r.reassignment_counter::text, 'nothing')
                  || ', its contract ' || coalesce(c.reassignment_counter::text, 'nothing') as found
             from reassignments r join contracts c using (contract_id, "offset")
-           where r.kind = 'assign' and not r.incomplete and c.origin = 'assign'
+           where r.kind = 'a' and not r.incomplete and c.origin = 'a'
              and r.reassignment_counter is distinct from c.reassignment_counter
           union all
-          select "offset", contract_id, 'a workflow id beside that of its update'
-            from contracts where workflow_id is not null and origin <> 'seed'
+          select "offset", id_text(contract_id), 'a workflow id beside that of its update'
+            from contracts where workflow_id is not null and origin <> 's'
           union all
           select "offset", contract_id, kind || ' with what only an arrival that a seed found in flight has'
-            from reassignments
+            from plain_reassignments
            where (workflow_id is not null or created_event is not null) and not (incomplete and kind = 'assign')`,
   },
   {
@@ -156,23 +175,43 @@ export const contractInvariants: readonly Invariant[] = [
              and (l.unknown_since <= l.activated_offset or l.unknown_since >= l.deactivated_offset
                   or not exists (select from topology_events y
                                    join updates u on u."offset" = y."offset" and u.synchronizer_pk = l.synchronizer_pk
-                                   join contracts c on c.contract_id = l.contract_id and c."offset" = l.activated_offset
+                                   join contract_parties p on p.parties_pk = l.parties_pk
                                   where y."offset" = l.unknown_since and y.participant_id = st.participant_id
                                     and y.kind = 'ParticipantAuthorizationRevoked'
-                                    and y.party_id = any (c.witness_parties)))
+                                    and y.party_id = any (p.witness_parties)))
           union all
-          select l.activated_offset, l.contract_id, 'active, although its only party left at offset ' || y."offset"
+          select l."offset", id_text(l.contract_id), 'active, although its only party left at offset ' || y."offset"
             from topology_events y
             join stream st on st.participant_id = y.participant_id
             join updates u on u."offset" = y."offset"
-            join lifetimes l on l.synchronizer_pk = u.synchronizer_pk and l.deactivated_offset is null
-                            and l.unknown_since is null and l.activated_offset < y."offset"
-            join contracts c on c.contract_id = l.contract_id and c."offset" = l.activated_offset
-                            and c.witness_parties = array[y.party_id]
+            join live l on l.synchronizer_pk = u.synchronizer_pk and l.unknown_since is null and l."offset" < y."offset"
+            join contract_parties p on p.parties_pk = l.parties_pk and p.witness_parties = array[y.party_id]
            where y.kind = 'ParticipantAuthorizationRevoked' and y."offset" > st.seed_offset
              and not exists (select from topology_events b join updates v on v."offset" = b."offset"
                               where b.party_id = y.party_id and b.participant_id = y.participant_id
                                 and v.synchronizer_pk = u.synchronizer_pk
                                 and b.kind <> 'ParticipantAuthorizationRevoked' and b."offset" >= y."offset")`,
+  },
+  {
+    id: 'I39',
+    says: 'what is kept of an end is what its event says',
+    sql: `select ended_offset as "offset", id_text(contract_id) as contract_id, 'not of class ' || class as found
+            from ended
+           where class is distinct from case when ended_by = 'w' then -1
+                                             when ended_offset >= "offset" then lifetime_class("offset", ended_offset) end
+          union all
+          select ended_offset, id_text(contract_id), case ended_by when 'w' then 'witnessed only' else 'ended unseen' end
+                 || ', and yet it is said how it ended'
+            from ended
+           where ended_by in ('w', 'e') and (ended_at is not null or ended_node_id is not null)
+              or ended_by = 'w' and ended_offset <> "offset"
+          union all
+          select d."offset", id_text(d.contract_id), d.event || ' ended it, and yet another end is kept'
+            from ended e
+            join (${endings}) d on d.contract_id = e.contract_id and d.synchronizer_pk = e.synchronizer_pk
+                               and d."offset" = e.ended_offset
+           where e.ended_by <> 'w'
+             and (e.ended_by <> d.ended_by::"char" or e.ended_node_id is distinct from d.node_id
+                  or d.timed and e.ended_at is distinct from d.at)`,
   },
 ];

@@ -73,7 +73,7 @@ export const coverageInvariants: readonly Invariant[] = [
               'no range ends where it begins'),
              (c.origin in ('genesis', 'oldest', 'offset')
               and not exists (select from coverage p where p.origin in ('seed', 'reseed'))
-              and exists (select from contracts s where s.origin = 'seed'), 'yet there are contracts of a seed'),
+              and exists (select from contracts s where s.origin = 's'), 'yet there are contracts of a seed'),
              (c.to_offset < c.from_offset, 'ends before it begins')) w (broken, what)
            where w.broken`,
   },

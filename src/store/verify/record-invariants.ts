@@ -12,7 +12,7 @@ const hour = `date_trunc('hour', u.record_time, 'UTC')`;
 /** What the rows give for an hour, a template, a choice and a synchronizer. */
 const counted = `
   select ${hour} as hour, c.template_pk, 0 as choice_pk, u.synchronizer_pk, 1 as creates, 0 as archives, 0 as exercises
-    from contracts c join updates u using ("offset") where c.origin = 'create'
+    from contracts c join updates u using ("offset") where c.origin = 'c'
   union all
   select ${hour}, a.template_pk, 0, u.synchronizer_pk, 0, 1, 0 from archives a join updates u using ("offset")
   union all
@@ -23,14 +23,15 @@ const stored = `select hour, template_pk, choice_pk, synchronizer_pk, creates, a
                   from activity_hourly where template_pk > 0`;
 
 /** How late an update was recorded, in seconds, as the writer counts it: in units of 2^-20. */
-const late = `case when u.kind = 'transaction'
+const late = `case when u.kind = 't'
   then coalesce(round(extract(epoch from u.record_time - u.effective_at)::numeric * 1048576), 0)::double precision / 1048576
   else 0 end`;
 
-/** Everything that names a template, choice or synchronizer by its small number. */
+/** Everything that names a template, choice, synchronizer or combination of parties by its small number. */
 const named = `
   select 'templates' as dictionary, template_pk as pk from contracts
-  union select 'templates', template_pk from lifetimes
+  union select 'templates', template_pk from live
+  union select 'templates', template_pk from ended
   union select 'templates', template_pk from exercises
   union select 'templates', template_pk from archives
   union select 'templates', template_pk from reassignments
@@ -42,10 +43,17 @@ const named = `
   union select 'templates', template_pk from active_counts
   union select 'choices', choice_pk from exercises
   union select 'synchronizers', synchronizer_pk from contracts
-  union select 'synchronizers', synchronizer_pk from lifetimes
+  union select 'synchronizers', synchronizer_pk from live
+  union select 'synchronizers', synchronizer_pk from ended
   union select 'synchronizers', synchronizer_pk from updates
   union select 'synchronizers', source_pk from reassignments
-  union select 'synchronizers', target_pk from reassignments`;
+  union select 'synchronizers', target_pk from reassignments
+  union select 'contract_parties', parties_pk from contracts
+  union select 'contract_parties', parties_pk from live
+  union select 'contract_parties', parties_pk from ended
+  union select 'event_parties', parties_pk from exercises
+  union select 'event_parties', parties_pk from archives
+  union select 'event_parties', parties_pk from reassignments`;
 
 /** Rules I19, I21 to I25, I30, I31 and I37. */
 export const recordInvariants: readonly Invariant[] = [
@@ -87,7 +95,7 @@ export const recordInvariants: readonly Invariant[] = [
                     from activity_hourly where template_pk > 0
                   union all
                   select ${hour}, u.synchronizer_pk, -1, 0, 0, 0 from updates u
-                   where u.kind = 'transaction' and u.record_time is not null) r
+                   where u.kind = 't' and u.record_time is not null) r
             left join (${wholeHours}) w using (synchronizer_pk)
            cross join stream st
            where hour > w.since or w.since is null and st.kept_offset is null
@@ -100,13 +108,13 @@ export const recordInvariants: readonly Invariant[] = [
     sql: `select r."offset", r.contract_id, r.place || r.what as found
             from (select "offset", contract_id, 'contract' as place, redaction_id,
                          payload is not null or contract_key is not null or created_event_blob is not null as kept
-                    from contracts where redaction_id is not null
+                    from plain_contracts where redaction_id is not null
                   union all
                   select "offset", contract_id, 'view', redaction_id, view is not null
-                    from interface_views where redaction_id is not null
+                    from plain_interface_views where redaction_id is not null
                   union all
                   select "offset", contract_id, 'exercise', redaction_id, argument is not null or result is not null
-                    from exercises where redaction_id is not null) x
+                    from plain_exercises where redaction_id is not null) x
            cross join lateral (values (x."offset", x.contract_id, x.place,
              case when x.kept then ' still has contents'
                   when not exists (select from redactions d where d.redaction_id = x.redaction_id)
@@ -134,6 +142,8 @@ export const recordInvariants: readonly Invariant[] = [
              and not case n.dictionary
                    when 'templates' then exists (select from templates d where d.template_pk = n.pk)
                    when 'choices' then exists (select from choices d where d.choice_pk = n.pk)
+                   when 'contract_parties' then exists (select from contract_parties d where d.parties_pk = n.pk)
+                   when 'event_parties' then exists (select from event_parties d where d.parties_pk = n.pk)
                    else exists (select from synchronizers d where d.synchronizer_pk = n.pk) end`,
   },
   {
@@ -149,7 +159,7 @@ export const recordInvariants: readonly Invariant[] = [
                   union all
                   select ${hour}, u.synchronizer_pk, 0, coalesce(u.paid_traffic_cost, 0), 0, ${late}
                     from updates u
-                   where u.record_time is not null and (u.kind = 'transaction' or u.paid_traffic_cost is not null)) r
+                   where u.record_time is not null and (u.kind = 't' or u.paid_traffic_cost is not null)) r
             left join (${wholeHours}) w using (synchronizer_pk)
            cross join stream st
            where hour > w.since or w.since is null and st.kept_offset is null
@@ -191,7 +201,7 @@ export const recordInvariants: readonly Invariant[] = [
 /** Redacted exercises of the update that is stored at their offset; another ledger's is not meant. */
 const noted = `
   exists (select from redacted_exercises x left join updates u on u."offset" = x."offset"
-           where x."offset" = e."offset" and x.node_id = e.node_id and x.update_id is not distinct from u.update_id)`;
+           where x."offset" = e."offset" and x.node_id = e.node_id and x.update_id is not distinct from id_text(u.update_id))`;
 const ofContract = (alias: string, condition = 'true'): string =>
   `exists (select from redacted_contracts r where r.contract_id = ${alias}.contract_id and ${condition})`;
 const unknown = (table: string): string =>
@@ -204,15 +214,15 @@ export const redactionInvariants: readonly Invariant[] = [
     says: 'what was redacted is noted, and what is noted is redacted',
     sql: `select c."offset", c.contract_id, 'contract ' || case when c.redaction_id is null then 'has contents that were redacted'
                  else 'was redacted, which redacted_contracts does not know' end as found
-            from contracts c where (c.redaction_id is not null) <> ${ofContract('c')}
+            from plain_contracts c where (c.redaction_id is not null) <> ${ofContract('c')}
           union all
           select v."offset", v.contract_id, 'view ' || case when v.redaction_id is null then 'has contents that were redacted'
                  else 'was redacted, which redacted_contracts does not know' end
-            from interface_views v where (v.redaction_id is not null) <> ${ofContract('v')}
+            from plain_interface_views v where (v.redaction_id is not null) <> ${ofContract('v')}
           union all
           select e."offset", e.contract_id, 'exercise ' || e.node_id || case when e.redaction_id is null
                  then ' has contents that were redacted' else ' was redacted, which is noted nowhere' end
-            from exercises e where (e.redaction_id is not null) <> (${ofContract('e', 'r.exercises')} or ${noted})
+            from plain_exercises e where (e.redaction_id is not null) <> (${ofContract('e', 'r.exercises')} or ${noted})
           union all
           select null, contract_id, 'redacted by nobody' from redacted_contracts where ${unknown('redacted_contracts')}
           union all

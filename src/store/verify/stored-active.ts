@@ -38,7 +38,7 @@ export interface StoredActive {
 const bucketSql = '((get_byte(b.id_digest, 0) << 4) | (get_byte(b.id_digest, 1) >> 4))';
 
 const rowsSql = `from lifetimes l
-  left join contracts c on c.contract_id = l.contract_id and c."offset" = l.activated_offset
+  left join plain_contracts c on c."offset" = l.activated_offset and c.node_id = l.node_id
   left join synchronizers s on s.synchronizer_pk = l.synchronizer_pk
   left join templates t on t.template_pk = c.template_pk
  where l.activated_offset <= $1 and l.activated_offset > $2 and (l.deactivated_offset is null or l.deactivated_offset > $1)
@@ -121,7 +121,7 @@ export async function storedEntries(
 export async function seededOffsets(client: ClientBase, seedOffset: number): Promise<SeededOffsets> {
   const { rows } = await client.query<{ first: number | null; last: number | null }>(
     `select min("offset") as first, max("offset") as last from contracts
-      where origin <> 'seed' and "offset" <= $1 and (select count(*) from coverage) > 1`,
+      where origin <> 's' and "offset" <= $1 and (select count(*) from coverage) > 1`,
     [seedOffset],
   );
   const { first, last } = rows[0] ?? {};
@@ -133,8 +133,8 @@ export async function redactedActive(client: ClientBase, { at }: Pick<ActiveAt, 
   const any = await client.query('select from redactions limit 1');
   if (any.rowCount === 0) return new Set();
   const { rows } = await client.query<{ contract_id: string }>(
-    `select distinct c.contract_id from contracts c
-       join lifetimes l on l.contract_id = c.contract_id and l.activated_offset = c."offset"
+    `select distinct l.contract_id from contracts c
+       join lifetimes l on l.activated_offset = c."offset" and l.node_id = c.node_id
       where c.redaction_id is not null and l.activated_offset <= $1
         and (l.deactivated_offset is null or l.deactivated_offset > $1)`,
     [at],
@@ -207,7 +207,7 @@ export async function storedHalves(
     `select r.contract_id, r.kind, r."offset", r.incomplete, n.redaction_id is not null as redacted,
             ${digestsOf('in_flight', 'n.redaction_id')} as digests, found.digests as contract
        from unnest($1::text[], $2::text[], $3::bigint[], $4::bigint[]) w (contract_id, kind, "offset", activated)
-       join reassignments r on r.contract_id = w.contract_id and r.kind = w.kind and r."offset" = w."offset"
+       join plain_reassignments r on r.contract_id = w.contract_id and r.kind = w.kind and r."offset" = w."offset"
        left join redacted_contracts n on n.contract_id = r.contract_id
        ${templateJoin}
        left join synchronizers s on s.synchronizer_pk = r.source_pk
@@ -215,7 +215,7 @@ export async function storedHalves(
        left join lateral (
          select ${digestsOf('seeded', 'c.redaction_id')} as digests
            from lifetimes l
-           join contracts c on c.contract_id = l.contract_id and c."offset" = l.activated_offset and c.origin = 'seed'
+           join plain_contracts c on c."offset" = l.activated_offset and c.node_id = l.node_id and c.origin = 'seed'
            left join synchronizers s on s.synchronizer_pk = l.synchronizer_pk
            left join templates t on t.template_pk = c.template_pk
           where l.contract_id = w.contract_id and l.activated_offset = w.activated) found on true`,

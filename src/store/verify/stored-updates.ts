@@ -23,45 +23,41 @@ interface Source {
 }
 
 const between = 'r."offset" > $1 and r."offset" <= $2';
-/** Contracts have no index by offset alone: they are looked for template by template. */
-const byTemplate = (table: string, column: string): string =>
-  `(select template_pk from templates) p cross join lateral
-   (select * from ${table} c where c.${column} = p.template_pk and c."offset" > $1 and c."offset" <= $2) r`;
 
 const sources: readonly Source[] = [
   {
     kind: 'update',
     key: `'update'`,
-    from: `updates r left join synchronizers s on s.synchronizer_pk = r.synchronizer_pk where ${between}`,
+    from: `plain_updates r left join synchronizers s on s.synchronizer_pk = r.synchronizer_pk where ${between}`,
   },
   {
     kind: 'contract',
     key: `'contract ' || r.contract_id`,
     redaction: 'r.redaction_id',
-    from: `${byTemplate('contracts', 'template_pk')} ${templateJoin}
-           left join synchronizers s on s.synchronizer_pk = r.synchronizer_pk where r.origin <> 'seed'`,
+    from: `plain_contracts r ${templateJoin}
+           left join synchronizers s on s.synchronizer_pk = r.synchronizer_pk where ${between} and r.origin <> 'seed'`,
   },
   {
     kind: 'view',
     key: `'view ' || r.contract_id || ' ' || t.package_id || ':' || t.module_name || ':' || t.entity_name`,
     redaction: 'r.redaction_id',
     // Those of seeded contracts may lie in the range when a seed was repeated.
-    from: `${byTemplate('interface_views', 'interface_pk')} left join templates t on t.template_pk = r.interface_pk
-           where not exists (select from contracts o where o.contract_id = r.contract_id and o."offset" = r."offset"
-                                                       and o.origin = 'seed')`,
+    from: `plain_interface_views r left join templates t on t.template_pk = r.interface_pk
+           where ${between} and not exists (select from contracts o where o."offset" = r."offset" and o.node_id = r.node_id
+                                                       and o.origin = 's')`,
   },
   {
     kind: 'exercise',
     key: `'exercise ' || r.node_id`,
     redaction: 'r.redaction_id',
-    from: `exercises r ${templateJoin} left join choices h on h.choice_pk = r.choice_pk
+    from: `plain_exercises r ${templateJoin} left join choices h on h.choice_pk = r.choice_pk
            left join templates i on i.template_pk = h.interface_pk where ${between}`,
   },
-  { kind: 'archive', key: `'archive ' || r.node_id`, from: `archives r ${templateJoin} where ${between}` },
+  { kind: 'archive', key: `'archive ' || r.node_id`, from: `plain_archives r ${templateJoin} where ${between}` },
   {
     kind: 'reassignment',
     key: `r.kind || ' ' || r.contract_id`,
-    from: `reassignments r ${templateJoin} left join synchronizers s on s.synchronizer_pk = r.source_pk
+    from: `plain_reassignments r ${templateJoin} left join synchronizers s on s.synchronizer_pk = r.source_pk
            left join synchronizers g on g.synchronizer_pk = r.target_pk where ${between} and not r.incomplete`,
   },
   { kind: 'topology', key: `'topology ' || r.event_index`, from: `topology_events r where ${between}` },

@@ -3,15 +3,15 @@ import type { Invariant } from './invariant.ts';
 
 /** Rows that came with an update; those of a seed stand for events of long ago. */
 const eventRows = `
-  select "offset", node_id, contract_id from contracts where origin <> 'seed'
-  union all select "offset", node_id, contract_id from exercises
-  union all select "offset", node_id, contract_id from archives
-  union all select "offset", node_id, contract_id from reassignments where kind = 'unassign' and not incomplete`;
+  select "offset", node_id, id_text(contract_id) as contract_id from contracts where origin <> 's'
+  union all select "offset", node_id, id_text(contract_id) from exercises
+  union all select "offset", node_id, id_text(contract_id) from archives
+  union all select "offset", node_id, id_text(contract_id) from reassignments where kind = 'u' and not incomplete`;
 
 const above = (table: string, column = '"offset"'): string =>
   `select ${column} as "offset", '${table}' as place from ${table} cross join stream st where ${column} > st.checkpoint`;
 
-/** Rules I01 to I07 and I15 to I18. */
+/** Rules I01 to I07, I15 to I18 and I40. */
 export const streamInvariants: readonly Invariant[] = [
   {
     id: 'I01',
@@ -20,9 +20,9 @@ export const streamInvariants: readonly Invariant[] = [
             ${[
               ...['updates', 'contracts', 'exercises', 'archives', 'interface_views'].map((table) => above(table)),
               ...['reassignments', 'topology_events'].map((table) => above(table)),
-              above('lifetimes', 'activated_offset'),
-              above('lifetimes', 'deactivated_offset'),
-              above('lifetimes', 'unknown_since'),
+              ...['live', 'ended'].map((table) => above(table)),
+              above('ended', 'ended_offset'),
+              ...['live', 'ended'].map((table) => above(table, 'unknown_since')),
             ].join(' union all ')}) r`,
   },
   {
@@ -67,7 +67,7 @@ export const streamInvariants: readonly Invariant[] = [
     says: 'no row of an event is without its update',
     sql: `select r."offset", r.contract_id, 'an event at an offset without update' as found
             from (${eventRows}
-                  union all select "offset", node_id, contract_id from reassignments where kind = 'assign' and not incomplete
+                  union all select "offset", node_id, id_text(contract_id) from reassignments where kind = 'a' and not incomplete
                   union all select "offset", event_index, null from topology_events) r
            cross join stream st
            where r."offset" > coalesce(st.kept_offset, 0)
@@ -94,14 +94,14 @@ export const streamInvariants: readonly Invariant[] = [
     says: 'the epoch of the writer never falls along the offsets, but after an update that was stored late',
     sql: `select "offset", null::text as contract_id, 'epoch ' || epoch || ' after epoch ' || before as found
             from (select "offset", epoch, indexed_at, lag(epoch) over (order by "offset") as before,
-                         lag(indexed_at) over (order by "offset") as before_at from updates) u
+                         lag(indexed_at) over (order by "offset") as before_at from plain_updates) u
            where epoch < before and indexed_at >= before_at`,
   },
   {
     id: 'I17',
     says: 'no row is of a later epoch than the stream',
     sql: `select r."offset", null::text as contract_id, 'epoch ' || r.epoch || ', the stream has ' || st.epoch as found
-            from (select "offset", epoch from updates union all select "offset", epoch from quarantine) r
+            from (select "offset", epoch from plain_updates union all select "offset", epoch from quarantine) r
            cross join stream st where r.epoch > st.epoch`,
   },
   {
@@ -111,7 +111,7 @@ export const streamInvariants: readonly Invariant[] = [
                  'the stream remembers offset ' || coalesce(st.checkpoint_update_offset::text, 'none') ||
                  ', the newest update with an id is at ' || coalesce(n."offset"::text, 'none') as found
             from stream st
-            left join (select "offset", update_id from updates where update_id is not null
+            left join (select "offset", id_text(update_id) as update_id from updates where update_id is not null
                           and "offset" > (select max(from_offset) from coverage where to_offset is null)
                         order by "offset" desc limit 1) n on true
            where n."offset" is not null
@@ -119,5 +119,20 @@ export const streamInvariants: readonly Invariant[] = [
               or n."offset" is null and st.checkpoint_update_offset > st.seed_offset
              and not exists (select from updates u where u."offset" = st.checkpoint_update_offset)
              and not exists (select from quarantine q where q."offset" = st.checkpoint_update_offset)`,
+  },
+  {
+    id: 'I40',
+    says: 'an update stands with the batch that stored it, and no batch without an update',
+    sql: `select u."offset", null::text as contract_id, 'not of batch ' || u.batch_offset as found
+            from updates u
+            left join (select batch_offset, case when batch_offset >= 0
+                                                 then lead(batch_offset) over (order by batch_offset) end as next_offset
+                         from batches) b using (batch_offset)
+           where b.batch_offset is null
+              or u.batch_offset <> - u."offset"
+             and not (u.batch_offset >= 0 and u."offset" > u.batch_offset and u."offset" <= coalesce(b.next_offset, u."offset"))
+          union all
+          select batch_offset, null, 'a batch without updates'
+            from batches b where not exists (select from updates u where u.batch_offset = b.batch_offset)`,
   },
 ];
