@@ -112,7 +112,7 @@ async function expectArchives(schema: string, { expected }: DeltaHistory): Promi
   const archived = await rows(
     `select a."offset"::int as "offset", a.node_id as node, a.contract_id as contract, ${template} as template,
             a.witness_parties as witnesses
-       from ${schema}.archives a join ${schema}.templates t using (template_pk) order by 1, 2`,
+       from ${schema}.plain_archives a join ${schema}.templates t using (template_pk) order by 1, 2`,
   );
   expect(archived).toEqual(expected.archives);
   const events = await rows(

@@ -1,38 +1,38 @@
-/** What is asked of a table when a duplicate was refused. */
-import { afterAll, beforeAll, expect, it } from 'vitest';
-import { openDatabase, type Database } from '../../src/store/connection/database.ts';
-import { rowsAt } from '../../src/store/write/duplicate.ts';
-import { migrate } from '../../src/store/schema/migrations.ts';
-import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+/** What becomes of a contract that an update, or the list of active contracts, holds twice: no index of the storage tells. */
+import { expect, it } from 'vitest';
+import { decodeActiveContract } from '../../src/ledger/frames/decode.ts';
+import { openSession, type StoreSession } from '../../src/store/write/session.ts';
+import { query } from '../support/database.ts';
+import * as frames from '../support/frames.ts';
+import { here, there } from '../support/frames.ts';
+import { identity, schemasOfFile } from '../support/schemas.ts';
 
-let place: TestDatabase;
-let database: Database;
+const schemas = schemasOfFile();
 
-beforeAll(async () => {
-  place = await createTestDatabase();
-  const limits = { schema: 'ledger', statementTimeoutMs: 10_000, applicationName: 'test' };
-  database = openDatabase({ url: place.url, ...limits });
-  await migrate(database);
+async function seed(session: StoreSession, ...entries: readonly (readonly [id: string, offset: number, on: string])[]) {
+  await session.beginSeed(50);
+  for (const [index, [contractId, offset, synchronizerId]] of entries.entries()) {
+    const batch = session.newBatch(50);
+    const createdEvent = frames.created({ contractId, offset });
+    const entry = frames.entry('JsActiveContract', { createdEvent, synchronizerId, reassignmentCounter: 0 });
+    batch.addEntry(decodeActiveContract(frames.text(entry)));
+    await session.writeSeed(batch, index);
+  }
+}
+
+it('refuses to publish a list that names a contract twice on a synchronizer, in different batches', async () => {
+  const session = await openSession(await schemas.migrated('twice'), identity);
+  await seed(session, ['00a', 1, here], ['00b', 2, here], ['00a', 3, here]);
+  await expect(session.publishSeed(50, 'seed')).rejects.toMatchObject({ code: 'KEY_REPEATED', retry: 'park' });
+  await expect(session.publishSeed(50, 'seed')).rejects.toThrow(`found contract 00a twice on ${here}`);
+  const [row] = await query(schemas.url, 'select seeded_at, checkpoint from twice.stream');
+  expect(row).toEqual({ seeded_at: null, checkpoint: null });
 });
-afterAll(async () => {
-  await database.close();
-  await place.drop();
-});
 
-it.each([
-  ['contracts', 'template_pk = t.template_pk'],
-  ['interface_views', 'interface_pk = t.template_pk'],
-  ['exercises', '"offset" = '],
-  ['archives', '"offset" = '],
-  ['reassignments', '"offset" = '],
-])(
-  'finds the rows of %s at an offset by the first columns of an index, however long the history is',
-  async (table, by) => {
-    const { rows } = await database.withClient((client) =>
-      client.query<{ 'QUERY PLAN': string }>(`explain ${rowsAt(table).replace('$1', '5')}`),
-    );
-    const plan = rows.map((row) => row['QUERY PLAN']).join('\n');
-    expect(plan).toContain('"offset" = ');
-    expect(plan.replaceAll('(', '')).toContain(`Index Cond: ${by}`);
-  },
-);
+it('publishes one that names a contract on two synchronizers', async () => {
+  const session = await openSession(await schemas.migrated('on_two'), identity);
+  await seed(session, ['00a', 1, here], ['00b', 2, here], ['00a', 3, there]);
+  await session.publishSeed(50, 'seed');
+  const [row] = await query(schemas.url, 'select checkpoint::int from on_two.stream');
+  expect(row).toEqual({ checkpoint: 50 });
+});

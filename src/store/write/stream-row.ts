@@ -197,7 +197,6 @@ export async function publishSeed(
   origin: string,
   anchor?: UpdateMark,
 ): Promise<void> {
-  await refuseTwice(client, offset);
   await changeSeed(
     client,
     `seed_offset = $2, checkpoint = $2, seeded_at = now(), seed_token = null,
@@ -205,6 +204,7 @@ export async function publishSeed(
     [epoch, offset, anchor?.offset ?? null, anchor?.updateId ?? null],
     'seeded_at is null',
   );
+  await refuseTwice(client, offset);
   await client.query(
     `insert into coverage (from_offset, origin, filter_hash, transaction_shape)
      select $1, $2, filter_hash, transaction_shape from stream`,
