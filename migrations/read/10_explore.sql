@@ -1,6 +1,7 @@
 -- Views for people and BI tools. Names instead of numbers, one row per thing; nothing is stored here.
--- Dictionaries are joined on their keys, so that a join whose columns are not asked for costs nothing. Contracts and views
--- are joined to templates by an inner join: a condition on "offset" then goes through (template_pk, "offset").
+-- What is joined from the left on a key costs nothing where none of its columns is asked for: dictionaries, parties, updates,
+-- and contracts beside their states. A condition on such a column makes the join an inner one, which the planner may begin
+-- at either end: contracts by "offset", their states by id, parties by who is among them.
 
 -- Exercises find their template through the choice, so that a condition on the template goes through (choice_pk, "offset").
 
@@ -23,76 +24,74 @@ create or replace view :explore.templates as
     left join active_counts a on a.template_pk = t.template_pk
    cross join lateral (
            select coalesce(t.package_name, p.package_name, t.package_id) as package_name,
-                  (select count(*) from lifetimes l
-                    where l.template_pk = t.template_pk and l.deactivated_offset is null and l.unknown_since is not null)
+                  (select count(*) from live l where l.template_pk = t.template_pk and l.unknown_since is not null)
                   as unknown) n;
 comment on view :explore.templates is
   'Templates and interfaces that were seen, one row per package version, with the number of active contracts.';
 
 create or replace view :explore.updates as
-  select u."offset", u.kind, u.update_id, u.effective_at, u.record_time, s.synchronizer_id, u.command_id, u.workflow_id,
-         u.trace_parent, u.trace_state, u.transaction_hash, u.external_transaction_hash, u.paid_traffic_cost,
-         u.event_count, u.indexed_at
+  select u."offset",
+         case u.kind when 't' then 'transaction' when 'r' then 'reassignment' when 'p' then 'topology' else 'unknown' end as kind,
+         id_text(u.update_id) as update_id, u.effective_at, u.record_time, s.synchronizer_id, u.command_id, u.workflow_id,
+         trace_text(u.trace_parent) as trace_parent, u.trace_state, id_text(u.transaction_hash) as transaction_hash,
+         id_text(u.external_transaction_hash) as external_transaction_hash, u.paid_traffic_cost, u.event_count, b.indexed_at
     from updates u
+    left join batches b on b.batch_offset = u.batch_offset
     left join synchronizers s on s.synchronizer_pk = u.synchronizer_pk;
 comment on view :explore.updates is
   'Every update the ledger showed: transactions, reassignments, topology. Offsets have lawful gaps. Complete where coverage says known.';
 
 create or replace view :explore.contracts as
-  select c.contract_id,
+  select l.contract_id,
          :explore.fqn(coalesce(t.package_name, t.package_id), t.module_name, t.entity_name) as template_fqn,
          coalesce(t.package_name, t.package_id) as package_name, t.module_name, t.entity_name, t.package_id,
-         case when l.contract_id is null then 'witnessed'
-              when l.deactivated_offset is null and l.unknown_since is null then 'active'
-              when l.deactivated_offset is null then 'unknown'
-              when e.kind = 'transaction' then 'archived'
-              when e.kind = 'reassignment'
-                or exists (select from reassignments r where r."offset" = l.deactivated_offset
-                              and r.contract_id = l.contract_id and r.kind = 'unassign') then 'unassigned'
-              else 'ended' end as status,
-         l.contract_id is not null and l.deactivated_offset is null and l.unknown_since is null as is_active,
-         c.payload, c.contract_key, c.signatories, c.observers, c.witness_parties as witnesses,
+         case l.ended_by when 'a' then 'archived' when 'r' then 'unassigned' when 'e' then 'ended' when 'w' then 'witnessed'
+              else case when l.unknown_since is null then 'active' else 'unknown' end end as status,
+         l.ended_by is null and l.unknown_since is null as is_active,
+         c.payload, c.contract_key, p.signatories, p.observers, p.witness_parties as witnesses,
          c."offset" as created_at_offset, c.created_at, u.record_time,
-         l.deactivated_offset as archived_at_offset, coalesce(e.effective_at, e.record_time) as archived_at,
-         c.origin, s.synchronizer_id, c.reassignment_counter, u.update_id, c.node_id, c.redaction_id,
-         case when l.deactivated_offset is null then l.unknown_since end as unknown_since
-    from contracts c
-    join templates t on t.template_pk = c.template_pk
-    left join synchronizers s on s.synchronizer_pk = c.synchronizer_pk
-    left join updates u on u."offset" = c."offset"
-    left join lifetimes l on l.contract_id = c.contract_id and l.synchronizer_pk = c.synchronizer_pk
-                         and l.activated_offset = c."offset"
-    left join updates e on e."offset" = l.deactivated_offset;
+         case when l.ended_by <> 'w' then l.deactivated_offset end as archived_at_offset, l.ended_at as archived_at,
+         case c.origin when 'c' then 'create' when 'a' then 'assign' when 's' then 'seed' end as origin,
+         s.synchronizer_id, c.reassignment_counter, id_text(u.update_id) as update_id, c.node_id, c.redaction_id,
+         case when l.ended_by is null then l.unknown_since end as unknown_since
+    from contract_states l
+    join templates t on t.template_pk = l.template_pk
+    left join contracts c on c."offset" = l.activated_offset and c.node_id = l.node_id and c.template_pk = l.template_pk
+                         and id_text(c.contract_id) = l.contract_id
+    left join contract_parties p on p.parties_pk = l.parties_pk
+    left join synchronizers s on s.synchronizer_pk = l.synchronizer_pk
+    left join updates u on u."offset" = c."offset";
 comment on view :explore.contracts is
   'Every contract, now and in the past, one row per activation: a contract that was reassigned has a row for each synchronizer it came to. Contracts that were never active for the parties of the reader, such as those created and archived by one transaction, are here too, with status witnessed; those whose parties left the participant have status unknown, those that ended by an update that is not here, in a gap or hidden from the reader, ended. Complete where coverage says known; of earlier times there are those that were still active. Any shape.';
 
 create or replace view :explore.active_contracts as
-  select l.contract_id,
+  select id_text(l.contract_id) as contract_id,
          :explore.fqn(coalesce(t.package_name, t.package_id), t.module_name, t.entity_name) as template_fqn,
          coalesce(t.package_name, t.package_id) as package_name, t.module_name, t.entity_name, t.package_id,
-         c.payload, c.contract_key, c.signatories, c.observers, c.witness_parties as witnesses,
-         l.activated_offset as created_at_offset, c.created_at, u.record_time,
-         s.synchronizer_id, c.reassignment_counter, u.update_id
-    from lifetimes l
+         c.payload, c.contract_key, p.signatories, p.observers, p.witness_parties as witnesses,
+         l."offset" as created_at_offset, c.created_at, u.record_time,
+         s.synchronizer_id, c.reassignment_counter, id_text(u.update_id) as update_id
+    from live l
     join templates t on t.template_pk = l.template_pk
-    left join contracts c on c.contract_id = l.contract_id and c."offset" = l.activated_offset
-                         and c.template_pk = l.template_pk
+    left join contracts c on c."offset" = l."offset" and c.node_id = l.node_id and c.template_pk = l.template_pk
+    left join contract_parties p on p.parties_pk = l.parties_pk
     left join synchronizers s on s.synchronizer_pk = l.synchronizer_pk
-    left join updates u on u."offset" = l.activated_offset
-   where l.deactivated_offset is null and l.unknown_since is null;
+    left join updates u on u."offset" = l."offset"
+   where l.unknown_since is null;
 comment on view :explore.active_contracts is
   'Contracts active now, at the checkpoint. A count or a list of one template reads live rows only, however long the history. Any shape; while latest_offset() is null it shows what the seed has brought so far.';
 
 create or replace view :explore.exercises as
-  select e."offset", e.node_id, e.contract_id,
+  select e."offset", e.node_id, id_text(e.contract_id) as contract_id,
          :explore.fqn(coalesce(t.package_name, t.package_id), t.module_name, t.entity_name) as template_fqn,
          t.package_name, t.module_name, t.entity_name, t.package_id,
          h.choice, case when i.template_pk is not null then
            :explore.fqn(coalesce(i.package_name, p.package_name, i.package_id), i.module_name, i.entity_name) end
            as interface_fqn,
-         e.argument, e.result, e.acting_parties, e.witness_parties as witnesses, e.consuming, e.last_descendant_node_id,
-         u.effective_at, u.record_time, s.synchronizer_id, u.update_id, e.redaction_id
+         e.argument, e.result, w.acting_parties, w.witness_parties as witnesses, e.consuming, e.last_descendant_node_id,
+         u.effective_at, u.record_time, s.synchronizer_id, id_text(u.update_id) as update_id, e.redaction_id
     from exercises e
+    left join event_parties w on w.parties_pk = e.parties_pk
     left join choices h on h.choice_pk = e.choice_pk
     left join templates t on t.template_pk = h.template_pk
     left join templates i on i.template_pk = h.interface_pk
@@ -103,29 +102,31 @@ comment on view :explore.exercises is
   'Every exercised choice with argument and result. Needs the shape LEDGER_EFFECTS, else it is empty. Complete where coverage says known.';
 
 create or replace view :explore.interface_views as
-  select v.contract_id, v."offset",
+  select l.contract_id, v."offset",
          :explore.fqn(coalesce(i.package_name, p.package_name, i.package_id), i.module_name, i.entity_name)
            as interface_fqn,
          v.view, v.status_code, v.status_message, v.status_details, v.implementation_package_id,
          :explore.fqn(coalesce(t.package_name, t.package_id), t.module_name, t.entity_name) as template_fqn,
-         l.contract_id is not null and l.deactivated_offset is null and l.unknown_since is null as is_active,
-         l.deactivated_offset as archived_at_offset, c.created_at, v.redaction_id
+         l.ended_by is null and l.unknown_since is null as is_active,
+         case when l.ended_by <> 'w' then l.deactivated_offset end as archived_at_offset, c.created_at, v.redaction_id
     from interface_views v
     join templates i on i.template_pk = v.interface_pk
     left join packages p on p.package_id = i.package_id
-    left join contracts c on c.contract_id = v.contract_id and c."offset" = v."offset"
-    left join templates t on t.template_pk = c.template_pk
-    left join lifetimes l on l.contract_id = c.contract_id and l.synchronizer_pk = c.synchronizer_pk
-                         and l.activated_offset = c."offset";
+    join contracts c on c."offset" = v."offset" and c.node_id = v.node_id
+    join contract_states l on l.activated_offset = c."offset" and l.node_id = c.node_id
+                          and l.contract_id = id_text(c.contract_id) and l.template_pk = c.template_pk
+    left join templates t on t.template_pk = l.template_pk;
 comment on view :explore.interface_views is
   'Contracts as the interfaces of the filter show them, now and in the past: one row per activation and interface. Needs the interface in the filter; complete as contracts is.';
 
 create or replace view :explore.reassignments as
-  select r."offset", r.node_id, r.kind, r.contract_id,
+  select r."offset", r.node_id, case r.kind when 'u' then 'unassign' else 'assign' end as kind,
+         id_text(r.contract_id) as contract_id,
          :explore.fqn(coalesce(t.package_name, t.package_id), t.module_name, t.entity_name) as template_fqn,
          r.reassignment_id, r.reassignment_counter, a.synchronizer_id as source, b.synchronizer_id as target, r.submitter,
-         r.assignment_exclusivity, r.witness_parties as witnesses, r.incomplete, u.record_time, u.update_id
+         r.assignment_exclusivity, w.witness_parties as witnesses, r.incomplete, u.record_time, id_text(u.update_id) as update_id
     from reassignments r
+    left join event_parties w on w.parties_pk = r.parties_pk
     left join templates t on t.template_pk = r.template_pk
     left join synchronizers a on a.synchronizer_pk = r.source_pk
     left join synchronizers b on b.synchronizer_pk = r.target_pk

@@ -1,74 +1,88 @@
 -- Views over several tables: what happened, who took part, how much.
 
 create or replace view :explore.events as
-  select c."offset", c.node_id, case c.origin when 'create' then 'created' else 'assigned' end as event_type,
-         c.contract_id, :explore.fqn(coalesce(t.package_name, t.package_id), t.module_name, t.entity_name) as template_fqn,
+  select c."offset", c.node_id, case c.origin when 'c' then 'created' else 'assigned' end as event_type,
+         l.contract_id, :explore.fqn(coalesce(t.package_name, t.package_id), t.module_name, t.entity_name) as template_fqn,
          coalesce(t.package_name, t.package_id) as package_name, t.module_name, t.entity_name, t.package_id,
-         null::text as choice, u.effective_at, u.record_time, s.synchronizer_id, c.witness_parties as parties,
-         c.payload, null::jsonb as argument, null::jsonb as result, u.update_id
+         null::text as choice, u.effective_at, u.record_time, s.synchronizer_id, p.witness_parties as parties,
+         c.payload, null::jsonb as argument, null::jsonb as result, id_text(u.update_id) as update_id
     from contracts c
+    join contract_states l on l.activated_offset = c."offset" and l.node_id = c.node_id
+                          and l.contract_id = id_text(c.contract_id) and l.template_pk = c.template_pk
     join templates t on t.template_pk = c.template_pk
+    left join contract_parties p on p.parties_pk = c.parties_pk
     left join updates u on u."offset" = c."offset"
     left join synchronizers s on s.synchronizer_pk = c.synchronizer_pk
-   where c.origin <> 'seed'
+   where c.origin <> 's'
   union all
   select e."offset", e.node_id, case when e.consuming then 'archived' else 'exercised' end,
-         e.contract_id, :explore.fqn(coalesce(t.package_name, t.package_id), t.module_name, t.entity_name),
+         id_text(e.contract_id), :explore.fqn(coalesce(t.package_name, t.package_id), t.module_name, t.entity_name),
          coalesce(t.package_name, t.package_id), t.module_name, t.entity_name, t.package_id,
-         h.choice, u.effective_at, u.record_time, s.synchronizer_id, e.witness_parties,
-         null, e.argument, e.result, u.update_id
+         h.choice, u.effective_at, u.record_time, s.synchronizer_id, p.witness_parties,
+         null, e.argument, e.result, id_text(u.update_id)
     from exercises e
     left join choices h on h.choice_pk = e.choice_pk
     left join templates t on t.template_pk = h.template_pk
+    left join event_parties p on p.parties_pk = e.parties_pk
     left join updates u on u."offset" = e."offset"
     left join synchronizers s on s.synchronizer_pk = u.synchronizer_pk
   union all
   select a."offset", a.node_id, 'archived',
-         a.contract_id, :explore.fqn(coalesce(t.package_name, t.package_id), t.module_name, t.entity_name),
+         id_text(a.contract_id), :explore.fqn(coalesce(t.package_name, t.package_id), t.module_name, t.entity_name),
          coalesce(t.package_name, t.package_id), t.module_name, t.entity_name, t.package_id,
-         null, u.effective_at, u.record_time, s.synchronizer_id, a.witness_parties, null, null, null, u.update_id
+         null, u.effective_at, u.record_time, s.synchronizer_id, p.witness_parties, null, null, null, id_text(u.update_id)
     from archives a
     left join templates t on t.template_pk = a.template_pk
+    left join event_parties p on p.parties_pk = a.parties_pk
     left join updates u on u."offset" = a."offset"
     left join synchronizers s on s.synchronizer_pk = u.synchronizer_pk
   union all
   select r."offset", r.node_id, 'unassigned',
-         r.contract_id, :explore.fqn(coalesce(t.package_name, t.package_id), t.module_name, t.entity_name),
+         id_text(r.contract_id), :explore.fqn(coalesce(t.package_name, t.package_id), t.module_name, t.entity_name),
          coalesce(t.package_name, t.package_id), t.module_name, t.entity_name, t.package_id,
-         null, null, u.record_time, s.synchronizer_id, r.witness_parties, null, null, null, u.update_id
+         null, null, u.record_time, s.synchronizer_id, p.witness_parties, null, null, null, id_text(u.update_id)
     from reassignments r
     left join templates t on t.template_pk = r.template_pk
+    left join event_parties p on p.parties_pk = r.parties_pk
     left join updates u on u."offset" = r."offset"
     left join synchronizers s on s.synchronizer_pk = r.source_pk
-   where r.kind = 'unassign' and not r.incomplete
+   where r.kind = 'u' and not r.incomplete
   union all
   select y."offset", y.event_index, 'topology', null, null, null, null, null, null,
          y.kind, null, u.record_time, s.synchronizer_id, array[y.party_id],
-         null, jsonb_build_object('participant', y.participant_id, 'permission', y.participant_permission), null, u.update_id
+         null, jsonb_build_object('participant', y.participant_id, 'permission', y.participant_permission), null,
+         id_text(u.update_id)
     from topology_events y
     left join updates u on u."offset" = y."offset"
     left join synchronizers s on s.synchronizer_pk = u.synchronizer_pk;
 comment on view :explore.events is
   'Everything that happened, one row per event, in the order of "offset" and node_id. A consuming exercise is one row, of type archived; all exercises are the rows with a choice, except topology. Contracts found by the seed are no events: see contracts. Give a range of offsets, a contract or a template: without one the whole history is read. The latest: where "offset" > latest_offset() - 1000 order by "offset" desc. Complete where coverage says known; exercises that archived nothing need the shape LEDGER_EFFECTS.';
 
+-- Each combination of parties is counted once, and its parties are looked at after that.
 create or replace view :explore.parties as
   with roles as (
-    select p.party, p.role, c."offset", c.created_at as at
-      from contracts c
+    select p.party, p.role, c.times, c.first_offset, c.last_offset, c.first_at, c.last_at
+      from (select parties_pk, count(*) as times, min("offset") as first_offset, max("offset") as last_offset,
+                   min(created_at) as first_at, max(created_at) as last_at
+              from contracts group by parties_pk) c
+      join contract_parties w on w.parties_pk = c.parties_pk
      cross join lateral (
-             select party, 'signatory' as role from unnest(c.signatories) party
-             union all select party, 'observer' from unnest(c.observers) party
-             union all select party, 'witness' from unnest(c.witness_parties) party) p
+             select party, 'signatory' as role from unnest(w.signatories) party
+             union all select party, 'observer' from unnest(w.observers) party
+             union all select party, 'witness' from unnest(w.witness_parties) party) p
     union all
-    select party, 'actor', e."offset", u.effective_at
-      from exercises e
-     cross join unnest(e.acting_parties) party
-      left join updates u on u."offset" = e."offset"
+    select party, 'actor', e.times, e.first_offset, e.last_offset, e.first_at, e.last_at
+      from (select e.parties_pk, count(*) as times, min(e."offset") as first_offset, max(e."offset") as last_offset,
+                   min(u.effective_at) as first_at, max(u.effective_at) as last_at
+              from exercises e left join updates u on u."offset" = e."offset" group by e.parties_pk) e
+      join event_parties w on w.parties_pk = e.parties_pk
+     cross join unnest(w.acting_parties) party
   )
-  select party, count(*) filter (where role = 'signatory') as signatory_of,
-         count(*) filter (where role = 'observer') as observer_of, count(*) filter (where role = 'witness') as witness_of,
-         count(*) filter (where role = 'actor') as exercised,
-         min("offset") as first_offset, max("offset") as last_offset, min(at) as first_at, max(at) as last_at
+  select party, coalesce(sum(times) filter (where role = 'signatory'), 0)::bigint as signatory_of,
+         coalesce(sum(times) filter (where role = 'observer'), 0)::bigint as observer_of,
+         coalesce(sum(times) filter (where role = 'witness'), 0)::bigint as witness_of,
+         coalesce(sum(times) filter (where role = 'actor'), 0)::bigint as exercised,
+         min(first_offset) as first_offset, max(last_offset) as last_offset, min(first_at) as first_at, max(last_at) as last_at
     from roles
    group by party;
 comment on view :explore.parties is

@@ -73,46 +73,88 @@ comment on function :explore.latest_offset() is
 create or replace function :explore.active(template text default null) returns setof :explore.active_contracts
   language sql stable parallel safe rows 1000
 begin atomic
-  select l.contract_id, :explore.fqn(coalesce(t.package_name, t.package_id), t.module_name, t.entity_name),
+  select id_text(l.contract_id), :explore.fqn(coalesce(t.package_name, t.package_id), t.module_name, t.entity_name),
          coalesce(t.package_name, t.package_id), t.module_name, t.entity_name, t.package_id,
-         c.payload, c.contract_key, c.signatories, c.observers, c.witness_parties,
-         l.activated_offset, c.created_at, u.record_time, s.synchronizer_id, c.reassignment_counter, u.update_id
-    from lifetimes l
+         c.payload, c.contract_key, p.signatories, p.observers, p.witness_parties,
+         l."offset", c.created_at, u.record_time, s.synchronizer_id, c.reassignment_counter, id_text(u.update_id)
+    from live l
     left join templates t on t.template_pk = l.template_pk
-    left join contracts c on c.contract_id = l.contract_id and c."offset" = l.activated_offset
-                         and c.template_pk = l.template_pk
+    left join contracts c on c."offset" = l."offset" and c.node_id = l.node_id and c.template_pk = l.template_pk
+    left join contract_parties p on p.parties_pk = l.parties_pk
     left join synchronizers s on s.synchronizer_pk = l.synchronizer_pk
-    left join updates u on u."offset" = l.activated_offset
-   where l.deactivated_offset is null and l.unknown_since is null
-     and l.template_pk = any ((select :explore.template_pks(template))::integer[]);
+    left join updates u on u."offset" = l."offset"
+   where l.unknown_since is null and l.template_pk = any ((select :explore.template_pks(template))::integer[]);
 end;
 comment on function :explore.active(text) is
   'Contracts of a template (of all templates without an argument) that are active now, at the checkpoint. Reads live rows only. Any shape; while latest_offset() is null it shows what the seed has brought so far.';
 
+-- Base64 is stored as the bytes it stands for, and text that is none behind a byte ff: see base64_text of the storage.
+create or replace function :explore.active_by_key(key_hash text, template text default null)
+  returns setof :explore.active_contracts
+  language sql stable parallel safe rows 1
+begin atomic
+  select id_text(l.contract_id), :explore.fqn(coalesce(t.package_name, t.package_id), t.module_name, t.entity_name),
+         coalesce(t.package_name, t.package_id), t.module_name, t.entity_name, t.package_id,
+         c.payload, c.contract_key, p.signatories, p.observers, p.witness_parties,
+         l."offset", c.created_at, u.record_time, s.synchronizer_id, c.reassignment_counter, id_text(u.update_id)
+    from contracts c
+    join live l on l.template_pk = c.template_pk and l."offset" = c."offset" and l.node_id = c.node_id
+    left join templates t on t.template_pk = l.template_pk
+    left join contract_parties p on p.parties_pk = l.parties_pk
+    left join synchronizers s on s.synchronizer_pk = l.synchronizer_pk
+    left join updates u on u."offset" = l."offset"
+   where c.contract_key_hash = any (array[
+           '\xff'::bytea || convert_to(key_hash, 'UTF8'),
+           case when key_hash ~ '^([A-Za-z0-9+/]{4})*([A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$'
+                then decode(key_hash, 'base64') end])
+     and base64_text(c.contract_key_hash) = key_hash
+     and l.unknown_since is null and l.template_pk = any ((select :explore.template_pks(template))::integer[]);
+end;
+comment on function :explore.active_by_key(text, text) is
+  'Contracts that are active now with a key of this hash, in base64 as the ledger prints it; of one template where it is named. Any shape.';
+
 -- A contract whose lifetime has class k can be active at an offset only if it was activated less than 2^(k+1) before, so
--- each class is one range of the index lifetimes_ended, and about as many rows are read as are found. The thousandth and
+-- each class is one range of the index ended_template, and about as many rows are read as are found. The thousandth and
 -- the one more make up for rounding. "offset 0" keeps the ranges apart: one index scan each.
 -- Whether the offset is known is asked once for each query, in the branch that is read first. It would not be asked where
 -- nothing can be found, so null is no offset that the planner sees to find nothing.
-create or replace function :explore.lifetimes_at(at_offset bigint, template text default null) returns setof lifetimes
+create or replace function :explore.states_at(at_offset bigint, template text default null)
+  returns table (contract_id text, synchronizer_pk integer, activated_offset bigint, template_pk integer,
+                 deactivated_offset bigint, unknown_since bigint, node_id integer, parties_pk integer)
+  language sql stable parallel safe rows 1000
+begin atomic
+  select id_text(l.contract_id), l.synchronizer_pk, l."offset", l.template_pk, null::bigint, l.unknown_since, l.node_id,
+         l.parties_pk
+    from live l
+   where (select :explore.known_offset(at_offset)) is not null
+     and l.unknown_since is null and l."offset" <= coalesce(at_offset, -1)
+     and l.template_pk = any ((select :explore.template_pks(template))::integer[])
+  union all
+  select id_text(l.contract_id), l.synchronizer_pk, l."offset", l.template_pk, null, l.unknown_since, l.node_id, l.parties_pk
+    from live l
+   where l.unknown_since is not null and l.unknown_since > at_offset and l."offset" <= at_offset
+     and l.template_pk = any ((select :explore.template_pks(template))::integer[])
+  union all
+  select id_text(e.contract_id), e.synchronizer_pk, e."offset", e.template_pk, e.ended_offset, e.unknown_since, e.node_id,
+         e.parties_pk
+    from :explore.template_pks(template) pks
+   cross join generate_series(0, least(61, lifetime_class(0, coalesce(:explore.latest_offset(), 0)))) k
+   cross join lateral (
+           select * from ended l
+            where l.class = k and l."offset" > at_offset - (power(2::double precision, k + 1) * 1.001)::bigint - 1
+              and l."offset" <= at_offset and l.ended_offset > at_offset and l.template_pk = any (pks)
+           offset 0) e;
+end;
+comment on function :explore.states_at(bigint, text) is
+  'What lifetimes_at returns, with what names the row of contracts and its parties beside it.';
+
+create or replace function :explore.lifetimes_at(at_offset bigint, template text default null)
+  returns table (contract_id text, synchronizer_pk integer, activated_offset bigint, template_pk integer,
+                 deactivated_offset bigint, unknown_since bigint)
   language sql stable parallel safe rows 1000
 begin atomic
   select l.contract_id, l.synchronizer_pk, l.activated_offset, l.template_pk, l.deactivated_offset, l.unknown_since
-    from lifetimes l
-   where (select :explore.known_offset(at_offset)) is not null
-     and l.deactivated_offset is null and l.unknown_since is null and l.activated_offset <= coalesce(at_offset, -1)
-     and l.template_pk = any ((select :explore.template_pks(template))::integer[])
-  union all
-  select e.contract_id, e.synchronizer_pk, e.activated_offset, e.template_pk, e.deactivated_offset, e.unknown_since
-    from :explore.template_pks(template) pks
-   cross join generate_series(0, least(61, lifetime_class(0, coalesce(:explore.latest_offset(), 0)))) class
-   cross join lateral (
-           select * from lifetimes l
-            where lifetime_class(l.activated_offset, coalesce(l.deactivated_offset, l.unknown_since)) = class
-              and l.activated_offset > at_offset - (power(2::double precision, class + 1) * 1.001)::bigint - 1
-              and l.activated_offset <= at_offset and coalesce(l.deactivated_offset, l.unknown_since) > at_offset
-              and coalesce(l.deactivated_offset, l.unknown_since) is not null and l.template_pk = any (pks)
-           offset 0) e;
+    from :explore.states_at(at_offset, template) l;
 end;
 comment on function :explore.lifetimes_at(bigint, text) is
   'Rows of lifetimes that were active at an offset, without reading the history before and after it. Those whose parties left the participant were active until then, or until an end that was seen later. Needs an offset that is known, see coverage: others are refused with SQLSTATE LI003. Any shape.';
@@ -123,12 +165,12 @@ create or replace function :explore.active_at(at_offset bigint, template text de
 begin atomic
   select l.contract_id, :explore.fqn(coalesce(t.package_name, t.package_id), t.module_name, t.entity_name),
          coalesce(t.package_name, t.package_id), t.module_name, t.entity_name, t.package_id,
-         c.payload, c.contract_key, c.signatories, c.observers, c.witness_parties,
-         l.activated_offset, c.created_at, u.record_time, s.synchronizer_id, c.reassignment_counter, u.update_id
-    from :explore.lifetimes_at(at_offset, template) l
+         c.payload, c.contract_key, p.signatories, p.observers, p.witness_parties,
+         l.activated_offset, c.created_at, u.record_time, s.synchronizer_id, c.reassignment_counter, id_text(u.update_id)
+    from :explore.states_at(at_offset, template) l
     left join templates t on t.template_pk = l.template_pk
-    left join contracts c on c.contract_id = l.contract_id and c."offset" = l.activated_offset
-                         and c.template_pk = l.template_pk
+    left join contracts c on c."offset" = l.activated_offset and c.node_id = l.node_id and c.template_pk = l.template_pk
+    left join contract_parties p on p.parties_pk = l.parties_pk
     left join synchronizers s on s.synchronizer_pk = l.synchronizer_pk
     left join updates u on u."offset" = l.activated_offset;
 end;

@@ -4,13 +4,9 @@
 create or replace function :pqs.__archive_node(contract_id text, "offset" bigint) returns integer
   language sql stable parallel safe
 begin atomic
-  select a.node_id
-    from (select e.node_id from exercises e
-           where e."offset" = __archive_node."offset" and e.contract_id = __archive_node.contract_id and e.consuming
-           union all
-          select a.node_id from archives a
-           where a."offset" = __archive_node."offset" and a.contract_id = __archive_node.contract_id) a
-   limit 1;
+  select e.ended_node_id from ended e
+   where id_text(e.contract_id) = __archive_node.contract_id and e.ended_offset = __archive_node."offset"
+   order by e.ended_node_id limit 1;
 end;
 comment on function :pqs.__archive_node(text, bigint) is 'Node of the event that archived a contract at an offset.';
 
@@ -20,33 +16,35 @@ create or replace view :pqs.__template_rows as
          :pqs.__event_pk(c."offset", c.node_id) as create_event_pk,
          cast(row (c."offset", c.node_id) as :pqs.event_id) as create_event_id,
          c."offset" as created_at_ix, c."offset" as created_at_offset,
-         :pqs.__event_pk(l.deactivated_offset, :pqs.__archive_node(c.contract_id, l.deactivated_offset)) as archive_event_pk,
-         case when :pqs.__archive_node(c.contract_id, l.deactivated_offset) is not null
-              then cast(row (l.deactivated_offset, :pqs.__archive_node(c.contract_id, l.deactivated_offset)) as :pqs.event_id)
-              end as archive_event_id,
-         case when ua.kind = 'transaction' then l.deactivated_offset end as archived_at_ix,
-         case when ua.kind = 'transaction' then l.deactivated_offset end as archived_at_offset,
-         case when l.contract_id is not null
+         :pqs.__event_pk(l.deactivated_offset, l.ended_node_id) as archive_event_pk,
+         case when l.ended_node_id is not null
+              then cast(row (l.deactivated_offset, l.ended_node_id) as :pqs.event_id) end as archive_event_id,
+         case when l.ended_by = 'a' then l.deactivated_offset end as archived_at_ix,
+         case when l.ended_by = 'a' then l.deactivated_offset end as archived_at_offset,
+         case when l.ended_by is distinct from 'w'
               then int8range(c."offset", coalesce(l.deactivated_offset, l.unknown_since)) end as life_ix,
-         c.contract_id, c.payload, c.contract_key, decode(c.created_event_blob, 'base64') as metadata,
-         c.created_at as created_effective_at,
-         case when ua.kind = 'transaction' then ua.effective_at end as archived_effective_at, c.redaction_id,
-         coalesce(t.package_name, t.package_id) as package_name,
+         l.contract_id, c.payload, c.contract_key, decode(base64_text(c.created_event_blob), 'base64') as metadata,
+         c.created_at as created_effective_at, case when l.ended_by = 'a' then l.ended_at end as archived_effective_at,
+         c.redaction_id, coalesce(t.package_name, t.package_id) as package_name,
          (select p.package_version from packages p
-           where p.package_id = coalesce(c.representative_package_id, t.package_id)) as package_version,
-         coalesce(c.representative_package_id, t.package_id) as package_id,
-         c.signatories, c.observers, c.witness_parties as witnesses, l.contract_id is null as divulged_only,
+           where p.package_id = coalesce(nullif(c.representative_package_id, ''), t.package_id)) as package_version,
+         coalesce(nullif(c.representative_package_id, ''), t.package_id) as package_id,
+         w.signatories, w.observers, w.witness_parties as witnesses, l.ended_by is not distinct from 'w' as divulged_only,
          t.package_id as creation_package_id,
-         decode(nullif(c.contract_key_hash, ''), 'base64') as contract_key_hash, c.reassignment_counter,
+         decode(nullif(base64_text(c.contract_key_hash), ''), 'base64') as contract_key_hash, c.reassignment_counter,
          (select s.synchronizer_id from synchronizers s where s.synchronizer_pk = c.synchronizer_pk) as synchronizer_id,
-         uc.record_time, uc.update_id, uc.indexed_at,
-         c.template_pk as type_pk, l.template_pk as lived_pk, l.activated_offset, l.deactivated_offset, c.origin, c.node_id
+         uc.record_time, id_text(uc.update_id) as update_id,
+         (select b.indexed_at from batches b where b.batch_offset = uc.batch_offset) as indexed_at,
+         c.template_pk as type_pk, case when l.ended_by is distinct from 'w' then l.template_pk end as lived_pk,
+         case when l.ended_by is distinct from 'w' then l.activated_offset end as activated_offset,
+         case when l.ended_by is distinct from 'w' then l.deactivated_offset end as deactivated_offset,
+         case c.origin when 'c' then 'create' when 'a' then 'assign' when 's' then 'seed' end as origin, c.node_id
     from contracts c
-    left join lifetimes l on l.contract_id = c.contract_id and l.synchronizer_pk = c.synchronizer_pk
-                         and l.activated_offset = c."offset" and l.template_pk = c.template_pk
+    join contract_states l on l.activated_offset = c."offset" and l.node_id = c.node_id
+                          and l.contract_id = id_text(c.contract_id) and l.template_pk = c.template_pk
+    left join contract_parties w on w.parties_pk = c.parties_pk
     left join templates t on t.template_pk = c.template_pk
-    left join updates uc on uc."offset" = c."offset"
-    left join updates ua on ua."offset" = l.deactivated_offset;
+    left join updates uc on uc."offset" = c."offset";
 comment on view :pqs.__template_rows is 'One row per activation of a contract and per witnessed create, with the columns of type contract and what functions select by.';
 comment on column :pqs.__template_rows.template_fqn is 'package:Module:Entity.';
 comment on column :pqs.__template_rows.payload_type is 'template or interface.';
@@ -92,7 +90,7 @@ create or replace view :pqs.__interface_rows as
                                  t.package_id), t.module_name, t.entity_name) as template_fqn,
          'interface'::text as payload_type,
          r.create_event_pk, r.create_event_id, r.created_at_ix, v."offset" as created_at_offset,
-         r.archive_event_pk, r.archive_event_id, r.archived_at_ix, r.archived_at_offset, r.life_ix, v.contract_id,
+         r.archive_event_pk, r.archive_event_id, r.archived_at_ix, r.archived_at_offset, r.life_ix, r.contract_id,
          :pqs.padded(v.view, (select pd.padding from paddings pd where pd.template_pk = v.interface_pk)) as payload,
          null::jsonb as contract_key, r.metadata, r.created_effective_at, r.archived_effective_at, v.redaction_id,
          coalesce((select p.package_name from packages p where p.package_id = v.implementation_package_id),
@@ -105,7 +103,7 @@ create or replace view :pqs.__interface_rows as
          r.reassignment_counter, r.synchronizer_id, r.record_time, r.update_id, r.indexed_at,
          v.interface_pk as type_pk, r.lived_pk, r.activated_offset, r.deactivated_offset, r.origin, r.node_id
     from interface_views v
-    join :pqs.__template_rows r on r.contract_id = v.contract_id and r.created_at_offset = v."offset"
+    join :pqs.__template_rows r on r.created_at_offset = v."offset" and r.node_id = v.node_id
     left join templates t on t.template_pk = v.interface_pk
    where v.status_code = 0;
 comment on view :pqs.__interface_rows is 'One row per interface view of a contract, with the columns of type contract and what functions select by. Views that failed are left out.';

@@ -15,85 +15,88 @@ begin atomic
                                  k.package_id), k.module_name, k.entity_name),
          r.payload_type, :pqs.__event_pk(r."offset", r.node_id), cast(row (r."offset", r.node_id) as :pqs.event_id),
          r."offset", r."offset",
-         case when r.ended is not null
-              then :pqs.__event_pk(r.ended, :pqs.__archive_node(r.contract_id, r.ended)) end,
-         case when r.archived is not null
-              then cast(row (r.ended, :pqs.__archive_node(r.contract_id, r.ended)) as :pqs.event_id) end,
-         r.archived, r.archived, int8range(r."offset", r.ended), r.contract_id, r.payload, r.contract_key,
-         decode(r.created_event_blob, 'base64'), r.created_at,
-         (select u.effective_at from updates u where u."offset" = r.archived), r.redaction_id,
+         :pqs.__event_pk(r.archived, r.ended_node_id),
+         case when r.archived is not null then cast(row (r.archived, r.ended_node_id) as :pqs.event_id) end,
+         r.archived, r.archived, int8range(r."offset", r.ended), id_text(r.contract_id), r.payload, r.contract_key,
+         decode(base64_text(r.created_event_blob), 'base64'), r.created_at,
+         r.archived_at, r.redaction_id,
          coalesce((select p.package_name from packages p where p.package_id = r.implementation_package_id),
                   t.package_name, t.package_id),
          (select p.package_version from packages p
-           where p.package_id = coalesce(r.implementation_package_id, r.representative_package_id, t.package_id)),
-         coalesce(r.implementation_package_id, r.representative_package_id, t.package_id),
-         r.signatories, r.observers, r.witness_parties, false, t.package_id,
-         decode(nullif(r.contract_key_hash, ''), 'base64'), r.reassignment_counter,
+           where p.package_id = coalesce(r.implementation_package_id, nullif(r.representative_package_id, ''), t.package_id)),
+         coalesce(r.implementation_package_id, nullif(r.representative_package_id, ''), t.package_id),
+         w.signatories, w.observers, w.witness_parties, false, t.package_id,
+         decode(nullif(base64_text(r.contract_key_hash), ''), 'base64'), r.reassignment_counter,
          (select s.synchronizer_id from synchronizers s where s.synchronizer_pk = r.synchronizer_pk),
-         u.record_time, u.update_id, u.indexed_at
+         u.record_time, id_text(u.update_id), (select b.indexed_at from batches b where b.batch_offset = u.batch_offset)
     from (
       select 'template'::text as payload_type, l.template_pk as type_pk, l.template_pk, l.contract_id, c.payload,
-             l.activated_offset as "offset", c.node_id, l.deactivated_offset as ended, null::bigint as archived,
-             l.synchronizer_pk, null::text as implementation_package_id, c.representative_package_id, c.contract_key,
-             c.contract_key_hash, c.created_event_blob, c.created_at, c.signatories, c.observers, c.witness_parties,
-             c.reassignment_counter, c.redaction_id
-        from lifetimes l, contracts c
+             l."offset", l.node_id, null::bigint as ended, null::bigint as archived, null::integer as ended_node_id,
+             null::timestamptz as archived_at, l.synchronizer_pk, null::text as implementation_package_id, c.representative_package_id, c.contract_key,
+             c.contract_key_hash, c.created_event_blob, c.created_at, l.parties_pk, c.reassignment_counter, c.redaction_id
+        from live l, contracts c
        where (select :pqs.__inside(active."offset")) is not null
          and l.template_pk = any ((select :pqs.__type_pks(qname))::integer[])
-         and (l.activated_offset + 0 = l.activated_offset or l.template_pk = any (:pqs.__type_pks(qname)))
-         and l.deactivated_offset is null and l.unknown_since is null
-         and l.activated_offset <= (select :pqs.__inside(active."offset"))
-         and c.contract_id = l.contract_id and c."offset" = l.activated_offset
-         and c.synchronizer_pk = l.synchronizer_pk and c.template_pk = l.template_pk
+         and (l."offset" + 0 = l."offset" or l.template_pk = any (:pqs.__type_pks(qname)))
+         and l.unknown_since is null and l."offset" <= (select :pqs.__inside(active."offset"))
+         and c."offset" = l."offset" and c.node_id = l.node_id and c.template_pk = l.template_pk
       union all
-      select 'template', l.template_pk, l.template_pk, l.contract_id, c.payload, l.activated_offset, c.node_id,
-             coalesce(l.deactivated_offset, l.unknown_since),
-             case when (select u.kind from updates u where u."offset" = l.deactivated_offset) = 'transaction'
-                  then l.deactivated_offset end,
-             l.synchronizer_pk, null, c.representative_package_id, c.contract_key, c.contract_key_hash,
-             c.created_event_blob, c.created_at, c.signatories, c.observers, c.witness_parties, c.reassignment_counter, c.redaction_id
-        from :pqs.__lifetime_windows(active."offset") w, lifetimes l, contracts c
-       where (select :pqs.__is_past(active."offset"))
-         and l.template_pk = any ((select :pqs.__type_pks(qname))::integer[])
-         and lifetime_class(l.activated_offset, coalesce(l.deactivated_offset, l.unknown_since)) = w.class
-         and l.activated_offset > w.after_offset and l.activated_offset <= w.at_offset
-         and coalesce(l.deactivated_offset, l.unknown_since) > w.at_offset
-         and coalesce(l.deactivated_offset, l.unknown_since) is not null
-         and c.contract_id = l.contract_id and c."offset" = l.activated_offset
-         and c.synchronizer_pk = l.synchronizer_pk and c.template_pk = l.template_pk
+      select 'template', l.template_pk, l.template_pk, l.contract_id, c.payload, l."offset", l.node_id, l.unknown_since,
+             null, null, null, l.synchronizer_pk, null, c.representative_package_id, c.contract_key,
+             c.contract_key_hash, c.created_event_blob, c.created_at, l.parties_pk, c.reassignment_counter, c.redaction_id
+        from live l, contracts c
+       where (select :pqs.__is_past(active."offset")) and l.template_pk = any ((select :pqs.__type_pks(qname))::integer[])
+         and l.unknown_since is not null and l.unknown_since > active."offset" and l."offset" <= active."offset"
+         and c."offset" = l."offset" and c.node_id = l.node_id and c.template_pk = l.template_pk
+      union all
+      select 'template', l.template_pk, l.template_pk, l.contract_id, c.payload, l."offset", l.node_id, l.ended_offset,
+             case l.ended_by when 'a' then l.ended_offset end, l.ended_node_id, case l.ended_by when 'a' then l.ended_at end,
+             l.synchronizer_pk, null, c.representative_package_id, c.contract_key,
+             c.contract_key_hash, c.created_event_blob, c.created_at, l.parties_pk, c.reassignment_counter, c.redaction_id
+        from :pqs.__lifetime_windows(active."offset") w, ended l, contracts c
+       where (select :pqs.__is_past(active."offset")) and l.template_pk = any ((select :pqs.__type_pks(qname))::integer[])
+         and l.class = w.class and l."offset" > w.after_offset and l."offset" <= w.at_offset and l.ended_offset > w.at_offset
+         and c."offset" = l."offset" and c.node_id = l.node_id and c.template_pk = l.template_pk
       union all
       select 'interface', v.interface_pk, l.template_pk, l.contract_id,
              :pqs.padded(v.view, (select pd.padding from paddings pd where pd.template_pk = v.interface_pk)),
-             l.activated_offset, c.node_id, l.deactivated_offset, null, l.synchronizer_pk, v.implementation_package_id,
-             c.representative_package_id, null, null, c.created_event_blob, c.created_at, c.signatories, c.observers,
-             c.witness_parties, c.reassignment_counter, v.redaction_id
-        from lifetimes l, interface_views v
-        left join contracts c on c.contract_id = v.contract_id and c."offset" = v."offset"
+             l."offset", l.node_id, null, null, null, null, l.synchronizer_pk,
+             v.implementation_package_id, c.representative_package_id, null, null, c.created_event_blob, c.created_at,
+             l.parties_pk, c.reassignment_counter, v.redaction_id
+        from live l, interface_views v
+        left join contracts c on c."offset" = v."offset" and c.node_id = v.node_id
        where (select :pqs.__inside(active."offset")) is not null
          and l.template_pk = any ((select :pqs.__implementing_pks(qname))::integer[])
-         and (l.activated_offset + 0 = l.activated_offset or l.template_pk = any (:pqs.__implementing_pks(qname)))
-         and l.deactivated_offset is null and l.unknown_since is null
-         and l.activated_offset <= (select :pqs.__inside(active."offset"))
-         and v.contract_id = l.contract_id and v."offset" = l.activated_offset
+         and (l."offset" + 0 = l."offset" or l.template_pk = any (:pqs.__implementing_pks(qname)))
+         and l.unknown_since is null and l."offset" <= (select :pqs.__inside(active."offset"))
+         and v."offset" = l."offset" and v.node_id = l.node_id
          and v.interface_pk = any ((select :pqs.__type_pks(qname))::integer[]) and v.status_code = 0
       union all
       select 'interface', v.interface_pk, l.template_pk, l.contract_id,
              :pqs.padded(v.view, (select pd.padding from paddings pd where pd.template_pk = v.interface_pk)),
-             l.activated_offset, c.node_id, coalesce(l.deactivated_offset, l.unknown_since),
-             case when (select u.kind from updates u where u."offset" = l.deactivated_offset) = 'transaction'
-                  then l.deactivated_offset end,
-             l.synchronizer_pk, v.implementation_package_id, c.representative_package_id, null, null,
-             c.created_event_blob, c.created_at, c.signatories, c.observers, c.witness_parties, c.reassignment_counter, v.redaction_id
-        from :pqs.__lifetime_windows(active."offset") w, lifetimes l, interface_views v
-        left join contracts c on c.contract_id = v.contract_id and c."offset" = v."offset"
-       where (select :pqs.__is_past(active."offset"))
-         and l.template_pk = any ((select :pqs.__implementing_pks(qname))::integer[])
-         and lifetime_class(l.activated_offset, coalesce(l.deactivated_offset, l.unknown_since)) = w.class
-         and l.activated_offset > w.after_offset and l.activated_offset <= w.at_offset
-         and coalesce(l.deactivated_offset, l.unknown_since) > w.at_offset
-         and coalesce(l.deactivated_offset, l.unknown_since) is not null
-         and v.contract_id = l.contract_id and v."offset" = l.activated_offset
+             l."offset", l.node_id, l.unknown_since, null, null, null, l.synchronizer_pk,
+             v.implementation_package_id, c.representative_package_id, null, null, c.created_event_blob, c.created_at,
+             l.parties_pk, c.reassignment_counter, v.redaction_id
+        from live l, interface_views v
+        left join contracts c on c."offset" = v."offset" and c.node_id = v.node_id
+       where (select :pqs.__is_past(active."offset")) and l.template_pk = any ((select :pqs.__implementing_pks(qname))::integer[])
+         and l.unknown_since is not null and l.unknown_since > active."offset" and l."offset" <= active."offset"
+         and v."offset" = l."offset" and v.node_id = l.node_id
+         and v.interface_pk = any ((select :pqs.__type_pks(qname))::integer[]) and v.status_code = 0
+      union all
+      select 'interface', v.interface_pk, l.template_pk, l.contract_id,
+             :pqs.padded(v.view, (select pd.padding from paddings pd where pd.template_pk = v.interface_pk)),
+             l."offset", l.node_id, l.ended_offset, case l.ended_by when 'a' then l.ended_offset end, l.ended_node_id,
+             case l.ended_by when 'a' then l.ended_at end, l.synchronizer_pk,
+             v.implementation_package_id, c.representative_package_id, null, null, c.created_event_blob, c.created_at,
+             l.parties_pk, c.reassignment_counter, v.redaction_id
+        from :pqs.__lifetime_windows(active."offset") w, ended l, interface_views v
+        left join contracts c on c."offset" = v."offset" and c.node_id = v.node_id
+       where (select :pqs.__is_past(active."offset")) and l.template_pk = any ((select :pqs.__implementing_pks(qname))::integer[])
+         and l.class = w.class and l."offset" > w.after_offset and l."offset" <= w.at_offset and l.ended_offset > w.at_offset
+         and v."offset" = l."offset" and v.node_id = l.node_id
          and v.interface_pk = any ((select :pqs.__type_pks(qname))::integer[]) and v.status_code = 0) r
+    left join contract_parties w on w.parties_pk = r.parties_pk
     left join templates t on t.template_pk = r.template_pk
     left join templates k on k.template_pk = r.type_pk
     left join updates u on u."offset" = r."offset";
@@ -127,11 +130,11 @@ comment on function :pqs.creates(text, bigint, bigint) is
   'Contracts of a template, or views of an interface, created from one offset to another, both included. Seeded contracts count as created at the seed. An error where the session does not read, see oldest_offset and latest_offset. Any shape.';
 
 create or replace view :pqs.__archivals as
-  select e."offset", e.contract_id, e.choice_pk, e.node_id
+  select e."offset", id_text(e.contract_id) as contract_id, e.choice_pk, e.node_id
     from exercises e
    where e.consuming
   union all
-  select a."offset", a.contract_id, 0 as choice_pk, a.node_id
+  select a."offset", id_text(a.contract_id), 0 as choice_pk, a.node_id
     from archives a;
 comment on view :pqs.__archivals is 'What archived a contract: consuming exercises and archived events.';
 comment on column :pqs.__archivals."offset" is 'Offset of the archive.';
@@ -160,47 +163,46 @@ begin atomic
          r.payload_type, :pqs.__event_pk(r."offset", r.node_id), cast(row (r."offset", r.node_id) as :pqs.event_id),
          r."offset", r."offset",
          :pqs.__event_pk(r.archived, r.archive_node), cast(row (r.archived, r.archive_node) as :pqs.event_id),
-         r.archived, r.archived, int8range(r."offset", r.archived), r.contract_id, r.payload, r.contract_key,
-         decode(r.created_event_blob, 'base64'), r.created_at,
-         (select u.effective_at from updates u where u."offset" = r.archived), r.redaction_id,
+         r.archived, r.archived, int8range(r."offset", r.archived), id_text(r.contract_id), r.payload, r.contract_key,
+         decode(base64_text(r.created_event_blob), 'base64'), r.created_at,
+         r.archived_at, r.redaction_id,
          coalesce((select p.package_name from packages p where p.package_id = r.implementation_package_id),
                   t.package_name, t.package_id),
          (select p.package_version from packages p
-           where p.package_id = coalesce(r.implementation_package_id, r.representative_package_id, t.package_id)),
-         coalesce(r.implementation_package_id, r.representative_package_id, t.package_id),
-         r.signatories, r.observers, r.witness_parties, false, t.package_id,
-         decode(nullif(r.contract_key_hash, ''), 'base64'), r.reassignment_counter,
+           where p.package_id = coalesce(r.implementation_package_id, nullif(r.representative_package_id, ''), t.package_id)),
+         coalesce(r.implementation_package_id, nullif(r.representative_package_id, ''), t.package_id),
+         w.signatories, w.observers, w.witness_parties, false, t.package_id,
+         decode(nullif(base64_text(r.contract_key_hash), ''), 'base64'), r.reassignment_counter,
          (select s.synchronizer_id from synchronizers s where s.synchronizer_pk = r.synchronizer_pk),
-         u.record_time, u.update_id, u.indexed_at
+         u.record_time, id_text(u.update_id), (select b.indexed_at from batches b where b.batch_offset = u.batch_offset)
     from (
       select 'template'::text as payload_type, l.template_pk as type_pk, l.template_pk, l.contract_id, c.payload,
-             l.activated_offset as "offset", c.node_id, a."offset" as archived, a.node_id as archive_node,
+             l."offset", l.node_id, a."offset" as archived, a.node_id as archive_node, l.ended_at as archived_at,
              l.synchronizer_pk, null::text as implementation_package_id, c.representative_package_id, c.contract_key,
-             c.contract_key_hash, c.created_event_blob, c.created_at, c.signatories, c.observers, c.witness_parties,
-             c.reassignment_counter, c.redaction_id
-        from :pqs.__archivals a, lifetimes l, contracts c
+             c.contract_key_hash, c.created_event_blob, c.created_at, l.parties_pk, c.reassignment_counter, c.redaction_id
+        from :pqs.__archivals a, ended l, contracts c
        where (select :pqs.__inside(from_offset)) is not null and (select :pqs.__inside(to_offset)) is not null
          and a.choice_pk = any ((select :pqs.__consuming_choices(qname))::integer[])
          and a."offset" >= (select :pqs.__inside(from_offset)) and a."offset" <= (select :pqs.__inside(to_offset))
-         and l.contract_id = a.contract_id and l.deactivated_offset = a."offset"
+         and id_text(l.contract_id) = a.contract_id and l.ended_offset = a."offset" and l.ended_by <> 'w'
          and l.template_pk = any ((select :pqs.__type_pks(qname))::integer[])
-         and c.contract_id = l.contract_id and c."offset" = l.activated_offset
-         and c.synchronizer_pk = l.synchronizer_pk and c.template_pk = l.template_pk
+         and c."offset" = l."offset" and c.node_id = l.node_id and c.template_pk = l.template_pk
       union all
       select 'interface', v.interface_pk, l.template_pk, l.contract_id,
              :pqs.padded(v.view, (select pd.padding from paddings pd where pd.template_pk = v.interface_pk)),
-             l.activated_offset, c.node_id, a."offset", a.node_id, l.synchronizer_pk, v.implementation_package_id,
-             c.representative_package_id, null, null, c.created_event_blob, c.created_at, c.signatories, c.observers,
-             c.witness_parties, c.reassignment_counter, v.redaction_id
-        from :pqs.__archivals a, lifetimes l, interface_views v
-        left join contracts c on c.contract_id = v.contract_id and c."offset" = v."offset"
+             l."offset", l.node_id, a."offset", a.node_id, l.ended_at, l.synchronizer_pk,
+             v.implementation_package_id, c.representative_package_id, null, null, c.created_event_blob, c.created_at,
+             l.parties_pk, c.reassignment_counter, v.redaction_id
+        from :pqs.__archivals a, ended l, interface_views v
+        left join contracts c on c."offset" = v."offset" and c.node_id = v.node_id
        where (select :pqs.__inside(from_offset)) is not null and (select :pqs.__inside(to_offset)) is not null
          and cardinality((select :pqs.__implementing_pks(qname))) > 0
          and a."offset" >= (select :pqs.__inside(from_offset)) and a."offset" <= (select :pqs.__inside(to_offset))
-         and l.contract_id = a.contract_id and l.deactivated_offset = a."offset"
+         and id_text(l.contract_id) = a.contract_id and l.ended_offset = a."offset" and l.ended_by <> 'w'
          and l.template_pk = any ((select :pqs.__implementing_pks(qname))::integer[])
-         and v.contract_id = l.contract_id and v."offset" = l.activated_offset
+         and v."offset" = l."offset" and v.node_id = l.node_id
          and v.interface_pk = any ((select :pqs.__type_pks(qname))::integer[]) and v.status_code = 0) r
+    left join contract_parties w on w.parties_pk = r.parties_pk
     left join templates t on t.template_pk = r.template_pk
     left join templates k on k.template_pk = r.type_pk
     left join updates u on u."offset" = r."offset";
@@ -228,13 +230,14 @@ comment on function :pqs.lookup_contract(text, text) is
   'A contract whatever its state, and its interface views; only as what the name says where one is given.';
 
 create or replace view :pqs.transactions as
-  select u."offset" as ix, u."offset", u.update_id as transaction_id, u.effective_at, u.workflow_id,
-         cast(row (u.trace_parent, u.trace_state) as :pqs.trace_context) as trace_context,
-         decode(u.external_transaction_hash, 'hex') as external_transaction_hash, u.paid_traffic_cost,
-         s.synchronizer_id, u.record_time, u.indexed_at
+  select u."offset" as ix, u."offset", id_text(u.update_id) as transaction_id, u.effective_at, u.workflow_id,
+         cast(row (trace_text(u.trace_parent), u.trace_state) as :pqs.trace_context) as trace_context,
+         decode(id_text(u.external_transaction_hash), 'hex') as external_transaction_hash, u.paid_traffic_cost,
+         s.synchronizer_id, u.record_time, b.indexed_at
     from updates u
+    left join batches b on b.batch_offset = u.batch_offset
     left join synchronizers s on s.synchronizer_pk = u.synchronizer_pk
-   where u.kind in ('transaction', 'reassignment');
+   where u.kind in ('t', 'r');
 comment on view :pqs.transactions is 'Transactions and reassignments; join created_at_ix, archived_at_ix and exercised_at_ix to ix.';
 comment on column :pqs.transactions.ix is 'The offset.';
 comment on column :pqs.transactions."offset" is 'Offset.';

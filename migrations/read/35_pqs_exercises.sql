@@ -7,16 +7,20 @@ create or replace view :pqs.__exercise_rows as
                                  d.package_id), d.module_name, d.entity_name, h.choice) as choice_fqn,
          h.choice, e.consuming, :pqs.__event_pk(e."offset", e.node_id) as exercise_event_pk,
          cast(row (e."offset", e.node_id) as :pqs.event_id) as exercise_event_id,
-         e."offset" as exercised_at_ix, e."offset" as exercised_at_offset, e.contract_id, e.argument, e.result,
+         e."offset" as exercised_at_ix, e."offset" as exercised_at_offset, id_text(e.contract_id) as contract_id, e.argument, e.result,
          u.effective_at as exercised_effective_at, e.redaction_id,
          coalesce(t.package_name, t.package_id) as package_name,
          (select p.package_version from packages p where p.package_id = t.package_id) as package_version, t.package_id,
-         (select c.signatories from contracts c where c.contract_id = e.contract_id limit 1) as signatories,
-         (select c.observers from contracts c where c.contract_id = e.contract_id limit 1) as observers,
-         e.acting_parties as controllers, e.last_descendant_node_id, e.witness_parties as witnesses,
+         (select p.signatories from contract_states l join contract_parties p on p.parties_pk = l.parties_pk
+           where l.contract_id = id_text(e.contract_id) limit 1) as signatories,
+         (select p.observers from contract_states l join contract_parties p on p.parties_pk = l.parties_pk
+           where l.contract_id = id_text(e.contract_id) limit 1) as observers,
+         w.acting_parties as controllers, e.last_descendant_node_id, w.witness_parties as witnesses,
          (select s.synchronizer_id from synchronizers s where s.synchronizer_pk = u.synchronizer_pk) as synchronizer_id,
-         u.record_time, u.update_id, u.indexed_at, e.choice_pk
+         u.record_time, id_text(u.update_id) as update_id,
+         (select b.indexed_at from batches b where b.batch_offset = u.batch_offset) as indexed_at, e.choice_pk
     from exercises e
+    left join event_parties w on w.parties_pk = e.parties_pk
     left join choices h on h.choice_pk = e.choice_pk
     left join templates d on d.template_pk = coalesce(nullif(h.interface_pk, 0), h.template_pk)
     left join templates t on t.template_pk = e.template_pk

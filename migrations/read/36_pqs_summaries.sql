@@ -6,9 +6,8 @@ create or replace function :pqs.summary_active("offset" bigint default :pqs.late
 begin atomic
   select concat_ws(':', n.package_name, n.module_name, n.entity_name), l.payload_type, sum(l.count)::bigint
     from (select 'template' as payload_type, template_pk as type_pk, count(*) as count
-            from lifetimes
-           where deactivated_offset is null and unknown_since is null
-             and activated_offset <= (select :pqs.__inside(summary_active."offset"))
+            from live
+           where unknown_since is null and "offset" <= (select :pqs.__inside(summary_active."offset"))
            group by template_pk
           union all
           select 'template', template_pk, count(*)
@@ -18,19 +17,18 @@ begin atomic
            group by template_pk
           union all
           select 'interface', v.interface_pk, count(*)
-            from template_interfaces i, lifetimes l, interface_views v
+            from template_interfaces i, live l, interface_views v
            where l.template_pk = i.template_pk
-             and l.deactivated_offset is null and l.unknown_since is null
-             and l.activated_offset <= (select :pqs.__inside(summary_active."offset"))
-             and v.contract_id = l.contract_id and v."offset" = l.activated_offset and v.interface_pk = i.interface_pk
+             and l.unknown_since is null and l."offset" <= (select :pqs.__inside(summary_active."offset"))
+             and v."offset" = l."offset" and v.node_id = l.node_id and v.interface_pk = i.interface_pk
              and v.status_code = 0
            group by v.interface_pk
           union all
           select 'interface', v.interface_pk, count(*)
-            from :explore.lifetimes_at((select :pqs.__inside(summary_active."offset"))) l, interface_views v
+            from :explore.states_at((select :pqs.__inside(summary_active."offset"))) l, interface_views v
            where (select :pqs.__is_past(summary_active."offset"))
              and coalesce(l.deactivated_offset, l.unknown_since) is not null
-             and v.contract_id = l.contract_id and v."offset" = l.activated_offset and v.status_code = 0
+             and v."offset" = l.activated_offset and v.node_id = l.node_id and v.status_code = 0
            group by v.interface_pk) l
     join :pqs.__names n on n.template_pk = l.type_pk
    group by n.package_name, n.module_name, n.entity_name, l.payload_type;
@@ -106,7 +104,7 @@ create or replace function :pqs.summary_reassignments(
   language sql stable parallel safe rows 100
 begin atomic
   select concat_ws(':', n.package_name, n.module_name, n.entity_name), a.synchronizer_id, b.synchronizer_id,
-         count(*) filter (where r.kind = 'unassign'), count(*) filter (where r.kind = 'assign')
+         count(*) filter (where r.kind = 'u'), count(*) filter (where r.kind = 'a')
     from reassignments r
     join :pqs.__names n on n.template_pk = r.template_pk
     left join synchronizers a on a.synchronizer_pk = r.source_pk

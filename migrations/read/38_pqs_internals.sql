@@ -108,10 +108,11 @@ comment on column :pqs.__contracts.synchronizer_id is 'Synchronizer.';
 
 create or replace view :pqs.__exercises as
   select x.pk as tpe_pk, m.tpe_pk as contract_tpe_pk, :pqs.__event_pk(e."offset", e.node_id) as exercise_event_pk,
-         e."offset" as exercised_at_ix, e.contract_id, e.argument, e.result, e.redaction_id,
-         hashtextextended(t.package_id, 0) as package_pk, e.acting_parties as controllers, e.last_descendant_node_id,
-         e.witness_parties as witnesses
+         e."offset" as exercised_at_ix, id_text(e.contract_id) as contract_id, e.argument, e.result, e.redaction_id,
+         hashtextextended(t.package_id, 0) as package_pk, w.acting_parties as controllers, e.last_descendant_node_id,
+         w.witness_parties as witnesses
     from exercises e
+    left join event_parties w on w.parties_pk = e.parties_pk
     left join (select n.choice_pk, min(n.choice_pk) over (
                         partition by n.package_name, n.module_name, n.entity_name, n.choice) as pk
                  from :pqs.__choice_names n) x on x.choice_pk = e.choice_pk
@@ -134,7 +135,7 @@ comment on column :pqs.__exercises.witnesses is 'Parties of the reader that see 
 create or replace view :pqs.__events as
   select :pqs.__event_pk(e."offset", e.node_id) as pk, e."offset" as tx_ix,
          cast(row (e."offset", e.node_id) as :pqs.event_id) as event_id, e.type
-    from (select c."offset", c.node_id, case c.origin when 'assign' then 'assign' else 'create' end as type from contracts c
+    from (select c."offset", c.node_id, case c.origin when 'a' then 'assign' else 'create' end as type from contracts c
           union all
           select x."offset", x.node_id, 'exercise' from exercises x
           union all
@@ -142,7 +143,7 @@ create or replace view :pqs.__events as
           union all
           select a."offset", a.node_id, 'archive' from archives a
           union all
-          select r."offset", r.node_id, 'unassign' from reassignments r where r.kind = 'unassign') e;
+          select r."offset", r.node_id, 'unassign' from reassignments r where r.kind = 'u') e;
 comment on view :pqs.__events is 'Events of contracts.';
 comment on column :pqs.__events.pk is 'Number.';
 comment on column :pqs.__events.tx_ix is 'Offset of the update.';

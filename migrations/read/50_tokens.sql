@@ -15,28 +15,27 @@ create or replace function :explore.optional(value jsonb) returns jsonb
 comment on function :explore.optional(jsonb) is 'An Optional field: null both for JSON null and for a field that is missing.';
 
 create or replace view :explore.token_holdings as
-  select v.contract_id, v.view ->> 'owner' as owner,
+  select id_text(l.contract_id) as contract_id, v.view ->> 'owner' as owner,
          v.view #>> '{instrumentId,admin}' as instrument_admin, v.view #>> '{instrumentId,id}' as instrument_id,
          (v.view ->> 'amount')::numeric as amount, :explore.optional(v.view -> 'lock') is not null as is_locked,
          :explore.texts(v.view #> '{lock,holders}') as lock_holders,
          (v.view #>> '{lock,expiresAt}')::timestamptz as lock_expires_at,
          (v.view #>> '{lock,expiresAfter,microseconds}')::bigint * interval '1 microsecond' as lock_expires_after,
          v.view #>> '{lock,context}' as lock_context, v.view #> '{meta,values}' as meta,
-         l.activated_offset as created_at_offset, c.created_at,
+         l."offset" as created_at_offset, c.created_at,
          :explore.fqn(coalesce(t.package_name, t.package_id), t.module_name, t.entity_name) as template_fqn,
          s.synchronizer_id
     from templates i
     left join packages p on p.package_id = i.package_id
     join template_interfaces m on m.interface_pk = i.template_pk
-    join lifetimes l on l.template_pk = m.template_pk
-    join interface_views v on v.contract_id = l.contract_id and v."offset" = l.activated_offset
-                          and v.interface_pk = i.template_pk
+    join live l on l.template_pk = m.template_pk
+    join interface_views v on v."offset" = l."offset" and v.node_id = l.node_id and v.interface_pk = i.template_pk
     left join templates t on t.template_pk = l.template_pk
-    left join contracts c on c.contract_id = l.contract_id and c."offset" = l.activated_offset
+    left join contracts c on c."offset" = l."offset" and c.node_id = l.node_id
     left join synchronizers s on s.synchronizer_pk = l.synchronizer_pk
    where i.module_name = 'Splice.Api.Token.HoldingV1' and i.entity_name = 'Holding'
      and coalesce(i.package_name, p.package_name, 'splice-api-token-holding-v1') = 'splice-api-token-holding-v1'
-     and v.status_code = 0 and l.deactivated_offset is null and l.unknown_since is null;
+     and v.status_code = 0 and l.unknown_since is null;
 comment on view :explore.token_holdings is
   'Token holdings (CIP-56) that are active now, one row per holding contract. Empty without the interface Holding in the filter.';
 
@@ -51,27 +50,29 @@ comment on view :explore.token_balances is
 
 -- The transfer is the argument where a factory starts it, and in the view of the instruction where one goes on or ends.
 create or replace view :explore.token_transfers as
-  select e."offset", e.node_id, u.update_id, u.effective_at, u.record_time, h.choice,
+  select e."offset", e.node_id, id_text(u.update_id) as update_id, u.effective_at, u.record_time, h.choice,
          lower(split_part(e.result #>> '{output,tag}', '_', 2)) as outcome,
          m.transfer ->> 'sender' as sender, m.transfer ->> 'receiver' as receiver,
          m.transfer #>> '{instrumentId,admin}' as instrument_admin, m.transfer #>> '{instrumentId,id}' as instrument_id,
          (m.transfer ->> 'amount')::numeric as amount,
          case when h.choice = 'TransferFactory_Transfer' then e.result #>> '{output,value,transferInstructionCid}'
-              else e.contract_id end as transfer_instruction_id,
+              else id_text(e.contract_id) end as transfer_instruction_id,
          :explore.texts(e.result #> '{output,value,receiverHoldingCids}') as receiver_holding_ids,
          :explore.texts(e.result -> 'senderChangeCids') as sender_change_ids,
          (m.transfer ->> 'requestedAt')::timestamptz as requested_at,
          (m.transfer ->> 'executeBefore')::timestamptz as execute_before,
-         m.transfer #> '{meta,values}' as meta, e.acting_parties
+         m.transfer #> '{meta,values}' as meta, w.acting_parties
     from templates f
     left join packages p on p.package_id = f.package_id
     join choices h on h.interface_pk = f.template_pk
     join exercises e on e.choice_pk = h.choice_pk
+    left join event_parties w on w.parties_pk = e.parties_pk
     left join updates u on u."offset" = e."offset"
     left join lateral (
            select v.view -> 'transfer' as transfer
-             from interface_views v
-            where v.contract_id = e.contract_id and v.interface_pk = h.interface_pk and v.status_code = 0
+             from contract_states l
+             join interface_views v on v."offset" = l.activated_offset and v.node_id = l.node_id
+            where l.contract_id = id_text(e.contract_id) and v.interface_pk = h.interface_pk and v.status_code = 0
             order by v."offset" desc limit 1) i on h.choice <> 'TransferFactory_Transfer'
    cross join lateral (
            select case when h.choice = 'TransferFactory_Transfer' then e.argument -> 'transfer' else i.transfer end as transfer) m
@@ -85,30 +86,29 @@ comment on view :explore.token_transfers is
   'Steps of token transfers (CIP-56): started by a factory, accepted, rejected, withdrawn or updated. Sum amounts where outcome is completed to see what moved: a transfer of two steps is completed in the second. Needs the shape LEDGER_EFFECTS; the second step shows parties and amount only with the interface TransferInstruction in the filter.';
 
 create or replace view :explore.pending_transfer_instructions as
-  select v.contract_id, v.view #>> '{transfer,sender}' as sender, v.view #>> '{transfer,receiver}' as receiver,
+  select id_text(l.contract_id) as contract_id, v.view #>> '{transfer,sender}' as sender, v.view #>> '{transfer,receiver}' as receiver,
          v.view #>> '{transfer,instrumentId,admin}' as instrument_admin,
          v.view #>> '{transfer,instrumentId,id}' as instrument_id, (v.view #>> '{transfer,amount}')::numeric as amount,
          v.view #>> '{status,tag}' as status, (v.view #>> '{transfer,requestedAt}')::timestamptz as requested_at,
          (v.view #>> '{transfer,executeBefore}')::timestamptz as execute_before,
          :explore.texts(v.view #> '{transfer,inputHoldingCids}') as input_holding_ids,
          v.view ->> 'originalInstructionCid' as original_instruction_id, v.view #> '{transfer,meta,values}' as meta,
-         l.activated_offset as created_at_offset, c.created_at, s.synchronizer_id
+         l."offset" as created_at_offset, c.created_at, s.synchronizer_id
     from templates i
     left join packages p on p.package_id = i.package_id
     join template_interfaces m on m.interface_pk = i.template_pk
-    join lifetimes l on l.template_pk = m.template_pk
-    join interface_views v on v.contract_id = l.contract_id and v."offset" = l.activated_offset
-                          and v.interface_pk = i.template_pk
-    left join contracts c on c.contract_id = l.contract_id and c."offset" = l.activated_offset
+    join live l on l.template_pk = m.template_pk
+    join interface_views v on v."offset" = l."offset" and v.node_id = l.node_id and v.interface_pk = i.template_pk
+    left join contracts c on c."offset" = l."offset" and c.node_id = l.node_id
     left join synchronizers s on s.synchronizer_pk = l.synchronizer_pk
    where i.module_name = 'Splice.Api.Token.TransferInstructionV1' and i.entity_name = 'TransferInstruction'
      and coalesce(i.package_name, p.package_name, 'splice-api-token-transfer-instruction-v1') = 'splice-api-token-transfer-instruction-v1'
-     and v.status_code = 0 and l.deactivated_offset is null and l.unknown_since is null;
+     and v.status_code = 0 and l.unknown_since is null;
 comment on view :explore.pending_transfer_instructions is
   'Token transfers (CIP-56) that wait for an answer or for somebody''s work. Empty without the interface TransferInstruction in the filter.';
 
 create or replace view :explore.allocations as
-  select v.contract_id, v.view #>> '{allocation,settlement,executor}' as executor,
+  select id_text(l.contract_id) as contract_id, v.view #>> '{allocation,settlement,executor}' as executor,
          v.view #>> '{allocation,settlement,settlementRef,id}' as settlement_id,
          v.view #>> '{allocation,settlement,settlementRef,cid}' as settlement_contract_id,
          v.view #>> '{allocation,transferLegId}' as transfer_leg_id,
@@ -120,17 +120,16 @@ create or replace view :explore.allocations as
          (v.view #>> '{allocation,settlement,allocateBefore}')::timestamptz as allocate_before,
          (v.view #>> '{allocation,settlement,settleBefore}')::timestamptz as settle_before,
          :explore.texts(v.view -> 'holdingCids') as holding_ids, v.view #> '{allocation,settlement,meta,values}' as meta,
-         l.activated_offset as created_at_offset, c.created_at, s.synchronizer_id
+         l."offset" as created_at_offset, c.created_at, s.synchronizer_id
     from templates i
     left join packages p on p.package_id = i.package_id
     join template_interfaces m on m.interface_pk = i.template_pk
-    join lifetimes l on l.template_pk = m.template_pk
-    join interface_views v on v.contract_id = l.contract_id and v."offset" = l.activated_offset
-                          and v.interface_pk = i.template_pk
-    left join contracts c on c.contract_id = l.contract_id and c."offset" = l.activated_offset
+    join live l on l.template_pk = m.template_pk
+    join interface_views v on v."offset" = l."offset" and v.node_id = l.node_id and v.interface_pk = i.template_pk
+    left join contracts c on c."offset" = l."offset" and c.node_id = l.node_id
     left join synchronizers s on s.synchronizer_pk = l.synchronizer_pk
    where i.module_name = 'Splice.Api.Token.AllocationV1' and i.entity_name = 'Allocation'
      and coalesce(i.package_name, p.package_name, 'splice-api-token-allocation-v1') = 'splice-api-token-allocation-v1'
-     and v.status_code = 0 and l.deactivated_offset is null and l.unknown_since is null;
+     and v.status_code = 0 and l.unknown_since is null;
 comment on view :explore.allocations is
   'Holdings set aside for a settlement (CIP-56), active now. Empty without the interface Allocation in the filter.';

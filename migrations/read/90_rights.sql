@@ -29,6 +29,7 @@ grant execute on function
   :explore.active_at(bigint, text),
   :explore.active_at(interval, text),
   :explore.active_at(timestamp with time zone, text),
+  :explore.active_by_key(text, text),
   :explore.fqn(text, text, text),
   :explore.is_unseen(text),
   :explore.known_offset(bigint),
@@ -41,6 +42,7 @@ grant execute on function
   :explore.nearest_offset(timestamp with time zone),
   :explore.optional(jsonb),
   :explore.similar_names(text),
+  :explore.states_at(bigint, text),
   :explore.template_pks(text),
   :explore.texts(jsonb),
   :explore.wait_for_offset(bigint, interval)

@@ -54,8 +54,8 @@ type Counts = Pick<StoredStatus, 'updates' | 'activeContracts' | 'unknownContrac
 async function countAll(client: ClientBase): Promise<Counts> {
   const tables = tablesOf(client);
   const updates = await tables.selectFrom('updates').select(countRows).executeTakeFirstOrThrow();
-  const open = tables.selectFrom('lifetimes').where('deactivated_offset', 'is', null).select(countRows);
-  const active = await open.where('unknown_since', 'is', null).executeTakeFirstOrThrow();
-  const unknown = await open.where('unknown_since', 'is not', null).executeTakeFirstOrThrow();
+  const live = tables.selectFrom('live').select(countRows);
+  const active = await live.where('unknown_since', 'is', null).executeTakeFirstOrThrow();
+  const unknown = await live.where('unknown_since', 'is not', null).executeTakeFirstOrThrow();
   return { updates: updates.count, activeContracts: active.count, unknownContracts: unknown.count };
 }

@@ -25,16 +25,14 @@ const templatesQuery = `
   select ${name('t')} as name, sum(n.active)::bigint as active
     from active_counts a join templates t using (template_pk)
    cross join lateral (
-           select a.activated - a.deactivated - (select count(*) from lifetimes l
-                    where l.template_pk = a.template_pk and l.deactivated_offset is null and l.unknown_since is not null)
-                  as active) n
+           select a.activated - a.deactivated - (select count(*) from live l
+                    where l.template_pk = a.template_pk and l.unknown_since is not null) as active) n
    group by 1 having sum(n.active) > 0
    order by 2 desc, 1 limit ${rows}`;
 
-/** Contracts are found through (template, offset): there is no index on their offset alone, and templates are few. */
 const updatesQuery = `
   with last as materialized (
-    select "offset", left(kind, 40) as kind, record_time, event_count from updates order by "offset" desc limit ${rows}
+    select "offset", kind, record_time, event_count from plain_updates order by "offset" desc limit ${rows}
   ), seen as (
     select l."offset", e.template_pk from last l
      cross join lateral (select template_pk from exercises e where e."offset" = l."offset" limit ${eventsLookedAt}) e
@@ -45,10 +43,8 @@ const updatesQuery = `
     select l."offset", r.template_pk from last l
      cross join lateral (select template_pk from reassignments r where r."offset" = l."offset" limit ${eventsLookedAt}) r
     union
-    select c."offset", c.template_pk from templates t
-     cross join lateral (select c."offset", c.template_pk from contracts c
-                          where c.template_pk = t.template_pk and c."offset" >= (select min("offset") from last)
-                          order by c."offset" desc limit ${eventsLookedAt}) c
+    select l."offset", c.template_pk from last l
+     cross join lateral (select template_pk from contracts c where c."offset" = l."offset" limit ${eventsLookedAt}) c
   )
   select l."offset", l.kind, l.record_time, l.event_count,
          coalesce((select array_agg(distinct ${name('t')} order by ${name('t')})

@@ -59,10 +59,12 @@ export function damlName({ packageName, moduleName, entityName }: ViewSubject): 
   return `${packageName}:${moduleName}:${entityName}`;
 }
 
-const stakeholders = [
-  column('signatories', 'c.signatories', 'Signatories.'),
-  column('observers', 'c.observers', 'Observers.'),
-];
+function stakeholders(alias: string): readonly LeadingColumn[] {
+  return [
+    column('signatories', `${alias}.signatories`, 'Signatories.'),
+    column('observers', `${alias}.observers`, 'Observers.'),
+  ];
+}
 const payload = column('payload', 'c.payload', 'The whole payload, the ledger’s own JSON.');
 
 function activation(contractId: string, offset: string): readonly LeadingColumn[] {
@@ -111,7 +113,7 @@ function activeShape(subject: ViewSubject, schemas: ReadSchemas): ViewShape {
   return {
     suffix: '',
     comment: `Active contracts of ${damlName(subject)} in all versions.`,
-    leading: [...ofContract, ...stakeholders, ...placed, ...versionColumns('c', 'template as created'), payload],
+    leading: [...ofContract, ...stakeholders('c'), ...placed, ...versionColumns('c', 'template as created'), payload],
     ...ofTemplate(subject, schemas, 'active_contracts'),
   };
 }
@@ -123,7 +125,7 @@ function historyShape(subject: ViewSubject, schemas: ReadSchemas): ViewShape {
     leading: [
       ...ofContract,
       column('node_id', 'c.node_id', 'Node of the create or assign within its update.'),
-      ...stakeholders,
+      ...stakeholders('c'),
       ...placed,
       ...versionColumns('c', 'template as created'),
       ...fate,
@@ -159,15 +161,16 @@ const templateOf = column(
 
 function choiceShape(subject: ViewSubject, storage: string): ViewShape {
   const owner = subject.ofInterface ? 'i' : 't';
+  const in_ = tables(storage);
   return {
     suffix: '',
     comment: `Exercises of choice ${subject.choice} of ${damlName(subject)} in all versions.`,
     leading: [
-      column('contract_id', 'e.contract_id', 'Contract exercised on.'),
+      column('contract_id', `${in_('id_text')}(e.contract_id)`, 'Contract exercised on.'),
       column('exercised_at_offset', 'e."offset"', 'Offset of the transaction.'),
       column('node_id', 'e.node_id', 'Node within the transaction; pre-order.'),
       column('exercised_at', 'u.effective_at', 'Ledger effective time of the transaction.'),
-      column('acting_parties', 'e.acting_parties', 'Controllers that exercised the choice.'),
+      column('acting_parties', 'w.acting_parties', 'Controllers that exercised the choice.'),
       column('consuming', 'e.consuming', 'Whether the exercise archived the contract.'),
       ...(subject.ofInterface ? [templateOf] : []),
       ...versionColumns(owner, subject.ofInterface ? 'interface' : 'template as the event names it'),
@@ -176,10 +179,7 @@ function choiceShape(subject: ViewSubject, storage: string): ViewShape {
     ],
     source: 'e.argument',
     packageId: `${owner}.package_id`,
-    from: (subject.ofInterface
-      ? interfaceChoice(subject, tables(storage))
-      : templateChoice(subject, tables(storage))
-    ).join('\n  '),
+    from: (subject.ofInterface ? interfaceChoice(subject, in_) : templateChoice(subject, in_)).join('\n  '),
   };
 }
 
@@ -188,10 +188,17 @@ function templateChoice(subject: ViewSubject, in_: InSchema): readonly string[] 
     `from ${in_('templates')} t`,
     `join ${in_('choices')} h on h.template_pk = t.template_pk and h.interface_pk = 0`,
     `join ${in_('exercises')} e on e.choice_pk = h.choice_pk`,
-    `left join ${in_('updates')} u on u."offset" = e."offset"`,
+    ...besideExercise(in_),
     `left join ${in_('packages')} p on p.package_id = t.package_id`,
     `where ${isNamed('t', subject)} and t.package_name = ${escapeLiteral(subject.packageName)}`,
     `  and h.choice = ${escapeLiteral(subject.choice)}`,
+  ];
+}
+
+function besideExercise(in_: InSchema): readonly string[] {
+  return [
+    `left join ${in_('event_parties')} w on w.parties_pk = e.parties_pk`,
+    `left join ${in_('updates')} u on u."offset" = e."offset"`,
   ];
 }
 
@@ -201,7 +208,7 @@ function interfaceChoice(subject: ViewSubject, in_: InSchema): readonly string[]
     `join ${in_('choices')} h on h.interface_pk = i.template_pk`,
     `join ${in_('exercises')} e on e.choice_pk = h.choice_pk`,
     `join ${in_('templates')} t on t.template_pk = h.template_pk`,
-    `left join ${in_('updates')} u on u."offset" = e."offset"`,
+    ...besideExercise(in_),
     `where ${isNamed('i', subject)} and p.package_name = ${escapeLiteral(subject.packageName)}`,
     `  and h.choice = ${escapeLiteral(subject.choice)}`,
   ];
@@ -213,9 +220,9 @@ function interfaceShape(subject: ViewSubject, storage: string): ViewShape {
     suffix: '',
     comment: `Active contracts seen through interface ${damlName(subject)}, of every template that implements it.`,
     leading: [
-      ...activation('l.contract_id', 'l.activated_offset'),
+      ...activation(`${in_('id_text')}(l.contract_id)`, 'l."offset"'),
       templateOf,
-      ...stakeholders,
+      ...stakeholders('s'),
       ...versionColumns('i', 'interface'),
       column('view', 'v.view', 'The whole view, the ledger’s own JSON; null when it could not be computed.'),
     ],
@@ -225,21 +232,22 @@ function interfaceShape(subject: ViewSubject, storage: string): ViewShape {
       ...interfaceFrom(in_),
       // By the live contracts of the templates that implement it: its views of all times may be many more.
       `join ${in_('template_interfaces')} m on m.interface_pk = i.template_pk`,
-      `join ${in_('lifetimes')} l on l.template_pk = m.template_pk`,
-      `join ${in_('interface_views')} v on v.contract_id = l.contract_id and v."offset" = l.activated_offset`,
+      `join ${in_('live')} l on l.template_pk = m.template_pk`,
+      `join ${in_('interface_views')} v on v."offset" = l."offset" and v.node_id = l.node_id`,
       '  and v.interface_pk = i.template_pk',
       `join ${in_('templates')} t on t.template_pk = l.template_pk`,
-      `left join ${in_('contracts')} c on c.contract_id = v.contract_id and c."offset" = v."offset"`,
+      `left join ${in_('contracts')} c on c."offset" = l."offset" and c.node_id = l.node_id`,
+      `left join ${in_('contract_parties')} s on s.parties_pk = l.parties_pk`,
       `where ${isNamed('i', subject)} and p.package_name = ${escapeLiteral(subject.packageName)}`,
-      '  and l.deactivated_offset is null and l.unknown_since is null',
+      '  and l.unknown_since is null',
     ].join('\n  '),
   };
 }
 
-type InSchema = (table: string) => string;
+type InSchema = (name: string) => string;
 
 function tables(schema: string): InSchema {
-  return (table) => `${escapeIdentifier(schema)}.${table}`;
+  return (name) => `${escapeIdentifier(schema)}.${name}`;
 }
 
 /** Events name interfaces by package id alone; the package says its name. */
