@@ -166,7 +166,7 @@ begin
         ('raw', 'The whole update as the ledger wrote it, for kinds this version does not know; null otherwise.'),
         ('epoch', 'Epoch of the writer that stored it.'),
         ('indexed_at', 'When it was written here.')) m (name, text) on m.name = a.attname
-     where c.relnamespace = current_schema()::regnamespace and c.relkind = 'v'
+     where c.relnamespace = (select oid from pg_namespace where nspname = current_schema()) and c.relkind = 'v'
        and (c.relname in ('contract_states', 'lifetimes') or c.relname like 'plain\_%')
   loop
     execute format('comment on column %I.%I is %L', meaning.relname, meaning.attname, meaning.text);

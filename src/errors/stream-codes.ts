@@ -66,6 +66,12 @@ export const streamCodes = {
     'report it; INDEXER_QUARANTINE=true goes on without that update',
   ),
   SCHEMA_NEWER: kind('fatal', ExitCode.configuration, 'a newer version has migrated the schema', 'run that version'),
+  SCHEMA_FORMER: kind(
+    'fatal',
+    ExitCode.configuration,
+    'the schema holds the tables of an earlier layout, which no migration leads out of',
+    'index into a new POSTGRES_SCHEMA, which seeds afresh; the old schema stays readable by the version that filled it',
+  ),
   SCHEMA_OUTDATED: kind(
     'fatal',
     ExitCode.configuration,

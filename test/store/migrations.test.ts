@@ -92,6 +92,24 @@ describe('migrate', () => {
     await expect(assertMigrated(database, [first])).rejects.toMatchObject(refusal);
   });
 
+  it('refuses a schema of the layout before this one, and changes nothing in it', async () => {
+    const database = open(freshSchema());
+    const former = ['0001_storage', '0009_departed_parties'].map((id) => ({ id, sql: `create table "${id}" ()` }));
+    await migrate(database, []);
+    for (const { id, sql } of former) {
+      await database.pool.query(`${sql}; insert into schema_migrations (id) values ('${id}')`);
+    }
+    const found = /earlier layout \(migrations 0001_storage to 0009_departed_parties\)/;
+    const refusal = { code: 'SCHEMA_FORMER', retry: 'fatal', exitCode: 78 };
+    for (const refused of [() => migrate(database), () => assertMigrated(database), () => migrate(database, [first])]) {
+      await expect(refused()).rejects.toMatchObject({ ...refusal, message: expect.stringMatching(found) as unknown });
+    }
+    const { rows } = await database.pool.query<{ name: string }>(
+      `select tablename::text as name from pg_tables where schemaname = current_schema() order by 1`,
+    );
+    expect(rows.map(({ name }) => name)).toEqual(['0001_storage', '0009_departed_parties', 'schema_migrations']);
+  });
+
   it('needs no right to create when nothing is missing', async () => {
     const schema = freshSchema();
     const owner = open(schema);

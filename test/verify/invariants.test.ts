@@ -82,7 +82,7 @@ const plants: Readonly<Record<string, { readonly sql: string; readonly also?: re
   },
   I05: {
     sql: `delete from exercises where ("offset", node_id) =
-            (select "offset", node_id from exercises where not exists (select from lifetimes l where l.contract_id = exercises.contract_id) limit 1)`,
+            (select "offset", node_id from exercises where not exists (select from lifetimes l where l.contract_id = id_text(exercises.contract_id)) limit 1)`,
     also: ['I21'],
   },
   I06: {
@@ -90,31 +90,31 @@ const plants: Readonly<Record<string, { readonly sql: string; readonly also?: re
     also: ['I05'],
   },
   I07: {
-    sql: `insert into archives select "offset", node_id, 'other', template_pk, '{}', '{}' from exercises limit 1`,
+    sql: `insert into archives ("offset", node_id, template_pk, parties_pk, contract_id)
+          select "offset", node_id, template_pk, parties_pk, '\\x0123' from exercises limit 1`,
     also: ['I05', 'I21'],
   },
   I08: {
-    sql: `update contracts set origin = 'create' where origin = 'assign'
-           and contract_id = (select contract_id from contracts where origin = 'assign' limit 1)`,
+    sql: `update contracts set origin = 'c' where origin = 'a'
+           and contract_id = (select contract_id from contracts where origin = 'a' limit 1)`,
     also: ['I21'],
   },
   I09: {
     sql: `update exercises set contract_id = (select contract_id from exercises order by "offset", node_id limit 1)
            where ("offset", node_id) = (select "offset", node_id from exercises e where not exists
-                   (select from lifetimes l where l.contract_id = e.contract_id) order by 1 desc, 2 limit 1)`,
+                   (select from lifetimes l where l.contract_id = id_text(e.contract_id)) order by 1 desc, 2 limit 1)`,
     also: ['I10'],
   },
   I10: {
-    sql: `update lifetimes set deactivated_offset = deactivated_offset + 1 where contract_id =
-            (select contract_id from lifetimes where deactivated_offset is not null order by activated_offset limit 1)
-             and deactivated_offset is not null`,
+    sql: `update ended set ended_offset = ended_offset + 1, class = lifetime_class("offset", ended_offset + 1)
+           where ctid = (select ctid from ended where ended_by <> 'w' order by "offset" limit 1)`,
     also: ['I32'],
   },
-  I11: { sql: `update lifetimes set activated_offset = activated_offset - 1 where contract_id = 's1'` },
+  I11: { sql: `update live set "offset" = "offset" - 1 where id_text(contract_id) = 's1'` },
   I12: {
     sql: `update exercises e set contract_id = c.contract_id, acs_delta = false
             from (select c."offset", c.contract_id, x.node_id from contracts c join exercises x using ("offset")
-                   where x.node_id < c.node_id and x.contract_id like 'unseen%'
+                   where x.node_id < c.node_id and id_text(x.contract_id) like 'unseen%'
                      and not exists (select from exercises y where y.contract_id = c.contract_id) limit 1) c
            where e."offset" = c."offset" and e.node_id = c.node_id`,
   },
@@ -122,9 +122,9 @@ const plants: Readonly<Record<string, { readonly sql: string; readonly also?: re
   I14: { sql: `update coverage set from_offset = from_offset + 1`, also: ['I27'] },
   I15: {
     sql: `update updates set record_time = record_time - interval '1 microsecond' - (select max(record_time) - min(record_time) from updates)
-           where "offset" = (select max("offset") from updates where kind = 'topology')`,
+           where "offset" = (select max("offset") from updates where kind = 'p')`,
   },
-  I16: { sql: `update updates set epoch = epoch - 1 where "offset" = (select max("offset") from updates)` },
+  I16: { sql: `update batches set epoch = epoch - 1 where batch_offset = (select max(batch_offset) from batches)` },
   I17: { sql: `update stream set epoch = 0` },
   I18: { sql: `update stream set checkpoint_update_id = 'another'` },
   I19: {
@@ -141,7 +141,7 @@ const plants: Readonly<Record<string, { readonly sql: string; readonly also?: re
   I22: { sql: `update activity_hourly set transactions = transactions + 1 where template_pk = 0` },
   I23: {
     sql: `insert into redactions (redaction_id, subject, reason, requested_by) values ('r', 'contract', '', '');
-          update contracts set redaction_id = 'r' where contract_id = 's1'`,
+          update contracts set redaction_id = 'r' where id_text(contract_id) = 's1'`,
     also: ['I36'],
   },
   I24: {
@@ -158,9 +158,10 @@ const plants: Readonly<Record<string, { readonly sql: string; readonly also?: re
   I30: { sql: `update activity_hourly set delay_seconds = delay_seconds + 0.001 where template_pk = 0` },
   I31: { sql: `update activity_hourly set paid_traffic_cost = 1 where template_pk > 0` },
   I32: {
-    sql: `update lifetimes set deactivated_offset = (select checkpoint from stream) where contract_id =
-            (select contract_id from lifetimes where deactivated_offset is null and activated_offset > 100 limit 1)
-             and deactivated_offset is null`,
+    sql: `with gone as (delete from live where ctid = (select ctid from live where "offset" > 100 limit 1) returning *)
+          insert into ended ("offset", ended_offset, node_id, template_pk, synchronizer_pk, parties_pk, class, ended_by, contract_id)
+          select "offset", checkpoint, node_id, template_pk, synchronizer_pk, parties_pk, lifetime_class("offset", checkpoint),
+                 'e', contract_id from gone cross join stream`,
     also: ['I20'],
   },
   I33: { sql: `update choices set template_pk = interface_pk where choice_pk = 1` },
@@ -170,10 +171,14 @@ const plants: Readonly<Record<string, { readonly sql: string; readonly also?: re
     sql: `insert into redactions (redaction_id, subject, reason, requested_by) values ('r', 'contract', '', '');
           insert into redacted_contracts (contract_id, redaction_id) values ('s1', 'r')`,
   },
-  I38: { sql: `update lifetimes set unknown_since = activated_offset + 1 where contract_id = 's1'` },
   I37: {
     sql: `insert into packages (package_id, package_name, package_version, language_version, model)
           values ('p', 'name', '1.0.0', '2.1', '{"packageId": "p", "name": "another", "version": "1.0.0", "languageVersion": "2.1"}')`,
+  },
+  I38: { sql: `update live set unknown_since = "offset" + 1 where id_text(contract_id) = 's1'` },
+  I39: { sql: `update ended set ended_at = ended_at + interval '1 microsecond' where ended_by = 'a'` },
+  I40: {
+    sql: `update updates set batch_offset = batch_offset + 1 where "offset" = (select max("offset") from updates)`,
   },
 };
 

@@ -1,7 +1,8 @@
 /**
  * Brings a schema to the state this program expects: numbered SQL files, forward only, each in its own transaction
  * together with its row in `schema_migrations`. Any number of migrators may start at once: a transaction-level
- * advisory lock lets one work and the others find nothing to do. A schema newer than the program is never touched.
+ * advisory lock lets one work and the others find nothing to do. A schema newer than the program, or of the layout before
+ * these migrations, is never touched.
  */
 import { readFile, readdir } from 'node:fs/promises';
 import { escapeIdentifier, escapeLiteral } from 'pg';
@@ -22,6 +23,9 @@ const fileName = /^\d{4}_[a-z0-9_]+\.sql$/;
 /** Building an index on a large table takes long; the driver knows no "without limit" per query. */
 const migrationLimitMs = 24 * 60 * 60 * 1000;
 
+/** The first migration of the layout before this one, which no migration leads out of. */
+const formerLayout = '0001_storage';
+
 const createMigrationsTable = `create table schema_migrations (
   id text primary key,
   applied_at timestamptz not null default now()
@@ -40,12 +44,14 @@ export async function migrationFiles(): Promise<readonly Migration[]> {
 
 /**
  * Creates the schema if it is missing and applies what is pending; ids of what this call applied, in order.
- * @throws IndexerError `SCHEMA_NEWER`, `SCHEMA_FOREIGN` (both fatal), `STORE_NOT_PERMITTED`, or what a migration failed with
+ * @throws IndexerError `SCHEMA_NEWER`, `SCHEMA_FORMER`, `SCHEMA_FOREIGN` (all fatal), `STORE_NOT_PERMITTED`, or what a
+ *   migration failed with
  */
 export async function migrate(database: Database, files?: readonly Migration[]): Promise<readonly string[]> {
   const known = files ?? (await migrationFiles());
   const applied = await locked(database, async (client) => {
     const before = await appliedIds(client, database.schema);
+    refuseFormer(database.schema, before);
     if (known.some(({ id }) => !before.has(id))) await refuseStrangers(client, database.schema);
     await createMissing(client, database.schema);
     return before;
@@ -63,11 +69,12 @@ export async function migrate(database: Database, files?: readonly Migration[]):
 
 /**
  * Checks, without changing anything, that the schema is exactly what this program expects.
- * @throws IndexerError `SCHEMA_OUTDATED` or `SCHEMA_NEWER`, both fatal
+ * @throws IndexerError `SCHEMA_OUTDATED`, `SCHEMA_NEWER` or `SCHEMA_FORMER`, all fatal
  */
 export async function assertMigrated(database: Database, files?: readonly Migration[]): Promise<void> {
   const known = files ?? (await migrationFiles());
   const applied = await database.withClient((client) => appliedIds(client, database.schema));
+  refuseFormer(database.schema, applied);
   refuseNewer(database.schema, applied, known);
   const pending = known.filter(({ id }) => !applied.has(id)).map(({ id }) => id);
   const views = files !== undefined || (await database.withClient((client) => hasReadSide(client, database.schema)));
@@ -150,6 +157,20 @@ async function applyOne(client: PoolClient, schema: string, { id, sql }: Migrati
 function patiently(text: string, values?: readonly string[]): QueryConfig & { query_timeout: number } {
   // Without values the driver uses the simple protocol, the only one that takes several statements.
   return { text, query_timeout: migrationLimitMs, ...(values === undefined ? {} : { values: [...values] }) };
+}
+
+function refuseFormer(schema: string, applied: ReadonlySet<string>): void {
+  if (!applied.has(formerLayout)) return;
+  const newest = [...applied].sort().at(-1) ?? formerLayout;
+  throw new IndexerError(
+    `schema "${schema}" holds the tables of an earlier layout (migrations ${formerLayout} to ${newest}), which this program cannot turn into its own`,
+    {
+      code: 'SCHEMA_FORMER',
+      remedy:
+        'name a new POSTGRES_SCHEMA: it is seeded afresh; the version that filled the old schema still reads it, and it may be dropped later',
+      facts: { schema },
+    },
+  );
 }
 
 function refuseNewer(schema: string, applied: ReadonlySet<string>, known: readonly Migration[]): void {
