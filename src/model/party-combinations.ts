@@ -4,6 +4,7 @@
  * first out: an older one that comes again gets a new number. So what is remembered is a function of the numbers alone, and
  * a session that begins anew reads exactly these from the database and gives the numbers that the one before would have given.
  */
+import { ownText } from './own-text.ts';
 
 /** Lists of one combination, in the order of the table's columns. */
 export type Lists = readonly (readonly string[])[];
@@ -16,25 +17,45 @@ export interface Combination {
 /** How many are remembered: a few hundred bytes each. */
 export const rememberedCombinations = 16_384;
 
+/** A text that stands in remembered combinations, and in how many places. */
+interface KnownText {
+  readonly text: string;
+  readonly id: number;
+  uses: number;
+}
+
+/** Where the combinations that begin alike part: a tree with a step for each text, and one for the end of each list. */
+interface Branch {
+  readonly next: Map<number, Branch>;
+  /** The number of the combination that ends here. */
+  pk: number | undefined;
+}
+
+const endOfList = 0;
+
 export class PartyCombinations {
-  readonly #known = new Map<string, number>();
+  readonly #texts = new Map<string, KnownText>();
+  readonly #root = newBranch();
+  /** The remembered combinations in the order of their numbers, as the steps to them. */
+  readonly #remembered = new Map<number, readonly number[]>();
+  readonly #textsById = new Map<number, KnownText>();
+  #lastText = endOfList;
   #last: number;
   #added: Combination[] = [];
 
   /** @param stored the newest combinations in the order of their numbers, see {@link rememberedCombinations} */
   constructor(stored: readonly Combination[]) {
     this.#last = stored.at(-1)?.pk ?? 0;
-    for (const { pk, lists } of stored) this.#known.set(keyOf(lists), pk);
+    for (const { pk, lists } of stored) this.#remember(pk, lists);
   }
 
   /** The number of a combination, which may be new. */
   number(...lists: Lists): number {
-    const key = keyOf(lists);
-    const known = this.#known.get(key);
+    const known = this.#find(lists);
     if (known !== undefined) return known;
     this.#last += 1;
-    this.#known.set(key, this.#last);
-    if (this.#known.size > rememberedCombinations) this.#forgetOldest();
+    this.#remember(this.#last, lists);
+    if (this.#remembered.size > rememberedCombinations) this.#forgetOldest();
     this.#added.push({ pk: this.#last, lists });
     return this.#last;
   }
@@ -46,23 +67,82 @@ export class PartyCombinations {
     return added;
   }
 
+  #find(lists: Lists): number | undefined {
+    let branch: Branch | undefined = this.#root;
+    for (const list of lists) {
+      for (const text of list) {
+        const known = this.#texts.get(text);
+        if (known === undefined) return undefined;
+        branch = branch.next.get(known.id);
+        if (branch === undefined) return undefined;
+      }
+      branch = branch.next.get(endOfList);
+      if (branch === undefined) return undefined;
+    }
+    return branch.pk;
+  }
+
+  #remember(pk: number, lists: Lists): void {
+    const steps = lists.flatMap((list) => [...list.map((text) => this.#use(text)), endOfList]);
+    let branch = this.#root;
+    for (const step of steps) {
+      let next = branch.next.get(step);
+      if (next === undefined) branch.next.set(step, (next = newBranch()));
+      branch = next;
+    }
+    branch.pk = pk;
+    this.#remembered.set(pk, steps);
+  }
+
+  #use(text: string): number {
+    let known = this.#texts.get(text);
+    if (known === undefined) {
+      known = { text: ownText(text), id: (this.#lastText += 1), uses: 0 };
+      this.#texts.set(known.text, known);
+      this.#textsById.set(known.id, known);
+    }
+    known.uses += 1;
+    return known.id;
+  }
+
   #forgetOldest(): void {
-    for (const key of this.#known.keys()) {
-      this.#known.delete(key);
+    for (const [pk, steps] of this.#remembered) {
+      this.#remembered.delete(pk);
+      this.#cut(steps, pk);
+      for (const step of steps) this.#disuse(step);
       return;
     }
   }
+
+  /** Removes the combination at the end of these steps, and the branches that lead to nothing else. */
+  #cut(steps: readonly number[], pk: number): void {
+    const path = [this.#root];
+    for (const step of steps) {
+      const next = path.at(-1)?.next.get(step);
+      if (next === undefined) return;
+      path.push(next);
+    }
+    const last = path.at(-1);
+    // It may have come again meanwhile, in a database that somebody filled by hand.
+    if (last?.pk !== pk) return;
+    last.pk = undefined;
+    for (let at = steps.length; at > 0; at -= 1) {
+      const branch = path[at];
+      if (branch === undefined || branch.next.size > 0 || branch.pk !== undefined) return;
+      path[at - 1]?.next.delete(steps[at - 1] ?? endOfList);
+    }
+  }
+
+  #disuse(step: number): void {
+    const known = this.#textsById.get(step);
+    if (known === undefined) return;
+    known.uses -= 1;
+    if (known.uses > 0) return;
+    this.#textsById.delete(step);
+    this.#texts.delete(known.text);
+  }
 }
 
-/**
- * NUL stands in no text that Postgres can store: with the lengths of the lists, no two combinations that can be stored have
- * the same key, nor one that can and one that cannot.
- */
-function keyOf(lists: Lists): string {
-  let key = '';
-  for (const list of lists) key += `${String(list.length)} `;
-  for (const list of lists) for (const item of list) key += `\0${item}`;
-  // Written down now, it does not hold the frames that its parts lie in.
-  key.charCodeAt(0);
-  return key;
+function newBranch(): Branch {
+  return { next: new Map(), pk: undefined };
 }

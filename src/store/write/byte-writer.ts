@@ -17,8 +17,11 @@ const word = 2 ** 32;
 const textMark = 0xff;
 
 /** Value of a hexadecimal digit by its code; 255 for all else, capitals included, which would not come back as they were. */
-const digits = new Uint8Array(128).fill(255);
+const digits = new Uint8Array(256).fill(255);
 for (const digit of '0123456789abcdef') digits[digit.charCodeAt(0)] = Number.parseInt(digit, 16);
+
+/** Where a text lies while its digits are read: bytes are read faster than the characters of a part of a frame. */
+const characters = Buffer.allocUnsafeSlow(4096);
 
 const traceParent = /^[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$/;
 /** What of an id function id_text can give back. */
@@ -131,19 +134,21 @@ export class ByteWriter {
   /** False where it is not digits in pairs, or would look like a mark. */
   #hexadecimal(value: string): boolean {
     const length = value.length >> 1;
-    if (length === 0 || length * 2 !== value.length) return false;
+    if (length === 0 || length * 2 !== value.length || value.length * 3 > characters.length) return false;
+    if (characters.write(value, 0, 'utf8') !== value.length) return false;
     this.#reserve(4 + length);
     const bytes = this.#bytes;
-    const start = this.#at + 4;
-    for (let at = 0; at < length; at += 1) {
-      const high = digits[value.charCodeAt(at * 2)] ?? 255;
-      const low = digits[value.charCodeAt(at * 2 + 1)] ?? 255;
+    let to = this.#at + 4;
+    for (let at = 0; at < value.length; at += 2) {
+      const high = digits[characters[at] ?? 0] ?? 255;
+      const low = digits[characters[at + 1] ?? 0] ?? 255;
       if ((high | low) > 15) return false;
-      bytes[start + at] = (high << 4) | low;
+      bytes[to] = (high << 4) | low;
+      to += 1;
     }
-    if (bytes[start] === textMark) return false;
+    if (bytes[this.#at + 4] === textMark) return false;
     this.int32(length);
-    this.#at = start + length;
+    this.#at = to;
     return true;
   }
 

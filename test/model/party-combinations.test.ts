@@ -1,0 +1,44 @@
+/** Numbers of combinations of parties: the same for the same, in order, and the same again after a session was lost. */
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { PartyCombinations, rememberedCombinations, type Combination } from '../../src/model/party-combinations.ts';
+
+describe('combinations of parties', () => {
+  it('get numbers in order of first appearance, whatever is alike in them', () => {
+    const combinations = new PartyCombinations([]);
+    const asked = [
+      [['a', 'b'], [], ['a']],
+      [['a'], ['b'], ['a']],
+      [['a', 'b'], ['a'], []],
+      [['ab'], [], ['a']],
+      [[], [], []],
+      [['a', 'b'], [], ['a']],
+      [['b', 'a'], [], ['a']],
+    ];
+    expect(asked.map((lists) => combinations.number(...lists))).toEqual([1, 2, 3, 4, 5, 1, 6]);
+    expect(combinations.takeAdded().map(({ pk }) => pk)).toEqual([1, 2, 3, 4, 5, 6]);
+    expect(combinations.takeAdded()).toEqual([]);
+  });
+
+  it('are numbered as by a plain list of those remembered, also by a session that begins anywhere in between', () => {
+    const remembered = rememberedCombinations;
+    const parties = fc.array(fc.constantFrom('a', 'b', 'c'), { maxLength: 2 });
+    fc.assert(
+      fc.property(fc.array(fc.tuple(parties, parties), { maxLength: 60 }), fc.nat(60), (asked, cut) => {
+        const stored: Combination[] = [];
+        let combinations = new PartyCombinations([]);
+        // So many others that what came before is nearly forgotten.
+        for (let other = 0; other < remembered - 5; other += 1) combinations.number([`other ${String(other)}`]);
+        stored.push(...combinations.takeAdded());
+        for (const [index, lists] of asked.entries()) {
+          if (index === cut) combinations = new PartyCombinations(stored.slice(-remembered));
+          const kept = stored.slice(-remembered);
+          const known = kept.find((one) => JSON.stringify(one.lists) === JSON.stringify(lists))?.pk;
+          expect(combinations.number(...lists)).toBe(known ?? stored.length + 1);
+          stored.push(...combinations.takeAdded());
+        }
+      }),
+      { numRuns: 20 },
+    );
+  });
+});
