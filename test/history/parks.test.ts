@@ -84,7 +84,7 @@ describe('a participant restored from a backup that used our offsets again', () 
     await world.index('fresh', { INDEXER_START: 'genesis' });
     expect(await world.active()).toEqual(await world.active('fresh'));
     const updates = (schema: string): Promise<Record<string, unknown>> =>
-      world.row(`select count(*), md5(string_agg(update_id, ',' order by "offset")) from ${schema}.updates`);
+      world.row(`select count(*), md5(string_agg(update_id, ',' order by "offset")) from ${schema}.plain_updates`);
     expect(await updates('ledger')).toEqual(await updates('fresh'));
   });
 

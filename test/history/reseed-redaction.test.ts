@@ -47,7 +47,7 @@ it('removes them from what was gathered before', async () => {
   await mergeStaging(database, merge);
   const { rows } = await database.pool.query(
     `select c."offset", c.payload, c.created_event_blob as blob, v.view, c.redaction_id = v.redaction_id as same
-       from contracts c join interface_views v using (contract_id, "offset") order by 1`,
+       from contracts c join interface_views v using ("offset", node_id) order by 1`,
   );
   await Promise.all([database.close(), staging.close()]);
   const empty = { payload: null, blob: null, view: null, same: true };

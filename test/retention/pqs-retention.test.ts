@@ -43,7 +43,7 @@ function urlOf(kind: string): string {
 
 async function archived(): Promise<string> {
   const [row] = await world.query<{ id: string }>(
-    `select l.contract_id as id from ledger.lifetimes l join ledger.contracts c using (contract_id)
+    `select l.contract_id as id from ledger.lifetimes l join ledger.plain_contracts c using (contract_id)
       where l.deactivated_offset > $1 and c.payload is not null order by 1 limit 1`,
     [middle],
   );
@@ -171,7 +171,7 @@ const [server] = await query(process.env['TEST_POSTGRES_URL'] ?? '', 'show serve
 describe.skipIf(Number(server?.['server_version_num']) < 150_000)('a reader limited to parties', () => {
   it('sees that contents are missing, and not who asked for it', async () => {
     const [row] = await world.query<{ party: string; id: string }>(
-      `select signatories[1] as party, contract_id as id from ledger.contracts where redaction_id is not null limit 1`,
+      `select signatories[1] as party, contract_id as id from ledger.plain_contracts where redaction_id is not null limit 1`,
     );
     const file = join(folder, 'reader');
     const argv = [`${prefix}_limited`, '--party', row?.party ?? '', '--password-file', file];

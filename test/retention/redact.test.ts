@@ -17,10 +17,10 @@ afterAll(async () => {
 /** A contract with a view and exercises, by whether it is archived. */
 async function contract(schema: string, archived: boolean): Promise<string> {
   const [row] = await world.query<{ id: string }>(
-    `select c.contract_id as id from ${schema}.contracts c
-       join ${schema}.lifetimes l on l.contract_id = c.contract_id
+    `select l.contract_id as id from ${schema}.contracts c
+       join ${schema}.lifetimes l on l.activated_offset = c."offset" and l.node_id = c.node_id
       where (l.deactivated_offset is not null) = $1 and c.payload is not null
-        and exists (select from ${schema}.interface_views v where v.contract_id = c.contract_id)
+        and exists (select from ${schema}.interface_views v where v."offset" = c."offset" and v.node_id = c.node_id)
       order by c."offset" desc limit 1`,
     [archived],
   );
@@ -30,15 +30,15 @@ async function contract(schema: string, archived: boolean): Promise<string> {
 
 async function contents(schema: string, id: string): Promise<unknown> {
   const [row] = await world.query(
-    `select (select jsonb_agg(jsonb_build_array(payload, contract_key, created_event_blob)) from ${schema}.contracts
+    `select (select jsonb_agg(jsonb_build_array(payload, contract_key, created_event_blob)) from ${schema}.plain_contracts
               where contract_id = $1) as contracts,
-            (select jsonb_agg(jsonb_build_array(view, status_message)) from ${schema}.interface_views
+            (select jsonb_agg(jsonb_build_array(view, status_message)) from ${schema}.plain_interface_views
               where contract_id = $1) as views,
-            (select jsonb_agg(jsonb_build_array(argument, result)) from ${schema}.exercises
+            (select jsonb_agg(jsonb_build_array(argument, result)) from ${schema}.plain_exercises
               where contract_id = $1) as exercises,
             (select array_agg(distinct x) from (
-                select redaction_id from ${schema}.contracts where contract_id = $1
-                union all select redaction_id from ${schema}.interface_views where contract_id = $1) y (x)) as redactions`,
+                select redaction_id from ${schema}.plain_contracts where contract_id = $1
+                union all select redaction_id from ${schema}.plain_interface_views where contract_id = $1) y (x)) as redactions`,
     [id],
   );
   return row;
@@ -84,7 +84,7 @@ describe('redact', () => {
 
   it('removes argument and result of one exercise', async () => {
     const [e] = await world.query<{ at: string; id: string }>(
-      `select "offset" || ':' || node_id as at, contract_id as id from a.exercises
+      `select "offset" || ':' || node_id as at, contract_id as id from a.plain_exercises
         where argument is not null order by 1 limit 1`,
     );
     const done = await world.redact('a', 'exercise', e?.at ?? '', '--reason', 'r', '--yes');
@@ -102,7 +102,7 @@ describe('redact', () => {
          from (select distinct unnest(c.signatories || c.observers) as party, c.contract_id,
                       not exists (select from a.lifetimes l
                                    where l.contract_id = c.contract_id and l.deactivated_offset is null) as gone
-                 from a.contracts c where c.redaction_id is null) x
+                 from a.plain_contracts c where c.redaction_id is null) x
         group by 1 having count(*) filter (where gone) > 5 and count(*) filter (where not gone) > 0
         order by 2, 1 limit 1`,
     );
@@ -143,12 +143,12 @@ describe('redact', () => {
 describe('what was redacted stays removed', () => {
   /** Everything redacted in schema a, asked of another schema. */
   const stillThere = (schema: string): string => `
-    select (select count(*)::int from ${schema}.contracts c join ${schema}.redacted_contracts r using (contract_id)
+    select (select count(*)::int from ${schema}.plain_contracts c join ${schema}.redacted_contracts r using (contract_id)
              where c.payload is not null or c.created_event_blob is not null
                 or c.redaction_id is distinct from r.redaction_id) as contracts,
-           (select count(*)::int from ${schema}.interface_views v join ${schema}.redacted_contracts r using (contract_id)
+           (select count(*)::int from ${schema}.plain_interface_views v join ${schema}.redacted_contracts r using (contract_id)
              where v.view is not null or v.redaction_id is distinct from r.redaction_id) as views,
-           (select count(*)::int from ${schema}.exercises e
+           (select count(*)::int from ${schema}.plain_exercises e
              where (e.argument is not null or e.redaction_id is null)
                and (exists (select from ${schema}.redacted_exercises r
                              where r."offset" = e."offset" and r.node_id = e.node_id)
@@ -163,7 +163,7 @@ describe('what was redacted stays removed', () => {
       await world.query(`insert into ${schema}.${table} select * from a.${table}`);
     }
     await world.query(
-      `truncate ${['updates', 'contracts', 'lifetimes', 'exercises', 'archives', 'interface_views', 'reassignments', 'topology_events', 'active_counts', 'activity_hourly', 'coverage', 'stream'].map((t) => `${schema}.${t}`).join()}`,
+      `truncate ${['updates', 'batches', 'contracts', 'live', 'ended', 'contract_parties', 'event_parties', 'exercises', 'archives', 'interface_views', 'reassignments', 'topology_events', 'active_counts', 'activity_hourly', 'coverage', 'stream'].map((t) => `${schema}.${t}`).join()}`,
     );
   }
 
@@ -191,7 +191,7 @@ describe('what was redacted stays removed', () => {
     await using indexer = await world.index('a', env);
     await indexer.reaches(world.sandbox.ledger.ledgerEnd());
     const [busiest] = await world.query<{ party: string }>(
-      `select c.signatories[1] as party from a.contracts c join a.lifetimes l using (contract_id)
+      `select c.signatories[1] as party from a.plain_contracts c join a.lifetimes l using (contract_id)
         where l.deactivated_offset is null group by 1 order by count(*) desc, 1 limit 1`,
     );
     const end = world.sandbox.ledger.ledgerEnd();
@@ -200,7 +200,7 @@ describe('what was redacted stays removed', () => {
     world.grow(300);
     await indexer.reaches(world.sandbox.ledger.ledgerEnd(), 60_000);
     const [later] = await world.query<{ exercises: number }>(
-      `select count(*)::int as exercises from a.exercises e join a.redacted_contracts r using (contract_id)
+      `select count(*)::int as exercises from a.plain_exercises e join a.redacted_contracts r using (contract_id)
         where e."offset" > $1`,
       [end],
     );

@@ -249,7 +249,7 @@ describe.each(entries)('a list names it as %s', (how, entry) => {
     await take();
     await query(
       schemas.url,
-      `truncate ${['stream', 'updates', 'contracts', 'lifetimes', 'interface_views', 'active_counts', 'activity_hourly', 'coverage'].map((table) => `seed_${how}.${table}`).join(', ')}`,
+      `truncate ${['stream', 'updates', 'batches', 'contracts', 'live', 'ended', 'contract_parties', 'interface_views', 'active_counts', 'activity_hourly', 'coverage'].map((table) => `seed_${how}.${table}`).join(', ')}`,
     );
     await gather(database, entry);
     expect(await traces()).toEqual([]);

@@ -141,7 +141,7 @@ async function makeNamesakes(client: Client): Promise<void> {
          (function = code_of_a_reader.same, leftarg = ${type ?? ''}, rightarg = ${other ?? ''})`,
     );
   }
-  for (const table of ['stream', 'contracts', 'lifetimes', 'updates', 'templates', 'packages']) {
+  for (const table of ['stream', 'contracts', 'live', 'ended', 'updates', 'templates', 'packages']) {
     await client
       .query(`create temporary table ${table} as select * from ledger.${table} where false`)
       .catch(() => undefined);

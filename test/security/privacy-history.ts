@@ -81,6 +81,11 @@ export class PrivateHistory {
     for (const party of seers) this.#seers.add(party);
   }
 
+  #half(key: readonly (string | number)[], witnessParties: readonly string[]): void {
+    this.#row('reassignments', key, witnessParties);
+    this.#row('event_parties', ['', witnessParties.join()], witnessParties);
+  }
+
   #update(frame: JsonRecord): void {
     this.updates.push(frame);
     this.rows.push({ table: 'updates', key: String(this.#offset), seers: this.#seers });
@@ -110,9 +115,9 @@ export class PrivateHistory {
     const views = this.#some(2).map((_, at) => interfaces[(at + this.#random.between(0, 1)) % interfaces.length] ?? '');
     const contents = contentsOf(id, signatories[0] ?? '', observers[0] ?? '', [...new Set(views)]);
     const acsDelta = this.#random.chance(0.9) ? active : null;
-    this.#row('contracts', [id, offset], stakeholders);
-    if (active) this.#row('lifetimes', [id, offset], stakeholders);
-    for (const _ of contents.interfaceViews) this.#row('interface_views', [id, offset], stakeholders);
+    for (const table of ['contracts', 'states']) this.#row(table, [offset, node], stakeholders);
+    this.#row('contract_parties', [signatories.join(), observers.join(), witnessParties.join()], stakeholders);
+    if (contents.interfaceViews.length > 0) this.#row('interface_views', [offset, node], stakeholders);
     contract.state = active ? 'live' : 'ended';
     const who = { signatories: [...signatories], observers: [...observers], witnessParties };
     const event = { contractId: id, offset, nodeId: node, ...who };
@@ -120,20 +125,21 @@ export class PrivateHistory {
   }
 
   #seed(offset: number): void {
+    const before = this.rows.length;
     const [createdEvent, contract] = this.#begin({ node: 0, offset }, 'seed');
     const { id, place } = contract;
     const other = place === frames.here ? frames.there : frames.here;
     const reassignment = { contractId: id, submitter: this.#pick(parties), source: place, target: other, offset };
     if (offset % 7 === 0) {
       const witnessParties = this.#some(3, 1);
-      this.#row('reassignments', [offset, id, 'unassign'], witnessParties);
+      this.#half([offset, id, 'u'], witnessParties);
       const unassignedEvent = frames.unassigned({ ...reassignment, witnessParties });
       this.entries.push(frames.entry('JsIncompleteUnassigned', { createdEvent, unassignedEvent }));
       contract.state = 'travelling';
     } else if (offset % 7 === 1) {
       // Only the half that arrives is known: no contract yet.
-      this.rows.splice(0, this.rows.length, ...this.rows.filter(({ key }) => key !== `${id}:${offset}`));
-      this.#row('reassignments', [offset, id, 'assign'], createdEvent['witnessParties'] as string[]);
+      this.rows.splice(before);
+      this.#half([offset, id, 'a'], createdEvent['witnessParties'] as string[]);
       const assignedEvent = frames.assigned({ ...reassignment, source: other, target: place, createdEvent });
       this.entries.push(frames.entry('JsIncompleteAssigned', { assignedEvent }));
       contract.state = 'ended';
@@ -169,6 +175,7 @@ export class PrivateHistory {
     const actingParties = this.#some(2, 1);
     const witnessParties = this.#some(3, 1);
     this.#row('exercises', [offset, 0], [...actingParties, ...witnessParties]);
+    this.#row('event_parties', [actingParties.join(), witnessParties.join()], [...actingParties, ...witnessParties]);
     const [interfaceId, choice] = this.#pick(tokenChoices);
     const exercised = frames.exercised({
       offset,
@@ -206,6 +213,7 @@ export class PrivateHistory {
     const offset = this.#next();
     const witnessParties = this.#some(3, 1);
     this.#row('archives', [offset, 0], witnessParties);
+    this.#row('event_parties', ['', witnessParties.join()], witnessParties);
     contract.state = 'ended';
     const event = frames.archived({ offset, nodeId: 0, contractId: contract.id, witnessParties });
     this.#transaction(offset, [{ ArchivedEvent: event }], contract.place);
@@ -216,7 +224,7 @@ export class PrivateHistory {
     if (contract === undefined) return;
     const offset = this.#next();
     const witnessParties = this.#some(3, 1);
-    this.#row('reassignments', [offset, contract.id, 'unassign'], witnessParties);
+    this.#half([offset, contract.id, 'u'], witnessParties);
     contract.state = 'travelling';
     const [source, target] = this.#ends(contract);
     const half = frames.unassigned({
@@ -240,7 +248,7 @@ export class PrivateHistory {
     contract.place = target;
     contract.counter += 1;
     const [createdEvent] = this.#begin({ node: 0, offset }, 'assign', contract);
-    this.#row('reassignments', [offset, contract.id, 'assign'], createdEvent['witnessParties'] as string[]);
+    this.#half([offset, contract.id, 'a'], createdEvent['witnessParties'] as string[]);
     const half = frames.assigned({
       source,
       target,

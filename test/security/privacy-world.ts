@@ -10,14 +10,28 @@ import { query } from '../support/database.ts';
 import type { Relation } from '../read/reader-attempts.ts';
 import type { ModelRow } from './privacy-history.ts';
 
+interface KeyRule {
+  /** Columns, as SQL. */
+  readonly key: string;
+  /** The model's name of it; absent: that of the table. A row of the model is in one of the tables that it calls so. */
+  readonly as?: string;
+}
+
+function listed(...columns: readonly string[]): string {
+  return columns.map((column) => `array_to_string(${column}, ',')`).join(', ');
+}
+
 /** What a limited reader may see of a table. A table that is not here has no rule, which is an error. */
-export const rules: Readonly<Record<string, 'all' | 'none' | 'some columns' | { readonly key: string }>> = {
-  contracts: { key: `contract_id, "offset"` },
-  lifetimes: { key: 'contract_id, activated_offset' },
-  interface_views: { key: `contract_id, "offset"` },
+export const rules: Readonly<Record<string, 'all' | 'none' | 'some columns' | KeyRule>> = {
+  contracts: { key: `"offset", node_id` },
+  live: { key: `"offset", node_id`, as: 'states' },
+  ended: { key: `"offset", node_id`, as: 'states' },
+  contract_parties: { key: listed('signatories', 'observers', 'witness_parties') },
+  event_parties: { key: listed('acting_parties', 'witness_parties') },
+  interface_views: { key: `"offset", node_id` },
   exercises: { key: `"offset", node_id` },
   archives: { key: `"offset", node_id` },
-  reassignments: { key: `"offset", contract_id, kind` },
+  reassignments: { key: `"offset", ledger.id_text(contract_id), kind` },
   topology_events: { key: `"offset", event_index` },
   updates: { key: `"offset"` },
   stream: 'some columns',
@@ -30,6 +44,7 @@ export const rules: Readonly<Record<string, 'all' | 'none' | 'some columns' | { 
   typed_views: 'all',
   typed_columns: 'all',
   coverage: 'all',
+  batches: 'all',
   schema_migrations: 'all',
   active_counts: 'none',
   activity_hourly: 'none',
@@ -70,23 +85,30 @@ export async function copyOf(url: string): Promise<{ readonly url: string } & As
   };
 }
 
-/** Keys of the rows that are there, by table. */
+/** Keys of the rows that are there, by the model's name of their table. */
 export async function keysOf(url: string): Promise<ReadonlyMap<string, readonly string[]>> {
   const keys = new Map<string, readonly string[]>();
   for (const [table, rule] of Object.entries(rules)) {
     if (typeof rule === 'string') continue;
     const rows = await query(url, `select concat_ws(':', ${rule.key}) as key from ledger.${table}`);
-    keys.set(table, rows.map(({ key }) => String(key)).sort());
+    const { as = table } = rule;
+    keys.set(as, sorted([...(keys.get(as) ?? []), ...rows.map(({ key }) => String(key))]));
   }
   return keys;
 }
 
 /** The keys of the model's rows that one of the parties may see; without parties, all. */
 export function allowed(rows: readonly ModelRow[], table: string, parties?: readonly string[]): readonly string[] {
-  return rows
-    .filter((row) => row.table === table && (parties === undefined || parties.some((party) => row.seers.has(party))))
-    .map(({ key }) => key)
-    .sort();
+  return sorted(
+    rows
+      .filter((row) => row.table === table && (parties === undefined || parties.some((party) => row.seers.has(party))))
+      .map(({ key }) => key),
+  );
+}
+
+/** Each once: who takes part is the same in many events. */
+function sorted(keys: readonly string[]): readonly string[] {
+  return [...new Set(keys)].sort();
 }
 
 /** Leaves in the copy what the parties may see. */
@@ -97,7 +119,9 @@ export async function takeOut(url: string, rows: readonly ModelRow[], parties: r
     if (rule === 'none') await client.query(`truncate ledger.${table}`);
     if (typeof rule === 'string') continue;
     const key = `concat_ws(':', ${rule.key})`;
-    await client.query(`delete from ledger.${table} where not ${key} = any ($1)`, [allowed(rows, table, parties)]);
+    await client.query(`delete from ledger.${table} where not ${key} = any ($1)`, [
+      allowed(rows, rule.as ?? table, parties),
+    ]);
   }
   await client.end();
 }

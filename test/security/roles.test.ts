@@ -171,11 +171,11 @@ it('let the redactor redact and prune', async () => {
   const lines: string[] = [];
   const [gone] = await query(
     created.url,
-    `select e.contract_id as id from ledger.exercises e join ledger.contracts c using (contract_id) where e.consuming limit 1`,
+    `select e.contract_id as id from ledger.plain_exercises e join ledger.plain_contracts c using (contract_id) where e.consuming limit 1`,
   );
   const words = ['contract', String(gone?.['id']), '--reason', 'asked for', '--with-exercises', '--yes'];
   await runCommand(redactCommand, words, env, { stop: never, print: (line) => lines.push(line) });
-  const left = `select count(*)::int as n from ledger.contracts where contract_id = '${String(gone?.['id'])}' and payload is not null`;
+  const left = `select count(*)::int as n from ledger.plain_contracts where contract_id = '${String(gone?.['id'])}' and payload is not null`;
   expect(await query(created.url, left)).toEqual([{ n: 0 }]);
   const [middle] = await query(created.url, 'select min("offset") + 20 as offset from ledger.updates');
   await runCommand(pruneCommand, ['--before', String(middle?.['offset']), '--yes'], env, {

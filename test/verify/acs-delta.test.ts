@@ -6,6 +6,7 @@ import { generateHistory } from '../../packages/ledger-sandbox/src/demo/traffic.
 import { runIndexer } from '../e2e/runs/indexer-run.ts';
 import { createTestDatabase, query, type TestDatabase } from '../support/database.ts';
 import { digestOf } from '../support/digest.ts';
+import { alive } from './moved-states.ts';
 import { runVerify } from './verify-run.ts';
 
 let sandbox: Sandbox;
@@ -58,7 +59,7 @@ it('holds the same after the seed as when everything was followed', async () => 
   const later = (schema: string): string => `
     select a."offset"::int, a.node_id, a.contract_id, t.package_id, t.entity_name, a.witness_parties, a.implemented_interfaces,
            (select array_agg(l.deactivated_offset::int) from ${schema}.lifetimes l where l.contract_id = a.contract_id) as ended
-      from ${schema}.archives a join ${schema}.templates t using (template_pk) where a."offset" > ${half} order by 1, 2`;
+      from ${schema}.plain_archives a join ${schema}.templates t using (template_pk) where a."offset" > ${half} order by 1, 2`;
   expect(await query(database.url, later('seeded'))).toEqual(await query(database.url, later('whole')));
   const active = (schema: string): string =>
     `select contract_id, activated_offset::int from ${schema}.lifetimes where deactivated_offset is null order by 1, 2`;
@@ -69,18 +70,19 @@ describe('finds', () => {
   const last = `("offset", node_id) = (select "offset", node_id from archives order by 1 desc, 2 limit 1)`;
   it.each([
     ['an archived event that is missing', `delete from archives where ${last}`],
-    ['another witness of one', `update archives set witness_parties = '{Nobody::1220}' where ${last}`],
+    [
+      'another witness of one',
+      `insert into event_parties select max(parties_pk) + 1, '{}', '{Nobody::1220}', '{}' from event_parties;
+       update archives set parties_pk = (select max(parties_pk) from event_parties) where ${last}`,
+    ],
     [
       'another template of one',
       `update archives set template_pk = (select min(t.template_pk) from templates t where t.template_pk <> archives.template_pk) where ${last}`,
     ],
-    [
-      'a contract that did not end',
-      `update lifetimes set deactivated_offset = null where contract_id = (select contract_id from archives where ${last})`,
-    ],
+    ['a contract that did not end', alive(`contract_id = (select contract_id from archives where ${last})`)],
     [
       'one that ended too soon',
-      `update lifetimes set deactivated_offset = activated_offset where contract_id = (select contract_id from archives where ${last})`,
+      `update ended set ended_offset = "offset" where contract_id = (select contract_id from archives where ${last})`,
     ],
     [
       'an end that was counted twice',
@@ -94,7 +96,7 @@ describe('finds', () => {
     const before = await digestOf(database.url, 'whole');
     await query(
       database.url,
-      `set search_path = whole; create table backup_a as table archives; create table backup_l as table lifetimes; create table backup_c as table active_counts; create table backup_h as table activity_hourly; ${change}`,
+      `set search_path = whole; create table backup_a as table archives; create table backup_l as table live; create table backup_e as table ended; create table backup_p as table event_parties; create table backup_c as table active_counts; create table backup_h as table activity_hourly; ${change}`,
     );
     const run = await runVerify(words, env('whole'));
     expect(run).toMatchObject({ outcome: 'different' });
@@ -102,7 +104,9 @@ describe('finds', () => {
       database.url,
       `set search_path = whole; ${[
         ['archives', 'a'],
-        ['lifetimes', 'l'],
+        ['live', 'l'],
+        ['ended', 'e'],
+        ['event_parties', 'p'],
         ['active_counts', 'c'],
         ['activity_hourly', 'h'],
       ]

@@ -7,6 +7,7 @@ import type { Sandbox } from '../../packages/ledger-sandbox/src/server/sandbox.t
 import { generateHistory } from '../../packages/ledger-sandbox/src/demo/traffic.ts';
 import { runIndexer } from '../e2e/runs/indexer-run.ts';
 import { createTestDatabase, query, type TestDatabase } from '../support/database.ts';
+import { alive, otherParties } from './moved-states.ts';
 import { runVerify, type VerifyRun } from './verify-run.ts';
 
 let sandbox: Sandbox;
@@ -54,7 +55,7 @@ describe('verify respects', () => {
     await index(200);
     const { offset, filter } = await one<{ offset: string; filter: LedgerFilter }>(
       `select c."offset", st.filter from ledger.contracts c cross join ledger.stream st
-        where origin = 'create' and exists (select from ledger.lifetimes l where l.deactivated_offset = c."offset")
+        where origin = 'c' and exists (select from ledger.lifetimes l where l.deactivated_offset = c."offset")
           and exists (select from ledger.lifetimes l where l.activated_offset = c."offset" and l.deactivated_offset is null)
         order by 1 limit 1`,
     );
@@ -65,8 +66,8 @@ describe('verify respects', () => {
     const tables = ['updates', 'contracts', 'exercises', 'archives', 'interface_views', 'topology_events'];
     await change(
       ...tables.map((table) => `delete from ${table} where "offset" = ${offset}`),
-      `delete from lifetimes where activated_offset = ${offset}`,
-      `update lifetimes set deactivated_offset = null where deactivated_offset = ${offset}`,
+      ...['live', 'ended'].map((table) => `delete from ${table} where "offset" = ${offset}`),
+      alive(`ended_offset = ${offset}`),
     );
     expect(await runVerify(['--tail', '100000', '--acs'], env)).toMatchObject({ code: 1 });
     await change(
@@ -80,23 +81,25 @@ describe('verify respects', () => {
   it('redactions: contents are not compared, everything else is', async () => {
     await index(200);
     const contract = await one<{ contract_id: string }>(
-      `select contract_id from ledger.contracts c join ledger.lifetimes l using (contract_id)
+      `select contract_id from ledger.plain_contracts c join ledger.lifetimes l using (contract_id)
         where c.origin = 'create' and l.deactivated_offset is null limit 1`,
     );
     const id = contract.contract_id;
+    const meant = `id_text(contract_id) = '${id}'`;
     await change(
       `insert into redactions (redaction_id, subject, reason, requested_by) values ('r', 'contract', 'asked', 'me')`,
       `update contracts set payload = null, contract_key = null, created_event_blob = null, redaction_id = 'r'
-        where contract_id = '${id}'`,
-      `update interface_views set view = null, redaction_id = 'r' where contract_id = '${id}'`,
+        where ${meant}`,
+      `update interface_views v set view = null, redaction_id = 'r' from contracts c
+        where c."offset" = v."offset" and c.node_id = v.node_id and ${meant}`,
       `insert into redacted_contracts (contract_id, redaction_id) values ('${id}', 'r')`,
       `update exercises set argument = null, result = null, redaction_id = 'r'
         where "offset" = (select max("offset") from exercises)`,
       `insert into redacted_exercises ("offset", node_id, update_id, redaction_id)
-         select "offset", node_id, update_id, 'r' from exercises join updates using ("offset") where redaction_id = 'r'`,
+         select "offset", node_id, id_text(update_id), 'r' from exercises join updates using ("offset") where redaction_id = 'r'`,
     );
     expect(await everything()).toMatchObject(equal);
-    await change(`update contracts set signatories = '{planted}' where contract_id = '${id}'`);
+    await change(otherParties('signatories', `'{planted}'`, meant));
     const { results } = await everything();
     expect(results.flatMap(({ findings }) => findings)).toMatchObject([
       { what: 'different', row: `contract ${id}`, fields: ['signatories'] },
@@ -110,8 +113,8 @@ describe('verify respects', () => {
       `select percentile_disc(0.5) within group (order by "offset") as kept from ledger.updates`,
     );
     const old = `"offset" <= ${kept}`;
-    const ended = `not exists (select from lifetimes l where l.contract_id = c.contract_id
-                     and l.activated_offset = c."offset" and (l.deactivated_offset is null or l.deactivated_offset > ${kept}))`;
+    const ended = `not exists (select from contract_states s where s.activated_offset = c."offset" and s.node_id = c.node_id
+                     and (s.deactivated_offset is null or s.deactivated_offset > ${kept}))`;
     await change(
       `update stream set kept_offset = ${kept}`,
       `delete from updates where ${old} and "offset" <> (select checkpoint_update_offset from stream)`,
@@ -120,7 +123,8 @@ describe('verify respects', () => {
       ),
       `delete from interface_views c where ${old} and ${ended}`,
       `delete from contracts c where ${old} and ${ended}`,
-      `delete from lifetimes where deactivated_offset <= ${kept}`,
+      `delete from ended where ended_offset <= ${kept}`,
+      `delete from batches b where not exists (select from updates u where u.batch_offset = b.batch_offset)`,
     );
     const run = await everything();
     expect(run.results.flatMap(({ findings }) => findings)).toEqual([]);
@@ -151,7 +155,7 @@ describe('verify respects', () => {
   it('the shape ACS_DELTA, and the filter the tables were filled with', async () => {
     await index(0);
     const { party } = await one<{ party: string }>(
-      'select signatories[1] as party from ledger.contracts group by 1 order by count(*) desc limit 1',
+      'select signatories[1] as party from ledger.plain_contracts group by 1 order by count(*) desc limit 1',
     );
     await index(300, { LEDGER_SHAPE: 'ACS_DELTA', LEDGER_PARTIES: party, POSTGRES_SCHEMA: 'mine' });
     delete env['LEDGER_PARTIES'];

@@ -11,6 +11,7 @@ import { generateHistory, startTraffic } from '../../packages/ledger-sandbox/src
 import { runIndexer } from '../e2e/runs/indexer-run.ts';
 import { createTestDatabase, query, type TestDatabase } from '../support/database.ts';
 import { waitFor } from '../support/wait-for.ts';
+import { alive, ended, otherParties } from './moved-states.ts';
 import { runVerify, type VerifyRun } from './verify-run.ts';
 
 let sandbox: Sandbox;
@@ -36,16 +37,22 @@ async function change(statements: string): Promise<void> {
   await query(database.url, `begin; set local search_path to ledger; ${statements}; commit`);
 }
 
-/** The findings while `table` is changed; it is put back afterwards. */
-async function findingsWhile(table: string, statements: string, ...words: readonly string[]) {
-  await change(`create table kept as select * from ${table}`);
+const states = ['live', 'ended'] as const;
+
+/** The findings while the tables are changed; they are put back afterwards. */
+async function findingsWhile(changed: string | readonly string[], statements: string, ...words: readonly string[]) {
+  const tables = [changed].flat();
+  await change(tables.map((table) => `create table kept_${table} as select * from ${table}`).join(';'));
   try {
     await change(statements);
     const run = await verify(...words);
     expect(run.code).toBe(run.results.some(({ outcome }) => outcome === 'different') ? 1 : 0);
     return run.results.flatMap(({ findings }) => findings);
   } finally {
-    await change(`delete from ${table}; insert into ${table} select * from kept; drop table kept`);
+    const back = tables.map(
+      (table) => `delete from ${table}; insert into ${table} select * from kept_${table}; drop table kept_${table}`,
+    );
+    await change(back.join(';'));
   }
 }
 
@@ -142,36 +149,43 @@ describe('verify --acs names', () => {
 
   it('a contract whose lifetime was ended', async () => {
     const { contract_id: id } = await live(3);
-    const ended = `update lifetimes set deactivated_offset = activated_offset where contract_id = '${id}'`;
-    expect(await findingsWhile('lifetimes', ended, '--acs')).toMatchObject([{ what: 'missing', contractId: id }]);
+    const findings = await findingsWhile(states, ended(`id_text(contract_id) = '${id}'`), '--acs');
+    expect(findings).toMatchObject([{ what: 'missing', contractId: id }]);
   });
 
   it('a contract that lives on', async () => {
     const { contract_id: id } = await one<{ contract_id: string }>(
       `select contract_id from ledger.lifetimes where deactivated_offset is not null
-        and contract_id not in (select contract_id from ledger.reassignments) limit 1`,
+        and contract_id not in (select contract_id from ledger.plain_reassignments) limit 1`,
     );
-    const alive = `update lifetimes set deactivated_offset = null where contract_id = '${id}'`;
-    expect(await findingsWhile('lifetimes', alive, '--acs')).toMatchObject([{ what: 'extra', contractId: id }]);
+    const findings = await findingsWhile(states, alive(`id_text(contract_id) = '${id}'`), '--acs');
+    expect(findings).toMatchObject([{ what: 'extra', contractId: id }]);
   });
 
   it.each([
     ['payload', `payload = payload || '{"planted": "x"}'`],
-    ['signatories', `signatories = signatories || '{planted}'`],
     ['created_at', `created_at = created_at + interval '1 microsecond'`],
     ['template', 'template_pk = template_pk % 5 + 1'],
   ])('a contract whose %s was altered', async (field, set) => {
     const { contract_id: id } = await live(7);
     expect(
-      await findingsWhile('contracts', `update contracts set ${set} where contract_id = '${id}'`, '--acs'),
+      await findingsWhile('contracts', `update contracts set ${set} where id_text(contract_id) = '${id}'`, '--acs'),
     ).toEqual([expect.objectContaining({ what: 'different', contractId: id, fields: [field] })]);
+  });
+
+  it('a contract whose signatories were altered', async () => {
+    const { contract_id: id } = await live(7);
+    const altered = otherParties('signatories', `signatories || '{planted}'`, `id_text(contract_id) = '${id}'`);
+    expect(await findingsWhile(['contracts', 'contract_parties'], altered, '--acs')).toEqual([
+      expect.objectContaining({ what: 'different', contractId: id, fields: ['signatories'] }),
+    ]);
   });
 
   it('a contract whose row is gone, and several at once', async () => {
     const [a, b, c] = [await live(1), await live(20), await live(40)].map(({ contract_id: id }) => id);
-    const gone = `delete from lifetimes where contract_id in ('${a ?? ''}', '${b ?? ''}');
-                  update lifetimes set activated_offset = activated_offset - 1 where contract_id = '${c ?? ''}'`;
-    const findings = await findingsWhile('lifetimes', gone, '--acs');
+    const gone = `delete from live where id_text(contract_id) in ('${a ?? ''}', '${b ?? ''}');
+                  update live set "offset" = "offset" - 1 where id_text(contract_id) = '${c ?? ''}'`;
+    const findings = await findingsWhile('live', gone, '--acs');
     expect(findings.map(({ what, contractId }) => `${what} ${contractId ?? ''}`).sort()).toEqual(
       [`missing ${a ?? ''}`, `missing ${b ?? ''}`, `different ${c ?? ''}`].sort(),
     );
@@ -187,7 +201,7 @@ describe('verify --replay names', () => {
   };
 
   it('an update that is not there', async () => {
-    const offset = await someOffset('updates', `kind = 'transaction'`);
+    const offset = await someOffset('updates', `kind = 't'`);
     const tables = ['updates', 'contracts', 'exercises', 'archives', 'interface_views'];
     const deletes = tables.map((table) => `delete from ${table} where "offset" = ${String(offset)}`);
     for (const table of tables) await change(`create table kept_${table} as select * from ${table}`);
@@ -209,15 +223,14 @@ describe('verify --replay names', () => {
       `select "offset" + 1 as "offset" from ledger.updates u where not exists
          (select from ledger.updates n where n."offset" = u."offset" + 1) and "offset" < ${String(checkpoint)} limit 1`,
     );
-    const insert = `insert into updates ("offset", kind, event_count, epoch) values (${gap.offset}, 'transaction', 0, 1)`;
+    const insert = `insert into updates ("offset", batch_offset, kind, event_count) values (${gap.offset}, 0, 't', 0)`;
     expect(await findingsWhile('updates', insert, ...range())).toEqual([{ what: 'extra', offset: Number(gap.offset) }]);
   });
 
   it.each([
-    ['updates', 'record_time', `record_time = record_time + interval '1 microsecond'`, `kind = 'transaction'`],
-    ['updates', 'update_id', `update_id = 'planted'`, 'true'],
-    ['contracts', 'payload', `payload = '{}'`, `origin = 'create'`],
-    ['contracts', 'witness_parties', `witness_parties = '{planted}'`, `origin = 'create'`],
+    ['updates', 'record_time', `record_time = record_time + interval '1 microsecond'`, `kind = 't'`],
+    ['updates', 'update_id', `update_id = '\\x0123'`, 'true'],
+    ['contracts', 'payload', `payload = '{}'`, `origin = 'c'`],
     ['exercises', 'result', `result = '"planted"'`, 'true'],
     ['exercises', 'argument', `argument = jsonb_build_object('a', argument)`, 'true'],
     ['interface_views', 'view', `view = 'null'`, 'true'],
@@ -230,14 +243,24 @@ describe('verify --replay names', () => {
     for (const finding of findings) expect(finding).toMatchObject({ what: 'different', offset, fields: [field] });
   });
 
+  it('contracts that somebody else saw', async () => {
+    const offset = await someOffset('contracts', `origin = 'c'`);
+    const altered = otherParties('witness_parties', `'{planted}'`, `"offset" = ${String(offset)}`);
+    const findings = await findingsWhile(['contracts', 'contract_parties'], altered, ...range());
+    expect(findings.length).toBeGreaterThan(0);
+    for (const finding of findings) expect(finding).toMatchObject({ what: 'different', offset });
+    expect(findings.every(({ fields = [] }) => fields.includes('witness_parties'))).toBe(true);
+  });
+
   it('rows that are gone, and rows that are too many', async () => {
     const offset = await someOffset('exercises');
     const gone = `delete from exercises where "offset" = ${String(offset)}`;
     const missing = await findingsWhile('exercises', gone, ...range());
     expect(missing.length).toBeGreaterThan(0);
     for (const finding of missing) expect(finding).toMatchObject({ what: 'missing', offset, row: /^exercise \d+$/ });
-    const more = `insert into exercises select "offset", node_id + 1000, contract_id, template_pk, choice_pk, argument, result,
-      acting_parties, witness_parties, consuming, last_descendant_node_id, implemented_interfaces, acs_delta
+    const more = `insert into exercises
+      select "offset", node_id + 1000, last_descendant_node_id, template_pk, choice_pk, parties_pk, consuming, acs_delta,
+             contract_id, argument, result
       from exercises where "offset" = ${String(offset)} limit 1`;
     expect(await findingsWhile('exercises', more, ...range())).toMatchObject([{ what: 'extra', offset }]);
   });

@@ -1,0 +1,28 @@
+/** Statements that make a contract live or ended behind the indexer's back: its row goes from one table to the other. */
+
+const same = '"offset", unknown_since, node_id, template_pk, synchronizer_pk, parties_pk, contract_id';
+
+/** Ends live contracts, at the offset that `at` gives (SQL over a row of `live`), as by an update that is not here. */
+export function ended(where: string, at = '"offset"'): string {
+  return `with gone as (delete from live where ${where} returning *)
+    insert into ended (${same}, ended_offset, class, ended_by)
+    select ${same}, ${at}, lifetime_class("offset", ${at}), 'e' from gone`;
+}
+
+/** Makes ended contracts live. */
+export function alive(where: string): string {
+  return `with gone as (delete from ended where ${where} returning *) insert into live (${same}) select ${same} from gone`;
+}
+
+/** Gives contracts a combination of parties of their own: theirs, but for one list that `to` (SQL) replaces. */
+export function otherParties(
+  column: 'signatories' | 'observers' | 'witness_parties',
+  to: string,
+  where: string,
+): string {
+  const lists = ['signatories', 'observers', 'witness_parties'].map((name) => (name === column ? to : name));
+  return `insert into contract_parties
+      select (select max(parties_pk) from contract_parties) + 1, ${lists.join(', ')}
+        from contract_parties where parties_pk = (select min(parties_pk) from contracts where ${where});
+    update contracts set parties_pk = (select max(parties_pk) from contract_parties) where ${where}`;
+}
