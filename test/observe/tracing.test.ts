@@ -48,7 +48,7 @@ async function storedTraces(): Promise<readonly string[]> {
   const client = new Client({ connectionString: database.url });
   await client.connect();
   const { rows } = await client.query<{ trace_parent: string }>(
-    'select distinct trace_parent from ledger.updates where trace_parent is not null',
+    'select distinct trace_parent from ledger.plain_updates where trace_parent is not null',
   );
   await client.end();
   return rows.map((row) => row.trace_parent);

@@ -64,7 +64,7 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'ends of contracts of earlier batches are not counted',
     file: 'store/write/batch-writer.js',
-    line: 'union all select template_pk, 0, 1 from ended) c',
+    line: 'union all select template_pk, 0, 1 from gone) c',
     instead: ') c',
   },
   {
@@ -100,8 +100,8 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'a reseed ends contracts that the ledger still has',
     file: 'store/history/merge.js',
-    line: 'and not exists (select from ${staged}.lifetimes s where ${same} and s.deactivated_offset is null)',
-    instead: '',
+    line: 'where not exists (select from ${staged}.states s where ${same} and s.ended_offset is null)',
+    instead: 'where true',
   },
   {
     name: 'a seed that begins again keeps what the last one left',
@@ -131,7 +131,7 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'a contract that begins and ends in one batch stays active',
     file: 'model/lifetimes.js',
-    line: 'activation.deactivatedOffset = offset;',
+    line: 'activation.end = end;',
     instead: '',
   },
   {
@@ -143,13 +143,13 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'unassigned contracts stay active',
     file: 'model/batch.js',
-    line: 'this.lifetimes.deactivate(event.contractId, sourcePk, offset);',
+    line: "this.lifetimes.deactivate(event.contractId, sourcePk, { offset, nodeId: null, by: 'reassignment', at });",
     instead: '',
   },
   {
     name: 'a contract that the seed finds in flight counts as active where it left',
     file: 'model/batch.js',
-    line: 'this.#unassigned(entry.unassigned.offset, entry.unassigned, true);',
+    line: 'this.#unassigned(entry.unassigned.offset, entry.unassigned, true, null);',
     instead: ';',
   },
   {
