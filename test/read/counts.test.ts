@@ -152,10 +152,10 @@ describe('what the writer counts', () => {
       const session = await openSession(database, identity);
       await session.beginSeed(90);
       const batch = session.newBatch(90);
-      for (const contractId of ids)
-        batch.addEntry(decodeActiveContract(frames.text(frames.activeEntry({ contractId }))));
+      for (const [nodeId, contractId] of ids.entries())
+        batch.addEntry(decodeActiveContract(frames.text(frames.activeEntry({ contractId, nodeId }))));
       const gone = {
-        createdEvent: frames.created({ contractId: 'gone' }),
+        createdEvent: frames.created({ contractId: 'gone', nodeId: 9 }),
         unassignedEvent: frames.unassigned({ contractId: 'gone' }),
       };
       batch.addEntry(decodeActiveContract(frames.text(frames.entry('JsIncompleteUnassigned', gone))));

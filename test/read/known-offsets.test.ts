@@ -20,14 +20,17 @@ const withGap = `
   insert into coverage (from_offset, to_offset, origin, filter_hash, transaction_shape, reason, recorded_at) values
     (100, 344, 'seed', 'f', 'LEDGER_EFFECTS', null, '2026-03-01 10:05'),
     (574, null, 'reseed', 'f', 'LEDGER_EFFECTS', 'the participant pruned', '2026-03-01 12:05');
-  truncate updates, lifetimes;
-  insert into updates ("offset", kind, update_id, synchronizer_pk, effective_at, record_time, event_count, epoch) values
-    (110, 'transaction', 'u', 1, '2026-03-01 10:10', '2026-03-01 10:10:01', 1, 1),
-    (344, 'transaction', 'u', 1, '2026-03-01 10:44', '2026-03-01 10:44:01', 1, 1),
-    (580, 'transaction', 'u', 1, '2026-03-01 12:40', '2026-03-01 12:40:01', 1, 1),
-    (582, 'reassignment', 'u', 1, null, '2026-03-01 12:50', 1, 1);
-  insert into lifetimes (contract_id, synchronizer_pk, activated_offset, template_pk, deactivated_offset) values
-    ('old', 1, 90, 1, 344), ('lasting', 1, 110, 1, null), ('unseen', 1, 400, 1, null), ('new', 1, 580, 1, null), ('moved', 1, 582, 1, null)`;
+  truncate updates, live, ended;
+  insert into updates ("offset", batch_offset, kind, synchronizer_pk, effective_at, record_time, event_count) values
+    (110, 0, 't', 1, '2026-03-01 10:10', '2026-03-01 10:10:01', 1),
+    (344, 0, 't', 1, '2026-03-01 10:44', '2026-03-01 10:44:01', 1),
+    (580, 0, 't', 1, '2026-03-01 12:40', '2026-03-01 12:40:01', 1),
+    (582, 0, 'r', 1, null, '2026-03-01 12:50', 1);
+  insert into ended ("offset", ended_offset, node_id, template_pk, synchronizer_pk, parties_pk, class, ended_by, contract_id)
+    values (90, 344, 0, 1, 1, 1, lifetime_class(90, 344), 'a', '\\xff' || 'old'::bytea);
+  insert into live ("offset", node_id, template_pk, synchronizer_pk, parties_pk, contract_id)
+    select "offset", 0, 1, 1, 1, '\\xff' || id::bytea
+      from (values (110, 'lasting'), (400, 'unseen'), (580, 'new'), (582, 'moved')) drawn ("offset", id)`;
 
 const inTransaction = async <T>(setup: string, act: () => Promise<T>): Promise<T> => {
   await database.query(`begin; ${setup}`);
@@ -88,7 +91,7 @@ describe.each(['active_at', 'lifetimes_at'])('%s', (name) => {
         ])
           expect([from, await ask(from)]).toEqual([from, expect.stringMatching(/^LI003: /)]);
       }
-      await database.query('truncate lifetimes');
+      await database.query('truncate live, ended');
       expect(await ask(`explore.${name}(400)`)).toMatch(/^LI003: /);
       expect(await ask(`explore.${name}($1::bigint)`, [null])).toMatch(/^LI003: No offset was given/);
       expect(await ask(`explore.${name}(584)`)).toEqual([]);

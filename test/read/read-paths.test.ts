@@ -92,10 +92,16 @@ describe('active_at, over lifetimes of any length', () => {
   });
 
   async function store(lifetimes: readonly Lifetime[]): Promise<void> {
-    await database.query('truncate lifetimes');
+    await database.query('truncate live, ended');
     await database.query(
-      `insert into lifetimes select id, 1, "from", template, "to"
-         from jsonb_to_recordset($1) as x (id text, template integer, "from" bigint, "to" bigint)`,
+      `with drawn as (
+         select '\\xff' || convert_to(id, 'UTF8') as id, template, "from", "to"
+           from jsonb_to_recordset($1) as x (id text, template integer, "from" bigint, "to" bigint)),
+       lasting as (
+         insert into live ("offset", node_id, template_pk, synchronizer_pk, parties_pk, contract_id)
+           select "from", 0, template, 1, 1, id from drawn where "to" is null)
+       insert into ended ("offset", ended_offset, node_id, template_pk, synchronizer_pk, parties_pk, class, ended_by, contract_id)
+         select "from", "to", 0, template, 1, 1, lifetime_class("from", "to"), 'a', id from drawn where "to" is not null`,
       [JSON.stringify(lifetimes)],
     );
     const last = Math.max(...lifetimes.map(({ from, to }) => to ?? from));

@@ -70,11 +70,16 @@ export async function relations(url: string): Promise<readonly Relation[]> {
   )) as unknown as readonly Relation[];
 }
 
+/** Bytes of ids that are no hexadecimal digits, as rows show them: what stands behind the byte ff is told apart as text. */
+function readable(line: string): string {
+  return line.replaceAll(/\\+xff((?:[0-9a-f]{2})+)/g, (_, digits: string) => Buffer.from(digits, 'hex').toString());
+}
+
 /** The rows as texts, or the SQLSTATE of the refusal. */
 export async function rowsOf(client: ClientBase, sql: string): Promise<readonly string[] | string> {
   try {
     const { rows } = await client.query<{ line: string | null }>(sql);
-    return rows.map(({ line }) => line ?? '');
+    return rows.map(({ line }) => readable(line ?? ''));
   } catch (thrown) {
     return (thrown as { code?: string }).code ?? 'unknown';
   }

@@ -132,7 +132,10 @@ describe.skipIf(!canLimit)('a role that is limited to parties', () => {
         ([, rows]) => typeof rows !== 'string' && rows.some((row) => row.includes('foreign')),
       );
       expect(leaks).toEqual([]);
-      for (const table of ['contracts', 'lifetimes', 'exercises', 'archives', 'interface_views', 'reassignments']) {
+      for (const table of [
+        ...['contracts', 'live', 'ended', 'lifetimes', 'contract_states', 'exercises', 'archives', 'reassignments'],
+        ...['plain_contracts', 'plain_exercises', 'plain_archives', 'plain_interface_views', 'plain_reassignments'],
+      ]) {
         expect(seen.get(`ledger.${table}`), table).toContainEqual(expect.stringContaining('own'));
       }
       expect(seen.get('ledger.updates')).toHaveLength(7);
@@ -249,7 +252,7 @@ describe('everybody else', () => {
     await as(full, async (client) => {
       for (const [name, count] of counts) expect(await rowsOf(client, countOf(name)), name).toEqual(count);
       expect(
-        await rowsOf(client, `select payload::text as line from contracts where contract_id = 'foreign-1'`),
+        await rowsOf(client, `select payload::text as line from plain_contracts where contract_id = 'foreign-1'`),
       ).toHaveLength(1);
       expect(await rowsOf(client, 'show search_path')).toHaveLength(1);
       const { rows } = await client.query<{ timeout: string }>(
@@ -263,7 +266,7 @@ describe('everybody else', () => {
   it('writes as before: the indexer', async () => {
     await write([...historyOf('late', frames.alice, 31)]);
     if (!canLimit) return;
-    const late = `select contract_id as line from contracts where contract_id like 'late-%' order by 1`;
+    const late = `select contract_id as line from plain_contracts where contract_id like 'late-%' order by 1`;
     await as(limited, async (client) => expect(await rowsOf(client, late)).toHaveLength(5));
   });
 });

@@ -129,11 +129,11 @@ describe('the demo traffic', () => {
 });
 
 /** A contract that an interface shows. */
-function viewed(contractId: string, interfaceName: string, viewValue: frames.Json): frames.JsonRecord {
+function viewed(contractId: string, interfaceName: string, viewValue: frames.Json, nodeId = 0): frames.JsonRecord {
   const viewStatus = { code: 0, message: '', details: [] };
   const interfaceId = `${'cd'.repeat(32)}:${interfaceName}`;
   return {
-    CreatedEvent: created({ contractId, interfaceViews: [{ interfaceId, viewStatus, viewValue }] }),
+    CreatedEvent: created({ contractId, nodeId, interfaceViews: [{ interfaceId, viewStatus, viewValue }] }),
   };
 }
 
@@ -149,8 +149,8 @@ describe('every field', () => {
     await database.write(
       frames.transaction(1, [
         viewed('h1', holding, { owner: alice, instrumentId, amount, lock: null, meta }),
-        viewed('h2', holding, { owner: alice, instrumentId, amount: '0.0000000002', meta }),
-        viewed('h3', holding, { owner: alice, instrumentId, amount: '5.5', lock: { ...lock, context: 'DvP' }, meta }),
+        viewed('h2', holding, { owner: alice, instrumentId, amount: '0.0000000002', meta }, 1),
+        viewed('h3', holding, { owner: alice, instrumentId, amount: '5.5', lock: { ...lock, context: 'DvP' }, meta }, 2),
       ]),
     );
     expect(await database.query('select * from explore.token_balances')).toEqual([

@@ -19,8 +19,8 @@ describe('20,000 contracts', () => {
     await generateHistory(database, count);
     await database.query(`
       insert into templates values (100, 'holding', 'Holding', 'Holding', null);
-      insert into interface_views (contract_id, "offset", interface_pk, view, status_code)
-        select contract_id, "offset", 100, payload, 0 from contracts where template_pk <= 4;
+      insert into interface_views ("offset", node_id, interface_pk, view, status_code)
+        select "offset", node_id, 100, payload, 0 from contracts where template_pk <= 4;
       insert into template_interfaces select i, 100 from generate_series(1, 4) i`);
     await database.query(`call pqs.create_index_for_contract('contracts_n', 'big:M:T1', 'payload->>''n''', 'btree')`);
     await database.query('vacuum analyze');
@@ -37,7 +37,7 @@ describe('20,000 contracts', () => {
 
   it('reads what is active now from the index of live rows, and joins nothing that is not asked for', async () => {
     const plan = await firstPart(`select contract_id, payload from active('big:M:T1')`);
-    expect(plan).toMatch(/(using|on) lifetimes_live/);
+    expect(plan).toMatch(/(using|on) live_template/);
     expect(plan).toContain('using contracts_template_offset');
     expect(plan).not.toMatch(/updates|templates t|synchronizers|packages|exercises/);
   });
@@ -46,7 +46,7 @@ describe('20,000 contracts', () => {
     const plan = await database.query<{ 'QUERY PLAN': string }>(
       `explain (analyze, costs off, timing off) select contract_id from active('big:M:T1')`,
     );
-    const ended = plan.map((row) => row['QUERY PLAN']).filter((line) => line.includes('lifetimes_ended'));
+    const ended = plan.map((row) => row['QUERY PLAN']).filter((line) => line.includes('ended_template'));
     expect(ended.length).toBeGreaterThan(0);
     expect(ended.filter((line) => !line.includes('never executed'))).toEqual([]);
   });
@@ -61,12 +61,12 @@ describe('20,000 contracts', () => {
     await database.query(whole.map((way) => `reset enable_${way}`).join(';'));
     const lines = plan.map((row) => row['QUERY PLAN']).filter((line) => line.includes(' on interface_views '));
     const [live] = await database.query<{ count: number }>(
-      `select count(*)::int as count from ledger.lifetimes where template_pk <= 4 and deactivated_offset is null`,
+      `select count(*)::int as count from ledger.live where template_pk <= 4`,
     );
     expect(lines.filter((line) => !line.includes('never executed'))).toEqual([
       expect.stringMatching(new RegExp(`Index Scan using interface_views_.*loops=${String(live?.count)}\\)`)),
     ]);
-    expect(plan.map((row) => row['QUERY PLAN']).join()).toContain('lifetimes_live');
+    expect(plan.map((row) => row['QUERY PLAN']).join()).toContain('live_template');
   });
 
   it('looks nothing up for columns that are not asked for, in any of the parts', async () => {
@@ -85,7 +85,7 @@ describe('20,000 contracts', () => {
       `explain (analyze, costs off, timing off, summary off) select * from summary_active()`,
     );
     const lines = plan.map((row) => row['QUERY PLAN']);
-    expect(lines.join()).toContain('lifetimes_live');
+    expect(lines.join()).toContain('live_template');
     const past = lines.filter((line) => line.includes('Function Scan on lifetimes_at'));
     expect(past).toHaveLength(2);
     expect(past.filter((line) => !line.includes('never executed'))).toEqual([]);
@@ -94,13 +94,13 @@ describe('20,000 contracts', () => {
 
   it('reads the past by classes of lifetimes', async () => {
     const plan = await database.plan(`select contract_id from active('big:M:T1', ${count / 2})`);
-    expect(plan).toMatch(/(using|on) lifetimes_ended[^\n]*\n\s*Index Cond: [^\n]*w\.class/);
+    expect(plan).toMatch(/(using|on) ended_template[^\n]*\n\s*Index Cond: [^\n]*w\.class/);
   });
 
   it.each(["contract_id = md5('4711')", `payload->>'n' = '4711'`])('goes by the index for %s', async (condition) => {
     const plan = await firstPart(`select contract_id from active('big:M:T1') where ${condition}`);
     expect(plan).toMatch(
-      condition.startsWith('payload') ? /using contracts_n/ : /using (contracts_pkey|lifetimes_contract)/,
+      condition.startsWith('payload') ? /using contracts_n/ : /using (contracts_pkey|live_contract)/,
     );
     expect(plan).not.toContain('Seq Scan');
   });
@@ -123,7 +123,7 @@ describe('20,000 contracts', () => {
       expect(found, `at ${String(offset)}`).toEqual(await database.query(activeByScan, ['T3', offset]));
       const views = await database.query(`select count(*) from active('Holding', $1)`, [offset]);
       const scanned = await database.query(
-        `select count(*) from ledger.interface_views v join ledger.lifetimes l on l.contract_id = v.contract_id
+        `select count(*) from ledger.plain_interface_views v join ledger.lifetimes l on l.contract_id = v.contract_id
           where l.activated_offset <= $1 and (l.deactivated_offset is null or l.deactivated_offset > $1)`,
         [offset],
       );
@@ -161,10 +161,10 @@ describe('random histories with reassignments', () => {
     }
     const [sums] = await database.query(
       `select (select sum(count) from summary_creates() where payload_type = 'template')::int as creates,
-              (select count(*) from ledger.contracts where origin <> 'assign')::int as stored,
+              (select count(*) from ledger.contracts where origin <> 'a')::int as stored,
               (select sum(count) from summary_archives() where payload_type = 'template')::int as archives,
               (select count(*) from ledger.lifetimes l join ledger.updates u on u."offset" = l.deactivated_offset
-                where u.kind = 'transaction')::int as ended`,
+                where u.kind = 't')::int as ended`,
     );
     expect(sums?.['creates']).toBe(sums?.['stored']);
     expect(sums?.['archives']).toBe(sums?.['ended']);

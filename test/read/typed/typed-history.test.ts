@@ -180,7 +180,7 @@ describe('the view of a choice', () => {
 describe('the view of what is active', () => {
   it('counts live rows and reads no contract', async () => {
     const plan = await history.plan('select count(*) from typed.dock__crane');
-    expect(plan).toContain('lifetimes');
+    expect(plan).toContain('live');
     for (const table of ['contracts', 'updates', 'synchronizers', 'packages'])
       expect(plan).not.toContain(`on ${table}`);
   });
@@ -193,7 +193,7 @@ describe('a view that was made by an earlier version', () => {
     create view typed.dock__crane__history as
       select c.contract_id, c."offset" as created_at_offset, c.payload, c.payload ->> 'owner' as owner,
              c.payload ->> 'status' as status
-        from ledger.contracts c;
+        from ledger.plain_contracts c;
     insert into ledger.typed_columns values ('dock__crane', 2, 'status', '{status}', 'text', 'status: Text');
     create view public.dependent as select owner, status from typed.dock__crane__history`;
 
