@@ -85,7 +85,7 @@ async function isSeededAt(offset: number): Promise<void> {
   const [row] = await query(database.url, 'select seed_offset, seed_token from ledger.stream');
   expect(row).toEqual({ seed_offset: String(offset), seed_token: null });
   const wanted = [...sandbox.ledger.activeAt(offset)].map(({ activation }) => activation.created.contractId).sort();
-  const seeded = `select contract_id as id from ledger.contracts where origin = 'seed' order by contract_id collate "C"`;
+  const seeded = `select contract_id as id from ledger.plain_contracts where origin = 'seed' order by contract_id collate "C"`;
   expect((await query(database.url, seeded)).map(({ id }) => id)).toEqual(wanted);
   const lived = `select contract_id as id from ledger.lifetimes where activated_offset <= ${offset} order by contract_id collate "C"`;
   expect((await query(database.url, lived)).map(({ id }) => id)).toEqual(wanted);

@@ -105,8 +105,8 @@ describe('rows that are there although the checkpoint is before them', () => {
     }
     await query(
       database.url,
-      `insert into ${schema}.exercises select 3, 0, contract_id, template_pk, choice_pk, argument, result, acting_parties,
-         witness_parties, consuming, last_descendant_node_id, implemented_interfaces, acs_delta from ${schema}.exercises`,
+      `insert into ${schema}.exercises select 3, 0, last_descendant_node_id, template_pk, choice_pk, parties_pk, consuming,
+         acs_delta, contract_id, argument, result from ${schema}.exercises`,
     );
     await using ledger = await scriptedLedger(sound);
     await using run = await runIndexer(env(ledger.url, schema, { INDEXER_QUARANTINE: 'true' }));
@@ -123,7 +123,7 @@ describe('a statement that takes too long', () => {
     query(
       database.url,
       `create function ${schema}.slow() returns trigger language plpgsql as $$ begin perform pg_sleep(5); return new; end $$;
-       create trigger slow before insert on ${schema}.contracts for each row when (new.contract_id = '${id}') execute function ${schema}.slow()`,
+       create trigger slow before insert on ${schema}.contracts for each row when (${schema}.id_text(new.contract_id) = '${id}') execute function ${schema}.slow()`,
     );
 
   it('is searched for the update it is about, which stops the stream by its offset and is never set aside', async () => {

@@ -10,7 +10,7 @@ let world: RetentionWorld;
 let middle = 0;
 beforeAll(async () => {
   world = await createRetentionWorld(31, 800);
-  for (const schema of ['a', 'b', 'c']) await world.fill(schema);
+  for (const schema of ['a', 'b', 'c']) await world.fill(schema, { INDEXER_BATCH_UPDATES: '20' });
   middle = Math.floor(world.sandbox.ledger.ledgerEnd() * 0.6);
 }, 120_000);
 afterAll(async () => {
@@ -35,9 +35,10 @@ describe('prune', () => {
     const done = await world.prune('a', '--before', String(middle), '--yes');
     expect(rowsOf(done)).toEqual(rowsOf(plan));
     expect(rowsOf(done)).toMatchObject({ contracts: expect.any(Number), archives: 0 });
-    for (const table of ['contracts', 'ended', 'updates', 'batches', 'exercises']) {
+    for (const table of ['contracts', 'ended', 'updates', 'exercises']) {
       expect(rowsOf(done)[table]).toBeGreaterThan(50);
     }
+    expect(rowsOf(done)['batches']).toBeGreaterThan(5);
     expect(await keptFacts(world, 'a', middle)).toEqual(facts);
     const [left] = await world.query(
       `select (select count(*)::int from a.exercises where "offset" <= $1) as exercises,

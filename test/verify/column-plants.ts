@@ -17,11 +17,25 @@ const twoRanges = `
   update coverage set origin = 'reseed', reason = 'a gap' where to_offset is null`;
 
 const kinds: Readonly<Record<string, Rows>> = {
-  'contracts of updates': { table: 'contracts', where: `origin <> 'seed'` },
+  'contracts of updates': { table: 'contracts', where: `origin <> 's'` },
   'contracts of a seed': {
     table: 'contracts',
-    where: `origin = 'seed' and exists (select from lifetimes l where l.contract_id = t.contract_id and l.deactivated_offset is null)`,
+    where: `origin = 's' and exists (select from live l where l."offset" = t."offset" and l.node_id = t.node_id)`,
   },
+  'contract_parties of updates': {
+    table: 'contract_parties',
+    where: `parties_pk in (select parties_pk from contracts where origin <> 's')`,
+  },
+  'contract_parties of a seed': {
+    table: 'contract_parties',
+    where: `parties_pk in (select c.parties_pk from contracts c join live l using ("offset", node_id))
+            and parties_pk not in (select parties_pk from contracts where origin <> 's')`,
+  },
+  event_parties: { table: 'event_parties', where: 'parties_pk in (select parties_pk from exercises)' },
+  'ended by an archive': { table: 'ended', where: `ended_by = 'a'` },
+  'ended by a reassignment': { table: 'ended', where: `ended_by = 'r' and "offset" > ${seedOffset}` },
+  'ended, on its way at a seed': { table: 'ended', where: `ended_by = 'r' and "offset" <= ${seedOffset}` },
+  'ended, witnessed only': { table: 'ended', where: `ended_by = 'w'` },
   'interface_views of updates': { table: 'interface_views', where: `"offset" > ${seedOffset}` },
   'interface_views of a seed': { table: 'interface_views', where: `"offset" <= ${seedOffset}` },
   'reassignments of updates': { table: 'reassignments', where: 'not incomplete' },
@@ -33,7 +47,7 @@ const kinds: Readonly<Record<string, Rows>> = {
   // Entries that nothing names can have any name.
   templates: { table: 'templates', where: 'template_pk in (select template_pk from contracts)' },
   choices: { table: 'choices', where: 'choice_pk in (select choice_pk from exercises) and interface_pk > 0' },
-  synchronizers: { table: 'synchronizers', where: 'synchronizer_pk in (select synchronizer_pk from lifetimes)' },
+  synchronizers: { table: 'synchronizers', where: 'synchronizer_pk in (select synchronizer_pk from live)' },
   packages: {
     table: 'packages',
     where: 'package_id in (select package_id from templates where package_name is not null)',
@@ -41,7 +55,7 @@ const kinds: Readonly<Record<string, Rows>> = {
   exercises: { table: 'exercises', where: 'redaction_id is null' },
   template_interfaces: {
     table: 'template_interfaces',
-    where: `exists (select from interface_views v join contracts c using (contract_id, "offset")
+    where: `exists (select from interface_views v join contracts c using ("offset", node_id)
                      where v.interface_pk = t.interface_pk and c.template_pk = t.template_pk)`,
   },
 };
@@ -53,6 +67,7 @@ export function rowsOf(name: string): Rows {
 
 /** Another value, by type. */
 const others: Readonly<Record<string, (column: string) => string>> = {
+  int2: (column) => `${column} + 1`,
   int4: (column) => `coalesce(${column}, 0) + 1000003`,
   int8: (column) => `coalesce(${column}, 0) + 1000003`,
   float8: (column) => `${column} + 1`,
@@ -62,7 +77,7 @@ const others: Readonly<Record<string, (column: string) => string>> = {
   jsonb: () => `'{"planted": 1}'`,
   timestamptz: (column) => `coalesce(${column}, now()) + interval '1 second'`,
   _text: (column) => `${column} || '{planted}'`,
-  bytea: (column) => `${column} || '\\x00'`,
+  bytea: (column) => `coalesce(${column}, '') || '\\x00'`,
 };
 
 /** Another entry of a dictionary. */
@@ -83,11 +98,16 @@ const particular: Readonly<Record<string, string>> = {
   'stream.checkpoint': 'checkpoint - 1',
   'stream.epoch': '0',
   'stream.record_times': `(select jsonb_object_agg(key, '2001-01-01T00:00:00Z') from jsonb_each(record_times))`,
-  'updates.epoch': 'epoch + 1',
-  'contracts of updates.origin': `case origin when 'create' then 'assign' else 'create' end`,
-  'contracts of a seed.origin': `'create'`,
-  'reassignments of updates.kind': `case kind when 'assign' then 'unassign' else 'assign' end`,
-  'reassignments in flight at a seed.kind': `case kind when 'assign' then 'unassign' else 'assign' end`,
+  'updates.kind': `case kind when 't' then 'u'::"char" else 't' end`,
+  'batches.epoch': 'epoch + 1',
+  'contracts of updates.origin': `case origin when 'c' then 'a'::"char" else 'c' end`,
+  'contracts of a seed.origin': `'c'`,
+  'ended by an archive.ended_by': `'r'`,
+  'ended by a reassignment.ended_by': `'a'`,
+  'ended, on its way at a seed.ended_by': `'e'`,
+  'ended, witnessed only.ended_by': `'a'`,
+  'reassignments of updates.kind': `case kind when 'a' then 'u'::"char" else 'a' end`,
+  'reassignments in flight at a seed.kind': `case kind when 'a' then 'u'::"char" else 'a' end`,
   'coverage, the open range.origin': `'offset'`,
   'coverage, a closed range.origin': `'genesis'`,
   'coverage, a closed range.from_offset': 'to_offset + 1',
@@ -109,8 +129,8 @@ export const lawfulChanges: Readonly<Record<string, string>> = {
   'stream.epoch': 'epoch + 1',
   'stream.record_times': `record_times || (select jsonb_build_object(key, '2026-06-01T00:00:00Z') from jsonb_each_text(record_times)
                                             where value < '2026-06-01' limit 1)`,
-  // Of the first update: nothing comes before it.
-  'updates.epoch': 'epoch - 1',
+  // Of the first batch: nothing comes before it.
+  'batches.epoch': 'epoch - 1',
   'stream.kept_offset': 'seed_offset + 5',
   'coverage, a closed range.from_offset': 'from_offset - 1',
   'coverage, a closed range.to_offset': 'to_offset + 1',
@@ -129,7 +149,22 @@ export function planted(name: string, column: string, type: string, value?: stri
   return `update ${table} set ${quoted} = ${other} where ctid = (${row})`;
 }
 
+/** A list that is compared of every row that names the combination. */
+const comparedList: Readonly<Record<string, readonly [dictionary: string, list: string]>> = {
+  contracts: ['contract_parties', 'signatories'],
+  live: ['contract_parties', 'signatories'],
+  ended: ['contract_parties', 'signatories'],
+  exercises: ['event_parties', 'witness_parties'],
+  archives: ['event_parties', 'witness_parties'],
+  reassignments: ['event_parties', 'witness_parties'],
+};
+
 function otherEntry(table: string, column: string): string | undefined {
+  const [dictionary, list] = (column === 'parties_pk' ? comparedList[table] : undefined) ?? [];
+  if (dictionary !== undefined && list !== undefined) {
+    return `(select d.parties_pk from ${dictionary} d join ${dictionary} o on o.parties_pk = ${table}.parties_pk
+              where d.${list} <> o.${list} order by 1 limit 1)`;
+  }
   const from = entries[column];
   if (from === undefined || dictionaries.includes(table) || keyed.includes(table)) return undefined;
   return `(select d.pk from ${from} where d.pk <> ${table}."${column}" order by d.pk limit 1)`;

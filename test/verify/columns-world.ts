@@ -135,6 +135,7 @@ async function setAside(sandbox: Sandbox, database: TestDatabase, change: Column
   const offset = String(row?.['offset']);
   const frame = Buffer.from(`{"offset":${offset},"ledgerEnd":${sandbox.ledger.ledgerEnd()}}`).toString('hex');
   await change(`delete from updates where "offset" = ${offset}; delete from topology_events where "offset" = ${offset};
+    delete from batches b where not exists (select from updates u where u.batch_offset = b.batch_offset);
     insert into quarantine ("offset", code, found, frame, epoch, attempted_at)
       values (${offset}, 'C', 'f', '\\x${frame}', 1, now())`);
 }
@@ -149,10 +150,10 @@ async function redactSome(database: TestDatabase): Promise<void> {
   try {
     const [contract, exercise] = await query(
       database.url,
-      `(select contract_id, "offset", node_id from ledger.exercises e where consuming
-          and exists (select from ledger.interface_views v where v.contract_id = e.contract_id) limit 1)
+      `(select contract_id, "offset", node_id from ledger.plain_exercises e where consuming
+          and exists (select from ledger.plain_interface_views v where v.contract_id = e.contract_id) limit 1)
        union all
-       (select contract_id, "offset", node_id from ledger.exercises where not consuming limit 1)`,
+       (select contract_id, "offset", node_id from ledger.plain_exercises where not consuming limit 1)`,
     );
     await redacted({ kind: 'contract', contractId: String(contract?.['contract_id']) });
     await redacted({ kind: 'exercise', offset: Number(exercise?.['offset']), nodeId: Number(exercise?.['node_id']) });

@@ -14,7 +14,7 @@ export function alive(where: string): string {
   return `with gone as (delete from ended where ${where} returning *) insert into live (${same}) select ${same} from gone`;
 }
 
-/** Gives contracts a combination of parties of their own: theirs, but for one list that `to` (SQL) replaces. */
+/** Gives a contract a combination of parties of its own, wherever it is named: with one list that `to` (SQL) replaces. */
 export function otherParties(
   column: 'signatories' | 'observers' | 'witness_parties',
   to: string,
@@ -24,5 +24,7 @@ export function otherParties(
   return `insert into contract_parties
       select (select max(parties_pk) from contract_parties) + 1, ${lists.join(', ')}
         from contract_parties where parties_pk = (select min(parties_pk) from contracts where ${where});
-    update contracts set parties_pk = (select max(parties_pk) from contract_parties) where ${where}`;
+    ${['contracts', 'live', 'ended']
+      .map((table) => `update ${table} set parties_pk = (select max(parties_pk) from contract_parties) where ${where}`)
+      .join(';')}`;
 }

@@ -165,7 +165,11 @@ describe('verify --acs names', () => {
   it.each([
     ['payload', `payload = payload || '{"planted": "x"}'`],
     ['created_at', `created_at = created_at + interval '1 microsecond'`],
-    ['template', 'template_pk = template_pk % 5 + 1'],
+    [
+      'template',
+      `template_pk = template_pk % 5 + 1, representative_package_id =
+         (select package_id from templates t where t.template_pk = contracts.template_pk)`,
+    ],
   ])('a contract whose %s was altered', async (field, set) => {
     const { contract_id: id } = await live(7);
     expect(
@@ -176,7 +180,7 @@ describe('verify --acs names', () => {
   it('a contract whose signatories were altered', async () => {
     const { contract_id: id } = await live(7);
     const altered = otherParties('signatories', `signatories || '{planted}'`, `id_text(contract_id) = '${id}'`);
-    expect(await findingsWhile(['contracts', 'contract_parties'], altered, '--acs')).toEqual([
+    expect(await findingsWhile(['contracts', 'contract_parties', ...states], altered, '--acs')).toEqual([
       expect.objectContaining({ what: 'different', contractId: id, fields: ['signatories'] }),
     ]);
   });
@@ -246,7 +250,7 @@ describe('verify --replay names', () => {
   it('contracts that somebody else saw', async () => {
     const offset = await someOffset('contracts', `origin = 'c'`);
     const altered = otherParties('witness_parties', `'{planted}'`, `"offset" = ${String(offset)}`);
-    const findings = await findingsWhile(['contracts', 'contract_parties'], altered, ...range());
+    const findings = await findingsWhile(['contracts', 'contract_parties', ...states], altered, ...range());
     expect(findings.length).toBeGreaterThan(0);
     for (const finding of findings) expect(finding).toMatchObject({ what: 'different', offset });
     expect(findings.every(({ fields = [] }) => fields.includes('witness_parties'))).toBe(true);

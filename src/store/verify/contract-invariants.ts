@@ -1,17 +1,17 @@
 /** Rules of contracts: created once, ended once, active exactly between. */
 import type { Invariant } from './invariant.ts';
 
-/** Events that end a contract on a synchronizer, where the ledger says so or said nothing; `at` where their update is here. */
+/** Events that end a contract on a synchronizer, where the ledger says so or said nothing, and what is kept of the end. */
 const endings = `
   select e."offset", e.contract_id, u.synchronizer_pk, 'exercise ' || e.node_id as event, 'a' as ended_by, e.node_id,
-         coalesce(u.effective_at, u.record_time) as at, true as timed
+         coalesce(u.effective_at, u.record_time) as at
     from exercises e join updates u using ("offset") where e.consuming and e.acs_delta is distinct from false
   union all
   select a."offset", a.contract_id, u.synchronizer_pk, 'archive ' || a.node_id, 'a', a.node_id,
-         coalesce(u.effective_at, u.record_time), true
+         coalesce(u.effective_at, u.record_time)
     from archives a join updates u using ("offset")
   union all
-  select r."offset", r.contract_id, r.source_pk, 'unassign', 'r', null, u.record_time, u."offset" is not null
+  select r."offset", r.contract_id, r.source_pk, 'unassign', 'r', null, u.record_time
     from reassignments r left join updates u using ("offset") where r.kind = 'u'`;
 
 /** What is live and what ended; of what was witnessed only, `ended_by` is w. */
@@ -204,7 +204,7 @@ export const contractInvariants: readonly Invariant[] = [
                  || ', and yet it is said how it ended'
             from ended
            where ended_by in ('w', 'e') and (ended_at is not null or ended_node_id is not null)
-              or ended_by = 'w' and ended_offset <> "offset"
+              or ended_by = 'w' and (ended_offset <> "offset" or unknown_since is not null)
           union all
           select d."offset", id_text(d.contract_id), d.event || ' ended it, and yet another end is kept'
             from ended e
@@ -212,6 +212,6 @@ export const contractInvariants: readonly Invariant[] = [
                                and d."offset" = e.ended_offset
            where e.ended_by <> 'w'
              and (e.ended_by <> d.ended_by::"char" or e.ended_node_id is distinct from d.node_id
-                  or d.timed and e.ended_at is distinct from d.at)`,
+                  or e.ended_at is distinct from d.at)`,
   },
 ];

@@ -39,7 +39,7 @@ const sources: readonly Source[] = [
   },
   {
     kind: 'view',
-    key: `'view ' || r.contract_id || ' ' || t.package_id || ':' || t.module_name || ':' || t.entity_name`,
+    key: `'view ' || coalesce(r.contract_id, 'node ' || r.node_id) || ' ' || t.package_id || ':' || t.module_name || ':' || t.entity_name`,
     redaction: 'r.redaction_id',
     // Those of seeded contracts may lie in the range when a seed was repeated.
     from: `plain_interface_views r left join templates t on t.template_pk = r.interface_pk
