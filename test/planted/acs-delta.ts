@@ -9,9 +9,8 @@ export const acsDelta: PlantedArea = {
     {
       name: 'an archived event is stored and ends nothing',
       file: batch,
-      line: `    this.#countEvent('archived', templatePk);
-    this.lifetimes.deactivate(event.contractId, synchronizerPk, offset);`,
-      instead: `    this.#countEvent('archived', templatePk);`,
+      line: 'this.lifetimes.deactivate(contractId, synchronizerPk, archiveOf(update, nodeId));',
+      instead: '',
       test,
     },
     {
@@ -24,8 +23,8 @@ export const acsDelta: PlantedArea = {
     {
       name: 'who saw an archived event is lost',
       file: batch,
-      line: `this.#push('archives', [offset, nodeId, contractId, templatePk, witnessParties, implementedInterfaces]);`,
-      instead: `this.#push('archives', [offset, nodeId, contractId, templatePk, witnessParties.slice(1), implementedInterfaces]);`,
+      line: 'this.#dictionary.eventParties.number([], witnessParties, implementedInterfaces);',
+      instead: 'this.#dictionary.eventParties.number([], witnessParties.slice(1), implementedInterfaces);',
       test,
     },
     {
@@ -45,15 +44,15 @@ export const acsDelta: PlantedArea = {
     {
       name: 'a contract stored late is not ended by an archived event that came before',
       file: 'src/store/write/late-update.ts',
-      line: 'where a.contract_id = any ($2)',
-      instead: 'where a.contract_id = any ($2) and a."offset" < $1',
+      line: 'where id_text(a.contract_id) = any ($2)',
+      instead: 'where id_text(a.contract_id) = any ($2) and a."offset" < $1',
       test,
     },
     {
       name: 'an end counts for the template that the event names',
       file: 'src/store/write/batch-writer.ts',
-      line: 'returning l.template_pk)',
-      instead: 'returning (select max(t.template_pk) from templates t) as template_pk)',
+      line: 'union all select template_pk, 0, 1 from gone) c',
+      instead: 'union all select (select max(t.template_pk) from templates t), 0, 1 from gone) c',
       test,
     },
   ],

@@ -30,9 +30,9 @@ export const continuationTokens: PlantedArea = {
     },
     {
       name: 'lifetimes of a seed that was given up stay',
-      file: 'migrations/0007_clear_seed.sql',
-      line: 'truncate contracts, lifetimes, active_counts,',
-      instead: 'truncate contracts, active_counts,',
+      file: 'migrations/0005_writer_functions.sql',
+      line: 'truncate contracts, live, ended,',
+      instead: 'truncate contracts, ended,',
       test,
     },
     {

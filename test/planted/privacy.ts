@@ -16,16 +16,15 @@ export const privacy: PlantedArea = {
     {
       name: 'who has a stake in a contract sees every exercise on it',
       file: policies,
-      line: 'exercises: `acting_parties && ${mine} or witness_parties && ${mine}`,',
-      instead:
-        'exercises: `acting_parties && ${mine} or witness_parties && ${mine} or exists (select from contracts c where c.contract_id = exercises.contract_id)`,',
+      line: "exercises: among('event_parties', takesPart),",
+      instead: `exercises: among('event_parties', takesPart) + ' or exists (select from contracts c where c.contract_id = exercises.contract_id)',`,
       test,
     },
     {
       name: 'contracts are shown to those who only witnessed them',
       file: policies,
-      line: 'contracts: `signatories && ${mine} or observers && ${mine}`,',
-      instead: 'contracts: `signatories && ${mine} or observers && ${mine} or witness_parties && ${mine}`,',
+      line: 'const stakes = `signatories && ${mine} or observers && ${mine}`;',
+      instead: 'const stakes = `signatories && ${mine} or observers && ${mine} or witness_parties && ${mine}`;',
       test,
     },
     {

@@ -18,8 +18,8 @@ export const resetArea: PlantedArea = {
     {
       name: 'contracts that ended after the offset stay ended',
       file,
-      line: 'where activated_offset <= $1 and deactivated_offset > $1 returning template_pk)',
-      instead: 'where activated_offset <= $1 and deactivated_offset > $1 and false returning template_pk)',
+      line: 'reopened as (delete from ended where "offset" <= $1 and ended_offset > $1',
+      instead: 'reopened as (delete from ended where "offset" <= $1 and ended_offset > $1 and false',
       test,
     },
     {

@@ -23,8 +23,8 @@ export const sums: PlantedArea = {
     {
       name: 'ends of earlier batches count once per template, however many they are',
       file: 'src/store/write/batch-writer.ts',
-      line: 'union all select template_pk, 0, 1 from ended) c',
-      instead: 'union select template_pk, 0, 1 from ended) c',
+      line: 'union all select template_pk, 0, 1 from gone) c',
+      instead: 'union select template_pk, 0, 1 from gone) c',
       test,
     },
     {

@@ -133,8 +133,19 @@ describe.skipIf(!canLimit)('a role that is limited to parties', () => {
       );
       expect(leaks).toEqual([]);
       for (const table of [
-        ...['contracts', 'live', 'ended', 'lifetimes', 'contract_states', 'exercises', 'archives', 'reassignments'],
-        ...['plain_contracts', 'plain_exercises', 'plain_archives', 'plain_interface_views', 'plain_reassignments'],
+        'contracts',
+        'live',
+        'ended',
+        'lifetimes',
+        'contract_states',
+        'exercises',
+        'archives',
+        'reassignments',
+        'plain_contracts',
+        'plain_exercises',
+        'plain_archives',
+        'plain_interface_views',
+        'plain_reassignments',
       ]) {
         expect(seen.get(`ledger.${table}`), table).toContainEqual(expect.stringContaining('own'));
       }

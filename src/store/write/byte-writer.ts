@@ -25,7 +25,7 @@ const characters = Buffer.allocUnsafeSlow(4096);
 
 const traceParent = /^[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$/;
 /** What of an id function id_text can give back. */
-const plainCharacters = /^[\x01-\x5b\x5d-\x7e]*$/;
+const plainCharacters = /^[ -[\]-~]*$/;
 
 export class ByteWriter {
   #bytes: Buffer = Buffer.allocUnsafeSlow(initialBytes);
