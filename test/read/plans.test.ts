@@ -57,11 +57,7 @@ describe('the plan', () => {
       ['exercises_'],
     ],
     ['updates by offset', '* from explore.updates where "offset" > 39990', ['updates_pkey']],
-    [
-      'events by offset',
-      '* from explore.events where "offset" between 700 and 710',
-      ['contracts_', 'exercises_pkey'],
-    ],
+    ['events by offset', '* from explore.events where "offset" between 700 and 710', ['contracts_', 'exercises_pkey']],
     [
       'events by contract',
       `* from explore.events where contract_id = md5('9')`,

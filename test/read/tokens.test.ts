@@ -150,7 +150,12 @@ describe('every field', () => {
       frames.transaction(1, [
         viewed('h1', holding, { owner: alice, instrumentId, amount, lock: null, meta }),
         viewed('h2', holding, { owner: alice, instrumentId, amount: '0.0000000002', meta }, 1),
-        viewed('h3', holding, { owner: alice, instrumentId, amount: '5.5', lock: { ...lock, context: 'DvP' }, meta }, 2),
+        viewed(
+          'h3',
+          holding,
+          { owner: alice, instrumentId, amount: '5.5', lock: { ...lock, context: 'DvP' }, meta },
+          2,
+        ),
       ]),
     );
     expect(await database.query('select * from explore.token_balances')).toEqual([
