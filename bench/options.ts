@@ -4,7 +4,7 @@ import { parseArgs } from 'node:util';
 import type { Variant } from './indexer-process.ts';
 import { profileNamed, profileNames, type Profile } from './replay/profiles.ts';
 
-export const measures = ['ingest', 'seed', 'toy', 'latency', 'memory', 'growth'] as const;
+export const measures = ['ingest', 'baselines', 'seed', 'toy', 'latency', 'memory', 'growth'] as const;
 export type Measure = (typeof measures)[number];
 
 export interface Options {
@@ -60,7 +60,8 @@ export const help = `npm run bench -- [options]
   --pg NAME=VALUE      setting of the embedded server; may be repeated
   --latency-seconds N  length of each latency run
   --poll-pause MS      pause of the latency observer between two polls; 0.3
-  --growth-sizes LIST  contracts there before the stream begins
+  --growth LIST        contracts there before the stream begins, one run over each and one over none;
+                       1000000,5000000,10000000 unless given, quick: 100000
   --stall-seconds N    how long Postgres stands still in the memory run
 `;
 
@@ -84,7 +85,7 @@ const flags = {
   pg: { type: 'string', multiple: true, default: [] as string[] },
   'latency-seconds': { type: 'string' },
   'poll-pause': { type: 'string', default: '0.3' },
-  'growth-sizes': { type: 'string' },
+  growth: { type: 'string' },
   'stall-seconds': { type: 'string' },
   help: { type: 'boolean', short: 'h', default: false },
 } as const;
@@ -114,7 +115,7 @@ export function readOptions(argv: readonly string[]): Options | undefined {
     profileCpu: values['profile-cpu'],
     latencySeconds: numberOf('--latency-seconds', values['latency-seconds'], quick ? 4 : 10),
     pollPauseMs: numberOf('--poll-pause', values['poll-pause'], 0),
-    growthSizes: (values['growth-sizes'] ?? (quick ? '200000' : '1000000,5000000,10000000')).split(',').map(Number),
+    growthSizes: sizes(values.growth ?? (quick ? '100000' : '1000000,5000000,10000000')),
     memoryTransactions: quick ? 60_000 : 335_000,
     stallSeconds: numberOf('--stall-seconds', values['stall-seconds'], quick ? 5 : 30),
     toySeconds: quick ? 3 : 8,
@@ -134,6 +135,13 @@ function numberOf(flag: string, given: string | undefined, fallback: number): nu
   const value = given === undefined ? fallback : Number(given);
   if (!Number.isFinite(value) || value < 0) throw new Error(`${flag} ${given ?? ''}: expected a number`);
   return value;
+}
+
+function sizes(given: string): readonly number[] {
+  const found = given.split(',').map(Number);
+  const wrong = found.find((size) => !Number.isInteger(size) || size < 0);
+  if (wrong !== undefined) throw new Error(`--growth ${given}: expected whole numbers`);
+  return found;
 }
 
 function pairs(flag: string, given: readonly string[]): Record<string, string> {

@@ -4,19 +4,13 @@
  */
 import { createHash } from 'node:crypto';
 import { escapeIdentifier, type Client } from 'pg';
-import { schema, withClient } from '../postgres.ts';
+import { explore, schema, withClient } from '../postgres.ts';
 import type { Expected } from '../replay/profiles.ts';
-
-const volatileColumns: Readonly<Record<string, readonly string[]>> = {
-  stream: ['epoch', 'writer', 'seeded_at', 'ledger_end', 'pruned_offset', 'seed_token'],
-  updates: ['epoch', 'indexed_at'],
-  schema_migrations: ['applied_at'],
-  coverage: ['recorded_at'],
-};
+import { counted, volatileColumns } from '../storage.ts';
 
 export interface Digest {
   readonly counts: Readonly<Record<string, number>>;
-  /** Lifetimes without an end. */
+  /** Contracts that are active now. */
   readonly active: number;
   /** SHA-256 over the sums of all tables. */
   readonly hash: string;
@@ -42,9 +36,7 @@ export async function digestOf(url: string): Promise<Digest> {
       counts[name] = Number(rows[0]?.count ?? 0);
       hash.update(JSON.stringify([name, columns, rows[0]]));
     }
-    const active = await client.query<{ count: string }>(
-      'select count(*) as count from lifetimes where deactivated_offset is null',
-    );
+    const active = await client.query<{ count: string }>(`select count(*) as count from ${explore}.active_contracts`);
     return { counts, active: Number(active.rows[0]?.count ?? 0), hash: hash.digest('hex') };
   });
 }
@@ -70,9 +62,9 @@ async function tablesOf(client: Client): Promise<readonly Table[]> {
 export function complaint(found: Digest, expected: Expected, reference?: Digest): string | undefined {
   const { counts, active } = found;
   const wrong = [
-    ['updates', counts['updates'], expected.updates],
-    ['contracts', counts['contracts'], expected.contracts],
-    ['exercises', counts['exercises'], expected.exercises],
+    ['updates', counts[counted.updates], expected.updates],
+    ['contracts', counts[counted.contracts], expected.contracts],
+    ['exercises', counts[counted.exercises], expected.exercises],
     ['active contracts', active, expected.active],
   ].filter(([, is, should]) => is !== should);
   if (wrong.length > 0) {
