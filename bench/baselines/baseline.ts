@@ -20,8 +20,11 @@ export const staged = 'staged';
 
 export interface BaselineTable {
   readonly name: string;
-  /** SQL of its rows in a database of the indexer: `staged_at`, the offset of the update, then the columns to load. */
-  readonly rows: string;
+  /**
+   * SQL of its rows in a database of the indexer: `staged_at`, the offset of the update, then the columns to load.
+   * Undefined where `prepare` has made `staged.<name>_rows`.
+   */
+  readonly rows: string | undefined;
 }
 
 /**
@@ -40,7 +43,7 @@ export interface Baseline {
   readonly layout: string;
   /** In the order in which a batch loads them. */
   readonly tables: readonly BaselineTable[];
-  /** Rows to stage that no view has, made by a client before; tables in schema `staged`. */
+  /** Stages rows that no view has. */
   readonly prepare?: (client: Client, recording: Recording, frames: number) => Promise<void>;
   /** After each batch has committed, in a transaction of its own. */
   readonly publish?: (lastOffset: number) => string;
@@ -85,7 +88,7 @@ export async function stageBaseline(
     await client.query(`set search_path = ${staged}; set work_mem = '256MB'; ${baseline.types}`);
     await baseline.prepare?.(client, recording, expected.updates);
     for (const { name, rows } of baseline.tables) {
-      await client.query(`create unlogged table ${name}_rows as ${rows}`);
+      if (rows !== undefined) await client.query(`create unlogged table ${name}_rows as ${rows}`);
       await client.query(`create index on ${name}_rows (staged_at)`);
     }
     await client.query('analyze');

@@ -37,8 +37,11 @@ export interface KeyFigures {
   readonly growth_cpu_vs_empty: Readonly<Record<string, number>>;
 }
 
+/** What was measured, without the server it was measured on. */
+export type Measured = Pick<Session, 'options' | 'lines' | 'latencies' | 'memories'>;
+
 /** The figures that the project holds itself to. */
-export function keyFigures(session: Session, profile: string): KeyFigures {
+export function keyFigures(session: Measured, profile: string): KeyFigures {
   const line = (name: string): Line | undefined =>
     session.lines.find((known) => known.profile === profile && known.name === name);
   const copy = line(ceilingName('', 1));

@@ -29,7 +29,7 @@ export function growthName(contracts: number, of = ''): string {
 const mostOfBaseline = 1_000_000;
 const growthRounds = 3;
 /** In full at least 200,000 events: less than a cycle of a database with default settings would overstate whole pages. */
-const growthTransactions = { quick: 12_000, full: 70_000 } as const;
+const growthTransactions = { quick: 8_000, full: 70_000 } as const;
 
 /** One size after the other, so that only one of them is on the disk. */
 export async function runGrowth(session: Session, profile: Profile): Promise<void> {
