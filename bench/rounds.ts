@@ -1,6 +1,6 @@
 /** One profile: recordings, the reference run, then rounds in which everything has its turn. */
 import { join } from 'node:path';
-import { forgetBaseline, runBaseline, stageBaseline, type BaselineRows } from './baselines/baseline.ts';
+import { runBaseline, stageBaseline, type BaselineRows } from './baselines/baseline.ts';
 import { exportRows, forgetRows, runCeiling, type ReferenceRows } from './baselines/ceiling.ts';
 import { pqsLayout } from './baselines/pqs-layout.ts';
 import { rawJson } from './baselines/raw-json.ts';
@@ -76,7 +76,7 @@ async function runRound({ job, updates, seeds }: Prepared): Promise<void> {
 async function finish({ job, updates, seeds }: Prepared): Promise<void> {
   if (job.session.options.profileCpu && updates !== undefined) await profiledRun(job, updates);
   for (const source of [updates, seeds]) if (source?.rows !== undefined) forgetRows(source.rows);
-  for (const rows of updates?.baselines ?? []) forgetBaseline(rows);
+  for (const rows of updates?.baselines ?? []) await rows.forget();
 }
 
 function ingestOptions({ session, profile, transactions }: Job, { recording, rows }: Source): IngestOptions {

@@ -6,6 +6,7 @@
  */
 import { rmSync } from 'node:fs';
 import { escapeIdentifier, escapeLiteral, type Client } from 'pg';
+import { onExit, type Undo } from '../cleanup.ts';
 import { measured, type Cost } from '../figures/cost.ts';
 import { weighed, type Weight, type WeighWhen } from '../figures/weight.ts';
 import { withClient, type RunDatabase, type Server } from '../postgres.ts';
@@ -61,6 +62,8 @@ export interface BaselineRows {
   /** What the indexer's own views say. */
   readonly counts: BaselineCounts;
   readonly events: number;
+  /** Removes the files, as far as they are on this machine; the end of the program does it otherwise. */
+  readonly forget: Undo;
 }
 
 interface Batch {
@@ -82,6 +85,10 @@ export async function stageBaseline(
   database: RunDatabase,
   { recording, expected }: StageRequest,
 ): Promise<BaselineRows> {
+  const batches: Batch[] = [];
+  const forget = onExit(() => {
+    for (const { path } of batches.flatMap(({ files }) => files)) rmSync(path, { force: true });
+  });
   return withClient(database.url, async (client) => {
     // One text form of times, so that the same rows have the same hash.
     await client.query(`drop schema if exists ${staged} cascade; create schema ${staged}; set timezone = 'UTC'`);
@@ -95,14 +102,13 @@ export async function stageBaseline(
     const counts = await countsOf(client, baseline.countsBefore);
     const complaint = unlike(counts, expected);
     if (complaint !== undefined) throw new Error(`${baseline.name}, rows of the reference: ${complaint}`);
-    const batches: Batch[] = [];
     for (let last = 0; last < expected.updates;) {
       const from = last + 1;
       last = Math.min(last + updatesPerBatch, expected.updates);
       batches.push(await writeBatch(client, baseline, `${database.name}_${baseline.schema}`, { from, last }));
     }
     await client.query(`drop schema ${staged} cascade`);
-    return { baseline, batches, counts, events: expected.events };
+    return { baseline, batches, counts, events: expected.events, forget };
   });
 }
 
@@ -194,11 +200,6 @@ async function load(client: Client, { baseline, batches }: BaselineRows): Promis
     await client.query(['begin', ...copies, 'commit'].join('; '));
     if (baseline.publish !== undefined) await client.query(baseline.publish(lastOffset));
   }
-}
-
-/** Removes the files, as far as they are on this machine. */
-export function forgetBaseline({ batches }: BaselineRows): void {
-  for (const { path } of batches.flatMap(({ files }) => files)) rmSync(path, { force: true });
 }
 
 async function countsOf(client: Client, sql: string): Promise<BaselineCounts> {

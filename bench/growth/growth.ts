@@ -3,13 +3,7 @@
  * begins with a checkpoint and ends with one, so that it is made of whole checkpoint cycles: pages go into the log whole
  * when they are first changed after a checkpoint, and a run that ends earlier would count these alone.
  */
-import {
-  baselineDatabase,
-  forgetBaseline,
-  runBaseline,
-  stageBaseline,
-  type BaselineRows,
-} from '../baselines/baseline.ts';
+import { baselineDatabase, runBaseline, stageBaseline, type BaselineRows } from '../baselines/baseline.ts';
 import { pqsLayout } from '../baselines/pqs-layout.ts';
 import { figureOf } from '../figures/figures.ts';
 import { say } from '../figures/terminal.ts';
@@ -38,7 +32,7 @@ export async function runGrowth(session: Session, profile: Profile): Promise<voi
     const staged = await growthOfIndexer(session, profile, contracts);
     if (staged === undefined) continue;
     await growthOfBaseline(session, profile, contracts, staged);
-    forgetBaseline(staged);
+    await staged.forget();
   }
 }
 

@@ -127,9 +127,10 @@ class RecordedLedger {
     return this.#pool[this.#random(this.#pool.length)] ?? this.#newContract();
   }
 
-  /** Takes the contract to archive out of the pool, or one of those that were there before the stream. */
+  /** Takes the contract to archive out of the pool, or one of those that were there before the stream, while there are. */
   #replaced(successor: Contract): Contract {
-    if (this.#preloaded > 0 && this.#random(preloadedShare) === 0) return this.#preloadedActive();
+    const left = Math.floor(this.#preloaded / preloadedPerActive) - this.#archived.size;
+    if (left > 0 && this.#random(preloadedShare) === 0) return this.#preloadedActive();
     const at = this.#random(this.#pool.length);
     const archived = this.#pool[at] ?? successor;
     this.#pool[at] = successor;

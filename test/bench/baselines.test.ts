@@ -5,7 +5,6 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import {
   baselineDatabase,
-  forgetBaseline,
   runBaseline,
   stageBaseline,
   type Baseline,
@@ -29,12 +28,10 @@ const expected = expectedAfter(profile, transactions);
 const folder = mkdtempSync(join(tmpdir(), 'bench-test-'));
 
 let server: Server;
-const staged: BaselineRows[] = [];
 beforeAll(async () => {
   server = await openServer({ url: process.env['TEST_POSTGRES_URL'], folder, settings: {} });
 });
 afterAll(async () => {
-  staged.forEach(forgetBaseline);
   await undoAll();
   rmSync(folder, { recursive: true, force: true });
 });
@@ -69,15 +66,13 @@ async function written(recording: Recording, database: RunDatabase): Promise<voi
   }
 }
 
-async function rowsOf(
+function rowsOf(
   baseline: Baseline,
   database: RunDatabase,
   recording: Recording,
   wanted: Expected = expected,
 ): Promise<BaselineRows> {
-  const rows = await stageBaseline(baseline, database, { recording, expected: wanted });
-  staged.push(rows);
-  return rows;
+  return stageBaseline(baseline, database, { recording, expected: wanted });
 }
 
 describe('a recording in the tables of the indexer', () => {
