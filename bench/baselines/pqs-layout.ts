@@ -97,16 +97,18 @@ const eventRows = `
             from ${explore}.exercises) as told
    order by "offset", node_id`;
 
+/** As jsonb in any case: PQS keeps JSON so, and other types have other texts. */
 const contractRows = `
   select created_at_offset as staged_at, ${typePk('template_fqn')} as tpe_pk,
          ${eventPk('created_at_offset', 'node_id')} as create_event_pk, created_at_offset as created_at_ix, contract_id,
-         payload, contract_key, signatories, observers, witnesses
+         payload::jsonb as payload, contract_key::jsonb as contract_key, signatories, observers, witnesses
     from ${explore}.contracts where created_at_offset > 0 order by created_at_offset, node_id`;
 
 const exerciseRows = `
   select "offset" as staged_at, ${typePk(`template_fqn || ':' || choice`)} as tpe_pk,
          ${typePk('template_fqn')} as contract_tpe_pk, ${eventPk('"offset"', 'node_id')} as exercise_event_pk,
-         "offset" as exercised_at_ix, contract_id, argument, result, acting_parties as controllers,
+         "offset" as exercised_at_ix, contract_id, argument::jsonb as argument, result::jsonb as result,
+         acting_parties as controllers,
          last_descendant_node_id, witnesses
     from ${explore}.exercises order by "offset", node_id`;
 
@@ -124,10 +126,10 @@ const countsBefore = `
     from (select count(*), ${hashOf('"offset"', 'update_id', 'effective_at', 'workflow_id')} as hash
             from ${explore}.updates where kind = 'transaction' and "offset" > 0) as u,
          (select count(*) filter (where created_at_offset > 0), count(*) filter (where is_active) as active,
-                 ${hashOf('contract_id', 'created_at_offset', 'archived_at_offset', 'payload', 'signatories', 'observers', 'witnesses')}
+                 ${hashOf('contract_id', 'created_at_offset', 'archived_at_offset', 'payload::jsonb', 'signatories', 'observers', 'witnesses')}
                  filter (where created_at_offset > 0) as hash
             from ${explore}.contracts) as c,
-         (select count(*), ${hashOf('contract_id', '"offset"', 'argument', 'result', 'acting_parties', 'witnesses')} as hash
+         (select count(*), ${hashOf('contract_id', '"offset"', 'argument::jsonb', 'result::jsonb', 'acting_parties', 'witnesses')} as hash
             from ${explore}.exercises) as e`;
 
 const countsAfter = `
