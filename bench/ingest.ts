@@ -2,8 +2,9 @@
 import type { Child } from './child.ts';
 import { measured, type Cost } from './figures/cost.ts';
 import { complaint, digestOf, type Digest } from './figures/digest.ts';
+import { weighed, type Weight, type WeighWhen } from './figures/weight.ts';
 import { startIndexerProcess, type Variant } from './indexer-process.ts';
-import { migrated, type RunDatabase, type Server } from './postgres.ts';
+import { migrated, schema, type RunDatabase, type Server } from './postgres.ts';
 import { peakRssMiB } from './figures/process-cpu.ts';
 import { eventsUpTo, expectedAfter, openingTransactions, type Expected, type Profile } from './replay/profiles.ts';
 import { reached, type Sample } from './progress.ts';
@@ -24,6 +25,8 @@ export interface IngestOptions {
   readonly preloaded?: Pick<Expected, 'contracts' | 'active'>;
   readonly reference?: Digest;
   readonly cpuProfile?: string | undefined;
+  /** Weighs what the run leaves behind. */
+  readonly weigh?: WeighWhen;
   /** Skips the comparison of the contents, not the run's own end. */
   readonly unchecked?: boolean;
   /** Runs beside the measurement. */
@@ -36,6 +39,7 @@ export interface IngestRun extends Cost {
   /** Without the first second; undefined when the run was too short for that. */
   readonly steady: { readonly events: number; readonly cost: Cost } | undefined;
   readonly peakRssMiB: number | undefined;
+  readonly weight: Weight | undefined;
   readonly error: string | undefined;
 }
 
@@ -58,11 +62,12 @@ export async function runIngest(
     cpuProfile: options.cpuProfile,
   });
   try {
-    const run = await measuredRun(options, { database, replay, indexer, frames });
+    const { weigh, ...run } = await measuredRun(options, { database, replay, indexer, frames });
     await indexer.stop();
+    const weight = await weigh?.();
     const error = await checked(options, database);
     await keep?.(database);
-    return { ...run, error };
+    return { ...run, weight, error };
   } finally {
     await indexer.stop();
     await replay.stop();
@@ -78,10 +83,11 @@ interface Parts {
 }
 
 async function measuredRun(options: IngestOptions, { database, replay, indexer, frames }: Parts) {
-  const { server, profile } = options;
+  const { server, profile, weigh: when } = options;
   const watched = { server, node: indexer.pid, replay: replay.pid };
   const first = await Promise.race([replay.message('first'), indexer.died]);
   const whole = measured(watched);
+  const weigh = when === undefined ? undefined : await weighed({ server, url: database.url, schema, when });
   const disturbed = options.disturb?.(indexer, database.url);
   let steady: { readonly cost: () => Cost; readonly from: number } | undefined;
   const last = await reached(database.url, indexer, {
@@ -103,6 +109,7 @@ async function measuredRun(options: IngestOptions, { database, replay, indexer, 
     // A rate over less than a third of the events would say little.
     steady: steady === undefined || rest < events / 3 ? undefined : { events: rest, cost: steady.cost() },
     peakRssMiB: peakRssMiB(indexer.pid),
+    weigh,
   };
 }
 

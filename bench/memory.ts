@@ -1,9 +1,13 @@
 /** Memory: resident size over a long run, and while Postgres does not answer for half a minute. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { onExit } from './cleanup.ts';
+import { rssMiB } from './figures/process-cpu.ts';
+import { say } from './figures/terminal.ts';
 import { runIngest, type IngestOptions, type IngestRun } from './ingest.ts';
 import { withClient } from './postgres.ts';
-import { rssMiB } from './figures/process-cpu.ts';
+import { openingTransactions, type Profile } from './replay/profiles.ts';
+import { updatesRecording } from './replay/recording.ts';
+import { plainVariant, type Session } from './session.ts';
 
 export interface MemoryRun extends IngestRun {
   /** Largest resident size in the second quarter of the run and in the last one, MiB: flat means equal. */
@@ -50,5 +54,30 @@ function signal(pid: number, name: 'SIGSTOP' | 'SIGCONT'): void {
     process.kill(pid, name);
   } catch (thrown) {
     if (!(thrown instanceof Error && 'code' in thrown && thrown.code === 'ESRCH')) throw thrown;
+  }
+}
+
+/** A long run, and one in which Postgres stands still. */
+export async function runMemories(session: Session, profile: Profile): Promise<void> {
+  const { options, server } = session;
+  const transactions = options.transactions ?? options.memoryTransactions;
+  const recording = updatesRecording({ folder: options.cache, profile, count: transactions, say });
+  const last = openingTransactions(profile) + transactions;
+  const ingest = {
+    server,
+    profile,
+    recording,
+    transactions,
+    variant: plainVariant(options),
+    unchecked: !options.check,
+  };
+  // A server on another machine has no processes to stop.
+  const stalls = server.cpu() === undefined ? [0] : [0, options.stallSeconds];
+  for (const seconds of stalls) {
+    const name = seconds === 0 ? 'long run' : `stalled ${String(seconds)} s`;
+    say(`${profile.name}: memory, ${name}`);
+    const run = await runMemory(ingest, last, seconds);
+    session.memories.push({ profile: profile.name, name, run });
+    if (run.error !== undefined) session.errors.push(`${profile.name}, memory, ${name}: ${run.error}`);
   }
 }

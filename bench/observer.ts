@@ -3,22 +3,21 @@
  * first seen. In a process of its own, because its pause blocks (timers are too coarse). Arguments: URL of the
  * database, schema, last offset, pause in milliseconds.
  */
-import { Client } from 'pg';
+import { Client, escapeIdentifier } from 'pg';
+import { progressSql } from './storage.ts';
 
 const [url = '', schema = '', last = '0', pauseMs = '0'] = process.argv.slice(2);
 const clock = new Int32Array(new SharedArrayBuffer(4));
 const client = new Client({ connectionString: url, application_name: 'bench observer' });
 await client.connect();
+await client.query(`set search_path = ${escapeIdentifier(schema)}`);
 
 const seenAt: bigint[] = [];
 const checkpoints: number[] = [];
 const started = process.hrtime.bigint();
 let polls = 0;
 for (let checkpoint = 0; checkpoint < Number(last);) {
-  const { rows } = await client.query<{ checkpoint: string | null }>({
-    name: 'observe',
-    text: `select checkpoint from ${schema}.stream`,
-  });
+  const { rows } = await client.query<{ checkpoint: string | null }>({ name: 'observe', text: progressSql });
   polls += 1;
   const value = Number(rows[0]?.checkpoint ?? 0);
   if (value !== checkpoint) {

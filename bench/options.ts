@@ -4,7 +4,7 @@ import { parseArgs } from 'node:util';
 import type { Variant } from './indexer-process.ts';
 import { profileNamed, profileNames, type Profile } from './replay/profiles.ts';
 
-export const measures = ['ingest', 'seed', 'toy', 'latency', 'memory', 'growth'] as const;
+export const measures = ['ingest', 'baselines', 'seed', 'toy', 'latency', 'memory', 'growth'] as const;
 export type Measure = (typeof measures)[number];
 
 export interface Options {
@@ -42,10 +42,11 @@ export interface Options {
 export const help = `npm run bench -- [options]
 
   --only LIST          of ${measures.join(', ')}; all unless given
-  --profile LIST       of ${profileNames.join(', ')}; all unless given (ingest only, but for the first)
+  --profile LIST       of ${profileNames.join(', ')}; all unless given (ingest only, but for the first);
+                       quick: the first unless given
   --rounds N           rounds, each measuring everything once in turn; 5, quick: 1
   --transactions N     length of the streams, and entries of the seed
-  --quick              short streams, one round: about three minutes
+  --quick              short streams, one round: less than three minutes on an idle machine
   --no-ceiling         without COPY of the same rows, so without ratios
   --no-check           without reading the tables after each run
   --env NAME=VALUE     for every run of the indexer; may be repeated
@@ -60,7 +61,8 @@ export const help = `npm run bench -- [options]
   --pg NAME=VALUE      setting of the embedded server; may be repeated
   --latency-seconds N  length of each latency run
   --poll-pause MS      pause of the latency observer between two polls; 0.3
-  --growth-sizes LIST  contracts there before the stream begins
+  --growth LIST        contracts there before the stream begins, one run over each and one over none;
+                       1000000,5000000,10000000 unless given, quick: 100000
   --stall-seconds N    how long Postgres stands still in the memory run
 `;
 
@@ -84,7 +86,7 @@ const flags = {
   pg: { type: 'string', multiple: true, default: [] as string[] },
   'latency-seconds': { type: 'string' },
   'poll-pause': { type: 'string', default: '0.3' },
-  'growth-sizes': { type: 'string' },
+  growth: { type: 'string' },
   'stall-seconds': { type: 'string' },
   help: { type: 'boolean', short: 'h', default: false },
 } as const;
@@ -95,7 +97,7 @@ export function readOptions(argv: readonly string[]): Options | undefined {
   if (values.help) return undefined;
   const { quick } = values;
   return {
-    profiles: listed(values.profile, profileNames).map(profileNamed),
+    profiles: listed(values.profile, quick ? profileNames.slice(0, 1) : profileNames, profileNames).map(profileNamed),
     measures: new Set(listed(values.only, measures)),
     everywhere: values.only !== undefined,
     rounds: numberOf('--rounds', values.rounds, quick ? 1 : 5),
@@ -112,17 +114,18 @@ export function readOptions(argv: readonly string[]): Options | undefined {
     env: pairs('--env', values.env),
     json: values.json,
     profileCpu: values['profile-cpu'],
-    latencySeconds: numberOf('--latency-seconds', values['latency-seconds'], quick ? 4 : 10),
+    latencySeconds: numberOf('--latency-seconds', values['latency-seconds'], quick ? 3 : 10),
     pollPauseMs: numberOf('--poll-pause', values['poll-pause'], 0),
-    growthSizes: (values['growth-sizes'] ?? (quick ? '200000' : '1000000,5000000,10000000')).split(',').map(Number),
-    memoryTransactions: quick ? 60_000 : 335_000,
+    growthSizes: sizes(values.growth ?? (quick ? '100000' : '1000000,5000000,10000000')),
+    memoryTransactions: quick ? 30_000 : 335_000,
     stallSeconds: numberOf('--stall-seconds', values['stall-seconds'], quick ? 5 : 30),
-    toySeconds: quick ? 3 : 8,
+    toySeconds: quick ? 2 : 8,
   };
 }
 
-function listed<T extends string>(given: string | undefined, known: readonly T[]): readonly T[] {
-  if (given === undefined) return known;
+/** Names of a list; `fallback` where nothing was given. @throws Error for one that is not known */
+function listed<T extends string>(given: string | undefined, fallback: readonly T[], known = fallback): readonly T[] {
+  if (given === undefined) return fallback;
   return given.split(',').map((name) => {
     const found = known.find((candidate) => candidate === name);
     if (found === undefined) throw new Error(`"${name}" is not known: expected some of ${known.join(', ')}`);
@@ -134,6 +137,13 @@ function numberOf(flag: string, given: string | undefined, fallback: number): nu
   const value = given === undefined ? fallback : Number(given);
   if (!Number.isFinite(value) || value < 0) throw new Error(`${flag} ${given ?? ''}: expected a number`);
   return value;
+}
+
+function sizes(given: string): readonly number[] {
+  const found = given.split(',').map(Number);
+  const wrong = found.find((size) => !Number.isInteger(size) || size < 0);
+  if (wrong !== undefined) throw new Error(`--growth ${given}: expected whole numbers`);
+  return found;
 }
 
 function pairs(flag: string, given: readonly string[]): Record<string, string> {

@@ -8,12 +8,16 @@ import { join } from 'node:path';
 import { Client, escapeIdentifier } from 'pg';
 import { startEmbeddedPostgres } from '../packages/embedded-postgres/src/embedded-postgres.ts';
 import { openDatabase } from '../src/store/connection/database.ts';
+import { readSchemas } from '../src/store/connection/read-schemas.ts';
 import { migrate } from '../src/store/schema/migrations.ts';
 import { onExit, type Undo } from './cleanup.ts';
 import { parentOf, treeCpu } from './figures/process-cpu.ts';
 
 /** Where the tables are, in every database of a run. */
 export const schema = 'ledger';
+
+/** Where its views for readers are. */
+export const { explore } = readSchemas(schema);
 
 export interface ServerOptions {
   /** A server of one's own, whose role may create databases; an embedded one is started otherwise. */
@@ -30,8 +34,17 @@ export interface Server {
   readonly settings: string;
   /** CPU of the whole server so far, microseconds; undefined for a server on another machine. */
   cpu(): number | undefined;
+  /** The write-ahead log and the checkpoints of the whole server so far. */
+  wal(): Promise<WalPosition>;
   /** An empty database, or a copy of another one. */
   createDatabase(template?: RunDatabase): Promise<RunDatabase>;
+}
+
+export interface WalPosition {
+  readonly bytes: number;
+  /** Pages written whole, because they were changed for the first time since a checkpoint. */
+  readonly fullPages: number;
+  readonly checkpoints: number;
 }
 
 export interface RunDatabase {
@@ -57,6 +70,7 @@ export async function openServer(options: ServerOptions): Promise<Server> {
       .map((pair) => pair.join('='))
       .join(' '),
     cpu: () => (postmaster === undefined ? undefined : treeCpu(postmaster)),
+    wal: () => walPosition(admin),
     createDatabase: (template) => createDatabase(admin, url, template),
   };
 }
@@ -70,6 +84,20 @@ async function startEmbedded({ folder, settings }: ServerOptions): Promise<strin
   const server = await startEmbeddedPostgres({ dataDir: own, settings });
   onExit(() => server.stop());
   return server.url;
+}
+
+/** Sums of sessions reach the statistics when these end; the position of the log is exact at any time. */
+async function walPosition(admin: Client): Promise<WalPosition> {
+  const newer = (await admin.query(`select from pg_class where relname = 'pg_stat_checkpointer'`)).rowCount === 1;
+  const checkpoints = newer
+    ? 'num_timed + num_requested from pg_stat_checkpointer'
+    : 'checkpoints_timed + checkpoints_req from pg_stat_bgwriter';
+  const { rows } = await admin.query<Record<keyof WalPosition, string>>(
+    `select pg_current_wal_lsn() - '0/0' as bytes, (select wal_fpi from pg_stat_wal) as "fullPages",
+            (select ${checkpoints}) as checkpoints`,
+  );
+  const [row] = rows;
+  return { bytes: Number(row?.bytes), fullPages: Number(row?.fullPages), checkpoints: Number(row?.checkpoints) };
 }
 
 let databases = 0;

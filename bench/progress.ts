@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Child } from './child.ts';
 import { now } from './figures/cost.ts';
 import { connect, schema } from './postgres.ts';
+import { progressSql } from './storage.ts';
 
 /** Cheap for Postgres, and 1 % of a run of one second. */
 const pollMs = 10;
@@ -20,10 +21,7 @@ interface Row {
   readonly entries: string;
 }
 
-const question = {
-  name: 'progress',
-  text: `select checkpoint, seeded_at is not null as seeded, seed_contracts as entries from ${schema}.stream`,
-};
+const question = { name: 'progress', text: progressSql };
 
 export interface Goal {
   /** Checkpoint to wait for; the publication of the seed unless given. */
@@ -39,6 +37,7 @@ export interface Goal {
 export async function reached(url: string, indexer: Child, goal: Goal): Promise<Sample> {
   const client = await connect(url);
   try {
+    await client.query(`set search_path = ${schema}`);
     let newest: Sample = { at: now(), reached: -1 };
     for (;;) {
       const [row] = (await Promise.race([client.query<Row>(question), indexer.died])).rows;

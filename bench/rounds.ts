@@ -1,6 +1,9 @@
 /** One profile: recordings, the reference run, then rounds in which everything has its turn. */
 import { join } from 'node:path';
-import { exportRows, forgetRows, runCeiling, type ReferenceRows } from './ceiling.ts';
+import { runBaseline, stageBaseline, type BaselineRows } from './baselines/baseline.ts';
+import { exportRows, forgetRows, runCeiling, type ReferenceRows } from './baselines/ceiling.ts';
+import { pqsLayout } from './baselines/pqs-layout.ts';
+import { rawJson } from './baselines/raw-json.ts';
 import { summaryOf } from './figures/cpu-profile.ts';
 import { figureOf } from './figures/figures.ts';
 import { runIngest, type IngestOptions } from './ingest.ts';
@@ -26,6 +29,7 @@ interface Job {
 interface Source {
   readonly recording: Recording;
   readonly rows: ReferenceRows | undefined;
+  readonly baselines: readonly BaselineRows[];
 }
 
 /** Length of the streams of a profile. */
@@ -54,7 +58,7 @@ interface Prepared {
 
 async function prepare(session: Session, profile: Profile, measures: ReadonlySet<Measure>): Promise<Prepared> {
   const job: Job = { session, profile, measures, transactions: transactionsOf(session, profile) };
-  const streamed = ['ingest', 'toy', 'latency'].some((measure) => measures.has(measure as Measure));
+  const streamed = ['ingest', 'baselines', 'toy', 'latency'].some((measure) => measures.has(measure as Measure));
   const updates = streamed ? await updatesSource(job) : undefined;
   const seeds = measures.has('seed') ? await seedSource(job) : undefined;
   return { job, updates, seeds };
@@ -63,6 +67,7 @@ async function prepare(session: Session, profile: Profile, measures: ReadonlySet
 async function runRound({ job, updates, seeds }: Prepared): Promise<void> {
   const { measures } = job;
   if (updates !== undefined && measures.has('ingest')) await ingestRound(job, updates);
+  if (updates !== undefined) await baselineRound(job, updates);
   if (seeds !== undefined) await seedRound(job, seeds);
   if (updates !== undefined && measures.has('toy')) await toyRound(job, updates);
   if (updates !== undefined && measures.has('latency')) await latencyRound(job, updates);
@@ -71,6 +76,7 @@ async function runRound({ job, updates, seeds }: Prepared): Promise<void> {
 async function finish({ job, updates, seeds }: Prepared): Promise<void> {
   if (job.session.options.profileCpu && updates !== undefined) await profiledRun(job, updates);
   for (const source of [updates, seeds]) if (source?.rows !== undefined) forgetRows(source.rows);
+  for (const rows of updates?.baselines ?? []) await rows.forget();
 }
 
 function ingestOptions({ session, profile, transactions }: Job, { recording, rows }: Source): IngestOptions {
@@ -94,22 +100,31 @@ async function updatesSource(job: Job): Promise<Source> {
   // At once as long as anything needs it: a longer one is recorded from the beginning.
   const long = job.measures.has('memory') ? (session.options.transactions ?? session.options.memoryTransactions) : 0;
   const recording = updatesRecording({ folder, profile, count: Math.max(transactions, paced, long), say });
-  const source: Source = { recording, rows: undefined };
-  if (!job.measures.has('ingest') || !ceiling) return source;
+  const source: Source = { recording, rows: undefined, baselines: [] };
+  const ceiled = job.measures.has('ingest') && ceiling;
+  const layouts = job.measures.has('baselines') ? [pqsLayout, rawJson] : [];
+  if (!ceiled && layouts.length === 0) return source;
   say(`${profile.name}: reference run`);
   const kept: ReferenceRows[] = [];
-  const { events } = expectedAfter(profile, transactions);
+  const baselines: BaselineRows[] = [];
+  const expected = expectedAfter(profile, transactions);
   const run = await runIngest({ ...ingestOptions(job, source), unchecked: false }, async (database) => {
-    kept.push(await exportRows(database, events));
+    if (ceiled) kept.push(await exportRows(database, expected.events));
+    for (const layout of layouts) {
+      say(`${profile.name}: rows for ${layout.name}`);
+      baselines.push(await stageBaseline(layout, database, { recording, expected }));
+    }
   });
-  return { recording, rows: await accepted(job, 'updates', run.error, kept[0]) };
+  if (run.error !== undefined) throw new Error(`${profile.name}, reference: ${run.error}`);
+  const [rows] = kept;
+  return { recording, rows: ceiled ? await accepted(job, 'updates', run.error, rows) : undefined, baselines };
 }
 
 async function seedSource(job: Job): Promise<Source> {
   const { session, profile, transactions } = job;
   const { cache: folder, ceiling } = session.options;
   const recording = activeContractsRecording({ folder, profile, count: transactions, say });
-  if (!ceiling) return { recording, rows: undefined };
+  if (!ceiling) return { recording, rows: undefined, baselines: [] };
   say(`${profile.name}: reference seed`);
   const kept: ReferenceRows[] = [];
   const { server } = session;
@@ -117,7 +132,7 @@ async function seedSource(job: Job): Promise<Source> {
   const run = await runSeed({ server, recording, contracts: transactions, variant }, async (database) => {
     kept.push(await exportRows(database, transactions));
   });
-  return { recording, rows: await accepted(job, 'active-contracts', run.error, kept[0]) };
+  return { recording, rows: await accepted(job, 'active-contracts', run.error, kept[0]), baselines: [] };
 }
 
 /** A wrong reference is an error of the whole call: every ratio would rest on it. */
@@ -150,8 +165,16 @@ async function ingestRound(job: Job, source: Source): Promise<void> {
   await ceilings(job, source.rows, '');
   for (const variant of variantsOf(session.options)) {
     await note(session, profile.name, variant.name, async () => {
-      const run = await runIngest({ ...ingestOptions(job, source), variant });
+      const run = await runIngest({ ...ingestOptions(job, source), variant, weigh: 'settled' });
       return figureOf(run, run.events, run.steady);
+    });
+  }
+}
+
+async function baselineRound({ session, profile }: Job, { baselines }: Source): Promise<void> {
+  for (const rows of baselines) {
+    await note(session, profile.name, rows.baseline.name, async () => {
+      return figureOf(await runBaseline(session.server, rows, 'settled'), rows.events);
     });
   }
 }

@@ -4,19 +4,13 @@
  */
 import { createHash } from 'node:crypto';
 import { escapeIdentifier, type Client } from 'pg';
-import { schema, withClient } from '../postgres.ts';
+import { explore, schema, withClient } from '../postgres.ts';
 import type { Expected } from '../replay/profiles.ts';
-
-const volatileColumns: Readonly<Record<string, readonly string[]>> = {
-  stream: ['epoch', 'writer', 'seeded_at', 'ledger_end', 'pruned_offset', 'seed_token'],
-  updates: ['batch_offset'],
-  schema_migrations: ['applied_at'],
-  coverage: ['recorded_at'],
-};
+import { counted, volatileColumns, volatileTables } from '../storage.ts';
 
 export interface Digest {
   readonly counts: Readonly<Record<string, number>>;
-  /** Contracts that have not ended. */
+  /** Contracts that are active now. */
   readonly active: number;
   /** SHA-256 over the sums of all tables. */
   readonly hash: string;
@@ -42,7 +36,7 @@ export async function digestOf(url: string): Promise<Digest> {
       counts[name] = Number(rows[0]?.count ?? 0);
       hash.update(JSON.stringify([name, columns, rows[0]]));
     }
-    const active = await client.query<{ count: string }>('select count(*) as count from live');
+    const active = await client.query<{ count: string }>(`select count(*) as count from ${explore}.active_contracts`);
     return { counts, active: Number(active.rows[0]?.count ?? 0), hash: hash.digest('hex') };
   });
 }
@@ -52,11 +46,11 @@ async function tablesOf(client: Client): Promise<readonly Table[]> {
     `select c.relname::text as name, array_agg(a.attname::text order by a.attname collate "C") as columns
        from pg_class c join pg_attribute a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped
       where c.relnamespace = $1::regnamespace and c.relkind in ('r', 'p') and not c.relispartition
-        and c.relname <> 'batches'
       group by c.oid order by c.relname collate "C"`,
     [schema],
   );
-  return rows.map(({ name, columns }) => {
+  const lasting = rows.filter(({ name }) => !volatileTables.includes(name));
+  return lasting.map(({ name, columns }) => {
     const skipped = volatileColumns[name] ?? [];
     return { name, columns: columns.filter((column) => !skipped.includes(column)) };
   });
@@ -69,9 +63,9 @@ async function tablesOf(client: Client): Promise<readonly Table[]> {
 export function complaint(found: Digest, expected: Expected, reference?: Digest): string | undefined {
   const { counts, active } = found;
   const wrong = [
-    ['updates', counts['updates'], expected.updates],
-    ['contracts', counts['contracts'], expected.contracts],
-    ['exercises', counts['exercises'], expected.exercises],
+    ['updates', counts[counted.updates], expected.updates],
+    ['contracts', counts[counted.contracts], expected.contracts],
+    ['exercises', counts[counted.exercises], expected.exercises],
     ['active contracts', active, expected.active],
   ].filter(([, is, should]) => is !== should);
   if (wrong.length > 0) {

@@ -1,5 +1,6 @@
 /** Figures of many rounds: medians and spread, rates and CPU per event, and the lines of the table. */
 import type { Cost } from './cost.ts';
+import type { Weight } from './weight.ts';
 
 /** One measured thing; what is undefined was not or could not be measured. */
 export interface Figure {
@@ -10,6 +11,19 @@ export interface Figure {
   readonly nodeUs?: number | undefined;
   readonly postgresUs?: number | undefined;
   readonly replayUs?: number | undefined;
+  /** With the vacuum and the checkpoint after the run; over old contracts with the checkpoint only. See weight.ts. */
+  readonly wholePostgresUs?: number | undefined;
+  /** Of the vacuum where it is not part of the former. */
+  readonly vacuumUs?: number | undefined;
+  /** Per event, as the following ones. */
+  readonly walBytes?: number | undefined;
+  readonly fullPages?: number | undefined;
+  readonly heapBytes?: number | undefined;
+  readonly indexBytes?: number | undefined;
+  /** Heap and index. */
+  readonly bytes?: number | undefined;
+  /** Events of one checkpoint cycle. */
+  readonly cycleEvents?: number | undefined;
   readonly peakRssMiB?: number | undefined;
   readonly error?: string | undefined;
 }
@@ -20,19 +34,30 @@ export interface Line {
   readonly figures: Figure[];
 }
 
+export interface Run extends Cost {
+  readonly error?: string | undefined;
+  readonly peakRssMiB?: number | undefined;
+  readonly weight?: Weight | undefined;
+}
+
 /** The figure of a run over so many events. */
-export function figureOf(
-  run: Cost & { readonly error?: string | undefined; readonly peakRssMiB?: number | undefined },
-  events: number,
-  steady?: { readonly events: number; readonly cost: Cost },
-): Figure {
-  const each = (cpu: number | undefined) => (cpu === undefined ? undefined : cpu / events);
+export function figureOf(run: Run, events: number, steady?: { readonly events: number; readonly cost: Cost }): Figure {
+  const each = (sum: number | undefined) => (sum === undefined ? undefined : sum / events);
+  const { weight } = run;
   return {
     rate: events / run.seconds,
     steadyRate: steady === undefined ? undefined : steady.events / steady.cost.seconds,
     nodeUs: each(run.nodeCpu),
     postgresUs: each(run.postgresCpu),
     replayUs: each(run.replayCpu),
+    wholePostgresUs: each(weight?.postgresCpu),
+    vacuumUs: each(weight?.vacuumCpu),
+    walBytes: each(weight?.walBytes),
+    fullPages: each(weight?.fullPages),
+    heapBytes: each(weight?.heapBytes),
+    indexBytes: each(weight?.indexBytes),
+    bytes: weight === undefined ? undefined : each(weight.heapBytes + weight.indexBytes),
+    cycleEvents: weight === undefined ? undefined : events / weight.checkpoints,
     peakRssMiB: run.peakRssMiB,
     error: run.error,
   };
@@ -47,8 +72,10 @@ export function median(values: readonly number[]): number | undefined {
   return sorted.length % 2 === 1 ? upper : (upper + (sorted[middle - 1] ?? 0)) / 2;
 }
 
+export type Column = Exclude<keyof Figure, 'error'>;
+
 /** The values of one column over the rounds; rounds with an error do not count. */
-export function values(line: Line | undefined, column: Exclude<keyof Figure, 'error'>): readonly number[] {
+export function values(line: Line | undefined, column: Column): readonly number[] {
   return (line?.figures ?? [])
     .filter(({ error }) => error === undefined)
     .map((figure) => figure[column])
@@ -56,20 +83,21 @@ export function values(line: Line | undefined, column: Exclude<keyof Figure, 'er
 }
 
 /** Median of one column. */
-export function middle(line: Line | undefined, column: Exclude<keyof Figure, 'error'>): number | undefined {
+export function middle(line: Line | undefined, column: Column): number | undefined {
   return median(values(line, column));
 }
 
 /**
- * Median over the rounds of the ratio of two lines. Taken round by round, because neighbours in time saw the same
- * machine; undefined when no round has both.
+ * Median over the rounds of the ratio of two lines, of their rates unless another column is named. Taken round by round,
+ * because neighbours in time saw the same machine; undefined when no round has both.
  */
-export function ratio(of: Line | undefined, to: Line | undefined): number | undefined {
+export function ratio(of: Line | undefined, to: Line | undefined, column: Column = 'rate'): number | undefined {
   if (of === undefined || to === undefined) return undefined;
   const ratios = of.figures.flatMap((figure, round) => {
     const other = to.figures[round];
     const valid = figure.error === undefined && other?.error === undefined;
-    return valid && figure.rate !== undefined && other?.rate !== undefined ? [figure.rate / other.rate] : [];
+    const [one, another] = [figure[column], other?.[column]];
+    return valid && one !== undefined && another !== undefined && another !== 0 ? [one / another] : [];
   });
   return median(ratios);
 }
@@ -102,6 +130,38 @@ const heads = ['profile', 'what', 'events/s', 'min-max', 'steady', 'node us', 'p
 /** The table, columns aligned. */
 export function tableOf(lines: readonly Line[]): string {
   return aligned([heads, ...lines.map(cells)]);
+}
+
+const weightHeads = [
+  'profile',
+  'per event',
+  'heap B',
+  'index B',
+  'WAL B',
+  'full pages',
+  'node us',
+  'pg us',
+  'vacuum us',
+  'cycle',
+];
+
+/** What runs leave behind, per event, of the lines that were weighed; undefined when none was. */
+export function weightTable(lines: readonly Line[]): string | undefined {
+  const rows = lines
+    .filter((line) => values(line, 'walBytes').length > 0)
+    .map((line) => [
+      line.profile,
+      line.name,
+      shown(middle(line, 'heapBytes'), 0),
+      shown(middle(line, 'indexBytes'), 0),
+      shown(middle(line, 'walBytes'), 0),
+      shown(middle(line, 'fullPages'), 3),
+      shown(middle(line, 'nodeUs')),
+      shown(middle(line, 'wholePostgresUs')),
+      shown(middle(line, 'vacuumUs')),
+      kilo(middle(line, 'cycleEvents') ?? 0),
+    ]);
+  return rows.length === 0 ? undefined : aligned([weightHeads, ...rows]);
 }
 
 /** Rows of text with aligned columns: the first two to the left, the others to the right. */

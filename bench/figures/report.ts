@@ -1,7 +1,8 @@
 /** The end of a call: one table, the ratios that matter, and the same as JSON. */
 import { writeFileSync } from 'node:fs';
-import { aligned, median, middle, ratio, tableOf, values, type Line } from './figures.ts';
-import { growthName } from '../once.ts';
+import { pqsLayout } from '../baselines/pqs-layout.ts';
+import { aligned, median, middle, ratio, tableOf, values, weightTable, type Column, type Line } from './figures.ts';
+import { growthName } from '../growth/growth.ts';
 import { ceilingName } from '../rounds.ts';
 import { oneLane, twoLanes, type LatencyLine, type Session } from '../session.ts';
 import type { LatencyRun } from '../latency.ts';
@@ -15,26 +16,47 @@ export interface KeyFigures {
   readonly seed_vs_copy: number | null;
   readonly ingest_vs_toy: number | null;
   readonly node_us_per_event: number | null;
+  /** Of the run alone, and with the vacuum and the checkpoint that follow. */
   readonly postgres_us_per_event: number | null;
+  readonly pg_us_per_event: number | null;
+  readonly wal_per_event: number | null;
+  /** Heap and index after the vacuum. */
+  readonly bytes_per_event: number | null;
+  /** One lane by PQS's layout, so less is better: CPU of Postgres with vacuum and checkpoint, log, heap and index. */
+  readonly vs_pqs_layout_cpu: number | null;
+  readonly vs_pqs_layout_wal: number | null;
+  readonly vs_pqs_layout_bytes: number | null;
   readonly latency_p50_ms: Readonly<Record<string, number>>;
   readonly latency_p99_ms: Readonly<Record<string, number>>;
   readonly peak_rss_mb: number | null;
+  /** Rate over 10 million contracts by rate over none, and CPU of Postgres over none by that over 10 million: 1 is best. */
   readonly growth_10m_vs_empty: number | null;
-  /** By contracts there before. */
+  readonly growth_10m_cpu_vs_empty: number | null;
+  /** The same by contracts there before. */
   readonly growth_vs_empty: Readonly<Record<string, number>>;
+  readonly growth_cpu_vs_empty: Readonly<Record<string, number>>;
 }
 
+/** What was measured, without the server it was measured on. */
+export type Measured = Pick<Session, 'options' | 'lines' | 'latencies' | 'memories'>;
+
 /** The figures that the project holds itself to. */
-export function keyFigures(session: Session, profile: string): KeyFigures {
+export function keyFigures(session: Measured, profile: string): KeyFigures {
   const line = (name: string): Line | undefined =>
     session.lines.find((known) => known.profile === profile && known.name === name);
   const copy = line(ceilingName('', 1));
   const ingest = line(oneLane);
   const latency = session.latencies.filter((known) => known.profile === profile);
-  const growth = session.options.growthSizes.flatMap((size) => {
-    const found = ratio(line(growthName(size)), line(growthName(0)));
-    return found === undefined ? [] : [[String(size), found] as const];
-  });
+  const bySize = (of: (over: Line | undefined, empty: Line | undefined) => number | undefined) =>
+    Object.fromEntries(
+      session.options.growthSizes.flatMap((size) => {
+        const found = size === 0 ? undefined : of(line(growthName(size)), line(growthName(0)));
+        return found === undefined ? [] : [[String(size), found]];
+      }),
+    );
+  const growth = bySize((over, empty) => ratio(over, empty));
+  const growthCpu = bySize((over, empty) => ratio(empty, over, 'wholePostgresUs'));
+  const toPqs = (column: Column): number | null => ratio(ingest, line(pqsLayout.name), column) ?? null;
   const peaks = [
     ...session.lines.filter((known) => known.profile === profile).flatMap((known) => values(known, 'peakRssMiB')),
     ...session.memories.filter((known) => known.profile === profile).map(({ run }) => run.peakRssMiB ?? 0),
@@ -47,11 +69,19 @@ export function keyFigures(session: Session, profile: string): KeyFigures {
     ingest_vs_toy: ratio(ingest, line('toy')) ?? null,
     node_us_per_event: middle(ingest, 'nodeUs') ?? null,
     postgres_us_per_event: middle(ingest, 'postgresUs') ?? null,
+    pg_us_per_event: middle(ingest, 'wholePostgresUs') ?? null,
+    wal_per_event: middle(ingest, 'walBytes') ?? null,
+    bytes_per_event: middle(ingest, 'bytes') ?? null,
+    vs_pqs_layout_cpu: toPqs('wholePostgresUs'),
+    vs_pqs_layout_wal: toPqs('walBytes'),
+    vs_pqs_layout_bytes: toPqs('bytes'),
     latency_p50_ms: byPace(latency, 'p50'),
     latency_p99_ms: byPace(latency, 'p99'),
     peak_rss_mb: peaks.length === 0 ? null : Math.max(...peaks),
-    growth_10m_vs_empty: Object.fromEntries(growth)['10000000'] ?? null,
-    growth_vs_empty: Object.fromEntries(growth),
+    growth_10m_vs_empty: growth['10000000'] ?? null,
+    growth_10m_cpu_vs_empty: growthCpu['10000000'] ?? null,
+    growth_vs_empty: growth,
+    growth_cpu_vs_empty: growthCpu,
   };
 }
 
@@ -67,6 +97,8 @@ export function reportOf(session: Session, machine: string): string {
   const settings = server.settings === '' ? 'default settings' : server.settings;
   const parts = [`${machine}, Postgres ${server.version} (${settings}), rounds ${String(options.rounds)}`];
   if (session.lines.length > 0) parts.push(tableOf(session.lines));
+  const weights = weightTable(session.lines);
+  if (weights !== undefined) parts.push(weights);
   const ratios = ratioTable(session);
   if (ratios !== undefined) parts.push(ratios);
   if (session.latencies.length > 0) parts.push(latencyTable(session));
@@ -90,12 +122,30 @@ function ratioTable(session: Session): string | undefined {
     if (toy !== null) rows.push([profile, 'ingest / toy', toy.toFixed(1)]);
   }
   for (const profile of new Set(session.lines.map((line) => line.profile))) {
-    for (const [size, found] of Object.entries(keyFigures(session, profile).growth_vs_empty)) {
-      rows.push([profile, `over ${size} contracts / empty`, found.toFixed(3)]);
-    }
+    rows.push(...weightRatios(profile, keyFigures(session, profile)));
   }
   if (rows.length === 0) return undefined;
   return aligned([['profile', 'ratio (median of rounds)', ''], ...rows]);
+}
+
+function weightRatios(profile: string, figures: KeyFigures): readonly string[][] {
+  const { vs_pqs_layout_cpu: cpu, vs_pqs_layout_wal: wal, vs_pqs_layout_bytes: bytes } = figures;
+  const toPqs = Object.entries({ 'CPU of Postgres': cpu, WAL: wal, 'heap and index': bytes });
+  return [
+    ...toPqs.flatMap(([what, found]) =>
+      found === null ? [] : [[profile, `ingest / ${pqsLayout.name}: ${what}`, found.toFixed(3)]],
+    ),
+    ...Object.entries(figures.growth_vs_empty).map(([size, found]) => [
+      profile,
+      `over ${size} contracts / empty: rate`,
+      found.toFixed(3),
+    ]),
+    ...Object.entries(figures.growth_cpu_vs_empty).map(([size, found]) => [
+      profile,
+      `empty / over ${size} contracts: CPU of Postgres`,
+      found.toFixed(3),
+    ]),
+  ];
 }
 
 const heads = ['profile', 'latency at', 'p50 ms', 'p95 ms', 'p99 ms', 'p99 min-max', 'poll ms', 'node core', 'pg core'];
@@ -142,18 +192,21 @@ export function writeJson(
   beside: Session | undefined,
   shares: readonly Share[],
 ): void {
-  const profiles = session.options.profiles.map(({ name }) => [name, keyFigures(session, name)]);
+  const keysOf = (one: Session) =>
+    Object.fromEntries(one.options.profiles.map(({ name }) => [name, keyFigures(one, name)]));
   const { server, lines, latencies, memories, errors } = session;
   const all = {
     machine,
     postgres: server.version,
     settings: server.settings,
-    profiles: Object.fromEntries(profiles),
+    profiles: keysOf(session),
     lines,
     latencies,
     memories,
     errors,
-    ...(beside === undefined ? {} : { beside: { postgres: beside.server.version, lines: beside.lines }, shares }),
+    ...(beside === undefined
+      ? {}
+      : { beside: { postgres: beside.server.version, profiles: keysOf(beside), lines: beside.lines }, shares }),
   };
   writeFileSync(path, `${JSON.stringify(all, null, 2)}\n`);
 }

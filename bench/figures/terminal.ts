@@ -1,11 +1,15 @@
-/** One line of progress on a terminal; nothing where nobody watches. */
+/** Progress on stderr: one line that changes on a terminal, a line for each step elsewhere. */
 
 let text = '';
 let began = performance.now();
 
 /** Says what is going on now; an empty text removes the line. */
 export function say(now: string): void {
-  if (!process.stderr.isTTY) return;
+  if (!process.stderr.isTTY) {
+    if (now !== '' && now !== text) process.stderr.write(`bench: ${now}\n`);
+    text = now;
+    return;
+  }
   if (now !== text) began = performance.now();
   text = now;
   draw();

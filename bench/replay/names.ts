@@ -7,7 +7,7 @@ function sha256(text: string): string {
 
 /**
  * Contract `number` of a family of contracts. The suffix is the reversed hash, so that SQL can compute the same ids at
- * the price of one hash: see `preload.ts`.
+ * the price of one hash: see `bench/growth/preload.ts`.
  */
 export function contractId(family: string, number: number): string {
   const hash = sha256(`${family}:${String(number)}`);

@@ -21,7 +21,7 @@ export interface Profile {
 const base: Profile = {
   name: 'default',
   transactions: 300_000,
-  quickTransactions: 30_000,
+  quickTransactions: 20_000,
   triples: 1,
   extraExercises: 0,
   payloadBytes: 600,

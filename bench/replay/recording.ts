@@ -24,7 +24,7 @@ export interface RecordingRequest {
   readonly profile: Profile;
   /** Transactions of the workload, or entries of the active contracts. */
   readonly count: number;
-  /** Contracts said to exist before the stream begins: half of the archives then hit those. See `preload.ts`. */
+  /** Contracts said to exist before the stream begins: half of the archives then hit those. See `bench/growth/preload.ts`. */
   readonly preloaded?: number;
   readonly say: (text: string) => void;
 }
@@ -66,7 +66,7 @@ export function recordingIndex(path: string): Float64Array {
 
 /** Share of archives that hit preloaded contracts, where there are some: one of so many. */
 const preloadedShare = 2;
-/** One preloaded contract of so many is active; see `preload.ts`. */
+/** One preloaded contract of so many is active; see `bench/growth/preload.ts`. */
 export const preloadedPerActive = 10;
 
 class RecordedLedger {
@@ -127,9 +127,10 @@ class RecordedLedger {
     return this.#pool[this.#random(this.#pool.length)] ?? this.#newContract();
   }
 
-  /** Takes the contract to archive out of the pool, or one of those that were there before the stream. */
+  /** Takes the contract to archive out of the pool, or one of those that were there before the stream, while there are. */
   #replaced(successor: Contract): Contract {
-    if (this.#preloaded > 0 && this.#random(preloadedShare) === 0) return this.#preloadedActive();
+    const left = Math.floor(this.#preloaded / preloadedPerActive) - this.#archived.size;
+    if (left > 0 && this.#random(preloadedShare) === 0) return this.#preloadedActive();
     const at = this.#random(this.#pool.length);
     const archived = this.#pool[at] ?? successor;
     this.#pool[at] = successor;

@@ -6,12 +6,10 @@
  */
 import { rmSync } from 'node:fs';
 import { escapeIdentifier, escapeLiteral, type Client } from 'pg';
-import { digestOf, type Digest } from './figures/digest.ts';
-import { measured, type Cost } from './figures/cost.ts';
-import { migrated, schema, withClient, type RunDatabase, type Server } from './postgres.ts';
-
-/** Already in a migrated schema. */
-const notLoaded: readonly string[] = ['schema_migrations'];
+import { digestOf, type Digest } from '../figures/digest.ts';
+import { measured, type Cost } from '../figures/cost.ts';
+import { migrated, schema, withClient, type RunDatabase, type Server } from '../postgres.ts';
+import { notOfTheRun } from '../storage.ts';
 
 interface TableFile {
   readonly table: string;
@@ -67,7 +65,7 @@ async function leavesOf(client: Client): Promise<readonly Leaf[]> {
                                           and a.attgenerated = ''
       where c.relnamespace = $1::regnamespace and c.relkind = 'r' and c.relname <> all ($2::text[])
       group by c.oid, c.relname, c.relpages order by c.relname`,
-    [schema, notLoaded],
+    [schema, notOfTheRun],
   );
   return rows;
 }

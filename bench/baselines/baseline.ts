@@ -1,0 +1,222 @@
+/**
+ * Tables that others would keep of the same events. After a run of the indexer its database stages the rows of such a
+ * layout, read through the views of schema `explore`, and the server writes them to binary files, one for each table and
+ * batch. A run of the baseline loads the files (`copy … from`) into the layout with all its indexes in place, a
+ * transaction per batch. No client encodes or sends anything, which is in favour of the baseline.
+ */
+import { rmSync } from 'node:fs';
+import { escapeIdentifier, escapeLiteral, type Client } from 'pg';
+import { onExit, type Undo } from '../cleanup.ts';
+import { measured, type Cost } from '../figures/cost.ts';
+import { weighed, type Weight, type WeighWhen } from '../figures/weight.ts';
+import { withClient, type RunDatabase, type Server } from '../postgres.ts';
+import type { Expected } from '../replay/profiles.ts';
+import type { Recording } from '../replay/recording.ts';
+
+/** Updates of one transaction: as many as the largest batch of the indexer has. */
+export const updatesPerBatch = 2_000;
+
+/** Schema of the staged rows; also where a baseline finds its own types while it stages. */
+export const staged = 'staged';
+
+export interface BaselineTable {
+  readonly name: string;
+  /**
+   * SQL of its rows in a database of the indexer: `staged_at`, the offset of the update, then the columns to load.
+   * Undefined where `prepare` has made `staged.<name>_rows`.
+   */
+  readonly rows: string | undefined;
+}
+
+/**
+ * What a layout holds in the end, by what its own tables say: what the stream brought, and all that is active.
+ * `contents` is a hash over ids and whole payloads of what the stream brought.
+ */
+export type BaselineCounts = Omit<Expected, 'events'> & { readonly contents: string };
+
+export interface Baseline {
+  /** Of its lines, and of its schema when written with underscores. */
+  readonly name: string;
+  readonly schema: string;
+  /** Types its rows need, made in the schema of the search path before they are staged. */
+  readonly types: string;
+  /** Tables, indexes and functions of the empty layout; the types and the schema are there, and in the search path. */
+  readonly layout: string;
+  /** In the order in which a batch loads them. */
+  readonly tables: readonly BaselineTable[];
+  /** Stages rows that no view has. */
+  readonly prepare?: (client: Client, recording: Recording, frames: number) => Promise<void>;
+  /** After each batch has committed, in a transaction of its own. */
+  readonly publish?: (lastOffset: number) => string;
+  /** One row, counts and contents of what the stream brought, from the views of the indexer and from the layout. */
+  readonly countsBefore: string;
+  readonly countsAfter: string;
+  /** Contracts that are there before the stream begins. */
+  readonly preload?: (client: Client, contracts: number) => Promise<void>;
+}
+
+export interface BaselineRows {
+  readonly baseline: Baseline;
+  /** In the order of offsets. */
+  readonly batches: readonly Batch[];
+  /** What the indexer's own views say. */
+  readonly counts: BaselineCounts;
+  readonly events: number;
+  /** Removes the files, as far as they are on this machine; the end of the program does it otherwise. */
+  readonly forget: Undo;
+}
+
+interface Batch {
+  readonly lastOffset: number;
+  readonly files: readonly { readonly table: string; readonly columns: string; readonly path: string }[];
+}
+
+export interface StageRequest {
+  readonly recording: Recording;
+  readonly expected: Expected;
+}
+
+/**
+ * Writes the rows of a finished run to files in the data directory of the server, where it can read them again.
+ * @throws Error when the views of the indexer do not hold what follows from the recording
+ */
+export async function stageBaseline(
+  baseline: Baseline,
+  database: RunDatabase,
+  { recording, expected }: StageRequest,
+): Promise<BaselineRows> {
+  const batches: Batch[] = [];
+  const forget = onExit(() => {
+    for (const { path } of batches.flatMap(({ files }) => files)) rmSync(path, { force: true });
+  });
+  return withClient(database.url, async (client) => {
+    // One text form of times, so that the same rows have the same hash.
+    await client.query(`drop schema if exists ${staged} cascade; create schema ${staged}; set timezone = 'UTC'`);
+    await client.query(`set search_path = ${staged}; set work_mem = '256MB'; ${baseline.types}`);
+    await baseline.prepare?.(client, recording, expected.updates);
+    for (const { name, rows } of baseline.tables) {
+      if (rows !== undefined) await client.query(`create unlogged table ${name}_rows as ${rows}`);
+      await client.query(`create index on ${name}_rows (staged_at)`);
+    }
+    await client.query('analyze');
+    const counts = await countsOf(client, baseline.countsBefore);
+    const complaint = unlike(counts, expected);
+    if (complaint !== undefined) throw new Error(`${baseline.name}, rows of the reference: ${complaint}`);
+    for (let last = 0; last < expected.updates;) {
+      const from = last + 1;
+      last = Math.min(last + updatesPerBatch, expected.updates);
+      batches.push(await writeBatch(client, baseline, `${database.name}_${baseline.schema}`, { from, last }));
+    }
+    await client.query(`drop schema ${staged} cascade`);
+    return { baseline, batches, counts, events: expected.events, forget };
+  });
+}
+
+async function writeBatch(
+  client: Client,
+  { tables }: Baseline,
+  prefix: string,
+  { from, last }: { readonly from: number; readonly last: number },
+): Promise<Batch> {
+  const folder = (await client.query<{ data_directory: string }>('show data_directory')).rows[0]?.data_directory;
+  const files: Batch['files'][number][] = [];
+  for (const { name } of tables) {
+    const columns = await stagedColumns(client, name);
+    const path = `${folder ?? ''}/${prefix}_${name}_${String(from)}.copy`;
+    const rows = `select ${columns} from ${name}_rows where staged_at between ${String(from)} and ${String(last)} order by staged_at`;
+    const { rowCount } = await client.query(`copy (${rows}) to ${escapeLiteral(path)} (format binary)`);
+    if ((rowCount ?? 0) > 0) files.push({ table: name, columns, path });
+  }
+  return { lastOffset: last, files };
+}
+
+async function stagedColumns(client: Client, name: string): Promise<string> {
+  const { rows } = await client.query<{ attname: string }>(
+    `select attname::text from pg_attribute
+      where attrelid = $1::regclass and attnum > 0 and not attisdropped and attname <> 'staged_at' order by attnum`,
+    [`${name}_rows`],
+  );
+  return rows.map(({ attname }) => escapeIdentifier(attname)).join(', ');
+}
+
+export interface BaselineRun extends Cost {
+  readonly weight: Weight;
+  readonly error: string | undefined;
+}
+
+/** An empty layout, or one with so many contracts from before the stream. */
+export async function baselineDatabase(server: Server, baseline: Baseline, contracts = 0): Promise<RunDatabase> {
+  const database = await server.createDatabase();
+  await withClient(database.url, async (client) => {
+    await client.query(`create schema ${baseline.schema}; set search_path = ${baseline.schema}`);
+    await client.query(`${baseline.types}${baseline.layout}`);
+    if (contracts === 0) return;
+    await client.query(`set maintenance_work_mem = '1GB'; set work_mem = '256MB'`);
+    await baseline.preload?.(client, contracts);
+    await client.query('vacuum (analyze)');
+    await client.query('checkpoint');
+  });
+  return database;
+}
+
+/** Loads the rows once, into an empty layout or into a copy of `template`. */
+export async function runBaseline(
+  server: Server,
+  rows: BaselineRows,
+  when: WeighWhen,
+  template?: RunDatabase,
+): Promise<BaselineRun> {
+  const { baseline } = rows;
+  const database =
+    template === undefined ? await baselineDatabase(server, baseline) : await server.createDatabase(template);
+  try {
+    const weigh = await weighed({ server, url: database.url, schema: baseline.schema, when });
+    const cost = measured({ server });
+    await withClient(database.url, (client) => load(client, rows));
+    const run = cost();
+    const weight = await weigh();
+    const error = await withClient(database.url, async (client) => {
+      await client.query(`set timezone = 'UTC'; set search_path = ${baseline.schema}`);
+      return unlike(await countsOf(client, baseline.countsAfter), rows.counts);
+    });
+    return { ...run, weight, error };
+  } finally {
+    await database.drop();
+  }
+}
+
+/**
+ * Rows are found by index whatever the statistics of a new table say, as the indexer's own sessions do it: a plan that
+ * reads all contracts for each batch would tell of the planner, not of the layout.
+ */
+const settings = 'set enable_seqscan = off; set enable_hashjoin = off; set enable_mergejoin = off; set jit = off';
+
+async function load(client: Client, { baseline, batches }: BaselineRows): Promise<void> {
+  await client.query(`set search_path = ${baseline.schema}; ${settings}`);
+  for (const { lastOffset, files } of batches) {
+    const copies = files.map(
+      ({ table, columns, path }) => `copy ${table} (${columns}) from ${escapeLiteral(path)} (format binary)`,
+    );
+    await client.query(['begin', ...copies, 'commit'].join('; '));
+    if (baseline.publish !== undefined) await client.query(baseline.publish(lastOffset));
+  }
+}
+
+async function countsOf(client: Client, sql: string): Promise<BaselineCounts> {
+  const [row] = (await client.query<Record<keyof BaselineCounts, string>>(sql)).rows;
+  return {
+    updates: Number(row?.updates),
+    contracts: Number(row?.contracts),
+    exercises: Number(row?.exercises),
+    active: Number(row?.active),
+    contents: row?.contents ?? '',
+  };
+}
+
+/** Where what was found is not as it should be, in words; undefined where it is. A field that is not there is not compared. */
+function unlike(found: BaselineCounts, expected: Partial<BaselineCounts>): string | undefined {
+  const names = ['updates', 'contracts', 'exercises', 'active', 'contents'] as const;
+  const wrong = names.filter((name) => expected[name] !== undefined && found[name] !== expected[name]);
+  if (wrong.length === 0) return undefined;
+  return wrong.map((name) => `${name}: found ${String(found[name])}, expected ${String(expected[name])}`).join('; ');
+}

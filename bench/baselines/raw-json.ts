@@ -1,0 +1,91 @@
+/**
+ * The least that keeps everything: each update as the JSON it came as, under its offset, and nothing to ask it by. Taken
+ * from the recording itself, byte by byte. Long values are compressed as Postgres does it by default.
+ */
+import { closeSync, openSync, readSync } from 'node:fs';
+import type { Client } from 'pg';
+import { inOneRoundTrip } from '../../src/store/connection/round-trip.ts';
+import { headerLength } from '../replay/frame.ts';
+import { recordingIndex, type Recording } from '../replay/recording.ts';
+import { staged, type Baseline } from './baseline.ts';
+
+/** Bytes of frames that one COPY carries while rows are staged. */
+const chunkBytes = 8_000_000;
+
+const rows = `${staged}.updates_rows`;
+
+/** How often a text stands in the JSON: what the indexer has as rows is inside of it here. */
+const times = (words: string): string =>
+  `coalesce(sum((length(json::text) - length(replace(json::text, '${words}', ''))) / ${String(words.length)}), 0)`;
+
+const countsIn = (table: string): string => `
+  select updates, contracts, exercises, contracts - consuming as active, contents
+    from (select count(*) as updates, ${times('"CreatedEvent":')} as contracts, ${times('"ExercisedEvent":')} as exercises,
+                 ${times('"consuming":true')} as consuming,
+                 coalesce(sum(hashtextextended(json::text, "offset")), 0)::text as contents
+            from ${table}) as counted`;
+
+/** Stages the frames as they are in the recording, uncompressed: they are only to be written to files. */
+async function prepare(client: Client, recording: Recording, count: number): Promise<void> {
+  await client.query(
+    `create unlogged table ${rows} (staged_at bigint, "offset" bigint, json json);
+     alter table ${rows} alter json set storage external`,
+  );
+  const positions = recordingIndex(recording.path);
+  const file = openSync(recording.path, 'r');
+  try {
+    for (let from = 0; from < count;) {
+      let to = from + 1;
+      while (to < count && (positions[to + 1] ?? 0) - (positions[from] ?? 0) < chunkBytes) to += 1;
+      const copy = copyOf(framesOf(file, positions, from, to), from + 1);
+      await inOneRoundTrip(client, [{ name: 'frames', text: `copy ${rows} from stdin (format binary)`, copy }]);
+      from = to;
+    }
+  } finally {
+    closeSync(file);
+  }
+}
+
+/** Payloads of frames `from` (from 0) to before `to`. */
+function framesOf(file: number, positions: Float64Array, from: number, to: number): readonly Buffer[] {
+  const start = positions[from] ?? 0;
+  const bytes = Buffer.alloc((positions[to] ?? 0) - start);
+  for (let at = 0; at < bytes.length;) at += readSync(file, bytes, at, bytes.length - at, start + at);
+  return Array.from({ length: to - from }, (_, index) => {
+    const frame = bytes.subarray((positions[from + index] ?? 0) - start, (positions[from + index + 1] ?? 0) - start);
+    return frame.subarray(headerLength(frame));
+  });
+}
+
+const head = Buffer.from('PGCOPY\n\xff\r\n\0\0\0\0\0\0\0\0\0', 'latin1');
+const end = Buffer.from([0xff, 0xff]);
+
+/** One CopyData message with the binary rows of frames that begin at an offset. */
+function copyOf(frames: readonly Buffer[], firstOffset: number): Buffer {
+  const parts = frames.flatMap((frame, index) => {
+    const fields = Buffer.alloc(2 + 12 + 12 + 4);
+    fields.writeInt16BE(3, 0);
+    for (const at of [2, 14]) {
+      fields.writeInt32BE(8, at);
+      fields.writeBigInt64BE(BigInt(firstOffset + index), at + 4);
+    }
+    fields.writeInt32BE(frame.length, 26);
+    return [fields, frame];
+  });
+  const body = Buffer.concat([head, ...parts, end]);
+  const message = Buffer.alloc(5);
+  message.write('d');
+  message.writeInt32BE(body.length + 4, 1);
+  return Buffer.concat([message, body]);
+}
+
+export const rawJson: Baseline = {
+  name: 'raw JSON',
+  schema: 'raw_json',
+  types: '',
+  layout: 'create table updates ("offset" bigint primary key, json json not null);',
+  tables: [{ name: 'updates', rows: undefined }],
+  prepare,
+  countsBefore: countsIn(rows),
+  countsAfter: countsIn('updates'),
+};

@@ -1,0 +1,115 @@
+/**
+ * Growth: the same stream into databases that hold more and more, half of the archives hitting what was there. Each run
+ * begins with a checkpoint and ends with one, so that it is made of whole checkpoint cycles: pages go into the log whole
+ * when they are first changed after a checkpoint, and a run that ends earlier would count these alone.
+ */
+import { baselineDatabase, runBaseline, stageBaseline, type BaselineRows } from '../baselines/baseline.ts';
+import { pqsLayout } from '../baselines/pqs-layout.ts';
+import { figureOf } from '../figures/figures.ts';
+import { say } from '../figures/terminal.ts';
+import { runIngest, type IngestOptions } from '../ingest.ts';
+import type { RunDatabase } from '../postgres.ts';
+import { expectedAfter, type Expected, type Profile } from '../replay/profiles.ts';
+import { updatesRecording } from '../replay/recording.ts';
+import { note, plainVariant, type Session } from '../session.ts';
+import { preloadedCounts, preloadedDatabase } from './preload.ts';
+
+/** Name of a growth line; of the indexer, or of a baseline. */
+export function growthName(contracts: number, of = ''): string {
+  return `growth${of === '' ? '' : `, ${of}`}: ${contracts === 0 ? 'empty' : `over ${String(contracts)}`}`;
+}
+
+/** More contracts than that say nothing new of a baseline and take long to make. */
+const mostOfBaseline = 1_000_000;
+const growthRounds = 3;
+/** In full at least 200,000 events: less than a cycle of a database with default settings would overstate whole pages. */
+const growthTransactions = { quick: 8_000, full: 70_000 } as const;
+
+/** One size after the other, so that only one of them is on the disk. */
+export async function runGrowth(session: Session, profile: Profile): Promise<void> {
+  const { options } = session;
+  for (const contracts of [0, ...options.growthSizes.filter((size) => size > 0)]) {
+    const staged = await growthOfIndexer(session, profile, contracts);
+    if (staged === undefined) continue;
+    await growthOfBaseline(session, profile, contracts, staged);
+    await staged.forget();
+  }
+}
+
+function roundsOf({ options }: Session): readonly number[] {
+  return Array.from({ length: Math.min(options.rounds, growthRounds) }, (_, round) => round);
+}
+
+/** The rounds of one size; what the baseline is to load, where it is measured over as many. */
+async function growthOfIndexer(
+  session: Session,
+  profile: Profile,
+  contracts: number,
+): Promise<BaselineRows | undefined> {
+  const { server } = session;
+  say(`${profile.name}: a database of ${String(contracts)} contracts`);
+  const template = contracts === 0 ? undefined : await preloadedDatabase(server, contracts);
+  try {
+    const run = ingestOf(session, profile, contracts, template);
+    const kept: BaselineRows[] = [];
+    const stage = async (database: RunDatabase): Promise<void> => {
+      if (contracts > mostOfBaseline || kept.length > 0) return;
+      say(`${profile.name}: rows for ${pqsLayout.name}`);
+      const expected = withPreloaded(profile, run.transactions, contracts);
+      kept.push(await stageBaseline(pqsLayout, database, { recording: run.recording, expected }));
+    };
+    for (const _ of roundsOf(session)) {
+      await note(session, profile.name, growthName(contracts), async () => {
+        const done = await runIngest(run, stage);
+        return figureOf(done, done.events, done.steady);
+      });
+    }
+    return kept[0];
+  } finally {
+    await template?.drop();
+  }
+}
+
+function ingestOf(
+  { options, server }: Session,
+  profile: Profile,
+  contracts: number,
+  template: RunDatabase | undefined,
+): IngestOptions {
+  const transactions = options.transactions ?? growthTransactions[options.quick ? 'quick' : 'full'];
+  const request = { folder: options.cache, profile, count: transactions, preloaded: contracts, say };
+  return {
+    server,
+    profile,
+    recording: updatesRecording(request),
+    transactions,
+    variant: plainVariant(options),
+    weigh: 'cycle',
+    unchecked: !options.check,
+    preloaded: preloadedCounts(contracts),
+    ...(template === undefined ? {} : { template }),
+  };
+}
+
+/** Counts of the stream, but of all that is active. */
+function withPreloaded(profile: Profile, transactions: number, contracts: number): Expected {
+  const expected = expectedAfter(profile, transactions);
+  return { ...expected, active: expected.active + preloadedCounts(contracts).active };
+}
+
+async function growthOfBaseline(
+  session: Session,
+  profile: Profile,
+  contracts: number,
+  rows: BaselineRows,
+): Promise<void> {
+  const { server } = session;
+  say(`${profile.name}: ${pqsLayout.name} with ${String(contracts)} contracts`);
+  const template = contracts === 0 ? undefined : await baselineDatabase(server, pqsLayout, contracts);
+  for (const _ of roundsOf(session)) {
+    await note(session, profile.name, growthName(contracts, pqsLayout.name), async () => {
+      return figureOf(await runBaseline(server, rows, 'cycle', template), rows.events);
+    });
+  }
+  await template?.drop();
+}

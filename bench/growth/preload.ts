@@ -1,0 +1,100 @@
+/**
+ * Databases that already hold many contracts, for growth: made by SQL in the server, 90 % archived, then copied for
+ * each run. Payloads are small there: rows that no statement touches again cost a run nothing but disk. Primary keys
+ * and indexes are built after the rows, which is quick.
+ */
+import { escapeIdentifier, type Client } from 'pg';
+import { filterFingerprint } from '../../src/ledger/api/request-format.ts';
+import { migrated, schema, withClient, type RunDatabase, type Server } from '../postgres.ts';
+import { synchronizerId, templateName } from '../replay/names.ts';
+import type { Expected } from '../replay/profiles.ts';
+import { preloadedPerActive } from '../replay/recording.ts';
+import { preloadedDictionaries, preloadedStream, preloadedTables } from '../storage.ts';
+
+/** `contractId('preloaded', n)` of names.ts in SQL. */
+const idSql = `(select '00' || h || 'ca111220' || reverse(h)
+                  from (select encode(sha256(convert_to('preloaded:' || n, 'UTF8')), 'hex') as h) as hash)`;
+
+/** Numbers and ids of so many contracts, as a table `preloaded (n, id)`. */
+export function preloadedSql(contracts: number): string {
+  return `(select n, ${idSql} as id from generate_series(1, ${String(contracts)}) as n) as preloaded`;
+}
+
+/** A migrated database with so many contracts. */
+export async function preloadedDatabase(server: Server, contracts: number): Promise<RunDatabase> {
+  const database = await migrated(await server.createDatabase());
+  await withClient(database.url, async (client) => {
+    await client.query(`set search_path = ${schema}; set maintenance_work_mem = '1GB'; set work_mem = '256MB'`);
+    await addDictionaries(client);
+    await addStream(client);
+    for (const { table, columns, where = 'true' } of preloadedTables) {
+      const rebuild = await withoutIndexes(client, table);
+      const values = Object.entries(columns);
+      await client.query(
+        `insert into ${table} (${values.map(([name]) => escapeIdentifier(name)).join(', ')})
+         select ${values.map(([, sql]) => sql).join(', ')} from ${preloadedSql(contracts)} where ${where}`,
+      );
+      for (const statement of rebuild) await client.query(statement);
+      await client.query(`vacuum (analyze) ${table}`);
+    }
+    await client.query('checkpoint');
+  });
+  return database;
+}
+
+const shape = 'LEDGER_EFFECTS';
+
+/** What the stream of a preloaded database is said to ask for: the filter of an indexer that was configured for nothing else. */
+export function preloadedFilter(): ReturnType<typeof filterFingerprint> {
+  return filterFingerprint({
+    parties: [],
+    templates: [],
+    interfaces: [],
+    createdEventBlobs: false,
+    shape,
+    topology: true,
+  });
+}
+
+/** What a preloaded database adds to the counts of a run. */
+export function preloadedCounts(contracts: number): Pick<Expected, 'contracts' | 'active'> {
+  return { contracts, active: Math.floor(contracts / preloadedPerActive) };
+}
+
+/** The entries the rows above refer to; the indexer finds them and goes on numbering after them. */
+async function addDictionaries(client: Client): Promise<void> {
+  const { id, packageName } = templateName(0);
+  const [packageId, moduleName, entityName] = id.split(':');
+  await client.query(preloadedDictionaries.synchronizer, [synchronizerId]);
+  await client.query(preloadedDictionaries.template, [packageId, moduleName, entityName, packageName]);
+  await client.query(preloadedDictionaries.parties);
+}
+
+async function addStream(client: Client): Promise<void> {
+  const { json, hash } = preloadedFilter();
+  await client.query(preloadedStream, [json, hash, shape]);
+}
+
+interface Index {
+  readonly name: string;
+  readonly definition: string;
+  readonly constraint: string | null;
+}
+
+/** Drops the indexes of a table; the statements that bring them back. */
+export async function withoutIndexes(client: Client, table: string): Promise<readonly string[]> {
+  const { rows } = await client.query<Index>(
+    `select i.indexrelid::regclass::text as name, pg_get_indexdef(i.indexrelid) as definition,
+            case when c.oid is not null then pg_get_constraintdef(c.oid) end as constraint
+       from pg_index i left join pg_constraint c on c.conindid = i.indexrelid
+      where i.indrelid = $1::regclass`,
+    [table],
+  );
+  const rebuild: string[] = [];
+  for (const { name, definition, constraint } of rows) {
+    const add = `alter table ${table} add constraint ${name} ${constraint ?? ''}`;
+    rebuild.push(constraint === null ? definition : add);
+    await client.query(constraint === null ? `drop index ${name}` : `alter table ${table} drop constraint ${name}`);
+  }
+  return rebuild;
+}

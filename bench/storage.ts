@@ -1,0 +1,96 @@
+/**
+ * What the benchmark of the write path knows of the tables of the storage, all of it: a change of the layout is a change
+ * of this file. Rows are otherwise found by the catalogue or read through the views of schema `explore`, whose columns
+ * do not change.
+ */
+import { preloadedPerActive } from './replay/recording.ts';
+
+/** In a migrated schema already; belongs to no run. */
+export const notOfTheRun: readonly string[] = ['schema_migrations'];
+
+/** What tells of the process that wrote, and differs from run to run. */
+export const volatileColumns: Readonly<Record<string, readonly string[]>> = {
+  stream: ['epoch', 'writer', 'seeded_at', 'ledger_end', 'pruned_offset', 'seed_token'],
+  updates: ['batch_offset'],
+  schema_migrations: ['applied_at'],
+  coverage: ['recorded_at'],
+};
+
+/** Rows of these are another number in every run: how the stream was cut into batches. */
+export const volatileTables: readonly string[] = ['batches'];
+
+/** The tables whose rows are counted after a run, by what they hold. */
+export const counted = { updates: 'updates', contracts: 'contracts', exercises: 'exercises' } as const;
+
+/** How far the stream is; search path of the storage. */
+export const progressSql =
+  'select checkpoint, seeded_at is not null as seeded, seed_contracts as entries from stream limit 1';
+
+/** Offsets before those of the stream, which begins at 1. `n` counts from 1. */
+const offsetSql = 'n - 1000000000';
+
+const preloadedState = {
+  offset: offsetSql,
+  node_id: '0',
+  template_pk: '1',
+  synchronizer_pk: '1',
+  parties_pk: '1',
+  contract_id: `decode(id, 'hex')`,
+} as const;
+
+/**
+ * Tables of contracts that are there before the stream begins, and the SQL of each column; a column that is not named
+ * stays null. `id` is the contract's id, `n` its number; one of `preloadedPerActive` is active. `where` leaves rows out.
+ */
+export const preloadedTables: readonly PreloadedTable[] = [
+  {
+    table: 'contracts',
+    columns: {
+      offset: offsetSql,
+      created_at: `timestamptz '2026-01-01'`,
+      node_id: '0',
+      template_pk: '1',
+      synchronizer_pk: '1',
+      parties_pk: '1',
+      origin: `'c'`,
+      acs_delta: 'true',
+      contract_id: `decode(id, 'hex')`,
+      payload: `'{"owner":"preloaded"}'`,
+    },
+  },
+  {
+    table: 'live',
+    columns: { ...preloadedState },
+    where: `n % ${String(preloadedPerActive)} = 0`,
+  },
+  {
+    table: 'ended',
+    columns: {
+      ...preloadedState,
+      ended_offset: `${offsetSql} + 1`,
+      class: `lifetime_class(${offsetSql}, ${offsetSql} + 1)`,
+      ended_by: `'a'`,
+      ended_at: `timestamptz '2026-01-01'`,
+      ended_node_id: '0',
+    },
+    where: `n % ${String(preloadedPerActive)} <> 0`,
+  },
+];
+
+export interface PreloadedTable {
+  readonly table: string;
+  readonly columns: Readonly<Record<string, string>>;
+  readonly where?: string;
+}
+
+/** The entries of dictionaries that those rows refer to; the indexer goes on numbering after them. */
+export const preloadedDictionaries = {
+  synchronizer: 'insert into synchronizers (synchronizer_pk, synchronizer_id) values (1, $1)',
+  template: `insert into templates (template_pk, package_id, module_name, entity_name, package_name)
+             values (1, $1, $2, $3, $4)`,
+  parties: `insert into contract_parties (parties_pk, signatories, observers, witness_parties) values (1, '{}', '{}', '{}')`,
+} as const;
+
+/** A stream that was seeded at offset 0: an unseeded one would be emptied first. */
+export const preloadedStream = `insert into stream (filter, filter_hash, transaction_shape, seed_offset, seeded_at, checkpoint)
+  values ($1, $2, $3, 0, now(), 0)`;

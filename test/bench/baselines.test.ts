@@ -1,0 +1,144 @@
+/** Layouts that the indexer is measured beside hold the events of the recording, all of them and whole, or say what is wrong. */
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import {
+  baselineDatabase,
+  runBaseline,
+  stageBaseline,
+  type Baseline,
+  type BaselineRows,
+} from '../../bench/baselines/baseline.ts';
+import { pqsLayout } from '../../bench/baselines/pqs-layout.ts';
+import { rawJson } from '../../bench/baselines/raw-json.ts';
+import { undoAll } from '../../bench/cleanup.ts';
+import { preloadedCounts, preloadedDatabase, preloadedFilter } from '../../bench/growth/preload.ts';
+import { migrated, openServer, schema, type RunDatabase, type Server } from '../../bench/postgres.ts';
+import { headerLength } from '../../bench/replay/frame.ts';
+import { expectedAfter, openingTransactions, profileNamed, type Expected } from '../../bench/replay/profiles.ts';
+import { recordingIndex, updatesRecording, type Recording } from '../../bench/replay/recording.ts';
+import { decodeUpdate } from '../../src/ledger/frames/decode.ts';
+import { openDatabase } from '../../src/store/connection/database.ts';
+import { openSession } from '../../src/store/write/session.ts';
+
+const profile = { ...profileNamed('default'), pool: 30 };
+const transactions = 40;
+const expected = expectedAfter(profile, transactions);
+const folder = mkdtempSync(join(tmpdir(), 'bench-test-'));
+
+let server: Server;
+beforeAll(async () => {
+  server = await openServer({ url: process.env['TEST_POSTGRES_URL'], folder, settings: {} });
+});
+afterAll(async () => {
+  await undoAll();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+function recorded(preloaded = 0): Recording {
+  return updatesRecording({ folder, profile, count: transactions, preloaded, say: () => undefined });
+}
+
+/** What an indexer makes of the recording, in two batches. */
+async function written(recording: Recording, database: RunDatabase): Promise<void> {
+  const [positions, bytes] = [recordingIndex(recording.path), readFileSync(recording.path)];
+  const { json, hash } = preloadedFilter();
+  const opened = openDatabase({ url: database.url, schema, statementTimeoutMs: 60_000, applicationName: 'bench test' });
+  try {
+    const identity = { participantId: 'p::1220', filter: json, filterHash: hash, shape: 'LEDGER_EFFECTS' } as const;
+    const session = await openSession(opened, identity);
+    if (!session.state.seeded) await session.publishSeed(0, 'genesis');
+    const frames = openingTransactions(profile) + transactions;
+    for (const [from, to] of [
+      [0, frames / 2],
+      [frames / 2, frames],
+    ].map((range) => range.map(Math.floor)) as [number, number][]) {
+      const batch = session.newBatch(from);
+      for (let at = from; at < to; at += 1) {
+        const frame = bytes.subarray(positions[at], positions[at + 1]);
+        batch.add(decodeUpdate(frame.subarray(headerLength(frame)).toString()));
+      }
+      await session.writeBatch(batch, from);
+    }
+  } finally {
+    await opened.close();
+  }
+}
+
+function rowsOf(
+  baseline: Baseline,
+  database: RunDatabase,
+  recording: Recording,
+  wanted: Expected = expected,
+): Promise<BaselineRows> {
+  return stageBaseline(baseline, database, { recording, expected: wanted });
+}
+
+describe('a recording in the tables of the indexer', () => {
+  let database: RunDatabase;
+  let recording: Recording;
+  beforeAll(async () => {
+    recording = recorded();
+    database = await migrated(await server.createDatabase());
+    await written(recording, database);
+  });
+
+  it.each([pqsLayout, rawJson])('is loaded into $name with every event and whole payloads', async (baseline) => {
+    const rows = await rowsOf(baseline, database, recording);
+    const { updates, contracts, exercises, active } = expected;
+    expect(rows.counts).toMatchObject({ updates, contracts, exercises, active });
+    expect(rows.counts.contents).toMatch(/^-?\d+( -?\d+)*$/);
+    const { error, weight } = await runBaseline(server, rows, 'settled');
+    expect(error).toBeUndefined();
+    expect(weight.heapBytes).toBeGreaterThan(expected.events * 100);
+    expect(weight.walBytes).toBeGreaterThan(weight.heapBytes / 2);
+    expect(weight.checkpoints).toBeGreaterThan(0);
+  });
+
+  it('is refused as a source when it is not what the recording holds', async () => {
+    await expect(rowsOf(pqsLayout, database, recording, { ...expected, contracts: 71 })).rejects.toThrow(
+      `PQS's layout, rows of the reference: contracts: found 70, expected 71`,
+    );
+  });
+
+  it.each<[string, Partial<Baseline>, string]>([
+    ['archives', { publish: () => 'select' }, `active: found ${String(expected.contracts)}, expected 30`],
+    [
+      'a payload',
+      {
+        publish: (last) =>
+          `${pqsLayout.publish?.(last) ?? ''};
+           update contracts set payload = '{}' where create_event_pk = (select min(create_event_pk) from contracts)`,
+      },
+      'contents: found',
+    ],
+  ])('is not called loaded where %s got lost', async (_, change, complaint) => {
+    const rows = await rowsOf({ ...pqsLayout, ...change }, database, recording);
+    expect((await runBaseline(server, rows, 'settled')).error).toContain(complaint);
+  });
+});
+
+describe('a recording over contracts that were there before', () => {
+  const preloaded = 1_000;
+
+  it('ends half of its archives in old contracts, in the layout as in the tables of the indexer', async () => {
+    const recording = recorded(preloaded);
+    const template = await preloadedDatabase(server, preloaded);
+    const database = await server.createDatabase(template);
+    await written(recording, database);
+    const before = preloadedCounts(preloaded);
+    const rows = await rowsOf(pqsLayout, database, recording, {
+      ...expected,
+      active: expected.active + before.active,
+    });
+    const { error, weight } = await runBaseline(
+      server,
+      rows,
+      'cycle',
+      await baselineDatabase(server, pqsLayout, preloaded),
+    );
+    expect(error).toBeUndefined();
+    expect(weight.fullPages).toBeGreaterThan(0);
+  });
+});

@@ -1,0 +1,103 @@
+/** The JSON of the benchmark says what its columns say, null where nothing was measured, and the picture shows the same. */
+import { describe, expect, it } from 'vitest';
+import { figureOf, type Figure, type Line } from '../../bench/figures/figures.ts';
+import { pictureOf } from '../../bench/figures/picture.ts';
+import { keyFigures, type Measured } from '../../bench/figures/report.ts';
+import { growthName } from '../../bench/growth/growth.ts';
+import { readOptions } from '../../bench/options.ts';
+
+const events = 1_000;
+const cost = { seconds: 2, nodeCpu: 12_000, postgresCpu: 20_000, replayCpu: 1_000 };
+
+/** A run of a thousand events that leaves so many bytes of everything, and takes so much of Postgres until the end. */
+function figure(bytes: number, us: number): Figure {
+  const weight = {
+    walBytes: 2 * bytes * events,
+    fullPages: 100,
+    heapBytes: 0.75 * bytes * events,
+    indexBytes: 0.25 * bytes * events,
+    postgresCpu: us * events,
+    vacuumCpu: undefined,
+    checkpoints: 2,
+  };
+  return figureOf({ ...cost, weight }, events);
+}
+
+const line = (name: string, ...figures: Figure[]): Line => ({ profile: 'default', name, figures });
+
+function measuredOf(lines: readonly Line[]): Measured {
+  const options = readOptions([]);
+  if (options === undefined) throw new Error('no options');
+  return { options, lines: [...lines], latencies: [], memories: [] };
+}
+
+describe('the figures of a call', () => {
+  it('are per event, and ratios are taken round by round', () => {
+    const lines = [
+      line('ingest', figure(1_000, 20), figure(1_000, 30), figure(1_000, 40)),
+      line(`PQS's layout`, figure(2_000, 40), figure(2_000, 40), figure(2_000, 160)),
+      line(growthName(0), { ...figure(1_000, 20), rate: 100 }),
+      line(growthName(10_000_000), { ...figure(1_000, 50), rate: 80 }),
+    ];
+    expect(keyFigures(measuredOf(lines), 'default')).toMatchObject({
+      bytes_per_event: 1_000,
+      wal_per_event: 2_000,
+      pg_us_per_event: 30,
+      postgres_us_per_event: 20,
+      node_us_per_event: 12,
+      vs_pqs_layout_cpu: 0.5,
+      vs_pqs_layout_wal: 0.5,
+      vs_pqs_layout_bytes: 0.5,
+      growth_10m_vs_empty: 0.8,
+      growth_10m_cpu_vs_empty: 0.4,
+      growth_vs_empty: { '10000000': 0.8 },
+    });
+  });
+
+  it('are null where nothing was measured, or only with an error', () => {
+    const lines = [line('ingest', { ...figure(1_000, 20), error: 'wrong' }), line(`PQS's layout`, figure(2_000, 40))];
+    expect(keyFigures(measuredOf(lines), 'default')).toMatchObject({
+      bytes_per_event: null,
+      wal_per_event: null,
+      pg_us_per_event: null,
+      node_us_per_event: null,
+      vs_pqs_layout_cpu: null,
+      vs_pqs_layout_wal: null,
+      vs_pqs_layout_bytes: null,
+      growth_10m_vs_empty: null,
+      growth_10m_cpu_vs_empty: null,
+    });
+  });
+
+  it('count the events of one checkpoint cycle', () => {
+    expect(figure(1_000, 20)).toMatchObject({ cycleEvents: 500, fullPages: 0.1 });
+  });
+});
+
+describe('the picture', () => {
+  const lines = [
+    line('ingest', figure(1_000, 20)),
+    line(`PQS's layout`, { ...figure(2_000, 40), nodeUs: undefined }),
+    line('raw JSON', { ...figure(500, 10), nodeUs: undefined }),
+  ];
+  const figures = { machine: 'a machine <of ours>', postgres: '17', lines };
+
+  it('draws bars as long as the figures, and says the figures', () => {
+    const svg = pictureOf(figures);
+    const log = [...svg.matchAll(/<rect [^>]*width="([\d.]+)" height="20" fill="var\(--first\)"/g)].map(([, width]) =>
+      Number(width),
+    );
+    expect(log.slice(3, 6).map((width) => width / (log[4] ?? 0))).toEqual([0.5, 1, 0.25]);
+    expect(svg).toContain(
+      `Write-ahead log: ledger-indexer 2,000 bytes, PQS's layout 4,000 bytes, raw JSON 1,000 bytes`,
+    );
+    expect(svg).toContain('20.0 + 12.0 µs');
+    expect(svg).toContain('a machine &lt;of ours&gt;');
+  });
+
+  it('is refused without a line it shows, or with one that failed', () => {
+    expect(() => pictureOf({ ...figures, lines: lines.slice(0, 2) })).toThrow('there is no line "raw JSON"');
+    const failed = line('raw JSON', { ...figure(500, 10), error: 'wrong' });
+    expect(() => pictureOf({ ...figures, lines: [...lines.slice(0, 2), failed] })).toThrow('has no figures');
+  });
+});
