@@ -14,8 +14,14 @@ export interface OwnDatabase {
   readonly query: <Row>(sql: string, params?: readonly unknown[]) => Promise<Row[]>;
 }
 
-/** Nothing in it has to survive a loss of power. */
-const hurried = { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off' };
+/** Nothing in it has to survive a loss of power, and it is one of several: small tables, little memory, little disk. */
+const settings = {
+  fsync: 'off',
+  synchronous_commit: 'off',
+  full_page_writes: 'off',
+  shared_buffers: '128MB',
+  max_wal_size: '1GB',
+};
 
 /** @throws IndexerError STORE_… for a server that cannot be used, EMBEDDED_POSTGRES_… without one for this machine */
 export async function startOwnDatabase(serverUrl: string | undefined, ending: Ending): Promise<OwnDatabase> {
@@ -38,7 +44,7 @@ async function startServer(ending: Ending): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'ledger-indexer-testing-'));
   ending.add(() => rm(folder, { recursive: true, force: true }));
   const { startEmbeddedPostgres } = await embeddedPostgres();
-  const server = await startEmbeddedPostgres({ dataDir: folder, settings: hurried });
+  const server = await startEmbeddedPostgres({ dataDir: folder, settings });
   const watchdog = startWatchdog(server.pid, folder);
   ending.add(async () => {
     await server.stop();

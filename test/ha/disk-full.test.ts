@@ -1,6 +1,5 @@
 /** A disk of Postgres that is full, for real: a small tmpfs under a tablespace. Needs root. */
-import { spawnSync } from 'node:child_process';
-import { chmod, mkdir, mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -11,38 +10,23 @@ import { runIndexer } from '../e2e/runs/indexer-run.ts';
 import { query } from '../support/database.ts';
 import { digestOf } from '../support/digest.ts';
 import { waitFor } from '../support/wait-for.ts';
+import { mayMount, mountSmallDisk } from './small-disk.ts';
 
-const mayMount = process.getuid?.() === 0 && process.platform === 'linux' && mounted();
-if (!mayMount) process.stdout.write('disk-full.test.ts skipped: a tmpfs cannot be mounted here (needs root)\n');
+const mountable = mayMount();
+if (!mountable) process.stdout.write('disk-full.test.ts skipped: a tmpfs cannot be mounted here (needs root)\n');
 
-function mounted(): boolean {
-  const probe = join(tmpdir(), `ledger-indexer-mount-${String(process.pid)}`);
-  spawnSync('mkdir', ['-p', probe]);
-  const works = mount('size=1m', probe);
-  if (works) spawnSync('umount', [probe]);
-  spawnSync('rmdir', [probe]);
-  return works;
-}
-
-function mount(options: string, at: string): boolean {
-  return spawnSync('mount', ['-t', 'tmpfs', '-o', options, 'tmpfs', at]).status === 0;
-}
-
-describe.skipIf(!mayMount)('a full disk', () => {
+describe.skipIf(!mountable)('a full disk', () => {
   it(
     'is waited for; once there is room everything is stored as if nothing had been',
     { timeout: 180_000 },
     async () => {
       const folder = await mkdtemp(join(tmpdir(), 'ledger-indexer-full-'));
-      await chmod(folder, 0o755);
-      const disk = join(folder, 'disk');
-      await mkdir(disk);
-      mount('size=16m,mode=0777', disk);
+      await using disk = await mountSmallDisk(16);
       const sandbox = await startSandbox({ seed: 9, limits: { checkpointIntervalMs: 50 } });
       generateHistory(sandbox.ledger, { seed: 9, updates: 6_000 });
       try {
         await using server = await startEmbeddedPostgres({ dataDir: join(folder, 'postgres') });
-        await query(server.url, `create tablespace small location '${disk}'`);
+        await query(server.url, `create tablespace small location '${disk.folder}'`);
         await query(server.url, 'create database filled tablespace small');
         const url = new URL(server.url);
         url.pathname = '/filled';
@@ -53,14 +37,13 @@ describe.skipIf(!mayMount)('a full disk', () => {
         );
         expect(await query(url.href, 'select from ledger.quarantine')).toEqual([]);
         expect((await indexer.status()).state).toBe('backing_off');
-        spawnSync('mount', ['-o', 'remount,size=300m', disk]);
+        disk.grow(300);
         await indexer.reaches(sandbox.ledger.ledgerEnd(), 90_000);
         await using calm = await runIndexer({ ...env, DATABASE_URL: server.url, POSTGRES_SCHEMA: 'calm' });
         await calm.reaches(sandbox.ledger.ledgerEnd(), 60_000);
         expect(await digestOf(url.href, 'ledger')).toBe(await digestOf(server.url, 'calm'));
       } finally {
         await sandbox.close();
-        spawnSync('umount', ['-l', disk]);
         await rm(folder, { recursive: true, force: true });
       }
     },

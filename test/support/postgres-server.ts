@@ -72,7 +72,8 @@ async function startEmbedded(): Promise<Server> {
   const folder = await mkdtemp(join(tmpdir(), 'ledger-indexer-test-'));
   const server = await startEmbeddedPostgres({
     dataDir: join(folder, 'postgres'),
-    settings: { max_connections: '200' },
+    // Several may run at once, each for small tables: emptying one looks through all pages that memory could hold.
+    settings: { max_connections: '200', shared_buffers: '128MB', max_wal_size: '1GB' },
   });
   const abandoned = (): void => {
     try {

@@ -31,7 +31,7 @@ export interface EmbeddedPostgresOptions {
   readonly settings?: Readonly<Record<string, string>>;
   /** Receives the server's log, line by line. */
   readonly log?: (line: string) => void;
-  /** Longest time a start may take, milliseconds; two minutes by default. */
+  /** Longest time a start may take, or say nothing while it reads its log again, milliseconds; two minutes by default. */
   readonly startLimitMs?: number;
   /** The account of the server's programs; by default the best that works here. */
   readonly account?: Account;

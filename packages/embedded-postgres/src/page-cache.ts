@@ -3,11 +3,11 @@ import { totalmem } from 'node:os';
 
 const MIB = 2 ** 20;
 const LEAST_MIB = 128;
-const MOST_MIB = 1024;
+const MOST_MIB = 4096;
 
 /**
  * The value of `shared_buffers`, e.g. `1024MB`: an eighth of the memory this process may use, between what Postgres takes
- * by itself and a gibibyte. Pages become real memory when they are first filled, so a small database takes little of it.
+ * by itself and four gibibytes. Pages become real memory when they are first filled, so a small database takes little of it.
  * @param available bytes of memory; by default those of the machine, or of the container where that is less
  */
 export function sharedBuffers(available: number = availableMemory()): string {

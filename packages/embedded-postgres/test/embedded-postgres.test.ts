@@ -11,11 +11,13 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { platformPackage } from '../src/binaries.ts';
 import { startEmbeddedPostgres } from '../src/embedded-postgres.ts';
 import { sharedBuffers } from '../src/page-cache.ts';
+import { maxWalSize, walRoom } from '../src/wal-size.ts';
 import { query } from '../../../test/support/database.ts';
 import { pause, waitFor } from '../../../test/support/wait-for.ts';
 
 /** Another process runs the built program: Node itself reads no TypeScript. */
 const MODULE = new URL('../dist/embedded-postgres.js', import.meta.url).href;
+const MIB = 2 ** 20;
 const require = createRequire(import.meta.url);
 
 interface Child {
@@ -100,17 +102,50 @@ describe('the embedded Postgres', () => {
     expect((await stat(dataDir)).mode & 0o777).toBe(0o700);
   });
 
-  it('caches as many pages as the machine allows, unless it is told otherwise', async () => {
-    const shown = async (url: string): Promise<unknown> => (await query(url, 'SHOW shared_buffers'))[0];
+  it('takes what memory and disk allow for long histories, unless it is told otherwise', async () => {
+    const names = ['shared_buffers', 'max_wal_size', 'checkpoint_timeout', 'random_page_cost', 'wal_compression'];
+    const shown = async (url: string): Promise<unknown> =>
+      (await query(url, `select ${names.map((name) => `current_setting('${name}') as ${name}`).join(', ')}`))[0];
+    const inBytes = (name: string): string => `pg_size_bytes(current_setting('${name}'))::float8 as ${name}`;
     const server = await startEmbeddedPostgres({ dataDir });
-    const own = await query(
-      server.url,
-      `SELECT pg_size_bytes(current_setting('shared_buffers')) = pg_size_bytes('${sharedBuffers()}') AS own`,
-    );
-    expect(own).toEqual([{ own: true }]);
+    expect(await shown(server.url)).toMatchObject({
+      checkpoint_timeout: '15min',
+      random_page_cost: '1.1',
+      wal_compression: 'off',
+    });
+    const [sizes] = await query(server.url, `select ${inBytes('shared_buffers')}, ${inBytes('max_wal_size')}`);
     await server.stop();
-    await using told = await startEmbeddedPostgres({ dataDir, settings: { shared_buffers: '64MB' } });
-    expect(await shown(told.url)).toEqual({ shared_buffers: '64MB' });
+    const free = maxWalSize(await walRoom(join(dataDir, 'cluster')));
+    expect(sizes?.['shared_buffers']).toBe(Number.parseInt(sharedBuffers(), 10) * MIB);
+    // What is free changes while other tests run.
+    expect(Number(sizes?.['max_wal_size']) / (Number.parseInt(free, 10) * MIB)).toBeCloseTo(1, 1);
+
+    const settings = {
+      shared_buffers: '64MB',
+      max_wal_size: '96MB',
+      checkpoint_timeout: '5min',
+      random_page_cost: '2',
+    };
+    await using told = await startEmbeddedPostgres({ dataDir, settings });
+    expect(await shown(told.url)).toMatchObject(settings);
+  });
+
+  it('waits as long as a server that was killed goes on reading its log', { timeout: 240_000 }, async () => {
+    // With these it writes much log at once, none of which is in the tables when it is killed.
+    const hurried = { fsync: 'off', full_page_writes: 'off', checkpoint_timeout: '1h' };
+    const first = await startEmbeddedPostgres({ dataDir, settings: hurried });
+    await query(first.url, 'CREATE TABLE t (a text); CREATE INDEX ON t (a); CHECKPOINT');
+    await query(first.url, 'INSERT INTO t SELECT md5(i::text) FROM generate_series(1, 600000) i');
+    process.kill(first.pid, 'SIGKILL');
+    await waitFor('the end of the server', () => (runs(first.pid) ? undefined : true));
+
+    // With few pages in memory it reads slowly.
+    const settings = { fsync: 'off', shared_buffers: '1MB', log_startup_progress_interval: '100ms' };
+    const startLimitMs = 2_000;
+    const began = performance.now();
+    await using second = await startEmbeddedPostgres({ dataDir, settings, startLimitMs });
+    expect(performance.now() - began).toBeGreaterThan(startLimitMs);
+    expect(await query(second.url, 'SELECT count(*)::int AS rows FROM t')).toEqual([{ rows: 600_000 }]);
   });
 
   it('keeps row contents out of its log', async () => {

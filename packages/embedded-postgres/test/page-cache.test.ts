@@ -8,12 +8,13 @@ it.each([
   [GIB / 2, '128MB'],
   [2 * GIB, '256MB'],
   [4 * GIB, '512MB'],
-  [64 * GIB, '1024MB'],
+  [24 * GIB, '3072MB'],
+  [64 * GIB, '4096MB'],
 ])('of %i bytes of memory the embedded server caches pages in %s', (available, expected) => {
   expect(sharedBuffers(available)).toBe(expected);
 });
 
 it('knows the memory of this machine or container', () => {
   expect(Number.parseInt(sharedBuffers(), 10)).toBeGreaterThanOrEqual(128);
-  expect(Number.parseInt(sharedBuffers(), 10)).toBeLessThanOrEqual(1024);
+  expect(Number.parseInt(sharedBuffers(), 10)).toBeLessThanOrEqual(4096);
 });

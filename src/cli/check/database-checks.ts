@@ -10,6 +10,7 @@ import { WriterCandidate } from '../../store/lock/writer-lock.ts';
 import { openFor } from '../database/with-database.ts';
 import { judgeClock } from './ledger-checks.ts';
 import { pass, type Check, type Finding } from './outcome.ts';
+import { settingsChecks } from './settings-checks.ts';
 
 /** A pool for the checks, all of which run at the same time. */
 export function openForChecks(config: Config, limitMs: number): Promise<Database> {
@@ -47,6 +48,7 @@ export function databaseChecks(database: Database, config: Config): readonly Che
         return judgeClock('Postgres', (await inspectServer(database)).clockMs, askedAt, Date.now());
       },
     },
+    ...settingsChecks(database),
   ];
 }
 

@@ -180,7 +180,12 @@ class MortalServer implements AsyncDisposable {
 }
 
 function start(folder: string, forgetful: boolean, port?: number): Promise<EmbeddedPostgres> {
-  const settings = { fsync: 'off', synchronous_commit: forgetful ? 'off' : 'on', wal_writer_delay: '10s' };
+  const settings = {
+    fsync: 'off',
+    synchronous_commit: forgetful ? 'off' : 'on',
+    wal_writer_delay: '10s',
+    shared_buffers: '128MB',
+  };
   return startEmbeddedPostgres({ dataDir: join(folder, 'data'), settings, ...(port === undefined ? {} : { port }) });
 }
 

@@ -1,0 +1,54 @@
+/** The log of the embedded server leaves room for the data, however small the disk is. */
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { query } from '../../../test/support/database.ts';
+import { mayMount, mountSmallDisk } from '../../../test/ha/small-disk.ts';
+import { startEmbeddedPostgres } from '../src/embedded-postgres.ts';
+import { maxWalSize, walRoom } from '../src/wal-size.ts';
+
+const MIB = 2 ** 20;
+const GIB = 2 ** 30;
+
+it.each([
+  [0, '128MB'],
+  [GIB, '256MB'],
+  [5 * GIB, '1280MB'],
+  [31 * GIB, '7936MB'],
+  [500 * GIB, '8192MB'],
+])('where the log could fill %i bytes, it may grow to %s', (room, expected) => {
+  expect(maxWalSize(room)).toBe(expected);
+});
+
+const mountable = mayMount();
+if (!mountable) process.stdout.write('wal-size.test.ts: two skipped: a tmpfs cannot be mounted here (needs root)\n');
+
+describe.skipIf(!mountable)('on a small disk', () => {
+  it('the log that is there counts as room, so that each start allows the same', async () => {
+    await using disk = await mountSmallDisk(400);
+    const log = join(disk.folder, 'pg_wal');
+    await mkdir(join(log, 'archive_status'), { recursive: true });
+    expect((await walRoom(disk.folder)) / MIB).toBeCloseTo(400, -1);
+    await writeFile(join(log, '000000010000000000000001'), Buffer.alloc(200 * MIB));
+    expect((await walRoom(disk.folder)) / MIB).toBeCloseTo(400, -1);
+    await writeFile(join(disk.folder, 'data'), Buffer.alloc(100 * MIB));
+    expect((await walRoom(disk.folder)) / MIB).toBeCloseTo(300, -1);
+  });
+
+  it('the server writes more log than the disk could hold', { timeout: 120_000 }, async () => {
+    await using disk = await mountSmallDisk(640);
+    await using server = await startEmbeddedPostgres({
+      dataDir: join(disk.folder, 'postgres'),
+      settings: { fsync: 'off' },
+    });
+    await query(server.url, 'CREATE TABLE t (a text)');
+    const [begun] = await query(server.url, 'SELECT pg_current_wal_lsn()::text AS at');
+    for (let round = 0; round < 30; round += 1) {
+      await query(server.url, `INSERT INTO t SELECT repeat(md5(i::text), 60) FROM generate_series(1, 16000) i`);
+      await query(server.url, 'TRUNCATE t');
+    }
+    const since = String(begun?.['at']);
+    const [written] = await query(server.url, `SELECT (pg_current_wal_lsn() - '${since}'::pg_lsn)::float8 AS bytes`);
+    expect(Number(written?.['bytes'])).toBeGreaterThan(640 * MIB);
+  });
+});

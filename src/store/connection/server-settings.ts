@@ -1,0 +1,89 @@
+/**
+ * Settings of the server that decide what a long history costs. None is needed, and none can be set from here: they belong to
+ * whoever runs the server. Told is what a new session of this role gets, whatever our own sessions set for themselves.
+ */
+import type { PoolClient } from 'pg';
+import type { Database } from './database.ts';
+
+const names = [
+  'shared_buffers',
+  'max_wal_size',
+  'checkpoint_timeout',
+  'wal_compression',
+  'random_page_cost',
+  'jit',
+] as const;
+
+export type ServerSettingName = (typeof names)[number];
+
+export interface ServerSetting {
+  /** As Postgres writes it, e.g. `128MB`, `5min`, `on`. */
+  readonly shown: string;
+  /** Bytes, milliseconds, or without a unit; NaN of a word. */
+  readonly amount: number;
+  /** The words it may be set to; empty of numbers and switches. */
+  readonly words: readonly string[];
+  /** Given where the server is started, which no statement overrides for the whole server. */
+  readonly givenAtStart: boolean;
+}
+
+export interface ServerSettings {
+  /** The database we are connected to, as statements name it. */
+  readonly database: string;
+  /** Undefined when this server has no such setting, as some services have not. */
+  readonly get: (name: ServerSettingName) => ServerSetting | undefined;
+  /** Whether the server can compile plans: it was built with LLVM. */
+  readonly canCompile: boolean;
+}
+
+interface Row {
+  readonly name: string;
+  readonly value: string;
+  readonly unit: string | null;
+  readonly shown: string;
+  readonly words: readonly string[] | null;
+  readonly givenAtStart: boolean;
+}
+
+/** Sessions cannot change those with a unit, so what they read is what everybody has. */
+const settingRows = `
+select name, reset_val as value, unit, case when unit is null then reset_val else current_setting(name) end as shown,
+       enumvals as words, source = 'command line' as "givenAtStart"
+  from pg_settings where name = any($1)`;
+
+/** Reads only. */
+export async function serverSettings(database: Database): Promise<ServerSettings> {
+  return database.transaction(async (client) => {
+    const { rows } = await client.query<Row>(settingRows, [names]);
+    const found = new Map(rows.map((row) => [row.name, settingOf(row)]));
+    return { get: (name) => found.get(name), ...(await facts(client)) };
+  });
+}
+
+/** Postgres looks for LLVM only where it may use it, so it is told that it may. */
+async function facts(client: PoolClient): Promise<Pick<ServerSettings, 'database' | 'canCompile'>> {
+  await client.query('set local jit = on');
+  const { rows } = await client.query<{ database: string; canCompile: boolean }>(
+    'select quote_ident(current_database()) as database, pg_jit_available() as "canCompile"',
+  );
+  const [row] = rows;
+  if (row === undefined) throw new TypeError('the server answers a select without a row');
+  return row;
+}
+
+const unitFactors: Readonly<Record<string, number>> = {
+  B: 1,
+  kB: 2 ** 10,
+  MB: 2 ** 20,
+  GB: 2 ** 30,
+  ms: 1,
+  s: 1_000,
+  min: 60_000,
+};
+
+/** Units are e.g. `MB`, `s`, or `8kB`: the size of a page. */
+function settingOf({ value, unit, shown, words, givenAtStart }: Row): ServerSetting {
+  const [, count = '', word = ''] = /^(\d*)([A-Za-z]*)$/.exec(unit ?? '') ?? [];
+  const factor = word === '' ? 1 : (unitFactors[word] ?? Number.NaN);
+  return { shown, amount: Number(value) * Number(count || 1) * factor, words: words ?? [], givenAtStart };
+}

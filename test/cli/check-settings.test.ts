@@ -1,0 +1,140 @@
+/** `check` on settings of Postgres: what is dear with a long history is told with what to do, which then helps; nothing fails by it. */
+import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { chooseAccount } from '../../packages/embedded-postgres/src/account.ts';
+import { findBinaries } from '../../packages/embedded-postgres/src/binaries.ts';
+import { openCluster } from '../../packages/embedded-postgres/src/cluster.ts';
+import { freePort, startEmbeddedPostgres } from '../../packages/embedded-postgres/src/embedded-postgres.ts';
+import { startProgram } from '../../packages/embedded-postgres/src/run-program.ts';
+import { createTestDatabase, query } from '../support/database.ts';
+import { waitFor } from '../support/wait-for.ts';
+import { program } from './program.ts';
+
+interface Line {
+  readonly name: string;
+  readonly state: string;
+  readonly found: string;
+  readonly fix?: string;
+}
+
+/** The line of a setting; `check` ends with 0 whatever it says. */
+async function advice(url: string): Promise<(name: string) => Line | undefined> {
+  const { code, stdout, stderr } = await program(['check', '--json', '--timeout', '30'], { DATABASE_URL: url });
+  expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+  const { checks } = JSON.parse(stdout) as { checks: readonly Line[] };
+  return (name) => checks.find((line) => line.name === name);
+}
+
+/** The statements that a fix names. */
+function statements(line: Line | undefined): readonly string[] {
+  return [...(line?.fix ?? '').matchAll(/`([^`]+)`/g)].map(([, statement = '']) => statement);
+}
+
+async function runFix(url: string, line: Line | undefined): Promise<void> {
+  const named = statements(line);
+  expect(named).not.toEqual([]);
+  for (const statement of named) await query(url, statement);
+}
+
+describe('settings of every session', { timeout: 60_000 }, () => {
+  it.each([
+    ['wal_compression', 'on', /^pglz, lz4 or off expected|^on, which is pglz, lz4 or off expected/, /^(lz4|off)$/],
+    ['random_page_cost', '4', /^4, .* 1\.1 expected/, /^1\.1$/],
+  ])('%s = %s is advised against, and the statement of the fix ends it', async (name, value, found, better) => {
+    await using database = await createTestDatabase();
+    const named = new URL(database.url).pathname.slice(1);
+    await query(database.url, `alter database ${named} set ${name} = ${value}`);
+    const before = (await advice(database.url))(name);
+    expect(before).toMatchObject({ state: 'warn', found: expect.stringMatching(found) as string });
+    await runFix(database.url, before);
+    expect((await advice(database.url))(name)).toEqual({
+      name,
+      state: 'pass',
+      found: expect.stringMatching(better) as string,
+    });
+  });
+
+  it('jit is advised against where plans can be compiled, although our own sessions have it off', async () => {
+    await using database = await createTestDatabase();
+    const named = new URL(database.url).pathname.slice(1);
+    await query(database.url, `alter database ${named} set jit = on`);
+    const [server] = await query(database.url, 'select pg_jit_available() as compiles');
+    const before = (await advice(database.url))('jit');
+    if (server?.['compiles'] !== true) {
+      expect(before).toMatchObject({ state: 'pass', found: expect.stringContaining('without LLVM') as string });
+      return;
+    }
+    expect(before).toMatchObject({ state: 'warn', found: expect.stringMatching(/^on, off expected/) as string });
+    await runFix(database.url, before);
+    expect((await advice(database.url))('jit')).toEqual({ name: 'jit', state: 'pass', found: 'off' });
+  });
+});
+
+/** As Postgres has them by itself, and as the fixes have them. */
+const small = { shared_buffers: '128MB', max_wal_size: '1GB', checkpoint_timeout: '5min' };
+const large = { shared_buffers: '1GB', max_wal_size: '8GB', checkpoint_timeout: '15min' };
+
+describe('settings of the whole server', { timeout: 180_000 }, () => {
+  let folder: string;
+  beforeEach(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'check-settings-'));
+  });
+  afterEach(() => rm(folder, { recursive: true, force: true }));
+
+  it('are advised against when small, and the statements of the fixes end it', async () => {
+    const made = await startEmbeddedPostgres({ dataDir: folder });
+    await made.stop();
+    {
+      await using server = await startPlainly(folder, made.url);
+      const line = await advice(server.url);
+      for (const [name, value] of Object.entries(small)) {
+        const found = expect.stringMatching(new RegExp(`^${value}, .*expected`)) as string;
+        expect(line(name)).toMatchObject({ state: 'warn', found });
+        await runFix(server.url, line(name));
+      }
+      await waitFor('the server reads its settings again', async () =>
+        (await advice(server.url))('max_wal_size')?.state === 'pass' ? true : undefined,
+      );
+    }
+    await using server = await startPlainly(folder, made.url);
+    const line = await advice(server.url);
+    for (const [name, found] of Object.entries(large)) expect(line(name)).toEqual({ name, state: 'pass', found });
+  });
+
+  it('are changed where the server is started when they are given there, which no statement overrides', async () => {
+    await using server = await startEmbeddedPostgres({ dataDir: folder, settings: small });
+    const line = await advice(server.url);
+    for (const name of Object.keys(small)) {
+      expect(line(name)).toMatchObject({ state: 'warn', fix: expect.stringContaining(`-c ${name}=`) as string });
+      expect(statements(line(name))).toEqual([]);
+    }
+  });
+});
+
+/** A server whose settings are those of its files. @param url with name and password of its role */
+async function startPlainly(dataDir: string, url: string): Promise<AsyncDisposable & { readonly url: string }> {
+  const account = chooseAccount();
+  const place = { account, binaries: await findBinaries(account, join(dataDir, 'links')) };
+  const cluster = await openCluster(place, dataDir);
+  const at = new URL(url);
+  at.port = String(await freePort());
+  const given = [`port=${at.port}`, 'listen_addresses=127.0.0.1', 'unix_socket_directories='];
+  const args = ['-D', cluster.name, ...given.flatMap((setting) => ['-c', setting])];
+  const child = startProgram(place, place.binaries.postgres, args, cluster.folder);
+  for (const output of [child.stdout, child.stderr]) output?.resume();
+  await waitFor('the server answers', async () => {
+    const rows = await query(at.href, 'select 1').catch(() => []);
+    return rows.length === 1 ? true : undefined;
+  });
+  return {
+    url: at.href,
+    [Symbol.asyncDispose]: async () => {
+      const closed = once(child, 'close');
+      child.kill('SIGINT');
+      await closed;
+    },
+  };
+}
