@@ -40,8 +40,13 @@ function sourceSql(contracts: number, spread: Spread): string {
 }
 
 const time = `timestamptz '2025-01-01' + n * interval '20 seconds'`;
+const partyNumber = (from: number): string =>
+  `('x' || substr(h, ${String(from)}, 4))::bit(16)::integer % array_length(names, 1)`;
 const party = (from: number): string =>
-  `names[1 + ('x' || substr(h, ${String(from)}, 4))::bit(16)::integer % array_length(names, 1)]`;
+  `names[1 + ${partyNumber(from)}]`;
+
+/** Of the combination of operator and owner: there is one of each. */
+const partiesNumber = `1 + (${partyNumber(1)}) * array_length(names, 1) + ${partyNumber(5)}`;
 
 const payload = `jsonb_build_object(
   'operator', ${party(1)}, 'owner', ${party(5)},
@@ -58,25 +63,44 @@ interface Fill {
 /** Parameters: $1 the names of the parties, $2 the number of contracts. */
 const fills: readonly Fill[] = [
   {
+    table: 'contract_parties',
+    sql: `insert into contract_parties (parties_pk, signatories, observers, witness_parties)
+          select 1 + i * array_length(names, 1) + j, array[names[1 + i]], array[names[1 + j]], array[names[1 + i], names[1 + j]]
+            from (select $1::text[] as names) as given, generate_series(0, array_length(names, 1) - 1) as i,
+                 generate_series(0, array_length(names, 1) - 1) as j
+           where $2::bigint is not null order by 1`,
+  },
+  {
     table: 'updates',
-    sql: `insert into updates ("offset", kind, update_id, synchronizer_pk, command_id, workflow_id, effective_at, record_time,
-                               trace_parent, paid_traffic_cost, event_count, epoch, indexed_at)
-          select at, 'transaction', '1220' || h, 1, 'command-' || substr(h, 1, 8), null, ${time}, ${time} + interval '0.3 seconds',
-                 '00-' || substr(h, 1, 32) || '-' || substr(h, 33, 16) || '-01', n % 20000, 3, 1, ${time} + interval '0.4 seconds'
+    sql: `insert into updates ("offset", batch_offset, kind, update_id, synchronizer_pk, command_id, effective_at, record_time,
+                               trace_parent, paid_traffic_cost, event_count)
+          select at, 0, 't', decode('1220' || h, 'hex'), 1, 'command-' || substr(h, 1, 8), ${time},
+                 ${time} + interval '0.3 seconds', decode('00' || substr(h, 1, 48) || '01', 'hex'), n % 20000, 3
             from source where $1::text[] is not null and $2::bigint is not null order by n`,
   },
   {
     table: 'contracts',
-    sql: `insert into contracts (contract_id, "offset", node_id, origin, synchronizer_pk, template_pk, representative_package_id,
-                                 payload, signatories, observers, witness_parties, created_at, acs_delta)
-          select id, at, 0, 'create', 1, 1, encode(sha256('package'), 'hex'),
-                 ${payload}, array[${party(1)}], array[${party(5)}], array[${party(1)}, ${party(5)}], ${time}, true
+    sql: `insert into contracts ("offset", created_at, node_id, template_pk, synchronizer_pk, parties_pk, origin, acs_delta,
+                                 contract_id, payload, representative_package_id)
+          select at, ${time}, 0, 1, 1, ${partiesNumber}, 'c', true, decode(id, 'hex'), ${payload},
+                 encode(sha256('package'), 'hex')
             from (select source.*, $1::text[] as names from source) as source order by n`,
   },
   {
-    table: 'lifetimes',
-    sql: `insert into lifetimes (contract_id, synchronizer_pk, activated_offset, template_pk, deactivated_offset)
-          select id, 1, at, 1, ended from source where $1::text[] is not null and $2::bigint is not null order by n`,
+    table: 'live',
+    sql: `insert into live ("offset", node_id, template_pk, synchronizer_pk, parties_pk, contract_id)
+          select at, 0, 1, 1, ${partiesNumber}, decode(id, 'hex')
+            from (select source.*, $1::text[] as names from source) as source
+           where ended is null and $2::bigint is not null order by n`,
+  },
+  {
+    table: 'ended',
+    sql: `insert into ended ("offset", ended_offset, node_id, template_pk, synchronizer_pk, parties_pk, class, ended_by,
+                             contract_id, ended_at, ended_node_id)
+          select at, ended, 0, 1, 1, ${partiesNumber}, lifetime_class(at, ended), 'a', decode(id, 'hex'),
+                 timestamptz '2025-01-01' + ended / ${String(offsetsPerUpdate)} * interval '20 seconds', 1
+            from (select source.*, $1::text[] as names from source) as source
+           where ended is not null and $2::bigint is not null order by ended, n`,
   },
   {
     table: 'activity_hourly',
@@ -101,6 +125,7 @@ const fills: readonly Fill[] = [
 export async function fill(client: Client, contracts: number, spread: Spread): Promise<void> {
   await client.query(`set search_path = ${schema}; set work_mem = '256MB'; set maintenance_work_mem = '512MB'`);
   await addDictionaries(client);
+  await client.query('insert into batches (batch_offset, epoch) values (0, 1)');
   say('making rows');
   await client.query(sourceSql(contracts, spread));
   for (const { table, sql } of fills) {

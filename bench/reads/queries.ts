@@ -7,7 +7,13 @@ import { templateName } from '../replay/names.ts';
 
 /** What is asked, named as in the JSON. */
 export type Question =
-  'active_by_template' | 'active_by_id' | 'active_by_payload' | 'count_by_template' | 'as_of' | 'hourly_chart';
+  | 'active_by_template'
+  | 'active_by_id'
+  | 'active_by_payload'
+  | 'active_of_party'
+  | 'count_by_template'
+  | 'as_of'
+  | 'hourly_chart';
 
 /** Through which schema. */
 export type Way = 'storage' | 'explore' | 'pqs' | 'typed';
@@ -17,6 +23,7 @@ export const aims: Readonly<Record<Question, number>> = {
   active_by_template: 20,
   active_by_id: 1,
   active_by_payload: 2,
+  active_of_party: 5,
   count_by_template: 2,
   as_of: 60,
   hourly_chart: 20,
@@ -37,39 +44,42 @@ interface Facts {
   readonly template: string;
   readonly middle: string;
   readonly samples: readonly { readonly id: string; readonly account: string }[];
-  /** Active now, active in the middle, and active with the first sample's account. */
+  readonly party: string;
+  /** Active now, active in the middle, active with the first sample's account, and with the party as signatory or observer. */
   readonly active: number;
   readonly activeInTheMiddle: number;
   readonly ofFirstAccount: number;
+  readonly ofParty: number;
 }
 
 async function factsOf(client: Client): Promise<Facts> {
   const { id, packageName } = templateName(0);
-  const { rows: samples } = await client.query<{ id: string; account: string }>(
-    `select c.contract_id as id, c.payload ->> 'account' as account
-       from contracts c join lifetimes l on l.contract_id = c.contract_id and l.activated_offset = c."offset"
-      where l.deactivated_offset is null order by md5(c.contract_id) limit 1000`,
+  const { rows: samples } = await client.query<{ id: string; account: string; party: string }>(
+    `select ledger.id_text(l.contract_id) as id, c.payload ->> 'account' as account, c.payload ->> 'owner' as party
+       from ledger.live l join ledger.contracts c using ("offset", node_id)
+      order by md5(ledger.id_text(l.contract_id)) limit 1000`,
   );
-  const { rows } = await client.query<Omit<Facts, 'template' | 'samples'>>(
-    `with half as (select max(activated_offset) / 2 as middle from lifetimes)
-     select (select middle from half)::text as middle,
-            (select count(*) from lifetimes where deactivated_offset is null)::integer as active,
-            (select count(*) from lifetimes, half
+  const { rows } = await client.query<Omit<Facts, 'template' | 'samples' | 'party'>>(
+    `with half as (select max(activated_offset) / 2 as middle from ledger.lifetimes),
+     active as (select c.payload from ledger.live l join ledger.contracts c using ("offset", node_id))
+     select (select middle from half)::text as middle, (select count(*) from active)::integer as active,
+            (select count(*) from ledger.lifetimes, half
               where activated_offset <= middle and (deactivated_offset is null or deactivated_offset > middle))::integer
               as "activeInTheMiddle",
-            (select count(*) from contracts join lifetimes using (contract_id)
-              where deactivated_offset is null and payload ->> 'account' = $1)::integer as "ofFirstAccount"`,
-    [samples[0]?.account],
+            (select count(*) from active where payload ->> 'account' = $1)::integer as "ofFirstAccount",
+            (select count(*) from active where $2 in (payload ->> 'operator', payload ->> 'owner'))::integer as "ofParty"`,
+    [samples[0]?.account, samples[0]?.party],
   );
-  if (rows[0] === undefined || samples.length === 0) throw new Error('nothing is active in the filled database');
-  return { template: `${packageName}:${id.slice(id.indexOf(':') + 1)}`, samples, ...rows[0] };
+  if (rows[0] === undefined || samples[0] === undefined) throw new Error('nothing is active in the filled database');
+  const { party } = samples[0];
+  return { template: `${packageName}:${id.slice(id.indexOf(':') + 1)}`, party, samples, ...rows[0] };
 }
 
 const noSample = { id: '', account: '' };
 
 /** Lists and single contracts of those that are active, by the function of one schema. */
 function activeQueries(way: Way, active: string, facts: Facts): ReadQuery[] {
-  const { template, samples } = facts;
+  const { template, party, samples } = facts;
   const sample = (round: number): Facts['samples'][number] => samples[round % samples.length] ?? noSample;
   const select = `select contract_id, payload from ${active}`;
   return [
@@ -88,29 +98,36 @@ function activeQueries(way: Way, active: string, facts: Facts): ReadQuery[] {
       values: (round) => [template, sample(round).account],
       rows: facts.ofFirstAccount,
     },
+    {
+      question: 'active_of_party',
+      way,
+      text: `${select} where signatories @> array[$2] or observers @> array[$2]`,
+      values: () => [template, party],
+      rows: facts.ofParty,
+    },
   ];
 }
 
 const named = `(select template_pk from ledger.templates
   where package_name = split_part($1, ':', 1) and module_name = split_part($1, ':', 2) and entity_name = split_part($1, ':', 3))`;
-const joined = `join ledger.contracts c on c.template_pk = l.template_pk and c."offset" = l.activated_offset and c.contract_id = l.contract_id`;
+const joined = `join ledger.contracts c on c.template_pk = l.template_pk and c."offset" = l."offset" and c.node_id = l.node_id`;
 
-const storageActive = `(select c.contract_id, c.payload from ledger.lifetimes l ${joined}
-  where l.deactivated_offset is null and l.template_pk = ${named}) as active`;
+const storageActive = `(select ledger.id_text(l.contract_id) as contract_id, c.payload, p.signatories, p.observers
+  from ledger.live l ${joined} join ledger.contract_parties p on p.parties_pk = l.parties_pk
+  where l.unknown_since is null and l.template_pk = ${named}) as active`;
 
 const storageAsOf = `
-  select c.contract_id, c.payload
-    from (select l.template_pk, l.contract_id, l.activated_offset from ledger.lifetimes l
-           where l.deactivated_offset is null and l.template_pk = ${named} and l.activated_offset <= $2::bigint
+  select ledger.id_text(l.contract_id), c.payload
+    from (select l.template_pk, l.contract_id, l."offset", l.node_id from ledger.live l
+           where l.unknown_since is null and l.template_pk = ${named} and l."offset" <= $2::bigint
           union all
-          select l.template_pk, l.contract_id, l.activated_offset
-            from generate_series(0, 40) as class
+          select l.template_pk, l.contract_id, l."offset", l.node_id
+            from generate_series(0, 40) as k
             cross join lateral (
-              select * from ledger.lifetimes l
-               where l.template_pk = ${named} and l.deactivated_offset is not null
-                 and ledger.lifetime_class(l.activated_offset, l.deactivated_offset) = class
-                 and l.activated_offset <= $2::bigint and l.activated_offset > $2::bigint - 1 - (2 ^ (class + 1) * 1.001)::bigint
-                 and l.deactivated_offset > $2::bigint
+              select * from ledger.ended l
+               where l.template_pk = ${named} and l.class = k
+                 and l."offset" <= $2::bigint and l."offset" > $2::bigint - 1 - (2 ^ (k + 1) * 1.001)::bigint
+                 and l.ended_offset > $2::bigint
                offset 0) as l) as l
     ${joined}`;
 
@@ -169,6 +186,13 @@ function byTyped(facts: Facts, view: string): readonly ReadQuery[] {
       text: `${select} where account = $1`,
       values: (round) => [sample(round).account],
       rows: facts.ofFirstAccount,
+    },
+    {
+      question: 'active_of_party',
+      way: 'typed',
+      text: `${select} where signatories @> array[$1] or observers @> array[$1]`,
+      values: () => [facts.party],
+      rows: facts.ofParty,
     },
   ];
 }

@@ -97,6 +97,45 @@ $$;
 comment on function :pqs.__implementing_pks(text) is
   'Numbers of the templates that have views of an interface; none where the name is that of a template.';
 
+-- What is asked here stays so: a name that means a template once never means an interface, and where it came to mean another
+-- thing as well, __type_pks refuses it. So the planner may ask once and leave out the parts of a query that find nothing,
+-- which is what immutable is for; only a name that is not known yet gets all parts, which finds the same. Events name
+-- interfaces by package id alone: what has a package name of its own is a template.
+create or replace function :pqs.__is_template(qname text) returns boolean
+  language plpgsql immutable parallel safe cost 1000
+  set search_path = pg_catalog, pg_temp
+as $$
+declare
+  wanted text := ltrim(qname, '#');
+begin
+  return exists (
+    select from :storage.templates t
+     where t.entity_name = substring(wanted from '[^:]*$') and t.package_name is not null
+       and wanted in (t.entity_name, t.module_name || ':' || t.entity_name,
+                      t.package_name || ':' || t.module_name || ':' || t.entity_name,
+                      t.package_id || ':' || t.module_name || ':' || t.entity_name));
+end
+$$;
+comment on function :pqs.__is_template(text) is 'Whether a name is known to mean a template; false for null.';
+
+create or replace function :pqs.__is_interface(qname text) returns boolean
+  language plpgsql immutable parallel safe cost 1000
+  set search_path = pg_catalog, pg_temp
+as $$
+declare
+  wanted text := ltrim(qname, '#');
+begin
+  return not :pqs.__is_template(qname) and exists (
+    select from :storage.template_interfaces i
+      join :pqs.__names n on n.template_pk = i.interface_pk
+     where n.entity_name = substring(wanted from '[^:]*$')
+       and wanted in (n.entity_name, n.module_name || ':' || n.entity_name,
+                      n.package_name || ':' || n.module_name || ':' || n.entity_name,
+                      n.package_id || ':' || n.module_name || ':' || n.entity_name));
+end
+$$;
+comment on function :pqs.__is_interface(text) is 'Whether a name is known to mean an interface; false for null.';
+
 create or replace view :pqs.__choice_names as
   select h.choice_pk, n.package_name, n.module_name, n.entity_name, n.package_id, h.choice, h.template_pk, h.interface_pk
     from choices h

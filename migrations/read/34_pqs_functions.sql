@@ -1,8 +1,9 @@
 -- Contracts by name and offsets. Functions are single queries, so that Postgres makes them part of the query that calls them.
 
--- Two sources, each now and in the past. They yield what conditions and indexes are about; all else is looked up in the list
--- of columns, once for all four and only where it is asked for. No JOIN in them: planning is most of the time of a small
--- query, and every joined column would be copied for each use.
+-- Two sources, each now and in the past, of which those are planned that a name can mean. They yield what conditions and
+-- indexes are about; all else is looked up in the list of columns, once for all four and only where it is asked for. No JOIN
+-- in them but that of parties, by which contracts are found: planning is most of the time of a small query, and every joined
+-- column would be copied for each use. Contracts whose parties left the participant stand in live, and ended when they left.
 -- The subselect asks for a name once; the planner cannot look into it and would read whole tables for a rare template. So a
 -- second condition says the same without one, for the estimate alone: its first half, taken to be rare, is always true.
 -- Offsets are asked for before anything is looked for: where nothing can be found, conditions on rows are never looked at.
@@ -25,47 +26,48 @@ begin atomic
          (select p.package_version from packages p
            where p.package_id = coalesce(r.implementation_package_id, nullif(r.representative_package_id, ''), t.package_id)),
          coalesce(r.implementation_package_id, nullif(r.representative_package_id, ''), t.package_id),
-         w.signatories, w.observers, w.witness_parties, false, t.package_id,
+         r.signatories, r.observers, r.witness_parties, false, t.package_id,
          decode(nullif(base64_text(r.contract_key_hash), ''), 'base64'), r.reassignment_counter,
          (select s.synchronizer_id from synchronizers s where s.synchronizer_pk = r.synchronizer_pk),
          u.record_time, id_text(u.update_id), (select b.indexed_at from batches b where b.batch_offset = u.batch_offset)
     from (
       select 'template'::text as payload_type, l.template_pk as type_pk, l.template_pk, l.contract_id, c.payload,
              l."offset", l.node_id, null::bigint as ended, null::bigint as archived, null::integer as ended_node_id,
-             null::timestamptz as archived_at, l.synchronizer_pk, null::text as implementation_package_id, c.representative_package_id, c.contract_key,
-             c.contract_key_hash, c.created_event_blob, c.created_at, l.parties_pk, c.reassignment_counter, c.redaction_id
-        from live l, contracts c
-       where (select :pqs.__inside(active."offset")) is not null
+             null::timestamptz as archived_at, l.synchronizer_pk, null::text as implementation_package_id,
+             c.representative_package_id, c.contract_key, c.contract_key_hash, c.created_event_blob,
+             c.created_at, p.signatories, p.observers, p.witness_parties, c.reassignment_counter, c.redaction_id
+        from live l left join contract_parties p on p.parties_pk = l.parties_pk, contracts c
+       where not :pqs.__is_interface(qname) and (select :pqs.__inside(active."offset")) is not null
          and l.template_pk = any ((select :pqs.__type_pks(qname))::integer[])
          and (l."offset" + 0 = l."offset" or l.template_pk = any (:pqs.__type_pks(qname)))
          and l.unknown_since is null and l."offset" <= (select :pqs.__inside(active."offset"))
          and c."offset" = l."offset" and c.node_id = l.node_id and c.template_pk = l.template_pk
       union all
-      select 'template', l.template_pk, l.template_pk, l.contract_id, c.payload, l."offset", l.node_id, l.unknown_since,
-             null, null, null, l.synchronizer_pk, null, c.representative_package_id, c.contract_key,
-             c.contract_key_hash, c.created_event_blob, c.created_at, l.parties_pk, c.reassignment_counter, c.redaction_id
-        from live l, contracts c
-       where (select :pqs.__is_past(active."offset")) and l.template_pk = any ((select :pqs.__type_pks(qname))::integer[])
-         and l.unknown_since is not null and l.unknown_since > active."offset" and l."offset" <= active."offset"
-         and c."offset" = l."offset" and c.node_id = l.node_id and c.template_pk = l.template_pk
-      union all
       select 'template', l.template_pk, l.template_pk, l.contract_id, c.payload, l."offset", l.node_id, l.ended_offset,
              case l.ended_by when 'a' then l.ended_offset end, l.ended_node_id, case l.ended_by when 'a' then l.ended_at end,
-             l.synchronizer_pk, null, c.representative_package_id, c.contract_key,
-             c.contract_key_hash, c.created_event_blob, c.created_at, l.parties_pk, c.reassignment_counter, c.redaction_id
-        from :pqs.__lifetime_windows(active."offset") w, ended l, contracts c
-       where (select :pqs.__is_past(active."offset")) and l.template_pk = any ((select :pqs.__type_pks(qname))::integer[])
+             l.synchronizer_pk, null, c.representative_package_id, c.contract_key, c.contract_key_hash, c.created_event_blob,
+             c.created_at, p.signatories, p.observers, p.witness_parties, c.reassignment_counter, c.redaction_id
+        from :pqs.__lifetime_windows(active."offset") w, (
+               select e."offset", e.node_id, e.template_pk, e.synchronizer_pk, e.parties_pk, e.contract_id, e.class,
+                      e.ended_offset, e.ended_by, e.ended_at, e.ended_node_id
+                 from ended e
+               union all
+               select u."offset", u.node_id, u.template_pk, u.synchronizer_pk, u.parties_pk, u.contract_id,
+                      lifetime_class(u."offset", u.unknown_since)::smallint, u.unknown_since, null, null, null
+                 from live u) l left join contract_parties p on p.parties_pk = l.parties_pk, contracts c
+       where not :pqs.__is_interface(qname) and (select :pqs.__is_past(active."offset"))
+         and l.template_pk = any ((select :pqs.__type_pks(qname))::integer[])
          and l.class = w.class and l."offset" > w.after_offset and l."offset" <= w.at_offset and l.ended_offset > w.at_offset
          and c."offset" = l."offset" and c.node_id = l.node_id and c.template_pk = l.template_pk
       union all
       select 'interface', v.interface_pk, l.template_pk, l.contract_id,
              :pqs.padded(v.view, (select pd.padding from paddings pd where pd.template_pk = v.interface_pk)),
-             l."offset", l.node_id, null, null, null, null, l.synchronizer_pk,
-             v.implementation_package_id, c.representative_package_id, null, null, c.created_event_blob, c.created_at,
-             l.parties_pk, c.reassignment_counter, v.redaction_id
-        from live l, interface_views v
+             l."offset", l.node_id, null, null, null, null, l.synchronizer_pk, v.implementation_package_id,
+             c.representative_package_id, null, null, c.created_event_blob, c.created_at, p.signatories, p.observers,
+             p.witness_parties, c.reassignment_counter, v.redaction_id
+        from live l left join contract_parties p on p.parties_pk = l.parties_pk, interface_views v
         left join contracts c on c."offset" = v."offset" and c.node_id = v.node_id
-       where (select :pqs.__inside(active."offset")) is not null
+       where not :pqs.__is_template(qname) and (select :pqs.__inside(active."offset")) is not null
          and l.template_pk = any ((select :pqs.__implementing_pks(qname))::integer[])
          and (l."offset" + 0 = l."offset" or l.template_pk = any (:pqs.__implementing_pks(qname)))
          and l.unknown_since is null and l."offset" <= (select :pqs.__inside(active."offset"))
@@ -74,29 +76,24 @@ begin atomic
       union all
       select 'interface', v.interface_pk, l.template_pk, l.contract_id,
              :pqs.padded(v.view, (select pd.padding from paddings pd where pd.template_pk = v.interface_pk)),
-             l."offset", l.node_id, l.unknown_since, null, null, null, l.synchronizer_pk,
-             v.implementation_package_id, c.representative_package_id, null, null, c.created_event_blob, c.created_at,
-             l.parties_pk, c.reassignment_counter, v.redaction_id
-        from live l, interface_views v
-        left join contracts c on c."offset" = v."offset" and c.node_id = v.node_id
-       where (select :pqs.__is_past(active."offset")) and l.template_pk = any ((select :pqs.__implementing_pks(qname))::integer[])
-         and l.unknown_since is not null and l.unknown_since > active."offset" and l."offset" <= active."offset"
-         and v."offset" = l."offset" and v.node_id = l.node_id
-         and v.interface_pk = any ((select :pqs.__type_pks(qname))::integer[]) and v.status_code = 0
-      union all
-      select 'interface', v.interface_pk, l.template_pk, l.contract_id,
-             :pqs.padded(v.view, (select pd.padding from paddings pd where pd.template_pk = v.interface_pk)),
              l."offset", l.node_id, l.ended_offset, case l.ended_by when 'a' then l.ended_offset end, l.ended_node_id,
-             case l.ended_by when 'a' then l.ended_at end, l.synchronizer_pk,
-             v.implementation_package_id, c.representative_package_id, null, null, c.created_event_blob, c.created_at,
-             l.parties_pk, c.reassignment_counter, v.redaction_id
-        from :pqs.__lifetime_windows(active."offset") w, ended l, interface_views v
+             case l.ended_by when 'a' then l.ended_at end, l.synchronizer_pk, v.implementation_package_id,
+             c.representative_package_id, null, null, c.created_event_blob, c.created_at, p.signatories, p.observers,
+             p.witness_parties, c.reassignment_counter, v.redaction_id
+        from :pqs.__lifetime_windows(active."offset") w, (
+               select e."offset", e.node_id, e.template_pk, e.synchronizer_pk, e.parties_pk, e.contract_id, e.class,
+                      e.ended_offset, e.ended_by, e.ended_at, e.ended_node_id
+                 from ended e
+               union all
+               select u."offset", u.node_id, u.template_pk, u.synchronizer_pk, u.parties_pk, u.contract_id,
+                      lifetime_class(u."offset", u.unknown_since)::smallint, u.unknown_since, null, null, null
+                 from live u) l left join contract_parties p on p.parties_pk = l.parties_pk, interface_views v
         left join contracts c on c."offset" = v."offset" and c.node_id = v.node_id
-       where (select :pqs.__is_past(active."offset")) and l.template_pk = any ((select :pqs.__implementing_pks(qname))::integer[])
+       where not :pqs.__is_template(qname) and (select :pqs.__is_past(active."offset"))
+         and l.template_pk = any ((select :pqs.__implementing_pks(qname))::integer[])
          and l.class = w.class and l."offset" > w.after_offset and l."offset" <= w.at_offset and l.ended_offset > w.at_offset
          and v."offset" = l."offset" and v.node_id = l.node_id
          and v.interface_pk = any ((select :pqs.__type_pks(qname))::integer[]) and v.status_code = 0) r
-    left join contract_parties w on w.parties_pk = r.parties_pk
     left join templates t on t.template_pk = r.template_pk
     left join templates k on k.template_pk = r.type_pk
     left join updates u on u."offset" = r."offset";
@@ -171,7 +168,7 @@ begin atomic
          (select p.package_version from packages p
            where p.package_id = coalesce(r.implementation_package_id, nullif(r.representative_package_id, ''), t.package_id)),
          coalesce(r.implementation_package_id, nullif(r.representative_package_id, ''), t.package_id),
-         w.signatories, w.observers, w.witness_parties, false, t.package_id,
+         r.signatories, r.observers, r.witness_parties, false, t.package_id,
          decode(nullif(base64_text(r.contract_key_hash), ''), 'base64'), r.reassignment_counter,
          (select s.synchronizer_id from synchronizers s where s.synchronizer_pk = r.synchronizer_pk),
          u.record_time, id_text(u.update_id), (select b.indexed_at from batches b where b.batch_offset = u.batch_offset)
@@ -179,8 +176,9 @@ begin atomic
       select 'template'::text as payload_type, l.template_pk as type_pk, l.template_pk, l.contract_id, c.payload,
              l."offset", l.node_id, a."offset" as archived, a.node_id as archive_node, l.ended_at as archived_at,
              l.synchronizer_pk, null::text as implementation_package_id, c.representative_package_id, c.contract_key,
-             c.contract_key_hash, c.created_event_blob, c.created_at, l.parties_pk, c.reassignment_counter, c.redaction_id
-        from :pqs.__archivals a, ended l, contracts c
+             c.contract_key_hash, c.created_event_blob, c.created_at, p.signatories, p.observers, p.witness_parties,
+             c.reassignment_counter, c.redaction_id
+        from :pqs.__archivals a, ended l left join contract_parties p on p.parties_pk = l.parties_pk, contracts c
        where (select :pqs.__inside(from_offset)) is not null and (select :pqs.__inside(to_offset)) is not null
          and a.choice_pk = any ((select :pqs.__consuming_choices(qname))::integer[])
          and a."offset" >= (select :pqs.__inside(from_offset)) and a."offset" <= (select :pqs.__inside(to_offset))
@@ -192,8 +190,8 @@ begin atomic
              :pqs.padded(v.view, (select pd.padding from paddings pd where pd.template_pk = v.interface_pk)),
              l."offset", l.node_id, a."offset", a.node_id, l.ended_at, l.synchronizer_pk,
              v.implementation_package_id, c.representative_package_id, null, null, c.created_event_blob, c.created_at,
-             l.parties_pk, c.reassignment_counter, v.redaction_id
-        from :pqs.__archivals a, ended l, interface_views v
+             p.signatories, p.observers, p.witness_parties, c.reassignment_counter, v.redaction_id
+        from :pqs.__archivals a, ended l left join contract_parties p on p.parties_pk = l.parties_pk, interface_views v
         left join contracts c on c."offset" = v."offset" and c.node_id = v.node_id
        where (select :pqs.__inside(from_offset)) is not null and (select :pqs.__inside(to_offset)) is not null
          and cardinality((select :pqs.__implementing_pks(qname))) > 0
@@ -202,7 +200,6 @@ begin atomic
          and l.template_pk = any ((select :pqs.__implementing_pks(qname))::integer[])
          and v."offset" = l."offset" and v.node_id = l.node_id
          and v.interface_pk = any ((select :pqs.__type_pks(qname))::integer[]) and v.status_code = 0) r
-    left join contract_parties w on w.parties_pk = r.parties_pk
     left join templates t on t.template_pk = r.template_pk
     left join templates k on k.template_pk = r.type_pk
     left join updates u on u."offset" = r."offset";

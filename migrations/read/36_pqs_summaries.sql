@@ -11,7 +11,7 @@ begin atomic
            group by template_pk
           union all
           select 'template', template_pk, count(*)
-            from :explore.lifetimes_at((select :pqs.__inside(summary_active."offset")))
+            from :explore.states_at((select :pqs.__inside(summary_active."offset")))
            where (select :pqs.__is_past(summary_active."offset"))
              and coalesce(deactivated_offset, unknown_since) is not null
            group by template_pk

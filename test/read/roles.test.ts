@@ -212,7 +212,7 @@ describe.skipIf(!canLimit)('a role that is limited to parties', () => {
     await as(limited, async (client) => {
       expect(await rowsOf(client, 'select t::text as line from new_view t')).toBe('42501');
       await database.transaction((owner) => secureViews(owner, schemas));
-      const rows = await rowsOf(client, 'select contract_id as line from new_view order by 1');
+      const rows = await rowsOf(client, 'select ledger.id_text(contract_id) as line from new_view order by 1');
       expect(rows).toEqual(['own-1', 'own-2', 'own-3', 'own-3', 'own-4']);
       await query(created.url, `insert into ledger.packages values ('${iou.packageId}', 'iou', '1.0.0', '2.1', '{}')`);
       for (const every of [false, true]) {

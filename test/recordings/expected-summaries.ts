@@ -1,15 +1,32 @@
 /** What the writer keeps beside the events: lifetimes, dictionaries, counts by template and by hour. */
 import { asInteger, asText, JsonNumber, type Json } from './json.ts';
 import type { Expected } from './expected.ts';
-import { integer, type Row } from './rows.ts';
+import { integer, keyOf, type Row } from './rows.ts';
 
 export function addSummaries(expected: Expected): void {
-  for (const { row, deactivated } of expected.lifetimes) {
-    // In no recording a party leaves the participant.
-    expected.rows.add('lifetimes', { ...row, deactivated_offset: deactivated, unknown_since: null });
-  }
+  addLifetimes(expected);
   addDictionaries(expected);
   addActivity(expected);
+}
+
+/** With when and how each ended, from the update and event that ended it. In no recording a party leaves the participant. */
+function addLifetimes({ rows, lifetimes }: Expected): void {
+  const updates = new Map(rows.of('updates').map((row) => [keyOf(row, ['offset']), row]));
+  const archives = [...rows.of('archives'), ...rows.of('exercises').filter(({ consuming }) => consuming === true)];
+  const nodes = new Map(archives.map((row) => [keyOf(row, ['contract_id', 'offset']), row['node_id'] ?? null]));
+  for (const { row, deactivated } of lifetimes) {
+    const ending = { offset: deactivated, contract_id: row['contract_id'] ?? null };
+    const update = updates.get(keyOf(ending, ['offset']));
+    const { effective_at = null, record_time = null } = update ?? {};
+    rows.add('lifetimes', {
+      ...row,
+      deactivated_offset: deactivated,
+      unknown_since: null,
+      ended_by: deactivated === null ? null : update?.['kind'] === 'transaction' ? 'a' : 'r',
+      ended_at: effective_at ?? record_time,
+      ended_node_id: nodes.get(keyOf(ending, ['contract_id', 'offset'])) ?? null,
+    });
+  }
 }
 
 function addDictionaries({ rows, lifetimes }: Expected): void {

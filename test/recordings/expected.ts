@@ -276,9 +276,10 @@ export class Expected {
       contract_id = null,
       synchronizer_id = null,
       offset: activated_offset = null,
+      node_id = null,
       template_id = null,
     } = contract;
-    const row = { contract_id, synchronizer_id, activated_offset, template_id };
+    const row = { contract_id, synchronizer_id, activated_offset, node_id, template_id };
     const lifetime = { row, deactivated: null };
     this.lifetimes.push(lifetime);
     this.#open.set(`${asText(contract_id)} ${asText(synchronizer_id)}`, lifetime);

@@ -10,7 +10,10 @@ export interface Relation {
   readonly sql: string;
 }
 
-/** Not the ledger's: numbers of the dictionaries, which the names stand for, and what the writer notes of itself. */
+/**
+ * Not the ledger's: numbers of the dictionaries and of combinations of parties, which names stand for, what the writer notes
+ * of itself, and the class of a lifetime, by which it is found.
+ */
 export const ours: ReadonlySet<string> = new Set([
   'synchronizer_pk',
   'template_pk',
@@ -18,6 +21,9 @@ export const ours: ReadonlySet<string> = new Set([
   'interface_pk',
   'source_pk',
   'target_pk',
+  'parties_pk',
+  'batch_offset',
+  'class',
   'epoch',
   'indexed_at',
   'recorded_at',

@@ -38,7 +38,7 @@ describe('20,000 contracts', () => {
   it('reads what is active now from the index of live rows, and joins nothing that is not asked for', async () => {
     const plan = await firstPart(`select contract_id, payload from active('big:M:T1')`);
     expect(plan).toMatch(/(using|on) live_template/);
-    expect(plan).toContain('using contracts_template_offset');
+    expect(plan).toMatch(/using contracts_(template_offset|pkey)/);
     expect(plan).not.toMatch(/updates|templates t|synchronizers|packages|exercises/);
   });
 
@@ -86,10 +86,10 @@ describe('20,000 contracts', () => {
     );
     const lines = plan.map((row) => row['QUERY PLAN']);
     expect(lines.join()).toContain('live_template');
-    const past = lines.filter((line) => line.includes('Function Scan on lifetimes_at'));
+    const past = lines.filter((line) => line.includes('Function Scan on states_at'));
     expect(past).toHaveLength(2);
     expect(past.filter((line) => !line.includes('never executed'))).toEqual([]);
-    expect(lines.filter((line) => line.includes('Seq Scan on lifetimes'))).toEqual([]);
+    expect(lines.filter((line) => line.includes('Seq Scan on live'))).toEqual([]);
   });
 
   it('reads the past by classes of lifetimes', async () => {
