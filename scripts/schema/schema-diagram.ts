@@ -12,24 +12,30 @@ const references: Readonly<Record<string, string>> = {
   package_id: 'packages',
   view_name: 'typed_views',
   offset: 'updates',
-  activated_offset: 'contracts',
-  deactivated_offset: 'updates',
+  batch_offset: 'batches',
+  ended_offset: 'updates',
   unknown_since: 'updates',
   contract_id: 'contracts',
 };
 /** Tables whose "offset" is that of an activation. */
-const ofActivations = new Set(['interface_views']);
+const ofActivations = new Set(['interface_views', 'live', 'ended']);
+/** Tables that name combinations of parties of contracts; all others those of events. */
+const ofContracts = new Set(['contracts', 'live', 'ended']);
 /** Columns that a line is drawn for. All others would cross the picture to say what a word beside them says. */
-const lined = new Set(['offset', 'activated_offset']);
+const lined = new Set(['offset', 'batch_offset', 'parties_pk']);
 
 /** Those that hold what happened. All tables side by side would be too wide to be read. */
 const ofHistory = [
+  'batches',
   'updates',
+  'contract_parties',
   'contracts',
-  'lifetimes',
+  'live',
+  'ended',
+  'interface_views',
+  'event_parties',
   'exercises',
   'archives',
-  'interface_views',
   'reassignments',
   'topology_events',
 ];
@@ -39,7 +45,8 @@ function diagram(all: readonly Table[]): string {
   const lines = tables.flatMap((table) =>
     table.columns.flatMap(({ name }) => {
       const to = referenceOf(table.name, name);
-      return to !== undefined && lined.has(name) ? [`  ${table.name} }o--|| ${to} : "${name}"`] : [];
+      const repeats = name === 'parties_pk' && ofActivations.has(table.name);
+      return to !== undefined && lined.has(name) && !repeats ? [`  ${table.name} }o--|| ${to} : "${name}"`] : [];
     }),
   );
   return ['erDiagram', '  direction LR', ...lines, ...tables.map(boxOf)].join('\n');
@@ -48,14 +55,21 @@ function diagram(all: readonly Table[]): string {
 function boxOf({ name: table, columns }: Table): string {
   const rows = columns.map(({ name, type, key }) => {
     const to = referenceOf(table, name);
-    return `    ${type.replaceAll(' ', '_')} ${name}${key ? ' PK' : ''}${to === undefined ? '' : ` "→ ${to}"`}`;
+    return `    ${type.replaceAll(' ', '_').replaceAll('"', '')} ${name}${key ? ' PK' : ''}${to === undefined ? '' : ` "→ ${to}"`}`;
   });
   return [`  ${table} {`, ...rows, '  }'].join('\n');
 }
 
 function referenceOf(table: string, column: string): string | undefined {
-  const to = column === 'offset' && ofActivations.has(table) ? 'contracts' : references[column];
+  const to = targetOf(table, column);
   return to === table ? undefined : to;
+}
+
+function targetOf(table: string, column: string): string | undefined {
+  if (column === 'parties_pk' && !table.endsWith('_parties')) {
+    return ofContracts.has(table) ? 'contract_parties' : 'event_parties';
+  }
+  return column === 'offset' && ofActivations.has(table) ? 'contracts' : references[column];
 }
 
 const begin = '<!-- tables -->';

@@ -55,7 +55,9 @@ function tableRows(): readonly Row[] {
 }
 
 function columnsOfMigrations(): ReadonlySet<string> {
-  const sql = readFileSync(join(root, 'migrations/0001_storage.sql'), 'utf8');
+  const folder = join(root, 'migrations');
+  const files = readdirSync(folder).filter((name) => name.endsWith('.sql'));
+  const sql = files.map((name) => readFileSync(join(folder, name), 'utf8')).join('\n');
   const found = new Set<string>();
   for (const [, table = '', body = ''] of sql.matchAll(/^create table (\w+) \(\n(.*?)^\)/gms)) {
     for (const [, column = ''] of body.matchAll(/^ {2}"?(\w+)"? (?!key\b|\()/gm)) found.add(`${table}.${column}`);

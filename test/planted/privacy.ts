@@ -28,6 +28,20 @@ export const privacy: PlantedArea = {
       test,
     },
     {
+      name: 'who is party to contracts is shown to everybody',
+      file: policies,
+      line: 'contract_parties: stakes,',
+      instead: `contract_parties: 'true',`,
+      test,
+    },
+    {
+      name: 'ended contracts are shown to everybody',
+      file: policies,
+      line: `ended: among('contract_parties', stakes),`,
+      instead: `ended: 'true',`,
+      test,
+    },
+    {
       name: 'updates that only exercise something are hidden from those who saw it',
       file: policies,
       line: `updates: ofUpdate.join(' or '),`,

@@ -33,7 +33,7 @@ export const resetArea: PlantedArea = {
       name: 'contracts of parties that left after the offset stay unknown',
       file,
       line: `where('unknown_since', '>', to)`,
-      instead: `where('unknown_since', '>', to).where('deactivated_offset', '>', to)`,
+      instead: `where('unknown_since', '>', to).where('offset', '>', to)`,
       test,
     },
     {
@@ -41,6 +41,13 @@ export const resetArea: PlantedArea = {
       file: 'src/store/history/coverage-ranges.ts',
       line: `where('from_offset', '>', at)`,
       instead: `where('from_offset', '>', at).where('to_offset', 'is', null)`,
+      test,
+    },
+    {
+      name: 'batches of updates that are gone stay',
+      file,
+      line: 'await cutBatches(client, to);',
+      instead: '',
       test,
     },
     {

@@ -75,11 +75,11 @@ const keyed: JsonRecord = {
   witnessParties: [frames.bob, frames.alice],
 };
 
-/** Active, on its way, and arrived before it is seen to leave. */
+/** Active, on its way, and arrived before it is seen to leave: at nodes that no other contract of the demo is at. */
 function seeded(): readonly JsonRecord[] {
-  const active = frames.created({ offset: 5, nodeId: 3, contractId: '00seed', interfaceViews: [failed], ...keyed });
-  const left = frames.created({ offset: 6, nodeId: 2, contractId: '00left', ...keyed });
-  const came = frames.created({ offset: 8, nodeId: 1, contractId: '00came', ...keyed });
+  const active = frames.created({ offset: 5, nodeId: 93, contractId: '00seed', interfaceViews: [failed], ...keyed });
+  const left = frames.created({ offset: 6, nodeId: 92, contractId: '00left', ...keyed });
+  const came = frames.created({ offset: 8, nodeId: 91, contractId: '00came', ...keyed });
   const unassignedEvent = frames.unassigned({ offset: 7, nodeId: 1, contractId: '00left', reassignmentCounter: 3 });
   return [
     frames.entry('JsActiveContract', { createdEvent: active, synchronizerId: frames.here, reassignmentCounter: 2 }),
