@@ -13,7 +13,7 @@ import type {
   StreamState,
   UpdateMark,
 } from '../../src/model/stream.ts';
-import type { Row, RowSink, TableName } from '../../src/model/tables.ts';
+import { tables, type Row, type RowSink, type TableName } from '../../src/model/tables.ts';
 import type { StoredUpdate } from '../../src/model/update.ts';
 import type { VerifiedFacts } from '../../src/pipeline/ports/observer.ts';
 import type { Sink, SinkSession, SyncedViews, WriterLock } from '../../src/pipeline/ports/sink.ts';
@@ -41,11 +41,13 @@ class Rows implements RowSink {
   readonly tables = new Map<TableName, Row[]>();
 
   push(table: TableName, row: Row): void {
-    this.tables.set(table, [...this.of(table), row]);
+    this.tables.set(table, [...(this.tables.get(table) ?? []), row]);
   }
 
-  of(table: TableName): readonly Row[] {
-    return this.tables.get(table) ?? [];
+  /** The values of some columns, row by row. */
+  of(table: TableName, ...columns: readonly string[]): readonly Row[] {
+    const places = columns.map((column) => Object.keys(tables[table]).indexOf(column));
+    return (this.tables.get(table) ?? []).map((row) => places.map((place) => row[place] ?? null));
   }
 }
 
@@ -229,7 +231,9 @@ class MemorySession implements SinkSession {
     await Promise.all([this.#sink.act('writeBatch', batch), predecessor]);
     this.#move(from, batch.offset);
     const { updates, commits, stored } = this.#sink;
-    const marks = batch.sink.of('updates').map(([offset, , id]) => ({ offset: Number(offset), updateId: String(id) }));
+    const marks = batch.sink
+      .of('updates', 'offset', 'update_id')
+      .map(([offset, id]) => ({ offset: Number(offset), updateId: String(id) }));
     this.#sink.updates = [...updates, ...marks];
     stored.lastUpdate = marks.at(-1) ?? stored.lastUpdate;
     commits.push({ from, to: batch.offset, updates: Object.fromEntries(batch.updatesByKind) });
@@ -267,7 +271,7 @@ class MemorySession implements SinkSession {
     this.#fence();
     const { stored, seedEntries } = this.#sink;
     if (stored.seedContracts !== written || stored.seeded) throw moved();
-    const rows = batch.sink.of('contracts');
+    const rows = batch.sink.of('contracts', 'contract_id', 'offset');
     const entries = rows.map(([contractId, offset]) => ({ contractId: String(contractId), offset: Number(offset) }));
     this.#sink.seedEntries = [...seedEntries, ...entries];
     stored.seedContracts += batch.entries;
