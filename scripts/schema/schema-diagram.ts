@@ -12,21 +12,21 @@ const references: Readonly<Record<string, string>> = {
   package_id: 'packages',
   view_name: 'typed_views',
   offset: 'updates',
-  activated_offset: 'contracts',
-  deactivated_offset: 'updates',
+  ended_offset: 'updates',
   unknown_since: 'updates',
-  contract_id: 'contracts',
+  batch_offset: 'batches',
 };
 /** Tables whose "offset" is that of an activation. */
-const ofActivations = new Set(['interface_views']);
+const ofActivations = new Set(['live', 'ended', 'interface_views']);
 /** Columns that a line is drawn for. All others would cross the picture to say what a word beside them says. */
-const lined = new Set(['offset', 'activated_offset']);
+const lined = new Set(['offset']);
 
 /** Those that hold what happened. All tables side by side would be too wide to be read. */
 const ofHistory = [
   'updates',
   'contracts',
-  'lifetimes',
+  'live',
+  'ended',
   'exercises',
   'archives',
   'interface_views',
