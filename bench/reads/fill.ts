@@ -42,8 +42,7 @@ function sourceSql(contracts: number, spread: Spread): string {
 const time = `timestamptz '2025-01-01' + n * interval '20 seconds'`;
 const partyNumber = (from: number): string =>
   `('x' || substr(h, ${String(from)}, 4))::bit(16)::integer % array_length(names, 1)`;
-const party = (from: number): string =>
-  `names[1 + ${partyNumber(from)}]`;
+const party = (from: number): string => `names[1 + ${partyNumber(from)}]`;
 
 /** Of the combination of operator and owner: there is one of each. */
 const partiesNumber = `1 + (${partyNumber(1)}) * array_length(names, 1) + ${partyNumber(5)}`;

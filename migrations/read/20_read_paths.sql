@@ -103,7 +103,7 @@ begin atomic
     left join contract_parties p on p.parties_pk = l.parties_pk
     left join synchronizers s on s.synchronizer_pk = l.synchronizer_pk
     left join updates u on u."offset" = l."offset"
-   where c.contract_key_hash = any (array[
+   where c.contract_key_hash is not null and c.contract_key_hash = any (array[
            '\xff'::bytea || convert_to(key_hash, 'UTF8'),
            case when key_hash ~ '^([A-Za-z0-9+/]{4})*([A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$'
                 then decode(key_hash, 'base64') end])

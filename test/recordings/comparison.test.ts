@@ -5,7 +5,7 @@ import { recordingsFolder } from '../support/recordings.ts';
 import { compare } from './comparison.ts';
 import { expectationOf, type Expectation } from './expectation.ts';
 import { JsonNumber, JsonObject } from './json.ts';
-import { columnsOf, planted, tables, whilePlanted } from './planted.ts';
+import { columnsOf, parties, planted, shownAs, tables, whilePlanted } from './planted.ts';
 import { readRecording, type Recording } from './recording.ts';
 import { prepareRun, type Run } from './run.ts';
 
@@ -41,17 +41,30 @@ describe.skipIf(folder === '').each(histories)('the comparison with $name', ({ n
     expect(columns.length).toBeGreaterThan(0);
     for (const column of columns) {
       // The number of an entry of a dictionary is seen where it is used.
-      const only = dictionaries.includes(table) && column.name.endsWith('_pk') ? undefined : table;
+      const elsewhere = table in shownAs || (dictionaries.includes(table) && column.name.endsWith('_pk'));
+      const only = elsewhere ? undefined : table;
       expect(await found(planted.value(table, column), only), `${table}.${column.name}`).not.toEqual([]);
     }
   });
 
   it.each(filled)('finds a row of table %s that is lost', async (table) => {
-    expect((await found(planted.lostRow(table), table)).join()).toContain(`${table}: a lost row`);
+    const shown = shownAs[table] ?? table;
+    expect((await found(planted.lostRow(table), shown)).join()).toContain(`${shown}: a lost row`);
   });
 
   it.each(filled)('finds a row too many in table %s', async (table) => {
-    expect((await found(planted.rowTooMany(table), table)).join()).toContain(`${table}: a row too many`);
+    const shown = shownAs[table] ?? table;
+    expect((await found(planted.rowTooMany(table), shown)).join()).toContain(`${shown}: a row too many`);
+  });
+
+  it.each(parties)('finds every value of table %s that is altered, and a row that is lost', async (table) => {
+    const acting = (without as readonly string[]).includes('exercises') ? 'acting_parties' : '';
+    for (const column of await columnsOf(run.client, table)) {
+      // Numbers are seen in the rows that have them; controllers are those of exercises.
+      if (column.type !== 'ARRAY' || column.name === acting) continue;
+      expect(await found(planted.value(table, column)), `${table}.${column.name}`).not.toEqual([]);
+    }
+    expect(await found(planted.lostRow(table))).not.toEqual([]);
   });
 
   it('finds a lost contract again in every view that shows it', async () => {

@@ -147,7 +147,7 @@ export class Expected {
   }
 
   #view(json: Json, contract: Row): void {
-    const { contract_id = null, offset = null, template_id = null } = contract;
+    const { contract_id = null, offset = null, node_id = null, template_id = null } = contract;
     Message.read(json, this.tally, 'interfaceView', (view) => {
       const status = Message.read(view.inside('viewStatus'), this.tally, 'viewStatus', (message) => ({
         status_code: message.take('code'),
@@ -157,7 +157,7 @@ export class Expected {
       const interface_id = view.take('interfaceId');
       const implementation_package_id = view.take('implementationPackageId');
       const shown = { view: view.take('viewValue'), implementation_package_id, ...status, redaction_id: null };
-      this.rows.add('interface_views', { contract_id, offset, interface_id, ...shown });
+      this.rows.add('interface_views', { contract_id, offset, node_id, interface_id, ...shown });
       const pair = `${asText(template_id)} ${asText(interface_id)}`;
       if (!this.#views.has(pair)) this.rows.add('template_interfaces', { template_id, interface_id });
       this.#views.add(pair);

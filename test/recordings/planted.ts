@@ -5,20 +5,27 @@ import { ours } from './stored.ts';
 /** Tables, and what a copied row has to have changed to be one of its own. */
 export const tables: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
   updates: { offset: 999_999 },
-  contracts: { contract_id: '00planted' },
+  contracts: { node_id: 9_999 },
   exercises: { offset: 999_999 },
   archives: { offset: 999_999 },
-  interface_views: { contract_id: '00planted' },
+  interface_views: { node_id: 99 },
   template_interfaces: { template_pk: 99, interface_pk: 99 },
   reassignments: { offset: 999_999 },
   topology_events: { event_index: 99 },
-  lifetimes: { contract_id: '00planted' },
+  live: { node_id: 99 },
+  ended: { node_id: 99 },
   templates: { template_pk: 99, entity_name: 'Planted' },
   synchronizers: { synchronizer_pk: 99, synchronizer_id: 'planted::1220' },
   choices: { choice_pk: 99, choice: 'Planted' },
   activity_hourly: { hour: '2020-01-01T00:00:00Z' },
   coverage: { from_offset: 999_999 },
 };
+
+/** Combinations of parties, which are seen in the tables that name them. */
+export const parties = ['contract_parties', 'event_parties'] as const;
+
+/** The relation that shows the rows of a table. */
+export const shownAs: Readonly<Record<string, string>> = { live: 'lifetimes', ended: 'lifetimes' };
 
 /** The least change of a value, by the type of its column. */
 const changed: Readonly<Record<string, string>> = {
@@ -32,6 +39,7 @@ const changed: Readonly<Record<string, string>> = {
   'timestamp with time zone': `coalesce(%, 'epoch') + interval '1 microsecond'`,
   json: 'json_build_array(%)',
   jsonb: 'jsonb_build_array(%)',
+  '"char"': `case % when 'a' then 'u' else 'a' end`,
   bytea: `coalesce(%, '') || '\\x00'`,
 };
 

@@ -1,0 +1,97 @@
+/** Contracts by the hash of their key, however the hash looks, against what the written contracts say of themselves. */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createReadDatabase, type ReadDatabase } from './read-database.ts';
+import * as frames from '../support/frames.ts';
+
+/** Whole base64, base64 that begins with the byte that marks text, bits that no bytes stand for, and no base64 at all. */
+const hashes = ['AAECAwQ=', '/wAB', 'AAEB//8=', 'AAF=', 'not base64', 'ünlesbar'];
+const templates = ['Account', 'Wallet'].map((name) => `${'ab'.repeat(32)}:Main:${name}`);
+
+interface Keyed {
+  readonly contractId: string;
+  readonly hash: string;
+  readonly template: string;
+}
+/** Each hash as key of a contract of either template that stays, and of one that ends. */
+const contracts: readonly (Keyed & { readonly ends: boolean })[] = hashes.flatMap((hash, index) =>
+  [false, true].flatMap((ends) =>
+    templates.map((template, of) => ({
+      contractId: `c${index}-${of}-${ends ? 'ends' : 'stays'}`,
+      hash,
+      template,
+      ends,
+    })),
+  ),
+);
+
+let database: ReadDatabase;
+beforeAll(async () => {
+  database = await createReadDatabase();
+  const key = { owner: frames.alice };
+  const created = contracts.map(({ contractId, hash, template }, nodeId) => ({
+    CreatedEvent: frames.created({
+      offset: 1,
+      nodeId,
+      contractId,
+      templateId: template,
+      contractKey: key,
+      contractKeyHash: hash,
+    }),
+  }));
+  const keyless = { CreatedEvent: frames.created({ offset: 1, nodeId: 99, contractId: 'keyless' }) };
+  const ended = contracts
+    .filter(({ ends }) => ends)
+    .map(({ contractId, template }, nodeId) => ({
+      ExercisedEvent: frames.exercised({ offset: 2, nodeId, contractId, templateId: template, choice: 'Archive' }),
+    }));
+  await database.write(frames.transaction(1, [...created, keyless]), frames.transaction(2, ended));
+});
+afterAll(async () => {
+  await database[Symbol.asyncDispose]();
+});
+
+const found = async (...given: readonly unknown[]): Promise<readonly string[]> => {
+  const parameters = given.map((_, index) => `$${index + 1}`).join(', ');
+  const rows = await database.query<{ contract_id: string }>(
+    `select contract_id from explore.active_by_key(${parameters}) order by 1`,
+    [...given],
+  );
+  return rows.map((row) => row.contract_id);
+};
+const staying = (hash: string, template?: string): readonly string[] =>
+  contracts
+    .filter((one) => one.hash === hash && !one.ends && (template === undefined || one.template === template))
+    .map(({ contractId }) => contractId)
+    .sort();
+
+describe('active_by_key', () => {
+  it.each(hashes)('finds those that are active with the hash %j, of all templates and of one', async (hash) => {
+    expect(await found(hash)).toEqual(staying(hash));
+    expect(await found(hash, 'Main:Wallet')).toEqual(staying(hash, templates[1]));
+    expect(staying(hash)).toHaveLength(2);
+  });
+
+  it('finds nothing for another hash, for none, and for null', async () => {
+    for (const hash of ['AAECAwQ', 'AAEC', '', null]) expect(await found(hash), String(hash)).toEqual([]);
+  });
+
+  it('shows what the view of active contracts shows', async () => {
+    const sql = (source: string): string => `select a::text as line from ${source} a order by 1`;
+    const ofView = await database.query(sql(`(select * from explore.active_contracts where contract_id like 'c1-%')`));
+    expect(ofView).toHaveLength(2);
+    expect(await database.query(sql(`explore.active_by_key('${hashes[1] ?? ''}')`))).toEqual(ofView);
+  });
+
+  it('goes by the index of keys, and from there to the row that is live', async () => {
+    await database.query(`
+      insert into contracts ("offset", node_id, origin, synchronizer_pk, template_pk, parties_pk, contract_id, contract_key_hash)
+        select o, 0, 'c', 1, 1, 1, decode(md5(o::text), 'hex'), sha256(o::text::bytea) from generate_series(10, 5000) o;
+      insert into live ("offset", node_id, template_pk, synchronizer_pk, parties_pk, contract_id)
+        select "offset", node_id, template_pk, synchronizer_pk, parties_pk, contract_id from contracts where "offset" >= 10`);
+    await database.query('vacuum analyze contracts, live');
+    const plan = await database.plan(`select * from explore.active_by_key('AAECAwQ=', 'Wallet')`);
+    expect(plan).toContain('contracts_key');
+    expect(plan).toContain('live_template');
+    expect(plan).not.toMatch(/Seq Scan on (contracts|live)/);
+  });
+});
