@@ -54,7 +54,7 @@ const use = (nodeId: number): JsonRecord => ({
 });
 /** An update that holds a key twice, and how the key is called. */
 const repeating = [
-  ['contract id', [create('00x'), create('00x', { nodeId: 1 })], 'contracts'],
+  ['contract id', [create('00x'), create('00x', { nodeId: 1 })], 'live'],
   ['node id', [use(4), use(4)], 'exercises'],
   ['interface view of a contract', [create('00x', { interfaceViews: [view, view] })], 'interface_views'],
 ] as const;
@@ -216,7 +216,7 @@ describe('an entry of the active contracts that comes twice', () => {
     const { checkpoint, code, message } = await seeded(`twice_${String(tokens)}`, entries, tokens);
     expect({ checkpoint, code }).toEqual({ checkpoint: null, code: 'KEY_REPEATED' });
     expect(message).toContain(
-      'entry 7 of the active contracts at offset 50, contract 00twice: expected each contract id once',
+      'entry 7 of the active contracts at offset 50, contract 00twice: expected each node id once at an offset',
     );
   });
 

@@ -47,7 +47,7 @@ async function parked(run: IndexerRun): Promise<unknown> {
 }
 
 const kinds = (schema: string): Promise<unknown> =>
-  query(database.url, `select "offset"::int, kind from ${schema}.updates order by 1`);
+  query(database.url, `select "offset"::int, kind from ${schema}.plain_updates order by 1`);
 
 describe('what this version does not know', () => {
   it('is stored raw or passed over, said once with its first offset, counted by name and shown', async () => {

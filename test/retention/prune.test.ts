@@ -10,7 +10,7 @@ let world: RetentionWorld;
 let middle = 0;
 beforeAll(async () => {
   world = await createRetentionWorld(31, 800);
-  for (const schema of ['a', 'b', 'c']) await world.fill(schema, { INDEXER_BATCH_UPDATES: '20' });
+  for (const schema of ['a', 'b', 'c']) await world.fill(schema, { INDEXER_BATCH_UPDATES: '2' });
   middle = Math.floor(world.sandbox.ledger.ledgerEnd() * 0.6);
 }, 120_000);
 afterAll(async () => {
