@@ -253,7 +253,7 @@ describe('check', { timeout: 180_000 }, () => {
     const outdated = await check(env({ POSTGRES_MIGRATE: 'never' }));
     expect(outdated.get('schema')).toMatchObject({ state: 'fail', code: 'SCHEMA_OUTDATED' });
     await store();
-    await query(database.url, `delete from ledger.schema_migrations where id like '0008%'`);
+    await query(database.url, `delete from ledger.schema_migrations where id like '0003%'`);
     expect((await check(env({ POSTGRES_MIGRATE: 'never' }))).get('schema')?.fix).toContain('ledger-indexer migrate');
     await query(database.url, `insert into ledger.schema_migrations (id) values ('9999_later')`);
     expect((await check(env())).get('schema')).toMatchObject({ state: 'fail', code: 'SCHEMA_NEWER' });
