@@ -95,6 +95,36 @@ describe('an update that holds a key twice', () => {
   });
 });
 
+describe('updates of which no rows can be built', () => {
+  const beyond = (offset: number): JsonRecord =>
+    frames.transaction(offset, [
+      { ExercisedEvent: frames.exercised({ offset, consuming: false, lastDescendantNodeId: 3_000_000_000 }) },
+    ]);
+  const bad = [20, 21, 35];
+  const all = Array.from({ length: 40 }, (_, index) => index + 1);
+  const sent = all.map((offset) => (bad.includes(offset) ? beyond(offset) : frames.transaction(offset, [use(4)])));
+
+  it.each([1, 2])('are set aside alone, and all that came with them is stored, with %d lanes', async (lanes) => {
+    const schema = `unbuildable_${lanes}`;
+    await using ledger = await scriptedLedger(sent);
+    const options = { INDEXER_QUARANTINE: 'true', INDEXER_WRITE_LANES: String(lanes) };
+    await using run = await runIndexer(env(ledger.url, schema, options));
+    await run.reaches(40);
+    expect(await offsets(schema)).toEqual(all.filter((offset) => !bad.includes(offset)));
+    const aside = await query(database.url, `select "offset"::int, code from ${schema}.quarantine order by 1`);
+    expect(aside).toEqual(bad.map((offset) => ({ offset, code: 'STORE_DATA_REFUSED' })));
+  });
+
+  it('stop the stream by the offset of the first, with all before it stored', async () => {
+    await using ledger = await scriptedLedger(sent);
+    await using run = await runIndexer(env(ledger.url, 'unbuildable'));
+    const { checkpoint, code, message } = await parked(run);
+    expect({ checkpoint, code }).toEqual({ checkpoint: 19, code: 'STORE_DATA_REFUSED' });
+    expect(message).toContain('update at offset 20: ');
+    expect(await offsets('unbuildable')).toEqual(all.slice(0, 19));
+  });
+});
+
 describe('rows that are there although the checkpoint is before them', () => {
   it('stop the stream with the offset and are blamed on who wrote them, and no update is set aside for them', async () => {
     const schema = 'foreign_rows';

@@ -285,9 +285,14 @@ class StreamWriter {
     try {
       batch.add(update);
     } catch (thrown) {
-      throw atOffset(toIndexerError(thrown), offset);
+      throw this.#notBuilt(toIndexerError(thrown), offset);
     }
     this.#building = false;
+  }
+
+  /** Named only when it is alone: others of its batch are stored first, by going through the stretch up to it one by one. */
+  #notBuilt(error: IndexerError, offset: number): IndexerError {
+    return this.#alone ? atOffset(error, offset) : withStretch(error, { from: this.#from, upTo: offset });
   }
 
   #write(batch: Batch, built: Built, frame: Buffer | undefined, span?: BatchSpan): void {

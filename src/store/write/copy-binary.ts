@@ -101,7 +101,7 @@ class TableCopy {
   }
 
   #id(value: string): void {
-    if (!this.#bytes.id(value)) throw dataRefused(this.#table, 'an id with characters beyond ASCII, or a backslash');
+    if (!this.#bytes.id(value)) throw dataRefused(this.#table, 'an id with a backslash or what is no printable ASCII');
   }
 
   #int2(value: number | bigint): void {

@@ -24,7 +24,7 @@ export const sound = [
 export async function scriptedLedger(updates: readonly unknown[]): Promise<FakeLedger & AsyncDisposable> {
   const answers: Record<string, object> = {
     '/v2/parties/participant-id': { participantId: 'p::1220' },
-    '/v2/state/ledger-end': { offset: 5 },
+    '/v2/state/ledger-end': { offset: Math.max(5, updates.length) },
     '/v2/state/latest-pruned-offsets': { participantPrunedUpToInclusive: 0 },
     '/v2/updates/update-by-offset': sound[0] ?? {},
   };
@@ -34,7 +34,8 @@ export async function scriptedLedger(updates: readonly unknown[]): Promise<FakeL
       request.on('data', (chunk: Buffer) => chunks.push(chunk));
       request.on('end', () => {
         const at = /"offset":(\d+)/.exec(Buffer.concat(chunks).toString('utf8'))?.[1];
-        const answer = at === undefined ? answers[request.url ?? ''] : sound[Number(at) - 1];
+        const answer =
+          at === undefined ? answers[request.url ?? ''] : (sound[Number(at) - 1] ?? updates[Number(at) - 1]);
         response.writeHead(answer === undefined ? 404 : 200).end(JSON.stringify(answer ?? {}));
       });
     },
