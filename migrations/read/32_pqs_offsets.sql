@@ -105,8 +105,9 @@ end
 $$;
 comment on function :pqs.__inside(bigint) is 'The offset itself; an error when the session does not read there.';
 
+-- Not for parallel workers: the planner cannot know that the past is seldom looked at, and would start workers for it.
 create or replace function :pqs.__is_past("offset" bigint) returns boolean
-  language plpgsql stable parallel safe
+  language plpgsql stable parallel restricted
   set search_path = pg_catalog, pg_temp
 as $$
 begin
