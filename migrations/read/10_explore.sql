@@ -64,6 +64,7 @@ create or replace view :explore.contracts as
 comment on view :explore.contracts is
   'Every contract, now and in the past, one row per activation: a contract that was reassigned has a row for each synchronizer it came to. Contracts that were never active for the parties of the reader, such as those created and archived by one transaction, are here too, with status witnessed; those whose parties left the participant have status unknown, those that ended by an update that is not here, in a gap or hidden from the reader, ended. Complete where coverage says known; of earlier times there are those that were still active. Any shape.';
 
+-- Without template_pk in the join to contracts: beside a condition on the payload the planner would merge by it alone.
 create or replace view :explore.active_contracts as
   select id_text(l.contract_id) as contract_id,
          :explore.fqn(coalesce(t.package_name, t.package_id), t.module_name, t.entity_name) as template_fqn,
@@ -73,7 +74,7 @@ create or replace view :explore.active_contracts as
          s.synchronizer_id, c.reassignment_counter, id_text(u.update_id) as update_id
     from live l
     join templates t on t.template_pk = l.template_pk
-    left join contracts c on c."offset" = l."offset" and c.node_id = l.node_id and c.template_pk = l.template_pk
+    left join contracts c on c."offset" = l."offset" and c.node_id = l.node_id
     left join contract_parties p on p.parties_pk = l.parties_pk
     left join synchronizers s on s.synchronizer_pk = l.synchronizer_pk
     left join updates u on u."offset" = l."offset"

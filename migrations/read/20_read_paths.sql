@@ -79,7 +79,7 @@ begin atomic
          l."offset", c.created_at, u.record_time, s.synchronizer_id, c.reassignment_counter, id_text(u.update_id)
     from live l
     left join templates t on t.template_pk = l.template_pk
-    left join contracts c on c."offset" = l."offset" and c.node_id = l.node_id and c.template_pk = l.template_pk
+    left join contracts c on c."offset" = l."offset" and c.node_id = l.node_id
     left join contract_parties p on p.parties_pk = l.parties_pk
     left join synchronizers s on s.synchronizer_pk = l.synchronizer_pk
     left join updates u on u."offset" = l."offset"
@@ -169,7 +169,7 @@ begin atomic
          l.activated_offset, c.created_at, u.record_time, s.synchronizer_id, c.reassignment_counter, id_text(u.update_id)
     from :explore.states_at(at_offset, template) l
     left join templates t on t.template_pk = l.template_pk
-    left join contracts c on c."offset" = l.activated_offset and c.node_id = l.node_id and c.template_pk = l.template_pk
+    left join contracts c on c."offset" = l.activated_offset and c.node_id = l.node_id
     left join contract_parties p on p.parties_pk = l.parties_pk
     left join synchronizers s on s.synchronizer_pk = l.synchronizer_pk
     left join updates u on u."offset" = l.activated_offset;

@@ -105,8 +105,9 @@ end
 $$;
 comment on function :pqs.__inside(bigint) is 'The offset itself; an error when the session does not read there.';
 
+-- Not for parallel workers: the planner cannot know that the past is seldom looked at, and would start workers for it.
 create or replace function :pqs.__is_past("offset" bigint) returns boolean
-  language plpgsql stable parallel safe
+  language plpgsql stable parallel restricted
   set search_path = pg_catalog, pg_temp
 as $$
 begin
@@ -117,20 +118,23 @@ comment on function :pqs.__is_past(bigint) is
   'Whether contracts that ended since then were active at an offset; an error when the session does not read there.';
 
 -- A lifetime of class k can reach an offset only when it began less than 2^(k+1) before: each class is one range of the
--- index lifetimes_ended. The thousandth and the one more make up for rounding.
-create or replace function :pqs.__lifetime_windows("offset" bigint) 
+-- index ended_template. The thousandth and the one more make up for rounding. Contracts of which nothing is known any more
+-- count as a class of their own, with no such bound. One row, for the estimate: that of most rows finds next to nothing.
+create or replace function :pqs.__lifetime_windows("offset" bigint)
   returns table (class integer, after_offset bigint, at_offset bigint)
-  language plpgsql stable parallel safe rows 8
+  language plpgsql stable parallel safe rows 1
   set search_path = pg_catalog, pg_temp
 as $$
 begin
   return query
+    select -2, -1::bigint, "offset"
+    union all
     select c, "offset" - (power(2::double precision, c + 1) * 1.001)::bigint - 1, "offset"
       from generate_series(0, :storage.lifetime_class(0, coalesce((select s.checkpoint from :storage.stream s), 0)) + 1) c;
 end
 $$;
 comment on function :pqs.__lifetime_windows(bigint) is
-  'For each class of lifetimes of this history, see function lifetime_class of the storage, the offset after which one must have begun to reach the given one, and that one.';
+  'For each class of lifetimes of this history, see function lifetime_class of the storage, the offset after which one must have begun to reach the given one, and that one; class -2 stands for contracts whose parties left the participant.';
 
 create or replace function :pqs.__from("offset" bigint) returns bigint
   language sql stable parallel safe

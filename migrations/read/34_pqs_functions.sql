@@ -53,7 +53,7 @@ begin atomic
                  from ended e
                union all
                select u."offset", u.node_id, u.template_pk, u.synchronizer_pk, u.parties_pk, u.contract_id,
-                      lifetime_class(u."offset", u.unknown_since)::smallint, u.unknown_since, null, null, null
+                      (-2)::smallint, u.unknown_since, null, null, null
                  from live u) l left join contract_parties p on p.parties_pk = l.parties_pk, contracts c
        where not :pqs.__is_interface(qname) and (select :pqs.__is_past(active."offset"))
          and l.template_pk = any ((select :pqs.__type_pks(qname))::integer[])
@@ -86,7 +86,7 @@ begin atomic
                  from ended e
                union all
                select u."offset", u.node_id, u.template_pk, u.synchronizer_pk, u.parties_pk, u.contract_id,
-                      lifetime_class(u."offset", u.unknown_since)::smallint, u.unknown_since, null, null, null
+                      (-2)::smallint, u.unknown_since, null, null, null
                  from live u) l left join contract_parties p on p.parties_pk = l.parties_pk, interface_views v
         left join contracts c on c."offset" = v."offset" and c.node_id = v.node_id
        where not :pqs.__is_template(qname) and (select :pqs.__is_past(active."offset"))

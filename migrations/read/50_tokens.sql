@@ -49,6 +49,7 @@ comment on view :explore.token_balances is
   'What each party owns of each instrument now (CIP-56). Empty without the interface Holding in the filter.';
 
 -- The transfer is the argument where a factory starts it, and in the view of the instruction where one goes on or ends.
+-- "offset 0" has the contract found before its view: without statistics the planner would begin at the views.
 create or replace view :explore.token_transfers as
   select e."offset", e.node_id, id_text(u.update_id) as update_id, u.effective_at, u.record_time, h.choice,
          lower(split_part(e.result #>> '{output,tag}', '_', 2)) as outcome,
@@ -71,9 +72,13 @@ create or replace view :explore.token_transfers as
     left join lateral (
            select v.view -> 'transfer' as transfer
              from contract_states l
-             join interface_views v on v."offset" = l.activated_offset and v.node_id = l.node_id
-            where l.contract_id = id_text(e.contract_id) and v.interface_pk = h.interface_pk and v.status_code = 0
-            order by v."offset" desc limit 1) i on h.choice <> 'TransferFactory_Transfer'
+            cross join lateral (
+                    select x.view from interface_views x
+                     where x."offset" = l.activated_offset and x.node_id = l.node_id and x.interface_pk = h.interface_pk
+                       and x.status_code = 0
+                    offset 0) v
+            where l.contract_id = id_text(e.contract_id)
+            order by l.activated_offset desc limit 1) i on h.choice <> 'TransferFactory_Transfer'
    cross join lateral (
            select case when h.choice = 'TransferFactory_Transfer' then e.argument -> 'transfer' else i.transfer end as transfer) m
    where h.choice in ('TransferFactory_Transfer', 'TransferInstruction_Accept', 'TransferInstruction_Reject',
