@@ -62,7 +62,7 @@ create or replace view :explore.contracts as
     left join synchronizers s on s.synchronizer_pk = l.synchronizer_pk
     left join updates u on u."offset" = c."offset";
 comment on view :explore.contracts is
-  'Every contract, now and in the past, one row per activation: a contract that was reassigned has a row for each synchronizer it came to. Contracts that were never active for the parties of the reader, such as those created and archived by one transaction, are here too, with status witnessed; those whose parties left the participant have status unknown, those that ended by an update that is not here, in a gap or hidden from the reader, ended. Complete where coverage says known; of earlier times there are those that were still active. Any shape.';
+  'Every contract, now and in the past, one row per activation: a contract that was reassigned has a row for each synchronizer it came to. Contracts that were never active for the parties of the reader, such as those created and archived by one transaction, are here too, with status witnessed; those whose parties left the participant have status unknown, those that ended by an update that is not here, such as in a gap, ended. Complete where coverage says known; of earlier times there are those that were still active. Any shape.';
 
 -- Without template_pk in the join to contracts: beside a condition on the payload the planner would merge by it alone.
 create or replace view :explore.active_contracts as

@@ -97,7 +97,7 @@ begin
         ('signatories', 'Signatories of the contract.'),
         ('signatory_of', 'Activations of contracts with the party as signatory.'),
         ('source', 'Synchronizer the contract leaves.'),
-        ('status', 'active, unknown (its parties left the participant, which tells no more of it), archived, unassigned (gone to another synchronizer), ended (either of the two, by an update that is not here or hidden from the reader), or witnessed (seen, but never active for the parties of the reader).'),
+        ('status', 'active, unknown (its parties left the participant, which tells no more of it), archived, unassigned (gone to another synchronizer), ended (either of the two, by an update that is not here), or witnessed (seen, but never active for the parties of the reader).'),
         ('status_code', '0 when the view was computed, else the gRPC status code.'),
         ('status_details', 'Details of the failure as the ledger sent them.'),
         ('status_message', 'Why the view failed.'),
