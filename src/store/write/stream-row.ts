@@ -2,7 +2,7 @@
  * The stream row: where the indexer is, and the fence that lets only one writer move it. Every change is a
  * compare-and-set on epoch and old value; zero rows changed means somebody else did, and everything is forgotten.
  */
-import type { ClientBase } from 'pg';
+import type { ClientBase, QueryConfig } from 'pg';
 import { IndexerError } from '../../errors/indexer-error.ts';
 import type { StreamIdentity, StreamState, UpdateMark } from '../../model/stream.ts';
 import { markAnew } from './departures.ts';
@@ -197,6 +197,10 @@ export async function publishSeed(
   origin: string,
   anchor?: UpdateMark,
 ): Promise<void> {
+  // Asked without a lock on the stream row: others note the ledger end in it meanwhile.
+  const { rowCount } = await client.query('select from stream where epoch = $1 and seeded_at is null', [epoch]);
+  if (rowCount !== 1) throw fenced(takenOver);
+  await refuseTwice(client, offset);
   await changeSeed(
     client,
     `seed_offset = $2, checkpoint = $2, seeded_at = now(), seed_token = null,
@@ -204,7 +208,6 @@ export async function publishSeed(
     [epoch, offset, anchor?.offset ?? null, anchor?.updateId ?? null],
     'seeded_at is null',
   );
-  await refuseTwice(client, offset);
   await client.query(
     `insert into coverage (from_offset, origin, filter_hash, transaction_shape)
      select $1, $2, filter_hash, transaction_shape from stream`,
@@ -212,14 +215,19 @@ export async function publishSeed(
   );
 }
 
+/** How long the whole of a seed may be asked, milliseconds. */
+const askLimitMs = 60 * 60 * 1000;
+
 /** No index says that a list names each contract once, so the whole of what it left is asked. @throws IndexerError KEY_REPEATED */
 async function refuseTwice(client: ClientBase, offset: number): Promise<void> {
-  await client.query(`set local statement_timeout = 0; ${reportPlanning}`);
-  const { rows } = await client.query<{ contract: string; synchronizer: string }>(
-    `select id_text(l.contract_id) as contract, min(s.synchronizer_id) as synchronizer
-       from live l join synchronizers s on s.synchronizer_pk = l.synchronizer_pk
-      group by l.contract_id, l.synchronizer_pk having count(*) > 1 limit 1`,
-  );
+  await client.query(`set local statement_timeout = ${String(askLimitMs)}; ${reportPlanning}`);
+  const asking: QueryConfig & { query_timeout: number } = {
+    text: `select id_text(l.contract_id) as contract, min(s.synchronizer_id) as synchronizer
+             from live l join synchronizers s on s.synchronizer_pk = l.synchronizer_pk
+            group by l.contract_id, l.synchronizer_pk having count(*) > 1 limit 1`,
+    query_timeout: askLimitMs,
+  };
+  const { rows } = await client.query<{ contract: string; synchronizer: string }>(asking);
   const [twice] = rows;
   if (twice === undefined) return;
   const found = `found contract ${twice.contract} twice on ${twice.synchronizer}`;
