@@ -6,8 +6,9 @@
  */
 import { ownText } from './own-text.ts';
 
+type List = readonly string[];
 /** Lists of one combination, in the order of the table's columns. */
-export type Lists = readonly (readonly string[])[];
+export type Lists = readonly [List, List, List];
 
 export interface Combination {
   readonly pk: number;
@@ -50,9 +51,10 @@ export class PartyCombinations {
   }
 
   /** The number of a combination, which may be new. */
-  number(...lists: Lists): number {
-    const known = this.#find(lists);
+  number(first: List, second: List, third: List): number {
+    const known = this.#after(this.#after(this.#after(this.#root, first), second), third)?.pk;
     if (known !== undefined) return known;
+    const lists = [first, second, third] as const;
     this.#last += 1;
     this.#remember(this.#last, lists);
     if (this.#remembered.size > rememberedCombinations) this.#forgetOldest();
@@ -67,19 +69,15 @@ export class PartyCombinations {
     return added;
   }
 
-  #find(lists: Lists): number | undefined {
-    let branch: Branch | undefined = this.#root;
-    for (const list of lists) {
-      for (const text of list) {
-        const known = this.#texts.get(text);
-        if (known === undefined) return undefined;
-        branch = branch.next.get(known.id);
-        if (branch === undefined) return undefined;
-      }
-      branch = branch.next.get(endOfList);
+  /** Where the steps of a list lead to; undefined where no combination goes on like that. */
+  #after(from: Branch | undefined, list: List): Branch | undefined {
+    let branch = from;
+    for (const text of list) {
       if (branch === undefined) return undefined;
+      const known = this.#texts.get(text);
+      branch = known === undefined ? undefined : branch.next.get(known.id);
     }
-    return branch.pk;
+    return branch?.next.get(endOfList);
   }
 
   #remember(pk: number, lists: Lists): void {

@@ -6,7 +6,7 @@ import { PartyCombinations, rememberedCombinations, type Combination } from '../
 describe('combinations of parties', () => {
   it('get numbers in order of first appearance, whatever is alike in them', () => {
     const combinations = new PartyCombinations([]);
-    const asked = [
+    const asked: readonly (readonly [string[], string[], string[]])[] = [
       [['a', 'b'], [], ['a']],
       [['a'], ['b'], ['a']],
       [['a', 'b'], ['a'], []],
@@ -24,11 +24,11 @@ describe('combinations of parties', () => {
     const remembered = rememberedCombinations;
     const parties = fc.array(fc.constantFrom('a', 'b', 'c'), { maxLength: 2 });
     fc.assert(
-      fc.property(fc.array(fc.tuple(parties, parties), { maxLength: 60 }), fc.nat(60), (asked, cut) => {
+      fc.property(fc.array(fc.tuple(parties, parties, parties), { maxLength: 60 }), fc.nat(60), (asked, cut) => {
         const stored: Combination[] = [];
         let combinations = new PartyCombinations([]);
         // So many others that what came before is nearly forgotten.
-        for (let other = 0; other < remembered - 5; other += 1) combinations.number([`other ${String(other)}`]);
+        for (let other = 0; other < remembered - 5; other += 1) combinations.number([`other ${String(other)}`], [], []);
         stored.push(...combinations.takeAdded());
         for (const [index, lists] of asked.entries()) {
           if (index === cut) combinations = new PartyCombinations(stored.slice(-remembered));
