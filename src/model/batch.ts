@@ -38,7 +38,7 @@ export class Batch<Sink extends RowSink = RowSink> {
   readonly unknown = new UnknownNames();
   readonly #dictionary: Dictionary;
   /** Names the batch in table `batches`: the checkpoint it moves on from; of an update that comes late, minus its offset. */
-  batchOffset: number;
+  readonly batchOffset: number;
   readonly epoch: number;
   readonly #redactions: Redactions | undefined;
   /** The newest stored update of the batch that has an id. */
@@ -52,11 +52,18 @@ export class Batch<Sink extends RowSink = RowSink> {
   #sealed = false;
 
   /** @param redactions contents that must not be stored again; undefined when there are none */
-  constructor(sink: Sink, dictionary: Dictionary, epoch: number, offset: number, redactions?: Redactions) {
+  constructor(
+    sink: Sink,
+    dictionary: Dictionary,
+    epoch: number,
+    offset: number,
+    redactions?: Redactions,
+    batchOffset = offset,
+  ) {
     this.sink = sink;
     this.#dictionary = dictionary;
     this.epoch = epoch;
-    this.batchOffset = offset;
+    this.batchOffset = batchOffset;
     this.#redactions = redactions;
     this.offset = offset;
   }

@@ -43,8 +43,8 @@ export const redaction: PlantedArea = {
     {
       name: 'a late update is stored without a look at the redactions',
       file: 'src/store/write/late-update.ts',
-      line: ', update.offset - 1, await loadRedactions(client));',
-      instead: ', update.offset - 1, await loadRedactions(client).then(() => undefined));',
+      line: 'const redactions = await loadRedactions(client);',
+      instead: 'const redactions = await loadRedactions(client).then(() => undefined);',
       test,
     },
   ],

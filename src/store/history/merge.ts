@@ -8,7 +8,7 @@ import { escapeIdentifier } from 'pg';
 import type { ClientBase, PoolClient } from 'pg';
 import { IndexerError } from '../../errors/indexer-error.ts';
 import type { Merged, StreamIdentity, UpdateMark } from '../../model/stream.ts';
-import { notifyStatement } from '../write/batch-writer.ts';
+import { endedFrom, notifyStatement } from '../write/batch-writer.ts';
 import type { Database } from '../connection/database.ts';
 import { countRows, tablesOf, type Change } from '../connection/query-builder.ts';
 import { openRange } from './coverage-ranges.ts';
@@ -193,17 +193,11 @@ async function endMissing(client: ClientBase, staged: string, offset: number): P
                or exists (select from ${staged}.states s where s.contract_id = l.contract_id))
        returning l.*),
      known as (
-       select l.*, s.ended_by, s.ended_at, s.ended_node_id,
+       select l.*, coalesce(s.ended_by, 'e') as ended_by, s.ended_at, s.ended_node_id,
               coalesce(s.ended_offset, (select min(n."offset") from ${staged}.states n
                                          where n.contract_id = l.contract_id and n."offset" > l."offset"), $1) as ended_offset
          from gone l left join ${staged}.states s on ${same}),
-     moved as (
-       insert into ended ("offset", ended_offset, node_id, template_pk, synchronizer_pk, parties_pk, class, ended_by,
-                          contract_id, ended_at, ended_node_id, unknown_since)
-       select "offset", ended_offset, node_id, template_pk, synchronizer_pk, parties_pk,
-              lifetime_class("offset", ended_offset), coalesce(ended_by, 'e'), contract_id, ended_at, ended_node_id,
-              unknown_since
-         from known),
+     moved as (${endedFrom('known')}),
      counted as (
        update active_counts a set deactivated = a.deactivated + e.ended
          from (select template_pk, count(*) as ended from gone group by 1) e where e.template_pk = a.template_pk)
@@ -234,18 +228,13 @@ async function knowAgain(client: ClientBase, staged: string, offset: number): Pr
 async function addStates(client: ClientBase, staged: string): Promise<number> {
   const { rows } = await client.query<{ added: number }>(
     `with added as materialized (
-       select s.* from ${staged}.states s
+       select s.*, null::bigint as unknown_since from ${staged}.states s
         where not exists (select from live l where ${same}) and not exists (select from ended l where ${same})),
      alive as (
        insert into live ("offset", node_id, template_pk, synchronizer_pk, parties_pk, contract_id)
        select "offset", node_id, template_pk, synchronizer_pk, parties_pk, contract_id
          from added where ended_offset is null),
-     gone as (
-       insert into ended ("offset", ended_offset, node_id, template_pk, synchronizer_pk, parties_pk, class, ended_by,
-                          contract_id, ended_at, ended_node_id)
-       select "offset", ended_offset, node_id, template_pk, synchronizer_pk, parties_pk,
-              lifetime_class("offset", ended_offset), ended_by, contract_id, ended_at, ended_node_id
-         from added where ended_offset is not null),
+     gone as (${endedFrom('added where ended_offset is not null')}),
      counted as (
        insert into active_counts as a (template_pk, activated, deactivated)
        select template_pk, count(*), count(ended_offset) from added group by 1

@@ -126,18 +126,11 @@ function lifetimeStatement(batch: Batch): Statement[] {
       name: 'deactivate',
       text: `with gone as (
                delete from live l
-                using unnest($1::text[], $2::integer[], $3::bigint[], $4::integer[], $5::text[]::"char"[],
-                             $6::text[]::timestamptz[])
-                        d (contract_id, synchronizer_pk, ended_offset, ended_node_id, ended_by, ended_at)
+                using ${endsTable}
                 where id_text(l.contract_id) = d.contract_id and l.synchronizer_pk = d.synchronizer_pk
                   and l."offset" <= d.ended_offset
                returning l.*, d.ended_offset, d.ended_node_id, d.ended_by, d.ended_at),
-             moved as (
-               insert into ended ("offset", ended_offset, node_id, template_pk, synchronizer_pk, parties_pk, class,
-                                  ended_by, contract_id, ended_at, ended_node_id, unknown_since)
-               select "offset", ended_offset, node_id, template_pk, synchronizer_pk, parties_pk,
-                      lifetime_class("offset", ended_offset), ended_by, contract_id, ended_at, ended_node_id, unknown_since
-                 from gone)
+             moved as (${endedFrom('gone')})
              insert into active_counts as a (template_pk, activated, deactivated)
                select template_pk, sum(activated), sum(deactivated)
                  from (select * from unnest($7::integer[], $8::bigint[], $9::bigint[])
@@ -147,7 +140,7 @@ function lifetimeStatement(batch: Batch): Statement[] {
              on conflict (template_pk) do update
                set activated = a.activated + excluded.activated, deactivated = a.deactivated + excluded.deactivated`,
       values: [
-        ...endColumns(ended),
+        ...endValues(ended),
         list(counts.map((count) => count.templatePk)),
         list(counts.map((count) => count.activated)),
         list(counts.map((count) => count.deactivated)),
@@ -156,8 +149,22 @@ function lifetimeStatement(batch: Batch): Statement[] {
   ];
 }
 
-/** Ends as parameters: ids, synchronizers, offsets, nodes, "char"s and times, each an array. */
-export function endColumns(ended: readonly Deactivation[]) {
+/** The ends of $1 to $6 as table `d`. */
+export const endsTable = `unnest($1::text[], $2::integer[], $3::bigint[], $4::integer[], $5::text[]::"char"[],
+                                 $6::text[]::timestamptz[])
+                            d (contract_id, synchronizer_pk, ended_offset, ended_node_id, ended_by, ended_at)`;
+
+/** Adds to table `ended` what `rows`, a table with perhaps a condition, has of its columns; how long it lasted is computed. */
+export function endedFrom(rows: string): string {
+  return `insert into ended ("offset", ended_offset, node_id, template_pk, synchronizer_pk, parties_pk, class, ended_by,
+                             contract_id, ended_at, ended_node_id, unknown_since)
+          select "offset", ended_offset, node_id, template_pk, synchronizer_pk, parties_pk,
+                 lifetime_class("offset", ended_offset), ended_by, contract_id, ended_at, ended_node_id, unknown_since
+            from ${rows}`;
+}
+
+/** The parameters of {@link endsTable}, each an array. */
+export function endValues(ended: readonly Deactivation[]) {
   return [
     parameters.textArray(ended.map((d) => d.contractId)),
     list(ended.map((d) => d.synchronizerPk)),

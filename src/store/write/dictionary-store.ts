@@ -1,7 +1,7 @@
 /** The dictionaries (templates, choices, synchronizers, interfaces of templates, parties) read whole at session start, extended within a batch's transaction. */
 import type { ClientBase } from 'pg';
 import { rememberedCombinations } from '../../model/party-combinations.ts';
-import { Dictionary, type DictionaryEntries } from '../../model/dictionary.ts';
+import { Dictionary, type DictionaryEntries, type StoredParties } from '../../model/dictionary.ts';
 import { tablesOf } from '../connection/query-builder.ts';
 import type { Statement } from '../connection/round-trip.ts';
 
@@ -11,18 +11,6 @@ export async function loadDictionary(client: ClientBase): Promise<Dictionary> {
   const choices = await tables.selectFrom('choices').selectAll().orderBy('choice_pk').execute();
   const synchronizers = await tables.selectFrom('synchronizers').selectAll().orderBy('synchronizer_pk').execute();
   const implementations = await tables.selectFrom('template_interfaces').selectAll().execute();
-  const contracts = await tables
-    .selectFrom('contract_parties')
-    .selectAll()
-    .orderBy('parties_pk', 'desc')
-    .limit(rememberedCombinations)
-    .execute();
-  const events = await tables
-    .selectFrom('event_parties')
-    .selectAll()
-    .orderBy('parties_pk', 'desc')
-    .limit(rememberedCombinations)
-    .execute();
   const stored = {
     templates: templates.map((row) => ({
       pk: row.template_pk,
@@ -44,15 +32,25 @@ export async function loadDictionary(client: ClientBase): Promise<Dictionary> {
       interfacePk: row.interface_pk,
     })),
   };
-  return new Dictionary(stored, {
-    contracts: contracts
+  return new Dictionary(stored, await newestParties(client));
+}
+
+/** As many combinations of parties as are remembered, oldest first. */
+async function newestParties(client: ClientBase): Promise<StoredParties> {
+  const tables = tablesOf(client);
+  const contracts = tables.selectFrom('contract_parties').selectAll().orderBy('parties_pk', 'desc');
+  const events = tables.selectFrom('event_parties').selectAll().orderBy('parties_pk', 'desc');
+  const newestContracts = await contracts.limit(rememberedCombinations).execute();
+  const newestEvents = await events.limit(rememberedCombinations).execute();
+  return {
+    contracts: newestContracts
       .toReversed()
       .map((row) => ({ pk: row.parties_pk, lists: [row.signatories, row.observers, row.witness_parties] })),
-    events: events.toReversed().map((row) => ({
+    events: newestEvents.toReversed().map((row) => ({
       pk: row.parties_pk,
       lists: [row.acting_parties, row.witness_parties, row.implemented_interfaces],
     })),
-  });
+  };
 }
 
 /** What stores new entries. A template may come again with the package name it lacked. */

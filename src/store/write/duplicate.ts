@@ -16,6 +16,9 @@ const keys: Readonly<Record<string, string>> = {
   reassignments: 'half of a reassignment of a contract',
 };
 
+/** The index over the ids of `live`. Being a hash it refuses nothing; named where one that is unique would have refused. */
+const contractIndex = 'live_contract';
+
 /** The failure of an update that was written alone, explained if it is STORE_DUPLICATE. */
 export async function explainDuplicate(database: Database, error: IndexerError, offset: number): Promise<IndexerError> {
   if (error.code !== 'STORE_DUPLICATE') return error;
@@ -59,7 +62,7 @@ async function hasRows(database: Database, table: string, offset: number): Promi
 export function contractTwice(): IndexerError {
   return new IndexerError('a contract becomes active twice at one offset', {
     code: 'STORE_DUPLICATE',
-    facts: { table: 'live', constraint: 'live_pkey' },
+    facts: { table: 'live', constraint: contractIndex },
   });
 }
 
@@ -75,7 +78,8 @@ function keyRepeated(error: IndexerError, found: string, remedy: string): Indexe
 /** The keys of our tables have the names that Postgres gives; only dictionaries have others, and are no part of this. */
 function isOurs({ facts }: IndexerError): boolean {
   const { table, constraint } = facts;
-  return keys[String(table)] === undefined || constraint === undefined || constraint === `${String(table)}_pkey`;
+  if (keys[String(table)] === undefined || constraint === undefined) return true;
+  return constraint === (table === 'live' ? contractIndex : `${String(table)}_pkey`);
 }
 
 /** Sound data, refused by a rule that somebody added: nothing of it is set aside. */

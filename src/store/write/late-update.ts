@@ -6,7 +6,7 @@ import type { ClientBase } from 'pg';
 import { IndexerError, toIndexerError } from '../../errors/indexer-error.ts';
 import { Batch } from '../../model/batch.ts';
 import type { Update } from '../../model/update.ts';
-import { endColumns, rowStatements } from './batch-writer.ts';
+import { endedFrom, endsTable, endValues, rowStatements } from './batch-writer.ts';
 import { BinaryRows } from './copy-binary.ts';
 import type { Database } from '../connection/database.ts';
 import { markAnew } from './departures.ts';
@@ -42,8 +42,9 @@ export async function storeLate(database: Database, update: Update, epoch?: numb
   const stored = database.transaction(async (client) => {
     const taken = await takeEpoch(client, epoch);
     const dictionary = await loadDictionary(client);
-    const batch = new Batch(new BinaryRows(), dictionary, taken, update.offset - 1, await loadRedactions(client));
-    batch.batchOffset = -update.offset;
+    const { offset } = update;
+    const redactions = await loadRedactions(client);
+    const batch = new Batch(new BinaryRows(), dictionary, taken, offset - 1, redactions, -offset);
     batch.add(update);
     await refuseUnknownEnds(client, batch);
     const added = dictionary.takeAdded();
@@ -84,12 +85,10 @@ async function endSooner(client: ClientBase, { lifetimes }: Batch): Promise<void
     `update ended e
         set ended_offset = d.ended_offset, ended_node_id = d.ended_node_id, ended_by = d.ended_by, ended_at = d.ended_at,
             class = lifetime_class(e."offset", d.ended_offset)
-       from unnest($1::text[], $2::integer[], $3::bigint[], $4::integer[], $5::text[]::"char"[],
-                   $6::text[]::timestamptz[])
-              d (contract_id, synchronizer_pk, ended_offset, ended_node_id, ended_by, ended_at)
+       from ${endsTable}
       where id_text(e.contract_id) = d.contract_id and e.synchronizer_pk = d.synchronizer_pk and e.ended_by <> 'w'
         and e."offset" <= d.ended_offset and e.ended_offset > d.ended_offset`,
-    endColumns(lifetimes.deactivations()),
+    endValues(lifetimes.deactivations()),
   );
 }
 
@@ -116,12 +115,7 @@ async function endLater(client: ClientBase, offset: number, contractIds: readonl
        delete from live l using first d
         where id_text(l.contract_id) = d.contract_id and l.synchronizer_pk = d.synchronizer_pk and l."offset" = $1
        returning l.*, d.ended_offset, d.ended_node_id, d.ended_by, d.ended_at),
-     moved as (
-       insert into ended ("offset", ended_offset, node_id, template_pk, synchronizer_pk, parties_pk, class,
-                          ended_by, contract_id, ended_at, ended_node_id, unknown_since)
-       select "offset", ended_offset, node_id, template_pk, synchronizer_pk, parties_pk,
-              lifetime_class("offset", ended_offset), ended_by, contract_id, ended_at, ended_node_id, unknown_since
-         from gone)
+     moved as (${endedFrom('gone')})
      update active_counts a set deactivated = a.deactivated + n.ended
        from (select template_pk, count(*) as ended from gone group by 1) n
       where a.template_pk = n.template_pk`,
