@@ -2,7 +2,8 @@
  * Events per hour, template, choice and synchronizer, and the updates of the hour themselves: summed over a batch before
  * they reach the rollup table.
  */
-import { postgresMicroseconds } from './binary-timestamp.ts';
+import type { Microseconds } from './binary-timestamp.ts';
+import type { UpdateTimes } from './rows.ts';
 import type { StoredUpdate } from './update.ts';
 
 export interface ActivityRow {
@@ -26,8 +27,8 @@ export interface ActivityRow {
   totalExercises: number;
 }
 
-/** Where an hour ends in ISO-8601. */
-const hourLength = 13;
+const hourMicroseconds = 3_600_000_000;
+const epochHours = Date.UTC(2000, 0, 1) / 3_600_000;
 
 /**
  * Seconds; about a microsecond. Multiples of a power of two add up without rounding, below 2^33 seconds for an hour: the
@@ -39,36 +40,31 @@ const units = 2 ** 14;
 const microseconds = 15_625;
 
 export class Activity {
-  /** By hour, then by template, then by choice and synchronizer. */
-  readonly #hours = new Map<string, Map<number, Map<number, ActivityRow>>>();
-  #hour = '';
+  /** By hour (since 2000), then by template, then by choice and synchronizer. */
+  readonly #hours = new Map<number, Map<number, Map<number, ActivityRow>>>();
+  #hour = Number.NaN;
   #templates = new Map<number, Map<number, ActivityRow>>();
 
-  /** The row to count on; `recordTime` is ISO-8601 UTC text. Updates without record time are not counted. */
-  at(recordTime: string | null, templatePk: number, choicePk: number, synchronizerPk: number): ActivityRow | undefined {
-    if (recordTime === null) return undefined;
-    if (this.#hour === '' || !recordTime.startsWith(this.#hour)) this.#enter(recordTime.slice(0, hourLength));
-    let rows = this.#templates.get(templatePk);
-    if (rows === undefined) this.#templates.set(templatePk, (rows = new Map()));
-    const key = choicePk * 2 ** 20 + synchronizerPk;
-    let row = rows.get(key);
-    if (row === undefined) {
-      row = emptyRow(`${this.#hour}:00:00Z`, templatePk, choicePk, synchronizerPk);
-      rows.set(key, row);
-    }
-    return row;
+  /** The row to count on. Updates without record time are not counted. */
+  at(
+    recorded: Microseconds | undefined,
+    templatePk: number,
+    choicePk: number,
+    synchronizerPk: number,
+  ): ActivityRow | undefined {
+    return recorded === undefined ? undefined : this.#row(hourOf(recorded), templatePk, choicePk, synchronizerPk);
   }
 
   /** Counts the update itself: whether it is a transaction, what it cost, how late it was recorded. */
-  addUpdate(update: StoredUpdate, synchronizerPk: number): void {
-    const { recordTime, paidTrafficCost } = update;
-    if (update.kind !== 'transaction' && paidTrafficCost === null) return;
-    const row = this.at(recordTime, 0, 0, synchronizerPk);
-    if (row === undefined || recordTime === null) return;
+  addUpdate({ kind, paidTrafficCost }: StoredUpdate, times: UpdateTimes, synchronizerPk: number): void {
+    const { recorded, effective } = times;
+    if (kind !== 'transaction' && paidTrafficCost === null) return;
+    const row = this.at(recorded, 0, 0, synchronizerPk);
+    if (row === undefined || recorded === undefined) return;
     if (paidTrafficCost !== null) row.paidTrafficCost = sum(row.paidTrafficCost, paidTrafficCost);
-    if (update.kind !== 'transaction') return;
+    if (kind !== 'transaction') return;
     row.transactions += 1;
-    if (update.effectiveAt !== null) row.delay += delay(update.effectiveAt, recordTime);
+    if (effective !== undefined) row.delay += delay(effective, recorded);
   }
 
   /** All rows, sums included: nothing may be counted after. */
@@ -85,16 +81,28 @@ export class Activity {
     return [...this.#templates.values()].flatMap((rows) => [...rows.values()]);
   }
 
-  #addToTotal({ hour, templatePk, synchronizerPk, creates, archives, exercises }: ActivityRow): void {
+  #addToTotal({ templatePk, synchronizerPk, creates, archives, exercises }: ActivityRow): void {
     if (templatePk === 0) return;
-    const total = this.at(hour, 0, 0, synchronizerPk);
-    if (total === undefined) return;
+    const total = this.#row(this.#hour, 0, 0, synchronizerPk);
     total.totalCreates += creates;
     total.totalArchives += archives;
     total.totalExercises += exercises;
   }
 
-  #enter(hour: string): void {
+  #row(hour: number, templatePk: number, choicePk: number, synchronizerPk: number): ActivityRow {
+    if (hour !== this.#hour) this.#enter(hour);
+    let rows = this.#templates.get(templatePk);
+    if (rows === undefined) this.#templates.set(templatePk, (rows = new Map()));
+    const key = choicePk * 2 ** 20 + synchronizerPk;
+    let row = rows.get(key);
+    if (row === undefined) {
+      row = emptyRow(printedHour(hour), templatePk, choicePk, synchronizerPk);
+      rows.set(key, row);
+    }
+    return row;
+  }
+
+  #enter(hour: number): void {
     this.#hour = hour;
     let templates = this.#hours.get(hour);
     if (templates === undefined) this.#hours.set(hour, (templates = new Map()));
@@ -114,23 +122,25 @@ function sum(total: number | bigint, more: number | bigint): number | bigint {
   return BigInt(total) + BigInt(more);
 }
 
-/** Units from one to the other. A text that is no time counts anything: the row of the update will be refused. */
-function delay(effectiveAt: string, recordTime: string): number {
-  const near = effectiveAt.length === 27 && recordTime.length === 27 && effectiveAt.startsWith(recordTime.slice(0, 14));
-  const [from, to] = near
-    ? [microsecondsOfHour(effectiveAt), microsecondsOfHour(recordTime)]
-    : [Number(postgresMicroseconds(effectiveAt)), Number(postgresMicroseconds(recordTime))];
+/** Units from one to the other. */
+function delay(effective: Microseconds, recorded: Microseconds): number {
+  const passed =
+    typeof effective === 'number' && typeof recorded === 'number'
+      ? recorded - effective
+      : Number(BigInt(recorded) - BigInt(effective));
   // As Postgres counts it, which takes it back: exact however long it was. What is left is never a half.
-  const scaled = (to - from) * units;
+  const scaled = passed * units;
   const left = scaled % microseconds;
-  const counted = (scaled - left) / microseconds + Math.round(left / microseconds);
-  return Number.isNaN(counted) ? 0 : counted;
+  return (scaled - left) / microseconds + Math.round(left / microseconds);
 }
 
-const zero = 0x30;
+/** Hours since 2000. */
+function hourOf(time: Microseconds): number {
+  if (typeof time === 'number') return Math.floor(time / hourMicroseconds);
+  const hours = time / BigInt(hourMicroseconds);
+  return Number(time < 0n && hours * BigInt(hourMicroseconds) !== time ? hours - 1n : hours);
+}
 
-/** Of `2026-08-14T11:01:00.100001Z`, what follows the hour; nearly always all that two times of one update differ in. */
-function microsecondsOfHour(text: string): number {
-  const two = (at: number): number => (text.charCodeAt(at) - zero) * 10 + text.charCodeAt(at + 1) - zero;
-  return (two(14) * 60 + two(17)) * 1_000_000 + two(20) * 10_000 + two(22) * 100 + two(24);
+function printedHour(hour: number): string {
+  return `${new Date((epochHours + hour) * 3_600_000).toISOString().slice(0, 13)}:00:00Z`;
 }

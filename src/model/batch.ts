@@ -13,17 +13,35 @@ import type {
   TopologyEvent,
   UnassignedEvent,
 } from './event.ts';
-import { Lifetimes, witnessedRow, type End } from './lifetimes.ts';
+import { Lifetimes, witnessedRow, type Deactivation, type End } from './lifetimes.ts';
 import { emptied, emptiedExercise, type Redactions } from './redactions.ts';
-import { contractRow, jsonb, seenAsStakeholder, text, topologyRow, updateRow, type Activation } from './rows.ts';
+import {
+  contractRow,
+  jsonb,
+  seenAsStakeholder,
+  text,
+  timesOf,
+  topologyRow,
+  updateRow,
+  type Activation,
+  type UpdateTimes,
+} from './rows.ts';
 import type { Row, RowSink, TableName } from './tables.ts';
 import { UnknownNames, shownKey, type UnknownSort } from './unknown.ts';
 import type { ActiveContractEntry, OffsetCheckpoint, StoredUpdate, Transaction, Update } from './update.ts';
+import { stringOf, type Text } from './utf8.ts';
 
 type IncompleteAssign = Pick<
   Extract<ActiveContractEntry, { kind: 'incomplete_assigned' }>,
   'createdText' | 'workflowId'
 >;
+
+/** The update that an event is part of. */
+interface Within<U extends StoredUpdate> {
+  readonly update: U;
+  readonly times: UpdateTimes;
+  readonly synchronizerPk: number;
+}
 
 export class Batch<Sink extends RowSink = RowSink> {
   /** Where the rows went; those of `live`, `ended` and of new combinations of parties when it was sealed. */
@@ -32,8 +50,10 @@ export class Batch<Sink extends RowSink = RowSink> {
   readonly activity = new Activity();
   readonly updatesByKind = new Map<string, number>();
   readonly eventsByType = new Map<string, Map<string, number>>();
-  /** Latest record time per synchronizer id. */
+  /** Latest record time per synchronizer id; known when it is sealed. */
   readonly recordTimes = new Map<string, string>();
+  /** What ends contracts of earlier batches; known when it is sealed. */
+  deactivations: readonly Deactivation[] = [];
   /** What this version does not know of it. */
   readonly unknown = new UnknownNames();
   readonly #dictionary: Dictionary;
@@ -41,8 +61,10 @@ export class Batch<Sink extends RowSink = RowSink> {
   readonly batchOffset: number;
   readonly epoch: number;
   readonly #redactions: Redactions | undefined;
-  /** The newest stored update of the batch that has an id. */
+  /** The newest stored update of the batch that has an id; known when it is sealed. */
   lastUpdate: { readonly offset: number; readonly updateId: string } | undefined;
+  #newestUpdate: { readonly offset: number; readonly updateId: Text } | undefined;
+  readonly #newestTimes = new Map<string, Text>();
   /** Offset of the first update that takes a party from a participant; undefined: none does. */
   departure: number | undefined;
   /** The offset this batch moves the checkpoint to. */
@@ -75,10 +97,17 @@ export class Batch<Sink extends RowSink = RowSink> {
     else this.#addStored(update);
   }
 
-  /** Nothing more will be added: how long each contract lived within the batch is known now. May be called twice. */
+  /**
+   * Nothing more will be added: how long each contract lived within the batch is known now. Frames of which it was made have
+   * to be kept until then, and not after. May be called twice.
+   */
   seal(): void {
     if (this.#sealed) return;
     this.#sealed = true;
+    for (const [synchronizerId, time] of this.#newestTimes) this.recordTimes.set(synchronizerId, stringOf(time));
+    const newest = this.#newestUpdate;
+    if (newest !== undefined) this.lastUpdate = { offset: newest.offset, updateId: stringOf(newest.updateId) };
+    this.deactivations = this.lifetimes.deactivations();
     for (const row of this.lifetimes.live()) this.#push('live', row);
     for (const row of this.lifetimes.ended()) this.#push('ended', row);
     const { contractParties, eventParties } = this.#dictionary;
@@ -108,23 +137,24 @@ export class Batch<Sink extends RowSink = RowSink> {
 
   #addTimes(checkpoint: OffsetCheckpoint): void {
     for (const { synchronizerId, recordTime } of checkpoint.synchronizerTimes) {
-      this.recordTimes.set(synchronizerId, recordTime);
+      this.#newestTimes.set(synchronizerId, recordTime);
     }
   }
 
   #addStored(update: StoredUpdate): void {
-    if (update.recordTime !== null) this.recordTimes.set(update.synchronizerId, update.recordTime);
+    if (update.recordTime !== null) this.#newestTimes.set(update.synchronizerId, update.recordTime);
     // Without an id there is nothing to prove the history with: the pair moves together or not at all.
-    if (update.updateId !== null) this.lastUpdate = { offset: update.offset, updateId: update.updateId };
+    if (update.updateId !== null) this.#newestUpdate = { offset: update.offset, updateId: update.updateId };
     const synchronizerPk = this.#dictionary.synchronizer(update.synchronizerId);
-    this.#push('updates', updateRow(update, synchronizerPk, this.batchOffset));
-    this.activity.addUpdate(update, synchronizerPk);
+    const times = timesOf(update);
+    this.#push('updates', updateRow(update, times, synchronizerPk, this.batchOffset));
+    this.activity.addUpdate(update, times, synchronizerPk);
     switch (update.kind) {
       case 'transaction':
-        for (const event of update.events) this.#addEvent(update, event, synchronizerPk);
+        for (const event of update.events) this.#addEvent({ update, times, synchronizerPk }, event);
         break;
       case 'reassignment':
-        for (const event of update.events) this.#addHalf(update, event, synchronizerPk);
+        for (const event of update.events) this.#addHalf({ update, times, synchronizerPk }, event);
         break;
       case 'topology':
         update.events.forEach((event, index) => {
@@ -137,33 +167,35 @@ export class Batch<Sink extends RowSink = RowSink> {
     }
   }
 
-  #addEvent(update: Transaction, event: CreatedEvent | ArchivedEvent | ExercisedEvent, synchronizerPk: number): void {
-    const { offset, recordTime } = update;
+  #addEvent(within: Within<Transaction>, event: CreatedEvent | ArchivedEvent | ExercisedEvent): void {
+    const { update, times, synchronizerPk } = within;
+    const { recorded } = times;
+    const { offset } = update;
     if (event.kind === 'created') {
       const activation = { origin: 'create', synchronizerPk, reassignmentCounter: null, workflowId: null } as const;
       const templatePk = this.#created(offset, event, activation, event.acsDelta ?? seenAsStakeholder(event));
-      const activity = this.activity.at(recordTime, templatePk, 0, synchronizerPk);
+      const activity = this.activity.at(recorded, templatePk, 0, synchronizerPk);
       if (activity !== undefined) activity.creates += 1;
       return;
     }
     const templatePk = this.#dictionary.template(event.templateId, event.packageName);
     if (event.kind === 'archived') {
-      this.#archived(update, event, templatePk, synchronizerPk);
-      const activity = this.activity.at(recordTime, templatePk, 0, synchronizerPk);
+      this.#archived(within, event, templatePk);
+      const activity = this.activity.at(recorded, templatePk, 0, synchronizerPk);
       if (activity !== undefined) activity.archives += 1;
       return;
     }
-    const choicePk = this.#exercised(update, event, templatePk, synchronizerPk);
-    const activity = this.activity.at(recordTime, templatePk, choicePk, synchronizerPk);
+    const choicePk = this.#exercised(within, event, templatePk);
+    const activity = this.activity.at(recorded, templatePk, choicePk, synchronizerPk);
     if (activity !== undefined) {
       activity.exercises += 1;
       activity.archives += event.consuming ? 1 : 0;
     }
   }
 
-  #addHalf(update: StoredUpdate, event: AssignedEvent | UnassignedEvent, synchronizerPk: number): void {
+  #addHalf({ update, times, synchronizerPk }: Within<StoredUpdate>, event: AssignedEvent | UnassignedEvent): void {
     if (event.kind === 'unassigned') {
-      this.#unassigned(update.offset, event, false, update.recordTime);
+      this.#unassigned(update.offset, event, false, times.recorded ?? null);
       return;
     }
     const { reassignmentCounter } = event;
@@ -201,21 +233,22 @@ export class Batch<Sink extends RowSink = RowSink> {
     return templatePk;
   }
 
-  #archived(update: Transaction, event: ArchivedEvent, templatePk: number, synchronizerPk: number): void {
+  #archived({ update, times, synchronizerPk }: Within<Transaction>, event: ArchivedEvent, templatePk: number): void {
     this.#countEvent('archived', templatePk);
     const { nodeId, contractId, witnessParties, implementedInterfaces } = event;
-    this.lifetimes.deactivate(contractId, synchronizerPk, archiveOf(update, nodeId));
+    this.lifetimes.deactivate(contractId, synchronizerPk, archiveOf(update.offset, nodeId, times));
     const partiesPk = this.#dictionary.eventParties.number([], witnessParties, implementedInterfaces);
     this.#push('archives', [update.offset, nodeId, templatePk, partiesPk, contractId]);
   }
 
-  #exercised(update: Transaction, sent: ExercisedEvent, templatePk: number, synchronizerPk: number): number {
+  #exercised(within: Within<Transaction>, sent: ExercisedEvent, templatePk: number): number {
+    const { update, times, synchronizerPk } = within;
     const { offset } = update;
     const redactionId = this.#redactions?.ofExercise(update, sent) ?? null;
     const event = redactionId === null ? sent : emptiedExercise(sent);
     this.#countEvent('exercised', templatePk);
     if (event.consuming && event.acsDelta !== false) {
-      this.lifetimes.deactivate(event.contractId, synchronizerPk, archiveOf(update, event.nodeId));
+      this.lifetimes.deactivate(event.contractId, synchronizerPk, archiveOf(offset, event.nodeId, times));
     }
     const interfacePk = event.interfaceId === null ? 0 : this.#dictionary.template(event.interfaceId, null);
     const choicePk = this.#dictionary.choice(templatePk, interfacePk, event.choice);
@@ -238,7 +271,7 @@ export class Batch<Sink extends RowSink = RowSink> {
   }
 
   /** @param at when it was recorded; null where a seed found it in flight */
-  #unassigned(offset: number, event: UnassignedEvent, incomplete: boolean, at: string | null): void {
+  #unassigned(offset: number, event: UnassignedEvent, incomplete: boolean, at: End['at']): void {
     const templatePk = this.#dictionary.template(event.templateId, event.packageName);
     this.#countEvent('unassigned', templatePk);
     const sourcePk = this.#dictionary.synchronizer(event.source);
@@ -305,8 +338,8 @@ export class Batch<Sink extends RowSink = RowSink> {
   }
 }
 
-function archiveOf(update: Transaction, nodeId: number): End {
-  return { offset: update.offset, nodeId, by: 'archive', at: update.effectiveAt ?? update.recordTime };
+function archiveOf(offset: number, nodeId: number, { effective, recorded }: UpdateTimes): End {
+  return { offset, nodeId, by: 'archive', at: effective ?? recorded ?? null };
 }
 
 function count(counts: Map<string, number>, key: string): void {

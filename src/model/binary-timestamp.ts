@@ -1,40 +1,56 @@
 /** Timestamps of the ledger (ISO-8601, UTC, 0 to 9 fraction digits) as Postgres counts them: microseconds since 2000. */
+import { utf8Of, type Text } from './utf8.ts';
+
+/** Since 2000-01-01 UTC; a bigint beyond 2^53 (from the year 2285 on). */
+export type Microseconds = number | bigint;
 
 const form = /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.(\d{1,9}))?Z$/;
 const epochSeconds = Date.UTC(2000, 0, 1) / 1000;
 const zero = 0x30;
+const dash = 0x2d;
+const letterT = 0x54;
+const colon = 0x3a;
+const point = 0x2e;
+const letterZ = 0x5a;
 
-/** The last day seen and its first second: a stream moves through time slowly. */
-let day = '';
+/** The last day seen, as the number its digits make, and its first second: a stream moves through time slowly. */
+let day = -1;
 let daySeconds = 0;
 
 /**
- * Microseconds since 2000-01-01 UTC; a bigint beyond 2^53 (from the year 2285 on). Digits below a microsecond are
- * rounded, as Postgres does. Undefined for anything that is not such a timestamp.
+ * The microseconds of a timestamp. Digits below a microsecond are rounded, as Postgres does. Undefined for anything that
+ * is not such a timestamp.
  */
-export function postgresMicroseconds(text: string): number | bigint | undefined {
-  if (text.length !== 27 || text.charCodeAt(19) !== 0x2e || text.charCodeAt(26) !== 0x5a) return slowly(text);
-  const date = text.slice(0, 10);
-  if (date !== day && !remember(date)) return slowly(text);
-  const hours = two(text, 11);
-  const minutes = two(text, 14);
-  const seconds = two(text, 17);
-  const fraction = two(text, 20) * 10_000 + two(text, 22) * 100 + two(text, 24);
+export function postgresMicroseconds(text: Text): Microseconds | undefined {
+  const { bytes, start, length } = utf8Of(text);
+  if (length !== 27 || !isPunctuated(bytes, start)) return slowly(String(text));
+  const date = two(bytes, start) * 1_000_000 + two(bytes, start + 2) * 10_000 + two(bytes, start + 5) * 100 + two(bytes, start + 8); // prettier-ignore
+  if (date !== day && !remember(date, bytes.toString('latin1', start, start + 10))) return slowly(String(text));
+  const hours = two(bytes, start + 11);
+  const minutes = two(bytes, start + 14);
+  const seconds = two(bytes, start + 17);
+  const fraction = two(bytes, start + 20) * 10_000 + two(bytes, start + 22) * 100 + two(bytes, start + 24);
   // Any character that is no digit makes a number out of range or NaN: the careful way decides.
-  if (!(hours < 24 && minutes < 60 && seconds < 60 && fraction <= 999_999)) return slowly(text);
-  if (text.charCodeAt(10) !== 0x54 || text.charCodeAt(13) !== 0x3a || text.charCodeAt(16) !== 0x3a) return undefined;
+  if (!(hours < 24 && minutes < 60 && seconds < 60 && fraction <= 999_999)) return slowly(String(text));
   return combined(daySeconds + hours * 3600 + minutes * 60 + seconds, fraction);
 }
 
+/** Whether what is no digit in `2026-08-14T11:01:00.100001Z` is where it should be. */
+function isPunctuated(bytes: Buffer, start: number): boolean {
+  if (bytes[start + 4] !== dash || bytes[start + 7] !== dash || bytes[start + 10] !== letterT) return false;
+  if (bytes[start + 13] !== colon || bytes[start + 16] !== colon) return false;
+  return bytes[start + 19] === point && bytes[start + 26] === letterZ;
+}
+
 /** Two digits as a number; NaN when they are not. */
-function two(text: string, at: number): number {
-  const tens = text.charCodeAt(at) - zero;
-  const ones = text.charCodeAt(at + 1) - zero;
+function two(bytes: Buffer, at: number): number {
+  const tens = (bytes[at] ?? 0) - zero;
+  const ones = (bytes[at + 1] ?? 0) - zero;
   return tens >= 0 && tens <= 9 && ones >= 0 && ones <= 9 ? tens * 10 + ones : Number.NaN;
 }
 
-function remember(date: string): boolean {
-  const seconds = secondsOf(`${date}T00:00:00`);
+function remember(date: number, printed: string): boolean {
+  const seconds = secondsOf(`${printed}T00:00:00`);
   if (seconds === undefined) return false;
   day = date;
   daySeconds = seconds;
@@ -48,13 +64,13 @@ function secondsOf(local: string): number | undefined {
   return milliseconds / 1000 - epochSeconds;
 }
 
-function slowly(text: string): number | bigint | undefined {
+function slowly(text: string): Microseconds | undefined {
   const [, local, fraction = ''] = form.exec(text) ?? [];
   const seconds = local === undefined ? undefined : secondsOf(local);
   return seconds === undefined ? undefined : combined(seconds, Math.round(Number(`0.${fraction}0`) * 1e6));
 }
 
-function combined(seconds: number, microseconds: number): number | bigint {
+function combined(seconds: number, microseconds: number): Microseconds {
   const sum = seconds * 1_000_000 + microseconds;
   return Number.isSafeInteger(sum) ? sum : BigInt(seconds) * 1_000_000n + BigInt(microseconds);
 }

@@ -1,18 +1,20 @@
 /**
  * Events as the indexer stores them. Words are the ledger's own. Payloads stay JSON text (`JsonText`), times stay the
- * ledger's text (microseconds do not fit a JavaScript Date), absent strings are null.
+ * ledger's text (microseconds do not fit a JavaScript Date), absent strings are null. Where a field may be {@link Text} it
+ * may lie in the frame it came in: whoever keeps an event for longer than the frame is kept has to copy what he needs.
  */
 import type { TemplateId } from './template-id.ts';
+import type { Text } from './utf8.ts';
 
 /** A value as the ledger's own JSON text, never parsed again by us. */
-export type JsonText = string;
+export type JsonText = Text;
 
 export interface InterfaceView {
   readonly interfaceId: TemplateId;
   readonly view: JsonText | null;
   /** gRPC status code of the view's computation; 0 is success. */
   readonly statusCode: number;
-  readonly statusMessage: string | null;
+  readonly statusMessage: Text | null;
   readonly statusDetails: JsonText | null;
   readonly implementationPackageId: string | null;
 }
@@ -21,19 +23,19 @@ export interface CreatedEvent {
   readonly kind: 'created';
   readonly offset: number;
   readonly nodeId: number;
-  readonly contractId: string;
+  readonly contractId: Text;
   readonly templateId: TemplateId;
   readonly packageName: string | null;
   readonly representativePackageId: string | null;
   readonly payload: JsonText | null;
   readonly contractKey: JsonText | null;
-  readonly contractKeyHash: string | null;
-  readonly createdEventBlob: string | null;
+  readonly contractKeyHash: Text | null;
+  readonly createdEventBlob: Text | null;
   readonly interfaceViews: readonly InterfaceView[];
   readonly witnessParties: readonly string[];
   readonly signatories: readonly string[];
   readonly observers: readonly string[];
-  readonly createdAt: string | null;
+  readonly createdAt: Text | null;
   /** Null where the ledger did not say (releases before 3.4). */
   readonly acsDelta: boolean | null;
 }
@@ -41,7 +43,7 @@ export interface CreatedEvent {
 export interface ArchivedEvent {
   readonly kind: 'archived';
   readonly nodeId: number;
-  readonly contractId: string;
+  readonly contractId: Text;
   readonly templateId: TemplateId;
   readonly packageName: string | null;
   readonly witnessParties: readonly string[];
@@ -51,7 +53,7 @@ export interface ArchivedEvent {
 export interface ExercisedEvent {
   readonly kind: 'exercised';
   readonly nodeId: number;
-  readonly contractId: string;
+  readonly contractId: Text;
   readonly templateId: TemplateId;
   readonly packageName: string | null;
   readonly interfaceId: TemplateId | null;
@@ -99,6 +101,6 @@ export interface TopologyEvent {
   readonly partyId: string | null;
   readonly participantId: string | null;
   readonly participantPermission: string | null;
-  /** The whole event, where this version does not know it. */
-  readonly raw: JsonText | null;
+  /** The whole event as JSON, where this version does not know it. */
+  readonly raw: string | null;
 }

@@ -18,6 +18,9 @@ export interface Combination {
 /** How many are remembered: a few hundred bytes each. */
 export const rememberedCombinations = 16_384;
 
+/** How many combinations are found by their lists; one more, and all are read again. */
+const mostSeen = 8_192;
+
 /** A text that stands in remembered combinations, and in how many places. */
 interface KnownText {
   readonly text: string;
@@ -41,6 +44,11 @@ export class PartyCombinations {
   readonly #remembered = new Map<number, readonly number[]>();
   readonly #textsById = new Map<number, KnownText>();
   #lastText = endOfList;
+  /** Numbers by the lists themselves, not by what is in them: who reads frames gives the same list again. */
+  readonly #seen = new Map<List, Map<List, Map<List, number>>>();
+  #seenCount = 0;
+  /** The number of the newest combination that is not remembered any more. */
+  #forgotten = 0;
   #last: number;
   #added: Combination[] = [];
 
@@ -50,16 +58,36 @@ export class PartyCombinations {
     for (const { pk, lists } of stored) this.#remember(pk, lists);
   }
 
-  /** The number of a combination, which may be new. */
+  /** The number of a combination, which may be new. Lists that were asked for before need not be read. */
   number(first: List, second: List, third: List): number {
-    const known = this.#after(this.#after(this.#after(this.#root, first), second), third)?.pk;
-    if (known !== undefined) return known;
+    const seen = this.#seen.get(first)?.get(second)?.get(third);
+    if (seen !== undefined && seen > this.#forgotten) return seen;
+    const number =
+      this.#after(this.#after(this.#after(this.#root, first), second), third)?.pk ?? this.#add(first, second, third);
+    this.#noteSeen([first, second, third], number);
+    return number;
+  }
+
+  #add(first: List, second: List, third: List): number {
     const lists = [first, second, third] as const;
     this.#last += 1;
     this.#remember(this.#last, lists);
     if (this.#remembered.size > rememberedCombinations) this.#forgetOldest();
     this.#added.push({ pk: this.#last, lists });
     return this.#last;
+  }
+
+  #noteSeen([first, second, third]: Lists, pk: number): void {
+    this.#seenCount += 1;
+    if (this.#seenCount > mostSeen) {
+      this.#seen.clear();
+      this.#seenCount = 1;
+    }
+    let bySecond = this.#seen.get(first);
+    if (bySecond === undefined) this.#seen.set(first, (bySecond = new Map()));
+    let byThird = bySecond.get(second);
+    if (byThird === undefined) bySecond.set(second, (byThird = new Map()));
+    byThird.set(third, pk);
   }
 
   /** What is new since the last call. */
@@ -106,6 +134,7 @@ export class PartyCombinations {
   #forgetOldest(): void {
     for (const [pk, steps] of this.#remembered) {
       this.#remembered.delete(pk);
+      this.#forgotten = pk;
       this.#cut(steps, pk);
       for (const step of steps) this.#disuse(step);
       return;

@@ -4,6 +4,7 @@
  */
 import type { CreatedEvent, ExercisedEvent } from './event.ts';
 import type { UpdateHeader } from './update.ts';
+import { stringOf, type Text } from './utf8.ts';
 
 export interface RedactedContract {
   readonly contractId: string;
@@ -30,15 +31,16 @@ export class Redactions {
   }
 
   /** The redaction of the contract; undefined when its contents may be stored. */
-  ofContract(contractId: string): string | undefined {
-    return this.#contracts.get(contractId)?.redactionId;
+  ofContract(contractId: Text): string | undefined {
+    return this.#contracts.get(stringOf(contractId))?.redactionId;
   }
 
   /** The redaction of the exercise, or of the contract together with its exercises. */
   ofExercise({ offset, updateId }: UpdateHeader, { nodeId, contractId }: ExercisedEvent): string | undefined {
     const exercise = this.#exercises.get(keyOf(offset, nodeId));
-    if (exercise !== undefined && exercise.updateId === updateId) return exercise.redactionId;
-    const contract = this.#contracts.get(contractId);
+    const sameUpdate = exercise?.updateId === (updateId === null ? null : stringOf(updateId));
+    if (exercise !== undefined && sameUpdate) return exercise.redactionId;
+    const contract = this.#contracts.get(stringOf(contractId));
     return contract?.exercises === true ? contract.redactionId : undefined;
   }
 }

@@ -1,15 +1,17 @@
 /** Rows of the widest tables, in the column order of tables.ts, and the two escapes every text on its way passes. */
+import { postgresMicroseconds, type Microseconds } from './binary-timestamp.ts';
 import { columnText, jsonbText } from './escape.ts';
 import type { CreatedEvent, JsonText, TopologyEvent } from './event.ts';
 import type { Row } from './tables.ts';
 import type { StoredUpdate } from './update.ts';
+import type { Text } from './utf8.ts';
 
 /** Where a created event came from. */
 export interface Activation {
   readonly origin: 'create' | 'assign' | 'seed';
   readonly synchronizerPk: number;
   readonly reassignmentCounter: number | null;
-  readonly workflowId: string | null;
+  readonly workflowId: Text | null;
 }
 
 /** "char" of the kinds of updates in table `updates`. */
@@ -17,14 +19,28 @@ const kinds = { transaction: 't', reassignment: 'r', topology: 'p', unknown: 'u'
 /** "char" of where rows of table `contracts` came from. */
 const origins = { create: 'c', assign: 'a', seed: 's' } as const;
 
-/** Row of table `updates`. */
-export function updateRow(update: StoredUpdate, synchronizerPk: number, batchOffset: number): Row {
+/** When an update happened, in Postgres' microseconds; undefined where the ledger does not say, or not as it should. */
+export interface UpdateTimes {
+  readonly effective: Microseconds | undefined;
+  readonly recorded: Microseconds | undefined;
+}
+
+export function timesOf(update: StoredUpdate): UpdateTimes {
+  const effectiveAt = update.kind === 'transaction' ? update.effectiveAt : null;
+  return {
+    effective: effectiveAt === null ? undefined : postgresMicroseconds(effectiveAt),
+    recorded: update.recordTime === null ? undefined : postgresMicroseconds(update.recordTime),
+  };
+}
+
+/** Row of table `updates`. A time that could not be read is left for the sink to refuse. */
+export function updateRow(update: StoredUpdate, times: UpdateTimes, synchronizerPk: number, batchOffset: number): Row {
   const transaction = update.kind === 'transaction' ? update : undefined;
   return [
     update.offset,
     batchOffset,
-    transaction?.effectiveAt ?? null,
-    update.recordTime,
+    times.effective ?? transaction?.effectiveAt ?? null,
+    times.recorded ?? update.recordTime,
     update.paidTrafficCost,
     update.events.length,
     synchronizerPk,
@@ -86,12 +102,12 @@ export function seenAsStakeholder(event: CreatedEvent): boolean {
   return [...event.signatories, ...event.observers].some((party) => witnesses.has(party));
 }
 
-/** JSON for a jsonb or json column. */
-export function jsonb(value: JsonText | null): string | null {
-  return value === null ? null : jsonbText(value);
+/** JSON for a jsonb or json column. What lies in its frame was found to be plain by whoever read it. */
+export function jsonb(value: JsonText | null): Text | null {
+  return typeof value === 'string' ? jsonbText(value) : value;
 }
 
-/** Free text for a text column. */
-export function text(value: string | null): string | null {
-  return value === null ? null : columnText(value);
+/** Free text for a text column. What lies in its frame has no escapes, so neither NUL nor a quote is in it. */
+export function text(value: Text | null): Text | null {
+  return typeof value === 'string' ? columnText(value) : value;
 }

@@ -2,9 +2,10 @@
  * The append-only tables with the columns and types that rows are built in, in this order. The SQL truth is migrations/;
  * a test compares the two.
  */
+import type { Text } from './utf8.ts';
 
-/** Column values: null, numbers, flags, text, text[]; JSON and times travel as text. */
-export type ColumnValue = string | number | bigint | boolean | null | readonly string[];
+/** Column values: null, numbers, flags, text, text[]; JSON travels as text, times as text or in Postgres' microseconds. */
+export type ColumnValue = Text | number | bigint | boolean | null | readonly string[];
 export type Row = readonly ColumnValue[];
 
 /**

@@ -4,29 +4,29 @@ import type {
   AssignedEvent,
   CreatedEvent,
   ExercisedEvent,
-  JsonText,
   TopologyEvent,
   UnassignedEvent,
 } from './event.ts';
+import type { Text } from './utf8.ts';
 
 /** Fields common to every stored update. Times are ISO-8601 text in UTC. */
 export interface UpdateHeader {
   readonly offset: number;
-  readonly updateId: string | null;
+  readonly updateId: Text | null;
   readonly synchronizerId: string;
-  readonly recordTime: string | null;
-  readonly traceParent: string | null;
-  readonly traceState: string | null;
-  readonly commandId: string | null;
-  readonly workflowId: string | null;
+  readonly recordTime: Text | null;
+  readonly traceParent: Text | null;
+  readonly traceState: Text | null;
+  readonly commandId: Text | null;
+  readonly workflowId: Text | null;
   readonly paidTrafficCost: number | bigint | null;
 }
 
 export interface Transaction extends UpdateHeader {
   readonly kind: 'transaction';
-  readonly effectiveAt: string | null;
-  readonly externalTransactionHash: string | null;
-  readonly transactionHash: string | null;
+  readonly effectiveAt: Text | null;
+  readonly externalTransactionHash: Text | null;
+  readonly transactionHash: Text | null;
   readonly events: readonly (CreatedEvent | ArchivedEvent | ExercisedEvent)[];
 }
 
@@ -45,7 +45,7 @@ export interface UnknownUpdate extends UpdateHeader {
   readonly kind: 'unknown';
   /** The ledger's own name of the kind. */
   readonly name: string;
-  readonly raw: JsonText;
+  readonly raw: string;
   readonly events: readonly [];
 }
 
@@ -77,13 +77,13 @@ export type ActiveContractEntry = SeedHeader &
         readonly kind: 'incomplete_assigned';
         readonly assigned: AssignedEvent;
         /** The created event as the ledger sent it: no statement that the contract is active. */
-        readonly createdText: JsonText;
+        readonly createdText: string;
       }
     | { readonly kind: 'empty' }
   );
 
 interface SeedHeader {
-  readonly workflowId: string | null;
+  readonly workflowId: Text | null;
   /** Opaque; resumes a cut seed after this entry (releases from 3.5 on). */
   readonly continuationToken: string | null;
 }

@@ -9,6 +9,7 @@ import { decodeActiveContract } from '../ledger/frames/decode.ts';
 import type { Batch } from '../model/batch.ts';
 import type { UpdateMark } from '../model/stream.ts';
 import type { ActiveContractEntry } from '../model/update.ts';
+import { stringOf, type Text } from '../model/utf8.ts';
 import { takeAt, withStretch, type Stretch } from './retry/apart.ts';
 import { buildBatch, factsOf, type Built } from './intake/batch-builder.ts';
 import { namingEntry } from './follow/follow-errors.ts';
@@ -111,7 +112,6 @@ function entries$(
     const span = parts.tracer?.batch('active_contracts', seed.offset);
     const built = await buildEntries(session, { ...seed, written }, taken, span);
     frames.release(taken);
-    built.batch.seal();
     observer.busyWith('database');
     await writes.room();
     const before = written;
@@ -172,7 +172,7 @@ async function* streamed(parts: PipelineParts, request: object): AsyncGenerator<
     for (;;) {
       const taken = await frames.inbox.take(batchUpdates, batchBytes);
       if (taken.length === 0) return;
-      const texts = taken.map(textOf);
+      const texts = taken.map((frame) => textOf(frame).toString());
       frames.release(taken);
       yield texts;
     }
@@ -235,14 +235,16 @@ async function buildEntries(
   span: BatchSpan | undefined,
 ): Promise<BuiltEntries> {
   const batch = session.newBatch(seed.offset);
-  let contractId: string | null = null;
-  const built = await buildBatch(frames, (text) => {
-    contractId = null;
-    const entry = decodeActiveContract(text, batch.unknown);
-    contractId = contractIdOf(entry);
+  let newest: Text | null = null;
+  const built = await buildBatch(frames, (frame) => {
+    newest = null;
+    const entry = decodeActiveContract(frame, batch.unknown);
+    newest = contractIdOf(entry);
     batch.addEntry(entry);
     seed.read.add(entry);
   });
+  batch.seal();
+  const contractId = newest === null ? null : stringOf(newest);
   span?.decoded(built.frames, built.bytes, built.error);
   if (built.error !== undefined) {
     span?.done(batch, built.error);
@@ -251,7 +253,7 @@ async function buildEntries(
   return { batch, built, contractId };
 }
 
-function contractIdOf(entry: ActiveContractEntry): string | null {
+function contractIdOf(entry: ActiveContractEntry): Text | null {
   if (entry.kind === 'empty') return null;
   return entry.kind === 'incomplete_assigned' ? entry.assigned.created.contractId : entry.created.contractId;
 }

@@ -1,7 +1,8 @@
 /** The rules of activeness: which updates switch a contract on and off, and what is left for the database to end. */
 import { describe, expect, it } from 'vitest';
-import { decodeActiveContract, decodeUpdate } from '../../src/ledger/frames/decode.ts';
+import { copied, decodeActiveContract, decodeUpdate } from '../support/decode.ts';
 import { Batch } from '../../src/model/batch.ts';
+import { postgresMicroseconds } from '../../src/model/binary-timestamp.ts';
 import { Dictionary } from '../../src/model/dictionary.ts';
 import { tables, type Row, type RowSink, type TableName } from '../../src/model/tables.ts';
 import * as frames from '../support/frames.ts';
@@ -34,7 +35,7 @@ function seedOf(...entries: JsonRecord[]): Batch<KeptRows> {
 /** The values of some columns, row by row. */
 function valuesOf(rows: readonly Row[] | undefined, table: TableName, ...names: readonly string[]): unknown[][] {
   const columns = Object.keys(tables[table]);
-  return (rows ?? []).map((row) => names.map((name) => row[columns.indexOf(name)]));
+  return copied(rows ?? []).map((row) => names.map((name) => row[columns.indexOf(name)]));
 }
 /** contract, synchronizer, from, to (null while active). */
 function lifetimes({ lifetimes: all }: Batch): unknown[][] {
@@ -44,7 +45,8 @@ function lifetimes({ lifetimes: all }: Batch): unknown[][] {
 }
 /** What is left for the database to end. */
 function ends(batch: Batch): unknown[] {
-  return batch.lifetimes.deactivations().map(({ end, ...contract }) => ({ ...contract, offset: end.offset }));
+  batch.seal();
+  return copied(batch.deactivations).map(({ end, ...contract }) => ({ ...contract, offset: end.offset }));
 }
 const create = (offset: number, change: JsonRecord = {}): JsonRecord =>
   frames.transaction(offset, [{ CreatedEvent: frames.created(change) }]);
@@ -89,9 +91,13 @@ describe('a batch', () => {
   it('says when and how a contract ended', () => {
     const columns = ['ended_offset', 'ended_by', 'ended_at', 'ended_node_id', 'class'] as const;
     const archived = batchOf(create(1), exercise(9, { nodeId: 3 }));
-    expect(valuesOf(archived.lifetimes.ended(), 'ended', ...columns)).toEqual([[9, 'a', '2026-08-14T11:01:00Z', 3, 3]]);
+    expect(valuesOf(archived.lifetimes.ended(), 'ended', ...columns)).toEqual([
+      [9, 'a', postgresMicroseconds('2026-08-14T11:01:00Z'), 3, 3],
+    ]);
     const left = batchOf(create(1), unassign(8));
-    expect(valuesOf(left.lifetimes.ended(), 'ended', ...columns)).toEqual([[8, 'r', frames.recordTime, null, 3]]);
+    expect(valuesOf(left.lifetimes.ended(), 'ended', ...columns)).toEqual([
+      [8, 'r', postgresMicroseconds(frames.recordTime), null, 3],
+    ]);
   });
 
   it('sees a contract that becomes active twice in an update', () => {
@@ -143,6 +149,7 @@ describe('a batch', () => {
 
   it('moves its offset with OffsetCheckpoints and counts activity by the hour of record time', () => {
     const batch = batchOf(frames.fullTransaction(41), frames.offsetCheckpoint(99));
+    batch.seal();
     expect([batch.offset, batch.lastUpdate?.offset]).toEqual([99, 41]);
     expect(batch.sink.rows.get('updates')).toHaveLength(1);
     expect(batch.recordTimes).toEqual(new Map([[frames.here, frames.recordTime]]));
@@ -206,6 +213,7 @@ describe('the proof of history', () => {
     } as const;
     batch.add({ ...header, offset: 5, updateId: 'a' });
     batch.add({ ...header, offset: 6, updateId: null });
+    batch.seal();
     expect(batch.lastUpdate).toEqual({ offset: 5, updateId: 'a' });
     expect(batch.offset).toBe(6);
   });

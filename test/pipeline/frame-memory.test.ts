@@ -18,7 +18,7 @@ describe('blocks', () => {
         const waiting: { readonly text: string; readonly kept: KeptFrame }[] = [];
         for (const [text, released] of given) {
           waiting.push({ text, kept: blocks.keep(Buffer.from(text)) });
-          for (const { text: expected, kept } of waiting) expect(textOf(kept) === expected).toBe(true);
+          for (const { text: expected, kept } of waiting) expect(textOf(kept).toString() === expected).toBe(true);
           blocks.release(waiting.splice(0, released).map(({ kept }) => kept));
         }
       }),

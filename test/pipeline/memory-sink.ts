@@ -18,6 +18,7 @@ import type { StoredUpdate } from '../../src/model/update.ts';
 import type { VerifiedFacts } from '../../src/pipeline/ports/observer.ts';
 import type { Sink, SinkSession, SyncedViews, WriterLock } from '../../src/pipeline/ports/sink.ts';
 import { deferred } from '../support/deferred.ts';
+import { copied } from '../support/decode.ts';
 
 /** One commit: the checkpoint before and after it, and how many updates of which kind it held. */
 export interface Commit {
@@ -41,7 +42,8 @@ class Rows implements RowSink {
   readonly tables = new Map<TableName, Row[]>();
 
   push(table: TableName, row: Row): void {
-    this.tables.set(table, [...(this.tables.get(table) ?? []), row]);
+    // Frames are gone when the rows are looked at.
+    this.tables.set(table, [...(this.tables.get(table) ?? []), copied(row)]);
   }
 
   /** The values of some columns, row by row. */

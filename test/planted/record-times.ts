@@ -23,8 +23,8 @@ export const recordTimes: PlantedArea = {
     {
       name: 'updates recorded before the hour of the one before are counted in its hour',
       file: 'src/model/activity.ts',
-      line: "if (this.#hour === '' || !recordTime.startsWith(this.#hour)) this.#enter",
-      instead: 'if (recordTime.slice(0, hourLength) > this.#hour) this.#enter',
+      line: 'if (hour !== this.#hour) this.#enter(hour);',
+      instead: 'if (!(hour <= this.#hour)) this.#enter(hour);',
       test,
     },
     {

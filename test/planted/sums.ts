@@ -16,8 +16,8 @@ export const sums: PlantedArea = {
     {
       name: 'only the first thousand ends of a batch reach contracts of earlier batches',
       file: 'src/store/write/batch-writer.ts',
-      line: 'const ended = batch.lifetimes.deactivations();',
-      instead: 'const ended = batch.lifetimes.deactivations().slice(0, 1000);',
+      line: 'const ended = batch.deactivations;',
+      instead: 'const ended = batch.deactivations.slice(0, 1000);',
       test,
     },
     {
@@ -44,8 +44,8 @@ export const sums: PlantedArea = {
     {
       name: 'the delay of an hour is that of its last transaction',
       file: 'src/model/activity.ts',
-      line: 'row.delay += delay(update.effectiveAt, recordTime);',
-      instead: 'row.delay = delay(update.effectiveAt, recordTime);',
+      line: 'row.delay += delay(effective, recorded);',
+      instead: 'row.delay = delay(effective, recorded);',
       test,
     },
   ],

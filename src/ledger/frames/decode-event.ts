@@ -5,16 +5,20 @@ import type {
   CreatedEvent,
   ExercisedEvent,
   InterfaceView,
+  JsonText,
   TopologyEvent,
   UnassignedEvent,
 } from '../../model/event.ts';
 import { shownKey } from '../../model/unknown.ts';
+import { stringOf } from '../../model/utf8.ts';
 import {
   flagAt,
   integerAt,
   isObject,
   listAt,
   objectAt,
+  nameAt,
+  requiredName,
   requiredText,
   templateIdAt,
   textAt,
@@ -26,7 +30,7 @@ import { knownFields } from './known-fields.ts';
 import { partText } from './raw-json.ts';
 
 /** How the frame holds its payloads: the JSON text of one, null for an absent one. */
-export type PayloadOf = (value: unknown) => string | null;
+export type PayloadOf = (value: unknown) => JsonText | null;
 
 /** CreatedEvent. `fallbackOffset` and `fallbackNode` stand in where an old release leaves them out. */
 export function decodeCreated(
@@ -43,8 +47,8 @@ export function decodeCreated(
     nodeId: integerAt(event, 'nodeId', path) ?? fallbackNode,
     contractId: requiredText(event, 'contractId', path),
     templateId: templateIdAt(event, 'templateId', path),
-    packageName: textAt(event, 'packageName', path),
-    representativePackageId: textAt(event, 'representativePackageId', path),
+    packageName: nameAt(event, 'packageName', path),
+    representativePackageId: nameAt(event, 'representativePackageId', path),
     payload: payloadOf(event['createArgument']),
     contractKey: payloadOf(event['contractKey']),
     contractKeyHash: textAt(event, 'contractKeyHash', path),
@@ -71,8 +75,8 @@ function decodeView(payloadOf: PayloadOf, value: unknown, path: string): Interfa
     view: payloadOf(view['viewValue']),
     statusCode: integerAt(status, 'code', `${path}.viewStatus`) ?? 0,
     statusMessage: textAt(status, 'message', `${path}.viewStatus`),
-    statusDetails: details !== null && emptyList.test(details) ? null : details,
-    implementationPackageId: textAt(view, 'implementationPackageId', path),
+    statusDetails: details !== null && emptyList.test(stringOf(details)) ? null : details,
+    implementationPackageId: nameAt(view, 'implementationPackageId', path),
   };
 }
 
@@ -83,7 +87,7 @@ export function decodeArchived(value: unknown, path: string, fallbackNode: numbe
     nodeId: integerAt(event, 'nodeId', path) ?? fallbackNode,
     contractId: requiredText(event, 'contractId', path),
     templateId: templateIdAt(event, 'templateId', path),
-    packageName: textAt(event, 'packageName', path),
+    packageName: nameAt(event, 'packageName', path),
     witnessParties: textsAt(event, 'witnessParties', path),
     implementedInterfaces: textsAt(event, 'implementedInterfaces', path),
   };
@@ -101,9 +105,9 @@ export function decodeExercised(
     nodeId: integerAt(event, 'nodeId', path) ?? fallbackNode,
     contractId: requiredText(event, 'contractId', path),
     templateId: templateIdAt(event, 'templateId', path),
-    packageName: textAt(event, 'packageName', path),
-    interfaceId: textAt(event, 'interfaceId', path) === null ? null : templateIdAt(event, 'interfaceId', path),
-    choice: requiredText(event, 'choice', path),
+    packageName: nameAt(event, 'packageName', path),
+    interfaceId: nameAt(event, 'interfaceId', path) === null ? null : templateIdAt(event, 'interfaceId', path),
+    choice: requiredName(event, 'choice', path),
     argument: payloadOf(event['choiceArgument']),
     result: payloadOf(event['exerciseResult']),
     actingParties: textsAt(event, 'actingParties', path),
@@ -126,10 +130,10 @@ export function decodeUnassigned(
     kind: 'unassigned',
     offset: integerAt(event, 'offset', path) ?? fallbackOffset,
     nodeId: integerAt(event, 'nodeId', path) ?? fallbackNode,
-    contractId: requiredText(event, 'contractId', path),
+    contractId: requiredName(event, 'contractId', path),
     templateId: templateIdAt(event, 'templateId', path),
-    packageName: textAt(event, 'packageName', path),
-    assignmentExclusivity: textAt(event, 'assignmentExclusivity', path),
+    packageName: nameAt(event, 'packageName', path),
+    assignmentExclusivity: nameAt(event, 'assignmentExclusivity', path),
     witnessParties: textsAt(event, 'witnessParties', path),
     ...decodeReassignmentHalf(event, path),
   };
@@ -153,10 +157,10 @@ export function decodeAssigned(
 
 function decodeReassignmentHalf(event: JsonObject, path: string) {
   return {
-    reassignmentId: textAt(event, 'reassignmentId', path) ?? '',
-    source: textAt(event, 'source', path) ?? '',
-    target: textAt(event, 'target', path) ?? '',
-    submitter: textAt(event, 'submitter', path),
+    reassignmentId: nameAt(event, 'reassignmentId', path) ?? '',
+    source: nameAt(event, 'source', path) ?? '',
+    target: nameAt(event, 'target', path) ?? '',
+    submitter: nameAt(event, 'submitter', path),
     reassignmentCounter: integerAt(event, 'reassignmentCounter', path),
   };
 }
@@ -182,9 +186,9 @@ export function decodeTopologyEvent(value: unknown, path: string): TopologyEvent
   return {
     kind: 'topology',
     name,
-    partyId: textAt(event, 'partyId', path),
-    participantId: textAt(event, 'participantId', path),
-    participantPermission: textAt(event, 'participantPermission', path),
+    partyId: nameAt(event, 'partyId', path),
+    participantId: nameAt(event, 'participantId', path),
+    participantPermission: nameAt(event, 'participantPermission', path),
     raw: null,
   };
 }

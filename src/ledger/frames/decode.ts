@@ -5,6 +5,7 @@
  */
 import { IndexerError, toIndexerError, atOffset } from '../../errors/indexer-error.ts';
 import { shownKey, type UnknownNames } from '../../model/unknown.ts';
+import { stringOf, type Text } from '../../model/utf8.ts';
 import type { ActiveContractEntry, OffsetCheckpoint, StoredUpdate, Update, UpdateHeader } from '../../model/update.ts';
 import {
   integerAt,
@@ -13,7 +14,8 @@ import {
   listAt,
   objectAt,
   offsetAt,
-  requiredText,
+  nameAt,
+  requiredName,
   textAt,
   undecodable,
   type JsonObject,
@@ -34,18 +36,19 @@ import {
 } from './decode-event.ts';
 
 /**
- * One frame of `/v2/updates`: `{"update":{"<Kind>":{"value":{…}}}}`.
+ * One frame of `/v2/updates`: `{"update":{"<Kind>":{"value":{…}}}}`. Of a string the update has copies; of bytes it may
+ * have texts that lie there.
  * @param unknown gets the names of fields that this version does not know
  */
-export function decodeUpdate(text: string, unknown?: UnknownNames): Update {
-  const { value, fields } = lossless(text, updates);
+export function decodeUpdate(frame: Text, unknown?: UnknownNames): Update {
+  const { value, fields } = lossless(frame, updates);
   if (fields.length > 0) noteFields(fields, value.offset, unknown);
   return value;
 }
 
-/** One frame of `/v2/state/active-contracts`. */
-export function decodeActiveContract(text: string, unknown?: UnknownNames): ActiveContractEntry {
-  const { value, fields } = lossless(text, activeContracts);
+/** One frame of `/v2/state/active-contracts`; as above. */
+export function decodeActiveContract(frame: Text, unknown?: UnknownNames): ActiveContractEntry {
+  const { value, fields } = lossless(frame, activeContracts);
   if (fields.length > 0) noteFields(fields, null, unknown);
   return value;
 }
@@ -73,16 +76,20 @@ interface Decoded<T> {
   readonly fields: readonly string[];
 }
 
-function lossless<T>(text: string, kind: FrameKind<T>): Decoded<T> {
-  const read = readFrame(text, kind.shape);
-  if (read === undefined) return scanned(text, kind);
-  const { value, payloads, unknown: fields } = read;
+function lossless<T>(frame: Text, kind: FrameKind<T>): Decoded<T> {
+  const read = typeof frame === 'string' ? undefined : readFrame(frame, kind.shape);
+  if (read === undefined) return scanned(stringOf(frame), kind);
   try {
-    return { value: kind.decode(value, (at) => (typeof at === 'number' ? (payloads[at] ?? null) : null)), fields };
+    return { value: kind.decode(read.value, readPayload), fields: read.unknown };
   } catch {
     // Integers beyond 2^53 or an error: the slow way finds out which.
-    return scanned(text, kind);
+    return scanned(stringOf(frame), kind);
   }
+}
+
+/** The quick reader leaves nothing else in the place of a payload. */
+function readPayload(value: unknown): Text | null {
+  return value === undefined ? null : (value as Text | null);
 }
 
 function scanned<T>(text: string, { decode, message }: FrameKind<T>): Decoded<T> {
@@ -149,7 +156,7 @@ function header(value: JsonObject, path: string): UpdateHeader {
   return {
     offset: offsetAt(value, 'offset', path),
     updateId: textAt(value, 'updateId', path),
-    synchronizerId: textAt(value, 'synchronizerId', path) ?? '',
+    synchronizerId: nameAt(value, 'synchronizerId', path) ?? '',
     recordTime: textAt(value, 'recordTime', path),
     traceParent: textAt(trace, 'traceparent', `${path}.traceContext`),
     traceState: textAt(trace, 'tracestate', `${path}.traceContext`),
@@ -214,8 +221,8 @@ function decodeOffsetCheckpoint(value: JsonObject, path: string): OffsetCheckpoi
       const at = `${path}.synchronizerTimes[${String(index)}]`;
       const entry = objectAt(time, at);
       return {
-        synchronizerId: requiredText(entry, 'synchronizerId', at),
-        recordTime: requiredText(entry, 'recordTime', at),
+        synchronizerId: requiredName(entry, 'synchronizerId', at),
+        recordTime: requiredName(entry, 'recordTime', at),
       };
     }),
   };
@@ -223,9 +230,10 @@ function decodeOffsetCheckpoint(value: JsonObject, path: string): OffsetCheckpoi
 
 function decodeEntryValue(frame: unknown, payloadOf: PayloadOf): ActiveContractEntry {
   const source = objectAt(frame, 'frame');
+  const token = textAt(source, 'streamContinuationToken', 'frame');
   const common = {
     workflowId: textAt(source, 'workflowId', 'frame'),
-    continuationToken: textAt(source, 'streamContinuationToken', 'frame'),
+    continuationToken: token === null ? null : stringOf(token),
   };
   const entry = objectAt(source['contractEntry'], 'contractEntry');
   const kind = Object.keys(entry)[0] ?? 'JsEmpty';
@@ -237,7 +245,7 @@ function decodeEntryValue(frame: unknown, payloadOf: PayloadOf): ActiveContractE
         kind: 'active',
         ...common,
         created: decodeCreated(payloadOf, value['createdEvent'], `${path}.createdEvent`, 0, 0),
-        synchronizerId: textAt(value, 'synchronizerId', path) ?? '',
+        synchronizerId: nameAt(value, 'synchronizerId', path) ?? '',
         reassignmentCounter: integerAt(value, 'reassignmentCounter', path),
       };
     case 'JsIncompleteUnassigned':

@@ -4,6 +4,7 @@
  */
 import { IndexerError } from '../../errors/indexer-error.ts';
 import { parseTemplateId, type TemplateId } from '../../model/template-id.ts';
+import { Utf8, type Text } from '../../model/utf8.ts';
 
 export type JsonObject = Readonly<Record<string, unknown>>;
 
@@ -40,17 +41,30 @@ export function listAt(source: JsonObject, key: string, path: string): readonly 
 }
 
 /** Text, or null when absent or empty. */
-export function textAt(source: JsonObject, key: string, path: string): string | null {
+export function textAt(source: JsonObject, key: string, path: string): Text | null {
+  const value = source[key];
+  if (value instanceof Utf8) return value.length === 0 ? null : value;
+  return nameAt(source, key, path);
+}
+
+/** A text that the quick reader gives as a string as well; null when absent or empty. */
+export function nameAt(source: JsonObject, key: string, path: string): string | null {
   const value = source[key];
   if (value === undefined || value === null || value === '') return null;
   if (typeof value === 'string') return value;
   throw undecodable(`${path}.${key}`, 'text', value);
 }
 
-export function requiredText(source: JsonObject, key: string, path: string): string {
-  const value = textAt(source, key, path);
-  if (value === null) throw undecodable(`${path}.${key}`, 'text', source[key]);
-  return value;
+export function requiredText(source: JsonObject, key: string, path: string): Text {
+  return textAt(source, key, path) ?? refuseAbsent(source, key, path);
+}
+
+export function requiredName(source: JsonObject, key: string, path: string): string {
+  return nameAt(source, key, path) ?? refuseAbsent(source, key, path);
+}
+
+function refuseAbsent(source: JsonObject, key: string, path: string): never {
+  throw undecodable(`${path}.${key}`, 'text', source[key]);
 }
 
 export function textsAt(source: JsonObject, key: string, path: string): readonly string[] {
@@ -88,7 +102,7 @@ export function offsetAt(source: JsonObject, key: string, path: string): number 
 }
 
 export function templateIdAt(source: JsonObject, key: string, path: string): TemplateId {
-  const id = parseTemplateId(requiredText(source, key, path));
+  const id = parseTemplateId(requiredName(source, key, path));
   if (id === undefined) throw undecodable(`${path}.${key}`, 'package-id:Module:Entity', source[key]);
   return id;
 }

@@ -1,11 +1,13 @@
 /**
- * The quick way to read a frame: knowing its shape, it goes through the text once, takes fields as slices and leaves
- * payloads as they are: nothing of a payload is parsed here, Postgres does that, once. Fields it does not know it names and
- * passes over; what else looks unusual (spaces, other kinds of updates) it leaves to the scanner.
+ * The quick way to read a frame: knowing its shape, it goes through the bytes once and leaves texts and payloads where they
+ * are: nothing of a payload is parsed here, Postgres does that, once. Fields it does not know it names and passes over;
+ * what else looks unusual (spaces, other kinds of updates) it leaves to the scanner.
  */
+import { Utf8, type Text } from '../../model/utf8.ts';
 import type { JsonObject } from './field.ts';
-import type { Field, Shape } from './frame-shapes.ts';
+import { printed, type Field, type Printed, type Shape } from './frame-shapes.ts';
 import { fieldName } from './known-fields.ts';
+import { Recurring, viewOf } from './recurring.ts';
 
 const quote = 0x22;
 const backslash = 0x5c;
@@ -16,64 +18,110 @@ const closeBracket = 0x5d;
 const comma = 0x2c;
 const colon = 0x3a;
 const minus = 0x2d;
-const literal = /[^\s,\]}"[{:]+/y;
+const dollar = 0x24;
 const zero = 0x30;
+const space = 0x20;
 const letterN = 0x6e;
+const letterU = 0x75;
 /** More digits may not be exact in a number. */
 const exactDigits = 15;
+/** Payloads with brackets this deep are looked at as text, see `jsonbText`. */
+const usualNesting = 200;
 
 const none: readonly string[] = [];
 /** One error for all: making one costs more than reading a field. */
 const unusual = new SyntaxError('not a frame for the quick reader');
 
+/** 1 for bytes that may end a text: the quote, and what needs a closer look. */
+const endsText = new Uint8Array(256).fill(1, 0, space);
+for (const code of [quote, backslash]) endsText[code] = 1;
+
+const asText = 1;
+const asOpening = 2;
+const asClosing = 3;
+/** What a byte outside of texts means for the structure of JSON. */
+const structure = new Uint8Array(256);
+structure[quote] = asText;
+for (const code of [openBrace, openBracket]) structure[code] = asOpening;
+for (const code of [closeBrace, closeBracket]) structure[code] = asClosing;
+
+const printedTrue = printed('true');
+const printedFalse = printed('false');
+const printedNull = printed('null');
+
+const mebibyte = 1024 * 1024;
+/** Names of templates, packages, choices and synchronizers. A ledger has thousands at most. */
+const names = new Recurring((text) => text, mebibyte);
+/** Lists of parties and interfaces: of two parties each, more than ten thousand. */
+const lists = new Recurring(listOf, 2 * mebibyte);
+
+function listOf(printed: string): readonly string[] {
+  const list: unknown = JSON.parse(printed);
+  if (!Array.isArray(list) || !list.every((text) => typeof text === 'string')) throw unusual;
+  return list;
+}
+
 export interface ReadFrame {
-  /** The structure; in the place of each payload stands its index. */
+  /**
+   * The structure. Payloads, and texts that differ from frame to frame, lie in the frame as {@link Utf8}; those of them
+   * that have to be looked at before they can be stored are strings.
+   */
   readonly value: JsonObject;
-  readonly payloads: readonly string[];
   /** Fields that were passed over, as `Message.field`. */
   readonly unknown: readonly string[];
 }
 
 /** The frame as objects, or undefined when the scanner has to read it. */
-export function readFrame(text: string, shape: Shape): ReadFrame | undefined {
-  const reader = new FrameReader(text);
+export function readFrame(frame: Utf8, shape: Shape): ReadFrame | undefined {
+  const reader = new FrameReader(frame);
   try {
     const value = reader.object(shape);
-    return reader.at === text.length
-      ? { value, payloads: reader.payloads, unknown: reader.unknown ?? none }
-      : undefined;
+    return reader.at === frame.end ? { value, unknown: reader.unknown ?? none } : undefined;
   } catch (thrown) {
     if (thrown instanceof SyntaxError) return undefined;
     throw thrown;
   }
 }
 
-class FrameReader {
-  readonly #text: string;
-  at = 0;
-  readonly payloads: string[] = [];
-  unknown: string[] | undefined;
-  /** The first backslash at or after a place already passed; the end of the text when there is none. */
-  #escapeAt = -1;
+/** The view made last: frames that follow each other lie in the same memory. */
+let viewed: { readonly bytes: Buffer; readonly view: DataView } | undefined;
 
-  constructor(text: string) {
-    this.#text = text;
+function viewOnto(bytes: Buffer): DataView {
+  if (viewed?.bytes !== bytes) viewed = { bytes, view: viewOf(bytes) };
+  return viewed.view;
+}
+
+/** Where it looks beyond the end of the frame it finds what it does not expect, or another end than the frame's. */
+class FrameReader {
+  readonly #bytes: Buffer;
+  readonly #view: DataView;
+  readonly #end: number;
+  at: number;
+  unknown: string[] | undefined;
+  /** Whether the value passed last has to be looked at before it can be stored as jsonb. */
+  #odd = false;
+
+  constructor({ bytes, start, end }: Utf8) {
+    this.#bytes = bytes;
+    this.#view = viewOnto(bytes);
+    this.#end = end;
+    this.at = start;
   }
 
   object(shape: Shape): JsonObject {
-    const text = this.#text;
+    const bytes = this.#bytes;
     this.#expect(openBrace);
     const values = shape.blank();
-    if (text.charCodeAt(this.at) === closeBrace) throw unusual;
+    if (bytes[this.at] === closeBrace) throw unusual;
     for (let position = 0; ; position += 1) {
       let field = shape.order[position];
-      if (field === undefined || !text.startsWith(field.label, this.at)) field = this.#field(shape, position);
+      if (field === undefined || !this.#isNext(field.label)) field = this.#field(shape, position);
       if (field === undefined) this.#passOver(shape);
       else {
-        this.at += field.label.length;
-        values[field.slot] = this.#value(field);
+        this.at += field.label.bytes.length;
+        values[field.slot] = bytes[this.at] === letterN ? this.#null() : this.#value(field);
       }
-      const next = text.charCodeAt(this.at);
+      const next = bytes[this.at];
       this.at += 1;
       if (next === comma) continue;
       if (next === closeBrace) return shape.make(values);
@@ -84,7 +132,7 @@ class FrameReader {
   /** The field whose key comes next; undefined for one that the shape does not have. */
   #field(shape: Shape, position: number): Field | undefined {
     for (const field of shape.fields) {
-      if (!this.#text.startsWith(field.label, this.at)) continue;
+      if (!this.#isNext(field.label)) continue;
       shape.order[position] = field;
       return field;
     }
@@ -95,119 +143,170 @@ class FrameReader {
   /** A key with its value that nobody asks for; it has to be JSON nevertheless. */
   #passOver({ message = '' }: Shape): void {
     const { at } = this;
-    const end = this.#text.indexOf('"', at + 1);
+    const bytes = this.#bytes;
+    if (bytes[at] !== quote) throw unusual;
+    const key = this.#endOfString(at);
     // An escaped key may be one of the shape's.
-    if (this.#text.charCodeAt(at) !== quote || end === -1 || this.#escapedBefore(at, end)) throw unusual;
-    if (this.#text.charCodeAt(end + 1) !== colon) throw unusual;
-    const start = end + 2;
-    this.at = this.#endOfValue(start);
-    JSON.parse(this.#text.slice(start, this.at));
+    if (bytes.subarray(at, key).includes(backslash) || bytes[key] !== colon) throw unusual;
+    this.at = this.#endOfValue(key + 1);
+    JSON.parse(this.#slice(key + 1, this.at));
     this.unknown ??= [];
-    this.unknown.push(fieldName(message, this.#text.slice(at + 1, end)));
+    this.unknown.push(fieldName(message, this.#slice(at + 1, key - 1)));
   }
 
-  #value(field: Field): unknown {
-    return this.#text.charCodeAt(this.at) === letterN ? this.#null() : this.#present(field);
+  #isNext({ words, bytes: label }: Printed): boolean {
+    const { at } = this;
+    // Beyond the memory there is no word; a frame does not end with a label.
+    if (at + label.length > this.#end) return false;
+    for (let word = 0; word < words.length; word += 1) {
+      if (this.#view.getInt32(at + word * 4, true) !== words[word]) return false;
+    }
+    for (let index = words.length * 4; index < label.length; index += 1)
+      if (this.#bytes[at + index] !== label[index]) return false;
+    return true;
   }
 
   #null(): null {
-    if (!this.#text.startsWith('null', this.at)) throw unusual;
+    if (!this.#isNext(printedNull)) throw unusual;
     this.at += 4;
     return null;
   }
 
-  #present(field: Field): unknown {
-    if (field.kind === 'text') return this.#textValue();
-    if (field.kind === 'integer') return this.#integer();
-    if (field.kind === 'flag') return this.#flag();
-    if (field.kind === 'payload') return this.#payload();
-    return field.kind === 'object' ? this.object(field.shape) : this.#list(field.shape);
+  #value(field: Field): unknown {
+    switch (field.kind) {
+      case 'text':
+        return this.#text();
+      case 'name':
+        return this.#name();
+      case 'names':
+        return this.#names();
+      case 'payload':
+        return this.#payload();
+      case 'integer':
+        return this.#integer();
+      case 'flag':
+        return this.#flag();
+      case 'object':
+        return this.object(field.shape);
+      case 'objects':
+        return this.#objects(field.shape);
+    }
   }
 
-  #textValue(): string {
+  #text(): Text {
     const start = this.at;
-    if (this.#text.charCodeAt(start) !== quote) throw unusual;
-    const end = this.#text.indexOf('"', start + 1);
-    if (end === -1 || this.#escapedBefore(start, end)) return this.#escapedText(start);
-    this.at = end + 1;
-    return this.#text.slice(start + 1, end);
+    const end = this.#endOfPlain();
+    return end === undefined ? this.#escapedText(start) : new Utf8(this.#bytes, start + 1, end);
+  }
+
+  #name(): string {
+    const start = this.at;
+    const end = this.#endOfPlain();
+    return end === undefined ? this.#escapedText(start) : names.at(this.#bytes, this.#view, start + 1, end);
+  }
+
+  /** Goes past a text, to where its closing quote is; undefined where there is an escape in it. */
+  #endOfPlain(): number | undefined {
+    const bytes = this.#bytes;
+    if (bytes[this.at] !== quote) throw unusual;
+    const end = this.#end;
+    let at = this.at + 1;
+    while (at < end && endsText[bytes[at] ?? 0] === 0) at += 1;
+    if (at >= end || (bytes[at] ?? 0) < space) throw unusual;
+    if (bytes[at] === backslash) return undefined;
+    this.at = at + 1;
+    return at;
   }
 
   #escapedText(start: number): string {
     this.at = this.#endOfString(start);
-    return JSON.parse(this.#text.slice(start, this.at)) as string;
+    return JSON.parse(this.#slice(start, this.at)) as string;
+  }
+
+  #names(): readonly string[] {
+    const start = this.at;
+    // Were there a bracket in one of its texts, what ends here would be no JSON.
+    const last = this.#bytes.indexOf(closeBracket, start);
+    if (this.#bytes[start] !== openBracket || last === -1 || last >= this.#end) throw unusual;
+    this.at = last + 1;
+    return lists.at(this.#bytes, this.#view, start, last + 1);
   }
 
   #integer(): number {
-    const text = this.#text;
-    const negative = text.charCodeAt(this.at) === minus;
+    const bytes = this.#bytes;
+    const negative = bytes[this.at] === minus;
     const start = negative ? this.at + 1 : this.at;
     let at = start;
     let number = 0;
-    for (let digit = text.charCodeAt(at) - zero; digit >= 0 && digit <= 9; digit = text.charCodeAt(at) - zero) {
+    for (let digit = (bytes[at] ?? 0) - zero; digit >= 0 && digit <= 9; digit = (bytes[at] ?? 0) - zero) {
       number = number * 10 + digit;
       at += 1;
     }
     const digits = at - start;
-    if (digits === 0 || digits > exactDigits || (digits > 1 && text.charCodeAt(start) === zero)) throw unusual;
+    if (digits === 0 || digits > exactDigits || (digits > 1 && bytes[start] === zero)) throw unusual;
     this.at = at;
     return negative ? -number : number;
   }
 
   #flag(): boolean {
-    const flag = this.#text.startsWith('true', this.at);
-    if (!flag && !this.#text.startsWith('false', this.at)) throw unusual;
+    const flag = this.#isNext(printedTrue);
+    if (!flag && !this.#isNext(printedFalse)) throw unusual;
     this.at += flag ? 4 : 5;
     return flag;
   }
 
-  /** Texts, or objects where a shape is given. */
-  #list(shape: Shape | undefined): readonly unknown[] {
-    const values: unknown[] = [];
+  #objects(shape: Shape): readonly JsonObject[] {
+    const values: JsonObject[] = [];
     this.#expect(openBracket);
-    if (this.#text.charCodeAt(this.at) === closeBracket) {
+    if (this.#bytes[this.at] === closeBracket) {
       this.at += 1;
       return values;
     }
     for (;;) {
-      values.push(shape === undefined ? this.#textValue() : this.object(shape));
-      const next = this.#text.charCodeAt(this.at);
+      values.push(this.object(shape));
+      const next = this.#bytes[this.at];
       this.at += 1;
       if (next === closeBracket) return values;
       if (next !== comma) throw unusual;
     }
   }
 
-  /** Keeps the text of a value. */
-  #payload(): number {
+  #payload(): Text {
     const start = this.at;
+    this.#odd = false;
     this.at = this.#endOfValue(start);
-    this.payloads.push(this.#text.slice(start, this.at));
-    return this.payloads.length - 1;
+    return this.#odd || this.#beginsOddly(start) ? this.#slice(start, this.at) : new Utf8(this.#bytes, start, this.at);
+  }
+
+  /** Whether the first key may be that of our own escape: it is nowhere but at the beginning of an object. */
+  #beginsOddly(start: number): boolean {
+    const bytes = this.#bytes;
+    if (bytes[start] !== openBrace || bytes[start + 1] === closeBrace) return false;
+    return bytes[start + 1] !== quote || bytes[start + 2] === dollar || bytes[start + 2] === backslash;
   }
 
   #endOfValue(start: number): number {
-    const first = this.#text.charCodeAt(start);
+    const first = this.#bytes[start];
     if (first === quote) return this.#endOfString(start);
-    if (first === openBrace || first === openBracket) return this.#endOfBrackets(start);
-    literal.lastIndex = start;
-    const length = literal.exec(this.#text)?.[0].length;
-    if (length === undefined) throw unusual;
-    return start + length;
+    return first === openBrace || first === openBracket ? this.#endOfBrackets(start) : this.#endOfLiteral(start);
   }
 
   #endOfBrackets(start: number): number {
-    const text = this.#text;
+    const bytes = this.#bytes;
+    const end = this.#end;
     let depth = 0;
-    for (let at = start; at < text.length;) {
-      const code = text.charCodeAt(at);
-      if (code === quote) {
-        at = this.#endOfString(at);
-        continue;
-      }
+    for (let at = start; at < end;) {
+      const sort = structure[bytes[at] ?? 0] ?? 0;
       at += 1;
-      if (code === openBrace || code === openBracket) depth += 1;
-      else if (code === closeBrace || code === closeBracket) {
+      if (sort === 0) continue;
+      if (sort === asText) {
+        while (at < end && endsText[bytes[at] ?? 0] === 0) at += 1;
+        if (bytes[at] === quote) at += 1;
+        else at = this.#endOfText(at);
+      } else if (sort === asOpening) {
+        depth += 1;
+        if (depth > usualNesting) this.#odd = true;
+      } else {
         depth -= 1;
         if (depth === 0) return at;
       }
@@ -216,27 +315,43 @@ class FrameReader {
   }
 
   #endOfString(start: number): number {
-    const text = this.#text;
-    for (let at = text.indexOf('"', start + 1); at !== -1; at = text.indexOf('"', at + 1)) {
-      if (!this.#escapedBefore(start, at)) return at + 1;
-      let before = at - 1;
-      while (text.charCodeAt(before) === backslash) before -= 1;
-      if ((at - before) % 2 === 1) return at + 1;
+    return this.#endOfText(start + 1);
+  }
+
+  /** After the quote that ends a text of which this is a part. */
+  #endOfText(part: number): number {
+    const bytes = this.#bytes;
+    const end = this.#end;
+    for (let at = part; at < end; at += 1) {
+      const code = bytes[at] ?? 0;
+      if (code === quote) return at + 1;
+      if (code !== backslash) continue;
+      at += 1;
+      if (bytes[at] === letterU) this.#odd = true;
     }
     throw unusual;
   }
 
-  /** Whether there is a backslash between two places, of which the first is never before that of an earlier call. */
-  #escapedBefore(start: number, end: number): boolean {
-    if (this.#escapeAt < start) {
-      const found = this.#text.indexOf('\\', start);
-      this.#escapeAt = found === -1 ? this.#text.length : found;
-    }
-    return this.#escapeAt < end;
+  /** A number, true or false; whether it is one is not asked here. */
+  #endOfLiteral(start: number): number {
+    const bytes = this.#bytes;
+    let at = start;
+    while (at < this.#end && isOfLiteral(bytes[at] ?? 0)) at += 1;
+    if (at === start) throw unusual;
+    return at;
+  }
+
+  #slice(start: number, end: number): string {
+    return this.#bytes.toString('utf8', start, end);
   }
 
   #expect(code: number): void {
-    if (this.#text.charCodeAt(this.at) !== code) throw unusual;
+    if (this.#bytes[this.at] !== code) throw unusual;
     this.at += 1;
   }
+}
+
+function isOfLiteral(code: number): boolean {
+  if (code <= space || code === comma || code === quote || code === colon) return false;
+  return code !== openBrace && code !== closeBrace && code !== openBracket && code !== closeBracket;
 }

@@ -4,10 +4,24 @@
  */
 import type { JsonObject } from './field.ts';
 
-type PlainKind = 'text' | 'integer' | 'flag' | 'texts' | 'payload';
+/** A text to be compared with the bytes of a frame, four at a time and then the rest. */
+export interface Printed {
+  readonly bytes: Buffer;
+  /** Little-endian. */
+  readonly words: readonly number[];
+}
+
+export function printed(text: string): Printed {
+  const bytes = Buffer.from(text);
+  const words = Array.from({ length: bytes.length >> 2 }, (_, index) => bytes.readInt32LE(index * 4));
+  return { bytes, words };
+}
+
+/** A `name` comes again and again, as does a list of `names`; a `text` is another one nearly every time. */
+type PlainKind = 'text' | 'name' | 'names' | 'integer' | 'flag' | 'payload';
 
 /** `label` is the key with quotes and colon; `shape` that of an `object`, or of each of `objects`. */
-export type Field = { readonly label: string; readonly slot: number } & (
+export type Field = { readonly label: Printed; readonly slot: number } & (
   | { readonly kind: PlainKind; readonly shape: undefined }
   | { readonly kind: 'object' | 'objects'; readonly shape: Shape }
 );
@@ -42,7 +56,7 @@ export class Shape {
     this.make = make;
     this.#blank = Object.keys(fields).map(() => undefined);
     this.fields = Object.entries(fields).map(([name, type], slot): Field => {
-      const label = `${JSON.stringify(name)}:`;
+      const label = printed(`${JSON.stringify(name)}:`);
       if (type instanceof Shape) return { label, slot, kind: 'object', shape: type };
       if (typeof type === 'string') return { label, slot, kind: type, shape: undefined };
       return { label, slot, kind: 'objects', shape: type[0] };
@@ -58,7 +72,7 @@ const viewStatus = new Shape('ViewStatus', { code: 'integer', message: 'text', d
 
 const interfaceView = new Shape(
   'InterfaceView',
-  { interfaceId: 'text', viewStatus, viewValue: 'payload', implementationPackageId: 'text' },
+  { interfaceId: 'name', viewStatus, viewValue: 'payload', implementationPackageId: 'name' },
   (v) => ({ interfaceId: v[0], viewStatus: v[1], viewValue: v[2], implementationPackageId: v[3] }),
 );
 
@@ -68,18 +82,18 @@ const created = new Shape(
     offset: 'integer',
     nodeId: 'integer',
     contractId: 'text',
-    templateId: 'text',
+    templateId: 'name',
     contractKey: 'payload',
     contractKeyHash: 'text',
     createArgument: 'payload',
     createdEventBlob: 'text',
     interfaceViews: [interfaceView],
-    witnessParties: 'texts',
-    signatories: 'texts',
-    observers: 'texts',
+    witnessParties: 'names',
+    signatories: 'names',
+    observers: 'names',
     createdAt: 'text',
-    packageName: 'text',
-    representativePackageId: 'text',
+    packageName: 'name',
+    representativePackageId: 'name',
     acsDelta: 'flag',
   },
   (v) => ({
@@ -108,10 +122,10 @@ const archived = new Shape(
     offset: 'integer',
     nodeId: 'integer',
     contractId: 'text',
-    templateId: 'text',
-    witnessParties: 'texts',
-    packageName: 'text',
-    implementedInterfaces: 'texts',
+    templateId: 'name',
+    witnessParties: 'names',
+    packageName: 'name',
+    implementedInterfaces: 'names',
   },
   (v) => ({
     offset: v[0],
@@ -130,17 +144,17 @@ const exercised = new Shape(
     offset: 'integer',
     nodeId: 'integer',
     contractId: 'text',
-    templateId: 'text',
-    interfaceId: 'text',
-    choice: 'text',
+    templateId: 'name',
+    interfaceId: 'name',
+    choice: 'name',
     choiceArgument: 'payload',
-    actingParties: 'texts',
+    actingParties: 'names',
     consuming: 'flag',
-    witnessParties: 'texts',
+    witnessParties: 'names',
     lastDescendantNodeId: 'integer',
     exerciseResult: 'payload',
-    packageName: 'text',
-    implementedInterfaces: 'texts',
+    packageName: 'name',
+    implementedInterfaces: 'names',
     acsDelta: 'flag',
   },
   (v) => ({
@@ -188,7 +202,7 @@ const transaction = new Shape(
     effectiveAt: 'text',
     events: [event],
     offset: 'integer',
-    synchronizerId: 'text',
+    synchronizerId: 'name',
     traceContext,
     recordTime: 'text',
     externalTransactionHash: 'text',
@@ -216,7 +230,7 @@ const update = new Shape(undefined, { Transaction: value }, (v) => ({ Transactio
 
 const activeContract = new Shape(
   'JsActiveContract',
-  { createdEvent: created, synchronizerId: 'text', reassignmentCounter: 'integer' },
+  { createdEvent: created, synchronizerId: 'name', reassignmentCounter: 'integer' },
   (v) => ({ createdEvent: v[0], synchronizerId: v[1], reassignmentCounter: v[2] }),
 );
 const contractEntry = new Shape(undefined, { JsActiveContract: activeContract }, (v) => ({ JsActiveContract: v[0] }));

@@ -20,6 +20,7 @@ import {
 import type { IndexerError } from '../../errors/indexer-error.ts';
 import type { Batch } from '../../model/batch.ts';
 import type { Update } from '../../model/update.ts';
+import { stringOf } from '../../model/utf8.ts';
 import type { BatchSpan, Tracer } from '../../pipeline/ports/tracer.ts';
 import { version } from '../../version.ts';
 
@@ -90,9 +91,10 @@ class OpenBatch implements BatchSpan {
 
   note(update: Update): void {
     if (update.kind === 'offset_checkpoint' || update.traceParent === null || this.#links.size >= mostLinks) return;
-    if (this.#links.has(update.traceParent)) return;
-    const context = spanContextOf(update.traceParent, update.traceState);
-    if (context !== undefined) this.#links.set(update.traceParent, { context });
+    const traceParent = stringOf(update.traceParent);
+    if (this.#links.has(traceParent)) return;
+    const context = spanContextOf(traceParent, update.traceState === null ? null : stringOf(update.traceState));
+    if (context !== undefined) this.#links.set(traceParent, { context });
   }
 
   decoded(frames: number, bytes: number, error: IndexerError | undefined): void {

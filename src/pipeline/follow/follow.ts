@@ -20,6 +20,7 @@ import { updatesRequest } from '../../ledger/api/request-format.ts';
 import { decodeUpdate } from '../../ledger/frames/decode.ts';
 import type { Batch } from '../../model/batch.ts';
 import type { StoredUpdate, Update } from '../../model/update.ts';
+import type { Utf8 } from '../../model/utf8.ts';
 import { withStretch, type Stretch } from '../retry/apart.ts';
 import { buildBatch, factsOf, type Built } from '../intake/batch-builder.ts';
 import { namingPlace, outOfOrder } from './follow-errors.ts';
@@ -164,12 +165,14 @@ class StreamWriter {
     observer.busyWith('decode');
     const batch = this.#session.newBatch(this.#from);
     const span = tracer?.batch('updates', this.#from);
-    const built = await buildBatch(taken, (text) => {
-      const update = decodeUpdate(text, batch.unknown);
+    const built = await buildBatch(taken, (frame) => {
+      const update = decodeUpdate(frame, batch.unknown);
       refuseUnknownKind(update, this.#parts.unknownUpdates);
       span?.note(update);
-      this.#add(batch, update, frames.end);
+      this.#add(batch, update, { frame, end: frames.end });
     });
+    // Before the wait, not after it, when the database has nothing to do.
+    batch.seal();
     span?.decoded(built.frames, built.bytes, built.error);
     const kept = this.#kept(taken, built);
     frames.release(taken);
@@ -177,8 +180,6 @@ class StreamWriter {
     // Rows half built must not be written: unlike a frame that cannot be decoded, they are in the batch already.
     if (this.#building && failed !== undefined) return this.#giveUp(failed);
     this.#pending = failed;
-    // Before the wait, not after it, when the database has nothing to do.
-    batch.seal();
     await this.#room();
     if (batch.updatesByKind.size > 0) this.#write(batch, built, kept, span);
     else span?.done(batch, built.error);
@@ -264,7 +265,7 @@ class StreamWriter {
     return true;
   }
 
-  #add(batch: Batch, update: Update, end: number | undefined): void {
+  #add(batch: Batch, update: Update, { frame, end }: { readonly frame: Utf8; readonly end: number | undefined }): void {
     const { offset } = update;
     const order = offsetOrder(offset, { seen: this.#seen, complete: this.#complete, end });
     if (order === 'past the end') throw pastEnd(offset, end ?? offset);
@@ -277,7 +278,8 @@ class StreamWriter {
     if (order === 'late') {
       // If it was never seen, what came in its place must not move the checkpoint past it.
       this.#building = true;
-      this.#late = update;
+      const copy = decodeUpdate(frame.toString());
+      if (copy.kind !== 'offset_checkpoint') this.#late = copy;
       throw outOfOrder(offset, Math.max(this.#seen, this.#complete));
     }
     this.#seen = offset;

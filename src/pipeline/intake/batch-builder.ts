@@ -2,6 +2,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { toIndexerError, type IndexerError } from '../../errors/indexer-error.ts';
 import type { Batch } from '../../model/batch.ts';
+import type { Utf8 } from '../../model/utf8.ts';
 import type { BatchFacts } from '../ports/observer.ts';
 import { textOf, type KeptFrame } from './frame-memory.ts';
 
@@ -18,7 +19,7 @@ export interface Built {
 }
 
 /** Adds every frame to a batch through `add`; stops at the first that cannot be decoded. */
-export async function buildBatch(frames: readonly KeptFrame[], add: (text: string) => void): Promise<Built> {
+export async function buildBatch(frames: readonly KeptFrame[], add: (frame: Utf8) => void): Promise<Built> {
   let bytes = 0;
   let busyMs = 0;
   for (let at = 0; at < frames.length; at += framesPerTurn) {

@@ -3,6 +3,7 @@
  * makes the collector take it for long-lived, and then it is given back late or never. So waiting frames are copied into
  * a few large pieces of memory that are used again and again.
  */
+import { Utf8 } from '../../model/utf8.ts';
 
 const blockBytes = 1024 * 1024;
 /** Free blocks kept for later; what a flood needed beyond them is given back. */
@@ -23,9 +24,9 @@ export interface KeptFrame {
   readonly end: number;
 }
 
-/** The frame as text. */
-export function textOf({ block, start, end }: KeptFrame): string {
-  return block.memory.toString('utf8', start, end);
+/** The frame where it lies. */
+export function textOf({ block, start, end }: KeptFrame): Utf8 {
+  return new Utf8(block.memory, start, end);
 }
 
 /** A copy of the frame's bytes. */

@@ -118,7 +118,7 @@ function batchStatement({ batchOffset, epoch }: Batch, filled: readonly { readon
  * row that really changed, because the event may name a newer package, or a contract that was never seen active.
  */
 function lifetimeStatement(batch: Batch): Statement[] {
-  const ended = batch.lifetimes.deactivations();
+  const ended = batch.deactivations;
   const counts = batch.lifetimes.counts();
   if (ended.length === 0 && counts.length === 0) return [];
   return [
@@ -151,7 +151,7 @@ function lifetimeStatement(batch: Batch): Statement[] {
 
 /** The ends of $1 to $6 as table `d`. */
 export const endsTable = `unnest($1::text[], $2::integer[], $3::bigint[], $4::integer[], $5::text[]::"char"[],
-                                 $6::text[]::timestamptz[])
+                                 $6::timestamptz[])
                             d (contract_id, synchronizer_pk, ended_offset, ended_node_id, ended_by, ended_at)`;
 
 /** Adds to table `ended` what `rows`, a table with perhaps a condition, has of its columns; how long it lasted is computed. */
@@ -171,7 +171,7 @@ export function endValues(ended: readonly Deactivation[]) {
     list(ended.map((d) => d.end.offset)),
     list(ended.map((d) => d.end.nodeId)),
     list(ended.map((d) => endedBy[d.end.by])),
-    list(ended.map((d) => d.end.at && `"${d.end.at}"`)),
+    parameters.timestampArray(ended.map((d) => d.end.at)),
   ];
 }
 

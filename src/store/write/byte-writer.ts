@@ -3,6 +3,7 @@
  * used again.
  * Source: Postgres documentation, "Message Data Types", and the receive functions of the types.
  */
+import { stringOf, utf8Of, type Text, type Utf8 } from '../../model/utf8.ts';
 
 const initialBytes = 64 * 1024;
 
@@ -10,20 +11,44 @@ const initialBytes = 64 * 1024;
 const keptBytes = 8 * 1024 * 1024;
 
 const textOid = 25;
+const timestamptzOid = 1184;
 
 const word = 2 ** 32;
 
 /** Before what is kept as text because it is no id, base64 or trace as the ledger prints them. */
 const textMark = 0xff;
 
-/** Value of a hexadecimal digit by its code; 255 for all else, capitals included, which would not come back as they were. */
-const digits = new Uint8Array(256).fill(255);
-for (const digit of '0123456789abcdef') digits[digit.charCodeAt(0)] = Number.parseInt(digit, 16);
+const digits = '0123456789abcdef';
+/** Value of two hexadecimal digits by their codes; -1 for all else, capitals included, which would not come back as they were. */
+const pairs = new Int16Array(2 ** 16).fill(-1);
+for (const high of digits) {
+  for (const low of digits) pairs[(high.charCodeAt(0) << 8) | low.charCodeAt(0)] = Number.parseInt(high + low, 16);
+}
 
-/** Where a text lies while its digits are read: bytes are read faster than the characters of a part of a frame. */
-const characters = Buffer.allocUnsafeSlow(4096);
+/** Where digits stand in a text. */
+interface Part {
+  readonly start: number;
+  readonly end: number;
+}
 
-const traceParent = /^[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$/;
+const wholly: readonly Part[] = [{ start: 0, end: Infinity }];
+
+/** `00-<32 digits>-<16 digits>-00` */
+const partsOfTrace: readonly Part[] = [
+  { start: 0, end: 2 },
+  { start: 3, end: 35 },
+  { start: 36, end: 52 },
+  { start: 53, end: 55 },
+];
+const dash = 0x2d;
+
+function isTraceParent({ bytes, start, length }: Utf8): boolean {
+  return length === 55 && bytes[start + 2] === dash && bytes[start + 35] === dash && bytes[start + 52] === dash;
+}
+
+/** More bytes than these are copied sooner by the engine. */
+const copiedByHand = 128;
+
 /** What of an id function id_text can give back. */
 const plainCharacters = /^[ -[\]-~]*$/;
 
@@ -95,10 +120,10 @@ export class ByteWriter {
   }
 
   /** A text behind its length in bytes; `prefix`, a byte, belongs to the length. */
-  text(value: string, prefix?: number): void {
+  text(value: Text, prefix?: number): void {
     this.#reserve(5 + value.length * 3);
     const start = this.#at + (prefix === undefined ? 4 : 5);
-    const length = this.#bytes.write(value, start, 'utf8');
+    const length = typeof value === 'string' ? this.#bytes.write(value, start, 'utf8') : this.#copy(value, start);
     this.int32(start - this.#at - 4 + length);
     if (prefix !== undefined) this.#bytes[this.#at] = prefix;
     this.#at = start + length;
@@ -108,17 +133,18 @@ export class ByteWriter {
    * An id behind its length: the bytes that its digits name, or what it is in ASCII behind a mark.
    * @returns false, and nothing is written, where it is neither
    */
-  id(value: string): boolean {
-    if (this.#hexadecimal(value)) return true;
-    if (!plainCharacters.test(value)) return false;
+  id(value: Text): boolean {
+    if (this.#hexadecimal(utf8Of(value), wholly)) return true;
+    if (!plainCharacters.test(stringOf(value))) return false;
     this.text(value, textMark);
     return true;
   }
 
   /** Base64 behind its length: the bytes, or the text behind a mark where the bytes would not give it back. */
-  base64(value: string): void {
-    const bytes = Buffer.from(value, 'base64');
-    if (bytes[0] === textMark || bytes.toString('base64') !== value) {
+  base64(value: Text): void {
+    const text = stringOf(value);
+    const bytes = Buffer.from(text, 'base64');
+    if (bytes[0] === textMark || bytes.toString('base64') !== text) {
       this.text(value, textMark);
       return;
     }
@@ -127,26 +153,35 @@ export class ByteWriter {
   }
 
   /** A W3C traceparent behind its length: its bytes, or any other text behind a mark. */
-  trace(value: string): void {
-    if (!traceParent.test(value) || !this.#hexadecimal(value.replaceAll('-', ''))) this.text(value, textMark);
+  trace(value: Text): void {
+    const text = utf8Of(value);
+    if (!isTraceParent(text) || !this.#hexadecimal(text, partsOfTrace)) this.text(value, textMark);
   }
 
-  /** False where it is not digits in pairs, or would look like a mark. */
-  #hexadecimal(value: string): boolean {
-    const length = value.length >> 1;
-    if (length === 0 || length * 2 !== value.length || value.length * 3 > characters.length) return false;
-    if (characters.write(value, 0, 'utf8') !== value.length) return false;
-    this.#reserve(4 + length);
-    const bytes = this.#bytes;
+  #copy({ bytes, start, end }: Utf8, to: number): number {
+    if (end - start > copiedByHand) return bytes.copy(this.#bytes, to, start, end);
+    const target = this.#bytes;
+    for (let at = start; at < end; at += 1) target[to + at - start] = bytes[at] ?? 0;
+    return end - start;
+  }
+
+  /** The digits of these parts of a text. False where they are none in pairs, or would look like a mark. */
+  #hexadecimal({ bytes, start, end }: Utf8, parts: readonly Part[]): boolean {
+    this.#reserve(4 + ((end - start) >> 1));
+    const target = this.#bytes;
     let to = this.#at + 4;
-    for (let at = 0; at < value.length; at += 2) {
-      const high = digits[characters[at] ?? 0] ?? 255;
-      const low = digits[characters[at + 1] ?? 0] ?? 255;
-      if ((high | low) > 15) return false;
-      bytes[to] = (high << 4) | low;
-      to += 1;
+    for (const part of parts) {
+      const last = Math.min(start + part.end, end);
+      if ((last - start - part.start) % 2 === 1) return false;
+      for (let at = start + part.start; at < last; at += 2) {
+        const value = pairs[((bytes[at] ?? 0) << 8) | (bytes[at + 1] ?? 0)] ?? -1;
+        if (value < 0) return false;
+        target[to] = value;
+        to += 1;
+      }
     }
-    if (bytes[this.#at + 4] === textMark) return false;
+    const length = to - this.#at - 4;
+    if (length === 0 || target[this.#at + 4] === textMark) return false;
     this.int32(length);
     this.#at = to;
     return true;
@@ -161,20 +196,36 @@ export class ByteWriter {
   }
 
   /** A text[] on its own, as a parameter. */
-  textArray(values: readonly string[]): Buffer {
+  textArray(values: readonly Text[]): Buffer {
     this.clear();
     this.#texts(values);
     return Buffer.from(this.written());
   }
 
-  #texts(values: readonly string[]): void {
-    this.int32(values.length === 0 ? 0 : 1);
-    this.int32(0);
-    this.int32(textOid);
-    if (values.length === 0) return;
-    this.int32(values.length);
-    this.int32(1);
+  #texts(values: readonly Text[]): void {
+    this.#arrayHead(values.length, textOid);
     for (const value of values) this.text(value);
+  }
+
+  /** A timestamptz[] on its own, as a parameter; microseconds since 2000. */
+  timestampArray(values: readonly (number | bigint | null)[]): Buffer {
+    this.clear();
+    this.#arrayHead(values.length, timestamptzOid);
+    for (const value of values) {
+      this.int32(value === null ? -1 : 8);
+      if (value !== null) this.int64(value);
+    }
+    return Buffer.from(this.written());
+  }
+
+  #arrayHead(length: number, oid: number): void {
+    this.int32(length === 0 ? 0 : 1);
+    // Whether there are nulls the server finds out itself.
+    this.int32(0);
+    this.int32(oid);
+    if (length === 0) return;
+    this.int32(length);
+    this.int32(1);
   }
 
   #reserve(more: number): void {

@@ -12,6 +12,7 @@ import {
   tables,
 } from '../../model/tables.ts';
 import { postgresMicroseconds } from '../../model/binary-timestamp.ts';
+import { Utf8, type Text } from '../../model/utf8.ts';
 import { dataRefused } from '../connection/store-error.ts';
 import { ByteWriter } from './byte-writer.ts';
 
@@ -79,7 +80,7 @@ class TableCopy {
   #value(type: ColumnType | undefined, value: ColumnValue): void {
     const bytes = this.#bytes;
     if (value === null) bytes.int32(-1);
-    else if (typeof value === 'string') this.#text(type, value);
+    else if (typeof value === 'string' || value instanceof Utf8) this.#text(type, value);
     else if (typeof value === 'object') bytes.texts(value);
     else if (typeof value === 'boolean') {
       bytes.int32(1);
@@ -89,7 +90,7 @@ class TableCopy {
     else this.#int8(value);
   }
 
-  #text(type: ColumnType | undefined, value: string): void {
+  #text(type: ColumnType | undefined, value: Text): void {
     const bytes = this.#bytes;
     if (type === 'text' || type === 'json') bytes.text(value);
     else if (type === 'jsonb') bytes.text(value, jsonbVersion);
@@ -100,7 +101,7 @@ class TableCopy {
     else this.#timestamp(value);
   }
 
-  #id(value: string): void {
+  #id(value: Text): void {
     if (!this.#bytes.id(value)) throw dataRefused(this.#table, 'an id with a backslash or what is no printable ASCII');
   }
 
@@ -126,7 +127,7 @@ class TableCopy {
     this.#bytes.int64(value);
   }
 
-  #timestamp(value: string): void {
+  #timestamp(value: Text): void {
     const microseconds = postgresMicroseconds(value);
     if (microseconds === undefined) throw dataRefused(this.#table, 'a time that is not ISO-8601 in UTC');
     this.#int8(microseconds);

@@ -80,7 +80,7 @@ async function refuseUnknownEnds(client: ClientBase, { offset, lifetimes }: Batc
  * What this update ends was still open when a later end came, which belongs to a later stay of the contract on the same
  * synchronizer: that one ended both. Ended they are already, so the counts stay.
  */
-async function endSooner(client: ClientBase, { lifetimes }: Batch): Promise<void> {
+async function endSooner(client: ClientBase, { deactivations }: Batch): Promise<void> {
   await client.query(
     `update ended e
         set ended_offset = d.ended_offset, ended_node_id = d.ended_node_id, ended_by = d.ended_by, ended_at = d.ended_at,
@@ -88,7 +88,7 @@ async function endSooner(client: ClientBase, { lifetimes }: Batch): Promise<void
        from ${endsTable}
       where id_text(e.contract_id) = d.contract_id and e.synchronizer_pk = d.synchronizer_pk and e.ended_by <> 'w'
         and e."offset" <= d.ended_offset and e.ended_offset > d.ended_offset`,
-    endValues(lifetimes.deactivations()),
+    endValues(deactivations),
   );
 }
 

@@ -125,13 +125,13 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'contracts of earlier batches never end',
     file: 'model/lifetimes.js',
-    line: 'else if (!this.#ended.has(key))',
-    instead: 'else if (key === undefined)',
+    line: 'state.ended ??= end;',
+    instead: '',
   },
   {
     name: 'a contract that begins and ends in one batch stays active',
     file: 'model/lifetimes.js',
-    line: 'activation.end = end;',
+    line: 'state.open.end = end;',
     instead: '',
   },
   {

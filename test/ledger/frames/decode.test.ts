@@ -2,7 +2,9 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { IndexerError } from '../../../src/errors/indexer-error.ts';
-import { decodeActiveContract, decodeUpdate } from '../../../src/ledger/frames/decode.ts';
+import * as decode from '../../../src/ledger/frames/decode.ts';
+import type { ActiveContractEntry, Update } from '../../../src/model/update.ts';
+import * as inMemory from '../../support/decode.ts';
 import * as frames from '../../support/frames.ts';
 import type { Json, JsonRecord } from '../../support/frames.ts';
 
@@ -25,6 +27,19 @@ const entries: readonly (readonly [string, JsonRecord])[] = [
   ['incomplete assigned', frames.entry('JsIncompleteAssigned', { assignedEvent: frames.assigned() })],
   ['empty', frames.entry('JsEmpty', {})],
 ];
+
+/** Of the bytes as of the string: what the quick reader takes, it reads as the scanner does. */
+function decodeUpdate(frame: string): Update {
+  const read = inMemory.copied(inMemory.decodeUpdate(frame));
+  expect(read).toEqual(decode.decodeUpdate(frame));
+  return read;
+}
+
+function decodeActiveContract(frame: string): ActiveContractEntry {
+  const read = inMemory.copied(inMemory.decodeActiveContract(frame));
+  expect(read).toEqual(decode.decodeActiveContract(frame));
+  return read;
+}
 
 /** Every place in a value, the root excepted. */
 function paths(value: Json, at: Path = []): Path[] {

@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { readFrame } from '../../../src/ledger/frames/frame-reader.ts';
 import { activeContractFrame, updateFrame } from '../../../src/ledger/frames/frame-shapes.ts';
 import { payloadKeys, scanFrame, type RawJson } from '../../../src/ledger/frames/raw-json.ts';
+import { copied, frameOf } from '../../support/decode.ts';
 import * as frames from '../../support/frames.ts';
 
 const transaction = (...events: frames.JsonRecord[]): string => frames.text(frames.transaction(7, events));
@@ -18,8 +19,15 @@ const knownKeys = new Set(
 
 /** What the quick reader made of a frame, with payloads in their places; nothing where there is nothing. */
 function quick(text: string, shape = updateFrame): unknown {
-  const read = readFrame(text, shape);
-  return read && bare(read.value, (at) => read.payloads[at as number]);
+  const read = readFrame(frameOf(text), shape);
+  return read && bare(copied(read.value), (payload) => payload);
+}
+
+/** The payloads that it left in the frame. */
+function payloadsOf(text: string): readonly string[] {
+  const found: string[] = [];
+  bare(copied(readFrame(frameOf(text), updateFrame)?.value), (payload) => found.push(String(payload)));
+  return found;
 }
 
 function slow(text: string): unknown {
@@ -108,11 +116,11 @@ describe('readFrame', () => {
     fc.assert(
       fc.property(frame, damage, (whole, [place, by]) => {
         const at = place % whole.length;
-        const damaged = whole.slice(0, at) + by + whole.slice(at + 1);
-        const read = readFrame(damaged, updateFrame);
-        if (read === undefined) return;
+        // Half a character does not come through a socket.
+        const damaged = (whole.slice(0, at) + by + whole.slice(at + 1)).toWellFormed();
+        if (readFrame(frameOf(damaged), updateFrame) === undefined) return;
         if (isJson(damaged)) expect(quick(damaged)).toEqual(slow(damaged));
-        else expect(read.payloads.every(isJson)).toBe(false);
+        else expect(payloadsOf(damaged).every(isJson)).toBe(false);
       }),
       { numRuns: 3_000 },
     );
@@ -131,7 +139,7 @@ describe('readFrame', () => {
     String.raw`{"a":"]}\\\"{","createArgument":{"b":[]}}`,
     String.raw`{"exerciseResult":"\"createArgument\":1"}`,
   ])('keeps %s digit by digit', (argument) => {
-    expect(readFrame(createOf(argument), updateFrame)?.payloads).toContain(argument);
+    expect(payloadsOf(createOf(argument))).toContain(argument);
   });
 
   it.each([
@@ -148,8 +156,8 @@ describe('readFrame', () => {
     ['half a frame', createOf('5').slice(0, -9)],
     ['a text where a list belongs', createOf('5').replace(/"signatories":\[[^\]]*\]/, '"signatories":"Alice"')],
   ])('leaves %s to the scanner', (_, whole) => {
-    expect(readFrame(createOf('5'), updateFrame)).toBeDefined();
-    expect(readFrame(whole, updateFrame)).toBeUndefined();
+    expect(readFrame(frameOf(createOf('5')), updateFrame)).toBeDefined();
+    expect(readFrame(frameOf(whole), updateFrame)).toBeUndefined();
   });
 
   it('reads active contracts', () => {

@@ -1,0 +1,122 @@
+/**
+ * What a stream says again and again (names of templates, lists of parties), found by the bytes it is printed as: only the
+ * first time it is made. The same bytes give the same object, as long as it is remembered.
+ */
+
+/** Odd, so that no bit of a hash is lost. */
+const factor = 0x9e3779b1;
+const initialPlaces = 512;
+const initialBytes = 32 * 1024;
+
+export class Recurring<T> {
+  readonly #make: (printed: string) => T;
+  readonly #mostBytes: number;
+  /** Open addressing: a place is the hash or the next free one; in it the number of what is remembered there, 0: nothing. */
+  #places = new Int32Array(initialPlaces);
+  /** What is remembered is numbered from 1; it was printed as the bytes from its start to the start of the next. */
+  #values: (T | undefined)[] = [undefined];
+  #hashes: number[] = [0];
+  #starts: number[] = [0, 0];
+  /** One after the other, so that they are near each other when they are compared. */
+  #bytes = Buffer.allocUnsafeSlow(initialBytes);
+  #view = viewOf(this.#bytes);
+
+  /**
+   * @param make the value from its text
+   * @param mostBytes of texts that are remembered; beyond that all are forgotten
+   */
+  constructor(make: (printed: string) => T, mostBytes: number) {
+    this.#make = make;
+    this.#mostBytes = mostBytes;
+  }
+
+  /** The value printed between two places of `bytes`, of which `view` is a view. @throws what `make` throws */
+  at(bytes: Buffer, view: DataView, start: number, end: number): T {
+    const hash = hashOf(bytes, view, start, end);
+    const last = this.#places.length - 1;
+    for (let place = hash & last; ; place = (place + 1) & last) {
+      const number = this.#places[place] ?? 0;
+      if (number === 0) return this.#remember(hash, bytes, start, end);
+      if (this.#hashes[number] !== hash || !this.#isSame(number, bytes, view, start, end)) continue;
+      const value = this.#values[number];
+      if (value !== undefined) return value;
+    }
+  }
+
+  #isSame(number: number, bytes: Buffer, view: DataView, start: number, end: number): boolean {
+    const own = this.#starts[number] ?? 0;
+    const length = end - start;
+    if ((this.#starts[number + 1] ?? 0) - own !== length) return false;
+    let at = 0;
+    for (; at + 4 <= length; at += 4) {
+      if (this.#view.getInt32(own + at, true) !== view.getInt32(start + at, true)) return false;
+    }
+    for (; at < length; at += 1) if (this.#bytes[own + at] !== bytes[start + at]) return false;
+    return true;
+  }
+
+  #remember(hash: number, bytes: Buffer, start: number, end: number): T {
+    const value = this.#make(bytes.toString('utf8', start, end));
+    const used = this.#starts.at(-1) ?? 0;
+    if (used + end - start > this.#mostBytes) {
+      this.#forget();
+      return value;
+    }
+    this.#reserve(used + end - start);
+    this.#starts.push(used + bytes.copy(this.#bytes, used, start, end));
+    this.#hashes.push(hash);
+    if (this.#values.push(value) * 2 > this.#places.length) this.#spread(this.#places.length * 2);
+    else this.#place(this.#values.length - 1);
+    return value;
+  }
+
+  #forget(): void {
+    this.#values = [undefined];
+    this.#hashes = [0];
+    this.#starts = [0, 0];
+    this.#places = new Int32Array(initialPlaces);
+  }
+
+  #reserve(needed: number): void {
+    if (needed <= this.#bytes.length) return;
+    const larger = Buffer.allocUnsafeSlow(Math.max(needed, this.#bytes.length * 2));
+    this.#bytes.copy(larger);
+    this.#bytes = larger;
+    this.#view = viewOf(larger);
+  }
+
+  #spread(places: number): void {
+    this.#places = new Int32Array(places);
+    for (let number = 1; number < this.#values.length; number += 1) this.#place(number);
+  }
+
+  #place(number: number): void {
+    const last = this.#places.length - 1;
+    let place = (this.#hashes[number] ?? 0) & last;
+    while (this.#places[place] !== 0) place = (place + 1) & last;
+    this.#places[place] = number;
+  }
+}
+
+/** The bytes of a buffer as numbers of any width. */
+export function viewOf(bytes: Buffer): DataView {
+  return new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
+}
+
+/** Eight bytes at a time, in two halves that need not wait for each other. */
+function hashOf(bytes: Buffer, view: DataView, start: number, end: number): number {
+  let hash = end - start;
+  let other = 0;
+  let at = start;
+  for (; at + 8 <= end; at += 8) {
+    hash = mixed(hash, view.getInt32(at, true));
+    other = mixed(other, view.getInt32(at + 4, true));
+  }
+  for (; at < end; at += 1) hash = mixed(hash, bytes[at] ?? 0);
+  hash = mixed(hash, other);
+  return hash ^ (hash >>> 15);
+}
+
+function mixed(hash: number, more: number): number {
+  return Math.imul(((hash << 5) | (hash >>> 27)) ^ more, factor);
+}

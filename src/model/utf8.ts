@@ -1,0 +1,51 @@
+/**
+ * Texts that are not copied out of the frame they came in. Most of what an event says is different in every event and only
+ * on its way to the database, which takes UTF-8 as well: so such a text stays where it is until it is written.
+ */
+
+/** UTF-8 that lies in a larger piece of memory; of use as long as nobody else writes there. */
+export class Utf8 {
+  readonly bytes: Buffer;
+  readonly start: number;
+  readonly end: number;
+
+  constructor(bytes: Buffer, start: number, end: number) {
+    this.bytes = bytes;
+    this.start = start;
+    this.end = end;
+  }
+
+  get length(): number {
+    return this.end - this.start;
+  }
+
+  toString(): string {
+    return this.bytes.toString('utf8', this.start, this.end);
+  }
+}
+
+/** A text, perhaps still within its frame. */
+export type Text = string | Utf8;
+
+/** A copy that is a string. */
+export function stringOf(text: Text): string {
+  return typeof text === 'string' ? text : text.toString();
+}
+
+/** The same as bytes: a string is copied. */
+export function utf8Of(text: Text): Utf8 {
+  if (typeof text !== 'string') return text;
+  const bytes = Buffer.from(text, 'utf8');
+  return new Utf8(bytes, 0, bytes.length);
+}
+
+/** Copies that lie in one piece of memory of their own. */
+export function copiesOf(texts: readonly Utf8[]): readonly Utf8[] {
+  const bytes = Buffer.allocUnsafeSlow(texts.reduce((sum, { length }) => sum + length, 0));
+  let at = 0;
+  return texts.map((text) => {
+    const start = at;
+    at += text.bytes.copy(bytes, at, text.start, text.end);
+    return new Utf8(bytes, start, at);
+  });
+}

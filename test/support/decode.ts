@@ -1,0 +1,30 @@
+/** Frames decoded as they come from a socket: as bytes in a piece of memory that holds others before and after. */
+import * as decode from '../../src/ledger/frames/decode.ts';
+import type { UnknownNames } from '../../src/model/unknown.ts';
+import type { ActiveContractEntry, Update } from '../../src/model/update.ts';
+import { Utf8 } from '../../src/model/utf8.ts';
+
+/** What would make a frame end elsewhere, if it were taken for a part of it. */
+const before = Buffer.from('{"update":"\\');
+const after = Buffer.from('"}]},\\""]}');
+
+export function frameOf(text: string): Utf8 {
+  const frame = Buffer.from(text);
+  return new Utf8(Buffer.concat([before, frame, after]), before.length, before.length + frame.length);
+}
+
+export function decodeUpdate(text: string, unknown?: UnknownNames): Update {
+  return decode.decodeUpdate(frameOf(text), unknown);
+}
+
+export function decodeActiveContract(text: string, unknown?: UnknownNames): ActiveContractEntry {
+  return decode.decodeActiveContract(frameOf(text), unknown);
+}
+
+/** The same with strings in the place of texts that lie in a frame. */
+export function copied<T>(value: T): T {
+  if (value instanceof Utf8) return value.toString() as T;
+  if (Array.isArray(value)) return value.map(copied) as T;
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, copied(inner)])) as T;
+}
