@@ -188,7 +188,7 @@ class FrameReader {
         return this.#flag();
       case 'object':
         return this.object(field.shape);
-      case 'objects':
+      default:
         return this.#objects(field.shape);
     }
   }

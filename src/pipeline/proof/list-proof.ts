@@ -9,6 +9,7 @@ import { ledgerError } from '../../ledger/errors/make-ledger-error.ts';
 import { activeContractsRequest, type LedgerFilter } from '../../ledger/api/request-format.ts';
 import { decodeActiveContract } from '../../ledger/frames/decode.ts';
 import type { ActiveContractEntry } from '../../model/update.ts';
+import { stringOf, utf8Of } from '../../model/utf8.ts';
 import type { LedgerQuestions } from '../ports/source.ts';
 
 /** What was read of a list: its last token, or how many entries and which, in constant memory. */
@@ -34,7 +35,7 @@ export class ListTally {
   addText(text: string): void {
     const token = lastToken.exec(text.slice(-longestToken))?.[1];
     if (token === undefined) {
-      this.add(decodeActiveContract(text));
+      this.add(decodeActiveContract(utf8Of(text)));
       return;
     }
     this.count += 1;
@@ -65,7 +66,7 @@ function keyOf(entry: ActiveContractEntry): string {
       : kind === 'incomplete_assigned'
         ? entry.assigned.target
         : entry.unassigned.source;
-  return `${kind} ${contractId} ${synchronizer} ${String(offset)}`;
+  return `${kind} ${stringOf(contractId)} ${synchronizer} ${String(offset)}`;
 }
 
 /** A list that ended with code 1000. */
