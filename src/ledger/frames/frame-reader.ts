@@ -188,8 +188,10 @@ class FrameReader {
         return this.#flag();
       case 'object':
         return this.object(field.shape);
-      default:
+      case 'objects':
         return this.#objects(field.shape);
+      default:
+        throw unusual;
     }
   }
 
