@@ -101,6 +101,7 @@ export class StoreSession {
    * @param predecessor the write of the batch before, when it is still under way: this one commits after it or not at all
    */
   writeBatch(batch: StoreBatch, from: number, predecessor?: Promise<unknown>): Promise<ReadonlyMap<string, number>> {
+    batch.seal();
     const { lastUpdate, recordTimes, offset: to } = batch;
     const move = { epoch: this.state.epoch, from, to, lastUpdate, recordTimes };
     return this.#write(batch, predecessor, checkpointStatement(move), this.#notice(to));
