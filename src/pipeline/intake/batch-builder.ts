@@ -6,8 +6,9 @@ import type { Utf8 } from '../../model/utf8.ts';
 import type { BatchFacts } from '../ports/observer.ts';
 import { textOf, type KeptFrame } from './frame-memory.ts';
 
-/** A turn that decodes more starves the Postgres socket: both then wait for each other. */
+/** A turn that decodes more starves the Postgres socket: both then wait for each other. One frame may be larger. */
 const framesPerTurn = 8;
+const bytesPerTurn = 64 * 1024;
 
 export interface Built {
   /** How many frames went into the batch. */
@@ -22,21 +23,21 @@ export interface Built {
 export async function buildBatch(frames: readonly KeptFrame[], add: (frame: Utf8) => void): Promise<Built> {
   let bytes = 0;
   let busyMs = 0;
-  for (let at = 0; at < frames.length; at += framesPerTurn) {
-    const started = performance.now();
-    for (let index = at; index < Math.min(at + framesPerTurn, frames.length); index += 1) {
-      const frame = frames[index];
-      if (frame === undefined) continue;
-      try {
-        add(textOf(frame));
-      } catch (thrown) {
-        return { frames: index, bytes, seconds: busyMs / 1000, error: toIndexerError(thrown) };
-      }
-      bytes += frame.end - frame.start;
+  let turn = { index: 0, bytes: 0, started: performance.now() };
+  for (const [index, frame] of frames.entries()) {
+    if (index - turn.index >= framesPerTurn || bytes - turn.bytes >= bytesPerTurn) {
+      busyMs += performance.now() - turn.started;
+      await nextTurn();
+      turn = { index, bytes, started: performance.now() };
     }
-    busyMs += performance.now() - started;
-    if (at + framesPerTurn < frames.length) await nextTurn();
+    try {
+      add(textOf(frame));
+    } catch (thrown) {
+      return { frames: index, bytes, seconds: busyMs / 1000, error: toIndexerError(thrown) };
+    }
+    bytes += frame.end - frame.start;
   }
+  busyMs += performance.now() - turn.started;
   return { frames: frames.length, bytes, seconds: busyMs / 1000, error: undefined };
 }
 

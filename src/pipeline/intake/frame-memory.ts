@@ -38,8 +38,11 @@ export class FrameMemory {
   #current: Block | undefined;
   #spare: Block[] = [];
 
-  /** Copies a frame. */
+  /** Copies a frame; one larger than a block has memory of its own already, and stays there. */
   keep(frame: Buffer): KeptFrame {
+    if (frame.length > blockBytes) {
+      return { block: { memory: frame, at: frame.length, held: 1 }, start: 0, end: frame.length };
+    }
     const block = this.#withRoom(frame.length);
     const start = block.at;
     block.at += frame.copy(block.memory, start);
@@ -61,8 +64,7 @@ export class FrameMemory {
   #withRoom(bytes: number): Block {
     const current = this.#current;
     if (current !== undefined && current.memory.length - current.at >= bytes) return current;
-    const next = bytes > blockBytes ? undefined : this.#spare.pop();
-    this.#current = next ?? { memory: Buffer.allocUnsafeSlow(Math.max(blockBytes, bytes)), at: 0, held: 0 };
+    this.#current = this.#spare.pop() ?? { memory: Buffer.allocUnsafeSlow(blockBytes), at: 0, held: 0 };
     return this.#current;
   }
 }

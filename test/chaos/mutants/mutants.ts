@@ -52,8 +52,8 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'the last frame of a batch is forgotten',
     file: 'pipeline/intake/batch-builder.js',
-    line: 'index < Math.min(at + framesPerTurn, frames.length)',
-    instead: 'index < Math.min(at + framesPerTurn, Math.max(1, frames.length - 1))',
+    line: 'of frames.entries()) {',
+    instead: 'of frames.slice(0, Math.max(1, frames.length - 1)).entries()) {',
   },
   {
     name: 'an OffsetCheckpoint forgets the proof of the history',
