@@ -52,7 +52,7 @@ export async function runIngest(
   const frames = openingTransactions(profile) + transactions;
   const database = await server.createDatabase(template);
   // Another build brings its own schema.
-  if (variant.program === undefined && template === undefined) await migrated(database);
+  if (variant.program === undefined && template === undefined) await migrated(database, variant.env);
   const replay = await startReplay({ updates: { path: recording.path, frames }, ledgerEnd: frames });
   const indexer = startIndexerProcess({
     variant,

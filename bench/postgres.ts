@@ -7,6 +7,7 @@ import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { Client, escapeIdentifier } from 'pg';
 import { startEmbeddedPostgres } from '../packages/embedded-postgres/src/embedded-postgres.ts';
+import { loadConfig } from '../src/config/config.ts';
 import { openDatabase } from '../src/store/connection/database.ts';
 import { readSchemas } from '../src/store/connection/read-schemas.ts';
 import { migrate } from '../src/store/schema/migrations.ts';
@@ -135,8 +136,11 @@ export async function withClient<T>(url: string, work: (client: Client) => Promi
   }
 }
 
-/** Brings an empty database to the schema of the product. */
-export async function migrated(database: RunDatabase): Promise<RunDatabase> {
+/** Brings an empty database to the schema of the product, as the program would that runs with `env`. */
+export async function migrated(
+  database: RunDatabase,
+  env: Readonly<Record<string, string>> = {},
+): Promise<RunDatabase> {
   const opened = openDatabase({
     url: database.url,
     schema,
@@ -144,7 +148,7 @@ export async function migrated(database: RunDatabase): Promise<RunDatabase> {
     applicationName: 'bench migrations',
   });
   try {
-    await migrate(opened);
+    await migrate(opened, { exerciseJson: loadConfig([], env).indexer.exerciseJson });
   } finally {
     await opened.close();
   }

@@ -241,8 +241,15 @@ comment on column exercises.parties_pk is 'Who took part, see event_parties.';
 comment on column exercises.consuming is 'Whether the exercise archived the contract.';
 comment on column exercises.acs_delta is 'Whether the event changed the reader''s active contracts; null where the ledger did not say.';
 comment on column exercises.contract_id is 'Contract exercised on, see id_text.';
-comment on column exercises.argument is 'choiceArgument, the ledger''s own JSON (see contracts.payload for what jsonb cannot hold).';
-comment on column exercises.result is 'exerciseResult, the ledger''s own JSON.';
+comment on column exercises.argument is 'choiceArgument, the ledger''s own JSON (see contracts.payload for what jsonb cannot hold): jsonb, or json where the schema was made with INDEXER_EXERCISE_JSON=json.';
+comment on column exercises.result is 'exerciseResult, the ledger''s own JSON, of the type of argument.';
+-- Said by whoever runs this. Nothing else notes it: the type of the columns does.
+do $$
+begin
+  if current_setting('ledger_indexer.exercise_json', true) = 'json' then
+    alter table exercises alter argument type json, alter result type json;
+  end if;
+end $$;
 comment on column exercises.redaction_id is 'Redaction that removed argument and result; null unless redacted.';
 create index exercises_contract on exercises using hash (id_text(contract_id));
 comment on index exercises_contract is 'Exercises on a contract.';

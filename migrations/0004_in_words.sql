@@ -43,7 +43,8 @@ create view plain_contracts as
 comment on view plain_contracts is 'Table contracts in words. Not to be searched by contract id: lifetimes has the offset and node.';
 
 create view plain_exercises as
-  select e."offset", e.node_id, id_text(e.contract_id) as contract_id, e.template_pk, e.choice_pk, e.argument, e.result,
+  select e."offset", e.node_id, id_text(e.contract_id) as contract_id, e.template_pk, e.choice_pk,
+         e.argument::jsonb as argument, e.result::jsonb as result,
          p.acting_parties, p.witness_parties, e.consuming, e.last_descendant_node_id, p.implemented_interfaces, e.acs_delta,
          e.redaction_id
     from exercises e

@@ -213,7 +213,11 @@ export function pipelineParts(
     polledLedger: createLedgerClient({ ...client, requestTimeoutMs: pollTimeoutMs(indexer) }),
     openStream: streamOpener(options),
     tokenSource,
-    sink: postgresSink(database, candidate, { migrate: config.database.migrate, notify: indexer.notify }),
+    sink: postgresSink(database, candidate, {
+      migrate: config.database.migrate,
+      exerciseJson: indexer.exerciseJson,
+      notify: indexer.notify,
+    }),
     filter: { parties, templates, interfaces, createdEventBlobs, shape, topology },
     start: indexer.start,
     stopAt: indexer.stopAt,

@@ -89,7 +89,7 @@ create or replace view :explore.exercises as
          h.choice, case when i.template_pk is not null then
            :explore.fqn(coalesce(i.package_name, p.package_name, i.package_id), i.module_name, i.entity_name) end
            as interface_fqn,
-         e.argument, e.result, w.acting_parties, w.witness_parties as witnesses, e.consuming, e.last_descendant_node_id,
+         e.argument::jsonb as argument, e.result::jsonb as result, w.acting_parties, w.witness_parties as witnesses, e.consuming, e.last_descendant_node_id,
          u.effective_at, u.record_time, s.synchronizer_id, id_text(u.update_id) as update_id, e.redaction_id
     from exercises e
     left join event_parties w on w.parties_pk = e.parties_pk

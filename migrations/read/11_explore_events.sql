@@ -19,7 +19,7 @@ create or replace view :explore.events as
          id_text(e.contract_id), :explore.fqn(coalesce(t.package_name, t.package_id), t.module_name, t.entity_name),
          coalesce(t.package_name, t.package_id), t.module_name, t.entity_name, t.package_id,
          h.choice, u.effective_at, u.record_time, s.synchronizer_id, p.witness_parties,
-         null, e.argument, e.result, id_text(u.update_id)
+         null, e.argument::jsonb, e.result::jsonb, id_text(u.update_id)
     from exercises e
     left join choices h on h.choice_pk = e.choice_pk
     left join templates t on t.template_pk = h.template_pk

@@ -108,7 +108,8 @@ comment on column :pqs.__contracts.synchronizer_id is 'Synchronizer.';
 
 create or replace view :pqs.__exercises as
   select x.pk as tpe_pk, m.tpe_pk as contract_tpe_pk, :pqs.__event_pk(e."offset", e.node_id) as exercise_event_pk,
-         e."offset" as exercised_at_ix, id_text(e.contract_id) as contract_id, e.argument, e.result, e.redaction_id,
+         e."offset" as exercised_at_ix, id_text(e.contract_id) as contract_id,
+         e.argument::jsonb as argument, e.result::jsonb as result, e.redaction_id,
          hashtextextended(t.package_id, 0) as package_pk, w.acting_parties as controllers, e.last_descendant_node_id,
          w.witness_parties as witnesses
     from exercises e

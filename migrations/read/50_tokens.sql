@@ -52,14 +52,14 @@ comment on view :explore.token_balances is
 -- "offset 0" has the contract found before its view: without statistics the planner would begin at the views.
 create or replace view :explore.token_transfers as
   select e."offset", e.node_id, id_text(u.update_id) as update_id, u.effective_at, u.record_time, h.choice,
-         lower(split_part(e.result #>> '{output,tag}', '_', 2)) as outcome,
+         lower(split_part(e.result::jsonb #>> '{output,tag}', '_', 2)) as outcome,
          m.transfer ->> 'sender' as sender, m.transfer ->> 'receiver' as receiver,
          m.transfer #>> '{instrumentId,admin}' as instrument_admin, m.transfer #>> '{instrumentId,id}' as instrument_id,
          (m.transfer ->> 'amount')::numeric as amount,
-         case when h.choice = 'TransferFactory_Transfer' then e.result #>> '{output,value,transferInstructionCid}'
+         case when h.choice = 'TransferFactory_Transfer' then e.result::jsonb #>> '{output,value,transferInstructionCid}'
               else id_text(e.contract_id) end as transfer_instruction_id,
-         :explore.texts(e.result #> '{output,value,receiverHoldingCids}') as receiver_holding_ids,
-         :explore.texts(e.result -> 'senderChangeCids') as sender_change_ids,
+         :explore.texts(e.result::jsonb #> '{output,value,receiverHoldingCids}') as receiver_holding_ids,
+         :explore.texts(e.result::jsonb -> 'senderChangeCids') as sender_change_ids,
          (m.transfer ->> 'requestedAt')::timestamptz as requested_at,
          (m.transfer ->> 'executeBefore')::timestamptz as execute_before,
          m.transfer #> '{meta,values}' as meta, w.acting_parties
@@ -80,7 +80,7 @@ create or replace view :explore.token_transfers as
             where l.contract_id = id_text(e.contract_id)
             order by l.activated_offset desc limit 1) i on h.choice <> 'TransferFactory_Transfer'
    cross join lateral (
-           select case when h.choice = 'TransferFactory_Transfer' then e.argument -> 'transfer' else i.transfer end as transfer) m
+           select case when h.choice = 'TransferFactory_Transfer' then e.argument::jsonb -> 'transfer' else i.transfer end as transfer) m
    where h.choice in ('TransferFactory_Transfer', 'TransferInstruction_Accept', 'TransferInstruction_Reject',
                       'TransferInstruction_Withdraw', 'TransferInstruction_Update')
      and f.module_name = 'Splice.Api.Token.TransferInstructionV1'

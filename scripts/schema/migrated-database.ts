@@ -20,7 +20,7 @@ export async function withMigratedDatabase(work: (database: Database) => Promise
       applicationName: 'schema',
     });
     // The storage alone: views and functions for readers have no tables.
-    await migrate(database, await migrationFiles());
+    await migrate(database, { files: await migrationFiles() });
     await work(database);
     await database.close();
   } finally {

@@ -224,6 +224,14 @@ const indexerOptions = {
     choice(['auto', 'park', 'keep']),
     'auto',
   ),
+  exerciseJson: optional(
+    indexer(
+      'INDEXER_EXERCISE_JSON',
+      'How a new schema stores arguments and results of exercises: parsed, or as the ledger’s text, which is cheaper to write and dearer to search. One that is there stays as it is, and another value is refused.',
+      { unset: 'as the schema is; a new one `jsonb`' },
+    ),
+    choice(['jsonb', 'json']),
+  ),
   notify: withDefault(
     indexer('INDEXER_NOTIFY', 'Send `NOTIFY <schema>_offset` with every commit; the payload is the checkpoint.'),
     boolean,

@@ -72,6 +72,12 @@ export const streamCodes = {
     'the schema holds the tables of an earlier layout, which no migration leads out of',
     'index into a new POSTGRES_SCHEMA, which seeds afresh; the old schema stays readable by the version that filled it',
   ),
+  SCHEMA_EXERCISE_JSON: kind(
+    'fatal',
+    ExitCode.configuration,
+    'the tables store arguments and results of exercises in another way than INDEXER_EXERCISE_JSON says',
+    'leave INDEXER_EXERCISE_JSON out or set it to what the tables are made for; for another way index into a new POSTGRES_SCHEMA',
+  ),
   SCHEMA_OUTDATED: kind(
     'fatal',
     ExitCode.configuration,

@@ -4,6 +4,9 @@
  */
 import type { Text } from './utf8.ts';
 
+/** How arguments and results of exercises are stored: parsed, or as the ledger's text. */
+export type ExerciseJson = 'jsonb' | 'json';
+
 /** Column values: null, numbers, flags, text, text[]; JSON travels as text, times as text or in Postgres' microseconds. */
 export type ColumnValue = Text | number | bigint | boolean | null | readonly string[];
 export type Row = readonly ColumnValue[];
@@ -159,6 +162,14 @@ export const tables = {
 } as const satisfies Record<string, Readonly<Record<string, ColumnType>>>;
 
 export type TableName = keyof typeof tables;
+
+/** The types of the columns by table, in the order of the columns. */
+export type ColumnTypes = Readonly<Record<TableName, Readonly<Record<string, ColumnType>>>>;
+
+/** The tables of a database that stores arguments and results so. */
+export function columnTypes(type: ExerciseJson): ColumnTypes {
+  return { ...tables, exercises: { ...tables.exercises, argument: type, result: type } };
+}
 
 /** Takes rows as they are built; a row is not looked at again after the call. */
 export interface RowSink {

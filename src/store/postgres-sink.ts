@@ -5,6 +5,7 @@
  */
 import type { PackageLookup, PackageModel } from '../daml/package-model.ts';
 import type { StreamIdentity } from '../model/stream.ts';
+import type { ExerciseJson } from '../model/tables.ts';
 import type { Database } from './connection/database.ts';
 import { writerLockHolder } from './connection/inspection.ts';
 import { checkServer } from './connection/server-check.ts';
@@ -13,6 +14,7 @@ import { mergeStaging, type Merge } from './history/merge.ts';
 import { prepareStaging, type Wanted } from './history/staging.ts';
 import { firstUnknown, newestContracts, newestMark, rangeBegin } from './history/stored-marks.ts';
 import type { WriterCandidate } from './lock/writer-lock.ts';
+import { assertExerciseJson } from './schema/exercise-json.ts';
 import { assertMigrated, migrate } from './schema/migrations.ts';
 import { readPackages, readPackageState, refreshPaddings, storePackage } from './typed/package-store.ts';
 import { syncTypedViews } from './typed/views.ts';
@@ -23,6 +25,8 @@ import { openSession } from './write/session.ts';
 export interface PostgresSinkOptions {
   /** `never`: tables of another version are refused. */
   readonly migrate: 'auto' | 'never';
+  /** How a new schema stores arguments and results of exercises; one that is there and stores them otherwise is refused. */
+  readonly exerciseJson: ExerciseJson | undefined;
   /** Whether commits are told to listeners of the database. */
   readonly notify: boolean;
 }
@@ -31,7 +35,7 @@ export interface PostgresSinkOptions {
 export function postgresSink(database: Database, candidate: WriterCandidate, options: PostgresSinkOptions) {
   const session = { notify: options.notify, assertHeld: () => candidate.assertHeld() };
   return {
-    prepare: preparation(database, candidate, options.migrate),
+    prepare: preparation(database, candidate, options),
     tryLock: () => candidate.tryLock(),
     lockHolder: () => writerLockHolder(database),
     openSession: (identity: StreamIdentity) => openSession(database, identity, session),
@@ -53,14 +57,19 @@ export function postgresSink(database: Database, candidate: WriterCandidate, opt
   };
 }
 
-function preparation(database: Database, candidate: WriterCandidate, mode: 'auto' | 'never'): () => Promise<void> {
+function preparation(
+  database: Database,
+  candidate: WriterCandidate,
+  { migrate: mode, exerciseJson }: PostgresSinkOptions,
+): () => Promise<void> {
   let prepared = false;
   return async () => {
     if (prepared) return;
     // Before anything else: behind a pooler, even the settings of our sessions would reach others.
     await candidate.checkAddress();
     await checkServer(database);
-    await (mode === 'auto' ? migrate(database) : assertMigrated(database));
+    await (mode === 'auto' ? migrate(database, { exerciseJson }) : assertMigrated(database));
+    await assertExerciseJson(database, exerciseJson);
     prepared = true;
   };
 }

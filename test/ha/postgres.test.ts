@@ -180,7 +180,7 @@ describe('a migration', () => {
       statementTimeoutMs: 60_000,
       applicationName: 'test',
     });
-    await migrate(store, [{ id: '0001_one', sql: 'create table one (id int)' }]);
+    await migrate(store, { files: [{ id: '0001_one', sql: 'create table one (id int)' }] });
     const reader = new Client({ connectionString: database.url });
     await reader.connect();
     await reader.query('begin; select * from ledger.one');
@@ -188,10 +188,10 @@ describe('a migration', () => {
       { id: '0001_one', sql: 'create table one (id int)' },
       { id: '0002_more', sql: 'alter table one add column more int' },
     ];
-    await expect(migrate(store, steps)).rejects.toMatchObject({ code: 'STORE_LOCKED', retry: 'retry' });
+    await expect(migrate(store, { files: steps })).rejects.toMatchObject({ code: 'STORE_LOCKED', retry: 'retry' });
     await reader.query('commit');
     await reader.end();
-    expect(await migrate(store, steps)).toEqual(['0002_more']);
+    expect(await migrate(store, { files: steps })).toEqual(['0002_more']);
     await store.close();
   });
 });

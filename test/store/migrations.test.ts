@@ -63,45 +63,49 @@ async function asLimitedRole<T>(work: (url: string, role: string) => Promise<T>)
 describe('migrate', () => {
   it('creates the schema, applies what is pending in order, and finds nothing to do the second time', async () => {
     const database = open(freshSchema());
-    expect(await migrate(database, [first])).toEqual(['0001_first']);
-    expect(await migrate(database, [first, second])).toEqual(['0002_second']);
-    expect(await migrate(database, [first, second])).toEqual([]);
+    expect(await migrate(database, { files: [first] })).toEqual(['0001_first']);
+    expect(await migrate(database, { files: [first, second] })).toEqual(['0002_second']);
+    expect(await migrate(database, { files: [first, second] })).toEqual([]);
     expect(await counter(database)).toBe(1);
   });
 
   it('applies everything once when several start at the same moment', async () => {
     const schema = freshSchema();
     const starters = [open(schema), open(schema), open(schema)];
-    const applied = await Promise.all(starters.map((database) => migrate(database, [first, second])));
+    const applied = await Promise.all(starters.map((database) => migrate(database, { files: [first, second] })));
     expect(applied.flat().sort()).toEqual(['0001_first', '0002_second']);
     expect(await counter(starters[0] ?? open(schema))).toBe(1);
   });
 
   it('keeps what went before a broken migration and nothing of the broken one', async () => {
     const database = open(freshSchema());
-    await expect(migrate(database, [first, second, broken])).rejects.toMatchObject({ code: 'STORE_SCHEMA' });
+    await expect(migrate(database, { files: [first, second, broken] })).rejects.toMatchObject({ code: 'STORE_SCHEMA' });
     expect(await counter(database)).toBe(1);
     await expect(assertMigrated(database, [first, second])).resolves.toBeUndefined();
   });
 
   it('refuses a schema that a newer program migrated', async () => {
     const database = open(freshSchema());
-    await migrate(database, [first, second]);
+    await migrate(database, { files: [first, second] });
     const refusal = { code: 'SCHEMA_NEWER', retry: 'fatal', exitCode: 78 };
-    await expect(migrate(database, [first])).rejects.toMatchObject(refusal);
+    await expect(migrate(database, { files: [first] })).rejects.toMatchObject(refusal);
     await expect(assertMigrated(database, [first])).rejects.toMatchObject(refusal);
   });
 
   it('refuses a schema of the layout before this one, and changes nothing in it', async () => {
     const database = open(freshSchema());
     const former = ['0001_storage', '0009_departed_parties'].map((id) => ({ id, sql: `create table "${id}" ()` }));
-    await migrate(database, []);
+    await migrate(database, { files: [] });
     for (const { id, sql } of former) {
       await database.pool.query(`${sql}; insert into schema_migrations (id) values ('${id}')`);
     }
     const found = /earlier layout \(migrations 0001_storage to 0009_departed_parties\)/;
     const refusal = { code: 'SCHEMA_FORMER', retry: 'fatal', exitCode: 78 };
-    for (const refused of [() => migrate(database), () => assertMigrated(database), () => migrate(database, [first])]) {
+    for (const refused of [
+      () => migrate(database),
+      () => assertMigrated(database),
+      () => migrate(database, { files: [first] }),
+    ]) {
       await expect(refused()).rejects.toMatchObject({ ...refusal, message: expect.stringMatching(found) as unknown });
     }
     const { rows } = await database.pool.query<{ name: string }>(
@@ -113,14 +117,14 @@ describe('migrate', () => {
   it('needs no right to create when nothing is missing', async () => {
     const schema = freshSchema();
     const owner = open(schema);
-    await migrate(owner, [first]);
+    await migrate(owner, { files: [first] });
     await asLimitedRole(async (url, role) => {
       await owner.pool.query(
         `grant usage on schema "${schema}" to ${role}; grant select on all tables in schema "${schema}" to ${role}`,
       );
       const limited = open(schema, url);
       await expect(checkServer(limited)).resolves.toBeUndefined();
-      expect(await migrate(limited, [first])).toEqual([]);
+      expect(await migrate(limited, { files: [first] })).toEqual([]);
       await limited.close();
     });
   });
@@ -133,7 +137,9 @@ describe('migrate', () => {
       applicationName: 'migrations-test',
     });
     opened.push(database);
-    expect(await migrate(database, [{ id: '0001_slow', sql: 'select pg_sleep(0.3)' }])).toEqual(['0001_slow']);
+    expect(await migrate(database, { files: [{ id: '0001_slow', sql: 'select pg_sleep(0.3)' }] })).toEqual([
+      '0001_slow',
+    ]);
   });
 });
 
@@ -142,7 +148,7 @@ describe('assertMigrated', () => {
     const database = open(freshSchema());
     const outdated = { code: 'SCHEMA_OUTDATED', retry: 'fatal', exitCode: 78 };
     await expect(assertMigrated(database, [first, second])).rejects.toMatchObject(outdated);
-    await migrate(database, [first]);
+    await migrate(database, { files: [first] });
     await expect(assertMigrated(database, [first, second])).rejects.toThrow('0002_second');
   });
 
@@ -160,11 +166,11 @@ describe('assertMigrated', () => {
 describe('printMigrations', () => {
   it('prints SQL that leaves the schema exactly as migrate would', async () => {
     const schema = freshSchema();
-    const sql = await printMigrations(schema, [first, second]);
+    const sql = await printMigrations(schema, { files: [first, second] });
     await open('public').pool.query(sql);
     const database = open(schema);
     await expect(assertMigrated(database, [first, second])).resolves.toBeUndefined();
-    expect(await migrate(database, [first, second])).toEqual([]);
+    expect(await migrate(database, { files: [first, second] })).toEqual([]);
     expect(await counter(database)).toBe(1);
   });
 });

@@ -4,6 +4,7 @@ import { toIndexerError } from '../../errors/indexer-error.ts';
 import type { Database } from '../../store/connection/database.ts';
 import { holderText } from '../../model/stream.ts';
 import { hasTables, inspectServer, lastWriter, writerLockHolder } from '../../store/connection/inspection.ts';
+import { assertExerciseJson } from '../../store/schema/exercise-json.ts';
 import { assertMigrated } from '../../store/schema/migrations.ts';
 import { checkServer } from '../../store/connection/server-check.ts';
 import { WriterCandidate } from '../../store/lock/writer-lock.ts';
@@ -76,6 +77,7 @@ async function schema(database: Database, config: Config): Promise<Finding> {
   if (!(await hasTables(database)) && auto) return pass(`"${database.schema}" is not there yet: the start makes it`);
   try {
     await assertMigrated(database);
+    await assertExerciseJson(database, config.indexer.exerciseJson);
   } catch (thrown) {
     const error = toIndexerError(thrown);
     if (error.code !== 'SCHEMA_OUTDATED' || !auto) throw error;

@@ -138,7 +138,7 @@ async function beginAnew(
   const embedded = { ...config, database: { ...config.database, url: databaseUrl } };
   const database = await openStream(embedded, 'demo', config.database.schema);
   try {
-    await migrate(database);
+    await migrate(database, { exerciseJson: config.indexer.exerciseJson });
     const ours = await asWriter(database, 'demo', async () => {
       const stream = await readStream(database);
       if (stream?.participantId !== participantId) return stream === undefined || stream.checkpoint === null;

@@ -22,18 +22,21 @@ export const migrateCommand: Command = {
   exits: [
     [69, 'the database cannot be reached'],
     [77, 'the role may not create what is missing'],
-    [78, 'a newer version migrated this schema'],
+    [78, 'a newer version migrated this schema, or it is not made as INDEXER_EXERCISE_JSON says'],
   ],
   /** @throws IndexerError as `checkServer` and `migrate` do */
   run: async ({ given, env, write }) => {
     const config = loadConfig(given.options, env);
     const { schema } = config.database;
+    const { exerciseJson } = config.indexer;
     const { migrate, printMigrations } = await import('../../store/schema/migrations.ts');
-    if (given.has('print')) return write(await printMigrations(schema));
+    if (given.has('print')) return write(await printMigrations(schema, { exerciseJson }));
     return withAnyDatabase(config, opening, async (database) => {
       const { checkServer } = await import('../../store/connection/server-check.ts');
+      const { assertExerciseJson } = await import('../../store/schema/exercise-json.ts');
       await checkServer(database);
-      const applied = await migrate(database);
+      const applied = await migrate(database, { exerciseJson });
+      await assertExerciseJson(database, exerciseJson);
       for (const id of applied) write(`applied ${id}\n`);
       if (applied.length === 0) write(`schema "${schema}" is up to date\n`);
     });

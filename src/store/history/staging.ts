@@ -49,7 +49,7 @@ export async function prepareStaging(staging: Database, schema: string, wanted: 
     await client.query(`comment on schema ${escapeIdentifier(staging.schema)} is ${escapeLiteral(note(schema))}`);
   });
   // The storage without the read side: nobody reads here.
-  await migrate(staging, files);
+  await migrate(staging, { files });
   await staging.transaction(async (client) => {
     // What was removed on somebody's wish stays away.
     for (const table of ['redactions', 'redacted_contracts', 'redacted_exercises'] as const) {

@@ -9,6 +9,8 @@ import { escapeIdentifier, escapeLiteral } from 'pg';
 import type { PoolClient, QueryConfig } from 'pg';
 import { IndexerError } from '../../errors/indexer-error.ts';
 import type { Database } from '../connection/database.ts';
+import type { ExerciseJson } from '../../model/tables.ts';
+import { exerciseJsonWanted } from './exercise-json.ts';
 import { createReadSchemas, hasReadSide, makeReadSide, readSideScript } from './read-side.ts';
 import { printedRefusal, refuseStrangers } from '../roles/schema-owners.ts';
 
@@ -42,12 +44,22 @@ export async function migrationFiles(): Promise<readonly Migration[]> {
   );
 }
 
+export interface MigrateOptions {
+  /** Instead of all that are shipped, and then without the read side. */
+  readonly files?: readonly Migration[] | undefined;
+  /** How tables that are made now store arguments and results of exercises; `jsonb` by default. */
+  readonly exerciseJson?: ExerciseJson | undefined;
+}
+
 /**
  * Creates the schema if it is missing and applies what is pending; ids of what this call applied, in order.
  * @throws IndexerError `SCHEMA_NEWER`, `SCHEMA_FORMER`, `SCHEMA_FOREIGN` (all fatal), `STORE_NOT_PERMITTED`, or what a
  *   migration failed with
  */
-export async function migrate(database: Database, files?: readonly Migration[]): Promise<readonly string[]> {
+export async function migrate(
+  database: Database,
+  { files, exerciseJson = 'jsonb' }: MigrateOptions = {},
+): Promise<readonly string[]> {
   const known = files ?? (await migrationFiles());
   const applied = await locked(database, async (client) => {
     const before = await appliedIds(client, database.schema);
@@ -60,7 +72,7 @@ export async function migrate(database: Database, files?: readonly Migration[]):
   const mine: string[] = [];
   for (const file of known) {
     if (applied.has(file.id)) continue;
-    if (await locked(database, (client) => applyOne(client, database.schema, file))) mine.push(file.id);
+    if (await locked(database, (client) => applyOne(client, database.schema, file, exerciseJson))) mine.push(file.id);
   }
   // Tests migrate step by step; views and functions need all of the steps.
   if (files === undefined) await locked(database, (client) => makeReadSide(client, database.schema));
@@ -87,7 +99,10 @@ export async function assertMigrated(database: Database, files?: readonly Migrat
 }
 
 /** Everything `migrate` would do to an empty database, as one SQL transaction for psql. Needs no connection. */
-export async function printMigrations(schema: string, files?: readonly Migration[]): Promise<string> {
+export async function printMigrations(
+  schema: string,
+  { files, exerciseJson = 'jsonb' }: MigrateOptions = {},
+): Promise<string> {
   const known = files ?? (await migrationFiles());
   const name = escapeIdentifier(schema);
   const steps = known.map(
@@ -101,6 +116,7 @@ export async function printMigrations(schema: string, files?: readonly Migration
     files === undefined ? createReadSchemas(schema) : '',
     printedRefusal(schema),
     `set local search_path to ${name};`,
+    exerciseJsonWanted(exerciseJson),
     `${createMigrationsTable};\n`,
     ...steps,
     // Steps given by the caller make no tables for it to read.
@@ -147,8 +163,14 @@ async function appliedIds(client: PoolClient, schema: string): Promise<ReadonlyS
 }
 
 /** False when another migrator was faster. */
-async function applyOne(client: PoolClient, schema: string, { id, sql }: Migration): Promise<boolean> {
+async function applyOne(
+  client: PoolClient,
+  schema: string,
+  { id, sql }: Migration,
+  exerciseJson: ExerciseJson,
+): Promise<boolean> {
   if ((await appliedIds(client, schema)).has(id)) return false;
+  await client.query(exerciseJsonWanted(exerciseJson));
   await client.query('insert into schema_migrations (id) values ($1)', [id]);
   await client.query(patiently(sql));
   return true;

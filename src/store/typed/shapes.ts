@@ -174,10 +174,10 @@ function choiceShape(subject: ViewSubject, storage: string): ViewShape {
       column('consuming', 'e.consuming', 'Whether the exercise archived the contract.'),
       ...(subject.ofInterface ? [templateOf] : []),
       ...versionColumns(owner, subject.ofInterface ? 'interface' : 'template as the event names it'),
-      column('result', 'e.result', 'The result, the ledger’s own JSON.'),
-      column('argument', 'e.argument', 'The whole argument, the ledger’s own JSON.'),
+      column('result', 'e.result::jsonb', 'The result, the ledger’s own JSON.'),
+      column('argument', 'e.argument::jsonb', 'The whole argument, the ledger’s own JSON.'),
     ],
-    source: 'e.argument',
+    source: 'e.argument::jsonb',
     packageId: `${owner}.package_id`,
     from: (subject.ofInterface ? interfaceChoice(subject, in_) : templateChoice(subject, in_)).join('\n  '),
   };

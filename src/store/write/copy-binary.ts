@@ -5,6 +5,7 @@
  */
 import {
   type ColumnType,
+  type ColumnTypes,
   type ColumnValue,
   type Row,
   type RowSink,
@@ -33,9 +34,9 @@ class TableCopy {
   #messageAt = 0;
   #rows = 0;
 
-  constructor(table: TableName) {
+  constructor(table: TableName, types: ColumnTypes) {
     this.#table = table;
-    this.#types = Object.values(tables[table]);
+    this.#types = Object.values(types[table]);
     this.clear();
   }
 
@@ -137,11 +138,17 @@ class TableCopy {
 /** The rows of one batch, encoded as they come: no row and no payload is kept as an object. Can be used again. */
 export class BinaryRows implements RowSink {
   readonly #tables = new Map<TableName, TableCopy>();
+  readonly #types: ColumnTypes;
+
+  /** @param types of the columns of the database that takes the rows */
+  constructor(types: ColumnTypes = tables) {
+    this.#types = types;
+  }
 
   /** @throws IndexerError STORE_DATA_REFUSED for what the column's type cannot hold; then nothing of this is of use */
   push(table: TableName, row: Row): void {
     let copy = this.#tables.get(table);
-    if (copy === undefined) this.#tables.set(table, (copy = new TableCopy(table)));
+    if (copy === undefined) this.#tables.set(table, (copy = new TableCopy(table, this.#types)));
     copy.append(row);
   }
 

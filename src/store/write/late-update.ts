@@ -14,6 +14,7 @@ import { loadDictionary } from './dictionary-store.ts';
 import { explainDuplicate } from './duplicate.ts';
 import { inOneRoundTrip } from '../connection/round-trip.ts';
 import { loadRedactions } from '../retention/redaction-store.ts';
+import { storedColumnTypes } from '../schema/exercise-json.ts';
 import { takeEpoch } from './stream-row.ts';
 
 /** Whether everything at an offset is stored or set aside, or lies where this schema holds no history. */
@@ -44,7 +45,8 @@ export async function storeLate(database: Database, update: Update, epoch?: numb
     const dictionary = await loadDictionary(client);
     const { offset } = update;
     const redactions = await loadRedactions(client);
-    const batch = new Batch(new BinaryRows(), dictionary, taken, offset - 1, redactions, -offset);
+    const rows = new BinaryRows(await storedColumnTypes(client));
+    const batch = new Batch(rows, dictionary, taken, offset - 1, redactions, -offset);
     batch.add(update);
     await refuseUnknownEnds(client, batch);
     const added = dictionary.takeAdded();

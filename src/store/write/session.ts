@@ -8,6 +8,7 @@ import { Batch } from '../../model/batch.ts';
 import type { Dictionary } from '../../model/dictionary.ts';
 import type { Redactions } from '../../model/redactions.ts';
 import type { QuarantinedUpdate, SeedOrigin, StreamIdentity, StreamState, UpdateMark } from '../../model/stream.ts';
+import type { ColumnTypes } from '../../model/tables.ts';
 import type { StoredUpdate } from '../../model/update.ts';
 import { notifyStatement, writeBatch } from './batch-writer.ts';
 import { BinaryRows } from './copy-binary.ts';
@@ -18,6 +19,7 @@ import { inOneRoundTrip, type Statement } from '../connection/round-trip.ts';
 import { isStored, storeLate } from './late-update.ts';
 import { quarantineStatement } from './quarantine.ts';
 import { noteLedgerFacts } from '../reads/ledger-facts.ts';
+import { storedColumnTypes } from '../schema/exercise-json.ts';
 import { loadRedactions } from '../retention/redaction-store.ts';
 import {
   acquireStream,
@@ -48,12 +50,21 @@ export async function openSession(
   options: SessionOptions = { notify: true },
 ): Promise<StoreSession> {
   options.assertHeld?.();
-  const { redactions, ...loaded } = await database.transaction(async (client) => ({
+  const loaded = await database.transaction(async (client) => ({
     state: await acquireStream(client, identity, writer),
     dictionary: await loadDictionary(client),
     redactions: await loadRedactions(client),
+    columnTypes: await storedColumnTypes(client),
   }));
-  return new StoreSession(database, loaded.state, loaded.dictionary, options, redactions);
+  return new StoreSession(database, loaded, options);
+}
+
+/** What writing needs to know of the database. */
+interface Loaded {
+  readonly state: StreamState;
+  readonly dictionary: Dictionary;
+  readonly redactions: Redactions | undefined;
+  readonly columnTypes: ColumnTypes;
 }
 
 /** One session: valid until the first error. */
@@ -64,18 +75,14 @@ export class StoreSession {
   readonly #spare: BinaryRows[] = [];
   readonly #options: SessionOptions;
   readonly #redactions: Redactions | undefined;
+  readonly #columnTypes: ColumnTypes;
   #dictionary: Dictionary;
 
-  constructor(
-    database: Database,
-    state: StreamState,
-    dictionary: Dictionary,
-    options: SessionOptions,
-    redactions: Redactions | undefined,
-  ) {
+  constructor(database: Database, { state, dictionary, redactions, columnTypes }: Loaded, options: SessionOptions) {
     this.#database = database;
     this.#options = options;
     this.#redactions = redactions;
+    this.#columnTypes = columnTypes;
     this.state = state;
     this.#dictionary = dictionary;
   }
@@ -92,7 +99,7 @@ export class StoreSession {
 
   /** A batch that begins after `offset`, with buffers of one that is written where there is one. */
   newBatch(offset: number): StoreBatch {
-    const rows = this.#spare.pop() ?? new BinaryRows();
+    const rows = this.#spare.pop() ?? new BinaryRows(this.#columnTypes);
     return new Batch(rows, this.#dictionary, this.state.epoch, offset, this.#redactions);
   }
 
