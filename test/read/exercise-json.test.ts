@@ -1,0 +1,146 @@
+/** A database of jsonb and one of json, filled from one ledger: readers see no difference, and `verify` finds none. */
+import { createHash } from 'node:crypto';
+import { Client } from 'pg';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { startSandbox } from '../../packages/ledger-sandbox/src/demo/sandbox.ts';
+import { demoInterfaces } from '../../packages/ledger-sandbox/src/demo/templates/names.ts';
+import { generateHistory } from '../../packages/ledger-sandbox/src/demo/traffic.ts';
+import type { Sandbox } from '../../packages/ledger-sandbox/src/server/sandbox.ts';
+import { runIndexer } from '../e2e/runs/indexer-run.ts';
+import { createTestDatabase, query, type TestDatabase } from '../support/database.ts';
+import { waitFor } from '../support/wait-for.ts';
+import { runVerify } from '../verify/verify-run.ts';
+
+const types = ['jsonb', 'json'] as const;
+type Type = (typeof types)[number];
+
+/** Of the process that wrote, and of what it asked of the ledger beside the stream. */
+const volatile = ['epoch', 'indexed_at', 'ledger_end', 'offsets_behind', 'recorded_at', 'writer', 'seeded_at'];
+
+let sandbox: Sandbox;
+let databases: Readonly<Record<Type, TestDatabase>>;
+
+const env = (type: Type): Readonly<Record<string, string>> => ({
+  LEDGER_URL: sandbox.url,
+  DATABASE_URL: databases[type].url,
+  LEDGER_INTERFACES: demoInterfaces.join(','),
+  INDEXER_START: 'genesis',
+});
+
+async function fill(type: Type): Promise<void> {
+  await using indexer = await runIndexer({ ...env(type), INDEXER_EXERCISE_JSON: type });
+  await indexer.reaches(sandbox.ledger.ledgerEnd());
+  // Packages are read beside the stream; each look says at its end how many it read.
+  await waitFor('typed views of all packages', async () => {
+    const looks = indexer.log.filter((line) => line.includes('"msg":"typed views made"'));
+    const read = looks.reduce((sum, line) => sum + (JSON.parse(line) as { packages: number }).packages, 0);
+    const [stored] = await query(
+      databases[type].url,
+      `select (select count(*) from ledger.packages)::integer as packages,
+              (select count(*) from ledger.templates where package_id not in (select package_id from ledger.packages))::integer as missing`,
+    );
+    return stored?.['missing'] === 0 && stored['packages'] === read ? true : undefined;
+  });
+}
+
+beforeAll(async () => {
+  sandbox = await startSandbox({ limits: { checkpointIntervalMs: 50 } });
+  generateHistory(sandbox.ledger, { seed: 5, updates: 1_500 });
+  databases = { jsonb: await createTestDatabase(), json: await createTestDatabase() };
+  for (const type of types) await fill(type);
+});
+afterAll(async () => {
+  await sandbox.close();
+  for (const type of types) await databases[type].drop();
+});
+
+interface View {
+  readonly name: string;
+  readonly columns: readonly string[];
+}
+
+/** The views of all four schemas, with their columns but for volatile ones. */
+async function views(type: Type): Promise<readonly View[]> {
+  return (await query(
+    databases[type].url,
+    `select format('%I.%I', n.nspname, c.relname) as name,
+            array_agg(quote_ident(a.attname) order by a.attname) as columns
+       from pg_class c join pg_namespace n on n.oid = c.relnamespace join pg_attribute a on a.attrelid = c.oid
+      where n.nspname in ('ledger', 'explore', 'typed', 'pqs') and c.relkind = 'v' and a.attnum > 0
+        and a.attname <> all ('{${volatile.join(',')}}')
+      group by 1 order by 1`,
+  )) as unknown as readonly View[];
+}
+
+interface Answer {
+  readonly rows: number;
+  readonly digest: string;
+}
+
+async function answer(type: Type, { name, columns }: View): Promise<Answer> {
+  const lines = await query(
+    databases[type].url,
+    `select json_build_array(${columns.map((column) => `v.${column}::text`).join(', ')})::text as line from ${name} v`,
+  );
+  const texts = lines.map(({ line }) => String(line)).toSorted();
+  return { rows: texts.length, digest: createHash('sha256').update(texts.join('\n')).digest('hex') };
+}
+
+const storedAs = `select distinct format_type(atttypid, null) as type from pg_attribute
+  where attrelid = 'ledger.exercises'::regclass and attname in ('argument', 'result')`;
+
+it.each(types)('the tables are made for %s', async (type) => {
+  expect(await query(databases[type].url, storedAs)).toEqual([{ type }]);
+});
+
+it('every view has the same columns and gives the same answer', async () => {
+  const all = await views('jsonb');
+  expect(await views('json')).toEqual(all);
+  const rows = new Map<string, number>();
+  for (const view of all) {
+    const found = await answer('jsonb', view);
+    rows.set(view.name, found.rows);
+    expect(await answer('json', view), view.name).toEqual(found);
+  }
+  for (const name of ['explore.exercises', 'explore.events', 'explore.token_transfers', 'ledger.plain_exercises']) {
+    expect(rows.get(name), name).toBeGreaterThan(0);
+  }
+  expect([...rows].filter(([name, count]) => name.startsWith('typed.') && count > 0)).not.toHaveLength(0);
+});
+
+it('a function of schema pqs gives the same answer', async () => {
+  const select = `select md5(string_agg(e::text, '|' order by exercised_at_offset, exercise_event_pk)) as digest, count(*)
+                    from (select argument, result, exercised_at_offset, exercise_event_pk from pqs.exercises()) e`;
+  const found = await query(databases.jsonb.url, select);
+  expect(Number(found[0]?.['count'])).toBeGreaterThan(0);
+  expect(await query(databases.json.url, select)).toEqual(found);
+});
+
+it.each(types)('an index on argument::jsonb answers queries of the views over %s', async (type) => {
+  const client = new Client({ connectionString: databases[type].url });
+  await client.connect();
+  try {
+    await client.query(`create index own_actor on ledger.exercises ((argument::jsonb ->> 'actor'))`);
+    await client.query(`create index own_argument on ledger.exercises using gin ((argument::jsonb) jsonb_path_ops)`);
+    await client.query('set enable_seqscan = off');
+    const plan = async (condition: string): Promise<string> => {
+      const { rows } = await client.query<Record<string, string>>(
+        `explain select contract_id from explore.exercises where ${condition}`,
+      );
+      return rows.flatMap((row) => Object.values(row)).join('\n');
+    };
+    expect(await plan(`argument ->> 'actor' = 'x'`)).toContain('own_actor');
+    expect(await plan(`argument @> '{"actor": "x"}'`)).toContain('own_argument');
+  } finally {
+    await client.end();
+  }
+});
+
+it.each(types)('verify finds nothing in the database of %s', async (type) => {
+  const { code, results } = await runVerify(
+    ['--sql', '--acs', '--replay', '1', String(sandbox.ledger.ledgerEnd())],
+    env(type),
+  );
+  expect(results.flatMap(({ findings }) => findings)).toEqual([]);
+  expect(code).toBe(0);
+});
