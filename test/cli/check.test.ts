@@ -259,6 +259,12 @@ describe('check', { timeout: 180_000 }, () => {
     expect((await check(env())).get('schema')).toMatchObject({ state: 'fail', code: 'SCHEMA_NEWER' });
   });
 
+  it('schema: made for another INDEXER_EXERCISE_JSON', async () => {
+    await store();
+    const found = (await check(env({ INDEXER_EXERCISE_JSON: 'json' }))).get('schema');
+    expect(found).toMatchObject({ state: 'fail', code: 'SCHEMA_EXERCISE_JSON' });
+  });
+
   it('postgres rights: a role that may create nothing', async () => {
     const role = `check_${String(process.pid)}_${String(Date.now())}`;
     await query(database.url, `create role ${role} login password 'x'`);

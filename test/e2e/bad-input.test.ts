@@ -216,6 +216,16 @@ describe('a database that cannot be used', () => {
     expectRefusal(ended, 78, 'SCHEMA_NEWER', /9999_from_the_future/);
     expect(await rowsStored(own.url)).toBe(0);
   });
+
+  it('ends with 78 when the schema was made for another INDEXER_EXERCISE_JSON, whether it may migrate or not', async () => {
+    await using own = await createTestDatabase();
+    await runToEnd({ ...databaseEnv(own.url), INDEXER_EXERCISE_JSON: 'json' }, ['migrate']);
+    for (const migrate of ['auto', 'never']) {
+      const env = { ...databaseEnv(own.url), INDEXER_EXERCISE_JSON: 'jsonb', POSTGRES_MIGRATE: migrate };
+      expectRefusal(await runToEnd(env), 78, 'SCHEMA_EXERCISE_JSON', /as json, and INDEXER_EXERCISE_JSON says jsonb/);
+    }
+    expect(await rowsStored(own.url)).toBe(0);
+  });
 });
 
 describe('a command line or configuration that cannot be used', () => {

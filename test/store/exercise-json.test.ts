@@ -1,0 +1,119 @@
+/** Arguments and results stored as jsonb or as json: who decides, what comes back, and what is refused. */
+import { describe, expect, it } from 'vitest';
+import { migrateCommand } from '../../src/cli/follow/migrate.ts';
+import { decodeUpdate } from '../../src/ledger/frames/decode.ts';
+import type { Database } from '../../src/store/connection/database.ts';
+import { assertExerciseJson, storedExerciseJson } from '../../src/store/schema/exercise-json.ts';
+import { migrate, printMigrations } from '../../src/store/schema/migrations.ts';
+import { storeLate } from '../../src/store/write/late-update.ts';
+import { openSession } from '../../src/store/write/session.ts';
+import * as frames from '../support/frames.ts';
+import { runCommand } from '../support/run-command.ts';
+import { identity, schemasOfFile } from '../support/schemas.ts';
+
+const schemas = schemasOfFile();
+const types = ['jsonb', 'json'] as const;
+const stored = (database: Database): Promise<string | undefined> => database.withClient(storedExerciseJson);
+
+async function made(schema: string, exerciseJson?: 'jsonb' | 'json'): Promise<Database> {
+  const database = schemas.open(schema);
+  await migrate(database, { exerciseJson });
+  return database;
+}
+
+/** The text stands in the frame as it is given. */
+function exercise(offset: number, argument: string): string {
+  const event = frames.exercised({ offset, choiceArgument: 'ARGUMENT', exerciseResult: 'RESULT' });
+  const text = frames.text(frames.transaction(offset, [{ ExercisedEvent: event }]));
+  return text.replace('"ARGUMENT"', () => argument).replace('"RESULT"', () => argument);
+}
+
+describe('how a schema stores them', () => {
+  it.each(types)('is what it was made with: %s', async (type) => {
+    expect(await stored(await made(`made_${type}`, type))).toBe(type);
+  });
+
+  it('is jsonb where nobody says anything, and not known without tables', async () => {
+    expect(await stored(schemas.open('not_there'))).toBeUndefined();
+    expect(await stored(await made('unsaid'))).toBe('jsonb');
+  });
+
+  it.each(types)('is what the printed SQL was made for: %s', async (type) => {
+    const schema = `printed_${type}`;
+    await schemas.open('public').pool.query(await printMigrations(schema, { exerciseJson: type }));
+    expect(await stored(schemas.open(schema))).toBe(type);
+  });
+
+  it('stays, and another configuration is refused with what to do', async () => {
+    const database = await made('kept', 'json');
+    await expect(assertExerciseJson(database, 'json')).resolves.toBeUndefined();
+    await expect(assertExerciseJson(database, undefined)).resolves.toBeUndefined();
+    await expect(assertExerciseJson(database, 'jsonb')).rejects.toMatchObject({
+      code: 'SCHEMA_EXERCISE_JSON',
+      retry: 'fatal',
+      exitCode: 78,
+      message: expect.stringContaining('as json, and INDEXER_EXERCISE_JSON says jsonb') as unknown,
+      remedy: expect.stringContaining('new POSTGRES_SCHEMA') as unknown,
+    });
+    await migrate(database, { exerciseJson: 'jsonb' });
+    expect(await stored(database)).toBe('json');
+  });
+
+  it('is decided by the command migrate as well, and it refuses another', async () => {
+    const run = (type: string): Promise<unknown> => {
+      const env = { DATABASE_URL: schemas.url, POSTGRES_SCHEMA: 'by_command', INDEXER_EXERCISE_JSON: type };
+      return runCommand(migrateCommand, [], env);
+    };
+    await run('json');
+    expect(await stored(schemas.open('by_command'))).toBe('json');
+    await expect(run('jsonb')).rejects.toMatchObject({ code: 'SCHEMA_EXERCISE_JSON' });
+  });
+});
+
+/** What jsonb prints otherwise than it came, and what it refuses. */
+const texts = [
+  String.raw`{"longer":1,"a":"x\u0041","a":1.50,"n":1e3}`,
+  String.raw`{"a":"x\u0000y"}`,
+  String.raw`{"a":"\ud800"}`,
+  '{"$escaped":"me"}',
+  `${'['.repeat(600)}${']'.repeat(600)}`,
+  '"text"',
+  'null',
+];
+
+describe('what comes back', () => {
+  async function filled(type: 'jsonb' | 'json'): Promise<Database> {
+    const database = await made(`filled_${type}`, type);
+    const session = await openSession(database, identity);
+    await session.publishSeed(0, 'genesis');
+    for (const [from, text] of texts.entries()) {
+      const batch = session.newBatch(from);
+      batch.add(decodeUpdate(exercise(from + 1, text)));
+      await session.writeBatch(batch, from);
+    }
+    const last = texts.length;
+    const aside = { offset: last + 1, code: 'X', found: 'x', frame: Buffer.from('') };
+    await session.quarantine(aside, last);
+    await storeLate(database, decodeUpdate(exercise(last + 1, texts[0] ?? '')));
+    return database;
+  }
+
+  const shown = async (database: Database, from: string): Promise<readonly unknown[]> => {
+    const select = `select "offset", argument::text, result::text from ${from} order by "offset"`;
+    return database.withClient(async (client) => (await client.query<Record<string, unknown>>(select)).rows);
+  };
+
+  it('is the same from the views of both, a late update included, and the ledger’s text from the table of json', async () => {
+    const [parsed, asSent] = [await filled('jsonb'), await filled('json')];
+    const rows = await shown(parsed, 'filled_jsonb_explore.exercises');
+    expect(rows).toHaveLength(texts.length + 1);
+    expect(rows[0]).toMatchObject({ argument: '{"a": 1.50, "n": 1000, "longer": 1}' });
+    for (const view of ['explore.exercises', 'explore.events']) {
+      expect(await shown(asSent, `filled_json_${view}`), view).toEqual(rows);
+    }
+    const ofPqs = '(select e.exercised_at_offset as "offset", e.* from filled_json_pqs.exercises() e) e';
+    expect(await shown(asSent, ofPqs)).toEqual(rows);
+    expect(await shown(asSent, 'plain_exercises')).toEqual(rows);
+    expect((await shown(asSent, 'exercises'))[0]).toMatchObject({ argument: texts[0], result: texts[0] });
+  });
+});
