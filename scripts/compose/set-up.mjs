@@ -30,7 +30,8 @@ async function sandboxIsThere() {
 }
 
 function run(...words) {
-  const env = { PATH: process.env.PATH, DATABASE_URL: databaseUrl };
+  const { PATH, INDEXER_EXERCISE_JSON } = process.env;
+  const env = { PATH, DATABASE_URL: databaseUrl, INDEXER_EXERCISE_JSON };
   const { status } = spawnSync(process.execPath, [program, ...words], { stdio: 'inherit', env });
   if (status !== 0) process.exit(status ?? 1);
 }
