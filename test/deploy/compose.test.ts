@@ -57,6 +57,11 @@ describe('docker-compose.yml', () => {
     expect(given.filter((name) => !known.has(name))).toEqual(['NODE_OPTIONS']);
   });
 
+  it('tells what makes the tables how exercises are stored, by way of its script', () => {
+    expect(file.services['setup']?.environment).toContain('INDEXER_EXERCISE_JSON');
+    expect(read('scripts/compose/set-up.mjs')).toMatch(/const env = \{[^}]*INDEXER_EXERCISE_JSON/);
+  });
+
   it('passes every option on, but those that it settles itself', () => {
     const given = ['ledger-indexer', 'sandbox'].flatMap((name) => {
       const entries = (file.services[name]?.environment ?? []) as readonly string[];
