@@ -116,4 +116,19 @@ describe('what comes back', () => {
     expect(await shown(asSent, 'plain_exercises')).toEqual(rows);
     expect((await shown(asSent, 'exercises'))[0]).toMatchObject({ argument: texts[0], result: texts[0] });
   });
+
+  it('is refused with a number beyond numeric: at once by jsonb, by the views of json', async () => {
+    const write = async (database: Database): Promise<unknown> => {
+      const session = await openSession(database, identity);
+      await session.publishSeed(0, 'genesis');
+      const batch = session.newBatch(0);
+      batch.add(decodeUpdate(exercise(1, '{"n":1e200000}')));
+      return session.writeBatch(batch, 0);
+    };
+    await expect(write(await made('huge_jsonb', 'jsonb'))).rejects.toMatchObject({ code: 'STORE_DATA_REFUSED' });
+    const asSent = await made('huge_json', 'json');
+    await write(asSent);
+    await expect(shown(asSent, 'plain_exercises')).rejects.toMatchObject({ code: 'STORE_DATA_REFUSED' });
+    expect(await shown(asSent, 'exercises')).toMatchObject([{ argument: '{"n":1e200000}' }]);
+  });
 });
