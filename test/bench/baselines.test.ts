@@ -18,7 +18,7 @@ import { migrated, openServer, schema, type RunDatabase, type Server } from '../
 import { headerLength } from '../../bench/replay/frame.ts';
 import { expectedAfter, openingTransactions, profileNamed, type Expected } from '../../bench/replay/profiles.ts';
 import { recordingIndex, updatesRecording, type Recording } from '../../bench/replay/recording.ts';
-import { decodeUpdate } from '../support/decode.ts';
+import { decodeUpdate } from '../support/wire/decode.ts';
 import { openDatabase } from '../../src/store/connection/database.ts';
 import { openSession } from '../../src/store/write/session.ts';
 

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Release } from '../../packages/ledger-sandbox/src/wire/release.ts';
 import type { Sandbox } from '../../packages/ledger-sandbox/src/server/sandbox.ts';
-import { haveSamples, samplesFolder } from '../support/recorded.ts';
+import { haveSamples, samplesFolder } from '../support/wire/recorded.ts';
 import { kindsIn, shapeProblems } from './frame-shape.ts';
 import { contradicted, eventful, refusals, sources, type Source } from './frame-sources.ts';
 

@@ -6,7 +6,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Ajv, type ValidateFunction } from 'ajv';
 import { parse } from 'yaml';
-import { descriptionsFolder } from '../support/recorded.ts';
+import { descriptionsFolder } from '../support/wire/recorded.ts';
 
 type Schema = Record<string, unknown>;
 

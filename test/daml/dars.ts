@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { unzipSync } from 'fflate';
 import { readPackageArchive } from '../../src/daml/package-archive.ts';
 import type { PackageLookup, PackageModel } from '../../src/daml/package-model.ts';
-import { darsFolder } from '../support/recorded.ts';
+import { darsFolder } from '../support/wire/recorded.ts';
 
 /**
  * Whether the DARs are there; without them one line says what is left out.

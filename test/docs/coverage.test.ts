@@ -5,7 +5,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { haveSamples, samplesFolder } from '../support/recorded.ts';
+import { haveSamples, samplesFolder } from '../support/wire/recorded.ts';
 
 const root = join(import.meta.dirname, '../..');
 

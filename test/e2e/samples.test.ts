@@ -8,7 +8,7 @@ import { startSandbox } from '../../packages/ledger-sandbox/src/demo/sandbox.ts'
 import type { Sandbox } from '../../packages/ledger-sandbox/src/server/sandbox.ts';
 import { openDatabase, type Database } from '../../src/store/connection/database.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
-import { haveSamples, samplesFolder } from '../support/recorded.ts';
+import { haveSamples, samplesFolder } from '../support/wire/recorded.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { readSamples, type Sample } from './runs/sample-files.ts';
 import { LeafCheck, type Message } from './runs/sample-leaves.ts';

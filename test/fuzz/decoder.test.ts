@@ -7,7 +7,7 @@ import { writeFileSync } from 'node:fs';
 import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { IndexerError } from '../../src/errors/indexer-error.ts';
-import { decodeActiveContract, decodeUpdate } from '../support/decode.ts';
+import { decodeActiveContract, decodeUpdate } from '../support/wire/decode.ts';
 import { Batch } from '../../src/model/batch.ts';
 import { Dictionary } from '../../src/model/dictionary.ts';
 import { BinaryRows } from '../../src/store/write/copy-binary.ts';

@@ -2,7 +2,7 @@
 import { existsSync } from 'node:fs';
 import { readSamples } from '../e2e/runs/sample-files.ts';
 import * as made from '../support/frames.ts';
-import { samplesFolder } from '../support/recorded.ts';
+import { samplesFolder } from '../support/wire/recorded.ts';
 import { canary } from './mutations.ts';
 
 export interface Frame {

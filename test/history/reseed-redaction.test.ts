@@ -1,6 +1,6 @@
 /** Contents that are redacted while a reseed gathers active contracts do not come back with its merge. */
 import { expect, it } from 'vitest';
-import { decodeActiveContract, decodeUpdate } from '../support/decode.ts';
+import { decodeActiveContract, decodeUpdate } from '../support/wire/decode.ts';
 import { mergeStaging } from '../../src/store/history/merge.ts';
 import { prepareStaging, stagingSchema } from '../../src/store/history/staging.ts';
 import { openDatabase, type Database } from '../../src/store/connection/database.ts';

@@ -1,6 +1,6 @@
 /** The rules of activeness: which updates switch a contract on and off, and what is left for the database to end. */
 import { describe, expect, it } from 'vitest';
-import { copied, decodeActiveContract, decodeUpdate } from '../support/decode.ts';
+import { copied, decodeActiveContract, decodeUpdate } from '../support/wire/decode.ts';
 import { Batch } from '../../src/model/batch.ts';
 import { postgresMicroseconds } from '../../src/model/binary-timestamp.ts';
 import { Dictionary } from '../../src/model/dictionary.ts';

@@ -1,6 +1,6 @@
 /** What is remembered of a list of active contracts, by which two readings of it are compared. */
 import { describe, expect, it } from 'vitest';
-import { decodeActiveContract } from '../support/decode.ts';
+import { decodeActiveContract } from '../support/wire/decode.ts';
 import { ListTally } from '../../src/pipeline/proof/list-proof.ts';
 import * as frames from '../support/frames.ts';
 

@@ -18,7 +18,7 @@ import type { StoredUpdate } from '../../src/model/update.ts';
 import type { VerifiedFacts } from '../../src/pipeline/ports/observer.ts';
 import type { Sink, SinkSession, SyncedViews, WriterLock } from '../../src/pipeline/ports/sink.ts';
 import { deferred } from '../support/deferred.ts';
-import { copied } from '../support/decode.ts';
+import { copied } from '../support/wire/decode.ts';
 
 /** One commit: the checkpoint before and after it, and how many updates of which kind it held. */
 export interface Commit {

@@ -3,7 +3,7 @@
  * is kept and answered by time does not depend on the order in which the times came.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { decodeUpdate } from '../support/decode.ts';
+import { decodeUpdate } from '../support/wire/decode.ts';
 import { factsOf } from '../../src/pipeline/intake/batch-builder.ts';
 import { openDatabase, type Database } from '../../src/store/connection/database.ts';
 import { openSession, type StoreBatch, type StoreSession } from '../../src/store/write/session.ts';

@@ -1,7 +1,7 @@
 /** Indexes on fields of payloads: found in the statements that want them, and built while the tables are in use. */
 import { expect, it } from 'vitest';
 import { indexCommand } from '../../src/cli/inspect/index-verb.ts';
-import { decodeUpdate } from '../support/decode.ts';
+import { decodeUpdate } from '../support/wire/decode.ts';
 import { openDatabase } from '../../src/store/connection/database.ts';
 import { adviceFrom } from '../../src/store/reads/index-advice.ts';
 import { migrate } from '../../src/store/schema/migrations.ts';

@@ -1,7 +1,7 @@
 /** Whoever listens on the stream's channel hears of every checkpoint once it can be read, and of no other. */
 import { Client } from 'pg';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { decodeUpdate } from '../support/decode.ts';
+import { decodeUpdate } from '../support/wire/decode.ts';
 import { openDatabase, type Database } from '../../src/store/connection/database.ts';
 import { migrate } from '../../src/store/schema/migrations.ts';
 import { openSession, type SessionOptions } from '../../src/store/write/session.ts';

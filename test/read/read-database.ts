@@ -1,6 +1,6 @@
 /** A migrated database with its read side, for tests of what readers see. */
 import { Client, escapeIdentifier } from 'pg';
-import { decodeUpdate } from '../support/decode.ts';
+import { decodeUpdate } from '../support/wire/decode.ts';
 import { openDatabase } from '../../src/store/connection/database.ts';
 import { migrate } from '../../src/store/schema/migrations.ts';
 import { openSession } from '../../src/store/write/session.ts';

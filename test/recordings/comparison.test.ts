@@ -1,7 +1,7 @@
 /** The comparison of recordings can fail: whatever is changed, taken away or added in the database, it says so. */
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { recordingsFolder } from '../support/recordings.ts';
+import { recordingsFolder } from '../support/wire/recordings.ts';
 import { compare } from './comparison.ts';
 import { expectationOf, type Expectation } from './expectation.ts';
 import { JsonNumber, JsonObject } from './json.ts';

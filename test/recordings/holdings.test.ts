@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { recordingsFolder } from '../support/recordings.ts';
+import { recordingsFolder } from '../support/wire/recordings.ts';
 import { readRecording, shapes } from './recording.ts';
 import { prepareRun, type Run } from './run.ts';
 

@@ -4,7 +4,7 @@
  */
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { recordingsFolder } from '../support/recordings.ts';
+import { recordingsFolder } from '../support/wire/recordings.ts';
 import type { Comparison } from './comparison.ts';
 import { countLeaves } from './json.ts';
 import { activeAt, derivedAt, readRecording, shapes, type Entry, type Frame, type Recording } from './recording.ts';

@@ -4,7 +4,7 @@
  */
 import { describe, expect, it } from 'vitest';
 import { quarantineCommand } from '../../src/cli/maintain/quarantine.ts';
-import { decodeActiveContract, decodeUpdate } from '../support/decode.ts';
+import { decodeActiveContract, decodeUpdate } from '../support/wire/decode.ts';
 import { type Database } from '../../src/store/connection/database.ts';
 import { mergeStaging } from '../../src/store/history/merge.ts';
 import { resetTo } from '../../src/store/history/reset.ts';

@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { grantReaderCommand } from '../../src/cli/roles/grant-reader.ts';
-import { decodeActiveContract, decodeUpdate } from '../support/decode.ts';
+import { decodeActiveContract, decodeUpdate } from '../support/wire/decode.ts';
 import { Random } from '../../packages/ledger-sandbox/src/wire/random.ts';
 import { openDatabase } from '../../src/store/connection/database.ts';
 import { migrate } from '../../src/store/schema/migrations.ts';

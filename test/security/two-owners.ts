@@ -1,7 +1,7 @@
 /** A migrated database with a history of two owners and the typed views of its package. */
 import { expect } from 'vitest';
 import { migrateCommand } from '../../src/cli/follow/migrate.ts';
-import { decodeUpdate } from '../support/decode.ts';
+import { decodeUpdate } from '../support/wire/decode.ts';
 import { openDatabase } from '../../src/store/connection/database.ts';
 import { openSession } from '../../src/store/write/session.ts';
 import { storePackage } from '../../src/store/typed/package-store.ts';

@@ -5,7 +5,7 @@
 import { randomInt } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { filterFingerprint } from '../../src/ledger/api/request-format.ts';
-import { decodeUpdate } from '../support/decode.ts';
+import { decodeUpdate } from '../support/wire/decode.ts';
 import { Random } from '../../packages/ledger-sandbox/src/wire/random.ts';
 import { storeLate } from '../../src/store/write/late-update.ts';
 import { openSession } from '../../src/store/write/session.ts';

@@ -1,7 +1,7 @@
 /** Contracts of parties that left the participant are unknown from there on: who is meant, and that the order of writing does not matter. */
 import { describe, expect, it } from 'vitest';
 import { filterFingerprint } from '../../src/ledger/api/request-format.ts';
-import { decodeUpdate } from '../support/decode.ts';
+import { decodeUpdate } from '../support/wire/decode.ts';
 import { storeLate } from '../../src/store/write/late-update.ts';
 import { openSession } from '../../src/store/write/session.ts';
 import { query } from '../support/database.ts';

@@ -3,7 +3,7 @@
  * stands for the names that were sent with it.
  */
 import { beforeAll, describe, expect, it } from 'vitest';
-import { decodeActiveContract, decodeUpdate } from '../support/decode.ts';
+import { decodeActiveContract, decodeUpdate } from '../support/wire/decode.ts';
 import { type Database } from '../../src/store/connection/database.ts';
 import { openSession, type StoreSession } from '../../src/store/write/session.ts';
 import { query } from '../support/database.ts';

@@ -1,6 +1,6 @@
 /** What becomes of a contract that an update, or the list of active contracts, holds twice: no index of the storage tells. */
 import { expect, it } from 'vitest';
-import { decodeActiveContract } from '../support/decode.ts';
+import { decodeActiveContract } from '../support/wire/decode.ts';
 import { openSession, type StoreSession } from '../../src/store/write/session.ts';
 import { query } from '../support/database.ts';
 import * as frames from '../support/frames.ts';

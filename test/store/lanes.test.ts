@@ -1,6 +1,6 @@
 /** Two batches under way at the same time: the later one commits after the earlier one, or not at all. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { decodeUpdate } from '../support/decode.ts';
+import { decodeUpdate } from '../support/wire/decode.ts';
 import { openDatabase, type Database } from '../../src/store/connection/database.ts';
 import { migrate } from '../../src/store/schema/migrations.ts';
 import { openSession, type StoreBatch, type StoreSession } from '../../src/store/write/session.ts';

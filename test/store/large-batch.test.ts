@@ -3,7 +3,7 @@
  * for: what is counted is what was sent, in every place that counts.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { decodeActiveContract, decodeUpdate } from '../support/decode.ts';
+import { decodeActiveContract, decodeUpdate } from '../support/wire/decode.ts';
 import { openDatabase, type Database } from '../../src/store/connection/database.ts';
 import { migrate } from '../../src/store/schema/migrations.ts';
 import { openSession, type StoreSession } from '../../src/store/write/session.ts';

@@ -1,6 +1,6 @@
 /** An update that was set aside and is stored afterwards: the tables are as if it had come in time, wherever it belongs. */
 import { describe, expect, it } from 'vitest';
-import { decodeUpdate } from '../support/decode.ts';
+import { decodeUpdate } from '../support/wire/decode.ts';
 import { type Database } from '../../src/store/connection/database.ts';
 import { storeLate } from '../../src/store/write/late-update.ts';
 import { prune } from '../../src/store/retention/prune.ts';

@@ -1,6 +1,6 @@
 /** From the text of a frame through a real Postgres and back: nothing is lost, and nothing is written twice or half. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { decodeUpdate } from '../support/decode.ts';
+import { decodeUpdate } from '../support/wire/decode.ts';
 import { openDatabase, type Database } from '../../src/store/connection/database.ts';
 import { migrate } from '../../src/store/schema/migrations.ts';
 import { openSession, type StoreSession } from '../../src/store/write/session.ts';

@@ -1,6 +1,6 @@
 /** Failed interface views and reassignment counters are stored as the ledger's frames say, whichever way the frames come. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { decodeActiveContract, decodeUpdate } from '../support/decode.ts';
+import { decodeActiveContract, decodeUpdate } from '../support/wire/decode.ts';
 import { openDatabase, type Database } from '../../src/store/connection/database.ts';
 import { migrate } from '../../src/store/schema/migrations.ts';
 import { openSession, type StoreSession } from '../../src/store/write/session.ts';

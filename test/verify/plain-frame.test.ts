@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { BucketSums, digestOf, fieldDigests } from '../../src/cli/verify/bucket-sums.ts';
 import { plainEntry } from '../../src/ledger/frames/plain-active.ts';
 import { plainUpdate } from '../../src/ledger/frames/plain-frame.ts';
-import { decodeActiveContract, decodeUpdate } from '../support/decode.ts';
+import { decodeActiveContract, decodeUpdate } from '../support/wire/decode.ts';
 import { openDatabase, type Database } from '../../src/store/connection/database.ts';
 import { migrate } from '../../src/store/schema/migrations.ts';
 import { openSession, type StoreSession } from '../../src/store/write/session.ts';

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startSandbox } from '../../../packages/ledger-sandbox/src/demo/sandbox.ts';
 import type { Sandbox } from '../../../packages/ledger-sandbox/src/server/sandbox.ts';
-import { recordingsFolder } from '../../support/recordings.ts';
+import { recordingsFolder } from '../../support/wire/recordings.ts';
 import { endsIn, sharedSecret, token } from '../../support/tokens.ts';
 import { comparable, type Ignored } from './comparable.ts';
 import { recordedAnswer, replay, type Recorded } from './exchange.ts';

@@ -8,7 +8,7 @@ import { startSandbox } from '../../../packages/ledger-sandbox/src/demo/sandbox.
 import type { Sandbox } from '../../../packages/ledger-sandbox/src/server/sandbox.ts';
 import { generateHistory } from '../../../packages/ledger-sandbox/src/demo/traffic.ts';
 import { activeAt, after, contracts, updates } from '../../../packages/ledger-sandbox/test/server/raw.ts';
-import { recordingsFolder } from '../../support/recordings.ts';
+import { recordingsFolder } from '../../support/wire/recordings.ts';
 import { endsIn, sharedSecret, token } from '../../support/tokens.ts';
 import { eventful } from '../frame-sources.ts';
 import { comparable } from './comparable.ts';

@@ -2,7 +2,7 @@
 import { expect } from 'vitest';
 import type { ActiveContractsPage, GetActiveContractsRequest } from '../../../src/ledger/api/state.ts';
 import type { LedgerClient } from '../../../src/ledger/api/client.ts';
-import { decodeActiveContract } from '../../support/decode.ts';
+import { decodeActiveContract } from '../../support/wire/decode.ts';
 import type { Call, Case } from './row.ts';
 import { accountTemplate, anyParty } from '../world.ts';
 

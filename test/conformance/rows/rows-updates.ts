@@ -1,7 +1,7 @@
 /** Updates: lists, streams, pages and look-ups. */
 import { expect } from 'vitest';
 import type { GetUpdatesRequest, UpdatesPage } from '../../../src/ledger/api/updates.ts';
-import { decodeUpdate } from '../../support/decode.ts';
+import { decodeUpdate } from '../../support/wire/decode.ts';
 import type { Call, Case, Session } from './row.ts';
 import { hashOfExecuted } from './rows-interactive.ts';
 import { all, byInterface, byTemplate, packageIdForm } from './rows-state.ts';

@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createLedgerClient, type LedgerClient } from '../../../src/ledger/api/client.ts';
 import { createTokenSource } from '../../../src/ledger/access/token.ts';
-import { decodeActiveContract, decodeUpdate } from '../../support/decode.ts';
+import { decodeActiveContract, decodeUpdate } from '../../support/wire/decode.ts';
 import { startSandbox } from '../../../packages/ledger-sandbox/src/demo/sandbox.ts';
 import type { Sandbox } from '../../../packages/ledger-sandbox/src/server/sandbox.ts';
 import { generateHistory } from '../../../packages/ledger-sandbox/src/demo/traffic.ts';

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { IndexerError } from '../../../src/errors/indexer-error.ts';
 import * as decode from '../../../src/ledger/frames/decode.ts';
 import type { ActiveContractEntry, Update } from '../../../src/model/update.ts';
-import * as inMemory from '../../support/decode.ts';
+import * as inMemory from '../../support/wire/decode.ts';
 import * as frames from '../../support/frames.ts';
 import type { Json, JsonRecord } from '../../support/frames.ts';
 

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { readFrame } from '../../../src/ledger/frames/frame-reader.ts';
 import { activeContractFrame, updateFrame } from '../../../src/ledger/frames/frame-shapes.ts';
 import { payloadKeys, scanFrame, type RawJson } from '../../../src/ledger/frames/raw-json.ts';
-import { copied, frameOf } from '../../support/decode.ts';
+import { copied, frameOf } from '../../support/wire/decode.ts';
 import * as frames from '../../support/frames.ts';
 
 const transaction = (...events: frames.JsonRecord[]): string => frames.text(frames.transaction(7, events));

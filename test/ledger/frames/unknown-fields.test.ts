@@ -7,7 +7,7 @@ import { decodeActiveContract, decodeUpdate } from '../../../src/ledger/frames/d
 import { UnknownNames, otherNames } from '../../../src/model/unknown.ts';
 import * as frames from '../../support/frames.ts';
 import type { Json, JsonRecord } from '../../support/frames.ts';
-import { haveSamples, samplesFolder } from '../../support/recorded.ts';
+import { haveSamples, samplesFolder } from '../../support/wire/recorded.ts';
 
 const half = { JsUnassignedEvent: { value: frames.unassigned() } };
 const everyUpdate = [

@@ -14,7 +14,7 @@ import { storePackage } from '../../../src/store/typed/package-store.ts';
 import { syncTypedViews } from '../../../src/store/typed/views.ts';
 import { archivesOf, darNames, haveDars } from '../../daml/dars.ts';
 import { createTestDatabase, query } from '../../support/database.ts';
-import { darsFolder } from '../../support/recorded.ts';
+import { darsFolder } from '../../support/wire/recorded.ts';
 
 function clientOf(url: string): LedgerClient {
   return createLedgerClient({ url, tokenSource: createTokenSource({}), insecure: false, requestTimeoutMs: 10_000 });

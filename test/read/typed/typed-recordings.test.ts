@@ -8,7 +8,7 @@ import { describe, expect, it } from 'vitest';
 import { openDatabase } from '../../../src/store/connection/database.ts';
 import { storePackage } from '../../../src/store/typed/package-store.ts';
 import { syncTypedViews } from '../../../src/store/typed/views.ts';
-import { recordingsFolder } from '../../support/recordings.ts';
+import { recordingsFolder } from '../../support/wire/recordings.ts';
 import { expectationOf } from '../../recordings/expectation.ts';
 import { asText, leavesOf } from '../../recordings/json.ts';
 import { readRecording, shapes } from '../../recordings/recording.ts';

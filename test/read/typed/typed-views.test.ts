@@ -10,7 +10,7 @@ import { runIndexer, type IndexerRun } from '../../e2e/runs/indexer-run.ts';
 import { haveDars } from '../../daml/dars.ts';
 import { createTestDatabase, query, type TestDatabase } from '../../support/database.ts';
 import { alice, bob, created, exercised, transaction, type Json, type JsonRecord } from '../../support/frames.ts';
-import { darsFolder } from '../../support/recorded.ts';
+import { darsFolder } from '../../support/wire/recorded.ts';
 import { waitFor } from '../../support/wait-for.ts';
 import { recordDar, type FieldType } from './typed-dar.ts';
 

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { startSandbox } from '../../src/demo/sandbox.ts';
 import type { Sandbox, SandboxOptions } from '../../src/server/sandbox.ts';
-import { haveSamples, samplesFolder } from '../../../../test/support/recorded.ts';
+import { haveSamples, samplesFolder } from '../../../../test/support/wire/recorded.ts';
 import { keyPair, serveJwks, token } from '../../../../test/support/tokens.ts';
 import { call as callAs, secret, shared } from './callers.ts';
 import type { Answered } from './callers.ts';

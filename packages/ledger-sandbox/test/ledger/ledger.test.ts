@@ -7,7 +7,7 @@ import { interfaces } from '../../src/demo/templates/names.ts';
 import { Ledger } from '../../src/ledger/ledger.ts';
 import type { Sandbox } from '../../src/server/sandbox.ts';
 import { generateHistory, startTraffic } from '../../src/demo/traffic.ts';
-import { haveSamples, samplesFolder } from '../../../../test/support/recorded.ts';
+import { haveSamples, samplesFolder } from '../../../../test/support/wire/recorded.ts';
 import { anyParty, at, post, stream, updateFormat } from '../server/sockets.ts';
 
 let sandbox: Sandbox;

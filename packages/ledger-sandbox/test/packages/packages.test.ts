@@ -8,7 +8,7 @@ import { readDar } from '../../src/packages/dar.ts';
 import { readArchive } from '../../src/packages/archive.ts';
 import { startSandbox } from '../../src/demo/sandbox.ts';
 import type { Sandbox } from '../../src/server/sandbox.ts';
-import { darsFolder } from '../../../../test/support/recorded.ts';
+import { darsFolder } from '../../../../test/support/wire/recorded.ts';
 import { compiled, darOf, darOfPackage, manifestOf, sealed, sha256 } from './dars.ts';
 import { anyParty, at, post, stream } from '../server/sockets.ts';
 

@@ -5,7 +5,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { startSandbox } from '../../src/demo/sandbox.ts';
 import type { Sandbox } from '../../src/server/sandbox.ts';
 import { generateHistory } from '../../src/demo/traffic.ts';
-import { haveSamples, samplesFolder } from '../../../../test/support/recorded.ts';
+import { haveSamples, samplesFolder } from '../../../../test/support/wire/recorded.ts';
 import { anyParty, at, post, stream } from './sockets.ts';
 
 let sandbox: Sandbox;

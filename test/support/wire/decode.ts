@@ -1,8 +1,8 @@
 /** Frames decoded as they come from a socket: as bytes in a piece of memory that holds others before and after. */
-import * as decode from '../../src/ledger/frames/decode.ts';
-import type { UnknownNames } from '../../src/model/unknown.ts';
-import type { ActiveContractEntry, Update } from '../../src/model/update.ts';
-import { Utf8 } from '../../src/model/utf8.ts';
+import * as decode from '../../../src/ledger/frames/decode.ts';
+import type { UnknownNames } from '../../../src/model/unknown.ts';
+import type { ActiveContractEntry, Update } from '../../../src/model/update.ts';
+import { Utf8 } from '../../../src/model/utf8.ts';
 
 /** What would make a frame end elsewhere, if it were taken for a part of it. */
 const before = Buffer.from('{"update":"\\');
