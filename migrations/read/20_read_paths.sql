@@ -64,9 +64,15 @@ $$;
 comment on function :explore.template_pks(text) is
   'Numbers of all versions of a template, given as package:Module:Entity, Module:Entity or Entity, with a leading # or a package id if you like; null stands for all templates. Unknown and ambiguous names are errors; a name that only the packages know is none.';
 
+-- In PL/pgSQL: Postgres would plan a function of SQL anew with every query, and ask this one for its estimates as well.
 create or replace function :explore.latest_offset() returns bigint
-  language sql stable parallel safe
-  return (select checkpoint from stream);
+  language plpgsql stable parallel safe
+  set search_path = pg_catalog, pg_temp
+as $$
+begin
+  return (select s.checkpoint from :storage.stream s);
+end
+$$;
 comment on function :explore.latest_offset() is
   'The checkpoint: every update up to and including this offset is in the tables. Null until the seed is complete.';
 
@@ -78,11 +84,11 @@ begin atomic
          c.payload, c.contract_key, p.signatories, p.observers, p.witness_parties,
          l."offset", c.created_at, u.record_time, s.synchronizer_id, c.reassignment_counter, id_text(u.update_id)
     from live l
-    left join templates t on t.template_pk = l.template_pk
-    left join contracts c on c."offset" = l."offset" and c.node_id = l.node_id
-    left join contract_parties p on p.parties_pk = l.parties_pk
     left join synchronizers s on s.synchronizer_pk = l.synchronizer_pk
+    left join contract_parties p on p.parties_pk = l.parties_pk
+    left join templates t on t.template_pk = l.template_pk
     left join updates u on u."offset" = l."offset"
+    left join contracts c on c."offset" = l."offset" and c.node_id = l.node_id
    where l.unknown_since is null and l.template_pk = any ((select :explore.template_pks(template))::integer[]);
 end;
 comment on function :explore.active(text) is
@@ -115,7 +121,8 @@ comment on function :explore.active_by_key(text, text) is
 
 -- A contract whose lifetime has class k can be active at an offset only if it was activated less than 2^(k+1) before, so
 -- each class is one range of the index ended_template, and about as many rows are read as are found. The thousandth and
--- the one more make up for rounding. "offset 0" keeps the ranges apart: one index scan each.
+-- the one more make up for rounding, of the number of classes as well, where lifetime_class would be spelled out in each
+-- query. "offset 0" keeps the ranges apart: one index scan each.
 -- Whether the offset is known is asked once for each query, in the branch that is read first. It would not be asked where
 -- nothing can be found, so null is no offset that the planner sees to find nothing.
 create or replace function :explore.states_at(at_offset bigint, template text default null)
@@ -137,10 +144,12 @@ begin atomic
   union all
   select id_text(e.contract_id), e.synchronizer_pk, e."offset", e.template_pk, e.ended_offset, e.unknown_since, e.node_id,
          e.parties_pk
-    from :explore.template_pks(template) pks
-   cross join generate_series(0, least(61, lifetime_class(0, coalesce(:explore.latest_offset(), 0)))) k
-   cross join lateral (
-           select * from ended l
+    from :explore.template_pks(template) pks,
+         generate_series(0, least(61, (ln(coalesce(:explore.latest_offset(), 0) + 2) / ln(2::double precision))::integer + 1)) k,
+         lateral (
+           select l.contract_id, l.synchronizer_pk, l."offset", l.template_pk, l.ended_offset, l.unknown_since, l.node_id,
+                  l.parties_pk
+             from ended l
             where l.class = k and l."offset" > at_offset - (power(2::double precision, k + 1) * 1.001)::bigint - 1
               and l."offset" <= at_offset and l.ended_offset > at_offset and l.template_pk = any (pks)
            offset 0) e;
@@ -168,11 +177,11 @@ begin atomic
          c.payload, c.contract_key, p.signatories, p.observers, p.witness_parties,
          l.activated_offset, c.created_at, u.record_time, s.synchronizer_id, c.reassignment_counter, id_text(u.update_id)
     from :explore.states_at(at_offset, template) l
-    left join templates t on t.template_pk = l.template_pk
-    left join contracts c on c."offset" = l.activated_offset and c.node_id = l.node_id
-    left join contract_parties p on p.parties_pk = l.parties_pk
     left join synchronizers s on s.synchronizer_pk = l.synchronizer_pk
-    left join updates u on u."offset" = l.activated_offset;
+    left join contract_parties p on p.parties_pk = l.parties_pk
+    left join templates t on t.template_pk = l.template_pk
+    left join updates u on u."offset" = l.activated_offset
+    left join contracts c on c."offset" = l.activated_offset and c.node_id = l.node_id;
 end;
 comment on function :explore.active_at(bigint, text) is
   'Contracts of a template (of all templates with null) that were active right after the update with this offset, or the last one before it. Needs an offset that is known, see coverage: others are refused with SQLSTATE LI003. Any shape.';
