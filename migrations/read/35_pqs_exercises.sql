@@ -64,15 +64,12 @@ begin atomic
          exercised_at_offset, contract_id, argument, result, exercised_effective_at, redaction_id, package_name,
          package_version, package_id, signatories, observers, controllers, last_descendant_node_id, witnesses,
          synchronizer_id, record_time, update_id, indexed_at
-    from (
-      select r.* from :pqs.__exercise_rows r
-       where r.choice_pk = any (:pqs.__choice_pks(qname))
-         and r.exercised_at_offset >= (select :pqs.__inside(from_offset))
-         and r.exercised_at_offset <= (select :pqs.__inside(to_offset))
-      union all
-      -- No row: it keeps the joins apart from the condition below, see active.
-      select (cast(null as :pqs.__exercise_rows)).* where false) r
-   where (select :pqs.__inside(from_offset)) is not null and (select :pqs.__inside(to_offset)) is not null;
+    -- The empty WITH keeps the joins apart from the last condition, see active.
+    from (with apart as (select) select r.* from :pqs.__exercise_rows r) r
+   where r.choice_pk = any (:pqs.__choice_pks(qname))
+     and r.exercised_at_offset >= (select :pqs.__inside(from_offset))
+     and r.exercised_at_offset <= (select :pqs.__inside(to_offset))
+     and (select :pqs.__inside(from_offset)) is not null and (select :pqs.__inside(to_offset)) is not null;
 end;
 comment on function :pqs.exercises(text, bigint, bigint) is
   'Exercises of a choice (of all choices without a name) from one offset to another, both included. An error where the session does not read, see oldest_offset and latest_offset. Needs the shape LEDGER_EFFECTS.';
