@@ -136,6 +136,17 @@ end
 $$;
 comment on function :pqs.__is_interface(text) is 'Whether a name is known to mean an interface; false for null.';
 
+create or replace function :pqs.__payload_types(qname text) returns text[]
+  language plpgsql immutable parallel safe cost 1000
+  set search_path = pg_catalog, pg_temp
+as $$
+begin
+  return case when :pqs.__is_template(qname) then array['template'] when :pqs.__is_interface(qname) then array['interface']
+              else array['template', 'interface'] end;
+end
+$$;
+comment on function :pqs.__payload_types(text) is 'What a name can mean: template, interface, or both as long as it is not known.';
+
 create or replace view :pqs.__choice_names as
   select h.choice_pk, n.package_name, n.module_name, n.entity_name, n.package_id, h.choice, h.template_pk, h.interface_pk
     from choices h

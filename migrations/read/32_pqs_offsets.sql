@@ -15,7 +15,7 @@ begin atomic
 end;
 comment on function :pqs.latest_checkpoint() is 'Up to where the history here is complete.';
 
--- In PL/pgSQL, which is not made part of the query: as a default it stands in several places, and each would be planned.
+-- In PL/pgSQL, as those below: such a function is planned once a session. As a default it stands in several places of a query.
 create or replace function :pqs.latest_offset() returns bigint
   language plpgsql stable parallel safe
   set search_path = pg_catalog, pg_temp
@@ -28,14 +28,24 @@ $$;
 comment on function :pqs.latest_offset() is 'The offset queries of this session read up to: that of set_latest, else the checkpoint.';
 
 create or replace function :pqs.oldest_offset() returns bigint
-  language sql stable parallel safe
+  language plpgsql stable parallel safe
+  set search_path = pg_catalog, pg_temp
+as $$
+begin
   return coalesce(nullif(current_setting('pqs.session_offset_oldest', true), '')::bigint,
-                  (select greatest(seed_offset, kept_offset) from stream where checkpoint is not null));
+                  (select greatest(s.seed_offset, s.kept_offset) from :storage.stream s where s.checkpoint is not null));
+end
+$$;
 comment on function :pqs.oldest_offset() is 'The offset queries of this session read from: that of set_oldest, else the offset of the seed, or up to which was pruned.';
 
 create or replace function :pqs.pruned_offset() returns bigint
-  language sql stable parallel safe
-  return (select kept_offset from stream);
+  language plpgsql stable parallel safe
+  set search_path = pg_catalog, pg_temp
+as $$
+begin
+  return (select s.kept_offset from :storage.stream s);
+end
+$$;
 comment on function :pqs.pruned_offset() is 'The offset up to and including which was pruned here; null when nothing was.';
 
 create or replace function :pqs.validate_offset_exists("offset" bigint) returns bigint
@@ -117,29 +127,44 @@ $$;
 comment on function :pqs.__is_past(bigint) is
   'Whether contracts that ended since then were active at an offset; an error when the session does not read there.';
 
+create or replace function :pqs.__past("offset" bigint) returns integer
+  language plpgsql stable parallel restricted
+  set search_path = pg_catalog, pg_temp
+as $$
+begin
+  return :pqs.__is_past("offset")::integer;
+end
+$$;
+comment on function :pqs.__past(bigint) is '1 for an offset of the past, 0 for now; an error when the session does not read there.';
+
 -- A lifetime of class k can reach an offset only when it began less than 2^(k+1) before: each class is one range of the
 -- index ended_template. The thousandth and the one more make up for rounding. Contracts of which nothing is known any more
 -- count as a class of their own, with no such bound. One row, for the estimate: that of most rows finds next to nothing.
-create or replace function :pqs.__lifetime_windows("offset" bigint)
-  returns table (class integer, after_offset bigint, at_offset bigint)
-  language plpgsql stable parallel safe rows 1
+-- Not for parallel workers, as __is_past.
+create or replace function :pqs.__lifetime_reaches() returns table (class integer, reach bigint)
+  language plpgsql stable parallel restricted rows 1
   set search_path = pg_catalog, pg_temp
 as $$
 begin
   return query
-    select -2, -1::bigint, "offset"
+    select -2, 9223372036854775807
     union all
-    select c, "offset" - (power(2::double precision, c + 1) * 1.001)::bigint - 1, "offset"
+    select c, (power(2::double precision, c + 1) * 1.001)::bigint + 1
       from generate_series(0, :storage.lifetime_class(0, coalesce((select s.checkpoint from :storage.stream s), 0)) + 1) c;
 end
 $$;
-comment on function :pqs.__lifetime_windows(bigint) is
-  'For each class of lifetimes of this history, see function lifetime_class of the storage, the offset after which one must have begun to reach the given one, and that one; class -2 stands for contracts whose parties left the participant.';
+comment on function :pqs.__lifetime_reaches() is
+  'For each class of lifetimes of this history, see function lifetime_class of the storage, how many offsets before one it must have begun to reach it; class -2 stands for contracts whose parties left the participant.';
 
 create or replace function :pqs.__from("offset" bigint) returns bigint
-  language sql stable parallel safe
-  return case when :pqs.__inside("offset") > (select greatest(seed_offset, kept_offset) from stream) then "offset"
-              when "offset" is not null then -1 end;
+  language plpgsql stable parallel safe
+  set search_path = pg_catalog, pg_temp
+as $$
+begin
+  return case when :pqs.__inside("offset") > (select greatest(s.seed_offset, s.kept_offset) from :storage.stream s)
+              then "offset" when "offset" is not null then -1 end;
+end
+$$;
 comment on function :pqs.__from(bigint) is
   'Lower bound of a range: contracts that were seeded, or kept when others were pruned, keep the offsets they were created at, so that a range from the beginning on has no lower bound.';
 

@@ -46,105 +46,280 @@ create or replace view :pqs.__template_rows as
     left join templates t on t.template_pk = c.template_pk
     left join updates uc on uc."offset" = c."offset";
 comment on view :pqs.__template_rows is 'One row per activation of a contract and per witnessed create, with the columns of type contract and what functions select by.';
-comment on column :pqs.__template_rows.template_fqn is 'package:Module:Entity.';
-comment on column :pqs.__template_rows.payload_type is 'template or interface.';
-comment on column :pqs.__template_rows.create_event_pk is 'Number of the create event.';
-comment on column :pqs.__template_rows.create_event_id is 'Offset and node of the create event.';
-comment on column :pqs.__template_rows.created_at_ix is 'Offset of the create or assign.';
-comment on column :pqs.__template_rows.created_at_offset is 'Offset of the create or assign.';
-comment on column :pqs.__template_rows.archive_event_pk is 'Number of the archive event.';
-comment on column :pqs.__template_rows.archive_event_id is 'Offset and node of the archive event.';
-comment on column :pqs.__template_rows.archived_at_ix is 'Offset of the archive.';
-comment on column :pqs.__template_rows.archived_at_offset is 'Offset of the archive; null while active, and where it left its synchronizer.';
-comment on column :pqs.__template_rows.life_ix is 'Offsets from which to before which it is active.';
-comment on column :pqs.__template_rows.contract_id is 'Contract id.';
-comment on column :pqs.__template_rows.payload is 'Payload, or view of the interface with explicit nulls.';
-comment on column :pqs.__template_rows.contract_key is 'Contract key.';
-comment on column :pqs.__template_rows.metadata is 'Disclosure blob.';
-comment on column :pqs.__template_rows.created_effective_at is 'Ledger effective time of the create.';
-comment on column :pqs.__template_rows.archived_effective_at is 'Ledger effective time of the archive.';
-comment on column :pqs.__template_rows.redaction_id is 'Redaction that removed payload, key and blob; null unless redacted.';
-comment on column :pqs.__template_rows.package_name is 'Package name.';
-comment on column :pqs.__template_rows.package_version is 'Package version; null where the package was not read.';
-comment on column :pqs.__template_rows.package_id is 'Package the payload was rendered with.';
-comment on column :pqs.__template_rows.signatories is 'Signatories.';
-comment on column :pqs.__template_rows.observers is 'Observers.';
-comment on column :pqs.__template_rows.witnesses is 'Parties of the reader that see the create.';
-comment on column :pqs.__template_rows.divulged_only is 'True when it never was active for the parties of the reader.';
-comment on column :pqs.__template_rows.creation_package_id is 'Package it was created with.';
-comment on column :pqs.__template_rows.contract_key_hash is 'Hash of the contract key.';
-comment on column :pqs.__template_rows.reassignment_counter is 'Reassignments before this activation.';
-comment on column :pqs.__template_rows.synchronizer_id is 'Synchronizer.';
-comment on column :pqs.__template_rows.record_time is 'Record time of the create.';
-comment on column :pqs.__template_rows.update_id is 'Update id of the create.';
-comment on column :pqs.__template_rows.indexed_at is 'When the create was written here.';
-comment on column :pqs.__template_rows.type_pk is 'Number of the template or interface.';
-comment on column :pqs.__template_rows.lived_pk is 'Number of the template, of activations only.';
-comment on column :pqs.__template_rows.activated_offset is 'Offset of the activation.';
-comment on column :pqs.__template_rows.deactivated_offset is 'Offset of the archive or unassign.';
-comment on column :pqs.__template_rows.origin is 'create, assign or seed.';
-comment on column :pqs.__template_rows.node_id is 'Node of the create within its update.';
 
+-- Not over __template_rows, whose columns would be copied once more for each query.
 create or replace view :pqs.__interface_rows as
-  select concat_ws(':', coalesce(t.package_name, (select p.package_name from packages p where p.package_id = t.package_id),
-                                 t.package_id), t.module_name, t.entity_name) as template_fqn,
+  select concat_ws(':', coalesce(k.package_name, (select p.package_name from packages p where p.package_id = k.package_id),
+                                 k.package_id), k.module_name, k.entity_name) as template_fqn,
          'interface'::text as payload_type,
-         r.create_event_pk, r.create_event_id, r.created_at_ix, v."offset" as created_at_offset,
-         r.archive_event_pk, r.archive_event_id, r.archived_at_ix, r.archived_at_offset, r.life_ix, r.contract_id,
+         :pqs.__event_pk(c."offset", c.node_id) as create_event_pk,
+         cast(row (c."offset", c.node_id) as :pqs.event_id) as create_event_id,
+         c."offset" as created_at_ix, v."offset" as created_at_offset,
+         :pqs.__event_pk(l.deactivated_offset, l.ended_node_id) as archive_event_pk,
+         case when l.ended_node_id is not null
+              then cast(row (l.deactivated_offset, l.ended_node_id) as :pqs.event_id) end as archive_event_id,
+         case when l.ended_by = 'a' then l.deactivated_offset end as archived_at_ix,
+         case when l.ended_by = 'a' then l.deactivated_offset end as archived_at_offset,
+         case when l.ended_by is distinct from 'w'
+              then int8range(c."offset", coalesce(l.deactivated_offset, l.unknown_since)) end as life_ix,
+         l.contract_id,
          :pqs.padded(v.view, (select pd.padding from paddings pd where pd.template_pk = v.interface_pk)) as payload,
-         null::jsonb as contract_key, r.metadata, r.created_effective_at, r.archived_effective_at, v.redaction_id,
+         null::jsonb as contract_key, decode(base64_text(c.created_event_blob), 'base64') as metadata,
+         c.created_at as created_effective_at, case when l.ended_by = 'a' then l.ended_at end as archived_effective_at,
+         v.redaction_id,
          coalesce((select p.package_name from packages p where p.package_id = v.implementation_package_id),
-                  r.package_name) as package_name,
+                  t.package_name, t.package_id) as package_name,
          coalesce((select p.package_version from packages p where p.package_id = v.implementation_package_id),
-                  r.package_version) as package_version,
-         coalesce(v.implementation_package_id, r.package_id) as package_id,
-         r.signatories, r.observers, r.witnesses, r.divulged_only, r.creation_package_id,
-         null::bytea as contract_key_hash,
-         r.reassignment_counter, r.synchronizer_id, r.record_time, r.update_id, r.indexed_at,
-         v.interface_pk as type_pk, r.lived_pk, r.activated_offset, r.deactivated_offset, r.origin, r.node_id
+                  (select p.package_version from packages p
+                    where p.package_id = coalesce(nullif(c.representative_package_id, ''), t.package_id))) as package_version,
+         coalesce(v.implementation_package_id, nullif(c.representative_package_id, ''), t.package_id) as package_id,
+         w.signatories, w.observers, w.witness_parties as witnesses, l.ended_by is not distinct from 'w' as divulged_only,
+         t.package_id as creation_package_id, null::bytea as contract_key_hash, c.reassignment_counter,
+         (select s.synchronizer_id from synchronizers s where s.synchronizer_pk = c.synchronizer_pk) as synchronizer_id,
+         uc.record_time, id_text(uc.update_id) as update_id,
+         (select b.indexed_at from batches b where b.batch_offset = uc.batch_offset) as indexed_at,
+         v.interface_pk as type_pk, case when l.ended_by is distinct from 'w' then l.template_pk end as lived_pk,
+         case when l.ended_by is distinct from 'w' then l.activated_offset end as activated_offset,
+         case when l.ended_by is distinct from 'w' then l.deactivated_offset end as deactivated_offset,
+         case c.origin when 'c' then 'create' when 'a' then 'assign' when 's' then 'seed' end as origin, c.node_id
     from interface_views v
-    join :pqs.__template_rows r on r.created_at_offset = v."offset" and r.node_id = v.node_id
-    left join templates t on t.template_pk = v.interface_pk
+    join contracts c on c."offset" = v."offset" and c.node_id = v.node_id
+    join contract_states l on l.activated_offset = c."offset" and l.node_id = c.node_id
+                          and l.contract_id = id_text(c.contract_id) and l.template_pk = c.template_pk
+    left join contract_parties w on w.parties_pk = c.parties_pk
+    left join templates t on t.template_pk = c.template_pk
+    left join templates k on k.template_pk = v.interface_pk
+    left join updates uc on uc."offset" = c."offset"
    where v.status_code = 0;
 comment on view :pqs.__interface_rows is 'One row per interface view of a contract, with the columns of type contract and what functions select by. Views that failed are left out.';
-comment on column :pqs.__interface_rows.template_fqn is 'package:Module:Entity.';
-comment on column :pqs.__interface_rows.payload_type is 'template or interface.';
-comment on column :pqs.__interface_rows.create_event_pk is 'Number of the create event.';
-comment on column :pqs.__interface_rows.create_event_id is 'Offset and node of the create event.';
-comment on column :pqs.__interface_rows.created_at_ix is 'Offset of the create or assign.';
-comment on column :pqs.__interface_rows.created_at_offset is 'Offset of the create or assign.';
-comment on column :pqs.__interface_rows.archive_event_pk is 'Number of the archive event.';
-comment on column :pqs.__interface_rows.archive_event_id is 'Offset and node of the archive event.';
-comment on column :pqs.__interface_rows.archived_at_ix is 'Offset of the archive.';
-comment on column :pqs.__interface_rows.archived_at_offset is 'Offset of the archive; null while active, and where it left its synchronizer.';
-comment on column :pqs.__interface_rows.life_ix is 'Offsets from which to before which it is active.';
-comment on column :pqs.__interface_rows.contract_id is 'Contract id.';
-comment on column :pqs.__interface_rows.payload is 'Payload, or view of the interface with explicit nulls.';
-comment on column :pqs.__interface_rows.contract_key is 'Contract key.';
-comment on column :pqs.__interface_rows.metadata is 'Disclosure blob.';
-comment on column :pqs.__interface_rows.created_effective_at is 'Ledger effective time of the create.';
-comment on column :pqs.__interface_rows.archived_effective_at is 'Ledger effective time of the archive.';
-comment on column :pqs.__interface_rows.redaction_id is 'Redaction that removed the view; null unless redacted.';
-comment on column :pqs.__interface_rows.package_name is 'Package name.';
-comment on column :pqs.__interface_rows.package_version is 'Package version; null where the package was not read.';
-comment on column :pqs.__interface_rows.package_id is 'Package the payload was rendered with.';
-comment on column :pqs.__interface_rows.signatories is 'Signatories.';
-comment on column :pqs.__interface_rows.observers is 'Observers.';
-comment on column :pqs.__interface_rows.witnesses is 'Parties of the reader that see the create.';
-comment on column :pqs.__interface_rows.divulged_only is 'True when it never was active for the parties of the reader.';
-comment on column :pqs.__interface_rows.creation_package_id is 'Package it was created with.';
-comment on column :pqs.__interface_rows.contract_key_hash is 'Hash of the contract key.';
-comment on column :pqs.__interface_rows.reassignment_counter is 'Reassignments before this activation.';
-comment on column :pqs.__interface_rows.synchronizer_id is 'Synchronizer.';
-comment on column :pqs.__interface_rows.record_time is 'Record time of the create.';
-comment on column :pqs.__interface_rows.update_id is 'Update id of the create.';
-comment on column :pqs.__interface_rows.indexed_at is 'When the create was written here.';
-comment on column :pqs.__interface_rows.type_pk is 'Number of the template or interface.';
-comment on column :pqs.__interface_rows.lived_pk is 'Number of the template, of activations only.';
-comment on column :pqs.__interface_rows.activated_offset is 'Offset of the activation.';
-comment on column :pqs.__interface_rows.deactivated_offset is 'Offset of the archive or unassign.';
-comment on column :pqs.__interface_rows.origin is 'create, assign or seed.';
-comment on column :pqs.__interface_rows.node_id is 'Node of the create within its update.';
+
+-- What a name cannot mean is not planned. Each kind is apart behind a constant: Postgres compares the constant before it looks
+-- at what stands there, as long as that is a subquery of its own, which the empty WITH makes it, though conditions still go in.
+-- Interfaces stand behind functions, which are opened only then, so that a query about a template does not carry them along.
+-- The last part is empty, which the planner does not know: it takes it for a row. Estimates of ranges are low, and where all parts
+-- together were one row, it would not keep them, but find them anew for each row of whatever they are joined to.
+create or replace function :pqs.__no_contracts() returns setof :pqs.__template_rows
+  language plpgsql stable parallel safe rows 1
+  set search_path = pg_catalog, pg_temp
+as $$
+begin
+end
+$$;
+comment on function :pqs.__no_contracts() is 'No row, see __contract_rows.';
+
+create or replace function :pqs.__interface_contracts() returns setof :pqs.__interface_rows
+  language sql stable parallel safe rows 1000
+begin atomic
+  select r.* from :pqs.__interface_rows r;
+end;
+comment on function :pqs.__interface_contracts() is 'The rows of __interface_rows.';
+
+create or replace view :pqs.__contract_rows as
+  select 'template'::text as kind, x.* from (with apart as (select) select r.* from :pqs.__template_rows r) x
+  union all
+  select 'interface', x.* from (with apart as (select) select r.* from :pqs.__interface_contracts() r) x
+  union all
+  select r.payload_type, r.* from :pqs.__no_contracts() r;
+comment on view :pqs.__contract_rows is 'The rows of __template_rows and __interface_rows.';
+
+create or replace view :pqs.__active_interfaces as
+  select v.interface_pk as type_pk, l.template_pk, l.contract_id,
+         :pqs.padded(v.view, (select pd.padding from paddings pd where pd.template_pk = v.interface_pk)) as payload,
+         l."offset", l.node_id, null::bigint as archived, null::integer as ended_node_id, null::timestamptz as archived_at,
+         l.synchronizer_pk, v.implementation_package_id, c.representative_package_id, null::jsonb as contract_key,
+         null::bytea as contract_key_hash, c.created_event_blob, c.created_at, p.signatories, p.observers, p.witness_parties,
+         c.reassignment_counter, v.redaction_id, 0 as past, 9223372036854775807 as stays, 9223372036854775807 as begins,
+         0::bigint as reach, l."offset" as guessed
+    from template_interfaces i, live l left join contract_parties p on p.parties_pk = l.parties_pk, interface_views v
+    left join contracts c on c."offset" = v."offset" and c.node_id = v.node_id
+   where l.template_pk = i.template_pk and l.unknown_since is null
+     and v."offset" = l."offset" and v.node_id = l.node_id and v.interface_pk = i.interface_pk and v.status_code = 0
+  union all
+  select v.interface_pk, l.template_pk, l.contract_id,
+         :pqs.padded(v.view, (select pd.padding from paddings pd where pd.template_pk = v.interface_pk)),
+         l."offset", l.node_id, case l.ended_by when 'a' then l.ended_offset end, l.ended_node_id,
+         case l.ended_by when 'a' then l.ended_at end, l.synchronizer_pk, v.implementation_package_id,
+         c.representative_package_id, null, null, c.created_event_blob, c.created_at, p.signatories, p.observers,
+         p.witness_parties, c.reassignment_counter, v.redaction_id, 1, l.ended_offset, l."offset", w.reach, 0::bigint
+    from template_interfaces i, :pqs.__lifetime_reaches() w, (
+           select e."offset", e.node_id, e.template_pk, e.synchronizer_pk, e.parties_pk, e.contract_id, e.class,
+                  e.ended_offset, e.ended_by, e.ended_at, e.ended_node_id
+             from ended e
+           union all
+           select u."offset", u.node_id, u.template_pk, u.synchronizer_pk, u.parties_pk, u.contract_id,
+                  (-2)::smallint, u.unknown_since, null, null, null
+             from live u) l left join contract_parties p on p.parties_pk = l.parties_pk, interface_views v
+    left join contracts c on c."offset" = v."offset" and c.node_id = v.node_id
+   where l.template_pk = i.template_pk and l.class = w.class
+     and v."offset" = l."offset" and v.node_id = l.node_id and v.interface_pk = i.interface_pk and v.status_code = 0;
+comment on view :pqs.__active_interfaces is 'What __active_rows has of interfaces.';
+
+create or replace function :pqs.__interfaces_active() returns setof :pqs.__active_interfaces
+  language sql stable parallel safe rows 1000
+begin atomic
+  select r.* from :pqs.__active_interfaces r;
+end;
+comment on function :pqs.__interfaces_active() is 'The rows of __active_interfaces.';
+
+-- Now and in the past. What was active at an offset is what was there by then ("offset") and stays beyond it, of the past only
+-- what began within reach of it; of what is active now these two are constants that leave nothing out. The parts yield what
+-- conditions and indexes are about; all else is looked up in the list of columns, once for all and only where it is asked for.
+-- No JOIN in them but that of parties, by which contracts are found: every joined column would be copied for each use.
+-- Contracts whose parties left the participant stand in live, and ended when they left.
+create or replace view :pqs.__active_rows as
+  select concat_ws(':', coalesce(k.package_name, (select p.package_name from packages p where p.package_id = k.package_id),
+                                 k.package_id), k.module_name, k.entity_name) as template_fqn,
+         r.kind as payload_type,
+         :pqs.__event_pk(r."offset", r.node_id) as create_event_pk,
+         cast(row (r."offset", r.node_id) as :pqs.event_id) as create_event_id,
+         r."offset" as created_at_ix, r."offset" as created_at_offset,
+         :pqs.__event_pk(r.archived, r.ended_node_id) as archive_event_pk,
+         case when r.archived is not null
+              then cast(row (r.archived, r.ended_node_id) as :pqs.event_id) end as archive_event_id,
+         r.archived as archived_at_ix, r.archived as archived_at_offset,
+         int8range(r."offset", nullif(r.stays, 9223372036854775807)) as life_ix,
+         id_text(r.contract_id) as contract_id, r.payload, r.contract_key,
+         decode(base64_text(r.created_event_blob), 'base64') as metadata, r.created_at as created_effective_at,
+         r.archived_at as archived_effective_at, r.redaction_id,
+         coalesce((select p.package_name from packages p where p.package_id = r.implementation_package_id),
+                  t.package_name, t.package_id) as package_name,
+         (select p.package_version from packages p
+           where p.package_id = coalesce(r.implementation_package_id, nullif(r.representative_package_id, ''), t.package_id))
+           as package_version,
+         coalesce(r.implementation_package_id, nullif(r.representative_package_id, ''), t.package_id) as package_id,
+         r.signatories, r.observers, r.witness_parties as witnesses, false as divulged_only,
+         t.package_id as creation_package_id,
+         decode(nullif(base64_text(r.contract_key_hash), ''), 'base64') as contract_key_hash, r.reassignment_counter,
+         (select s.synchronizer_id from synchronizers s where s.synchronizer_pk = r.synchronizer_pk) as synchronizer_id,
+         u.record_time, id_text(u.update_id) as update_id,
+         (select b.indexed_at from batches b where b.batch_offset = u.batch_offset) as indexed_at,
+         r.type_pk, r.past, r.stays, r.begins, r.reach, r.guessed
+    from (
+      select 'template'::text as kind, x.*, 0 as past, 9223372036854775807 as stays, 9223372036854775807 as begins,
+             0::bigint as reach, x."offset" as guessed
+        from (with apart as (select)
+              select l.template_pk as type_pk, l.template_pk, l.contract_id, c.payload, l."offset", l.node_id,
+                     null::bigint as archived, null::integer as ended_node_id, null::timestamptz as archived_at,
+                     l.synchronizer_pk, null::text as implementation_package_id, c.representative_package_id, c.contract_key,
+                     c.contract_key_hash, c.created_event_blob, c.created_at, p.signatories, p.observers, p.witness_parties,
+                     c.reassignment_counter, c.redaction_id
+                from live l left join contract_parties p on p.parties_pk = l.parties_pk, contracts c
+               where l.unknown_since is null and c."offset" = l."offset" and c.node_id = l.node_id) x
+      union all
+      select 'template', x.*, 0::bigint
+        from (with apart as (select)
+              select l.template_pk as type_pk, l.template_pk, l.contract_id, c.payload, l."offset", l.node_id,
+                     case l.ended_by when 'a' then l.ended_offset end, l.ended_node_id,
+                     case l.ended_by when 'a' then l.ended_at end, l.synchronizer_pk, null::text,
+                     c.representative_package_id, c.contract_key, c.contract_key_hash, c.created_event_blob, c.created_at,
+                     p.signatories, p.observers, p.witness_parties, c.reassignment_counter, c.redaction_id,
+                     1, l.ended_offset, l."offset" as begins, w.reach
+                from :pqs.__lifetime_reaches() w, (
+                       select e."offset", e.node_id, e.template_pk, e.synchronizer_pk, e.parties_pk, e.contract_id, e.class,
+                              e.ended_offset, e.ended_by, e.ended_at, e.ended_node_id
+                         from ended e
+                       union all
+                       select u."offset", u.node_id, u.template_pk, u.synchronizer_pk, u.parties_pk, u.contract_id,
+                              (-2)::smallint, u.unknown_since, null, null, null
+                         from live u) l left join contract_parties p on p.parties_pk = l.parties_pk, contracts c
+               where l.class = w.class and c."offset" = l."offset" and c.node_id = l.node_id) x
+      union all
+      select 'interface', x.* from (with apart as (select) select r.* from :pqs.__interfaces_active() r) x) r
+    left join templates t on t.template_pk = r.template_pk
+    left join templates k on k.template_pk = r.type_pk
+    left join updates u on u."offset" = r."offset";
+comment on view :pqs.__active_rows is 'Contracts and interface views that are active now, and those that ended, with the columns of type contract and what function active selects by.';
+
+create or replace view :pqs.__archivals as
+  select e."offset", id_text(e.contract_id) as contract_id, e.choice_pk, e.node_id
+    from exercises e
+   where e.consuming
+  union all
+  select a."offset", id_text(a.contract_id), 0 as choice_pk, a.node_id
+    from archives a;
+comment on view :pqs.__archivals is 'What archived a contract: consuming exercises and archived events.';
+comment on column :pqs.__archivals."offset" is 'Offset of the archive.';
+comment on column :pqs.__archivals.contract_id is 'Contract that was archived.';
+comment on column :pqs.__archivals.choice_pk is 'Number of the choice; 0 for an archived event.';
+comment on column :pqs.__archivals.node_id is 'Node of the event.';
+
+create or replace view :pqs.__archived_interfaces as
+  select v.interface_pk as type_pk, l.template_pk, l.contract_id,
+         :pqs.padded(v.view, (select pd.padding from paddings pd where pd.template_pk = v.interface_pk)) as payload,
+         l."offset", l.node_id, a."offset" as archived, a.node_id as ended_node_id, l.ended_at as archived_at,
+         l.synchronizer_pk, v.implementation_package_id, c.representative_package_id, null::jsonb as contract_key,
+         null::bytea as contract_key_hash, c.created_event_blob, c.created_at, p.signatories, p.observers, p.witness_parties,
+         c.reassignment_counter, v.redaction_id, 0 as choice_pk
+    from template_interfaces i, :pqs.__archivals a, ended l left join contract_parties p on p.parties_pk = l.parties_pk,
+         interface_views v
+    left join contracts c on c."offset" = v."offset" and c.node_id = v.node_id
+   where id_text(l.contract_id) = a.contract_id and l.ended_offset = a."offset" and l.ended_by <> 'w'
+     and l.template_pk = i.template_pk
+     and v."offset" = l."offset" and v.node_id = l.node_id and v.interface_pk = i.interface_pk and v.status_code = 0;
+comment on view :pqs.__archived_interfaces is 'What __archived_rows has of interfaces.';
+
+create or replace function :pqs.__interfaces_archived() returns setof :pqs.__archived_interfaces
+  language sql stable parallel safe rows 1000
+begin atomic
+  select r.* from :pqs.__archived_interfaces r;
+end;
+comment on function :pqs.__interfaces_archived() is 'The rows of __archived_interfaces.';
+
+create or replace function :pqs.__no_archives() returns setof :pqs.__archived_interfaces
+  language plpgsql stable parallel safe rows 1
+  set search_path = pg_catalog, pg_temp
+as $$
+begin
+end
+$$;
+comment on function :pqs.__no_archives() is 'No row, see __contract_rows.';
+
+create or replace view :pqs.__archived_rows as
+  select concat_ws(':', coalesce(k.package_name, (select p.package_name from packages p where p.package_id = k.package_id),
+                                 k.package_id), k.module_name, k.entity_name) as template_fqn,
+         r.kind as payload_type,
+         :pqs.__event_pk(r."offset", r.node_id) as create_event_pk,
+         cast(row (r."offset", r.node_id) as :pqs.event_id) as create_event_id,
+         r."offset" as created_at_ix, r."offset" as created_at_offset,
+         :pqs.__event_pk(r.archived, r.ended_node_id) as archive_event_pk,
+         cast(row (r.archived, r.ended_node_id) as :pqs.event_id) as archive_event_id,
+         r.archived as archived_at_ix, r.archived as archived_at_offset,
+         int8range(r."offset", r.archived) as life_ix,
+         id_text(r.contract_id) as contract_id, r.payload, r.contract_key,
+         decode(base64_text(r.created_event_blob), 'base64') as metadata, r.created_at as created_effective_at,
+         r.archived_at as archived_effective_at, r.redaction_id,
+         coalesce((select p.package_name from packages p where p.package_id = r.implementation_package_id),
+                  t.package_name, t.package_id) as package_name,
+         (select p.package_version from packages p
+           where p.package_id = coalesce(r.implementation_package_id, nullif(r.representative_package_id, ''), t.package_id))
+           as package_version,
+         coalesce(r.implementation_package_id, nullif(r.representative_package_id, ''), t.package_id) as package_id,
+         r.signatories, r.observers, r.witness_parties as witnesses, false as divulged_only,
+         t.package_id as creation_package_id,
+         decode(nullif(base64_text(r.contract_key_hash), ''), 'base64') as contract_key_hash, r.reassignment_counter,
+         (select s.synchronizer_id from synchronizers s where s.synchronizer_pk = r.synchronizer_pk) as synchronizer_id,
+         u.record_time, id_text(u.update_id) as update_id,
+         (select b.indexed_at from batches b where b.batch_offset = u.batch_offset) as indexed_at,
+         r.type_pk, r.choice_pk, r.kind
+    from (
+      select 'template'::text as kind, x.*
+        from (with apart as (select)
+              select l.template_pk as type_pk, l.template_pk, l.contract_id, c.payload, l."offset", l.node_id,
+                     a."offset" as archived, a.node_id as ended_node_id, l.ended_at as archived_at, l.synchronizer_pk,
+                     null::text as implementation_package_id, c.representative_package_id, c.contract_key,
+                     c.contract_key_hash, c.created_event_blob, c.created_at, p.signatories, p.observers, p.witness_parties,
+                     c.reassignment_counter, c.redaction_id, a.choice_pk
+                from :pqs.__archivals a, ended l left join contract_parties p on p.parties_pk = l.parties_pk, contracts c
+               where id_text(l.contract_id) = a.contract_id and l.ended_offset = a."offset" and l.ended_by <> 'w'
+                 and c."offset" = l."offset" and c.node_id = l.node_id) x
+      union all
+      select 'interface', x.* from (with apart as (select) select r.* from :pqs.__interfaces_archived() r) x
+      union all
+      select r.implementation_package_id, r.* from :pqs.__no_archives() r) r
+    left join templates t on t.template_pk = r.template_pk
+    left join templates k on k.template_pk = r.type_pk
+    left join updates u on u."offset" = r."offset";
+comment on view :pqs.__archived_rows is 'Contracts and interface views that were archived, with the columns of type contract and what function archives selects by.';
 
 create or replace function :pqs.padded_payload(contract :pqs.contract) returns jsonb
   language sql stable parallel safe

@@ -1,102 +1,28 @@
 -- Contracts by name and offsets. Functions are single queries, so that Postgres makes them part of the query that calls them.
 
--- Two sources, each now and in the past, of which those are planned that a name can mean. They yield what conditions and
--- indexes are about; all else is looked up in the list of columns, once for all four and only where it is asked for. No JOIN
--- in them but that of parties, by which contracts are found: planning is most of the time of a small query, and every joined
--- column would be copied for each use. Contracts whose parties left the participant stand in live, and ended when they left.
+-- What is planned is what a name can mean, see __contract_rows. The body is little more than a list of columns, because Postgres
+-- reads the text of its tree with every query, while it remembers that of a view.
 -- The subselect asks for a name once; the planner cannot look into it and would read whole tables for a rare template. So a
 -- second condition says the same without one, for the estimate alone: its first half, taken to be rare, is always true.
 -- Offsets are asked for before anything is looked for: where nothing can be found, conditions on rows are never looked at.
--- In the sources, not below them: Postgres before 16 then keeps every join of the list of columns, whether asked for or not.
+-- Each condition names a column of the view, so that it goes into the parts: of one that does not, Postgres before 16 keeps
+-- every join of the list of columns, whether asked for or not.
 create or replace function :pqs.active(qname text default null, "offset" bigint default :pqs.latest_offset())
   returns setof :pqs.contract
   language sql stable parallel safe rows 1000
 begin atomic
-  select concat_ws(':', coalesce(k.package_name, (select p.package_name from packages p where p.package_id = k.package_id),
-                                 k.package_id), k.module_name, k.entity_name),
-         r.payload_type, :pqs.__event_pk(r."offset", r.node_id), cast(row (r."offset", r.node_id) as :pqs.event_id),
-         r."offset", r."offset",
-         :pqs.__event_pk(r.archived, r.ended_node_id),
-         case when r.archived is not null then cast(row (r.archived, r.ended_node_id) as :pqs.event_id) end,
-         r.archived, r.archived, int8range(r."offset", r.ended), id_text(r.contract_id), r.payload, r.contract_key,
-         decode(base64_text(r.created_event_blob), 'base64'), r.created_at,
-         r.archived_at, r.redaction_id,
-         coalesce((select p.package_name from packages p where p.package_id = r.implementation_package_id),
-                  t.package_name, t.package_id),
-         (select p.package_version from packages p
-           where p.package_id = coalesce(r.implementation_package_id, nullif(r.representative_package_id, ''), t.package_id)),
-         coalesce(r.implementation_package_id, nullif(r.representative_package_id, ''), t.package_id),
-         r.signatories, r.observers, r.witness_parties, false, t.package_id,
-         decode(nullif(base64_text(r.contract_key_hash), ''), 'base64'), r.reassignment_counter,
-         (select s.synchronizer_id from synchronizers s where s.synchronizer_pk = r.synchronizer_pk),
-         u.record_time, id_text(u.update_id), (select b.indexed_at from batches b where b.batch_offset = u.batch_offset)
-    from (
-      select 'template'::text as payload_type, l.template_pk as type_pk, l.template_pk, l.contract_id, c.payload,
-             l."offset", l.node_id, null::bigint as ended, null::bigint as archived, null::integer as ended_node_id,
-             null::timestamptz as archived_at, l.synchronizer_pk, null::text as implementation_package_id,
-             c.representative_package_id, c.contract_key, c.contract_key_hash, c.created_event_blob,
-             c.created_at, p.signatories, p.observers, p.witness_parties, c.reassignment_counter, c.redaction_id
-        from live l left join contract_parties p on p.parties_pk = l.parties_pk, contracts c
-       where not :pqs.__is_interface(qname) and (select :pqs.__inside(active."offset")) is not null
-         and l.template_pk = any ((select :pqs.__type_pks(qname))::integer[])
-         and (l."offset" + 0 = l."offset" or l.template_pk = any (:pqs.__type_pks(qname)))
-         and l.unknown_since is null and l."offset" <= (select :pqs.__inside(active."offset"))
-         and c."offset" = l."offset" and c.node_id = l.node_id and c.template_pk = l.template_pk
-      union all
-      select 'template', l.template_pk, l.template_pk, l.contract_id, c.payload, l."offset", l.node_id, l.ended_offset,
-             case l.ended_by when 'a' then l.ended_offset end, l.ended_node_id, case l.ended_by when 'a' then l.ended_at end,
-             l.synchronizer_pk, null, c.representative_package_id, c.contract_key, c.contract_key_hash, c.created_event_blob,
-             c.created_at, p.signatories, p.observers, p.witness_parties, c.reassignment_counter, c.redaction_id
-        from :pqs.__lifetime_windows(active."offset") w, (
-               select e."offset", e.node_id, e.template_pk, e.synchronizer_pk, e.parties_pk, e.contract_id, e.class,
-                      e.ended_offset, e.ended_by, e.ended_at, e.ended_node_id
-                 from ended e
-               union all
-               select u."offset", u.node_id, u.template_pk, u.synchronizer_pk, u.parties_pk, u.contract_id,
-                      (-2)::smallint, u.unknown_since, null, null, null
-                 from live u) l left join contract_parties p on p.parties_pk = l.parties_pk, contracts c
-       where not :pqs.__is_interface(qname) and (select :pqs.__is_past(active."offset"))
-         and l.template_pk = any ((select :pqs.__type_pks(qname))::integer[])
-         and l.class = w.class and l."offset" > w.after_offset and l."offset" <= w.at_offset and l.ended_offset > w.at_offset
-         and c."offset" = l."offset" and c.node_id = l.node_id and c.template_pk = l.template_pk
-      union all
-      select 'interface', v.interface_pk, l.template_pk, l.contract_id,
-             :pqs.padded(v.view, (select pd.padding from paddings pd where pd.template_pk = v.interface_pk)),
-             l."offset", l.node_id, null, null, null, null, l.synchronizer_pk, v.implementation_package_id,
-             c.representative_package_id, null, null, c.created_event_blob, c.created_at, p.signatories, p.observers,
-             p.witness_parties, c.reassignment_counter, v.redaction_id
-        from live l left join contract_parties p on p.parties_pk = l.parties_pk, interface_views v
-        left join contracts c on c."offset" = v."offset" and c.node_id = v.node_id
-       where not :pqs.__is_template(qname) and (select :pqs.__inside(active."offset")) is not null
-         and l.template_pk = any ((select :pqs.__implementing_pks(qname))::integer[])
-         and (l."offset" + 0 = l."offset" or l.template_pk = any (:pqs.__implementing_pks(qname)))
-         and l.unknown_since is null and l."offset" <= (select :pqs.__inside(active."offset"))
-         and v."offset" = l."offset" and v.node_id = l.node_id
-         and v.interface_pk = any ((select :pqs.__type_pks(qname))::integer[]) and v.status_code = 0
-      union all
-      select 'interface', v.interface_pk, l.template_pk, l.contract_id,
-             :pqs.padded(v.view, (select pd.padding from paddings pd where pd.template_pk = v.interface_pk)),
-             l."offset", l.node_id, l.ended_offset, case l.ended_by when 'a' then l.ended_offset end, l.ended_node_id,
-             case l.ended_by when 'a' then l.ended_at end, l.synchronizer_pk, v.implementation_package_id,
-             c.representative_package_id, null, null, c.created_event_blob, c.created_at, p.signatories, p.observers,
-             p.witness_parties, c.reassignment_counter, v.redaction_id
-        from :pqs.__lifetime_windows(active."offset") w, (
-               select e."offset", e.node_id, e.template_pk, e.synchronizer_pk, e.parties_pk, e.contract_id, e.class,
-                      e.ended_offset, e.ended_by, e.ended_at, e.ended_node_id
-                 from ended e
-               union all
-               select u."offset", u.node_id, u.template_pk, u.synchronizer_pk, u.parties_pk, u.contract_id,
-                      (-2)::smallint, u.unknown_since, null, null, null
-                 from live u) l left join contract_parties p on p.parties_pk = l.parties_pk, interface_views v
-        left join contracts c on c."offset" = v."offset" and c.node_id = v.node_id
-       where not :pqs.__is_template(qname) and (select :pqs.__is_past(active."offset"))
-         and l.template_pk = any ((select :pqs.__implementing_pks(qname))::integer[])
-         and l.class = w.class and l."offset" > w.after_offset and l."offset" <= w.at_offset and l.ended_offset > w.at_offset
-         and v."offset" = l."offset" and v.node_id = l.node_id
-         and v.interface_pk = any ((select :pqs.__type_pks(qname))::integer[]) and v.status_code = 0) r
-    left join templates t on t.template_pk = r.template_pk
-    left join templates k on k.template_pk = r.type_pk
-    left join updates u on u."offset" = r."offset";
+  select template_fqn, payload_type, create_event_pk, create_event_id, created_at_ix, created_at_offset,
+         archive_event_pk, archive_event_id, archived_at_ix, archived_at_offset, life_ix, contract_id, payload,
+         contract_key, metadata, created_effective_at, archived_effective_at, redaction_id,
+         package_name, package_version, package_id, signatories, observers, witnesses, divulged_only,
+         creation_package_id, contract_key_hash, reassignment_counter, synchronizer_id, record_time, update_id, indexed_at
+    from :pqs.__active_rows r
+   where r.payload_type = any (:pqs.__payload_types(qname))
+     and r.past <= (select :pqs.__past(active."offset"))
+     and r.type_pk = any ((select :pqs.__type_pks(qname))::integer[])
+     and (r.guessed + 0 = r.guessed or r.type_pk = any (:pqs.__type_pks(qname)))
+     and r.created_at_offset <= (select active."offset") and r.stays > (select active."offset")
+     and r.begins > (select active."offset") - r.reach;
 end;
 comment on function :pqs.active(text, bigint) is
   'Contracts of a template, or views of an interface, that were active at an offset; by default now. Of everything without a name. An error for an offset that the session does not read, see oldest_offset and latest_offset. Any shape.';
@@ -111,33 +37,15 @@ begin atomic
          contract_key, metadata, created_effective_at, archived_effective_at, redaction_id,
          package_name, package_version, package_id, signatories, observers, witnesses, divulged_only,
          creation_package_id, contract_key_hash, reassignment_counter, synchronizer_id, record_time, update_id, indexed_at
-    from (
-      select r.* from :pqs.__template_rows r
-       where r.type_pk = any (:pqs.__type_pks(qname)) and r.origin <> 'assign'
-         and r.created_at_offset >= (select :pqs.__from(from_offset))
-         and r.created_at_offset <= (select :pqs.__inside(to_offset))
-      union all
-      select r.* from :pqs.__interface_rows r
-       where r.type_pk = any (:pqs.__type_pks(qname)) and r.origin <> 'assign'
-         and r.created_at_offset >= (select :pqs.__from(from_offset))
-         and r.created_at_offset <= (select :pqs.__inside(to_offset))) r
-   where (select :pqs.__from(from_offset)) is not null and (select :pqs.__inside(to_offset)) is not null;
+    from :pqs.__contract_rows r
+   where r.kind = any (:pqs.__payload_types(qname))
+     and r.type_pk = any (:pqs.__type_pks(qname)) and r.origin <> 'assign'
+     and r.created_at_offset >= (select :pqs.__from(from_offset))
+     and r.created_at_offset <= (select :pqs.__inside(to_offset))
+     and (r.kind is null) <> ((select :pqs.__from(from_offset)) is not null and (select :pqs.__inside(to_offset)) is not null);
 end;
 comment on function :pqs.creates(text, bigint, bigint) is
   'Contracts of a template, or views of an interface, created from one offset to another, both included. Seeded contracts count as created at the seed. An error where the session does not read, see oldest_offset and latest_offset. Any shape.';
-
-create or replace view :pqs.__archivals as
-  select e."offset", id_text(e.contract_id) as contract_id, e.choice_pk, e.node_id
-    from exercises e
-   where e.consuming
-  union all
-  select a."offset", id_text(a.contract_id), 0 as choice_pk, a.node_id
-    from archives a;
-comment on view :pqs.__archivals is 'What archived a contract: consuming exercises and archived events.';
-comment on column :pqs.__archivals."offset" is 'Offset of the archive.';
-comment on column :pqs.__archivals.contract_id is 'Contract that was archived.';
-comment on column :pqs.__archivals.choice_pk is 'Number of the choice; 0 for an archived event.';
-comment on column :pqs.__archivals.node_id is 'Node of the event.';
 
 -- By module and name: a contract may be archived by a choice of another version than the one that was asked for.
 create or replace function :pqs.__consuming_choices(qname text) returns integer[]
@@ -155,57 +63,70 @@ create or replace function :pqs.archives(
   returns setof :pqs.contract
   language sql stable parallel safe rows 1000
 begin atomic
-  select concat_ws(':', coalesce(k.package_name, (select p.package_name from packages p where p.package_id = k.package_id),
-                                 k.package_id), k.module_name, k.entity_name),
-         r.payload_type, :pqs.__event_pk(r."offset", r.node_id), cast(row (r."offset", r.node_id) as :pqs.event_id),
-         r."offset", r."offset",
-         :pqs.__event_pk(r.archived, r.archive_node), cast(row (r.archived, r.archive_node) as :pqs.event_id),
-         r.archived, r.archived, int8range(r."offset", r.archived), id_text(r.contract_id), r.payload, r.contract_key,
-         decode(base64_text(r.created_event_blob), 'base64'), r.created_at,
-         r.archived_at, r.redaction_id,
-         coalesce((select p.package_name from packages p where p.package_id = r.implementation_package_id),
-                  t.package_name, t.package_id),
-         (select p.package_version from packages p
-           where p.package_id = coalesce(r.implementation_package_id, nullif(r.representative_package_id, ''), t.package_id)),
-         coalesce(r.implementation_package_id, nullif(r.representative_package_id, ''), t.package_id),
-         r.signatories, r.observers, r.witness_parties, false, t.package_id,
-         decode(nullif(base64_text(r.contract_key_hash), ''), 'base64'), r.reassignment_counter,
-         (select s.synchronizer_id from synchronizers s where s.synchronizer_pk = r.synchronizer_pk),
-         u.record_time, id_text(u.update_id), (select b.indexed_at from batches b where b.batch_offset = u.batch_offset)
-    from (
-      select 'template'::text as payload_type, l.template_pk as type_pk, l.template_pk, l.contract_id, c.payload,
-             l."offset", l.node_id, a."offset" as archived, a.node_id as archive_node, l.ended_at as archived_at,
-             l.synchronizer_pk, null::text as implementation_package_id, c.representative_package_id, c.contract_key,
-             c.contract_key_hash, c.created_event_blob, c.created_at, p.signatories, p.observers, p.witness_parties,
-             c.reassignment_counter, c.redaction_id
-        from :pqs.__archivals a, ended l left join contract_parties p on p.parties_pk = l.parties_pk, contracts c
-       where (select :pqs.__inside(from_offset)) is not null and (select :pqs.__inside(to_offset)) is not null
-         and a.choice_pk = any ((select :pqs.__consuming_choices(qname))::integer[])
-         and a."offset" >= (select :pqs.__inside(from_offset)) and a."offset" <= (select :pqs.__inside(to_offset))
-         and id_text(l.contract_id) = a.contract_id and l.ended_offset = a."offset" and l.ended_by <> 'w'
-         and l.template_pk = any ((select :pqs.__type_pks(qname))::integer[])
-         and c."offset" = l."offset" and c.node_id = l.node_id and c.template_pk = l.template_pk
-      union all
-      select 'interface', v.interface_pk, l.template_pk, l.contract_id,
-             :pqs.padded(v.view, (select pd.padding from paddings pd where pd.template_pk = v.interface_pk)),
-             l."offset", l.node_id, a."offset", a.node_id, l.ended_at, l.synchronizer_pk,
-             v.implementation_package_id, c.representative_package_id, null, null, c.created_event_blob, c.created_at,
-             p.signatories, p.observers, p.witness_parties, c.reassignment_counter, v.redaction_id
-        from :pqs.__archivals a, ended l left join contract_parties p on p.parties_pk = l.parties_pk, interface_views v
-        left join contracts c on c."offset" = v."offset" and c.node_id = v.node_id
-       where (select :pqs.__inside(from_offset)) is not null and (select :pqs.__inside(to_offset)) is not null
-         and cardinality((select :pqs.__implementing_pks(qname))) > 0
-         and a."offset" >= (select :pqs.__inside(from_offset)) and a."offset" <= (select :pqs.__inside(to_offset))
-         and id_text(l.contract_id) = a.contract_id and l.ended_offset = a."offset" and l.ended_by <> 'w'
-         and l.template_pk = any ((select :pqs.__implementing_pks(qname))::integer[])
-         and v."offset" = l."offset" and v.node_id = l.node_id
-         and v.interface_pk = any ((select :pqs.__type_pks(qname))::integer[]) and v.status_code = 0) r
-    left join templates t on t.template_pk = r.template_pk
-    left join templates k on k.template_pk = r.type_pk
-    left join updates u on u."offset" = r."offset";
+  select template_fqn, payload_type, create_event_pk, create_event_id, created_at_ix, created_at_offset,
+         archive_event_pk, archive_event_id, archived_at_ix, archived_at_offset, life_ix, contract_id, payload,
+         contract_key, metadata, created_effective_at, archived_effective_at, redaction_id,
+         package_name, package_version, package_id, signatories, observers, witnesses, divulged_only,
+         creation_package_id, contract_key_hash, reassignment_counter, synchronizer_id, record_time, update_id, indexed_at
+    from :pqs.__archived_rows r
+   where r.payload_type = any (:pqs.__payload_types(qname))
+     and r.choice_pk = any ((select :pqs.__consuming_choices(qname))::integer[])
+     and r.type_pk = any ((select :pqs.__type_pks(qname))::integer[])
+     and r.archived_at_offset >= (select :pqs.__inside(from_offset))
+     and r.archived_at_offset <= (select :pqs.__inside(to_offset))
+     and (r.kind is null) <> ((select :pqs.__inside(from_offset)) is not null and (select :pqs.__inside(to_offset)) is not null
+                              and (select :pqs.__type_pks(qname)) is not null);
 end;
 comment on function :pqs.archives(text, bigint, bigint) is
   'Contracts of a template, or views of an interface, archived from one offset to another, both included. An error where the session does not read, see oldest_offset and latest_offset. Any shape.';
+
+-- For one contract: its row is found once, and its interface views are looked up beside it.
+create or replace view :pqs.__lookup_rows as
+  select concat_ws(':', coalesce(k.package_name, case x.payload_type when 'interface' then
+                                   (select p.package_name from packages p where p.package_id = k.package_id) end,
+                                 k.package_id), k.module_name, k.entity_name) as template_fqn,
+         x.payload_type,
+         :pqs.__event_pk(c."offset", c.node_id) as create_event_pk,
+         cast(row (c."offset", c.node_id) as :pqs.event_id) as create_event_id,
+         c."offset" as created_at_ix, c."offset" as created_at_offset,
+         :pqs.__event_pk(l.deactivated_offset, l.ended_node_id) as archive_event_pk,
+         case when l.ended_node_id is not null
+              then cast(row (l.deactivated_offset, l.ended_node_id) as :pqs.event_id) end as archive_event_id,
+         case when l.ended_by = 'a' then l.deactivated_offset end as archived_at_ix,
+         case when l.ended_by = 'a' then l.deactivated_offset end as archived_at_offset,
+         case when l.ended_by is distinct from 'w'
+              then int8range(c."offset", coalesce(l.deactivated_offset, l.unknown_since)) end as life_ix,
+         l.contract_id, x.payload, x.contract_key, decode(base64_text(c.created_event_blob), 'base64') as metadata,
+         c.created_at as created_effective_at, case when l.ended_by = 'a' then l.ended_at end as archived_effective_at,
+         x.redaction_id,
+         coalesce((select p.package_name from packages p where p.package_id = x.implementation_package_id),
+                  t.package_name, t.package_id) as package_name,
+         coalesce((select p.package_version from packages p where p.package_id = x.implementation_package_id),
+                  (select p.package_version from packages p
+                    where p.package_id = coalesce(nullif(c.representative_package_id, ''), t.package_id))) as package_version,
+         coalesce(x.implementation_package_id, nullif(c.representative_package_id, ''), t.package_id) as package_id,
+         w.signatories, w.observers, w.witness_parties as witnesses, l.ended_by is not distinct from 'w' as divulged_only,
+         t.package_id as creation_package_id,
+         decode(nullif(base64_text(x.contract_key_hash), ''), 'base64') as contract_key_hash, c.reassignment_counter,
+         (select s.synchronizer_id from synchronizers s where s.synchronizer_pk = c.synchronizer_pk) as synchronizer_id,
+         u.record_time, id_text(u.update_id) as update_id,
+         (select b.indexed_at from batches b where b.batch_offset = u.batch_offset) as indexed_at, x.type_pk
+    from contract_states l
+    join contracts c on c."offset" = l.activated_offset and c.node_id = l.node_id
+   cross join lateral (
+           select 'template'::text as payload_type, c.template_pk as type_pk, c.payload, c.contract_key, c.contract_key_hash,
+                  c.redaction_id, null::text as implementation_package_id
+           union all
+           select 'interface', v.interface_pk,
+                  :pqs.padded(v.view, (select pd.padding from paddings pd where pd.template_pk = v.interface_pk)),
+                  null, null, v.redaction_id, v.implementation_package_id
+             from interface_views v
+            where v."offset" = c."offset" and v.node_id = c.node_id and v.status_code = 0) x
+    left join contract_parties w on w.parties_pk = c.parties_pk
+    left join templates t on t.template_pk = c.template_pk
+    left join templates k on k.template_pk = x.type_pk
+    left join updates u on u."offset" = c."offset";
+comment on view :pqs.__lookup_rows is 'Contracts, and beside each its interface views, with the columns of type contract: to be asked for by contract id.';
 
 create or replace function :pqs.lookup_contract(contract_id text, qname text default null)
   returns setof :pqs.contract
@@ -216,12 +137,8 @@ begin atomic
          contract_key, metadata, created_effective_at, archived_effective_at, redaction_id,
          package_name, package_version, package_id, signatories, observers, witnesses, divulged_only,
          creation_package_id, contract_key_hash, reassignment_counter, synchronizer_id, record_time, update_id, indexed_at
-    from (
-      select t.* from :pqs.__template_rows t where t.contract_id = lookup_contract.contract_id
-         and t.type_pk = any (:pqs.__type_pks(qname))
-      union all
-      select i.* from :pqs.__interface_rows i where i.contract_id = lookup_contract.contract_id
-         and i.type_pk = any (:pqs.__type_pks(qname))) r;
+    from :pqs.__lookup_rows r
+   where r.contract_id = lookup_contract.contract_id and r.type_pk = any (:pqs.__type_pks(qname));
 end;
 comment on function :pqs.lookup_contract(text, text) is
   'A contract whatever its state, and its interface views; only as what the name says where one is given.';
@@ -247,3 +164,79 @@ comment on column :pqs.transactions.paid_traffic_cost is 'Traffic this participa
 comment on column :pqs.transactions.synchronizer_id is 'Synchronizer.';
 comment on column :pqs.transactions.record_time is 'Record time.';
 comment on column :pqs.transactions.indexed_at is 'When it was written here.';
+
+-- A column of the same name means the same in each of the views that these functions read.
+do $body$
+declare
+  meaning record;
+begin
+  for meaning in
+    select c.relname, a.attname, m.text
+      from pg_class c
+      join pg_attribute a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped
+      join (values
+        ('activated_offset', 'Offset of the activation.'),
+        ('archive_event_id', 'Offset and node of the archive event.'),
+        ('archive_event_pk', 'Number of the archive event.'),
+        ('archived', 'Offset of the archive.'),
+        ('archived_at', 'Ledger effective time of the archive.'),
+        ('archived_at_ix', 'Offset of the archive.'),
+        ('archived_at_offset', 'Offset of the archive; null while active, and where it left its synchronizer.'),
+        ('archived_effective_at', 'Ledger effective time of the archive.'),
+        ('begins', 'Its offset if it ended; else the largest there is.'),
+        ('choice_pk', 'Number of the choice that archived it; 0 for an archived event, and of interfaces, which do not select by it.'),
+        ('contract_id', 'Contract id.'),
+        ('contract_key', 'Contract key.'),
+        ('contract_key_hash', 'Hash of the contract key.'),
+        ('create_event_id', 'Offset and node of the create event.'),
+        ('create_event_pk', 'Number of the create event.'),
+        ('created_at', 'Ledger effective time of the create.'),
+        ('created_at_ix', 'Offset of the create or assign.'),
+        ('created_at_offset', 'Offset of the create or assign.'),
+        ('created_effective_at', 'Ledger effective time of the create.'),
+        ('created_event_blob', 'Disclosure blob, as table contracts has it.'),
+        ('creation_package_id', 'Package it was created with.'),
+        ('deactivated_offset', 'Offset of the archive or unassign.'),
+        ('divulged_only', 'True when it never was active for the parties of the reader.'),
+        ('ended_node_id', 'Node of the archive.'),
+        ('guessed', 'Its offset while active, else 0: see function active.'),
+        ('implementation_package_id', 'Package whose implementation computed the view.'),
+        ('indexed_at', 'When the create was written here.'),
+        ('kind', 'template or interface: of which of the two views the row is.'),
+        ('life_ix', 'Offsets from which to before which it is active.'),
+        ('lived_pk', 'Number of the template, of activations only.'),
+        ('metadata', 'Disclosure blob.'),
+        ('node_id', 'Node of the create within its update.'),
+        ('observers', 'Observers.'),
+        ('offset', 'Offset of the create or assign.'),
+        ('origin', 'create, assign or seed.'),
+        ('package_id', 'Package the payload was rendered with.'),
+        ('package_name', 'Package name.'),
+        ('package_version', 'Package version; null where the package was not read.'),
+        ('past', '0 for what is active now, 1 for what was.'),
+        ('payload', 'Payload, or view of the interface with explicit nulls.'),
+        ('payload_type', 'template or interface.'),
+        ('reach', 'Offsets that what lived as long can have begun before one at which it was active; 0 while active.'),
+        ('reassignment_counter', 'Reassignments before this activation.'),
+        ('record_time', 'Record time of the create.'),
+        ('redaction_id', 'Redaction that removed the contents of the row; null unless redacted.'),
+        ('representative_package_id', 'Package the payload was rendered with, as table contracts has it.'),
+        ('signatories', 'Signatories.'),
+        ('stays', 'Offset at which it ended; the largest there is while active.'),
+        ('synchronizer_id', 'Synchronizer.'),
+        ('synchronizer_pk', 'Number of the synchronizer.'),
+        ('template_fqn', 'package:Module:Entity.'),
+        ('template_pk', 'Number of the template.'),
+        ('type_pk', 'Number of the template or interface.'),
+        ('update_id', 'Update id of the create.'),
+        ('witness_parties', 'Parties of the reader that see the create.'),
+        ('witnesses', 'Parties of the reader that see the create.')
+      ) m (name, text) on m.name = a.attname
+     where c.relnamespace = (select n.oid from pg_namespace n where n.nspname = :'pqs')
+       and c.relname in ('__template_rows', '__interface_rows', '__contract_rows', '__active_interfaces', '__active_rows',
+                         '__archived_interfaces', '__archived_rows', '__lookup_rows')
+  loop
+    execute format('comment on column %I.%I.%I is %L', :'pqs'::text, meaning.relname, meaning.attname, meaning.text);
+  end loop;
+end
+$body$;
