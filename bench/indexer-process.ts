@@ -1,5 +1,5 @@
 /** The indexer as operators run it: the compiled program in a process of its own, configured by environment. */
-import { existsSync, mkdirSync, symlinkSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, symlinkSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { startChild, type Child } from './child.ts';
@@ -39,7 +39,7 @@ export function startIndexerProcess(run: IndexerRun): Child {
         ];
   return startChild({
     file: variant.program ?? join(outputs, 'src', 'main.js'),
-    nodeArgs: profiling,
+    nodeArgs: [...startArguments(), ...profiling],
     env: {
       LEDGER_URL: run.ledgerUrl,
       DATABASE_URL: run.databaseUrl,
@@ -50,6 +50,14 @@ export function startIndexerProcess(run: IndexerRun): Child {
       ...variant.env,
     },
   });
+}
+
+/** What `npm start` gives to Node. */
+function startArguments(): readonly string[] {
+  const { scripts } = JSON.parse(readFileSync(join(outputs, '..', 'package.json'), 'utf8')) as {
+    readonly scripts: { readonly start: string };
+  };
+  return scripts.start.match(/--[\w-]+=\S+/g) ?? [];
 }
 
 /** What the program expects beside its compiled files, as in the published package. */

@@ -186,7 +186,7 @@ const indexerOptions = {
   batchUpdates: withDefault(
     indexer('INDEXER_BATCH_UPDATES', 'Most updates in one database transaction.'),
     integer(1, 100_000),
-    '2000',
+    '1000',
   ),
   batchBytes: withDefault(
     indexer('INDEXER_BATCH_BYTES', 'Most bytes received in one database transaction.'),
@@ -196,7 +196,7 @@ const indexerOptions = {
   inboxUpdates: withDefault(
     indexer('INDEXER_INBOX_UPDATES', 'Updates held in memory before the ledger is made to wait.'),
     integer(1, 1_000_000),
-    '2000',
+    '1000',
   ),
   inboxBytes: withDefault(
     indexer('INDEXER_INBOX_BYTES', 'Bytes held in memory before the ledger is made to wait.'),

@@ -116,3 +116,12 @@ describe('the secrets of docker-compose.yml', () => {
     rmSync(folder, { recursive: true });
   });
 });
+
+describe('Dockerfile', () => {
+  it('begins the program as `npm start` does', () => {
+    const { scripts } = JSON.parse(read('package.json')) as { scripts: { start: string } };
+    const [, ...words] = scripts.start.replace('dist/main.js', '/app/dist/main.js').split(' ');
+    expect(words).toHaveLength(3);
+    expect(read('Dockerfile')).toContain(`ENTRYPOINT [${words.map((word) => JSON.stringify(word)).join(', ')}]`);
+  });
+});

@@ -91,8 +91,6 @@ function ownSettings(port: number, room: number): Readonly<Record<string, string
     // The first change of a page after a checkpoint writes the whole page to the log: the rarer, the less is written.
     max_wal_size: maxWalSize(room),
     checkpoint_timeout: '15min',
-    // A table whose rows come and go is as large as what went between two vacuums.
-    autovacuum_naptime: '10s',
     // Pages lie in memory or on a disk without heads: at 4, as for heads that move, whole tables are read instead of an index.
     random_page_cost: '1.1',
     // Error details, contexts and statements quote row contents, which must not reach a log.

@@ -103,14 +103,7 @@ describe('the embedded Postgres', () => {
   });
 
   it('takes what memory and disk allow for long histories, unless it is told otherwise', async () => {
-    const names = [
-      'shared_buffers',
-      'max_wal_size',
-      'checkpoint_timeout',
-      'random_page_cost',
-      'wal_compression',
-      'autovacuum_naptime',
-    ];
+    const names = ['shared_buffers', 'max_wal_size', 'checkpoint_timeout', 'random_page_cost', 'wal_compression'];
     const shown = async (url: string): Promise<unknown> =>
       (await query(url, `select ${names.map((name) => `current_setting('${name}') as ${name}`).join(', ')}`))[0];
     const inBytes = (name: string): string => `pg_size_bytes(current_setting('${name}'))::float8 as ${name}`;
@@ -119,7 +112,6 @@ describe('the embedded Postgres', () => {
       checkpoint_timeout: '15min',
       random_page_cost: '1.1',
       wal_compression: 'off',
-      autovacuum_naptime: '10s',
     });
     const [sizes] = await query(server.url, `select ${inBytes('shared_buffers')}, ${inBytes('max_wal_size')}`);
     await server.stop();

@@ -7,7 +7,7 @@ import { Utf8 } from '../../model/utf8.ts';
 
 const blockBytes = 1024 * 1024;
 /** Free blocks kept for later; what a flood needed beyond them is given back. */
-const spareBlocks = 24;
+const spareBlocks = 8;
 
 interface Block {
   readonly memory: Buffer;

@@ -7,8 +7,8 @@ import { stringOf, utf8Of, type Text, type Utf8 } from '../../model/utf8.ts';
 
 const initialBytes = 64 * 1024;
 
-/** A buffer that one huge batch made larger than this is not kept. */
-const keptBytes = 8 * 1024 * 1024;
+/** A buffer of which less than this part was used is not kept at that size: one large batch does not make it large for ever. */
+const usedPart = 1 / 4;
 
 const textOid = 25;
 const timestamptzOid = 1184;
@@ -62,7 +62,8 @@ export class ByteWriter {
   }
 
   clear(): void {
-    if (this.#bytes.length > keptBytes) this.#bytes = Buffer.allocUnsafeSlow(initialBytes);
+    const size = this.#bytes.length;
+    if (size > initialBytes && this.#at < size * usedPart) this.#bytes = Buffer.allocUnsafeSlow(size / 2);
     this.#at = 0;
   }
 
