@@ -6,7 +6,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 
-const beside = join(import.meta.dirname, '../../../shared');
+const beside = join(import.meta.dirname, '../../../../shared');
 
 /** Folder of recorded answers and frames, `*.json`, with those made from a description of the wire in `derived/`. */
 export const samplesFolder = process.env['LEDGER_SAMPLES'] ?? join(beside, 'wire/samples');

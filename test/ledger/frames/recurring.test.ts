@@ -1,0 +1,64 @@
+/** What recurs in frames: found by its bytes alone, wherever they lie, and made once as long as it is remembered. */
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { Recurring, viewOf } from '../../../src/ledger/frames/recurring.ts';
+
+/** Asks for a text that lies between others. */
+function asker(mostBytes: number) {
+  const made: string[] = [];
+  const recurring = new Recurring((printed) => {
+    made.push(printed);
+    return { printed };
+  }, mostBytes);
+  const ask = (text: string, before = ''): { readonly printed: string } => {
+    const bytes = Buffer.from(`${before}${text}"]}`);
+    const start = Buffer.byteLength(before);
+    return recurring.at(bytes, viewOf(bytes), start, start + Buffer.byteLength(text));
+  };
+  return { ask, made };
+}
+
+describe('what recurs', () => {
+  it('is itself, wherever it lies, and made once', () => {
+    const alike = fc.tuple(fc.constantFrom('', 'a', 'party::1220', 'ü'), fc.nat(40), fc.constantFrom('', 'x', 'yz'));
+    const text = alike.map(([begin, count, end]) => begin + 'p'.repeat(count) + end);
+    fc.assert(
+      fc.property(fc.array(fc.tuple(text, fc.string({ maxLength: 9 })), { maxLength: 200 }), (asked) => {
+        const { ask, made } = asker(1_000_000);
+        const first = new Map<string, unknown>();
+        for (const [printed, before] of asked) {
+          const found = ask(printed, before);
+          expect(found.printed).toBe(printed);
+          if (first.has(printed)) expect(found).toBe(first.get(printed));
+          first.set(printed, found);
+        }
+        expect(made).toEqual([...new Set(asked.map(([printed]) => printed))]);
+      }),
+      { numRuns: 200 },
+    );
+  });
+
+  it('is found among thousands', () => {
+    const { ask, made } = asker(1_000_000);
+    const texts = Array.from({ length: 5_000 }, (_, index) => `party-${String(index)}::1220`);
+    for (const text of [...texts, ...texts]) expect(ask(text).printed).toBe(text);
+    expect(made).toHaveLength(5_000);
+  });
+
+  it('is forgotten when it becomes too much, and made again', () => {
+    const { ask, made } = asker(1_000);
+    const texts = Array.from({ length: 300 }, (_, index) => `party-${String(index)}`);
+    for (const text of [...texts, ...texts]) expect(ask(text).printed).toBe(text);
+    expect(made.length).toBeGreaterThan(500);
+    const again = ask('party-1');
+    expect(ask('party-1')).toBe(again);
+  });
+
+  it('is not remembered when it could not be made', () => {
+    const recurring = new Recurring((printed) => JSON.parse(printed) as unknown, 1_000);
+    const bytes = Buffer.from('[1');
+    const ask = (): unknown => recurring.at(bytes, viewOf(bytes), 0, 2);
+    expect(ask).toThrow(SyntaxError);
+    expect(ask).toThrow(SyntaxError);
+  });
+});
