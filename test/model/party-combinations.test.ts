@@ -42,18 +42,22 @@ describe('combinations of parties', () => {
           const lists = sameLists(same);
           const stored: Combination[] = [];
           let combinations = new PartyCombinations([]);
-          // So many others that what came before is nearly forgotten.
-          for (let other = 0; other < remembered - 5; other += 1)
-            combinations.number([`other ${String(other)}`], [], []);
-          stored.push(...combinations.takeAdded());
-          for (const [index, [first, second, third]] of asked.entries()) {
+          const number = ([first, second, third]: (typeof asked)[number]): void => {
             const combination = [lists(first), lists(second), lists(third)] as const;
-            if (index === cut) combinations = new PartyCombinations(stored.slice(-remembered));
             const kept = stored.slice(-remembered);
             const known = kept.find((one) => JSON.stringify(one.lists) === JSON.stringify(combination))?.pk;
             expect(combinations.number(...combination)).toBe(known ?? stored.length + 1);
             stored.push(...combinations.takeAdded());
-          }
+          };
+          asked.forEach(number);
+          // So many others that what came before is nearly forgotten, and is while it is asked for again.
+          for (let other = 0; other < remembered - 5; other += 1)
+            combinations.number([`other ${String(other)}`], [], []);
+          stored.push(...combinations.takeAdded());
+          asked.toReversed().forEach(number);
+          asked.slice(0, cut).forEach(number);
+          combinations = new PartyCombinations(stored.slice(-remembered));
+          asked.slice(cut).forEach(number);
         },
       ),
       { numRuns: 20 },

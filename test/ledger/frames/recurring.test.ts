@@ -1,4 +1,5 @@
 /** What recurs in frames: found by its bytes alone, wherever they lie, and made once as long as it is remembered. */
+import { createHash } from 'node:crypto';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { Recurring, viewOf } from '../../../src/ledger/frames/recurring.ts';
@@ -43,6 +44,16 @@ describe('what recurs', () => {
     const texts = Array.from({ length: 5_000 }, (_, index) => `party-${String(index)}::1220`);
     for (const text of [...texts, ...texts]) expect(ask(text).printed).toBe(text);
     expect(made).toHaveLength(5_000);
+  });
+
+  /** Hashes have 32 bits: of so many texts, about ten pairs share one. */
+  it('is not taken for another whose hash is the same', () => {
+    const { ask, made } = asker(100_000_000);
+    for (let number = 0; number < 300_000; number += 1) {
+      const text = createHash('md5').update(String(number)).digest('base64');
+      if (ask(text).printed !== text) expect.unreachable(`asked for ${text}, found ${ask(text).printed}`);
+    }
+    expect(made).toHaveLength(300_000);
   });
 
   it('is forgotten when it becomes too much, and made again', () => {
