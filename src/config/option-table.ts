@@ -201,7 +201,7 @@ const indexerOptions = {
   inboxBytes: withDefault(
     indexer('INDEXER_INBOX_BYTES', 'Bytes held in memory before the ledger is made to wait.'),
     size('64KiB', '2GiB'),
-    '32MiB',
+    '8MiB',
   ),
   writeLanes: withDefault(
     indexer(

@@ -1,4 +1,5 @@
 /** The loop from frames to commits, with a ledger and a sink in memory: what is written, in which order, and what stops it. */
+import { setTimeout } from 'node:timers/promises';
 import { lastValueFrom, toArray } from 'rxjs';
 import { describe, expect, it } from 'vitest';
 import { IndexerError } from '../../src/errors/indexer-error.ts';
@@ -8,11 +9,12 @@ import { nowhere } from '../../src/pipeline/retry/apart.ts';
 import { deferred } from '../support/deferred.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { checkpointFrame as checkpoint, topologyFrame as topology, type MemoryStream } from './memory-ledger.ts';
-import { memoryWorld } from './memory-parts.ts';
+import { memoryWorld, type Told } from './memory-parts.ts';
 import type { MemorySink } from './memory-sink.ts';
 
 interface Run {
   readonly sink: MemorySink;
+  readonly told: Told;
   readonly following: Following;
   /** Ends the stream; with undefined as a participant that shuts down does. */
   readonly end: (reason?: IndexerError) => void;
@@ -23,7 +25,7 @@ interface Run {
 }
 
 function run(limits: Partial<PipelineLimits> = {}, quarantine = false): Run {
-  const { parts, sink, ledger, stop } = memoryWorld({ limits, quarantine });
+  const { parts, sink, told, ledger, stop } = memoryWorld({ limits, quarantine });
   const opened = deferred<MemoryStream>();
   ledger.script = opened.resolve;
   const following: Following = {
@@ -38,6 +40,7 @@ function run(limits: Partial<PipelineLimits> = {}, quarantine = false): Run {
   done.catch(() => undefined);
   return {
     sink,
+    told,
     following,
     done,
     send: (...frames) => void opened.promise.then((stream) => stream.send(...frames)),
@@ -112,6 +115,28 @@ describe('following', () => {
     failing.reject(gone);
     await expect(loop.done).rejects.toMatchObject({ code: 'STORE_UNREACHABLE' });
     expect(loop.sink.commits.map(({ to }) => to)).toEqual([10]);
+  });
+
+  it.each([
+    ['many', { count: 300, idLength: 20, ahead: true }],
+    ['large', { count: 4, idLength: 200_000, ahead: true }],
+    ['few', { count: 100, idLength: 20, ahead: false }],
+  ])('builds the next batch beside the write of the one before when %s updates wait', async (_, waiting) => {
+    const { count, idLength, ahead } = waiting;
+    const loop = run({ batchUpdates: 40, batchBytes: 300_000, inboxUpdates: 1_000, writeLanes: 1 });
+    const slow = deferred();
+    loop.sink.before = (act) => (act === 'writeBatch' ? slow.promise : undefined);
+    const built = (): number => loop.told.of('busyWith').filter(([work]) => work === 'decode').length;
+    const offsets = Array.from({ length: count }, (_, at) => at + 1);
+    loop.send(...offsets.map((offset) => topology(offset, String(offset).padStart(idLength, '0'))));
+    await waitFor('the write', () => (loop.sink.count('writeBatch') === 1 ? true : undefined));
+    if (ahead) await waitFor('the next batch', () => (built() === 2 ? true : undefined), 5_000);
+    else await setTimeout(50);
+    expect([built(), loop.following.checkpoint]).toEqual([ahead ? 2 : 1, 0]);
+    slow.resolve();
+    await reached(loop, count);
+    loop.stop();
+    await loop.done;
   });
 
   it('ends as the ledger ends the stream, once all that came is written', async () => {

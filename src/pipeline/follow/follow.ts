@@ -38,8 +38,9 @@ import { anotherToken, newerToken } from '../intake/token-renewal.ts';
 import { refuseUnknownKind } from './unknown-kinds.ts';
 import type { BatchSpan } from '../ports/tracer.ts';
 
-/** With so many updates waiting the next batch is built before there is room to write it. */
+/** With so much waiting the next batch is built before there is room to write it. */
 const aheadUpdates = 256;
+const aheadBytes = 512 * 1024;
 
 /** What the session shares with its follow stream. */
 export interface Following {
@@ -152,7 +153,7 @@ class StreamWriter {
     if (this.#pending !== undefined) return this.#giveUp(this.#pending);
     const { limits, observer, tracer } = this.#parts;
     // Little is decoded quickly: rather wait for room and take with it what comes meanwhile.
-    if (frames.inbox.length < aheadUpdates) await this.#room();
+    if (frames.inbox.length < aheadUpdates && frames.inbox.bytes < aheadBytes) await this.#room();
     const taken = await this.#taken(frames);
     if (taken.length === 0) return this.#ended(frames);
     this.#received = true;
