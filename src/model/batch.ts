@@ -13,7 +13,7 @@ import type {
   TopologyEvent,
   UnassignedEvent,
 } from './event.ts';
-import { Lifetimes, witnessedRow, type Deactivation, type End } from './lifetimes.ts';
+import { Lifetimes, witnessedRow, type End } from './lifetimes.ts';
 import { emptied, emptiedExercise, type Redactions } from './redactions.ts';
 import {
   contractRow,
@@ -43,17 +43,25 @@ interface Within<U extends StoredUpdate> {
   readonly synchronizerPk: number;
 }
 
+/** What a batch may be given. */
+interface BatchParts {
+  /** Contents that must not be stored again; undefined when there are none. */
+  readonly redactions?: Redactions | undefined;
+  /** Its name, where it is not the checkpoint it moves on from. */
+  readonly batchOffset?: number;
+  /** Empty ones, whose memory is used again. */
+  readonly lifetimes?: Lifetimes;
+}
+
 export class Batch<Sink extends RowSink = RowSink> {
   /** Where the rows went; those of `live`, `ended` and of new combinations of parties when it was sealed. */
   readonly sink: Sink;
-  readonly lifetimes = new Lifetimes();
+  readonly lifetimes: Lifetimes;
   readonly activity = new Activity();
   readonly updatesByKind = new Map<string, number>();
   readonly eventsByType = new Map<string, Map<string, number>>();
   /** Latest record time per synchronizer id; known when it is sealed. */
   readonly recordTimes = new Map<string, string>();
-  /** What ends contracts of earlier batches; known when it is sealed. */
-  deactivations: readonly Deactivation[] = [];
   /** What this version does not know of it. */
   readonly unknown = new UnknownNames();
   readonly #dictionary: Dictionary;
@@ -73,16 +81,15 @@ export class Batch<Sink extends RowSink = RowSink> {
   continuationToken: string | null = null;
   #sealed = false;
 
-  /** @param redactions contents that must not be stored again; undefined when there are none */
   constructor(
     sink: Sink,
     dictionary: Dictionary,
     epoch: number,
     offset: number,
-    redactions?: Redactions,
-    batchOffset = offset,
+    { redactions, batchOffset = offset, lifetimes = new Lifetimes() }: BatchParts = {},
   ) {
     this.sink = sink;
+    this.lifetimes = lifetimes;
     this.#dictionary = dictionary;
     this.epoch = epoch;
     this.batchOffset = batchOffset;
@@ -107,7 +114,6 @@ export class Batch<Sink extends RowSink = RowSink> {
     for (const [synchronizerId, time] of this.#newestTimes) this.recordTimes.set(synchronizerId, stringOf(time));
     const newest = this.#newestUpdate;
     if (newest !== undefined) this.lastUpdate = { offset: newest.offset, updateId: stringOf(newest.updateId) };
-    this.deactivations = this.lifetimes.deactivations();
     for (const row of this.lifetimes.live()) this.#push('live', row);
     for (const row of this.lifetimes.ended()) this.#push('ended', row);
     const { contractParties, eventParties } = this.#dictionary;

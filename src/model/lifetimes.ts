@@ -1,10 +1,12 @@
 /**
  * Which contracts a batch switches on and off. Activations that end within the same batch are closed here, so that at
- * most one end per contract and synchronizer is left for the database.
+ * most one end per contract and synchronizer is left for the database. Kept as numbers side by side and bytes, not as
+ * objects: a batch lives long enough that the collector would take every one of them for long-lived.
  */
 import type { Microseconds } from './binary-timestamp.ts';
+import { ContractTable } from './contract-table.ts';
 import type { Row } from './tables.ts';
-import { copiesOf, utf8Of, type Text, type Utf8 } from './utf8.ts';
+import type { Text, Utf8 } from './utf8.ts';
 
 /** An archive or an unassign. */
 export interface End {
@@ -17,7 +19,7 @@ export interface End {
 }
 
 export interface Deactivation {
-  readonly contractId: Text;
+  readonly contractId: Utf8;
   readonly synchronizerPk: number;
   readonly end: End;
 }
@@ -39,177 +41,203 @@ export interface Activated {
   readonly partiesPk: number;
 }
 
-interface Activation {
-  readonly state: ContractState;
-  readonly offset: number;
-  readonly nodeId: number;
-  readonly templatePk: number;
-  readonly partiesPk: number;
-  end: End | undefined;
-}
-
-/** What the batch has said of a contract on a synchronizer so far. */
-interface ContractState {
-  readonly hash: number;
-  readonly contractId: Utf8;
-  readonly synchronizerPk: number;
-  /** The activation that has not ended. */
-  open: Activation | undefined;
-  /** The first end of what no update of the batch has begun. */
-  ended: End | undefined;
-}
-
 /** "char" of an end in table `ended`. */
 export const endedBy = { archive: 'a', reassignment: 'r' } as const;
 
-/** Ids that lie in frames are read there: they have to be kept until all is taken. */
+/** What was needed for more contracts than these is not kept for the next batch. */
+const mostKept = 16_384;
+
+/** Contract ids are copied: the frames they lie in may go. Can be used again after `clear`. */
 export class Lifetimes {
-  readonly #activations: Activation[] = [];
-  readonly #states = new ContractStates();
+  #contracts = new ContractTable();
+  /** By contract: its activation that has not ended, plus 1; 0 is none. */
+  #open: number[] = [];
+  /** By contract: the first end of what no update of the batch has begun. */
+  #firstEnds = new Ends();
+  #activations = new Activations();
   #repeated = false;
+
+  clear(): void {
+    const large = this.#contracts.size > mostKept || this.#activations.size > mostKept;
+    this.#repeated = false;
+    this.#contracts = large ? new ContractTable() : this.#contracts;
+    this.#contracts.clear();
+    this.#activations = large ? new Activations() : this.#activations;
+    this.#activations.size = 0;
+    if (!large) return;
+    this.#open = [];
+    this.#firstEnds = new Ends();
+  }
 
   /** Whether a contract was switched on twice at one offset, which no sound update does. */
   get repeated(): boolean {
     return this.#repeated;
   }
 
-  activate({ contractId, offset, nodeId, templatePk, synchronizerPk, partiesPk }: Activated): void {
-    const state = this.#states.of(contractId, synchronizerPk);
-    if (state.open?.offset === offset) this.#repeated = true;
-    // Named one by one: a spread takes several times as long.
-    const activation: Activation = { state, offset, nodeId, templatePk, partiesPk, end: undefined };
-    this.#activations.push(activation);
-    state.open = activation;
+  activate(activated: Activated): void {
+    const contract = this.#contract(activated.contractId, activated.synchronizerPk);
+    const open = this.#open[contract] ?? 0;
+    if (open > 0 && this.#activations.offsets[open - 1] === activated.offset) this.#repeated = true;
+    this.#open[contract] = this.#activations.add(contract, activated);
   }
 
   /** The first one wins: a second deactivation of the same activation is of a contract we never saw active. */
   deactivate(contractId: Text, synchronizerPk: number, end: End): void {
-    const state = this.#states.of(contractId, synchronizerPk);
-    if (state.open === undefined) {
-      state.ended ??= end;
-      return;
-    }
-    state.open.end = end;
-    state.open = undefined;
+    const contract = this.#contract(contractId, synchronizerPk);
+    const open = this.#open[contract] ?? 0;
+    if (open > 0) {
+      this.#activations.ends.set(open - 1, end);
+      this.#open[contract] = 0;
+    } else if (!this.#firstEnds.has(contract)) this.#firstEnds.set(contract, end);
+  }
+
+  #contract(contractId: Text, synchronizerPk: number): number {
+    const { size } = this.#contracts;
+    const contract = this.#contracts.of(contractId, synchronizerPk);
+    if (contract < size) return contract;
+    this.#open[contract] = 0;
+    this.#firstEnds.clear(contract);
+    return contract;
   }
 
   /** Rows of table `live`. */
-  live(): readonly Row[] {
-    const rows: Row[] = [];
-    for (const { state, offset, nodeId, templatePk, partiesPk, end } of this.#activations) {
-      if (end === undefined) {
-        rows.push([offset, nodeId, templatePk, state.synchronizerPk, partiesPk, state.contractId]);
-      }
+  *live(): Generator<Row> {
+    const { size, contracts, offsets, nodeIds, templatePks, partiesPks, ends } = this.#activations;
+    for (let at = 0; at < size; at += 1) {
+      if (ends.has(at)) continue;
+      const contract = contracts[at] ?? 0;
+      yield [
+        offsets[at] ?? 0,
+        nodeIds[at] ?? 0,
+        templatePks[at] ?? 0,
+        this.#contracts.synchronizerPk(contract),
+        partiesPks[at] ?? 0,
+        this.#contracts.id(contract),
+      ];
     }
-    return rows;
   }
 
   /** Rows of table `ended`. */
-  ended(): readonly Row[] {
-    const rows: Row[] = [];
-    for (const { state, offset, nodeId, templatePk, partiesPk, end } of this.#activations) {
+  *ended(): Generator<Row> {
+    const { size, contracts, offsets, nodeIds, templatePks, partiesPks, ends } = this.#activations;
+    for (let at = 0; at < size; at += 1) {
+      const end = ends.at(at);
       if (end === undefined) continue;
-      const lifetime = lifetimeClass(offset, end.offset);
-      const place = [offset, end.offset, nodeId, templatePk, state.synchronizerPk, partiesPk, lifetime];
-      rows.push([...place, endedBy[end.by], state.contractId, end.at, end.nodeId]);
+      const contract = contracts[at] ?? 0;
+      const offset = offsets[at] ?? 0;
+      yield [
+        offset,
+        end.offset,
+        nodeIds[at] ?? 0,
+        templatePks[at] ?? 0,
+        this.#contracts.synchronizerPk(contract),
+        partiesPks[at] ?? 0,
+        lifetimeClass(offset, end.offset),
+        endedBy[end.by],
+        this.#contracts.id(contract),
+        end.at,
+        end.nodeId,
+      ];
     }
-    return rows;
   }
 
   /** Contracts that were switched on. */
   contractIds(): readonly string[] {
-    return this.#activations.map(({ state }) => state.contractId.toString());
+    const { size, contracts } = this.#activations;
+    return contracts.slice(0, size).map((contract) => this.#contracts.id(contract).toString());
   }
 
   /** The rows counted by template. */
   counts(): readonly TemplateCount[] {
     const counts = new Map<number, TemplateCount>();
-    for (const { templatePk, end } of this.#activations) {
+    const { size, templatePks, ends } = this.#activations;
+    for (let at = 0; at < size; at += 1) {
+      const templatePk = templatePks[at] ?? 0;
       let count = counts.get(templatePk);
       if (count === undefined) counts.set(templatePk, (count = { templatePk, activated: 0, deactivated: 0 }));
       count.activated += 1;
-      if (end !== undefined) count.deactivated += 1;
+      if (ends.has(at)) count.deactivated += 1;
     }
     return [...counts.values()];
   }
 
-  /** What ends activations that earlier batches stored, with copies of the ids. */
-  deactivations(): readonly Deactivation[] {
-    const ending = this.#states.all.filter(({ ended }) => ended !== undefined);
-    const copies = copiesOf(ending.map(({ contractId }) => contractId));
-    return ending.flatMap(({ synchronizerPk, ended }, index) => {
-      const contractId = copies[index];
-      return contractId === undefined || ended === undefined ? [] : [{ contractId, synchronizerPk, end: ended }];
-    });
-  }
-}
-
-const initialPlaces = 512;
-
-/**
- * The states of contracts by id and synchronizer. A map would want a text of its own as key: made, hashed and collected for
- * every create and every archive.
- */
-class ContractStates {
-  readonly all: ContractState[] = [];
-  /** Open addressing: where a state is in `all`, plus 1; 0 is free. Never more than half full. */
-  #places = new Int32Array(initialPlaces);
-
-  /** What is known of a contract; made when nothing is. */
-  of(contractId: Text, synchronizerPk: number): ContractState {
-    const id = utf8Of(contractId);
-    const hash = hashOf(id);
-    const last = this.#places.length - 1;
-    for (let place = hash & last; ; place = (place + 1) & last) {
-      const found = this.all[(this.#places[place] ?? 0) - 1];
-      if (found === undefined) return this.#add(place, { hash, contractId: id, synchronizerPk });
-      const same = found.hash === hash && found.synchronizerPk === synchronizerPk;
-      if (same && isSame(found.contractId, id)) return found;
+  /** What ends activations that earlier batches stored. */
+  *deactivations(): Generator<Deactivation> {
+    for (let contract = 0; contract < this.#contracts.size; contract += 1) {
+      const end = this.#firstEnds.at(contract);
+      if (end === undefined) continue;
+      yield { contractId: this.#contracts.id(contract), synchronizerPk: this.#contracts.synchronizerPk(contract), end };
     }
   }
+}
 
-  #add(
-    place: number,
-    { hash, contractId, synchronizerPk }: Pick<ContractState, 'hash' | 'contractId' | 'synchronizerPk'>,
-  ) {
-    const state: ContractState = { hash, contractId, synchronizerPk, open: undefined, ended: undefined };
-    this.#places[place] = this.all.push(state);
-    if (this.all.length * 2 > this.#places.length) this.#grow();
-    return state;
+/** Activations in the order they came; a column holds one fact of each. */
+class Activations {
+  size = 0;
+  readonly contracts: number[] = [];
+  readonly offsets: number[] = [];
+  readonly nodeIds: number[] = [];
+  readonly templatePks: number[] = [];
+  readonly partiesPks: number[] = [];
+  readonly ends = new Ends();
+
+  /** @returns how many there are with it */
+  add(contract: number, { offset, nodeId, templatePk, partiesPk }: Activated): number {
+    const at = this.size;
+    this.contracts[at] = contract;
+    this.offsets[at] = offset;
+    this.nodeIds[at] = nodeId;
+    this.templatePks[at] = templatePk;
+    this.partiesPks[at] = partiesPk;
+    this.ends.clear(at);
+    this.size = at + 1;
+    return this.size;
+  }
+}
+
+/** Node of an end that has none. */
+const noNode = -1;
+
+/** At most one end for each number from 0 on. */
+class Ends {
+  /** 0, which is no offset of an update: none. */
+  readonly #offsets: number[] = [];
+  readonly #nodeIds: number[] = [];
+  readonly #byArchive: boolean[] = [];
+  /** NaN where it is not known, or not a number. */
+  readonly #times: number[] = [];
+  /** Times beyond 2^53. */
+  readonly #largeTimes = new Map<number, bigint>();
+
+  clear(index: number): void {
+    this.#offsets[index] = 0;
   }
 
-  #grow(): void {
-    const places = new Int32Array(this.#places.length * 2);
-    const last = places.length - 1;
-    this.all.forEach(({ hash }, index) => {
-      let place = hash & last;
-      while (places[place] !== 0) place = (place + 1) & last;
-      places[place] = index + 1;
-    });
-    this.#places = places;
+  has(index: number): boolean {
+    return this.#offsets[index] !== 0;
   }
-}
 
-/** So many bytes of each end tell ids apart: they begin with a hash, and end with what distinguishes those of tests. */
-const hashedBytes = 24;
+  set(index: number, { offset, nodeId, by, at }: End): void {
+    this.#offsets[index] = offset;
+    this.#nodeIds[index] = nodeId ?? noNode;
+    this.#byArchive[index] = by === 'archive';
+    this.#times[index] = typeof at === 'number' ? at : NaN;
+    if (typeof at === 'bigint') this.#largeTimes.set(index, at);
+    else if (this.#largeTimes.size > 0) this.#largeTimes.delete(index);
+  }
 
-function hashOf({ bytes, start, end }: Utf8): number {
-  let hash = end - start;
-  const begin = Math.max(start, end - hashedBytes);
-  for (let at = Math.min(start + hashedBytes, begin) - 1; at >= start; at -= 1) hash = mixed(hash, bytes[at] ?? 0);
-  for (let at = begin; at < end; at += 1) hash = mixed(hash, bytes[at] ?? 0);
-  return hash ^ (hash >>> 15);
-}
-
-function mixed(hash: number, byte: number): number {
-  return Math.imul(hash ^ byte, 0x01000193);
-}
-
-function isSame(one: Utf8, other: Utf8): boolean {
-  const length = one.end - one.start;
-  if (other.end - other.start !== length) return false;
-  for (let at = 0; at < length; at += 1) if (one.bytes[one.start + at] !== other.bytes[other.start + at]) return false;
-  return true;
+  at(index: number): End | undefined {
+    const offset = this.#offsets[index] ?? 0;
+    if (offset === 0) return undefined;
+    const nodeId = this.#nodeIds[index] ?? noNode;
+    const time = this.#times[index] ?? NaN;
+    return {
+      offset,
+      nodeId: nodeId === noNode ? null : nodeId,
+      by: this.#byArchive[index] === true ? 'archive' : 'reassignment',
+      at: Number.isNaN(time) ? (this.#largeTimes.get(index) ?? null) : time,
+    };
+  }
 }
 
 /** Row of table `ended` for a create that never was active for the reader. */

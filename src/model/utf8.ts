@@ -38,14 +38,3 @@ export function utf8Of(text: Text): Utf8 {
   const bytes = Buffer.from(text, 'utf8');
   return new Utf8(bytes, 0, bytes.length);
 }
-
-/** Copies that lie in one piece of memory of their own. */
-export function copiesOf(texts: readonly Utf8[]): readonly Utf8[] {
-  const bytes = Buffer.allocUnsafeSlow(texts.reduce((sum, { length }) => sum + length, 0));
-  let at = 0;
-  return texts.map((text) => {
-    const start = at;
-    at += text.bytes.copy(bytes, at, text.start, text.end);
-    return new Utf8(bytes, start, at);
-  });
-}

@@ -39,14 +39,20 @@ function valuesOf(rows: readonly Row[] | undefined, table: TableName, ...names: 
 }
 /** contract, synchronizer, from, to (null while active). */
 function lifetimes({ lifetimes: all }: Batch): unknown[][] {
-  const live = valuesOf(all.live(), 'live', 'contract_id', 'synchronizer_pk', 'offset').map((row) => [...row, null]);
-  const ended = valuesOf(all.ended(), 'ended', 'contract_id', 'synchronizer_pk', 'offset', 'ended_offset');
+  const live = valuesOf([...all.live()], 'live', 'contract_id', 'synchronizer_pk', 'offset').map((row) => [
+    ...row,
+    null,
+  ]);
+  const ended = valuesOf([...all.ended()], 'ended', 'contract_id', 'synchronizer_pk', 'offset', 'ended_offset');
   return [...live, ...ended].toSorted((a, b) => Number(a[2]) - Number(b[2]));
 }
 /** What is left for the database to end. */
 function ends(batch: Batch): unknown[] {
   batch.seal();
-  return copied(batch.deactivations).map(({ end, ...contract }) => ({ ...contract, offset: end.offset }));
+  return copied([...batch.lifetimes.deactivations()]).map(({ end, ...contract }) => ({
+    ...contract,
+    offset: end.offset,
+  }));
 }
 const create = (offset: number, change: JsonRecord = {}): JsonRecord =>
   frames.transaction(offset, [{ CreatedEvent: frames.created(change) }]);
@@ -91,11 +97,11 @@ describe('a batch', () => {
   it('says when and how a contract ended', () => {
     const columns = ['ended_offset', 'ended_by', 'ended_at', 'ended_node_id', 'class'] as const;
     const archived = batchOf(create(1), exercise(9, { nodeId: 3 }));
-    expect(valuesOf(archived.lifetimes.ended(), 'ended', ...columns)).toEqual([
+    expect(valuesOf([...archived.lifetimes.ended()], 'ended', ...columns)).toEqual([
       [9, 'a', postgresMicroseconds('2026-08-14T11:01:00Z'), 3, 3],
     ]);
     const left = batchOf(create(1), unassign(8));
-    expect(valuesOf(left.lifetimes.ended(), 'ended', ...columns)).toEqual([
+    expect(valuesOf([...left.lifetimes.ended()], 'ended', ...columns)).toEqual([
       [8, 'r', postgresMicroseconds(frames.recordTime), null, 3],
     ]);
   });

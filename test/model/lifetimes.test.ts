@@ -16,7 +16,6 @@ const ids = [
   `${hash}${hash}`,
   `${hash}0${hash}0`,
 ];
-const many = Array.from({ length: 2_000 }, (_, index) => `${hash}${String(index)}${hash}`);
 
 interface Step {
   readonly begins: boolean;
@@ -30,12 +29,13 @@ const step = fc.record({
   synchronizerPk: fc.integer({ min: 1, max: 2 }),
 });
 
-/** The same in the simplest way. */
+/** The same in the simplest way. Offsets begin with 1. */
 function modelled(steps: readonly Step[]) {
   const activations: { readonly id: string; readonly offset: number; end: number | null }[] = [];
   const open = new Map<string, (typeof activations)[number]>();
   const ended = new Map<string, number>();
-  for (const [offset, { begins, id, synchronizerPk }] of steps.entries()) {
+  for (const [index, { begins, id, synchronizerPk }] of steps.entries()) {
+    const offset = index + 1;
     const key = `${String(synchronizerPk)} ${stringOf(id)}`;
     const known = open.get(key);
     if (begins) {
@@ -51,27 +51,52 @@ function modelled(steps: readonly Step[]) {
   return { activations, ended };
 }
 
-function lived(steps: readonly Step[]): Lifetimes {
-  const lifetimes = new Lifetimes();
-  for (const [offset, { begins, id: contractId, synchronizerPk }] of steps.entries()) {
-    const end: End = { offset, nodeId: 0, by: 'archive', at: null };
-    if (begins) lifetimes.activate({ contractId, offset, nodeId: 0, templatePk: 1, synchronizerPk, partiesPk: 1 });
-    else lifetimes.deactivate(contractId, synchronizerPk, end);
+/** Times of ends, by offset: none, one, and one beyond 2^53. */
+const times = [null, 0, -7, 2n ** 53n + 1n];
+
+function live(lifetimes: Lifetimes, steps: readonly Step[]): void {
+  for (const [index, { begins, id: contractId, synchronizerPk }] of steps.entries()) {
+    const offset = index + 1;
+    const places = { offset, nodeId: offset % 3, synchronizerPk };
+    if (begins) lifetimes.activate({ ...places, contractId, templatePk: offset % 5, partiesPk: offset % 7 });
+    else lifetimes.deactivate(contractId, synchronizerPk, endAt(offset));
   }
-  return lifetimes;
 }
 
-function expectAsModelled(steps: readonly Step[]): void {
+function endAt(offset: number): End {
+  const archived = offset % 3 > 0;
+  const at = times[offset % times.length] ?? null;
+  return { offset, nodeId: archived ? offset : null, by: archived ? 'archive' : 'reassignment', at };
+}
+
+function expectAsModelled(steps: readonly Step[], lifetimes = new Lifetimes()): void {
   const { activations, ended } = modelled(steps);
-  const lifetimes = lived(steps);
-  const live = lifetimes.live().map((row) => [row[0], String(row[5])]);
-  expect(live).toEqual(activations.filter(({ end }) => end === null).map(({ id, offset }) => [offset, id]));
-  const gone = lifetimes.ended().map((row) => [row[0], row[1], String(row[8])]);
-  expect(gone).toEqual(activations.filter(({ end }) => end !== null).map(({ id, offset, end }) => [offset, end, id]));
-  const left = lifetimes
-    .deactivations()
-    .map((d) => `${String(d.synchronizerPk)} ${stringOf(d.contractId)} ${String(d.end.offset)}`);
+  live(lifetimes, steps);
+  const facts = (offset: number): readonly number[] => [offset % 3, offset % 5, steps[offset - 1]?.synchronizerPk ?? 0];
+  const [open, closed] = [false, true].map((over) => activations.filter(({ end }) => (end !== null) === over));
+  expect([...lifetimes.live()].map((row) => [...row.slice(0, 5), String(row[5])])).toEqual(
+    open?.map(({ id, offset }) => [offset, ...facts(offset), offset % 7, id]),
+  );
+  expect(
+    [...lifetimes.ended()].map(([offset, end, node, template, place, parties, , by, id, at, endNode]) => [
+      [offset, node, template, place, parties, String(id)],
+      [end, by, at, endNode],
+    ]),
+  ).toEqual(
+    closed?.map(({ id, offset, end }) => {
+      const { nodeId, by, at } = endAt(end ?? 0);
+      return [
+        [offset, ...facts(offset), offset % 7, id],
+        [end, by === 'archive' ? 'a' : 'r', at, nodeId],
+      ];
+    }),
+  );
+  const left = [...lifetimes.deactivations()].map(({ contractId, synchronizerPk, end }) => {
+    expect(end).toEqual(endAt(end.offset));
+    return `${String(synchronizerPk)} ${stringOf(contractId)} ${String(end.offset)}`;
+  });
   expect(left.toSorted()).toEqual([...ended].map(([key, offset]) => `${key} ${String(offset)}`).toSorted());
+  expect(lifetimes.contractIds()).toEqual(activations.map(({ id }) => id));
 }
 
 describe('lifetimes', () => {
@@ -84,18 +109,50 @@ describe('lifetimes', () => {
     );
   });
 
-  it('are those of thousands of contracts', () => {
-    const step = (id: string, begins: boolean): Step => ({ begins, id, synchronizerPk: 1 });
-    expectAsModelled([...many.map((id) => step(id, true)), ...many.slice(500).map((id) => step(id, false))]);
-    expectAsModelled([...many.map((id) => step(id, false)), ...many.map((id) => step(id, true))]);
+  it('are those of one batch alone, whatever was there before they were cleared', () => {
+    const lifetimes = new Lifetimes();
+    const batches = fc.array(step, { maxLength: 40 });
+    fc.assert(
+      fc.property(batches, (steps) => {
+        lifetimes.clear();
+        expectAsModelled(steps, lifetimes);
+        expect(lifetimes.repeated).toBe(false);
+      }),
+      { numRuns: 500 },
+    );
   });
 
-  it('have copies of the ids that are needed when the frames are gone', () => {
+  it('remember nothing of a batch in which a contract began twice at an offset', () => {
+    const lifetimes = new Lifetimes();
+    const begin = { contractId: '00aa', offset: 1, nodeId: 0, templatePk: 1, synchronizerPk: 1, partiesPk: 1 };
+    lifetimes.activate(begin);
+    lifetimes.activate(begin);
+    expect(lifetimes.repeated).toBe(true);
+    lifetimes.clear();
+    expect(lifetimes.repeated).toBe(false);
+    lifetimes.activate(begin);
+    expect([lifetimes.repeated, [...lifetimes.live()].length]).toEqual([false, 1]);
+  });
+
+  it('are those of thousands of contracts, and of few after them', () => {
+    const step = (id: string, begins: boolean): Step => ({ begins, id, synchronizerPk: 1 });
+    const lifetimes = new Lifetimes();
+    for (const count of [2_000, 20_000, 3]) {
+      const ids = Array.from({ length: count }, (_, index) => `${hash}${String(index)}${hash}`);
+      const began = ids.map((id) => step(id, true));
+      const ended = ids.map((id) => step(id, false));
+      expectAsModelled([...began, ...ended.slice(count / 4)], lifetimes);
+      lifetimes.clear();
+      expectAsModelled([...ended, ...began], lifetimes);
+      lifetimes.clear();
+    }
+  });
+
+  it('have ids of their own when the frames are gone', () => {
     const memory = Buffer.from('00aa');
     const lifetimes = new Lifetimes();
-    lifetimes.deactivate(new Utf8(memory, 0, memory.length), 1, { offset: 1, nodeId: 0, by: 'archive', at: null });
-    const [ended] = lifetimes.deactivations();
+    lifetimes.deactivate(new Utf8(memory, 0, memory.length), 1, endAt(1));
     memory.fill(0);
-    expect(ended === undefined ? undefined : stringOf(ended.contractId)).toBe('00aa');
+    expect([...lifetimes.deactivations()].map(({ contractId }) => stringOf(contractId))).toEqual(['00aa']);
   });
 });

@@ -1,5 +1,4 @@
 /** The loop from frames to commits, with a ledger and a sink in memory: what is written, in which order, and what stops it. */
-import { setTimeout } from 'node:timers/promises';
 import { lastValueFrom, toArray } from 'rxjs';
 import { describe, expect, it } from 'vitest';
 import { IndexerError } from '../../src/errors/indexer-error.ts';
@@ -7,7 +6,7 @@ import { follow$, type Following } from '../../src/pipeline/follow/follow.ts';
 import type { PipelineLimits } from '../../src/pipeline/ports/parts.ts';
 import { nowhere } from '../../src/pipeline/retry/apart.ts';
 import { deferred } from '../support/deferred.ts';
-import { waitFor } from '../support/wait-for.ts';
+import { pause, waitFor } from '../support/wait-for.ts';
 import { checkpointFrame as checkpoint, topologyFrame as topology, type MemoryStream } from './memory-ledger.ts';
 import { memoryWorld, type Told } from './memory-parts.ts';
 import type { MemorySink } from './memory-sink.ts';
@@ -131,7 +130,7 @@ describe('following', () => {
     loop.send(...offsets.map((offset) => topology(offset, String(offset).padStart(idLength, '0'))));
     await waitFor('the write', () => (loop.sink.count('writeBatch') === 1 ? true : undefined));
     if (ahead) await waitFor('the next batch', () => (built() === 2 ? true : undefined), 5_000);
-    else await setTimeout(50);
+    else await pause(50);
     expect([built(), loop.following.checkpoint]).toEqual([ahead ? 2 : 1, 0]);
     slow.resolve();
     await reached(loop, count);

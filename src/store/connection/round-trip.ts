@@ -2,14 +2,18 @@
  * Several statements in one round trip: everything is sent at once, COPY data included, and ends with one Sync. Without
  * a BEGIN among them they are one transaction, which commits at the Sync; the first that fails takes all others with it,
  * because Postgres skips what follows up to the Sync.
- * Source: Postgres documentation, "Extended Query", "Pipelining" and "COPY Operations".
+ * Source: Postgres documentation, "Extended Query", "Pipelining", "COPY Operations" and "Message Formats".
  */
 import type { ClientBase, Connection, Submittable } from 'pg';
+import { ByteWriter } from './byte-writer.ts';
 import type { QueryOp } from './query-timing.ts';
 import { toStoreError } from './store-error.ts';
 
-/** Text as it is, numbers as text, a Buffer in the binary format of the type. */
-export type Parameter = string | number | Buffer | null;
+/** Writes a value in the binary format of its type when it is sent, without its length. */
+export type Encoded = (bytes: ByteWriter) => void;
+
+/** Text as it is, numbers as text. */
+export type Parameter = string | number | Encoded | null;
 
 export interface Statement {
   /** Under this name it is prepared once per connection: one name, one text. */
@@ -25,7 +29,15 @@ export interface Statement {
 }
 
 const copyDone = Buffer.from([0x63, 0, 0, 0, 4]);
-const prepared = new WeakMap<Connection, Set<string>>();
+const execute = Buffer.from([0x45, 0, 0, 0, 9, 0, 0, 0, 0, 0]);
+const bindCode = 'B'.charCodeAt(0);
+
+/** What is known of a connection: names of prepared statements, and memory for what is sent, which the server has read when it answers. */
+interface Known {
+  readonly prepared: Set<string>;
+  readonly bytes: ByteWriter;
+}
+const known = new WeakMap<Connection, Known>();
 
 /**
  * Resolves to the rows each statement has touched when all are done (and committed, without a BEGIN). The values and
@@ -67,20 +79,23 @@ class PipelinedStatements implements Submittable {
   }
 
   submit(connection: Connection): void {
-    let known = prepared.get(connection);
-    if (known === undefined) prepared.set(connection, (known = new Set()));
-    connection.stream.cork();
+    const { prepared, bytes } = knownOf(connection);
+    const { stream } = connection;
+    bytes.clear();
+    stream.cork();
     for (const { name, text, values = [], copy } of this.#statements) {
-      if (!known.has(name)) connection.parse({ name, text, types: [] }, true);
-      known.add(name);
-      connection.bind({ statement: name, values: values.map(wireValue) }, true);
-      connection.execute(null, true);
+      if (!prepared.has(name)) connection.parse({ name, text, types: [] }, true);
+      prepared.add(name);
+      const start = bytes.length;
+      bind(bytes, name, values);
+      bytes.raw(execute);
+      stream.write(bytes.written().subarray(start));
       if (copy === undefined) continue;
-      connection.stream.write(copy);
-      connection.stream.write(copyDone);
+      stream.write(copy);
+      stream.write(copyDone);
     }
     connection.sync();
-    connection.stream.uncork();
+    stream.uncork();
   }
 
   handleCommandComplete({ text }: { readonly text: string }): void {
@@ -107,6 +122,35 @@ class PipelinedStatements implements Submittable {
   handleEmptyQuery(): void {}
 }
 
-function wireValue(value: Parameter): string | Buffer | null {
-  return typeof value === 'number' ? String(value) : value;
+function knownOf(connection: Connection): Known {
+  let found = known.get(connection);
+  if (found === undefined) known.set(connection, (found = { prepared: new Set(), bytes: new ByteWriter() }));
+  return found;
+}
+
+/** The message Bind. The driver's own copies values several times, each time into memory that nobody uses again. */
+function bind(bytes: ByteWriter, statement: string, values: readonly Parameter[]): void {
+  bytes.byte(bindCode);
+  const start = bytes.length;
+  bytes.int32(0);
+  bytes.name('');
+  bytes.name(statement);
+  bytes.int16(values.length);
+  for (const value of values) bytes.int16(typeof value === 'function' ? 1 : 0);
+  bytes.int16(values.length);
+  for (const value of values) {
+    if (value === null) bytes.int32(-1);
+    else if (typeof value === 'function') encode(bytes, value);
+    else bytes.text(String(value));
+  }
+  // All results as text.
+  bytes.int16(0);
+  bytes.int32At(start, bytes.length - start);
+}
+
+function encode(bytes: ByteWriter, write: Encoded): void {
+  const start = bytes.length;
+  bytes.int32(0);
+  write(bytes);
+  bytes.int32At(start, bytes.length - start - 4);
 }

@@ -7,15 +7,15 @@ import { type ClientBase, escapeIdentifier } from 'pg';
 import { delayUnit } from '../../model/activity.ts';
 import type { Batch } from '../../model/batch.ts';
 import type { DictionaryEntries } from '../../model/dictionary.ts';
-import { endedBy, type Deactivation } from '../../model/lifetimes.ts';
+import { endedBy, type Deactivation, type Lifetimes } from '../../model/lifetimes.ts';
 import { tables, type TableName } from '../../model/tables.ts';
-import { ByteWriter } from './byte-writer.ts';
 import type { BinaryRows } from './copy-binary.ts';
 import { rollBack, type Database } from '../connection/database.ts';
 import { departureStatements } from './departures.ts';
 import { contractTwice } from './duplicate.ts';
 import { entryStatements } from './dictionary-store.ts';
-import { inOneRoundTrip, type Statement } from '../connection/round-trip.ts';
+import { int4Array, int8Array, textArray, timestampArray } from '../connection/array-parameters.ts';
+import { inOneRoundTrip, type Encoded, type Statement } from '../connection/round-trip.ts';
 
 export interface BatchWrite {
   readonly batch: Batch<BinaryRows>;
@@ -104,8 +104,6 @@ function copyStatement(table: TableName, messages: Buffer): Statement {
   };
 }
 
-const parameters = new ByteWriter();
-
 /** Who stored the updates of the batch, and when. */
 function batchStatement({ batchOffset, epoch }: Batch, filled: readonly { readonly table: TableName }[]): Statement[] {
   if (!filled.some(({ table }) => table === 'updates')) return [];
@@ -118,9 +116,9 @@ function batchStatement({ batchOffset, epoch }: Batch, filled: readonly { readon
  * row that really changed, because the event may name a newer package, or a contract that was never seen active.
  */
 function lifetimeStatement(batch: Batch): Statement[] {
-  const ended = batch.deactivations;
-  const counts = batch.lifetimes.counts();
-  if (ended.length === 0 && counts.length === 0) return [];
+  const { lifetimes } = batch;
+  const counts = lifetimes.counts();
+  if (lifetimes.deactivations().next().done === true && counts.length === 0) return [];
   return [
     {
       name: 'deactivate',
@@ -140,7 +138,7 @@ function lifetimeStatement(batch: Batch): Statement[] {
              on conflict (template_pk) do update
                set activated = a.activated + excluded.activated, deactivated = a.deactivated + excluded.deactivated`,
       values: [
-        ...endValues(ended),
+        ...endValues(lifetimes),
         list(counts.map((count) => count.templatePk)),
         list(counts.map((count) => count.activated)),
         list(counts.map((count) => count.deactivated)),
@@ -163,16 +161,24 @@ export function endedFrom(rows: string): string {
             from ${rows}`;
 }
 
-/** The parameters of {@link endsTable}, each an array. */
-export function endValues(ended: readonly Deactivation[]) {
+/** The parameters of {@link endsTable}, each an array. The lifetimes must stay as they are until it is sent. */
+export function endValues(lifetimes: Lifetimes): readonly Encoded[] {
+  const each =
+    <T>(pick: (ended: Deactivation) => T) =>
+    (): Iterable<T> =>
+      mapped(lifetimes.deactivations(), pick);
   return [
-    parameters.textArray(ended.map((d) => d.contractId)),
-    list(ended.map((d) => d.synchronizerPk)),
-    list(ended.map((d) => d.end.offset)),
-    list(ended.map((d) => d.end.nodeId)),
-    list(ended.map((d) => endedBy[d.end.by])),
-    parameters.timestampArray(ended.map((d) => d.end.at)),
+    textArray(each(({ contractId }) => contractId)),
+    int4Array(each(({ synchronizerPk }) => synchronizerPk)),
+    int8Array(each(({ end }) => end.offset)),
+    int4Array(each(({ end }) => end.nodeId)),
+    textArray(each(({ end }) => endedBy[end.by])),
+    timestampArray(each(({ end }) => end.at)),
   ];
+}
+
+function* mapped<T, U>(values: Iterable<T>, change: (value: T) => U): Generator<U> {
+  for (const value of values) yield change(value);
 }
 
 const counted = [
@@ -215,7 +221,7 @@ function activityStatement(batch: Batch): Statement[] {
                                              9223372036854775807),
                    delay_seconds = a.delay_seconds + excluded.delay_seconds`,
       values: [
-        parameters.textArray(rows.map((row) => row.hour)),
+        textArray(() => rows.map((row) => row.hour)),
         ...counted.map((column) => list(rows.map((row) => row[column]))),
         list(rows.map((row) => row.paidTrafficCost)),
         list(rows.map((row) => row.delay * delayUnit)),

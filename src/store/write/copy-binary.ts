@@ -15,7 +15,7 @@ import {
 import { postgresMicroseconds } from '../../model/binary-timestamp.ts';
 import { Utf8, type Text } from '../../model/utf8.ts';
 import { dataRefused } from '../connection/store-error.ts';
-import { ByteWriter } from './byte-writer.ts';
+import { ByteWriter } from '../connection/byte-writer.ts';
 
 /** Signature, no flags, no header extension. */
 const head = Buffer.from('PGCOPY\n\xff\r\n\0\0\0\0\0\0\0\0\0', 'latin1');

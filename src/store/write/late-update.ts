@@ -46,7 +46,7 @@ export async function storeLate(database: Database, update: Update, epoch?: numb
     const { offset } = update;
     const redactions = await loadRedactions(client);
     const rows = new BinaryRows(await storedColumnTypes(client));
-    const batch = new Batch(rows, dictionary, taken, offset - 1, redactions, -offset);
+    const batch = new Batch(rows, dictionary, taken, offset - 1, { redactions, batchOffset: -offset });
     batch.add(update);
     await refuseUnknownEnds(client, batch);
     const added = dictionary.takeAdded();
@@ -82,16 +82,14 @@ async function refuseUnknownEnds(client: ClientBase, { offset, lifetimes }: Batc
  * What this update ends was still open when a later end came, which belongs to a later stay of the contract on the same
  * synchronizer: that one ended both. Ended they are already, so the counts stay.
  */
-async function endSooner(client: ClientBase, { deactivations }: Batch): Promise<void> {
-  await client.query(
-    `update ended e
+async function endSooner(client: ClientBase, { lifetimes }: Batch): Promise<void> {
+  const text = `update ended e
         set ended_offset = d.ended_offset, ended_node_id = d.ended_node_id, ended_by = d.ended_by, ended_at = d.ended_at,
             class = lifetime_class(e."offset", d.ended_offset)
        from ${endsTable}
       where id_text(e.contract_id) = d.contract_id and e.synchronizer_pk = d.synchronizer_pk and e.ended_by <> 'w'
-        and e."offset" <= d.ended_offset and e.ended_offset > d.ended_offset`,
-    endValues(deactivations),
-  );
+        and e."offset" <= d.ended_offset and e.ended_offset > d.ended_offset`;
+  await inOneRoundTrip(client, [{ name: 'end-sooner', text, values: endValues(lifetimes) }]);
 }
 
 /** Contracts of this update that later updates ended: the ends found nothing to end when they were stored. */

@@ -6,6 +6,7 @@ import { hostname } from 'node:os';
 import type { IndexerError } from '../../errors/indexer-error.ts';
 import { Batch } from '../../model/batch.ts';
 import type { Dictionary } from '../../model/dictionary.ts';
+import { Lifetimes } from '../../model/lifetimes.ts';
 import type { Redactions } from '../../model/redactions.ts';
 import type { QuarantinedUpdate, SeedOrigin, StreamIdentity, StreamState, UpdateMark } from '../../model/stream.ts';
 import type { ColumnTypes } from '../../model/tables.ts';
@@ -71,8 +72,8 @@ interface Loaded {
 export class StoreSession {
   readonly state: StreamState;
   readonly #database: Database;
-  /** Buffers of batches that are written, to be used again. */
-  readonly #spare: BinaryRows[] = [];
+  /** Memory of batches that are written, to be used again. */
+  readonly #spare: Pick<StoreBatch, 'sink' | 'lifetimes'>[] = [];
   readonly #options: SessionOptions;
   readonly #redactions: Redactions | undefined;
   readonly #columnTypes: ColumnTypes;
@@ -97,10 +98,14 @@ export class StoreSession {
     await this.#database.transaction((client) => noteParticipant(client, this.state.epoch, participantId));
   }
 
-  /** A batch that begins after `offset`, with buffers of one that is written where there is one. */
+  /** A batch that begins after `offset`, with the memory of one that is written where there is one. */
   newBatch(offset: number): StoreBatch {
-    const rows = this.#spare.pop() ?? new BinaryRows(this.#columnTypes);
-    return new Batch(rows, this.#dictionary, this.state.epoch, offset, this.#redactions);
+    const { sink, lifetimes } = this.#spare.pop() ?? {
+      sink: new BinaryRows(this.#columnTypes),
+      lifetimes: new Lifetimes(),
+    };
+    const parts = { redactions: this.#redactions, lifetimes };
+    return new Batch(sink, this.#dictionary, this.state.epoch, offset, parts);
   }
 
   /**
@@ -163,8 +168,10 @@ export class StoreSession {
     this.#options.assertHeld?.();
     const added = this.#dictionary.takeAdded();
     const rows = await writeBatch(this.#database, { batch, added, predecessor, advance, notify });
-    batch.sink.clear();
-    this.#spare.push(batch.sink);
+    const { sink, lifetimes } = batch;
+    sink.clear();
+    lifetimes.clear();
+    this.#spare.push({ sink, lifetimes });
     return rows;
   }
 

@@ -125,13 +125,13 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'contracts of earlier batches never end',
     file: 'model/lifetimes.js',
-    line: 'state.ended ??= end;',
-    instead: '',
+    line: 'this.#firstEnds.set(contract, end);',
+    instead: ';',
   },
   {
     name: 'a contract that begins and ends in one batch stays active',
     file: 'model/lifetimes.js',
-    line: 'state.open.end = end;',
+    line: 'this.#activations.ends.set(open - 1, end);',
     instead: '',
   },
   {

@@ -7,11 +7,13 @@ import { stringOf, utf8Of, type Text, type Utf8 } from '../../model/utf8.ts';
 
 const initialBytes = 64 * 1024;
 
-/** A buffer of which less than this part was used is not kept at that size: one large batch does not make it large for ever. */
+/** A buffer of which less than this part was used so many times is halved: one large batch does not make it large for ever. */
 const usedPart = 1 / 4;
+const timesUnused = 16;
 
 const textOid = 25;
-const timestamptzOid = 1184;
+/** In place of a length: there is no value. */
+const nullLength = -1;
 
 const word = 2 ** 32;
 
@@ -55,6 +57,8 @@ const plainCharacters = /^[ -[\]-~]*$/;
 export class ByteWriter {
   #bytes: Buffer = Buffer.allocUnsafeSlow(initialBytes);
   #at = 0;
+  /** How often in a row little of the buffer was used. */
+  #unused = 0;
 
   /** Where the next byte goes. */
   get length(): number {
@@ -63,7 +67,9 @@ export class ByteWriter {
 
   clear(): void {
     const size = this.#bytes.length;
-    if (size > initialBytes && this.#at < size * usedPart) this.#bytes = Buffer.allocUnsafeSlow(size / 2);
+    this.#unused = size > initialBytes && this.#at < size * usedPart ? this.#unused + 1 : 0;
+    if (this.#unused >= timesUnused) this.#bytes = Buffer.allocUnsafeSlow(size / 2);
+    if (this.#unused >= timesUnused) this.#unused = 0;
     this.#at = 0;
   }
 
@@ -188,45 +194,49 @@ export class ByteWriter {
     return true;
   }
 
-  /** A text[] behind its length: one dimension, no nulls, subscripts from 1; an empty array has no dimension. */
+  /** A text[] behind its length. */
   texts(values: readonly string[]): void {
     const start = this.#at;
     this.int32(0);
-    this.#texts(values);
+    this.array(textOid, values, (value) => {
+      this.text(value);
+    });
     this.int32At(start, this.#at - start - 4);
   }
 
-  /** A text[] on its own, as a parameter. */
-  textArray(values: readonly Text[]): Buffer {
-    this.clear();
-    this.#texts(values);
-    return Buffer.from(this.written());
-  }
-
-  #texts(values: readonly Text[]): void {
-    this.#arrayHead(values.length, textOid);
-    for (const value of values) this.text(value);
-  }
-
-  /** A timestamptz[] on its own, as a parameter; microseconds since 2000. */
-  timestampArray(values: readonly (number | bigint | null)[]): Buffer {
-    this.clear();
-    this.#arrayHead(values.length, timestamptzOid);
-    for (const value of values) {
-      this.int32(value === null ? -1 : 8);
-      if (value !== null) this.int64(value);
-    }
-    return Buffer.from(this.written());
-  }
-
-  #arrayHead(length: number, oid: number): void {
-    this.int32(length === 0 ? 0 : 1);
+  /**
+   * An array without its length: one dimension with subscripts from 1, or none when it is empty.
+   * @param oid of its elements
+   * @param write writes an element behind its length; null is written here
+   */
+  array<T>(oid: number, values: Iterable<T | null>, write: (value: T) => void): void {
+    const start = this.#at;
+    this.int32(0);
     // Whether there are nulls the server finds out itself.
     this.int32(0);
     this.int32(oid);
-    if (length === 0) return;
-    this.int32(length);
+    const counted = this.#at;
+    this.int32(0);
     this.int32(1);
+    let count = 0;
+    for (const value of values) {
+      if (value === null) this.int32(nullLength);
+      else write(value);
+      count += 1;
+    }
+    if (count === 0) {
+      this.#at = counted;
+      return;
+    }
+    this.int32At(start, 1);
+    this.int32At(counted, count);
+  }
+
+  /** A name that ends with a zero byte. */
+  name(value: string): void {
+    this.#reserve(value.length * 3 + 1);
+    this.#at += this.#bytes.write(value, this.#at, 'utf8');
+    this.byte(0);
   }
 
   #reserve(more: number): void {

@@ -1,0 +1,110 @@
+/**
+ * Small numbers for contracts by id and synchronizer. A map would want a text of its own as key: made, hashed and collected
+ * for every create and every archive. Ids are copied into one piece of memory that is used again.
+ */
+import { Utf8, utf8Of, type Text } from './utf8.ts';
+
+const initialPlaces = 4_096;
+const initialBytes = 256 * 1024;
+
+export class ContractTable {
+  #size = 0;
+  /** Open addressing: the number of a contract plus 1; 0 is free. Never more than half full. */
+  #places = new Int32Array(initialPlaces);
+  /** By number. An id begins where the one before it ends. */
+  readonly #hashes: number[] = [];
+  readonly #synchronizerPks: number[] = [];
+  readonly #ends: number[] = [];
+  #bytes = Buffer.allocUnsafeSlow(initialBytes);
+
+  /** How many there are: their numbers are 0 to one below. */
+  get size(): number {
+    return this.#size;
+  }
+
+  clear(): void {
+    if (this.#size > 0) this.#places.fill(0);
+    this.#size = 0;
+  }
+
+  /** The number of a contract on a synchronizer; it may be new. */
+  of(contractId: Text, synchronizerPk: number): number {
+    const id = utf8Of(contractId);
+    const hash = hashOf(id);
+    const last = this.#places.length - 1;
+    for (let place = hash & last; ; place = (place + 1) & last) {
+      const found = (this.#places[place] ?? 0) - 1;
+      if (found < 0) return this.#add(place, id, hash, synchronizerPk);
+      const same = this.#hashes[found] === hash && this.#synchronizerPks[found] === synchronizerPk;
+      if (same && this.#isSame(found, id)) return found;
+    }
+  }
+
+  synchronizerPk(contract: number): number {
+    return this.#synchronizerPks[contract] ?? 0;
+  }
+
+  /** Of use until the next `clear`. */
+  id(contract: number): Utf8 {
+    return new Utf8(this.#bytes, this.#start(contract), this.#ends[contract] ?? 0);
+  }
+
+  #start(contract: number): number {
+    return contract === 0 ? 0 : (this.#ends[contract - 1] ?? 0);
+  }
+
+  #isSame(contract: number, { bytes, start, end }: Utf8): boolean {
+    const own = this.#start(contract);
+    const length = end - start;
+    if ((this.#ends[contract] ?? 0) - own !== length) return false;
+    for (let at = 0; at < length; at += 1) if (this.#bytes[own + at] !== bytes[start + at]) return false;
+    return true;
+  }
+
+  #add(place: number, { bytes, start, end }: Utf8, hash: number, synchronizerPk: number): number {
+    const contract = this.#size;
+    const from = this.#start(contract);
+    this.#reserve(from + end - start);
+    bytes.copy(this.#bytes, from, start, end);
+    this.#ends[contract] = from + end - start;
+    this.#hashes[contract] = hash;
+    this.#synchronizerPks[contract] = synchronizerPk;
+    this.#size = contract + 1;
+    this.#places[place] = this.#size;
+    if (this.#size * 2 > this.#places.length) this.#grow();
+    return contract;
+  }
+
+  #reserve(needed: number): void {
+    if (needed <= this.#bytes.length) return;
+    const larger = Buffer.allocUnsafeSlow(Math.max(needed, this.#bytes.length * 2));
+    this.#bytes.copy(larger);
+    this.#bytes = larger;
+  }
+
+  #grow(): void {
+    const places = new Int32Array(this.#places.length * 2);
+    const last = places.length - 1;
+    for (let contract = 0; contract < this.#size; contract += 1) {
+      let place = (this.#hashes[contract] ?? 0) & last;
+      while (places[place] !== 0) place = (place + 1) & last;
+      places[place] = contract + 1;
+    }
+    this.#places = places;
+  }
+}
+
+/** So many bytes of each end tell ids apart: they begin with a hash, and end with what distinguishes those of tests. */
+const hashedBytes = 24;
+
+function hashOf({ bytes, start, end }: Utf8): number {
+  let hash = end - start;
+  const begin = Math.max(start, end - hashedBytes);
+  for (let at = Math.min(start + hashedBytes, begin) - 1; at >= start; at -= 1) hash = mixed(hash, bytes[at] ?? 0);
+  for (let at = begin; at < end; at += 1) hash = mixed(hash, bytes[at] ?? 0);
+  return hash ^ (hash >>> 15);
+}
+
+function mixed(hash: number, byte: number): number {
+  return Math.imul(hash ^ byte, 0x01000193);
+}

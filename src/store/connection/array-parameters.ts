@@ -1,0 +1,48 @@
+/**
+ * Arrays as parameters, in the binary format: no text of them is made, and their values are asked for when they are sent.
+ * Source: Postgres documentation, "Message Data Types", and array_recv.
+ */
+import type { Microseconds } from '../../model/binary-timestamp.ts';
+import type { Text } from '../../model/utf8.ts';
+import type { Encoded } from './round-trip.ts';
+
+/** Values that can be gone through more than once. */
+type Values<T> = () => Iterable<T | null>;
+
+/** A text[]. */
+export function textArray(values: Values<Text>): Encoded {
+  return (bytes) => {
+    bytes.array(25, values(), (value) => {
+      bytes.text(value);
+    });
+  };
+}
+
+/** An integer[]. */
+export function int4Array(values: Values<number>): Encoded {
+  return (bytes) => {
+    bytes.array(23, values(), (value) => {
+      bytes.int32(4);
+      bytes.int32(value);
+    });
+  };
+}
+
+/** A bigint[]. */
+export function int8Array(values: Values<number | bigint>): Encoded {
+  return eightBytes(20, values);
+}
+
+/** A timestamptz[]. */
+export function timestampArray(values: Values<Microseconds>): Encoded {
+  return eightBytes(1184, values);
+}
+
+function eightBytes(oid: number, values: Values<number | bigint>): Encoded {
+  return (bytes) => {
+    bytes.array(oid, values(), (value) => {
+      bytes.int32(8);
+      bytes.int64(value);
+    });
+  };
+}
