@@ -117,12 +117,12 @@ describe('following', () => {
   });
 
   it.each([
-    ['many', { count: 300, idLength: 20, ahead: true }],
-    ['large', { count: 4, idLength: 200_000, ahead: true }],
-    ['few', { count: 100, idLength: 20, ahead: false }],
+    ['many', { writeLanes: 1, count: 300, idLength: 20, ahead: true }],
+    ['large', { writeLanes: 1, count: 4, idLength: 200_000, ahead: true }],
+    ['few', { writeLanes: 2, count: 100, idLength: 20, ahead: false }],
   ])('builds the next batch beside the write of the one before when %s updates wait', async (_, waiting) => {
-    const { count, idLength, ahead } = waiting;
-    const loop = run({ batchUpdates: 40, batchBytes: 300_000, inboxUpdates: 1_000, writeLanes: 1 });
+    const { writeLanes, count, idLength, ahead } = waiting;
+    const loop = run({ batchUpdates: 40, batchBytes: 300_000, inboxUpdates: 1_000, writeLanes });
     const slow = deferred();
     loop.sink.before = (act) => (act === 'writeBatch' ? slow.promise : undefined);
     const built = (): number => loop.told.of('busyWith').filter(([work]) => work === 'decode').length;

@@ -152,8 +152,8 @@ class StreamWriter {
   async step(frames: EndingFrames): Promise<number | undefined> {
     if (this.#pending !== undefined) return this.#giveUp(this.#pending);
     const { limits, observer, tracer } = this.#parts;
-    // Little is decoded quickly: rather wait for room and take with it what comes meanwhile.
-    if (frames.inbox.length < aheadUpdates && frames.inbox.bytes < aheadBytes) await this.#room();
+    // Little is decoded quickly: rather wait until nothing is under way and take with it what comes meanwhile.
+    if (frames.inbox.length < aheadUpdates && frames.inbox.bytes < aheadBytes) await this.#drain();
     const taken = await this.#taken(frames);
     if (taken.length === 0) return this.#ended(frames);
     this.#received = true;
