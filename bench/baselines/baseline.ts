@@ -14,7 +14,7 @@ import type { Expected } from '../replay/profiles.ts';
 import type { Recording } from '../replay/recording.ts';
 
 /** Updates of one transaction: as many as the largest batch of the indexer has. */
-export const updatesPerBatch = 2_000;
+export const updatesPerBatch = 1_000;
 
 /** Schema of the staged rows; also where a baseline finds its own types while it stages. */
 export const staged = 'staged';

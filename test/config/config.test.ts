@@ -60,7 +60,7 @@ describe('loadConfig', () => {
         batchUpdates: 1000,
         batchBytes: 8 * 1024 * 1024,
         inboxUpdates: 1000,
-        inboxBytes: 32 * 1024 * 1024,
+        inboxBytes: 8 * 1024 * 1024,
         writeLanes: 2,
         quarantine: false,
         unknownUpdates: 'auto',
