@@ -214,6 +214,9 @@ create index ended_contract on ended using hash (id_text(contract_id));
 comment on index ended_contract is 'A contract by its id.';
 create index ended_template on ended (template_pk, class, "offset");
 comment on index ended_template is 'Contracts of a template that were active at an offset of the past; see lifetime_class.';
+-- Rows come in the order of their ends, so a summary of each few pages finds those of a span of offsets.
+create index ended_offset on ended using brin (ended_offset) with (pages_per_range = 32, autosummarize = on);
+comment on index ended_offset is 'Contracts that ended within a span of offsets.';
 alter table ended replica identity full;
 
 create table exercises (

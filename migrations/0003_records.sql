@@ -1,5 +1,6 @@
 -- What is kept beside the events: sums, updates set aside, redactions, results of verify.
 
+-- Each batch changes every row it counts on: with room for the new version beside the old one no index has to know of it.
 create table activity_hourly (
   hour timestamptz not null,
   template_pk integer not null,
@@ -15,7 +16,7 @@ create table activity_hourly (
   total_archives bigint not null default 0,
   total_exercises bigint not null default 0,
   primary key (hour, template_pk, choice_pk, synchronizer_pk)
-);
+) with (fillfactor = 50);
 comment on table activity_hourly is 'Events per hour of record time, kept in the writer''s transaction. Seeded contracts do not count.';
 comment on column activity_hourly.hour is 'Start of the hour, by record time.';
 comment on column activity_hourly.template_pk is 'Template.';
@@ -37,7 +38,7 @@ create table active_counts (
   template_pk integer primary key,
   activated bigint not null default 0,
   deactivated bigint not null default 0
-);
+) with (fillfactor = 50);
 comment on table active_counts is 'Contracts by template, counted in the transaction that wrote them: activated minus deactivated are active now.';
 comment on column active_counts.template_pk is 'Template, see templates.';
 comment on column active_counts.activated is 'Contracts of this template that were ever active, pruned ones included.';

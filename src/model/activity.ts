@@ -7,7 +7,8 @@ import type { UpdateTimes } from './rows.ts';
 import type { StoredUpdate } from './update.ts';
 
 export interface ActivityRow {
-  readonly hour: string;
+  /** Hours since 2000. */
+  readonly hour: number;
   /** 0 in the row that stands for the updates themselves. */
   readonly templatePk: number;
   /** 0 for creates and archived events. */
@@ -28,7 +29,6 @@ export interface ActivityRow {
 }
 
 const hourMicroseconds = 3_600_000_000;
-const epochHours = Date.UTC(2000, 0, 1) / 3_600_000;
 
 /**
  * Seconds; about a microsecond. Multiples of a power of two add up without rounding, below 2^33 seconds for an hour: the
@@ -96,7 +96,7 @@ export class Activity {
     const key = choicePk * 2 ** 20 + synchronizerPk;
     let row = rows.get(key);
     if (row === undefined) {
-      row = emptyRow(printedHour(hour), templatePk, choicePk, synchronizerPk);
+      row = emptyRow(hour, templatePk, choicePk, synchronizerPk);
       rows.set(key, row);
     }
     return row;
@@ -110,7 +110,7 @@ export class Activity {
   }
 }
 
-function emptyRow(hour: string, templatePk: number, choicePk: number, synchronizerPk: number): ActivityRow {
+function emptyRow(hour: number, templatePk: number, choicePk: number, synchronizerPk: number): ActivityRow {
   const events = { creates: 0, archives: 0, exercises: 0 };
   const totals = { totalCreates: 0, totalArchives: 0, totalExercises: 0 };
   const updates = { transactions: 0, paidTrafficCost: 0, delay: 0 };
@@ -141,6 +141,8 @@ function hourOf(time: Microseconds): number {
   return Number(time < 0n && hours * BigInt(hourMicroseconds) !== time ? hours - 1n : hours);
 }
 
-function printedHour(hour: number): string {
-  return `${new Date((epochHours + hour) * 3_600_000).toISOString().slice(0, 13)}:00:00Z`;
+/** When an hour begins, for Postgres. */
+export function startOf(hour: number): Microseconds {
+  const start = hour * hourMicroseconds;
+  return Number.isSafeInteger(start) ? start : BigInt(hour) * BigInt(hourMicroseconds);
 }

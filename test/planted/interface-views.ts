@@ -33,7 +33,8 @@ export const interfaceViews: PlantedArea = {
       name: 'a failed view loses its message where the participant sent details',
       file: 'src/ledger/frames/decode-event.ts',
       line: "statusMessage: textAt(status, 'message', `${path}.viewStatus`),",
-      instead: "statusMessage: details !== null && !emptyList.test(details) ? null : textAt(status, 'message', path),",
+      instead:
+        "statusMessage: details !== null && !emptyList.test(stringOf(details)) ? null : textAt(status, 'message', path),",
       ...views,
     },
     {

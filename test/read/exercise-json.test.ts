@@ -102,7 +102,12 @@ it('every view has the same columns and gives the same answer', async () => {
     rows.set(view.name, found.rows);
     expect(await answer('json', view), view.name).toEqual(found);
   }
-  for (const name of ['explore.exercises', 'explore.events', 'explore.token_transfers', 'ledger.plain_exercises']) {
+  for (const name of [
+    'explore.exercises',
+    'explore.events',
+    'explore.token_transfer_steps',
+    'ledger.plain_exercises',
+  ]) {
     expect(rows.get(name), name).toBeGreaterThan(0);
   }
   expect([...rows].filter(([name, count]) => name.startsWith('typed.') && count > 0)).not.toHaveLength(0);

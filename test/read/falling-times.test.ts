@@ -4,6 +4,8 @@
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { decodeUpdate } from '../support/wire/decode.ts';
+import { Activity } from '../../src/model/activity.ts';
+import { postgresMicroseconds } from '../../src/model/binary-timestamp.ts';
 import { factsOf } from '../../src/pipeline/intake/batch-builder.ts';
 import { openDatabase, type Database } from '../../src/store/connection/database.ts';
 import { openSession, type StoreBatch, type StoreSession } from '../../src/store/write/session.ts';
@@ -104,6 +106,25 @@ describe('record times that fall', () => {
       { hour: name, synchronizer, of_all: true, creates: 0, total: count, transactions: count },
     ];
     expect(rows).toEqual([...hour('11', there, 4), ...hour('12', here, 3)]);
+  });
+
+  it('count in the hour that the slow synchronizer comes to, where the other was before', () => {
+    const activity = new Activity();
+    for (const [time, synchronizerPk] of [
+      ['2026-08-14T12:10:00.000001Z', 1],
+      ['2026-08-14T11:50:00.000002Z', 2],
+      ['2026-08-14T12:05:00.000003Z', 2],
+    ] as const) {
+      const row = activity.at(postgresMicroseconds(time), 7, 0, synchronizerPk);
+      if (row !== undefined) row.creates += 1;
+    }
+    const counted = activity.rows().filter(({ templatePk }) => templatePk === 7);
+    const first = counted[0]?.hour ?? 0;
+    expect(counted.map(({ hour, synchronizerPk, creates }) => [hour - first, synchronizerPk, creates])).toEqual([
+      [0, 1, 1],
+      [0, 2, 1],
+      [-1, 2, 1],
+    ]);
   });
 
   it('tell the observer the newest of a batch, not the last', () => {

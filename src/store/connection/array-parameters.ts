@@ -2,9 +2,12 @@
  * Arrays as parameters, in the binary format: no text of them is made, and their values are asked for when they are sent.
  * Source: Postgres documentation, "Message Data Types", and array_recv.
  */
+import { types } from 'pg';
 import type { Microseconds } from '../../model/binary-timestamp.ts';
 import type { Text } from '../../model/utf8.ts';
 import type { Encoded } from './round-trip.ts';
+
+const { INT4, INT8, TEXT, TIMESTAMPTZ } = types.builtins;
 
 /** Values that can be gone through more than once. */
 type Values<T> = () => Iterable<T | null>;
@@ -12,7 +15,7 @@ type Values<T> = () => Iterable<T | null>;
 /** A text[]. */
 export function textArray(values: Values<Text>): Encoded {
   return (bytes) => {
-    bytes.array(25, values(), (value) => {
+    bytes.array(TEXT, values(), (value) => {
       bytes.text(value);
     });
   };
@@ -21,7 +24,7 @@ export function textArray(values: Values<Text>): Encoded {
 /** An integer[]. */
 export function int4Array(values: Values<number>): Encoded {
   return (bytes) => {
-    bytes.array(23, values(), (value) => {
+    bytes.array(INT4, values(), (value) => {
       bytes.int32(4);
       bytes.int32(value);
     });
@@ -30,12 +33,12 @@ export function int4Array(values: Values<number>): Encoded {
 
 /** A bigint[]. */
 export function int8Array(values: Values<number | bigint>): Encoded {
-  return eightBytes(20, values);
+  return eightBytes(INT8, values);
 }
 
 /** A timestamptz[]. */
 export function timestampArray(values: Values<Microseconds>): Encoded {
-  return eightBytes(1184, values);
+  return eightBytes(TIMESTAMPTZ, values);
 }
 
 function eightBytes(oid: number, values: Values<number | bigint>): Encoded {

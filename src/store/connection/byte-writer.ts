@@ -3,6 +3,7 @@
  * used again.
  * Source: Postgres documentation, "Message Data Types", and the receive functions of the types.
  */
+import { types } from 'pg';
 import { stringOf, utf8Of, type Text, type Utf8 } from '../../model/utf8.ts';
 
 const initialBytes = 64 * 1024;
@@ -11,7 +12,6 @@ const initialBytes = 64 * 1024;
 const usedPart = 1 / 4;
 const timesUnused = 16;
 
-const textOid = 25;
 /** In place of a length: there is no value. */
 const nullLength = -1;
 
@@ -68,8 +68,10 @@ export class ByteWriter {
   clear(): void {
     const size = this.#bytes.length;
     this.#unused = size > initialBytes && this.#at < size * usedPart ? this.#unused + 1 : 0;
-    if (this.#unused >= timesUnused) this.#bytes = Buffer.allocUnsafeSlow(size / 2);
-    if (this.#unused >= timesUnused) this.#unused = 0;
+    if (this.#unused === timesUnused) {
+      this.#bytes = Buffer.allocUnsafeSlow(size / 2);
+      this.#unused = 0;
+    }
     this.#at = 0;
   }
 
@@ -198,7 +200,7 @@ export class ByteWriter {
   texts(values: readonly string[]): void {
     const start = this.#at;
     this.int32(0);
-    this.array(textOid, values, (value) => {
+    this.array(types.builtins.TEXT, values, (value) => {
       this.text(value);
     });
     this.int32At(start, this.#at - start - 4);

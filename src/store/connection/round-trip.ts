@@ -32,9 +32,10 @@ const copyDone = Buffer.from([0x63, 0, 0, 0, 4]);
 const execute = Buffer.from([0x45, 0, 0, 0, 9, 0, 0, 0, 0, 0]);
 const bindCode = 'B'.charCodeAt(0);
 
-/** What is known of a connection: names of prepared statements, and memory for what is sent, which the server has read when it answers. */
 interface Known {
+  /** Names of the statements that are prepared. */
   readonly prepared: Set<string>;
+  /** What is being sent. The server has read it when it answers, so the next round trip may use the memory. */
   readonly bytes: ByteWriter;
 }
 const known = new WeakMap<Connection, Known>();

@@ -4,7 +4,7 @@
  * commit in order.
  */
 import { type ClientBase, escapeIdentifier } from 'pg';
-import { delayUnit } from '../../model/activity.ts';
+import { delayUnit, startOf, type ActivityRow } from '../../model/activity.ts';
 import type { Batch } from '../../model/batch.ts';
 import type { DictionaryEntries } from '../../model/dictionary.ts';
 import { endedBy, type Deactivation, type Lifetimes } from '../../model/lifetimes.ts';
@@ -57,7 +57,7 @@ export function rowStatements(batch: Batch<BinaryRows>, added: DictionaryEntries
     ...batchStatement(batch, filled),
     ...entryStatements(added),
     ...lifetimeStatement(batch),
-    ...activityStatement(batch),
+    ...activityStatements(batch),
     ...departureStatements(batch),
   ];
   return { filled, copies, rest };
@@ -181,53 +181,68 @@ function* mapped<T, U>(values: Iterable<T>, change: (value: T) => U): Generator<
   for (const value of values) yield change(value);
 }
 
-const counted = [
-  'templatePk',
-  'choicePk',
-  'synchronizerPk',
-  'creates',
-  'archives',
-  'exercises',
-  'transactions',
-  'totalCreates',
-  'totalArchives',
-  'totalExercises',
-] as const;
-
-function activityStatement(batch: Batch): Statement[] {
+/** Two statements: with hundreds of templates this is most of what the writer updates, so their rows carry their own counts only. */
+function activityStatements(batch: Batch): Statement[] {
   const rows = batch.activity.rows();
-  if (rows.length === 0) return [];
+  const ofTemplates = rows.filter(({ templatePk }) => templatePk !== 0);
+  const ofHours = rows.filter(({ templatePk }) => templatePk === 0);
   return [
-    {
-      name: 'add-activity',
-      // Traffic costs stop at the largest bigint: one absurd cost must not stop the stream.
-      text: `insert into activity_hourly as a (hour, template_pk, choice_pk, synchronizer_pk, creates, archives,
-                    exercises, transactions, total_creates, total_archives, total_exercises, paid_traffic_cost,
-                    delay_seconds)
-               select hour, template_pk, choice_pk, synchronizer_pk, creates, archives, exercises, transactions,
-                      total_creates, total_archives, total_exercises, least(cost, 9223372036854775807), delay_seconds
-                 from unnest($1::text[]::timestamptz[], $2::integer[], $3::integer[], $4::integer[], $5::bigint[],
-                             $6::bigint[], $7::bigint[], $8::bigint[], $9::bigint[], $10::bigint[], $11::bigint[],
-                             $12::numeric[], $13::double precision[])
-                        n (hour, template_pk, choice_pk, synchronizer_pk, creates, archives, exercises, transactions,
-                           total_creates, total_archives, total_exercises, cost, delay_seconds)
-             on conflict (hour, template_pk, choice_pk, synchronizer_pk) do update
-               set creates = a.creates + excluded.creates, archives = a.archives + excluded.archives,
-                   exercises = a.exercises + excluded.exercises, transactions = a.transactions + excluded.transactions,
-                   total_creates = a.total_creates + excluded.total_creates,
-                   total_archives = a.total_archives + excluded.total_archives,
-                   total_exercises = a.total_exercises + excluded.total_exercises,
-                   paid_traffic_cost = least(a.paid_traffic_cost::numeric + excluded.paid_traffic_cost,
-                                             9223372036854775807),
-                   delay_seconds = a.delay_seconds + excluded.delay_seconds`,
-      values: [
-        textArray(() => rows.map((row) => row.hour)),
-        ...counted.map((column) => list(rows.map((row) => row[column]))),
-        list(rows.map((row) => row.paidTrafficCost)),
-        list(rows.map((row) => row.delay * delayUnit)),
-      ],
-    },
+    ...(ofTemplates.length === 0 ? [] : [templateActivity(ofTemplates)]),
+    ...(ofHours.length === 0 ? [] : [hourActivity(ofHours)]),
   ];
+}
+
+function templateActivity(rows: readonly ActivityRow[]): Statement {
+  const each = (pick: (row: ActivityRow) => number) => (): Iterable<number> => mapped(rows, pick);
+  return {
+    name: 'add-activity',
+    text: `insert into activity_hourly as a (hour, template_pk, choice_pk, synchronizer_pk, creates, archives, exercises)
+             select * from unnest($1::timestamptz[], $2::integer[], $3::integer[], $4::integer[], $5::bigint[], $6::bigint[],
+                                  $7::bigint[])
+           on conflict (hour, template_pk, choice_pk, synchronizer_pk) do update
+             set creates = a.creates + excluded.creates, archives = a.archives + excluded.archives,
+                 exercises = a.exercises + excluded.exercises`,
+    values: [
+      timestampArray(() => mapped(rows, ({ hour }) => startOf(hour))),
+      int4Array(each(({ templatePk }) => templatePk)),
+      int4Array(each(({ choicePk }) => choicePk)),
+      int4Array(each(({ synchronizerPk }) => synchronizerPk)),
+      int8Array(each(({ creates }) => creates)),
+      int8Array(each(({ archives }) => archives)),
+      int8Array(each(({ exercises }) => exercises)),
+    ],
+  };
+}
+
+const ofTheHour = ['synchronizerPk', 'transactions', 'totalCreates', 'totalArchives', 'totalExercises'] as const;
+
+function hourActivity(rows: readonly ActivityRow[]): Statement {
+  return {
+    name: 'add-activity-of-hours',
+    // Traffic costs stop at the largest bigint: one absurd cost must not stop the stream.
+    text: `insert into activity_hourly as a (hour, template_pk, choice_pk, synchronizer_pk, creates, archives, exercises,
+                  transactions, total_creates, total_archives, total_exercises, paid_traffic_cost, delay_seconds)
+             select hour, 0, 0, synchronizer_pk, 0, 0, 0, transactions, total_creates, total_archives, total_exercises,
+                    least(cost, 9223372036854775807), delay_seconds
+               from unnest($1::timestamptz[], $2::integer[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[],
+                           $7::numeric[], $8::double precision[])
+                      n (hour, synchronizer_pk, transactions, total_creates, total_archives, total_exercises, cost,
+                         delay_seconds)
+           on conflict (hour, template_pk, choice_pk, synchronizer_pk) do update
+             set transactions = a.transactions + excluded.transactions,
+                 total_creates = a.total_creates + excluded.total_creates,
+                 total_archives = a.total_archives + excluded.total_archives,
+                 total_exercises = a.total_exercises + excluded.total_exercises,
+                 paid_traffic_cost = least(a.paid_traffic_cost::numeric + excluded.paid_traffic_cost,
+                                           9223372036854775807),
+                 delay_seconds = a.delay_seconds + excluded.delay_seconds`,
+    values: [
+      timestampArray(() => mapped(rows, ({ hour }) => startOf(hour))),
+      ...ofTheHour.map((column) => list(rows.map((row) => row[column]))),
+      list(rows.map((row) => row.paidTrafficCost)),
+      list(rows.map((row) => row.delay * delayUnit)),
+    ],
+  };
 }
 
 /** Tells whoever listens, when the transaction commits, that the checkpoint is now `offset`. */

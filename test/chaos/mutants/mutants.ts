@@ -33,8 +33,8 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'a write that fails is taken for one that succeeded',
     file: 'pipeline/follow/write-queue.js',
-    line: 'this.#fail(thrown);',
-    instead: 'this.#underWay = this.#underWay.filter((other) => other !== written);',
+    line: 'const written = write(this.#underWay.at(-1));',
+    instead: 'const written = write(this.#underWay.at(-1)).catch(() => undefined);',
   },
   {
     name: 'a session goes on from the checkpoint of the last one in memory',
@@ -193,8 +193,8 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'the record time of a transaction is its effective time',
     file: 'model/rows.js',
-    line: 'update.recordTime,',
-    instead: 'transaction?.effectiveAt ?? update.recordTime,',
+    line: 'times.recorded ?? update.recordTime,',
+    instead: 'times.effective ?? times.recorded ?? update.recordTime,',
   },
   {
     name: 'every exercise of a transaction has the argument of the first one',
