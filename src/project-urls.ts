@@ -3,7 +3,7 @@ import { version } from './version.ts';
 
 const project = 'https://github.com/ledger-indexer/ledger-indexer';
 
-/** The address of a page, e.g. of `docs/sql.md#tokens-cip-56`. */
+/** The address of a page, e.g. of `docs/sql.md#tokens`. */
 export function pageUrl(path: string): string {
   return `${project}/blob/main/${path}`;
 }

@@ -1,8 +1,8 @@
--- Tokens of the CIP-56 standard, as views over its interfaces. The views are always here. They are empty as long as no
--- contract was seen through these interfaces: name them in the filter of the indexer.
+-- Tokens of the token standard, versions 1 (CIP-56) and 2 (CIP-112), as views over its interfaces: holdings and balances, now
+-- and then. The views are always here. They are empty as long as no contract was seen through these interfaces: name them in
+-- the filter of the indexer. A holding with views of both versions counts once, by that of version 2.
 -- Amounts are numeric, exact to the last digit. A field that is None may be null or missing in the JSON: both read as null.
 -- What is live is found by the live contracts of the templates that implement an interface, however long the history is.
--- Where the name of an interface's package is not known yet, its module and name are enough.
 
 create or replace function :explore.texts(list jsonb) returns text[]
   language sql immutable parallel safe
@@ -14,127 +14,164 @@ create or replace function :explore.optional(value jsonb) returns jsonb
   return nullif(value, 'null'::jsonb);
 comment on function :explore.optional(jsonb) is 'An Optional field: null both for JSON null and for a field that is missing.';
 
+-- Packages of the standard are named after their module. Where the name of an interface's package is not known yet, its
+-- module and name are enough. In PL/pgSQL, so that a query asks once: (select token_pks(…)).
+create or replace function :explore.token_pks(module text, entity text) returns integer[]
+  language plpgsql stable parallel safe
+  set search_path = pg_catalog, pg_temp
+as $$
+declare
+  package text := 'splice-api-token-' || lower(regexp_replace(module, '([a-z0-9])([A-Z])', E'\\1-\\2', 'g'));
+begin
+  return array(
+    select t.template_pk
+      from :storage.templates t
+      left join :storage.packages p on p.package_id = t.package_id
+     where t.module_name = 'Splice.Api.Token.' || module and t.entity_name = entity
+       and coalesce(t.package_name, p.package_name, package) = package);
+end
+$$;
+comment on function :explore.token_pks(text, text) is
+  'Numbers of an interface of the token standard, e.g. of HoldingV2 and Holding, one for each package it was seen in.';
+
+create or replace function :explore.token_templates(module text, entity text) returns integer[]
+  language plpgsql stable parallel safe
+  set search_path = pg_catalog, pg_temp
+as $$
+begin
+  return array(
+    select distinct m.template_pk from :storage.template_interfaces m
+     where m.interface_pk = any (:explore.token_pks(module || 'V1', entity) || :explore.token_pks(module || 'V2', entity)));
+end
+$$;
+comment on function :explore.token_templates(text, text) is
+  'Numbers of the templates that were seen through an interface of the token standard, of either version, e.g. Holding and Holding.';
+
+create or replace function :explore.token_choices(module text, entity text, names text[]) returns integer[]
+  language plpgsql stable parallel safe
+  set search_path = pg_catalog, pg_temp
+as $$
+begin
+  return array(
+    select h.choice_pk from :storage.choices h
+     where h.interface_pk = any (:explore.token_pks(module, entity)) and h.choice = any (names));
+end
+$$;
+comment on function :explore.token_choices(text, text, text[]) is
+  'Numbers of choices of an interface of the token standard, one for each template they were exercised on.';
+
+create or replace function :explore.token_step_choices(version text) returns integer[]
+  language sql stable parallel safe
+  return :explore.token_choices('TransferInstruction' || version, 'TransferFactory', '{TransferFactory_Transfer}')
+    || :explore.token_choices('TransferInstruction' || version, 'TransferInstruction',
+         '{TransferInstruction_Accept,TransferInstruction_Reject,TransferInstruction_Withdraw,TransferInstruction_Update}');
+comment on function :explore.token_step_choices(text) is
+  'Numbers of the choices that are steps of a transfer in a version of the token standard, V1 or V2.';
+
+-- The view of a contract through one of two interfaces, the newer one where both are there: that has an account.
+create or replace function :explore.token_view(at_offset bigint, at_node integer, module text, entity text)
+  returns table (standard text, view jsonb)
+  language sql stable parallel safe rows 1
+begin atomic
+  select case when v.interface_pk = any ((select :explore.token_pks(module || 'V2', entity))::integer[]) then 'V2' else 'V1' end,
+         v.view
+    from interface_views v
+   where v."offset" = at_offset and v.node_id = at_node and v.status_code = 0 and v.view is not null
+     and v.interface_pk = any ((select :explore.token_pks(module || 'V1', entity) || :explore.token_pks(module || 'V2', entity))::integer[])
+   order by 1 desc limit 1;
+end;
+comment on function :explore.token_view(bigint, integer, text, text) is
+  'What the row of contracts with this offset and node shows through an interface of the token standard, by its version 2 where it has one.';
+
+create or replace function :explore.token_holding(at_offset bigint, at_node integer)
+  returns table (standard text, owner text, provider text, account_id text, instrument_admin text, instrument_id text,
+                 amount numeric, is_locked boolean, lock_holders text[], lock_expires_at timestamptz,
+                 lock_expires_after interval, lock_context text, meta jsonb)
+  language sql stable parallel safe rows 1
+begin atomic
+  select v.standard, coalesce(v.view #>> '{account,owner}', v.view ->> 'owner'), v.view #>> '{account,provider}',
+         coalesce(v.view #>> '{account,id}', ''), v.view #>> '{instrumentId,admin}', v.view #>> '{instrumentId,id}',
+         (v.view ->> 'amount')::numeric, :explore.optional(v.view -> 'lock') is not null,
+         :explore.texts(v.view #> '{lock,holders}'), (v.view #>> '{lock,expiresAt}')::timestamptz,
+         (v.view #>> '{lock,expiresAfter,microseconds}')::bigint * interval '1 microsecond', v.view #>> '{lock,context}',
+         v.view #> '{meta,values}'
+    from :explore.token_view(at_offset, at_node, 'Holding', 'Holding') v;
+end;
+comment on function :explore.token_holding(bigint, integer) is
+  'The row of contracts with this offset and node as a token holding; no row where it is none, or its view failed or was redacted.';
+
 create or replace view :explore.token_holdings as
-  select id_text(l.contract_id) as contract_id, v.view ->> 'owner' as owner,
-         v.view #>> '{instrumentId,admin}' as instrument_admin, v.view #>> '{instrumentId,id}' as instrument_id,
-         (v.view ->> 'amount')::numeric as amount, :explore.optional(v.view -> 'lock') is not null as is_locked,
-         :explore.texts(v.view #> '{lock,holders}') as lock_holders,
-         (v.view #>> '{lock,expiresAt}')::timestamptz as lock_expires_at,
-         (v.view #>> '{lock,expiresAfter,microseconds}')::bigint * interval '1 microsecond' as lock_expires_after,
-         v.view #>> '{lock,context}' as lock_context, v.view #> '{meta,values}' as meta,
-         l."offset" as created_at_offset, c.created_at,
+  select id_text(l.contract_id) as contract_id, h.standard, h.owner, h.provider, h.account_id, h.instrument_admin,
+         h.instrument_id, h.amount, h.is_locked, h.lock_holders, h.lock_expires_at, h.lock_expires_after,
+         least(h.lock_expires_at, c.created_at + h.lock_expires_after) as locked_until,
+         h.is_locked and coalesce(least(h.lock_expires_at, c.created_at + h.lock_expires_after) > now(), true)
+           as is_locked_now,
+         h.lock_context, h.meta, l."offset" as created_at_offset, c.created_at,
          :explore.fqn(coalesce(t.package_name, t.package_id), t.module_name, t.entity_name) as template_fqn,
          s.synchronizer_id
-    from templates i
-    left join packages p on p.package_id = i.package_id
-    join template_interfaces m on m.interface_pk = i.template_pk
-    join live l on l.template_pk = m.template_pk
-    join interface_views v on v."offset" = l."offset" and v.node_id = l.node_id and v.interface_pk = i.template_pk
+    from live l
+   cross join lateral :explore.token_holding(l."offset", l.node_id) h
     left join templates t on t.template_pk = l.template_pk
     left join contracts c on c."offset" = l."offset" and c.node_id = l.node_id
     left join synchronizers s on s.synchronizer_pk = l.synchronizer_pk
-   where i.module_name = 'Splice.Api.Token.HoldingV1' and i.entity_name = 'Holding'
-     and coalesce(i.package_name, p.package_name, 'splice-api-token-holding-v1') = 'splice-api-token-holding-v1'
-     and v.status_code = 0 and l.unknown_since is null;
+   where l.unknown_since is null
+     and l.template_pk = any ((select :explore.token_templates('Holding', 'Holding'))::integer[]);
 comment on view :explore.token_holdings is
-  'Token holdings (CIP-56) that are active now, one row per holding contract. Empty without the interface Holding in the filter.';
+  'Token holdings that are active now, one row per holding contract, by version 2 of the standard where it has that. Empty without an interface Holding in the filter.';
 
 create or replace view :explore.token_balances as
-  select owner, instrument_admin, instrument_id, sum(amount) as total,
+  select owner, provider, account_id, instrument_admin, instrument_id, sum(amount) as total,
          coalesce(sum(amount) filter (where is_locked), 0) as locked,
-         coalesce(sum(amount) filter (where not is_locked), 0) as unlocked, count(*) as holdings
+         coalesce(sum(amount) filter (where not is_locked), 0) as unlocked,
+         coalesce(sum(amount) filter (where not is_locked_now), 0) as available, count(*) as holdings
     from :explore.token_holdings
-   group by owner, instrument_admin, instrument_id;
+   group by owner, provider, account_id, instrument_admin, instrument_id;
 comment on view :explore.token_balances is
-  'What each party owns of each instrument now (CIP-56). Empty without the interface Holding in the filter.';
+  'What each account owns of each instrument now. Of version 1 an owner has one account, without provider and id. Empty without an interface Holding in the filter.';
 
--- The transfer is the argument where a factory starts it, and in the view of the instruction where one goes on or ends.
--- "offset 0" has the contract found before its view: without statistics the planner would begin at the views.
-create or replace view :explore.token_transfers as
-  select e."offset", e.node_id, id_text(u.update_id) as update_id, u.effective_at, u.record_time, h.choice,
-         lower(split_part(e.result::jsonb #>> '{output,tag}', '_', 2)) as outcome,
-         m.transfer ->> 'sender' as sender, m.transfer ->> 'receiver' as receiver,
-         m.transfer #>> '{instrumentId,admin}' as instrument_admin, m.transfer #>> '{instrumentId,id}' as instrument_id,
-         (m.transfer ->> 'amount')::numeric as amount,
-         case when h.choice = 'TransferFactory_Transfer' then e.result::jsonb #>> '{output,value,transferInstructionCid}'
-              else id_text(e.contract_id) end as transfer_instruction_id,
-         :explore.texts(e.result::jsonb #> '{output,value,receiverHoldingCids}') as receiver_holding_ids,
-         :explore.texts(e.result::jsonb -> 'senderChangeCids') as sender_change_ids,
-         (m.transfer ->> 'requestedAt')::timestamptz as requested_at,
-         (m.transfer ->> 'executeBefore')::timestamptz as execute_before,
-         m.transfer #> '{meta,values}' as meta, w.acting_parties
-    from templates f
-    left join packages p on p.package_id = f.package_id
-    join choices h on h.interface_pk = f.template_pk
-    join exercises e on e.choice_pk = h.choice_pk
-    left join event_parties w on w.parties_pk = e.parties_pk
-    left join updates u on u."offset" = e."offset"
-    left join lateral (
-           select v.view -> 'transfer' as transfer
-             from contract_states l
-            cross join lateral (
-                    select x.view from interface_views x
-                     where x."offset" = l.activated_offset and x.node_id = l.node_id and x.interface_pk = h.interface_pk
-                       and x.status_code = 0
-                    offset 0) v
-            where l.contract_id = id_text(e.contract_id)
-            order by l.activated_offset desc limit 1) i on h.choice <> 'TransferFactory_Transfer'
-   cross join lateral (
-           select case when h.choice = 'TransferFactory_Transfer' then e.argument::jsonb -> 'transfer' else i.transfer end as transfer) m
-   where h.choice in ('TransferFactory_Transfer', 'TransferInstruction_Accept', 'TransferInstruction_Reject',
-                      'TransferInstruction_Withdraw', 'TransferInstruction_Update')
-     and f.module_name = 'Splice.Api.Token.TransferInstructionV1'
-     and f.entity_name in ('TransferFactory', 'TransferInstruction')
-     and coalesce(f.package_name, p.package_name, 'splice-api-token-transfer-instruction-v1')
-         = 'splice-api-token-transfer-instruction-v1';
-comment on view :explore.token_transfers is
-  'Steps of token transfers (CIP-56): started by a factory, accepted, rejected, withdrawn or updated. Sum amounts where outcome is completed to see what moved: a transfer of two steps is completed in the second. Needs the shape LEDGER_EFFECTS; the second step shows parties and amount only with the interface TransferInstruction in the filter.';
+-- The template is not named, since more than one may be a holding: states_at is asked for each.
+create or replace function :explore.token_holdings_at(at_offset bigint)
+  returns setof :explore.token_holdings
+  language sql stable parallel safe rows 1000
+begin atomic
+  select l.contract_id, h.standard, h.owner, h.provider, h.account_id, h.instrument_admin, h.instrument_id, h.amount,
+         h.is_locked, h.lock_holders, h.lock_expires_at, h.lock_expires_after,
+         least(h.lock_expires_at, c.created_at + h.lock_expires_after),
+         h.is_locked and coalesce(least(h.lock_expires_at, c.created_at + h.lock_expires_after) > k.known_at, true),
+         h.lock_context, h.meta, l.activated_offset, c.created_at, f.template_fqn, s.synchronizer_id
+    from (select (select u.effective_at from updates u where u."offset" <= at_offset and u.effective_at is not null
+                   order by u."offset" desc limit 1) as known_at) k
+   cross join (select distinct :explore.fqn(coalesce(t.package_name, t.package_id), t.module_name, t.entity_name) as template_fqn
+                 from templates t
+                where t.template_pk = any ((select :explore.token_templates('Holding', 'Holding'))::integer[])) f
+   cross join lateral :explore.states_at(at_offset, f.template_fqn) l
+   cross join lateral :explore.token_holding(l.activated_offset, l.node_id) h
+    left join contracts c on c."offset" = l.activated_offset and c.node_id = l.node_id
+    left join synchronizers s on s.synchronizer_pk = l.synchronizer_pk;
+end;
+comment on function :explore.token_holdings_at(bigint) is
+  'Token holdings that were active right after the update with this offset; is_locked_now is meant at the time of that update. Needs an offset that is known, see coverage: others are refused with SQLSTATE LI003.';
 
-create or replace view :explore.pending_transfer_instructions as
-  select id_text(l.contract_id) as contract_id, v.view #>> '{transfer,sender}' as sender, v.view #>> '{transfer,receiver}' as receiver,
-         v.view #>> '{transfer,instrumentId,admin}' as instrument_admin,
-         v.view #>> '{transfer,instrumentId,id}' as instrument_id, (v.view #>> '{transfer,amount}')::numeric as amount,
-         v.view #>> '{status,tag}' as status, (v.view #>> '{transfer,requestedAt}')::timestamptz as requested_at,
-         (v.view #>> '{transfer,executeBefore}')::timestamptz as execute_before,
-         :explore.texts(v.view #> '{transfer,inputHoldingCids}') as input_holding_ids,
-         v.view ->> 'originalInstructionCid' as original_instruction_id, v.view #> '{transfer,meta,values}' as meta,
-         l."offset" as created_at_offset, c.created_at, s.synchronizer_id
-    from templates i
-    left join packages p on p.package_id = i.package_id
-    join template_interfaces m on m.interface_pk = i.template_pk
-    join live l on l.template_pk = m.template_pk
-    join interface_views v on v."offset" = l."offset" and v.node_id = l.node_id and v.interface_pk = i.template_pk
-    left join contracts c on c."offset" = l."offset" and c.node_id = l.node_id
-    left join synchronizers s on s.synchronizer_pk = l.synchronizer_pk
-   where i.module_name = 'Splice.Api.Token.TransferInstructionV1' and i.entity_name = 'TransferInstruction'
-     and coalesce(i.package_name, p.package_name, 'splice-api-token-transfer-instruction-v1') = 'splice-api-token-transfer-instruction-v1'
-     and v.status_code = 0 and l.unknown_since is null;
-comment on view :explore.pending_transfer_instructions is
-  'Token transfers (CIP-56) that wait for an answer or for somebody''s work. Empty without the interface TransferInstruction in the filter.';
+create or replace function :explore.token_balances_at(at_offset bigint)
+  returns setof :explore.token_balances
+  language sql stable parallel safe rows 1000
+begin atomic
+  select owner, provider, account_id, instrument_admin, instrument_id, sum(amount),
+         coalesce(sum(amount) filter (where is_locked), 0), coalesce(sum(amount) filter (where not is_locked), 0),
+         coalesce(sum(amount) filter (where not is_locked_now), 0), count(*)
+    from :explore.token_holdings_at(at_offset)
+   group by owner, provider, account_id, instrument_admin, instrument_id;
+end;
+comment on function :explore.token_balances_at(bigint) is
+  'What each account owned of each instrument right after the update with this offset, as token_balances shows it of now. Needs an offset that is known, see coverage: others are refused with SQLSTATE LI003.';
 
-create or replace view :explore.allocations as
-  select id_text(l.contract_id) as contract_id, v.view #>> '{allocation,settlement,executor}' as executor,
-         v.view #>> '{allocation,settlement,settlementRef,id}' as settlement_id,
-         v.view #>> '{allocation,settlement,settlementRef,cid}' as settlement_contract_id,
-         v.view #>> '{allocation,transferLegId}' as transfer_leg_id,
-         v.view #>> '{allocation,transferLeg,sender}' as sender, v.view #>> '{allocation,transferLeg,receiver}' as receiver,
-         v.view #>> '{allocation,transferLeg,instrumentId,admin}' as instrument_admin,
-         v.view #>> '{allocation,transferLeg,instrumentId,id}' as instrument_id,
-         (v.view #>> '{allocation,transferLeg,amount}')::numeric as amount,
-         (v.view #>> '{allocation,settlement,requestedAt}')::timestamptz as requested_at,
-         (v.view #>> '{allocation,settlement,allocateBefore}')::timestamptz as allocate_before,
-         (v.view #>> '{allocation,settlement,settleBefore}')::timestamptz as settle_before,
-         :explore.texts(v.view -> 'holdingCids') as holding_ids, v.view #> '{allocation,settlement,meta,values}' as meta,
-         l."offset" as created_at_offset, c.created_at, s.synchronizer_id
-    from templates i
-    left join packages p on p.package_id = i.package_id
-    join template_interfaces m on m.interface_pk = i.template_pk
-    join live l on l.template_pk = m.template_pk
-    join interface_views v on v."offset" = l."offset" and v.node_id = l.node_id and v.interface_pk = i.template_pk
-    left join contracts c on c."offset" = l."offset" and c.node_id = l.node_id
-    left join synchronizers s on s.synchronizer_pk = l.synchronizer_pk
-   where i.module_name = 'Splice.Api.Token.AllocationV1' and i.entity_name = 'Allocation'
-     and coalesce(i.package_name, p.package_name, 'splice-api-token-allocation-v1') = 'splice-api-token-allocation-v1'
-     and v.status_code = 0 and l.unknown_since is null;
-comment on view :explore.allocations is
-  'Holdings set aside for a settlement (CIP-56), active now. Empty without the interface Allocation in the filter.';
+create or replace function :explore.token_balances_at("time" timestamptz)
+  returns setof :explore.token_balances
+  language sql stable parallel safe rows 1000
+begin atomic
+  select b.*
+    from (select :explore.known_offset("time") as at_offset offset 0) k
+   cross join lateral :explore.token_balances_at(k.at_offset) b;
+end;
+comment on function :explore.token_balances_at(timestamptz) is
+  'What each account owned of each instrument at a time, by ledger effective time. Needs a time of which the state is known, see coverage: others are refused with SQLSTATE LI003.';

@@ -45,6 +45,20 @@ grant execute on function
   :explore.states_at(bigint, text),
   :explore.template_pks(text),
   :explore.texts(jsonb),
+  :explore.token_balances_at(bigint),
+  :explore.token_balances_at(timestamp with time zone),
+  :explore.token_changes_of(text),
+  :explore.token_choices(text, text, text[]),
+  :explore.token_holding(bigint, integer),
+  :explore.token_holding_events_of(text),
+  :explore.token_holdings_at(bigint),
+  :explore.token_journal(text, bigint, bigint),
+  :explore.token_journal_bounds(bigint, bigint),
+  :explore.token_parties(text),
+  :explore.token_pks(text, text),
+  :explore.token_step_choices(text),
+  :explore.token_templates(text, text),
+  :explore.token_view(bigint, integer, text, text),
   :explore.wait_for_offset(bigint, interval)
   to public;
 grant execute on function

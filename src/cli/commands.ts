@@ -15,6 +15,7 @@ import { migrateCommand } from './follow/migrate.ts';
 import { runCommand } from './follow/run.ts';
 import { indexCommand } from './inspect/index-verb.ts';
 import { queryCommand } from './inspect/query.ts';
+import { statementCommand } from './inspect/statement.ts';
 import { statusCommand } from './inspect/status.ts';
 import { viewsCommand } from './inspect/views.ts';
 import { ledgerCommand } from './ledger/ledger.ts';
@@ -38,6 +39,7 @@ export const commands: readonly Command[] = [
   connectCommand,
   statusCommand,
   queryCommand,
+  statementCommand,
   verifyCommand,
   viewsCommand,
   ledgerCommand,

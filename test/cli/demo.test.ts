@@ -197,6 +197,7 @@ describe('connect', () => {
 const calls: Readonly<Record<string, readonly [shows: RegExp, ...argv: string[]]>> = {
   check: [/✓ ledger +http.*✓ stored stream .*participant/s, '--timeout', '30'],
   status: [/^asked +http:/m],
+  statement: [/"sha256":"[0-9a-f]{64}"/, '--party', 'nobody::1220'],
   query: [/"count":\d{4}/, 'select count(*) from explore.updates'],
   verify: [/"outcome": "equal"/, '--sql', '--acs'],
   views: [/token_holding_v1__holding/, 'list'],

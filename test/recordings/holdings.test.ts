@@ -24,21 +24,13 @@ interface Holdings {
 
 const folder = recordingsFolder() ?? '';
 
-/** Holdings that came and went, as the first version of their interface shows them. */
+const shown = `to_char(abs(amount), 'FM9999999990.0000000000') || case when is_locked then ' locked' else '' end`;
+
+/** Holdings that came and went. */
 const moved = `
-  with holdings as (
-    select contract_id, "offset", view ->> 'owner' as owner, (view ->> 'amount')::numeric as amount,
-           view ->> 'amount' || case when view ->> 'lock' is null then '' else ' locked' end as text
-      from explore.interface_views
-     where interface_fqn like '%:Splice.Api.Token.HoldingV1:Holding' and view #>> '{instrumentId,id}' = 'USD'),
-  moves as (
-    select "offset", owner, amount, text, null as gone from holdings
-    union all
-    select e."offset", h.owner, -h.amount, null, h.text from explore.events e join holdings h using (contract_id)
-     where e.event_type = 'archived')
-  select "offset"::integer, owner, coalesce(array_agg(text order by text) filter (where text is not null), '{}') as in,
-         coalesce(array_agg(gone order by gone) filter (where gone is not null), '{}') as out, sum(amount)::text as net
-    from moves group by 1, 2 order by 1, 2`;
+  select "offset"::integer, owner, coalesce(array_agg(${shown} order by ${shown}) filter (where amount > 0), '{}') as in,
+         coalesce(array_agg(${shown} order by ${shown}) filter (where amount < 0), '{}') as out, sum(amount)::text as net
+    from explore.token_holding_events where instrument_id = 'USD' group by 1, 2 order by 1, 2`;
 
 describe.skipIf(folder === '').each(shapes)('the recorded token flow under %s', (shape) => {
   let run: Run;
@@ -67,12 +59,98 @@ describe.skipIf(folder === '').each(shapes)('the recorded token flow under %s', 
       changes.map(({ owner, net, ...change }) => {
         // The own contracts alone do not show what came and went in one update.
         const passed = shape === 'ACS_DELTA' ? change.in.filter((text) => change.out.includes(text)) : [];
-        const shown = (texts: readonly string[]): string[] => texts.filter((text) => !passed.includes(text)).sort();
-        return { owner, net, offset, in: shown(change.in), out: shown(change.out) };
+        const seen = (texts: readonly string[]): string[] => texts.filter((text) => !passed.includes(text)).sort();
+        return { owner, net, offset, in: seen(change.in), out: seen(change.out) };
       }),
     );
     const order = (a: Change & { offset: number }, b: Change & { offset: number }): number =>
       a.offset - b.offset || (a.owner < b.owner ? -1 : 1);
     expect(rows).toEqual(recorded.sort(order));
+  });
+
+  it('has each movement once: mints, transfers between owners and to herself', async () => {
+    const { rows } = await run.client.query<Record<string, string>>(
+      `select "offset"::integer, kind, basis, split_part(sender, '1', 1) as sender, split_part(receiver, '1', 1) as receiver,
+              amount::text, reason from explore.token_transfers where instrument_id = 'USD' order by "offset"`,
+    );
+    const effects = shape === 'LEDGER_EFFECTS';
+    const basis = effects ? 'event' : 'holdings';
+    const movement = (
+      offset: number,
+      sender: string | null,
+      receiver: string,
+      amount: string,
+      why?: string,
+    ): unknown => ({
+      offset,
+      kind: sender === null ? 'mint' : 'transfer',
+      basis,
+      sender,
+      receiver,
+      amount,
+      reason: effects ? (why ?? null) : null,
+    });
+    expect(rows).toEqual([
+      movement(85, null, 'alice', '100.0000000000', 'mint offer'),
+      movement(91, null, 'bob', '50.5000000000', 'mint offer'),
+      movement(97, 'alice', 'bob', '10.2500000000', 'rent'),
+      movement(115, 'bob', 'alice', '0.0000000001'),
+      movement(121, 'alice', 'bob', '3.5000000000'),
+      // What one update gave and took back shows in the events alone.
+      ...(effects ? [movement(130, 'alice', 'alice', '5.0000000000')] : []),
+    ]);
+    expect((await run.client.query('select * from explore.token_discrepancies')).rows).toEqual([]);
+  });
+
+  it('says of each change what it was, and with whom', async () => {
+    const { rows } = await run.client.query<Record<string, unknown>>(
+      `select "offset"::integer, split_part(owner, '1', 1) as owner, kind, (locked_in - locked_out)::text as locked,
+              split_part(other_owners[1], '1', 1) as other
+         from explore.token_changes where instrument_id = 'USD' and owner like 'alice%' order by "offset"`,
+    );
+    const kinds = rows.map((row) => [row['offset'], row['kind']]);
+    expect(kinds).toEqual([
+      [85, shape === 'LEDGER_EFFECTS' ? 'mint' : 'received'],
+      [94, 'lock'],
+      [97, shape === 'LEDGER_EFFECTS' ? 'transfer' : 'sent'],
+      [100, 'lock'],
+      [103, 'unlock'],
+      [106, 'lock'],
+      [109, 'unlock'],
+      [115, shape === 'LEDGER_EFFECTS' ? 'transfer' : 'received'],
+      [118, 'lock'],
+      [121, shape === 'LEDGER_EFFECTS' ? 'transfer' : 'sent'],
+      [130, shape === 'LEDGER_EFFECTS' ? 'transfer' : 'split'],
+    ]);
+  });
+
+  it('adds up to the balance at every offset, in the changes and in the journal', async () => {
+    const { rows } = await run.client.query<{ at: string; summed: string; held: string }>(
+      `select a.at::text, b.owner, c.net::text as summed, b.total::text as held
+         from generate_series(0, (select checkpoint from ledger.stream)) a (at)
+        cross join lateral (select owner, total from explore.token_balances_at(a.at) where instrument_id = 'USD') b
+         left join lateral (
+                select sum(net) as net from explore.token_changes c
+                 where c."offset" <= a.at and c.owner = b.owner and c.instrument_id = 'USD') c on true`,
+    );
+    expect(rows.length).toBeGreaterThan(60);
+    expect(rows.filter(({ summed, held }) => Number(summed) !== Number(held) || summed !== held)).toEqual([]);
+    for (const [owner, total] of Object.entries(holdings.balancesAtEnd)) {
+      const journal = await run.client.query<{ balance: string; net: string; offset: string }>(
+        `select "offset", net::text, balance::text from explore.token_journal($1)`,
+        [owner],
+      );
+      const told = holdings.updates.flatMap(({ offset, changes }) =>
+        changes.filter((change) => change.owner === owner).map(({ net }) => [String(offset), net]),
+      );
+      expect(journal.rows.map(({ offset, net }) => [offset, net])).toEqual(told);
+      expect(journal.rows.at(-1)?.balance).toBe(total);
+      const later = await run.client.query<{ kind: string; balance: string }>(
+        `select kind, balance::text from explore.token_journal($1, 100, 121)`,
+        [owner],
+      );
+      expect(later.rows[0]?.kind).toBe('opening');
+      expect(journal.rows.findLast(({ offset }) => Number(offset) <= 121)?.balance).toBe(later.rows.at(-1)?.balance);
+    }
   });
 });

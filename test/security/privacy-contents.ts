@@ -5,6 +5,7 @@ import { template, type Json } from '../support/frames.ts';
 const holding = `${'c1'.repeat(32)}:Splice.Api.Token.HoldingV1:Holding`;
 const instruction = `${'c2'.repeat(32)}:Splice.Api.Token.TransferInstructionV1:TransferInstruction`;
 const factory = `${'c2'.repeat(32)}:Splice.Api.Token.TransferInstructionV1:TransferFactory`;
+const eventLog = `${'c4'.repeat(32)}:Splice.Api.Token.TransferEventsV2:EventLog`;
 const allocation = `${'c3'.repeat(32)}:Splice.Api.Token.AllocationV1:Allocation`;
 
 export const interfaces = [holding, instruction, allocation];
@@ -15,7 +16,21 @@ export const tokenChoices: readonly (readonly [string | null, string])[] = [
   [null, 'Archive'],
   [factory, 'TransferFactory_Transfer'],
   [instruction, 'TransferInstruction_Accept'],
+  [eventLog, 'EventLog_HoldingsChange'],
 ];
+
+/** The argument of an exercise at an offset, as all token choices want it. */
+export function argumentOf(offset: number, contractId: string, actor: string): Json {
+  return {
+    secret: `argument ${String(offset)}`,
+    transfer: { sender: actor, amount: String(offset), instrumentId: { id: `of ${contractId}` } },
+    admin: actor,
+    account: { owner: actor },
+    transferLegSides: [
+      { side: 'SenderSide', otherside: { owner: null }, amount: String(offset), instrumentId: `of ${contractId}` },
+    ],
+  };
+}
 
 /** The fields of a created event that are contents, all of them telling which contract they are of. */
 export function contentsOf(id: string, sender: string, receiver: string, views: readonly string[]) {

@@ -5,7 +5,7 @@
 import { Random } from '../../packages/ledger-sandbox/src/wire/random.ts';
 import * as frames from '../support/frames.ts';
 import type { Json, JsonRecord } from '../support/frames.ts';
-import { contentsOf, interfaces, tokenChoices } from './privacy-contents.ts';
+import { argumentOf, contentsOf, interfaces, tokenChoices } from './privacy-contents.ts';
 
 export const parties = ['Ann', 'Ben', 'Cyd', 'Dan', 'Eva', 'Fay'].map((name) => `${name}::1220`);
 
@@ -186,10 +186,7 @@ export class PrivateHistory {
       consuming,
       actingParties,
       witnessParties,
-      choiceArgument: {
-        secret: `argument ${offset}`,
-        transfer: { sender: actingParties[0] ?? '', amount: String(offset), instrumentId: { id: `of ${contract.id}` } },
-      },
+      choiceArgument: argumentOf(offset, contract.id, actingParties[0] ?? ''),
       exerciseResult: { secret: `result ${offset}`, output: { tag: 'TransferInstructionResult_Completed', value: {} } },
       lastDescendantNodeId: children,
       acsDelta: consuming,

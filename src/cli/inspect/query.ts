@@ -3,6 +3,7 @@ import { loadConfig, type Config } from '../../config/config.ts';
 import { IndexerError } from '../../errors/indexer-error.ts';
 import type { Answer, AnswerRow, Question } from '../../store/reads/answer.ts';
 import type { Call, Command, Terminal } from '../command-line/command.ts';
+import { csvLine } from '../command-line/csv.ts';
 import { createOutput, joined, type Output, type RowFormat } from '../command-line/output.ts';
 import type { Given } from '../command-line/parse.ts';
 import { misuse } from '../command-line/refusals.ts';
@@ -130,18 +131,12 @@ function objectOf({ columns }: Answer, row: AnswerRow): Record<string, string | 
   return Object.fromEntries(columns.map(({ name }, at) => [name, row[at] ?? null]));
 }
 
-/** RFC 4180, with a title row; nothing between two commas is null, `""` the empty text. */
+/** With a title row. */
 async function csv({ columns, pages }: Answer, output: Output): Promise<void> {
-  const line = (values: AnswerRow): string => `${values.map(quoted).join(',')}\r\n`;
-  await output.text(line(columns.map(({ name }) => name)));
+  await output.text(csvLine(columns.map(({ name }) => name)));
   for await (const rows of pages) {
-    for (const piece of joined(rows, line)) await output.text(piece);
+    for (const piece of joined(rows, csvLine)) await output.text(piece);
   }
-}
-
-function quoted(value: string | null): string {
-  if (value === null) return '';
-  return value === '' || /[",\r\n]/u.test(value) ? `"${value.replaceAll('"', '""')}"` : value;
 }
 
 function interrupted(cause?: unknown): IndexerError {

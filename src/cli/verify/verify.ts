@@ -9,7 +9,7 @@ import type { Given } from '../command-line/parse.ts';
 import { misuse } from '../command-line/refusals.ts';
 import type { VerifyArguments } from './compare.ts';
 
-const usage = '[--sql] [--tail N] [--acs [--at OFFSET]] [--replay FIRST LAST] [--json [FILE]]';
+const usage = '[--sql] [--tail N] [--acs [--at OFFSET]] [--replay FIRST LAST] [--json [FILE]] | --statement FILE';
 
 export const verifyCommand: Command = {
   name: 'verify',
@@ -23,9 +23,10 @@ export const verifyCommand: Command = {
     { name: 'acs', doc: 'the active contracts against the ledger' },
     { name: 'at', value: 'OFFSET', doc: 'with --acs: at this offset instead of the checkpoint' },
     { name: 'replay', value: 'FIRST LAST', doc: 'the updates of these offsets against the ledger' },
+    { name: 'statement', value: 'FILE', doc: 'what `statement --json` wrote, against the tables; nothing else' },
     { name: 'json', value: '[FILE]', doc: 'the report as JSON, to a file or standard output' },
   ],
-  examples: ['verify', 'verify --sql', 'verify --acs --at 120000 --json report.json'],
+  examples: ['verify', 'verify --sql', 'verify --acs --at 120000 --json report.json', 'verify --statement alice.json'],
   exits: [
     [0, 'equal'],
     [1, 'a difference was found'],
@@ -34,6 +35,11 @@ export const verifyCommand: Command = {
   page: 'docs/verify.md',
   /** @throws IndexerError USAGE, CONFIGURATION_INVALID, or why there is nothing to compare */
   run: async (call) => {
+    const file = call.given.text('statement');
+    if (file !== undefined) {
+      const { verifyStatement } = await import('./statement.ts');
+      return verifyStatement(file, loadConfig(call.given.options, call.env), call.print);
+    }
     const args = verifyArguments(call.given);
     const config = loadConfig(call.given.options, call.env);
     const { compare } = await import('./compare.ts');

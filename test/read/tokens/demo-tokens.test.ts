@@ -1,15 +1,15 @@
 /** The CIP-56 views: over the demo's traffic against the books of its ledger, and over frames with every field. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { nameOf } from '../../packages/ledger-sandbox/src/demo/templates/funds.ts';
-import { instrumentOf } from '../../packages/ledger-sandbox/src/demo/templates/instruments.ts';
-import { interfaces } from '../../packages/ledger-sandbox/src/demo/templates/names.ts';
-import { startSandbox } from '../../packages/ledger-sandbox/src/demo/sandbox.ts';
-import type { Sandbox } from '../../packages/ledger-sandbox/src/server/sandbox.ts';
-import { generateHistory } from '../../packages/ledger-sandbox/src/demo/traffic.ts';
-import { runIndexer } from '../e2e/runs/indexer-run.ts';
-import { createTestDatabase, query, type TestDatabase } from '../support/database.ts';
-import * as frames from '../support/frames.ts';
-import { createReadDatabase } from './read-database.ts';
+import { nameOf } from '../../../packages/ledger-sandbox/src/demo/templates/funds.ts';
+import { instrumentOf } from '../../../packages/ledger-sandbox/src/demo/templates/instruments.ts';
+import { interfaces } from '../../../packages/ledger-sandbox/src/demo/templates/names.ts';
+import { startSandbox } from '../../../packages/ledger-sandbox/src/demo/sandbox.ts';
+import type { Sandbox } from '../../../packages/ledger-sandbox/src/server/sandbox.ts';
+import { generateHistory } from '../../../packages/ledger-sandbox/src/demo/traffic.ts';
+import { runIndexer } from '../../e2e/runs/indexer-run.ts';
+import { createTestDatabase, query, type TestDatabase } from '../../support/database.ts';
+import * as frames from '../../support/frames.ts';
+import { createReadDatabase } from '../read-database.ts';
 
 const { alice, bob, created } = frames;
 
@@ -82,7 +82,7 @@ describe('the demo traffic', () => {
       database.url,
       `select concat_ws(' ', choice, outcome) as key, count(*)::int as count,
               count(sender)::int + count(receiver)::int + count(amount)::int + count(instrument_id)::int as filled
-         from explore.token_transfers group by 1`,
+         from explore.token_transfer_steps group by 1`,
     );
     expect(new Map(rows.map((row) => [row['key'], row['count']]))).toEqual(expected);
     expect(rows.every((row) => row['filled'] === 4 * Number(row['count']))).toBe(true);
@@ -94,7 +94,7 @@ describe('the demo traffic', () => {
       database.url,
       `select count(*)::int as pairs, count(*) filter (where
                 (a.sender, a.receiver, a.amount, a.instrument_id) = (b.sender, b.receiver, b.amount, b.instrument_id))::int as same
-         from explore.token_transfers a join explore.token_transfers b using (transfer_instruction_id)
+         from explore.token_transfer_steps a join explore.token_transfer_steps b using (transfer_instruction_id)
         where a.outcome = 'pending' and b.outcome <> 'pending'`,
     );
     expect(row?.['same']).toBe(row?.['pairs']);
@@ -114,6 +114,44 @@ describe('the demo traffic', () => {
       status: 'TransferPendingReceiverAcceptance',
       requested_at: expect.any(Date) as Date,
     });
+  });
+
+  it('moves in each update what the holdings of the ledger say, each movement once', async () => {
+    const rows = await query(
+      database.url,
+      `with told as (
+         select "offset", sender as owner, instrument_id, -amount as amount from explore.token_transfers where sender is not null
+         union all
+         select "offset", receiver, instrument_id, amount from explore.token_transfers where receiver is not null)
+       select concat_ws(' ', coalesce(t."offset", c."offset"), coalesce(t.owner, c.owner), coalesce(t.instrument_id, c.instrument_id)),
+              t.amount, c.net
+         from (select "offset", owner, instrument_id, sum(amount) as amount from told group by 1, 2, 3) t
+         full join (select "offset", owner, instrument_id, sum(moved) as net from explore.token_changes group by 1, 2, 3) c
+               using ("offset", owner, instrument_id)
+        where coalesce(t.amount, 0) <> coalesce(c.net, 0)`,
+    );
+    expect(rows).toEqual([]);
+    const [counted] = await query(
+      database.url,
+      `select count(*) filter (where kind = 'transfer')::int as transfers, count(*) filter (where kind = 'unmatched')::int as unmatched,
+              count(distinct kind)::int as kinds, count(distinct basis)::int as bases from explore.token_transfers`,
+    );
+    expect(counted).toEqual({ transfers: 712, unmatched: 0, kinds: 3, bases: 2 });
+  });
+
+  it('adds up to the balance at a thousand offsets', async () => {
+    const rows = await query(
+      database.url,
+      `with changes as materialized (select "offset", owner, instrument_id, net from explore.token_changes)
+       select a.at, b.owner, b.instrument_id, c.net, b.total
+         from (select distinct (random() * ${String(end)})::bigint as at from generate_series(1, 1300) limit 1000) a
+        cross join lateral explore.token_balances_at(a.at) b
+         left join lateral (
+                select sum(net) as net from changes c
+                 where c."offset" <= a.at and c.owner = b.owner and c.instrument_id = b.instrument_id) c on true
+        where c.net is distinct from b.total`,
+    );
+    expect(rows).toEqual([]);
   });
 
   it('was active at any offset as the ledger itself says', async () => {
@@ -161,12 +199,15 @@ describe('every field', () => {
     expect(await database.query('select * from explore.token_balances')).toEqual([
       {
         owner: alice,
+        provider: null,
+        account_id: '',
         instrument_admin: 'dso::1220',
         instrument_id: 'Amulet',
         holdings: '3',
         total: '1234567890123456789012345683.5000000003',
         locked: '5.5',
         unlocked: '1234567890123456789012345678.0000000003',
+        available: '1234567890123456789012345683.5000000003',
       },
     ]);
     expect(
@@ -212,7 +253,8 @@ describe('every field', () => {
     expect(await database.query('select * from explore.allocations')).toEqual([
       {
         contract_id: 'a1',
-        executor: 'venue::1220',
+        executors: ['venue::1220'],
+        standard: 'V1',
         settlement_id: 'OTC-1',
         settlement_contract_id: '00trade',
         transfer_leg_id: 'leg1',

@@ -1,0 +1,73 @@
+-- What the token standard says of its movements: the events of version 2, and the steps of transfers of both versions.
+
+-- Anybody can make a contract with an event log. What it logs counts only of the instruments of the admin who logs it.
+create or replace view :explore.token_events as
+  select e."offset", e.node_id, id_text(u.update_id) as update_id, u.effective_at, u.record_time,
+         e.argument::jsonb #>> '{account,owner}' as owner, e.argument::jsonb #>> '{account,provider}' as provider,
+         coalesce(e.argument::jsonb #>> '{account,id}', '') as account_id, e.argument::jsonb ->> 'admin' as instrument_admin,
+         l.leg ->> 'instrumentId' as instrument_id, (l.leg ->> 'amount')::numeric as amount,
+         case l.leg ->> 'side' when 'SenderSide' then 'sender' when 'ReceiverSide' then 'receiver' end as side,
+         l.leg #>> '{otherside,owner}' as other_owner, l.leg #>> '{otherside,provider}' as other_provider,
+         l.leg #>> '{otherside,id}' as other_account_id, l.leg ->> 'transferLegId' as transfer_leg_id,
+         coalesce(l.leg #>> '{meta,values,splice.lfdecentralizedtrust.org/reason}',
+                  e.argument::jsonb #>> '{extraArgs,meta,values,splice.lfdecentralizedtrust.org/reason}') as reason,
+         :explore.texts(e.argument::jsonb -> 'inputHoldingCids') as input_holding_ids,
+         :explore.texts(e.argument::jsonb -> 'outputHoldingCids') as output_holding_ids,
+         coalesce(l.leg #> '{meta,values}', e.argument::jsonb #> '{extraArgs,meta,values}') as meta,
+         coalesce(e.argument::jsonb ->> 'admin' = any (w.acting_parties), false) as is_by_admin, l.ordinality as leg
+    from exercises e
+    left join event_parties w on w.parties_pk = e.parties_pk
+    left join updates u on u."offset" = e."offset"
+    left join lateral jsonb_array_elements(
+           case jsonb_typeof(e.argument::jsonb -> 'transferLegSides') when 'array' then e.argument::jsonb -> 'transferLegSides' end)
+           with ordinality l (leg, ordinality) on true
+   where e.choice_pk = any ((select :explore.token_choices('TransferEventsV2', 'EventLog', '{EventLog_HoldingsChange}'))::integer[]);
+comment on view :explore.token_events is
+  'Changes of holdings as version 2 of the token standard logs them: one row per leg of a transfer that an account took part in, or one without a leg (a lock, a merge). Believe those with is_by_admin. Needs the shape LEDGER_EFFECTS.';
+
+-- The transfer is the argument where a factory starts it, and in the view of the instruction where one goes on or ends.
+-- Registries of version 2 exercise the choice of version 1 inside their own: the outer one is shown.
+-- "offset 0" has the contract found before its view: without statistics the planner would begin at the views.
+create or replace view :explore.token_transfer_steps as
+  select e."offset", e.node_id, id_text(u.update_id) as update_id, u.effective_at, u.record_time, h.choice,
+         case when e.choice_pk = any ((select :explore.token_step_choices('V2'))::integer[]) then 'V2' else 'V1' end as standard,
+         lower(split_part(e.result::jsonb #>> '{output,tag}', '_', 2)) as outcome,
+         coalesce(m.transfer #>> '{sender,owner}', case jsonb_typeof(m.transfer -> 'sender') when 'string' then m.transfer ->> 'sender' end,
+                  e.result::jsonb #>> '{meta,values,splice.lfdecentralizedtrust.org/sender}') as sender,
+         m.transfer #>> '{sender,provider}' as sender_provider, coalesce(m.transfer #>> '{sender,id}', '') as sender_account_id,
+         coalesce(m.transfer #>> '{receiver,owner}', case jsonb_typeof(m.transfer -> 'receiver') when 'string' then m.transfer ->> 'receiver' end,
+                  e.result::jsonb #>> '{meta,values,splice.lfdecentralizedtrust.org/receiver}') as receiver,
+         m.transfer #>> '{receiver,provider}' as receiver_provider,
+         coalesce(m.transfer #>> '{receiver,id}', '') as receiver_account_id,
+         m.transfer #>> '{instrumentId,admin}' as instrument_admin, m.transfer #>> '{instrumentId,id}' as instrument_id,
+         (m.transfer ->> 'amount')::numeric as amount,
+         case when h.choice = 'TransferFactory_Transfer' then e.result::jsonb #>> '{output,value,transferInstructionCid}'
+              else id_text(e.contract_id) end as transfer_instruction_id,
+         :explore.texts(e.result::jsonb #> '{output,value,receiverHoldingCids}') as receiver_holding_ids,
+         :explore.texts(e.result::jsonb -> 'senderChangeCids') as sender_change_ids,
+         (m.transfer ->> 'requestedAt')::timestamptz as requested_at,
+         (m.transfer ->> 'executeBefore')::timestamptz as execute_before,
+         coalesce(m.transfer #>> '{meta,values,splice.lfdecentralizedtrust.org/reason}',
+                  e.result::jsonb #>> '{meta,values,splice.lfdecentralizedtrust.org/reason}') as reason,
+         m.transfer #> '{meta,values}' as meta, w.acting_parties
+    from choices h
+    join exercises e on e.choice_pk = h.choice_pk
+    left join event_parties w on w.parties_pk = e.parties_pk
+    left join updates u on u."offset" = e."offset"
+    left join lateral (
+           select v.view -> 'transfer' as transfer
+             from contract_states l
+            cross join lateral (
+                    select x.view from :explore.token_view(l.activated_offset, l.node_id, 'TransferInstruction', 'TransferInstruction') x
+                    offset 0) v
+            where l.contract_id = id_text(e.contract_id)
+            order by l.activated_offset desc limit 1) i on h.choice <> 'TransferFactory_Transfer'
+   cross join lateral (
+           select case when h.choice = 'TransferFactory_Transfer' then e.argument::jsonb -> 'transfer' else i.transfer end as transfer) m
+   where h.choice_pk = any ((select :explore.token_step_choices('V1') || :explore.token_step_choices('V2'))::integer[])
+     and not exists (
+           select from exercises o
+            where o."offset" = e."offset" and o.node_id < e.node_id and o.last_descendant_node_id >= e.node_id
+              and o.choice_pk = any ((select :explore.token_step_choices('V2'))::integer[]));
+comment on view :explore.token_transfer_steps is
+  'Steps of token transfers: started by a factory, accepted, rejected, withdrawn or updated, and what came of each. What moved is in token_transfers. Needs the shape LEDGER_EFFECTS; a second step shows parties and amount only with an interface TransferInstruction in the filter.';

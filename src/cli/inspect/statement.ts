@@ -1,0 +1,134 @@
+/** `statement`: what a party held of tokens, gained and lost between two offsets or times, stamped so that it can be made again. */
+import { loadConfig } from '../../config/config.ts';
+import type { Statement, StatementOf, StatementRow } from '../../store/reads/statement.ts';
+import { aligned } from '../command-line/aligned.ts';
+import type { Command, Terminal } from '../command-line/command.ts';
+import { csvLine } from '../command-line/csv.ts';
+import { createOutput, type RowFormat } from '../command-line/output.ts';
+import type { Given } from '../command-line/parse.ts';
+import { misuse } from '../command-line/refusals.ts';
+import { withDatabase } from '../database/with-database.ts';
+
+const usage = '--party P [--instrument I] [--from OFFSET|TIME] [--to OFFSET|TIME] [--json | --csv | --table]';
+
+export const statementCommand: Command = {
+  name: 'statement',
+  usage,
+  summary: 'what a party held of tokens and every change of it, with balances and a hash: a table, --csv or --json',
+  does: [
+    'Begins with the balances at --from and ends with those at --to; without them where history is known from and to.',
+    'With --csv the stamp (participant, offsets, record times, SHA-256) goes to standard error. What --json wrote is made',
+    'again and compared by `verify --statement FILE`.',
+  ],
+  operands: [],
+  flags: [
+    { name: 'party', value: 'P', doc: 'who holds' },
+    { name: 'instrument', value: 'I', doc: 'id of the instrument; all without it' },
+    { name: 'from', value: 'OFFSET|TIME', doc: 'what happened after it, e.g. 120000 or 2026-01-31T00:00:00Z' },
+    { name: 'to', value: 'OFFSET|TIME', doc: 'what happened up to it' },
+    { name: 'json', doc: 'one object' },
+    { name: 'csv', doc: 'the rows, with a title row' },
+    { name: 'table', doc: 'aligned, as on a terminal' },
+  ],
+  examples: [
+    'statement --party alice::1220… --instrument Amulet --from 2026-01-01T00:00:00Z --to 2026-02-01T00:00:00Z',
+    'statement --party alice::1220… --json > alice.json',
+  ],
+  exits: [
+    [2, 'a bound is not known here, or is neither an offset nor a time'],
+    [69, 'the database cannot be reached'],
+    [77, 'the role may not read it'],
+  ],
+  page: 'docs/sql.md',
+  /** @throws IndexerError USAGE, CONFIGURATION_INVALID, QUERY_REFUSED, SCHEMA_OUTDATED and STORE_ errors */
+  run: async ({ given, env, stdout, stderr }) => {
+    const wanted = wantedOf(given);
+    const format = formatOf(given, stdout);
+    const { readStatement } = await import('../../store/reads/statement.ts');
+    const opening = { command: 'statement', statementTimeoutMs };
+    const statement = await withDatabase(loadConfig(given.options, env), opening, (database) =>
+      readStatement(database, wanted),
+    );
+    await show(statement, format, stdout, stderr);
+  },
+};
+
+/** A party may have years of history. */
+const statementTimeoutMs = 60 * 60_000;
+
+function wantedOf(given: Given): StatementOf {
+  const party = given.text('party');
+  if (party === undefined) throw wrong('statement needs --party');
+  const bound = (flag: string): string | null => {
+    const text = given.text(flag);
+    if (text === undefined || /^\d{1,15}$/.test(text)) return text ?? null;
+    // Without a zone the time would mean something else on every machine.
+    const isTime = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2}(\.\d{1,6})?)?(Z|[+-]\d{2}:\d{2})$/.test(text);
+    if (isTime && !Number.isNaN(Date.parse(text))) return text;
+    throw wrong(`--${flag} "${text.slice(0, 80)}" is no offset and no time with its zone`);
+  };
+  return { party, instrument: given.text('instrument') ?? null, from: bound('from'), to: bound('to') };
+}
+
+const formats = ['table', 'json', 'csv'] as const;
+type Format = (typeof formats)[number];
+
+function formatOf(given: Given, stdout: Terminal): Format {
+  const asked = formats.filter((format) => given.has(format));
+  if (asked.length > 1) throw wrong('statement prints in one format');
+  return asked[0] ?? (stdout.isTTY === true ? 'table' : 'json');
+}
+
+function wrong(found: string) {
+  return misuse(found, `ledger-indexer statement ${usage}`);
+}
+
+async function show(statement: Statement, format: Format, stdout: Terminal, stderr: Terminal): Promise<void> {
+  const output = createOutput(stdout, format === 'table');
+  if (format === 'json') return output.object(statement, []);
+  const stamp = stampOf(statement);
+  if (format === 'csv') {
+    stderr.write(`${stamp.join('\n')}\n`);
+    return output.text([statement.columns, ...statement.rows].map(csvLine).join(''));
+  }
+  await output.text([...stamp, '', ''].join('\n'));
+  return output.rows(onePage(statement), tableFormat);
+}
+
+/** What a person looks at of each row. */
+async function* onePage({ columns, rows }: Statement): AsyncGenerator<readonly StatementRow[]> {
+  const places = shown.map((name) => columns.indexOf(name));
+  yield rows.map((row) => places.map((place) => row[place] ?? null));
+}
+
+function stampOf({ participant, party, instrument, from, to, sha256 }: Statement): readonly string[] {
+  const at = ({ offset, recordTime }: Statement['from']): string =>
+    `${String(offset)}, recorded ${recordTime ?? 'never'}`;
+  return aligned([
+    ['party', party],
+    ['instrument', instrument ?? 'all'],
+    ['after offset', at(from)],
+    ['to offset', at(to)],
+    ['participant', participant ?? 'not known'],
+    ['SHA-256', sha256],
+  ]);
+}
+
+const shown = [
+  'offset',
+  'record_time',
+  'instrument_id',
+  'account_id',
+  'kind',
+  'net',
+  'balance',
+  'locked',
+  'reason',
+] as const;
+const isNumber: ReadonlySet<string> = new Set(['offset', 'net', 'balance', 'locked']);
+
+const tableFormat: RowFormat<StatementRow> = {
+  columns: shown.map((title) => (isNumber.has(title) ? { title, right: true } : { title })),
+  lines: (row) => [row.map((value) => value ?? '')],
+  json: (row) => JSON.stringify(row),
+};

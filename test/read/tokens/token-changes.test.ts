@@ -1,0 +1,367 @@
+/** What moved, by the token views, over frames made for each trap: both versions at once, events of strangers, fees, many legs. */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import * as frames from '../../support/frames.ts';
+import { createReadDatabase, type ReadDatabase } from '../read-database.ts';
+
+const { alice, bob } = frames;
+const carol = 'Carol::1220cc';
+const admin = 'admin::1220ad';
+const stranger = 'Mallory::1220ee';
+const packageId = 'cd'.repeat(32);
+const named = (name: string): string => `${packageId}:Splice.Api.Token.${name}`;
+const instrumentId = { admin, id: 'Coin' };
+const noMeta = { values: {} };
+const reasonKey = 'splice.lfdecentralizedtrust.org/reason';
+
+interface Held {
+  readonly id?: string;
+  readonly lock?: frames.JsonRecord;
+  /** Versions of the standard that the template implements. */
+  readonly versions?: readonly (1 | 2)[];
+}
+
+/** A holding that appears. */
+function held(contractId: string, owner: string, amount: string, nodeId: number, given: Held = {}): frames.JsonRecord {
+  const { id = '', lock = null, versions = [1, 2] } = given;
+  const view = (interfaceId: string, viewValue: frames.JsonRecord): frames.JsonRecord => ({
+    interfaceId,
+    viewStatus: { code: 0, message: '', details: [] },
+    viewValue,
+  });
+  const common = { instrumentId, amount, lock, meta: noMeta };
+  const interfaceViews = [
+    ...(versions.includes(1) ? [view(named('HoldingV1:Holding'), { owner, ...common })] : []),
+    ...(versions.includes(2)
+      ? [view(named('HoldingV2:Holding'), { account: { owner, provider: null, id }, ...common })]
+      : []),
+  ];
+  const parties = { signatories: [admin, owner], observers: [], witnessParties: [owner] };
+  return { CreatedEvent: frames.created({ contractId, nodeId, interfaceViews, ...parties }) };
+}
+
+/** A holding that disappears. */
+function gone(contractId: string, nodeId: number): frames.JsonRecord {
+  const plain = {
+    interfaceId: null,
+    choice: 'Archive',
+    choiceArgument: {},
+    exerciseResult: {},
+    implementedInterfaces: [],
+  };
+  return { ExercisedEvent: frames.exercised({ contractId, nodeId, lastDescendantNodeId: nodeId, ...plain }) };
+}
+
+interface Leg {
+  readonly side: 'SenderSide' | 'ReceiverSide';
+  /** Null: the admin's own account. */
+  readonly other: string | null;
+  readonly amount: string;
+  readonly leg?: string;
+  readonly reason?: string;
+}
+
+/** What an account is told by the registry. */
+function logged(owner: string, nodeId: number, legs: readonly Leg[], by = admin, id = ''): frames.JsonRecord {
+  return {
+    ExercisedEvent: frames.exercised({
+      contractId: '00rules',
+      nodeId,
+      lastDescendantNodeId: nodeId,
+      consuming: false,
+      interfaceId: named('TransferEventsV2:EventLog'),
+      choice: 'EventLog_HoldingsChange',
+      actingParties: [by],
+      choiceArgument: {
+        admin,
+        account: { owner, provider: null, id },
+        inputHoldingCids: [],
+        outputHoldingCids: [],
+        transferLegSides: legs.map(({ side, other, amount, leg = '', reason }) => ({
+          transferLegId: leg,
+          side,
+          otherside: { owner: other, provider: null, id: '' },
+          amount,
+          instrumentId: instrumentId.id,
+          meta: { values: reason === undefined ? {} : { [reasonKey]: reason } },
+        })),
+        observers: [owner],
+        extraArgs: { context: noMeta, meta: noMeta },
+      },
+      exerciseResult: {},
+    }),
+  };
+}
+
+/** A transfer of one step by a factory, of version 1 or 2. */
+function transferred(version: 1 | 2, nodeId: number, last: number, sender: string, receiver: string, amount: string) {
+  const account = (owner: string): frames.Json => (version === 1 ? owner : { owner, provider: null, id: '' });
+  const transfer = {
+    sender: account(sender),
+    receiver: account(receiver),
+    amount,
+    instrumentId,
+    requestedAt: '2026-08-01T00:00:00Z',
+    executeBefore: '2026-08-02T00:00:00Z',
+    inputHoldingCids: [],
+    meta: noMeta,
+  };
+  return {
+    ExercisedEvent: frames.exercised({
+      contractId: '00rules',
+      nodeId,
+      lastDescendantNodeId: last,
+      consuming: false,
+      interfaceId: named(`TransferInstructionV${String(version)}:TransferFactory`),
+      choice: 'TransferFactory_Transfer',
+      actingParties: [sender],
+      choiceArgument: { transfer },
+      exerciseResult: { output: { tag: 'TransferInstructionResult_Completed', value: { receiverHoldingCids: [] } } },
+    }),
+  };
+}
+
+let database: ReadDatabase;
+let offset = 0;
+beforeAll(async () => {
+  database = await createReadDatabase();
+});
+afterAll(() => database[Symbol.asyncDispose]());
+
+/** One update. Resolves to its offset. */
+async function update(...events: frames.Json[]): Promise<number> {
+  offset += 1;
+  await database.write(frames.transaction(offset, events));
+  return offset;
+}
+
+const name = (column: string): string => `split_part(${column}, '::', 1)`;
+
+/** Movements of an update: kind, basis, who, to whom, how much, why. */
+async function movements(at: number): Promise<unknown[]> {
+  const rows = await database.query(
+    `select kind, basis, ${name('sender')} as s, ${name('receiver')} as r, amount::float as amount, reason
+       from explore.token_transfers where "offset" = $1 order by amount, 1, 3`,
+    [at],
+  );
+  return rows.map((row) => Object.values(row));
+}
+
+/** Changes of an update: whose, kind, net, others. */
+async function changes(at: number): Promise<unknown[]> {
+  const rows = await database.query(
+    `select ${name('owner')} as owner, kind, net::float as net, array(select ${name('o')} from unnest(other_owners) o) as others
+       from explore.token_changes where "offset" = $1 order by 1`,
+    [at],
+  );
+  return rows.map((row) => Object.values(row));
+}
+
+const give = (owner: string, id: string, amount: string, given?: Held): Promise<number> =>
+  update(held(id, owner, amount, 0, given));
+
+describe('a movement', () => {
+  it('that shows in choices of both versions and in events counts once', async () => {
+    await give(alice, '00a1', '10.0');
+    const at = await update(
+      transferred(2, 0, 6, alice, bob, '4.0'),
+      transferred(1, 1, 5, alice, bob, '4.0'),
+      gone('00a1', 2),
+      held('00a2', alice, '6.0', 3),
+      held('00b1', bob, '4.0', 4),
+      logged(alice, 5, [{ side: 'SenderSide', other: bob, amount: '4.0', reason: 'rent' }]),
+      logged(bob, 6, [{ side: 'ReceiverSide', other: alice, amount: '4.0', reason: 'rent' }]),
+    );
+    expect(await movements(at)).toEqual([['transfer', 'event', 'Alice', 'Bob', 4, 'rent']]);
+    expect(await changes(at)).toEqual([
+      ['Alice', 'transfer', -4, ['Bob']],
+      ['Bob', 'transfer', 4, ['Alice']],
+    ]);
+    const steps = await database.query(
+      `select standard, amount::float from explore.token_transfer_steps where "offset" = $1`,
+      [at],
+    );
+    expect(steps).toEqual([{ standard: 'V2', amount: 4 }]);
+    const [holding] = await database.query(
+      `select standard, count(*)::int from explore.token_holdings where contract_id = '00b1' group by 1`,
+    );
+    expect(holding).toEqual({ standard: 'V2', count: 1 });
+  });
+
+  it('of two equal legs counts twice, whichever sides the reader sees', async () => {
+    const leg = { other: bob, amount: '1.5' } as const;
+    const at = await update(
+      gone('00a2', 0),
+      held('00a3', alice, '3.0', 1),
+      held('00b2', bob, '3.0', 2),
+      logged(alice, 3, [
+        { side: 'SenderSide', ...leg },
+        { side: 'SenderSide', ...leg },
+      ]),
+      logged(bob, 4, [
+        { side: 'ReceiverSide', other: alice, amount: '1.5' },
+        { side: 'ReceiverSide', other: alice, amount: '1.5' },
+      ]),
+    );
+    const one = ['transfer', 'event', 'Alice', 'Bob', 1.5, null];
+    expect(await movements(at)).toEqual([one, one]);
+  });
+
+  it('is not what a stranger logs', async () => {
+    const at = await update(
+      gone('00a3', 0),
+      held('00a4', alice, '3.0', 1),
+      logged(alice, 2, [{ side: 'ReceiverSide', other: null, amount: '1000000', reason: 'a present' }], stranger),
+    );
+    expect(await movements(at)).toEqual([]);
+    expect(await changes(at)).toEqual([['Alice', 'change', 0, []]]);
+    expect(await database.query('select * from explore.token_discrepancies where "offset" = $1', [at])).toEqual([]);
+  });
+
+  it('that the admin logs otherwise than it was is a discrepancy, and what is missing is told', async () => {
+    const at = await update(
+      gone('00a4', 0),
+      held('00a5', alice, '2.0', 1),
+      logged(alice, 2, [{ side: 'SenderSide', other: null, amount: '0.4' }]),
+    );
+    expect(await movements(at)).toEqual([
+      ['burn', 'event', 'Alice', null, 0.4, null],
+      ['fee', 'holdings', 'Alice', null, 0.6, null],
+    ]);
+    expect(
+      await database.query(`select logged::float, moved::float from explore.token_discrepancies where "offset" = $1`, [
+        at,
+      ]),
+    ).toEqual([{ logged: -0.4, moved: -1 }]);
+  });
+
+  it('of version 1 costs its fee beside what arrives', async () => {
+    await give(alice, '00v1', '10.0', { versions: [1] });
+    const at = await update(
+      transferred(1, 0, 3, alice, bob, '4.0'),
+      gone('00v1', 1),
+      held('00v2', alice, '5.75', 2, { versions: [1] }),
+      held('00v3', bob, '4.0', 3, { versions: [1] }),
+    );
+    expect(await movements(at)).toEqual([
+      ['fee', 'holdings', 'Alice', null, 0.25, null],
+      ['transfer', 'choice', 'Alice', 'Bob', 4, null],
+    ]);
+    expect(await changes(at)).toEqual([
+      ['Alice', 'transfer', -4.25, ['Bob']],
+      ['Bob', 'transfer', 4, ['Alice']],
+    ]);
+  });
+
+  it('of which nothing is told is paired, or stands alone', async () => {
+    await update(held('00x1', alice, '9.0', 0), held('00x2', bob, '9.0', 1), held('00x3', carol, '1.0', 2));
+    const paired = await update(gone('00x1', 0), held('00x4', alice, '7.0', 1), held('00x5', carol, '2.0', 2));
+    expect(await movements(paired)).toEqual([['transfer', 'holdings', 'Alice', 'Carol', 2, null]]);
+    expect(await changes(paired)).toEqual([
+      ['Alice', 'sent', -2, []],
+      ['Carol', 'received', 2, []],
+    ]);
+    const several = await update(
+      gone('00x4', 0),
+      gone('00x2', 1),
+      held('00x6', carol, '10.0', 2),
+      held('00x7', alice, '5.0', 3),
+      held('00x8', bob, '1.0', 4),
+    );
+    expect(await movements(several)).toEqual([
+      ['unmatched', 'holdings', 'Alice', null, 2, null],
+      ['unmatched', 'holdings', 'Bob', null, 8, null],
+      ['unmatched', 'holdings', null, 'Carol', 10, null],
+    ]);
+    const burnt = await update(gone('00x8', 0));
+    expect(await movements(burnt)).toEqual([['burn', 'holdings', 'Bob', null, 1, null]]);
+  });
+});
+
+describe('a lock', () => {
+  it('is no movement, and what is available does not wait for it when its time has passed', async () => {
+    const lock = { holders: [admin], expiresAfter: { microseconds: '1000000' } };
+    const at = await update(gone('00x7', 0), held('00l1', alice, '5.0', 1, { lock }));
+    expect(await movements(at)).toEqual([]);
+    expect(await changes(at)).toEqual([['Alice', 'lock', 0, []]]);
+    const held1 = `select is_locked, is_locked_now, locked_until > created_at as later from explore.token_holdings where contract_id = '00l1'`;
+    expect(await database.query(held1)).toEqual([{ is_locked: true, is_locked_now: false, later: true }]);
+    const open = await update(gone('00l1', 0), held('00l2', alice, '5.0', 1));
+    expect(await changes(open)).toEqual([['Alice', 'unlock', 0, []]]);
+  });
+});
+
+describe('an account', () => {
+  it('of version 2 has balances and a journal of its own', async () => {
+    const savings = { id: 'savings', versions: [2] } as const;
+    await give(carol, '00s1', '8.0', savings);
+    const at = await update(
+      gone('00s1', 0),
+      held('00s2', carol, '5.0', 1, savings),
+      held('00s3', carol, '3.0', 2, { versions: [2] }),
+    );
+    const balances = await database.query(
+      `select account_id, total::float from explore.token_balances where owner = $1 and account_id = 'savings'`,
+      [carol],
+    );
+    expect(balances).toEqual([{ account_id: 'savings', total: 5 }]);
+    const journal = await database.query(
+      `select account_id, kind, net::float, balance::float from explore.token_journal($1, $2) order by 1 desc, 2`,
+      [carol, at - 1],
+    );
+    expect(journal).toEqual([
+      { account_id: 'savings', kind: 'opening', net: 8, balance: 8 },
+      { account_id: 'savings', kind: 'sent', net: -3, balance: 5 },
+      { account_id: '', kind: 'opening', net: expect.any(Number) as number, balance: expect.any(Number) as number },
+      { account_id: '', kind: 'received', net: 3, balance: expect.any(Number) as number },
+    ]);
+  });
+
+  it('that is not known at an offset is refused, and never a part of the truth', async () => {
+    await expect(
+      database.query(`select * from explore.token_journal($1, null, 1000000)`, [carol]),
+    ).rejects.toMatchObject({ code: 'LI003' });
+    await expect(database.query(`select * from explore.token_balances_at(1000000)`)).rejects.toMatchObject({
+      code: 'LI003',
+    });
+  });
+
+  it('adds up at every offset', async () => {
+    const rows = await database.query(
+      `select a.at, b.owner, b.account_id, b.total, (
+                select sum(c.net) from explore.token_changes c
+                 where c."offset" <= a.at and c.owner = b.owner and c.account_id = b.account_id) as summed
+         from generate_series(0, ${String(offset)}) a (at) cross join lateral explore.token_balances_at(a.at) b`,
+    );
+    expect(rows.length).toBeGreaterThan(30);
+    expect(rows.filter((row) => row['total'] !== row['summed'])).toEqual([]);
+  });
+});
+
+describe('a party that leaves the participant', () => {
+  it('holds what is seen to end later until then, and the rest until it leaves', async () => {
+    await using left = await createReadDatabase();
+    await left.write(
+      frames.transaction(1, [held('00d1', alice, '5.0', 0), held('00d2', alice, '2.0', 1)]),
+      frames.hosting(2, [['Revoked', alice]]),
+      frames.transaction(3, []),
+      frames.transaction(4, [gone('00d1', 0)]),
+    );
+    const rows = await left.query(
+      `select a.at, coalesce((select sum(b.total) from explore.token_balances_at(a.at) b), 0)::float as held,
+              (select sum(c.net) from explore.token_changes c where c."offset" <= a.at)::float as summed
+         from generate_series(1, 4) a (at) order by 1`,
+    );
+    expect(rows.map((row) => [row['held'], row['summed']])).toEqual([
+      [7, 7],
+      [5, 5],
+      [5, 5],
+      [0, 0],
+    ]);
+    expect(
+      await left.query(`select kind, net::float from explore.token_changes where "offset" in (2, 4) order by 2`),
+    ).toEqual([
+      { kind: 'sent', net: -5 },
+      { kind: 'departed', net: -2 },
+    ]);
+  });
+});
