@@ -73,7 +73,9 @@ try {
   process.exitCode = await command();
 } catch (thrown) {
   const error = toIndexerError(thrown);
-  process.stderr.write(`${scrub(`ledger-indexer: ${error.code}: ${error.message}\n  what to do: ${error.remedy}`)}\n`);
+  const said = scrub(`ledger-indexer: ${error.code}: ${error.message}\n  what to do: ${error.remedy}`);
+  // Whoever read the output has seen enough.
+  if (error.code !== 'OUTPUT_CLOSED') process.stderr.write(`${said}\n`);
   process.exitCode = error.exitCode;
 }
 // An idle event loop ends the process; a forgotten handle must not keep a stopped daemon alive.

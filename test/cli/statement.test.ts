@@ -1,4 +1,5 @@
 /** `statement` over what a participant was recorded to show, and `verify --statement` over what it wrote. */
+import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -6,7 +7,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import * as frames from '../support/frames.ts';
 import { createReadDatabase, type ReadDatabase } from '../read/read-database.ts';
-import { program, type Ended } from './program.ts';
+import { main, program, type Ended } from './program.ts';
 
 const { alice, bob } = frames;
 
@@ -115,6 +116,17 @@ describe('statement', () => {
     expect([code, stdout]).toEqual([2, '']);
     expect(stderr).toMatch(said);
   });
+});
+
+it('ends without a word when nobody reads on', async () => {
+  const words = [main, 'statement', '--party', alice, '--json'];
+  const env = { PATH: process.env['PATH'], DATABASE_URL: database.url };
+  const child = spawn(process.execPath, words, { env, stdio: ['ignore', 'pipe', 'pipe'] });
+  child.stdout.destroy();
+  let errors = '';
+  child.stderr.setEncoding('utf8').on('data', (text: string) => (errors += text));
+  const code = await new Promise((resolve) => child.once('close', resolve));
+  expect([code, errors]).toEqual([0, '']);
 });
 
 describe('verify --statement', () => {

@@ -4,6 +4,7 @@ import { IndexerError } from '../../errors/indexer-error.ts';
 import type { Answer, AnswerRow, Question } from '../../store/reads/answer.ts';
 import type { Call, Command, Terminal } from '../command-line/command.ts';
 import { csvLine } from '../command-line/csv.ts';
+import { formatFlags, formatOf, type Format } from '../command-line/format.ts';
 import { createOutput, joined, type Output, type RowFormat } from '../command-line/output.ts';
 import type { Given } from '../command-line/parse.ts';
 import { misuse } from '../command-line/refusals.ts';
@@ -18,11 +19,7 @@ export const queryCommand: Command = {
     'input.',
   ],
   operands: [{ name: 'SQL', repeated: true }],
-  flags: [
-    { name: 'json', doc: 'an object for each row, numbers with all their digits' },
-    { name: 'csv', doc: 'with a title row' },
-    { name: 'table', doc: 'aligned, as on a terminal' },
-  ],
+  flags: formatFlags('an object for each row, numbers with all their digits'),
   examples: ['query "select * from explore.token_balances"', 'query - --csv < balances.sql > balances.csv'],
   exits: [
     [2, 'the statement is not one that reads, or Postgres does not take it'],
@@ -36,18 +33,16 @@ export const queryCommand: Command = {
    */
   run: async (call) => {
     const { given, env, stdout, stop } = call;
-    const { word, asked } = checked(given);
+    const { word, format } = checked(given, stdout);
     const config = loadConfig(given.options, env);
     const statement = word === '-' ? await textOf(call) : word;
     if (statement.includes('\0')) throw wrong('the statement has a NUL in it, which Postgres cannot be sent');
     const { questionOf } = await import('../../store/reads/answer.ts');
     const question = questionOf(statement);
     if (question === undefined) throw wrong('query takes one select, with, values, table, explain or show');
-    const format = asked ?? (stdout.isTTY === true ? 'table' : 'json');
     try {
       await answer(config, question, format, call);
     } catch (thrown) {
-      if (thrown instanceof IndexerError && thrown.code === 'OUTPUT_CLOSED') return;
       throw stop.aborted ? interrupted(thrown) : thrown;
     }
   },
@@ -56,15 +51,12 @@ export const queryCommand: Command = {
 /** A reader may pause for an hour (`| less`); old row versions are kept for the query meanwhile. */
 const opening = { command: 'query', connections: 2, idleInTransactionMs: 60 * 60_000 };
 
-const formats = ['table', 'json', 'csv'] as const;
-type Format = (typeof formats)[number];
-
-function checked(given: Given): { readonly word: string; readonly asked: Format | undefined } {
-  const asked = formats.filter((format) => given.has(format));
-  if (asked.length > 1) throw wrong('query prints in one format');
+function checked(given: Given, stdout: Terminal): { readonly word: string; readonly format: Format } {
+  const format = formatOf(given, stdout);
+  if (format === undefined) throw wrong('query prints in one format');
   const [word = '', ...more] = given.operands;
   if (more.length > 0) throw wrong('query takes one statement: put it in quotes');
-  return { word, asked: asked[0] };
+  return { word, format };
 }
 
 function wrong(found: string): IndexerError {

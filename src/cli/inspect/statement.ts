@@ -4,6 +4,8 @@ import type { Statement, StatementOf, StatementRow } from '../../store/reads/sta
 import { aligned } from '../command-line/aligned.ts';
 import type { Command, Terminal } from '../command-line/command.ts';
 import { csvLine } from '../command-line/csv.ts';
+import { formatFlags, formatOf, type Format } from '../command-line/format.ts';
+import { historyBound, type HistoryBound } from '../command-line/history-bound.ts';
 import { createOutput, type RowFormat } from '../command-line/output.ts';
 import type { Given } from '../command-line/parse.ts';
 import { misuse } from '../command-line/refusals.ts';
@@ -26,9 +28,7 @@ export const statementCommand: Command = {
     { name: 'instrument', value: 'I', doc: 'id of the instrument; all without it' },
     { name: 'from', value: 'OFFSET|TIME', doc: 'what happened after it, e.g. 120000 or 2026-01-31T00:00:00Z' },
     { name: 'to', value: 'OFFSET|TIME', doc: 'what happened up to it' },
-    { name: 'json', doc: 'one object' },
-    { name: 'csv', doc: 'the rows, with a title row' },
-    { name: 'table', doc: 'aligned, as on a terminal' },
+    ...formatFlags('one object, which `verify --statement` takes'),
   ],
   examples: [
     'statement --party alice::1220… --instrument Amulet --from 2026-01-01T00:00:00Z --to 2026-02-01T00:00:00Z',
@@ -44,6 +44,7 @@ export const statementCommand: Command = {
   run: async ({ given, env, stdout, stderr }) => {
     const wanted = wantedOf(given);
     const format = formatOf(given, stdout);
+    if (format === undefined) throw wrong('statement prints in one format');
     const { readStatement } = await import('../../store/reads/statement.ts');
     const opening = { command: 'statement', statementTimeoutMs };
     const statement = await withDatabase(loadConfig(given.options, env), opening, (database) =>
@@ -59,24 +60,14 @@ const statementTimeoutMs = 60 * 60_000;
 function wantedOf(given: Given): StatementOf {
   const party = given.text('party');
   if (party === undefined) throw wrong('statement needs --party');
-  const bound = (flag: string): string | null => {
+  const bound = (flag: string): HistoryBound | null => {
     const text = given.text(flag);
-    if (text === undefined || /^\d{1,15}$/.test(text)) return text ?? null;
-    // Without a zone the time would mean something else on every machine.
-    const isTime = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2}(\.\d{1,6})?)?(Z|[+-]\d{2}:\d{2})$/.test(text);
-    if (isTime && !Number.isNaN(Date.parse(text))) return text;
-    throw wrong(`--${flag} "${text.slice(0, 80)}" is no offset and no time with its zone`);
+    if (text === undefined) return null;
+    const found = historyBound(text);
+    if (found === undefined) throw wrong(`--${flag} "${text.slice(0, 80)}" is no offset and no time with its zone`);
+    return found;
   };
   return { party, instrument: given.text('instrument') ?? null, from: bound('from'), to: bound('to') };
-}
-
-const formats = ['table', 'json', 'csv'] as const;
-type Format = (typeof formats)[number];
-
-function formatOf(given: Given, stdout: Terminal): Format {
-  const asked = formats.filter((format) => given.has(format));
-  if (asked.length > 1) throw wrong('statement prints in one format');
-  return asked[0] ?? (stdout.isTTY === true ? 'table' : 'json');
 }
 
 function wrong(found: string) {

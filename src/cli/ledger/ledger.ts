@@ -1,5 +1,4 @@
 /** `ledger-indexer ledger <verb>`: what an operator wants to know from the participant, or to do there, by hand. */
-import { IndexerError } from '../../errors/indexer-error.ts';
 import type { Command } from '../command-line/command.ts';
 
 export const ledgerCommand: Command = {
@@ -37,11 +36,6 @@ export const ledgerCommand: Command = {
   /** @throws IndexerError USAGE, CONFIGURATION_INVALID, INTERRUPTED and whatever the ledger answers */
   run: async (call) => {
     const { runVerb } = await import('./verbs.ts');
-    try {
-      await runVerb(call);
-    } catch (thrown) {
-      if (thrown instanceof IndexerError && thrown.code === 'OUTPUT_CLOSED') return;
-      throw thrown;
-    }
+    await runVerb(call);
   },
 };

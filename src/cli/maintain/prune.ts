@@ -6,6 +6,7 @@ import type { PrunedTable, PrunePlan } from '../../store/retention/prune.ts';
 import type { PruneBefore } from '../../store/retention/prune-target.ts';
 import { aligned, fixed, numbers } from '../command-line/aligned.ts';
 import { json, writing, yes, type Command, type Print } from '../command-line/command.ts';
+import { historyBound } from '../command-line/history-bound.ts';
 import { misuse } from '../command-line/refusals.ts';
 import { withDatabase } from '../database/with-database.ts';
 
@@ -91,13 +92,11 @@ const unitMs: Readonly<Record<string, number>> = { m: 60_000, h: 3_600_000, d: 8
 
 /** An offset, a time with its zone, or an age such as 90d. */
 function beforeOf(given: string, now: number): PruneBefore {
-  if (/^\d{1,15}$/.test(given)) return { offset: Number(given) };
   const age = /^(\d{1,6})([mhdw])$/.exec(given);
   if (age !== null) return { time: new Date(now - Number(age[1]) * (unitMs[age[2] ?? ''] ?? 0)) };
-  // Without a zone the time would mean something else on every machine.
-  const time = /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2}(\.\d{1,6})?)?(Z|[+-]\d{2}:\d{2}))?$/.test(given);
-  if (time && !Number.isNaN(Date.parse(given))) return { time: new Date(given) };
-  throw wrong(`"${given.slice(0, 80)}" is no offset, no time with its zone and no age`);
+  const bound = historyBound(given);
+  if (bound === undefined) throw wrong(`"${given.slice(0, 80)}" is no offset, no time with its zone and no age`);
+  return 'offset' in bound ? bound : { time: new Date(bound.time) };
 }
 
 function wrong(found: string): IndexerError {

@@ -20,7 +20,7 @@ export async function verifyStatement(file: string, config: Config, print: Print
     return ExitCode.different;
   }
   const { party, instrument, from, to } = given;
-  const wanted = { party, instrument, from: String(from.offset), to: String(to.offset) };
+  const wanted = { party, instrument, from, to };
   const opening = { command: 'verify', statementTimeoutMs };
   const made = await withDatabase(config, opening, (database) => readStatement(database, wanted));
   if (made.sha256 === given.sha256) {

@@ -6,13 +6,16 @@ import { type Database, rollBack } from '../connection/database.ts';
 import { readSchemas } from '../connection/read-schemas.ts';
 import { reportPlanning } from '../connection/report-planning.ts';
 
-/** What a statement is of. Bounds are offsets, or times with their zone; null: as far as history is known here. */
+/** An offset, or a time with its zone. */
+export type StatementBound = { readonly offset: number } | { readonly time: string };
+
+/** What a statement is of. Where a bound is null: as far as history is known here. */
 export interface StatementOf {
   readonly party: string;
   /** Id of the instrument; null: all. */
   readonly instrument: string | null;
-  readonly from: string | null;
-  readonly to: string | null;
+  readonly from: StatementBound | null;
+  readonly to: StatementBound | null;
 }
 
 export const statementColumns = [
@@ -90,7 +93,7 @@ async function read(
   );
   const { participant = null, begins = 0, ends = 0 } = bounds.rows[0] ?? {};
   const { rows } = await client.query<(string | null)[]>({
-    text: `select j."offset"::text, to_char(j.record_time, 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'), j.update_id, j.provider, j.account_id,
+    text: `select j."offset"::text, ${printed('j.record_time')}, j.update_id, j.provider, j.account_id,
                   j.instrument_admin, j.instrument_id, j.kind, trim_scale(j.amount_in)::text, trim_scale(j.amount_out)::text,
                   trim_scale(j.net)::text, trim_scale(j.balance)::text, trim_scale(j.locked)::text,
                   array_to_string(j.other_owners, ' '), j.reason, j.basis
@@ -110,17 +113,22 @@ async function read(
   return { ...stamped, columns: statementColumns, rows, sha256: hashOf({ ...stamped, rows }) };
 }
 
-/** @param bound as {@link StatementOf} has it */
-async function offsetOf(client: ClientBase, explore: string, bound: string | null): Promise<number | null> {
+async function offsetOf(client: ClientBase, explore: string, bound: StatementBound | null): Promise<number | null> {
   if (bound === null) return null;
-  if (/^\d{1,15}$/.test(bound)) return Number(bound);
-  const { rows } = await client.query<{ at: number }>(`select ${explore}.known_offset($1::timestamptz) as at`, [bound]);
+  if ('offset' in bound) return bound.offset;
+  const known = `select ${explore}.known_offset($1::timestamptz) as at`;
+  const { rows } = await client.query<{ at: number }>(known, [bound.time]);
   return rows[0]?.at ?? null;
+}
+
+/** A time in UTC with all its digits; the session is in UTC. */
+function printed(time: string): string {
+  return `to_char(${time}, 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')`;
 }
 
 async function boundAt(client: ClientBase, offset: number): Promise<Bound> {
   const { rows } = await client.query<{ at: string | null }>(
-    `select to_char(u.record_time, 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as at
+    `select ${printed('u.record_time')} as at
        from updates u where u."offset" <= $1 and u.record_time is not null order by u."offset" desc limit 1`,
     [offset],
   );

@@ -1,0 +1,14 @@
+/** A place in history as it is written on a command line. */
+
+/** An offset, or a time with its zone as it was given. */
+export type HistoryBound = { readonly offset: number } | { readonly time: string };
+
+/** Without a zone a time of day would mean something else on every machine; a date is one of UTC. */
+const timeForm = /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2}(\.\d{1,6})?)?(Z|[+-]\d{2}:\d{2}))?$/;
+
+/** @returns undefined for what is neither an offset nor a time */
+export function historyBound(text: string): HistoryBound | undefined {
+  if (/^\d{1,15}$/.test(text)) return { offset: Number(text) };
+  if (!timeForm.test(text) || Number.isNaN(Date.parse(text))) return undefined;
+  return { time: text.includes('T') ? text : `${text}T00:00:00Z` };
+}
