@@ -119,6 +119,8 @@ class FrameReader {
       if (field === undefined) this.#passOver(shape);
       else {
         this.at += field.label.bytes.length;
+        // Of two values the later one would count, and nothing would tell whether the earlier one was JSON.
+        if (values[field.slot] !== undefined) throw unusual;
         values[field.slot] = bytes[this.at] === letterN ? this.#null() : this.#value(field);
       }
       const next = bytes[this.at];

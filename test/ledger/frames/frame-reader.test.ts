@@ -152,6 +152,10 @@ describe('readFrame', () => {
       'an event of two kinds',
       createOf('5').replace('{"CreatedEvent"', '{"ExercisedEvent":{"offset":7},"CreatedEvent"'),
     ],
+    [
+      'a field that comes twice',
+      createOf('5').replace('"createArgument":5', '"createArgument":{"a""b"},"createArgument":5'),
+    ],
     ['text after the frame', `${createOf('5')} {}`],
     ['half a frame', createOf('5').slice(0, -9)],
     ['a text where a list belongs', createOf('5').replace(/"signatories":\[[^\]]*\]/, '"signatories":"Alice"')],
