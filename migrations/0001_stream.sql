@@ -66,6 +66,16 @@ comment on column coverage.transaction_shape is 'Shape in force.';
 comment on column coverage.reason is 'Why the range before this one ended; null for the first.';
 comment on column coverage.recorded_at is 'When the range was recorded.';
 
+create table filter_interfaces (
+  interface_id text primary key,
+  complete_from bigint,
+  noted_at timestamptz not null default now()
+);
+comment on table filter_interfaces is 'Interfaces whose views are wanted, and from where on they are here: those of LEDGER_INTERFACES, presets spelt out.';
+comment on column filter_interfaces.interface_id is 'Interface as a filter names it: #package-name:Module:Entity.';
+comment on column filter_interfaces.complete_from is 'Exclusive: every contract that was active at this offset, or began after it, has its view; 0 when that is so wherever the stream is complete. Null while the participant does not know the interface, or views are gathered.';
+comment on column filter_interfaces.noted_at is 'When this was recorded.';
+
 create table synchronizers (
   synchronizer_pk integer primary key,
   synchronizer_id text not null unique

@@ -25,7 +25,8 @@ import { openDatabase, type Database } from './store/connection/database.ts';
 import { placeOf } from './store/connection/hosts.ts';
 import { readRecentFacts } from './store/reads/recent-facts.ts';
 import { WriterCandidate, writerSessionName } from './store/lock/writer-lock.ts';
-import { postgresSink } from './store/postgres-sink.ts';
+import { stagingSchema } from './store/history/staging.ts';
+import { postgresSink, postgresViewStaging } from './store/postgres-sink.ts';
 import { commit } from './version.ts';
 
 /** At most; a limit on not knowing the ledger end allows for one question that is lost. */
@@ -33,6 +34,8 @@ const ledgerPollMs = 5_000;
 /** Longer than the longest silence the ledger allows itself between OffsetCheckpoints (75 s). */
 const ledgerSilenceMs = 120_000;
 const requestTimeoutMs = 20_000;
+/** Views of years of history become part of the stream in one statement. */
+const longStatementMs = 60 * 60_000;
 /** The page is worth less than a busy server's time. */
 const pageReadMs = 500;
 /** Connections for what runs beside the lanes (polls, packages, views), so that no lane waits for one. */
@@ -206,7 +209,7 @@ export function pipelineParts(
   const { database, observer, candidate, stop, onRequest } = built;
   const { ledger, indexer } = config;
   const { tls, tokenSource } = options.access;
-  const { insecure, parties, templates, interfaces, createdEventBlobs, shape, topology } = ledger;
+  const { insecure, parties, templates, createdEventBlobs, shape, topology } = ledger;
   const client = { url: ledgerUrl, tokenSource, tls, insecure, requestTimeoutMs, signal: stop, onRequest };
   return {
     ledger: createLedgerClient(client),
@@ -218,7 +221,10 @@ export function pipelineParts(
       exerciseJson: indexer.exerciseJson,
       notify: indexer.notify,
     }),
-    filter: { parties, templates, interfaces, createdEventBlobs, shape, topology },
+    // Which of the wanted interfaces are asked for is known in a session only.
+    filter: { parties, templates, interfaces: [], createdEventBlobs, shape, topology },
+    wantedInterfaces: ledger.wantedInterfaces,
+    viewStaging: viewStaging(options, candidate),
     start: indexer.start,
     stopAt: indexer.stopAt,
     observer,
@@ -227,6 +233,24 @@ export function pipelineParts(
     unknownUpdates: indexer.unknownUpdates,
     limits: limitsOf(indexer),
     stop,
+  };
+}
+
+/** Connections that are made when there is something to gather, with time for what is merged at once. */
+function viewStaging({ config: { database, indexer }, databaseUrl: url }: IndexerOptions, candidate: WriterCandidate) {
+  const open = (schema: string): Database =>
+    openDatabase({
+      url,
+      urlFile: database.urlFile,
+      schema,
+      statementTimeoutMs: longStatementMs,
+      applicationName: 'ledger-indexer views',
+      idleInTransactionMs: indexer.leaseMs,
+      maxConnections: 2,
+    });
+  return async () => {
+    const schema = stagingSchema(database.schema, 'interfaces');
+    return postgresViewStaging(open(database.schema), open(schema), () => candidate.assertHeld());
   };
 }
 

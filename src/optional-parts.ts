@@ -4,7 +4,6 @@
  */
 import type * as DemoLedgerModule from 'ledger-indexer-sandbox/demo/demo-ledger';
 import type * as SandboxModule from 'ledger-indexer-sandbox/demo/sandbox';
-import type * as NamesModule from 'ledger-indexer-sandbox/demo/templates/names';
 import type * as FailureModule from 'ledger-indexer-sandbox/wire/failure';
 import type * as PostgresModule from 'ledger-indexer-postgres/embedded-postgres';
 import { IndexerError } from './errors/indexer-error.ts';
@@ -17,10 +16,6 @@ export const demoLedger = (): Promise<typeof DemoLedgerModule> =>
 /** A sandbox participant in the world of the demo. */
 export const demoSandbox = (): Promise<typeof SandboxModule> =>
   part('ledger-indexer-sandbox', import('ledger-indexer-sandbox/demo/sandbox'));
-
-/** Names in the demo's world. */
-export const demoNames = (): Promise<typeof NamesModule> =>
-  part('ledger-indexer-sandbox', import('ledger-indexer-sandbox/demo/templates/names'));
 
 /** Refusals of the sandbox. */
 export const sandboxFailures = (): Promise<typeof FailureModule> =>

@@ -49,7 +49,7 @@ export function preloadedFilter(): ReturnType<typeof filterFingerprint> {
   return filterFingerprint({
     parties: [],
     templates: [],
-    interfaces: [],
+    wantedInterfaces: [],
     createdEventBlobs: false,
     shape,
     topology: true,

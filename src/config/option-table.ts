@@ -10,6 +10,7 @@ import {
   duration,
   endPoint,
   identifier,
+  identifierOr,
   indexer,
   integer,
   ledger,
@@ -24,6 +25,7 @@ import {
   text,
   withDefault,
 } from './option.ts';
+import { presetNames } from '../model/interface-presets.ts';
 
 const party = matching('party', /^[A-Za-z0-9:_ -]{1,255}$/, 'party ids such as alice::1220ab…, separated by commas');
 const schemaName = matching(
@@ -65,11 +67,13 @@ const ledgerOptions = {
     listOf(identifier),
     '',
   ),
-  interfaces: withDefault(
-    ledger('LEDGER_INTERFACES', 'Interfaces whose views are kept, as `#package-name:Module:Entity`.', {
-      unset: 'none',
-    }),
-    listOf(identifier),
+  wantedInterfaces: withDefault(
+    ledger(
+      'LEDGER_INTERFACES',
+      'Interfaces whose views are kept, as `#package-name:Module:Entity`; `tokens` for those of the token standard.',
+      { unset: 'none' },
+    ),
+    listOf(identifierOr(presetNames)),
     '',
   ),
   createdEventBlobs: withDefault(

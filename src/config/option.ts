@@ -182,6 +182,18 @@ export const identifier: OptionType<string> = {
   },
 };
 
+/** The same, or one of these words. */
+export function identifierOr(words: readonly string[]): OptionType<string> {
+  return {
+    label: 'identifier',
+    parse: (given) => {
+      if (words.includes(given)) return { value: given };
+      const found = identifier.parse(given);
+      return 'expected' in found ? { expected: `${words.join(', ')}, or ${found.expected}` } : found;
+    },
+  };
+}
+
 /** The value of a text written in this program; a text that does not parse is a defect, found when the module loads. */
 export function constant<T>(type: OptionType<T>, given: string): T {
   const parsed = type.parse(given);

@@ -33,6 +33,12 @@ export const commandCodes = {
     'reseed would not do what it says; the message says why',
     'do what the message names',
   ),
+  VIEWS_REFUSED: kind(
+    'park',
+    ExitCode.configuration,
+    'views of interfaces cannot be gathered here; the message says why',
+    'do what the message names',
+  ),
   ACCEPT_FILTER_REFUSED: kind(
     'fatal',
     ExitCode.configuration,

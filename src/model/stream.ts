@@ -36,6 +36,17 @@ export interface StreamState {
   readonly lastUpdate: UpdateMark | undefined;
 }
 
+/** An interface whose views are wanted. */
+export interface WantedInterface {
+  /** `#package-name:Module:Entity`. */
+  readonly id: string;
+  /**
+   * Contracts that were active at this offset or began after it have their views; 0: all of the stream. Null: the ledger
+   * does not know the interface yet, or views are being gathered, and the stream is not asked for them.
+   */
+  readonly completeFrom: number | null;
+}
+
 /** What a stream began with: the active contracts, or nothing at the genesis, the oldest offset shown, or a given one. */
 export type SeedOrigin = 'seed' | 'genesis' | 'oldest' | 'offset';
 

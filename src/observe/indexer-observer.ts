@@ -4,7 +4,7 @@
  */
 import { isLedgerCode, sideOf } from '../errors/catalogue.ts';
 import type { IndexerError } from '../errors/indexer-error.ts';
-import { type LockHolder, type Phase, phases } from '../model/stream.ts';
+import { type LockHolder, type Phase, phases, type WantedInterface } from '../model/stream.ts';
 import type {
   BatchFacts,
   Observer,
@@ -73,6 +73,7 @@ class LoggingObserver implements IndexerObserver {
   #seeded = 0;
   #prunedOffset: number | undefined;
   #saidParticipantUnknown = false;
+  #waiting = '';
   #stretch: StretchAnswer | undefined;
 
   constructor({ logger, metrics, health, work, progress, statusEveryMs = 10_000 }: ObserverParts) {
@@ -277,6 +278,34 @@ class LoggingObserver implements IndexerObserver {
   packagesFailed(error: IndexerError, delayMs: number): void {
     this.#metrics.packageRetries.inc();
     this.#logger.warn({ delayMs, code: error.code, because: error.message }, 'typed views are late, trying again');
+  }
+
+  /** What waits is said once for as long as it is the same: every session finds it again. */
+  interfacesWanted(interfaces: readonly WantedInterface[]): void {
+    const waiting = interfaces.filter(({ completeFrom }) => completeFrom === null).map(({ id }) => id);
+    this.#metrics.interfacesWaiting.set(waiting.length);
+    const text = waiting.join();
+    if (text === this.#waiting) return;
+    this.#waiting = text;
+    if (waiting.length === 0) return;
+    const facts = { waiting, wanted: interfaces.length };
+    this.#logger.warn(
+      facts,
+      'interfaces that the participant does not know yet: their views are taken up when it does',
+    );
+  }
+
+  viewsGathering(interfaces: readonly string[], completeFrom: number): void {
+    this.#logger.info({ interfaces, completeFrom }, 'gathering views of interfaces beside the stream');
+  }
+
+  viewsAdded(interfaces: readonly string[], views: number): void {
+    this.#logger.info({ interfaces, views }, 'views of interfaces added: the stream asks for them from here on');
+  }
+
+  viewsFailed(error: IndexerError, delayMs: number): void {
+    const facts = { delayMs, code: error.code, because: error.message, remedy: error.remedy };
+    this.#logger.warn(facts, 'views of interfaces are late, trying again');
   }
 
   failed(stage: 'ledger' | 'store' | 'pipeline', error: IndexerError, delayMs: number | undefined): void {

@@ -9,7 +9,10 @@ import { IndexerError, toIndexerError } from '../errors/indexer-error.ts';
 import type { Merged, StreamIdentity, StreamState } from '../model/stream.ts';
 import { isNamed, nowhere, stretchToSearch } from './retry/apart.ts';
 import { proveHistory, type LedgerBounds, type StoredHistory } from './proof/history-proof.ts';
+import { knownInterfaces } from '../ledger/api/known-interfaces.ts';
+import { interfacesNamed } from '../model/interface-presets.ts';
 import { askIdentity } from './proof/identity.ts';
+import { withInterfaces } from './proof/interfaces.ts';
 import type { PipelineParts } from './ports/parts.ts';
 import type { Sink } from './ports/sink.ts';
 import { pause } from './retry/retry.ts';
@@ -36,6 +39,8 @@ export interface Staging extends Pick<Sink, 'openSession'> {
    */
   merge(merge: {
     readonly identity: StreamIdentity;
+    /** Whose views were read with them. */
+    readonly interfaces: readonly string[];
     /** The offset the active contracts were read at. */
     readonly offset: number;
     /** The checkpoint when the reseed began. */
@@ -48,6 +53,8 @@ export interface Staging extends Pick<Sink, 'openSession'> {
 /** What a reseed that keeps the history would meet. */
 export interface ReseedPlan {
   readonly identity: StreamIdentity;
+  /** The wanted interfaces that the participant knows. */
+  readonly interfaces: readonly string[];
   readonly checkpoint: number;
   readonly ledgerEnd: number;
   readonly pruned: number;
@@ -71,13 +78,15 @@ const soonMs = 100;
  * @param stream undefined when nothing was ever indexed
  * @throws IndexerError RESEED_REFUSED when they are not, or there is no history to keep
  */
-export async function planReseed(parts: PipelineParts, stream: StandingStream | undefined): Promise<ReseedPlan> {
+export async function planReseed(all: PipelineParts, stream: StandingStream | undefined): Promise<ReseedPlan> {
   if (stream?.checkpoint === undefined || stream.checkpoint === null || !stream.seeded) {
     throw refused('there is no history to keep in this schema', 'start the indexer: it seeds by itself');
   }
   const { checkpoint, participantId, lastUpdate } = stream;
-  const identity = await askIdentity(parts);
-  const ledgerEnd = await parts.ledger.state.ledgerEnd();
+  const identity = await askIdentity(all);
+  const ledgerEnd = await all.ledger.state.ledgerEnd();
+  const interfaces = await knownInterfaces(all.ledger, all.filter, interfacesNamed(all.wantedInterfaces), ledgerEnd);
+  const parts = withInterfaces(all, interfaces);
   const pruned = await parts.ledger.state.latestPrunedOffsets();
   if (participantId !== null && identity.participantId !== undefined && participantId !== identity.participantId) {
     const found = `this schema holds participant ${participantId}, the ledger is participant ${identity.participantId}`;
@@ -91,7 +100,7 @@ export async function planReseed(parts: PipelineParts, stream: StandingStream | 
     pruned > checkpoint
       ? `the participant was pruned up to ${String(pruned)}, past the checkpoint ${String(checkpoint)}${changed}`
       : `seeded again by the operator, after the checkpoint ${String(checkpoint)}${changed}`;
-  return { identity, checkpoint, ledgerEnd, pruned, reason };
+  return { identity, interfaces, checkpoint, ledgerEnd, pruned, reason };
 }
 
 async function refuseOtherHistory(
@@ -125,12 +134,13 @@ function refused(found: string, remedy: string): IndexerError {
  * Gathers the active contracts and merges them. To be called by the holder of the writer lock only.
  * @throws IndexerError; the stream is as it was then
  */
-export async function reseed(parts: PipelineParts, staging: Staging, plan: ReseedPlan): Promise<Reseeded> {
-  const { identity, checkpoint, pruned, reason } = plan;
+export async function reseed(all: PipelineParts, staging: Staging, plan: ReseedPlan): Promise<Reseeded> {
+  const { identity, interfaces, checkpoint, pruned, reason } = plan;
+  const parts = withInterfaces(all, interfaces);
   await staging.prepare({ identity, notBefore: Math.max(checkpoint, pruned) });
   const offset = await gather(parts, staging, plan);
   if (offset === undefined) throw interrupted();
-  return { ...(await staging.merge({ identity, offset, checkpoint, reason })), offset };
+  return { ...(await staging.merge({ identity, interfaces, offset, checkpoint, reason })), offset };
 }
 
 /** Seeds until it is done; undefined when a stop was asked for. */

@@ -11,7 +11,10 @@ import {
   finalize,
   from,
   lastValueFrom,
+  map,
   merge,
+  of,
+  repeat,
   retry,
   takeWhile,
   type Observable,
@@ -22,6 +25,7 @@ import { refuseBound } from './intake/bound.ts';
 import { isNamed, nowhere, stretchToSearch, type Stretch } from './retry/apart.ts';
 import { follow$, type Following } from './follow/follow.ts';
 import { connect, type Connected } from './proof/identity.ts';
+import { InterfaceWatch } from './beside/interface-watch.ts';
 import { PackageWatch } from './beside/package-watch.ts';
 import { PhaseKeeper, type PipelineParts } from './ports/parts.ts';
 import type { WriterLock } from './ports/sink.ts';
@@ -37,7 +41,7 @@ export async function runPipeline(parts: PipelineParts): Promise<void> {
   try {
     await lastValueFrom(run.sessions$(), { defaultValue: undefined });
   } finally {
-    await run.release();
+    await run.close();
   }
 }
 
@@ -45,6 +49,7 @@ class Run {
   readonly #parts: PipelineParts;
   readonly #phase: PhaseKeeper;
   readonly #packages: PackageWatch;
+  readonly #interfaces: InterfaceWatch;
   #lock: WriterLock | undefined;
   readonly #failures = new FailureCount();
   /** What the next session goes through one by one, to name what Postgres does not take. */
@@ -56,6 +61,7 @@ class Run {
     this.#parts = parts;
     this.#phase = new PhaseKeeper(parts.observer);
     this.#packages = new PackageWatch(parts);
+    this.#interfaces = new InterfaceWatch(parts);
     this.#phase.change('starting');
     parts.stop.addEventListener('abort', () => {
       this.#phase.change('stopping');
@@ -68,7 +74,12 @@ class Run {
     );
   }
 
-  async release(): Promise<void> {
+  async close(): Promise<void> {
+    await this.#interfaces.close();
+    await this.#release();
+  }
+
+  async #release(): Promise<void> {
     const lock = this.#lock;
     this.#lock = undefined;
     if (lock === undefined) return;
@@ -80,7 +91,11 @@ class Run {
     return defer(() => this.#acquire()).pipe(
       concatMap((lock) => {
         if (lock === undefined) return EMPTY;
-        const work$ = defer(() => connect(this.#parts)).pipe(concatMap((connected) => this.#work$(connected)));
+        const work$ = defer(() => this.#connect()).pipe(
+          concatMap((connected) => this.#work$(connected)),
+          // A session that ended for views to be merged is followed by another.
+          repeat({ delay: () => (this.#interfaces.isLevel && !this.#parts.stop.aborted ? of(true) : EMPTY) }),
+        );
         return merge(work$.pipe(endWith('done')), lock.lost).pipe(takeWhile((value) => value !== 'done'));
       }),
     );
@@ -92,9 +107,14 @@ class Run {
     return this.#parts.stop.aborted ? undefined : this.#lock;
   }
 
+  async #connect(): Promise<Connected> {
+    const connected = await connect(this.#parts);
+    return (await this.#interfaces.merge(connected)) ? connect(this.#parts) : connected;
+  }
+
   #work$(connected: Connected): Observable<unknown> {
-    const { session } = connected;
-    const { stopAt, start } = this.#parts;
+    const { session, parts } = connected;
+    const { stopAt, start } = parts;
     this.#stopAt ??= stopAt === 'end' ? connected.ledgerEnd : stopAt;
     if (this.#stopAt !== undefined) refuseBound(this.#stopAt, start, session.state, connected.pruned);
     if (session.state.seeded && session.state.checkpoint !== null) {
@@ -103,11 +123,11 @@ class Run {
     this.#phase.change('seeding');
     const seeded$ =
       start === 'seed'
-        ? seed$(this.#parts, session, Math.min(connected.ledgerEnd, this.#stopAt ?? Infinity), {
+        ? seed$(parts, session, Math.min(connected.ledgerEnd, this.#stopAt ?? Infinity), {
             apart: this.#takeApart(),
             onProgress: () => this.#progressed(),
           })
-        : from(skipSeed(this.#parts, session, connected.pruned));
+        : from(skipSeed(parts, session, connected.pruned));
     return seeded$.pipe(
       concatMap((offset) => {
         if (offset === undefined) return EMPTY;
@@ -139,12 +159,13 @@ class Run {
       },
     };
     showPhase(checkpoint);
-    const polled$ = poll$(this.#parts, connected, following, (end) => {
+    const polled$ = poll$(connected.parts, connected, following, (end) => {
       ledgerEnd = end;
       showPhase(following.checkpoint);
     });
-    const followed$ = follow$(this.#parts, connected.session, following).pipe(endWith(undefined));
-    return merge(followed$, polled$, this.#packages.watch$()).pipe(
+    const followed$ = follow$(connected.parts, connected.session, following).pipe(endWith(undefined));
+    const level$ = this.#interfaces.watch$(connected, following).pipe(map(() => undefined));
+    return merge(followed$, polled$, this.#packages.watch$(), level$).pipe(
       takeWhile((value) => value !== undefined),
       finalize(() => {
         over = true;
@@ -189,7 +210,7 @@ class Run {
   /** The lock goes with a connection that is in doubt, and to a standby when a person is needed here. */
   async #wait(error: IndexerError, delayMs: number): Promise<void> {
     const parked = this.#phase.current === 'parked';
-    if (parked || error.retry === 'fenced' || sideOf(error.code) === 'store') await this.release();
+    if (parked || error.retry === 'fenced' || sideOf(error.code) === 'store') await this.#release();
     await pauseForRights(this.#parts, error, delayMs);
   }
 }

@@ -11,8 +11,9 @@ import { writerLockHolder } from './connection/inspection.ts';
 import { checkServer } from './connection/server-check.ts';
 import { readStream } from './history/maintenance.ts';
 import { mergeStaging, type Merge } from './history/merge.ts';
+import { mergeViews, type ViewMerge } from './history/merge-views.ts';
 import { prepareStaging, type Wanted } from './history/staging.ts';
-import { firstUnknown, newestContracts, newestMark, rangeBegin } from './history/stored-marks.ts';
+import { firstUnknown, historyBegin, newestContracts, newestMark, rangeBegin } from './history/stored-marks.ts';
 import type { WriterCandidate } from './lock/writer-lock.ts';
 import { assertExerciseJson } from './schema/exercise-json.ts';
 import { assertMigrated, migrate } from './schema/migrations.ts';
@@ -42,6 +43,7 @@ export function postgresSink(database: Database, candidate: WriterCandidate, opt
     marks: {
       newest: (above: number, upTo: number) => newestMark(database, above, upTo),
       rangeBegin: () => rangeBegin(database),
+      historyBegin: () => historyBegin(database),
       firstUnknown: (offsets: readonly number[]) => firstUnknown(database, offsets),
       contracts: (limit: number) => newestContracts(database, limit),
     },
@@ -81,12 +83,28 @@ function preparation(
  */
 export function postgresStaging(database: Database, staging: Database, options: Pick<Merge, 'writer' | 'notify'>) {
   return {
-    prepare: (wanted: Wanted) => prepareStaging(staging, database.schema, wanted),
+    prepare: (wanted: Wanted) => prepareStaging(staging, database.schema, 'reseed', wanted),
     // Nobody listens to what is only gathered.
     openSession: (identity: StreamIdentity) => openSession(staging, identity, { notify: false }),
     merge: async (merge: Omit<Merge, 'anchor' | 'writer' | 'notify'>) => {
       const gathered = await readStream(staging);
       return mergeStaging(database, { ...merge, anchor: gathered?.lastUpdate, ...options });
+    },
+  };
+}
+
+/**
+ * Where views of interfaces are gathered that came later. To be used by the holder of the writer lock only.
+ * @param database the stream's own, with time for long statements; both handles are closed by `close`
+ * @param staging the handle of its staging schema
+ */
+export function postgresViewStaging(database: Database, staging: Database, assertHeld: () => void) {
+  return {
+    prepare: (wanted: Wanted) => prepareStaging(staging, database.schema, 'interfaces', wanted),
+    openSession: (identity: StreamIdentity) => openSession(staging, identity, { notify: false, assertHeld }),
+    merge: (merge: ViewMerge) => mergeViews(database, merge),
+    close: async () => {
+      await Promise.all([database.close(), staging.close()]);
     },
   };
 }

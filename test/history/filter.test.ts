@@ -1,7 +1,7 @@
 /** Another filter than the one in force: never taken silently, and `accept-filter` says what is missing from then on. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { filterDifference } from '../../src/cli/maintain/accept-filter.ts';
-import type { LedgerFilter } from '../../src/ledger/api/request-format.ts';
+import type { WantedFilter } from '../../src/ledger/api/request-format.ts';
 import { query } from '../support/database.ts';
 import { digestOf } from '../support/digest.ts';
 import { HistoryWorld } from './history-run.ts';
@@ -110,16 +110,19 @@ describe('a filter that was changed', () => {
 });
 
 describe('the difference of two filters', () => {
-  const filter: LedgerFilter = {
+  const filter: WantedFilter = {
     parties: ['a', 'b'],
     templates: [],
-    interfaces: [],
+    wantedInterfaces: [],
     createdEventBlobs: false,
     shape: 'LEDGER_EFFECTS',
     topology: true,
   };
-  const changed = (change: Partial<LedgerFilter>): unknown => {
-    const { widens, narrows } = filterDifference(JSON.stringify(filter), { ...filter, ...change });
+  const changed = (change: Partial<WantedFilter>): unknown => {
+    const { widens, narrows } = filterDifference(JSON.stringify({ ...filter, interfaces: [] }), {
+      ...filter,
+      ...change,
+    });
     return [widens, narrows];
   };
 
@@ -130,7 +133,7 @@ describe('the difference of two filters', () => {
     expect(changed({ parties: ['a'] })).toEqual([false, true]);
     expect(changed({ parties: ['a', 'c'] })).toEqual([true, true]);
     expect(changed({ templates: ['#x:M:T'] })).toEqual([false, true]);
-    expect(changed({ interfaces: ['#x:M:I'] })).toEqual([true, false]);
+    expect(changed({ wantedInterfaces: ['#x:M:I'] })).toEqual([true, false]);
     expect(changed({ createdEventBlobs: true })).toEqual([true, false]);
     expect(changed({ topology: false })).toEqual([false, true]);
     expect(changed({ shape: 'ACS_DELTA' })).toEqual([false, true]);

@@ -24,7 +24,7 @@ async function followed(database: Database): Promise<void> {
 
 /** In the gap it was reassigned: the ledger has it active from offset 8. */
 async function gathered(staging: Database): Promise<void> {
-  await prepareStaging(staging, 'ledger', { identity, notBefore: 1 });
+  await prepareStaging(staging, 'ledger', 'reseed', { identity, notBefore: 1 });
   const session = await openSession(staging, identity, { notify: false });
   await session.beginSeed(9);
   const batch = session.newBatch(9);
@@ -37,13 +37,22 @@ it('removes them from what was gathered before', async () => {
   await using created = await createTestDatabase();
   const open = (schema: string): Database =>
     openDatabase({ url: created.url, schema, statementTimeoutMs: 60_000, applicationName: 'test' });
-  const [database, staging] = [open('ledger'), open(stagingSchema('ledger'))];
+  const [database, staging] = [open('ledger'), open(stagingSchema('ledger', 'reseed'))];
   await followed(database);
   await gathered(staging);
   const subject = { kind: 'contract', contractId: '00c1' } as const;
   const request = { subject, reason: 'asked for', active: true, exercises: false };
   await redact(database, request, new AbortController().signal);
-  const merge = { identity, offset: 9, anchor: undefined, checkpoint: 1, reason: 'gap', writer: 'test', notify: false };
+  const merge = {
+    identity,
+    offset: 9,
+    interfaces: [],
+    anchor: undefined,
+    checkpoint: 1,
+    reason: 'gap',
+    writer: 'test',
+    notify: false,
+  };
   await mergeStaging(database, merge);
   const { rows } = await database.pool.query(
     `select c."offset", c.payload, c.created_event_blob as blob, v.view, c.redaction_id = v.redaction_id as same

@@ -102,6 +102,8 @@ export function memoryWorld({
       shape: 'LEDGER_EFFECTS',
       topology: true,
     },
+    wantedInterfaces: [],
+    viewStaging: () => Promise.reject(new Error('nothing is gathered here')),
     start: 'seed',
     stopAt: undefined,
     observer: told.observer,

@@ -12,6 +12,7 @@ import type {
   StreamIdentity,
   StreamState,
   UpdateMark,
+  WantedInterface,
 } from '../../src/model/stream.ts';
 import { tables, type Row, type RowSink, type TableName } from '../../src/model/tables.ts';
 import type { StoredUpdate } from '../../src/model/update.ts';
@@ -83,6 +84,7 @@ export class MemorySink implements Sink {
   /** Where the range in force begins. */
   begin = 0;
   activeContracts: readonly ContractMark[] = [];
+  wanted: readonly WantedInterface[] = [];
   packageState: PackageState = { missing: [], named: [], templates: 0 };
   readonly models: PackageModel[] = [];
   views: SyncedViews = { made: [], failed: [] };
@@ -96,6 +98,7 @@ export class MemorySink implements Sink {
   readonly marks: Sink['marks'] = {
     newest: (above, upTo) => Promise.resolve(this.updates.findLast(({ offset }) => offset > above && offset <= upTo)),
     rangeBegin: () => Promise.resolve(this.begin),
+    historyBegin: () => Promise.resolve(this.begin),
     firstUnknown: (offsets) => {
       const known = new Set([...this.updates.map(({ offset }) => offset), ...this.setAside]);
       return Promise.resolve(offsets.find((offset) => !known.has(offset)));
@@ -207,12 +210,19 @@ export class MemorySink implements Sink {
 /** A write waits for the one before it, as in Postgres, and fails with it. */
 class MemorySession implements SinkSession {
   readonly state: StreamState;
+  readonly interfaces: readonly WantedInterface[];
   readonly #sink: MemorySink;
   readonly #dictionary = new Dictionary(noNames);
 
   constructor(sink: MemorySink) {
     this.#sink = sink;
     this.state = { ...sink.stored };
+    this.interfaces = sink.wanted;
+  }
+
+  async noteInterfaces(wanted: readonly WantedInterface[]): Promise<void> {
+    await this.#change('noteInterfaces');
+    this.#sink.wanted = wanted;
   }
 
   newBatch(offset: number): Batch<Rows> {

@@ -125,7 +125,9 @@ describe('a reseed', () => {
     await expect(reseed(world.parts, staging, plan)).resolves.toEqual({ ...merged, offset: 5 });
     expect(staging.gathered).toEqual(contracts);
     expect(staging.prepared).toEqual([{ identity: plan.identity, notBefore: 5 }]);
-    expect(staging.merges).toEqual([{ identity: plan.identity, offset: 5, checkpoint: 5, reason: plan.reason }]);
+    expect(staging.merges).toEqual([
+      { identity: plan.identity, interfaces: [], offset: 5, checkpoint: 5, reason: plan.reason },
+    ]);
   });
 
   it('reads where the participant was pruned, which is where updates can be followed from', async () => {

@@ -242,7 +242,16 @@ async function gather(database: Database, entry: JsonRecord): Promise<void> {
 }
 
 describe.each(entries)('a list names it as %s', (how, entry) => {
-  const merge = { identity, offset: 9, anchor: undefined, checkpoint: 1, reason: 'gap', writer: 'test', notify: false };
+  const merge = {
+    identity,
+    offset: 9,
+    interfaces: [],
+    anchor: undefined,
+    checkpoint: 1,
+    reason: 'gap',
+    writer: 'test',
+    notify: false,
+  };
 
   it('in a new seed', async () => {
     const { database, redact: take, traces } = await world(`seed_${how}`, [create(1)]);
@@ -280,8 +289,8 @@ describe.each(entries)('a list names it as %s', (how, entry) => {
       const schema = `${when}_${how}`;
       const { database, redact: take, traces } = await world(schema, [create(1)]);
       if (when === 'before') await take();
-      const staging = schemas.open(stagingSchema(schema));
-      await prepareStaging(staging, schema, { identity, notBefore: 1 });
+      const staging = schemas.open(stagingSchema(schema, 'reseed'));
+      await prepareStaging(staging, schema, 'reseed', { identity, notBefore: 1 });
       await gather(staging, entry);
       if (when === 'before') expect(await traces(), when).toEqual([]);
       else await take();

@@ -92,7 +92,7 @@ describe('a schema that a stranger made before us', () => {
 
   it('is refused by a reseed', async () => {
     await query(created.url, `create schema gathered_reseed authorization ${mallory}`);
-    const prepared = prepareStaging(open('gathered_reseed'), 'gathered', { identity, notBefore: 0 });
+    const prepared = prepareStaging(open('gathered_reseed'), 'gathered', 'reseed', { identity, notBefore: 0 });
     await expect(prepared).rejects.toMatchObject(refusal);
   });
 });

@@ -24,7 +24,13 @@ const schemas = schemasOfFile();
 async function stored(schema: string, history: DeltaHistory, rendering: Rendering, aside: readonly number[] = []) {
   const database = await schemas.migrated(schema);
   const shape = rendering === 'delta' ? 'ACS_DELTA' : 'LEDGER_EFFECTS';
-  const nobody = { parties: [], templates: [], interfaces: [], createdEventBlobs: false, topology: true } as const;
+  const nobody = {
+    parties: [],
+    templates: [],
+    wantedInterfaces: [],
+    createdEventBlobs: false,
+    topology: true,
+  } as const;
   const { json: filter, hash: filterHash } = filterFingerprint({ ...nobody, shape });
   const session = await openSession(database, { participantId: 'p::1220', filter, filterHash, shape });
   await session.publishSeed(0, 'genesis');

@@ -28,7 +28,14 @@ let histories = 0;
 /** What a stream of these parties' events is stored with; of any party when there is none. */
 function asking(parties: readonly string[]) {
   const shape = 'LEDGER_EFFECTS';
-  const filter = { parties, templates: [], interfaces: [], createdEventBlobs: false, shape, topology: true } as const;
+  const filter = {
+    parties,
+    templates: [],
+    wantedInterfaces: [],
+    createdEventBlobs: false,
+    shape,
+    topology: true,
+  } as const;
   const { json, hash } = filterFingerprint(filter);
   return { filter: json, filterHash: hash, shape } as const;
 }

@@ -13,7 +13,7 @@ import * as frames from '../support/frames.ts';
 const filter = {
   parties: [],
   templates: ['#a:B:C'],
-  interfaces: ['#i:J:K', '#é"\\:L:M'],
+  wantedInterfaces: ['#i:J:K', '#é"\\:L:M'],
   createdEventBlobs: false,
   shape: 'LEDGER_EFFECTS',
   topology: true,

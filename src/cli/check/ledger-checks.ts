@@ -6,7 +6,9 @@ import type { Right } from '../../ledger/api/users.ts';
 import { type Check, fail, type Finding, pass, skip, warn } from './outcome.ts';
 import { span, tokenClaims, type TokenClaims } from '../../ledger/access/token-claims.ts';
 import { openFrameStream } from '../../ledger/transport/frame-stream.ts';
+import { knownInterfaces } from '../../ledger/api/known-interfaces.ts';
 import { updatesRequest } from '../../ledger/api/request-format.ts';
+import { interfacesNamed, presetNames } from '../../model/interface-presets.ts';
 import { assertTokenMayTravel } from '../../ledger/access/token.ts';
 
 /** The participant as the checks see it; each lookup is made once. */
@@ -120,10 +122,12 @@ function grant(user: string, parties: readonly string[], held: number): string {
   return `let an administrator send POST ${path} with ${body} (it holds ${String(held)} rights now)`;
 }
 
-/** Whether some vetted package has the name that each template and interface is written with. */
+/** Whether some vetted package has the name that each template and interface is written with; interfaces may come later. */
 async function filterKnown({ client, config }: LedgerView): Promise<Finding> {
-  const { templates, interfaces } = config.ledger;
-  const names = new Set([...templates, ...interfaces].map((id) => id.slice(1, id.indexOf(':'))));
+  const { templates, wantedInterfaces } = config.ledger;
+  const namesOf = (ids: readonly string[]): readonly string[] => ids.map((id) => id.slice(1, id.indexOf(':')));
+  const needed = new Set(namesOf(templates));
+  const names = new Set([...needed, ...namesOf(interfacesNamed(wantedInterfaces))]);
   if (names.size === 0) return pass('every template: none is named in LEDGER_TEMPLATES or LEDGER_INTERFACES');
   const vetted = new Set<string>();
   let pageToken: string | undefined;
@@ -138,10 +142,13 @@ async function filterKnown({ client, config }: LedgerView): Promise<Finding> {
   const unknown = [...names].filter((name) => !vetted.has(name));
   if (unknown.length === 0)
     return pass(`${String(names.size)} package names, all vetted; modules and entities: see "websocket"`);
-  return fail(
-    `no vetted package is called ${unknown.join(', ')}`,
-    'upload it (ledger-indexer ledger upload-dar FILE), or correct LEDGER_TEMPLATES and LEDGER_INTERFACES',
-  );
+  const found = `no vetted package is called ${unknown.join(', ')}`;
+  if (unknown.some((name) => needed.has(name))) {
+    return fail(found, 'upload it (ledger-indexer ledger upload-dar FILE), or correct LEDGER_TEMPLATES');
+  }
+  const presets = wantedInterfaces.every((word) => presetNames.includes(word));
+  if (presets) return pass(`${found}: its interfaces are taken up when there is`);
+  return warn(found, 'nothing, if it will come: its interfaces are taken up then; else correct LEDGER_INTERFACES');
 }
 
 const tolerableSkewMs = 10_000;
@@ -234,11 +241,13 @@ function websocketCheck(view: LedgerView): Check {
   return { name: 'websocket', after: ['ledger', 'ledger end'], run: () => listen(view) };
 }
 
-async function listen({ config, url, access, end, signal }: LedgerView): Promise<Finding> {
+async function listen({ client, config, url, access, end, signal }: LedgerView): Promise<Finding> {
   const { ledger, indexer } = config;
   const token = await access.tokenSource.read();
   assertTokenMayTravel(url, token, ledger.insecure);
-  const request = updatesRequest(await end(), ledger);
+  const at = await end();
+  const interfaces = await knownInterfaces(client, ledger, interfacesNamed(ledger.wantedInterfaces), at);
+  const request = updatesRequest(at, { ...ledger, interfaces });
   return new Promise((resolve, reject) => {
     let opened = false;
     const accepted = (): void => {

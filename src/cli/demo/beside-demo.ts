@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { parseFlags } from '../../config/option-flags.ts';
 import { options } from '../../config/option-table.ts';
 import type { Option } from '../../config/option.ts';
-import { demoNames, runningServerUrl } from '../../optional-parts.ts';
+import { runningServerUrl } from '../../optional-parts.ts';
 import { placeOf } from '../../store/connection/hosts.ts';
 import { notedDemo } from './running-demo.ts';
 
@@ -26,8 +26,7 @@ export async function besideDemo(argv: readonly string[], env: NodeJS.ProcessEnv
   if (note?.embeddedLedger !== true || databaseUrl === undefined || placeOf(databaseUrl) !== note.database) {
     return withDatabase;
   }
-  const { demoInterfaces } = await demoNames();
-  const interfaces = isNamed(options.ledger.interfaces) ? {} : { LEDGER_INTERFACES: demoInterfaces.join(',') };
+  const interfaces = isNamed(options.ledger.wantedInterfaces) ? {} : { LEDGER_INTERFACES: 'tokens' };
   return { ...withDatabase, LEDGER_URL: note.ledgerUrl, ...interfaces };
 }
 

@@ -6,7 +6,6 @@ import { IndexerError } from '../../errors/indexer-error.ts';
 import { startIndexer, type Indexer, type IndexerOptions } from '../../indexer.ts';
 import { createLogger, type Logging } from '../../observe/log/logger.ts';
 import { assertPortFree } from '../../observe/http/http-server.ts';
-import { demoNames } from '../../optional-parts.ts';
 import { version } from '../../version.ts';
 import { prepareDataDir } from '../demo/data-dir.ts';
 import { demoPort, keepPort } from '../demo/demo-ports.ts';
@@ -21,7 +20,7 @@ import { demoRunning, forgetDemo, runningDemo } from '../demo/running-demo.ts';
  * @throws IndexerError with its exit code
  */
 export async function runIndexer(argv: readonly string[], env: NodeJS.ProcessEnv, stop: AbortSignal): Promise<void> {
-  const loaded = await forDemo(loadConfig(argv, env));
+  const loaded = forDemo(loadConfig(argv, env));
   const access = await openAccess(loaded.ledger, stop);
   const { logLevel: level, logFormat: format } = loaded.indexer;
   const logging = createLogger({ level, format, stream: process.stdout });
@@ -71,10 +70,9 @@ async function untilDone({ stop, ...run }: Running): Promise<void> {
 }
 
 /** The sandbox's holdings and transfers are worth seeing through their interfaces, unless other ones are asked for. */
-async function forDemo(config: Config): Promise<Config> {
-  if (config.ledger.url !== undefined || config.ledger.interfaces.length > 0) return config;
-  const { demoInterfaces } = await demoNames();
-  return { ...config, ledger: { ...config.ledger, interfaces: demoInterfaces } };
+function forDemo(config: Config): Config {
+  if (config.ledger.url !== undefined || config.ledger.wantedInterfaces.length > 0) return config;
+  return { ...config, ledger: { ...config.ledger, wantedInterfaces: ['tokens'] } };
 }
 
 /** The sandbox's month of history is worth having in full: active contracts alone would say nothing of it. */

@@ -57,7 +57,7 @@ const contractFormat: RowFormat<string> = {
 async function activeContracts(call: VerbCall): Promise<void> {
   const { args, client, output } = call;
   const at = args.number('at') ?? (await client.state.ledgerEnd());
-  const contracts = at === 0 ? oneBatch([]) : wholeList(call, at, filterOf(call));
+  const contracts = at === 0 ? oneBatch([]) : wholeList(call, at, await filterOf(call));
   await output.rows(limited(contracts, args.number('limit')), contractFormat);
 }
 

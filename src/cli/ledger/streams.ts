@@ -7,6 +7,8 @@ import { assertTokenMayTravel } from '../../ledger/access/token.ts';
 import { integer, listOf, type OptionType } from '../../config/option.ts';
 import { options } from '../../config/option-table.ts';
 import { Inbox } from '../../pipeline/intake/inbox.ts';
+import { knownInterfaces } from '../../ledger/api/known-interfaces.ts';
+import { interfacesNamed } from '../../model/interface-presets.ts';
 import type { CommandFlag } from '../command-line/parse.ts';
 import type { VerbCall } from './verb.ts';
 
@@ -171,18 +173,20 @@ export const filterFlags: readonly CommandFlag[] = [
   partyFlag,
 ];
 
-/** The filter that the flags and the configuration ask for. */
-export function filterOf({ args, config }: VerbCall): LedgerFilter {
-  const { parties, templates, interfaces, createdEventBlobs, shape, topology } = config.ledger;
-  return {
+/** The filter that the flags and the configuration ask for, with those of the wanted interfaces that the ledger knows. */
+export async function filterOf({ args, config, client }: VerbCall): Promise<LedgerFilter> {
+  const { parties, templates, wantedInterfaces, createdEventBlobs, shape, topology } = config.ledger;
+  const filter = {
     parties: args.list('party') ?? parties,
     templates: args.list('template') ?? templates,
-    // An interface filter adds contracts of other templates, and changes of party hosting belong to no template.
-    interfaces: args.has('template') ? [] : interfaces,
     createdEventBlobs,
     shape,
     topology: topology && !args.has('template'),
   };
+  // An interface filter adds contracts of other templates, and changes of party hosting belong to no template.
+  const wanted = args.has('template') ? [] : interfacesNamed(wantedInterfaces);
+  if (wanted.length === 0) return { ...filter, interfaces: [] };
+  return { ...filter, interfaces: await knownInterfaces(client, filter, wanted, await client.state.ledgerEnd()) };
 }
 
 /** Advice for reading by hand. */

@@ -84,11 +84,11 @@ async function* range(call: VerbCall): AsyncGenerator<readonly UpdateRow[]> {
   const endInclusive = args.number('to') ?? (await client.state.ledgerEnd());
   // The ledger takes no end of 0, which is where an empty one ends.
   if (endInclusive === 0 && from === 0) return;
-  yield* wholeRange(call, { from, to: endInclusive, filter: filterOf(call), read: rowOf });
+  yield* wholeRange(call, { from, to: endInclusive, filter: await filterOf(call), read: rowOf });
 }
 
 async function* follow(call: VerbCall): AsyncGenerator<readonly UpdateRow[]> {
-  const filter = filterOf(call);
+  const filter = await filterOf(call);
   const after = call.args.number('from') ?? (await call.client.state.ledgerEnd());
   const start = { after, request: (offset: number) => updatesRequest(offset, filter), read: rowOf };
   for await (const rows of followed(call, '/v2/updates', start)) {
@@ -111,7 +111,7 @@ const offsetShape = /^\d{1,16}$/;
 async function update(call: VerbCall): Promise<void> {
   const { args, client, output } = call;
   const [which = ''] = args.operands;
-  const format = updateFormat(filterOf(call));
+  const format = updateFormat(await filterOf(call));
   const answer = await (offsetShape.test(which)
     ? client.updates.byOffset(Number(which), format)
     : client.updates.byId(which, format));

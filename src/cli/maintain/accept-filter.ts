@@ -1,6 +1,6 @@
 /** `accept-filter`: takes the configured filter into force from the checkpoint on; without `--yes` only compares. */
 import { type Config, loadConfig } from '../../config/config.ts';
-import { filterFingerprint, type LedgerFilter } from '../../ledger/api/request-format.ts';
+import { filterFingerprint, type LedgerFilter, type WantedFilter } from '../../ledger/api/request-format.ts';
 import type { Database } from '../../store/connection/database.ts';
 import { type Command, type Print, writing, yes } from '../command-line/command.ts';
 import { asWriter, withStream, writerName } from '../database/maintenance.ts';
@@ -75,12 +75,12 @@ export interface FilterDifference {
 type Stored = Partial<Record<keyof LedgerFilter, unknown>>;
 
 /** @param stored the filter of the stream row, as JSON */
-export function filterDifference(stored: string, wanted: LedgerFilter): FilterDifference {
+export function filterDifference(stored: string, wanted: WantedFilter): FilterDifference {
   const former = JSON.parse(stored) as Stored;
   const found = { lines: [] as string[], widens: false, narrows: false };
   for (const name of ['parties', 'templates'] as const)
     compareLists(found, name, textsOf(former[name]), wanted[name], true);
-  compareLists(found, 'interfaces', textsOf(former.interfaces), wanted.interfaces, false);
+  compareLists(found, 'interfaces', textsOf(former.interfaces), wanted.wantedInterfaces, false);
   for (const name of ['createdEventBlobs', 'topology'] as const) {
     if (former[name] === wanted[name]) continue;
     found.lines.push(`${name}: ${String(former[name])} -> ${String(wanted[name])}`);

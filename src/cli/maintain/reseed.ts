@@ -56,7 +56,7 @@ async function keepHistory(
     return;
   }
   const { stagingSchema } = await import('../../store/history/staging.ts');
-  const staging = await openStream(config, 'reseed', stagingSchema(database.schema));
+  const staging = await openStream(config, 'reseed', stagingSchema(database.schema, 'reseed'));
   try {
     const done = await asWriter(database, command, async () => {
       const plan = await planReseed(parts, await readStream(database));

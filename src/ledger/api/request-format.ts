@@ -11,9 +11,17 @@ export interface LedgerFilter {
   readonly templates: readonly string[];
   /** `#package-name:Module:Entity`; each match carries its interface view. */
   readonly interfaces: readonly string[];
+  /** Nothing but what the interfaces match; `templates` does not count then. */
+  readonly onlyInterfaces?: true;
   readonly createdEventBlobs: boolean;
   readonly shape: 'LEDGER_EFFECTS' | 'ACS_DELTA';
   readonly topology: boolean;
+}
+
+/** What is configured: instead of interfaces that the ledger knows, the words that name those that are wanted. */
+export interface WantedFilter extends Omit<LedgerFilter, 'interfaces' | 'onlyInterfaces'> {
+  /** `#package-name:Module:Entity`, and names of presets. */
+  readonly wantedInterfaces: readonly string[];
 }
 
 type IdentifierFilter =
@@ -73,8 +81,8 @@ function partyFilters(filter: LedgerFilter): PartyFilters {
     InterfaceFilter: { value: { interfaceId, includeInterfaceView: true, includeCreatedEventBlob } },
   }));
   // Entries are OR-ed: a wildcard next to interface filters means "everything, with views where they match".
-  const base: IdentifierFilter[] =
-    templates.length > 0 ? templates : [{ WildcardFilter: { value: { includeCreatedEventBlob } } }];
+  const all: IdentifierFilter[] = [{ WildcardFilter: { value: { includeCreatedEventBlob } } }];
+  const base = filter.onlyInterfaces === true ? [] : templates.length > 0 ? templates : all;
   return { cumulative: [...base, ...interfaces].map((identifierFilter) => ({ identifierFilter })) };
 }
 
@@ -124,10 +132,10 @@ function sortedUnique(values: readonly string[]): readonly string[] {
  * What identifies a filter in the database: the same for filters that ask for the same things in another order.
  * @returns canonical JSON and its SHA-256 in lower-case hex
  */
-export function filterFingerprint(filter: LedgerFilter): { readonly json: string; readonly hash: string } {
+export function filterFingerprint(filter: WantedFilter): { readonly json: string; readonly hash: string } {
   const json = JSON.stringify({
     createdEventBlobs: filter.createdEventBlobs,
-    interfaces: sortedUnique(filter.interfaces),
+    interfaces: sortedUnique(filter.wantedInterfaces),
     parties: sortedUnique(filter.parties),
     shape: filter.shape,
     templates: sortedUnique(filter.templates),

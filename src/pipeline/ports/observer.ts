@@ -3,7 +3,7 @@
  * implements this (src/observe) decides what becomes a log line, a counter or a gauge. No method may throw or block.
  */
 import type { IndexerError } from '../../errors/indexer-error.ts';
-import type { LockHolder, Phase } from '../../model/stream.ts';
+import type { LockHolder, Phase, WantedInterface } from '../../model/stream.ts';
 import type { UnknownName } from '../../model/unknown.ts';
 
 /** What one committed database transaction contained. Counts are of this batch only. */
@@ -124,6 +124,14 @@ export interface Observer {
   packagesRead(facts: PackageFacts): void;
   /** Packages could not be read or views not be made for now; ingestion goes on. `delayMs` until the next try. */
   packagesFailed(error: IndexerError, delayMs: number): void;
+  /** At the beginning of a session: the interfaces that are wanted, and from where on views of them are here. */
+  interfacesWanted(interfaces: readonly WantedInterface[]): void;
+  /** Views of interfaces that the participant came to know are being gathered, from this offset on. */
+  viewsGathering(interfaces: readonly string[], completeFrom: number): void;
+  /** Those views are part of the stream; so many are new. */
+  viewsAdded(interfaces: readonly string[], views: number): void;
+  /** Views could not be gathered for now; the stream goes on without them. `delayMs` until the next try. */
+  viewsFailed(error: IndexerError, delayMs: number): void;
   /** A failure and what was decided: `delayMs` until the next try, undefined when there is none. */
   failed(stage: 'ledger' | 'store' | 'pipeline', error: IndexerError, delayMs: number | undefined): void;
 }

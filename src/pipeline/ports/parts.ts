@@ -5,7 +5,7 @@ import type { Phase } from '../../model/stream.ts';
 import type { UnknownPolicy } from '../../model/unknown.ts';
 import type { IndexerError } from '../../errors/indexer-error.ts';
 import type { Observer } from './observer.ts';
-import type { Sink } from './sink.ts';
+import type { Sink, ViewStaging } from './sink.ts';
 import type { LedgerQuestions, OpenStream } from './source.ts';
 import type { Tracer } from './tracer.ts';
 
@@ -35,7 +35,12 @@ export interface PipelineParts {
   readonly openStream: OpenStream;
   readonly tokenSource: TokenSource;
   readonly sink: Sink;
+  /** With the interfaces that are asked for now; see `src/pipeline/proof/interfaces.ts`. */
   readonly filter: LedgerFilter;
+  /** The interfaces that are wanted, as they are configured: ids and names of presets. */
+  readonly wantedInterfaces: readonly string[];
+  /** Where views of interfaces that came later are gathered beside the stream. */
+  readonly viewStaging: () => Promise<ViewStaging>;
   readonly start: 'seed' | 'genesis' | 'oldest' | number;
   /** The last offset to store; the run ends there. */
   readonly stopAt: StopAt;

@@ -15,6 +15,7 @@ import type {
   StreamIdentity,
   StreamState,
   UpdateMark,
+  WantedInterface,
 } from '../../model/stream.ts';
 import type { StoredUpdate } from '../../model/update.ts';
 import type { PackageFacts, VerifiedFacts } from './observer.ts';
@@ -55,6 +56,10 @@ export interface WriterLock {
 export interface SinkSession {
   /** As it was when the session was opened. */
   readonly state: StreamState;
+  /** Likewise: the interfaces whose views are wanted. */
+  readonly interfaces: readonly WantedInterface[];
+  /** Notes which are wanted from now on; what was wanted before and is no more is forgotten. */
+  noteInterfaces(wanted: readonly WantedInterface[]): Promise<void>;
   /** Notes the participant's id if none is stored; call it once the history is proven. */
   noteParticipant(participantId: string): Promise<void>;
   /** Notes the ledger end and, if it was told, the offset up to which the ledger is pruned. */
@@ -97,12 +102,42 @@ export interface SinkSession {
   publishSeed(offset: number, origin: SeedOrigin, anchor?: UpdateMark): Promise<void>;
 }
 
+/**
+ * A place beside the stream where the same ledger is followed for the views of interfaces alone, until they are level with
+ * the stream and become part of it. Of use to the holder of the writer lock.
+ */
+export interface ViewStaging extends Pick<Sink, 'openSession'> {
+  /**
+   * Makes room, or takes over what a run that was cut has left if it fits.
+   * @throws IndexerError VIEWS_REFUSED when something else is in the way
+   */
+  prepare(wanted: {
+    readonly identity: StreamIdentity;
+    /** No earlier offset is of use. */
+    readonly notBefore: number;
+  }): Promise<void>;
+  /**
+   * Adds the views of all contracts that the stream holds, in one transaction; the place is empty then.
+   * @throws IndexerError CHECKPOINT_MOVED (fenced) unless the stream is at this epoch and checkpoint
+   */
+  merge(merge: {
+    readonly interfaces: readonly string[];
+    /** Contracts active at this offset, or begun after it, were gathered. */
+    readonly completeFrom: number;
+    readonly checkpoint: number;
+    readonly epoch: number;
+  }): Promise<number>;
+  close(): Promise<void>;
+}
+
 /** What is stored, as far as it tells one history from another. */
 export interface StoredMarks {
   /** The newest update with an id after `above` and up to `upTo`; undefined when there is none. */
   newest(above: number, upTo: number): Promise<UpdateMark | undefined>;
   /** Where the range begins that the filter in force is complete in (exclusive); 0 from the first update on. */
   rangeBegin(): Promise<number>;
+  /** Where the updates begin that are here without a gap up to the checkpoint (exclusive), under whatever filters. */
+  historyBegin(): Promise<number>;
   /** The first of these offsets, rising, at which nothing is stored and nothing was set aside; undefined: none. */
   firstUnknown(offsets: readonly number[]): Promise<number | undefined>;
   /** The newest active contracts, at most `limit` and one of a template, that were never reassigned. */

@@ -7,26 +7,30 @@ import { IndexerError } from '../../errors/indexer-error.ts';
 import { filterFingerprint } from '../../ledger/api/request-format.ts';
 import type { StreamIdentity } from '../../model/stream.ts';
 import { proveHistory } from './history-proof.ts';
+import { interfacesInForce, withInterfaces } from './interfaces.ts';
 import type { PipelineParts } from '../ports/parts.ts';
 import type { SinkSession } from '../ports/sink.ts';
 import type { LedgerQuestions } from '../ports/source.ts';
 
 export interface Connected {
   readonly session: SinkSession;
+  /** The parts with the filter of this session. */
+  readonly parts: PipelineParts;
   readonly ledgerEnd: number;
   readonly pruned: number;
   /** Monotonic time at which the ledger told both, milliseconds. */
   readonly askedAt: number;
 }
 
-export async function connect(parts: PipelineParts): Promise<Connected> {
-  const { ledger, sink } = parts;
-  const identity = await askIdentity(parts);
+export async function connect(all: PipelineParts): Promise<Connected> {
+  const { ledger, sink } = all;
+  const identity = await askIdentity(all);
   const { participantId } = identity;
   const ledgerEnd = await ledger.state.ledgerEnd();
   const pruned = await ledger.state.latestPrunedOffsets();
   const askedAt = performance.now();
   const session = await sink.openSession(identity);
+  const parts = withInterfaces(all, await interfacesInForce(all, session, ledgerEnd));
   parts.observer.ledgerPolled(ledgerEnd);
   parts.observer.prunedPolled(pruned);
   const sameParticipant = participantId !== undefined && session.state.participantId === participantId;
@@ -34,15 +38,17 @@ export async function connect(parts: PipelineParts): Promise<Connected> {
   // Not before: a participant without a proven history must not give its name to ours.
   if (participantId !== undefined) await session.noteParticipant(participantId);
   parts.observer.sessionOpened(participantId, session.state.checkpoint);
-  return { session, ledgerEnd, pruned, askedAt };
+  return { session, parts, ledgerEnd, pruned, askedAt };
 }
 
 /** What a stream of this ledger under this filter is known by. */
 export async function askIdentity({
   ledger,
   filter,
-}: Pick<PipelineParts, 'ledger' | 'filter'>): Promise<StreamIdentity> {
-  const { json, hash } = filterFingerprint(filter);
+  wantedInterfaces,
+}: Pick<PipelineParts, 'ledger' | 'filter' | 'wantedInterfaces'>): Promise<StreamIdentity> {
+  // By what is wanted: interfaces that the participant comes to know later do not make another filter of it.
+  const { json, hash } = filterFingerprint({ ...filter, wantedInterfaces });
   const participantId = await readableParticipantId(ledger);
   return { participantId, filter: json, filterHash: hash, shape: filter.shape };
 }

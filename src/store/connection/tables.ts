@@ -122,6 +122,12 @@ interface ExercisesTable {
   readonly redaction_id: string | null;
 }
 
+interface FilterInterfacesTable {
+  readonly interface_id: string;
+  readonly complete_from: number | null;
+  readonly noted_at: Generated<Date>;
+}
+
 interface InterfaceViewsTable {
   readonly offset: number;
   readonly node_id: number;
@@ -330,6 +336,7 @@ export interface Tables {
   readonly ended: EndedTable;
   readonly event_parties: EventPartiesTable;
   readonly exercises: ExercisesTable;
+  readonly filter_interfaces: FilterInterfacesTable;
   readonly interface_views: InterfaceViewsTable;
   readonly live: LiveTable;
   readonly packages: PackagesTable;

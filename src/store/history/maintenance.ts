@@ -60,10 +60,11 @@ async function streamFacts(client: PoolClient, locked: boolean): Promise<StreamF
 const refusals = {
   reset: 'RESET_REFUSED',
   reseed: 'RESEED_REFUSED',
+  interfaces: 'VIEWS_REFUSED',
   'accept-filter': 'ACCEPT_FILTER_REFUSED',
 } as const;
 
-/** A command that must not be carried out here, and what to do instead. */
+/** What must not be carried out here, and what to do instead. */
 export function refused(command: keyof typeof refusals, found: string, remedy: string): IndexerError {
   return new IndexerError(found, { code: refusals[command], remedy });
 }

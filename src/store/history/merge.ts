@@ -13,10 +13,13 @@ import type { Database } from '../connection/database.ts';
 import { countRows, tablesOf, type Change } from '../connection/query-builder.ts';
 import { openRange } from './coverage-ranges.ts';
 import { lockStream, maintain, refused, type StreamFacts } from './maintenance.ts';
+import { mapTemplates, removeRedacted } from './staged-rows.ts';
 import { dropStaging, stagingSchema } from './staging.ts';
 
 export interface Merge {
   readonly identity: StreamIdentity;
+  /** Whose views were read with them. */
+  readonly interfaces: readonly string[];
   /** The offset the active contracts were read at. */
   readonly offset: number;
   readonly anchor: UpdateMark | undefined;
@@ -35,7 +38,7 @@ export function mergeStaging(database: Database, merge: Merge): Promise<Merged> 
     if (stream?.checkpoint !== merge.checkpoint) {
       throw refused('reseed', 'the checkpoint moved while the reseed ran', 'run the command again');
     }
-    const staged = escapeIdentifier(stagingSchema(database.schema));
+    const staged = escapeIdentifier(stagingSchema(database.schema, 'reseed'));
     await mapDictionaries(client, staged);
     await gatherStates(client, staged);
     const kept = await provenHistory(client, staged, merge, stream);
@@ -47,7 +50,9 @@ export function mergeStaging(database: Database, merge: Merge): Promise<Merged> 
     const gathered = await countGathered(client, database.schema);
     const reason = `${merge.reason}; ${String(ended)} contracts ended and ${String(added)} began unseen`;
     await publish(client, gathered, stream, merge, reason);
-    await dropStaging(client, database.schema);
+    await noteViews(client, merge);
+    await dropStaging(client, database.schema, 'reseed');
+    await dropStaging(client, database.schema, 'interfaces');
     if (merge.notify) {
       const { text, values } = notifyStatement(database.schema, merge.offset);
       await client.query(text, [...(values ?? [])]);
@@ -66,35 +71,12 @@ async function mapDictionaries(client: ClientBase, staged: string): Promise<void
       where not exists (select from synchronizers m where m.synchronizer_id = s.synchronizer_id)`,
   );
   await client.query(
-    `insert into templates (template_pk, package_id, module_name, entity_name, package_name)
-     select (select coalesce(max(template_pk), 0) from templates) + row_number() over (order by s.template_pk),
-            s.package_id, s.module_name, s.entity_name, s.package_name
-       from ${staged}.templates s
-     on conflict (package_id, module_name, entity_name) do update
-       set package_name = coalesce(templates.package_name, excluded.package_name)`,
-  );
-  await client.query(
     `create table ${staged}.synchronizer_map as
      select s.synchronizer_pk as staged, m.synchronizer_pk as ours
        from ${staged}.synchronizers s join synchronizers m using (synchronizer_id)`,
   );
-  await client.query(
-    `create table ${staged}.template_map as
-     select s.template_pk as staged, m.template_pk as ours
-       from ${staged}.templates s join templates m using (package_id, module_name, entity_name)`,
-  );
-  await client.query(
-    `alter table ${staged}.synchronizer_map add primary key (staged);
-     alter table ${staged}.template_map add primary key (staged)`,
-  );
-  await client.query(
-    `insert into template_interfaces (template_pk, interface_pk)
-     select t.ours, i.ours
-       from ${staged}.template_interfaces s
-       join ${staged}.template_map t on t.staged = s.template_pk
-       join ${staged}.template_map i on i.staged = s.interface_pk
-     on conflict do nothing`,
-  );
+  await client.query(`alter table ${staged}.synchronizer_map add primary key (staged)`);
+  await mapTemplates(client, staged);
   await mapParties(client, staged, 'contract_parties', 'signatories, observers, witness_parties');
   await mapParties(client, staged, 'event_parties', 'acting_parties, witness_parties, implemented_interfaces');
 }
@@ -255,24 +237,6 @@ function mapOf(table: (typeof copied)[number], column: string): string | undefin
   return table === 'contracts' ? 'contract_parties_map' : 'event_parties_map';
 }
 
-/** What was redacted while active contracts were gathered, or since a reseed was cut, has its contents in the staging yet. */
-async function removeRedacted(client: ClientBase, staged: string): Promise<void> {
-  const redacted = 'redacted_contracts r on r.contract_id = id_text(c.contract_id)';
-  await client.query(
-    `update ${staged}.interface_views s set view = null, status_message = null, status_details = null, redaction_id = r.redaction_id
-       from ${staged}.contracts c join ${redacted}
-      where c."offset" = s."offset" and c.node_id = s.node_id and s.redaction_id is null`,
-  );
-  await client.query(
-    `update ${staged}.contracts c set payload = null, contract_key = null, created_event_blob = null, redaction_id = r.redaction_id
-       from redacted_contracts r where r.contract_id = id_text(c.contract_id) and c.redaction_id is null`,
-  );
-  await client.query(
-    `update ${staged}.reassignments c set created_event = null
-       from redacted_contracts r where r.contract_id = id_text(c.contract_id) and c.created_event is not null`,
-  );
-}
-
 /** All rows that are not here yet, with our numbers. */
 async function copyRows(client: ClientBase, staged: string, table: (typeof copied)[number]): Promise<void> {
   const { rows } = await client.query<{ name: string }>(
@@ -291,8 +255,18 @@ async function copyRows(client: ClientBase, staged: string, table: (typeof copie
   );
 }
 
+/** Views that were not here before are complete from the gathered contracts on. */
+async function noteViews(client: ClientBase, { interfaces, offset }: Merge): Promise<void> {
+  await client.query(
+    `insert into filter_interfaces (interface_id, complete_from) select id, $2 from unnest($1::text[]) id
+     on conflict (interface_id) do update set complete_from = excluded.complete_from, noted_at = now()
+      where filter_interfaces.complete_from is null`,
+    [interfaces, offset],
+  );
+}
+
 async function countGathered(client: ClientBase, schema: string): Promise<number> {
-  const staged = tablesOf(client).withSchema(stagingSchema(schema));
+  const staged = tablesOf(client).withSchema(stagingSchema(schema, 'reseed'));
   return (await staged.selectFrom('contracts').select(countRows).executeTakeFirstOrThrow()).count;
 }
 

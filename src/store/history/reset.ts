@@ -9,6 +9,7 @@ import { type Change, countRows, tablesOf, type TablesWith } from '../connection
 import { beginSeed } from '../write/stream-row.ts';
 import { cutRanges } from './coverage-ranges.ts';
 import { lockStream, maintain, readStream, refused, type StreamFacts } from './maintenance.ts';
+import { dropStaging } from './staging.ts';
 
 /** Tables whose rows belong to the update at their "offset", in the order in which they are emptied. */
 const byOffset = [
@@ -77,6 +78,8 @@ export function resetTo(database: Database, to: number, writer: string): Promise
     }
     await cutBatches(client, to);
     await tables.deleteFrom('verifications').where('at_offset', '>', to).execute();
+    // Views that were gathered of what is undone.
+    await dropStaging(client, database.schema, 'interfaces');
     const otherFilter = await cutRanges(client, to, stream);
     await moveBack(client, to, writer);
     // An update that the filter in force may not show proves nothing.
@@ -272,6 +275,8 @@ export function emptyHistory(database: Database, identity: StreamIdentity, write
     await client.query(
       'truncate updates, batches, exercises, archives, topology_events, activity_hourly, quarantine, verifications',
     );
+    await tablesOf(client).deleteFrom('filter_interfaces').execute();
+    await dropStaging(client, database.schema, 'interfaces');
     const { participantId = null, filter, filterHash, shape } = identity;
     const { epoch } = await tablesOf(client)
       .updateTable('stream')

@@ -1,6 +1,7 @@
 /**
- * The schema beside the stream's own in which active contracts are gathered after a gap. Readers never look there; it
- * holds the storage tables only, and goes in the transaction that merges them.
+ * Schemas beside the stream's own in which contracts are gathered: the active ones after a gap, or those with a view of an
+ * interface that came later. Readers never look there; they hold the storage tables only, and go in the transaction that
+ * merges them.
  */
 import { escapeIdentifier, escapeLiteral } from 'pg';
 import type { ClientBase } from 'pg';
@@ -12,13 +13,18 @@ import { assertMigrated, migrate, migrationFiles, type Migration } from '../sche
 import { refuseStrangers } from '../roles/schema-owners.ts';
 import { readStream, refused, type StreamFacts } from './maintenance.ts';
 
-/** Name of the staging schema of a stream. */
-export function stagingSchema(schema: string): string {
-  return `${schema}_reseed`;
+/** What is gathered: by the command `reseed`, or by an indexer for interfaces that the participant came to know. */
+export type Gathering = 'reseed' | 'interfaces';
+
+/** Name of a staging schema of a stream. */
+export function stagingSchema(schema: string, gathering: Gathering): string {
+  return `${schema}_${gathering}`;
 }
 
-function note(schema: string): string {
-  return `Active contracts gathered by "ledger-indexer reseed" for schema ${schema}; may be dropped when none runs.`;
+function note(schema: string, gathering: Gathering): string {
+  return gathering === 'reseed'
+    ? `Active contracts gathered by "ledger-indexer reseed" for schema ${schema}; may be dropped when none runs.`
+    : `Views of interfaces gathered by an indexer for schema ${schema}; may be dropped when none runs.`;
 }
 
 /** What a cut reseed must have been at, to be gone on with. */
@@ -29,24 +35,32 @@ export interface Wanted {
 }
 
 /**
- * Makes the staging schema, or takes over one that a cut reseed left if it fits.
+ * Makes the staging schema, or takes over one that was left by a run that was cut if it fits.
  * @param staging a database handle whose schema is `stagingSchema`
- * @throws IndexerError RESEED_REFUSED when a schema of that name is in the way, SCHEMA_FOREIGN when it is somebody else's
+ * @throws IndexerError RESEED_REFUSED or VIEWS_REFUSED when a schema of that name is in the way, SCHEMA_FOREIGN when it is somebody else's
  */
-export async function prepareStaging(staging: Database, schema: string, wanted: Wanted): Promise<void> {
+export async function prepareStaging(
+  staging: Database,
+  schema: string,
+  gathering: Gathering,
+  wanted: Wanted,
+): Promise<void> {
   await staging.withClient((client) => refuseStrangers(client, staging.schema));
   const files = await migrationFiles();
   // One that was cut while its tables were made has gathered nothing, and cannot be asked what it is at.
-  const left = (await isWhole(staging, files)) ? await leftOver(staging, schema) : undefined;
-  if (left === undefined || !fits(left, wanted)) await staging.withClient((client) => dropStaging(client, schema));
+  const left = (await isWhole(staging, files)) ? await leftOver(staging, note(schema, gathering)) : undefined;
+  if (left === undefined || !fits(left, wanted))
+    await staging.withClient((client) => dropStaging(client, schema, gathering));
   await staging.withClient(async (client) => {
     const found = await noteOf(client, staging.schema);
     if (found === undefined) await client.query(`create schema ${escapeIdentifier(staging.schema)}`);
-    else if (found !== note(schema)) {
+    else if (found !== note(schema, gathering)) {
       const remedy = `rename it, or drop it if it is of no use: drop schema "${staging.schema}" cascade`;
-      throw refused('reseed', `schema "${staging.schema}" is in the way and was not made by a reseed`, remedy);
+      throw refused(gathering, `schema "${staging.schema}" is in the way and was not made by this program`, remedy);
     }
-    await client.query(`comment on schema ${escapeIdentifier(staging.schema)} is ${escapeLiteral(note(schema))}`);
+    await client.query(
+      `comment on schema ${escapeIdentifier(staging.schema)} is ${escapeLiteral(note(schema, gathering))}`,
+    );
   });
   // The storage without the read side: nobody reads here.
   await migrate(staging, { files });
@@ -72,12 +86,12 @@ async function isWhole(staging: Database, files: readonly Migration[]): Promise<
   }
 }
 
-/** The stream row of a cut reseed; undefined without one. */
-async function leftOver(staging: Database, schema: string): Promise<StreamFacts | undefined> {
+/** The stream row of a run that was cut; undefined without one. @param expected the comment on its schema */
+async function leftOver(staging: Database, expected: string): Promise<StreamFacts | undefined> {
   const found = await staging.withClient(async (client) => {
     const name = `${escapeIdentifier(staging.schema)}.stream`;
     const { rows } = await client.query<{ there: boolean }>('select to_regclass($1) is not null as there', [name]);
-    return rows[0]?.there === true && (await noteOf(client, staging.schema)) === note(schema);
+    return rows[0]?.there === true && (await noteOf(client, staging.schema)) === expected;
   });
   return found ? readStream(staging) : undefined;
 }
@@ -88,10 +102,10 @@ function fits(left: StreamFacts, { identity, notBefore }: Wanted): boolean {
   return same && (seedOffset === null || seedOffset >= notBefore);
 }
 
-/** Drops what a reseed has gathered; nothing happens when there is none. Part of the caller's transaction. */
-export async function dropStaging(client: ClientBase, schema: string): Promise<void> {
-  const name = stagingSchema(schema);
-  if ((await noteOf(client, name)) !== note(schema)) return;
+/** Drops what was gathered; nothing happens when there is none. Part of the caller's transaction. */
+export async function dropStaging(client: ClientBase, schema: string, gathering: Gathering): Promise<void> {
+  const name = stagingSchema(schema, gathering);
+  if ((await noteOf(client, name)) !== note(schema, gathering)) return;
   await client.query(`drop schema ${escapeIdentifier(name)} cascade`);
 }
 

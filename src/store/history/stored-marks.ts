@@ -31,6 +31,19 @@ export async function rangeBegin(database: Database): Promise<number> {
   return begin ?? 0;
 }
 
+/** Where the updates begin that are here without a gap up to the checkpoint (exclusive), under whatever filters. */
+export async function historyBegin(database: Database): Promise<number> {
+  const { rows } = await database.withClient((client) =>
+    client.query<{ begin: number | null }>(
+      `select greatest((select kept_offset from stream), max(c.from_offset)) as begin
+         from coverage c
+        where not exists (select from coverage b
+                           where b.from_offset < c.from_offset and b.to_offset >= c.from_offset)`,
+    ),
+  );
+  return rows[0]?.begin ?? 0;
+}
+
 /** The first of these offsets, rising, at which nothing is stored and nothing was set aside. */
 export async function firstUnknown(database: Database, offsets: readonly number[]): Promise<number | undefined> {
   if (offsets.length === 0) return undefined;

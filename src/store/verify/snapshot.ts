@@ -4,16 +4,17 @@ import { IndexerError } from '../../errors/indexer-error.ts';
 import { type Database, rollBack } from '../connection/database.ts';
 import { tablesOf } from '../connection/query-builder.ts';
 import { reportPlanning } from '../connection/report-planning.ts';
+import { wantedInterfaces } from '../write/filter-interfaces.ts';
 
 /** The stream as the snapshot shows it. */
 export interface VerifiedStream {
   readonly participantId: string | null;
-  /** The filter of the subscription as canonical JSON; parse it for the requests. */
+  /** The filter of the subscription, with the interfaces that it asks for now. */
   readonly filter: object;
   readonly checkpoint: number;
   /** Updates up to this offset were pruned here; 0 when none were. */
   readonly keptOffset: number;
-  /** Updates after this offset are complete under the present filter. */
+  /** Updates after this offset are complete under the present filter, views of interfaces included. */
   readonly coveredAfter: number;
   /** Contracts activated after this offset are complete; -1 where all active contracts were read. */
   readonly activeAfter: number;
@@ -55,13 +56,18 @@ async function readStream(client: ClientBase): Promise<VerifiedStream> {
     .select(['participant_id', 'filter', 'checkpoint', 'seed_offset', 'seeded_at', 'kept_offset'])
     .executeTakeFirst();
   if (row === undefined || row.seeded_at === null || row.checkpoint === null) throw notSeeded();
+  const { coveredAfter, activeAfter } = await readCoverage(client);
+  const views = (await wantedInterfaces(client)).flatMap(({ id, completeFrom }) =>
+    completeFrom === null ? [] : [{ id, completeFrom }],
+  );
   return {
     participantId: row.participant_id,
-    filter: row.filter as object,
+    filter: { ...(row.filter as object), interfaces: views.map(({ id }) => id) },
     checkpoint: row.checkpoint,
     seedOffset: row.seed_offset ?? 0,
     keptOffset: row.kept_offset ?? 0,
-    ...(await readCoverage(client)),
+    coveredAfter: Math.max(coveredAfter, ...views.map(({ completeFrom }) => completeFrom)),
+    activeAfter,
   };
 }
 

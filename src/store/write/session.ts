@@ -8,10 +8,18 @@ import { Batch } from '../../model/batch.ts';
 import type { Dictionary } from '../../model/dictionary.ts';
 import { Lifetimes } from '../../model/lifetimes.ts';
 import type { Redactions } from '../../model/redactions.ts';
-import type { QuarantinedUpdate, SeedOrigin, StreamIdentity, StreamState, UpdateMark } from '../../model/stream.ts';
+import type {
+  QuarantinedUpdate,
+  SeedOrigin,
+  StreamIdentity,
+  StreamState,
+  UpdateMark,
+  WantedInterface,
+} from '../../model/stream.ts';
 import type { ColumnTypes } from '../../model/tables.ts';
 import type { StoredUpdate } from '../../model/update.ts';
 import { notifyStatement, writeBatch } from './batch-writer.ts';
+import { noteInterfaces, wantedInterfaces } from './filter-interfaces.ts';
 import { BinaryRows } from './copy-binary.ts';
 import type { Database } from '../connection/database.ts';
 import { loadDictionary } from './dictionary-store.ts';
@@ -56,6 +64,7 @@ export async function openSession(
     dictionary: await loadDictionary(client),
     redactions: await loadRedactions(client),
     columnTypes: await storedColumnTypes(client),
+    interfaces: await wantedInterfaces(client),
   }));
   return new StoreSession(database, loaded, options);
 }
@@ -66,11 +75,13 @@ interface Loaded {
   readonly dictionary: Dictionary;
   readonly redactions: Redactions | undefined;
   readonly columnTypes: ColumnTypes;
+  readonly interfaces: readonly WantedInterface[];
 }
 
 /** One session: valid until the first error. */
 export class StoreSession {
   readonly state: StreamState;
+  readonly interfaces: readonly WantedInterface[];
   readonly #database: Database;
   /** Memory of batches that are written, to be used again. */
   readonly #spare: Pick<StoreBatch, 'sink' | 'lifetimes'>[] = [];
@@ -79,12 +90,14 @@ export class StoreSession {
   readonly #columnTypes: ColumnTypes;
   #dictionary: Dictionary;
 
-  constructor(database: Database, { state, dictionary, redactions, columnTypes }: Loaded, options: SessionOptions) {
+  constructor(database: Database, loaded: Loaded, options: SessionOptions) {
+    const { state, dictionary, redactions, columnTypes, interfaces } = loaded;
     this.#database = database;
     this.#options = options;
     this.#redactions = redactions;
     this.#columnTypes = columnTypes;
     this.state = state;
+    this.interfaces = interfaces;
     this.#dictionary = dictionary;
   }
 
@@ -96,6 +109,11 @@ export class StoreSession {
   async noteParticipant(participantId: string): Promise<void> {
     if (this.state.participantId !== null) return;
     await this.#database.transaction((client) => noteParticipant(client, this.state.epoch, participantId));
+  }
+
+  /** Notes which interfaces are wanted from now on. */
+  async noteInterfaces(wanted: readonly WantedInterface[]): Promise<void> {
+    await this.#database.transaction((client) => noteInterfaces(client, this.state.epoch, wanted));
   }
 
   /** A batch that begins after `offset`, with the memory of one that is written where there is one. */

@@ -91,6 +91,12 @@ export async function takeEpoch(client: ClientBase, epoch: number | undefined): 
   return rows[0].epoch;
 }
 
+/** Holds the stream row until the transaction ends. @throws IndexerError CHECKPOINT_MOVED (fenced) under another epoch */
+export async function assertEpoch(client: ClientBase, epoch: number): Promise<void> {
+  const { rowCount } = await client.query('select from stream where epoch = $1 for update', [epoch]);
+  if (rowCount !== 1) throw fenced('the epoch was taken over');
+}
+
 /** Notes the id of the participant where none is stored yet; a stored one is never replaced. */
 export async function noteParticipant(client: ClientBase, epoch: number, participantId: string): Promise<void> {
   const { rowCount } = await client.query(

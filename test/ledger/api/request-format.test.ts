@@ -61,6 +61,12 @@ describe('request formats', () => {
     expect(JSON.stringify(both)).not.toContain('Wildcard');
   });
 
+  it('asks for nothing but what interfaces match, where that is wanted', () => {
+    const format = eventFormat({ ...everything, interfaces: ['#a:B:C'], onlyInterfaces: true });
+    expect(format.filtersForAnyParty?.cumulative).toHaveLength(1);
+    expect(JSON.stringify(format)).toContain('InterfaceFilter');
+  });
+
   it('uses the same event format for seed and follow, and the deprecated fields in neither', () => {
     const seed = activeContractsRequest(5, everything, 'token');
     const follow = updatesRequest(5, { ...everything, topology: false });
@@ -72,11 +78,12 @@ describe('request formats', () => {
   });
 
   it('fingerprints what is asked for, not the order in which it is written', () => {
-    const one = filterFingerprint({ ...everything, parties: ['B', 'A', 'A'] });
+    const wanted = { ...everything, wantedInterfaces: ['tokens'] };
+    const one = filterFingerprint({ ...wanted, parties: ['B', 'A', 'A'] });
     expect(one.hash).toMatch(/^[0-9a-f]{64}$/u);
-    expect(filterFingerprint({ ...everything, parties: ['A', 'B'] })).toEqual(one);
+    expect(filterFingerprint({ ...wanted, parties: ['A', 'B'] })).toEqual(one);
     for (const other of [{ shape: 'ACS_DELTA' as const }, { topology: false }, { createdEventBlobs: true }]) {
-      expect(filterFingerprint({ ...everything, parties: ['A', 'B'], ...other }).hash).not.toBe(one.hash);
+      expect(filterFingerprint({ ...wanted, parties: ['A', 'B'], ...other }).hash).not.toBe(one.hash);
     }
   });
 });

@@ -49,6 +49,11 @@ export const databaseSide = {
     help: 'Times packages could not be read or views not be made for now.',
     use: 'Rising: typed views are late; ingestion is not affected.',
   }),
+  interfacesWaiting: gauge({
+    name: 'interfaces_waiting',
+    help: 'Interfaces of LEDGER_INTERFACES whose views are not asked for yet.',
+    use: 'Above 0: the participant does not know them, or views are being gathered; table filter_interfaces names them.',
+  }),
   verifyTime: verified(
     'timestamp_seconds',
     'When `verify` last began to compare; 0 when never.',

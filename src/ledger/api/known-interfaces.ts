@@ -1,0 +1,30 @@
+/** Which interfaces a participant knows. A request that names another one is refused whole. */
+import { toIndexerError } from '../../errors/indexer-error.ts';
+import { activeContractsRequest, type LedgerFilter } from './request-format.ts';
+import type { StateCalls } from './state.ts';
+
+/**
+ * Those of these interfaces that may stand in a filter; the participant is asked for contracts of each alone.
+ * @param filter for whom; its templates and interfaces do not count
+ * @param at an offset at which it shows active contracts
+ * @throws IndexerError whatever it answers but that it does not know the interface
+ */
+export async function knownInterfaces(
+  { state }: { readonly state: Pick<StateCalls, 'activeContracts'> },
+  filter: Omit<LedgerFilter, 'interfaces'>,
+  interfaces: readonly string[],
+  at: number,
+): Promise<readonly string[]> {
+  const known: string[] = [];
+  for (const id of interfaces) {
+    const request = activeContractsRequest(at, { ...filter, interfaces: [id], onlyInterfaces: true });
+    try {
+      // Whether there is a contract does not matter.
+      for await (const _ of state.activeContracts(request, { limit: 1 })) break;
+      known.push(id);
+    } catch (thrown) {
+      if (toIndexerError(thrown).code !== 'LEDGER_FILTER_UNKNOWN') throw thrown;
+    }
+  }
+  return known;
+}

@@ -1,0 +1,37 @@
+/** Words that stand for several interfaces, and what a filter's words stand for. Pure. */
+
+function interfacesOf(packageName: string, moduleName: string, ...names: readonly string[]): readonly string[] {
+  return names.map((name) => `#${packageName}:Splice.Api.Token.${moduleName}:${name}`);
+}
+
+/** All interfaces of the token standard, of version 1 (CIP-56) and 2 (CIP-112). Source: the packages as published. */
+const tokens: readonly string[] = [
+  ...interfacesOf('splice-api-token-holding-v1', 'HoldingV1', 'Holding'),
+  ...interfacesOf('splice-api-token-transfer-instruction-v1', 'TransferInstructionV1', 'TransferInstruction'),
+  ...interfacesOf('splice-api-token-transfer-instruction-v1', 'TransferInstructionV1', 'TransferFactory'),
+  ...interfacesOf('splice-api-token-allocation-v1', 'AllocationV1', 'Allocation'),
+  ...interfacesOf('splice-api-token-allocation-instruction-v1', 'AllocationInstructionV1', 'AllocationInstruction'),
+  ...interfacesOf('splice-api-token-allocation-instruction-v1', 'AllocationInstructionV1', 'AllocationFactory'),
+  ...interfacesOf('splice-api-token-allocation-request-v1', 'AllocationRequestV1', 'AllocationRequest'),
+  ...interfacesOf('splice-api-token-holding-v2', 'HoldingV2', 'Holding'),
+  ...interfacesOf('splice-api-token-transfer-events-v2', 'TransferEventsV2', 'EventLog'),
+  ...interfacesOf('splice-api-token-transfer-instruction-v2', 'TransferInstructionV2', 'TransferInstruction'),
+  ...interfacesOf('splice-api-token-transfer-instruction-v2', 'TransferInstructionV2', 'TransferFactory'),
+  ...interfacesOf('splice-api-token-allocation-v2', 'AllocationV2', 'Allocation', 'SettlementFactory'),
+  ...interfacesOf('splice-api-token-allocation-instruction-v2', 'AllocationInstructionV2', 'AllocationInstruction'),
+  ...interfacesOf('splice-api-token-allocation-instruction-v2', 'AllocationInstructionV2', 'AllocationFactory'),
+  ...interfacesOf('splice-api-token-allocation-request-v2', 'AllocationRequestV2', 'AllocationRequest'),
+];
+
+const presets: ReadonlyMap<string, readonly string[]> = new Map([['tokens', tokens]]);
+
+/** The words there are. */
+export const presetNames: readonly string[] = [...presets.keys()];
+
+/**
+ * Ids of the interfaces that these words stand for, each once, sorted.
+ * @param words `#package-name:Module:Entity`, or a preset
+ */
+export function interfacesNamed(words: readonly string[]): readonly string[] {
+  return [...new Set(words.flatMap((word) => presets.get(word) ?? [word]))].sort();
+}
