@@ -54,7 +54,7 @@ function arrows(): readonly (readonly [string, string])[] {
 const parts = [
   'src/observe/metrics/catalogue',
   'src/observe/page/browser',
-  ...['market', 'templates', 'packages'].map((name) => `packages/ledger-sandbox/src/demo/${name}`),
+  ...['market', 'registry', 'templates', 'packages'].map((name) => `packages/ledger-sandbox/src/demo/${name}`),
 ];
 
 /** The folder whose line a folder stands in. */

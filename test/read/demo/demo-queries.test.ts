@@ -180,7 +180,7 @@ describe('what is active', () => {
     const found = await rows(sql, interfaces.holding);
     expect(new Map(found.map((row) => [row['instrument'], units(row['free'])]))).toEqual(of(true));
     expect(new Map(found.map((row) => [row['instrument'], units(row['locked'])]))).toEqual(of(false));
-    expect(found).toHaveLength(3);
+    expect(found).toHaveLength(5);
   });
 
   it('#11 two interface views of one contract, by party arrays', async () => {

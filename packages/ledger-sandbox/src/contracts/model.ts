@@ -19,8 +19,17 @@ export interface ChoiceContext {
   readonly time: string;
   /** Creates a contract and gives back its id. */
   readonly create: (template: string, argument: JsonObject) => string;
-  /** Exercises a choice of another contract as a child and gives back its result. */
-  readonly exercise: (contractId: string, choice: string, argument: JsonObject, actors: readonly string[]) => Json;
+  /**
+   * Exercises a choice of another contract, or of the same, as a child and gives back its result.
+   * @param declaredBy the interface that declares it, where more than one declares a choice of that name
+   */
+  readonly exercise: (
+    contractId: string,
+    choice: string,
+    argument: JsonObject,
+    actors: readonly string[],
+    declaredBy?: string,
+  ) => Json;
   /** An active contract, or a refusal. */
   readonly fetch: (contractId: string) => CreatedEvent;
 }
@@ -30,6 +39,8 @@ export interface Choice {
   /** The name (`package:Module:Entity`) of the interface that declares it, if one does. */
   readonly interface?: string;
   controllers(payload: JsonObject, argument: JsonObject): readonly string[];
+  /** Who is told of it besides stakeholders and controllers. */
+  observers?(argument: JsonObject): readonly string[];
   run(context: ChoiceContext): Json;
 }
 
@@ -45,7 +56,8 @@ export interface Template {
   signatories(payload: JsonObject): readonly string[];
   observers(payload: JsonObject): readonly string[];
   readonly interfaces: readonly InterfaceImplementation[];
-  readonly choices: Readonly<Record<string, Choice>>;
+  /** By name; several where interfaces declare choices of one name. The first is meant where no interface is named. */
+  readonly choices: Readonly<Record<string, Choice | readonly Choice[]>>;
   /** The trailing fields that are Optional, in declared order: a None among them is not printed (3.4: as null). */
   readonly optionals?: readonly string[];
   /** Brings an argument into the ledger's spelling, e.g. Numerics to ten digits. */

@@ -25,6 +25,16 @@ export interface TransactionBase {
 
 const archive: Choice = { consuming: true, controllers: () => [], run: () => ({}) };
 
+/** How a choice is exercised. */
+interface Exercising {
+  /** Absent: whoever controls the choice. */
+  readonly actors?: readonly string[];
+  /** The informees of the exercise above. */
+  readonly seenBy?: readonly string[];
+  /** The interface that declares the choice; absent: whatever does. */
+  readonly declaredBy?: string | undefined;
+}
+
 export class TransactionBuilder {
   readonly events: TransactionEvent[] = [];
   readonly #base: TransactionBase;
@@ -76,17 +86,11 @@ export class TransactionBuilder {
     return event;
   }
 
-  /** Exercises a choice and everything it does. `actors` undefined: whoever controls the choice. */
-  exercise(
-    contractId: string,
-    choiceName: string,
-    argument: JsonObject,
-    actors?: readonly string[],
-    seenBy: readonly string[] = [],
-  ): ExercisedEvent {
+  /** Exercises a choice and everything it does. */
+  exercise(contractId: string, choiceName: string, argument: JsonObject, how: Exercising = {}): ExercisedEvent {
     const contract = this.fetch(contractId);
-    const choice = this.#choice(contract, choiceName);
-    const event = this.#exercised(contract, choiceName, choice, argument, actors, seenBy);
+    const choice = this.#choice(contract, choiceName, how.declaredBy);
+    const event = this.#exercised(contract, choiceName, choice, argument, how);
     this.events.push({ ExercisedEvent: event });
     if (choice.consuming) this.#consume(contractId, event);
     event.exerciseResult = this.#run(contract, choice, event);
@@ -118,9 +122,10 @@ export class TransactionBuilder {
         argument: event.choiceArgument as JsonObject,
         time: this.createdAt,
         create: (name, payload) => this.create(this.#template(name), payload, event.witnessParties).contractId,
-        exercise: (child, name, payload, by) => {
+        exercise: (child, name, payload, by, declaredBy) => {
           authorize(by, [...contract.signatories, ...event.actingParties], `exercise of ${name}`);
-          return this.exercise(child, name, payload, by, event.witnessParties).exerciseResult;
+          const how = { actors: by, seenBy: event.witnessParties, declaredBy };
+          return this.exercise(child, name, payload, how).exerciseResult;
         },
         fetch: (child) => this.fetch(child),
       });
@@ -149,8 +154,7 @@ export class TransactionBuilder {
     name: string,
     choice: Choice,
     argument: Json & JsonObject,
-    actors: readonly string[] | undefined,
-    seenBy: readonly string[],
+    { actors, seenBy = [] }: Exercising,
   ): ExercisedEvent {
     const { model, parties } = this.#base;
     const controllers =
@@ -167,7 +171,7 @@ export class TransactionBuilder {
       choiceArgument: argument,
       actingParties: acting,
       consuming: choice.consuming,
-      witnessParties: parties([...stakeholders, ...acting, ...seenBy]),
+      witnessParties: parties([...stakeholders, ...acting, ...(choice.observers?.(argument) ?? []), ...seenBy]),
       lastDescendantNodeId: 0,
       exerciseResult: {},
       packageName: contract.packageName,
@@ -184,11 +188,13 @@ export class TransactionBuilder {
     event.acsDelta = false;
   }
 
-  #choice(contract: CreatedEvent, name: string): Choice {
+  #choice(contract: CreatedEvent, name: string, declaredBy: string | undefined): Choice {
     if (name === 'Archive') return archive;
     const template = this.#base.model.resolve(`#${contract.packageName}:${entityOf(contract.templateId)}`);
     // Own ones only: every object has a `constructor`.
-    const choice = template !== undefined && Object.hasOwn(template.choices, name) ? template.choices[name] : undefined;
+    const named = template !== undefined && Object.hasOwn(template.choices, name) ? template.choices[name] : undefined;
+    const choices = named === undefined ? [] : [named].flat();
+    const choice = choices.find((one) => one.interface === declaredBy) ?? choices[0];
     if (choice !== undefined) return choice;
     const cause = `choice ${name} is not known for template ${contract.templateId}; its package is not part of this ledger`;
     throw failure({ code: 'TEMPLATES_OR_INTERFACES_NOT_FOUND', category: 11, cause });

@@ -53,6 +53,11 @@ export function variant(cases: Readonly<Record<string, string | Fields>>): Defin
   return { kind: 'variant', cases };
 }
 
+/** @param cases names */
+export function enumeration(...cases: readonly string[]): Definition {
+  return { kind: 'enum', cases };
+}
+
 /** A template; every one has the choice Archive, which is not listed. */
 export function template(
   fields: Fields,

@@ -2,16 +2,23 @@
 import type { World } from '../ledger/ledger.ts';
 import { startParticipant, type Sandbox, type SandboxOptions } from '../server/sandbox.ts';
 import { demoParticipantId } from './market/participant-id.ts';
+import { depositTemplates } from './registry/deposit-templates.ts';
 import { demoTemplates } from './templates/templates.ts';
 import type { WrittenPackage } from '../daml-lf/declaration.ts';
 import { spliceAmulet } from './packages/amulet.ts';
 import { iou, licensingAtStart, tradingApp } from './packages/applications.ts';
+import { deposits } from './packages/deposits.ts';
 import { bonds, stablecoin } from './packages/registries.ts';
+import { tokenStandardV2 } from './packages/token-standard-v2.ts';
 import { tokenStandard } from './packages/token-standard.ts';
 
 /** The world of the demo. Templates are made anew at each call. */
 export function demoWorld(): World {
-  return { participantId: demoParticipantId, packages: demoPackages, templates: demoTemplates() };
+  return {
+    participantId: demoParticipantId,
+    packages: demoPackages,
+    templates: [...demoTemplates(), ...depositTemplates()],
+  };
 }
 
 /** Starts a sandbox participant in the world of the demo. Rejects with SANDBOX_LISTEN when the port cannot be used. */
@@ -24,9 +31,11 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
 /** Those that are vetted when a ledger begins; each after the packages it imports. */
 export const demoPackages: readonly WrittenPackage[] = [
   ...tokenStandard,
+  ...tokenStandardV2,
   spliceAmulet,
   stablecoin,
   bonds,
+  deposits,
   tradingApp,
   licensingAtStart,
   iou,

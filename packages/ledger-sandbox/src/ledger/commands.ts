@@ -148,7 +148,8 @@ export function runCommand(
   const argument = command.kind === 'create-and-exercise' ? command.choiceArgument : command.argument;
   const { templateId } = builder.fetch(contractId);
   try {
-    const exercised = builder.exercise(contractId, command.choice, argument);
+    const declaredBy = command.templateId === undefined ? undefined : model.resolveInterface(command.templateId);
+    const exercised = builder.exercise(contractId, command.choice, argument, { declaredBy });
     authorize(exercised.actingParties, actAs, `exercise of ${command.choice}`);
   } catch (thrown) {
     throw traced(thrown, `in exercise command ${traceName(templateId, command.choice, contractId)}.`);

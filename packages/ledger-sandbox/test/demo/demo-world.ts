@@ -49,7 +49,7 @@ function add(sums: Sums, instrument: string, amount: bigint): void {
 export function heldSums(ledger: Ledger): Sums {
   const sums: Sums = new Map();
   for (const { activation } of ledger.activeAt(ledger.ledgerEnd())) {
-    const instrument = instrumentOf(nameOf(activation.created));
+    const instrument = instrumentOf(nameOf(activation.created), activation.created.createArgument);
     if (instrument === undefined) continue;
     add(sums, instrument.id, units(instrument.read(activation.created.createArgument).amount));
   }
@@ -70,6 +70,9 @@ export function issuedSums(transactions: readonly Transaction[]): Sums {
     if (choice === 'Amulet_Expire') add(sums, 'Amulet', -units(at(payload, 'amount', 'initialAmount')));
     if (choice === 'Mint') add(sums, 'EURX', amount);
     if (choice === 'Token_Burn') add(sums, 'EURX', -amount);
+    if (choice === 'DepositRules_Mint')
+      add(sums, String(at(choiceArgument, 'currency')), units(at(choiceArgument, 'amount')));
+    if (choice === 'Deposit_PayOut') add(sums, String(at(payload, 'instrumentId', 'id')), -amount);
     if (choice === 'Issue') add(sums, bonds, amount);
     if (choice === 'BondHolding_Redeem') add(sums, bonds, -amount);
   }

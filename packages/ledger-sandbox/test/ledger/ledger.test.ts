@@ -104,7 +104,7 @@ describe('filters', () => {
       at(e, 'contractEntry', 'JsActiveContract', 'createdEvent'),
     );
     expect(new Set(created.filter((e) => e !== undefined).map((e) => at(e, 'packageName')))).toEqual(
-      new Set(['splice-amulet', 'harbor-stablecoin', 'meridian-bonds']),
+      new Set(['splice-amulet', 'harbor-stablecoin', 'meridian-bonds', 'tidewater-deposits']),
     );
     expect(at(created[0], 'interfaceViews', 0, 'viewValue', 'amount')).toMatch(/^\d+\.\d{10}$/);
     expect(at(created[0], 'createdEventBlob')).not.toBe('');

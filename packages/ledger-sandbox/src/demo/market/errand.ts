@@ -50,6 +50,8 @@ export type Errand =
   | { readonly what: 'return'; readonly holding: Cid }
   | { readonly what: 'accept-trade' | 'initiate-trade'; readonly trade: Trade; readonly proposal: Cid }
   | { readonly what: 'allocate-leg'; readonly trade: Trade; readonly leg: LegId }
+  | { readonly what: 'allocate-exchange'; readonly trade: Trade; readonly leg: LegId }
+  | { readonly what: 'conclude-exchange' | 'leave-exchange'; readonly trade: Trade }
   | { readonly what: 'conclude-trade' | 'take-back' | 'give-up-trade'; readonly trade: Trade }
   | { readonly what: 'install' | 'extra-licence' | 'renew' | 'renew-all' | 'upgrade-licensing' }
   | { readonly what: 'accept-install'; readonly request: Cid }

@@ -3,8 +3,9 @@ import type { Command } from '../../ledger/commands.ts';
 import { formatNumeric, parseNumeric } from '../../wire/values.ts';
 import { asText } from '../../wire/json.ts';
 import { amountOf, patience } from './chance.ts';
+import { mintDeposit, payOutDeposit } from './deposits.ts';
 import type { MarketState } from './market-state.ts';
-import { amulet, bond, stableCoin } from '../templates/instruments.ts';
+import { amulet, bond, isDeposit, stableCoin } from '../templates/instruments.ts';
 import type { Instrument } from '../templates/instruments.ts';
 import { names } from '../templates/names.ts';
 
@@ -30,6 +31,7 @@ export function mint(state: MarketState, instrument: Instrument, owner: string, 
     state.exercise(people.dso, state.single(names.amuletRules), 'AmuletRules_Mint', argument, { at });
     return true;
   }
+  if (isDeposit(instrument)) return mintDeposit(state, instrument, { owner, amount }, at);
   const admin = people.adminOf(instrument.id);
   const coin = instrument === stableCoin;
   const argument = coin
@@ -41,11 +43,12 @@ export function mint(state: MarketState, instrument: Instrument, owner: string, 
   return true;
 }
 
-/** Ends a holding: a redemption of stable-coins or bonds, or an Amulet that is dust. */
+/** Ends a holding: a redemption of stable-coins or bonds, a deposit that is paid out, or an Amulet that is dust. */
 export function burn(state: MarketState, at: number): boolean {
   const { people, random, wallets } = state;
   const owner = people.user(random);
   if (random.chance(0.4)) return expireDust(state, owner, at);
+  if (random.chance(0.25)) return payOutDeposit(state, owner, at);
   const instrument = random.chance(0.8) ? stableCoin : bond;
   const [holding] = wallets.of(owner, instrument);
   if (holding === undefined) return false;

@@ -8,7 +8,7 @@ import type { CreatedEvent, Transaction } from '../../wire/wire.ts';
 import { Agenda } from './agenda.ts';
 import type { SavedAgenda } from './agenda.ts';
 import { nameOf } from '../templates/funds.ts';
-import { instruments } from '../templates/instruments.ts';
+import { instruments, isDeposit } from '../templates/instruments.ts';
 import type { Instrument } from '../templates/instruments.ts';
 import { contextOf } from '../templates/metadata.ts';
 import { names } from '../templates/names.ts';
@@ -21,6 +21,8 @@ export interface Submitting {
   /** Microseconds since 1970. */
   readonly at: number;
   readonly workflowId?: string;
+  /** The interface of an exercise, where two declare a choice of its name. */
+  readonly declaredBy?: string;
 }
 
 /** What the actors know, as a snapshot holds it. */
@@ -89,8 +91,9 @@ export class MarketState {
     return this.#single.get(template) ?? '';
   }
 
-  /** Extra arguments with the contracts that Amulet needs. */
+  /** Extra arguments with the contracts that Amulet and deposits need. */
   extraArgs(instrument: Instrument, preapproved = false): JsonObject {
+    if (isDeposit(instrument)) return contextOf({ 'deposit-rules': this.single(names.depositRules) }, preapproved);
     if (instrument.id !== 'Amulet') return contextOf({}, preapproved);
     const round = this.rounds.at(-1)?.contractId ?? '';
     return contextOf({ 'amulet-rules': this.single(names.amuletRules), 'open-round': round }, preapproved);
@@ -120,7 +123,9 @@ export class MarketState {
 
   /** The same for a single exercise. */
   exercise(actAs: string, contractId: string, choice: string, argument: JsonObject, more: Submitting): Transaction {
-    return this.submit([actAs], [{ kind: 'exercise', contractId, choice, argument }], more);
+    const { declaredBy } = more;
+    const of = declaredBy === undefined ? {} : { templateId: `#${declaredBy}` };
+    return this.submit([actAs], [{ kind: 'exercise', contractId, choice, argument, ...of }], more);
   }
 
   /** The same for a single create. */

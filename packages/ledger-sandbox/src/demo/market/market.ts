@@ -8,7 +8,8 @@ import { Weights } from './chance.ts';
 import type { Errand, ErrandOf } from './errand.ts';
 import { MarketState } from './market-state.ts';
 import type { SavedMarketState } from './market-state.ts';
-import { instruments } from '../templates/instruments.ts';
+import { instrumentsV1 } from '../templates/instruments.ts';
+import { agreeExchange, allocateExchange, concludeExchange, leaveExchange } from './exchanges.ts';
 import { burn, buyTraffic, collectRewards, mergeTraffic, mint, payCoupon } from './issuance.ts';
 import { Licences } from './licences.ts';
 import type { SavedLicences } from './licences.ts';
@@ -44,7 +45,18 @@ type Action = (at: number) => boolean;
 type Doings = { readonly [Kind in Errand['what']]: (errand: ErrandOf<Kind>, at: number) => boolean };
 
 /** How often users think of each thing, per hundred. */
-const habits = { transfer: 81, mergeSplit: 6, propose: 4, mint: 2, burn: 2, travel: 2, host: 1, coupon: 1, traffic: 1 };
+const habits = {
+  transfer: 79,
+  mergeSplit: 6,
+  propose: 4,
+  exchange: 2,
+  mint: 2,
+  burn: 2,
+  travel: 2,
+  host: 1,
+  coupon: 1,
+  traffic: 1,
+};
 const defaultUsers = 50;
 
 export class Market {
@@ -120,6 +132,7 @@ function actions(state: MarketState, hostings: Hostings): readonly Action[] {
     transfer: (at) => transfer(state, at),
     mergeSplit: (at) => mergeSplit(state, at),
     propose: (at) => propose(state, at),
+    exchange: (at) => agreeExchange(state, at),
     mint: (at) => mint(state, anyInstrument(state), state.people.user(state.random), at),
     burn: (at) => burn(state, at),
     travel: (at) => travel(state, at),
@@ -143,6 +156,9 @@ function doings(state: MarketState, tempo: Tempo, licences: Licences): Doings {
     'accept-trade': ({ trade, proposal }, at) => accept(state, trade, proposal, at),
     'initiate-trade': ({ trade, proposal }, at) => initiate(state, trade, proposal, at),
     'allocate-leg': ({ trade, leg }, at) => allocate(state, trade, leg, at),
+    'allocate-exchange': ({ trade, leg }, at) => allocateExchange(state, trade, leg, at),
+    'conclude-exchange': ({ trade }, at) => concludeExchange(state, trade, at),
+    'leave-exchange': ({ trade }, at) => leaveExchange(state, trade, at),
     'conclude-trade': ({ trade }, at) => conclude(state, trade, at),
     'take-back': ({ trade }, at) => takeBack(state, trade, at),
     'give-up-trade': ({ trade }, at) => giveUp(state, trade, at),
@@ -168,15 +184,16 @@ function openings(state: MarketState, tempo: Tempo): Action[] {
   const create = (party: string, template: string, argument: Record<string, string | boolean>): Action => {
     return (at) => state.create(party, template, argument, { at }).events.length > 0;
   };
-  const factories = instruments.map(({ id, adminField, factory }) => {
+  const factories = instrumentsV1.map(({ id, adminField, factory }) => {
     const admin = people.adminOf(id);
     return create(admin, factory, { [adminField]: admin });
   });
+  const bank = create(people.bank, names.depositRules, { admin: people.bank });
   const begin: Action = (at) => {
     agenda.add(at + tempo(at).roundGap, { what: 'advance-rounds' });
     agenda.add(at + tempo(at).installGap / 3, { what: 'install' });
     agenda.add(at + 3 * tempo(at).installGap, { what: 'renew-all' });
     return openRounds(state, at);
   };
-  return [create(people.dso, names.amuletRules, { dso: people.dso, isDevNet: true }), ...factories, begin];
+  return [create(people.dso, names.amuletRules, { dso: people.dso, isDevNet: true }), ...factories, bank, begin];
 }

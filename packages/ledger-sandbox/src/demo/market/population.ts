@@ -1,6 +1,8 @@
-/** Who acts in the demo: one DSO, three validators, four applications and about fifty users, some far busier than others. */
+/** Who acts in the demo: one DSO, three validators, four applications, a bank and about fifty users, some far busier than others. */
+import type { JsonObject } from '../../wire/json.ts';
 import { partyId } from '../../wire/random.ts';
 import type { Random } from '../../wire/random.ts';
+import { basicAccount } from '../registry/accounts.ts';
 import { zipf } from './chance.ts';
 import type { Weights } from './chance.ts';
 
@@ -9,6 +11,8 @@ const firstNames = ['alice', 'bob', 'carol', 'dora', 'emil', 'fatima', 'goran', 
 const zipfExponent = 1.1;
 /** Share of the users whose submissions go through this participant. */
 const localShare = 0.6;
+/** One in so many users has its deposits with a custodian. */
+const custodyEvery = 4;
 
 function userName(index: number): string {
   const name = firstNames[index % firstNames.length] ?? 'user';
@@ -20,6 +24,7 @@ export class Population {
   readonly validators = [1, 2, 3].map((index) => partyId(`validator-${index}`, `validator ${index}`));
   readonly registrar = partyId('harbor-registrar', 'harbor-registrar');
   readonly bondAgent = partyId('meridian-agent', 'meridian-agent');
+  readonly bank = partyId('tidewater-bank', 'tidewater-bank');
   readonly venue = partyId('otc-venue', 'otc-venue');
   readonly licensor = partyId('pebble-licensing', 'pebble-licensing');
   readonly apps = [this.registrar, this.bondAgent, this.venue, this.licensor];
@@ -32,7 +37,7 @@ export class Population {
     this.users = Array.from({ length: users }, (_, index) => partyId(userName(index), `namespace ${index % 5}`));
     this.#activity = zipf(this.users.length, zipfExponent);
     const localUsers = this.users.filter((_, index) => (index * 7) % 10 < localShare * 10);
-    this.#local = new Set([...this.apps, ...this.validators.slice(0, 1), ...localUsers]);
+    this.#local = new Set([...this.apps, this.bank, ...this.validators.slice(0, 1), ...localUsers]);
   }
 
   /** Whether the party submits through this participant; others are only seen. */
@@ -57,6 +62,15 @@ export class Population {
   /** The party that issues an instrument. */
   adminOf(instrument: string): string {
     if (instrument === 'Amulet') return this.dso;
+    if (instrument.startsWith('TW')) return this.bank;
     return instrument === 'EURX' ? this.registrar : this.bondAgent;
+  }
+
+  /** The account in which a party has its deposits: some users have a custodian, and the bank gave the account a name. */
+  accountOf(party: string): JsonObject {
+    const index = this.users.indexOf(party);
+    if (index % custodyEvery !== 1) return basicAccount(party);
+    const provider = this.validators[index % this.validators.length] ?? '';
+    return { owner: party, provider, id: `custody-${1_000 + 7 * index}` };
   }
 }

@@ -1,4 +1,4 @@
-/** Delivery versus payment: two users trade a bond or Amulet for stable-coins through a venue, in six transactions. */
+/** Delivery versus payment: two users trade a bond or Amulet for money through a venue, in six transactions. */
 import { asObject } from '../../wire/json.ts';
 import type { Json, JsonObject } from '../../wire/json.ts';
 import { formatNumeric, formatTimestamp } from '../../wire/values.ts';
@@ -6,10 +6,11 @@ import { amountOf, patience, Weights } from './chance.ts';
 import { tradeEndings } from './errand.ts';
 import type { Leg, LegId, Trade } from './errand.ts';
 import type { MarketState } from './market-state.ts';
-import { amulet, bond, instrumentById, stableCoin } from '../templates/instruments.ts';
+import { amulet, bond, dollars, instrumentById, stableCoin } from '../templates/instruments.ts';
+import { isBasic } from '../registry/accounts.ts';
 import { mint } from './issuance.ts';
 import { noExtraArgs, noMeta } from '../templates/metadata.ts';
-import { names } from '../templates/names.ts';
+import { interfaces, names } from '../templates/names.ts';
 import { settlementOf } from '../templates/settlement-templates.ts';
 
 const second = 1_000_000;
@@ -17,6 +18,8 @@ const prepareWithin = 240 * second;
 const settleWithin = 360 * second;
 /** How trades end: settled, cancelled by the venue, or not settled in time. In the order of `tradeEndings`. */
 const endingWeights = new Weights([0.9, 0.07, 0.03]);
+/** Share of the trades between basic accounts that are paid with deposits. */
+const depositShare = 0.6;
 /** Median sizes of the two legs, in whole units. */
 const legMedian = 60;
 
@@ -36,8 +39,10 @@ export function propose(state: MarketState, at: number): boolean {
     receiver: buyer,
     units: amountOf(random, legMedian, 0.7),
   };
+  // Stable-coins or deposits; the choices of version 1 know basic accounts alone.
+  const basic = [seller, buyer].every((party) => isBasic(people.accountOf(party)));
   const payment = {
-    instrumentId: stableCoin.id,
+    instrumentId: (basic && random.chance(depositShare) ? dollars : stableCoin).id,
     sender: buyer,
     receiver: seller,
     units: amountOf(random, legMedian, 0.7),
@@ -107,7 +112,7 @@ export function allocate(state: MarketState, trade: Trade, leg: LegId, at: numbe
     inputHoldingCids: [...inputs],
     extraArgs: state.extraArgs(instrument),
   };
-  const more = { at, workflowId: trade.workflowId };
+  const more = { at, workflowId: trade.workflowId, declaredBy: interfaces.allocationFactory };
   const factory = state.single(instrument.factory);
   const done = state.exercise(sender, factory, 'AllocationFactory_Allocate', argument, more);
   trade.allocations.set(leg, state.made(done, instrument.allocation));
@@ -131,7 +136,7 @@ export function conclude(state: MarketState, trade: Trade, at: number): boolean 
 export function takeBack(state: MarketState, trade: Trade, at: number): boolean {
   const allocation = trade.allocations.get('delivery') ?? '';
   const { instrumentId, sender } = trade.legs.delivery;
-  const more = { at, workflowId: trade.workflowId };
+  const more = { at, workflowId: trade.workflowId, declaredBy: interfaces.allocation };
   state.agenda.add(at + 20 * second, { what: 'give-up-trade', trade });
   if (state.payload(allocation) === undefined) return false;
   const extraArgs = state.extraArgs(instrumentById(instrumentId));

@@ -4,14 +4,15 @@ import { amountOf, patience, Weights } from './chance.ts';
 import { transferEndings } from './errand.ts';
 import type { TransferEnd } from './errand.ts';
 import type { MarketState } from './market-state.ts';
-import { instrumentById, instruments } from '../templates/instruments.ts';
+import { instrumentById, instruments, isDeposit } from '../templates/instruments.ts';
 import type { Instrument } from '../templates/instruments.ts';
+import { endDeposit, startDeposit } from './deposits.ts';
 import { mint } from './issuance.ts';
+import { executeWithin } from './payment.ts';
+import type { Payment } from './payment.ts';
 import { reasonMeta, noMeta } from '../templates/metadata.ts';
 
 const second = 1_000_000;
-/** How long a transfer waits for its receiver. */
-const executeWithin = 900 * second;
 const oneStepShare = 0.7;
 /** Median of a transfer, in whole units. */
 const transferMedian = 120;
@@ -19,7 +20,7 @@ const transferMedian = 120;
 const manyHoldings = 7;
 
 /** How often each instrument moves, in the order of `instruments`. */
-const popularity = new Weights([0.55, 0.3, 0.15]);
+const popularity = new Weights([0.46, 0.24, 0.12, 0.12, 0.06]);
 /** How transfers of two steps end, in the order of `transferEndings`. */
 const endingWeights = new Weights([0.85, 0.08, 0.05, 0.02]);
 const waits = { Accept: 40, Reject: 70, Withdraw: 120 };
@@ -30,19 +31,10 @@ export function anyInstrument(state: MarketState): Instrument {
   return instruments[popularity.draw(state.random)] ?? instruments[0];
 }
 
-interface Payment {
-  readonly instrument: Instrument;
-  readonly sender: string;
-  readonly receiver: string;
-  readonly units: bigint;
-  readonly inputs: readonly string[];
-  readonly reason: string;
-  readonly oneStep: boolean;
-}
-
 /** Exercises the factory; gives back the instruction of a transfer in two steps, '' for one in one. */
 function start(state: MarketState, payment: Payment, at: number): string {
   const { instrument, sender, receiver, units, inputs, reason, oneStep } = payment;
+  if (isDeposit(instrument)) return startDeposit(state, payment, at);
   const admin = state.people.adminOf(instrument.id);
   const transfer = {
     sender,
@@ -115,6 +107,7 @@ export function endTransfer(state: MarketState, end: TransferEnd, at: number): b
   const extraArgs = { context, meta: expired ? reasonMeta('expired') : noMeta };
   const choice = `TransferInstruction_${expired ? 'Withdraw' : ending}`;
   const by = expired || ending === 'Withdraw' ? sender : receiver;
+  if (isDeposit(instrumentById(instrumentId))) return endDeposit(state, { by, instruction, choice, extraArgs }, at);
   state.exercise(by, instruction, choice, { extraArgs }, { at });
   return true;
 }

@@ -31,7 +31,7 @@ export class Wallets {
 
   /** Learns of a holding that became active; of others nothing. */
   add(created: CreatedEvent): void {
-    const instrument = instrumentOf(nameOf(created));
+    const instrument = instrumentOf(nameOf(created), created.createArgument);
     if (instrument === undefined) return;
     const { owner, amount, lock } = instrument.read(created.createArgument);
     if (lock !== null) return;

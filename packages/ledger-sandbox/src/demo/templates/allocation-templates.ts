@@ -3,12 +3,12 @@ import { asObject, asText, asTexts, textAt } from '../../wire/json.ts';
 import type { Json, JsonObject } from '../../wire/json.ts';
 import type { Choice, ChoiceContext, Template } from '../../contracts/model.ts';
 import { moveFunds, unlock } from './funds.ts';
-import type { Instrument } from './instruments.ts';
+import type { InstrumentV1 } from './instruments.ts';
 import { kindMeta, noMeta } from './metadata.ts';
 import { interfaces } from './names.ts';
 
 /** Sets the amount of a leg aside until the settlement ends. */
-export function allocate(context: ChoiceContext, instrument: Instrument): Json {
+export function allocate(context: ChoiceContext, instrument: InstrumentV1): Json {
   const { argument, contract } = context;
   const admin = asText(contract.createArgument[instrument.adminField]);
   const allocation = asObject(argument['allocation']) ?? {};
@@ -43,7 +43,7 @@ function legOf(payload: JsonObject): { sender: string; receiver: string; executo
   return { sender: leg('sender'), receiver: leg('receiver'), amount: leg('amount'), executor };
 }
 
-function executeTransfer(context: ChoiceContext, instrument: Instrument): Json {
+function executeTransfer(context: ChoiceContext, instrument: InstrumentV1): Json {
   const payload = context.contract.createArgument;
   const { admin, lockedHolding } = instrument.behind(payload);
   const { sender, receiver, amount } = legOf(payload);
@@ -58,7 +58,7 @@ function executeTransfer(context: ChoiceContext, instrument: Instrument): Json {
   };
 }
 
-function giveBack(context: ChoiceContext, instrument: Instrument): Json {
+function giveBack(context: ChoiceContext, instrument: InstrumentV1): Json {
   const payload = context.contract.createArgument;
   const { admin, lockedHolding } = instrument.behind(payload);
   const { sender, amount } = legOf(payload);
@@ -70,7 +70,7 @@ function giveBack(context: ChoiceContext, instrument: Instrument): Json {
 }
 
 /** The template of allocations of an instrument. */
-export function allocationTemplate(instrument: Instrument): Template {
+export function allocationTemplate(instrument: InstrumentV1): Template {
   const all: Choice['controllers'] = (payload) => {
     const { sender, receiver, executor } = legOf(payload);
     return [...new Set([executor, sender, receiver])];

@@ -7,7 +7,7 @@ import type { ChoiceContext } from '../../contracts/model.ts';
 import { formatNumeric, parseNumeric } from '../../wire/values.ts';
 import type { CreatedEvent } from '../../wire/wire.ts';
 import { amulet, instrumentOf } from './instruments.ts';
-import type { HoldingFacts, Instrument, NewLock } from './instruments.ts';
+import type { HoldingFacts, InstrumentV1, NewLock } from './instruments.ts';
 import { contextValue } from './metadata.ts';
 
 /** One output of a movement. */
@@ -41,7 +41,7 @@ export function nameOf(created: Pick<CreatedEvent, 'packageName' | 'templateId'>
 
 /** What the payload of a holding says. Throws when the contract is none. */
 export function holdingFacts(created: CreatedEvent): HoldingFacts {
-  const instrument = instrumentOf(nameOf(created));
+  const instrument = instrumentOf(nameOf(created), created.createArgument);
   if (instrument === undefined) throw assertionFailed(`${nameOf(created)} is not a holding`);
   return instrument.read(created.createArgument);
 }
@@ -75,7 +75,7 @@ export function consume(
 /** Creates the outputs and the change of a sum. Throws when it is too small. */
 export function payOut(
   context: ChoiceContext,
-  instrument: Instrument,
+  instrument: InstrumentV1,
   { admin, sender, outputs }: Pick<Movement, 'admin' | 'sender' | 'outputs'>,
   { sum, round }: { readonly sum: bigint; readonly round: string },
 ): Moved {
@@ -95,7 +95,7 @@ export function payOut(
 }
 
 /** Moves funds of an instrument within a choice of its factory, its instruction or its allocation. */
-export function moveFunds(context: ChoiceContext, instrument: Instrument, movement: Movement): Moved {
+export function moveFunds(context: ChoiceContext, instrument: InstrumentV1, movement: Movement): Moved {
   const rules = asText(contextValue(movement.extraArgs, 'amulet-rules'));
   if (instrument === amulet && rules !== '') return moveByRules(context, rules, movement);
   return payOut(context, instrument, movement, consume(context, movement.inputs, movement.sender));
@@ -129,7 +129,7 @@ function timeLock({ holders, expiresAt, context }: NewLock): JsonObject {
 /** Ends the lock of a locked holding and gives back the free holding, or the locked one where only an archive ends it. */
 export function unlock(
   context: ChoiceContext,
-  instrument: Instrument,
+  instrument: InstrumentV1,
   locked: string,
   extraArgs: Json | undefined,
 ): string {

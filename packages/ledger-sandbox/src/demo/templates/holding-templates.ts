@@ -4,25 +4,25 @@ import type { Json, JsonObject } from '../../wire/json.ts';
 import type { Choice, Template } from '../../contracts/model.ts';
 import { formatNumeric, parseNumeric } from '../../wire/values.ts';
 import { amulet, bond, stableCoin } from './instruments.ts';
-import type { Instrument } from './instruments.ts';
+import type { InstrumentV1 } from './instruments.ts';
 import { kindMeta, noMeta } from './metadata.ts';
 import { interfaces, names } from './names.ts';
 
 /** Without fees an Amulet keeps its price from round to round. */
 export const amuletPrice = '0.0050000000';
 
-function holdingView(instrument: Instrument, payload: JsonObject): JsonObject {
+function holdingView(instrument: InstrumentV1, payload: JsonObject): JsonObject {
   const { admin, owner, amount, lock } = instrument.read(payload);
   return { owner, instrumentId: { admin, id: instrument.id }, amount, lock, meta: noMeta };
 }
 
-function holdersOf(instrument: Instrument, payload: JsonObject): string[] {
+function holdersOf(instrument: InstrumentV1, payload: JsonObject): string[] {
   const { admin, owner, lock } = instrument.read(payload);
   return [...new Set([admin, owner, ...asTexts(lock?.['holders'])])];
 }
 
 function holdingTemplate(
-  instrument: Instrument,
+  instrument: InstrumentV1,
   name: string,
   choices: Template['choices'],
   optionals: readonly string[] = [],

@@ -1,4 +1,7 @@
-/** The three instruments of the demo: Amulet, a stable-coin and a bond. What their holdings look like, free and locked. */
+/**
+ * The instruments of the demo: Amulet, a stable-coin and a bond by version 1 of the token standard, deposits in two
+ * currencies by both. What their holdings look like, free and locked.
+ */
 import { asObject, asText, textAt } from '../../wire/json.ts';
 import type { JsonObject } from '../../wire/json.ts';
 import { names } from './names.ts';
@@ -29,20 +32,27 @@ export interface HoldingFacts {
   readonly lock: JsonObject | null;
 }
 
-/** The names of one instrument's templates and the shape of its holdings. */
+/** The names of one instrument's templates, and what its holdings say. */
 export interface Instrument {
   readonly id: string;
-  /** The payload field that names the issuing party. */
-  readonly adminField: string;
   readonly holding: string;
   /** The template of locked holdings; the same one where a holding has a lock field. */
   readonly lockedHolding: string;
   readonly factory: string;
   readonly instruction: string;
+  /** The template of allocations by version 1. */
   readonly allocation: string;
+  read(payload: JsonObject): HoldingFacts;
+  /** Whether a holding of its template is of this instrument; absent where the template has one. */
+  isOf?(payload: JsonObject): boolean;
+}
+
+/** An instrument of version 1 alone, with the shapes of its payloads. */
+export interface InstrumentV1 extends Instrument {
+  /** The payload field that names the issuing party. */
+  readonly adminField: string;
   free(holding: NewHolding): JsonObject;
   locked(holding: NewHolding, lock: NewLock): JsonObject;
-  read(payload: JsonObject): HoldingFacts;
   /** The payload of a transfer instruction or an allocation, which name the locked holding in different ways. */
   waiting(admin: string, lockedHolding: string, field: 'transfer' | 'allocation', value: JsonObject): JsonObject;
   /** The locked holding and the issuer of such a payload. */
@@ -80,7 +90,7 @@ function readAmulet(payload: JsonObject): HoldingFacts {
   };
 }
 
-export const amulet: Instrument = {
+export const amulet: InstrumentV1 = {
   id: 'Amulet',
   adminField: 'dso',
   holding: 'splice-amulet:Splice.Amulet:Amulet',
@@ -117,7 +127,7 @@ function readToken(payload: JsonObject): HoldingFacts {
 
 const tokenDetails = { label: 'EURX', reference: { system: 'SEPA', note: null, batch: '42' } };
 
-export const stableCoin: Instrument = {
+export const stableCoin: InstrumentV1 = {
   id: 'EURX',
   adminField: 'registrar',
   holding: 'harbor-stablecoin:Harbor.StableCoin:Token',
@@ -148,7 +158,7 @@ function heldBehind(payload: JsonObject): string {
 
 const bondTerms = { coupon: '0.0375', maturesOn: '2031-06-30' };
 
-export const bond: Instrument = {
+export const bond: InstrumentV1 = {
   id: 'XS2931000017',
   adminField: 'registrar',
   holding: 'meridian-bonds:Meridian.Bonds:BondHolding',
@@ -173,15 +183,57 @@ export const bond: Instrument = {
   behind: (payload) => ({ admin: asText(payload['registrar']), lockedHolding: heldBehind(payload) }),
 };
 
-/** Every instrument, the busiest first. */
-export const instruments = [amulet, stableCoin, bond] as const;
+function readDeposit(payload: JsonObject): HoldingFacts {
+  const { account, instrumentId, amount, lock } = payload;
+  return {
+    admin: textAt(instrumentId, 'admin'),
+    owner: textAt(account, 'owner'),
+    amount: asText(amount),
+    round: '0',
+    lock: asObject(lock) ?? null,
+  };
+}
+
+/** A currency in which the bank takes deposits. */
+function depositsIn(id: string): Instrument {
+  return {
+    id,
+    holding: names.deposit,
+    lockedHolding: names.deposit,
+    factory: names.depositRules,
+    instruction: names.depositTransfer,
+    allocation: names.depositLegAllocation,
+    read: readDeposit,
+    isOf: (payload) => textAt(payload, 'instrumentId', 'id') === id,
+  };
+}
+
+export const dollars = depositsIn('TWUSD');
+export const pounds = depositsIn('TWGBP');
+
+/** The instruments of version 1 alone, the busiest first. */
+export const instrumentsV1 = [amulet, stableCoin, bond] as const;
+
+/** The instruments of both versions. */
+export const deposits = [dollars, pounds] as const;
+
+/** Every instrument. */
+export const instruments = [...instrumentsV1, ...deposits] as const;
+
+export function isDeposit(instrument: Instrument): boolean {
+  return instrument.holding === names.deposit;
+}
 
 /** The instrument of an id; the first one for an id of none. */
 export function instrumentById(id: string): Instrument {
   return instruments.find((instrument) => instrument.id === id) ?? amulet;
 }
 
-/** The instrument whose free or locked holdings are of this template. */
-export function instrumentOf(template: string): Instrument | undefined {
-  return instruments.find(({ holding, lockedHolding }) => template === holding || template === lockedHolding);
+function holdingOf(of: Instrument, template: string, payload: JsonObject): boolean {
+  return (template === of.holding || template === of.lockedHolding) && (of.isOf?.(payload) ?? true);
+}
+
+/** The instrument whose holdings, free or locked, are of this template and look like this. */
+export function instrumentOf(template: string, payload: JsonObject): Instrument | undefined {
+  return instruments.find((instrument) => holdingOf(instrument, template, payload));
 }

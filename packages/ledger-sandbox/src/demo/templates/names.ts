@@ -1,16 +1,27 @@
 /** Names of the demo's interfaces and templates, as `package-name:Module:Entity`. Those of Splice are the real ones. */
 
-const token = (api: string, module: string, entity: string): string =>
-  `splice-api-token-${api}-v1:Splice.Api.Token.${module}V1:${entity}`;
+const token = (version: 1 | 2, api: string, module: string, entity: string): string =>
+  `splice-api-token-${api}-v${version}:Splice.Api.Token.${module}V${version}:${entity}`;
 
-/** The interfaces of the token standard (CIP-56). */
+/** The interfaces of version 1 of the token standard (CIP-56). */
 export const interfaces = {
-  holding: token('holding', 'Holding', 'Holding'),
-  transferFactory: token('transfer-instruction', 'TransferInstruction', 'TransferFactory'),
-  transferInstruction: token('transfer-instruction', 'TransferInstruction', 'TransferInstruction'),
-  allocation: token('allocation', 'Allocation', 'Allocation'),
-  allocationRequest: token('allocation-request', 'AllocationRequest', 'AllocationRequest'),
-  allocationFactory: token('allocation-instruction', 'AllocationInstruction', 'AllocationFactory'),
+  holding: token(1, 'holding', 'Holding', 'Holding'),
+  transferFactory: token(1, 'transfer-instruction', 'TransferInstruction', 'TransferFactory'),
+  transferInstruction: token(1, 'transfer-instruction', 'TransferInstruction', 'TransferInstruction'),
+  allocation: token(1, 'allocation', 'Allocation', 'Allocation'),
+  allocationRequest: token(1, 'allocation-request', 'AllocationRequest', 'AllocationRequest'),
+  allocationFactory: token(1, 'allocation-instruction', 'AllocationInstruction', 'AllocationFactory'),
+} as const;
+
+/** Those of version 2 (CIP-112). */
+export const interfacesV2 = {
+  holding: token(2, 'holding', 'Holding', 'Holding'),
+  eventLog: token(2, 'transfer-events', 'TransferEvents', 'EventLog'),
+  transferFactory: token(2, 'transfer-instruction', 'TransferInstruction', 'TransferFactory'),
+  transferInstruction: token(2, 'transfer-instruction', 'TransferInstruction', 'TransferInstruction'),
+  allocation: token(2, 'allocation', 'Allocation', 'Allocation'),
+  settlementFactory: token(2, 'allocation', 'Allocation', 'SettlementFactory'),
+  allocationFactory: token(2, 'allocation-instruction', 'AllocationInstruction', 'AllocationFactory'),
 } as const;
 
 /** The templates that are not part of an instrument. */
@@ -22,6 +33,11 @@ export const names = {
   openRound: 'splice-amulet:Splice.Round:OpenMiningRound',
   closedRound: 'splice-amulet:Splice.Round:ClosedMiningRound',
   memberTraffic: 'splice-amulet:Splice.DecentralizedSynchronizer:MemberTraffic',
+  depositRules: 'tidewater-deposits:Tidewater.Deposits:DepositRules',
+  deposit: 'tidewater-deposits:Tidewater.Deposits:Deposit',
+  depositTransfer: 'tidewater-deposits:Tidewater.Deposits:DepositTransfer',
+  depositAllocation: 'tidewater-deposits:Tidewater.Deposits:DepositAllocation',
+  depositLegAllocation: 'tidewater-deposits:Tidewater.Deposits:DepositLegAllocation',
   mintRequest: 'harbor-stablecoin:Harbor.StableCoin:MintRequest',
   issueRequest: 'meridian-bonds:Meridian.Bonds:IssueRequest',
   tradeProposal: 'splice-token-test-trading-app:Splice.Testing.Apps.TradingApp:OTCTradeProposal',
@@ -40,4 +56,7 @@ export const demoInterfaces: readonly string[] = [
   interfaces.transferInstruction,
   interfaces.allocation,
   interfaces.allocationRequest,
+  interfacesV2.holding,
+  interfacesV2.transferInstruction,
+  interfacesV2.allocation,
 ].map((name) => `#${name}`);

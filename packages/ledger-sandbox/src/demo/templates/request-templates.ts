@@ -7,10 +7,10 @@ import { withoutTrailingNones } from '../../contracts/release-fields.ts';
 import { formatNumeric, parseNumeric } from '../../wire/values.ts';
 import { positive } from './funds.ts';
 import { bond, stableCoin } from './instruments.ts';
-import type { Instrument } from './instruments.ts';
+import type { InstrumentV1 } from './instruments.ts';
 import { names } from './names.ts';
 
-function requestTemplate(instrument: Instrument, name: string, adminField: string, choice: string): Template {
+function requestTemplate(instrument: InstrumentV1, name: string, adminField: string, choice: string): Template {
   const admin = (payload: JsonObject): string[] => [asText(payload[adminField])];
   return {
     name,

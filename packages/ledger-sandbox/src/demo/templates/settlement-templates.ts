@@ -57,14 +57,15 @@ const proposal: Template = {
 
 /** Ends every given allocation by a choice; the results by leg. */
 function endAllocations(context: ChoiceContext, choice: string): JsonObject {
+  const { venue, transferLegs } = context.contract.createArgument;
   const given = asObject(context.argument['allocationsWithContext']) ?? {};
   const results = Object.entries(given).map(([leg, pair]) => {
     const allocation = textAt(pair, '_1');
-    const payload = context.fetch(allocation).createArgument;
-    const at = (...path: string[]): string => textAt(payload, 'allocation', ...path);
-    const actors = [at('settlement', 'executor'), at('transferLeg', 'sender'), at('transferLeg', 'receiver')];
+    const { sender, receiver } = asObject(asObject(transferLegs)?.[leg]) ?? {};
+    const actors = [venue, sender, receiver].map((party) => asText(party));
     const extraArgs = asObject(asObject(pair)?.['_2']) ?? {};
-    return [leg, context.exercise(allocation, choice, { extraArgs }, [...new Set(actors)])] as const;
+    const result = context.exercise(allocation, choice, { extraArgs }, [...new Set(actors)], interfaces.allocation);
+    return [leg, result] as const;
   });
   return Object.fromEntries(results);
 }

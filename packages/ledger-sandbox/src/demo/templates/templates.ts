@@ -1,12 +1,12 @@
 /**
- * Every template the sandbox starts with: tokens of the CIP-56 standard in three instruments, delivery versus payment,
- * a licence application, and the Iou of the tutorials.
+ * The templates the sandbox starts with, beside those of the deposits: tokens of version 1 of the token standard in three
+ * instruments, delivery versus payment, a licence application, and the Iou of the tutorials.
  */
 import type { Template } from '../../contracts/model.ts';
 import { allocationTemplate } from './allocation-templates.ts';
 import { amuletTemplates } from './amulet-templates.ts';
 import { holdingTemplates } from './holding-templates.ts';
-import { instruments } from './instruments.ts';
+import { instrumentsV1 } from './instruments.ts';
 import { licensingTemplates } from './licensing-templates.ts';
 import { requestTemplates } from './request-templates.ts';
 import { settlementTemplates } from './settlement-templates.ts';
@@ -16,7 +16,7 @@ import { factoryTemplate, instructionTemplate } from './transfer-templates.ts';
 export function demoTemplates(): Template[] {
   return [
     ...holdingTemplates(),
-    ...instruments.flatMap((one) => [factoryTemplate(one), instructionTemplate(one), allocationTemplate(one)]),
+    ...instrumentsV1.flatMap((one) => [factoryTemplate(one), instructionTemplate(one), allocationTemplate(one)]),
     ...amuletTemplates(),
     ...requestTemplates(),
     ...settlementTemplates(),

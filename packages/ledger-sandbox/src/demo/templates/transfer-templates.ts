@@ -5,7 +5,7 @@ import type { Json, JsonObject } from '../../wire/json.ts';
 import type { Choice, ChoiceContext, Template } from '../../contracts/model.ts';
 import { allocate } from './allocation-templates.ts';
 import { holdingFacts, moveFunds, unlock } from './funds.ts';
-import type { Instrument } from './instruments.ts';
+import type { InstrumentV1 } from './instruments.ts';
 import { contextValue, kindMeta, noMeta, reasonOf } from './metadata.ts';
 import type { TxKind } from './metadata.ts';
 import { interfaces } from './names.ts';
@@ -24,7 +24,7 @@ function completed(made: readonly string[], change: string | undefined, meta: Js
 }
 
 /** One step when the receiver approved in advance or is the sender, else two: the amount is locked until an answer. */
-function startTransfer(context: ChoiceContext, instrument: Instrument): Json {
+function startTransfer(context: ChoiceContext, instrument: InstrumentV1): Json {
   const { argument, contract } = context;
   const admin = asText(contract.createArgument[instrument.adminField]);
   const transfer = asObject(argument['transfer']) ?? {};
@@ -56,7 +56,7 @@ function startTransfer(context: ChoiceContext, instrument: Instrument): Json {
 }
 
 /** Pays the locked amount of an instruction out to its receiver, or back to its sender. */
-function endTransfer(context: ChoiceContext, instrument: Instrument, to: 'sender' | 'receiver'): Json {
+function endTransfer(context: ChoiceContext, instrument: InstrumentV1, to: 'sender' | 'receiver'): Json {
   const payload = context.contract.createArgument;
   const { admin, lockedHolding } = instrument.behind(payload);
   const { extraArgs } = context.argument;
@@ -82,7 +82,7 @@ function endTransfer(context: ChoiceContext, instrument: Instrument, to: 'sender
   return completed(made, change, meta);
 }
 
-function answer(instrument: Instrument, by: 'sender' | 'receiver', to: 'sender' | 'receiver'): Choice {
+function answer(instrument: InstrumentV1, by: 'sender' | 'receiver', to: 'sender' | 'receiver'): Choice {
   return {
     consuming: true,
     interface: interfaces.transferInstruction,
@@ -101,7 +101,7 @@ function instructionView(payload: JsonObject): JsonObject {
 }
 
 /** The template of transfers of an instrument that wait for their receiver. */
-export function instructionTemplate(instrument: Instrument): Template {
+export function instructionTemplate(instrument: InstrumentV1): Template {
   return {
     name: instrument.instruction,
     signatories: (payload) => [instrument.behind(payload).admin, textAt(payload, 'transfer', 'sender')],
@@ -115,12 +115,12 @@ export function instructionTemplate(instrument: Instrument): Template {
   };
 }
 
-function factoryView(instrument: Instrument, payload: JsonObject): JsonObject {
+function factoryView(instrument: InstrumentV1, payload: JsonObject): JsonObject {
   return { admin: asText(payload[instrument.adminField]), meta: noMeta };
 }
 
 /** The registry's contract where transfers and allocations of an instrument begin. */
-export function factoryTemplate(instrument: Instrument): Template {
+export function factoryTemplate(instrument: InstrumentV1): Template {
   const view = (payload: JsonObject): JsonObject => factoryView(instrument, payload);
   const publicFetch = {
     consuming: false,

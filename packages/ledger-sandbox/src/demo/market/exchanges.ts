@@ -1,0 +1,138 @@
+/** Two users exchange dollars for pounds through the venue: both set theirs aside, then all of it moves in one batch. */
+import type { JsonObject } from '../../wire/json.ts';
+import { formatNumeric, formatTimestamp } from '../../wire/values.ts';
+import { legSide } from '../registry/holdings-change.ts';
+import { dollars, instrumentById, pounds } from '../templates/instruments.ts';
+import { noMeta, reasonMeta } from '../templates/metadata.ts';
+import { interfacesV2, names } from '../templates/names.ts';
+import { amountOf, patience, Weights } from './chance.ts';
+import { tradeEndings } from './errand.ts';
+import type { LegId, Trade } from './errand.ts';
+import { mint } from './issuance.ts';
+import type { MarketState } from './market-state.ts';
+
+const second = 1_000_000;
+const settleWithin = 300 * second;
+/** How exchanges end: settled, cancelled by the venue, or left because the other one never came. As in `tradeEndings`. */
+const endingWeights = new Weights([0.88, 0.07, 0.05]);
+const legMedian = 150;
+/** Pounds for a dollar, in hundredths, from day to day. */
+const rates = [74, 79] as const;
+
+/** Two users agree; the first sets the dollars aside in the same update. */
+export function agreeExchange(state: MarketState, at: number): boolean {
+  const { random, people } = state;
+  const sender = people.user(random);
+  const receiver = people.otherThan(sender, random);
+  const units = amountOf(random, legMedian, 0.7);
+  const back = (units * BigInt(random.between(...rates))) / 100n;
+  const trade: Trade = {
+    workflowId: `fx-${random.hex(4)}`,
+    legs: {
+      delivery: { instrumentId: dollars.id, sender, receiver, units },
+      payment: { instrumentId: pounds.id, sender: receiver, receiver: sender, units: back },
+    },
+    ending: tradeEndings[endingWeights.draw(random)] ?? 'settle',
+    allocations: new Map(),
+    contractId: '',
+  };
+  return allocateExchange(state, trade, 'delivery', at);
+}
+
+function settlementOf(state: MarketState, trade: Trade): JsonObject {
+  return { executors: [state.people.venue], id: trade.workflowId, cid: null, meta: noMeta };
+}
+
+const legIds = ['delivery', 'payment'] as const;
+
+/** What the legs are to one of the two. */
+function sidesFor(state: MarketState, trade: Trade, party: string): JsonObject[] {
+  return legIds.map((id) => {
+    const { instrumentId, sender, receiver, units } = trade.legs[id];
+    const leg = { id, amount: formatNumeric(units), instrumentId, meta: reasonMeta(`exchange ${trade.workflowId}`) };
+    const account = (other: string): JsonObject => state.people.accountOf(other);
+    return sender === party
+      ? legSide('SenderSide', leg, account(receiver))
+      : legSide('ReceiverSide', leg, account(sender));
+  });
+}
+
+/** Sets one currency aside. Who has too little pays in first. */
+export function allocateExchange(state: MarketState, trade: Trade, leg: LegId, at: number): boolean {
+  const { agenda, wallets, random, people } = state;
+  const { instrumentId, sender, units } = trade.legs[leg];
+  const instrument = instrumentById(instrumentId);
+  const inputs = wallets.covering(sender, instrument, units);
+  if (inputs === undefined) {
+    agenda.add(at + second, { what: 'allocate-exchange', trade, leg });
+    return mint(state, instrument, sender, at, 3n * units);
+  }
+  const allocation = {
+    admin: people.bank,
+    authorizer: people.accountOf(sender),
+    transferLegSides: sidesFor(state, trade, sender),
+    settlementDeadline: formatTimestamp(at + settleWithin),
+    nextIterationFunding: null,
+    committed: false,
+    meta: noMeta,
+  };
+  const argument = {
+    settlement: settlementOf(state, trade),
+    allocation,
+    requestedAt: formatTimestamp(at),
+    inputHoldingCids: [...inputs],
+    extraArgs: state.extraArgs(instrument),
+    actors: [sender],
+  };
+  const more = { at, workflowId: trade.workflowId, declaredBy: interfacesV2.allocationFactory };
+  const rules = state.single(names.depositRules);
+  const done = state.exercise(sender, rules, 'AllocationFactory_Allocate', argument, more);
+  trade.allocations.set(leg, state.made(done, names.depositAllocation));
+  if (leg === 'delivery' && trade.ending !== 'miss')
+    agenda.add(at + patience(random, 15), { what: 'allocate-exchange', trade, leg: 'payment' });
+  else if (leg === 'delivery') agenda.add(at + settleWithin + second, { what: 'leave-exchange', trade });
+  else agenda.add(at + patience(random, 5), { what: 'conclude-exchange', trade });
+  return true;
+}
+
+/** The venue settles both at once, or gives the first one back and then the other. */
+export function concludeExchange(state: MarketState, trade: Trade, at: number): boolean {
+  const { people, agenda } = state;
+  const [extraArgs, actors] = [state.extraArgs(dollars), [people.venue]];
+  const more = { at, workflowId: trade.workflowId };
+  const cids = [...trade.allocations.values()].filter((cid) => state.payload(cid) !== undefined);
+  if (trade.ending === 'settle') {
+    if (cids.length < 2) return false;
+    const transferLegs = legIds.map((id) => {
+      const { instrumentId, sender, receiver, units } = trade.legs[id];
+      const [from, to] = [people.accountOf(sender), people.accountOf(receiver)];
+      const meta = reasonMeta(`exchange ${trade.workflowId}`);
+      return { transferLegId: id, sender: from, receiver: to, amount: formatNumeric(units), instrumentId, meta };
+    });
+    const allocations = cids.map((allocationCid) => {
+      return { allocationCid, extraTransferLegSides: [], nextIterationFunding: null };
+    });
+    const argument = { settlement: settlementOf(state, trade), transferLegs, allocations, actors, extraArgs };
+    const rules = state.single(names.depositRules);
+    const declaredBy = interfacesV2.settlementFactory;
+    state.exercise(people.venue, rules, 'SettlementFactory_SettleBatch', argument, { ...more, declaredBy });
+    return true;
+  }
+  const [allocation] = cids;
+  if (allocation === undefined) return false;
+  if (cids.length > 1) agenda.add(at + second, { what: 'conclude-exchange', trade });
+  const declaredBy = interfacesV2.allocation;
+  state.exercise(people.venue, allocation, 'Allocation_Cancel', { actors, extraArgs }, { ...more, declaredBy });
+  return true;
+}
+
+/** Nobody came: the first one takes the dollars back. */
+export function leaveExchange(state: MarketState, trade: Trade, at: number): boolean {
+  const allocation = trade.allocations.get('delivery') ?? '';
+  if (state.payload(allocation) === undefined) return false;
+  const { sender } = trade.legs.delivery;
+  const argument = { actors: [sender], extraArgs: state.extraArgs(dollars) };
+  const more = { at, workflowId: trade.workflowId, declaredBy: interfacesV2.allocation };
+  state.exercise(sender, allocation, 'Allocation_Withdraw', argument, more);
+  return true;
+}

@@ -1,0 +1,114 @@
+/** Holdings of an account end and begin inside a choice, and the issuer logs what that was. */
+import { assertionFailed } from '../../wire/daml-failure.ts';
+import { asObject, asText, asTexts, textAt } from '../../wire/json.ts';
+import type { Json, JsonObject } from '../../wire/json.ts';
+import { formatNumeric, parseNumeric } from '../../wire/values.ts';
+import type { ChoiceContext } from '../../contracts/model.ts';
+import { contextValue, noMeta, reasonMeta } from '../templates/metadata.ts';
+import { interfacesV2 } from '../templates/names.ts';
+import { isSameAccount, ownerOf, partiesOf } from './accounts.ts';
+import type { Registry } from './registry.ts';
+
+/** Where a change happens. */
+export interface Place {
+  readonly context: ChoiceContext;
+  readonly registry: Registry;
+  readonly admin: string;
+  /** Contract id of the rules. */
+  readonly rules: string;
+}
+
+/** Units of 10^-10 by instrument. */
+export type Sums = Map<string, bigint>;
+
+export const units = (amount: Json | undefined): bigint => parseNumeric(asText(amount)) ?? 0n;
+
+/** The rules that a choice finds in its context; the contract itself where the choice is one of the rules. */
+export function placeIn(context: ChoiceContext, registry: Registry, admin: string): Place {
+  const own = context.contract.contractId;
+  const rules = asText(contextValue(context.argument['extraArgs'], registry.rulesKey));
+  return { context, registry, admin, rules: rules === '' ? own : rules };
+}
+
+/** Archives holdings of an account. Throws for those of another one, and for locked ones unless they are meant. */
+export function take(
+  { context, registry, admin }: Place,
+  account: Json,
+  inputs: readonly string[],
+  locked = false,
+): Sums {
+  const sums: Sums = new Map();
+  for (const input of inputs) {
+    const contract = context.fetch(input);
+    const view = registry.holding.read(contract.createArgument);
+    const named = `the holding ${input.slice(0, 10)}`;
+    if (!isSameAccount(view['account'], account)) throw assertionFailed(`${named} is of another account`);
+    if (textAt(view, 'instrumentId', 'admin') !== admin) throw assertionFailed(`${named} is of another registry`);
+    if (!locked && asObject(view['lock']) !== undefined) throw assertionFailed(`${named} is locked`);
+    const id = textAt(view, 'instrumentId', 'id');
+    sums.set(id, (sums.get(id) ?? 0n) + units(view['amount']));
+    context.exercise(input, 'Archive', {}, contract.signatories);
+  }
+  return sums;
+}
+
+/** Creates a holding of an account; undefined for nothing. */
+export function give(
+  { context, registry, admin }: Place,
+  account: Json,
+  id: string,
+  amount: bigint,
+  lock: JsonObject | null = null,
+): string | undefined {
+  if (amount === 0n) return undefined;
+  if (amount < 0n) throw assertionFailed(`${formatNumeric(-amount)} of ${id} are missing`);
+  const view = { account, instrumentId: { admin, id }, amount: formatNumeric(amount), lock, meta: noMeta };
+  return context.create(registry.holding.template, registry.holding.write(view));
+}
+
+/** What an account is told. */
+export interface Logged {
+  readonly account: Json;
+  readonly inputs: readonly string[];
+  /** Each a `TransferLegSide`. */
+  readonly sides?: readonly JsonObject[];
+  readonly outputs: readonly (string | undefined)[];
+  readonly reason?: string;
+}
+
+/** Logs a change; that an account of the issuer changed is told to nobody. */
+export function log(
+  { context, admin, rules }: Place,
+  { account, inputs, sides = [], outputs, reason = '' }: Logged,
+): void {
+  if (ownerOf(account) === '') return;
+  const argument = {
+    admin,
+    account,
+    inputHoldingCids: [...inputs],
+    transferLegSides: [...sides],
+    outputHoldingCids: outputs.filter((output) => output !== undefined),
+    observers: partiesOf(account),
+    extraArgs: { context: { values: {} }, meta: reason === '' ? noMeta : reasonMeta(reason) },
+  };
+  context.exercise(rules, 'EventLog_HoldingsChange', argument, [admin], interfacesV2.eventLog);
+}
+
+/** One leg as the sender or the receiver is told of it. */
+export function legSide(
+  side: 'SenderSide' | 'ReceiverSide',
+  leg: { readonly id?: string; readonly amount: string; readonly instrumentId: string; readonly meta: Json },
+  otherside: Json,
+): JsonObject {
+  const { id = '', amount, instrumentId, meta } = leg;
+  return { transferLegId: id, side, otherside, amount, instrumentId, meta };
+}
+
+/** The choice that the rules and whoever else has an event log implement. */
+export const eventLogChoice = {
+  consuming: false,
+  interface: interfacesV2.eventLog,
+  controllers: (_: JsonObject, argument: JsonObject) => [asText(argument['admin'])],
+  observers: (argument: JsonObject) => asTexts(argument['observers']),
+  run: () => ({}),
+} as const;

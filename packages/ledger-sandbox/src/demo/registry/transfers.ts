@@ -1,0 +1,216 @@
+/** Transfers by both versions of the token standard: what moves is the same, and logged the same, whichever choice asks. */
+import { assertionFailed } from '../../wire/daml-failure.ts';
+import { asObject, asText, asTexts, textAt } from '../../wire/json.ts';
+import type { Json, JsonObject } from '../../wire/json.ts';
+import type { Choice, ChoiceContext, Template } from '../../contracts/model.ts';
+import { contextValue, kindMeta, noMeta, reasonOf } from '../templates/metadata.ts';
+import { interfaces, interfacesV2 } from '../templates/names.ts';
+import { basicAccount, isBasic, isSameAccount, ownerOf, partiesOf } from './accounts.ts';
+import { give, legSide, log, placeIn, take, units } from './holdings-change.ts';
+import type { Place } from './holdings-change.ts';
+import type { Registry } from './registry.ts';
+
+/** What a `Transfer` of version 2 says. */
+function told(transfer: JsonObject): { id: string; amount: bigint; sender: Json; receiver: Json; inputs: string[] } {
+  const { sender = null, receiver = null, amount } = transfer;
+  const id = textAt(transfer, 'instrumentId', 'id');
+  return { id, amount: units(amount), sender, receiver, inputs: asTexts(transfer['inputHoldingCids']) };
+}
+
+/** The same transfer in the words of version 2. */
+function ofVersion1(transfer: JsonObject): JsonObject {
+  const account = (key: string): JsonObject => basicAccount(asText(transfer[key]));
+  return { ...transfer, sender: account('sender'), receiver: account('receiver') };
+}
+
+/** And of version 1, which knows owners only. */
+function toVersion1(transfer: JsonObject): JsonObject {
+  return { ...transfer, sender: ownerOf(transfer['sender']), receiver: ownerOf(transfer['receiver']) };
+}
+
+function resultOf(output: JsonObject, change: string | undefined, meta: JsonObject): Json {
+  return { output, senderChangeCids: change === undefined ? [] : [change], meta };
+}
+
+/** Pays with these holdings, locked ones or free, and gives the change back. */
+function pay(place: Place, transfer: JsonObject, inputs: readonly string[], locked: boolean): Json {
+  const { id, amount, sender, receiver } = told(transfer);
+  const own = isSameAccount(sender, receiver);
+  const minted = ownerOf(sender) === '';
+  const held = take(place, sender, inputs, locked).get(id) ?? 0n;
+  const change = minted ? undefined : give(place, sender, id, held - amount);
+  const made = give(place, receiver, id, amount);
+  const { meta = noMeta } = transfer;
+  const leg = { amount: asText(transfer['amount']), instrumentId: id, meta };
+  const [sent, received] = [legSide('SenderSide', leg, receiver), legSide('ReceiverSide', leg, sender)];
+  if (own) log(place, { account: sender, inputs, sides: [sent, received], outputs: [made, change] });
+  else {
+    log(place, { account: sender, inputs, sides: [sent], outputs: [change] });
+    log(place, { account: receiver, inputs: [], sides: [received], outputs: [made] });
+  }
+  const value = { receiverHoldingCids: made === undefined ? [] : [made] };
+  const kind = minted ? 'mint' : 'transfer';
+  const output = { tag: 'TransferInstructionResult_Completed', value };
+  return resultOf(output, change, kindMeta(kind, ownerOf(sender), reasonOf(meta)));
+}
+
+/** An owner's holdings become one of the amount, and a rest. */
+function rearrange(place: Place, transfer: JsonObject): Json {
+  const { id, amount, sender, inputs } = told(transfer);
+  const held = take(place, sender, inputs).get(id) ?? 0n;
+  const change = give(place, sender, id, held - amount);
+  const made = give(place, sender, id, amount);
+  log(place, { account: sender, inputs, outputs: [made, change], reason: 'merge or split' });
+  const output = { tag: 'TransferInstructionResult_Completed', value: { receiverHoldingCids: [made ?? ''] } };
+  return resultOf(output, change, kindMeta('merge-split', ownerOf(sender)));
+}
+
+/** Sets the amount aside until the receiver has answered. */
+function lock(place: Place, transfer: JsonObject): { readonly locked: string; readonly change: string | undefined } {
+  const { id, amount, sender, receiver, inputs } = told(transfer);
+  const held = take(place, sender, inputs).get(id) ?? 0n;
+  const change = give(place, sender, id, held - amount);
+  const reason = `transfer to ${ownerOf(receiver)}`;
+  const locked = give(place, sender, id, amount, {
+    holders: [place.admin, ownerOf(sender)],
+    expiresAt: transfer['executeBefore'] ?? null,
+    expiresAfter: null,
+    context: reason,
+  });
+  log(place, { account: sender, inputs, outputs: [locked, change], reason: `lock for ${reason}` });
+  return { locked: locked ?? '', change };
+}
+
+/** One step when the receiver approved in advance or is the sender, else two. */
+function begin(place: Place, transfer: JsonObject, extraArgs: Json | undefined): Json {
+  const { context, registry, admin } = place;
+  const { amount, sender, receiver, inputs } = told(transfer);
+  if (amount <= 0n) throw assertionFailed('the amount must be positive');
+  const own = isSameAccount(sender, receiver);
+  const atOnce = own || contextValue(extraArgs, 'transfer-preapproval') !== undefined;
+  if (atOnce && !registry.locksAlways) return own ? rearrange(place, transfer) : pay(place, transfer, inputs, false);
+  const { locked, change } = lock(place, transfer);
+  if (atOnce) {
+    const paid = asObject(pay(place, transfer, [locked], true)) ?? {};
+    return { ...paid, senderChangeCids: change === undefined ? [] : [change] };
+  }
+  const waiting = { admin, transfer: { ...transfer, inputHoldingCids: [locked] } };
+  const transferInstructionCid = context.create(registry.transfer.template, registry.transfer.write(waiting));
+  const output = { tag: 'TransferInstructionResult_Pending', value: { transferInstructionCid } };
+  return resultOf(output, change, noMeta);
+}
+
+/** Gives the locked amount back. */
+function giveBack(place: Place, transfer: JsonObject): Json {
+  const { id, sender, inputs } = told(transfer);
+  const held = take(place, sender, inputs, true).get(id) ?? 0n;
+  const back = give(place, sender, id, held);
+  log(place, { account: sender, inputs, outputs: [back], reason: 'unlock' });
+  const output = { tag: 'TransferInstructionResult_Failed', value: {} };
+  return resultOf(output, back, kindMeta('unlock', ownerOf(sender)));
+}
+
+/** What ends a transfer that waits; the contract itself is archived by whoever calls. */
+function end(context: ChoiceContext, registry: Registry, action: Action): Json {
+  const { admin, transfer } = registry.transfer.read(context.contract.createArgument);
+  const place = placeIn(context, registry, admin);
+  return action === 'Accept' ? pay(place, transfer, told(transfer).inputs, true) : giveBack(place, transfer);
+}
+
+const actions = ['Accept', 'Reject', 'Withdraw'] as const;
+type Action = (typeof actions)[number];
+
+/** Who may take an action: what the issuer offers is taken back by the issuer. */
+function actorOf({ admin, transfer }: { admin: string; transfer: JsonObject }, action: Action): string {
+  return ownerOf(transfer[action === 'Withdraw' ? 'sender' : 'receiver']) || admin;
+}
+
+function endings(registry: Registry, action: Action): readonly Choice[] {
+  const name = `TransferInstruction_${action}`;
+  const version2: Choice = {
+    consuming: false,
+    interface: interfacesV2.transferInstruction,
+    controllers: (_, argument) => asTexts(argument['actors']),
+    run: (context) => {
+      const { contract, argument, exercise } = context;
+      const waiting = registry.transfer.read(contract.createArgument);
+      const actor = actorOf(waiting, action);
+      if (!asTexts(argument['actors']).includes(actor)) throw assertionFailed(`${action} is for ${actor}`);
+      const { sender, receiver } = waiting.transfer;
+      if (registry.callsVersion1 && isBasic(sender) && isBasic(receiver)) {
+        const { extraArgs = null } = argument;
+        return exercise(contract.contractId, name, { extraArgs }, [actor], interfaces.transferInstruction);
+      }
+      exercise(contract.contractId, 'Archive', {}, contract.signatories);
+      return end(context, registry, action);
+    },
+  };
+  const version1: Choice = {
+    consuming: true,
+    interface: interfaces.transferInstruction,
+    controllers: (payload) => [actorOf(registry.transfer.read(payload), action)],
+    run: (context) => end(context, registry, action),
+  };
+  return [version2, version1];
+}
+
+/** The template of transfers that wait. */
+export function waitingTransfers(registry: Registry): Template {
+  const { template: name, read } = registry.transfer;
+  const viewV1 = (payload: JsonObject): JsonObject => ({
+    originalInstructionCid: null,
+    transfer: toVersion1(read(payload).transfer),
+    status: { tag: 'TransferPendingReceiverAcceptance', value: {} },
+    meta: noMeta,
+  });
+  const viewV2 = (payload: JsonObject): JsonObject => {
+    const { transfer } = read(payload);
+    const available = actions.map((action) => [
+      { tag: `TIA_${action}`, value: {} },
+      [[actorOf(read(payload), action)]],
+    ]);
+    const { executeBefore: expiresAt = null } = transfer;
+    return { originalInstructionCid: null, transfer, expiresAt, availableActions: available, meta: noMeta };
+  };
+  return {
+    name,
+    signatories: (payload) => {
+      const { admin, transfer } = read(payload);
+      return [...new Set([admin, ownerOf(transfer['sender']) || admin])];
+    },
+    observers: (payload) => {
+      const { transfer } = read(payload);
+      return [...new Set([...partiesOf(transfer['receiver']), ...partiesOf(transfer['sender'])])];
+    },
+    interfaces: [
+      { name: interfaces.transferInstruction, view: viewV1 },
+      { name: interfacesV2.transferInstruction, view: viewV2 },
+    ],
+    choices: Object.fromEntries(
+      actions.map((action) => [`TransferInstruction_${action}`, endings(registry, action)] as const),
+    ),
+  };
+}
+
+/** The choices by which the rules begin transfers. */
+export function transferFactoryChoices(registry: Registry): Template['choices'] {
+  const started = (context: ChoiceContext, transfer: JsonObject): Json => {
+    const admin = textAt(context.contract.createArgument, 'admin');
+    if (textAt(transfer, 'instrumentId', 'admin') !== admin)
+      throw assertionFailed('the instrument is of another issuer');
+    return begin(placeIn(context, registry, admin), transfer, context.argument['extraArgs']);
+  };
+  const version2: Choice = {
+    consuming: false,
+    interface: interfacesV2.transferFactory,
+    controllers: (_, argument) => asTexts(argument['actors']),
+    run: (context) => started(context, asObject(context.argument['transfer']) ?? {}),
+  };
+  const version1: Choice = {
+    consuming: false,
+    interface: interfaces.transferFactory,
+    controllers: (_, argument) => [textAt(argument, 'transfer', 'sender')],
+    run: (context) => started(context, ofVersion1(asObject(context.argument['transfer']) ?? {})),
+  };
+  return { TransferFactory_Transfer: [version2, version1] };
+}

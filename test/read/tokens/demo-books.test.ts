@@ -1,0 +1,198 @@
+/** The token views over a month of the demo against books kept from raw payloads: to the digit, at a thousand offsets. */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { startSandbox } from '../../../packages/ledger-sandbox/src/demo/sandbox.ts';
+import type { Sandbox } from '../../../packages/ledger-sandbox/src/server/sandbox.ts';
+import { Random } from '../../../packages/ledger-sandbox/src/wire/random.ts';
+import { runIndexer } from '../../e2e/runs/indexer-run.ts';
+import { createTestDatabase, query, type TestDatabase } from '../../support/database.ts';
+import { playDemo } from '../../support/demo-play.ts';
+import { balancesAt, booksOf, keyOf, units, type Entry } from './token-books.ts';
+
+const seed = 29;
+
+let sandbox: Sandbox;
+let database: TestDatabase;
+let books: readonly Entry[];
+
+beforeAll(async () => {
+  sandbox = await startSandbox({ seed, limits: { checkpointIntervalMs: 50 } });
+  playDemo(sandbox.ledger, seed);
+  books = booksOf(sandbox.ledger);
+  database = await createTestDatabase();
+  const env = { LEDGER_URL: sandbox.url, DATABASE_URL: database.url, LEDGER_INTERFACES: 'tokens' };
+  await using indexer = await runIndexer({ ...env, INDEXER_START: 'genesis' });
+  await indexer.reaches(sandbox.ledger.ledgerEnd(), 60_000);
+}, 120_000);
+
+afterAll(async () => {
+  await sandbox.close();
+  await database.drop();
+});
+
+const account = `owner, provider, account_id, instrument_admin, instrument_id`;
+
+function keyIn(row: Readonly<Record<string, unknown>>): string {
+  return keyOf(row['owner'], row['provider'], row['account_id'], row['instrument_admin'], row['instrument_id']);
+}
+
+/** A thousand offsets, each once, ascending; the first and the last among them. */
+function someOffsets(): readonly number[] {
+  const end = sandbox.ledger.ledgerEnd();
+  const random = new Random(seed);
+  const chosen = new Set([0, end]);
+  while (chosen.size < 1_000) chosen.add(random.between(1, end - 1));
+  return [...chosen].sort((a, b) => a - b);
+}
+
+/** One balance of a side beside that of the books. */
+interface Difference {
+  readonly offset: number;
+  readonly key: string;
+  readonly found: bigint | undefined;
+  readonly expected: bigint | undefined;
+}
+
+function differences(
+  offset: number,
+  found: ReadonlyMap<string, bigint>,
+  expected: ReadonlyMap<string, bigint>,
+): readonly Difference[] {
+  return [...new Set([...found.keys(), ...expected.keys()])]
+    .map((key) => ({ offset, key, found: found.get(key), expected: expected.get(key) }))
+    .filter((one) => one.found !== one.expected);
+}
+
+describe('a month of the demo', () => {
+  it('has accounts and instruments of both versions of the token standard', async () => {
+    const rows = await query(
+      database.url,
+      `select instrument_id, standard, count(distinct provider)::int as providers from explore.token_holdings
+        group by 1, 2 order by 1`,
+    );
+    expect(rows).toEqual([
+      { instrument_id: 'Amulet', standard: 'V1', providers: 0 },
+      { instrument_id: 'EURX', standard: 'V1', providers: 0 },
+      { instrument_id: 'TWGBP', standard: 'V2', providers: 3 },
+      { instrument_id: 'TWUSD', standard: 'V2', providers: 3 },
+      { instrument_id: 'XS2931000017', standard: 'V1', providers: 0 },
+    ]);
+  });
+
+  it('holds at a thousand offsets what its payloads say, for every account', async () => {
+    const offsets = someOffsets();
+    const rows = await query(
+      database.url,
+      `select a.at, ${account}, total::text as total
+         from unnest('{${offsets.join(',')}}'::bigint[]) a (at) cross join lateral explore.token_balances_at(a.at)`,
+    );
+    const shown = new Map(offsets.map((offset) => [offset, new Map<string, bigint>()]));
+    for (const row of rows) shown.get(Number(row['at']))?.set(keyIn(row), units(row['total']));
+    let compared = 0;
+    for (const [offset, expected] of balancesAt(books, offsets)) {
+      expect(differences(offset, shown.get(offset) ?? new Map(), expected)).toEqual([]);
+      compared += expected.size;
+    }
+    expect(compared).toBeGreaterThan(50_000);
+  });
+
+  it('changes with each update what its payloads say: the sum up to an offset is the balance there', async () => {
+    const rows = await query(database.url, `select "offset", ${account}, net::text as net from explore.token_changes`);
+    const told = rows
+      .map((row) => `${String(row['offset'])} ${keyIn(row)} ${String(units(row['net']))}`)
+      .sort((a, b) => (a < b ? -1 : 1));
+    const expected = books
+      .flatMap(({ offset, net }) => [...net].map(([key, change]) => `${String(offset)} ${key} ${String(change)}`))
+      .sort((a, b) => (a < b ? -1 : 1));
+    expect(told).toEqual(expected);
+    expect(told.length).toBeGreaterThan(3_000);
+  });
+
+  it('moves once what moves: one row of the sender and the receiver that the books have', async () => {
+    const side = (which: 'sender' | 'receiver'): string =>
+      `${which} as owner, ${which}_provider as provider, ${which}_account_id as account_id, instrument_admin, instrument_id`;
+    const of = (which: 'sender' | 'receiver') =>
+      query(
+        database.url,
+        `select "offset", node_id, amount::text, kind, ${which} is null as nobody, ${side(which)}
+           from explore.token_transfers order by "offset", instrument_admin, instrument_id, amount, node_id`,
+      );
+    const [senders, receivers] = [await of('sender'), await of('receiver')];
+    const told = senders.map((sender, index) => {
+      const receiver = receivers[index] ?? {};
+      const name = (row: Readonly<Record<string, unknown>>): string => (row['nobody'] === true ? '' : keyIn(row));
+      const isOwn = name(sender) === name(receiver);
+      return {
+        isOwn,
+        text: [sender['offset'], name(sender), name(receiver), units(sender['amount'])].map(String).join(' | '),
+      };
+    });
+    const expected = books.filter(({ isJourney }) => !isJourney).flatMap((entry) => movementsOf(entry));
+    const between = told.filter(({ isOwn }) => !isOwn).map(({ text }) => text);
+    // Not the arrays: a message of their difference is longer than anybody reads.
+    expect(between.filter((text) => !expected.includes(text))).toEqual([]);
+    expect(expected.filter((text) => !between.includes(text))).toEqual([]);
+    expect(between).toHaveLength(expected.length);
+    expect(told.length - between.length).toBe(ownTransfers());
+    const kinds = new Map<unknown, number>();
+    for (const { kind } of senders) kinds.set(kind, (kinds.get(kind) ?? 0) + 1);
+    expect(new Set(kinds.keys())).toEqual(new Set(['burn', 'mint', 'transfer']));
+    expect(kinds.get('burn')).toBeGreaterThan(20);
+  });
+
+  it('is told of by choices of version 1 and events of version 2 in one update, and by each alone', async () => {
+    const [row] = await query(
+      database.url,
+      `with told as (
+         select t."offset", t.instrument_id, t.basis,
+                exists (select from explore.token_events e where e."offset" = t."offset") as events,
+                exists (select from explore.exercises x
+                         where x."offset" = t."offset" and x.interface_fqn ~ 'V1:(TransferFactory|TransferInstruction|Allocation)$') as v1,
+                exists (select from explore.exercises x
+                         where x."offset" = t."offset" and x.interface_fqn ~ 'V2:(TransferFactory|TransferInstruction|SettlementFactory)$') as v2
+           from explore.token_transfers t where t.kind = 'transfer')
+       select count(*) filter (where basis = 'event' and v1 and not v2)::int as events_of_v1,
+              count(*) filter (where basis = 'event' and v2 and not v1)::int as events_of_v2,
+              count(*) filter (where basis = 'event' and v2 and v1)::int as events_of_both,
+              count(*) filter (where basis = 'choice')::int as choices,
+              count(*) filter (where basis = 'choice' and instrument_id like 'TW%')::int as unlogged
+         from told`,
+    );
+    expect(row?.['unlogged']).toBe(0);
+    for (const count of ['events_of_v1', 'events_of_v2', 'events_of_both', 'choices'])
+      expect(row?.[count], count).toBeGreaterThan(10);
+  });
+
+  it('has nothing logged that did not move', async () => {
+    expect(await query(database.url, 'select * from explore.token_discrepancies')).toEqual([]);
+  });
+});
+
+/** What owners paid themselves by version 1; of a merge or split of deposits the bank logs no leg. */
+function ownTransfers(): number {
+  const events = sandbox.ledger
+    .range(0, sandbox.ledger.ledgerEnd(), Infinity)
+    .flatMap(({ update }) => (update !== undefined && 'Transaction' in update ? update.Transaction.value.events : []));
+  return events.filter((event) => {
+    if (!('ExercisedEvent' in event)) return false;
+    const { choice, choiceArgument, packageName } = event.ExercisedEvent;
+    if (choice !== 'TransferFactory_Transfer' || packageName === 'tidewater-deposits') return false;
+    const { sender, receiver } = (choiceArgument as { transfer: Record<string, unknown> }).transfer;
+    return sender === receiver;
+  }).length;
+}
+
+/** In the demo an instrument moves once in an update: from who has less to who has more, to nobody or from nobody. */
+function movementsOf({ offset, net }: Entry): readonly string[] {
+  const byInstrument = new Map<string, (readonly [string, bigint])[]>();
+  for (const [key, change] of net) {
+    if (change === 0n) continue;
+    const instrument = key.split(' ').slice(-2).join(' ');
+    byInstrument.set(instrument, [...(byInstrument.get(instrument) ?? []), [key, change]]);
+  }
+  return [...byInstrument.values()].map((changes) => {
+    const [sender, receiver] = [changes.find(([, change]) => change < 0n), changes.find(([, change]) => change > 0n)];
+    const amount = receiver?.[1] ?? -(sender?.[1] ?? 0n);
+    expect(changes.length, `the books of ${String(offset)}`).toBe((sender ? 1 : 0) + (receiver ? 1 : 0));
+    return [offset, sender?.[0] ?? '', receiver?.[0] ?? '', amount].map(String).join(' | ');
+  });
+}

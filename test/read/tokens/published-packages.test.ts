@@ -1,0 +1,213 @@
+/**
+ * The published test tokens in the sandbox: their DARs uploaded, every flow of both versions of the token standard made in
+ * the shapes of their types, indexed, and compared with books kept from raw payloads.
+ */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { readPackageArchive } from '../../../src/daml/package-archive.ts';
+import type { ChoiceModel, PackageModel } from '../../../src/daml/package-model.ts';
+import { createTokenSource } from '../../../src/ledger/access/token.ts';
+import { createLedgerClient } from '../../../src/ledger/api/client.ts';
+import type { WrittenPackage } from '../../../packages/ledger-sandbox/src/daml-lf/declaration.ts';
+import { startParticipant, type Sandbox } from '../../../packages/ledger-sandbox/src/server/sandbox.ts';
+import type { CreatedEvent, Transaction } from '../../../packages/ledger-sandbox/src/wire/wire.ts';
+import { Lawful } from '../../../packages/ledger-sandbox/test/demo/lawful.ts';
+import { archivesOf, haveDars, payloadIn } from '../../daml/dars.ts';
+import { runIndexer } from '../../e2e/runs/indexer-run.ts';
+import { createTestDatabase, query, type TestDatabase } from '../../support/database.ts';
+import { darsFolder } from '../../support/wire/recorded.ts';
+import { Flows, movements, play } from './published-flows.ts';
+import { publishedModels } from './published-models.ts';
+import { keyOf, units } from './token-books.ts';
+
+const dars = ['splice-test-token-v1-1.0.0.dar', 'splice-test-token-v2-1.0.0.dar'];
+
+interface Archive {
+  readonly model: PackageModel;
+  readonly bytes: Uint8Array;
+}
+
+/** The packages of both DARs, each once. */
+function archives(): readonly Archive[] {
+  const all = dars.flatMap((dar) => [...archivesOf(dar).values()]);
+  const read = all.map((bytes) => ({ bytes, model: readPackageArchive(bytes) }));
+  return [...new Map(read.map((one) => [one.model.packageId, one])).values()];
+}
+
+function asVetted({ model, bytes }: Archive): WrittenPackage {
+  const { packageId: id, name, version, templates, interfaces: declared } = model;
+  const names = (entities: readonly { moduleName: string; entityName: string }[]): string[] =>
+    entities.map(({ moduleName, entityName }) => `${moduleName}:${entityName}`);
+  const declaration = { name, version, imports: [], modules: {} };
+  const payload = new Uint8Array(payloadIn(bytes));
+  return { id, name, version, payload, templates: names(templates), interfaces: names(declared), declaration };
+}
+
+const present = haveDars('the published test tokens are not played');
+
+describe.skipIf(!present)('the published test tokens', () => {
+  let sandbox: Sandbox;
+  let database: TestDatabase;
+  let transactions: readonly Transaction[];
+  const models: PackageModel[] = [];
+  beforeAll(async () => {
+    const all = archives();
+    models.push(...all.map(({ model }) => model));
+    const world = { participantId: 'published::1220', packages: all.map(asVetted), templates: publishedModels() };
+    sandbox = await startParticipant(world, { limits: { checkpointIntervalMs: 50 } });
+    const tokenSource = createTokenSource({});
+    const { url } = sandbox;
+    const client = createLedgerClient({ url, tokenSource, insecure: false, requestTimeoutMs: 10_000 });
+    for (const dar of dars) await client.packages.uploadDar(readFileSync(join(darsFolder, dar)));
+    play(new Flows(sandbox));
+    transactions = sandbox.ledger
+      .range(0, sandbox.ledger.ledgerEnd(), Infinity)
+      .flatMap(({ update }) => (update !== undefined && 'Transaction' in update ? [update.Transaction.value] : []));
+    database = await createTestDatabase();
+    const env = { LEDGER_URL: url, DATABASE_URL: database.url, LEDGER_INTERFACES: 'tokens', INDEXER_START: 'genesis' };
+    await using indexer = await runIndexer(env);
+    await indexer.reaches(sandbox.ledger.ledgerEnd(), 60_000);
+  }, 120_000);
+  afterAll(async () => {
+    await sandbox.close();
+    await database.drop();
+  });
+
+  it('are played in the shapes of their types', () => {
+    const lawful = new Lawful(models);
+    const faults = transactions.flatMap(({ events }) =>
+      events.flatMap((event): readonly string[] => {
+        if ('CreatedEvent' in event) {
+          const { templateId, createArgument } = event.CreatedEvent;
+          return lawful.faults(createArgument, { kind: 'named', name: templateId, arguments: [] }, templateId);
+        }
+        if (!('ExercisedEvent' in event)) return [];
+        const { interfaceId, templateId, choice, choiceArgument, exerciseResult } = event.ExercisedEvent;
+        const declared = choiceOf(models, interfaceId ?? templateId, choice);
+        if (declared === undefined) return [`${interfaceId ?? templateId} has no ${choice}`];
+        return [
+          ...lawful.faults(choiceArgument, declared.argument, `${choice} argument`),
+          ...lawful.faults(exerciseResult, declared.result, `${choice} result`),
+        ];
+      }),
+    );
+    expect(faults).toEqual([]);
+  });
+
+  it('are indexed with their own packages', async () => {
+    const rows = await query(
+      database.url,
+      `select distinct package_name, package_id from ledger.templates where package_name like 'splice-test-token%' order by 1`,
+    );
+    const named = models.filter(({ name }) => name.startsWith('splice-test-token'));
+    expect(rows).toEqual(
+      named
+        .map(({ name, packageId }) => ({ package_name: name, package_id: packageId }))
+        .sort((a, b) => (a.package_name < b.package_name ? -1 : 1)),
+    );
+  });
+
+  it('move as they were moved, each movement once', async () => {
+    const rows = await query(
+      database.url,
+      `select kind, basis, sender, receiver, amount::text, instrument_id, reason from explore.token_transfers order by "offset", amount`,
+    );
+    expect(rows.map((row) => Object.values(row).join(' '))).toEqual(movements);
+    expect(await query(database.url, 'select * from explore.token_discrepancies')).toEqual([]);
+  });
+
+  it('are held at every offset as their payloads say, and the sum of changes is that', async () => {
+    const rows = await query(
+      database.url,
+      `select a.at, b.owner, b.provider, b.account_id, b.instrument_admin, b.instrument_id, b.total::text,
+              (select sum(c.net)::text from explore.token_changes c
+                where c."offset" <= a.at and c.instrument_id = b.instrument_id and c.owner = b.owner
+                  and c.account_id = b.account_id and c.provider is not distinct from b.provider) as summed
+         from generate_series(0, ${String(sandbox.ledger.ledgerEnd())}) a (at) cross join lateral explore.token_balances_at(a.at) b`,
+    );
+    const key = (row: Readonly<Record<string, unknown>>): string =>
+      keyOf(row['owner'], row['provider'], row['account_id'], row['instrument_admin'], row['instrument_id']);
+    const told = rows.map((row) => [row['at'], key(row), units(row['total'])].map(String).join(' | '));
+    const books = [...heldAtEach(transactions, sandbox.ledger.ledgerEnd())].flatMap(([offset, balances]) =>
+      [...balances].map(([held, amount]) => [offset, held, amount].map(String).join(' | ')),
+    );
+    expect(told.toSorted()).toEqual(books.toSorted());
+    expect(rows.filter((row) => units(row['summed']) !== units(row['total']))).toEqual([]);
+    expect(rows.length).toBeGreaterThan(100);
+  });
+
+  it('leave an allocation and a transfer that wait, of each account what it is', async () => {
+    const waiting = await query(
+      database.url,
+      'select standard, sender, receiver, receiver_provider, receiver_account_id, amount::text from explore.pending_transfer_instructions',
+    );
+    expect(waiting).toEqual([
+      {
+        standard: 'V2',
+        sender: 'alice',
+        receiver: 'bob',
+        receiver_provider: 'venue',
+        receiver_account_id: 'custody',
+        amount: '0.7500000000',
+      },
+    ]);
+  });
+});
+
+function choiceOf(models: readonly PackageModel[], id: string, name: string): ChoiceModel | undefined {
+  const model = models.find(({ packageId }) => id.startsWith(packageId));
+  const entities = [...(model?.templates ?? []), ...(model?.interfaces ?? [])];
+  const found = entities.find((each) => id.endsWith(`:${each.moduleName}:${each.entityName}`));
+  return found?.choices.find((choice) => choice.name === name);
+}
+
+/** What a payload holds: a token of either version, or what waits of version 1 and is a holding itself. */
+function heldBy({ templateId, createArgument: payload }: CreatedEvent): { key: string; amount: bigint } | undefined {
+  const of = (value: unknown, ...path: string[]): unknown =>
+    path.reduce<unknown>((at, field) => (at as Record<string, unknown> | null | undefined)?.[field], value);
+  const entity = templateId.slice(templateId.indexOf(':') + 1);
+  const plain = (told: unknown, owner: string): { key: string; amount: bigint } => ({
+    key: keyOf(of(told, owner), '', '', of(told, 'instrumentId', 'admin'), of(told, 'instrumentId', 'id')),
+    amount: units(of(told, 'amount')),
+  });
+  switch (entity) {
+    case 'Splice.Testing.Tokens.TestTokenV1:Token':
+      return plain(payload['holding'], 'owner');
+    case 'Splice.Testing.Tokens.TestTokenV1:TokenTransferOffer':
+      return plain(payload['transfer'], 'sender');
+    case 'Splice.Testing.Tokens.TestTokenV1:TokenAllocation':
+      return plain(of(payload, 'allocation', 'transferLeg'), 'sender');
+    case 'Splice.Testing.Tokens.TestTokenV2.Holding:Token': {
+      const [owner, provider, id] = ['owner', 'provider', 'id'].map((field) =>
+        of(payload, 'holding', 'account', field),
+      );
+      const [by, what] = ['admin', 'id'].map((field) => of(payload, 'holding', 'instrumentId', field));
+      return { key: keyOf(owner, provider, id, by, what), amount: units(of(payload, 'holding', 'amount')) };
+    }
+    default:
+      return undefined;
+  }
+}
+
+/** What every account holds after each offset. */
+function* heldAtEach(
+  transactions: readonly Transaction[],
+  end: number,
+): Generator<readonly [number, ReadonlyMap<string, bigint>]> {
+  const held = new Map<string, { key: string; amount: bigint }>();
+  const byOffset = new Map(transactions.map((transaction) => [transaction.offset, transaction.events]));
+  for (let offset = 0; offset <= end; offset += 1) {
+    for (const event of byOffset.get(offset) ?? []) {
+      if ('CreatedEvent' in event) {
+        const one = heldBy(event.CreatedEvent);
+        if (one !== undefined) held.set(event.CreatedEvent.contractId, one);
+      } else if ('ExercisedEvent' in event && event.ExercisedEvent.consuming) {
+        held.delete(event.ExercisedEvent.contractId);
+      }
+    }
+    const balances = new Map<string, bigint>();
+    for (const { key, amount } of held.values()) balances.set(key, (balances.get(key) ?? 0n) + amount);
+    yield [offset, balances];
+  }
+}
