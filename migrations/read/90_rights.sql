@@ -37,9 +37,14 @@ grant execute on function
   :explore.known_ranges(),
   :explore.known_ranges_text(),
   :explore.latest_offset(),
+  :explore.ledger_product(numeric, numeric),
   :explore.lifetimes_at(bigint, text),
   :explore.nearest_offset(interval),
   :explore.nearest_offset(timestamp with time zone),
+  :explore.network_choices(text, text, text[]),
+  :explore.network_contracts(text, text),
+  :explore.network_exercises(text, text, text[]),
+  :explore.network_templates(text, text),
   :explore.optional(jsonb),
   :explore.similar_names(text),
   :explore.states_at(bigint, text),
@@ -59,6 +64,7 @@ grant execute on function
   :explore.token_step_choices(text),
   :explore.token_templates(text, text),
   :explore.token_view(bigint, integer, text, text),
+  :explore.transfer_fees(jsonb),
   :explore.wait_for_offset(bigint, interval)
   to public;
 grant execute on function

@@ -10,20 +10,56 @@ const allocation = `${'c3'.repeat(32)}:Splice.Api.Token.AllocationV1:Allocation`
 
 export const interfaces = [holding, instruction, allocation];
 
-/** Interface, null for the template itself, and choice. */
-export const tokenChoices: readonly (readonly [string | null, string])[] = [
+/** A template of the network's own package. */
+function network(entity: string): string {
+  return `${'c5'.repeat(32)}:Splice.${entity}`;
+}
+
+/** Interface, null for the template itself, choice, and the template where it is another one. */
+export const choices: readonly (readonly [string | null, string, string?])[] = [
   [null, 'Transfer'],
   [null, 'Archive'],
   [factory, 'TransferFactory_Transfer'],
   [instruction, 'TransferInstruction_Accept'],
   [eventLog, 'EventLog_HoldingsChange'],
+  [null, 'AmuletRules_Transfer', network('AmuletRules:AmuletRules')],
+  [null, 'AmuletRules_BuyMemberTraffic', network('AmuletRules:AmuletRules')],
+  [null, 'ValidatorLicense_ReportActive', network('ValidatorLicense:ValidatorLicense')],
 ];
+
+/** Templates of the network, of which every third contract is one. */
+const networkTemplates = [
+  'Round:OpenMiningRound',
+  'Round:ClosedMiningRound',
+  'DecentralizedSynchronizer:MemberTraffic',
+  'Amulet:AppRewardCoupon',
+  'Amulet:FeaturedAppRight',
+  'Amulet:FeaturedAppActivityMarker',
+  'Amulet:UnclaimedReward',
+  'ValidatorLicense:ValidatorLicense',
+];
+
+/** The package that the name of a template's package is of. */
+export function packageNameOf(templateId: string): string {
+  return templateId === template ? 'iou' : 'splice-amulet';
+}
+
+function templateOf(id: string): string {
+  const number = Number(/\d+$/.exec(id)?.[0]);
+  const entity = number % 3 === 0 ? networkTemplates[(number / 3) % networkTemplates.length] : undefined;
+  return entity === undefined ? template : network(entity);
+}
 
 /** The argument of an exercise at an offset, as all token choices want it. */
 export function argumentOf(offset: number, contractId: string, actor: string): Json {
   return {
     secret: `argument ${String(offset)}`,
-    transfer: { sender: actor, amount: String(offset), instrumentId: { id: `of ${contractId}` } },
+    transfer: { sender: actor, amount: String(offset), instrumentId: { id: `of ${contractId}` }, outputs: [] },
+    provider: actor,
+    memberId: `member of ${contractId}`,
+    synchronizerId: 'of the network',
+    migrationId: '0',
+    trafficAmount: String(offset),
     admin: actor,
     account: { owner: actor },
     transferLegSides: [
@@ -32,10 +68,41 @@ export function argumentOf(offset: number, contractId: string, actor: string): J
   };
 }
 
+/** The result of an exercise at an offset, as all choices want it. */
+export function resultOf(offset: number): Json {
+  return {
+    secret: `result ${String(offset)}`,
+    output: { tag: 'TransferInstructionResult_Completed', value: {} },
+    round: { number: '1' },
+    amuletPaid: String(offset),
+    summary: { holdingFees: String(offset), senderChangeFee: '0', outputFees: [] },
+  };
+}
+
 /** The fields of a created event that are contents, all of them telling which contract they are of. */
 export function contentsOf(id: string, sender: string, receiver: string, views: readonly string[]) {
   return {
-    createArgument: { secret: `payload of ${id}`, owner: sender, amount: '60.0000000000' },
+    templateId: templateOf(id),
+    packageName: packageNameOf(templateOf(id)),
+    createArgument: {
+      secret: `payload of ${id}`,
+      owner: sender,
+      amount: '60.0000000000',
+      dso: sender,
+      provider: receiver,
+      validator: receiver,
+      round: { number: '1' },
+      featured: true,
+      issuancePerFeaturedAppRewardCoupon: '1.5',
+      memberId: `member of ${id}`,
+      synchronizerId: 'of the network',
+      migrationId: '0',
+      totalPurchased: '1000',
+      numPurchases: '1',
+      amuletSpent: '2.5',
+      usdSpent: '0.5',
+      weight: '1.0',
+    },
     contractKey: { secret: `key of ${id}` },
     contractKeyHash: Buffer.from(`hash of ${id}`).toString('base64'),
     createdEventBlob: Buffer.from(`blob of ${id}`).toString('base64'),

@@ -5,7 +5,7 @@
 import { Random } from '../../packages/ledger-sandbox/src/wire/random.ts';
 import * as frames from '../support/frames.ts';
 import type { Json, JsonRecord } from '../support/frames.ts';
-import { argumentOf, contentsOf, interfaces, tokenChoices } from './privacy-contents.ts';
+import { argumentOf, choices, contentsOf, interfaces, packageNameOf, resultOf } from './privacy-contents.ts';
 
 export const parties = ['Ann', 'Ben', 'Cyd', 'Dan', 'Eva', 'Fay'].map((name) => `${name}::1220`);
 
@@ -176,18 +176,20 @@ export class PrivateHistory {
     const witnessParties = this.#some(3, 1);
     this.#row('exercises', [offset, 0], [...actingParties, ...witnessParties]);
     this.#row('event_parties', [actingParties.join(), witnessParties.join()], [...actingParties, ...witnessParties]);
-    const [interfaceId, choice] = this.#pick(tokenChoices);
+    const [interfaceId, choice, templateId = frames.template] = this.#pick(choices);
     const exercised = frames.exercised({
       offset,
       nodeId: 0,
       contractId: contract.id,
+      templateId,
+      packageName: packageNameOf(templateId),
       interfaceId,
       choice,
       consuming,
       actingParties,
       witnessParties,
       choiceArgument: argumentOf(offset, contract.id, actingParties[0] ?? ''),
-      exerciseResult: { secret: `result ${offset}`, output: { tag: 'TransferInstructionResult_Completed', value: {} } },
+      exerciseResult: resultOf(offset),
       lastDescendantNodeId: children,
       acsDelta: consuming,
     });

@@ -1,0 +1,129 @@
+-- The network's own contracts: those of splice-amulet, by which the Global Synchronizer accounts for traffic, rewards and
+-- validators. A template is found by the name of its package, its module and its name, so that versions which upgrade each
+-- other are one. What a package of another name calls the same is not taken for it; and anybody can make such contracts with a
+-- party of its own as dso: believe those of the dso you know, which is a column of every view.
+-- A template that was never seen has no rows. Fields that a version does not have, or calls otherwise, are null.
+
+-- "rows 1": the planner then looks rows of the big tables up for each number, by the index, instead of reading all of them.
+create or replace function :explore.network_templates(module text, entity text) returns setof integer
+  language plpgsql stable parallel safe rows 1
+  set search_path = pg_catalog, pg_temp
+as $$
+begin
+  return query
+    select t.template_pk
+      from :storage.templates t
+      left join :storage.packages p on p.package_id = t.package_id
+     where t.module_name = 'Splice.' || module and t.entity_name = entity
+       and coalesce(t.package_name, p.package_name) = 'splice-amulet';
+end
+$$;
+comment on function :explore.network_templates(text, text) is
+  'Numbers of a template of splice-amulet, e.g. of Amulet and AppRewardCoupon, one for each version that was seen.';
+
+create or replace function :explore.network_choices(module text, entity text, names text[]) returns setof integer
+  language plpgsql stable parallel safe rows 1
+  set search_path = pg_catalog, pg_temp
+as $$
+begin
+  return query
+    select h.choice_pk
+      from :explore.network_templates(module, entity) t (template_pk)
+      join :storage.choices h on h.template_pk = t.template_pk
+     where h.choice = any (names);
+end
+$$;
+comment on function :explore.network_choices(text, text, text[]) is
+  'Numbers of choices exercised on a template of splice-amulet, those of its interfaces included.';
+
+create or replace function :explore.network_exercises(module text, entity text, names text[])
+  returns table ("offset" bigint, node_id integer, contract_id text, choice text, argument jsonb, result jsonb, consuming boolean,
+                 acting_parties text[])
+  language sql stable parallel safe rows 1000
+begin atomic
+  select e."offset", e.node_id, id_text(e.contract_id), h.choice, e.argument::jsonb, e.result::jsonb, e.consuming, w.acting_parties
+    from :explore.network_choices(module, entity, names) n (choice_pk)
+    join choices h on h.choice_pk = n.choice_pk
+    join exercises e on e.choice_pk = n.choice_pk
+    left join event_parties w on w.parties_pk = e.parties_pk;
+end;
+comment on function :explore.network_exercises(text, text, text[]) is
+  'Exercises of choices of a template of splice-amulet. Needs the shape LEDGER_EFFECTS.';
+
+-- "offset 0" where a row of contracts is looked up: the rows of these templates are read and no
+-- others, whatever the planner believes of their number. Of a contract that was reassigned the last activation counts.
+create or replace function :explore.network_contracts(module text, entity text)
+  returns table (contract_id text, template_pk integer, "offset" bigint, node_id integer, payload jsonb,
+                 created_at timestamptz, origin "char", ended_offset bigint, ended_node_id integer, ended_at timestamptz,
+                 ended_by "char", unknown_since bigint)
+  language sql stable parallel safe rows 1000
+begin atomic
+  select id_text(l.contract_id), t.template_pk, l."offset", l.node_id, c.payload, c.created_at, c.origin, l.ended_offset,
+         l.ended_node_id, l.ended_at, l.ended_by, l.unknown_since
+    from :explore.network_templates(module, entity) t (template_pk)
+   cross join lateral (
+           select v."offset", v.node_id, v.contract_id, null::bigint as ended_offset, null::integer as ended_node_id,
+                  null::timestamptz as ended_at, null::"char" as ended_by, v.unknown_since
+             from live v where v.template_pk = t.template_pk and v.unknown_since is null
+           union all
+           select v."offset", v.node_id, v.contract_id, null, null, null, null, v.unknown_since
+             from live v where v.template_pk = t.template_pk and v.unknown_since is not null
+           union all
+           select e."offset", e.node_id, e.contract_id, e.ended_offset, e.ended_node_id, e.ended_at, e.ended_by, null
+             from ended e where e.template_pk = t.template_pk) l
+   cross join lateral (
+           select r.payload, r.created_at, r.origin from contracts r where r."offset" = l."offset" and r.node_id = l.node_id
+           offset 0) c
+   where l.ended_by is distinct from 'r'
+      or not exists (select from contract_states n
+                      where n.contract_id = id_text(l.contract_id) and n.activated_offset > l."offset");
+end;
+comment on function :explore.network_contracts(text, text) is
+  'Contracts of a template of splice-amulet, now and in the past, one row each, with how they ended as in table ended. Any shape.';
+
+create or replace function :explore.ledger_product(one numeric, other numeric) returns numeric
+  language sql immutable parallel safe
+  return case when abs(one * other * 10000000000) % 1 = 0.5
+              then round(2 * round(one * other * 5000000000) * 0.0000000001, 10)
+              else round(one * other, 10) end;
+comment on function :explore.ledger_product(numeric, numeric) is
+  'The product of two Numerics as the ledger rounds it: to ten digits, halves to the even neighbour.';
+
+create or replace view :explore.mining_rounds as
+  select x.payload ->> 'dso' as dso, (x.payload #>> '{round,number}')::bigint as round,
+         case when bool_or(x.phase = 1 and x.is_live) then 'open'
+              when bool_or(x.phase = 2 and x.is_live) then 'summarizing'
+              when bool_or(x.phase = 3 and x.is_live) then 'issuing'
+              when bool_or(x.phase = 4 and x.is_live) then 'closed'
+              else 'archived' end as status,
+         max((x.payload ->> 'amuletPrice')::numeric) as amulet_price,
+         max((x.payload ->> 'trafficPrice')::numeric) as traffic_price,
+         max((x.payload ->> 'opensAt')::timestamptz) filter (where x.phase = 1) as opens_at,
+         max((x.payload ->> 'targetClosesAt')::timestamptz) filter (where x.phase = 1) as closes_at,
+         max((x.payload #>> '{tickDuration,microseconds}')::bigint) * interval '1 microsecond' as tick,
+         max((x.payload ->> 'issuancePerFeaturedAppRewardCoupon')::numeric) as issuance_per_featured_app_coupon,
+         max((x.payload ->> 'issuancePerUnfeaturedAppRewardCoupon')::numeric) as issuance_per_unfeatured_app_coupon,
+         max((x.payload ->> 'issuancePerValidatorRewardCoupon')::numeric) as issuance_per_validator_coupon,
+         max((x.payload ->> 'optIssuancePerValidatorFaucetCoupon')::numeric) as issuance_per_validator_liveness,
+         max((x.payload ->> 'issuancePerSvRewardCoupon')::numeric) as issuance_per_sv_coupon,
+         min(x.created_at) filter (where x.phase = 1) as opened_at, min(x.created_at) filter (where x.phase = 3) as issued_at,
+         min(x.created_at) filter (where x.phase = 4) as closed_at, max(x."offset") as last_offset
+    from (
+      select n.*, n.ended_offset is null and n.unknown_since is null as is_live, p.phase
+        from (values (1, 'OpenMiningRound'), (2, 'SummarizingMiningRound'), (3, 'IssuingMiningRound'),
+                     (4, 'ClosedMiningRound')) p (phase, entity)
+       cross join lateral :explore.network_contracts('Round', p.entity) n
+       where n.payload is not null) x
+   group by 1, 2;
+comment on view :explore.mining_rounds is
+  'Mining rounds, one row each, from their contracts of every phase: prices, and what a coupon of the round is worth once it issues. Only who reads for the DSO, or was shown them, has them. Any shape.';
+
+create or replace view :explore.featured_apps as
+  select n.payload ->> 'dso' as dso, n.payload ->> 'provider' as provider,
+         (n.payload ->> 'activityWeight')::numeric as activity_weight, n.contract_id,
+         n.ended_offset is null and n.unknown_since is null as is_active, n."offset" as created_at_offset, n.created_at,
+         n.ended_offset as archived_at_offset, n.ended_at as archived_at
+    from :explore.network_contracts('Amulet', 'FeaturedAppRight') n
+   where n.ended_by is distinct from 'w';
+comment on view :explore.featured_apps is
+  'Rights of app providers to the rewards of featured apps, now and in the past, one row per contract. Any shape.';

@@ -1,0 +1,112 @@
+-- Traffic: what was bought, what this participant paid with it, and what for. Bytes throughout.
+
+-- What an update bought is what it added to the contracts that keep count, so that merging them buys nothing; where no such
+-- contract is seen, as by a role of the buyer, the choice tells. "offset 0" has each side summed up before they meet. What
+-- prune kept is no purchase: it may be merged from contracts that are gone.
+create or replace view :explore.traffic_purchases as
+  select coalesce(c."offset", e."offset") as "offset", id_text(u.update_id) as update_id, u.effective_at, u.record_time,
+         coalesce(c.dso, e.dso) as dso, coalesce(c.member_id, e.member_id) as member_id,
+         coalesce(c.synchronizer_id, e.synchronizer_id) as synchronizer_id,
+         coalesce(c.migration_id, e.migration_id) as migration_id, coalesce(c.purchases, e.purchases) as purchases,
+         coalesce(c.bytes, e.bytes) as bytes, coalesce(c.amulet, e.amulet) as amulet_burnt, c.usd as usd_burnt, e.provider,
+         e.round
+    from (
+      select k."offset", k.payload ->> 'dso' as dso, k.payload ->> 'memberId' as member_id,
+             k.payload ->> 'synchronizerId' as synchronizer_id, (k.payload ->> 'migrationId')::bigint as migration_id,
+             sum(k.sign * (k.payload ->> 'numPurchases')::numeric)::bigint as purchases,
+             sum(k.sign * (k.payload ->> 'totalPurchased')::numeric) as bytes,
+             sum(k.sign * (k.payload ->> 'amuletSpent')::numeric) as amulet,
+             sum(k.sign * (k.payload ->> 'usdSpent')::numeric) as usd
+        from (
+          select n.payload, m."offset", m.sign
+            from :explore.network_contracts('DecentralizedSynchronizer', 'MemberTraffic') n
+           cross join lateral (
+                   select n."offset", 1 as sign where n.origin = 'c' and n."offset" > (select coalesce(s.kept_offset, -1) from stream s)
+                   union all
+                   select n.ended_offset, -1
+                    where n.ended_by = 'a'
+                       or n.ended_by = 'w'
+                          and exists (select from exercises x
+                                       where x."offset" = n."offset" and x.consuming and id_text(x.contract_id) = n.contract_id)) m) k
+       where k.payload is not null
+       group by 1, 2, 3, 4, 5
+      having sum(k.sign * (k.payload ->> 'numPurchases')::numeric) > 0
+      offset 0) c
+    full join (
+      select x."offset", max(x.argument ->> 'expectedDso') as dso, x.argument ->> 'memberId' as member_id,
+             x.argument ->> 'synchronizerId' as synchronizer_id,
+             (x.argument ->> 'migrationId')::bigint as migration_id, count(*) as purchases,
+             sum((x.argument ->> 'trafficAmount')::numeric) as bytes,
+             sum((x.result ->> 'amuletPaid')::numeric) as amulet,
+             case when count(distinct x.argument ->> 'provider') = 1 then max(x.argument ->> 'provider') end
+               as provider,
+             max((x.result #>> '{round,number}')::bigint) as round
+        from :explore.network_exercises('AmuletRules', 'AmuletRules', '{AmuletRules_BuyMemberTraffic}') x
+       where x.argument is not null
+       group by 1, 3, 4, 5
+      offset 0) e
+           on e."offset" = c."offset" and e.member_id = c.member_id and e.synchronizer_id = c.synchronizer_id
+          and e.migration_id = c.migration_id
+    left join updates u on u."offset" = coalesce(c."offset", e."offset");
+comment on view :explore.traffic_purchases is
+  'Every purchase of traffic: member, bytes, and the Amulet and USD burnt for them. One row per update, member and migration, from the contracts MemberTraffic that the update added; provider and round from the choice AmuletRules_BuyMemberTraffic where that is seen. The buyer''s own participant sees its purchases, the DSO all. Complete where coverage says known.';
+
+create or replace view :explore.traffic_members as
+  select m.dso, m.member_id, m.synchronizer_id, m.migration_id, sum(m.bytes) as bytes_bought,
+         sum(m.purchases)::bigint as purchases, sum(m.amulet) as amulet_burnt, sum(m.usd) as usd_burnt,
+         sum(m.bytes_here) as bytes_bought_here, sum(m.purchases_here)::bigint as purchases_here,
+         sum(m.amulet_here) as amulet_burnt_here, o.bytes_paid,
+         case when m.migration_id = min(m.migration_id) over (partition by m.member_id, m.synchronizer_id)
+               and m.migration_id = max(m.migration_id) over (partition by m.member_id, m.synchronizer_id)
+              then sum(m.bytes) - o.bytes_paid end as bytes_left_at_most
+    from (
+      select n.payload ->> 'dso' as dso, n.payload ->> 'memberId' as member_id,
+             n.payload ->> 'synchronizerId' as synchronizer_id, (n.payload ->> 'migrationId')::bigint as migration_id,
+             (n.payload ->> 'totalPurchased')::numeric as bytes, (n.payload ->> 'numPurchases')::numeric as purchases,
+             (n.payload ->> 'amuletSpent')::numeric as amulet, (n.payload ->> 'usdSpent')::numeric as usd,
+             null::numeric as bytes_here, null::bigint as purchases_here, null::numeric as amulet_here
+        from :explore.network_contracts('DecentralizedSynchronizer', 'MemberTraffic') n
+       where n.ended_offset is null and n.unknown_since is null and n.payload is not null
+      union all
+      select p.dso, p.member_id, p.synchronizer_id, p.migration_id, null, null, null, null, p.bytes, p.purchases, p.amulet_burnt
+        from :explore.traffic_purchases p) m
+    left join lateral (
+           select coalesce(sum(a.paid_traffic_cost), 0) as bytes_paid
+             from activity_hourly a
+             join synchronizers s on s.synchronizer_pk = a.synchronizer_pk
+            where a.template_pk = 0 and s.synchronizer_id = m.synchronizer_id
+              and m.member_id = 'PAR::' || (select i.participant_id from stream i)
+           having count(*) > 0) o on true
+   group by m.dso, m.member_id, m.synchronizer_id, m.migration_id, o.bytes_paid;
+comment on view :explore.traffic_members is
+  'What each member of a synchronizer has bought: in all, by the contracts MemberTraffic, which the DSO sees; and by the purchases that are here. For the member that is this participant also what its submissions paid since history begins here, and with that how much can be left at most: what was paid before, what rejected submissions and confirmations cost is not in it, and traffic of the base rate is free.';
+
+-- An update costs as a whole. It is laid to its first event that the reader sees: what was submitted, in most cases.
+create or replace view :explore.traffic_costs as
+  select u."offset", id_text(u.update_id) as update_id, u.effective_at, u.record_time, s.synchronizer_id, u.workflow_id,
+         u.command_id, coalesce(t.package_name, t.package_id) as package_name,
+         :explore.fqn(coalesce(t.package_name, t.package_id), t.module_name, t.entity_name) as template_fqn, h.choice,
+         w.acting_parties, u.paid_traffic_cost as bytes
+    from updates u
+    left join lateral (
+           select f.template_pk, f.choice_pk, f.parties_pk
+             from (
+               (select e.node_id, e.template_pk, e.choice_pk, e.parties_pk from exercises e
+                 where e."offset" = u."offset" order by e.node_id limit 1)
+               union all
+               (select c.node_id, c.template_pk, null, null from contracts c
+                 where c."offset" = u."offset" and c.origin <> 's' order by c.node_id limit 1)
+               union all
+               (select a.node_id, a.template_pk, null, null from archives a
+                 where a."offset" = u."offset" order by a.node_id limit 1)
+               union all
+               (select r.node_id, r.template_pk, null, null from reassignments r
+                 where r."offset" = u."offset" order by r.node_id limit 1)) f
+            order by f.node_id, f.choice_pk limit 1) f on true
+    left join templates t on t.template_pk = f.template_pk
+    left join choices h on h.choice_pk = f.choice_pk
+    left join event_parties w on w.parties_pk = f.parties_pk
+    left join synchronizers s on s.synchronizer_pk = u.synchronizer_pk
+   where u.paid_traffic_cost is not null;
+comment on view :explore.traffic_costs is
+  'What the updates cost that this participant submitted, in bytes of traffic, each laid to its first event: package (the app), template and choice, or a create where choice is null. Give a range of record_time or "offset": without one every update is read. Rejected submissions cost too, and are no updates.';

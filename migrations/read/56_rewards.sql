@@ -1,0 +1,93 @@
+-- Rewards: coupons of every kind, what they are worth, and what became of them.
+
+-- A coupon that is collected is archived by the choice that takes it as input; what expires, or is made anew with somebody
+-- else to collect it, is archived within choices that say so.
+create or replace view :explore.reward_coupons as
+  select n.contract_id, k.kind, n.payload ->> 'dso' as dso, coalesce(n.payload ->> 'beneficiary', n.payload ->> k.party) as party,
+         case when k.is_app then n.payload ->> 'provider' end as provider,
+         (n.payload #>> '{round,number}')::bigint as round, (n.payload ->> 'featured')::boolean as is_featured,
+         f.amount, f.issuance, :explore.ledger_product(f.amount, f.issuance) as worth,
+         case when n.ended_by is null then case when n.unknown_since is null then 'active' else 'unknown' end
+              when n.ended_by = 'w' then 'witnessed'
+              when n.ended_by = 'r' then 'unassigned'
+              when n.ended_by = 'e' then 'ended'
+              when e.choice is null then 'archived'
+              when e.choice like '%\_DsoExpire' or a.is_expired then 'expired'
+              when e.choice like '%\_AssignBeneficiaries' or a.is_replaced then 'replaced'
+              when e.choice like '%\_Withdraw' or e.choice like '%\_Reject' then 'withdrawn'
+              else 'collected' end as status,
+         case when n.ended_by = 'a' and e.choice is not null and e.choice not like '%\_DsoExpire'
+              then coalesce(e.validator, a.sender) end as collected_by,
+         (n.payload ->> 'expiresAt')::timestamptz as expires_at, n."offset" as created_at_offset, n.created_at,
+         case when n.ended_by <> 'w' then n.ended_offset end as archived_at_offset, n.ended_at as archived_at
+    from (values ('app', 'Amulet', 'AppRewardCoupon', 'provider', 'amount', true),
+                 ('traffic', 'Amulet', 'RewardCouponV2', 'provider', 'amount', true),
+                 ('validator', 'Amulet', 'ValidatorRewardCoupon', 'user', 'amount', false),
+                 ('liveness', 'ValidatorLicense', 'ValidatorLivenessActivityRecord', 'validator', null, false),
+                 ('faucet', 'ValidatorLicense', 'ValidatorFaucetCoupon', 'validator', null, false),
+                 ('sv', 'Amulet', 'SvRewardCoupon', 'sv', 'weight', false),
+                 ('unclaimed', 'Amulet', 'UnclaimedActivityRecord', 'beneficiary', 'amount', false),
+                 ('development', 'Amulet', 'DevelopmentFundCoupon', 'beneficiary', 'amount', false))
+           k (kind, module, entity, party, field, is_app)
+   cross join lateral :explore.network_contracts(k.module, k.entity) n
+    left join :explore.mining_rounds r
+           on r.dso = n.payload ->> 'dso' and r.round = (n.payload #>> '{round,number}')::bigint
+   cross join lateral (
+           select case when n.payload is null then null when k.field is null then 1
+                       else (n.payload ->> k.field)::numeric end as amount,
+                  case k.kind when 'app' then case (n.payload ->> 'featured')::boolean
+                                                when true then r.issuance_per_featured_app_coupon
+                                                when false then r.issuance_per_unfeatured_app_coupon end
+                              when 'validator' then r.issuance_per_validator_coupon
+                              when 'liveness' then r.issuance_per_validator_liveness
+                              when 'faucet' then r.issuance_per_validator_liveness
+                              when 'sv' then r.issuance_per_sv_coupon
+                              else 1 end as issuance) f
+    left join lateral (
+           select h.choice, x.argument::jsonb ->> 'validator' as validator
+             from exercises x
+             join choices h on h.choice_pk = x.choice_pk
+            where n.ended_by = 'a' and x."offset" = n.ended_offset and x.node_id = n.ended_node_id
+            limit 1) e on true
+    left join lateral (
+           select bool_or(h.choice = 'AmuletRules_ClaimExpiredRewardsV2') as is_expired,
+                  bool_or(h.choice in ('AmuletRules_UnhideRewardCouponsV2', 'RewardCoupon_AssignBeneficiaries')) as is_replaced,
+                  max(x.argument::jsonb #>> '{transfer,sender}') as sender
+             from exercises x
+             join choices h on h.choice_pk = x.choice_pk
+            where n.ended_by = 'a' and x."offset" = n.ended_offset and x.node_id < n.ended_node_id
+              and x.last_descendant_node_id >= n.ended_node_id
+              and h.choice in ('AmuletRules_Transfer', 'AmuletRules_ClaimExpiredRewardsV2', 'AmuletRules_UnhideRewardCouponsV2',
+                               'RewardCoupon_AssignBeneficiaries')) a on true;
+comment on view :explore.reward_coupons is
+  'Coupons for rewards, now and in the past, one row each: who may collect it, for which round and whose activity, what it is worth, and what became of it. issuance and worth need the round, see mining_rounds; collected, expired and replaced need the shape LEDGER_EFFECTS, else status is archived. Complete where coverage says known; of earlier times there are those that were still active.';
+
+create or replace view :explore.rewards as
+  select dso, party, provider, round, kind, count(*) as coupons, sum(amount) as amount,
+         case when count(worth) = count(*) then sum(worth) end as worth,
+         count(*) filter (where status = 'collected') as collected, count(*) filter (where status = 'expired') as expired,
+         count(*) filter (where status = 'active') as active,
+         case when count(worth) = count(*) then coalesce(sum(worth) filter (where status = 'collected'), 0) end as worth_collected,
+         case when count(worth) = count(*) then coalesce(sum(worth) filter (where status = 'expired'), 0) end as worth_expired
+    from :explore.reward_coupons
+   where status not in ('witnessed', 'replaced')
+   group by dso, party, provider, round, kind;
+comment on view :explore.rewards is
+  'Rewards by who may collect them, round, app provider and kind: the coupons added up, and how much of them was collected. Each coupon counts once: those that were made anew count as the new ones. worth is null where one of the coupons has none. Complete as reward_coupons is.';
+
+create or replace view :explore.app_activity_markers as
+  select n.contract_id, n.payload ->> 'dso' as dso, n.payload ->> 'provider' as provider,
+         n.payload ->> 'beneficiary' as beneficiary, (n.payload ->> 'weight')::numeric as weight,
+         n.ended_offset is null and n.unknown_since is null as is_active, n."offset" as created_at_offset, n.created_at,
+         case when n.ended_by <> 'w' then n.ended_offset end as archived_at_offset, n.ended_at as archived_at
+    from :explore.network_contracts('Amulet', 'FeaturedAppActivityMarker') n;
+comment on view :explore.app_activity_markers is
+  'What featured apps marked as activity of theirs, now and in the past. Markers that are archived became coupons of kind app, or nothing, as the round says. Complete as reward_coupons is. Any shape.';
+
+create or replace view :explore.unclaimed_rewards as
+  select n.contract_id, n.payload ->> 'dso' as dso, (n.payload ->> 'amount')::numeric as amount,
+         n.ended_offset is null and n.unknown_since is null as is_active, n."offset" as created_at_offset, n.created_at,
+         case when n.ended_by <> 'w' then n.ended_offset end as archived_at_offset, n.ended_at as archived_at
+    from :explore.network_contracts('Amulet', 'UnclaimedReward') n;
+comment on view :explore.unclaimed_rewards is
+  'Rewards that nobody collected, now and in the past: those that are active are what there is; older ones were merged into them, or spent. Only who reads for the DSO has them. Any shape.';

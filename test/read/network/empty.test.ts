@@ -1,0 +1,24 @@
+/** A ledger where none of the network's templates was ever seen: the views about them have no rows, and are no errors. */
+import { expect, it } from 'vitest';
+import { createReadDatabase } from '../read-database.ts';
+
+const views = [
+  'mining_rounds',
+  'featured_apps',
+  'traffic_purchases',
+  'traffic_members',
+  'traffic_costs',
+  'reward_coupons',
+  'rewards',
+  'app_activity_markers',
+  'unclaimed_rewards',
+  'validators',
+  'validator_heartbeats',
+  'amulet_transfers',
+  'amulet_burns',
+];
+
+it('answers with no rows where a template was never seen', async () => {
+  await using database = await createReadDatabase();
+  for (const view of views) expect(await database.query(`select * from explore.${view}`), view).toEqual([]);
+});

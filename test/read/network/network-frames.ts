@@ -1,0 +1,95 @@
+/** Events of the network's own templates, in the shapes that splice-amulet publishes, for tests that write them as frames. */
+import * as frames from '../../support/frames.ts';
+import type { Json, JsonRecord } from '../../support/frames.ts';
+
+export const dso = 'DSO::1220d5';
+/** Two versions of splice-amulet, and a package of somebody else. */
+export const older = '0a'.repeat(32);
+export const newer = '0b'.repeat(32);
+export const foreign = '0c'.repeat(32);
+
+interface Of {
+  readonly packageId?: string;
+  readonly packageName?: string;
+  readonly signatories?: readonly string[];
+  readonly observers?: readonly string[];
+  /** False: seen, without a stake in it. */
+  readonly acsDelta?: boolean;
+}
+
+/** A contract that is made. @param entity `Module:Entity`, without `Splice.` */
+export function made(contractId: string, entity: string, payload: JsonRecord, nodeId = 0, of: Of = {}): JsonRecord {
+  const { packageId = newer, packageName = 'splice-amulet', signatories = [dso], observers = [], acsDelta = true } = of;
+  return {
+    CreatedEvent: frames.created({
+      contractId,
+      nodeId,
+      acsDelta,
+      templateId: `${packageId}:Splice.${entity}`,
+      packageName,
+      createArgument: payload,
+      interfaceViews: [],
+      signatories: [...signatories],
+      observers: [...observers],
+      witnessParties: [...signatories, ...observers],
+    }),
+  };
+}
+
+interface Done extends Of {
+  readonly argument?: JsonRecord;
+  readonly result?: Json;
+  readonly consuming?: boolean;
+  readonly by?: readonly string[];
+  readonly nodeId?: number;
+  readonly last?: number;
+}
+
+/** A choice that is exercised. */
+export function done(contractId: string, entity: string, choice: string, of: Done = {}): JsonRecord {
+  const { packageId = newer, packageName = 'splice-amulet', argument = {}, result = {}, consuming = false } = of;
+  const { by = [dso], nodeId = 0, last = nodeId } = of;
+  return {
+    ExercisedEvent: frames.exercised({
+      contractId,
+      nodeId,
+      lastDescendantNodeId: last,
+      templateId: `${packageId}:Splice.${entity}`,
+      packageName,
+      interfaceId: null,
+      implementedInterfaces: [],
+      choice,
+      choiceArgument: argument,
+      exerciseResult: result,
+      consuming,
+      acsDelta: consuming,
+      actingParties: [...by],
+      witnessParties: [...by],
+    }),
+  };
+}
+
+/** A contract that ends by the choice Archive. */
+export function gone(contractId: string, entity: string, nodeId: number): JsonRecord {
+  return done(contractId, entity, 'Archive', { consuming: true, nodeId });
+}
+
+/** The summary of a transfer: no fees, no rewards, but what is changed. */
+export function summary(change: JsonRecord = {}): JsonRecord {
+  return {
+    inputAppRewardAmount: '0.0000000000',
+    inputValidatorRewardAmount: '0.0000000000',
+    inputSvRewardAmount: '0.0000000000',
+    inputAmuletAmount: '0.0000000000',
+    balanceChanges: [],
+    holdingFees: '0.0000000000',
+    outputFees: [],
+    senderChangeFee: '0.0000000000',
+    senderChangeAmount: '0.0000000000',
+    amuletPrice: '0.1000000000',
+    inputValidatorFaucetAmount: '0.0000000000',
+    inputUnclaimedActivityRecordAmount: '0.0000000000',
+    inputDevelopmentFundAmount: '0.0000000000',
+    ...change,
+  };
+}

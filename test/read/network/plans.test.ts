@@ -1,0 +1,90 @@
+/** The network's views read the rows of the network's templates and choices, however many contracts there are beside them. */
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { openDatabase } from '../../../src/store/connection/database.ts';
+import { openSession } from '../../../src/store/write/session.ts';
+import * as frames from '../../support/frames.ts';
+import { identity } from '../../support/schemas.ts';
+import { decodeUpdate } from '../../support/wire/decode.ts';
+import { generateHistory } from '../generated-history.ts';
+import { createReadDatabase, type ReadDatabase } from '../read-database.ts';
+import { done, dso, made } from './network-frames.ts';
+
+const before = 40_000;
+const rounds = 30;
+
+let database: ReadDatabase;
+beforeAll(async () => {
+  database = await createReadDatabase();
+  await generateHistory(database, before);
+  // As many choices as a ledger has: of two, each would be half of all exercises.
+  await database.query(
+    `insert into choices select 2 + n, 1, 0, 'C' || n from generate_series(1, 38) n;
+     update exercises set choice_pk = 1 + "offset" % 40`,
+  );
+  // The session that began before knows nothing of what Postgres made itself.
+  const options = { schema: 'ledger', statementTimeoutMs: 60_000, applicationName: 'test plans' };
+  const writer = openDatabase({ url: database.url, ...options });
+  const session = await openSession(writer, identity);
+  const batch = session.newBatch(before);
+  const round = (number: number): frames.JsonRecord => ({ dso, round: { number: String(number) } });
+  for (let at = 1; at <= rounds; at += 1) {
+    const coupon = `00c${String(at)}`;
+    const update = frames.transaction(before + at, [
+      made(`00r${String(at)}`, 'Round:OpenMiningRound', round(at)),
+      made(coupon, 'Amulet:AppRewardCoupon', { ...round(at), provider: 'app', featured: true, amount: '1' }, 1),
+      made(`00l${String(at)}`, 'ValidatorLicense:ValidatorLicense', { dso, validator: `v${String(at)}` }, 2),
+      made(`00t${String(at)}`, 'DecentralizedSynchronizer:MemberTraffic', { dso, memberId: 'm', numPurchases: '1' }, 3),
+      done(`00l${String(at)}`, 'ValidatorLicense:ValidatorLicense', 'ValidatorLicense_ReportActive', { nodeId: 4 }),
+      done('00rules', 'AmuletRules:AmuletRules', 'AmuletRules_Transfer', { nodeId: 5, last: 6 }),
+      done(`00c${String(at - 1)}`, 'Amulet:AppRewardCoupon', 'Archive', { consuming: at > 1, nodeId: 6 }),
+    ]);
+    batch.add(decodeUpdate(frames.text(update)));
+  }
+  await session.writeBatch(batch, before);
+  await writer.close();
+  await database.query('analyze');
+}, 120_000);
+afterAll(() => database[Symbol.asyncDispose]());
+
+interface Node {
+  readonly Plans?: readonly Node[];
+  readonly 'Relation Name'?: string;
+  readonly 'Actual Rows': number;
+  readonly 'Actual Loops': number;
+  readonly 'Rows Removed by Filter'?: number;
+}
+
+const big = ['contracts', 'live', 'ended', 'exercises', 'archives', 'updates', 'interface_views'];
+
+/** Rows of the big tables that were looked at, kept or not. */
+function rowsRead(node: Node): number {
+  const mine = big.includes(node['Relation Name'] ?? '')
+    ? (node['Actual Rows'] + (node['Rows Removed by Filter'] ?? 0)) * node['Actual Loops']
+    : 0;
+  return (node.Plans ?? []).reduce((sum, child) => sum + rowsRead(child), mine);
+}
+
+it.each([
+  ['mining_rounds', rounds],
+  ['featured_apps', 0],
+  ['traffic_purchases', rounds],
+  ['traffic_members', 1],
+  ['reward_coupons', rounds],
+  ['rewards', rounds],
+  ['app_activity_markers', 0],
+  ['unclaimed_rewards', 0],
+  ['validators', rounds],
+  ['validator_heartbeats', rounds],
+  ['amulet_transfers', rounds],
+  ['amulet_burns', rounds],
+  [`traffic_costs where "offset" > ${String(before)}`, rounds],
+])('explore.%s reads its own rows', async (view, least) => {
+  const [row] = await database.query<{ 'QUERY PLAN': [{ Plan: Node }] }>(
+    `explain (analyze, format json, timing off) select * from explore.${view}`,
+  );
+  const plan = row?.['QUERY PLAN'][0].Plan;
+  if (plan === undefined) throw new Error('no plan');
+  expect(plan['Actual Rows']).toBeGreaterThanOrEqual(view === 'amulet_burns' ? 0 : least);
+  // A contract is a row of live or ended, one of contracts, and of the exercise that ended it.
+  expect(rowsRead(plan)).toBeLessThan(20 * rounds);
+});

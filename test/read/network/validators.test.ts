@@ -1,0 +1,131 @@
+/** Validators and their signs of life: licences made anew by each, upgraded, ended, and reports that leave them as they are. */
+import { expect, it } from 'vitest';
+import * as frames from '../../support/frames.ts';
+import { createReadDatabase } from '../read-database.ts';
+import { done, dso, foreign, made, newer, older } from './network-frames.ts';
+
+const entity = 'ValidatorLicense:ValidatorLicense';
+const [one, two, three] = ['one::1220', 'two::1220', 'three::1220'] as const;
+
+const license = (validator: string, more: frames.JsonRecord = {}): frames.JsonRecord => ({
+  dso,
+  validator,
+  sponsor: validator,
+  ...more,
+});
+const beat = (id: string, anew: string, by: string, choice: string, more: object = {}): frames.JsonRecord =>
+  done(id, entity, `ValidatorLicense_${choice}`, {
+    by: [by],
+    consuming: true,
+    last: 1,
+    result: { licenseCid: anew },
+    ...more,
+  });
+
+it('are one row each through upgrades and licences made anew, with every sign of life', async () => {
+  await using database = await createReadDatabase();
+  let offset = 0;
+  const update = async (...events: frames.Json[]): Promise<void> => {
+    offset += 1;
+    await database.write(frames.transaction(offset, events));
+  };
+  // A version that knows neither metadata nor when they were active.
+  await update(
+    made('001', entity, license(one), 0, { packageId: older, observers: [one] }),
+    made('002', entity, license(two), 1, { packageId: older, observers: [two] }),
+    made('003', entity, license(three), 2, { packageId: older, observers: [three] }),
+    made('009', entity, license('none::1220'), 3, { packageId: foreign, packageName: 'not-splice-amulet' }),
+  );
+  await update(done('001', entity, 'ValidatorLicense_ReportActive', { packageId: older, by: [one] }));
+  const active = { lastActiveAt: '2026-08-14T10:00:00Z' };
+  const faucetState = { firstReceivedFor: { number: '7' }, lastReceivedFor: { number: '12' }, numCouponsMissed: '3' };
+  await update(
+    beat('001', '0011', one, 'RecordValidatorLivenessActivity', {
+      result: { licenseCid: '0011', couponCid: '00coupon' },
+    }),
+    made('0011', entity, license(one, { ...active, faucetState }), 1, { packageId: newer, observers: [one] }),
+  );
+  const metadata = { version: '0.5.1', contactPoint: 'ops@one', lastUpdatedAt: '2026-08-14T10:30:00Z' };
+  await update(
+    beat('0011', '0012', one, 'UpdateMetadata'),
+    made('0012', entity, license(one, { ...active, faucetState, metadata }), 1, { observers: [one] }),
+  );
+  await update(
+    beat('0012', '0013', one, 'ReportActive'),
+    made('0013', entity, license(one, { lastActiveAt: '2026-08-14T12:00:00Z', faucetState, metadata }), 1, {
+      observers: [one],
+    }),
+  );
+  await update(done('002', entity, 'ValidatorLicense_Withdraw', { consuming: true, argument: { reason: 'r' } }));
+  await update(
+    done('003', entity, 'ValidatorLicense_Cancel', { consuming: true, by: [three], argument: { reason: 'r' } }),
+  );
+  const rows = await database.query(
+    `select validator, status, contract_id, licenses::int, last_active_at, first_round::int, last_round::int, missed_rounds::int,
+            version, contact_point, metadata_updated_at, created_at_offset::int, archived_at_offset::int
+       from explore.validators order by validator`,
+  );
+  const nothing = {
+    last_active_at: null,
+    first_round: null,
+    last_round: null,
+    missed_rounds: null,
+    version: null,
+    contact_point: null,
+    metadata_updated_at: null,
+  };
+  expect(rows).toEqual([
+    {
+      validator: one,
+      status: 'active',
+      contract_id: '0013',
+      licenses: 4,
+      last_active_at: new Date('2026-08-14T12:00:00Z'),
+      first_round: 7,
+      last_round: 12,
+      missed_rounds: 3,
+      version: '0.5.1',
+      contact_point: 'ops@one',
+      metadata_updated_at: new Date('2026-08-14T10:30:00Z'),
+      created_at_offset: 5,
+      archived_at_offset: null,
+    },
+    {
+      validator: three,
+      status: 'cancelled',
+      contract_id: '003',
+      licenses: 1,
+      ...nothing,
+      created_at_offset: 1,
+      archived_at_offset: 7,
+    },
+    {
+      validator: two,
+      status: 'withdrawn',
+      contract_id: '002',
+      licenses: 1,
+      ...nothing,
+      created_at_offset: 1,
+      archived_at_offset: 6,
+    },
+  ]);
+  const beats = await database.query(
+    `select "offset"::int, validator, choice, contract_id, new_contract_id, consuming, coupon_id, dso from explore.validator_heartbeats order by 1`,
+  );
+  const row = (at: number, choice: string, id: string, anew: string | null, coupon: string | null = null): object => ({
+    offset: at,
+    validator: one,
+    choice: `ValidatorLicense_${choice}`,
+    contract_id: id,
+    new_contract_id: anew,
+    consuming: anew !== null,
+    coupon_id: coupon,
+    dso,
+  });
+  expect(beats).toEqual([
+    row(2, 'ReportActive', '001', null),
+    row(3, 'RecordValidatorLivenessActivity', '001', '0011', '00coupon'),
+    row(4, 'UpdateMetadata', '0011', '0012'),
+    row(5, 'ReportActive', '0012', '0013'),
+  ]);
+});
