@@ -89,6 +89,15 @@ create index updates_record_time on updates using brin (record_time) with (pages
 comment on index updates_record_time is 'Times to offsets, at next to no cost: times rise with the offsets.';
 create index updates_effective_at on updates using brin (effective_at) with (pages_per_range = 32, autosummarize = on);
 comment on index updates_effective_at is 'As updates_record_time, by ledger effective time.';
+-- Ids are hashes: a btree over them would dirty a page at random for each update. These are made of whole ranges once they are full.
+create index updates_update_id on updates
+  using brin (update_id bytea_bloom_ops (n_distinct_per_range = 2000, false_positive_rate = 0.001))
+  with (pages_per_range = 32, autosummarize = on);
+comment on index updates_update_id is 'An update by its id: which few ranges of pages may hold it.';
+create index updates_command_id on updates
+  using brin (command_id text_bloom_ops (n_distinct_per_range = 2000, false_positive_rate = 0.001))
+  with (pages_per_range = 32, autosummarize = on);
+comment on index updates_command_id is 'As updates_update_id, by command id.';
 
 create table contract_parties (
   parties_pk integer primary key,

@@ -30,6 +30,15 @@ grant execute on function
   :explore.active_at(interval, text),
   :explore.active_at(timestamp with time zone, text),
   :explore.active_by_key(text, text),
+  :explore.changed_fields(jsonb, jsonb),
+  :explore.diff(bigint, bigint, text, text),
+  :explore.diff(timestamp with time zone, timestamp with time zone, text, text),
+  :explore.diff_contracts(bigint, bigint, text, text),
+  :explore.explain_command(text),
+  :explore.explain_contract(text, bigint),
+  :explore.explain_summary(bigint),
+  :explore.explain_update(bigint),
+  :explore.explain_update(text),
   :explore.fqn(text, text, text),
   :explore.is_unseen(text),
   :explore.known_offset(bigint),
@@ -46,6 +55,7 @@ grant execute on function
   :explore.network_exercises(text, text, text[]),
   :explore.network_templates(text, text),
   :explore.optional(jsonb),
+  :explore.reason_of(jsonb, jsonb),
   :explore.similar_names(text),
   :explore.states_at(bigint, text),
   :explore.template_pks(text),
@@ -65,6 +75,8 @@ grant execute on function
   :explore.token_templates(text, text),
   :explore.token_view(bigint, integer, text, text),
   :explore.transfer_fees(jsonb),
+  :explore.update_offset(text),
+  :explore.update_tree(bigint),
   :explore.wait_for_offset(bigint, interval)
   to public;
 grant execute on function

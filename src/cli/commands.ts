@@ -13,6 +13,8 @@ import { backfillCommand } from './follow/backfill.ts';
 import { demoCommand } from './follow/demo.ts';
 import { migrateCommand } from './follow/migrate.ts';
 import { runCommand } from './follow/run.ts';
+import { diffCommand } from './inspect/diff.ts';
+import { explainCommand } from './inspect/explain.ts';
 import { indexCommand } from './inspect/index-verb.ts';
 import { queryCommand } from './inspect/query.ts';
 import { statementCommand } from './inspect/statement.ts';
@@ -39,6 +41,8 @@ export const commands: readonly Command[] = [
   connectCommand,
   statusCommand,
   queryCommand,
+  explainCommand,
+  diffCommand,
   statementCommand,
   verifyCommand,
   viewsCommand,

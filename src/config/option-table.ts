@@ -302,6 +302,12 @@ const indexerOptions = {
     duration('10ms', '1h'),
     '30s',
   ),
+  traceUrl: optional(
+    indexer('INDEXER_TRACE_URL', 'Address of a trace, with `{trace_id}` in it: `explain` prints it of each update.', {
+      unset: 'the id alone',
+    }),
+    matching('URL', /^https?:\/\/[^\s@]*\{trace_id\}[^\s@]*$/, 'an http:// or https:// address with {trace_id} in it'),
+  ),
   dataDir: withDefault(
     indexer('INDEXER_DATA_DIR', 'Folder of the embedded Postgres and sandbox.'),
     path,

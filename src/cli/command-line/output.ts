@@ -31,6 +31,8 @@ export interface Output {
   object(value: object, pairs: readonly (readonly [name: string, value: string])[]): Promise<void>;
   /** Text of the ledger as it is. */
   text(text: string): Promise<void>;
+  /** A part of a line. */
+  piece(text: string): Promise<void>;
 }
 
 /** Wider cells overflow into the next column; the width is found out from the first batch. */
@@ -55,6 +57,7 @@ export function createOutput(stdout: Writable, table: boolean, width?: number): 
     text: async (text) => {
       await write(text.endsWith('\n') ? text : `${text}\n`);
     },
+    piece: write,
   };
 }
 
@@ -143,7 +146,7 @@ function pairLines(pairs: readonly (readonly [string, string])[]): string {
 }
 
 /** Text of the ledger must not steer the terminal. */
-function visible(text: string): string {
+export function visible(text: string): string {
   return text.replaceAll(/\p{Cc}+/gu, ' ');
 }
 
@@ -253,7 +256,7 @@ function recordsOf(columns: readonly Column[], width: number): ShowRows {
 }
 
 /** The beginning of a text that fits, and `…` for the rest. */
-function cut(text: string, width: number, mark = '…'): string {
+export function cut(text: string, width: number, mark = '…'): string {
   if (text.length <= width && plain.test(text)) return text;
   let shown = '';
   let cells = 0;

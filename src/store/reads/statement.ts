@@ -1,10 +1,9 @@
 /** The statement of a party: what it held of tokens at one offset, every change up to another, and a hash that anybody can make again. */
 import { createHash } from 'node:crypto';
-import { DatabaseError, escapeIdentifier, type ClientBase } from 'pg';
-import { IndexerError } from '../../errors/indexer-error.ts';
-import { type Database, rollBack } from '../connection/database.ts';
+import { escapeIdentifier, type ClientBase } from 'pg';
+import type { Database } from '../connection/database.ts';
 import { readSchemas } from '../connection/read-schemas.ts';
-import { reportPlanning } from '../connection/report-planning.ts';
+import { inSnapshot } from './snapshot-read.ts';
 
 /** An offset, or a time with its zone. */
 export type StatementBound = { readonly offset: number } | { readonly time: string };
@@ -66,17 +65,7 @@ export interface Statement {
  */
 export function readStatement(database: Database, wanted: StatementOf): Promise<Statement> {
   const explore = escapeIdentifier(readSchemas(database.schema).explore);
-  return database.withClient(async (client) => {
-    await client.query(`begin transaction isolation level repeatable read, read only; ${reportPlanning}`);
-    try {
-      await client.query("set local time zone 'UTC'");
-      return await read(client, explore, wanted);
-    } catch (thrown) {
-      throw refusal(thrown);
-    } finally {
-      await rollBack(client);
-    }
-  });
+  return inSnapshot(database, (client) => read(client, explore, wanted));
 }
 
 async function read(
@@ -151,15 +140,4 @@ export function hashOf({
   const head = [participant, party, instrument, from.offset, from.recordTime, to.offset, to.recordTime];
   for (const line of [head, ...rows]) hash.update(`${JSON.stringify(line)}\n`);
   return hash.digest('hex');
-}
-
-/** Unknown offsets, and times that are none, in the words of Postgres. */
-function refusal(thrown: unknown): unknown {
-  if (!(thrown instanceof DatabaseError) || !/^(?:LI003|22)/u.test(thrown.code ?? '')) return thrown;
-  const remedy = thrown.hint ?? 'give an offset, or a time with its zone such as 2026-01-31T00:00:00Z';
-  return new IndexerError(`${thrown.message} (SQLSTATE ${thrown.code ?? ''})`, {
-    code: 'QUERY_REFUSED',
-    remedy,
-    cause: thrown,
-  });
 }

@@ -1,0 +1,209 @@
+-- Who did what, why, and what came of it: of an update, of a contract and of a command. What a reader may not see is not here.
+
+-- A field that is None may be null or missing. Records are compared field by field, everything else as a whole.
+create or replace function :explore.changed_fields(before jsonb, after jsonb) returns jsonb
+  language sql immutable parallel safe
+begin atomic
+  with recursive compared (field, before, after) as (
+    select '{}'::text[], before, after
+    union all
+    select c.field || k.key, c.before -> k.key, c.after -> k.key
+      from compared c
+     cross join lateral (select jsonb_object_keys(c.before) as key union select jsonb_object_keys(c.after)) k
+     where jsonb_typeof(c.before) = 'object' and jsonb_typeof(c.after) = 'object' and c.before <> c.after)
+  select jsonb_agg(jsonb_build_object('field', to_jsonb(c.field), 'before', c.before, 'after', c.after) order by c.field)
+    from compared c
+   where (jsonb_typeof(c.before) is distinct from 'object' or jsonb_typeof(c.after) is distinct from 'object')
+     and nullif(c.before, 'null') is distinct from nullif(c.after, 'null');
+end;
+comment on function :explore.changed_fields(jsonb, jsonb) is
+  'In what two payloads differ: a list of objects with field (names from the payload down), before and after; null where they are the same.';
+
+create or replace function :explore.reason_of(argument jsonb, result jsonb) returns text
+  language sql immutable parallel safe
+  return coalesce(
+    argument #>> '{extraArgs,meta,values,splice.lfdecentralizedtrust.org/reason}',
+    argument #>> '{transfer,meta,values,splice.lfdecentralizedtrust.org/reason}',
+    argument #>> '{transferLegSides,0,meta,values,splice.lfdecentralizedtrust.org/reason}',
+    argument #>> '{meta,values,splice.lfdecentralizedtrust.org/reason}',
+    result #>> '{meta,values,splice.lfdecentralizedtrust.org/reason}');
+comment on function :explore.reason_of(jsonb, jsonb) is
+  'Why a choice was exercised, where its argument or result says so in the metadata of the token standard; else null.';
+
+create or replace function :explore.explain_summary(at_offset bigint)
+  returns table ("offset" bigint, kind text, update_id text, previous_offset bigint, next_offset bigint, effective_at timestamptz,
+                 record_time timestamptz, indexed_at timestamptz, synchronizer_id text, command_id text, workflow_id text,
+                 acting_parties text[], event_count integer, paid_traffic_cost bigint, trace_id text, trace_parent text,
+                 trace_state text, transaction_hash text, external_transaction_hash text)
+  language sql stable parallel safe rows 1
+begin atomic
+  select u."offset",
+         case u.kind when 't' then 'transaction' when 'r' then 'reassignment' when 'p' then 'topology' else 'unknown' end,
+         id_text(u.update_id), (select max(o."offset") from updates o where o."offset" < u."offset"),
+         (select min(o."offset") from updates o where o."offset" > u."offset"), u.effective_at, u.record_time, b.indexed_at,
+         s.synchronizer_id, u.command_id, u.workflow_id,
+         (select array_agg(distinct a.party order by a.party)
+            from (select e.parties_pk, e.node_id > coalesce(max(e.last_descendant_node_id) over (order by e.node_id
+                           rows between unbounded preceding and 1 preceding), -1) as is_root
+                    from exercises e where e."offset" = u."offset") r
+            join event_parties w on w.parties_pk = r.parties_pk
+           cross join unnest(w.acting_parties) a (party)
+           where r.is_root),
+         u.event_count, u.paid_traffic_cost, nullif(split_part(trace_text(u.trace_parent), '-', 2), ''),
+         trace_text(u.trace_parent), u.trace_state, id_text(u.transaction_hash), id_text(u.external_transaction_hash)
+    from updates u
+    left join batches b on b.batch_offset = u.batch_offset
+    left join synchronizers s on s.synchronizer_pk = u.synchronizer_pk
+   where u."offset" = at_offset;
+end;
+comment on function :explore.explain_summary(bigint) is
+  'One update: its id, the offsets of the updates before and after it, both clocks, who acted in its outermost exercises, cost and trace. No row where the offset brought no update here.';
+
+create or replace function :explore.explain_update(at_offset bigint)
+  returns table ("offset" bigint, node_id integer, parent_node_id integer, depth integer, event_type text, template_fqn text,
+                 package_id text, package_version text, choice text, interface_fqn text, contract_id text,
+                 acting_parties text[], signatories text[], observers text[], witnesses text[], argument jsonb, result jsonb,
+                 reason text, before jsonb, after jsonb, changed jsonb, other_node_id integer, other_contract_id text,
+                 synchronizer_id text, redaction_id text)
+  language sql stable parallel safe rows 100
+begin atomic
+  select at_offset, n.node_id, n.parent_node_id, n.depth, n.event_type,
+         :explore.fqn(coalesce(t.package_name, t.package_id), t.module_name, t.entity_name), t.package_id, p.package_version,
+         coalesce(h.choice, y.kind),
+         case when i.template_pk is not null then
+           :explore.fqn(coalesce(i.package_name, ip.package_name, i.package_id), i.module_name, i.entity_name) end,
+         n.contract_id, w.acting_parties, cp.signatories, cp.observers, coalesce(w.witness_parties, cp.witness_parties, rw.witness_parties),
+         e.argument::jsonb, e.result::jsonb, :explore.reason_of(e.argument::jsonb, e.result::jsonb),
+         b.payload, a.payload, case when b.payload is not null and a.payload is not null then
+           :explore.changed_fields(b.payload, a.payload) end,
+         n.other_node_id, id_text(case n.event_type when 'created' then o.contract_id else a.contract_id end),
+         s.synchronizer_id, coalesce(e.redaction_id, b.redaction_id, a.redaction_id)
+    from :explore.update_tree(at_offset) n
+    left join templates t on t.template_pk = n.template_pk
+    left join packages p on p.package_id = t.package_id
+    left join exercises e on e."offset" = at_offset and e.node_id = n.node_id and n.event_type in ('archived', 'exercised')
+    left join event_parties w on w.parties_pk = e.parties_pk
+    left join choices h on h.choice_pk = e.choice_pk
+    left join templates i on i.template_pk = h.interface_pk
+    left join packages ip on ip.package_id = i.package_id
+    left join contracts b on b."offset" = n.before_offset and b.node_id = n.before_node_id
+    left join contracts a on a."offset" = at_offset and a.node_id = case when n.event_type in ('created', 'assigned') then n.node_id
+                                                                         when n.event_type = 'archived' then n.other_node_id end
+    left join contract_parties cp on cp.parties_pk = case when n.event_type in ('created', 'assigned') then a.parties_pk
+                                                          else b.parties_pk end
+    left join exercises o on n.event_type = 'created' and o."offset" = at_offset and o.node_id = n.other_node_id
+    left join reassignments r on n.event_type = 'unassigned' and r."offset" = at_offset and r.node_id = n.node_id and r.kind = 'u'
+    left join event_parties rw on rw.parties_pk = r.parties_pk
+    left join topology_events y on n.event_type = 'topology' and y."offset" = at_offset and y.event_index = n.node_id
+    left join updates u on u."offset" = at_offset
+    left join synchronizers s on s.synchronizer_pk = coalesce(r.source_pk, a.synchronizer_pk, u.synchronizer_pk)
+   order by n.node_id;
+end;
+comment on function :explore.explain_update(bigint) is
+  'The events of the update at an offset as a tree, in the order of their nodes. before is the payload of a contract that was consumed, after that of the one that was created; where one of the same template and key came in its place, other_node_id and other_contract_id name it from either side, and the consumed one has after and changed as well. No rows where the offset brought no update here.';
+
+create or replace function :explore.explain_update(update_id text)
+  returns table ("offset" bigint, node_id integer, parent_node_id integer, depth integer, event_type text, template_fqn text,
+                 package_id text, package_version text, choice text, interface_fqn text, contract_id text,
+                 acting_parties text[], signatories text[], observers text[], witnesses text[], argument jsonb, result jsonb,
+                 reason text, before jsonb, after jsonb, changed jsonb, other_node_id integer, other_contract_id text,
+                 synchronizer_id text, redaction_id text)
+  language sql stable parallel safe rows 100
+begin atomic
+  select n.* from (select :explore.update_offset(update_id) as at_offset offset 0) k
+   cross join lateral :explore.explain_update(k.at_offset) n
+   where k.at_offset is not null
+   order by n.node_id;
+end;
+comment on function :explore.explain_update(text) is
+  'The events of the update with this id as a tree, see explain_update of an offset. No rows where no such update is here.';
+
+create or replace function :explore.explain_contract(contract_id text, most_exercises bigint default null)
+  returns table ("offset" bigint, node_id integer, event_type text, effective_at timestamptz, record_time timestamptz,
+                 update_id text, template_fqn text, package_id text, package_version text, choice text, interface_fqn text,
+                 acting_parties text[], synchronizer_id text, target text, other_contract_id text, contents jsonb, result jsonb,
+                 reason text, redaction_id text)
+  language sql stable parallel safe rows 10
+begin atomic
+  with states as materialized (
+    select s.* from contract_states s where s.contract_id = explain_contract.contract_id),
+  rows_of_it as (
+    -- What made it known here.
+    select s.activated_offset as "offset", s.node_id, 1 as place,
+           case c.origin when 'c' then 'created' when 'a' then 'assigned' else 'seeded' end as event_type,
+           s.template_pk, null::integer as choice_pk, null::integer as interface_pk, null::integer as parties_pk,
+           s.synchronizer_pk, null::integer as target_pk, c.payload as contents, null::jsonb as result, c.redaction_id,
+           c.created_at
+      from states s
+      left join contracts c on c."offset" = s.activated_offset and c.node_id = s.node_id
+    union all
+    select v."offset", v.node_id, 2, 'viewed', s.template_pk, null, v.interface_pk, null, s.synchronizer_pk, null,
+           coalesce(v.view, to_jsonb(v.status_message)), null, v.redaction_id, null
+      from states s join interface_views v on v."offset" = s.activated_offset and v.node_id = s.node_id
+    union all
+    select e."offset", e.node_id, 3, case when e.consuming then 'archived' else 'exercised' end, e.template_pk, e.choice_pk, null,
+           e.parties_pk, null, null, e.argument::jsonb, e.result::jsonb, e.redaction_id, null
+      from (select x."offset", x.node_id from exercises x where id_text(x.contract_id) = explain_contract.contract_id
+             order by x.consuming desc, x."offset" desc, x.node_id desc limit most_exercises) k
+      join exercises e on e."offset" = k."offset" and e.node_id = k.node_id
+    union all
+    select a."offset", a.node_id, 3, 'archived', a.template_pk, null, null, null, null, null, null, null, null, null
+      from archives a where id_text(a.contract_id) = explain_contract.contract_id
+    union all
+    select r."offset", r.node_id, 3, 'unassigned', r.template_pk, null, null, null, r.source_pk, r.target_pk, null, null, null, null
+      from reassignments r
+     where id_text(r.contract_id) = explain_contract.contract_id and r.kind = 'u'
+    union all
+    select s.unknown_since, null, 0, 'departed', s.template_pk, null, null, null, s.synchronizer_pk, null, null, null, null, null
+      from states s where s.unknown_since is not null
+    union all
+    -- An end whose event is not here, or not for this reader.
+    select s.deactivated_offset, s.ended_node_id, 4, case s.ended_by when 'a' then 'archived' else 'ended' end, s.template_pk,
+           null, null, null, s.synchronizer_pk, null, null, null, null, null
+      from states s
+     where s.ended_by in ('a', 'e')
+       and not exists (select from exercises e where e."offset" = s.deactivated_offset and e.consuming
+                          and id_text(e.contract_id) = s.contract_id)
+       and not exists (select from archives a where a."offset" = s.deactivated_offset and id_text(a.contract_id) = s.contract_id))
+  select r."offset", r.node_id, r.event_type, coalesce(u.effective_at, r.created_at), u.record_time, id_text(u.update_id),
+         :explore.fqn(coalesce(t.package_name, t.package_id), t.module_name, t.entity_name), t.package_id, p.package_version,
+         h.choice, case when i.template_pk is not null then
+           :explore.fqn(coalesce(i.package_name, ip.package_name, i.package_id), i.module_name, i.entity_name) end,
+         w.acting_parties, s.synchronizer_id, g.synchronizer_id,
+         -- Asked for in these cases only: a case does not evaluate what it does not take.
+         case when r.event_type in ('created', 'archived') then
+           (select x.contract_id
+              from :explore.update_tree(r."offset") n
+              join :explore.update_tree(r."offset") x on x.node_id = n.other_node_id
+             where n.node_id = r.node_id) end,
+         r.contents, r.result,
+         :explore.reason_of(case when h.choice is not null then r.contents end, r.result), r.redaction_id
+    from rows_of_it r
+    left join updates u on u."offset" = r."offset"
+    left join templates t on t.template_pk = r.template_pk
+    left join packages p on p.package_id = t.package_id
+    left join choices h on h.choice_pk = r.choice_pk
+    left join templates i on i.template_pk = coalesce(r.interface_pk, h.interface_pk)
+    left join packages ip on ip.package_id = i.package_id
+    left join event_parties w on w.parties_pk = r.parties_pk
+    left join synchronizers s on s.synchronizer_pk = coalesce(r.synchronizer_pk, u.synchronizer_pk)
+    left join synchronizers g on g.synchronizer_pk = r.target_pk
+   order by r."offset", r.place, r.node_id;
+end;
+comment on function :explore.explain_contract(text, bigint) is
+  'The life of a contract, one row for each thing that happened to it (of its exercises the newest most_exercises, all with null): created, assigned or seeded (with its payload as contents), viewed (as an interface of the filter shows it), exercised and archived (with the argument), unassigned (to target), departed (its parties left the participant: unknown since), ended (by an update that is not here). package_version is that of the event: an upgrade shows there. other_contract_id is the contract it came from, or the one that came in its place. No rows where no such contract is here.';
+
+create or replace function :explore.explain_command(command_id text)
+  returns table ("offset" bigint, update_id text, effective_at timestamptz, record_time timestamptz, synchronizer_id text,
+                 workflow_id text, event_count integer, paid_traffic_cost bigint, trace_id text)
+  language sql stable parallel safe rows 1
+begin atomic
+  select u."offset", id_text(u.update_id), u.effective_at, u.record_time, s.synchronizer_id, u.workflow_id, u.event_count,
+         u.paid_traffic_cost, nullif(split_part(trace_text(u.trace_parent), '-', 2), '')
+    from updates u
+    left join synchronizers s on s.synchronizer_pk = u.synchronizer_pk
+   where u.command_id = explain_command.command_id
+   order by u."offset";
+end;
+comment on function :explore.explain_command(text) is
+  'What became of the commands with this id, one row for each.';

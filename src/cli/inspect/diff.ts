@@ -1,0 +1,97 @@
+/** `diff`: which contracts came and went between two offsets or times, by template or one by one. */
+import { loadConfig } from '../../config/config.ts';
+import type { Diff, DiffRow, DiffWanted } from '../../store/reads/diff.ts';
+import type { Command, Terminal } from '../command-line/command.ts';
+import { csvLine } from '../command-line/csv.ts';
+import { formatFlags, formatOf, type Format } from '../command-line/format.ts';
+import { historyBound, type HistoryBound } from '../command-line/history-bound.ts';
+import { createOutput, joined, type RowFormat } from '../command-line/output.ts';
+import type { Given } from '../command-line/parse.ts';
+import { misuse } from '../command-line/refusals.ts';
+import { withDatabase } from '../database/with-database.ts';
+
+const usage = 'OFFSET|TIME OFFSET|TIME [--template T] [--party P] [--json | --csv | --table]';
+
+export const diffCommand: Command = {
+  name: 'diff',
+  usage,
+  summary: 'contracts that came, went and stayed between two offsets or times, by template: a table, --csv or --json',
+  does: [
+    'Of each template: active before, created, archived, unknown (their parties left the participant), still there, active',
+    'after, and net. With --template its contracts one by one. Offsets that are not known here are refused.',
+  ],
+  operands: [{ name: 'FROM' }, { name: 'TO' }],
+  flags: [
+    { name: 'template', value: 'T', doc: 'its contracts one by one: package:Module:Entity, Module:Entity or Entity' },
+    { name: 'party', value: 'P', doc: 'contracts of this stakeholder' },
+    ...formatFlags('an object for each row'),
+  ],
+  examples: ['diff 120000 120500', 'diff 2026-01-31T00:00:00Z 2026-02-01T00:00:00Z --template Amulet --csv'],
+  exits: [
+    [2, 'a bound or the template is not known here, or a bound is neither an offset nor a time'],
+    [69, 'the database cannot be reached'],
+    [77, 'the role may not read it'],
+  ],
+  page: 'docs/sql.md',
+  /** @throws IndexerError USAGE, CONFIGURATION_INVALID, QUERY_REFUSED, SCHEMA_OUTDATED and STORE_ errors */
+  run: async ({ given, env, stdout }) => {
+    const wanted = wantedOf(given);
+    const format = formatOf(given, stdout);
+    if (format === undefined) throw wrong('diff prints in one format');
+    const { readDiff } = await import('../../store/reads/diff.ts');
+    const opening = { command: 'diff', statementTimeoutMs, idleInTransactionMs: statementTimeoutMs };
+    await withDatabase(loadConfig(given.options, env), opening, (database) =>
+      readDiff(database, wanted, (diff) => show(diff, format, stdout)),
+    );
+  },
+};
+
+/** Everything that is active is read at both ends, and a reader may pause. */
+const statementTimeoutMs = 60 * 60_000;
+
+function wantedOf(given: Given): DiffWanted {
+  const [from = '', to = ''] = given.operands;
+  return {
+    from: boundOf(from),
+    to: boundOf(to),
+    template: given.text('template') ?? null,
+    party: given.text('party') ?? null,
+  };
+}
+
+function boundOf(text: string): HistoryBound {
+  const found = historyBound(text);
+  if (found === undefined) throw wrong(`"${text.slice(0, 80)}" is no offset and no time with its zone`);
+  return found;
+}
+
+function wrong(found: string) {
+  return misuse(found, `ledger-indexer diff ${usage}`);
+}
+
+const isText: ReadonlySet<string> = new Set(['template_fqn', 'contract_id', 'change']);
+
+async function show({ columns, pages }: Diff, format: Format, stdout: Terminal): Promise<void> {
+  const { isTTY = false, columns: cells = 0 } = stdout;
+  const output = createOutput(stdout, format === 'table', isTTY ? (cells > 0 ? cells : 80) : undefined);
+  if (format !== 'csv') return output.rows(pages, formatFor(columns));
+  await output.text(csvLine(columns));
+  for await (const rows of pages) {
+    for (const piece of joined(rows, csvLine)) await output.piece(piece);
+  }
+}
+
+function formatFor(columns: readonly string[]): RowFormat<DiffRow> {
+  const isNumber = columns.map((name) => !isText.has(name));
+  return {
+    columns: columns.map((title, at) => (isNumber[at] === true ? { title, right: true } : { title })),
+    lines: (row) => [row.map((value) => value ?? '')],
+    json: (row) => {
+      const fields = columns.map((name, at) => {
+        const value = row[at] ?? null;
+        return `${JSON.stringify(name)}:${value !== null && isNumber[at] === true ? value : JSON.stringify(value)}`;
+      });
+      return `{${fields.join(',')}}`;
+    },
+  };
+}

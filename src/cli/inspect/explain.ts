@@ -1,0 +1,105 @@
+/** `explain`: what an update did, what became of a contract or a command: a tree for people, JSON for programs. */
+import { loadConfig, type Config } from '../../config/config.ts';
+import type { Explainable, Explained, ExplainedUpdate, ExplainWanted, Rows } from '../../store/reads/explain.ts';
+import { json, type Command, type Terminal } from '../command-line/command.ts';
+import { createOutput, type Output } from '../command-line/output.ts';
+import type { Given } from '../command-line/parse.ts';
+import { misuse } from '../command-line/refusals.ts';
+import { withDatabase } from '../database/with-database.ts';
+import { explainedLines } from './explained-lines.ts';
+
+const kinds: readonly Explainable[] = ['update', 'contract', 'command'];
+
+const usage = 'ID|OFFSET [--as update|contract|command] [--events N] [--json]';
+
+export const explainCommand: Command = {
+  name: 'explain',
+  usage,
+  summary: 'what an update did, what became of a contract or a command: who, what, why, before and after; --json',
+  does: [
+    'Takes the id of an update, a contract or a command, or the offset of an update, and finds out which it is. Of an',
+    'update: its tree of events, what changed in each contract, tokens that moved, cost, both clocks and the trace. Of a',
+    'contract: its life. Of a command: what became of it.',
+  ],
+  operands: [{ name: 'ID' }],
+  flags: [
+    { name: 'as', value: 'KIND', doc: 'update, contract or command, where an id is more than one of them' },
+    { name: 'events', value: 'N', doc: 'so many events at most; 1000 without it, and what is left out is said' },
+    json,
+  ],
+  examples: ['explain 120000', 'explain 1220ab… --json', 'explain 00c1…', 'explain pay-invoice-17 --as command'],
+  exits: [
+    [2, 'nothing here has this id, or more than one thing has'],
+    [69, 'the database cannot be reached'],
+    [77, 'the role may not read it'],
+  ],
+  page: 'docs/sql.md',
+  /** @throws IndexerError USAGE, CONFIGURATION_INVALID, QUERY_REFUSED, SCHEMA_OUTDATED and STORE_ errors */
+  run: async ({ given, env, stdout }) => {
+    const wanted = wantedOf(given);
+    const config = loadConfig(given.options, env);
+    const { readExplained } = await import('../../store/reads/explain.ts');
+    const explained = await withDatabase(config, { command: 'explain' }, (database) => readExplained(database, wanted));
+    const output = createOutput(stdout, true);
+    if (given.has('json')) return printJson(explained, output);
+    for (const piece of explainedLines(explained, shownOn(stdout, env, config))) await output.piece(piece);
+  },
+};
+
+function wantedOf(given: Given): ExplainWanted {
+  const as = given.text('as');
+  const kind = kinds.find((one) => one === as);
+  if (as !== undefined && kind === undefined)
+    throw wrong(`--as "${as.slice(0, 80)}" is no update, contract or command`);
+  const events = given.text('events') ?? '1000';
+  if (!/^[1-9]\d{0,6}$/.test(events)) throw wrong(`--events "${events.slice(0, 80)}" is no number from 1 to 9999999`);
+  const [id = ''] = given.operands;
+  if (id.includes('\0')) throw wrong('an id has no NUL in it');
+  return { id, as: kind ?? null, most: Number(events) };
+}
+
+function wrong(found: string) {
+  return misuse(found, `ledger-indexer explain ${usage}`);
+}
+
+function shownOn({ isTTY = false, columns = 0 }: Terminal, env: NodeJS.ProcessEnv, { indexer: { traceUrl } }: Config) {
+  return { width: isTTY && columns > 0 ? columns : 80, coloured: isTTY && env['NO_COLOR'] === undefined, traceUrl };
+}
+
+/** The rows as Postgres wrote them: nothing is parsed, so no digit is lost. One object, in pieces. */
+async function printJson(explained: Explained, output: Output): Promise<void> {
+  for (const piece of objectOf(explained)) await output.piece(piece);
+  await output.text('');
+}
+
+function* objectOf(explained: Explained): Generator<string> {
+  yield `{"as":"${explained.as}",`;
+  if (explained.as === 'update') yield* updateOf(explained);
+  else if (explained.as === 'contract') yield* listOf('life', explained.life);
+  else {
+    yield* listOf('outcomes', explained.outcomes);
+    yield ',"update":';
+    if (explained.update === null) yield 'null';
+    else {
+      yield '{';
+      yield* updateOf(explained.update);
+      yield '}';
+    }
+  }
+  yield '}';
+}
+
+function* updateOf({ summary, events, transfers, changes }: ExplainedUpdate): Generator<string> {
+  yield `"summary":${summary},`;
+  yield* listOf('events', events);
+  yield ',';
+  yield* listOf('token_transfers', transfers);
+  yield ',';
+  yield* listOf('token_changes', changes);
+}
+
+function* listOf(name: string, { rows, leftOut }: Rows): Generator<string> {
+  yield `"${name}":[`;
+  for (const [at, row] of rows.entries()) yield at === 0 ? row : `,${row}`;
+  yield `],"${name}_left_out":${String(leftOut)}`;
+}

@@ -1,0 +1,322 @@
+/** What `explain` found, as lines for people: no line is wider than the terminal, and ids are short. Pure. */
+import type { Explained, ExplainedCommand, ExplainedUpdate, Rows } from '../../store/reads/explain.ts';
+import { aligned } from '../command-line/aligned.ts';
+import { cut, shortId, visible } from '../command-line/output.ts';
+
+export interface ShownOn {
+  /** Of the terminal, in cells. */
+  readonly width: number;
+  readonly coloured: boolean;
+  /** With {trace_id} in it; undefined: the id alone is shown. */
+  readonly traceUrl: string | undefined;
+}
+
+/** Lines in pieces, each with a line break at its end. */
+export function* explainedLines(explained: Explained, shownOn: ShownOn): Generator<string> {
+  const paper = new Paper(shownOn);
+  if (explained.as === 'update') yield* updateLines(explained, paper, shownOn);
+  else if (explained.as === 'contract') yield* lifeLines(explained.life, paper);
+  else yield* commandLines(explained, paper, shownOn);
+}
+
+type Tone = 'head' | 'made' | 'gone' | 'soft';
+const codes: Readonly<Record<Tone, string>> = { head: '1', made: '32', gone: '31', soft: '90' };
+
+/** Of what stands below an event. */
+const mostLines = 4;
+
+/** Cuts each line to the width, then colours it: what colours need takes no room. */
+class Paper {
+  readonly width: number;
+  readonly #coloured: boolean;
+
+  constructor({ width, coloured }: ShownOn) {
+    this.width = width;
+    this.#coloured = coloured;
+  }
+
+  line(text: string, tone?: Tone): string {
+    const fitted = cut(visible(text), this.width).trimEnd();
+    return this.#coloured && tone !== undefined ? `\u001B[${codes[tone]}m${fitted}\u001B[0m\n` : `${fitted}\n`;
+  }
+
+  /** As many lines as it takes, up to a few; nothing where there is nothing to say. */
+  paragraph(text: string, indent: string): string {
+    const lines: string[] = [];
+    for (const word of visible(text).split(' ')) {
+      const last = lines.at(-1);
+      const joined = last === undefined ? `${indent}${word}` : `${last} ${word}`;
+      if (last !== undefined && joined.length > this.width) lines.push(`${indent}  ${word}`);
+      else lines.splice(-1, 1, joined);
+    }
+    const shown = lines.slice(0, mostLines);
+    const rest = lines.length > mostLines ? [`${indent}  …`] : [];
+    return text === '' ? '' : [...shown, ...rest].map((line) => this.line(line, 'soft')).join('');
+  }
+
+  /** Names and values one under the other; what is null is left out. */
+  pairs(pairs: readonly (readonly [string, string | null | undefined])[]): string {
+    const given = pairs.flatMap(([name, value]) =>
+      value === null || value === undefined || value === '' ? [] : [[name, value]],
+    );
+    return aligned(given, { indent: 2 })
+      .map((line) => this.line(line))
+      .join('');
+  }
+}
+
+interface Summary {
+  readonly offset: number;
+  readonly kind: string;
+  readonly update_id: string | null;
+  readonly previous_offset: number | null;
+  readonly next_offset: number | null;
+  readonly effective_at: string | null;
+  readonly record_time: string | null;
+  readonly indexed_at: string | null;
+  readonly synchronizer_id: string | null;
+  readonly command_id: string | null;
+  readonly workflow_id: string | null;
+  readonly acting_parties: readonly string[] | null;
+  readonly event_count: number;
+  readonly paid_traffic_cost: number | null;
+  readonly trace_id: string | null;
+}
+
+interface Changed {
+  readonly field: readonly string[];
+  readonly before: unknown;
+  readonly after: unknown;
+}
+
+interface TreeRow {
+  readonly node_id: number;
+  readonly depth: number;
+  readonly event_type: string;
+  readonly template_fqn: string | null;
+  readonly package_version: string | null;
+  readonly choice: string | null;
+  readonly contract_id: string | null;
+  readonly acting_parties: readonly string[] | null;
+  readonly reason: string | null;
+  readonly before: unknown;
+  readonly after: unknown;
+  readonly changed: readonly Changed[] | null;
+  readonly other_contract_id: string | null;
+  readonly redaction_id: string | null;
+}
+
+interface Transfer {
+  readonly kind: string;
+  readonly sender: string | null;
+  readonly receiver: string | null;
+  readonly amount: string;
+  readonly instrument_id: string;
+  readonly reason: string | null;
+}
+
+interface Change {
+  readonly owner: string | null;
+  readonly kind: string;
+  readonly net: string;
+  readonly instrument_id: string;
+  readonly amount_in: string;
+  readonly amount_out: string;
+}
+
+interface LifeRow {
+  readonly offset: number;
+  readonly event_type: string;
+  readonly effective_at: string | null;
+  readonly record_time: string | null;
+  readonly template_fqn: string | null;
+  readonly package_version: string | null;
+  readonly choice: string | null;
+  readonly interface_fqn: string | null;
+  readonly acting_parties: readonly string[] | null;
+  readonly synchronizer_id: string | null;
+  readonly target: string | null;
+  readonly other_contract_id: string | null;
+  readonly contents: unknown;
+  readonly reason: string | null;
+  readonly redaction_id: string | null;
+}
+
+interface Outcome {
+  readonly offset: number;
+  readonly update_id: string | null;
+  readonly record_time: string | null;
+  readonly paid_traffic_cost: number | null;
+}
+
+function* updateLines(update: ExplainedUpdate, paper: Paper, { traceUrl }: ShownOn): Generator<string> {
+  const summary = JSON.parse(update.summary) as Summary;
+  yield paper.line(`${summary.kind} ${summary.update_id ?? ''}`, 'head');
+  yield paper.pairs([
+    ['offset', `${String(summary.offset)}${between(summary)}`],
+    ['effective', summary.effective_at],
+    ['recorded', summary.record_time],
+    ['indexed', summary.indexed_at],
+    ['synchronizer', summary.synchronizer_id],
+    ['by', parties(summary.acting_parties)],
+    ['command', summary.command_id],
+    ['workflow', summary.workflow_id],
+    ['cost', summary.paid_traffic_cost === null ? null : `${String(summary.paid_traffic_cost)} of traffic`],
+    ['trace', traceOf(summary.trace_id, traceUrl)],
+    ['events', String(summary.event_count)],
+  ]);
+  for (const row of update.events.rows) yield eventLines(JSON.parse(row) as TreeRow, paper);
+  yield leftOut(update.events, 'events', paper);
+  yield* tokenLines(update, paper);
+}
+
+function between({ previous_offset, next_offset }: Summary): string {
+  const parts = [
+    ...(previous_offset === null ? [] : [`after ${String(previous_offset)}`]),
+    ...(next_offset === null ? ['the newest'] : [`before ${String(next_offset)}`]),
+  ];
+  return ` (${parts.join(', ')})`;
+}
+
+function traceOf(id: string | null, url: string | undefined): string | null {
+  if (id === null || url === undefined) return id;
+  return url.replaceAll('{trace_id}', encodeURIComponent(id));
+}
+
+/** What is left of a line for its text, however deep the node. */
+const leastText = 40;
+
+/** Two cells for each level, as far as there is room; a number tells of the levels that are not drawn. */
+function indentOf(depth: number, width: number): string {
+  const drawn = Math.min(depth, Math.max(0, Math.floor((width - leastText) / 2)));
+  return `${'  '.repeat(drawn)}${depth > drawn ? `+${String(depth - drawn)} ` : ''}`;
+}
+
+const signs: Readonly<Record<string, readonly [sign: string, tone: Tone | undefined]>> = {
+  created: ['+', 'made'],
+  assigned: ['+', 'made'],
+  archived: ['-', 'gone'],
+  unassigned: ['-', 'gone'],
+};
+
+function eventLines(row: TreeRow, paper: Paper): string {
+  const indent = `  ${indentOf(row.depth, paper.width)}`;
+  const [sign, tone] = signs[row.event_type] ?? ['>', undefined];
+  const where = row.template_fqn === null ? '' : ` ${entityOf(row.template_fqn)}${version(row.package_version)}`;
+  const contract = row.contract_id === null ? '' : ` ${shortId(row.contract_id)}`;
+  const other = row.other_contract_id === null ? '' : shortId(row.other_contract_id);
+  const became = other === '' ? '' : row.event_type === 'created' ? ` in place of ${other}` : ` became ${other}`;
+  const choice = row.choice === null ? row.event_type : `${row.choice} on`;
+  const head = paper.line(`${indent}${sign} ${choice}${where}${contract}${became}`, tone);
+  return head + detailsOf(row, paper, `${indent}    `);
+}
+
+function detailsOf(row: TreeRow, paper: Paper, indent: string): string {
+  const lines = [
+    ...(row.acting_parties === null || row.acting_parties.length === 0 ? [] : [`by ${parties(row.acting_parties)}`]),
+    ...(row.reason === null ? [] : [`reason: ${row.reason}`]),
+    ...(row.redaction_id === null ? [] : [`contents removed by redaction ${row.redaction_id}`]),
+    ...changedLines(row.changed),
+    ...(row.event_type === 'archived' && row.changed === null && row.other_contract_id !== null && row.before !== null
+      ? ['as it was']
+      : []),
+    ...(row.event_type === 'created' && row.other_contract_id === null ? [contentsOf(row.after)] : []),
+    ...(row.event_type === 'archived' && row.other_contract_id === null ? [contentsOf(row.before)] : []),
+  ];
+  return lines.map((text) => paper.paragraph(text, indent)).join('');
+}
+
+function changedLines(changed: readonly Changed[] | null): readonly string[] {
+  return (changed ?? []).map(
+    ({ field, before, after }) =>
+      `${field.join('.')}: ${contentsOf(before, 'none')} became ${contentsOf(after, 'none')}`,
+  );
+}
+
+/** A value in one line, with short parties. */
+function contentsOf(value: unknown, nothing = ''): string {
+  if (value === null || value === undefined) return nothing;
+  if (typeof value === 'string') return partyOr(value);
+  if (Array.isArray(value)) return `[${value.map((one) => contentsOf(one, 'none')).join(', ')}]`;
+  if (typeof value !== 'object') return JSON.stringify(value);
+  const fields = Object.entries(value).flatMap(([name, one]) => (one === null ? [] : [`${name}: ${contentsOf(one)}`]));
+  return `{${fields.join(', ')}}`;
+}
+
+function partyOr(text: string): string {
+  return /^[^\s:]+::\S+$/.test(text) ? shortId(text) : text;
+}
+
+function parties(list: readonly string[] | null): string {
+  return (list ?? []).map(shortId).join(', ');
+}
+
+function entityOf(fqn: string): string {
+  return fqn.slice(fqn.lastIndexOf(':') + 1);
+}
+
+function version(text: string | null): string {
+  return text === null ? '' : ` ${text}`;
+}
+
+function leftOut({ leftOut: count }: Rows, what: string, paper: Paper): string {
+  return count === 0 ? '' : paper.line(`  ${String(count)} more ${what} are not shown: --events`, 'head');
+}
+
+function* tokenLines({ transfers, changes }: ExplainedUpdate, paper: Paper): Generator<string> {
+  if (transfers.rows.length + changes.rows.length === 0) return;
+  yield paper.line('tokens', 'head');
+  for (const { kind, sender, receiver, amount, instrument_id: instrument, reason } of transfers.rows.map(
+    (row) => JSON.parse(row) as Transfer,
+  )) {
+    const way = [sender, receiver].map((party) => (party === null ? '-' : shortId(party))).join(' to ');
+    yield paper.line(`  ${kind} of ${amount} ${instrument}: ${way}${reason === null ? '' : ` (${reason})`}`);
+  }
+  yield leftOut(transfers, 'transfers', paper);
+  for (const { owner, kind, net, instrument_id: instrument } of changes.rows.map((row) => JSON.parse(row) as Change)) {
+    const sign = net.startsWith('-') ? net : `+${net}`;
+    yield paper.line(`  ${owner === null ? '-' : shortId(owner)}  ${sign} ${instrument}  ${kind}`, 'soft');
+  }
+  yield leftOut(changes, 'accounts', paper);
+}
+
+function* lifeLines(life: Rows, paper: Paper): Generator<string> {
+  const rows = life.rows.map((row) => JSON.parse(row) as LifeRow);
+  const [first] = rows;
+  yield paper.line(`contract of ${first?.template_fqn ?? 'a template that is not known'}`, 'head');
+  for (const row of rows) {
+    const [, tone] = signs[row.event_type] ?? ['', undefined];
+    const at = row.effective_at ?? row.record_time ?? '';
+    const what = row.choice ?? (row.interface_fqn === null ? '' : entityOf(row.interface_fqn));
+    yield paper.line(`  ${String(row.offset)}  ${at}  ${row.event_type} ${what}${version(row.package_version)}`, tone);
+    yield lifeDetails(row, paper);
+  }
+  yield leftOut(life, 'rows', paper);
+}
+
+function lifeDetails(row: LifeRow, paper: Paper): string {
+  const other = row.other_contract_id === null ? '' : shortId(row.other_contract_id);
+  const lines = [
+    ...(row.acting_parties === null ? [] : [`by ${parties(row.acting_parties)}`]),
+    ...(row.reason === null ? [] : [`reason: ${row.reason}`]),
+    ...(row.target === null ? [] : [`from ${shortId(row.synchronizer_id ?? '')} to ${shortId(row.target)}`]),
+    ...(row.event_type === 'assigned' ? [`on ${shortId(row.synchronizer_id ?? '')}`] : []),
+    ...(row.event_type === 'departed'
+      ? ['its parties left the participant: what became of it since is not known']
+      : []),
+    ...(row.event_type === 'ended' ? ['by an update that is not here, see explore.coverage'] : []),
+    ...(row.redaction_id === null ? [] : [`contents removed by redaction ${row.redaction_id}`]),
+    ...(other === '' ? [] : [row.event_type === 'created' ? `in place of ${other}` : `became ${other}`]),
+    contentsOf(row.contents),
+  ];
+  return lines.map((text) => paper.paragraph(text, '        ')).join('');
+}
+
+function* commandLines({ outcomes, update }: ExplainedCommand, paper: Paper, shownOn: ShownOn): Generator<string> {
+  yield paper.line('command', 'head');
+  for (const { offset, update_id: id, record_time: at } of outcomes.rows.map((row) => JSON.parse(row) as Outcome)) {
+    yield paper.line(`  ${String(offset)}  ${at ?? ''}  ${id === null ? '' : `update ${shortId(id)}`}`);
+  }
+  yield leftOut(outcomes, 'outcomes', paper);
+  if (update !== null) yield* updateLines(update, paper, shownOn);
+}

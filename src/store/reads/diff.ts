@@ -1,0 +1,74 @@
+/** What came and went between two places in history, by template or contract by contract. */
+import { escapeIdentifier, type ClientBase, type FieldDef } from 'pg';
+import type { Database } from '../connection/database.ts';
+import { readSchemas } from '../connection/read-schemas.ts';
+import { inSnapshot } from './snapshot-read.ts';
+import type { StatementBound } from './statement.ts';
+
+export interface DiffWanted {
+  readonly from: StatementBound;
+  readonly to: StatementBound;
+  /** Contract by contract of this one; null: all, in numbers. */
+  readonly template: string | null;
+  /** Stakeholder; null: any. */
+  readonly party: string | null;
+}
+
+/** Values as Postgres writes them. */
+export type DiffRow = readonly (string | null)[];
+
+export interface Diff {
+  readonly from: number;
+  readonly to: number;
+  readonly columns: readonly string[];
+  /** Pages of rows; to be read once, while `use` runs. */
+  readonly pages: AsyncIterable<readonly DiffRow[]>;
+}
+
+/**
+ * Reads it in one snapshot, and hands it to `use`.
+ * @throws IndexerError QUERY_REFUSED where a bound or the template is not known here; STORE_ errors
+ */
+export function readDiff(database: Database, wanted: DiffWanted, use: (diff: Diff) => Promise<void>): Promise<void> {
+  const explore = escapeIdentifier(readSchemas(database.schema).explore);
+  return inSnapshot(database, async (client) => {
+    const from = await offsetOf(client, explore, wanted.from);
+    const to = await offsetOf(client, explore, wanted.to);
+    const values = [from, to, wanted.template, wanted.party];
+    const source = wanted.template === null ? 'diff' : 'diff_contracts';
+    const order = wanted.template === null ? '1' : 'change, created_at_offset, contract_id';
+    const cursor = `declare differing no scroll cursor for select * from ${explore}.${source}($1::bigint, $2::bigint, $3, $4) order by ${order}`;
+    await client.query(cursor, values);
+    const first = await next(client);
+    await use({ from, to, columns: first.fields.map(({ name }) => name), pages: pagesOf(client, first.rows) });
+  });
+}
+
+/** A bound that is not known is refused here, in the words of `known_offset`. */
+async function offsetOf(client: ClientBase, explore: string, bound: StatementBound): Promise<number> {
+  const [type, value] =
+    'offset' in bound ? (['bigint', bound.offset] as const) : (['timestamptz', bound.time] as const);
+  const { rows } = await client.query<{ at: number }>(`select ${explore}.known_offset($1::${type}) as at`, [value]);
+  return rows[0]?.at ?? 0;
+}
+
+const pageRows = 1_000;
+
+function next(
+  client: ClientBase,
+): Promise<{ readonly fields: readonly FieldDef[]; readonly rows: readonly DiffRow[] }> {
+  return client.query<(string | null)[]>({
+    text: `fetch ${String(pageRows)} from differing`,
+    rowMode: 'array',
+    types: asText,
+  });
+}
+
+const asText = { getTypeParser: () => (text: string) => text } as never;
+
+async function* pagesOf(client: ClientBase, first: readonly DiffRow[]): AsyncGenerator<readonly DiffRow[]> {
+  for (let rows = first; rows.length > 0; rows = (await next(client)).rows) {
+    yield rows;
+    if (rows.length < pageRows) return;
+  }
+}

@@ -1,0 +1,208 @@
+/**
+ * What an id stands for, and all that is here of it: an update with its tree, the life of a contract, what became of a
+ * command. Rows are kept as the JSON text that Postgres makes of them, so that no digit is lost, and only so many.
+ */
+import { escapeIdentifier, type ClientBase } from 'pg';
+import { IndexerError } from '../../errors/indexer-error.ts';
+import type { Database } from '../connection/database.ts';
+import { readSchemas } from '../connection/read-schemas.ts';
+import { inSnapshot } from './snapshot-read.ts';
+
+export const explainable = ['update', 'contract', 'command'] as const;
+export type Explainable = (typeof explainable)[number];
+
+export interface ExplainWanted {
+  /** An offset, or the id of an update, a contract or a command. */
+  readonly id: string;
+  /** What it is; null: whatever is found. */
+  readonly as: Explainable | null;
+  /** Events of an update, or rows of a life, at most. */
+  readonly most: number;
+}
+
+/** Objects in JSON. */
+export interface Rows {
+  readonly rows: readonly string[];
+  /** How many there are beside these. */
+  readonly leftOut: number;
+}
+
+export interface ExplainedUpdate {
+  readonly as: 'update';
+  readonly summary: string;
+  readonly events: Rows;
+  readonly transfers: Rows;
+  readonly changes: Rows;
+}
+
+export interface ExplainedContract {
+  readonly as: 'contract';
+  readonly life: Rows;
+}
+
+export interface ExplainedCommand {
+  readonly as: 'command';
+  readonly outcomes: Rows;
+  /** Where there is one update. */
+  readonly update: ExplainedUpdate | null;
+}
+
+export type Explained = ExplainedUpdate | ExplainedContract | ExplainedCommand;
+
+/** Characters of JSON that are read of one kind of rows, whatever their number. */
+const mostCharacters = 16_000_000;
+
+/**
+ * Explains what has this id, in one snapshot.
+ * @throws IndexerError QUERY_REFUSED where nothing has it, or more than one thing; STORE_ errors
+ */
+export function readExplained(database: Database, wanted: ExplainWanted): Promise<Explained> {
+  return inSnapshot(database, (client) =>
+    new Explainer(client, readSchemas(database.schema).explore, wanted).explain(),
+  );
+}
+
+class Explainer {
+  readonly #client: ClientBase;
+  readonly #explore: string;
+  readonly #wanted: ExplainWanted;
+
+  constructor(client: ClientBase, explore: string, wanted: ExplainWanted) {
+    this.#client = client;
+    this.#explore = escapeIdentifier(explore);
+    this.#wanted = wanted;
+  }
+
+  async explain(): Promise<Explained> {
+    const { as } = this.#wanted;
+    const places = as === null || as === 'update' ? await this.#places() : [];
+    const contract = as === null || as === 'contract' ? await this.#contract() : undefined;
+    const command = as === null || as === 'command' ? await this.#command() : undefined;
+    const found = [
+      ...places.map((place) => async () => this.#update(place.offset)),
+      ...[contract, command].flatMap((one) => (one === undefined ? [] : [() => Promise.resolve(one)])),
+    ];
+    if (found.length > 1) throw this.#ambiguous([...places.map(({ by }) => by), contract?.as, command?.as]);
+    const [only] = found;
+    if (only === undefined) throw await this.#nothing();
+    return only();
+  }
+
+  /** The update of this id, and that at this offset. */
+  async #places(): Promise<readonly { readonly by: string; readonly offset: number }[]> {
+    const { id } = this.#wanted;
+    const { rows } = await this.#client.query<{ by: string; offset: number }>(
+      `select 'update' as by, ${this.#explore}.update_offset($1) as "offset"
+       union all select 'offset', (select s."offset" from ${this.#explore}.explain_summary($2) s)`,
+      [id, isOffset(id) ? Number(id) : null],
+    );
+    return rows.filter(({ offset }) => offset !== null);
+  }
+
+  async #update(offset: number): Promise<ExplainedUpdate> {
+    const { rows } = await this.#client.query<{ line: string }>(
+      `select row_to_json(s)::text as line from ${this.#explore}.explain_summary($1) s`,
+      [offset],
+    );
+    return {
+      as: 'update',
+      summary: rows[0]?.line ?? '{}',
+      events: await this.#rows(
+        `${this.#explore}.explain_update($1::bigint)`,
+        [offset],
+        `${this.#explore}.update_tree($1)`,
+      ),
+      transfers: await this.#movements('token_transfers', offset, ['amount']),
+      changes: await this.#movements('token_changes', offset, tokenSums),
+    };
+  }
+
+  /** Amounts as texts with all their digits. */
+  async #movements(view: string, offset: number, amounts: readonly string[]): Promise<Rows> {
+    const texts = amounts.map((name) => `trim_scale(m.${name})::text as ${name}`).join(', ');
+    const { rows } = await this.#client.query<{ columns: string }>(
+      `select string_agg('m.' || quote_ident(attname), ', ' order by attnum) as columns
+         from pg_attribute where attrelid = $1::regclass and attnum > 0 and not attname = any ($2)`,
+      [`${this.#explore}.${view}`, amounts],
+    );
+    const columns = rows[0]?.columns ?? '';
+    return this.#rows(`(select ${columns}, ${texts} from ${this.#explore}.${view} m where m."offset" = $1)`, [offset]);
+  }
+
+  async #contract(): Promise<ExplainedContract | undefined> {
+    const { id, most } = this.#wanted;
+    const life = await this.#rows(`${this.#explore}.explain_contract($1, $2)`, [id, most]);
+    return life.rows.length === 0 ? undefined : { as: 'contract', life };
+  }
+
+  async #command(): Promise<ExplainedCommand | undefined> {
+    const outcomes = await this.#rows(`${this.#explore}.explain_command($1)`, [this.#wanted.id]);
+    if (outcomes.rows.length === 0) return undefined;
+    const offsets = outcomes.rows.map((row) => (JSON.parse(row) as { offset: number }).offset);
+    const [only] = offsets;
+    const update = offsets.length === 1 && only !== undefined ? await this.#update(only) : null;
+    return { as: 'command', outcomes, update };
+  }
+
+  /** The first rows of a relation, and the number of the others. @param counted what is cheaper to count */
+  async #rows(relation: string, values: readonly unknown[], counted = relation): Promise<Rows> {
+    const most = this.#wanted.most;
+    await this.#client.query(
+      `declare explained no scroll cursor for select row_to_json(r)::text as line from ${relation} r`,
+      [...values],
+    );
+    const rows: string[] = [];
+    let whole = false;
+    for (let characters = 0; rows.length < most && characters < mostCharacters && !whole;) {
+      const page = Math.min(pageRows, most - rows.length);
+      const fetched = await this.#client.query<{ line: string }>(`fetch ${String(page)} from explained`);
+      rows.push(...fetched.rows.map(({ line }) => line));
+      characters += fetched.rows.reduce((sum, { line }) => sum + line.length, 0);
+      whole = fetched.rows.length < page;
+    }
+    await this.#client.query('close explained');
+    if (whole) return { rows, leftOut: 0 };
+    const count = `select count(*)::integer as all from ${counted} r`;
+    const { rows: counts } = await this.#client.query<{ all: number }>(count, [...values]);
+    return { rows, leftOut: Math.max(0, (counts[0]?.all ?? 0) - rows.length) };
+  }
+
+  #ambiguous(kinds: readonly (string | undefined)[]): IndexerError {
+    const names = kinds.filter((kind) => kind !== undefined);
+    return new IndexerError(
+      `"${this.#wanted.id.slice(0, 80)}" is ${names.map((name) => named[name]).join(' and ')} here`,
+      {
+        code: 'QUERY_REFUSED',
+        remedy:
+          'say which one is meant: --as update, --as contract or --as command; of an update its id is never ambiguous',
+      },
+    );
+  }
+
+  async #nothing(): Promise<IndexerError> {
+    const { id, as } = this.#wanted;
+    const { rows } = await this.#client.query<{ known: string }>(
+      `select ${this.#explore}.known_ranges_text() as known`,
+    );
+    const kinds = as === null ? 'update, contract or command' : as;
+    const what = isOffset(id) && as !== 'contract' ? `no update at offset ${id}, and no ` : 'no ';
+    return new IndexerError(`${what}${kinds} of id "${id.slice(0, 80)}" is here; ${rows[0]?.known ?? ''}`, {
+      code: 'QUERY_REFUSED',
+      remedy:
+        'check the id; explore.coverage says what is here and why other history is not, and a role limited to parties sees theirs only',
+    });
+  }
+}
+
+const pageRows = 100;
+const tokenSums = ['amount_in', 'amount_out', 'net', 'locked_in', 'locked_out', 'moved', 'explained'];
+const named: Readonly<Record<string, string>> = {
+  update: 'the id of an update',
+  offset: 'the offset of an update',
+  contract: 'a contract',
+  command: 'a command',
+};
+
+function isOffset(id: string): boolean {
+  return /^\d{1,15}$/.test(id);
+}

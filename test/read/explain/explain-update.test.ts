@@ -1,0 +1,164 @@
+/** `explain_update`: the tree of an update, against trees that are known, and against a model of what came in place of what. */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import * as frames from '../../support/frames.ts';
+import { randomFrom } from '../random-history.ts';
+import { createReadDatabase, type ReadDatabase } from '../read-database.ts';
+
+const { alice } = frames;
+
+let database: ReadDatabase;
+beforeAll(async () => {
+  database = await createReadDatabase();
+});
+afterAll(async () => {
+  await database[Symbol.asyncDispose]();
+});
+
+/** An exercise with what it caused, or a created contract. */
+interface Node {
+  readonly contractId: string;
+  readonly template?: string;
+  readonly consuming?: boolean;
+  readonly below?: readonly Node[];
+  readonly payload?: frames.JsonRecord;
+}
+
+interface Placed {
+  readonly node: Node;
+  readonly nodeId: number;
+  readonly depth: number;
+  readonly parent: number | null;
+  last: number;
+}
+
+/** The nodes in pre-order. */
+function placed(roots: readonly Node[]): readonly Placed[] {
+  const all: Placed[] = [];
+  const walk = (node: Node, depth: number, parent: number | null): number => {
+    const place: Placed = { node, nodeId: all.length, depth, parent, last: all.length };
+    all.push(place);
+    for (const child of node.below ?? []) place.last = walk(child, depth + 1, place.nodeId);
+    return place.last;
+  };
+  for (const root of roots) walk(root, 0, null);
+  return all;
+}
+
+const fqnOf = (name = 'Iou'): string => `${'ab'.repeat(32)}:Main.Iou:${name}`;
+
+function frameOf(offset: number, roots: readonly Node[]): frames.JsonRecord {
+  const events = placed(roots).map(({ node, nodeId, last }): frames.JsonRecord => {
+    const common = { offset, nodeId, contractId: node.contractId, templateId: fqnOf(node.template) };
+    if (node.below === undefined)
+      return { CreatedEvent: frames.created({ ...common, createArgument: node.payload ?? {}, interfaceViews: [] }) };
+    const consuming = node.consuming === true;
+    return {
+      ExercisedEvent: frames.exercised({ ...common, consuming, lastDescendantNodeId: last, acsDelta: consuming }),
+    };
+  });
+  return frames.transaction(offset, events, { updateId: `1220${offset.toString(16).padStart(8, '0')}` });
+}
+
+let newest = 0;
+async function write(roots: readonly Node[]): Promise<number> {
+  newest += 1;
+  await database.write(frameOf(newest, roots));
+  return newest;
+}
+
+interface Row {
+  readonly node_id: number;
+  readonly parent_node_id: number | null;
+  readonly depth: number;
+  readonly event_type: string;
+  readonly contract_id: string;
+  readonly other_contract_id: string | null;
+  readonly before: unknown;
+  readonly after: unknown;
+  readonly changed: unknown;
+}
+
+const explain = (offset: number): Promise<readonly Row[]> =>
+  database.query<Row>('select * from explore.explain_update($1::bigint)', [offset]);
+
+/** Who came in place of whom: by the rule, without its order of work. */
+function pairsOf(roots: readonly Node[]): Map<number, number> {
+  const all = placed(roots);
+  const pairs = new Map<number, number>();
+  const settled = new Set<number>();
+  const settle = (from: number, to: number): void => {
+    for (const name of new Set(all.map(({ node }) => node.template))) {
+      const waiting = all
+        .slice(from, to + 1)
+        .filter(({ node, nodeId }) => node.template === name && !settled.has(nodeId));
+      const gone = waiting.filter(({ node }) => node.consuming);
+      const made = waiting.filter(({ node }) => node.below === undefined);
+      const [one, other] = [gone[0], made[0]];
+      if (one === undefined || other === undefined) continue;
+      for (const { nodeId } of [...gone, ...made]) settled.add(nodeId);
+      if (gone.length > 1 || made.length > 1) continue;
+      pairs.set(one.nodeId, other.nodeId).set(other.nodeId, one.nodeId);
+    }
+  };
+  for (const { node, nodeId, last } of all.toSorted((a, b) => b.depth - a.depth))
+    if (node.below !== undefined) settle(nodeId, last);
+  settle(0, all.length);
+  return pairs;
+}
+
+describe('explain_update', () => {
+  it('tells of a contract that was consumed what came in its place, and what changed', async () => {
+    const before = { owner: alice, amount: '60.0', lock: null, meta: { a: '1', 'b.c/d': 'x' } };
+    const after = { owner: alice, amount: '45.5', meta: { a: '1', 'b.c/d': 'y' } };
+    await write([{ contractId: '00a1', payload: before }]);
+    const at = await write([{ contractId: '00a1', consuming: true, below: [{ contractId: '00a2', payload: after }] }]);
+    const rows = await explain(at);
+    expect(rows.map((row) => [row.depth, row.event_type, row.contract_id, row.other_contract_id])).toEqual([
+      [0, 'archived', '00a1', '00a2'],
+      [1, 'created', '00a2', '00a1'],
+    ]);
+    expect(rows[0]).toMatchObject({
+      before,
+      after,
+      changed: [
+        { field: ['amount'], before: '60.0', after: '45.5' },
+        { field: ['meta', 'b.c/d'], before: 'x', after: 'y' },
+      ],
+    });
+    expect(rows[1]).toMatchObject({ before: null, after, changed: null });
+  });
+
+  it('is found by id as by offset', async () => {
+    const [byId] = await database.query(`select count(*)::int as n from explore.explain_update('122000000002')`);
+    expect(byId).toEqual({ n: 2 });
+    expect(await database.query(`select * from explore.explain_update('122000000099')`)).toEqual([]);
+  });
+
+  it('has the tree of random updates and pairs what the rule pairs', async () => {
+    const random = randomFrom(20_261_124);
+    let serial = 0;
+    let paired = 0;
+    const tree = (depth: number): readonly Node[] =>
+      Array.from({ length: Math.floor(random() * 4) }, (): Node => {
+        serial += 1;
+        const common = { contractId: `00e${String(serial).padStart(7, '0')}`, template: random() < 0.6 ? 'T1' : 'T2' };
+        if (random() < 0.4) return common;
+        return { ...common, consuming: random() < 0.6, below: depth > 6 ? [] : tree(depth + 1) };
+      });
+    for (let nth = 0; nth < 150; nth += 1) {
+      const roots = tree(0);
+      if (roots.length === 0) continue;
+      const rows = await explain(await write(roots));
+      const pairs = pairsOf(roots);
+      const all = placed(roots);
+      paired += pairs.size;
+      expect(rows.map((row) => [row.node_id, row.parent_node_id, row.depth, row.other_contract_id])).toEqual(
+        all.map(({ nodeId, parent, depth }) => {
+          const other = pairs.get(nodeId);
+          return [nodeId, parent, depth, other === undefined ? null : all[other]?.node.contractId];
+        }),
+      );
+    }
+    expect(paired).toBeGreaterThan(100);
+  });
+});
