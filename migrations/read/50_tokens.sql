@@ -83,6 +83,13 @@ end;
 comment on function :explore.token_view(bigint, integer, text, text) is
   'What the row of contracts with this offset and node shows through an interface of the token standard, by its version 2 where it has one.';
 
+-- Whoever makes a holding writes how long it is locked: what no interval and no timestamp can hold must not end a query.
+create or replace function :explore.token_span(microseconds bigint) returns interval
+  language sql immutable parallel safe
+  return case when abs(microseconds::numeric) < 9000000000000000000 then microseconds
+              else sign(microseconds) * 9000000000000000000 end * interval '1 microsecond';
+comment on function :explore.token_span(bigint) is 'Microseconds as an interval; of the longest ones, 285,000 years.';
+
 create or replace function :explore.token_holding(at_offset bigint, at_node integer)
   returns table (standard text, owner text, provider text, account_id text, instrument_admin text, instrument_id text,
                  amount numeric, is_locked boolean, lock_holders text[], lock_expires_at timestamptz,
@@ -93,18 +100,27 @@ begin atomic
          coalesce(v.view #>> '{account,id}', ''), v.view #>> '{instrumentId,admin}', v.view #>> '{instrumentId,id}',
          (v.view ->> 'amount')::numeric, :explore.optional(v.view -> 'lock') is not null,
          :explore.texts(v.view #> '{lock,holders}'), (v.view #>> '{lock,expiresAt}')::timestamptz,
-         (v.view #>> '{lock,expiresAfter,microseconds}')::bigint * interval '1 microsecond', v.view #>> '{lock,context}',
+         :explore.token_span((v.view #>> '{lock,expiresAfter,microseconds}')::bigint), v.view #>> '{lock,context}',
          v.view #> '{meta,values}'
-    from :explore.token_view(at_offset, at_node, 'Holding', 'Holding') v;
+    from :explore.token_view(at_offset, at_node, 'Holding', 'Holding') v
+   where v.view ->> 'amount' is not null;
 end;
 comment on function :explore.token_holding(bigint, integer) is
-  'The row of contracts with this offset and node as a token holding; no row where it is none, or its view failed or was redacted.';
+  'The row of contracts with this offset and node as a token holding; no row where it is none, or its view is not here, failed or was redacted: see token_holdings_unread.';
+
+create or replace function :explore.token_locked_until(created_at timestamptz, expires_at timestamptz, expires_after interval)
+  returns timestamptz
+  language sql immutable parallel safe
+  return least(expires_at, case when expires_after < interval '0' then created_at
+                                when expires_after < interval '200000 years' then created_at + expires_after end);
+comment on function :explore.token_locked_until(timestamptz, timestamptz, interval) is
+  'When a lock ends: at its time, or so long after its holding was made, whichever is first; null if it has no end, or none within 200,000 years.';
 
 create or replace view :explore.token_holdings as
   select id_text(l.contract_id) as contract_id, h.standard, h.owner, h.provider, h.account_id, h.instrument_admin,
          h.instrument_id, h.amount, h.is_locked, h.lock_holders, h.lock_expires_at, h.lock_expires_after,
-         least(h.lock_expires_at, c.created_at + h.lock_expires_after) as locked_until,
-         h.is_locked and coalesce(least(h.lock_expires_at, c.created_at + h.lock_expires_after) > now(), true)
+         :explore.token_locked_until(c.created_at, h.lock_expires_at, h.lock_expires_after) as locked_until,
+         h.is_locked and coalesce(:explore.token_locked_until(c.created_at, h.lock_expires_at, h.lock_expires_after) > now(), true)
            as is_locked_now,
          h.lock_context, h.meta, l."offset" as created_at_offset, c.created_at,
          :explore.fqn(coalesce(t.package_name, t.package_id), t.module_name, t.entity_name) as template_fqn,
@@ -129,28 +145,92 @@ create or replace view :explore.token_balances as
 comment on view :explore.token_balances is
   'What each account owns of each instrument now. Of version 1 an owner has one account, without provider and id. Empty without an interface Holding in the filter.';
 
--- The template is not named, since more than one may be a holding: states_at is asked for each.
+-- What counts is here, or it says so: what a template holds may not be readable.
+create or replace view :explore.token_holdings_unread as
+  select l.contract_id, :explore.fqn(coalesce(t.package_name, t.package_id), t.module_name, t.entity_name) as template_fqn,
+         case when v.views is null then 'no view' when v.redaction_id is not null then 'redacted' else 'failed' end as why,
+         v.status_message, v.redaction_id, p.signatories, p.observers,
+         l.ended_by is null and l.unknown_since is null as is_active, l.activated_offset as created_at_offset, c.created_at,
+         l.deactivated_offset as archived_at_offset
+    from contract_states l
+    left join lateral (
+           select count(*) as views, max(i.redaction_id) as redaction_id, max(i.status_message) as status_message
+             from interface_views i
+            where i."offset" = l.activated_offset and i.node_id = l.node_id
+              and i.interface_pk = any ((select :explore.token_pks('HoldingV1', 'Holding')
+                                              || :explore.token_pks('HoldingV2', 'Holding'))::integer[])
+           having count(*) > 0) v on true
+    left join templates t on t.template_pk = l.template_pk
+    left join contract_parties p on p.parties_pk = l.parties_pk
+    left join contracts c on c."offset" = l.activated_offset and c.node_id = l.node_id
+   where l.ended_by is distinct from 'w'
+     and l.template_pk = any ((select :explore.token_templates('Holding', 'Holding'))::integer[])
+     and not exists (select from :explore.token_holding(l.activated_offset, l.node_id));
+comment on view :explore.token_holdings_unread is
+  'Contracts of templates that are token holdings, now and in the past, of which nobody can say whose they are and how much: the interface joined the filter after they had ended, their view failed, or it was redacted. No balance and no change counts them.';
+
+create or replace function :explore.token_offset(at_offset bigint) returns bigint
+  language plpgsql stable parallel safe
+  set search_path = pg_catalog, pg_temp
+as $$
+declare
+  complete_from bigint;
+begin
+  select max(f.complete_from) into complete_from from :storage.filter_interfaces f
+   where f.interface_id like '%:Splice.Api.Token.HoldingV_:Holding';
+  if :explore.known_offset(at_offset) < complete_from then
+    raise exception 'What was held at offset % is not known: views of holdings are complete from % on', at_offset, complete_from
+      using errcode = 'LI003', hint = 'Ask for a later offset; table filter_interfaces has where each interface is complete from.';
+  end if;
+  return at_offset;
+end
+$$;
+comment on function :explore.token_offset(bigint) is
+  'The offset itself where it is known what was held at it: where coverage says so, and the interfaces Holding of the filter were complete; else SQLSTATE LI003.';
+
+-- The time to which locks are compared: of the update itself, else, where that is not here, of the next one. What was
+-- pruned or seeded left some older updates behind, whose times say nothing.
+create or replace function :explore.token_time(at_offset bigint) returns timestamptz
+  language sql stable parallel safe
+begin atomic
+  select coalesce(
+    (select u.effective_at from updates u
+      where u."offset" <= at_offset and u.effective_at is not null
+        and u."offset" > (select r.from_offset from :explore.known_ranges() r where at_offset between r.from_offset and r.to_offset)
+      order by u."offset" desc limit 1),
+    (select u.effective_at from updates u
+      where u."offset" > at_offset and u.effective_at is not null order by u."offset" limit 1));
+end;
+comment on function :explore.token_time(bigint) is
+  'Ledger effective time of the newest transaction up to an offset; where history begins there, of the next one, and null before there is one.';
+
+-- The template is not named, since more than one may be a holding: states_at is asked for each. What is asked of the
+-- offset comes first, whether there are holdings or not.
 create or replace function :explore.token_holdings_at(at_offset bigint)
   returns setof :explore.token_holdings
   language sql stable parallel safe rows 1000
 begin atomic
   select l.contract_id, h.standard, h.owner, h.provider, h.account_id, h.instrument_admin, h.instrument_id, h.amount,
          h.is_locked, h.lock_holders, h.lock_expires_at, h.lock_expires_after,
-         least(h.lock_expires_at, c.created_at + h.lock_expires_after),
-         h.is_locked and coalesce(least(h.lock_expires_at, c.created_at + h.lock_expires_after) > k.known_at, true),
+         :explore.token_locked_until(c.created_at, h.lock_expires_at, h.lock_expires_after),
+         h.is_locked
+           and coalesce(:explore.token_locked_until(c.created_at, h.lock_expires_at, h.lock_expires_after) > k.known_at, true),
          h.lock_context, h.meta, l.activated_offset, c.created_at, f.template_fqn, s.synchronizer_id
-    from (select (select u.effective_at from updates u where u."offset" <= at_offset and u.effective_at is not null
-                   order by u."offset" desc limit 1) as known_at) k
-   cross join (select distinct :explore.fqn(coalesce(t.package_name, t.package_id), t.module_name, t.entity_name) as template_fqn
-                 from templates t
-                where t.template_pk = any ((select :explore.token_templates('Holding', 'Holding'))::integer[])) f
-   cross join lateral :explore.states_at(at_offset, f.template_fqn) l
+    from (select o.at_offset, coalesce(:explore.token_time(o.at_offset), now()) as known_at
+            from (select :explore.token_offset(at_offset) as at_offset offset 0) o offset 0) k
+   cross join lateral (
+           select distinct :explore.fqn(coalesce(t.package_name, t.package_id), t.module_name, t.entity_name) as template_fqn
+             from templates t
+            where k.at_offset is not null
+              and t.template_pk = any ((select :explore.token_templates('Holding', 'Holding'))::integer[])
+           offset 0) f
+   cross join lateral :explore.states_at(k.at_offset, f.template_fqn) l
    cross join lateral :explore.token_holding(l.activated_offset, l.node_id) h
     left join contracts c on c."offset" = l.activated_offset and c.node_id = l.node_id
     left join synchronizers s on s.synchronizer_pk = l.synchronizer_pk;
 end;
 comment on function :explore.token_holdings_at(bigint) is
-  'Token holdings that were active right after the update with this offset; is_locked_now is meant at the time of that update. Needs an offset that is known, see coverage: others are refused with SQLSTATE LI003.';
+  'Token holdings that were active right after the update with this offset; is_locked_now is meant at the time of that update. Needs an offset that is known, see coverage, and at which views of holdings are complete: others are refused with SQLSTATE LI003.';
 
 create or replace function :explore.token_balances_at(at_offset bigint)
   returns setof :explore.token_balances

@@ -26,7 +26,7 @@ comment on view :explore.token_events is
   'Changes of holdings as version 2 of the token standard logs them: one row per leg of a transfer that an account took part in, or one without a leg (a lock, a merge). Believe those with is_by_admin. Needs the shape LEDGER_EFFECTS.';
 
 -- The transfer is the argument where a factory starts it, and in the view of the instruction where one goes on or ends.
--- Registries of version 2 exercise the choice of version 1 inside their own: the outer one is shown.
+-- Registries of both versions exercise the choice of one inside that of the other: the outer one is shown.
 -- "offset 0" has the contract found before its view: without statistics the planner would begin at the views.
 create or replace view :explore.token_transfer_steps as
   select e."offset", e.node_id, id_text(u.update_id) as update_id, u.effective_at, u.record_time, h.choice,
@@ -68,6 +68,8 @@ create or replace view :explore.token_transfer_steps as
      and not exists (
            select from exercises o
             where o."offset" = e."offset" and o.node_id < e.node_id and o.last_descendant_node_id >= e.node_id
-              and o.choice_pk = any ((select :explore.token_step_choices('V2'))::integer[]));
+              and (o.choice_pk = any ((select :explore.token_step_choices('V2'))::integer[])
+                   or o.choice_pk = any ((select :explore.token_step_choices('V1'))::integer[])
+                      and e.choice_pk = any ((select :explore.token_step_choices('V2'))::integer[])));
 comment on view :explore.token_transfer_steps is
   'Steps of token transfers: started by a factory, accepted, rejected, withdrawn or updated, and what came of each. What moved is in token_transfers. Needs the shape LEDGER_EFFECTS; a second step shows parties and amount only with an interface TransferInstruction in the filter.';

@@ -9,24 +9,30 @@ comment on function :explore.token_parties(text) is 'Numbers of the combinations
 
 -- A contract that one update made and archived never was active; what it held is in both lists all the same.
 -- The first condition on the party takes its combinations, which are few; views of other holdings are not read then.
+-- What was pruned here is left out whether it is gone yet or not: of what was before there are holdings that were kept.
+-- Holdings that cannot be read have no standard, owner and amount.
 create or replace function :explore.token_holding_events_of(party text)
   returns table ("offset" bigint, node_id integer, contract_id text, cause text, sign integer, standard text, owner text,
                  provider text, account_id text, instrument_admin text, instrument_id text, amount numeric, is_locked boolean)
   language sql stable parallel safe rows 1000
 begin atomic
   select c."offset", c.node_id, id_text(c.contract_id),
-         case c.origin when 'c' then 'created' when 'a' then 'assigned' else 'seeded' end, 1, h.standard, h.owner, h.provider,
+         case when c.origin = 's' then 'seeded' when c."offset" <= (select coalesce(max(s.kept_offset), 0) from stream s) then 'kept'
+              when c.origin = 'c' then 'created' else 'assigned' end, 1, h.standard, h.owner, h.provider,
          h.account_id, h.instrument_admin, h.instrument_id, h.amount, h.is_locked
     from contracts c
-   cross join lateral :explore.token_holding(c."offset", c.node_id) h
+    left join lateral :explore.token_holding(c."offset", c.node_id) h on true
    where c.template_pk = any ((select :explore.token_templates('Holding', 'Holding'))::integer[])
-     and (party is null or h.owner = party and c.parties_pk = any ((select :explore.token_parties(party))::integer[]))
+     and (party is null or c.parties_pk = any ((select :explore.token_parties(party))::integer[])
+                           and (h.owner = party or h.standard is null))
      and not exists (
            select from ended w
             where id_text(w.contract_id) = id_text(c.contract_id) and w."offset" = c."offset" and w.node_id = c.node_id
-              and w.ended_by = 'w'
-              and not exists (select from exercises x
-                               where x."offset" = w."offset" and x.consuming and x.contract_id = w.contract_id))
+              and (w.ended_offset <= (select coalesce(max(s.kept_offset), 0) from stream s)
+                   or w.ended_by = 'w'
+                      and (h.standard is null
+                           or not exists (select from exercises x
+                                           where x."offset" = w."offset" and x.consuming and x.contract_id = w.contract_id))))
   union all
   select e.ended_offset, coalesce(e.ended_node_id, x.node_id), id_text(e.contract_id),
          case e.ended_by when 'a' then 'archived' when 'r' then 'unassigned' when 'w' then 'archived' else 'ended' end, -1,
@@ -35,31 +41,35 @@ begin atomic
     left join lateral (
            select w.node_id from exercises w
             where e.ended_by = 'w' and w."offset" = e."offset" and w.consuming and w.contract_id = e.contract_id) x on true
-   cross join lateral :explore.token_holding(e."offset", e.node_id) h
-   where (e.ended_by <> 'w' or x.node_id is not null)
+    left join lateral :explore.token_holding(e."offset", e.node_id) h on true
+   where (e.ended_by <> 'w' or x.node_id is not null and h.standard is not null)
+     and e.ended_offset > (select coalesce(max(s.kept_offset), 0) from stream s)
      and e.template_pk = any ((select :explore.token_templates('Holding', 'Holding'))::integer[])
-     and (party is null or h.owner = party and e.parties_pk = any ((select :explore.token_parties(party))::integer[]))
+     and (party is null or e.parties_pk = any ((select :explore.token_parties(party))::integer[])
+                           and (h.owner = party or h.standard is null))
   union all
   -- Those whose end was seen all the same count until then, as they do in states_at.
   select l.unknown_since, null, id_text(l.contract_id), 'departed', -1, h.standard, h.owner, h.provider, h.account_id,
          h.instrument_admin, h.instrument_id, h.amount, h.is_locked
     from live l
-   cross join lateral :explore.token_holding(l."offset", l.node_id) h
+    left join lateral :explore.token_holding(l."offset", l.node_id) h on true
    where l.unknown_since is not null
      and l.template_pk = any ((select :explore.token_templates('Holding', 'Holding'))::integer[])
-     and (party is null or h.owner = party and l.parties_pk = any ((select :explore.token_parties(party))::integer[]));
+     and (party is null or l.parties_pk = any ((select :explore.token_parties(party))::integer[])
+                           and (h.owner = party or h.standard is null));
 end;
 comment on function :explore.token_holding_events_of(text) is
-  'Holdings as they appear (sign 1) and disappear (-1), of one owner or, with null, of all; cause is created, assigned or seeded, archived, unassigned, ended (by an update that is not here) or departed (its parties left the participant). An owner has to be a stakeholder of the holding.';
+  'Holdings as they appear (sign 1) and disappear (-1), of one owner or, with null, of all; cause is created, assigned, seeded or kept (older than what was pruned here), archived, unassigned, ended (by an update that is not here) or departed (its parties left the participant). Those that cannot be read have no standard; of an owner, those it is a stakeholder of. An owner has to be a stakeholder of the holding.';
 
 create or replace view :explore.token_holding_events as
   select e."offset", e.node_id, id_text(u.update_id) as update_id, u.effective_at, u.record_time, e.contract_id, e.cause,
          e.standard, e.owner, e.provider, e.account_id, e.instrument_admin, e.instrument_id, e.sign * e.amount as amount,
          e.is_locked
     from :explore.token_holding_events_of(null) e
-    left join updates u on u."offset" = e."offset";
+    left join updates u on u."offset" = e."offset"
+   where e.standard is not null;
 comment on view :explore.token_holding_events is
-  'Every holding as it appears and disappears: a log of what an account held, with the amount negative where it goes. Complete where coverage says known. Needs an interface Holding in the filter.';
+  'Every holding as it appears and disappears: a log of what an account held, with the amount negative where it goes. Complete where coverage says known, but for token_holdings_unread. Needs an interface Holding in the filter.';
 
 create or replace view :explore.token_legs as
   -- Both sides of a leg are one movement; either may be all that the reader sees.
@@ -67,7 +77,7 @@ create or replace view :explore.token_legs as
          case when s.sender is null and s.receiver is not null then 'mint'
               when s.receiver is null and s.sender is not null then 'burn' else 'transfer' end as kind,
          s.sender, s.sender_provider, s.sender_account_id, s.receiver, s.receiver_provider, s.receiver_account_id,
-         s.instrument_admin, s.instrument_id, s.amount, s.transfer_leg_id, max(s.reason) as reason
+         s.instrument_admin, s.instrument_id, s.amount, s.transfer_leg_id, max(s.reason collate "C") as reason
     from (
       select e."offset", e.node_id, e.instrument_admin, e.instrument_id, e.amount, e.transfer_leg_id, e.reason,
              case e.side when 'sender' then e.owner else e.other_owner end as sender,
@@ -118,7 +128,7 @@ create or replace function :explore.token_changes_of(party text)
   returns table ("offset" bigint, update_id text, effective_at timestamptz, record_time timestamptz, owner text, provider text,
                  account_id text, instrument_admin text, instrument_id text, kind text, amount_in numeric, amount_out numeric,
                  net numeric, locked_in numeric, locked_out numeric, holdings_in bigint, holdings_out bigint,
-                 other_owners text[], reason text, basis text, moved numeric, explained numeric)
+                 other_owners text[], reason text, basis text, moved numeric, explained numeric, unread bigint)
   language sql stable parallel safe rows 1000
 begin atomic
   select g."offset", id_text(u.update_id), u.effective_at, u.record_time, g.owner, g.provider, g.account_id, g.instrument_admin,
@@ -134,26 +144,30 @@ begin atomic
               else 'change' end,
          g.amount_in, g.amount_out, g.amount_in - g.amount_out, g.locked_in, g.locked_out, g.holdings_in, g.holdings_out,
          w.other_owners, coalesce(w.reason, n.reason), coalesce(w.basis, case when n.events > 0 then 'event' else 'holdings' end),
-         g.moved, coalesce(w.explained, 0)
+         g.moved, coalesce(w.explained, 0), g.unread
     from (
-      select e."offset", e.owner, e.provider, e.account_id, e.instrument_admin, e.instrument_id,
-             coalesce(sum(e.amount) filter (where e.sign > 0), 0) as amount_in,
-             coalesce(sum(e.amount) filter (where e.sign < 0), 0) as amount_out,
-             coalesce(sum(e.amount) filter (where e.sign > 0 and e.is_locked), 0) as locked_in,
-             coalesce(sum(e.amount) filter (where e.sign < 0 and e.is_locked), 0) as locked_out,
-             count(*) filter (where e.sign > 0) as holdings_in, count(*) filter (where e.sign < 0) as holdings_out,
-             coalesce(sum(e.sign * e.amount) filter (where e.cause in ('created', 'archived')), 0) as moved,
-             count(*) filter (where e.cause in ('created', 'archived')) as events,
-             max(e.cause) filter (where e.cause not in ('created', 'archived')) as cause
-        from :explore.token_holding_events_of(party) e
-       group by e."offset", e.owner, e.provider, e.account_id, e.instrument_admin, e.instrument_id) g
+      select q.*, sum(q.unreadable) over (partition by q."offset")::bigint as unread
+        from (
+          select e."offset", e.standard is not null as is_read, e.owner, e.provider, e.account_id, e.instrument_admin,
+                 e.instrument_id, count(*) filter (where e.standard is null) as unreadable,
+                 coalesce(sum(e.amount) filter (where e.sign > 0), 0) as amount_in,
+                 coalesce(sum(e.amount) filter (where e.sign < 0), 0) as amount_out,
+                 coalesce(sum(e.amount) filter (where e.sign > 0 and e.is_locked), 0) as locked_in,
+                 coalesce(sum(e.amount) filter (where e.sign < 0 and e.is_locked), 0) as locked_out,
+                 count(*) filter (where e.sign > 0) as holdings_in, count(*) filter (where e.sign < 0) as holdings_out,
+                 coalesce(sum(e.sign * e.amount) filter (where e.cause in ('created', 'archived')), 0) as moved,
+                 count(*) filter (where e.cause in ('created', 'archived')) as events,
+                 max(e.cause) filter (where e.cause not in ('created', 'archived')) as cause
+            from :explore.token_holding_events_of(party) e
+           group by e."offset", e.standard is not null, e.owner, e.provider, e.account_id, e.instrument_admin,
+                    e.instrument_id) q) g
     left join updates u on u."offset" = g."offset"
     left join lateral (
            select count(*) as legs,
                   sum(case when l.is_received then l.amount else 0 end - case when l.is_sent then l.amount else 0 end) as explained,
                   case count(distinct l.kind) when 1 then max(l.kind) else 'several' end as kind,
-                  array_agg(distinct l.other_owner) filter (where l.other_owner is not null) as other_owners,
-                  string_agg(distinct l.reason, '; ') as reason, max(l.basis) as basis
+                  array_agg(distinct l.other_owner collate "C") filter (where l.other_owner is not null) as other_owners,
+                  string_agg(distinct l.reason collate "C", '; ') as reason, max(l.basis) as basis
              from (
                select s.amount, s.kind, s.reason, s.basis,
                       (s.receiver, s.receiver_account_id) is not distinct from (g.owner, g.account_id)
@@ -166,11 +180,12 @@ begin atomic
                   and s.instrument_id = g.instrument_id) l
             where l.is_received or l.is_sent) w on g.events > 0
     left join lateral (
-           select count(*) as events, string_agg(distinct e.reason, '; ') as reason
+           select count(*) as events, string_agg(distinct e.reason collate "C", '; ') as reason
              from :explore.token_events e
             where e."offset" = g."offset" and e.is_by_admin and e.instrument_admin = g.instrument_admin
               and e.owner is not distinct from g.owner and e.account_id = g.account_id
-              and e.provider is not distinct from g.provider) n on g.events > 0;
+              and e.provider is not distinct from g.provider) n on g.events > 0
+   where g.is_read;
 end;
 comment on function :explore.token_changes_of(text) is
   'The rows of token_changes of one owner, or of all with null. An owner has to be a stakeholder of the holdings.';
@@ -178,7 +193,7 @@ comment on function :explore.token_changes_of(text) is
 create or replace view :explore.token_changes as
   select * from :explore.token_changes_of(null);
 comment on view :explore.token_changes is
-  'What each update changed for an account and an instrument, from the holdings that appeared and disappeared: complete whatever choice moved them, so that the sum of net up to an offset is the balance there. What the token standard says of it stands beside: moved and explained differ where it says nothing, or something else. Holdings of the seed have kind seeded. Needs an interface Holding in the filter.';
+  'What each update changed for an account and an instrument, from the holdings that appeared and disappeared: complete whatever choice moved them, so that the sum of net up to an offset is the balance there. What the token standard says of it stands beside: moved and explained differ where it says nothing, or something else, and where unread is not 0. Holdings of the seed have kind seeded, those that are older than what was pruned kind kept. Needs an interface Holding in the filter.';
 
 -- What no event and no choice explains is paired where one account lost and one received; else each stands alone.
 create or replace view :explore.token_transfers as
@@ -195,7 +210,7 @@ create or replace view :explore.token_transfers as
              r.receiver_provider, r.receiver_account_id, g.instrument_admin, g.instrument_id, r.amount, null, null
         from (
           select c."offset", c.instrument_admin, c.instrument_id,
-                 bool_or(c.basis <> 'holdings') as is_told, sum(c.moved - c.explained) as rest,
+                 bool_or(c.basis <> 'holdings') as is_told, max(c.unread) = 0 as is_read, sum(c.moved - c.explained) as rest,
                  array_agg(c.moved - c.explained order by c.owner, c.provider, c.account_id) as amounts,
                  array_agg(c.owner order by c.owner, c.provider, c.account_id) as owners,
                  array_agg(c.provider order by c.owner, c.provider, c.account_id) as providers,
@@ -212,92 +227,53 @@ create or replace view :explore.token_transfers as
                  from unnest(g.amounts, g.owners, g.providers, g.accounts) f (amount, owner, provider, account_id)
                  join unnest(g.amounts, g.owners, g.providers, g.accounts) t (amount, owner, provider, account_id)
                    on f.amount < 0 and t.amount > 0
-                where g.senders = 1 and g.receivers = 1
+                where g.is_read and g.senders = 1 and g.receivers = 1
                union all
                select case when g.is_told then 'fee' else 'burn' end, f.owner, f.provider, f.account_id, null, null, null,
                       case g.receivers when 0 then -f.amount else -g.rest end
                  from unnest(g.amounts, g.owners, g.providers, g.accounts) f (amount, owner, provider, account_id)
-                where f.amount < 0 and (g.receivers = 0 or g.senders = 1 and g.receivers = 1 and g.rest < 0)
+                where g.is_read and f.amount < 0 and (g.receivers = 0 or g.senders = 1 and g.receivers = 1 and g.rest < 0)
                union all
                select 'mint', null, null, null, t.owner, t.provider, t.account_id,
                       case g.senders when 0 then t.amount else g.rest end
                  from unnest(g.amounts, g.owners, g.providers, g.accounts) t (amount, owner, provider, account_id)
-                where t.amount > 0 and (g.senders = 0 or g.senders = 1 and g.receivers = 1 and g.rest > 0)
+                where g.is_read and t.amount > 0 and (g.senders = 0 or g.senders = 1 and g.receivers = 1 and g.rest > 0)
                union all
                select 'unmatched', case when f.amount < 0 then f.owner end, case when f.amount < 0 then f.provider end,
                       case when f.amount < 0 then f.account_id end, case when f.amount > 0 then f.owner end,
                       case when f.amount > 0 then f.provider end, case when f.amount > 0 then f.account_id end, abs(f.amount)
                  from unnest(g.amounts, g.owners, g.providers, g.accounts) f (amount, owner, provider, account_id)
-                where g.senders > 0 and g.receivers > 0 and g.senders + g.receivers > 2) r) m
+                where not g.is_read or g.senders > 0 and g.receivers > 0 and g.senders + g.receivers > 2) r) m
     left join updates u on u."offset" = m."offset";
 comment on view :explore.token_transfers is
-  'Every movement of every token once: transfers, mints, burns and fees. basis says how it is known: by an event of the instrument''s admin, by a choice of the token standard, or from the holdings alone, where a transfer with one account on each side is paired, and what remains is minted, burnt, a fee, or unmatched. Where the reader sees one side only, a transfer without event or choice looks like a mint or a burn.';
+  'Every movement of every token once: transfers, mints, burns and fees. basis says how it is known: by an event of the instrument''s admin, by a choice of the token standard, or from the holdings alone, where a transfer with one account on each side is paired, and what remains is minted, burnt, a fee, or unmatched, as is all that holdings tell of an update of which some cannot be read. Where the reader sees one side only, a transfer without event or choice looks like a mint or a burn.';
 
+-- An account whose owner is read for and that was told of a movement, while none of its holdings came or went, stands in no
+-- change: it is looked for among the events. Holdings that the event names and that cannot be read may be what moved.
 create or replace view :explore.token_discrepancies as
   select c."offset", c.update_id, c.effective_at, c.record_time, c.owner, c.provider, c.account_id, c.instrument_admin,
          c.instrument_id, c.explained as logged, c.moved
     from :explore.token_changes c
-   where c.basis = 'event' and c.moved <> c.explained;
+   where c.basis = 'event' and c.moved <> c.explained and c.unread = 0
+  union all
+  select e."offset", e.update_id, e.effective_at, e.record_time, e.owner, e.provider, e.account_id, e.instrument_admin,
+         e.instrument_id, sum(case e.side when 'receiver' then e.amount else - e.amount end), 0
+    from :explore.token_events e
+    join exercises x on x."offset" = e."offset" and x.node_id = e.node_id
+    join event_parties w on w.parties_pk = x.parties_pk and e.owner = any (w.witness_parties)
+   where e.is_by_admin and e.side is not null
+     and e."offset" > (select coalesce(max(s.kept_offset), 0) from stream s)
+     and (select cardinality(:explore.token_templates('Holding', 'Holding'))) > 0
+     and not exists (
+           select from :explore.token_changes c
+            where c."offset" = e."offset" and c.instrument_admin = e.instrument_admin and c.instrument_id = e.instrument_id
+              and c.owner = e.owner and c.account_id = e.account_id and c.provider is not distinct from e.provider)
+     and not exists (
+           select from contract_states l
+            where l.contract_id = any (e.input_holding_ids || e.output_holding_ids)
+              and not exists (select from :explore.token_holding(l.activated_offset, l.node_id)))
+   group by e."offset", e.update_id, e.effective_at, e.record_time, e.owner, e.provider, e.account_id, e.instrument_admin,
+            e.instrument_id
+  having sum(case e.side when 'receiver' then e.amount else - e.amount end) <> 0;
 comment on view :explore.token_discrepancies is
-  'Where the admin of an instrument logs movements that are not those of its holdings: by update and account, what the events add up to and what moved. No rows where all add up.';
-
-create or replace function :explore.token_journal_bounds(from_offset bigint, to_offset bigint)
-  returns table (begins bigint, ends bigint)
-  language plpgsql stable parallel safe rows 1
-  set search_path = pg_catalog, pg_temp
-as $$
-begin
-  ends := :explore.known_offset(coalesce(to_offset, :explore.latest_offset()));
-  if from_offset is null then
-    begins := (select r.from_offset from :explore.known_ranges() r where ends between r.from_offset and r.to_offset);
-  else
-    begins := :explore.known_offset(from_offset);
-  end if;
-  return next;
-end
-$$;
-comment on function :explore.token_journal_bounds(bigint, bigint) is
-  'The offsets themselves where both are known; without them the beginning of the known range, and the checkpoint.';
-
--- In PL/pgSQL, so that the offsets are constants to the planner: conditions on them reach the indexes of holdings.
-create or replace function :explore.token_journal(party text, from_offset bigint default null, to_offset bigint default null)
-  returns table ("offset" bigint, update_id text, effective_at timestamptz, record_time timestamptz, provider text,
-                 account_id text, instrument_admin text, instrument_id text, kind text, amount_in numeric, amount_out numeric,
-                 net numeric, balance numeric, locked numeric, other_owners text[], reason text, basis text)
-  language plpgsql stable parallel safe rows 1000
-  set search_path = pg_catalog, pg_temp
-  set plan_cache_mode = force_custom_plan
-as $$
-#variable_conflict use_column
-declare
-  owner_party text := party;
-  begins bigint;
-  ends bigint;
-begin
-  select b.begins, b.ends into begins, ends from :explore.token_journal_bounds(from_offset, to_offset) b;
-  return query
-    select j."offset", j.update_id, j.effective_at, j.record_time, j.provider, j.account_id, j.instrument_admin,
-           j.instrument_id, j.kind, j.amount_in, j.amount_out, j.net, sum(j.net) over account,
-           sum(j.locked_in - j.locked_out) over account, j.other_owners, j.reason, j.basis
-      from (
-        select begins as "offset", null::text as update_id, null::timestamptz as effective_at,
-               null::timestamptz as record_time, h.provider, h.account_id, h.instrument_admin, h.instrument_id,
-               'opening' as kind, 0::numeric as amount_in, 0::numeric as amount_out, sum(h.amount) as net,
-               coalesce(sum(h.amount) filter (where h.is_locked), 0) as locked_in, 0::numeric as locked_out,
-               null::text[] as other_owners, null::text as reason, null::text as basis
-          from :explore.token_holdings_at(begins) h
-         where h.owner = owner_party
-         group by h.provider, h.account_id, h.instrument_admin, h.instrument_id
-        union all
-        select c."offset", c.update_id, c.effective_at, c.record_time, c.provider, c.account_id, c.instrument_admin,
-               c.instrument_id, c.kind, c.amount_in, c.amount_out, c.net, c.locked_in, c.locked_out, c.other_owners, c.reason,
-               c.basis
-          from :explore.token_changes_of(owner_party) c
-         where c."offset" > begins and c."offset" <= ends) j
-    window account as (partition by j.provider, j.account_id, j.instrument_admin, j.instrument_id order by j."offset"
-                       rows between unbounded preceding and current row)
-     order by j."offset", j.instrument_admin, j.instrument_id, j.provider, j.account_id;
-end
-$$;
-comment on function :explore.token_journal(text, bigint, bigint) is
-  'Every change of what a party holds after an offset, up to another, with the balance after it, by account and instrument; the first rows are the balances at the beginning. Without offsets: from where it is known what was held to the checkpoint. Offsets that are not known are refused with SQLSTATE LI003. The party has to be a stakeholder of its holdings.';
+  'Where the admin of an instrument logs movements that are not those of its holdings: by update and account, what the events add up to and what moved. No rows where all add up; updates with holdings that cannot be read are left out.';

@@ -1,6 +1,6 @@
 /** A migrated database with its read side, for tests of what readers see. */
 import { Client, escapeIdentifier } from 'pg';
-import { decodeUpdate } from '../support/wire/decode.ts';
+import { decodeActiveContract, decodeUpdate } from '../support/wire/decode.ts';
 import { openDatabase } from '../../src/store/connection/database.ts';
 import { migrate } from '../../src/store/schema/migrations.ts';
 import { openSession } from '../../src/store/write/session.ts';
@@ -16,16 +16,37 @@ export interface ReadDatabase extends AsyncDisposable {
   plan(sql: string): Promise<string>;
   /** Writes frames as the indexer does, one batch each. */
   write(...frames: readonly JsonRecord[]): Promise<void>;
+  /** Writes them as one batch. */
+  writeTogether(frames: readonly JsonRecord[]): Promise<void>;
+  /** Sets an update aside that could not be stored. */
+  quarantine(offset: number): Promise<void>;
 }
 
-/** `schema`: the storage schema. Published from genesis, so that frames with any offset from 1 on can be written. */
-export async function createReadDatabase(schema = 'ledger'): Promise<ReadDatabase> {
+/** What was active where history begins. */
+export interface Beginning {
+  readonly offset: number;
+  /** Frames of the active contracts. */
+  readonly entries: readonly JsonRecord[];
+}
+
+/**
+ * `schema`: the storage schema. Published from genesis, so that frames with any offset from 1 on can be written, or from a
+ * seed, so that those with later offsets can.
+ */
+export async function createReadDatabase(schema = 'ledger', seed?: Beginning): Promise<ReadDatabase> {
   const created = await createTestDatabase();
   const database = openDatabase({ url: created.url, schema, statementTimeoutMs: 120_000, applicationName: 'test' });
   await migrate(database);
   const session = await openSession(database, identity);
-  await session.publishSeed(0, 'genesis');
-  let checkpoint = 0;
+  let checkpoint = seed?.offset ?? 0;
+  if (seed === undefined) await session.publishSeed(0, 'genesis');
+  else await writeSeed(session, seed);
+  const writeTogether = async (frames: readonly JsonRecord[]): Promise<void> => {
+    const batch = session.newBatch(checkpoint);
+    for (const frame of frames) batch.add(decodeUpdate(text(frame)));
+    await session.writeBatch(batch, checkpoint);
+    checkpoint = batch.offset;
+  };
   const reader = new Client({ connectionString: created.url });
   await reader.connect();
   await reader.query(`set search_path to ${escapeIdentifier(schema)}`);
@@ -37,12 +58,13 @@ export async function createReadDatabase(schema = 'ledger'): Promise<ReadDatabas
     plan: async (sql) =>
       (await query<{ 'QUERY PLAN': string }>(`explain (costs off) ${sql}`)).map((row) => row['QUERY PLAN']).join('\n'),
     write: async (...frames) => {
-      for (const frame of frames) {
-        const batch = session.newBatch(checkpoint);
-        batch.add(decodeUpdate(text(frame)));
-        await session.writeBatch(batch, checkpoint);
-        checkpoint = batch.offset;
-      }
+      for (const frame of frames) await writeTogether([frame]);
+    },
+    writeTogether,
+    quarantine: async (offset) => {
+      const update = { offset, code: 'LEDGER_DATA_INVALID', found: 'a test', frame: Buffer.from('{}') } as const;
+      await session.quarantine(update, checkpoint);
+      checkpoint = offset;
     },
     [Symbol.asyncDispose]: async () => {
       await reader.end();
@@ -50,4 +72,14 @@ export async function createReadDatabase(schema = 'ledger'): Promise<ReadDatabas
       await created.drop();
     },
   };
+}
+
+type Session = Awaited<ReturnType<typeof openSession>>;
+
+async function writeSeed(session: Session, { offset, entries }: Beginning): Promise<void> {
+  await session.beginSeed(offset);
+  const batch = session.newBatch(offset);
+  for (const entry of entries) batch.addEntry(decodeActiveContract(text(entry)));
+  await session.writeSeed(batch, 0);
+  await session.publishSeed(offset, 'seed');
 }

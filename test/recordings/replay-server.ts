@@ -162,6 +162,8 @@ class Participant {
 
   /** The list of contracts over HTTP. */
   list(request: Request, limit: number): string | Refusal {
+    // An indexer asks for each interface alone whether it is known.
+    if (limit === 1 && asksForOneInterface(request.eventFormat)) return '[]';
     const entries = this.#entriesOf(request);
     return 'status' in entries ? entries : listOf(entries, limit);
   }
@@ -225,6 +227,12 @@ function asksForAll(format: EventFormat | undefined): boolean {
   const view = (interfaceId: string): boolean =>
     asked.includes(`"interfaceId":"${interfaceId}","includeInterfaceView":true`);
   return asked.includes('{"WildcardFilter":{"value":{"includeCreatedEventBlob":true}}}') && interfaces.every(view);
+}
+
+function asksForOneInterface(format: EventFormat | undefined): boolean {
+  const [filter, ...more] = format?.filtersForAnyParty?.cumulative ?? [];
+  const asked = JSON.stringify(filter?.identifierFilter ?? {});
+  return more.length === 0 && interfaces.some((id) => asked.includes(`"interfaceId":"${id}"`));
 }
 
 const notRecorded = (): Refusal => refusal(400, 'INVALID_ARGUMENT', 'the recording shows something else', 8, 3);

@@ -44,6 +44,7 @@ export const rules: Readonly<Record<string, 'all' | 'none' | 'some columns' | Ke
   typed_views: 'all',
   typed_columns: 'all',
   coverage: 'all',
+  filter_interfaces: 'all',
   batches: 'all',
   schema_migrations: 'all',
   active_counts: 'none',
@@ -187,7 +188,7 @@ export function callsOf({ name, types }: Callable, random: Random, lastOffset: n
       integer: ['0', '1'],
       boolean: ['true', 'false'],
       interval: [`'1 millisecond'`],
-      'timestamp with time zone': [`'2026-08-14T${random.between(11, 15)}:00Z'`, 'now()'],
+      'timestamp with time zone': [`'2026-08-14T${random.between(11, 15)}:00Z'`, `'2100-01-01T00:00:00Z'`],
     };
     const list = values[type] ?? ['null'];
     return `${list[random.between(0, list.length - 1)] ?? 'null'}::${type}`;

@@ -7,3 +7,8 @@ function quoted(value: string | null): string {
   if (value === null) return '';
   return value === '' || /[",\r\n]/u.test(value) ? `"${value.replaceAll('"', '""')}"` : value;
 }
+
+/** Text that a spreadsheet would take for a formula, behind an apostrophe: others write reasons and ids. */
+export function noFormula(value: string | null): string | null {
+  return value !== null && /^[=+\-@\t\r\n]/u.test(value) ? `'${value}` : value;
+}

@@ -3,15 +3,16 @@ import { loadConfig } from '../../config/config.ts';
 import type { Statement, StatementOf, StatementRow } from '../../store/reads/statement.ts';
 import { aligned } from '../command-line/aligned.ts';
 import type { Command, Terminal } from '../command-line/command.ts';
-import { csvLine } from '../command-line/csv.ts';
+import { csvLine, noFormula } from '../command-line/csv.ts';
 import { formatFlags, formatOf, type Format } from '../command-line/format.ts';
 import { historyBound, type HistoryBound } from '../command-line/history-bound.ts';
-import { createOutput, type RowFormat } from '../command-line/output.ts';
+import { createOutput, joined, type Output, type RowFormat } from '../command-line/output.ts';
 import type { Given } from '../command-line/parse.ts';
 import { misuse } from '../command-line/refusals.ts';
 import { withDatabase } from '../database/with-database.ts';
 
-const usage = '--party P [--instrument I] [--from OFFSET|TIME] [--to OFFSET|TIME] [--json | --csv | --table]';
+const usage =
+  '--party P [--instrument I] [--admin A] [--from OFFSET|TIME] [--to OFFSET|TIME] [--json | --csv | --table]';
 
 export const statementCommand: Command = {
   name: 'statement',
@@ -20,12 +21,14 @@ export const statementCommand: Command = {
   does: [
     'Begins with the balances at --from and ends with those at --to; without them where history is known from and to.',
     'With --csv the stamp (participant, offsets, record times, SHA-256) goes to standard error. What --json wrote is made',
-    'again and compared by `verify --statement FILE`.',
+    'again and compared by `verify --statement FILE`. What the rows cannot tell is noted beside them. In --csv an apostrophe',
+    'stands before text that a spreadsheet would take for a formula.',
   ],
   operands: [],
   flags: [
     { name: 'party', value: 'P', doc: 'who holds' },
     { name: 'instrument', value: 'I', doc: 'id of the instrument; all without it' },
+    { name: 'admin', value: 'A', doc: 'party that administers it: others may use the same id' },
     { name: 'from', value: 'OFFSET|TIME', doc: 'what happened after it, e.g. 120000 or 2026-01-31T00:00:00Z' },
     { name: 'to', value: 'OFFSET|TIME', doc: 'what happened up to it' },
     ...formatFlags('one object, which `verify --statement` takes'),
@@ -35,7 +38,7 @@ export const statementCommand: Command = {
     'statement --party alice::1220… --json > alice.json',
   ],
   exits: [
-    [2, 'a bound is not known here, or is neither an offset nor a time'],
+    [2, 'a bound or what lies between is not known here, or a bound is neither an offset nor a time'],
     [69, 'the database cannot be reached'],
     [77, 'the role may not read it'],
   ],
@@ -46,16 +49,14 @@ export const statementCommand: Command = {
     const format = formatOf(given, stdout);
     if (format === undefined) throw wrong('statement prints in one format');
     const { readStatement } = await import('../../store/reads/statement.ts');
-    const opening = { command: 'statement', statementTimeoutMs };
-    const statement = await withDatabase(loadConfig(given.options, env), opening, (database) =>
-      readStatement(database, wanted),
+    await withDatabase(loadConfig(given.options, env), opening, (database) =>
+      readStatement(database, wanted, (statement) => show(statement, format, stdout, stderr)),
     );
-    await show(statement, format, stdout, stderr);
   },
 };
 
-/** A party may have years of history. */
-const statementTimeoutMs = 60 * 60_000;
+/** A party may have years of history, and a reader may pause (`| less`). */
+const opening = { command: 'statement', statementTimeoutMs: 60 * 60_000, idleInTransactionMs: 60 * 60_000 };
 
 function wantedOf(given: Given): StatementOf {
   const party = given.text('party');
@@ -67,7 +68,8 @@ function wantedOf(given: Given): StatementOf {
     if (found === undefined) throw wrong(`--${flag} "${text.slice(0, 80)}" is no offset and no time with its zone`);
     return found;
   };
-  return { party, instrument: given.text('instrument') ?? null, from: bound('from'), to: bound('to') };
+  const [instrument, admin] = [given.text('instrument') ?? null, given.text('admin') ?? null];
+  return { party, instrument, admin, from: bound('from'), to: bound('to') };
 }
 
 function wrong(found: string) {
@@ -76,32 +78,60 @@ function wrong(found: string) {
 
 async function show(statement: Statement, format: Format, stdout: Terminal, stderr: Terminal): Promise<void> {
   const output = createOutput(stdout, format === 'table');
-  if (format === 'json') return output.object(statement, []);
-  const stamp = stampOf(statement);
+  if (format === 'json') return json(statement, output);
+  const hash = (): string => aligned([['SHA-256', statement.sha256()]]).join('\n');
   if (format === 'csv') {
-    stderr.write(`${stamp.join('\n')}\n`);
-    return output.text([statement.columns, ...statement.rows].map(csvLine).join(''));
+    await csv(statement, output);
+    stderr.write(`${[...stampOf(statement), hash()].join('\n')}\n`);
+    return;
   }
-  await output.text([...stamp, '', ''].join('\n'));
-  return output.rows(onePage(statement), tableFormat);
+  await output.text([...stampOf(statement), '', ''].join('\n'));
+  await output.rows(shownPages(statement), tableFormat);
+  return output.text(`\n${hash()}\n`);
+}
+
+/** One object, a row on each line. */
+async function json({ pages, sha256, ...head }: Statement, output: Output): Promise<void> {
+  await output.text(`${JSON.stringify(head).slice(0, -1)},"rows":[`);
+  let between = '';
+  const lineOf = (row: StatementRow): string => {
+    const line = `${between}${JSON.stringify(row)}`;
+    between = ',\n';
+    return line;
+  };
+  for await (const rows of pages) {
+    for (const piece of joined(rows, lineOf)) await output.text(piece);
+  }
+  await output.text(`],"sha256":"${sha256()}"}`);
+}
+
+/** For spreadsheets: amounts are numbers there, and no text is a formula. */
+async function csv({ columns, pages }: Statement, output: Output): Promise<void> {
+  const lineOf = (row: StatementRow): string =>
+    csvLine(row.map((value, at) => (isNumber.has(columns[at] ?? '') ? value : noFormula(value))));
+  await output.text(csvLine(columns));
+  for await (const rows of pages) {
+    for (const piece of joined(rows, lineOf)) await output.text(piece);
+  }
 }
 
 /** What a person looks at of each row. */
-async function* onePage({ columns, rows }: Statement): AsyncGenerator<readonly StatementRow[]> {
+async function* shownPages({ columns, pages }: Statement): AsyncGenerator<readonly StatementRow[]> {
   const places = shown.map((name) => columns.indexOf(name));
-  yield rows.map((row) => places.map((place) => row[place] ?? null));
+  for await (const rows of pages) yield rows.map((row) => places.map((place) => row[place] ?? null));
 }
 
-function stampOf({ participant, party, instrument, from, to, sha256 }: Statement): readonly string[] {
+function stampOf({ participant, party, instrument, admin, from, to, notes }: Statement): readonly string[] {
   const at = ({ offset, recordTime }: Statement['from']): string =>
-    `${String(offset)}, recorded ${recordTime ?? 'never'}`;
+    recordTime === null ? String(offset) : `${String(offset)}, recorded ${recordTime}`;
   return aligned([
     ['party', party],
     ['instrument', instrument ?? 'all'],
+    ...(admin === null ? [] : [['admin', admin]]),
     ['after offset', at(from)],
     ['to offset', at(to)],
     ['participant', participant ?? 'not known'],
-    ['SHA-256', sha256],
+    ...notes.map((note) => ['note', note]),
   ]);
 }
 
@@ -109,14 +139,24 @@ const shown = [
   'offset',
   'record_time',
   'instrument_id',
+  'instrument_admin',
   'account_id',
+  'provider',
   'kind',
   'net',
   'balance',
   'locked',
   'reason',
 ] as const;
-const isNumber: ReadonlySet<string> = new Set(['offset', 'net', 'balance', 'locked']);
+const isNumber: ReadonlySet<string> = new Set([
+  'offset',
+  'amount_in',
+  'amount_out',
+  'net',
+  'balance',
+  'locked',
+  'unread',
+]);
 
 const tableFormat: RowFormat<StatementRow> = {
   columns: shown.map((title) => (isNumber.has(title) ? { title, right: true } : { title })),

@@ -2,12 +2,25 @@
 import { readFile } from 'node:fs/promises';
 import type { Config } from '../../config/config.ts';
 import { ExitCode } from '../../errors/exit-code.ts';
-import { hashOf, readStatement, type Statement, type StatementRow } from '../../store/reads/statement.ts';
+import {
+  type Bound,
+  readStatement,
+  type Statement,
+  StatementHash,
+  type StatementHead,
+  type StatementRow,
+} from '../../store/reads/statement.ts';
 import type { Print } from '../command-line/command.ts';
 import { misuse } from '../command-line/refusals.ts';
 import { withDatabase } from '../database/with-database.ts';
 
 const statementTimeoutMs = 60 * 60_000;
+
+/** What `statement --json` wrote. */
+interface Written extends StatementHead {
+  readonly rows: readonly StatementRow[];
+  readonly sha256: string;
+}
 
 /**
  * The exit code is 0 when the statement is whole and the tables say the same, else 1.
@@ -19,41 +32,67 @@ export async function verifyStatement(file: string, config: Config, print: Print
     print('different: the statement was changed after it was made: its rows do not have its SHA-256');
     return ExitCode.different;
   }
-  const { party, instrument, from, to } = given;
-  const wanted = { party, instrument, from, to };
+  const { party, instrument, admin, from, to } = given;
   const opening = { command: 'verify', statementTimeoutMs };
-  const made = await withDatabase(config, opening, (database) => readStatement(database, wanted));
-  if (made.sha256 === given.sha256) {
-    print(`equal: ${String(made.rows.length)} rows, SHA-256 ${made.sha256}`);
+  const found = await withDatabase(config, opening, (database) =>
+    readStatement(database, { party, instrument, admin, from, to }, (made) => difference(given, made)),
+  );
+  if (found === undefined) {
+    print(`equal: ${String(given.rows.length)} rows, SHA-256 ${given.sha256}`);
     return undefined;
   }
-  for (const line of differences(given, made)) print(line);
+  for (const line of found) print(line);
   return ExitCode.different;
 }
 
-function differences(given: Statement, made: Statement): readonly string[] {
+function hashOf(written: Written): string {
+  const hash = new StatementHash(written);
+  for (const row of written.rows) hash.add(row);
+  return hash.digest();
+}
+
+/** Undefined when the tables say the same. */
+async function difference(given: Written, made: Statement): Promise<readonly string[] | undefined> {
   if (given.participant !== made.participant) {
     return [
       `different: the statement is of participant ${given.participant ?? 'unknown'}, the tables of ${made.participant ?? 'unknown'}`,
     ];
   }
-  const lines = (rows: readonly StatementRow[]): readonly string[] => rows.map((row) => JSON.stringify(row));
-  const [before, now] = [lines(given.rows), lines(made.rows)];
-  const at = before.findIndex((line, index) => line !== now[index]);
-  const place = at < 0 ? before.length : at;
+  for (const bound of ['from', 'to'] as const) {
+    if (sameTime(given[bound], made[bound])) continue;
+    const [said, stored] = [given[bound].recordTime, made[bound].recordTime];
+    return [`different: offset ${String(given[bound].offset)} was recorded at ${stored ?? ''}, not at ${said ?? ''}`];
+  }
+  let place = 0;
+  for await (const rows of made.pages) {
+    for (const row of rows) {
+      if (JSON.stringify(row) !== JSON.stringify(given.rows[place])) return differentAt(place, given, row);
+      place += 1;
+    }
+  }
+  return place === given.rows.length ? undefined : differentAt(place, given, undefined);
+}
+
+/** Where one of them does not know, nothing is said. */
+function sameTime(said: Bound, stored: Bound): boolean {
+  return said.recordTime === null || stored.recordTime === null || said.recordTime === stored.recordTime;
+}
+
+function differentAt(place: number, { rows }: Written, made: StatementRow | undefined): readonly string[] {
+  const text = (row: StatementRow | undefined): string => (row === undefined ? 'no such row' : JSON.stringify(row));
   return [
     `different from row ${String(place + 1)} on`,
-    `  the statement: ${before[place] ?? 'no such row'}`,
-    `  the tables:    ${now[place] ?? 'no such row'}`,
+    `  the statement: ${text(rows[place])}`,
+    `  the tables:    ${text(made)}`,
   ];
 }
 
-async function readFrom(file: string): Promise<Statement> {
+async function readFrom(file: string): Promise<Written> {
   const text = await readFile(file, 'utf8').catch((thrown: unknown) => {
     throw wrong(file, thrown instanceof Error && 'code' in thrown ? String(thrown.code) : 'it cannot be read');
   });
   try {
-    const given = JSON.parse(text) as Statement;
+    const given = JSON.parse(text) as Written;
     hashOf(given);
     if (typeof given.party !== 'string' || typeof given.sha256 !== 'string') throw wrong(file, 'it is none');
     return given;

@@ -1,5 +1,5 @@
 /** The statement of a party: what it held of tokens at one offset, every change up to another, and a hash that anybody can make again. */
-import { createHash } from 'node:crypto';
+import { createHash, type Hash } from 'node:crypto';
 import { escapeIdentifier, type ClientBase } from 'pg';
 import type { Database } from '../connection/database.ts';
 import { readSchemas } from '../connection/read-schemas.ts';
@@ -13,6 +13,8 @@ export interface StatementOf {
   readonly party: string;
   /** Id of the instrument; null: all. */
   readonly instrument: string | null;
+  /** Party that administers it: anybody can call an instrument as another is called. Null: all. */
+  readonly admin: string | null;
   readonly from: StatementBound | null;
   readonly to: StatementBound | null;
 }
@@ -34,72 +36,111 @@ export const statementColumns = [
   'other_owners',
   'reason',
   'basis',
+  'unread',
 ] as const;
 
 /** Values as texts, by {@link statementColumns}: amounts without zeros at their end, times in UTC. */
 export type StatementRow = readonly (string | null)[];
 
-interface Bound {
+export interface Bound {
   readonly offset: number;
-  /** Of the newest update up to there; null where there is none. */
+  /** Of the newest update of the known range up to there; null where none is here. */
   readonly recordTime: string | null;
 }
 
-export interface Statement {
+/** Of what the rows of a statement are, and what the hash begins with. */
+export interface StatementHead {
   readonly participant: string | null;
   readonly party: string;
   readonly instrument: string | null;
+  readonly admin: string | null;
   /** Exclusive: balances are those right after it. */
   readonly from: Bound;
   /** Inclusive. */
   readonly to: Bound;
-  readonly columns: readonly string[];
-  readonly rows: readonly StatementRow[];
-  /** Hex, see {@link hashOf}. */
-  readonly sha256: string;
 }
+
+export interface Statement extends StatementHead {
+  /** What the rows cannot tell, in sentences; none where they tell all. */
+  readonly notes: readonly string[];
+  readonly columns: readonly string[];
+  /** To be read once, while the statement is used. */
+  readonly pages: AsyncIterable<readonly StatementRow[]>;
+  /** Hex, see {@link StatementHash}; to be asked for when all pages were read. */
+  readonly sha256: () => string;
+}
+
+const pageRows = 1_000;
 
 /**
- * Reads a statement, in one snapshot.
- * @throws IndexerError QUERY_REFUSED where a bound is not known here, or is neither an offset nor a time; STORE_ errors
+ * Reads a statement, in one snapshot, and hands it to `use` a page at a time.
+ * @throws IndexerError QUERY_REFUSED where a bound is not known here, or is neither an offset nor a time; STORE_ errors;
+ *   whatever `use` throws
  */
-export function readStatement(database: Database, wanted: StatementOf): Promise<Statement> {
+export function readStatement<T>(
+  database: Database,
+  wanted: StatementOf,
+  use: (statement: Statement) => Promise<T>,
+): Promise<T> {
   const explore = escapeIdentifier(readSchemas(database.schema).explore);
-  return inSnapshot(database, (client) => read(client, explore, wanted));
+  return inSnapshot(database, async (client) => use(await statementOf(client, explore, wanted)));
 }
 
-async function read(
-  client: ClientBase,
-  explore: string,
-  { party, instrument, ...wanted }: StatementOf,
-): Promise<Statement> {
-  const from = await offsetOf(client, explore, wanted.from);
-  const to = await offsetOf(client, explore, wanted.to);
-  const bounds = await client.query<{ participant: string | null; begins: number; ends: number }>(
-    `select s.participant_id as participant, b.begins, b.ends
+async function statementOf(client: ClientBase, explore: string, wanted: StatementOf): Promise<Statement> {
+  const { party, instrument, admin } = wanted;
+  const [from, to] = [await offsetOf(client, explore, wanted.from), await offsetOf(client, explore, wanted.to)];
+  const { rows } = await client.query<{ participant: string | null; begins: number; ends: number; notes: string[] }>(
+    `select s.participant_id as participant, b.begins, b.ends,
+            array(select n from ${explore}.token_journal_notes($3, b.begins, b.ends) n) as notes
        from stream s cross join ${explore}.token_journal_bounds($1, $2) b`,
-    [from, to],
+    [from, to, party],
   );
-  const { participant = null, begins = 0, ends = 0 } = bounds.rows[0] ?? {};
-  const { rows } = await client.query<(string | null)[]>({
-    text: `select j."offset"::text, ${printed('j.record_time')}, j.update_id, j.provider, j.account_id,
-                  j.instrument_admin, j.instrument_id, j.kind, trim_scale(j.amount_in)::text, trim_scale(j.amount_out)::text,
-                  trim_scale(j.net)::text, trim_scale(j.balance)::text, trim_scale(j.locked)::text,
-                  array_to_string(j.other_owners, ' '), j.reason, j.basis
-             from ${explore}.token_journal($1, $2, $3) j
-            where $4::text is null or j.instrument_id = $4
-            order by j."offset", j.instrument_admin, j.instrument_id, j.provider, j.account_id`,
-    values: [party, begins, ends, instrument],
-    rowMode: 'array',
-  });
-  const stamped = {
-    participant,
-    party,
-    instrument,
-    from: await boundAt(client, begins),
-    to: await boundAt(client, ends),
+  const { participant = null, begins = 0, ends = 0, notes = [] } = rows[0] ?? {};
+  const [fromBound, toBound] = [await boundAt(client, explore, begins), await boundAt(client, explore, ends)];
+  const head = { participant, party, instrument, admin, from: fromBound, to: toBound };
+  // Planned for all rows, which a cursor is not.
+  await client.query('set local cursor_tuple_fraction = 1');
+  await client.query(
+    `declare statement no scroll cursor for
+      select j."offset"::text, ${printed('j.record_time')}, j.update_id, j.provider, j.account_id,
+             j.instrument_admin, j.instrument_id, j.kind, trim_scale(j.amount_in)::text, trim_scale(j.amount_out)::text,
+             trim_scale(j.net)::text, trim_scale(j.balance)::text, trim_scale(j.locked)::text,
+             array_to_string(j.other_owners, ', '), j.reason, j.basis, j.unread::text
+        from ${explore}.token_journal($1, $2, $3) j
+       where ($4::text is null or j.instrument_id = $4) and ($5::text is null or j.instrument_admin = $5)
+       order by j."offset", j.instrument_admin collate "C", j.instrument_id collate "C", j.provider collate "C",
+                j.account_id collate "C"`,
+    [party, begins, ends, instrument, admin],
+  );
+  const hash = new StatementHash(head);
+  return {
+    ...head,
+    notes: [...notes, ...(await notesOfEnd(client, wanted.to, toBound))],
+    columns: statementColumns,
+    pages: pagesOf(client, hash),
+    sha256: () => hash.digest(),
   };
-  return { ...stamped, columns: statementColumns, rows, sha256: hashOf({ ...stamped, rows }) };
+}
+
+async function* pagesOf(client: ClientBase, hash: StatementHash): AsyncGenerator<readonly StatementRow[]> {
+  for (;;) {
+    const fetch = { text: `fetch ${String(pageRows)} from statement`, rowMode: 'array' } as const;
+    const { rows } = await client.query<(string | null)[]>(fetch);
+    if (rows.length === 0) return;
+    for (const row of rows) hash.add(row);
+    yield rows;
+    if (rows.length < pageRows) return;
+  }
+}
+
+/** A time that has not come here yet stands for the checkpoint, and what is still to come before it would be missed. */
+async function notesOfEnd(client: ClientBase, wanted: StatementBound | null, to: Bound): Promise<readonly string[]> {
+  if (wanted === null || 'offset' in wanted) return [];
+  const { rows } = await client.query(
+    'select from stream where checkpoint = $1 and checkpoint_record_time < $2::timestamptz',
+    [to.offset, wanted.time],
+  );
+  return rows.length === 0 ? [] : [`${wanted.time} is later than all that is here: it ends at the checkpoint`];
 }
 
 async function offsetOf(client: ClientBase, explore: string, bound: StatementBound | null): Promise<number | null> {
@@ -115,29 +156,41 @@ function printed(time: string): string {
   return `to_char(${time}, 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')`;
 }
 
-async function boundAt(client: ClientBase, offset: number): Promise<Bound> {
+/** What was pruned or seeded leaves older updates behind, whose times say nothing of the offset. */
+async function boundAt(client: ClientBase, explore: string, offset: number): Promise<Bound> {
   const { rows } = await client.query<{ at: string | null }>(
     `select ${printed('u.record_time')} as at
-       from updates u where u."offset" <= $1 and u.record_time is not null order by u."offset" desc limit 1`,
+       from ${explore}.known_ranges() r
+       join updates u on u."offset" > r.from_offset and u."offset" <= $1 and u.record_time is not null
+      where $1 between r.from_offset and r.to_offset
+      order by u."offset" desc limit 1`,
     [offset],
   );
   return { offset, recordTime: rows[0]?.at ?? null };
 }
 
 /**
- * SHA-256 of lines of JSON, each with a line feed at its end: an array of participant, party, instrument, and of both bounds
- * offset and record time; then an array for each row.
+ * SHA-256 of lines of JSON, each with a line feed at its end: an array of participant, party, instrument, admin, and the
+ * offsets of both bounds; then an array for each row. Record times of the bounds are no part of it: where history begins
+ * later, by a seed or by pruning, they are not known, and the rows are the same.
  */
-export function hashOf({
-  participant,
-  party,
-  instrument,
-  from,
-  to,
-  rows,
-}: Omit<Statement, 'columns' | 'sha256'>): string {
-  const hash = createHash('sha256');
-  const head = [participant, party, instrument, from.offset, from.recordTime, to.offset, to.recordTime];
-  for (const line of [head, ...rows]) hash.update(`${JSON.stringify(line)}\n`);
-  return hash.digest('hex');
+export class StatementHash {
+  readonly #hash: Hash = createHash('sha256');
+
+  constructor({ participant, party, instrument, admin, from, to }: StatementHead) {
+    this.#line([participant, party, instrument, admin, from.offset, to.offset]);
+  }
+
+  add(row: StatementRow): void {
+    this.#line(row);
+  }
+
+  /** Hex; to be called once. */
+  digest(): string {
+    return this.#hash.digest('hex');
+  }
+
+  #line(values: readonly (string | number | null)[]): void {
+    this.#hash.update(`${JSON.stringify(values)}\n`);
+  }
 }

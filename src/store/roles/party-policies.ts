@@ -15,6 +15,7 @@ const open = [
   'typed_views',
   'typed_columns',
   'coverage',
+  'filter_interfaces',
   // How the writer went about it: offsets, epochs, hours.
   'batches',
   'schema_migrations',

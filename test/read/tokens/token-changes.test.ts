@@ -2,122 +2,42 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import * as frames from '../../support/frames.ts';
 import { createReadDatabase, type ReadDatabase } from '../read-database.ts';
+import * as tokens from './token-frames.ts';
+import { gone } from './token-frames.ts';
 
 const { alice, bob } = frames;
 const carol = 'Carol::1220cc';
 const admin = 'admin::1220ad';
 const stranger = 'Mallory::1220ee';
-const packageId = 'cd'.repeat(32);
-const named = (name: string): string => `${packageId}:Splice.Api.Token.${name}`;
-const instrumentId = { admin, id: 'Coin' };
-const noMeta = { values: {} };
-const reasonKey = 'splice.lfdecentralizedtrust.org/reason';
+const instrument = { admin, id: 'Coin' };
 
 interface Held {
   readonly id?: string;
   readonly lock?: frames.JsonRecord;
-  /** Versions of the standard that the template implements. */
   readonly versions?: readonly (1 | 2)[];
 }
 
-/** A holding that appears. */
-function held(contractId: string, owner: string, amount: string, nodeId: number, given: Held = {}): frames.JsonRecord {
-  const { id = '', lock = null, versions = [1, 2] } = given;
-  const view = (interfaceId: string, viewValue: frames.JsonRecord): frames.JsonRecord => ({
-    interfaceId,
-    viewStatus: { code: 0, message: '', details: [] },
-    viewValue,
-  });
-  const common = { instrumentId, amount, lock, meta: noMeta };
-  const interfaceViews = [
-    ...(versions.includes(1) ? [view(named('HoldingV1:Holding'), { owner, ...common })] : []),
-    ...(versions.includes(2)
-      ? [view(named('HoldingV2:Holding'), { account: { owner, provider: null, id }, ...common })]
-      : []),
-  ];
-  const parties = { signatories: [admin, owner], observers: [], witnessParties: [owner] };
-  return { CreatedEvent: frames.created({ contractId, nodeId, interfaceViews, ...parties }) };
+const account = (owner: string | null, id = ''): tokens.Account => ({ owner, provider: null, id });
+
+/** A holding of the coin that appears. */
+function held(contractId: string, owner: string, amount: string, nodeId: number, { id, ...given }: Held = {}) {
+  return tokens.held({ contractId, account: account(owner, id), instrument, amount, ...given }, nodeId);
 }
 
-/** A holding that disappears. */
-function gone(contractId: string, nodeId: number): frames.JsonRecord {
-  const plain = {
-    interfaceId: null,
-    choice: 'Archive',
-    choiceArgument: {},
-    exerciseResult: {},
-    implementedInterfaces: [],
-  };
-  return { ExercisedEvent: frames.exercised({ contractId, nodeId, lastDescendantNodeId: nodeId, ...plain }) };
-}
-
-interface Leg {
-  readonly side: 'SenderSide' | 'ReceiverSide';
+interface Leg extends Omit<tokens.Leg, 'other'> {
   /** Null: the admin's own account. */
   readonly other: string | null;
-  readonly amount: string;
-  readonly leg?: string;
-  readonly reason?: string;
 }
 
 /** What an account is told by the registry. */
-function logged(owner: string, nodeId: number, legs: readonly Leg[], by = admin, id = ''): frames.JsonRecord {
-  return {
-    ExercisedEvent: frames.exercised({
-      contractId: '00rules',
-      nodeId,
-      lastDescendantNodeId: nodeId,
-      consuming: false,
-      interfaceId: named('TransferEventsV2:EventLog'),
-      choice: 'EventLog_HoldingsChange',
-      actingParties: [by],
-      choiceArgument: {
-        admin,
-        account: { owner, provider: null, id },
-        inputHoldingCids: [],
-        outputHoldingCids: [],
-        transferLegSides: legs.map(({ side, other, amount, leg = '', reason }) => ({
-          transferLegId: leg,
-          side,
-          otherside: { owner: other, provider: null, id: '' },
-          amount,
-          instrumentId: instrumentId.id,
-          meta: { values: reason === undefined ? {} : { [reasonKey]: reason } },
-        })),
-        observers: [owner],
-        extraArgs: { context: noMeta, meta: noMeta },
-      },
-      exerciseResult: {},
-    }),
-  };
+function logged(owner: string, nodeId: number, legs: readonly Leg[], by = admin): frames.JsonRecord {
+  const sides = legs.map(({ other, ...leg }) => ({ ...leg, other: account(other) }));
+  return tokens.logged({ account: account(owner), instrument, legs: sides, by }, nodeId);
 }
 
 /** A transfer of one step by a factory, of version 1 or 2. */
 function transferred(version: 1 | 2, nodeId: number, last: number, sender: string, receiver: string, amount: string) {
-  const account = (owner: string): frames.Json => (version === 1 ? owner : { owner, provider: null, id: '' });
-  const transfer = {
-    sender: account(sender),
-    receiver: account(receiver),
-    amount,
-    instrumentId,
-    requestedAt: '2026-08-01T00:00:00Z',
-    executeBefore: '2026-08-02T00:00:00Z',
-    inputHoldingCids: [],
-    meta: noMeta,
-  };
-  return {
-    ExercisedEvent: frames.exercised({
-      contractId: '00rules',
-      nodeId,
-      lastDescendantNodeId: last,
-      consuming: false,
-      interfaceId: named(`TransferInstructionV${String(version)}:TransferFactory`),
-      choice: 'TransferFactory_Transfer',
-      actingParties: [sender],
-      choiceArgument: { transfer },
-      exerciseResult: { output: { tag: 'TransferInstructionResult_Completed', value: { receiverHoldingCids: [] } } },
-    }),
-  };
+  return tokens.transferred({ version, sender, receiver, instrument, amount, lastDescendantNodeId: last }, nodeId);
 }
 
 let database: ReadDatabase;

@@ -1,0 +1,101 @@
+-- What a party held, gained and lost, in order, with running balances; and what such a journal cannot tell.
+
+create or replace function :explore.token_journal_bounds(from_offset bigint, to_offset bigint)
+  returns table (begins bigint, ends bigint)
+  language plpgsql stable parallel safe rows 1
+  set search_path = pg_catalog, pg_temp
+as $$
+begin
+  ends := :explore.token_offset(coalesce(to_offset, :explore.latest_offset()));
+  if from_offset is null then
+    begins := (select greatest(r.from_offset, (select max(f.complete_from) from :storage.filter_interfaces f
+                                                where f.interface_id like '%:Splice.Api.Token.HoldingV_:Holding'))
+                 from :explore.known_ranges() r where ends between r.from_offset and r.to_offset);
+  else
+    begins := :explore.token_offset(from_offset);
+  end if;
+  if begins > ends then
+    raise exception 'A journal from % to % ends before it begins', begins, ends
+      using errcode = 'invalid_parameter_value', hint = 'Give the earlier offset first.';
+  elsif not exists (select from :explore.known_ranges() r
+                     where begins between r.from_offset and r.to_offset and ends between r.from_offset and r.to_offset) then
+    raise exception 'What changed between % and % is not known as a whole: %', begins, ends, :explore.known_ranges_text()
+      using errcode = 'LI003', hint = 'Ask for each range by itself; view coverage says what lies between them.';
+  end if;
+  return next;
+end
+$$;
+comment on function :explore.token_journal_bounds(bigint, bigint) is
+  'The offsets themselves where all is known between them, else SQLSTATE LI003; without them the beginning of the known range, and the checkpoint.';
+
+-- In PL/pgSQL, so that the offsets are constants to the planner: conditions on them reach the indexes of holdings.
+create or replace function :explore.token_journal(party text, from_offset bigint default null, to_offset bigint default null)
+  returns table ("offset" bigint, update_id text, effective_at timestamptz, record_time timestamptz, provider text,
+                 account_id text, instrument_admin text, instrument_id text, kind text, amount_in numeric, amount_out numeric,
+                 net numeric, balance numeric, locked numeric, other_owners text[], reason text, basis text, unread bigint)
+  language plpgsql stable parallel safe rows 1000
+  set search_path = pg_catalog, pg_temp
+  set plan_cache_mode = force_custom_plan
+as $$
+#variable_conflict use_column
+declare
+  owner_party text := party;
+  begins bigint;
+  ends bigint;
+begin
+  select b.begins, b.ends into begins, ends from :explore.token_journal_bounds(from_offset, to_offset) b;
+  return query
+    select j."offset", j.update_id, j.effective_at, j.record_time, j.provider, j.account_id, j.instrument_admin,
+           j.instrument_id, j.kind, j.amount_in, j.amount_out, j.net, sum(j.net) over account,
+           sum(j.locked_in - j.locked_out) over account, j.other_owners, j.reason, j.basis, j.unread
+      from (
+        select begins as "offset", null::text as update_id, null::timestamptz as effective_at,
+               null::timestamptz as record_time, h.provider, h.account_id, h.instrument_admin, h.instrument_id,
+               'opening' as kind, 0::numeric as amount_in, 0::numeric as amount_out, sum(h.amount) as net,
+               coalesce(sum(h.amount) filter (where h.is_locked), 0) as locked_in, 0::numeric as locked_out,
+               null::text[] as other_owners, null::text as reason, null::text as basis, 0::bigint as unread
+          from :explore.token_holdings_at(begins) h
+         where h.owner = owner_party
+           and exists (select from :storage.contract_states l
+                        where l.contract_id = h.contract_id and l.activated_offset = h.created_at_offset
+                          and l.parties_pk = any (:explore.token_parties(owner_party)))
+         group by h.provider, h.account_id, h.instrument_admin, h.instrument_id
+        union all
+        select c."offset", c.update_id, c.effective_at, c.record_time, c.provider, c.account_id, c.instrument_admin,
+               c.instrument_id, c.kind, c.amount_in, c.amount_out, c.net, c.locked_in, c.locked_out, c.other_owners, c.reason,
+               c.basis, c.unread
+          from :explore.token_changes_of(owner_party) c
+         where c."offset" > begins and c."offset" <= ends) j
+    window account as (partition by j.provider, j.account_id, j.instrument_admin, j.instrument_id order by j."offset"
+                       rows between unbounded preceding and current row)
+     order by j."offset", j.instrument_admin collate "C", j.instrument_id collate "C", j.provider collate "C",
+              j.account_id collate "C";
+end
+$$;
+comment on function :explore.token_journal(text, bigint, bigint) is
+  'Every change of what a party holds after an offset, up to another, with the balance after it, by account and instrument; the first rows are the balances at the beginning. Without offsets: from where it is known what was held to the checkpoint. Offsets that are not known, and a gap between them, are refused with SQLSTATE LI003; what cannot be told otherwise, token_journal_notes says. The party has to be a stakeholder of its holdings.';
+
+create or replace function :explore.token_journal_notes(party text, from_offset bigint default null, to_offset bigint default null)
+  returns setof text
+  language sql stable parallel safe rows 2
+begin atomic
+  with bounds as materialized (
+    select b.begins, b.ends, r.from_offset as known_from
+      from :explore.token_journal_bounds(from_offset, to_offset) b
+      join :explore.known_ranges() r on b.ends between r.from_offset and r.to_offset)
+  select case c.status when 'quarantined' then format('offset %s: %s', c.to_offset, c.why)
+                       else format('from offset %s: %s', c.from_offset, c.why) end
+    from bounds b
+    join :explore.coverage c on c.status in ('quarantined', 'partial') and c.to_offset > b.known_from and c.from_offset < b.ends
+  union all
+  select format('%s holdings that the party is a stakeholder of cannot be read and are not counted: see token_holdings_unread',
+                count(*))
+    from bounds b
+    join contract_states l on l.activated_offset <= b.ends and coalesce(l.deactivated_offset > b.begins, true)
+   where l.ended_by is distinct from 'w' and l.parties_pk = any ((select :explore.token_parties(party))::integer[])
+     and l.template_pk = any ((select :explore.token_templates('Holding', 'Holding'))::integer[])
+     and not exists (select from :explore.token_holding(l.activated_offset, l.node_id))
+  having count(*) > 0;
+end;
+comment on function :explore.token_journal_notes(text, bigint, bigint) is
+  'What makes token_journal of the same arguments less than the whole truth, in sentences: updates in quarantine, history that began without a seed, holdings that cannot be read. No rows where nothing does.';

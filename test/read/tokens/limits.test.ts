@@ -1,0 +1,324 @@
+/** Where the tables cannot tell all of what moved, the token views say so, and never tell something else instead. */
+import { afterEach, describe, expect, it } from 'vitest';
+import { mergeStaging } from '../../../src/store/history/merge.ts';
+import { prepareStaging, stagingSchema } from '../../../src/store/history/staging.ts';
+import { openDatabase, type Database } from '../../../src/store/connection/database.ts';
+import { prune } from '../../../src/store/retention/prune.ts';
+import { redact } from '../../../src/store/retention/redact.ts';
+import { openSession } from '../../../src/store/write/session.ts';
+import * as frames from '../../support/frames.ts';
+import { identity } from '../../support/schemas.ts';
+import { decodeActiveContract } from '../../support/wire/decode.ts';
+import { createReadDatabase, type Beginning, type ReadDatabase } from '../read-database.ts';
+import * as tokens from './token-frames.ts';
+
+const { alice, bob } = frames;
+const instrument = { admin: 'admin::1220ad', id: 'Coin' };
+const mints: tokens.Account = { owner: null, provider: null, id: 'cip-112/mint' };
+
+type Given = Partial<tokens.Holding>;
+const coin = (contractId: string, owner: string, amount: string, given: Given = {}): tokens.Holding => ({
+  contractId,
+  account: tokens.own(owner),
+  instrument,
+  amount,
+  ...given,
+});
+const held = (nodeId: number, ...given: Parameters<typeof coin>): frames.JsonRecord =>
+  tokens.held(coin(...given), nodeId);
+const { gone, own } = tokens;
+
+const opened: AsyncDisposable[] = [];
+afterEach(async () => {
+  for (const one of opened.splice(0)) await one[Symbol.asyncDispose]();
+});
+
+async function world(seed?: Beginning): Promise<ReadDatabase> {
+  const database = await createReadDatabase('ledger', seed);
+  opened.push(database);
+  return database;
+}
+
+/** The same tables, for what maintains them. */
+function maintained({ url }: ReadDatabase, schema = 'ledger'): Database {
+  const database = openDatabase({ url, schema, statementTimeoutMs: 60_000, applicationName: 'test' });
+  opened.unshift({ [Symbol.asyncDispose]: () => database.close() });
+  return database;
+}
+
+const movements = (database: ReadDatabase): Promise<readonly unknown[]> =>
+  database.query(
+    `select "offset"::integer, kind, split_part(sender, '::', 1) as sender, split_part(receiver, '::', 1) as receiver,
+            amount::float from explore.token_transfers order by 1, 2, 3, 4`,
+  );
+const changes = (database: ReadDatabase): Promise<readonly unknown[]> =>
+  database.query(
+    `select "offset"::integer, kind, split_part(owner, '::', 1) as owner, net::float, unread::integer
+       from explore.token_changes order by 1, 3`,
+  );
+const notes = async (database: ReadDatabase, party: string): Promise<readonly string[]> =>
+  (await database.query<{ note: string }>('select explore.token_journal_notes($1) as note', [party])).map(
+    ({ note }) => note,
+  );
+
+/** Alice has 10, pays Bob 4, and splits what is left. */
+const payment = [
+  frames.transaction(1, [held(0, '00a1', alice, '10.0')]),
+  frames.transaction(2, [gone('00a1', 0), held(1, '00a2', alice, '6.0'), held(2, '00b1', bob, '4.0')]),
+  frames.transaction(3, [gone('00a2', 0), held(1, '00a3', alice, '5.0'), held(2, '00a4', alice, '1.0')]),
+];
+
+describe('what was pruned', () => {
+  it('leaves holdings that were kept, not mints', async () => {
+    const database = await world();
+    await database.write(...payment);
+    await prune(maintained(database), { offset: 2 }, { stop: new AbortController().signal });
+    expect(await movements(database)).toEqual([]);
+    expect(await changes(database)).toEqual([
+      { offset: 2, kind: 'kept', owner: 'Alice', net: 6, unread: 0 },
+      { offset: 2, kind: 'kept', owner: 'Bob', net: 4, unread: 0 },
+      { offset: 3, kind: 'split', owner: 'Alice', net: 0, unread: 0 },
+    ]);
+    const journal = `select "offset"::integer, kind, balance::float from explore.token_journal($1)`;
+    expect(await database.query(journal, [bob])).toEqual([{ offset: 2, kind: 'opening', balance: 4 }]);
+  });
+
+  it('is the same while it goes', async () => {
+    const database = await world();
+    await database.write(...payment);
+    await database.query('select pqs.__note_pruned(2)');
+    const while_ = [await movements(database), await changes(database)];
+    await prune(maintained(database), { offset: 2 }, { stop: new AbortController().signal });
+    expect([await movements(database), await changes(database)]).toEqual(while_);
+  });
+});
+
+describe('what cannot be read', () => {
+  it('is counted beside what can, and what holdings tell of such an update is unmatched', async () => {
+    const database = await world();
+    await database.write(
+      frames.transaction(1, [held(0, '00a1', alice, '10.0', { failed: [1, 2] })]),
+      frames.transaction(2, [gone('00a1', 0), held(1, '00a2', alice, '6.0'), held(2, '00b1', bob, '4.0')]),
+    );
+    expect(await movements(database)).toEqual([
+      { offset: 2, kind: 'unmatched', sender: null, receiver: 'Alice', amount: 6 },
+      { offset: 2, kind: 'unmatched', sender: null, receiver: 'Bob', amount: 4 },
+    ]);
+    expect(await changes(database)).toMatchObject([
+      { owner: 'Alice', unread: 1 },
+      { owner: 'Bob', unread: 1 },
+    ]);
+    expect(await database.query('select contract_id, why, is_active from explore.token_holdings_unread')).toEqual([
+      { contract_id: '00a1', why: 'failed', is_active: false },
+    ]);
+    expect(await notes(database, alice)).toEqual([expect.stringMatching(/^1 holdings .* cannot be read/)]);
+    expect(await notes(database, bob)).toEqual([]);
+  });
+
+  it('was redacted, as far as one view does not show it still', async () => {
+    const database = await world();
+    await database.write(...payment);
+    const subject = { kind: 'contract', contractId: '00a1' } as const;
+    const request = { subject, reason: 'asked for', active: true, exercises: false };
+    await redact(maintained(database), request, new AbortController().signal);
+    expect(await movements(database)).toEqual([
+      { offset: 2, kind: 'unmatched', sender: null, receiver: 'Alice', amount: 6 },
+      { offset: 2, kind: 'unmatched', sender: null, receiver: 'Bob', amount: 4 },
+    ]);
+    expect(await database.query('select why from explore.token_holdings_unread')).toEqual([{ why: 'redacted' }]);
+    expect(await notes(database, alice)).toHaveLength(1);
+  });
+
+  it('is read by the other version, where that is there', async () => {
+    const database = await world();
+    await database.write(frames.transaction(1, [held(0, '00a1', alice, '10.0', { failed: [2], amountV1: '9.0' })]));
+    expect(await database.query('select standard, amount::float from explore.token_holdings')).toEqual([
+      { standard: 'V1', amount: 9 },
+    ]);
+    expect(await database.query('select from explore.token_holdings_unread')).toEqual([]);
+  });
+});
+
+describe('an update in quarantine', () => {
+  it('is a note to a journal that passes it', async () => {
+    const database = await world();
+    await database.write(...payment.slice(0, 1));
+    await database.quarantine(2);
+    await database.write(...payment.slice(2));
+    expect(await notes(database, alice)).toEqual([expect.stringMatching(/^offset 2: .* could not be stored/)]);
+    const before = await database.query('select from explore.token_journal_notes($1, 0, 1)', [alice]);
+    expect(before).toEqual([]);
+  });
+});
+
+/** What is active at the offset follows a gap: the stream knows it up to its checkpoint, and from there on again. */
+async function reseed(database: ReadDatabase, checkpoint: number, seed: Beginning): Promise<void> {
+  const staging = maintained(database, stagingSchema('ledger', 'reseed'));
+  await prepareStaging(staging, 'ledger', 'reseed', { identity, notBefore: checkpoint });
+  const session = await openSession(staging, identity, { notify: false });
+  await session.beginSeed(seed.offset);
+  const batch = session.newBatch(seed.offset);
+  for (const entry of seed.entries) batch.addEntry(decodeActiveContract(frames.text(entry)));
+  await session.writeSeed(batch, 0);
+  await session.publishSeed(seed.offset, 'seed');
+  const { offset } = seed;
+  const common = { identity, interfaces: [], anchor: undefined, writer: 'test', notify: false };
+  await mergeStaging(maintained(database), { ...common, offset, checkpoint, reason: 'gap' });
+}
+
+const entry = (offset: number, given: tokens.Holding): frames.JsonRecord =>
+  frames.activeEntry({ ...tokens.holding(given), offset, nodeId: 0 });
+
+describe('a gap', () => {
+  it('is no part of a journal: each side has its own', async () => {
+    const database = await world();
+    await database.write(...payment.slice(0, 2));
+    await reseed(database, 2, { offset: 9, entries: [entry(8, coin('00a9', alice, '2.0'))] });
+    const journal = 'select "offset"::integer, kind, balance::float from explore.token_journal($1, $2, $3)';
+    await expect(database.query(journal, [alice, 1, 9])).rejects.toMatchObject({ code: 'LI003' });
+    expect(await database.query(journal, [alice, 1, 2])).toHaveLength(2);
+    expect(await database.query(journal, [alice, null, null])).toEqual([{ offset: 9, kind: 'opening', balance: 2 }]);
+    const mints = await database.query(`select from explore.token_transfers where "offset" > 2`);
+    expect(mints).toEqual([]);
+  });
+});
+
+describe('bounds', () => {
+  it('are refused where nothing is known there, also where no token was ever seen', async () => {
+    const database = await world();
+    await database.write(frames.transaction(1, []));
+    for (const asked of ['token_balances_at(7)', 'token_holdings_at(7)', `token_journal('x', null, 7)`]) {
+      await expect(database.query(`select * from explore.${asked}`)).rejects.toMatchObject({ code: 'LI003' });
+    }
+    expect(await database.query('select * from explore.token_balances_at(1)')).toEqual([]);
+    await expect(database.query(`select * from explore.token_journal('x', 1, 0)`)).rejects.toMatchObject({
+      code: '22023',
+    });
+  });
+
+  it('are refused where views of holdings were not complete yet', async () => {
+    const database = await world();
+    await database.write(...payment);
+    await database.query(
+      `insert into ledger.filter_interfaces (interface_id, complete_from)
+       values ('#splice-api-token-holding-v2:Splice.Api.Token.HoldingV2:Holding', 2)`,
+    );
+    const total = (offset: number): Promise<readonly unknown[]> =>
+      database.query(`select sum(total)::float as total from explore.token_balances_at(${String(offset)})`);
+    await expect(total(1)).rejects.toMatchObject({ code: 'LI003' });
+    expect(await total(2)).toEqual([{ total: 10 }]);
+    const [first] = await database.query('select "offset"::integer, kind from explore.token_journal($1)', [alice]);
+    expect(first).toEqual({ offset: 2, kind: 'opening' });
+  });
+});
+
+describe('an admin', () => {
+  it('who logs what no holding does is found out, and one who logs to somebody unseen is not', async () => {
+    const database = await world();
+    const legs = [{ side: 'ReceiverSide', other: mints, amount: '5.0' }] as const;
+    const log = (owner: string, node: number, witnesses = [owner]): frames.JsonRecord =>
+      tokens.logged({ account: own(owner), instrument, legs, witnesses }, node);
+    await database.write(
+      frames.transaction(1, [held(0, '00a1', alice, '5.0'), log(alice, 1)]),
+      frames.transaction(2, [log(alice, 0)]),
+      frames.transaction(3, [log(bob, 0, [alice])]),
+    );
+    const found = await database.query(
+      `select "offset"::integer, split_part(owner, '::', 1) as owner, logged::float, moved::float
+         from explore.token_discrepancies`,
+    );
+    expect(found).toEqual([{ offset: 2, owner: 'Alice', logged: 5, moved: 0 }]);
+  });
+
+  it('may have holdings of no owner', async () => {
+    const database = await world();
+    const vault = coin('0001', alice, '100.0', { account: mints });
+    await database.write(
+      frames.transaction(1, [tokens.held(vault, 0)]),
+      frames.transaction(2, [
+        gone('0001', 0),
+        held(1, '0002', alice, '60.0', { account: mints }),
+        held(2, '00a1', alice, '40.0'),
+        tokens.logged(
+          { account: own(alice), instrument, legs: [{ side: 'ReceiverSide', other: mints, amount: '40.0' }] },
+          3,
+        ),
+      ]),
+    );
+    expect(await changes(database)).toMatchObject([
+      { offset: 1, kind: 'received', owner: null, net: 100 },
+      { offset: 2, kind: 'mint', owner: 'Alice', net: 40 },
+      { offset: 2, kind: 'mint', owner: null, net: -40 },
+    ]);
+    expect(await database.query('select from explore.token_discrepancies')).toEqual([]);
+  });
+});
+
+describe('a step', () => {
+  it.each([
+    [1, 2],
+    [2, 1],
+  ] as const)('of version %i with one of version %i inside is one transfer', async (outer, inner) => {
+    const database = await world();
+    const step = { sender: alice, receiver: bob, instrument, amount: '4.0' };
+    await database.write(
+      frames.transaction(1, [held(0, '00a1', alice, '4.0')]),
+      frames.transaction(2, [
+        tokens.transferred({ ...step, version: outer, lastDescendantNodeId: 3 }, 0),
+        tokens.transferred({ ...step, version: inner, lastDescendantNodeId: 3 }, 1),
+        gone('00a1', 2),
+        held(3, '00b1', bob, '4.0'),
+      ]),
+    );
+    expect((await movements(database)).slice(1)).toEqual([
+      { offset: 2, kind: 'transfer', sender: 'Alice', receiver: 'Bob', amount: 4 },
+    ]);
+  });
+});
+
+describe('a lock', () => {
+  const locked = (lock: frames.JsonRecord): Given => ({ lock: { holders: [bob], ...lock } });
+  const longest = '9223372036854775807';
+
+  it('of any length leaves the views whole', async () => {
+    const database = await world();
+    await database.write(
+      frames.transaction(1, [
+        held(0, '00a1', alice, '1.0', locked({ expiresAfter: { microseconds: longest } })),
+        held(1, '00a2', alice, '2.0', locked({ expiresAfter: { microseconds: `-${longest}` } })),
+        held(2, '00a3', alice, '4.0', locked({ expiresAt: '9999-12-31T23:59:59.999999Z' })),
+      ]),
+    );
+    const expected = { total: 7, locked: 7, available: 2 };
+    const shown = 'total::float, locked::float, available::float';
+    expect(await database.query(`select ${shown} from explore.token_balances`)).toEqual([expected]);
+    expect(await database.query(`select ${shown} from explore.token_balances_at(1)`)).toEqual([expected]);
+  });
+
+  it('that was over when history began does not hold there', async () => {
+    const until = locked({ expiresAt: '2026-08-14T11:00:00Z' });
+    const database = await world({ offset: 5, entries: [entry(3, coin('00a1', alice, '1.0', until))] });
+    const available = 'select available::float from explore.token_balances_at(5)';
+    expect(await database.query(available)).toEqual([{ available: 1 }]);
+    await database.write(frames.transaction(6, []));
+    expect(await database.query(available)).toEqual([{ available: 1 }]);
+  });
+
+  it('that was not over then does, however long ago that is now', async () => {
+    const until = locked({ expiresAt: '2026-08-14T12:00:00Z' });
+    const database = await world({ offset: 5, entries: [entry(3, coin('00a1', alice, '1.0', until))] });
+    await database.write(frames.transaction(6, [], { effectiveAt: '2026-08-14T11:01:00Z' }));
+    const available = 'select available::float from explore.token_balances_at(5)';
+    expect(await database.query(available)).toEqual([{ available: 0 }]);
+  });
+});
+
+describe('an owner who is no stakeholder', () => {
+  it('has a balance, and a journal that begins as it goes on: without', async () => {
+    const database = await world();
+    const kept: Given = { event: { signatories: [instrument.admin], witnessParties: [instrument.admin] } };
+    await database.write(frames.transaction(1, [held(0, '00a1', alice, '1.0', kept)]), frames.transaction(2, []));
+    expect(await database.query('select owner from explore.token_balances')).toEqual([{ owner: alice }]);
+    expect(await database.query('select from explore.token_journal($1, 1, 2)', [alice])).toEqual([]);
+  });
+});

@@ -1,0 +1,386 @@
+/**
+ * What moved, by a model of its own: updates are made of a few kinds of movements, as frames, and the model says for each
+ * what the holdings of an account lost and gained, and what was told of it. Amounts are bigints, in units of 10^-10.
+ */
+import * as frames from '../../support/frames.ts';
+import * as tokens from './token-frames.ts';
+
+/** One movement, all of it as numbers, so that it can be made at random and made smaller. */
+export interface Movement {
+  readonly kind: 'mint' | 'burn' | 'transfer' | 'lock' | 'merge' | 'transient' | 'noise';
+  /** Accounts, instruments and holdings by their place in a list, counted round. */
+  readonly from: number;
+  readonly to: number;
+  readonly instrument: number;
+  readonly holding: number;
+  readonly amount: bigint;
+  /** What it costs beside, in the same units. */
+  readonly fee: bigint;
+  readonly leg: string;
+}
+
+/** How much is told: events of version 2, choices of both versions with or without them, or nothing. */
+export type Telling = 'events' | 'all' | 'choices' | 'nothing';
+
+export interface Step {
+  readonly movements: readonly Movement[];
+  readonly telling: Telling;
+  /** Whether fees are legs, paid to the admin. */
+  readonly feesAreTold: boolean;
+  /** Instead of all that, a holding leaves for another synchronizer, or arrives. */
+  readonly reassigns: boolean;
+}
+
+export interface Change {
+  readonly offset: number;
+  readonly account: string;
+  amountIn: bigint;
+  amountOut: bigint;
+  lockedIn: bigint;
+  lockedOut: bigint;
+  holdingsIn: number;
+  holdingsOut: number;
+}
+
+interface Held extends tokens.Holding {
+  readonly units: bigint;
+  /** On its way to another synchronizer. */
+  travels: boolean;
+  /** Of its create, or of its last assignment. */
+  offset: number;
+  nodeId: number;
+}
+
+const { alice, bob } = frames;
+const carol = 'Carol::1220cc';
+export const owners = [alice, bob, carol];
+const bank = 'bank::1220ba';
+/** Two admins name an instrument alike. */
+const instruments: readonly tokens.Instrument[] = [
+  { admin: 'admin::1220ad', id: 'Coin' },
+  { admin: 'other::1220ad', id: 'Coin' },
+  { admin: 'admin::1220ad', id: 'Bond' },
+];
+const accounts: readonly tokens.Account[] = [
+  ...owners.map(tokens.own),
+  { owner: alice, provider: null, id: 'savings' },
+  { owner: bob, provider: bank, id: '' },
+  { owner: carol, provider: bank, id: 'savings' },
+];
+const mints: tokens.Account = { owner: null, provider: null, id: 'cip-112/mint' };
+
+/** Account and instrument in one text, as {@link keySql} makes it. */
+function keyOf({ owner, provider, id }: tokens.Account, { admin, id: instrument }: tokens.Instrument): string {
+  return [owner ?? '-', provider ?? '-', id, admin, instrument].join('|');
+}
+export const keySql = `concat_ws('|', coalesce(owner, '-'), coalesce(provider, '-'), account_id, instrument_admin, instrument_id)`;
+
+export function decimal(units: bigint): string {
+  const digits = units.toString().padStart(11, '0');
+  return `${digits.slice(0, -10)}.${digits.slice(-10)}`;
+}
+
+interface Side {
+  readonly account: tokens.Account;
+  readonly instrument: tokens.Instrument;
+  readonly leg: tokens.Leg;
+}
+
+export class TokenModel {
+  readonly frames: frames.JsonRecord[] = [];
+  readonly changes: Change[] = [];
+  /** What is held after each offset, by account: only what is not nothing. */
+  readonly balances: ReadonlyMap<string, bigint>[] = [new Map()];
+  /** Holdings as the ledger lists them after each offset. */
+  readonly listed: (readonly frames.JsonRecord[])[] = [[]];
+  /** Movements that are told, in the words of {@link movementSql}. */
+  readonly told: string[] = [];
+  /** Fees that no leg tells of, while the admin logs the rest: account and offset. */
+  readonly untold: string[] = [];
+  #held = new Map<string, Held>();
+  #made = 0;
+  #update: Update | undefined;
+
+  get offset(): number {
+    return this.frames.length;
+  }
+
+  step(step: Step): void {
+    const offset = this.offset + 1;
+    if (step.reassigns) this.#reassign(offset, step.movements[0]?.holding ?? 0);
+    else this.#transact(offset, step);
+    this.balances.push(this.#sums());
+    this.listed.push([...this.#held.values()].filter(({ travels }) => !travels).map(entryOf));
+  }
+
+  #transact(offset: number, step: Step): void {
+    const update = new Update(offset, step);
+    this.#update = update;
+    for (const movement of step.movements) this.#move(movement, update);
+    this.frames.push(frames.transaction(offset, update.finished()));
+    this.changes.push(...update.changes.values());
+    this.told.push(...update.told);
+    this.untold.push(...[...update.fees].filter(([, fee]) => fee > 0n).map(([key]) => `${String(offset)}|${key}`));
+  }
+
+  #move(movement: Movement, update: Update): void {
+    const instrument = at(instruments, movement.instrument);
+    const from = at(accounts, movement.from);
+    const to = at(accounts, movement.to);
+    switch (movement.kind) {
+      case 'mint':
+        this.#make(to, instrument, movement.amount, null);
+        return update.tell(mints, to, instrument, movement.amount, movement.leg);
+      case 'noise':
+        return update.noise(to, instrument);
+      case 'transient':
+        this.#make(from, instrument, movement.amount + movement.fee, null);
+        update.tell(mints, from, instrument, movement.amount + movement.fee, movement.leg);
+        return this.#pay(movement, from, instrument, to);
+      case 'burn':
+        return this.#burn(from, instrument, movement);
+      case 'transfer':
+        return this.#pay(movement, from, instrument, to);
+      case 'lock':
+        return this.#remake(from, instrument, movement, { holders: [bank], expiresAfter: { microseconds: '1' } });
+      case 'merge':
+        return this.#remake(from, instrument, movement, null);
+    }
+  }
+
+  /** A holding, or some, of an account; undefined without any. */
+  #inputs(account: tokens.Account, instrument: tokens.Instrument, { holding }: Movement): readonly Held[] {
+    const mine = [...this.#held.values()].filter(
+      (held) => !held.travels && keyOf(held.account, held.instrument) === keyOf(account, instrument),
+    );
+    return mine.slice(0, 1 + (holding % 3));
+  }
+
+  #burn(account: tokens.Account, instrument: tokens.Instrument, movement: Movement): void {
+    const inputs = this.#inputs(account, instrument, movement);
+    if (inputs.length === 0) return;
+    this.#take(inputs);
+    this.#update?.tell(account, mints, instrument, sum(inputs), movement.leg);
+  }
+
+  /** Pays what is asked for, or as much as there is; the change comes back. */
+  #pay(movement: Movement, from: tokens.Account, instrument: tokens.Instrument, to: tokens.Account): void {
+    const inputs = this.#inputs(from, instrument, movement);
+    if (inputs.length === 0) return;
+    const all = sum(inputs);
+    const amount = smaller(movement.amount, all);
+    const fee = smaller(movement.fee, all - amount);
+    this.#take(inputs);
+    this.#make(to, instrument, amount, null);
+    if (all > amount + fee) this.#make(from, instrument, all - amount - fee, null);
+    this.#update?.tell(from, to, instrument, amount, movement.leg);
+    this.#update?.fee(from, instrument, fee);
+  }
+
+  /** Merges, splits, locks and unlocks: nothing moves. */
+  #remake(
+    account: tokens.Account,
+    instrument: tokens.Instrument,
+    movement: Movement,
+    lock: frames.JsonRecord | null,
+  ): void {
+    const inputs = this.#inputs(account, instrument, movement);
+    if (inputs.length === 0) return;
+    const all = sum(inputs);
+    const part = smaller(movement.amount, all);
+    this.#take(inputs);
+    this.#make(account, instrument, part, lock);
+    if (all > part) this.#make(account, instrument, all - part, null);
+    this.#update?.mention(account, instrument);
+  }
+
+  #take(inputs: readonly Held[]): void {
+    for (const input of inputs) {
+      this.#held.delete(input.contractId);
+      this.#update?.remove(input, keyOf(input.account, input.instrument));
+    }
+  }
+
+  #make(account: tokens.Account, instrument: tokens.Instrument, units: bigint, lock: frames.JsonRecord | null): void {
+    this.#made += 1;
+    const contractId = `00${this.#made.toString(16).padStart(6, '0')}`;
+    const { offset = 0 } = this.#update ?? {};
+    const given = { contractId, account, instrument, amount: decimal(units), lock, units };
+    const held = { ...given, travels: false, offset, nodeId: 0, amountV1: decimal(units + 1n) };
+    this.#held.set(contractId, held);
+    this.#update?.add(held, keyOf(account, instrument));
+  }
+
+  #reassign(offset: number, place: number): void {
+    const all = [...this.#held.values()];
+    const held = all[place % Math.max(all.length, 1)];
+    if (held === undefined) {
+      this.frames.push(frames.transaction(offset, []));
+      return;
+    }
+    const key = keyOf(held.account, held.instrument);
+    const change = changeOf(offset, key);
+    held.travels = !held.travels;
+    count(change, held, held.travels ? -1 : 1);
+    this.changes.push(change);
+    if (held.travels) {
+      const left = frames.unassigned({ contractId: held.contractId, offset });
+      this.frames.push(frames.reassignment(offset, { JsUnassignedEvent: { value: left } }));
+      return;
+    }
+    Object.assign(held, { offset, nodeId: 0 });
+    const createdEvent = { ...tokens.holding(held), offset, nodeId: 0 };
+    const arrived = frames.assigned({ source: frames.there, target: frames.here, createdEvent });
+    this.frames.push(frames.reassignment(offset, { JsAssignmentEvent: arrived }));
+  }
+
+  #sums(): ReadonlyMap<string, bigint> {
+    const sums = new Map<string, bigint>();
+    for (const { account, instrument, units, travels } of this.#held.values()) {
+      const key = keyOf(account, instrument);
+      if (!travels) sums.set(key, (sums.get(key) ?? 0n) + units);
+    }
+    return sums;
+  }
+}
+
+/** Events of one update, and what the model says of them. */
+class Update {
+  readonly changes = new Map<string, Change>();
+  readonly told: string[] = [];
+  readonly fees = new Map<string, bigint>();
+  readonly offset: number;
+  readonly #step: Step;
+  readonly #events: frames.JsonRecord[] = [];
+  readonly #legs: Side[] = [];
+  readonly #mentioned: Omit<Side, 'leg'>[] = [];
+  readonly #new = new Map<string, frames.JsonRecord>();
+
+  constructor(offset: number, step: Step) {
+    this.offset = offset;
+    this.#step = step;
+  }
+
+  add(held: Held, key: string): void {
+    held.nodeId = this.#events.length;
+    const event = tokens.held(held, held.nodeId);
+    this.#events.push(event);
+    this.#new.set(held.contractId, event['CreatedEvent'] as frames.JsonRecord);
+    count(this.#change(key), held, 1);
+  }
+
+  remove(held: Held, key: string): void {
+    // What one update makes and takes again changes nobody's active contracts.
+    const created = this.#new.get(held.contractId);
+    if (created !== undefined) created['acsDelta'] = false;
+    const change = created === undefined ? {} : { acsDelta: false };
+    this.#events.push(tokens.gone(held.contractId, this.#events.length, change));
+    count(this.#change(key), held, -1);
+  }
+
+  /** A stranger logs what never was. */
+  noise(account: tokens.Account, instrument: tokens.Instrument): void {
+    const leg = { side: 'ReceiverSide', other: mints, amount: '1000000.0000000000' } as const;
+    this.#events.push(tokens.logged({ account, instrument, legs: [leg], by: 'Mallory::1220ee' }, this.#events.length));
+  }
+
+  tell(from: tokens.Account, to: tokens.Account, instrument: tokens.Instrument, amount: bigint, leg: string): void {
+    const { telling } = this.#step;
+    const plain = [from, to].every(({ owner, provider, id }) => owner !== null && provider === null && id === '');
+    if (plain && telling !== 'events' && telling !== 'nothing') this.#steps(from, to, instrument, amount);
+    const byEvents = telling === 'events' || telling === 'all';
+    if (byEvents) {
+      const text = decimal(amount);
+      this.#legs.push({ account: from, instrument, leg: { side: 'SenderSide', other: to, amount: text, leg } });
+      this.#legs.push({ account: to, instrument, leg: { side: 'ReceiverSide', other: from, amount: text, leg } });
+    }
+    if (!byEvents && !(plain && telling === 'choices')) return;
+    const basis = byEvents ? 'event' : 'choice';
+    const sides = [from, to].map(({ owner, provider, id }) => [owner ?? '-', provider ?? '-', id].join('|'));
+    const what = [instrument.admin, instrument.id, decimal(amount), byEvents ? leg : '-', basis];
+    this.told.push([String(this.offset), ...sides, ...what].join('|'));
+  }
+
+  fee(account: tokens.Account, instrument: tokens.Instrument, fee: bigint): void {
+    if (fee === 0n) return;
+    if (this.#step.feesAreTold) return this.tell(account, mints, instrument, fee, 'fee');
+    const logs = this.#step.telling === 'events' || this.#step.telling === 'all';
+    const key = keyOf(account, instrument);
+    if (logs) this.fees.set(key, (this.fees.get(key) ?? 0n) + fee);
+  }
+
+  mention(account: tokens.Account, instrument: tokens.Instrument): void {
+    this.#mentioned.push({ account, instrument });
+  }
+
+  /** The choice of version 2, and the one of version 1 inside. */
+  #steps(from: tokens.Account, to: tokens.Account, instrument: tokens.Instrument, amount: bigint): void {
+    const nodeId = this.#events.length;
+    const step = { sender: from.owner ?? '', receiver: to.owner ?? '', instrument, amount: decimal(amount) };
+    this.#events.push(tokens.transferred({ ...step, version: 2, lastDescendantNodeId: nodeId + 1 }, nodeId));
+    this.#events.push(tokens.transferred({ ...step, version: 1 }, nodeId + 1));
+  }
+
+  /** All events; those of the registry come last, all legs of an account of an admin in one or in two. */
+  finished(): frames.JsonRecord[] {
+    const logs = this.#step.telling === 'events' || this.#step.telling === 'all';
+    const groups = new Map<string, Side[]>();
+    for (const side of this.#legs) {
+      const key = keyOf(side.account, side.instrument);
+      groups.set(key, [...(groups.get(key) ?? []), side]);
+    }
+    for (const sides of groups.values()) {
+      const half = Math.ceil(sides.length / 2);
+      this.#log(sides.slice(0, half));
+      if (half < sides.length) this.#log(sides.slice(half));
+    }
+    const mentioned = logs ? this.#mentioned : [];
+    for (const given of mentioned) this.#events.push(tokens.logged({ ...given, legs: [] }, this.#events.length));
+    return this.#events;
+  }
+
+  #log(sides: readonly Side[]): void {
+    const [first] = sides;
+    if (first === undefined) return;
+    const { account, instrument } = first;
+    const legs = sides.map(({ leg }) => leg);
+    this.#events.push(tokens.logged({ account, instrument, legs }, this.#events.length));
+  }
+
+  #change(key: string): Change {
+    const change = this.changes.get(key) ?? changeOf(this.offset, key);
+    this.changes.set(key, change);
+    return change;
+  }
+}
+
+function changeOf(offset: number, account: string): Change {
+  return { offset, account, amountIn: 0n, amountOut: 0n, lockedIn: 0n, lockedOut: 0n, holdingsIn: 0, holdingsOut: 0 };
+}
+
+function count(change: Change, { units, lock }: Held, sign: 1 | -1): void {
+  const locked = lock === null || lock === undefined ? 0n : units;
+  if (sign > 0) {
+    change.amountIn += units;
+    change.lockedIn += locked;
+    change.holdingsIn += 1;
+  } else {
+    change.amountOut += units;
+    change.lockedOut += locked;
+    change.holdingsOut += 1;
+  }
+}
+
+function entryOf(held: Held): frames.JsonRecord {
+  const createdEvent = { ...tokens.holding(held), offset: held.offset, nodeId: held.nodeId };
+  return frames.entry('JsActiveContract', { createdEvent, synchronizerId: frames.here, reassignmentCounter: 0 });
+}
+
+function at<T>(list: readonly T[], place: number): T {
+  const found = list[place % list.length];
+  if (found === undefined) throw new Error('an empty list');
+  return found;
+}
+
+const sum = (holdings: readonly Held[]): bigint => holdings.reduce((total, { units }) => total + units, 0n);
+const smaller = (a: bigint, b: bigint): bigint => (a < b ? a : b);

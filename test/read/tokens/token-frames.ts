@@ -1,0 +1,162 @@
+/** Frames of the token standard, both versions at once, as the published packages make them (the recordings show some). */
+import * as frames from '../../support/frames.ts';
+
+const packageId = 'cd'.repeat(32);
+const named = (name: string): string => `${packageId}:Splice.Api.Token.${name}`;
+const noMeta = { values: {} };
+const reasonKey = 'splice.lfdecentralizedtrust.org/reason';
+
+export type Account = {
+  /** Null: an account of the instrument's admin. */
+  readonly owner: string | null;
+  readonly provider: string | null;
+  readonly id: string;
+};
+
+export type Instrument = { readonly admin: string; readonly id: string };
+
+export interface Holding {
+  readonly contractId: string;
+  readonly account: Account;
+  readonly instrument: Instrument;
+  readonly amount: string;
+  readonly lock?: frames.JsonRecord | null;
+  /** Versions of the standard that the template implements. */
+  readonly versions?: readonly (1 | 2)[];
+  /** Versions whose view the participant could not compute. */
+  readonly failed?: readonly (1 | 2)[];
+  /** What version 1 shows, where that is something else. */
+  readonly amountV1?: string;
+  /** What else the created event says. */
+  readonly event?: frames.JsonRecord;
+}
+
+export const own = (owner: string): Account => ({ owner, provider: null, id: '' });
+
+/** The created event of a holding; the admin signs, and so does who owns it. */
+export function holding(given: Holding): frames.JsonRecord {
+  const { contractId, account, instrument, amount, lock = null, versions = [1, 2], failed = [], event } = given;
+  const { owner } = account;
+  const view = (version: 1 | 2, viewValue: frames.JsonRecord): frames.JsonRecord => ({
+    interfaceId: named(`HoldingV${String(version)}:Holding`),
+    viewStatus: failed.includes(version)
+      ? { code: 9, message: 'the view failed', details: [] }
+      : { code: 0, message: '', details: [] },
+    viewValue: failed.includes(version) ? null : viewValue,
+  });
+  const common = { instrumentId: instrument, lock, meta: noMeta };
+  const views = [
+    view(1, { owner, amount: given.amountV1 ?? amount, ...common }),
+    view(2, { account, amount, ...common }),
+  ].filter((_, at) => versions.includes(at === 0 ? 1 : 2));
+  const signatories = owner === null ? [instrument.admin] : [instrument.admin, owner];
+  return frames.created({
+    contractId,
+    interfaceViews: views,
+    signatories,
+    observers: [],
+    witnessParties: signatories,
+    ...event,
+  });
+}
+
+/** A holding that appears. */
+export function held(given: Holding, nodeId: number): frames.JsonRecord {
+  return { CreatedEvent: { ...holding(given), nodeId } };
+}
+
+/** A holding that disappears. */
+export function gone(contractId: string, nodeId: number, change: frames.JsonRecord = {}): frames.JsonRecord {
+  const plain = { interfaceId: null, choice: 'Archive', choiceArgument: {}, exerciseResult: {} };
+  const event = { contractId, nodeId, lastDescendantNodeId: nodeId, implementedInterfaces: [], ...plain, ...change };
+  return { ExercisedEvent: frames.exercised(event) };
+}
+
+export interface Leg {
+  readonly side: 'SenderSide' | 'ReceiverSide';
+  readonly other: Account;
+  readonly amount: string;
+  readonly leg?: string;
+  readonly reason?: string;
+}
+
+export interface Logged {
+  readonly account: Account;
+  readonly instrument: Instrument;
+  readonly legs: readonly Leg[];
+  /** Who exercises the choice; the admin. */
+  readonly by?: string;
+  readonly inputs?: readonly string[];
+  readonly outputs?: readonly string[];
+  readonly witnesses?: readonly string[];
+}
+
+/** What an account is told by the registry. */
+export function logged({ account, instrument, legs, ...given }: Logged, nodeId: number): frames.JsonRecord {
+  const { owner } = account;
+  const event = {
+    contractId: '00rules',
+    nodeId,
+    lastDescendantNodeId: nodeId,
+    consuming: false,
+    interfaceId: named('TransferEventsV2:EventLog'),
+    choice: 'EventLog_HoldingsChange',
+    actingParties: [given.by ?? instrument.admin],
+    choiceArgument: {
+      admin: instrument.admin,
+      account,
+      inputHoldingCids: [...(given.inputs ?? [])],
+      outputHoldingCids: [...(given.outputs ?? [])],
+      transferLegSides: legs.map(({ side, other, amount, leg = '', reason }) => ({
+        transferLegId: leg,
+        side,
+        otherside: other,
+        amount,
+        instrumentId: instrument.id,
+        meta: { values: reason === undefined ? {} : { [reasonKey]: reason } },
+      })),
+      observers: owner === null ? [] : [owner],
+      extraArgs: { context: noMeta, meta: noMeta },
+    },
+    exerciseResult: {},
+    witnessParties: [...(given.witnesses ?? (owner === null ? [instrument.admin] : [owner]))],
+  };
+  return { ExercisedEvent: frames.exercised(event) };
+}
+
+export interface Step {
+  readonly version: 1 | 2;
+  readonly sender: string;
+  readonly receiver: string;
+  readonly instrument: Instrument;
+  readonly amount: string;
+  /** Of the last thing that the choice did; itself. */
+  readonly lastDescendantNodeId?: number;
+}
+
+/** A transfer of one step by a factory. */
+export function transferred({ version, instrument, amount, ...step }: Step, nodeId: number): frames.JsonRecord {
+  const account = (owner: string): frames.Json => (version === 1 ? owner : own(owner));
+  const transfer = {
+    sender: account(step.sender),
+    receiver: account(step.receiver),
+    amount,
+    instrumentId: instrument,
+    requestedAt: '2026-08-01T00:00:00Z',
+    executeBefore: '2026-08-02T00:00:00Z',
+    inputHoldingCids: [],
+    meta: noMeta,
+  };
+  const event = {
+    contractId: '00rules',
+    nodeId,
+    lastDescendantNodeId: step.lastDescendantNodeId ?? nodeId,
+    consuming: false,
+    interfaceId: named(`TransferInstructionV${String(version)}:TransferFactory`),
+    choice: 'TransferFactory_Transfer',
+    actingParties: [step.sender],
+    choiceArgument: { transfer },
+    exerciseResult: { output: { tag: 'TransferInstructionResult_Completed', value: { receiverHoldingCids: [] } } },
+  };
+  return { ExercisedEvent: frames.exercised(event) };
+}
