@@ -231,6 +231,7 @@ export function pipelineParts(
     tracer: openTracer(),
     quarantine: indexer.quarantine,
     unknownUpdates: indexer.unknownUpdates,
+    completions: indexer.completions,
     limits: limitsOf(indexer),
     stop,
   };

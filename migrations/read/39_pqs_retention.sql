@@ -59,7 +59,7 @@ comment on function :pqs.__prune_contracts(integer[], bigint, bigint, bigint) is
 
 create or replace function :pqs.__prune_updates(after_offset bigint, to_offset bigint)
   returns table (updates bigint, batches bigint, exercises bigint, archives bigint, reassignments bigint,
-                 topology_events bigint)
+                 topology_events bigint, completions bigint)
   language sql volatile rows 1
   -- The sessions of the program have it off, for statements that touch a few rows.
   set enable_hashjoin = on
@@ -105,17 +105,19 @@ begin atomic
     delete from topology_events p
      where p."offset" > after_offset and p."offset" <= to_offset
        and p.participant_id is distinct from (select st.participant_id from stream st)
-    returning 1)
+    returning 1),
+  old_completions as (
+    delete from completions c where c."offset" > after_offset and c."offset" <= to_offset returning 1)
   select (select count(*) from old_updates), (select count(*) from old_batches) + (select count(*) from old_late),
          (select count(*) from old_exercises), (select count(*) from old_archives),
-         (select count(*) from old_reassignments), (select count(*) from old_topology);
+         (select count(*) from old_reassignments), (select count(*) from old_topology), (select count(*) from old_completions);
 end;
 comment on function :pqs.__prune_updates(bigint, bigint) is
-  'Removes the updates of a range of offsets, their events and batches, once its contracts are pruned. Updates that activated a contract which is still here stay, the newest one, which proves the history, and those that say whom the participant hosts. Gives the rows removed.';
+  'Removes the updates of a range of offsets, their events and batches, and the completions, once its contracts are pruned. Updates that activated a contract which is still here stay, the newest one, which proves the history, and those that say whom the participant hosts. Gives the rows removed.';
 
 create or replace function :pqs.__prune_preview(boundary bigint)
   returns table (table_name text, rows bigint, share_of bigint)
-  language sql stable rows 9
+  language sql stable rows 10
 begin atomic
   with gone as materialized (
     select e."offset", e.node_id from ended e where e.ended_offset <= boundary),
@@ -157,7 +159,9 @@ begin atomic
   select 'topology_events', count(*) filter (
            where p."offset" <= boundary and p.participant_id is distinct from (select st.participant_id from stream st)),
          count(*)
-    from topology_events p;
+    from topology_events p
+  union all
+  select 'completions', count(*) filter (where "offset" <= boundary), count(*) from completions;
 end;
 comment on function :pqs.__prune_preview(bigint) is
   'How many rows of each table pruning up to an offset would remove, and how many there are. Reads all tables.';

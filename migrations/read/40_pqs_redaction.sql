@@ -30,6 +30,8 @@ declare
   id alias for $2;
   counts record;
 begin
+  -- No completion that is being stored may miss what is noted here.
+  lock table :storage.completions in share row exclusive mode;
   insert into :storage.redacted_contracts as r (contract_id, redaction_id, exercises)
     select distinct i.contract_id, id, with_exercises from unnest(ids) i (contract_id)
   on conflict (contract_id) do update set exercises = true where excluded.exercises and not r.exercises;
@@ -50,7 +52,12 @@ begin
   r as (
     update :storage.reassignments r set created_event = null
       from unnest(ids) i (contract_id)
-     where :storage.id_text(r.contract_id) = i.contract_id and r.created_event is not null returning 1)
+     where :storage.id_text(r.contract_id) = i.contract_id and r.created_event is not null returning 1),
+  m as (
+    update :storage.completions m set status_message = null, redaction_id = id
+      from unnest(ids) i (contract_id)
+     where :storage.id_text(m.contract_id) = i.contract_id and m.contract_id is not null and m.redaction_id is null
+    returning 1)
   select (select count(*) from c) as contracts, (select count(*) from v) as interface_views,
          (select count(*) from e) as exercises, (select count(*) from r) as reassignments into counts;
   update :storage.redactions a
@@ -60,7 +67,7 @@ begin
 end
 $$;
 comment on function :pqs.__redact_contracts(text[], text, boolean) is
-  'Removes payload, key, blob and views of contracts, with exercises their arguments and results as well, and notes that they stay removed. What was removed before keeps its redaction. Gives the rows changed.';
+  'Removes payload, key, blob and views of contracts and the messages of rejected commands that name them, with exercises their arguments and results as well, and notes that they stay removed. What was removed before keeps its redaction. Gives the rows changed.';
 
 create or replace function :pqs.__redact_exercise(event_offset bigint, event_node integer, redaction_id text)
   returns bigint

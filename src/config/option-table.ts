@@ -236,6 +236,14 @@ const indexerOptions = {
     ),
     choice(['jsonb', 'json']),
   ),
+  completions: withDefault(
+    indexer(
+      'INDEXER_COMPLETIONS',
+      'Follow what becomes of submitted commands too, where the participant shows it to readers (from 3.5.7 on): `auto`, or `off`.',
+    ),
+    choice(['auto', 'off']),
+    'auto',
+  ),
   notify: withDefault(
     indexer('INDEXER_NOTIFY', 'Send `NOTIFY <schema>_offset` with every commit; the payload is the checkpoint.'),
     boolean,

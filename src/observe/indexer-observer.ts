@@ -7,6 +7,7 @@ import type { IndexerError } from '../errors/indexer-error.ts';
 import { type LockHolder, type Phase, phases, type WantedInterface } from '../model/stream.ts';
 import type {
   BatchFacts,
+  CompletionFacts,
   Observer,
   PackageFacts,
   QueueFacts,
@@ -19,6 +20,7 @@ import { Doubling } from './figures/doubling.ts';
 import type { HealthTracker } from './health/health-tracker.ts';
 import type { Logger } from './log/logger.ts';
 import type { Metrics } from './metrics/metrics.ts';
+import { CompletionReport } from './log/completion-report.ts';
 import { ProgressLine } from './log/progress-line.ts';
 import { reportUnknown } from './log/unknown-report.ts';
 import { WorkClock } from './figures/work-clock.ts';
@@ -69,6 +71,7 @@ class LoggingObserver implements IndexerObserver {
   readonly #timers: NodeJS.Timeout[] = [];
   readonly #open = new Set<string>();
   readonly #lines = new Doubling();
+  readonly #completions: CompletionReport;
   #phase: Phase | undefined;
   #seeded = 0;
   #prunedOffset: number | undefined;
@@ -80,6 +83,7 @@ class LoggingObserver implements IndexerObserver {
     this.#logger = logger;
     this.#metrics = metrics;
     this.#health = health;
+    this.#completions = new CompletionReport({ logger, metrics, health });
     this.#work = work ?? new WorkClock();
     this.#progress = progress;
     this.#timers.push(setInterval(() => this.#logStatus(), statusEveryMs).unref());
@@ -306,6 +310,26 @@ class LoggingObserver implements IndexerObserver {
   viewsFailed(error: IndexerError, delayMs: number): void {
     const facts = { delayMs, code: error.code, because: error.message, remedy: error.remedy };
     this.#logger.warn(facts, 'views of interfaces are late, trying again');
+  }
+
+  completionsOff(because: string, error?: IndexerError): void {
+    this.#completions.off(because, error);
+  }
+
+  completionsFollowed(checkpoint: number): void {
+    this.#completions.followed(checkpoint);
+  }
+
+  completionsStored(facts: CompletionFacts): void {
+    this.#completions.stored(facts);
+  }
+
+  completionsSkipped(from: number, to: number): void {
+    this.#completions.skipped(from, to);
+  }
+
+  completionsFailed(error: IndexerError, delayMs: number): void {
+    this.#completions.failed(error, delayMs);
   }
 
   failed(stage: 'ledger' | 'store' | 'pipeline', error: IndexerError, delayMs: number | undefined): void {

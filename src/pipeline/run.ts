@@ -10,6 +10,7 @@ import {
   endWith,
   finalize,
   from,
+  ignoreElements,
   lastValueFrom,
   map,
   merge,
@@ -26,6 +27,7 @@ import { isNamed, nowhere, stretchToSearch, type Stretch } from './retry/apart.t
 import { follow$, type Following } from './follow/follow.ts';
 import { connect, type Connected } from './proof/identity.ts';
 import { InterfaceWatch } from './beside/interface-watch.ts';
+import { CompletionWatch } from './beside/completion-watch.ts';
 import { PackageWatch } from './beside/package-watch.ts';
 import { PhaseKeeper, type PipelineParts } from './ports/parts.ts';
 import type { WriterLock } from './ports/sink.ts';
@@ -50,6 +52,7 @@ class Run {
   readonly #phase: PhaseKeeper;
   readonly #packages: PackageWatch;
   readonly #interfaces: InterfaceWatch;
+  readonly #completions: CompletionWatch;
   #lock: WriterLock | undefined;
   readonly #failures = new FailureCount();
   /** What the next session goes through one by one, to name what Postgres does not take. */
@@ -62,6 +65,7 @@ class Run {
     this.#phase = new PhaseKeeper(parts.observer);
     this.#packages = new PackageWatch(parts);
     this.#interfaces = new InterfaceWatch(parts);
+    this.#completions = new CompletionWatch(parts);
     this.#phase.change('starting');
     parts.stop.addEventListener('abort', () => {
       this.#phase.change('stopping');
@@ -155,6 +159,7 @@ class Run {
       stopAt: this.#stopAt,
       onCommitted: (reached) => {
         this.#progressed();
+        this.#completions.stir();
         showPhase(reached);
       },
     };
@@ -163,14 +168,22 @@ class Run {
       ledgerEnd = end;
       showPhase(following.checkpoint);
     });
-    const followed$ = follow$(connected.parts, connected.session, following).pipe(endWith(undefined));
+    const updates$ = follow$(connected.parts, connected.session, following);
+    const followed$ = concat(updates$, this.#settled$(following)).pipe(endWith(undefined));
     const level$ = this.#interfaces.watch$(connected, following).pipe(map(() => undefined));
-    return merge(followed$, polled$, this.#packages.watch$(), level$).pipe(
+    const completions$ = this.#completions.watch$(connected, following);
+    return merge(followed$, polled$, this.#packages.watch$(), level$, completions$).pipe(
       takeWhile((value) => value !== undefined),
       finalize(() => {
         over = true;
       }),
     );
+  }
+
+  /** A bounded run ends with the completions of its updates. */
+  #settled$({ stopAt }: Following): Observable<never> {
+    if (stopAt === undefined) return EMPTY;
+    return defer(() => this.#completions.settled(stopAt)).pipe(ignoreElements());
   }
 
   #takeApart(): Stretch {

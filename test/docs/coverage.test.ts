@@ -37,6 +37,10 @@ const messages: Readonly<Record<string, string>> = {
   JsIncompleteAssigned: 'JsIncompleteAssigned',
   JsEmpty: 'JsEmpty',
   traceContext: 'TraceContext',
+  Completion: 'Completion',
+  synchronizerTime: 'SynchronizerTime',
+  status: 'Status',
+  deduplicationPeriod: 'DeduplicationPeriod',
 };
 /** What Daml defined or the ledger leaves open: kept as a whole, whatever is in it. */
 const opaque = new Set(['createArgument', 'contractKey', 'choiceArgument', 'exerciseResult', 'viewValue', 'details']);

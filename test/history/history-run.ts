@@ -80,6 +80,7 @@ export class HistoryWorld {
     await indexer.reaches(this.sandbox.ledger.ledgerEnd());
     // While it seeds, it shows the offset of the seed already.
     await waitFor('the indexer is live', async () => ((await indexer.status()).state === 'live' ? true : undefined));
+    await indexer.completionsReach(this.sandbox.ledger.ledgerEnd());
   }
 
   /** Runs an indexer until it parks, and says why. */

@@ -25,6 +25,8 @@ const rules: Readonly<Record<string, 'cut' | 'kept'>> = {
   archives: 'cut',
   batches: 'cut',
   choices: 'kept',
+  completion_ranges: 'cut',
+  completions: 'cut',
   contract_parties: 'kept',
   contracts: 'cut',
   coverage: 'cut',
@@ -43,6 +45,7 @@ const rules: Readonly<Record<string, 'cut' | 'kept'>> = {
   redactions: 'kept',
   schema_migrations: 'kept',
   stream: 'cut',
+  submitters: 'kept',
   synchronizers: 'kept',
   template_interfaces: 'kept',
   templates: 'kept',
@@ -57,6 +60,7 @@ const rules: Readonly<Record<string, 'cut' | 'kept'>> = {
 const volatile: Readonly<Record<string, string>> = {
   // Which update came late, and how many came at once, is the network's doing.
   batches: 'batch_offset,epoch,indexed_at',
+  completion_ranges: 'recorded_at',
   contracts: 'redaction_id',
   coverage: 'recorded_at',
   exercises: 'redaction_id',
@@ -250,6 +254,7 @@ class Story {
       this.#account('of the second half', 'stays');
     }
     this.#refused(name);
+    this.#commands(name);
     this.#account(`made in the ${name} part`, 'stays');
   }
 
@@ -267,6 +272,26 @@ class Story {
     const [{ id: synchronizerId }] = this.#ledger.synchronizers;
     const where = { synchronizerId, recordTime: this.#ledger.recordTime(synchronizerId, this.#ledger.clock()) };
     this.#ledger.appendRaw(transaction(this.#ledger.ledgerEnd() + 1, [{ CreatedEvent: event }], where));
+  }
+
+  /** One that is accepted, and rejected when it is submitted again, by parties of its own. */
+  #commands(name: string): void {
+    const actAs = [party(`submits in the ${name} part`)];
+    const argument = {
+      bank: actAs[0] ?? '',
+      owner: actAs[0] ?? '',
+      number: `submitted in the ${name} part`,
+      balance: '1.0',
+      version: '1',
+    };
+    const submission = {
+      commands: [{ kind: 'create', templateId: `#${accountTemplate}`, argument }],
+      actAs,
+      userId: 'app',
+      commandId: name,
+    } as const;
+    this.#ledger.submit(submission);
+    expect(() => this.#ledger.submit(submission)).toThrow();
   }
 
   get #ledger() {

@@ -109,6 +109,7 @@ export function memoryWorld({
     observer: told.observer,
     quarantine: false,
     unknownUpdates: 'keep',
+    completions: 'off',
     stop: stop.signal,
     ...change,
     limits: {

@@ -17,7 +17,7 @@ import type {
 import { tables, type Row, type RowSink, type TableName } from '../../src/model/tables.ts';
 import type { StoredUpdate } from '../../src/model/update.ts';
 import type { VerifiedFacts } from '../../src/pipeline/ports/observer.ts';
-import type { Sink, SinkSession, SyncedViews, WriterLock } from '../../src/pipeline/ports/sink.ts';
+import type { CompletionWriter, Sink, SinkSession, SyncedViews, WriterLock } from '../../src/pipeline/ports/sink.ts';
 import { deferred } from '../support/deferred.ts';
 import { copied } from '../support/wire/decode.ts';
 
@@ -31,7 +31,7 @@ export interface Commit {
 /** What may be made to fail. */
 export type Act =
   | Exclude<keyof Sink, 'marks' | 'packages'>
-  | Exclude<keyof SinkSession, 'state' | 'newBatch' | 'explained' | 'explainedEntry'>
+  | Exclude<keyof SinkSession, 'state' | 'completions' | 'newBatch' | 'explained' | 'explainedEntry'>
   | keyof Sink['packages'];
 
 type Stored = { -readonly [Fact in keyof StreamState]: StreamState[Fact] };
@@ -211,6 +211,8 @@ export class MemorySink implements Sink {
 class MemorySession implements SinkSession {
   readonly state: StreamState;
   readonly interfaces: readonly WantedInterface[];
+  /** Tests of completions run against Postgres. */
+  readonly completions: CompletionWriter = { open: unexpected, write: unexpected, skip: unexpected };
   readonly #sink: MemorySink;
   readonly #dictionary = new Dictionary(noNames);
 
@@ -317,6 +319,10 @@ class MemorySession implements SinkSession {
     if ((this.#sink.stored.checkpoint ?? 0) !== from) throw moved();
     this.#sink.stored.checkpoint = to;
   }
+}
+
+function unexpected(): never {
+  throw new TypeError('nobody follows completions here');
 }
 
 function moved(): IndexerError {

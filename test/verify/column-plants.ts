@@ -44,6 +44,8 @@ const kinds: Readonly<Record<string, Rows>> = {
   'coverage, a closed range': { table: 'coverage', where: 'to_offset is not null', setUp: twoRanges },
   'activity_hourly of templates': { table: 'activity_hourly', where: 'template_pk > 0' },
   'activity_hourly of updates': { table: 'activity_hourly', where: 'template_pk = 0 and paid_traffic_cost > 0' },
+  'completions, accepted': { table: 'completions', where: 'status_code = 0' },
+  'completions, rejected': { table: 'completions', where: 'status_code <> 0' },
   // Entries that nothing names can have any name.
   templates: { table: 'templates', where: 'template_pk in (select template_pk from contracts)' },
   choices: { table: 'choices', where: 'choice_pk in (select choice_pk from exercises) and interface_pk > 0' },
@@ -135,6 +137,9 @@ export const lawfulChanges: Readonly<Record<string, string>> = {
   'coverage, a closed range.from_offset': 'from_offset - 1',
   'coverage, a closed range.to_offset': 'to_offset + 1',
   'coverage, a closed range.origin': `'oldest'`,
+  'completion_ranges.from_offset': 'from_offset - 1',
+  // Nothing became of a command at the end of the history.
+  'completion_ranges.to_offset': 'to_offset - 1',
   'packages.model': `model || '{"planted": 1}'`,
   'quarantine.epoch': 'epoch - 1',
 };

@@ -5,6 +5,8 @@
 import { openDatabase } from '../../src/store/connection/database.ts';
 import { redact, type RedactionRequest } from '../../src/store/retention/redact.ts';
 import { demoInterfaces } from '../../packages/ledger-sandbox/src/demo/templates/names.ts';
+import { accountTemplate } from '../../packages/ledger-sandbox/src/contracts/keyed-model.ts';
+import { LedgerFailure } from '../../packages/ledger-sandbox/src/wire/failure.ts';
 import type { Ledger } from '../../packages/ledger-sandbox/src/ledger/ledger.ts';
 import { startSandbox } from '../../packages/ledger-sandbox/src/demo/sandbox.ts';
 import type { Sandbox } from '../../packages/ledger-sandbox/src/server/sandbox.ts';
@@ -52,8 +54,10 @@ async function fill(ledger: Ledger, database: TestDatabase, env: Readonly<Record
   await using indexer = await runIndexer(env);
   await indexer.reaches(1);
   generateHistory(ledger, { seed: 6, updates: 120 });
+  submitTwice(ledger);
   for (const update of sent) ledger.appendRaw(update(ledger.ledgerEnd() + 1));
   await indexer.reaches(ledger.ledgerEnd());
+  await indexer.completionsReach(ledger.ledgerEnd());
   await waitFor('typed views and paddings', async () => {
     const [row] = await query(
       database.url,
@@ -61,6 +65,20 @@ async function fill(ledger: Ledger, database: TestDatabase, env: Readonly<Record
     );
     return row?.['made'] === true ? true : undefined;
   });
+}
+
+/** A command that is accepted, and refused as a duplicate. */
+function submitTwice(ledger: Ledger): void {
+  const owner = `Submitter::1220${'ab'.repeat(32)}`;
+  const argument = { bank: owner, owner, number: '1', balance: '1.0', version: '1' };
+  const commands = [{ kind: 'create', templateId: `#${accountTemplate}`, argument }] as const;
+  const submission = { commands, actAs: [owner], userId: 'app', commandId: 'c-1', at: 1, paidTrafficCost: 5_000 };
+  ledger.submit(submission);
+  try {
+    ledger.submit(submission);
+  } catch (thrown) {
+    if (!(thrown instanceof LedgerFailure)) throw thrown;
+  }
 }
 
 const failed: JsonRecord = {

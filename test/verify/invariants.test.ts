@@ -1,6 +1,8 @@
 /** The rules of `verify --sql`: silent on lawful histories, and each one notices what it is there for. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { filterFingerprint } from '../../src/ledger/api/request-format.ts';
+import { decodeCompletion } from '../../src/ledger/frames/decode-completion.ts';
+import type { Completion } from '../../src/model/completion.ts';
 import { decodeActiveContract, decodeUpdate } from '../support/wire/decode.ts';
 import { openDatabase, type Database } from '../../src/store/connection/database.ts';
 import { migrate } from '../../src/store/schema/migrations.ts';
@@ -44,7 +46,19 @@ async function filled(seed: number, length: number): Promise<number> {
     await session.writeBatch(batch, checkpoint);
     checkpoint = batch.offset;
   }
+  const from = await session.completions.open({ begin: seedOffset, parties: [] });
+  await session.completions.write(history.flatMap(completionOf), from, checkpoint);
   return checkpoint;
+}
+
+/** What became of the command of a transaction: as it says itself, so the same reader may read it. */
+function completionOf(frame: string): readonly Completion[] {
+  const { update } = JSON.parse(frame) as { update: { Transaction?: { value: Record<string, unknown> } } };
+  if (update.Transaction === undefined) return [];
+  const { synchronizerId, recordTime, ...facts } = update.Transaction.value;
+  const value = { ...facts, synchronizerTime: { synchronizerId, recordTime }, actAs: [frames.alice], userId: 'u' };
+  const completion = decodeCompletion(JSON.stringify({ completionResponse: { Completion: { value } } }));
+  return completion.kind === 'completion' ? [completion] : [];
 }
 
 /** The same frame so many offsets later: after the seed. Its record time is the last of all. */
@@ -73,12 +87,13 @@ afterAll(async () => {
 
 /** What breaks each rule; `also` are rules that the same change cannot but break as well. */
 const plants: Readonly<Record<string, { readonly sql: string; readonly also?: readonly string[] }>> = {
-  I01: { sql: `update stream set checkpoint = checkpoint - 1`, also: [] },
+  I01: { sql: `update stream set checkpoint = checkpoint - 1`, also: ['I41'] },
   I02: { sql: `update stream set seed_offset = checkpoint + 1, kept_offset = checkpoint + 1`, also: ['I27'] },
-  I03: { sql: `update stream set seeded_at = null, checkpoint = null` },
+  I03: { sql: `update stream set seeded_at = null, checkpoint = null`, also: ['I41'] },
   I04: {
     sql: `update updates set update_id = (select update_id from updates order by "offset" limit 1)
            where "offset" = (select "offset" from updates order by "offset" offset 1 limit 1)`,
+    also: ['I42'],
   },
   I05: {
     sql: `delete from exercises where ("offset", node_id) =
@@ -180,6 +195,10 @@ const plants: Readonly<Record<string, { readonly sql: string; readonly also?: re
   I40: {
     sql: `update updates set batch_offset = batch_offset + 1 where "offset" = (select max("offset") from updates)`,
   },
+  I41: { sql: `update completion_ranges set from_offset = from_offset + 30` },
+  I42: { sql: `update completions set update_id = '\\xabcd' where status_code = 0` },
+  I43: { sql: `update completions set error_code = 'PLANTED' where status_code = 0` },
+  I44: { sql: `insert into submitters (submitters_key, party) values ('\\x00', 'p')` },
 };
 
 describe('the rules of the tables', () => {

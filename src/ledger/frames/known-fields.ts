@@ -118,6 +118,25 @@ export const knownFields = {
   JsIncompleteUnassigned: { createdEvent: 'CreatedEvent', unassignedEvent: 'JsUnassignedEvent' },
   JsIncompleteAssigned: { assignedEvent: 'JsAssignmentEvent' },
   JsEmpty: {},
+  completionFrame: { completionResponse: 'completionResponse' },
+  completionResponse: { Completion: 'completion', OffsetCheckpoint: 'offsetCheckpoint' },
+  completion: { value: 'Completion' },
+  Completion: {
+    offset: null,
+    commandId: null,
+    status: 'Status',
+    updateId: null,
+    userId: null,
+    actAs: null,
+    submissionId: null,
+    deduplicationPeriod: 'DeduplicationPeriod',
+    traceContext: 'TraceContext',
+    synchronizerTime: 'SynchronizerTime',
+    paidTrafficCost: null,
+    transactionHash: null,
+  },
+  Status: { code: null, message: null, details: null },
+  DeduplicationPeriod: { DeduplicationOffset: null, DeduplicationDuration: null, Empty: null },
 } as const satisfies Readonly<Record<string, Fields>>;
 
 export type KnownMessage = keyof typeof knownFields;

@@ -35,6 +35,14 @@ export interface HealthOptions {
   readonly wallNow?: () => number;
 }
 
+/** What becomes of submitted commands: followed, not asked for or not shown, or failing for now. */
+export interface CompletionStatus {
+  readonly state: 'waiting' | 'following' | 'off' | 'failing';
+  readonly because: string;
+  /** Stored up to here; null until it is known. */
+  readonly checkpoint: number | null;
+}
+
 /** What `/status` answers. Counts are since the start of the process. */
 export interface StatusDocument {
   readonly state: HealthState;
@@ -63,6 +71,8 @@ export interface StatusDocument {
   readonly why: Why;
   /** Contracts that are neither active nor ended, because their parties left the participant; null until counted. */
   readonly contractsUnknown: number | null;
+  /** Whether completions are followed beside the stream, and how far. */
+  readonly completions: CompletionStatus;
   /** What the ledger sent and this version does not know. */
   readonly unknown: readonly UnknownName[];
   /** The last kinds of failures, newest first; `lastError` is the first of them. */
@@ -115,6 +125,7 @@ export class HealthTracker {
   #seed: { contracts: number; offset: number; done: boolean } | undefined;
   #lastError: StatusDocument['lastError'] = null;
   #contractsUnknown: number | null = null;
+  #completions: CompletionStatus = { state: 'waiting', because: 'the stream has not begun', checkpoint: null };
   #participantId: string | undefined;
   #lockHolder: LockHolder | undefined;
 
@@ -215,6 +226,15 @@ export class HealthTracker {
     this.#contractsUnknown = count;
   }
 
+  get completions(): CompletionStatus {
+    return this.#completions;
+  }
+
+  /** A checkpoint that is not told is as it was. */
+  completionsChanged(change: Omit<CompletionStatus, 'checkpoint'> & { readonly checkpoint?: number }): void {
+    this.#completions = { ...this.#completions, ...change };
+  }
+
   ledgerPolled(ledgerEnd: number): void {
     this.#ledgerEnd = ledgerEnd;
     this.#lag.ledgerEndLearned(this.now(), this.#distance() === 0);
@@ -280,6 +300,7 @@ export class HealthTracker {
       seed: this.#seed ?? null,
       ...this.#work(state, because, distance),
       contractsUnknown: this.#contractsUnknown,
+      completions: this.#completions,
       unknown: this.unknown.all,
       errors: this.#errors.all,
       counts: { updates: Object.fromEntries(this.#updates), events: Object.fromEntries(this.#events) },

@@ -46,7 +46,8 @@ type CatalogueMetrics = { readonly [K in keyof typeof catalogue]: MetricOf<(type
 
 export interface Metrics extends CatalogueMetrics {
   readonly registry: Registry;
-  readonly templates: TemplateLabels;
+  readonly templates: BoundedLabels;
+  readonly rejectionCodes: BoundedLabels;
   /** The participant is known now; undefined when it may not be asked for. */
   identify(participantId: string | undefined): void;
 }
@@ -69,7 +70,7 @@ export function createMetrics(options: MetricsOptions): Metrics {
     made.streamInfo.set({ ...target, participant: participantId ?? '' }, 1);
   };
   identify(undefined);
-  return { ...made, registry, templates: new TemplateLabels(), identify };
+  return { ...made, registry, templates: new BoundedLabels(), rejectionCodes: new BoundedLabels(), identify };
 }
 
 function make(description: AnyDescription, registry: Registry, collect: Collect | undefined) {
@@ -128,24 +129,24 @@ function collectorsOf({ work, pool, waits }: MetricsOptions): Readonly<Record<st
 const places = 50;
 
 /**
- * Bounds the `template` label: fifty templates get their own series, all others share `other`. A place once given is
- * kept, because a counter that moved between labels would look like a reset.
+ * Bounds a label that the ledger fills, such as `template`: fifty values get their own series, all others share `other`. A
+ * place once given is kept, because a counter that moved between labels would look like a reset.
  */
-class TemplateLabels {
+class BoundedLabels {
   readonly #named = new Set<string>();
 
-  /** Gives the places that are left to the most frequent of these templates. */
+  /** Gives the places that are left to the most frequent of these values. */
   admit(counts: ReadonlyMap<string, number>): void {
     if (this.#named.size >= places) return;
     const byCount = [...counts].sort(([, left], [, right]) => right - left);
-    for (const [template] of byCount) {
+    for (const [value] of byCount) {
       if (this.#named.size >= places) return;
-      this.#named.add(template);
+      this.#named.add(value);
     }
   }
 
-  label(template: string): string {
-    return this.#named.has(template) ? template : 'other';
+  label(value: string): string {
+    return this.#named.has(value) ? value : 'other';
   }
 }
 

@@ -57,6 +57,17 @@ export interface PackageFacts {
   readonly failedViews: readonly { readonly view: string; readonly error: IndexerError }[];
 }
 
+/** One transaction of completions. */
+export interface CompletionFacts {
+  /** Completions are stored up to here. */
+  readonly checkpoint: number;
+  readonly accepted: number;
+  /** How many were rejected, by the ledger's error code; `unknown` where it told none. */
+  readonly rejected: ReadonlyMap<string, number>;
+  /** What of it this version does not know. */
+  readonly unknown: readonly UnknownName[];
+}
+
 /** The last result of one kind of `verify`. */
 export interface VerifiedFacts {
   /** sql, acs, tail or replay. */
@@ -132,6 +143,15 @@ export interface Observer {
   viewsAdded(interfaces: readonly string[], views: number): void;
   /** Views could not be gathered for now; the stream goes on without them. `delayMs` until the next try. */
   viewsFailed(error: IndexerError, delayMs: number): void;
+  /** Completions are not followed, and why; told again and again. */
+  completionsOff(because: string, error?: IndexerError): void;
+  /** They are followed, from this offset on. */
+  completionsFollowed(checkpoint: number): void;
+  completionsStored(facts: CompletionFacts): void;
+  /** Those after `from` and up to `to` were pruned before they were read. */
+  completionsSkipped(from: number, to: number): void;
+  /** They could not be followed for now; the stream goes on without them. `delayMs` until the next try. */
+  completionsFailed(error: IndexerError, delayMs: number): void;
   /** A failure and what was decided: `delayMs` until the next try, undefined when there is none. */
   failed(stage: 'ledger' | 'store' | 'pipeline', error: IndexerError, delayMs: number | undefined): void;
 }

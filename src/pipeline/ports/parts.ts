@@ -51,6 +51,8 @@ export interface PipelineParts {
   readonly quarantine: boolean;
   /** What becomes of an update of a kind this version does not know. */
   readonly unknownUpdates: UnknownPolicy;
+  /** Whether completions are followed where the participant shows them. */
+  readonly completions: 'auto' | 'off';
   readonly limits: PipelineLimits;
   /** Aborted when the operator asks to stop. */
   readonly stop: AbortSignal;

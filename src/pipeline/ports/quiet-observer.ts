@@ -30,5 +30,10 @@ export const quietObserver: Observer = {
   viewsGathering: ignore,
   viewsAdded: ignore,
   viewsFailed: ignore,
+  completionsOff: ignore,
+  completionsFollowed: ignore,
+  completionsStored: ignore,
+  completionsSkipped: ignore,
+  completionsFailed: ignore,
   failed: ignore,
 };

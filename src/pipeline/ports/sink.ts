@@ -6,6 +6,7 @@
 import type { PackageLookup, PackageModel } from '../../daml/package-model.ts';
 import type { IndexerError } from '../../errors/indexer-error.ts';
 import type { Batch } from '../../model/batch.ts';
+import type { Completion, CompletionGap, CompletionStart } from '../../model/completion.ts';
 import type {
   ContractMark,
   LockHolder,
@@ -58,6 +59,7 @@ export interface SinkSession {
   readonly state: StreamState;
   /** Likewise: the interfaces whose views are wanted. */
   readonly interfaces: readonly WantedInterface[];
+  readonly completions: CompletionWriter;
   /** Notes which are wanted from now on; what was wanted before and is no more is forgotten. */
   noteInterfaces(wanted: readonly WantedInterface[]): Promise<void>;
   /** Notes the participant's id if none is stored; call it once the history is proven. */
@@ -100,6 +102,20 @@ export interface SinkSession {
    * @param anchor an update of the seed by which the history is proven until another one is stored
    */
   publishSeed(offset: number, origin: SeedOrigin, anchor?: UpdateMark): Promise<void>;
+}
+
+/** Completions, beside the batches of the same session. Each method rejects with CHECKPOINT_MOVED (fenced) once that is over. */
+export interface CompletionWriter {
+  /** Where they go on (exclusive); of use once the seed is published. */
+  open(start: CompletionStart): Promise<number>;
+  /**
+   * Stores those after `from` and up to `to`, in the order of their offsets, and moves their checkpoint, all of it or nothing.
+   * Neither waits for batches nor holds them up.
+   * @throws IndexerError CHECKPOINT_MOVED (fenced) also where `to` is past the checkpoint of the stream
+   */
+  write(completions: readonly Completion[], from: number, to: number): Promise<void>;
+  /** Notes that some are not shown any more, and goes on after them. */
+  skip(gap: CompletionGap): Promise<void>;
 }
 
 /**

@@ -7,7 +7,7 @@ import type { Microseconds } from '../../model/binary-timestamp.ts';
 import type { Text } from '../../model/utf8.ts';
 import type { Encoded } from './round-trip.ts';
 
-const { INT4, INT8, TEXT, TIMESTAMPTZ } = types.builtins;
+const { BYTEA, INT4, INT8, TEXT, TIMESTAMPTZ } = types.builtins;
 
 /** Values that can be gone through more than once. */
 type Values<T> = () => Iterable<T | null>;
@@ -39,6 +39,24 @@ export function int8Array(values: Values<number | bigint>): Encoded {
 /** A timestamptz[]. */
 export function timestampArray(values: Values<Microseconds>): Encoded {
   return eightBytes(TIMESTAMPTZ, values);
+}
+
+/** A bytea[] of ids, as `id_text` reads them. Whoever gives them has looked whether each is one. */
+export function idArray(values: Values<string>): Encoded {
+  return (bytes) => {
+    bytes.array(BYTEA, values(), (value) => {
+      if (!bytes.id(value)) throw new TypeError('no id');
+    });
+  };
+}
+
+/** A bytea[] of W3C traceparents, as `trace_text` reads them. */
+export function traceArray(values: Values<string>): Encoded {
+  return (bytes) => {
+    bytes.array(BYTEA, values(), (value) => {
+      bytes.trace(value);
+    });
+  };
 }
 
 function eightBytes(oid: number, values: Values<number | bigint>): Encoded {

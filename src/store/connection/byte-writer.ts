@@ -52,7 +52,7 @@ function isTraceParent({ bytes, start, length }: Utf8): boolean {
 const copiedByHand = 128;
 
 /** What of an id function id_text can give back. */
-const plainCharacters = /^[ -[\]-~]*$/;
+export const plainCharacters = /^[ -[\]-~]*$/;
 
 export class ByteWriter {
   #bytes: Buffer = Buffer.allocUnsafeSlow(initialBytes);

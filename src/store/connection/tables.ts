@@ -48,6 +48,39 @@ interface ChoicesTable {
   readonly choice: string;
 }
 
+interface CompletionRangesTable {
+  readonly from_offset: number;
+  readonly to_offset: number;
+  readonly parties: readonly string[];
+  readonly reason: string | null;
+  readonly recorded_at: Generated<Date>;
+}
+
+interface CompletionsTable {
+  readonly offset: number;
+  readonly record_time: Date | null;
+  readonly submitted_at: Date | null;
+  readonly paid_traffic_cost: number | bigint | null;
+  readonly deduplication_offset: number | null;
+  readonly deduplication_microseconds: number | null;
+  readonly status_code: number;
+  readonly error_category: number | null;
+  readonly submitters_key: Buffer;
+  readonly update_id: Buffer | null;
+  readonly trace_parent: Buffer | null;
+  readonly contract_id: Buffer | null;
+  readonly transaction_hash: Buffer | null;
+  readonly command_id: string | null;
+  readonly submission_id: string | null;
+  readonly user_id: string | null;
+  readonly synchronizer_id: string | null;
+  readonly trace_state: string | null;
+  readonly error_code: string | null;
+  readonly choice_path: string | null;
+  readonly status_message: string | null;
+  readonly redaction_id: string | null;
+}
+
 interface ContractPartiesTable {
   readonly parties_pk: number;
   readonly signatories: readonly string[];
@@ -247,6 +280,11 @@ interface StreamTable {
   readonly kept_offset: number | null;
 }
 
+interface SubmittersTable {
+  readonly submitters_key: Buffer;
+  readonly party: string;
+}
+
 interface SynchronizersTable {
   readonly synchronizer_pk: number;
   readonly synchronizer_id: string;
@@ -330,6 +368,8 @@ export interface Tables {
   readonly archives: ArchivesTable;
   readonly batches: BatchesTable;
   readonly choices: ChoicesTable;
+  readonly completion_ranges: CompletionRangesTable;
+  readonly completions: CompletionsTable;
   readonly contract_parties: ContractPartiesTable;
   readonly contracts: ContractsTable;
   readonly coverage: CoverageTable;
@@ -348,6 +388,7 @@ export interface Tables {
   readonly redactions: RedactionsTable;
   readonly schema_migrations: SchemaMigrationsTable;
   readonly stream: StreamTable;
+  readonly submitters: SubmittersTable;
   readonly synchronizers: SynchronizersTable;
   readonly template_interfaces: TemplateInterfacesTable;
   readonly templates: TemplatesTable;

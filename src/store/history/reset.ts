@@ -11,7 +11,7 @@ import { cutRanges } from './coverage-ranges.ts';
 import { lockStream, maintain, readStream, refused, type StreamFacts } from './maintenance.ts';
 import { dropStaging } from './staging.ts';
 
-/** Tables whose rows belong to the update at their "offset", in the order in which they are emptied. */
+/** Tables whose rows belong to what the ledger showed at their "offset", in the order in which they are emptied. */
 const byOffset = [
   'interface_views',
   'contracts',
@@ -20,6 +20,7 @@ const byOffset = [
   'reassignments',
   'topology_events',
   'quarantine',
+  'completions',
   'updates',
 ] as const satisfies readonly TablesWith<'offset'>[];
 
@@ -77,6 +78,7 @@ export function resetTo(database: Database, to: number, writer: string): Promise
       counts.set(table, Number(removed.numDeletedRows));
     }
     await cutBatches(client, to);
+    await cutCompletionRanges(client, to);
     await tables.deleteFrom('verifications').where('at_offset', '>', to).execute();
     // Views that were gathered of what is undone.
     await dropStaging(client, database.schema, 'interfaces');
@@ -158,6 +160,13 @@ async function cutBatches(client: ClientBase, to: number): Promise<void> {
         and not exists (select from updates u where u."offset" > b.batch_offset and u.batch_offset = b.batch_offset)`,
     [to],
   );
+}
+
+/** Completions are read again from the offset, if they were read as far. */
+async function cutCompletionRanges(client: ClientBase, to: number): Promise<void> {
+  const tables = tablesOf(client);
+  await tables.deleteFrom('completion_ranges').where('from_offset', '>', to).execute();
+  await tables.updateTable('completion_ranges').set({ to_offset: to }).where('to_offset', '>', to).execute();
 }
 
 /** The stream row as it was when the update before `to` was the newest. */
@@ -273,7 +282,8 @@ export function emptyHistory(database: Database, identity: StreamIdentity, write
     const stream = await lockStream(client);
     if (stream === undefined) return;
     await client.query(
-      'truncate updates, batches, exercises, archives, topology_events, activity_hourly, quarantine, verifications',
+      `truncate updates, batches, exercises, archives, topology_events, activity_hourly, quarantine, verifications,
+                completions, submitters, completion_ranges`,
     );
     await tablesOf(client).deleteFrom('filter_interfaces').execute();
     await dropStaging(client, database.schema, 'interfaces');

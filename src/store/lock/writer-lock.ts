@@ -158,8 +158,8 @@ export function writerSessionName(schema: string): string {
   return `ledger-indexer ${schema}`;
 }
 
-/** Tables that every batch or seed locks. */
-const written = ['stream', 'updates', 'contracts'] as const;
+/** Tables that every batch or seed locks, and every write of completions. */
+const written = ['stream', 'updates', 'contracts', 'completion_ranges'] as const;
 
 /**
  * Terminates the sessions of this role that have written to this schema as an indexer and not committed. To be called by

@@ -251,6 +251,9 @@ const written = [
   'paddings',
   'quarantine',
   'verifications',
+  'completions',
+  'submitters',
+  'completion_ranges',
 ];
 
 /** Columns the writer changes. What the ledger said once is not among them. */
@@ -269,6 +272,7 @@ const maintained: Readonly<Record<string, string>> = {
   paddings: 'padding',
   quarantine: 'attempts, attempted_at',
   verifications: 'outcome, at_offset, started_at, seconds, compared, different, quarantined, note',
+  completion_ranges: 'to_offset',
 };
 
 /** Columns that hold contents, which a redaction removes. */
@@ -277,6 +281,7 @@ const contents: Readonly<Record<string, string>> = {
   exercises: 'argument, result, redaction_id',
   interface_views: 'view, status_message, status_details, redaction_id',
   reassignments: 'created_event',
+  completions: 'status_message, redaction_id',
   redactions: 'contracts, exercises',
   redacted_contracts: 'exercises',
   redacted_exercises: 'update_id, redaction_id',
@@ -296,6 +301,7 @@ const history = [
   'reassignments',
   'topology_events',
   'quarantine',
+  'completions',
 ];
 
 /** Functions of schema pqs that remove: what the redactor has the rights for, and everybody else could only fail with. */

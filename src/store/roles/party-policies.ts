@@ -26,6 +26,8 @@ const streamColumns =
   'singleton, participant_id, transaction_shape, seed_offset, seeded_at, seed_contracts, checkpoint, ' +
   'checkpoint_update_offset, checkpoint_update_id, checkpoint_record_time, record_times, epoch, writer, ' +
   'ledger_end, pruned_offset, kept_offset';
+/** As of the stream: not whose completions they are. */
+const rangeColumns = 'from_offset, to_offset, reason, recorded_at';
 
 /** Permissive, for everybody else: switching row-level security on must not hide a row from other readers. */
 const everybody = 'all readers';
@@ -56,6 +58,9 @@ function conditions(parties: readonly string[]): Readonly<Record<string, string>
     reassignments: among('event_parties', witnessed),
     topology_events: `party_id = any (${mine})`,
     updates: ofUpdate.join(' or '),
+    // As the ledger shows completions: of the acting parties a reader learns only its own.
+    submitters: `party = any (${mine})`,
+    completions: `submitters_key in (select s.submitters_key from submitters s where s.party = any (${mine}))`,
     // Sums over the contracts of all parties.
     active_counts: 'false',
     activity_hourly: 'false',
@@ -91,5 +96,9 @@ export function limitedGrants(role: string): readonly string[] {
 /** Grants on what holds nothing of a single party: without them, views and functions of a later version fail for the role. */
 export function openGrants(role: string): readonly string[] {
   const name = escapeIdentifier(role);
-  return [`grant select on ${open.join(', ')} to ${name}`, `grant select (${streamColumns}) on stream to ${name}`];
+  return [
+    `grant select on ${open.join(', ')} to ${name}`,
+    `grant select (${streamColumns}) on stream to ${name}`,
+    `grant select (${rangeColumns}) on completion_ranges to ${name}`,
+  ];
 }

@@ -1,5 +1,6 @@
 /** Runs the invariants in the snapshot of the caller. */
 import type { ClientBase } from 'pg';
+import { completionInvariants } from './completion-invariants.ts';
 import { contractInvariants } from './contract-invariants.ts';
 import { coverageInvariants } from './coverage-invariants.ts';
 import type { Invariant } from './invariant.ts';
@@ -58,5 +59,6 @@ export const invariants: readonly Invariant[] = [
   ...contractInvariants,
   ...recordInvariants,
   ...coverageInvariants,
+  ...completionInvariants,
   ...redactionInvariants,
 ].sort((a, b) => (a.id < b.id ? -1 : 1));

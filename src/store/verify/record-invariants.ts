@@ -114,7 +114,10 @@ export const recordInvariants: readonly Invariant[] = [
                     from plain_interface_views where redaction_id is not null
                   union all
                   select "offset", contract_id, 'exercise', redaction_id, argument is not null or result is not null
-                    from plain_exercises where redaction_id is not null) x
+                    from plain_exercises where redaction_id is not null
+                  union all
+                  select "offset", id_text(contract_id), 'completion', redaction_id, status_message is not null
+                    from completions where redaction_id is not null) x
            cross join lateral (values (x."offset", x.contract_id, x.place,
              case when x.kept then ' still has contents'
                   when not exists (select from redactions d where d.redaction_id = x.redaction_id)
@@ -223,6 +226,11 @@ export const redactionInvariants: readonly Invariant[] = [
           select e."offset", e.contract_id, 'exercise ' || e.node_id || case when e.redaction_id is null
                  then ' has contents that were redacted' else ' was redacted, which is noted nowhere' end
             from plain_exercises e where (e.redaction_id is not null) <> (${ofContract('e', 'r.exercises')} or ${noted})
+          union all
+          select c."offset", c.contract_id, 'completion ' || case when c.redaction_id is null
+                 then 'has a message that was redacted' else 'was redacted, which redacted_contracts does not know' end
+            from (select "offset", id_text(contract_id) as contract_id, redaction_id from completions) c
+           where (c.redaction_id is not null) <> ${ofContract('c')}
           union all
           select null, contract_id, 'redacted by nobody' from redacted_contracts where ${unknown('redacted_contracts')}
           union all

@@ -19,6 +19,7 @@ import type {
 import type { ColumnTypes } from '../../model/tables.ts';
 import type { StoredUpdate } from '../../model/update.ts';
 import { notifyStatement, writeBatch } from './batch-writer.ts';
+import { StoreCompletions } from './completions.ts';
 import { noteInterfaces, wantedInterfaces } from './filter-interfaces.ts';
 import { BinaryRows } from './copy-binary.ts';
 import type { Database } from '../connection/database.ts';
@@ -82,6 +83,7 @@ interface Loaded {
 export class StoreSession {
   readonly state: StreamState;
   readonly interfaces: readonly WantedInterface[];
+  readonly completions: StoreCompletions;
   readonly #database: Database;
   /** Memory of batches that are written, to be used again. */
   readonly #spare: Pick<StoreBatch, 'sink' | 'lifetimes'>[] = [];
@@ -94,6 +96,7 @@ export class StoreSession {
     const { state, dictionary, redactions, columnTypes, interfaces } = loaded;
     this.#database = database;
     this.#options = options;
+    this.completions = new StoreCompletions(database, state.epoch, options.assertHeld);
     this.#redactions = redactions;
     this.#columnTypes = columnTypes;
     this.state = state;

@@ -149,7 +149,7 @@ const divisionByZero = '22012';
  * An update of the stream row that fails unless it changed a row: what is sent with it is undone then, although nobody
  * waits for its answer. SQL has no plainer way to fail than to divide by the number of rows.
  */
-function compareAndSet(change: {
+export function compareAndSet(change: {
   readonly name: string;
   readonly text: string;
   readonly values: Statement['values'] & object;
@@ -251,7 +251,7 @@ async function changeSeed(client: ClientBase, set: string, values: unknown[], wh
   if (rowCount !== 1) throw fenced(takenOver);
 }
 
-function fenced(found: string): IndexerError {
+export function fenced(found: string): IndexerError {
   return new IndexerError(`${found}: another writer is at work`, {
     code: 'CHECKPOINT_MOVED',
     remedy: 'run one indexer per schema; this one forgets what it had in memory and reads the checkpoint again',

@@ -13,11 +13,18 @@ export interface IndexerRun extends AsyncDisposable {
   /** Log lines with this message. */
   logged(message: string): number;
   /** The document of `/status`. */
-  status(): Promise<{ readonly state: string; readonly checkpoint: number | null; readonly lastError: unknown }>;
+  status(): Promise<{
+    readonly state: string;
+    readonly checkpoint: number | null;
+    readonly lastError: unknown;
+    readonly completions: { readonly state: string; readonly because: string; readonly checkpoint: number | null };
+  }>;
   /** A sample of `/metrics` by its name and labels, as they are written there. */
   metric(sample: string): Promise<number>;
   /** Waits until the checkpoint is at least `offset`; fails at once when the indexer ends before. */
   reaches(offset: number, limitMs?: number): Promise<void>;
+  /** The same of the checkpoint of completions, where they are followed. */
+  completionsReach(offset: number, limitMs?: number): Promise<void>;
 }
 
 /** Starts it. Disposing stops it. */
@@ -52,6 +59,16 @@ export async function runIndexer(env: Readonly<Record<string, string>>): Promise
         async () => {
           if (ended !== undefined) throw new Error(`the indexer ended: ${ended}`);
           return ((await status()).checkpoint ?? 0) >= offset ? true : undefined;
+        },
+        limitMs,
+      );
+    },
+    completionsReach: async (offset, limitMs) => {
+      await waitFor(
+        `completions reach ${offset}`,
+        async () => {
+          const { completions } = await status();
+          return completions.state === 'off' || (completions.checkpoint ?? -1) >= offset ? true : undefined;
         },
         limitMs,
       );

@@ -1,0 +1,96 @@
+-- What became of submitted commands. Completions are stored up to the checkpoint of the stream, so the update of one that was
+-- accepted is here as well, at the same offset, where the filter shows it.
+
+create or replace view :explore.completions as
+  select c."offset", c.command_id, c.submission_id, c.user_id,
+         array(select s.party from submitters s where s.submitters_key = c.submitters_key order by s.party) as act_as,
+         id_text(c.update_id) as update_id, c.synchronizer_id, c.record_time, c.status_code = 0 as succeeded, c.status_code,
+         c.status_message, c.error_code, c.error_category, c.deduplication_offset,
+         c.deduplication_microseconds * interval '1 microsecond' as deduplication_period, c.paid_traffic_cost,
+         trace_text(c.trace_parent) as trace_parent, c.trace_state, id_text(c.contract_id) as contract_id, c.choice_path,
+         c.submitted_at, id_text(c.transaction_hash) as transaction_hash, c.redaction_id
+    from completions c;
+comment on view :explore.completions is
+  'What became of submitted commands, one row per submission that was accepted or rejected. Complete where completion_coverage says known; empty where the participant shows completions only to their users, before 3.5.7, and with INDEXER_COMPLETIONS=off.';
+
+-- What the command was about is known of few: from the contract that the error names, or from its trace.
+create or replace view :explore.rejected_commands as
+  select c."offset", c.record_time, c.command_id, c.submission_id, c.user_id,
+         array(select s.party from submitters s where s.submitters_key = c.submitters_key order by s.party) as act_as,
+         c.error_code, c.error_category, c.status_code,
+         regexp_replace(c.status_message, '^[A-Z][A-Z0-9_]*\([^)]*\): ', '') as reason,
+         c.error_category in (1, 2, 3, 12) or c.error_category is null and c.status_code in (4, 8, 10, 11, 14) as is_retryable,
+         id_text(c.contract_id) as contract_id, coalesce(k.template_fqn, p.template_fqn) as template_fqn,
+         nullif(split_part(c.choice_path, ':', 4), '') as choice, c.paid_traffic_cost, c.synchronizer_id,
+         trace_text(c.trace_parent) as trace_parent, a."offset" as accepted_offset, c.redaction_id
+    from completions c
+    left join lateral (
+           select :explore.fqn(coalesce(t.package_name, t.package_id), t.module_name, t.entity_name) as template_fqn
+             from contract_states l join templates t on t.template_pk = l.template_pk
+            where l.contract_id = id_text(c.contract_id) limit 1) k on true
+    left join lateral (
+           select :explore.fqn(coalesce(t.package_name, t.package_id), t.module_name, t.entity_name) as template_fqn
+             from templates t
+            where c.choice_path is not null and t.module_name = split_part(c.choice_path, ':', 2)
+              and t.entity_name = split_part(c.choice_path, ':', 3)
+              and starts_with(t.package_id, split_part(c.choice_path, ':', 1))
+            order by t.template_pk limit 1) p on true
+    left join lateral (
+           select o."offset" from completions o
+            where o.command_id = c.command_id and o.user_id = c.user_id and o.submitters_key = c.submitters_key
+              and o.status_code = 0
+            order by o."offset" desc limit 1) a on true
+   where c.status_code <> 0;
+comment on view :explore.rejected_commands is
+  'Commands that were rejected, and why. A command whose submission could not even be interpreted may have no completion: the ledger refused it at once. Complete where completion_coverage says known.';
+
+create or replace view :explore.command_latency as
+  select c."offset", c.command_id, c.submission_id, c.user_id, c.status_code = 0 as succeeded,
+         id_text(c.update_id) as update_id, coalesce(c.submitted_at, u.effective_at) as began_at,
+         case when c.submitted_at is not null then 'submitted_at' when u.effective_at is not null then 'effective_at' end
+           as began_by,
+         c.record_time, c.record_time - coalesce(c.submitted_at, u.effective_at) as latency, b.indexed_at,
+         b.indexed_at - c.record_time as indexed_after, c.synchronizer_id
+    from completions c
+    left join updates u on u."offset" = c."offset" and u.kind = 't'
+    left join batches b on b.batch_offset = u.batch_offset;
+comment on view :explore.command_latency is
+  'Time from submission to commit. The ledger tells neither when a command was submitted nor when its submitter learned of it: began_at is the ledger effective time, which the participant takes from its clock when it interprets the command unless the command asks for a later one, or for some rejections what the error tells; latency is up to the record time, the clock of the synchronizer. Null where there is neither.';
+
+create or replace view :explore.wasted_traffic as
+  select date_trunc('hour', r.record_time, 'UTC') as hour, r.user_id, r.error_code, r.template_fqn, r.choice,
+         r.synchronizer_id, count(*) as commands, sum(r.paid_traffic_cost) as paid_traffic_cost
+    from :explore.rejected_commands r
+   group by 1, 2, 3, 4, 5, 6;
+comment on view :explore.wasted_traffic is
+  'Traffic that rejected commands cost, per hour, user, error code, template and choice: where the error tells what the command was about. Participants tell the cost of rejected commands from 3.5.7 on. Complete where completion_coverage says known.';
+
+create or replace view :explore.completion_coverage as
+  with ranges as (
+    select r.from_offset, r.to_offset, r.reason, r.recorded_at, s.kept_offset, s.checkpoint,
+           lag(r.to_offset) over (order by r.from_offset) as ended, lead(r.from_offset) over (order by r.from_offset) as next
+      from completion_ranges r cross join stream s)
+  select c.from_offset, c.to_offset, c.status, c.why, c.recorded_at
+    from (
+      select 0 as from_offset, min(from_offset) as to_offset, 'before' as status,
+             'completions here begin later' || coalesce(': ' || (array_agg(reason order by from_offset))[1], '') as why,
+             null::timestamptz as recorded_at
+        from ranges having min(from_offset) > 0
+      union all
+      select from_offset, least(to_offset, kept_offset), 'pruned', 'pruned here', recorded_at
+        from ranges where from_offset < kept_offset
+      union all
+      select greatest(from_offset, kept_offset), to_offset, 'known',
+             'read from the participant' || case when from_offset = ended then coalesce('; ' || reason, '') else '' end,
+             recorded_at
+        from ranges where to_offset >= greatest(from_offset, kept_offset)
+      union all
+      select ended, from_offset, 'gap', 'these completions are not known' || coalesce(': ' || reason, ''), recorded_at
+        from ranges where ended < from_offset
+      union all
+      select to_offset, checkpoint, 'pending', 'completions are followed behind the updates: these are still to come',
+             null
+        from ranges where next is null and to_offset < checkpoint) c
+   order by c.from_offset, c.to_offset;
+comment on view :explore.completion_coverage is
+  'Which completions are here, in order: those after from_offset, up to and including to_offset, are known, before, pruned, gap or pending, and why. Empty while none were ever followed: the log, /status and `ledger-indexer check` say why.';

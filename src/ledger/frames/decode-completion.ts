@@ -1,0 +1,166 @@
+/**
+ * Frames of the completion stream, decoded into model types: `{"completionResponse":{"Completion":{"value":{…}}}}`. Tolerant of
+ * every absent field but the offset. What a rejection says of its reason is read from the details of its status
+ * (google.rpc ErrorInfo and ResourceInfo), else from the message, which begins `CODE(category,trace): `.
+ */
+import { IndexerError } from '../../errors/indexer-error.ts';
+import type { CompletionFrame, Rejection } from '../../model/completion.ts';
+import type { UnknownNames } from '../../model/unknown.ts';
+import {
+  int64At,
+  integerAt,
+  isObject,
+  listAt,
+  nameAt,
+  objectAt,
+  offsetAt,
+  textsAt,
+  undecodable,
+  type JsonObject,
+} from './field.ts';
+import { unknownFields } from './known-fields.ts';
+import { RawJson, scanFrame } from './raw-json.ts';
+
+/** Longer messages hold whole commands. */
+const messageCharacters = 4096;
+
+/**
+ * One frame. Kinds that this version does not know are refused: an offset that is passed over would be lost.
+ * @param unknown gets the names of fields that this version does not know
+ * @throws IndexerError UPDATE_UNDECODABLE
+ */
+export function decodeCompletion(frame: string, unknown?: UnknownNames): CompletionFrame {
+  const parsed = scanned(frame);
+  const response = objectAt(objectAt(parsed, 'frame')['completionResponse'], 'completionResponse');
+  const kind = Object.keys(response)[0];
+  if (kind !== 'Completion' && kind !== 'OffsetCheckpoint') {
+    throw undecodable('completionResponse', 'Completion or OffsetCheckpoint', response);
+  }
+  const path = `completionResponse.${kind}.value`;
+  const value = objectAt(objectAt(response[kind], `completionResponse.${kind}`)['value'], path);
+  const offset = offsetAt(value, 'offset', path);
+  for (const name of unknownFields(parsed, 'completionFrame')) {
+    unknown?.add({ sort: 'field', name, firstOffset: offset, count: 1 });
+  }
+  return kind === 'OffsetCheckpoint' ? { kind: 'offset_checkpoint', offset } : completion(value, offset, path);
+}
+
+function scanned(frame: string): unknown {
+  try {
+    // The scanner can only tell the parts of JSON from each other.
+    JSON.parse(frame);
+  } catch {
+    throw new IndexerError('the frame is not JSON', {
+      code: 'UPDATE_UNDECODABLE',
+      remedy: 'check proxies in between; if none alters the data, report this with the version of the participant',
+      facts: { path: 'frame' },
+    });
+  }
+  return scanFrame(frame);
+}
+
+function completion(value: JsonObject, offset: number, path: string): CompletionFrame {
+  const time = partAt(value, 'synchronizerTime', path);
+  const trace = partAt(value, 'traceContext', path);
+  const rejection = rejectionOf(value, path);
+  return {
+    kind: 'completion',
+    offset,
+    commandId: nameAt(value, 'commandId', path),
+    submissionId: nameAt(value, 'submissionId', path),
+    userId: nameAt(value, 'userId', path),
+    actAs: textsAt(value, 'actAs', path),
+    updateId: rejection === null ? nameAt(value, 'updateId', path) : null,
+    synchronizerId: nameAt(time, 'synchronizerId', `${path}.synchronizerTime`),
+    recordTime: nameAt(time, 'recordTime', `${path}.synchronizerTime`),
+    rejection,
+    ...deduplication(partAt(value, 'deduplicationPeriod', path), `${path}.deduplicationPeriod`),
+    paidTrafficCost: int64At(value, 'paidTrafficCost', path),
+    traceParent: nameAt(trace, 'traceparent', `${path}.traceContext`),
+    traceState: nameAt(trace, 'tracestate', `${path}.traceContext`),
+    transactionHash: nameAt(value, 'transactionHash', path),
+  };
+}
+
+/** An object, or one without fields where it is absent. */
+function partAt(value: JsonObject, key: string, path: string): JsonObject {
+  const part = value[key];
+  return part === undefined || part === null ? {} : objectAt(part, `${path}.${key}`);
+}
+
+/** `{"DeduplicationOffset":{"value":n}}`, or `{"DeduplicationDuration":{"value":{seconds,nanos}}}`, to the microsecond. */
+function deduplication(period: JsonObject, path: string) {
+  const duration = partAt(partAt(period, 'DeduplicationDuration', path), 'value', path);
+  const seconds = int64At(duration, 'seconds', path);
+  const nanos = integerAt(duration, 'nanos', path) ?? 0;
+  const microseconds = seconds === null ? null : BigInt(seconds) * 1_000_000n + BigInt(Math.trunc(nanos / 1000));
+  return {
+    deduplicationOffset: int64At(partAt(period, 'DeduplicationOffset', path), 'value', path),
+    deduplicationMicroseconds: microseconds,
+  };
+}
+
+function rejectionOf(value: JsonObject, path: string): Rejection | null {
+  const status = partAt(value, 'status', path);
+  const statusCode = integerAt(status, 'code', `${path}.status`) ?? 0;
+  if (statusCode === 0) return null;
+  const message = nameAt(status, 'message', `${path}.status`);
+  const said = /^([A-Z][A-Z0-9_]*)\((-?\d+),/.exec(message ?? '');
+  const details = detailsOf(status, path);
+  const { reason, metadata } = errorInfo(details);
+  return {
+    statusCode,
+    message: message === null ? null : beginningOf(message),
+    code: reason ?? said?.[1] ?? null,
+    category: smallNumber(metadata['category'] ?? said?.[2]),
+    contractId: contractOf(details),
+    choicePath: choicePath(metadata['exercise_trace']),
+    submittedAt: /submittedAt: '([0-9T:.Z-]+)'/.exec(metadata['commands'] ?? '')?.[1] ?? null,
+  };
+}
+
+/** Half a character at the end would be none. */
+function beginningOf(message: string): string {
+  return message.slice(0, messageCharacters).replace(/[\ud800-\udbff]$/, '');
+}
+
+/** The messages as the JSON layer decodes them; one that it could not decode says nothing. */
+function detailsOf(status: JsonObject, path: string): readonly JsonObject[] {
+  const raw = status['details'];
+  const details: unknown = raw instanceof RawJson ? JSON.parse(raw.text) : raw;
+  return listAt({ details }, 'details', `${path}.status`).filter((detail) => isObject(detail));
+}
+
+function decodedAs(details: readonly JsonObject[], type: string): readonly JsonObject[] {
+  return details
+    .filter(({ typeUrl }) => typeof typeUrl === 'string' && typeUrl.endsWith(`/google.rpc.${type}`))
+    .map(({ valueDecoded }) => valueDecoded)
+    .filter((decoded) => isObject(decoded));
+}
+
+function errorInfo(details: readonly JsonObject[]) {
+  const [info] = decodedAs(details, 'ErrorInfo');
+  const reason = info?.['reason'];
+  const entries = isObject(info?.['metadata']) ? Object.entries(info['metadata']) : [];
+  const texts = entries.filter((entry): entry is [string, string] => typeof entry[1] === 'string');
+  const metadata: Readonly<Record<string, string | undefined>> = Object.fromEntries(texts);
+  return { reason: typeof reason === 'string' && reason !== '' ? reason : undefined, metadata };
+}
+
+function smallNumber(text: string | undefined): number | null {
+  return text !== undefined && /^-?\d{1,9}$/.test(text) ? Number(text) : null;
+}
+
+function contractOf(details: readonly JsonObject[]): string | null {
+  for (const { resourceType, resourceName } of decodedAs(details, 'ResourceInfo')) {
+    const isContract = typeof resourceType === 'string' && /\bCONTRACT_ID\b|\bCID\b/.test(resourceType);
+    if (isContract && typeof resourceName === 'string' && /^[0-9a-f]{2,4096}$/.test(resourceName)) return resourceName;
+  }
+  return null;
+}
+
+/** The trace goes from the choice that failed to the command: `in exercise command pkg:Mod:T:Choice on contract …` is its end. */
+function choicePath(trace: string | undefined): string | null {
+  const lines = [...(trace ?? '').matchAll(/ in (?:[a-z-]+ command|choice) ([^\s:]+:[^\s:]+:[^\s:]+:[^\s:]+)/g)];
+  return lines.at(-1)?.[1] ?? null;
+}

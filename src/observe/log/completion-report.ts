@@ -1,0 +1,84 @@
+/** Tells of completions: metrics, what `/status` says of them, and a line whenever that changes. */
+import type { IndexerError } from '../../errors/indexer-error.ts';
+import type { CompletionFacts } from '../../pipeline/ports/observer.ts';
+import type { HealthTracker } from '../health/health-tracker.ts';
+import type { Metrics } from '../metrics/metrics.ts';
+import { reportUnknown } from './unknown-report.ts';
+import type { Logger } from './logger.ts';
+
+interface ReportParts {
+  readonly health: HealthTracker;
+  readonly metrics: Metrics;
+  readonly logger: Logger;
+}
+
+const offRemedy =
+  'nothing, or let the user read as the parties of the filter on a participant from 3.5.7 on; INDEXER_COMPLETIONS=off does not ask';
+
+export class CompletionReport {
+  readonly #parts: ReportParts;
+  /** What was said last; the same is not said again. */
+  #said: string | undefined;
+
+  constructor(parts: ReportParts) {
+    this.#parts = parts;
+  }
+
+  off(because: string, error: IndexerError | undefined): void {
+    const { health, metrics, logger } = this.#parts;
+    health.completionsChanged({ state: 'off', because });
+    metrics.completionsFollowed.set(0);
+    if (!this.#isNews(`off ${because}`)) return;
+    const facts = error === undefined ? { because } : { because, code: error.code, remedy: offRemedy };
+    logger.info(facts, 'completions are not followed');
+  }
+
+  followed(checkpoint: number): void {
+    const { health, metrics, logger } = this.#parts;
+    health.completionsChanged({ state: 'following', because: 'read beside the stream', checkpoint });
+    metrics.completionsFollowed.set(1);
+    metrics.completionCheckpoint.set(checkpoint);
+    if (this.#isNews('followed')) logger.info({ checkpoint }, 'following completions');
+  }
+
+  stored({ checkpoint, accepted, rejected, unknown }: CompletionFacts): void {
+    const { health, metrics, logger } = this.#parts;
+    health.completionsChanged({ state: 'following', because: 'read beside the stream', checkpoint });
+    metrics.completionCheckpoint.set(checkpoint);
+    metrics.completionsStored.inc({ result: 'accepted' }, accepted);
+    metrics.rejectionCodes.admit(rejected);
+    for (const [code, count] of rejected) {
+      metrics.completionsStored.inc({ result: 'rejected' }, count);
+      metrics.rejections.inc({ code: metrics.rejectionCodes.label(code) }, count);
+    }
+    reportUnknown({ names: health.unknown, metrics, logger }, unknown);
+  }
+
+  skipped(from: number, to: number): void {
+    this.#parts.logger.warn(
+      {
+        from,
+        to,
+        remedy: 'none here: explore.completion_coverage names the gap; the updates of these offsets are not concerned',
+      },
+      'completions were pruned by the participant before they were read',
+    );
+  }
+
+  failed(error: IndexerError, delayMs: number): void {
+    const { health, metrics, logger } = this.#parts;
+    metrics.completionsFollowed.set(0);
+    metrics.completionFailures.inc();
+    if (health.completions.state === 'off' && this.#said?.startsWith('off') === true) return;
+    health.completionsChanged({ state: 'failing', because: `${error.code}: ${error.message}` });
+    if (!this.#isNews(`failed ${error.code}`)) return;
+    const facts = { delayMs, code: error.code, because: error.message, remedy: error.remedy };
+    logger.warn(facts, 'completions cannot be followed for now, trying again: the stream goes on');
+  }
+
+  #isNews(text: string): boolean {
+    const before = this.#said;
+    this.#said = text;
+    return text !== before;
+  }
+}

@@ -1,0 +1,281 @@
+/**
+ * Completions, followed beside the stream on a socket of their own and stored up to its checkpoint: what becomes of
+ * submitted commands, rejected ones above all, which no update tells of. Nothing here stops or delays the stream; what
+ * fails is told and tried again, and where the participant does not show completions to readers that is told once.
+ */
+import { EMPTY, Observable } from 'rxjs';
+import { atOffset, toIndexerError, type IndexerError } from '../../errors/indexer-error.ts';
+import { ledgerError } from '../../ledger/errors/make-ledger-error.ts';
+import { decodeCompletion } from '../../ledger/frames/decode-completion.ts';
+import type { FrameStream } from '../../ledger/transport/frame-stream.ts';
+import type { Completion, CompletionFrame } from '../../model/completion.ts';
+import { UnknownNames } from '../../model/unknown.ts';
+import { outOfOrder } from '../follow/follow-errors.ts';
+import type { Following } from '../follow/follow.ts';
+import { Inbox } from '../intake/inbox.ts';
+import type { CompletionFacts } from '../ports/observer.ts';
+import type { PipelineParts } from '../ports/parts.ts';
+import type { Connected } from '../proof/identity.ts';
+import { decide, FailureCount } from '../retry/retry.ts';
+import { pauseForToken } from '../retry/wait.ts';
+
+/** Shown to readers, of any user. Source: the participant's release notes of 3.5.7. */
+const path = '/v2/commands/command-completions';
+/** One transaction, and what is held while the stream is behind: the participant waits then. */
+const mostFrames = 500;
+const mostBytes = 1024 * 1024;
+/** A participant is not upgraded by the minute. */
+const notServedDelayMs = 10 * 60_000;
+/** How long the end of a bounded run waits for completions; longer than a participant takes to send its first checkpoint. */
+const settleMs = 5_000;
+
+/** One session of it. */
+interface Watched {
+  readonly connected: Connected;
+  readonly following: Pick<Following, 'checkpoint'>;
+  readonly stop: AbortSignal;
+}
+
+/** One for the life of the process. */
+export class CompletionWatch {
+  readonly #parts: PipelineParts;
+  readonly #failures = new FailureCount();
+  /** Woken when the stream, or what is stored of completions, has moved, and when it is over. */
+  readonly #waiting = new Set<() => void>();
+  /** Undefined while they are not followed. */
+  #stored: number | undefined;
+  #failing = false;
+
+  constructor(parts: PipelineParts) {
+    this.#parts = parts;
+  }
+
+  /** The stream has committed something. */
+  stir(): void {
+    for (const wake of this.#waiting) wake();
+    this.#waiting.clear();
+  }
+
+  /** Follows for as long as somebody listens. Emits nothing, never fails. */
+  watch$(connected: Connected, following: Pick<Following, 'checkpoint'>): Observable<never> {
+    const { completions, observer, stop } = this.#parts;
+    if (completions === 'off') {
+      this.#failing = true;
+      observer.completionsOff('INDEXER_COMPLETIONS=off');
+      return EMPTY;
+    }
+    return new Observable(() => {
+      const over = new AbortController();
+      const watched = { connected, following, stop: AbortSignal.any([stop, over.signal]) };
+      watched.stop.addEventListener('abort', () => this.stir());
+      void this.#untilOver(watched);
+      return () => {
+        over.abort();
+      };
+    });
+  }
+
+  /** At the end of a bounded run: once completions are stored up to `offset`, or it shows that they will not be soon. */
+  async settled(offset: number): Promise<void> {
+    const limit = AbortSignal.any([this.#parts.stop, AbortSignal.timeout(settleMs)]);
+    limit.addEventListener('abort', () => this.stir());
+    while (!limit.aborted && !this.#failing && (this.#stored ?? -1) < offset) await this.#stirred();
+  }
+
+  #stirred(): Promise<void> {
+    return new Promise((resolve) => this.#waiting.add(resolve));
+  }
+
+  async #untilOver(watched: Watched): Promise<void> {
+    const { stop } = watched;
+    while (!stop.aborted) {
+      try {
+        await this.#follow(watched);
+      } catch (thrown) {
+        if (stop.aborted) return;
+        await this.#recover(watched, toIndexerError(thrown));
+      }
+    }
+  }
+
+  /** Notes what is pruned, or waits. */
+  async #recover(watched: Watched, error: IndexerError): Promise<void> {
+    const { observer, tokenSource, limits } = this.#parts;
+    if (await this.#skipped(watched, error)) return;
+    this.#failing = true;
+    this.stir();
+    if (error.code === 'LEDGER_NOT_A_LEDGER' || error.code === 'LEDGER_PERMISSION_DENIED') {
+      observer.completionsOff(reasonOf(error), error);
+    }
+    if (error.retry === 'refresh-token') tokenSource.invalidate();
+    const decision = decide(error, this.#failures.add(error), limits.retryMaxMs, Math.random());
+    const delayMs = decision.kind === 'give-up' ? limits.retryMaxMs : decision.delayMs;
+    const waitMs = error.code === 'LEDGER_NOT_A_LEDGER' ? notServedDelayMs : delayMs;
+    observer.completionsFailed(error, waitMs);
+    await pauseForToken(this.#parts, error, waitMs, watched.stop);
+  }
+
+  /** Whether completions were pruned before they were read, and it goes on after them. */
+  async #skipped({ connected, following, stop }: Watched, error: IndexerError): Promise<boolean> {
+    if (error.code !== 'LEDGER_PRUNED') return false;
+    try {
+      const from = await this.#open(connected);
+      const to = error.facts['earliestOffset'];
+      // Beyond the stream's own checkpoint the stream itself has lost what it needs, and says so.
+      if (typeof to !== 'number' || to <= from || to > following.checkpoint || stop.aborted) return false;
+      const reason = `the participant had pruned its completions up to offset ${String(to)} before they were read`;
+      await connected.session.completions.skip({ from, to, reason });
+      this.#parts.observer.completionsSkipped(from, to);
+      return true;
+    } catch {
+      // Whatever it is, it comes again with the next attempt.
+      return false;
+    }
+  }
+
+  async #open({ session, parts }: Connected): Promise<number> {
+    const { sink, filter } = parts;
+    return session.completions.open({ begin: await sink.marks.historyBegin(), parties: filter.parties });
+  }
+
+  /** One stream of them, until it ends. @throws IndexerError: what ended it */
+  async #follow(watched: Watched): Promise<void> {
+    const { connected, stop } = watched;
+    const { parties } = connected.parts.filter;
+    const beginExclusive = await this.#open(connected);
+    const token = await this.#parts.tokenSource.lease();
+    if (stop.aborted) return;
+    const { inbox, stream } = openInbox(this.#parts, { parties, beginExclusive }, token?.token);
+    const end = (): void => {
+      inbox.stop();
+    };
+    stop.addEventListener('abort', end);
+    try {
+      const storing = new Storing(watched, beginExclusive);
+      this.#moved(beginExclusive);
+      this.#parts.observer.completionsFollowed(beginExclusive);
+      for (;;) {
+        const frames = await inbox.take(mostFrames, mostBytes);
+        if (stop.aborted) return;
+        if (frames.length === 0) throw ledgerError('LEDGER_STREAM_CLOSED', `${path} was closed with code 1000`);
+        await this.#store(storing, frames, watched);
+      }
+    } finally {
+      stop.removeEventListener('abort', end);
+      stream.close();
+    }
+  }
+
+  /** Stores what has come, each as soon as the stream is as far. What was decoded before a frame that cannot be is stored. */
+  async #store(storing: Storing, frames: readonly Buffer[], { following, stop }: Watched): Promise<void> {
+    let failure: IndexerError | undefined;
+    for (const frame of frames) {
+      failure = storing.take(frame);
+      if (failure !== undefined) break;
+    }
+    while (storing.next !== undefined && !stop.aborted) {
+      if (storing.next > following.checkpoint) await this.#stirred();
+      else {
+        const facts = await storing.write(following.checkpoint);
+        this.#failures.clear();
+        this.#moved(facts.checkpoint);
+        this.#parts.observer.completionsStored(facts);
+      }
+    }
+    if (failure !== undefined) throw failure;
+  }
+
+  #moved(checkpoint: number): void {
+    this.#stored = checkpoint;
+    this.#failing = false;
+    this.stir();
+  }
+}
+
+function reasonOf({ code }: IndexerError): string {
+  return code === 'LEDGER_PERMISSION_DENIED'
+    ? 'the user may not read the completions of these parties'
+    : 'the participant shows completions to their own users only, before release 3.5.7';
+}
+
+function openInbox(parts: PipelineParts, request: object, token: string | undefined) {
+  let stream: FrameStream | undefined;
+  const valve = { pause: () => stream?.pause(), resume: () => stream?.resume(), paused: () => undefined };
+  const inbox = new Inbox<Buffer>({ frames: mostFrames, bytes: mostBytes }, valve);
+  stream = parts.openStream({
+    path,
+    request,
+    token,
+    onFrame: (frame) => {
+      inbox.push(frame, frame.length);
+    },
+    onEnd: (error) => {
+      inbox.end(error);
+    },
+  });
+  return { inbox, stream };
+}
+
+/** What is decoded and not stored yet, in order. */
+class Storing {
+  readonly #watched: Watched;
+  #checkpoint: number;
+  #seen: number;
+  #held: CompletionFrame[] = [];
+  #unknown = new UnknownNames();
+
+  constructor(watched: Watched, checkpoint: number) {
+    this.#watched = watched;
+    this.#checkpoint = checkpoint;
+    this.#seen = checkpoint;
+  }
+
+  /** The offset of the first of them; undefined: nothing is held. */
+  get next(): number | undefined {
+    return this.#held[0]?.offset;
+  }
+
+  /** Decodes a frame; the error is what to stop at. */
+  take(bytes: Buffer): IndexerError | undefined {
+    try {
+      const frame = decodeCompletion(bytes.toString(), this.#unknown);
+      if (frame.kind === 'completion' && frame.offset <= this.#seen) return outOfOrder(frame.offset, this.#seen);
+      // A checkpoint may repeat where we are.
+      if (frame.offset > this.#seen) this.#held.push(frame);
+      this.#seen = Math.max(this.#seen, frame.offset);
+      return undefined;
+    } catch (thrown) {
+      return toIndexerError(thrown);
+    }
+  }
+
+  /** Writes those up to `limit`, of which there is one. */
+  async write(limit: number): Promise<CompletionFacts> {
+    const count = this.#held.findLastIndex(({ offset }) => offset <= limit) + 1;
+    const frames = this.#held.slice(0, count);
+    const to = frames.at(-1)?.offset ?? this.#checkpoint;
+    const completions = frames.filter((frame): frame is Completion => frame.kind === 'completion');
+    try {
+      await this.#watched.connected.session.completions.write(completions, this.#checkpoint, to);
+    } catch (thrown) {
+      const error = toIndexerError(thrown);
+      throw completions.length === 1 && completions[0] !== undefined ? atOffset(error, completions[0].offset) : error;
+    }
+    this.#held = this.#held.slice(count);
+    this.#checkpoint = to;
+    const { all: unknown } = this.#unknown;
+    this.#unknown = new UnknownNames();
+    return { ...countsOf(completions), checkpoint: to, unknown };
+  }
+}
+
+function countsOf(completions: readonly Completion[]): Pick<CompletionFacts, 'accepted' | 'rejected'> {
+  const rejected = new Map<string, number>();
+  for (const { rejection } of completions) {
+    if (rejection === null) continue;
+    const code = rejection.code ?? 'unknown';
+    rejected.set(code, (rejected.get(code) ?? 0) + 1);
+  }
+  const rejections = [...rejected.values()].reduce((sum, count) => sum + count, 0);
+  return { accepted: completions.length - rejections, rejected };
+}

@@ -1,0 +1,256 @@
+/**
+ * Completions: what became of submitted commands, stored beside the batches of updates by the same session. Their checkpoint
+ * is the end of the newest row of `completion_ranges`; it moves by compare-and-set in the transaction of the rows, under the
+ * epoch of the session, and never past the checkpoint of the stream.
+ */
+import { createHash } from 'node:crypto';
+import type { ClientBase } from 'pg';
+import { postgresMicroseconds, type Microseconds } from '../../model/binary-timestamp.ts';
+import type { Completion, CompletionGap, CompletionStart } from '../../model/completion.ts';
+import { columnText } from '../../model/escape.ts';
+import { plainCharacters } from '../connection/byte-writer.ts';
+import {
+  idArray,
+  int4Array,
+  int8Array,
+  textArray,
+  timestampArray,
+  traceArray,
+} from '../connection/array-parameters.ts';
+import type { Database } from '../connection/database.ts';
+import { one, tablesOf } from '../connection/query-builder.ts';
+import { inOneRoundTrip, type Encoded, type Statement } from '../connection/round-trip.ts';
+import { dataRefused } from '../connection/store-error.ts';
+import { assertEpoch, compareAndSet, fenced } from './stream-row.ts';
+
+/** Completions of one session, which is over for them when it is over for batches. */
+export class StoreCompletions {
+  readonly #database: Database;
+  readonly #epoch: number;
+  readonly #assertHeld: (() => void) | undefined;
+
+  /** @param assertHeld throws when this process may no longer write; asked before every write */
+  constructor(database: Database, epoch: number, assertHeld: (() => void) | undefined) {
+    this.#database = database;
+    this.#epoch = epoch;
+    this.#assertHeld = assertHeld;
+  }
+
+  async open(start: CompletionStart): Promise<number> {
+    this.#assertHeld?.();
+    return this.#database.transaction((client) => openCompletions(client, this.#epoch, start));
+  }
+
+  async write(completions: readonly Completion[], from: number, to: number): Promise<void> {
+    this.#assertHeld?.();
+    await writeCompletions(this.#database, { epoch: this.#epoch, from, to, completions });
+  }
+
+  async skip(gap: CompletionGap): Promise<void> {
+    this.#assertHeld?.();
+    await this.#database.transaction((client) => skipCompletions(client, this.#epoch, gap));
+  }
+}
+
+/**
+ * Where completions go on: the end of the newest range. The first range begins at `begin`; one for other parties begins where
+ * the newest ends. Part of the caller's transaction.
+ * @throws IndexerError CHECKPOINT_MOVED (fenced) when the epoch is not in force any more
+ */
+async function openCompletions(client: ClientBase, epoch: number, start: CompletionStart): Promise<number> {
+  await assertEpoch(client, epoch);
+  const newest = await newestRange(client);
+  const parties = [...start.parties].sort();
+  if (newest === undefined) {
+    await beginRange(client, { from: start.begin, parties, reason: null });
+    return start.begin;
+  }
+  if (newest.parties.join('\n') === parties.join('\n')) return newest.to;
+  await beginRange(client, { from: newest.to, parties, reason: 'completions of other parties are read from here on' });
+  return newest.to;
+}
+
+interface Range {
+  readonly from: number;
+  readonly to: number;
+  readonly parties: readonly string[];
+}
+
+function newestRange(client: ClientBase): Promise<Range | undefined> {
+  return tablesOf(client)
+    .selectFrom('completion_ranges')
+    .select(['from_offset as from', 'to_offset as to', 'parties'])
+    .orderBy('from_offset', 'desc')
+    .limit(one)
+    .executeTakeFirst();
+}
+
+/** A range that begins where the one before has nothing yet takes its place. */
+async function beginRange(
+  client: ClientBase,
+  { from, parties, reason }: Pick<Range, 'from' | 'parties'> & { readonly reason: string | null },
+): Promise<void> {
+  await client.query(
+    `insert into completion_ranges (from_offset, to_offset, parties, reason) values ($1, $1, $2, $3)
+     on conflict (from_offset) do update set parties = excluded.parties, reason = excluded.reason, recorded_at = now()`,
+    [from, parties, reason],
+  );
+}
+
+/**
+ * Notes that completions from the checkpoint to `gap.to` are not shown any more; a new range begins there. Part of the
+ * caller's transaction. @throws IndexerError CHECKPOINT_MOVED (fenced)
+ */
+async function skipCompletions(client: ClientBase, epoch: number, gap: CompletionGap): Promise<void> {
+  await assertEpoch(client, epoch);
+  const newest = await newestRange(client);
+  if (newest?.to !== gap.from) throw fenced(movedText(gap.from));
+  await beginRange(client, { from: gap.to, parties: newest.parties, reason: gap.reason });
+}
+
+interface CompletionWrite {
+  readonly epoch: number;
+  readonly from: number;
+  readonly to: number;
+  /** In the order of their offsets, after `from` and up to `to`. */
+  readonly completions: readonly Completion[];
+}
+
+/**
+ * Stores completions and moves their checkpoint, in one transaction and one round trip.
+ * @throws IndexerError CHECKPOINT_MOVED (fenced), STORE_DATA_REFUSED; then nothing is written
+ */
+async function writeCompletions(database: Database, write: CompletionWrite): Promise<void> {
+  const { completions } = write;
+  for (const completion of completions) refuseUnstorable(completion);
+  const statements = [advance(write)];
+  if (completions.length > 0) statements.push(insertSubmitters(completions), insertCompletions(completions));
+  await database.withClient((client) => inOneRoundTrip(client, statements));
+}
+
+/**
+ * The fence first. Who takes over locks the stream row FOR UPDATE, which this lock holds off until the commit, and who wrote
+ * before finds another epoch; batches of updates, which change no key, neither wait for it nor hold it up.
+ */
+function advance({ epoch, from, to }: CompletionWrite): Statement {
+  return compareAndSet({
+    name: 'move-completions',
+    text: `update completion_ranges r set to_offset = $3
+             from (select from stream where epoch = $1 and checkpoint >= $3 for key share) fence
+            where r.from_offset = (select max(from_offset) from completion_ranges) and r.to_offset = $2`,
+    values: [epoch, from, to],
+    found: movedText(from),
+  });
+}
+
+function movedText(from: number): string {
+  return `the checkpoint of completions was no longer ${String(from)}, the epoch was taken over, or the stream is not as far`;
+}
+
+/** Combinations that are new. */
+function insertSubmitters(completions: readonly Completion[]): Statement {
+  const known = new Map(completions.map(({ actAs }) => [submittersKey(actAs), actAs]));
+  const pairs = [...known].flatMap(([key, actAs]) => actAs.map((party) => ({ key, party })));
+  return {
+    name: 'add-submitters',
+    text: `insert into submitters (submitters_key, party) select * from unnest($1::bytea[], $2::text[])
+           on conflict do nothing`,
+    values: [idArray(() => pairs.map(({ key }) => key)), textArray(() => pairs.map(({ party }) => columnText(party)))],
+  };
+}
+
+/** Hexadecimal. */
+function submittersKey(actAs: readonly string[]): string {
+  const parties = [...new Set(actAs)].sort();
+  const digits = createHash('sha256').update(JSON.stringify(parties)).digest('hex').slice(0, 32);
+  // Bytes that begin with ff are texts.
+  return digits.startsWith('ff') ? `00${digits.slice(2)}` : digits;
+}
+
+interface Column {
+  readonly name: string;
+  readonly type: string;
+  readonly values: Encoded;
+}
+
+/** What was redacted is left out here, not by whoever reads the stream: a redaction need not end the session. */
+function insertCompletions(completions: readonly Completion[]): Statement {
+  const columns = columnsOf(completions);
+  const names = columns.map(({ name }) => `"${name}"`).join(', ');
+  const kept = columns.map(({ name }) =>
+    name === 'status_message' ? 'case when r.redaction_id is null then n.status_message end' : `n."${name}"`,
+  );
+  return {
+    name: 'add-completions',
+    text: `insert into completions (${names}, redaction_id)
+           select ${kept.join(', ')}, r.redaction_id
+             from unnest(${columns.map(({ type }, index) => `$${String(index + 1)}::${type}[]`).join(', ')}) n (${names})
+             left join redacted_contracts r on r.contract_id = id_text(n.contract_id)`,
+    values: columns.map(({ values }) => values),
+  };
+}
+
+function columnsOf(completions: readonly Completion[]): readonly Column[] {
+  const each =
+    <T>(pick: (completion: Completion) => T) =>
+    (): Iterable<T> =>
+      completions.map(pick);
+  const free = (pick: (completion: Completion) => string | null) => (): Iterable<string | null> =>
+    completions.map((completion) => {
+      const value = pick(completion);
+      return value === null ? null : columnText(value);
+    });
+  const id = (pick: (completion: Completion) => string | null) => idArray(each(pick));
+  const time = (pick: (completion: Completion) => string | null) =>
+    timestampArray(() => completions.map((c) => timeOf(pick(c))));
+  const columns: readonly (readonly [string, string, Encoded])[] = [
+    ['offset', 'bigint', int8Array(each(({ offset }) => offset))],
+    ['record_time', 'timestamptz', time(({ recordTime }) => recordTime)],
+    ['submitted_at', 'timestamptz', time(({ rejection }) => rejection?.submittedAt ?? null)],
+    ['paid_traffic_cost', 'bigint', int8Array(each(({ paidTrafficCost }) => paidTrafficCost))],
+    ['deduplication_offset', 'bigint', int8Array(each((c) => c.deduplicationOffset))],
+    ['deduplication_microseconds', 'bigint', int8Array(each((c) => c.deduplicationMicroseconds))],
+    ['status_code', 'integer', int4Array(each(({ rejection }) => rejection?.statusCode ?? 0))],
+    ['error_category', 'integer', int4Array(each(({ rejection }) => rejection?.category ?? null))],
+    ['submitters_key', 'bytea', idArray(each(({ actAs }) => submittersKey(actAs)))],
+    ['update_id', 'bytea', id(({ updateId }) => updateId)],
+    ['trace_parent', 'bytea', traceArray(free(({ traceParent }) => traceParent))],
+    ['contract_id', 'bytea', id(({ rejection }) => rejection?.contractId ?? null)],
+    ['transaction_hash', 'bytea', id(({ transactionHash }) => transactionHash)],
+    ['command_id', 'text', textArray(free(({ commandId }) => commandId))],
+    ['submission_id', 'text', textArray(free(({ submissionId }) => submissionId))],
+    ['user_id', 'text', textArray(free(({ userId }) => userId))],
+    ['synchronizer_id', 'text', textArray(free(({ synchronizerId }) => synchronizerId))],
+    ['trace_state', 'text', textArray(free(({ traceState }) => traceState))],
+    ['error_code', 'text', textArray(free(({ rejection }) => rejection?.code ?? null))],
+    ['choice_path', 'text', textArray(free(({ rejection }) => rejection?.choicePath ?? null))],
+    ['status_message', 'text', textArray(free(({ rejection }) => rejection?.message ?? null))],
+  ];
+  return columns.map(([name, type, values]) => ({ name, type, values }));
+}
+
+/** @throws IndexerError STORE_DATA_REFUSED */
+function refuseUnstorable({ updateId, transactionHash, rejection, ...completion }: Completion): void {
+  const ids = [updateId, transactionHash, rejection?.contractId ?? null];
+  if (ids.some((id) => id !== null && !plainCharacters.test(id))) {
+    throw dataRefused('completions', 'an id with a backslash or what is no printable ASCII');
+  }
+  if (completion.recordTime !== null && postgresMicroseconds(completion.recordTime) === undefined) {
+    throw dataRefused('completions', 'a time that is not ISO-8601 in UTC');
+  }
+  const { paidTrafficCost, deduplicationOffset, deduplicationMicroseconds } = completion;
+  for (const number of [paidTrafficCost, deduplicationOffset, deduplicationMicroseconds]) {
+    if (typeof number === 'bigint' && BigInt.asIntN(64, number) !== number) {
+      throw dataRefused('completions', 'a number beyond 64 bits');
+    }
+  }
+  for (const number of [rejection?.statusCode, rejection?.category]) {
+    if (typeof number === 'number' && Math.abs(number) >= 2 ** 31)
+      throw dataRefused('completions', 'a number beyond 32 bits');
+  }
+}
+
+/** What an error tells of the time in its words may be anything: then it tells nothing. */
+function timeOf(text: string | null): Microseconds | null {
+  return text === null ? null : (postgresMicroseconds(text) ?? null);
+}

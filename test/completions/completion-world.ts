@@ -1,0 +1,78 @@
+/** A sandbox to which commands are submitted as a user does it, and an indexer that follows what becomes of them. */
+import { startSandbox } from '../../packages/ledger-sandbox/src/demo/sandbox.ts';
+import type { Sandbox } from '../../packages/ledger-sandbox/src/server/sandbox.ts';
+import { runIndexer, type IndexerRun } from '../e2e/runs/indexer-run.ts';
+import { createTestDatabase, query, type TestDatabase } from '../support/database.ts';
+import { waitFor } from '../support/wait-for.ts';
+
+export const alice = 'Alice::1220aa';
+export const bank = 'Bank::1220aa';
+
+type SandboxOptions = Parameters<typeof startSandbox>[0];
+
+export interface Submitted {
+  readonly status: number;
+  readonly body: Readonly<Record<string, unknown>>;
+}
+
+export class CompletionWorld {
+  readonly sandbox: Sandbox;
+  readonly database: TestDatabase;
+
+  private constructor(sandbox: Sandbox, database: TestDatabase) {
+    this.sandbox = sandbox;
+    this.database = database;
+  }
+
+  static async open(options: SandboxOptions = {}): Promise<CompletionWorld> {
+    const sandbox = await startSandbox({ seed: 5, limits: { checkpointIntervalMs: 50, listWaitMs: 20 }, ...options });
+    return new CompletionWorld(sandbox, await createTestDatabase());
+  }
+
+  async close(): Promise<void> {
+    await this.sandbox.close();
+    await this.database.drop();
+  }
+
+  env(schema = 'ledger', more: Readonly<Record<string, string>> = {}): Record<string, string> {
+    const { url } = this.sandbox;
+    return {
+      LEDGER_URL: url,
+      DATABASE_URL: this.database.url,
+      POSTGRES_SCHEMA: schema,
+      INDEXER_START: 'genesis',
+      ...more,
+    };
+  }
+
+  run(schema = 'ledger', more: Readonly<Record<string, string>> = {}): Promise<IndexerRun> {
+    return runIndexer(this.env(schema, more));
+  }
+
+  /** Creates a contract; the same command id again is refused as a duplicate, which leaves a completion. */
+  async submit(commandId: string, more: Readonly<Record<string, unknown>> = {}): Promise<Submitted> {
+    const createArguments = { issuer: alice, owner: alice, currency: 'USD', amount: '1', observers: [] };
+    const command = { CreateCommand: { templateId: '#model-tests:Iou:Iou', createArguments } };
+    const body = { commands: [command], commandId, userId: 'app', actAs: [alice], ...more };
+    const answer = await fetch(`${this.sandbox.url}/v2/commands/submit-and-wait`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+    });
+    return { status: answer.status, body: (await answer.json()) as Submitted['body'] };
+  }
+
+  rows(text: string): Promise<readonly Record<string, unknown>[]> {
+    return query(this.database.url, text);
+  }
+
+  /** Waits until completions are stored up to the offset. */
+  async reaches(offset: number, schema = 'ledger', limitMs?: number): Promise<void> {
+    const text = `select max(to_offset)::int as at from ${schema}.completion_ranges`;
+    await waitFor(
+      `completions of ${schema} reach ${String(offset)}`,
+      async () => (Number((await this.rows(text))[0]?.['at'] ?? -1) >= offset ? true : undefined),
+      limitMs,
+    );
+  }
+}
