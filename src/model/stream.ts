@@ -111,3 +111,20 @@ export function holderText({ pid, role, application, address, since }: LockHolde
   const from = since === null ? '' : `, from ${address ?? 'a local socket'}, since ${since}`;
   return `session ${String(pid)} of role "${role ?? 'not known'}", application "${application ?? ''}"${from}`;
 }
+
+/** Where completions are read from, and whose. */
+export interface CompletionStart {
+  /** Exclusive: where the stream's own history begins, if nothing was read yet. */
+  readonly begin: number;
+  /** Empty: of all parties. */
+  readonly parties: readonly string[];
+}
+
+/** Completions that nobody shows any more. */
+export interface CompletionGap {
+  /** The checkpoint so far. */
+  readonly from: number;
+  /** Completions are shown from here on (exclusive). */
+  readonly to: number;
+  readonly reason: string;
+}

@@ -1,4 +1,8 @@
-/** What the ledger's streams deliver: updates (four kinds, plus those this version does not know) and seed entries. */
+/**
+ * What the ledger's streams deliver: updates (four kinds, plus those this version does not know), seed entries, and what
+ * became of submitted commands.
+ */
+import type { Microseconds } from './binary-timestamp.ts';
 import type {
   ArchivedEvent,
   AssignedEvent,
@@ -87,3 +91,48 @@ interface SeedHeader {
   /** Opaque; resumes a cut seed after this entry (releases from 3.5 on). */
   readonly continuationToken: string | null;
 }
+
+/** Why a command was rejected. */
+export interface Rejection {
+  /** gRPC code, never 0. */
+  readonly statusCode: number;
+  readonly message: string | null;
+  /** Such as CONTRACT_NOT_FOUND; null where the ledger does not tell. */
+  readonly code: string | null;
+  readonly category: number | null;
+  /** The first contract that the error names. */
+  readonly contractId: string | null;
+  /** `package:Module:Template:Choice` of the command, the package id shortened, where its trace was told. */
+  readonly choicePath: string | null;
+  /** By the clock of the participant, where the error tells it. */
+  readonly submittedAt: string | null;
+}
+
+export interface Completion {
+  readonly kind: 'completion';
+  readonly offset: number;
+  readonly commandId: string | null;
+  readonly submissionId: string | null;
+  readonly userId: string | null;
+  /** As far as they were shown. */
+  readonly actAs: readonly string[];
+  readonly updateId: string | null;
+  readonly synchronizerId: string | null;
+  readonly recordTime: string | null;
+  /** Null: accepted. */
+  readonly rejection: Rejection | null;
+  readonly deduplicationOffset: number | bigint | null;
+  readonly deduplicationMicroseconds: Microseconds | null;
+  readonly paidTrafficCost: number | bigint | null;
+  readonly traceParent: string | null;
+  readonly traceState: string | null;
+  readonly transactionHash: string | null;
+}
+
+/** The promise that every completion up to `offset` has been delivered. */
+export interface CompletionCheckpoint {
+  readonly kind: 'offset_checkpoint';
+  readonly offset: number;
+}
+
+export type CompletionFrame = Completion | CompletionCheckpoint;

@@ -64,6 +64,7 @@ describe('loadConfig', () => {
         writeLanes: 2,
         quarantine: false,
         unknownUpdates: 'auto',
+        completions: 'auto',
         notify: true,
         logLevel: 'info',
         logFormat: 'auto',

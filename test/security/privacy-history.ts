@@ -4,6 +4,7 @@
  */
 import { Random } from '../../packages/ledger-sandbox/src/wire/random.ts';
 import * as frames from '../support/frames.ts';
+import { template } from '../support/frames.ts';
 import type { Json, JsonRecord } from '../support/frames.ts';
 import { argumentOf, choices, contentsOf, interfaces, packageNameOf, resultOf } from './privacy-contents.ts';
 
@@ -34,6 +35,7 @@ type Event = { readonly node: number; readonly offset: number };
 export class PrivateHistory {
   readonly entries: JsonRecord[] = [];
   readonly updates: JsonRecord[] = [];
+  readonly completions: JsonRecord[] = [];
   readonly rows: ModelRow[] = [];
   readonly #random: Random;
   readonly #contracts: Contract[] = [];
@@ -57,6 +59,44 @@ export class PrivateHistory {
       () => this.#odd(),
     ];
     while (this.updates.length < updates) this.#pick(steps)();
+    for (let at = seedOffset + 1; at <= this.#offset; at += 1) if (this.#random.chance(0.3)) this.#complete(at);
+  }
+
+  /** What became of a command that up to three parties submitted together; every second one is refused, for a contract's sake. */
+  #complete(offset: number): void {
+    const actAs = this.#some(3, 1);
+    const refused = this.#random.chance(0.5);
+    this.#row('completions', [offset], actAs);
+    for (const party of actAs) this.#row('submitters', [party], [party]);
+    this.#seers = new Set();
+    const contract = this.#pick(this.#contracts).id;
+    const metadata = {
+      category: '11',
+      exercise_trace: `    in choice ${template.slice(0, 8)}:Main.Iou:Iou:Go on contract 00 (#0)`,
+    };
+    const details = [
+      { typeUrl: 'type.googleapis.com/google.rpc.ErrorInfo', valueDecoded: { reason: 'CONTRACT_NOT_FOUND', metadata } },
+      {
+        typeUrl: 'type.googleapis.com/google.rpc.ResourceInfo',
+        valueDecoded: {
+          resourceType: 'CONTRACT_ID',
+          resourceName: contract.padEnd(contract.length + (contract.length % 2), '0'),
+        },
+      },
+    ];
+    const status = { code: 5, message: `CONTRACT_NOT_FOUND(11,0): secret of ${contract}`, details };
+    const value = {
+      offset,
+      commandId: `command ${offset}`,
+      userId: `user ${offset}`,
+      submissionId: `submission ${offset}`,
+      actAs,
+      updateId: refused ? '' : `1220${String(offset).padStart(4, '0')}`,
+      status: refused ? status : { code: 0, message: '', details: [] },
+      synchronizerTime: { synchronizerId: frames.here, recordTime: timeOf(offset) },
+      paidTrafficCost: offset,
+    };
+    this.completions.push({ completionResponse: { Completion: { value } } });
   }
 
   get lastOffset(): number {

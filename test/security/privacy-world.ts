@@ -34,6 +34,9 @@ export const rules: Readonly<Record<string, 'all' | 'none' | 'some columns' | Ke
   reassignments: { key: `"offset", ledger.id_text(contract_id), kind` },
   topology_events: { key: `"offset", event_index` },
   updates: { key: `"offset"` },
+  completions: { key: `"offset"` },
+  submitters: { key: 'party' },
+  completion_ranges: 'some columns',
   stream: 'some columns',
   synchronizers: 'all',
   templates: 'all',
@@ -56,8 +59,11 @@ export const rules: Readonly<Record<string, 'all' | 'none' | 'some columns' | Ke
   verifications: 'none',
 };
 
-/** Columns of the stream row that name the parties the indexer reads for, or let somebody ask the ledger on. */
-export const hiddenOfStream = ['filter', 'filter_hash', 'seed_token'];
+/** Columns that name the parties the indexer reads for, or let somebody ask the ledger on. */
+export const hidden: Readonly<Record<string, readonly string[]>> = {
+  'ledger.stream': ['filter', 'filter_hash', 'seed_token'],
+  'ledger.completion_ranges': ['parties'],
+};
 
 /** Works on a connection, with the search path of readers. */
 export async function connected<T>(url: string, work: (client: ClientBase) => Promise<T>): Promise<T> {
@@ -141,16 +147,17 @@ export async function answerOf(client: ClientBase, sql: string): Promise<readonl
   }
 }
 
-/** The whole of a relation, of the stream what readers may see of it. */
+/** The whole of a relation, of some tables what readers may see of them. */
 export async function selectOf(url: string, { name }: Relation): Promise<string> {
-  if (name !== 'ledger.stream') return `select to_jsonb(t)::text as line from ${name} t`;
+  const withheld = hidden[name];
+  if (withheld === undefined) return `select to_jsonb(t)::text as line from ${name} t`;
   const columns = await query(
     url,
     `select quote_ident(attname) as name from pg_attribute
-      where attrelid = 'ledger.stream'::regclass and attnum > 0 and not attisdropped order by attnum`,
+      where attrelid = '${name}'::regclass and attnum > 0 and not attisdropped order by attnum`,
   );
-  const open = columns.map((column) => String(column['name'])).filter((column) => !hiddenOfStream.includes(column));
-  return `select to_jsonb(t)::text as line from (select ${open.join(', ')} from ledger.stream) t`;
+  const open = columns.map((column) => String(column['name'])).filter((column) => !withheld.includes(column));
+  return `select to_jsonb(t)::text as line from (select ${open.join(', ')} from ${name}) t`;
 }
 
 interface Callable {

@@ -8,6 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { grantReaderCommand } from '../../src/cli/roles/grant-reader.ts';
+import { decodeCompletion } from '../../src/ledger/frames/decode-completion.ts';
 import { decodeActiveContract, decodeUpdate } from '../support/wire/decode.ts';
 import { Random } from '../../packages/ledger-sandbox/src/wire/random.ts';
 import { openDatabase } from '../../src/store/connection/database.ts';
@@ -28,6 +29,7 @@ import {
   callsOf,
   connected,
   copyOf,
+  hidden,
   keysOf,
   rules,
   selectOf,
@@ -71,6 +73,11 @@ async function fill(session: StoreSession): Promise<void> {
     await session.writeBatch(batch, checkpoint);
     [from, checkpoint] = [upTo, batch.offset];
   }
+  const at = await session.completions.open({ begin: seedOffset, parties });
+  const completions = history.completions
+    .map((frame) => decodeCompletion(text(frame)))
+    .filter((frame) => frame.kind === 'completion');
+  await session.completions.write(completions, at, history.lastOffset);
 }
 
 async function grant(from: number, to: number): Promise<void> {
@@ -176,9 +183,11 @@ describe.skipIf(!canLimit)('limited readers', () => {
       await takeOut(copy.url, history.rows, of);
       expect(await differences(role, copy.url, [...selects, ...calls])).toEqual([]);
       await connected(urlOf(role), async (client) => {
-        for (const column of ['filter', 'filter_hash', 'seed_token']) {
-          const [answer] = await answerOf(client, `select ${column}::text as line from ledger.stream`);
-          expect(answer, column).toMatch(/^42501 /);
+        for (const [name, columns] of Object.entries(hidden)) {
+          for (const column of columns) {
+            const [answer] = await answerOf(client, `select ${column}::text as line from ${name}`);
+            expect(answer, column).toMatch(/^42501 /);
+          }
         }
       });
     },

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { filterFingerprint } from '../../src/ledger/api/request-format.ts';
 import { decodeCompletion } from '../../src/ledger/frames/decode-completion.ts';
-import type { Completion } from '../../src/model/completion.ts';
+import type { Completion } from '../../src/model/update.ts';
 import { decodeActiveContract, decodeUpdate } from '../support/wire/decode.ts';
 import { openDatabase, type Database } from '../../src/store/connection/database.ts';
 import { migrate } from '../../src/store/schema/migrations.ts';

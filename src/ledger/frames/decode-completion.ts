@@ -4,7 +4,7 @@
  * (google.rpc ErrorInfo and ResourceInfo), else from the message, which begins `CODE(category,trace): `.
  */
 import { IndexerError } from '../../errors/indexer-error.ts';
-import type { CompletionFrame, Rejection } from '../../model/completion.ts';
+import type { CompletionFrame, Rejection } from '../../model/update.ts';
 import type { UnknownNames } from '../../model/unknown.ts';
 import {
   int64At,

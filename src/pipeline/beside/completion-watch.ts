@@ -8,7 +8,7 @@ import { atOffset, toIndexerError, type IndexerError } from '../../errors/indexe
 import { ledgerError } from '../../ledger/errors/make-ledger-error.ts';
 import { decodeCompletion } from '../../ledger/frames/decode-completion.ts';
 import type { FrameStream } from '../../ledger/transport/frame-stream.ts';
-import type { Completion, CompletionFrame } from '../../model/completion.ts';
+import type { Completion, CompletionFrame } from '../../model/update.ts';
 import { UnknownNames } from '../../model/unknown.ts';
 import { outOfOrder } from '../follow/follow-errors.ts';
 import type { Following } from '../follow/follow.ts';

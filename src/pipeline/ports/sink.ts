@@ -6,8 +6,9 @@
 import type { PackageLookup, PackageModel } from '../../daml/package-model.ts';
 import type { IndexerError } from '../../errors/indexer-error.ts';
 import type { Batch } from '../../model/batch.ts';
-import type { Completion, CompletionGap, CompletionStart } from '../../model/completion.ts';
 import type {
+  CompletionGap,
+  CompletionStart,
   ContractMark,
   LockHolder,
   PackageState,
@@ -18,7 +19,7 @@ import type {
   UpdateMark,
   WantedInterface,
 } from '../../model/stream.ts';
-import type { StoredUpdate } from '../../model/update.ts';
+import type { Completion, StoredUpdate } from '../../model/update.ts';
 import type { PackageFacts, VerifiedFacts } from './observer.ts';
 
 export interface Sink {

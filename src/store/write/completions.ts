@@ -6,7 +6,8 @@
 import { createHash } from 'node:crypto';
 import type { ClientBase } from 'pg';
 import { postgresMicroseconds, type Microseconds } from '../../model/binary-timestamp.ts';
-import type { Completion, CompletionGap, CompletionStart } from '../../model/completion.ts';
+import type { Completion } from '../../model/update.ts';
+import type { CompletionGap, CompletionStart } from '../../model/stream.ts';
 import { columnText } from '../../model/escape.ts';
 import { plainCharacters } from '../connection/byte-writer.ts';
 import {
