@@ -16,13 +16,16 @@ const volatileColumns: Readonly<Record<string, readonly string[]>> = {
   redactions: ['redacted_at'],
 };
 
-/** Filled beside the stream, whenever a package has been read: no part of what the history alone decides. */
+/** Filled beside the stream, when a package has been read, or as far as completions have come: the history alone does not decide. */
 const besideTheStream: ReadonlySet<string> = new Set([
   'packages',
   'paddings',
   'typed_views',
   'typed_columns',
   'verifications',
+  'completion_ranges',
+  'completions',
+  'submitters',
 ]);
 
 /** Tells in which transactions the writer stored what, and nothing of the ledger. */
