@@ -24,6 +24,7 @@ import { runPipeline } from './pipeline/run.ts';
 import { openDatabase, type Database } from './store/connection/database.ts';
 import { placeOf } from './store/connection/hosts.ts';
 import { readRecentFacts } from './store/reads/recent-facts.ts';
+import { readUpdateOutline } from './store/reads/update-outline.ts';
 import { WriterCandidate, writerSessionName } from './store/lock/writer-lock.ts';
 import { stagingSchema } from './store/history/staging.ts';
 import { postgresSink, postgresViewStaging } from './store/postgres-sink.ts';
@@ -89,7 +90,7 @@ export async function startIndexer(options: IndexerOptions): Promise<Indexer> {
     onQuery: (op, seconds) => timeQuery(metrics, op, seconds),
   });
   const shown = openForPage(options);
-  const page = new StatusPage({ health, readRecent: () => readRecentFacts(shown), guide: options.guide });
+  const page = pageOf(options, health, shown);
   try {
     const stop = new AbortController();
     const candidate = new WriterCandidate(database, config.indexer.leaseMs);
@@ -112,6 +113,11 @@ export async function startIndexer(options: IndexerOptions): Promise<Indexer> {
     await Promise.all([database.close(), shown.close()]);
     throw thrown;
   }
+}
+
+function pageOf({ guide }: IndexerOptions, health: HealthTracker, shown: Database): StatusPage {
+  const readRecent = () => readRecentFacts(shown);
+  return new StatusPage({ health, readRecent, readOutline: (offset) => readUpdateOutline(shown, offset), guide });
 }
 
 function healthOptions({ config, databaseUrl, version }: IndexerOptions): HealthOptions {

@@ -1,5 +1,19 @@
 -- What came and what went between two offsets or times, by template or contract by contract.
 
+create or replace function :explore.is_ordered(from_offset bigint, to_offset bigint) returns boolean
+  language plpgsql stable parallel safe
+  set search_path = pg_catalog, pg_temp
+as $$
+begin
+  if from_offset > to_offset then
+    raise exception 'Offset % is after offset %', from_offset, to_offset
+      using errcode = 'invalid_parameter_value', hint = 'Give the earlier one first.';
+  end if;
+  return true;
+end
+$$;
+comment on function :explore.is_ordered(bigint, bigint) is 'True; an error where the first offset is after the second.';
+
 create or replace function :explore.diff_contracts(from_offset bigint, to_offset bigint, template text default null, party text default null)
   returns table (template_fqn text, contract_id text, change text, created_at_offset bigint, ended_at_offset bigint)
   language sql stable parallel safe rows 1000
@@ -7,7 +21,8 @@ begin atomic
   with found as (
     select s.contract_id, s.template_pk, s.activated_offset, null::bigint as ended, 1 as is_from, 0 as is_to, 0 as is_between, 0 as is_unknown
       from :explore.states_at(from_offset, template) s
-     where party is null or s.parties_pk = any ((select :explore.token_parties(party))::integer[])
+     where (select :explore.is_ordered(from_offset, to_offset))
+       and (party is null or s.parties_pk = any ((select :explore.token_parties(party))::integer[]))
     union all
     select s.contract_id, s.template_pk, s.activated_offset, null, 0, 1, 0, 0
       from :explore.states_at(to_offset, template) s

@@ -40,6 +40,7 @@ grant execute on function
   :explore.explain_update(bigint),
   :explore.explain_update(text),
   :explore.fqn(text, text, text),
+  :explore.is_ordered(bigint, bigint),
   :explore.is_unseen(text),
   :explore.known_offset(bigint),
   :explore.known_offset(timestamp with time zone),

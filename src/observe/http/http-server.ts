@@ -40,7 +40,7 @@ export interface HttpServerOptions {
   readonly verdict: () => Verdict;
   /** Those who wait for offsets; closed with the server. */
   readonly waiters: CheckpointWaiters;
-  /** Answers `/` and `/events`, which are not there without it; closed with the server. */
+  /** Answers `/`, `/events` and `/update`, which are not there without it; closed with the server. */
   readonly page?: StatusPage;
 }
 
@@ -124,7 +124,7 @@ function refused(error: NodeJS.ErrnoException, host: string, port: number): Inde
 }
 
 const paths = new Set(['/metrics', '/livez', '/readyz', '/status', '/wait']);
-const pagePaths = new Set(['/', '/events']);
+const pagePaths = new Set(['/', '/events', '/update']);
 
 /** Asked by load balancers under any name; who asks by one that is not ours learns whether it lives and is ready, not why. */
 const probes = new Set(['/livez', '/readyz']);
@@ -154,7 +154,7 @@ async function answer(options: Answering, request: IncomingMessage, response: Se
     return refuse(response, 405, 'only GET and HEAD are answered');
   }
   if (hasBody(request)) return refuse(response, 413, 'a request has no body here');
-  if (page !== undefined) return path === '/' ? page.answerPage(response) : page.answerEvents(request, response);
+  if (page !== undefined) return answerPage(page, path, query, request, response);
   if (path === '/metrics') {
     const { registry } = options.metrics;
     return send(response, 200, registry.contentType, await registry.metrics());
@@ -169,6 +169,17 @@ async function answer(options: Answering, request: IncomingMessage, response: Se
   const { state, ready, live, because } = options.verdict();
   const good = path === '/readyz' ? ready : live;
   sendJson(response, good ? 200 : 503, known ? { state, ready, live, because } : { ready, live });
+}
+
+function answerPage(
+  page: StatusPage,
+  path: string,
+  query: string,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> | void {
+  if (path === '/update') return page.answerUpdate(query, response);
+  return path === '/' ? page.answerPage(response) : page.answerEvents(request, response);
 }
 
 function hasBody({ headers }: IncomingMessage): boolean {

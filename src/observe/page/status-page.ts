@@ -1,5 +1,5 @@
 /**
- * The page at `/` and its events at `/events`. Once a second: a sample for the plots, and, while somebody looks, one
+ * The page at `/`, its events at `/events`, and an update as it opens it at `/update`. Once a second: a sample for the plots, and, while somebody looks, one
  * message for all of them. Holds no payload, no party and no secret, so none can be shown.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
@@ -9,10 +9,13 @@ import { scrub } from '../figures/scrub.ts';
 import type { HealthTracker, StatusDocument } from '../health/health-tracker.ts';
 import type { Hello, PageGuide, Sample, Tick } from './messages.ts';
 import { type ReadRecentFacts, RecentReader } from './recent-facts.ts';
+import { OutlineReader, type ReadUpdateOutline } from './update-outline.ts';
 
 export interface StatusPageOptions {
   readonly health: Pick<HealthTracker, 'status' | 'templateRate'>;
   readonly readRecent?: ReadRecentFacts;
+  /** Without it no update opens. */
+  readonly readOutline?: ReadUpdateOutline;
   readonly guide?: PageGuide | undefined;
   /** Milliseconds between messages; 1000 by default. */
   readonly everyMs?: number;
@@ -24,11 +27,13 @@ export class StatusPage {
   readonly #history = new LiveHistory();
   readonly #viewers = new Viewers();
   readonly #recent: RecentReader | undefined;
+  readonly #outlines: OutlineReader;
   readonly #timer: NodeJS.Timeout;
 
   constructor(options: StatusPageOptions) {
     this.#options = options;
-    const { readRecent, everyMs = 1000 } = options;
+    const { readRecent, readOutline = () => Promise.resolve(undefined), everyMs = 1000 } = options;
+    this.#outlines = new OutlineReader(readOutline);
     this.#recent = readRecent && new RecentReader(readRecent, everyMs);
     this.#timer = setInterval(() => this.#tick(), everyMs).unref();
     this.#history.add(options.health.status(), Date.now());
@@ -57,6 +62,17 @@ export class StatusPage {
     if (request.method === 'HEAD') response.end();
     // The first to come sees what was read for the last one before; the next second brings more.
     void this.#recent?.refresh().then(() => this.#viewers.send(this.#now()));
+  }
+
+  /** Answers `/update?offset=N`. Never rejects. */
+  async answerUpdate(query: string, response: ServerResponse): Promise<void> {
+    const { status, body } = await this.#outlines.answer(query);
+    response.writeHead(status, {
+      'content-type': 'application/json; charset=utf-8',
+      'cache-control': 'no-store',
+      'x-content-type-options': 'nosniff',
+    });
+    response.end(`${scrub(JSON.stringify(body))}\n`);
   }
 
   /** Stops the clock and lets all viewers go. */
@@ -94,8 +110,8 @@ interface PageDocument {
 
 const folder = new URL('../../../src/observe/page/browser/', import.meta.url);
 /** Later ones win over, or need, those before them. */
-const styles = ['page.css', 'plots.css', 'tables.css', 'screens.css'];
-const scripts = ['format.js', 'elements.js', 'plot.js', 'tables.js', 'main.js'];
+const styles = ['page.css', 'plots.css', 'tables.css', 'outline.css', 'screens.css'];
+const scripts = ['format.js', 'elements.js', 'plot.js', 'outline.js', 'tables.js', 'main.js'];
 
 /** Reads and joins the files. */
 function loadDocument(): PageDocument {

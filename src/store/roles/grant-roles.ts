@@ -345,6 +345,8 @@ function writerGrants(role: string, storage: string): readonly string[] {
     `grant insert on ${written.join(', ')} to ${name}`,
     ...updates(maintained, name),
     `grant execute on function ${withOwnersRights(storage)} to ${name}`,
+    // What the status page shows of an update comes from functions there, which run with the rights of the writer.
+    `grant usage on schema ${escapeIdentifier(readSchemas(storage).explore)} to ${name}`,
     // A contract that ended is not live any more: its row goes from one table to the other.
     `grant delete on live to ${name}`,
     `grant execute on function ${departures.map((called) => `${escapeIdentifier(storage)}.${called}`).join(', ')} to ${name}`,

@@ -1,6 +1,7 @@
 /** Follows the indexer's events and keeps the page up to date. */
 import { announce, byId, setText, show, snippet } from './elements.js';
 import { clock, count, milliseconds, percent, rate, span, stateWords } from './format.js';
+import { prepareOutline } from './outline.js';
 import { drawPlot } from './plot.js';
 import { showErrors, showTemplates, showUnknown, showUpdates } from './tables.js';
 
@@ -53,8 +54,8 @@ function onTick({ status, sample, recent }) {
   showWork(status.work);
   for (const plot of plots) drawPlot(byId(plot.id), samples, plot);
   showTemplates(recent.templates ?? []);
-  showUpdates(recent.updates ?? []);
-  show('read-at', ageOf(recent));
+  const held = showUpdates(recent.updates ?? []);
+  show('read-at', held ? 'held while you are here' : ageOf(recent));
   showUnknown(status.unknown);
   showErrors(status.errors);
   show('about', about(status));
@@ -164,4 +165,5 @@ function follow() {
 setInterval(() => {
   if (Date.now() - heardAt > silentMs) lose();
 }, 1000);
+prepareOutline();
 follow();

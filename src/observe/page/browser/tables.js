@@ -1,6 +1,7 @@
 /** Templates, updates and errors. Rows stay where they are: as many as there is room for, empty ones included. */
 import { byId, make, setText } from './elements.js';
 import { clock, count, moment, rate, templateName } from './format.js';
+import { offsetButton } from './outline.js';
 
 /**
  * @typedef {import('../messages.ts').RatedTemplate} RatedTemplate
@@ -20,11 +21,17 @@ export function showTemplates(templates) {
   });
 }
 
-/** @param {readonly UpdateFacts[]} updates */
+/**
+ * They stand still while somebody is about to open one.
+ * @param {readonly UpdateFacts[]} updates
+ * @returns whether they do
+ */
 export function showUpdates(updates) {
-  fill(byId('updates'), 5, updates, (cell, update) => {
+  const body = byId('updates');
+  if (body.textContent !== '' && body.matches(':hover, :focus-within')) return true;
+  fill(body, 5, updates, (cell, update) => {
     const [recorded, templates] = [cell(2), cell(3)];
-    setText(cell(0), count(update.offset));
+    offsetButton(cell(0), update.offset);
     setText(cell(1), update.kind.replaceAll('_', ' '));
     setText(recorded, update.recordTime === null ? '–' : clock(update.recordTime));
     recorded.title = update.recordTime ?? '';
@@ -32,6 +39,7 @@ export function showUpdates(updates) {
     templates.title = update.templates.join('\n');
     showNumber(cell(4), count(update.events));
   });
+  return false;
 }
 
 /** @param {readonly RecentError[]} errors */

@@ -1,0 +1,87 @@
+/** `GET /update?offset=N`: one update as the page opens it, without contents and parties. One read at a time, few that wait. */
+import { IndexerError } from '../../errors/indexer-error.ts';
+
+export interface OutlineNode {
+  readonly depth: number;
+  /** created, archived, exercised, assigned, unassigned or topology. */
+  readonly event: string;
+  /** `package:Module:Entity` */
+  readonly template: string | null;
+  readonly choice: string | null;
+  readonly contractId: string | null;
+  /** The contract that came in its place, or that it came from. */
+  readonly otherContractId: string | null;
+}
+
+export interface UpdateOutline {
+  readonly offset: number;
+  readonly kind: string;
+  readonly updateId: string | null;
+  readonly previousOffset: number | null;
+  readonly nextOffset: number | null;
+  /** ISO 8601, as the other times. */
+  readonly effectiveAt: string | null;
+  readonly recordTime: string | null;
+  readonly indexedAt: string | null;
+  readonly events: number;
+  readonly paidTrafficCost: number | null;
+  readonly traceId: string | null;
+  readonly nodes: readonly OutlineNode[];
+  /** Events beside these. */
+  readonly leftOut: number;
+}
+
+/** Reads it from the database; undefined where the offset brought no update here. Has limits of its own on time and rows. */
+export type ReadUpdateOutline = (offset: number) => Promise<UpdateOutline | undefined>;
+
+/** Status and JSON body of an answer. */
+export interface OutlineAnswer {
+  readonly status: number;
+  readonly body: UpdateOutline | { readonly error: string };
+}
+
+/** People who look at the same moment. */
+const mostWaiting = 8;
+
+export class OutlineReader {
+  readonly #read: ReadUpdateOutline;
+  #waiting = 0;
+  #last: Promise<unknown> = Promise.resolve();
+
+  constructor(read: ReadUpdateOutline) {
+    this.#read = read;
+  }
+
+  /** Answers what the query asks for; never rejects. */
+  async answer(query: string): Promise<OutlineAnswer> {
+    const offset = offsetIn(new URLSearchParams(query));
+    if (offset === undefined) return { status: 400, body: { error: 'give one parameter, offset, e.g. offset=42' } };
+    if (this.#waiting >= mostWaiting) return { status: 503, body: { error: 'too many ask at once: try again' } };
+    this.#waiting += 1;
+    const turn = this.#last.then(() => this.#answerTo(offset));
+    this.#last = turn;
+    try {
+      return await turn;
+    } finally {
+      this.#waiting -= 1;
+    }
+  }
+
+  async #answerTo(offset: number): Promise<OutlineAnswer> {
+    try {
+      const outline = await this.#read(offset);
+      if (outline === undefined)
+        return { status: 404, body: { error: `offset ${String(offset)} brought no update here` } };
+      return { status: 200, body: outline };
+    } catch (thrown) {
+      const code = thrown instanceof IndexerError ? thrown.code : 'UNEXPECTED';
+      return { status: 503, body: { error: `not readable: ${code}` } };
+    }
+  }
+}
+
+function offsetIn(query: URLSearchParams): number | undefined {
+  const given = query.get('offset') ?? '';
+  if ([...query].length !== 1 || !/^\d{1,16}$/.test(given) || !Number.isSafeInteger(Number(given))) return undefined;
+  return Number(given);
+}

@@ -1,0 +1,143 @@
+/** `diff`, against sets of contracts and their lifetimes, over a random history with reassignments. */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { program, type Ended } from '../../cli/program.ts';
+import * as frames from '../../support/frames.ts';
+import { randomFrom, randomHistory } from '../random-history.ts';
+import { createReadDatabase, type ReadDatabase } from '../read-database.ts';
+
+const length = 300;
+let database: ReadDatabase;
+beforeAll(async () => {
+  database = await createReadDatabase();
+  await database.write(...randomHistory(11, length));
+});
+afterAll(async () => {
+  await database[Symbol.asyncDispose]();
+});
+
+interface DiffRow {
+  readonly template_fqn: string;
+  readonly before: string;
+  readonly created: string;
+  readonly archived: string;
+  readonly unknown: string;
+  readonly stayed: string;
+  readonly after: string;
+  readonly net: string;
+}
+
+/** Contracts by template, active right after an offset: by the lifetimes one after the other. */
+async function activeAt(offset: number): Promise<Map<string, Set<string>>> {
+  const rows = await database.query<{ name: string; id: string }>(
+    `select t.package_id || t.entity_name as name, l.contract_id as id
+       from lifetimes l join templates t using (template_pk)
+      where l.activated_offset <= $1 and (l.deactivated_offset is null or l.deactivated_offset > $1)`,
+    [offset],
+  );
+  const found = new Map<string, Set<string>>();
+  for (const { name, id } of rows) found.set(name, (found.get(name) ?? new Set()).add(id));
+  return found;
+}
+
+const total = (rows: readonly DiffRow[], column: keyof DiffRow): number =>
+  rows.reduce((sum, row) => sum + Number(row[column]), 0);
+
+describe('explore.diff', () => {
+  it('counts what came, went and stayed, at random offsets', async () => {
+    const random = randomFrom(7);
+    for (let nth = 0; nth < 40; nth += 1) {
+      const [from = 0, to = 0] = [Math.floor(random() * length), Math.floor(random() * length)].toSorted(
+        (a, b) => a - b,
+      );
+      const rows = await database.query<DiffRow>('select * from explore.diff($1::bigint, $2::bigint)', [from, to]);
+      const [before, after] = [await activeAt(from), await activeAt(to)].map(
+        (sets) => new Set([...sets.values()].flatMap((ids) => [...ids])),
+      );
+      const [was, is] = [before ?? new Set<string>(), after ?? new Set<string>()];
+      expect(total(rows, 'before')).toBe(was.size);
+      expect(total(rows, 'after')).toBe(is.size);
+      expect(total(rows, 'stayed')).toBe([...was].filter((id) => is.has(id)).length);
+      expect(total(rows, 'net')).toBe(is.size - was.size);
+      const [passed] = await database.query<{ n: number }>(
+        `select count(distinct contract_id)::int as n from lifetimes
+          where activated_offset > $1 and deactivated_offset <= $2 and not contract_id = any ($3)`,
+        [from, to, [...was, ...is]],
+      );
+      const came = [...is].filter((id) => !was.has(id)).length;
+      expect(total(rows, 'created')).toBe(came + (passed?.n ?? 0));
+      expect(total(rows, 'created') - total(rows, 'archived')).toBe(is.size - was.size);
+      for (const row of rows)
+        expect(Number(row.before) + Number(row.created) - Number(row.archived) - Number(row.unknown)).toBe(
+          Number(row.after),
+        );
+    }
+  });
+
+  it('refuses offsets that are not known, and one that is before the other', async () => {
+    for (const [from, to, code] of [
+      [0, 999, 'LI003'],
+      [999, 1_000, 'LI003'],
+      [20, 10, '22023'],
+    ])
+      await expect(
+        database.query('select * from explore.diff($1::bigint, $2::bigint)', [from, to]),
+      ).rejects.toMatchObject({ code });
+  });
+
+  it('is of one stakeholder where one is named', async () => {
+    const rows = (party: string) => database.query<DiffRow>('select * from explore.diff(10, 200, null, $1)', [party]);
+    expect(await rows(frames.alice)).toEqual(await database.query('select * from explore.diff(10, 200)'));
+    expect(await rows('Nobody::1220')).toEqual([]);
+  });
+});
+
+describe('the command', () => {
+  const diff = (...words: readonly string[]): Promise<Ended> =>
+    program(['diff', ...words], { DATABASE_URL: database.url });
+
+  it('prints the same as a table, JSON and CSV, and contract by contract', async () => {
+    const rows = await database.query<DiffRow>('select * from explore.diff(10, 200)');
+    const { stdout: json } = await diff('10', '200', '--json');
+    expect(
+      json
+        .trimEnd()
+        .split('\n')
+        .map((line) => JSON.parse(line) as unknown),
+    ).toEqual(
+      rows.map(({ template_fqn: name, ...counts }) => ({
+        template_fqn: name,
+        ...Object.fromEntries(Object.entries(counts).map(([column, count]) => [column, Number(count)])),
+      })),
+    );
+    expect((await diff('10', '200', '--csv')).stdout.split('\r\n')).toHaveLength(rows.length + 2);
+    expect((await diff('10', '200', '--table')).stdout).toMatch(
+      /^template_fqn +before +created +archived +unknown +stayed +after +net\n/,
+    );
+    const { stdout: single } = await diff('10', '200', '--template', 'A', '--csv');
+    const [head, ...lines] = single.trimEnd().split('\r\n');
+    expect(head).toBe('template_fqn,contract_id,change,created_at_offset,ended_at_offset');
+    const ofA = rows.filter((row) => row.template_fqn.endsWith(':A'));
+    expect(lines.filter((line) => line.includes(',stayed,'))).toHaveLength(total(ofA, 'stayed'));
+  });
+
+  it('takes times as bounds', async () => {
+    const [at] = await database.query<{ at: Date }>(
+      'select effective_at as at from explore.updates where effective_at is not null order by "offset" limit 1',
+    );
+    const { code, stdout } = await diff(at?.at.toISOString() ?? '', '2100-01-01T00:00:00Z', '--json');
+    expect(code).toBe(0);
+    expect(stdout).toContain('"stayed"');
+  });
+
+  it.each([
+    [['10', '99999'], /not known yet/],
+    [['10', 'yesterday'], /no offset and no time with its zone/],
+    [['200', '10'], /after/],
+    [['10', '200', '--template', 'Nothing'], /Unknown name/],
+    [['10', '200', '--csv', '--json'], /one format/],
+  ])('refuses %j', async (words, said) => {
+    const { code, stdout, stderr } = await diff(...words);
+    expect([code, stdout]).toEqual([2, '']);
+    expect(stderr).toMatch(said);
+  });
+});

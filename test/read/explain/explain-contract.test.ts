@@ -1,0 +1,167 @@
+/** `explain_contract`: a life from create to archive, through upgrades, reassignments, departures, redactions, gaps and pruning. */
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import * as frames from '../../support/frames.ts';
+import { createReadDatabase, type ReadDatabase } from '../read-database.ts';
+
+const { alice, here, there } = frames;
+const upgraded = `${'ef'.repeat(32)}:Main.Iou:Iou`;
+
+let database: ReadDatabase;
+beforeEach(async () => {
+  database = await createReadDatabase();
+});
+afterEach(async () => {
+  await database[Symbol.asyncDispose]();
+});
+
+const created = (contractId: string, change: frames.JsonRecord = {}): frames.JsonRecord => ({
+  CreatedEvent: frames.created({ contractId, ...change }),
+});
+const exercised = (contractId: string, change: frames.JsonRecord): frames.JsonRecord => ({
+  ExercisedEvent: frames.exercised({ contractId, nodeId: 0, lastDescendantNodeId: 0, interfaceId: null, ...change }),
+});
+
+interface Row {
+  readonly offset: string;
+  readonly event_type: string;
+  readonly package_id: string;
+  readonly choice: string | null;
+  readonly synchronizer_id: string | null;
+  readonly target: string | null;
+  readonly other_contract_id: string | null;
+  readonly contents: unknown;
+  readonly redaction_id: string | null;
+}
+
+const life = (contractId: string, most: number | null = null): Promise<readonly Row[]> =>
+  database.query<Row>('select * from explore.explain_contract($1, $2)', [contractId, most]);
+
+const events = (rows: readonly Row[]): readonly unknown[] => rows.map((row) => [Number(row.offset), row.event_type]);
+
+describe('explain_contract', () => {
+  it('goes through a newer package and two synchronizers, and ends with what came in its place', async () => {
+    await database.write(
+      frames.transaction(1, [created('00c1', { offset: 1 })]),
+      frames.transaction(2, [
+        exercised('00c1', { offset: 2, choice: 'Look', consuming: false, acsDelta: false, templateId: upgraded }),
+      ]),
+      frames.reassignment(3, { JsUnassignedEvent: { value: frames.unassigned({ offset: 3 }) } }),
+      frames.reassignment(
+        4,
+        { JsAssignmentEvent: frames.assigned({ createdEvent: frames.created({ offset: 4, contractId: '00c1' }) }) },
+        there,
+      ),
+      frames.transaction(
+        5,
+        [
+          exercised('00c1', { offset: 5, lastDescendantNodeId: 1, templateId: upgraded }),
+          created('00c2', { offset: 5, nodeId: 1, templateId: upgraded }),
+        ],
+        { synchronizerId: there },
+      ),
+    );
+    const rows = await life('00c1');
+    expect(events(rows)).toEqual([
+      [1, 'created'],
+      [1, 'viewed'],
+      [2, 'exercised'],
+      [3, 'unassigned'],
+      [4, 'assigned'],
+      [4, 'viewed'],
+      [5, 'archived'],
+    ]);
+    expect(rows.map((row) => row.package_id.slice(0, 2)).join(' ')).toBe('ab ab ef ab ab ab ef');
+    expect(rows.map(({ synchronizer_id: on, target }) => [on, target])).toEqual([
+      [here, null],
+      [here, null],
+      [here, null],
+      [here, there],
+      [there, null],
+      [there, null],
+      [there, null],
+    ]);
+    expect(rows.at(-1)).toMatchObject({ other_contract_id: '00c2', choice: 'Transfer', contents: { to: frames.bob } });
+    expect((await life('00c2'))[0]).toMatchObject({ event_type: 'created', other_contract_id: '00c1' });
+  });
+
+  it('says since when nobody knows, and what is known again', async () => {
+    await database.write(
+      frames.transaction(1, [created('00c1', { offset: 1, observers: [], interfaceViews: [] })]),
+      frames.hosting(2, [['Revoked', alice]]),
+    );
+    const states = `update ledger.live set unknown_since = 2`;
+    await database.query(states);
+    expect(events(await life('00c1'))).toEqual([
+      [1, 'created'],
+      [2, 'departed'],
+    ]);
+    await database.write(frames.transaction(3, [exercised('00c1', { offset: 3, choice: 'Archive' })]));
+    expect(events(await life('00c1'))).toEqual([
+      [1, 'created'],
+      [2, 'departed'],
+      [3, 'archived'],
+    ]);
+  });
+
+  it('has no contents of what was redacted, and names the redaction', async () => {
+    await database.write(
+      frames.transaction(1, [created('00c1', { offset: 1 })]),
+      frames.transaction(2, [exercised('00c1', { offset: 2 })]),
+    );
+    await database.query(`select pqs.redact_contract('00c1', 'gdpr-7')`);
+    const rows = await life('00c1');
+    expect(rows.map((row) => [row.event_type, row.contents, row.redaction_id]).slice(0, 2)).toEqual([
+      ['created', null, 'gdpr-7'],
+      ['viewed', null, 'gdpr-7'],
+    ]);
+    const [consumed] = await database.query(
+      `select before, after, changed, redaction_id from explore.explain_update(2)`,
+    );
+    expect(consumed).toEqual({ before: null, after: null, changed: null, redaction_id: 'gdpr-7' });
+  });
+
+  it('shows an end in a gap as ended, and of what was pruned what is left', async () => {
+    await database.write(
+      frames.transaction(1, [
+        created('00c1', { offset: 1, interfaceViews: [] }),
+        created('00c2', { offset: 1, nodeId: 1, interfaceViews: [] }),
+      ]),
+      frames.transaction(2, [exercised('00c2', { offset: 2, choice: 'Look', consuming: false, acsDelta: false })]),
+      frames.transaction(9, [created('00c3', { offset: 9, interfaceViews: [] })]),
+    );
+    // As a new seed after a gap does with what is no longer in the list.
+    await database.query(
+      `with gone as (delete from ledger.live where ledger.id_text(contract_id) = '00c1' returning *)
+       insert into ledger.ended ("offset", ended_offset, node_id, template_pk, synchronizer_pk, parties_pk, class, ended_by, contract_id)
+       select "offset", 8, node_id, template_pk, synchronizer_pk, parties_pk, 2, 'e', contract_id from gone`,
+    );
+    expect(events(await life('00c1'))).toEqual([
+      [1, 'created'],
+      [8, 'ended'],
+    ]);
+    await database.query(`select pqs.prune_to_offset(9)`);
+    expect(await life('00c1')).toEqual([]);
+    expect(events(await life('00c2'))).toEqual([[1, 'created']]);
+  });
+
+  it('keeps the newest exercises of a contract that has many, and its end', async () => {
+    const looks = Array.from({ length: 20 }, (_, at) =>
+      frames.transaction(at + 2, [
+        exercised('00c1', { offset: at + 2, choice: 'Look', consuming: false, acsDelta: false }),
+      ]),
+    );
+    await database.write(frames.transaction(1, [created('00c1', { offset: 1, interfaceViews: [] })]), ...looks);
+    await database.write(frames.transaction(30, [exercised('00c1', { offset: 30 })]));
+    expect(events(await life('00c1', 3))).toEqual([
+      [1, 'created'],
+      [20, 'exercised'],
+      [21, 'exercised'],
+      [30, 'archived'],
+    ]);
+    expect(await life('00c1')).toHaveLength(22);
+  });
+
+  it('has no row for what is not known', async () => {
+    expect(await life('00ff')).toEqual([]);
+  });
+});
