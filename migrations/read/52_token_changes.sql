@@ -251,13 +251,17 @@ comment on view :explore.token_transfers is
 -- An account whose owner is read for and that was told of a movement, while none of its holdings came or went, stands in no
 -- change: it is looked for among the events. Holdings that the event names and that cannot be read may be what moved.
 create or replace view :explore.token_discrepancies as
+  with changes as (
+    select c."offset", c.update_id, c.effective_at, c.record_time, c.owner, c.provider, c.account_id, c.instrument_admin,
+           c.instrument_id, c.explained, c.moved, c.basis, c.unread
+      from :explore.token_changes c)
   select c."offset", c.update_id, c.effective_at, c.record_time, c.owner, c.provider, c.account_id, c.instrument_admin,
          c.instrument_id, c.explained as logged, c.moved
-    from :explore.token_changes c
+    from changes c
    where c.basis = 'event' and c.moved <> c.explained and c.unread = 0
   union all
   select e."offset", e.update_id, e.effective_at, e.record_time, e.owner, e.provider, e.account_id, e.instrument_admin,
-         e.instrument_id, sum(case e.side when 'receiver' then e.amount else - e.amount end), 0
+         e.instrument_id, sum(case e.side when 'sender' then - e.amount else e.amount end), 0::numeric
     from :explore.token_events e
     join exercises x on x."offset" = e."offset" and x.node_id = e.node_id
     join event_parties w on w.parties_pk = x.parties_pk and e.owner = any (w.witness_parties)
@@ -265,15 +269,16 @@ create or replace view :explore.token_discrepancies as
      and e."offset" > (select coalesce(max(s.kept_offset), 0) from stream s)
      and (select cardinality(:explore.token_templates('Holding', 'Holding'))) > 0
      and not exists (
-           select from :explore.token_changes c
-            where c."offset" = e."offset" and c.instrument_admin = e.instrument_admin and c.instrument_id = e.instrument_id
-              and c.owner = e.owner and c.account_id = e.account_id and c.provider is not distinct from e.provider)
+           select from changes c
+            where c."offset" = e."offset" and c.owner = e.owner and c.account_id = e.account_id
+              and c.provider is not distinct from e.provider and c.instrument_admin = e.instrument_admin
+              and c.instrument_id = e.instrument_id)
      and not exists (
-           select from contract_states l
-            where l.contract_id = any (e.input_holding_ids || e.output_holding_ids)
-              and not exists (select from :explore.token_holding(l.activated_offset, l.node_id)))
+           select from unnest(e.input_holding_ids || e.output_holding_ids) h (contract_id)
+             join contract_states l on l.contract_id = h.contract_id
+            where not exists (select from :explore.token_holding(l.activated_offset, l.node_id)))
    group by e."offset", e.update_id, e.effective_at, e.record_time, e.owner, e.provider, e.account_id, e.instrument_admin,
             e.instrument_id
-  having sum(case e.side when 'receiver' then e.amount else - e.amount end) <> 0;
+  having sum(case e.side when 'sender' then - e.amount else e.amount end) <> 0;
 comment on view :explore.token_discrepancies is
-  'Where the admin of an instrument logs movements that are not those of its holdings: by update and account, what the events add up to and what moved. No rows where all add up; updates with holdings that cannot be read are left out.';
+  'Where the admin of an instrument logs movements that are not those of its holdings: by update and account, what the events add up to and what moved, 0 where nothing came or went. No rows where all add up; updates with holdings that cannot be read are left out.';

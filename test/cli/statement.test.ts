@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import * as frames from '../support/frames.ts';
 import { createReadDatabase, type ReadDatabase } from '../read/read-database.ts';
+import * as tokens from '../read/tokens/token-frames.ts';
 import { main, program, type Ended } from './program.ts';
 
 const { alice, bob } = frames;
@@ -127,6 +128,56 @@ it('ends without a word when nobody reads on', async () => {
   child.stderr.setEncoding('utf8').on('data', (text: string) => (errors += text));
   const code = await new Promise((resolve) => child.once('close', resolve));
   expect([code, errors]).toEqual([0, '']);
+});
+
+describe('what others write', () => {
+  const evil = '=HYPERLINK("http://evil")\n\u001b[2Jsecond line\u202e';
+  const [carol, dave] = ['Carol::1220cc', 'Dave::1220dd'];
+  let other: ReadDatabase;
+  const told = (...words: readonly string[]): Promise<Ended> => program(words, { DATABASE_URL: other.url });
+  beforeAll(async () => {
+    other = await createReadDatabase();
+    const coin = (contractId: string, admin: string, id: string, nodeId: number): frames.JsonRecord =>
+      tokens.held({ contractId, account: tokens.own(carol), instrument: { admin, id }, amount: '1.0' }, nodeId);
+    await other.write(
+      frames.transaction(1, [coin('00c1', 'dso::1220', 'Amulet', 0), coin('00c2', 'Mallory::1220', 'Amulet', 1)]),
+      frames.transaction(2, [coin('00c3', 'Mallory::1220', evil, 0)]),
+    );
+  });
+  afterAll(() => other[Symbol.asyncDispose]());
+
+  it('is no formula in a sheet and no line of its own in a table, and whole in JSON', async () => {
+    const csv = await told('statement', '--party', carol, '--csv');
+    expect(csv.stdout).toContain(`,"'=HYPERLINK(""http://evil"")\n`);
+    const table = await told('statement', '--party', carol, '--table');
+    expect(table.stdout).not.toContain('\u001b');
+    expect(table.stdout).not.toMatch(/^second/m);
+    const { rows } = JSON.parse((await told('statement', '--party', carol, '--json')).stdout) as Printed;
+    expect(rows.map((row) => row[6])).toContain(evil);
+  });
+
+  it('is not the instrument of the admin that is asked for', async () => {
+    const words = ['--party', carol, '--instrument', 'Amulet', '--admin', 'dso::1220'];
+    const { rows } = JSON.parse((await told('statement', ...words, '--json')).stdout) as Printed;
+    expect(rows.map((row) => [row[5], row[11]])).toEqual([['dso::1220', '1']]);
+    expect((await told('statement', '--party', carol, '--table')).stdout).toContain('Mallory::1220');
+  });
+
+  it('is nothing for who holds nothing, and refused where it ends before it begins', async () => {
+    const nothing = await told('statement', '--party', dave, '--table');
+    expect([nothing.code, nothing.stdout]).toEqual([0, expect.stringMatching(/\nnone\n/)]);
+    const backwards = await told('statement', '--party', carol, '--from', '2', '--to', '1');
+    expect([backwards.code, backwards.stderr]).toEqual([2, expect.stringMatching(/ends before it begins/)]);
+  });
+
+  it('is noted to be all there is, where it is asked for a time that has not come here', async () => {
+    const printed = await told('statement', '--party', carol, '--to', '2100-01-01T00:00:00Z', '--json');
+    expect(JSON.parse(printed.stdout)).toMatchObject({
+      notes: ['2100-01-01T00:00:00Z is later than all that is here: it ends at the checkpoint'],
+    });
+    const whole = await told('statement', '--party', carol, '--from', '2', '--to', '2', '--json');
+    expect(JSON.parse(whole.stdout)).toMatchObject({ notes: [], from: { offset: 2 }, to: { offset: 2 } });
+  });
 });
 
 describe('verify --statement', () => {

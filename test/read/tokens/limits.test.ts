@@ -1,4 +1,6 @@
 /** Where the tables cannot tell all of what moved, the token views say so, and never tell something else instead. */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import { mergeStaging } from '../../../src/store/history/merge.ts';
 import { prepareStaging, stagingSchema } from '../../../src/store/history/staging.ts';
@@ -320,5 +322,34 @@ describe('an owner who is no stakeholder', () => {
     await database.write(frames.transaction(1, [held(0, '00a1', alice, '1.0', kept)]), frames.transaction(2, []));
     expect(await database.query('select owner from explore.token_balances')).toEqual([{ owner: alice }]);
     expect(await database.query('select from explore.token_journal($1, 1, 2)', [alice])).toEqual([]);
+  });
+});
+
+describe('the question of docs/sql.md whether anything is missing', () => {
+  const page = readFileSync(join(import.meta.dirname, '../../../docs/sql.md'), 'utf8');
+  const [, question = ''] = /\*\*Is anything missing\?\*\*.*?```sql\n(.*?)```/s.exec(page) ?? [];
+
+  it('has no answer where nothing is', async () => {
+    const database = await world();
+    await database.write(...payment);
+    expect(await database.query(question)).toEqual([]);
+  });
+
+  it('names each thing that is', async () => {
+    const database = await world();
+    await database.write(
+      ...payment,
+      frames.transaction(4, [held(0, '00a5', alice, '1.0', { failed: [1, 2] }), held(1, '00b2', bob, '2.0')]),
+    );
+    await database.quarantine(5);
+    await database.write(frames.hosting(6, [['Revoked', bob]]));
+    await prune(maintained(database), { offset: 1 }, { stop: new AbortController().signal });
+    const subject = { kind: 'contract', contractId: '00a3' } as const;
+    const request = { subject, reason: 'asked for', active: true, exercises: false };
+    await redact(maintained(database), request, new AbortController().signal);
+    await reseed(database, 6, { offset: 9, entries: [entry(8, coin('00a9', alice, '2.0'))] });
+    const rows = await database.query(question);
+    const found = new Set(rows.map(({ what }) => what));
+    expect(found).toEqual(new Set(['pruned', 'quarantined', 'gap', 'unknown', 'redacted', 'unread']));
   });
 });
