@@ -68,13 +68,17 @@ comment on column coverage.recorded_at is 'When the range was recorded.';
 
 create table filter_interfaces (
   interface_id text primary key,
+  state text not null check (state in ('waiting', 'gathering', 'followed')),
   complete_from bigint,
+  unknown_at bigint,
   noted_at timestamptz not null default now()
 );
 comment on table filter_interfaces is 'Interfaces whose views are wanted, and from where on they are here: those of LEDGER_INTERFACES, presets spelt out.';
 comment on column filter_interfaces.interface_id is 'Interface as a filter names it: #package-name:Module:Entity.';
-comment on column filter_interfaces.complete_from is 'Exclusive: every contract that was active at this offset, or began after it, has its view; 0 when that is so wherever the stream is complete. Null while the participant does not know the interface, or views are gathered.';
-comment on column filter_interfaces.noted_at is 'When this was recorded.';
+comment on column filter_interfaces.state is 'followed: the stream is asked for its views; gathering: the participant knows it, and views are gathered beside the stream; waiting: the participant does not know it, or was not asked yet.';
+comment on column filter_interfaces.complete_from is 'Exclusive: every contract that was active at this offset, or began after it, has the view that the participant could show; 0 when that is so wherever the stream is complete. Null while none were taken.';
+comment on column filter_interfaces.unknown_at is 'Ledger end when the participant last said that it does not know the interface: no contract showed such a view up to here. Null when it never did.';
+comment on column filter_interfaces.noted_at is 'When it came into this state.';
 
 create table synchronizers (
   synchronizer_pk integer primary key,

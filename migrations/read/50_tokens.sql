@@ -133,7 +133,7 @@ create or replace view :explore.token_holdings as
    where l.unknown_since is null
      and l.template_pk = any ((select :explore.token_templates('Holding', 'Holding'))::integer[]);
 comment on view :explore.token_holdings is
-  'Token holdings that are active now, one row per holding contract, by version 2 of the standard where it has that. Empty without an interface Holding in the filter.';
+  'Token holdings that are active now, one row per holding contract, by version 2 of the standard where it has that. Empty without an interface Holding in the filter; while interface_coverage shows one that is gathered, those seen through it alone are missing.';
 
 create or replace view :explore.token_balances as
   select owner, provider, account_id, instrument_admin, instrument_id, sum(amount) as total,
@@ -143,7 +143,7 @@ create or replace view :explore.token_balances as
     from :explore.token_holdings
    group by owner, provider, account_id, instrument_admin, instrument_id;
 comment on view :explore.token_balances is
-  'What each account owns of each instrument now. Of version 1 an owner has one account, without provider and id. Empty without an interface Holding in the filter.';
+  'What each account owns of each instrument now. Of version 1 an owner has one account, without provider and id. Empty without an interface Holding in the filter; while interface_coverage shows one that is gathered, holdings seen through it alone are missing.';
 
 -- What counts is here, or it says so: what a template holds may not be readable.
 create or replace view :explore.token_holdings_unread as
@@ -173,20 +173,12 @@ create or replace function :explore.token_offset(at_offset bigint) returns bigin
   language plpgsql stable parallel safe
   set search_path = pg_catalog, pg_temp
 as $$
-declare
-  complete_from bigint;
 begin
-  select max(f.complete_from) into complete_from from :storage.filter_interfaces f
-   where f.interface_id like '%:Splice.Api.Token.HoldingV_:Holding';
-  if :explore.known_offset(at_offset) < complete_from then
-    raise exception 'What was held at offset % is not known: views of holdings are complete from % on', at_offset, complete_from
-      using errcode = 'LI003', hint = 'Ask for a later offset; table filter_interfaces has where each interface is complete from.';
-  end if;
-  return at_offset;
+  return :explore.token_known_at('Holding', 'Holding', :explore.known_offset(at_offset));
 end
 $$;
 comment on function :explore.token_offset(bigint) is
-  'The offset itself where it is known what was held at it: where coverage says so, and the interfaces Holding of the filter were complete; else SQLSTATE LI003.';
+  'The offset itself where it is known what was held at it: where coverage says so, and interface_coverage that holdings are complete; else SQLSTATE LI003.';
 
 -- The time to which locks are compared: of the update itself, else, where that is not here, of the next one. What was
 -- pruned or seeded left some older updates behind, whose times say nothing.
@@ -243,7 +235,7 @@ begin atomic
    group by owner, provider, account_id, instrument_admin, instrument_id;
 end;
 comment on function :explore.token_balances_at(bigint) is
-  'What each account owned of each instrument right after the update with this offset, as token_balances shows it of now. Needs an offset that is known, see coverage: others are refused with SQLSTATE LI003.';
+  'What each account owned of each instrument right after the update with this offset, as token_balances shows it of now. Needs an offset that is known, see coverage, and at which holdings are complete, see interface_coverage: others are refused with SQLSTATE LI003.';
 
 create or replace function :explore.token_balances_at("time" timestamptz)
   returns setof :explore.token_balances
@@ -254,4 +246,4 @@ begin atomic
    cross join lateral :explore.token_balances_at(k.at_offset) b;
 end;
 comment on function :explore.token_balances_at(timestamptz) is
-  'What each account owned of each instrument at a time, by ledger effective time. Needs a time of which the state is known, see coverage: others are refused with SQLSTATE LI003.';
+  'What each account owned of each instrument at a time, by ledger effective time. Needs a time of which the state is known, see coverage, and holdings are complete, see interface_coverage: others are refused with SQLSTATE LI003.';

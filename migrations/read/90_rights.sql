@@ -73,6 +73,7 @@ grant execute on function
   :explore.token_journal_notes(text, bigint, bigint),
   :explore.token_locked_until(timestamp with time zone, timestamp with time zone, interval),
   :explore.token_offset(bigint),
+  :explore.token_known_at(text, text, bigint),
   :explore.token_parties(text),
   :explore.token_pks(text, text),
   :explore.token_span(bigint),

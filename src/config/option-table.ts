@@ -25,7 +25,7 @@ import {
   text,
   withDefault,
 } from './option.ts';
-import { presetNames } from '../model/interface-presets.ts';
+import { presetNames } from './interface-presets.ts';
 
 const party = matching('party', /^[A-Za-z0-9:_ -]{1,255}$/, 'party ids such as alice::1220ab…, separated by commas');
 const schemaName = matching(

@@ -33,7 +33,7 @@ export const commandCodes = {
     'reseed would not do what it says; the message says why',
     'do what the message names',
   ),
-  VIEWS_REFUSED: kind(
+  INTERFACES_REFUSED: kind(
     'park',
     ExitCode.configuration,
     'views of interfaces cannot be gathered here; the message says why',

@@ -41,10 +41,17 @@ export interface WantedInterface {
   /** `#package-name:Module:Entity`. */
   readonly id: string;
   /**
-   * Contracts that were active at this offset or began after it have their views; 0: all of the stream. Null: the ledger
-   * does not know the interface yet, or views are being gathered, and the stream is not asked for them.
+   * `followed`: the stream is asked for its views. `gathering`: the participant knows it, and views are gathered beside the
+   * stream. `waiting`: the participant does not know it, or was not asked yet.
+   */
+  readonly state: 'waiting' | 'gathering' | 'followed';
+  /**
+   * Contracts that were active at this offset or began after it have the views that the participant could show; 0: all of
+   * the stream. Null: none were taken yet.
    */
   readonly completeFrom: number | null;
+  /** The ledger end when the participant last said that it does not know it; null: it never did. */
+  readonly unknownAt: number | null;
 }
 
 /** What a stream began with: the active contracts, or nothing at the genesis, the oldest offset shown, or a given one. */

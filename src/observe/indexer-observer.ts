@@ -286,8 +286,13 @@ class LoggingObserver implements IndexerObserver {
 
   /** What waits is said once for as long as it is the same: every session finds it again. */
   interfacesWanted(interfaces: readonly WantedInterface[]): void {
-    const waiting = interfaces.filter(({ completeFrom }) => completeFrom === null).map(({ id }) => id);
+    const named = (wanted: WantedInterface['state']): readonly string[] =>
+      interfaces.filter(({ state }) => state === wanted).map(({ id }) => id);
+    const waiting = named('waiting');
+    const gathering = named('gathering');
+    this.#health.interfacesWanted(waiting, gathering);
     this.#metrics.interfacesWaiting.set(waiting.length);
+    this.#metrics.interfacesGathering.set(gathering.length);
     const text = waiting.join();
     if (text === this.#waiting) return;
     this.#waiting = text;
@@ -308,6 +313,7 @@ class LoggingObserver implements IndexerObserver {
   }
 
   viewsFailed(error: IndexerError, delayMs: number): void {
+    this.#metrics.interfaceRetries.inc();
     const facts = { delayMs, code: error.code, because: error.message, remedy: error.remedy };
     this.#logger.warn(facts, 'views of interfaces are late, trying again');
   }

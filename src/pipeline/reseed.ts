@@ -10,7 +10,7 @@ import type { Merged, StreamIdentity, StreamState } from '../model/stream.ts';
 import { isNamed, nowhere, stretchToSearch } from './retry/apart.ts';
 import { proveHistory, type LedgerBounds, type StoredHistory } from './proof/history-proof.ts';
 import { knownInterfaces } from '../ledger/api/known-interfaces.ts';
-import { interfacesNamed } from '../model/interface-presets.ts';
+import { interfacesNamed } from '../config/interface-presets.ts';
 import { askIdentity } from './proof/identity.ts';
 import { withInterfaces } from './proof/interfaces.ts';
 import type { PipelineParts } from './ports/parts.ts';

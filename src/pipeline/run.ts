@@ -26,7 +26,7 @@ import { refuseBound } from './intake/bound.ts';
 import { isNamed, nowhere, stretchToSearch, type Stretch } from './retry/apart.ts';
 import { follow$, type Following } from './follow/follow.ts';
 import { connect, type Connected } from './proof/identity.ts';
-import { InterfaceWatch } from './beside/interface-watch.ts';
+import { InterfaceWatch } from './interface-watch.ts';
 import { CompletionWatch } from './beside/completion-watch.ts';
 import { PackageWatch } from './beside/package-watch.ts';
 import { PhaseKeeper, type PipelineParts } from './ports/parts.ts';
@@ -55,6 +55,8 @@ class Run {
   readonly #completions: CompletionWatch;
   #lock: WriterLock | undefined;
   readonly #failures = new FailureCount();
+  /** The ledger has refused a name of the filter since something was stored: which interfaces it knows is asked anew. */
+  #nameRefused = false;
   /** What the next session goes through one by one, to name what Postgres does not take. */
   #apart = nowhere;
   /** The last offset to store; `end` becomes an offset when the ledger end is known, once for all sessions. */
@@ -112,8 +114,8 @@ class Run {
   }
 
   async #connect(): Promise<Connected> {
-    const connected = await connect(this.#parts);
-    return (await this.#interfaces.merge(connected)) ? connect(this.#parts) : connected;
+    const connected = await connect(this.#parts, { anew: this.#nameRefused });
+    return (await this.#interfaces.merge(connected)) ? connect(this.#parts, { anew: false }) : connected;
   }
 
   #work$(connected: Connected): Observable<unknown> {
@@ -168,11 +170,14 @@ class Run {
       ledgerEnd = end;
       showPhase(following.checkpoint);
     });
+    const bounded = this.#stopAt !== undefined;
+    const level$ = this.#interfaces.watch$(connected, following, bounded).pipe(map(() => undefined));
+    // A run that ends has what the ledger knows when it ends: nothing waits for it then.
     const updates$ = follow$(connected.parts, connected.session, following);
-    const followed$ = concat(updates$, this.#settled$(following)).pipe(endWith(undefined));
-    const level$ = this.#interfaces.watch$(connected, following).pipe(map(() => undefined));
+    const followed$ = concat(updates$, this.#settled$(following), bounded ? level$ : EMPTY).pipe(endWith(undefined));
     const completions$ = this.#completions.watch$(connected, following);
-    return merge(followed$, polled$, this.#packages.watch$(), level$, completions$).pipe(
+    const beside$ = merge(polled$, this.#packages.watch$(), completions$, bounded ? EMPTY : level$);
+    return merge(followed$, beside$).pipe(
       takeWhile((value) => value !== undefined),
       finalize(() => {
         over = true;
@@ -195,6 +200,7 @@ class Run {
   /** Something was stored for good: failures are counted from here. */
   #progressed(): void {
     this.#failures.clear();
+    this.#nameRefused = false;
     this.#packages.stir();
   }
 
@@ -213,11 +219,18 @@ class Run {
       observer.failed(stage, error, undefined);
       throw error;
     }
-    const atOnce = search && decision.phase === 'parked';
+    const atOnce = (search && decision.phase === 'parked') || this.#mayAskAnew(error);
     const delayMs = atOnce ? 0 : decision.delayMs;
     observer.failed(stage, error, delayMs);
     this.#phase.change(atOnce ? 'backing_off' : decision.phase, error);
     return from(this.#wait(error, delayMs));
+  }
+
+  /** Once: an interface that the participant does not know any more must not keep the stream from all others. */
+  #mayAskAnew({ code }: IndexerError): boolean {
+    const isNew = code === 'LEDGER_FILTER_UNKNOWN' && this.#parts.wantedInterfaces.length > 0 && !this.#nameRefused;
+    this.#nameRefused ||= isNew;
+    return isNew;
   }
 
   /** The lock goes with a connection that is in doubt, and to a standby when a person is needed here. */

@@ -11,9 +11,16 @@ import { writerLockHolder } from './connection/inspection.ts';
 import { checkServer } from './connection/server-check.ts';
 import { readStream } from './history/maintenance.ts';
 import { mergeStaging, type Merge } from './history/merge.ts';
-import { mergeViews, type ViewMerge } from './history/merge-views.ts';
+import { assertMayGather, mergeViews, type ViewMerge } from './history/merge-views.ts';
 import { prepareStaging, type Wanted } from './history/staging.ts';
-import { firstUnknown, historyBegin, newestContracts, newestMark, rangeBegin } from './history/stored-marks.ts';
+import {
+  firstUnknown,
+  historyBegin,
+  isQuarantined,
+  newestContracts,
+  newestMark,
+  rangeBegin,
+} from './history/stored-marks.ts';
 import type { WriterCandidate } from './lock/writer-lock.ts';
 import { assertExerciseJson } from './schema/exercise-json.ts';
 import { assertMigrated, migrate } from './schema/migrations.ts';
@@ -44,6 +51,7 @@ export function postgresSink(database: Database, candidate: WriterCandidate, opt
       newest: (above: number, upTo: number) => newestMark(database, above, upTo),
       rangeBegin: () => rangeBegin(database),
       historyBegin: () => historyBegin(database),
+      isQuarantined: (offset: number) => isQuarantined(database, offset),
       firstUnknown: (offsets: readonly number[]) => firstUnknown(database, offsets),
       contracts: (limit: number) => newestContracts(database, limit),
     },
@@ -100,7 +108,10 @@ export function postgresStaging(database: Database, staging: Database, options: 
  */
 export function postgresViewStaging(database: Database, staging: Database, assertHeld: () => void) {
   return {
-    prepare: (wanted: Wanted) => prepareStaging(staging, database.schema, 'interfaces', wanted),
+    prepare: async (wanted: Wanted) => {
+      await assertMayGather(database, staging.schema);
+      await prepareStaging(staging, database.schema, 'interfaces', wanted);
+    },
     openSession: (identity: StreamIdentity) => openSession(staging, identity, { notify: false, assertHeld }),
     merge: (merge: ViewMerge) => mergeViews(database, merge),
     close: async () => {

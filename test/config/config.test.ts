@@ -42,7 +42,7 @@ describe('loadConfig', () => {
         tokenPlacement: 'both',
         parties: [],
         templates: [],
-        interfaces: [],
+        wantedInterfaces: [],
         createdEventBlobs: false,
         shape: 'LEDGER_EFFECTS',
         maxFrameBytes: frameLimitFor(memoryOfProcess()),
@@ -121,7 +121,7 @@ describe('loadConfig', () => {
     expect(config.ledger).toMatchObject({ topology: false, insecure: true, parties: ['a::1', 'b::2', 'c::3'] });
     expect(config.ledger).toMatchObject({
       url: 'https://node.example/api/json',
-      interfaces: ['#pkg-v1:Some.Module:Holding'],
+      wantedInterfaces: ['#pkg-v1:Some.Module:Holding'],
     });
   });
 

@@ -2,10 +2,11 @@
  * Interfaces that come after the stream was begun: their views are gathered beside it, from as far back as the participant
  * shows, and are then those that an indexer has that asked for them from the beginning.
  */
-import { afterEach, beforeEach, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { query } from '../support/database.ts';
 import { waitFor } from '../support/wait-for.ts';
-import type { IndexerRun } from '../e2e/runs/indexer-run.ts';
+import { runVerify } from '../verify/verify-run.ts';
+import { accounts, interfaceOf, learnsAccounts, differingRows, untilFollowed } from './interface-world.ts';
 import { HistoryWorld } from './history-run.ts';
 
 let world: HistoryWorld;
@@ -14,69 +15,157 @@ beforeEach(async () => {
 });
 afterEach(() => world.close());
 
-const tokens = { LEDGER_INTERFACES: 'tokens', INDEXER_RETRY_MAX: '1s' };
+const tokens = { LEDGER_INTERFACES: 'tokens', INDEXER_RETRY_MAX: '300ms' };
+const whole = { ...tokens, INDEXER_START: 'genesis' };
+const holding = 'HoldingV1:Holding';
+const holdingId = '#splice-api-token-holding-v1:Splice.Api.Token.HoldingV1:Holding';
 
-/** Every view with the names of what it is of, whatever numbers they have. */
-function views(schema: string): Promise<readonly Record<string, unknown>[]> {
-  return query(
-    world.database.url,
-    `select v."offset", v.node_id, i.package_id, i.module_name, i.entity_name, v.view, v.status_code, v.status_message,
-            v.implementation_package_id, c.contract_id
-       from ${schema}.interface_views v
-       join ${schema}.templates i on i.template_pk = v.interface_pk
-       join ${schema}.contracts c on c."offset" = v."offset" and c.node_id = v.node_id
-      order by 1, 2, 3, 4, 5`,
-  );
+const url = (): string => world.database.url;
+const end = (): number => world.sandbox.ledger.ledgerEnd();
+
+async function asked(sql: string): Promise<unknown> {
+  const [row] = await query(url(), sql);
+  return Object.values(row ?? {})[0];
 }
 
-/** Pairs of template and interface, by names. */
-function implementations(schema: string): Promise<readonly Record<string, unknown>[]> {
-  return query(
-    world.database.url,
-    `select t.package_id, t.entity_name, i.module_name, i.entity_name as interface
-       from ${schema}.template_interfaces p
-       join ${schema}.templates t using (template_pk) join ${schema}.templates i on i.template_pk = p.interface_pk
-      order by 1, 2, 3, 4`,
-  );
-}
+describe('interfaces that are named later', () => {
+  it('have the views they would have had, of contracts that ended long ago too', async () => {
+    await world.index('early', tokens);
+    await world.index('late');
+    const begin = await world.checkpoint('late');
+    world.grow(300);
+    await world.index('early', tokens);
+    await world.index('late');
+    expect(await query(url(), 'select from late.interface_views')).toEqual([]);
 
-async function completeFrom(schema: string, interfaceName: string): Promise<unknown> {
-  const rows = await query(
-    world.database.url,
-    `select complete_from from ${schema}.filter_interfaces where interface_id like '%${interfaceName}'`,
-  );
-  return rows[0]?.['complete_from'];
-}
-
-async function untilComplete(schema: string, interfaceName: string): Promise<number> {
-  return await waitFor(`${interfaceName} is complete`, async () => {
-    const from = await completeFrom(schema, interfaceName);
-    return typeof from === 'string' || typeof from === 'number' ? Number(from) : undefined;
+    await world.command('accept-filter --yes', 'late', tokens);
+    await using late = await world.run('late', tokens);
+    await using early = await world.run('early', tokens);
+    world.grow(100);
+    expect(await untilFollowed(url(), 'late', holding)).toBe(begin);
+    world.grow(50);
+    await late.reaches(end());
+    await early.reaches(end());
+    expect(await differingRows(url(), 'late', 'early')).toEqual([]);
+    expect(await world.broken('late')).toEqual([]);
+    expect(await asked(`select to_regnamespace('late_interfaces')::text`)).toBeNull();
   });
-}
 
-async function grown(indexer: IndexerRun, updates: number): Promise<void> {
-  world.grow(updates);
-  await indexer.reaches(world.sandbox.ledger.ledgerEnd());
-}
+  it('are complete from where the participant was pruned, and say so before an answer would be partial', async () => {
+    await world.index('ledger', { INDEXER_START: 'genesis' });
+    const first = await world.checkpoint();
+    world.grow(200);
+    await world.index('ledger', { INDEXER_START: 'genesis' });
+    const pruned = first + 100;
+    world.sandbox.ledger.pruneTo(pruned);
+    await world.command('accept-filter --yes', 'ledger', tokens);
+    await using indexer = await world.run('ledger', tokens);
+    expect(await untilFollowed(url(), 'ledger', holding)).toBe(pruned);
+    await indexer.reaches(end());
+    expect(await asked(`select count(*)::int from explore.token_balances_at(${String(pruned)})`)).toBeGreaterThan(0);
+    const before = String(pruned - 1);
+    for (const partial of [
+      `select * from explore.token_balances_at(${before})`,
+      `select * from explore.token_holdings_at(${before})`,
+      `select * from explore.token_journal('nobody', ${before}, ${String(end())})`,
+    ]) {
+      await expect(query(url(), partial)).rejects.toMatchObject({
+        code: 'LI003',
+        message: expect.stringMatching(/HoldingV1/),
+      });
+    }
+    expect(await asked(`select why from explore.interface_coverage where interface_id = '${holdingId}'`)).toBe(
+      `complete from offset ${String(pruned)} on: contracts that had ended by then have no view`,
+    );
+  });
 
-it('have the views they would have had, of contracts that ended long ago too', async () => {
-  await world.index('early', tokens);
-  await world.index('late');
-  const begin = await world.checkpoint('late');
-  world.grow(300);
-  await world.index('early', tokens);
-  await world.index('late');
-  expect(await views('late')).toEqual([]);
+  it('begin a range of partial coverage where templates are named and they show contracts of others', async () => {
+    const named = { LEDGER_TEMPLATES: '#splice-amulet:Splice.Round:OpenMiningRound' };
+    await world.index('ledger', named);
+    await world.command('accept-filter --yes', 'ledger', { ...named, ...tokens });
+    await using indexer = await world.run('ledger', { ...named, ...tokens });
+    await untilFollowed(url(), 'ledger', holding);
+    world.grow(20);
+    await indexer.reaches(end());
+    const [newest] = await query(
+      url(),
+      'select status, why from explore.coverage order by from_offset desc, recorded_at desc',
+    );
+    expect(newest).toMatchObject({ status: 'partial', why: expect.stringMatching(/are shown by .*HoldingV1/) });
+    expect(await world.broken()).toEqual([]);
+  });
+});
 
-  await world.command('accept-filter --yes', 'late', tokens);
-  await using late = await world.run('late', tokens);
-  await using early = await world.run('early', tokens);
-  world.grow(100);
-  expect(await untilComplete('late', 'HoldingV1:Holding')).toBe(begin);
-  await grown(late, 50);
-  await early.reaches(world.sandbox.ledger.ledgerEnd());
-  expect(await views('late')).toEqual(await views('early'));
-  expect(await implementations('late')).toEqual(await implementations('early'));
-  expect(await world.broken('late')).toEqual([]);
+describe('interfaces that the participant comes to know', () => {
+  it('are waited for, named in /status, and taken up without a park and without losing the past', async () => {
+    await using indexer = await world.run('ledger', whole);
+    await indexer.reaches(end());
+    const waiting = await interfaceOf(url(), 'ledger', 'EventLog');
+    expect(waiting).toMatchObject({ state: 'waiting', completeFrom: null, unknownAt: expect.any(Number) });
+    expect(await indexer.status()).toMatchObject({
+      state: 'live',
+      interfacesWaiting: expect.arrayContaining([accounts]),
+    });
+    expect(await indexer.metric('indexer_interfaces_waiting')).toBeGreaterThan(0);
+    expect(
+      indexer.logged('interfaces that the participant does not know yet: their views are taken up when it does'),
+    ).toBe(1);
+
+    learnsAccounts(world.sandbox.ledger);
+    world.grow(60);
+    expect(await untilFollowed(url(), 'ledger', 'EventLog')).toBe(0);
+    world.grow(60);
+    await indexer.reaches(end());
+    expect(indexer.log.filter((line) => line.includes('parked'))).toEqual([]);
+    await world.index('reference', whole);
+    expect(await differingRows(url(), 'ledger', 'reference')).toEqual([]);
+    // The participant says the same, update by update, with the interfaces that each exercise names.
+    const replay = ['--replay', '1', String(await world.checkpoint())];
+    expect(await runVerify(replay, world.env('ledger', whole))).toMatchObject({ outcome: 'equal' });
+    await waitFor('the status has forgotten it', async () =>
+      JSON.stringify(await indexer.status()).includes(accounts) ? undefined : true,
+    );
+    expect(await world.broken()).toEqual([]);
+  });
+
+  it('leave answers about the time before as they were, however much the participant has pruned since', async () => {
+    const v2 = 'HoldingV2:Holding';
+    await using indexer = await world.run('ledger', whole);
+    await indexer.reaches(end());
+    const before = end();
+    const balances = `select jsonb_agg(b order by b::text) from explore.token_balances_at(${String(before)}) b`;
+    const then = await asked(balances);
+    await waitFor('it was asked for', async () =>
+      ((await interfaceOf(url(), 'ledger', v2))?.unknownAt ?? 0) >= before ? true : undefined,
+    );
+    world.grow(40);
+    await indexer.reaches(end());
+    world.sandbox.ledger.pruneTo(before);
+    world.sandbox.ledger.model.learn({
+      name: 'splice-api-token-holding-v2',
+      templates: [],
+      interfaces: ['Splice.Api.Token.HoldingV2:Holding'],
+    });
+    expect(await untilFollowed(url(), 'ledger', v2)).toBe(0);
+    expect(await asked(balances)).toEqual(then);
+  });
+
+  it('warn and wait in a list of names, too', async () => {
+    const missing = '#no-such-package:No.Such:Interface';
+    await using indexer = await world.run('ledger', { ...tokens, LEDGER_INTERFACES: `${missing},${holdingId}` });
+    await indexer.reaches(end());
+    expect(await indexer.status()).toMatchObject({ state: 'live', interfacesWaiting: [missing] });
+    expect(await interfaceOf(url(), 'ledger', holding)).toMatchObject({ state: 'followed', completeFrom: 0 });
+    expect(indexer.log.find((line) => line.includes('"level":"warn"') && line.includes(missing))).toBeDefined();
+  });
+
+  it('are taken up by a run that ends before it does', async () => {
+    await world.index('ledger', whole);
+    learnsAccounts(world.sandbox.ledger);
+    world.grow(30);
+    await using _ = await world.run('ledger', { ...whole, INDEXER_STOP_AT: 'end' });
+    expect(await untilFollowed(url(), 'ledger', 'EventLog')).toBe(0);
+    await world.index('reference', whole);
+    expect(await differingRows(url(), 'ledger', 'reference')).toEqual([]);
+  });
 });

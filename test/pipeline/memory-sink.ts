@@ -99,6 +99,7 @@ export class MemorySink implements Sink {
     newest: (above, upTo) => Promise.resolve(this.updates.findLast(({ offset }) => offset > above && offset <= upTo)),
     rangeBegin: () => Promise.resolve(this.begin),
     historyBegin: () => Promise.resolve(this.begin),
+    isQuarantined: (offset) => Promise.resolve([...this.setAside].includes(offset)),
     firstUnknown: (offsets) => {
       const known = new Set([...this.updates.map(({ offset }) => offset), ...this.setAside]);
       return Promise.resolve(offsets.find((offset) => !known.has(offset)));

@@ -8,7 +8,7 @@ import { span, tokenClaims, type TokenClaims } from '../../ledger/access/token-c
 import { openFrameStream } from '../../ledger/transport/frame-stream.ts';
 import { knownInterfaces } from '../../ledger/api/known-interfaces.ts';
 import { updatesRequest } from '../../ledger/api/request-format.ts';
-import { interfacesNamed, presetNames } from '../../model/interface-presets.ts';
+import { interfacesNamed, presetNames } from '../../config/interface-presets.ts';
 import { assertTokenMayTravel } from '../../ledger/access/token.ts';
 
 /** The participant as the checks see it; each lookup is made once. */

@@ -21,6 +21,7 @@ export function statusScreen(status: object, columns?: number): readonly string[
     ['seed', seed(document)],
     ['catching up', catchUp(document['catchUp'])],
     ['rates', rates(document)],
+    ['interfaces', interfaces(document)],
     ['last error', lastError(document['lastError'])],
     ['participant', text(document['participantId'])],
     ['schema', text(document['schema'])],
@@ -81,6 +82,18 @@ function rates(document: Document): string | undefined {
   const updates = number(document['updatesPerSecond']);
   const events = number(document['eventsPerSecond']);
   return updates === undefined || events === undefined ? undefined : `${updates} updates/s, ${events} events/s`;
+}
+
+/** How many of the wanted interfaces are not followed yet; undefined when all are. */
+function interfaces(document: Document): string | undefined {
+  const count = (name: string): number => (Array.isArray(document[name]) ? document[name].length : 0);
+  const gathering = count('interfacesGathering');
+  const waiting = count('interfacesWaiting');
+  const parts = [
+    ...(gathering > 0 ? [`views of ${String(gathering)} are gathered`] : []),
+    ...(waiting > 0 ? [`${String(waiting)} not known to the participant`] : []),
+  ];
+  return parts.length === 0 ? undefined : parts.join(', ');
 }
 
 function lastError(value: unknown): string | undefined {

@@ -8,7 +8,7 @@ import { integer, listOf, type OptionType } from '../../config/option.ts';
 import { options } from '../../config/option-table.ts';
 import { Inbox } from '../../pipeline/intake/inbox.ts';
 import { knownInterfaces } from '../../ledger/api/known-interfaces.ts';
-import { interfacesNamed } from '../../model/interface-presets.ts';
+import { interfacesNamed } from '../../config/interface-presets.ts';
 import type { CommandFlag } from '../command-line/parse.ts';
 import type { VerbCall } from './verb.ts';
 

@@ -3,7 +3,7 @@ import { comparedRow, type ComparedRow, type FieldTexts } from '../../model/comp
 import { printedText } from '../../model/printed-json.ts';
 import type { JsonObject } from './field.ts';
 import { asSent, halfFields, packageName, type PackageName, plainly, type Print } from './plain-frame.ts';
-import { free, list, micros, part, plain, whole } from './plain-field.ts';
+import { free, list, micros, part, plain, set, whole } from './plain-field.ts';
 
 /** A contract that the ledger holds active. */
 export interface PlainActive {
@@ -107,22 +107,11 @@ function seededFields(created: JsonObject, { workflowId }: Stay) {
     node_id: whole(created['nodeId']) ?? '0',
     representative_package_id: plain(created['representativePackageId']) ?? packageId,
     contract_key_hash: plain(created['contractKeyHash']),
-    witness_parties: parties(created['witnessParties']),
+    witness_parties: set(created['witnessParties']),
     created_event_blob: plain(created['createdEventBlob']),
     acs_delta: plain(created['acsDelta']) ?? 'true',
     workflow_id: workflowId,
   };
-}
-
-/** A set, in the order and the blanks of `json_agg`. */
-function parties(value: unknown): string {
-  const names = (value ?? []) as readonly string[];
-  const texts = [...names].sort(byBytes).map((name) => JSON.stringify(name));
-  return `[${texts.join(', ')}]`;
-}
-
-function byBytes(a: string, b: string): number {
-  return Buffer.compare(Buffer.from(a), Buffer.from(b));
 }
 
 function inFlight(

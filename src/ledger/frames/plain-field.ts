@@ -39,6 +39,17 @@ export function list(value: unknown): string {
   return JSON.stringify(value ?? []);
 }
 
+/** A list of texts in whose order nothing lies, in the order and the blanks of `json_agg`. */
+export function set(value: unknown): string {
+  const names = (value ?? []) as readonly string[];
+  const texts = [...names].sort(byBytes).map((name) => JSON.stringify(name));
+  return `[${texts.join(', ')}]`;
+}
+
+function byBytes(a: string, b: string): number {
+  return Buffer.compare(Buffer.from(a), Buffer.from(b));
+}
+
 /** Microseconds since 1970, rounded as Postgres does. */
 export function micros(value: unknown): string | null {
   const text = plain(value);

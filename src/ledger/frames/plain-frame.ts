@@ -7,7 +7,7 @@ import { comparedRow, type ComparedRow } from '../../model/compared-rows.ts';
 import { printedText, printedValue } from '../../model/printed-json.ts';
 import { type JsonObject, undecodable } from './field.ts';
 import { partText, RawJson, scanFrame } from './raw-json.ts';
-import { free, inexact, list, micros, part, parts, plain, whole } from './plain-field.ts';
+import { free, inexact, list, micros, part, parts, plain, set, whole } from './plain-field.ts';
 
 /** An update as rows. */
 export interface PlainUpdate {
@@ -194,7 +194,7 @@ function exerciseRow(event: JsonObject, index: number, print: Print): ComparedRo
     witness_parties: list(event['witnessParties']),
     consuming: plain(event['consuming']) ?? 'false',
     last_descendant_node_id: whole(event['lastDescendantNodeId']),
-    implemented_interfaces: list(event['implementedInterfaces']),
+    implemented_interfaces: set(event['implementedInterfaces']),
     acs_delta: plain(event['acsDelta']),
   });
 }
@@ -204,7 +204,7 @@ function archiveRow(event: JsonObject, index: number): ComparedRow {
     contract_id: plain(event['contractId']),
     template: plain(event['templateId']),
     witness_parties: list(event['witnessParties']),
-    implemented_interfaces: list(event['implementedInterfaces']),
+    implemented_interfaces: set(event['implementedInterfaces']),
   });
 }
 

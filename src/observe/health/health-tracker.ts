@@ -73,6 +73,10 @@ export interface StatusDocument {
   readonly contractsUnknown: number | null;
   /** Whether completions are followed beside the stream, and how far. */
   readonly completions: CompletionStatus;
+  /** Interfaces that are wanted and that the participant does not know. */
+  readonly interfacesWaiting: readonly string[];
+  /** Interfaces whose views are gathered beside the stream. */
+  readonly interfacesGathering: readonly string[];
   /** What the ledger sent and this version does not know. */
   readonly unknown: readonly UnknownName[];
   /** The last kinds of failures, newest first; `lastError` is the first of them. */
@@ -126,6 +130,8 @@ export class HealthTracker {
   #lastError: StatusDocument['lastError'] = null;
   #contractsUnknown: number | null = null;
   #completions: CompletionStatus = { state: 'waiting', because: 'the stream has not begun', checkpoint: null };
+  #interfacesWaiting: readonly string[] = [];
+  #interfacesGathering: readonly string[] = [];
   #participantId: string | undefined;
   #lockHolder: LockHolder | undefined;
 
@@ -169,6 +175,12 @@ export class HealthTracker {
     const isNew = holder?.pid !== this.#lockHolder?.pid;
     this.#lockHolder = holder;
     return isNew;
+  }
+
+  /** Interfaces that the stream does not ask for yet. */
+  interfacesWanted(waiting: readonly string[], gathering: readonly string[]): void {
+    this.#interfacesWaiting = waiting;
+    this.#interfacesGathering = gathering;
   }
 
   /** A checkpoint that was there before this process wrote anything, i.e. where it resumes. */
@@ -301,6 +313,8 @@ export class HealthTracker {
       ...this.#work(state, because, distance),
       contractsUnknown: this.#contractsUnknown,
       completions: this.#completions,
+      interfacesWaiting: this.#interfacesWaiting,
+      interfacesGathering: this.#interfacesGathering,
       unknown: this.unknown.all,
       errors: this.#errors.all,
       counts: { updates: Object.fromEntries(this.#updates), events: Object.fromEntries(this.#events) },

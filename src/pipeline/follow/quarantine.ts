@@ -35,6 +35,7 @@ export async function setAside(
   const offset = error.facts['offset'];
   if (!parts.quarantine || frame === undefined || !ofTheData.has(error.code)) throw error;
   if (typeof offset !== 'number' || offset <= from) throw error;
+  if ((await parts.mayQuarantine?.(offset)) === false) throw error;
   await session.quarantine({ offset, code: error.code, found: error.message, frame }, from);
   parts.observer.quarantined(offset, error);
   throw new IndexerError(`set aside: ${error.message}`, {

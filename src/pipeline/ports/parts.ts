@@ -49,6 +49,8 @@ export interface PipelineParts {
   readonly tracer?: Tracer | undefined;
   /** Whether an update that cannot be stored is set aside; otherwise it stops the stream. */
   readonly quarantine: boolean;
+  /** Asked before, with its offset; undefined: any may be. */
+  readonly mayQuarantine?: (offset: number) => Promise<boolean>;
   /** What becomes of an update of a kind this version does not know. */
   readonly unknownUpdates: UnknownPolicy;
   /** Whether completions are followed where the participant shows them. */

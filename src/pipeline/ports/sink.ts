@@ -126,12 +126,14 @@ export interface CompletionWriter {
 export interface ViewStaging extends Pick<Sink, 'openSession'> {
   /**
    * Makes room, or takes over what a run that was cut has left if it fits.
-   * @throws IndexerError VIEWS_REFUSED when something else is in the way
+   * @throws IndexerError INTERFACES_REFUSED when something else is in the way, or the role may not
    */
   prepare(wanted: {
     readonly identity: StreamIdentity;
-    /** No earlier offset is of use. */
+    /** Where to begin: no earlier offset is of use. */
     readonly notBefore: number;
+    /** What has come this far can be gone on with: up to here the participant shows no updates any more. */
+    readonly pruned: number;
   }): Promise<void>;
   /**
    * Adds the views of all contracts that the stream holds, in one transaction; the place is empty then.
@@ -155,6 +157,8 @@ export interface StoredMarks {
   rangeBegin(): Promise<number>;
   /** Where the updates begin that are here without a gap up to the checkpoint (exclusive), under whatever filters. */
   historyBegin(): Promise<number>;
+  /** Whether the update at this offset was set aside. */
+  isQuarantined(offset: number): Promise<boolean>;
   /** The first of these offsets, rising, at which nothing is stored and nothing was set aside; undefined: none. */
   firstUnknown(offsets: readonly number[]): Promise<number | undefined>;
   /** The newest active contracts, at most `limit` and one of a template, that were never reassigned. */

@@ -5,7 +5,7 @@
  */
 import { IndexerError } from '../../errors/indexer-error.ts';
 import { filterFingerprint } from '../../ledger/api/request-format.ts';
-import type { StreamIdentity } from '../../model/stream.ts';
+import type { StreamIdentity, WantedInterface } from '../../model/stream.ts';
 import { proveHistory } from './history-proof.ts';
 import { interfacesInForce, withInterfaces } from './interfaces.ts';
 import type { PipelineParts } from '../ports/parts.ts';
@@ -16,13 +16,16 @@ export interface Connected {
   readonly session: SinkSession;
   /** The parts with the filter of this session. */
   readonly parts: PipelineParts;
+  /** As they are noted in the sink. */
+  readonly interfaces: readonly WantedInterface[];
   readonly ledgerEnd: number;
   readonly pruned: number;
   /** Monotonic time at which the ledger told both, milliseconds. */
   readonly askedAt: number;
 }
 
-export async function connect(all: PipelineParts): Promise<Connected> {
+/** @param anew whether the participant has refused an interface that the stream asks for */
+export async function connect(all: PipelineParts, { anew }: { readonly anew: boolean }): Promise<Connected> {
   const { ledger, sink } = all;
   const identity = await askIdentity(all);
   const { participantId } = identity;
@@ -30,7 +33,9 @@ export async function connect(all: PipelineParts): Promise<Connected> {
   const pruned = await ledger.state.latestPrunedOffsets();
   const askedAt = performance.now();
   const session = await sink.openSession(identity);
-  const parts = withInterfaces(all, await interfacesInForce(all, session, ledgerEnd));
+  const interfaces = await interfacesInForce(all, session, { ledgerEnd, anew });
+  const followed = interfaces.filter(({ state }) => state === 'followed').map(({ id }) => id);
+  const parts = withInterfaces(all, followed);
   parts.observer.ledgerPolled(ledgerEnd);
   parts.observer.prunedPolled(pruned);
   const sameParticipant = participantId !== undefined && session.state.participantId === participantId;
@@ -38,7 +43,7 @@ export async function connect(all: PipelineParts): Promise<Connected> {
   // Not before: a participant without a proven history must not give its name to ours.
   if (participantId !== undefined) await session.noteParticipant(participantId);
   parts.observer.sessionOpened(participantId, session.state.checkpoint);
-  return { session, parts, ledgerEnd, pruned, askedAt };
+  return { session, parts, interfaces, ledgerEnd, pruned, askedAt };
 }
 
 /** What a stream of this ledger under this filter is known by. */

@@ -2,36 +2,64 @@
  * Which interfaces the stream asks for: of those that are wanted the ones that the participant knows, because a request
  * that names another one is refused whole. What it comes to know later is taken up beside the stream.
  */
-import { interfacesNamed } from '../../model/interface-presets.ts';
+import { interfacesNamed } from '../../config/interface-presets.ts';
 import { knownInterfaces } from '../../ledger/api/known-interfaces.ts';
 import type { WantedInterface } from '../../model/stream.ts';
 import type { PipelineParts } from '../ports/parts.ts';
 import type { SinkSession } from '../ports/sink.ts';
 
 /**
- * The interfaces of this session, sorted; notes those that are wanted. A stream that was never begun begins with what the
+ * The interfaces of this session, by id; notes those that are wanted. A stream that was never begun begins with what the
  * participant knows now; one that has begun keeps what it was begun with.
+ * @param anew whether the participant has refused one of them: those that it does not know wait from now on
  */
 export async function interfacesInForce(
   parts: PipelineParts,
   session: SinkSession,
-  ledgerEnd: number,
-): Promise<readonly string[]> {
-  const wanted = interfacesNamed(parts.wantedInterfaces);
-  const stored = new Map(session.interfaces.map(({ id, completeFrom }) => [id, completeFrom]));
-  if (wanted.length + stored.size === 0) return [];
+  { ledgerEnd, anew }: { readonly ledgerEnd: number; readonly anew: boolean },
+): Promise<readonly WantedInterface[]> {
+  const ids = interfacesNamed(parts.wantedInterfaces);
+  const stored = new Map(session.interfaces.map((one) => [one.id, one]));
+  if (ids.length + stored.size === 0) return [];
   const isNew = !session.state.seeded && stored.size === 0;
-  const known = new Set(isNew ? await knownInterfaces(parts.ledger, parts.filter, wanted, ledgerEnd) : []);
-  const noted = wanted.map((id): WantedInterface => ({
-    id,
-    completeFrom: known.has(id) ? 0 : (stored.get(id) ?? null),
-  }));
-  if (noted.length !== stored.size || noted.some(({ id }) => !stored.has(id))) await session.noteInterfaces(noted);
-  parts.observer.interfacesWanted(noted);
-  return noted.filter(({ completeFrom }) => completeFrom !== null).map(({ id }) => id);
+  const former = ids.map((id) => stored.get(id) ?? notAsked(id));
+  const wanted =
+    isNew || anew
+      ? answered(former, await knownInterfaces(parts.ledger, parts.filter, ids, ledgerEnd), { ledgerEnd, isNew })
+      : former;
+  if (wanted.length !== stored.size || wanted.some((one) => !isStored(one, stored))) {
+    await session.noteInterfaces(wanted);
+  }
+  parts.observer.interfacesWanted(wanted);
+  return wanted;
 }
 
-/** The same parts, asking for views of these interfaces. */
+function notAsked(id: string): WantedInterface {
+  return { id, state: 'waiting', completeFrom: null, unknownAt: null };
+}
+
+function isStored(one: WantedInterface, stored: ReadonlyMap<string, WantedInterface>): boolean {
+  const { state, completeFrom, unknownAt } = stored.get(one.id) ?? {};
+  return state === one.state && completeFrom === one.completeFrom && unknownAt === one.unknownAt;
+}
+
+/**
+ * What is noted once the participant has answered which ones it knows.
+ * @param isNew whether the stream begins with them
+ */
+export function answered(
+  wanted: readonly WantedInterface[],
+  known: readonly string[],
+  { ledgerEnd, isNew }: { readonly ledgerEnd: number; readonly isNew: boolean },
+): readonly WantedInterface[] {
+  return wanted.map((one) => {
+    if (!known.includes(one.id)) return { ...one, state: 'waiting', unknownAt: ledgerEnd };
+    if (isNew) return { ...one, state: 'followed', completeFrom: 0 };
+    return one.state === 'followed' ? one : { ...one, state: 'gathering' };
+  });
+}
+
+/** The same parts, asking for views of those that are followed. */
 export function withInterfaces(parts: PipelineParts, interfaces: readonly string[]): PipelineParts {
   return { ...parts, filter: { ...parts.filter, interfaces } };
 }

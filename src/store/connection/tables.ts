@@ -157,7 +157,9 @@ interface ExercisesTable {
 
 interface FilterInterfacesTable {
   readonly interface_id: string;
+  readonly state: 'waiting' | 'gathering' | 'followed';
   readonly complete_from: number | null;
+  readonly unknown_at: number | null;
   readonly noted_at: Generated<Date>;
 }
 

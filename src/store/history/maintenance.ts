@@ -60,7 +60,7 @@ async function streamFacts(client: PoolClient, locked: boolean): Promise<StreamF
 const refusals = {
   reset: 'RESET_REFUSED',
   reseed: 'RESEED_REFUSED',
-  interfaces: 'VIEWS_REFUSED',
+  interfaces: 'INTERFACES_REFUSED',
   'accept-filter': 'ACCEPT_FILTER_REFUSED',
 } as const;
 

@@ -1,12 +1,14 @@
 /**
  * The end of a look at interfaces that came later: what was gathered of their views, up to the very checkpoint of the
- * stream, becomes part of it in one transaction. Contracts are the stream's own; a view of another one is not taken.
+ * stream, becomes part of it in one transaction. Contracts and exercises are the stream's own; those that it does not have
+ * are not taken.
  */
 import { escapeIdentifier } from 'pg';
 import type { ClientBase } from 'pg';
 import { IndexerError } from '../../errors/indexer-error.ts';
 import type { Database } from '../connection/database.ts';
-import { lockStream, maintain } from './maintenance.ts';
+import { openRange } from './coverage-ranges.ts';
+import { lockStream, maintain, refused, type StreamFacts } from './maintenance.ts';
 import { mapTemplates, removeRedacted } from './staged-rows.ts';
 import { dropStaging, stagingSchema } from './staging.ts';
 
@@ -16,6 +18,36 @@ export interface ViewMerge {
   readonly completeFrom: number;
   readonly checkpoint: number;
   readonly epoch: number;
+}
+
+/**
+ * Whether this role may make the staging schema, and what of the stream's own is changed by the merge.
+ * @throws IndexerError INTERFACES_REFUSED
+ */
+export async function assertMayGather(database: Database, staging: string): Promise<void> {
+  const { role, mayCreate, mayMerge } = await database.withClient(async (client) => {
+    const { rows } = await client.query<{ role: string; mayCreate: boolean; mayMerge: boolean }>(
+      `select current_user::text as role,
+              exists (select from pg_namespace where nspname = $1)
+                or has_database_privilege(current_database(), 'create') as "mayCreate",
+              has_table_privilege('exercises', 'update') and has_table_privilege('archives', 'update') as "mayMerge"`,
+      [staging],
+    );
+    return rows[0] ?? { role: '', mayCreate: true, mayMerge: true };
+  });
+  if (!mayMerge) {
+    throw refused(
+      'interfaces',
+      `role "${role}" may add rows to this stream and change none, and views of interfaces that came later change some`,
+      'stop the indexer, run it once as the owner of the tables (the migrator) with INDEXER_STOP_AT=end, start it again',
+    );
+  }
+  if (mayCreate) return;
+  throw refused(
+    'interfaces',
+    `role "${role}" may not create schema "${staging}", in which views of interfaces are gathered`,
+    `let the owner of the database run: create schema ${escapeIdentifier(staging)} authorization ${escapeIdentifier(role)}`,
+  );
 }
 
 /**
@@ -34,8 +66,13 @@ export function mergeViews(database: Database, merge: ViewMerge): Promise<number
     await mapTemplates(client, staged);
     await removeRedacted(client, staged);
     const views = await copyViews(client, staged);
+    await nameInterfaces(client, staged);
+    await noteOthers(client, staged, stream, merge);
     await client.query(
-      'update filter_interfaces set complete_from = $2, noted_at = now() where interface_id = any ($1)',
+      `update filter_interfaces
+          set state = 'followed', noted_at = now(),
+              complete_from = case when unknown_at >= $2 then coalesce(complete_from, 0) else $2 end
+        where interface_id = any ($1)`,
       [merge.interfaces, merge.completeFrom],
     );
     // Names that are new are read by the next session.
@@ -59,4 +96,68 @@ async function copyViews(client: ClientBase, staged: string): Promise<number> {
      on conflict do nothing`,
   );
   return rowCount ?? 0;
+}
+
+/**
+ * Exercises and archives name the interfaces that the filter asks for, beside who took part: those of ours that were seen
+ * through the new ones get combinations with their names, after the names that they have.
+ */
+async function nameInterfaces(client: ClientBase, staged: string): Promise<void> {
+  const both = (table: string): string =>
+    `select e.parties_pk as ours, s.parties_pk as staged
+       from ${staged}.${table} s join ${table} e using ("offset", node_id) where e.contract_id = s.contract_id`;
+  await client.query(
+    `create table ${staged}.named as
+     select m.ours, m.staged, o.acting_parties, o.witness_parties,
+            o.implemented_interfaces || array(
+              select n.name from unnest(s.implemented_interfaces) with ordinality n (name, place)
+               where n.name <> all (o.implemented_interfaces) order by n.place) as implemented_interfaces
+       from (${both('exercises')} union ${both('archives')}) m
+       join event_parties o on o.parties_pk = m.ours
+       join ${staged}.event_parties s on s.parties_pk = m.staged
+      where not s.implemented_interfaces <@ o.implemented_interfaces`,
+  );
+  const columns = 'acting_parties, witness_parties, implemented_interfaces';
+  await client.query(
+    `insert into event_parties (parties_pk, ${columns})
+     select (select coalesce(max(parties_pk), 0) from event_parties) + row_number() over (order by n.first), ${columns}
+       from (select min(ours) as first, ${columns} from ${staged}.named group by ${columns}) n
+      where not exists (select from event_parties m where (m.acting_parties, m.witness_parties, m.implemented_interfaces)
+                                                        = (n.acting_parties, n.witness_parties, n.implemented_interfaces))`,
+  );
+  await client.query(
+    `create table ${staged}.renumbered as
+     select n.ours, n.staged, min(m.parties_pk) as parties_pk
+       from ${staged}.named n join event_parties m using (${columns}) group by 1, 2;
+     analyze ${staged}.renumbered`,
+  );
+  for (const table of ['exercises', 'archives']) {
+    await client.query(
+      `update ${table} e set parties_pk = r.parties_pk
+         from ${staged}.${table} s join ${staged}.renumbered r on r.staged = s.parties_pk
+        where e."offset" = s."offset" and e.node_id = s.node_id and e.contract_id = s.contract_id and e.parties_pk = r.ours`,
+    );
+  }
+}
+
+/**
+ * Where templates are named in the filter, an interface shows contracts of others as well. They are followed from here on;
+ * what there was of them before is not known, and `coverage` says so.
+ */
+async function noteOthers(
+  client: ClientBase,
+  staged: string,
+  { filter, filterHash, shape }: StreamFacts,
+  { interfaces, checkpoint }: ViewMerge,
+): Promise<void> {
+  const { templates } = JSON.parse(filter) as { readonly templates: readonly string[] };
+  if (templates.length === 0) return;
+  const { rows } = await client.query<{ others: boolean }>(
+    `select exists (select from ${staged}.contracts s
+                     where not exists (select from contracts c where c."offset" = s."offset" and c.node_id = s.node_id))
+              as others`,
+  );
+  if (rows[0]?.others !== true) return;
+  const reason = `contracts of templates that are not named are shown by ${interfaces.join(', ')} from here on`;
+  await openRange(client, checkpoint, { from: checkpoint, origin: 'filter', filterHash, shape, reason });
 }

@@ -258,9 +258,12 @@ async function copyRows(client: ClientBase, staged: string, table: (typeof copie
 /** Views that were not here before are complete from the gathered contracts on. */
 async function noteViews(client: ClientBase, { interfaces, offset }: Merge): Promise<void> {
   await client.query(
-    `insert into filter_interfaces (interface_id, complete_from) select id, $2 from unnest($1::text[]) id
-     on conflict (interface_id) do update set complete_from = excluded.complete_from, noted_at = now()
-      where filter_interfaces.complete_from is null`,
+    `insert into filter_interfaces as i (interface_id, state, complete_from)
+     select id, 'followed', $2 from unnest($1::text[]) id
+     on conflict (interface_id) do update
+        set state = 'followed', noted_at = now(),
+            complete_from = case when i.unknown_at >= $2 then coalesce(i.complete_from, 0) else $2 end
+      where i.state <> 'followed'`,
     [interfaces, offset],
   );
 }

@@ -40,6 +40,14 @@ export async function removeRedacted(client: ClientBase, staged: string): Promis
        from redacted_contracts r where r.contract_id = id_text(c.contract_id) and c.redaction_id is null`,
   );
   await client.query(
+    `update ${staged}.exercises c set argument = null, result = null, redaction_id = r.redaction_id
+       from redacted_contracts r where r.exercises and r.contract_id = id_text(c.contract_id) and c.redaction_id is null`,
+  );
+  await client.query(
+    `update ${staged}.exercises c set argument = null, result = null, redaction_id = r.redaction_id
+       from redacted_exercises r where r."offset" = c."offset" and r.node_id = c.node_id and c.redaction_id is null`,
+  );
+  await client.query(
     `update ${staged}.reassignments c set created_event = null
        from redacted_contracts r where r.contract_id = id_text(c.contract_id) and c.created_event is not null`,
   );

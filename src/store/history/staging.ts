@@ -12,6 +12,7 @@ import { tablesOf } from '../connection/query-builder.ts';
 import { assertMigrated, migrate, migrationFiles, type Migration } from '../schema/migrations.ts';
 import { refuseStrangers } from '../roles/schema-owners.ts';
 import { readStream, refused, type StreamFacts } from './maintenance.ts';
+import { removeRedacted } from './staged-rows.ts';
 
 /** What is gathered: by the command `reseed`, or by an indexer for interfaces that the participant came to know. */
 export type Gathering = 'reseed' | 'interfaces';
@@ -27,17 +28,19 @@ function note(schema: string, gathering: Gathering): string {
     : `Views of interfaces gathered by an indexer for schema ${schema}; may be dropped when none runs.`;
 }
 
-/** What a cut reseed must have been at, to be gone on with. */
+/** What a run that was cut must have been at, to be gone on with. */
 export interface Wanted {
   readonly identity: StreamIdentity;
-  /** No earlier offset is of use: the checkpoint, or what is pruned since. */
+  /** Contracts active at an earlier offset are of no use: the checkpoint, or what is pruned since. */
   readonly notBefore: number;
+  /** Where updates are followed after the seed: what has come this far can be gone on with, wherever it began. */
+  readonly pruned?: number;
 }
 
 /**
  * Makes the staging schema, or takes over one that was left by a run that was cut if it fits.
  * @param staging a database handle whose schema is `stagingSchema`
- * @throws IndexerError RESEED_REFUSED or VIEWS_REFUSED when a schema of that name is in the way, SCHEMA_FOREIGN when it is somebody else's
+ * @throws IndexerError RESEED_REFUSED or INTERFACES_REFUSED when a schema of that name is in the way, SCHEMA_FOREIGN when it is somebody else's
  */
 export async function prepareStaging(
   staging: Database,
@@ -49,18 +52,9 @@ export async function prepareStaging(
   const files = await migrationFiles();
   // One that was cut while its tables were made has gathered nothing, and cannot be asked what it is at.
   const left = (await isWhole(staging, files)) ? await leftOver(staging, note(schema, gathering)) : undefined;
-  if (left === undefined || !fits(left, wanted))
-    await staging.withClient((client) => dropStaging(client, schema, gathering));
-  await staging.withClient(async (client) => {
-    const found = await noteOf(client, staging.schema);
-    if (found === undefined) await client.query(`create schema ${escapeIdentifier(staging.schema)}`);
-    else if (found !== note(schema, gathering)) {
-      const remedy = `rename it, or drop it if it is of no use: drop schema "${staging.schema}" cascade`;
-      throw refused(gathering, `schema "${staging.schema}" is in the way and was not made by this program`, remedy);
-    }
-    await client.query(
-      `comment on schema ${escapeIdentifier(staging.schema)} is ${escapeLiteral(note(schema, gathering))}`,
-    );
+  await staging.transaction(async (client) => {
+    if (left === undefined || !fits(left, wanted)) await dropStaging(client, schema, gathering);
+    await takeSchema(client, staging.schema, schema, gathering);
   });
   // The storage without the read side: nobody reads here.
   await migrate(staging, { files });
@@ -72,7 +66,31 @@ export async function prepareStaging(
       const ours = tables.withSchema(schema).selectFrom(table).selectAll();
       await tables.insertInto(table).expression(ours).execute();
     }
+    // Also from what a run that was cut has gathered.
+    await removeRedacted(client, escapeIdentifier(staging.schema));
   });
+}
+
+/** Makes the schema, or takes one that bears our note, or that somebody has made for us and left empty. */
+async function takeSchema(client: ClientBase, name: string, schema: string, gathering: Gathering): Promise<void> {
+  const found = await noteOf(client, name);
+  if (found === undefined) await client.query(`create schema ${escapeIdentifier(name)}`);
+  else if (found !== note(schema, gathering) && !(await isEmpty(client, name))) {
+    const remedy = `rename it, or drop it if it is of no use: drop schema "${name}" cascade`;
+    throw refused(gathering, `schema "${name}" is in the way and was not made by this program`, remedy);
+  }
+  await client.query(`comment on schema ${escapeIdentifier(name)} is ${escapeLiteral(note(schema, gathering))}`);
+}
+
+async function isEmpty(client: ClientBase, name: string): Promise<boolean> {
+  const { rows } = await client.query<{ empty: boolean }>(
+    `select not exists (select from pg_class where relnamespace = n.oid)
+        and not exists (select from pg_proc where pronamespace = n.oid)
+        and not exists (select from pg_type where typnamespace = n.oid) as empty
+       from pg_namespace n where n.nspname = $1 and pg_has_role(n.nspowner, 'usage')`,
+    [name],
+  );
+  return rows[0]?.empty === true;
 }
 
 /** Whether all tables are there, as this program makes them. */
@@ -96,10 +114,11 @@ async function leftOver(staging: Database, expected: string): Promise<StreamFact
   return found ? readStream(staging) : undefined;
 }
 
-function fits(left: StreamFacts, { identity, notBefore }: Wanted): boolean {
-  const { seedOffset, filterHash, participantId } = left;
-  const same = filterHash === identity.filterHash && participantId === (identity.participantId ?? null);
-  return same && (seedOffset === null || seedOffset >= notBefore);
+function fits(left: StreamFacts, { identity, notBefore, pruned }: Wanted): boolean {
+  const { seeded, seedOffset, checkpoint, filterHash, participantId } = left;
+  if (filterHash !== identity.filterHash || participantId !== (identity.participantId ?? null)) return false;
+  if (pruned !== undefined && seeded && checkpoint !== null) return checkpoint >= pruned;
+  return seedOffset === null || seedOffset >= notBefore;
 }
 
 /** Drops what was gathered; nothing happens when there is none. Part of the caller's transaction. */

@@ -44,6 +44,14 @@ export async function historyBegin(database: Database): Promise<number> {
   return rows[0]?.begin ?? 0;
 }
 
+/** Whether the update at this offset was set aside. */
+export async function isQuarantined(database: Database, offset: number): Promise<boolean> {
+  const found = await database.withClient((client) =>
+    tablesOf(client).selectFrom('quarantine').select('offset').where('offset', '=', offset).executeTakeFirst(),
+  );
+  return found !== undefined;
+}
+
 /** The first of these offsets, rising, at which nothing is stored and nothing was set aside. */
 export async function firstUnknown(database: Database, offsets: readonly number[]): Promise<number | undefined> {
   if (offsets.length === 0) return undefined;

@@ -247,6 +247,7 @@ const written = [
   'activity_hourly',
   'active_counts',
   'coverage',
+  'filter_interfaces',
   'packages',
   'paddings',
   'quarantine',
@@ -265,6 +266,7 @@ const maintained: Readonly<Record<string, string>> = {
   // Of what an update that comes late ended sooner.
   ended: 'ended_offset, ended_by, ended_at, ended_node_id, class, unknown_since',
   templates: 'package_name',
+  filter_interfaces: 'state, complete_from, unknown_at, noted_at',
   active_counts: 'activated, deactivated',
   activity_hourly:
     'creates, archives, exercises, transactions, total_creates, total_archives, total_exercises, ' +
@@ -349,6 +351,8 @@ function writerGrants(role: string, storage: string): readonly string[] {
     `grant usage on schema ${escapeIdentifier(readSchemas(storage).explore)} to ${name}`,
     // A contract that ended is not live any more: its row goes from one table to the other.
     `grant delete on live to ${name}`,
+    // What is wanted no more is forgotten.
+    `grant delete on filter_interfaces to ${name}`,
     `grant execute on function ${departures.map((called) => `${escapeIdentifier(storage)}.${called}`).join(', ')} to ${name}`,
   ];
 }

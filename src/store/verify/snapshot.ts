@@ -57,8 +57,8 @@ async function readStream(client: ClientBase): Promise<VerifiedStream> {
     .executeTakeFirst();
   if (row === undefined || row.seeded_at === null || row.checkpoint === null) throw notSeeded();
   const { coveredAfter, activeAfter } = await readCoverage(client);
-  const views = (await wantedInterfaces(client)).flatMap(({ id, completeFrom }) =>
-    completeFrom === null ? [] : [{ id, completeFrom }],
+  const views = (await wantedInterfaces(client)).flatMap(({ id, state, completeFrom }) =>
+    state === 'followed' && completeFrom !== null ? [{ id, completeFrom }] : [],
   );
   return {
     participantId: row.participant_id,

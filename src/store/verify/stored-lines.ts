@@ -36,9 +36,9 @@ const active: FieldSql<'active'> = {
   reassignment_counter: 'coalesce(c.reassignment_counter, 0)::text',
 };
 
-/** A set: the ledger gives no order to the stakeholders of a list. */
+/** A set: the ledger gives no order to the stakeholders of a list, nor to the interfaces of a filter. */
 const set = (column: string): string =>
-  `coalesce((select json_agg(p.party order by p.party collate "C") from unnest(${column}) p (party)), '[]')::text`;
+  `coalesce((select json_agg(p.name order by p.name collate "C") from unnest(${column}) p (name)), '[]')::text`;
 
 const seeded: FieldSql<'seeded'> = {
   ...active,
@@ -106,7 +106,7 @@ const exercise: FieldSql<'exercise'> = {
   witness_parties: list('r.witness_parties'),
   consuming: 'r.consuming::text',
   last_descendant_node_id: 'r.last_descendant_node_id::text',
-  implemented_interfaces: list('r.implemented_interfaces'),
+  implemented_interfaces: set('r.implemented_interfaces'),
   acs_delta: 'r.acs_delta::text',
 };
 
@@ -114,7 +114,7 @@ const archive: FieldSql<'archive'> = {
   contract_id: 'r.contract_id',
   template: templateName('t'),
   witness_parties: list('r.witness_parties'),
-  implemented_interfaces: list('r.implemented_interfaces'),
+  implemented_interfaces: set('r.implemented_interfaces'),
 };
 
 const reassignment: FieldSql<'reassignment'> = {

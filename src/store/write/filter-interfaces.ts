@@ -6,7 +6,8 @@ import { assertEpoch } from './stream-row.ts';
 /** What is stored, by id. */
 export async function wantedInterfaces(client: ClientBase): Promise<readonly WantedInterface[]> {
   const { rows } = await client.query<WantedInterface>(
-    'select interface_id as id, complete_from as "completeFrom" from filter_interfaces order by interface_id',
+    `select interface_id as id, state, complete_from as "completeFrom", unknown_at as "unknownAt"
+       from filter_interfaces order by interface_id`,
   );
   return rows;
 }
@@ -24,9 +25,18 @@ export async function noteInterfaces(
   const ids = wanted.map(({ id }) => id);
   await client.query('delete from filter_interfaces where interface_id <> all ($1)', [ids]);
   await client.query(
-    `insert into filter_interfaces (interface_id, complete_from) select * from unnest($1::text[], $2::bigint[])
-     on conflict (interface_id) do update set complete_from = excluded.complete_from, noted_at = now()
-      where filter_interfaces.complete_from is distinct from excluded.complete_from`,
-    [ids, wanted.map(({ completeFrom }) => completeFrom)],
+    `insert into filter_interfaces (interface_id, state, complete_from, unknown_at)
+     select * from unnest($1::text[], $2::text[], $3::bigint[], $4::bigint[])
+     on conflict (interface_id) do update
+        set state = excluded.state, complete_from = excluded.complete_from, unknown_at = excluded.unknown_at,
+            noted_at = case when filter_interfaces.state = excluded.state then filter_interfaces.noted_at else now() end
+      where (filter_interfaces.state, filter_interfaces.complete_from, filter_interfaces.unknown_at)
+            is distinct from (excluded.state, excluded.complete_from, excluded.unknown_at)`,
+    [
+      ids,
+      wanted.map(({ state }) => state),
+      wanted.map(({ completeFrom }) => completeFrom),
+      wanted.map(({ unknownAt }) => unknownAt),
+    ],
   );
 }

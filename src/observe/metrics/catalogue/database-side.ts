@@ -51,8 +51,18 @@ export const databaseSide = {
   }),
   interfacesWaiting: gauge({
     name: 'interfaces_waiting',
-    help: 'Interfaces of LEDGER_INTERFACES whose views are not asked for yet.',
-    use: 'Above 0: the participant does not know them, or views are being gathered; table filter_interfaces names them.',
+    help: 'Interfaces of LEDGER_INTERFACES that the participant does not know.',
+    use: 'Above 0 for long, without a preset: a name is wrong, or a package was never uploaded; /status names them.',
+  }),
+  interfacesGathering: gauge({
+    name: 'interfaces_gathering',
+    help: 'Interfaces whose views are gathered beside the stream, because it was begun without them.',
+    use: 'Above 0: answers through them are not complete yet; view interface_coverage says which.',
+  }),
+  interfaceRetries: counter({
+    name: 'interface_retries_total',
+    help: 'Times the views of interfaces that came later could not be gathered for now.',
+    use: 'Rising: the log says why; ingestion is not affected.',
   }),
   verifyTime: verified(
     'timestamp_seconds',

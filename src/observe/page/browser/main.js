@@ -3,7 +3,7 @@ import { announce, byId, setText, show, snippet } from './elements.js';
 import { clock, count, milliseconds, percent, rate, span, stateWords } from './format.js';
 import { prepareOutline } from './outline.js';
 import { drawPlot } from './plot.js';
-import { showErrors, showTemplates, showUnknown, showUpdates } from './tables.js';
+import { showErrors, showInterfaces, showTemplates, showUnknown, showUpdates } from './tables.js';
 
 /**
  * @typedef {import('../messages.ts').Hello} Hello
@@ -56,6 +56,7 @@ function onTick({ status, sample, recent }) {
   showTemplates(recent.templates ?? []);
   const held = showUpdates(recent.updates ?? []);
   show('read-at', held ? 'held while you are here' : ageOf(recent));
+  showInterfaces(status.interfacesWaiting, status.interfacesGathering);
   showUnknown(status.unknown);
   showErrors(status.errors);
   show('about', about(status));

@@ -55,6 +55,21 @@ export function showUnknown(names) {
 }
 
 /**
+ * @param {readonly string[]} waiting
+ * @param {readonly string[]} gathering
+ */
+export function showInterfaces(waiting, gathering) {
+  byId('interfaces-card').hidden = waiting.length + gathering.length === 0;
+  const known = gathering.map((name) => ({ name, what: 'views are gathered beside the stream' }));
+  const unknown = waiting.map((name) => ({ name, what: 'the participant does not know it yet' }));
+  showList(byId('interfaces'), [...known, ...unknown], ({ name, what }) => {
+    const item = make('li');
+    item.append(make('span', 'code', name), make('span', 'soft', `  ${what}`));
+    return item;
+  });
+}
+
+/**
  * A text that somebody reads or selects is not made anew each second.
  * @template Entry
  * @param {HTMLElement} list

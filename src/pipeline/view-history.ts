@@ -3,16 +3,24 @@
  * as ever: contracts that were active where it begins, and what happened since, with nothing but their views in mind.
  */
 import { lastValueFrom } from 'rxjs';
-import { follow$, type Following } from '../follow/follow.ts';
-import type { PipelineParts } from '../ports/parts.ts';
-import { quietObserver } from '../ports/quiet-observer.ts';
-import type { SinkSession, ViewStaging } from '../ports/sink.ts';
-import { askIdentity } from '../proof/identity.ts';
-import { nowhere } from '../retry/apart.ts';
-import { seed$, skipSeed } from '../seed.ts';
+import { toIndexerError } from '../errors/indexer-error.ts';
+import type { StreamIdentity } from '../model/stream.ts';
+import { follow$, type Following } from './follow/follow.ts';
+import type { PipelineParts } from './ports/parts.ts';
+import { quietObserver } from './ports/quiet-observer.ts';
+import type { SinkSession, ViewStaging } from './ports/sink.ts';
+import { askIdentity } from './proof/identity.ts';
+import { nowhere } from './retry/apart.ts';
+import { seed$, skipSeed } from './seed.ts';
 
 /** Beside the stream there is time: small batches leave the database to it. */
 const lanes = 1;
+
+interface Opened {
+  readonly staging: ViewStaging;
+  readonly session: SinkSession;
+  readonly identity: StreamIdentity;
+}
 
 export class ViewHistory {
   readonly interfaces: readonly string[];
@@ -20,27 +28,29 @@ export class ViewHistory {
   readonly begin: number;
   readonly #parts: PipelineParts;
   readonly #staging: ViewStaging;
-  readonly #session: SinkSession;
+  readonly #identity: StreamIdentity;
+  #session: SinkSession;
   #offset: number | undefined;
 
-  private constructor(parts: PipelineParts, staging: ViewStaging, session: SinkSession, begin: number) {
+  private constructor(parts: PipelineParts, { staging, session, identity }: Opened, begin: number) {
     this.interfaces = parts.filter.interfaces;
     this.begin = session.state.seedOffset ?? begin;
     this.#parts = parts;
     this.#staging = staging;
     this.#session = session;
+    this.#identity = identity;
     this.#offset = session.state.seeded ? (session.state.checkpoint ?? undefined) : undefined;
   }
 
   /**
-   * Begins at `begin`, or goes on where a run that was cut has come to.
+   * Begins at `begin`, or goes on where a run that was cut has come to, if the participant still shows what follows.
    * @param interfaces those to follow, known to the participant
-   * @throws IndexerError VIEWS_REFUSED, STORE_ errors, or what the ledger answers
+   * @throws IndexerError INTERFACES_REFUSED, STORE_ errors, or what the ledger answers
    */
   static async open(
     all: PipelineParts,
     interfaces: readonly string[],
-    begin: number,
+    { begin, pruned }: { readonly begin: number; readonly pruned: number },
     stop: AbortSignal,
   ): Promise<ViewHistory> {
     const filter = { ...all.filter, templates: [], interfaces, onlyInterfaces: true as const, topology: false };
@@ -52,20 +62,25 @@ export class ViewHistory {
       stopAt: undefined,
       observer: quietObserver,
       tracer: undefined,
-      // Views that are missing must not look as if they were all.
-      quarantine: false,
+      // Views that are missing must not look as if they were all: what the stream has itself is not set aside here.
+      mayQuarantine: (offset) => all.sink.marks.isQuarantined(offset),
       limits: { ...all.limits, writeLanes: lanes },
       stop,
     };
     const staging = await all.viewStaging();
     try {
       const identity = await askIdentity(parts);
-      await staging.prepare({ identity, notBefore: begin });
-      return new ViewHistory(parts, staging, await staging.openSession(identity), begin);
+      await staging.prepare({ identity, notBefore: begin, pruned });
+      return new ViewHistory(parts, { staging, identity, session: await staging.openSession(identity) }, begin);
     } catch (thrown) {
       await staging.close();
       throw thrown;
     }
+  }
+
+  /** Up to where it was followed. */
+  get offset(): number {
+    return this.#offset ?? this.begin;
   }
 
   /** Follows to this offset; false when it was stopped before. @throws IndexerError: what the ledger or Postgres said */
@@ -82,8 +97,17 @@ export class ViewHistory {
         this.#offset = reached;
       },
     };
-    await lastValueFrom(follow$(this.#parts, this.#session, following), { defaultValue: undefined });
-    return this.#offset >= offset;
+    for (;;) {
+      try {
+        await lastValueFrom(follow$(this.#parts, this.#session, following), { defaultValue: undefined });
+        return this.#offset >= offset;
+      } catch (thrown) {
+        if (toIndexerError(thrown).code !== 'UPDATE_QUARANTINED') throw thrown;
+        this.#session = await this.#staging.openSession(this.#identity);
+        following.checkpoint = this.#session.state.checkpoint ?? following.checkpoint;
+        this.#offset = following.checkpoint;
+      }
+    }
   }
 
   /** Makes what was gathered part of the stream. @param at where the stream stands, and the views too */

@@ -1,0 +1,211 @@
+/**
+ * Interfaces that are wanted and that the stream does not ask for yet: the participant is asked about them again and again,
+ * and when it knows them their views are gathered beside the stream, from as far back as it still shows. Once they are level
+ * with the stream, the session ends; before the next one begins they are merged, and from there on the stream asks for them.
+ * The stream never waits for the gathering, only for the last of it, and never fails by it.
+ */
+import { EMPTY, Observable } from 'rxjs';
+import { toIndexerError } from '../errors/indexer-error.ts';
+import type { IndexerError } from '../errors/indexer-error.ts';
+import type { WantedInterface } from '../model/stream.ts';
+import { knownInterfaces } from '../ledger/api/known-interfaces.ts';
+import type { PipelineParts } from './ports/parts.ts';
+import type { Connected } from './proof/identity.ts';
+import { answered } from './proof/interfaces.ts';
+import { pause, retryAfterMs } from './retry/retry.ts';
+import { ViewHistory } from './view-history.ts';
+
+/** A last stretch that took no longer will not keep the stream waiting. */
+const levelMs = 2_000;
+/** Where a connection alone takes that long, one of so few offsets will not either. */
+const levelOffsets = 1_000;
+/** What only an operator can end is told again this often. */
+const parkedDelayMs = 600_000;
+
+type Following = { readonly checkpoint: number };
+
+/** One for the life of the process: what is level outlives the session that it was gathered beside. */
+export class InterfaceWatch {
+  readonly #parts: PipelineParts;
+  #level: ViewHistory | undefined;
+  /** After a failure: when it is tried again, whatever session it is. Monotonic, milliseconds. */
+  #notBefore = 0;
+
+  constructor(parts: PipelineParts) {
+    this.#parts = parts;
+  }
+
+  /** Whether views are ready to be merged. */
+  get isLevel(): boolean {
+    return this.#level !== undefined;
+  }
+
+  /**
+   * Emits once, when views are level with the stream and the session should end. Never fails.
+   * @param once whether it completes after one try, for a run that ends
+   */
+  watch$(connected: Connected, following: Following, once = false): Observable<'level'> {
+    if (connected.interfaces.every(({ state }) => state === 'followed')) return EMPTY;
+    return new Observable((subscriber) => {
+      const over = new AbortController();
+      const stop = AbortSignal.any([this.#parts.stop, over.signal]);
+      void (async () => {
+        if (await this.#untilLevel({ ...connected, following, stop }, once)) subscriber.next('level');
+        subscriber.complete();
+      })();
+      return () => {
+        // What is level goes on to the checkpoint after the session.
+        if (!this.isLevel) over.abort();
+      };
+    });
+  }
+
+  /**
+   * Before a session: brings what is level to the checkpoint and merges it.
+   * @returns whether it did, so that the stream has to be looked at anew
+   */
+  async merge({ session, parts }: Connected): Promise<boolean> {
+    const history = this.#level;
+    const { checkpoint, epoch } = session.state;
+    if (history === undefined || checkpoint === null) return false;
+    this.#level = undefined;
+    try {
+      if (!(await history.reach(checkpoint))) return false;
+      const views = await polling(parts, () => history.merge({ checkpoint, epoch }));
+      parts.observer.viewsAdded(history.interfaces, views);
+      return true;
+    } catch (thrown) {
+      this.#failed(toIndexerError(thrown));
+      return false;
+    } finally {
+      await history.close();
+    }
+  }
+
+  async close(): Promise<void> {
+    const history = this.#level;
+    this.#level = undefined;
+    await history?.close();
+  }
+
+  async #untilLevel(gathering: Gathering, once: boolean): Promise<boolean> {
+    const { stop } = gathering;
+    const told: Told = { interfaces: gathering.interfaces };
+    const delayMs = this.#notBefore - performance.now();
+    if (once && delayMs > 0) return false;
+    await pause(Math.max(0, delayMs), stop);
+    while (!stop.aborted) {
+      try {
+        if (await this.#gather(gathering, told)) return true;
+        this.#notBefore = performance.now() + this.#parts.limits.retryMaxMs;
+      } catch (thrown) {
+        if (!stop.aborted) this.#failed(toIndexerError(thrown));
+      }
+      if (once) return false;
+      await pause(this.#notBefore - performance.now(), stop);
+    }
+    return false;
+  }
+
+  async #gather(gathering: Gathering, told: Told): Promise<boolean> {
+    const history = await gathered(this.#parts, gathering, told);
+    if (history === undefined) return false;
+    if (gathering.stop.aborted) {
+      // The next session goes on with what is there, and must not meet it open.
+      await history.close();
+      return false;
+    }
+    this.#level = history;
+    return true;
+  }
+
+  #failed(error: IndexerError): void {
+    const { observer, tokenSource, limits } = this.#parts;
+    if (error.retry === 'refresh-token') tokenSource.invalidate();
+    const ownMs = error.retry === 'park' || error.retry === 'fatal' ? parkedDelayMs : limits.retryMaxMs;
+    const delayMs = Math.max(ownMs, retryAfterMs(error));
+    this.#notBefore = performance.now() + delayMs;
+    observer.viewsFailed(error, delayMs);
+  }
+}
+
+/** Years of views take minutes, in which nobody else asks how far the ledger is. */
+async function polling<T>({ polledLedger, observer, limits }: PipelineParts, work: () => Promise<T>): Promise<T> {
+  const over = new AbortController();
+  const poll = async (): Promise<void> => {
+    for (;;) {
+      await pause(limits.pollMs, over.signal);
+      if (over.signal.aborted) return;
+      // Without an answer the verdict says by itself that nothing was learned.
+      await polledLedger.state.ledgerEnd().then(
+        (ledgerEnd) => observer.ledgerPolled(ledgerEnd),
+        () => undefined,
+      );
+    }
+  };
+  void poll();
+  try {
+    return await work();
+  } finally {
+    over.abort();
+  }
+}
+
+interface Gathering extends Pick<Connected, 'session' | 'interfaces'> {
+  readonly following: Following;
+  readonly stop: AbortSignal;
+}
+
+/** What the sink was told last. */
+interface Told {
+  interfaces: readonly WantedInterface[];
+}
+
+/** Undefined while the participant knows none of them, and when it was stopped. */
+async function gathered(parts: PipelineParts, gathering: Gathering, told: Told): Promise<ViewHistory | undefined> {
+  const { ledger, sink, observer } = parts;
+  const { following, stop } = gathering;
+  const known = await askAgain(parts, gathering, told);
+  if (known.length === 0) return undefined;
+  // Before it the stream knows nothing, or the participant shows nothing any more.
+  const pruned = await ledger.state.latestPrunedOffsets();
+  const history = await ViewHistory.open(
+    parts,
+    known,
+    { begin: Math.max(await sink.marks.historyBegin(), pruned), pruned },
+    stop,
+  );
+  let isLevel = false;
+  try {
+    observer.viewsGathering(known, history.begin);
+    while (!isLevel) {
+      const began = performance.now();
+      const distance = following.checkpoint - history.offset;
+      if (!(await history.reach(following.checkpoint))) return undefined;
+      isLevel = performance.now() - began < levelMs || distance < levelOffsets;
+    }
+    return history;
+  } finally {
+    if (!isLevel) await history.close();
+  }
+}
+
+/** Those that the stream does not ask for and the participant knows; notes what it said. */
+async function askAgain(
+  { ledger, filter, observer }: PipelineParts,
+  { session }: Gathering,
+  told: Told,
+): Promise<readonly string[]> {
+  const ledgerEnd = await ledger.state.ledgerEnd();
+  const followed = told.interfaces.filter(({ state }) => state === 'followed');
+  const rest = told.interfaces.filter(({ state }) => state !== 'followed');
+  const open = rest.map(({ id }) => id);
+  const known = await knownInterfaces(ledger, filter, open, ledgerEnd);
+  const interfaces = [...followed, ...answered(rest, known, { ledgerEnd, isNew: false })];
+  if (JSON.stringify(interfaces) !== JSON.stringify(told.interfaces)) {
+    await session.noteInterfaces(interfaces);
+    told.interfaces = interfaces;
+    observer.interfacesWanted(interfaces);
+  }
+  return known;
+}

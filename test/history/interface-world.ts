@@ -1,0 +1,98 @@
+/** Interfaces that a participant comes to know, and what two schemas hold of what was seen through them, by names. */
+import type { Ledger } from '../../packages/ledger-sandbox/src/ledger/ledger.ts';
+import { demoTemplates } from '../../packages/ledger-sandbox/src/demo/templates/templates.ts';
+import type { Template } from '../../packages/ledger-sandbox/src/contracts/model.ts';
+import { namedRow } from '../support/dictionary-names.ts';
+import { query } from '../support/database.ts';
+import { waitFor } from '../support/wait-for.ts';
+
+/** An interface of the preset that the demo's packages lack until `learnsAccounts`. */
+export const accounts = '#splice-api-token-transfer-events-v2:Splice.Api.Token.TransferEventsV2:EventLog';
+
+/** The holdings of the demo implement one more interface from now on, as if their packages had been upgraded. */
+export function learnsAccounts(ledger: Ledger): void {
+  for (const template of demoTemplates()) {
+    if (!isHolding(template)) continue;
+    const view = (payload: Parameters<Template['signatories']>[0]) => ({
+      admin: 'upgraded',
+      meta: { values: {} },
+      of: payload,
+    });
+    ledger.model.register({ ...template, interfaces: [...template.interfaces, { name: accounts.slice(1), view }] });
+  }
+}
+
+function isHolding({ interfaces }: Template): boolean {
+  return interfaces.some(({ name }) => name.endsWith(':Holding'));
+}
+
+/** Whatever a filter with interfaces brings, and what may not be changed by it. */
+const compared = [
+  'interface_views',
+  'template_interfaces',
+  'exercises',
+  'archives',
+  'contracts',
+  'live',
+  'ended',
+  'reassignments',
+  'updates',
+  'activity_hourly',
+  'active_counts',
+];
+
+/** Rows that one schema holds and another does not, with names instead of numbers; at most ten of each. */
+export async function differingRows(url: string, one: string, other: string): Promise<readonly string[]> {
+  const rows = await Promise.all([one, other].map((schema) => storedRows(url, schema)));
+  const [ours, theirs] = rows.map((all) => new Set(all));
+  const lacks = (there: ReadonlySet<string> = new Set(), here: ReadonlySet<string> = new Set()): readonly string[] =>
+    [...there].filter((row) => !here.has(row)).slice(0, 10);
+  return [
+    ...lacks(ours, theirs).map((row) => `only ${one}: ${row}`),
+    ...lacks(theirs, ours).map((row) => `only ${other}: ${row}`),
+  ];
+}
+
+async function storedRows(url: string, schema: string): Promise<readonly string[]> {
+  const tables = await query(
+    url,
+    `select table_name as name, array_agg(column_name::text) as columns from information_schema.columns
+      where table_schema = '${schema}' and table_name = any ('{${compared.join()}}') group by 1`,
+  );
+  const parts = tables.map(({ name, columns }) => {
+    // In which batches it came is nobody's business.
+    const row = `(${namedRow(schema, String(name), columns as readonly string[])}) - 'batch_offset'`;
+    return `select '${String(name)} ' || (${row})::text as row from ${schema}.${String(name)} t`;
+  });
+  return (await query(url, parts.join(' union all '))).map(({ row }) => String(row));
+}
+
+export interface StoredInterface {
+  readonly state: string;
+  readonly completeFrom: number | null;
+  readonly unknownAt: number | null;
+}
+
+/** What is noted of an interface, found by the end of its name; undefined when it is not wanted. */
+export async function interfaceOf(url: string, schema: string, name: string): Promise<StoredInterface | undefined> {
+  const number = (value: unknown): number | null => (value === null || value === undefined ? null : Number(value));
+  const [row] = await query(url, `select * from ${schema}.filter_interfaces where interface_id like '%${name}'`);
+  if (row === undefined) return undefined;
+  return {
+    state: String(row['state']),
+    completeFrom: number(row['complete_from']),
+    unknownAt: number(row['unknown_at']),
+  };
+}
+
+/** Waits until an interface is followed; resolves to the offset from which on it is complete. */
+export async function untilFollowed(url: string, schema: string, name: string, limitMs = 40_000): Promise<number> {
+  return waitFor(
+    `${name} is followed`,
+    async () => {
+      const found = await interfaceOf(url, schema, name);
+      return found?.state === 'followed' ? (found.completeFrom ?? -1) : undefined;
+    },
+    limitMs,
+  );
+}

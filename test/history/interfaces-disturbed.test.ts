@@ -1,0 +1,245 @@
+/** Views that are gathered beside the stream while the process is killed, the merge refused, history undone, contents redacted. */
+import { randomBytes } from 'node:crypto';
+import { Client } from 'pg';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { redactCommand } from '../../src/cli/maintain/redact.ts';
+import { grantRolesCommand } from '../../src/cli/roles/grant-roles.ts';
+import { assertBuilt, startDaemon, type Daemon } from '../e2e/runs/daemon.ts';
+import { query } from '../support/database.ts';
+import { runCommand } from '../support/run-command.ts';
+import { waitFor } from '../support/wait-for.ts';
+import { differingRows, interfaceOf, untilFollowed } from './interface-world.ts';
+import { HistoryWorld } from './history-run.ts';
+
+let world: HistoryWorld;
+let client: Client;
+beforeEach(async () => {
+  world = await HistoryWorld.open(300);
+  client = new Client({ connectionString: world.database.url });
+  await client.connect();
+});
+afterEach(async () => {
+  await client.end();
+  await world.close();
+});
+
+const tokens = { LEDGER_INTERFACES: 'tokens', INDEXER_RETRY_MAX: '300ms', INDEXER_START: 'genesis' };
+const holding = 'HoldingV1:Holding';
+const late = 'views of interfaces are late, trying again';
+
+const url = (): string => world.database.url;
+const end = (): number => world.sandbox.ledger.ledgerEnd();
+
+/** A stream without interfaces, which wants them from now on. */
+async function startedWithout(schema = 'ledger'): Promise<void> {
+  await world.index(schema, { INDEXER_START: 'genesis' });
+  await world.command('accept-filter --yes', schema, tokens);
+}
+
+/** Until `release`, no interface can come to be followed. */
+async function refuseMerges(schema = 'ledger'): Promise<() => Promise<void>> {
+  await client.query(
+    `create function ${schema}.refuse() returns trigger language plpgsql as $$ begin raise 'not today' using errcode = '55P03'; end $$;
+     create trigger refuse before update on ${schema}.filter_interfaces for each row
+       when (new.state = 'followed' and old.state <> 'followed') execute function ${schema}.refuse()`,
+  );
+  return async () => {
+    await client.query(`drop function ${schema}.refuse() cascade`);
+  };
+}
+
+it('are those of an indexer that nobody killed, killed at every step of gathering and merging', async () => {
+  assertBuilt();
+  await startedWithout();
+  const hits = { preparing: 0, gathering: 0, merging: 0, anywhere: 0 };
+  const start = (): Daemon =>
+    startDaemon({
+      ledgerUrl: world.sandbox.url,
+      databaseUrl: url(),
+      schema: 'ledger',
+      env: { ...tokens, INDEXER_BATCH_UPDATES: '2' },
+    });
+  const staged = async (): Promise<number> => {
+    const found = await client.query(`select to_regclass('ledger_interfaces.stream') is not null as there`);
+    if (found.rows[0]?.there !== true) return -1;
+    const { rows } = await client.query('select checkpoint from ledger_interfaces.stream').catch(() => ({ rows: [] }));
+    return Number(rows[0]?.checkpoint ?? 0);
+  };
+  for (let kill = 0; kill < 12; kill += 1) {
+    const moment = (['preparing', 'gathering', 'gathering', 'anywhere'] as const)[kill % 4] ?? 'anywhere';
+    const before = await staged();
+    await using daemon = start();
+    world.grow(2);
+    await waitFor('there is something to cut', async () => {
+      if ((await interfaceOf(url(), 'ledger', holding))?.state === 'followed') return true;
+      if (moment === 'preparing') return before >= 0 || (await schemaIsThere()) ? true : undefined;
+      if (moment === 'anywhere') return daemon.output().includes('gathering views') ? true : undefined;
+      return (await staged()) > before ? true : undefined;
+    });
+    await daemon.kill();
+    hits[moment] += 1;
+  }
+  // The last step of the merge waits for a lock until its process is gone.
+  for (let kill = 0; kill < 3; kill += 1) {
+    if ((await interfaceOf(url(), 'ledger', holding))?.state === 'followed') break;
+    await client.query('begin; lock table ledger.interface_views in share mode');
+    await using daemon = start();
+    try {
+      await waitFor('the merge waits', async () => {
+        const waiting = await query(
+          url(),
+          `select from pg_locks l join pg_stat_activity a using (pid)
+            where l.relation = 'ledger.interface_views'::regclass and not l.granted and a.application_name like '%views%'`,
+        );
+        return waiting.length === 0 ? undefined : true;
+      });
+      await daemon.kill();
+    } finally {
+      await client.query('rollback');
+    }
+    hits.merging += 1;
+  }
+  await using last = start();
+  await untilFollowed(url(), 'ledger', holding);
+  world.grow(30);
+  await waitFor('it is level', async () => ((await world.checkpoint()) >= end() ? true : undefined));
+  await last.kill();
+  await world.index('reference', tokens);
+  console.log(`killed ${JSON.stringify(hits)}`);
+  expect(hits.gathering).toBeGreaterThan(3);
+  expect(hits.merging).toBeGreaterThan(0);
+  expect(await differingRows(url(), 'ledger', 'reference')).toEqual([]);
+  expect(await world.broken()).toEqual([]);
+}, 180_000);
+
+async function schemaIsThere(): Promise<boolean> {
+  const { rows } = await client.query(`select to_regnamespace('ledger_interfaces') is not null as there`);
+  return rows[0]?.there === true;
+}
+
+it('are merged later where the merge is refused, and the stream does not stop again and again for it', async () => {
+  await startedWithout();
+  const release = await refuseMerges();
+  await using indexer = await world.run('ledger', { ...tokens, INDEXER_RETRY_MAX: '2s' });
+  await waitFor('the merge is refused', () => (indexer.logged(late) > 0 ? true : undefined));
+  const began = performance.now();
+  const sessions = indexer.logged('gathering views of interfaces beside the stream');
+  world.grow(40);
+  await indexer.reaches(end());
+  await waitFor('it is refused again', () => (indexer.logged(late) > 1 ? true : undefined));
+  expect(performance.now() - began).toBeGreaterThan(1_500);
+  expect(indexer.logged('gathering views of interfaces beside the stream')).toBe(sessions + 1);
+  expect(await indexer.metric('indexer_interface_retries_total')).toBe(2);
+  expect(await indexer.metric('indexer_interfaces_gathering')).toBeGreaterThan(0);
+  await expect(query(url(), `select * from explore.token_balances_at(${String(end())})`)).rejects.toMatchObject({
+    code: 'LI003',
+    message: expect.stringMatching(/gathered beside the stream/),
+  });
+  await release();
+  expect(await untilFollowed(url(), 'ledger', holding)).toBe(0);
+  await indexer.reaches(end());
+  await world.index('reference', tokens);
+  expect(await differingRows(url(), 'ledger', 'reference')).toEqual([]);
+});
+
+it('do not keep what was redacted meanwhile, nor what reset has undone', async () => {
+  await startedWithout();
+  const release = await refuseMerges();
+  {
+    await using indexer = await world.run('ledger', tokens);
+    await waitFor('everything is gathered', () => (indexer.logged(late) > 0 ? true : undefined));
+  }
+  const [found] = await query(
+    url(),
+    `select ledger.id_text(c.contract_id) as id from ledger_interfaces.interface_views v
+       join ledger_interfaces.contracts c using ("offset", node_id)
+      where not exists (select from ledger.live l where l."offset" = c."offset" and l.node_id = c.node_id) limit 1`,
+  );
+  const id = String(found?.['id']);
+  await runCommand(redactCommand, ['contract', id, '--reason', 'asked for', '--yes'], world.env());
+  const views = (schema: string): Promise<readonly Record<string, unknown>[]> =>
+    query(
+      url(),
+      `select distinct v.view is null as gone from ${schema}.interface_views v
+         join ${schema}.contracts c using ("offset", node_id) where ledger.id_text(c.contract_id) = '${id}'`,
+    );
+  {
+    await using indexer = await world.run('ledger', tokens);
+    await waitFor('the merge is refused', () => (indexer.logged(late) > 0 ? true : undefined));
+    expect(await views('ledger_interfaces')).toEqual([{ gone: true }]);
+  }
+  const back = end() - 30;
+  await world.command(`reset --to ${String(back)} --yes`);
+  expect(await schemaIsThere()).toBe(false);
+  await release();
+  await using indexer = await world.run('ledger', tokens);
+  await untilFollowed(url(), 'ledger', holding);
+  await indexer.reaches(end());
+  expect(await views('ledger')).toEqual([{ gone: true }]);
+  expect(await world.broken()).toEqual([]);
+});
+
+it('wait for a role that may gather them, and the reason names what to do', async () => {
+  await world.index('ledger', { INDEXER_START: 'genesis' });
+  const prefix = `views_${randomBytes(4).toString('hex')}`;
+  await runCommand(grantRolesCommand, ['--prefix', prefix], world.env());
+  await client.query(`alter role ${prefix}_writer password 'p'`);
+  const writerUrl = new URL(url());
+  [writerUrl.username, writerUrl.password] = [`${prefix}_writer`, 'p'];
+  await world.command('accept-filter --yes', 'ledger', tokens);
+  try {
+    const env = { ...world.env('ledger', tokens), POSTGRES_MIGRATE: 'never', DATABASE_URL: writerUrl.href };
+    {
+      await using writer = await world.run('ledger', env);
+      await waitFor('it is told', () =>
+        writer.log.some((line) => line.includes('INTERFACES_REFUSED')) ? true : undefined,
+      );
+      expect(writer.log.find((line) => line.includes('INTERFACES_REFUSED'))).toMatch(
+        /as the owner of the tables .*INDEXER_STOP_AT=end/,
+      );
+      world.grow(10);
+      await writer.reaches(end());
+      expect((await interfaceOf(url(), 'ledger', holding))?.state).toBe('gathering');
+    }
+    {
+      await using _ = await world.run('ledger', { ...tokens, INDEXER_STOP_AT: 'end' });
+      await untilFollowed(url(), 'ledger', holding);
+    }
+    await using writer = await world.run('ledger', env);
+    world.grow(10);
+    await writer.reaches(end());
+    await world.index('reference', tokens);
+    expect(await differingRows(url(), 'ledger', 'reference')).toEqual([]);
+  } finally {
+    for (const kind of ['migrator', 'writer', 'redactor', 'reader', 'owner']) {
+      await client.query(
+        `reassign owned by ${prefix}_${kind} to current_user; drop owned by ${prefix}_${kind} cascade`,
+      );
+    }
+    for (const kind of ['migrator', 'writer', 'redactor', 'reader', 'owner'])
+      await client.query(`drop role ${prefix}_${kind}`);
+  }
+});
+
+it('are waited for again when the participant forgets an interface, and nothing of the past is lost', async () => {
+  await world.index('ledger', tokens);
+  const { model } = world.sandbox.ledger;
+  const requireKnown = model.requireKnown.bind(model);
+  model.requireKnown = (kind, name) => requireKnown(kind, name.endsWith('AllocationRequest') ? `gone-${name}` : name);
+  world.grow(20);
+  {
+    await using indexer = await world.run('ledger', tokens);
+    await indexer.reaches(end());
+    expect(await interfaceOf(url(), 'ledger', 'V1:AllocationRequest')).toMatchObject({
+      state: 'waiting',
+      completeFrom: 0,
+    });
+    expect((await indexer.status()).state).toBe('live');
+    model.requireKnown = requireKnown;
+    expect(await untilFollowed(url(), 'ledger', 'V1:AllocationRequest')).toBe(0);
+    world.grow(20);
+    await indexer.reaches(end());
+  }
+  await world.index('reference', tokens);
+  expect(await differingRows(url(), 'ledger', 'reference')).toEqual([]);
+});
