@@ -293,15 +293,11 @@ class LoggingObserver implements IndexerObserver {
     this.#health.interfacesWanted(waiting, gathering);
     this.#metrics.interfacesWaiting.set(waiting.length);
     this.#metrics.interfacesGathering.set(gathering.length);
-    const text = waiting.join();
-    if (text === this.#waiting) return;
-    this.#waiting = text;
-    if (waiting.length === 0) return;
-    const facts = { waiting, wanted: interfaces.length };
-    this.#logger.warn(
-      facts,
-      'interfaces that the participant does not know yet: their views are taken up when it does',
-    );
+    const isOld = waiting.join() === this.#waiting;
+    this.#waiting = waiting.join();
+    if (isOld || waiting.length === 0) return;
+    const message = 'interfaces that the participant does not know yet: their views are taken up when it does';
+    this.#logger.warn({ waiting, wanted: interfaces.length }, message);
   }
 
   viewsGathering(interfaces: readonly string[], completeFrom: number): void {

@@ -1,29 +1,21 @@
 /** Interfaces that a participant comes to know, and what two schemas hold of what was seen through them, by names. */
 import type { Ledger } from '../../packages/ledger-sandbox/src/ledger/ledger.ts';
-import { demoTemplates } from '../../packages/ledger-sandbox/src/demo/templates/templates.ts';
-import type { Template } from '../../packages/ledger-sandbox/src/contracts/model.ts';
 import { namedRow } from '../support/dictionary-names.ts';
 import { query } from '../support/database.ts';
 import { waitFor } from '../support/wait-for.ts';
 
-/** An interface of the preset that the demo's packages lack until `learnsAccounts`. */
-export const accounts = '#splice-api-token-transfer-events-v2:Splice.Api.Token.TransferEventsV2:EventLog';
+/** The interface that the participant comes to know in these tests. */
+export const late = '#splice-api-token-holding-v2:Splice.Api.Token.HoldingV2:Holding';
 
-/** The holdings of the demo implement one more interface from now on, as if their packages had been upgraded. */
-export function learnsAccounts(ledger: Ledger): void {
-  for (const template of demoTemplates()) {
-    if (!isHolding(template)) continue;
-    const view = (payload: Parameters<Template['signatories']>[0]) => ({
-      admin: 'upgraded',
-      meta: { values: {} },
-      of: payload,
-    });
-    ledger.model.register({ ...template, interfaces: [...template.interfaces, { name: accounts.slice(1), view }] });
-  }
-}
-
-function isHolding({ interfaces }: Template): boolean {
-  return interfaces.some(({ name }) => name.endsWith(':Holding'));
+/** The participant does not know an interface, found by the end of its name, until what is returned is called. */
+export function forgets({ model }: Ledger, name: string): () => void {
+  const requireKnown = model.requireKnown.bind(model);
+  model.requireKnown = (kind, asked) => {
+    requireKnown(kind, asked.endsWith(name) ? `gone-${asked}` : asked);
+  };
+  return () => {
+    model.requireKnown = requireKnown;
+  };
 }
 
 /** Whatever a filter with interfaces brings, and what may not be changed by it. */

@@ -8,7 +8,7 @@ import { assertBuilt, startDaemon, type Daemon } from '../e2e/runs/daemon.ts';
 import { query } from '../support/database.ts';
 import { runCommand } from '../support/run-command.ts';
 import { waitFor } from '../support/wait-for.ts';
-import { differingRows, interfaceOf, untilFollowed } from './interface-world.ts';
+import { differingRows, forgets, interfaceOf, untilFollowed } from './interface-world.ts';
 import { HistoryWorld } from './history-run.ts';
 
 let world: HistoryWorld;
@@ -223,9 +223,7 @@ it('wait for a role that may gather them, and the reason names what to do', asyn
 
 it('are waited for again when the participant forgets an interface, and nothing of the past is lost', async () => {
   await world.index('ledger', tokens);
-  const { model } = world.sandbox.ledger;
-  const requireKnown = model.requireKnown.bind(model);
-  model.requireKnown = (kind, name) => requireKnown(kind, name.endsWith('AllocationRequest') ? `gone-${name}` : name);
+  const learn = forgets(world.sandbox.ledger, 'AllocationRequest');
   world.grow(20);
   {
     await using indexer = await world.run('ledger', tokens);
@@ -235,7 +233,7 @@ it('are waited for again when the participant forgets an interface, and nothing 
       completeFrom: 0,
     });
     expect((await indexer.status()).state).toBe('live');
-    model.requireKnown = requireKnown;
+    learn();
     expect(await untilFollowed(url(), 'ledger', 'V1:AllocationRequest')).toBe(0);
     world.grow(20);
     await indexer.reaches(end());

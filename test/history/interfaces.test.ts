@@ -6,7 +6,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { query } from '../support/database.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { runVerify } from '../verify/verify-run.ts';
-import { accounts, interfaceOf, learnsAccounts, differingRows, untilFollowed } from './interface-world.ts';
+import { forgets, interfaceOf, late, differingRows, untilFollowed } from './interface-world.ts';
 import { HistoryWorld } from './history-run.ts';
 
 let world: HistoryWorld;
@@ -98,22 +98,23 @@ describe('interfaces that are named later', () => {
 
 describe('interfaces that the participant comes to know', () => {
   it('are waited for, named in /status, and taken up without a park and without losing the past', async () => {
+    const learn = forgets(world.sandbox.ledger, 'HoldingV2:Holding');
     await using indexer = await world.run('ledger', whole);
     await indexer.reaches(end());
-    const waiting = await interfaceOf(url(), 'ledger', 'EventLog');
+    const waiting = await interfaceOf(url(), 'ledger', 'HoldingV2:Holding');
     expect(waiting).toMatchObject({ state: 'waiting', completeFrom: null, unknownAt: expect.any(Number) });
     expect(await indexer.status()).toMatchObject({
       state: 'live',
-      interfacesWaiting: expect.arrayContaining([accounts]),
+      interfacesWaiting: expect.arrayContaining([late]),
     });
     expect(await indexer.metric('indexer_interfaces_waiting')).toBeGreaterThan(0);
     expect(
       indexer.logged('interfaces that the participant does not know yet: their views are taken up when it does'),
     ).toBe(1);
 
-    learnsAccounts(world.sandbox.ledger);
+    learn();
     world.grow(60);
-    expect(await untilFollowed(url(), 'ledger', 'EventLog')).toBe(0);
+    expect(await untilFollowed(url(), 'ledger', 'HoldingV2:Holding')).toBe(0);
     world.grow(60);
     await indexer.reaches(end());
     expect(indexer.log.filter((line) => line.includes('parked'))).toEqual([]);
@@ -123,13 +124,14 @@ describe('interfaces that the participant comes to know', () => {
     const replay = ['--replay', '1', String(await world.checkpoint())];
     expect(await runVerify(replay, world.env('ledger', whole))).toMatchObject({ outcome: 'equal' });
     await waitFor('the status has forgotten it', async () =>
-      JSON.stringify(await indexer.status()).includes(accounts) ? undefined : true,
+      JSON.stringify(await indexer.status()).includes(late) ? undefined : true,
     );
     expect(await world.broken()).toEqual([]);
   });
 
   it('leave answers about the time before as they were, however much the participant has pruned since', async () => {
     const v2 = 'HoldingV2:Holding';
+    const learn = forgets(world.sandbox.ledger, v2);
     await using indexer = await world.run('ledger', whole);
     await indexer.reaches(end());
     const before = end();
@@ -141,11 +143,7 @@ describe('interfaces that the participant comes to know', () => {
     world.grow(40);
     await indexer.reaches(end());
     world.sandbox.ledger.pruneTo(before);
-    world.sandbox.ledger.model.learn({
-      name: 'splice-api-token-holding-v2',
-      templates: [],
-      interfaces: ['Splice.Api.Token.HoldingV2:Holding'],
-    });
+    learn();
     expect(await untilFollowed(url(), 'ledger', v2)).toBe(0);
     expect(await asked(balances)).toEqual(then);
   });
@@ -160,11 +158,12 @@ describe('interfaces that the participant comes to know', () => {
   });
 
   it('are taken up by a run that ends before it does', async () => {
+    const learn = forgets(world.sandbox.ledger, 'HoldingV2:Holding');
     await world.index('ledger', whole);
-    learnsAccounts(world.sandbox.ledger);
+    learn();
     world.grow(30);
     await using _ = await world.run('ledger', { ...whole, INDEXER_STOP_AT: 'end' });
-    expect(await untilFollowed(url(), 'ledger', 'EventLog')).toBe(0);
+    expect(await untilFollowed(url(), 'ledger', 'HoldingV2:Holding')).toBe(0);
     await world.index('reference', whole);
     expect(await differingRows(url(), 'ledger', 'reference')).toEqual([]);
   });

@@ -202,8 +202,8 @@ describe('bounds', () => {
     const database = await world();
     await database.write(...payment);
     await database.query(
-      `insert into ledger.filter_interfaces (interface_id, complete_from)
-       values ('#splice-api-token-holding-v2:Splice.Api.Token.HoldingV2:Holding', 2)`,
+      `insert into ledger.filter_interfaces (interface_id, state, complete_from)
+       values ('#splice-api-token-holding-v2:Splice.Api.Token.HoldingV2:Holding', 'followed', 2)`,
     );
     const total = (offset: number): Promise<readonly unknown[]> =>
       database.query(`select sum(total)::float as total from explore.token_balances_at(${String(offset)})`);
