@@ -46,7 +46,7 @@ export interface JournalContents {
 }
 
 /** Changes whenever the same beginning no longer gives the same history. */
-const version = 4;
+const version = 5;
 const countDigits = 12;
 
 function headLine(steps: number): string {

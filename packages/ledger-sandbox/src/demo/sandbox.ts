@@ -6,6 +6,7 @@ import { depositTemplates } from './registry/deposit-templates.ts';
 import { demoTemplates } from './templates/templates.ts';
 import type { WrittenPackage } from '../daml-lf/declaration.ts';
 import { spliceAmulet } from './packages/amulet.ts';
+import { featuredApp } from './packages/featured-app.ts';
 import { iou, licensingAtStart, tradingApp } from './packages/applications.ts';
 import { deposits } from './packages/deposits.ts';
 import { bonds, stablecoin } from './packages/registries.ts';
@@ -32,6 +33,7 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
 export const demoPackages: readonly WrittenPackage[] = [
   ...tokenStandard,
   ...tokenStandardV2,
+  featuredApp,
   spliceAmulet,
   stablecoin,
   bonds,

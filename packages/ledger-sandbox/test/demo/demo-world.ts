@@ -61,11 +61,14 @@ export function issuedSums(transactions: readonly Transaction[]): Sums {
   const sums: Sums = new Map();
   const payloads = new Map(createsOf(transactions).map((created) => [created.contractId, created.createArgument]));
   const bonds = 'XS2931000017';
-  for (const { choice, choiceArgument, exerciseResult, contractId, templateId } of exercisesOf(transactions)) {
+  for (const { choice, choiceArgument, exerciseResult, contractId } of exercisesOf(transactions)) {
     const payload = payloads.get(contractId);
     const amount = units(at(payload, 'amount'));
     if (choice === 'AmuletRules_Mint') add(sums, 'Amulet', units(at(choiceArgument, 'amount')));
-    if (choice === 'Archive' && templateId.endsWith('RewardCoupon')) add(sums, 'Amulet', amount);
+    if (choice === 'AmuletRules_Transfer') {
+      for (const kind of ['App', 'Validator', 'Sv'])
+        add(sums, 'Amulet', units(at(exerciseResult, 'summary', `input${kind}RewardAmount`)));
+    }
     if (choice === 'AmuletRules_BuyMemberTraffic') add(sums, 'Amulet', -units(at(exerciseResult, 'amuletPaid')));
     if (choice === 'Amulet_Expire') add(sums, 'Amulet', -units(at(payload, 'amount', 'initialAmount')));
     if (choice === 'Mint') add(sums, 'EURX', amount);

@@ -43,7 +43,7 @@ export interface Payment {
 export type Errand =
   | { readonly what: 'advance-rounds' }
   | { readonly what: 'hand-out-rewards'; readonly round: number }
-  | { readonly what: 'collect-rewards'; readonly party: string }
+  | { readonly what: 'collect-rewards' | 'be-there' | 'mark-activity'; readonly party: string }
   | { readonly what: 'merge-traffic'; readonly member: string }
   | ({ readonly what: 'end-transfer' } & TransferEnd)
   | { readonly what: 'arrive'; readonly reassignmentId: string; readonly outward: boolean }

@@ -1,23 +1,25 @@
 /** Where holdings come from and where they end: mints, burns, coupons of the bond, dust, traffic. */
-import type { Command } from '../../ledger/commands.ts';
-import { formatNumeric, parseNumeric } from '../../wire/values.ts';
-import { asText } from '../../wire/json.ts';
+import { textAt } from '../../wire/json.ts';
+import type { JsonObject } from '../../wire/json.ts';
+import { formatNumeric } from '../../wire/values.ts';
+import { nameOf } from '../templates/funds.ts';
 import { amountOf, patience } from './chance.ts';
 import { mintDeposit, payOutDeposit } from './deposits.ts';
 import type { MarketState } from './market-state.ts';
 import { amulet, bond, isDeposit, stableCoin } from '../templates/instruments.ts';
 import type { Instrument } from '../templates/instruments.ts';
 import { names } from '../templates/names.ts';
+import { otherParticipants } from './participant-id.ts';
 
 /** Median of a mint, in whole units of its instrument. */
 const mintMedian = 900;
 /** Amulets below this many units of 10^-10 are dust. */
 const dust = 20n * 10n ** 10n;
 /** Bytes of traffic that a member buys at a time. */
-const trafficBytes = [2_000_000, 9_000_000] as const;
+const trafficBytes = [8_000_000, 30_000_000] as const;
 const unitsPerByte = 30_000n;
 /** Traffic contracts of one member that are merged into one. */
-const manyPurchases = 10;
+const manyPurchases = 4;
 /** Inputs that one transfer of Amulet may have. */
 const mostInputs = 100;
 
@@ -86,11 +88,13 @@ export function buyTraffic(state: MarketState, at: number): boolean {
   if (inputs === undefined) return mint(state, amulet, provider, at, 4n * bytes * unitsPerByte);
   const argument = {
     inputs: inputs.map((value) => ({ tag: 'InputAmulet', value })),
+    context: transferContext(state, provider),
     provider,
-    memberId: `PAR::${provider}`,
+    memberId: `PAR::${[ledger.participantId, ...otherParticipants][index] ?? ''}`,
     synchronizerId: ledger.synchronizers[0].id,
     migrationId: '0',
     trafficAmount: String(bytes),
+    expectedDso: people.dso,
   };
   state.exercise(provider, state.single(names.amuletRules), 'AmuletRules_BuyMemberTraffic', argument, { at });
   const { memberId: member } = argument;
@@ -105,48 +109,55 @@ export function mergeTraffic(state: MarketState, member: string, at: number): bo
   const { dso } = state.people;
   const bought = (state.traffic.get(member) ?? []).filter(({ contractId }) => state.payload(contractId) !== undefined);
   state.traffic.delete(member);
-  const [newest] = bought.slice(-1);
-  if (newest === undefined) return false;
-  const numbers = (field: string): readonly string[] =>
-    bought.map(({ createArgument }) => asText(createArgument[field]));
-  const whole = (field: string): string => String(numbers(field).reduce((sum, text) => sum + BigInt(text), 0n));
-  const numeric = (field: string): string =>
-    formatNumeric(numbers(field).reduce((sum, text) => sum + (parseNumeric(text) ?? 0n), 0n));
-  const argument = {
-    ...newest.createArgument,
-    totalPurchased: whole('totalPurchased'),
-    numPurchases: whole('numPurchases'),
-    amuletSpent: numeric('amuletSpent'),
-    usdSpent: numeric('usdSpent'),
-  };
-  const archives = bought.map(({ contractId }): Command => {
-    return { kind: 'exercise', contractId, choice: 'Archive', argument: {} };
-  });
-  const create: Command = { kind: 'create', templateId: `#${names.memberTraffic}`, argument };
-  state.submit([dso], [...archives, create], { at, workflowId: 'traffic' });
+  if (bought.length === 0) return false;
+  const argument = { trafficCids: bought.map(({ contractId }) => contractId) };
+  const rules = state.single(names.amuletRules);
+  state.exercise(dso, rules, 'AmuletRules_MergeMemberTrafficContracts', argument, { at, workflowId: 'traffic' });
   return true;
 }
 
-/** Turns every coupon of a party, and the many Amulets it may have, into one Amulet. */
+/** What a transfer has to be told of rounds and rights. */
+function transferContext(state: MarketState, party: string): JsonObject {
+  const right = state.single(names.validatorRight, party);
+  return {
+    openMiningRound: state.rounds.at(-1)?.contractId ?? '',
+    issuingMiningRounds: state.issuing.map(({ number, contractId }) => [{ number: String(number) }, contractId]),
+    validatorRights: right === '' ? [] : [[party, right]],
+  };
+}
+
+/** What an input of a transfer is called. */
+const inputTags: ReadonlyMap<string, string> = new Map([
+  [names.appRewardCoupon, 'InputAppRewardCoupon'],
+  [names.validatorRewardCoupon, 'InputValidatorRewardCoupon'],
+  [names.svRewardCoupon, 'InputSvRewardCoupon'],
+  [names.livenessRecord, 'InputValidatorLivenessActivityRecord'],
+]);
+
+/** Turns every coupon of a party whose round issues, and the many Amulets it may have, into one Amulet. */
 export function collectRewards(state: MarketState, party: string, at: number): boolean {
-  const coupons = (state.coupons.get(party) ?? []).filter(({ contractId }) => state.payload(contractId) !== undefined);
-  state.coupons.delete(party);
-  if (coupons.length === 0) return false;
-  const owned = state.wallets.of(party, amulet).slice(0, mostInputs - coupons.length);
-  const minted = coupons.reduce(
-    (sum, { createArgument }) => sum + (parseNumeric(asText(createArgument['amount'])) ?? 0n),
-    0n,
+  const { people, wallets } = state;
+  const numbers = new Set(state.issuing.map(({ number }) => number));
+  const active = (state.coupons.get(party) ?? []).filter(({ contractId }) => state.payload(contractId) !== undefined);
+  const due = active.filter(({ createArgument }) => numbers.has(Number(textAt(createArgument, 'round', 'number'))));
+  const coupons = due.slice(0, mostInputs);
+  state.coupons.set(
+    party,
+    active.filter((coupon) => !coupons.includes(coupon)),
   );
-  const tagOf = (template: string): string =>
-    template.endsWith('AppRewardCoupon') ? 'InputAppRewardCoupon' : 'InputValidatorRewardCoupon';
+  if (coupons.length === 0) return false;
+  const owned = wallets.of(party, amulet).slice(0, mostInputs - coupons.length);
   const inputs = [
-    ...coupons.map(({ contractId, templateId }) => ({ tag: tagOf(templateId), value: contractId })),
+    ...coupons.map((coupon) => ({ tag: inputTags.get(nameOf(coupon)) ?? '', value: coupon.contractId })),
     ...owned.map((value) => ({ tag: 'InputAmulet', value })),
   ];
-  const amount = formatNumeric(minted + state.wallets.sum(owned));
-  const outputs = [{ receiver: party, receiverFeeRatio: formatNumeric(0n), amount }];
+  // What was held goes into one Amulet; what is minted comes back as the change.
+  const held = wallets.sum(owned);
+  const outputs =
+    held === 0n ? [] : [{ receiver: party, receiverFeeRatio: formatNumeric(0n), amount: formatNumeric(held) }];
   const transfer = { sender: party, provider: party, inputs, outputs };
+  const argument = { transfer, context: transferContext(state, party), expectedDso: people.dso };
   const rules = state.single(names.amuletRules);
-  state.exercise(party, rules, 'AmuletRules_Transfer', { transfer }, { at, workflowId: 'rewards' });
+  state.exercise(party, rules, 'AmuletRules_Transfer', argument, { at, workflowId: 'rewards' });
   return true;
 }

@@ -25,13 +25,22 @@ export interface Submitting {
   readonly declaredBy?: string;
 }
 
+/** A contract of a mining round. */
+export interface KnownRound {
+  readonly contractId: string;
+  readonly number: number;
+}
+
 /** What the actors know, as a snapshot holds it. */
 export interface SavedMarketState {
   readonly random: SavedRandom;
   readonly agenda: SavedAgenda;
   readonly wallets: SavedWallets;
   readonly rounds: MarketState['rounds'];
+  readonly summarizing: MarketState['summarizing'];
+  readonly issuing: MarketState['issuing'];
   readonly closedRounds: MarketState['closedRounds'];
+  readonly markers: MarketState['markers'];
   readonly coupons: MarketState['coupons'];
   readonly traffic: MarketState['traffic'];
   readonly single: Map<string, string>;
@@ -42,8 +51,19 @@ export interface SavedMarketState {
 const trafficCost = [2_000, 40_000] as const;
 /** Share of the own submissions that come with a trace. */
 const tracedShare = 0.6;
-/** Open rounds at a time. */
-const openRounds = 3;
+/** Templates of which a party has one, with the field that names it. */
+const singles: ReadonlyMap<string, string> = new Map([
+  [names.validatorLicense, 'validator'],
+  [names.validatorRight, 'validator'],
+  [names.featuredAppRight, 'provider'],
+]);
+/** Who may collect a coupon where no beneficiary is named. */
+const collectors: ReadonlyMap<string, string> = new Map([
+  [names.appRewardCoupon, 'provider'],
+  [names.validatorRewardCoupon, 'user'],
+  [names.svRewardCoupon, 'sv'],
+  [names.livenessRecord, 'validator'],
+]);
 
 export class MarketState {
   readonly ledger: Ledger;
@@ -52,9 +72,13 @@ export class MarketState {
   readonly agenda = new Agenda();
   readonly wallets = new Wallets();
   /** Contract ids of the open mining rounds, oldest first, with their numbers. */
-  rounds: { readonly contractId: string; readonly number: number }[] = [];
-  /** Contract ids of the closed ones, oldest first. */
-  closedRounds: string[] = [];
+  rounds: KnownRound[] = [];
+  /** Those that are summed up, those that issue and those that have closed, oldest first. */
+  summarizing: KnownRound[] = [];
+  issuing: KnownRound[] = [];
+  closedRounds: KnownRound[] = [];
+  /** Contract ids of activity markers. */
+  markers: string[] = [];
   /** Reward coupons by who may collect them. */
   coupons = new Map<string, CreatedEvent[]>();
   /** Traffic that was bought, by the member it is for. */
@@ -69,8 +93,9 @@ export class MarketState {
   }
 
   save(): SavedMarketState {
-    const { rounds, closedRounds, coupons, traffic } = this;
-    const known = { rounds, closedRounds, coupons, traffic, single: this.#single, submissions: this.#submissions };
+    const { rounds, summarizing, issuing, closedRounds, markers, coupons, traffic } = this;
+    const found = { rounds, summarizing, issuing, closedRounds, markers, coupons, traffic };
+    const known = { ...found, single: this.#single, submissions: this.#submissions };
     return { random: this.random.save(), agenda: this.agenda.save(), wallets: this.wallets.save(), ...known };
   }
 
@@ -79,6 +104,9 @@ export class MarketState {
     this.agenda.load(saved.agenda);
     this.wallets.load(saved.wallets);
     this.rounds = saved.rounds;
+    this.summarizing = saved.summarizing;
+    this.issuing = saved.issuing;
+    this.markers = saved.markers;
     this.closedRounds = saved.closedRounds;
     this.coupons = saved.coupons;
     this.traffic = saved.traffic;
@@ -86,9 +114,9 @@ export class MarketState {
     this.#submissions = saved.submissions;
   }
 
-  /** The newest contract of a template of which there is one: rules and factories. '' before it exists. */
-  single(template: string): string {
-    return this.#single.get(template) ?? '';
+  /** The newest contract of a template of which there is one, in all or for a party: '' before it exists. */
+  single(template: string, party = ''): string {
+    return this.#single.get(`${template}${party}`) ?? '';
   }
 
   /** Extra arguments with the contracts that Amulet and deposits need. */
@@ -153,19 +181,31 @@ export class MarketState {
     const { contractId, createArgument: payload } = created;
     if (name === names.amuletRules || instruments.some(({ factory }) => factory === name))
       this.#single.set(name, contractId);
-    if (name === names.openRound) {
-      this.rounds.push({ contractId, number: Number(textAt(payload, 'round', 'number')) });
-      if (this.rounds.length > openRounds) this.rounds.shift();
-    }
-    if (name === names.closedRound) this.closedRounds.push(contractId);
+    const whose = singles.get(name);
+    if (whose !== undefined) this.#single.set(`${name}${textAt(payload, whose)}`, contractId);
+    this.#roundsOf(name)?.push({ contractId, number: Number(textAt(payload, 'round', 'number')) });
+    if (name === names.activityMarker) this.markers.push(contractId);
     if (name === names.memberTraffic) keep(this.traffic, textAt(payload, 'memberId'), created);
-    const collector = name === names.appRewardCoupon ? 'provider' : name === names.validatorRewardCoupon ? 'user' : '';
-    if (collector === '') return;
-    keep(this.coupons, textAt(payload, collector), created);
+    const collector = collectors.get(name);
+    if (collector === undefined) return;
+    keep(this.coupons, textAt(payload, 'beneficiary') || textAt(payload, collector), created);
+  }
+
+  #roundsOf(name: string): KnownRound[] | undefined {
+    if (name === names.openRound) return this.rounds;
+    if (name === names.summarizingRound) return this.summarizing;
+    if (name === names.issuingRound) return this.issuing;
+    return name === names.closedRound ? this.closedRounds : undefined;
   }
 
   #consumed(contractId: string): void {
     this.wallets.remove(contractId);
+    for (const rounds of [this.rounds, this.summarizing, this.issuing, this.closedRounds]) {
+      const place = rounds.findIndex((round) => round.contractId === contractId);
+      if (place !== -1) rounds.splice(place, 1);
+    }
+    const marker = this.markers.indexOf(contractId);
+    if (marker !== -1) this.markers.splice(marker, 1);
   }
 }
 

@@ -22,6 +22,7 @@ import { live } from './tempo.ts';
 import type { Tempo } from './tempo.ts';
 import { anyInstrument, endTransfer, mergeSplit, transfer } from './transfers.ts';
 import { arrive, comeBack, Hostings, travel } from './travels.ts';
+import { beThere, license, markActivity } from './validators.ts';
 
 export interface MarketOptions {
   readonly seed: number;
@@ -46,7 +47,7 @@ type Doings = { readonly [Kind in Errand['what']]: (errand: ErrandOf<Kind>, at: 
 
 /** How often users think of each thing, per hundred. */
 const habits = {
-  transfer: 79,
+  transfer: 78,
   mergeSplit: 6,
   propose: 4,
   exchange: 2,
@@ -55,7 +56,7 @@ const habits = {
   travel: 2,
   host: 1,
   coupon: 1,
-  traffic: 1,
+  traffic: 2,
 };
 const defaultUsers = 50;
 
@@ -149,6 +150,8 @@ function doings(state: MarketState, tempo: Tempo, licences: Licences): Doings {
     'advance-rounds': (_, at) => advance(state, tempo, at),
     'hand-out-rewards': ({ round }, at) => handOut(state, round, at),
     'collect-rewards': ({ party }, at) => collectRewards(state, party, at),
+    'be-there': ({ party }, at) => beThere(state, party, at),
+    'mark-activity': ({ party }, at) => markActivity(state, party, at),
     'merge-traffic': ({ member }, at) => mergeTraffic(state, member, at),
     'end-transfer': (end, at) => endTransfer(state, end, at),
     arrive: (errand, at) => arrive(state, errand, at),
@@ -195,5 +198,11 @@ function openings(state: MarketState, tempo: Tempo): Action[] {
     agenda.add(at + 3 * tempo(at).installGap, { what: 'renew-all' });
     return openRounds(state, at);
   };
-  return [create(people.dso, names.amuletRules, { dso: people.dso, isDevNet: true }), ...factories, bank, begin];
+  return [
+    create(people.dso, names.amuletRules, { dso: people.dso, isDevNet: true }),
+    ...factories,
+    bank,
+    (at) => license(state, at),
+    begin,
+  ];
 }

@@ -28,6 +28,8 @@ export class Population {
   readonly venue = partyId('otc-venue', 'otc-venue');
   readonly licensor = partyId('pebble-licensing', 'pebble-licensing');
   readonly apps = [this.registrar, this.bondAgent, this.venue, this.licensor];
+  /** Applications that are featured. */
+  readonly featured = this.apps.slice(0, 2);
   readonly users: readonly string[];
   readonly #activity: Weights;
   readonly #local: ReadonlySet<string>;

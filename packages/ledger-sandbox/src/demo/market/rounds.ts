@@ -1,11 +1,17 @@
-/** Mining rounds: three are open at a time; with every new one rewards are handed out and collected. */
+/** Mining rounds: three are open at a time. With every new one the oldest moves on, and rewards are handed out and collected. */
 import type { Command } from '../../ledger/commands.ts';
+import type { JsonObject } from '../../wire/json.ts';
+import { textAt } from '../../wire/json.ts';
 import { formatNumeric, formatTimestamp } from '../../wire/values.ts';
-import { closedRoundPayload, openRoundPayload } from '../templates/amulet-templates.ts';
+import type { CreatedEvent } from '../../wire/wire.ts';
+import { nameOf } from '../templates/funds.ts';
+import { amuletPrice } from '../templates/holding-templates.ts';
+import { openRoundPayload } from '../templates/round-templates.ts';
 import { amountOf, patience } from './chance.ts';
 import type { MarketState } from './market-state.ts';
 import { names } from '../templates/names.ts';
 import type { Tempo } from './tempo.ts';
+import { planBeats } from './validators.ts';
 
 const second = 1_000_000;
 const tick = 600 * second;
@@ -14,17 +20,17 @@ const firstRound = 17_719;
 /** Medians of the coupons of an application and of a validator, in Amulet. */
 const appCoupon = 60;
 const validatorCoupon = 25;
-/** Share of the parties that collect their rewards in the round they were given them. */
+const svWeight = '10000';
+/** Share of the parties that collect their rewards when a round opens. */
 const promptShare = 0.35;
-/** Closed rounds that are not archived yet. */
+/** Share of the rounds in which a featured application marks activity. */
+const markedShare = 0.3;
+/** Rounds that issue rewards at a time, and closed ones that are not archived yet. */
+const keptIssuing = 4;
 const keptClosed = 2;
 
-function create(template: string, argument: ReturnType<typeof openRoundPayload>): Command {
+function create(template: string, argument: JsonObject): Command {
   return { kind: 'create', templateId: `#${template}`, argument };
-}
-
-function archive(contractId: string): Command {
-  return { kind: 'exercise', contractId, choice: 'Archive', argument: {} };
 }
 
 /** Opens the first three rounds. */
@@ -45,34 +51,82 @@ export function openRounds(state: MarketState, at: number): boolean {
   return true;
 }
 
-/** Opens a round, closes the oldest, and hands out rewards; then the next one is due. */
+/** Opens a round, moves the older ones on by a phase, and hands out rewards; then the next one is due. */
 export function advance(state: MarketState, tempo: Tempo, at: number): boolean {
   const { dso } = state.people;
-  const { agenda, rounds } = state;
-  const oldest = rounds[0];
+  const { agenda, rounds, summarizing, issuing, closedRounds } = state;
   const number = (rounds.at(-1)?.number ?? firstRound) + 1;
   agenda.add(at + tempo(at).roundGap, { what: 'advance-rounds' });
-  if (oldest === undefined || state.payload(oldest.contractId) === undefined) return openRounds(state, at);
-  const forgotten = state.closedRounds.splice(0, Math.max(0, state.closedRounds.length - keptClosed));
-  const opensAt = formatTimestamp(at);
-  const targetClosesAt = formatTimestamp(at + 2 * tick);
-  state.submit(
-    [dso],
-    [
-      ...[oldest.contractId, ...forgotten].map(archive),
-      create(names.closedRound, closedRoundPayload(dso, oldest.number)),
-      create(names.openRound, openRoundPayload({ dso, number, opensAt, targetClosesAt })),
-    ],
-    { at, workflowId: 'round' },
-  );
+  const [oldest, middle, latest] = rounds;
+  if (oldest === undefined || middle === undefined || latest === undefined) return openRounds(state, at);
+  const contractId = state.single(names.amuletRules);
+  const rule = (choice: string, argument: JsonObject): Command => {
+    return { kind: 'exercise', contractId, choice: `AmuletRules_${choice}`, argument };
+  };
+  const [summed] = summarizing;
+  const closing = issuing.length < keptIssuing ? undefined : issuing[0];
+  const expired = expiring(state);
+  const commands = [
+    rule('AdvanceOpenMiningRounds', {
+      amuletPrice,
+      roundToArchiveCid: oldest.contractId,
+      middleRoundCid: middle.contractId,
+      latestRoundCid: latest.contractId,
+    }),
+    ...(summed === undefined ? [] : [rule('MiningRound_StartIssuing', { miningRoundCid: summed.contractId, summary })]),
+    ...(closing === undefined ? [] : [rule('MiningRound_Close', { issuingRoundCid: closing.contractId })]),
+    ...(expired === undefined ? [] : [rule('ClaimExpiredRewards', expired)]),
+    ...closedRounds
+      .slice(0, Math.max(0, closedRounds.length - keptClosed))
+      .map((round) => rule('MiningRound_Archive', { closedRoundCid: round.contractId })),
+  ];
+  state.submit([dso], commands, { at, workflowId: 'round' });
   agenda.add(at + 3 * second, { what: 'hand-out-rewards', round: number });
   return true;
 }
 
-/** One coupon for every application and validator; some collect soon, others later with more of them. */
+/** What activity a round had: the demo does not count it. */
+const summary: JsonObject = {
+  totalValidatorRewardCoupons: formatNumeric(0n),
+  totalFeaturedAppRewardCoupons: formatNumeric(0n),
+  totalUnfeaturedAppRewardCoupons: formatNumeric(0n),
+  totalSvRewardWeight: '0',
+  optTotalValidatorFaucetCoupons: '0',
+};
+
+/** The coupons of the round that closed last which nobody collected; undefined for none. */
+function expiring(state: MarketState): JsonObject | undefined {
+  const closed = state.closedRounds.at(-1);
+  if (closed === undefined) return undefined;
+  const left: CreatedEvent[] = [];
+  for (const [party, coupons] of state.coupons) {
+    const active = coupons.filter(({ contractId }) => state.payload(contractId) !== undefined);
+    const due = active.filter(
+      ({ createArgument }) => Number(textAt(createArgument, 'round', 'number')) <= closed.number,
+    );
+    left.push(...due);
+    state.coupons.set(
+      party,
+      active.filter((coupon) => !due.includes(coupon)),
+    );
+  }
+  if (left.length === 0) return undefined;
+  const of = (template: string): string[] =>
+    left.filter((coupon) => nameOf(coupon) === template).map(({ contractId }) => contractId);
+  return {
+    closedRoundCid: closed.contractId,
+    validatorRewardCouponCids: of(names.validatorRewardCoupon),
+    appCouponCids: of(names.appRewardCoupon),
+    svRewardCouponCids: of(names.svRewardCoupon),
+    optValidatorLivenessActivityRecordCids: of(names.livenessRecord),
+  };
+}
+
+/** Coupons for every application and validator, and for what was marked; some collect now what older rounds issue. */
 export function handOut(state: MarketState, number: number, at: number): boolean {
-  const { people, random, agenda } = state;
+  const { people, random, agenda, markers } = state;
   const round = { number: String(number) };
+  const [sv = ''] = people.validators;
   const ofApps = people.apps.map((provider, index) => {
     const amount = formatNumeric(amountOf(random, appCoupon));
     return create(names.appRewardCoupon, { dso: people.dso, provider, featured: index < 2, amount, round });
@@ -81,10 +135,22 @@ export function handOut(state: MarketState, number: number, at: number): boolean
     const amount = formatNumeric(amountOf(random, validatorCoupon));
     return create(names.validatorRewardCoupon, { dso: people.dso, user, amount, round });
   });
-  state.submit([people.dso], [...ofApps, ...ofValidators], { at, workflowId: 'rewards' });
+  const ofSv = create(names.svRewardCoupon, { dso: people.dso, sv, beneficiary: sv, round, weight: svWeight });
+  const convert: Command = {
+    kind: 'exercise',
+    contractId: state.single(names.amuletRules),
+    choice: 'AmuletRules_ConvertFeaturedAppActivityMarkers',
+    argument: { markerCids: [...markers], openMiningRoundCid: state.rounds.at(-1)?.contractId ?? '', observers: null },
+  };
+  const commands = [...ofApps, ...ofValidators, ofSv, ...(markers.length === 0 ? [] : [convert])];
+  state.submit([people.dso], commands, { at, workflowId: 'rewards' });
   for (const party of [...people.apps, ...people.validators]) {
     if (!random.chance(promptShare)) continue;
     agenda.add(at + patience(random, 15), { what: 'collect-rewards', party });
   }
+  for (const party of people.featured) {
+    if (random.chance(markedShare)) agenda.add(at + patience(random, 60), { what: 'mark-activity', party });
+  }
+  planBeats(state, at);
   return true;
 }

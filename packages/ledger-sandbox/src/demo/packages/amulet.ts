@@ -4,12 +4,21 @@
  */
 import { consuming, nonconsuming, record, template, variant } from '../../daml-lf/declaration.ts';
 import { writePackage } from '../../daml-lf/package-writer.ts';
+import { featuredApp } from './featured-app.ts';
+import { rewardRules, validatorLicense } from './amulet-rewards.ts';
 import { tokenStandard } from './token-standard.ts';
+
+const issuances = {
+  issuancePerValidatorRewardCoupon: 'Decimal',
+  issuancePerFeaturedAppRewardCoupon: 'Decimal',
+  issuancePerUnfeaturedAppRewardCoupon: 'Decimal',
+  issuancePerSvRewardCoupon: 'Decimal',
+};
 
 export const spliceAmulet = writePackage({
   name: 'splice-amulet',
   version: '0.1.14',
-  imports: tokenStandard,
+  imports: [...tokenStandard, featuredApp],
   modules: {
     'Splice.Types': { Round: record({ number: 'Int' }) },
     'Splice.Fees': {
@@ -61,6 +70,9 @@ export const spliceAmulet = writePackage({
       }),
       AppRewardCoupon_DsoExpireResult: record({ featured: 'Bool', amount: 'Decimal' }),
       ValidatorRewardCoupon_DsoExpireResult: record({ amount: 'Decimal' }),
+      ValidatorRewardCoupon_ArchiveAsValidatorResult: record({}),
+      SvRewardCoupon_DsoExpireResult: record({ weight: 'Int' }),
+      SvRewardCoupon_ArchiveAsBeneficiaryResult: record({}),
       Amulet: template(
         { dso: 'Party', owner: 'Party', amount: 'ExpiringAmount' },
         {
@@ -107,8 +119,34 @@ export const spliceAmulet = writePackage({
               { closedRoundCid: 'ContractId ClosedMiningRound' },
               'ValidatorRewardCoupon_DsoExpireResult',
             ),
+            ValidatorRewardCoupon_ArchiveAsValidator: consuming(
+              { validator: 'Party', rightCid: 'ContractId ValidatorRight' },
+              'ValidatorRewardCoupon_ArchiveAsValidatorResult',
+            ),
           },
         },
+      ),
+      SvRewardCoupon: template(
+        { dso: 'Party', sv: 'Party', beneficiary: 'Party', round: 'Round', weight: 'Int' },
+        {
+          choices: {
+            SvRewardCoupon_DsoExpire: consuming(
+              { closedRoundCid: 'ContractId ClosedMiningRound' },
+              'SvRewardCoupon_DsoExpireResult',
+            ),
+            SvRewardCoupon_ArchiveAsBeneficiary: consuming({}, 'SvRewardCoupon_ArchiveAsBeneficiaryResult'),
+          },
+        },
+      ),
+      ValidatorRight: template({ dso: 'Party', user: 'Party', validator: 'Party' }),
+      UnclaimedReward: template({ dso: 'Party', amount: 'Decimal' }),
+      FeaturedAppRight: template(
+        { dso: 'Party', provider: 'Party', activityWeight: 'Optional Decimal' },
+        { implements: ['Splice.Api.FeaturedAppRightV1:FeaturedAppRight'] },
+      ),
+      FeaturedAppActivityMarker: template(
+        { dso: 'Party', provider: 'Party', beneficiary: 'Party', weight: 'Decimal' },
+        { implements: ['Splice.Api.FeaturedAppRightV1:FeaturedAppActivityMarker'] },
       ),
     },
     'Splice.Round': {
@@ -122,22 +160,39 @@ export const spliceAmulet = writePackage({
         transferConfigUsd: 'TransferConfig',
         issuanceConfig: 'IssuanceConfig',
         tickDuration: 'RelTime',
+        trafficPrice: 'Optional Decimal',
+      }),
+      SummarizingMiningRound: template({
+        dso: 'Party',
+        round: 'Round',
+        amuletPrice: 'Decimal',
+        issuanceConfig: 'IssuanceConfig',
+        tickDuration: 'RelTime',
+        trafficPrice: 'Optional Decimal',
+      }),
+      IssuingMiningRound: template({
+        dso: 'Party',
+        round: 'Round',
+        ...issuances,
+        opensAt: 'Time',
+        targetClosesAt: 'Time',
+        optIssuancePerValidatorFaucetCoupon: 'Optional Decimal',
       }),
       ClosedMiningRound: template({
         dso: 'Party',
         round: 'Round',
-        issuancePerValidatorRewardCoupon: 'Decimal',
-        issuancePerFeaturedAppRewardCoupon: 'Decimal',
-        issuancePerUnfeaturedAppRewardCoupon: 'Decimal',
-        issuancePerSvRewardCoupon: 'Decimal',
+        ...issuances,
         optIssuancePerValidatorFaucetCoupon: 'Optional Decimal',
       }),
     },
+    'Splice.ValidatorLicense': validatorLicense,
     'Splice.AmuletRules': {
       TransferInput: variant({
         InputAmulet: 'ContractId Amulet',
         InputAppRewardCoupon: 'ContractId AppRewardCoupon',
         InputValidatorRewardCoupon: 'ContractId ValidatorRewardCoupon',
+        InputSvRewardCoupon: 'ContractId SvRewardCoupon',
+        InputValidatorLivenessActivityRecord: 'ContractId ValidatorLivenessActivityRecord',
       }),
       TransferOutput: record({
         receiver: 'Party',
@@ -155,35 +210,67 @@ export const spliceAmulet = writePackage({
         TransferResultAmulet: 'ContractId Amulet',
         TransferResultLockedAmulet: 'ContractId LockedAmulet',
       }),
+      TransferContext: record({
+        openMiningRound: 'ContractId OpenMiningRound',
+        issuingMiningRounds: 'Map Round (ContractId IssuingMiningRound)',
+        validatorRights: 'Map Party (ContractId ValidatorRight)',
+        featuredAppRight: 'Optional (ContractId Splice.Amulet:FeaturedAppRight)',
+      }),
+      BalanceChange: record({ changeToInitialAmountAsOfRoundZero: 'Decimal', changeToHoldingFeesRate: 'Decimal' }),
+      TransferSummary: record({
+        inputAppRewardAmount: 'Decimal',
+        inputValidatorRewardAmount: 'Decimal',
+        inputSvRewardAmount: 'Decimal',
+        inputAmuletAmount: 'Decimal',
+        balanceChanges: 'Map Party BalanceChange',
+        holdingFees: 'Decimal',
+        outputFees: '[Decimal]',
+        senderChangeFee: 'Decimal',
+        senderChangeAmount: 'Decimal',
+        amuletPrice: 'Decimal',
+        inputValidatorFaucetAmount: 'Optional Decimal',
+        inputUnclaimedActivityRecordAmount: 'Optional Decimal',
+        inputDevelopmentFundAmount: 'Optional Decimal',
+      }),
       TransferResult: record({
         round: 'Round',
+        summary: 'TransferSummary',
         createdAmulets: '[CreatedAmulet]',
         senderChangeAmulet: 'Optional (ContractId Amulet)',
         meta: 'Optional Metadata',
       }),
       AmuletRules_BuyMemberTrafficResult: record({
         round: 'Round',
+        summary: 'TransferSummary',
         amuletPaid: 'Decimal',
         purchasedTraffic: 'ContractId MemberTraffic',
         senderChangeAmulet: 'Optional (ContractId Amulet)',
+        meta: 'Optional Metadata',
       }),
+      ...rewardRules.results,
       AmuletRules_MintResult: record({ amuletSum: 'AmuletCreateSummary (ContractId Amulet)' }),
       AmuletRules: template(
         { dso: 'Party', isDevNet: 'Bool' },
         {
           choices: {
-            AmuletRules_Transfer: nonconsuming({ transfer: 'Transfer' }, 'TransferResult'),
+            AmuletRules_Transfer: nonconsuming(
+              { transfer: 'Transfer', context: 'TransferContext', expectedDso: 'Optional Party' },
+              'TransferResult',
+            ),
             AmuletRules_BuyMemberTraffic: nonconsuming(
               {
                 inputs: '[TransferInput]',
+                context: 'TransferContext',
                 provider: 'Party',
                 memberId: 'Text',
                 synchronizerId: 'Text',
                 migrationId: 'Int',
                 trafficAmount: 'Int',
+                expectedDso: 'Optional Party',
               },
               'AmuletRules_BuyMemberTrafficResult',
             ),
+            ...rewardRules.choices,
             AmuletRules_Mint: nonconsuming(
               { receiver: 'Party', amount: 'Decimal', openRound: 'ContractId OpenMiningRound' },
               'AmuletRules_MintResult',

@@ -1,9 +1,8 @@
-/** What surrounds Amulet: its rules, mining rounds, reward coupons and the traffic that members buy. */
+/** The rules of Amulet: transfers, with coupons among their inputs, mints, and the traffic that members buy. */
 import { assertionFailed } from '../../wire/daml-failure.ts';
 import { asList, asObject, asText, textAt } from '../../wire/json.ts';
 import type { Json, JsonObject } from '../../wire/json.ts';
 import type { ChoiceContext, Template } from '../../contracts/model.ts';
-import { withoutTrailingNones } from '../../contracts/release-fields.ts';
 import { formatNumeric, parseNumeric } from '../../wire/values.ts';
 import { consume, payOut, positive } from './funds.ts';
 import type { Output } from './funds.ts';
@@ -11,15 +10,12 @@ import { amuletPrice } from './holding-templates.ts';
 import { amulet } from './instruments.ts';
 import { kindMeta } from './metadata.ts';
 import { names } from './names.ts';
+import { addRewards, collect, issuances, noRewards } from './reward-templates.ts';
+import type { Rewards } from './reward-templates.ts';
+import { dso, ofDso, roundChoices } from './round-templates.ts';
 
-const dso = (payload: JsonObject): string[] => [asText(payload['dso'])];
 /** Amulet that one byte of traffic costs, in units of 10^-10. */
 const unitsPerTrafficByte = 30_000n;
-
-/** The round of a coupon or an Amulet. */
-function roundOf(payload: JsonObject): number {
-  return Number(textAt(payload, 'round', 'number') || amulet.read(payload).round);
-}
 
 function outputOf(given: Json): Output {
   const lock = asObject(asObject(given)?.['lock']);
@@ -29,29 +25,59 @@ function outputOf(given: Json): Output {
   return { ...output, lock: { holders, expiresAt: asText(lock['expiresAt']), context: asText(lock['optContext']) } };
 }
 
-/** Archives Amulets and coupons; a coupon is worth its amount, which is minted here. */
-function takeInputs(
-  context: ChoiceContext,
-  inputs: readonly Json[],
-  sender: string,
-): { sum: bigint; round: string; minted: bigint } {
-  const of = (kind: (tag: string) => boolean): string[] =>
-    inputs.filter((input) => kind(textAt(input, 'tag'))).map((input) => textAt(input, 'value'));
-  const spent = consume(
-    context,
-    of((tag) => tag === 'InputAmulet'),
-    sender,
-  );
-  let minted = 0n;
-  let round = Number(spent.round);
-  for (const coupon of of((tag) => tag !== 'InputAmulet')) {
-    const { createArgument: payload, signatories } = context.fetch(coupon);
-    if (payload['amount'] === undefined) throw assertionFailed('the input is no reward coupon');
-    minted += parseNumeric(asText(payload['amount'])) ?? 0n;
-    round = Math.max(round, roundOf(payload));
-    context.exercise(coupon, 'Archive', {}, signatories);
+/** What inputs come to, in units of 10^-10. */
+interface Taken {
+  /** Of the Amulets among them. */
+  readonly amulets: bigint;
+  readonly rewards: Rewards;
+  readonly sum: bigint;
+  readonly round: string;
+}
+
+/** Archives Amulets and coupons; a coupon is worth what its round issues for it, which is minted here. */
+function takeInputs(context: ChoiceContext, sender: string): Taken {
+  const { argument } = context;
+  const inputs = asList(asObject(argument['transfer'])?.['inputs'] ?? argument['inputs']);
+  const amulets = inputs
+    .filter((input) => textAt(input, 'tag') === 'InputAmulet')
+    .map((input) => textAt(input, 'value'));
+  const spent = consume(context, amulets, sender);
+  const issuing = issuances(context, argument['context']);
+  let rewards = noRewards;
+  let round = Math.max(Number(spent.round), issuing.openRound);
+  for (const input of inputs.filter((each) => textAt(each, 'tag') !== 'InputAmulet')) {
+    rewards = addRewards(rewards, collect(context, textAt(input, 'value'), sender, issuing));
+    round = Math.max(round, issuing.openRound);
   }
-  return { sum: spent.sum + minted, minted, round: String(round) };
+  const sum = spent.sum + rewards.app + rewards.validator + rewards.sv;
+  return { amulets: spent.sum, rewards, sum, round: String(round) };
+}
+
+/** The summary of a transfer that charges no fees. */
+function summaryOf(taken: Taken, outputs: readonly Output[], sender: string, change: bigint): JsonObject {
+  const { app, validator, sv, liveness } = taken.rewards;
+  const changes = new Map([[sender, change - taken.amulets]]);
+  for (const { receiver, amount } of outputs) {
+    changes.set(receiver, (changes.get(receiver) ?? 0n) + (parseNumeric(amount) ?? 0n));
+  }
+  return {
+    inputAppRewardAmount: formatNumeric(app),
+    inputValidatorRewardAmount: formatNumeric(validator),
+    inputSvRewardAmount: formatNumeric(sv),
+    inputAmuletAmount: formatNumeric(taken.amulets),
+    balanceChanges: [...changes].map(([party, units]) => [
+      party,
+      { changeToInitialAmountAsOfRoundZero: formatNumeric(units), changeToHoldingFeesRate: formatNumeric(0n) },
+    ]),
+    holdingFees: formatNumeric(0n),
+    outputFees: outputs.map(() => formatNumeric(0n)),
+    senderChangeFee: formatNumeric(0n),
+    senderChangeAmount: formatNumeric(change),
+    amuletPrice,
+    inputValidatorFaucetAmount: formatNumeric(liveness),
+    inputUnclaimedActivityRecordAmount: formatNumeric(0n),
+    inputDevelopmentFundAmount: formatNumeric(0n),
+  };
 }
 
 function transfer(context: ChoiceContext): Json {
@@ -59,15 +85,18 @@ function transfer(context: ChoiceContext): Json {
   const sender = asText(given['sender']);
   const [admin = ''] = dso(context.contract.createArgument);
   const outputs = asList(given['outputs']).map(outputOf);
-  const taken = takeInputs(context, asList(given['inputs']), sender);
+  const taken = takeInputs(context, sender);
   const { made, change } = payOut(context, amulet, { admin, sender, outputs }, taken);
   const tag = (index: number): string =>
     outputs[index]?.lock === undefined ? 'TransferResultAmulet' : 'TransferResultLockedAmulet';
+  const rest = outputs.reduce((left, { amount }) => left - positive(amount), taken.sum);
+  const isMint = taken.sum > taken.amulets;
   return {
     round: { number: taken.round },
+    summary: summaryOf(taken, outputs, sender, rest),
     createdAmulets: made.map((value, index) => ({ tag: tag(index), value })),
     senderChangeAmulet: change ?? null,
-    meta: kindMeta(taken.minted > 0n ? 'mint' : 'transfer', sender),
+    meta: kindMeta(isMint ? 'mint' : 'transfer', sender),
   };
 }
 
@@ -84,7 +113,7 @@ function buyTraffic(context: ChoiceContext): Json {
   const { argument, contract, create } = context;
   const [admin = ''] = dso(contract.createArgument);
   const sender = asText(argument['provider']);
-  const taken = takeInputs(context, asList(argument['inputs']), sender);
+  const taken = takeInputs(context, sender);
   const bought = BigInt(asText(argument['trafficAmount']));
   const cost = bought * unitsPerTrafficByte;
   if (taken.sum < cost) throw assertionFailed(`the traffic costs ${formatNumeric(cost)}`);
@@ -102,13 +131,14 @@ function buyTraffic(context: ChoiceContext): Json {
     amuletSpent: formatNumeric(cost),
     usdSpent: formatNumeric((cost * positive(amuletPrice)) / 10n ** 10n),
   });
-  const paid = { round: { number: taken.round }, amuletPaid: formatNumeric(cost), purchasedTraffic };
-  return { ...paid, ...(made[0] === undefined ? {} : { senderChangeAmulet: made[0] }) };
-}
-
-/** A template of the DSO alone, without interfaces. */
-function ofDso(name: string, choices: Template['choices'], more: Partial<Template> = {}): Template {
-  return { name, signatories: dso, observers: () => [], interfaces: [], choices, ...more };
+  return {
+    round: { number: taken.round },
+    summary: summaryOf(taken, [], sender, rest),
+    amuletPaid: formatNumeric(cost),
+    purchasedTraffic,
+    senderChangeAmulet: made[0] ?? null,
+    meta: kindMeta('burn', sender, 'traffic purchase'),
+  };
 }
 
 const rules = ofDso(names.amuletRules, {
@@ -123,103 +153,10 @@ const rules = ofDso(names.amuletRules, {
     controllers: (_, argument) => [asText(argument['provider'])],
     run: buyTraffic,
   },
+  ...roundChoices,
 });
-
-const appCoupon = ofDso(
-  names.appRewardCoupon,
-  {
-    AppRewardCoupon_DsoExpire: {
-      consuming: true,
-      controllers: dso,
-      run: ({ contract: { createArgument: payload } }) => ({
-        featured: payload['featured'] ?? false,
-        amount: payload['amount'] ?? '',
-      }),
-    },
-  },
-  {
-    observers: (payload) => [asText(payload['provider'])],
-    optionals: ['beneficiary'],
-    normalise: (payload) => withoutTrailingNones(payload, ['beneficiary']),
-  },
-);
-
-const validatorCoupon = ofDso(
-  names.validatorRewardCoupon,
-  {
-    ValidatorRewardCoupon_DsoExpire: {
-      consuming: true,
-      controllers: dso,
-      run: ({ contract: { createArgument: payload } }) => ({ amount: payload['amount'] ?? '' }),
-    },
-  },
-  { observers: (payload) => [asText(payload['user'])] },
-);
 
 /** The templates around Amulet. */
 export function amuletTemplates(): Template[] {
-  return [
-    rules,
-    appCoupon,
-    validatorCoupon,
-    ofDso(names.openRound, {}),
-    ofDso(names.closedRound, {}),
-    ofDso(names.memberTraffic, {}),
-  ];
-}
-
-/** Times are API timestamps. */
-export interface NewRound {
-  readonly dso: string;
-  readonly number: number;
-  readonly opensAt: string;
-  readonly targetClosesAt: string;
-}
-
-const tick = { microseconds: '600000000' };
-
-/** The payload of a round that opens. */
-export function openRoundPayload({ dso: admin, number, opensAt, targetClosesAt }: NewRound): JsonObject {
-  const fee = (text: string): JsonObject => ({ fee: text });
-  return {
-    dso: admin,
-    round: { number: String(number) },
-    amuletPrice,
-    opensAt,
-    targetClosesAt,
-    issuingFor: tick,
-    transferConfigUsd: {
-      createFee: fee('0.0000000000'),
-      holdingFee: { rate: '0.0000190259' },
-      transferFee: { initialRate: '0.0000000000', steps: [{ _1: '100.0000000000', _2: '0.0000000000' }] },
-      lockHolderFee: fee('0.0000000000'),
-      extraFeaturedAppRewardAmount: '1.0000000000',
-      maxNumInputs: '100',
-      maxNumOutputs: '100',
-      maxNumLockHolders: '50',
-    },
-    issuanceConfig: {
-      amuletToIssuePerYear: '20000000000.0000000000',
-      validatorRewardPercentage: '0.2000000000',
-      appRewardPercentage: '0.6200000000',
-      validatorRewardCap: '0.2000000000',
-      featuredAppRewardCap: '1.5000000000',
-      unfeaturedAppRewardCap: '0.6000000000',
-      optValidatorFaucetCap: '2.8500000000',
-    },
-    tickDuration: tick,
-  };
-}
-
-/** The payload of a round that has closed. */
-export function closedRoundPayload(admin: string, number: number): JsonObject {
-  return {
-    dso: admin,
-    round: { number: String(number) },
-    issuancePerValidatorRewardCoupon: '0.2000000000',
-    issuancePerFeaturedAppRewardCoupon: '1.5000000000',
-    issuancePerUnfeaturedAppRewardCoupon: '0.6000000000',
-    issuancePerSvRewardCoupon: '0.1500000000',
-    optIssuancePerValidatorFaucetCoupon: '2.8500000000',
-  };
+  return [rules, ofDso(names.memberTraffic, {})];
 }

@@ -101,7 +101,9 @@ export function moveFunds(context: ChoiceContext, instrument: InstrumentV1, move
   return payOut(context, instrument, movement, consume(context, movement.inputs, movement.sender));
 }
 
-function moveByRules(context: ChoiceContext, rules: string, { sender, inputs, outputs }: Movement): Moved {
+function moveByRules(context: ChoiceContext, rules: string, movement: Movement): Moved {
+  const { admin: expectedDso, sender, inputs, outputs, extraArgs } = movement;
+  const openMiningRound = asText(contextValue(extraArgs, 'open-round'));
   const transfer = {
     sender,
     provider: sender,
@@ -113,7 +115,12 @@ function moveByRules(context: ChoiceContext, rules: string, { sender, inputs, ou
       ...(lock === undefined ? {} : { lock: timeLock(lock) }),
     })),
   };
-  const result = context.exercise(rules, 'AmuletRules_Transfer', { transfer }, [sender]);
+  const argument = {
+    transfer,
+    context: { openMiningRound, issuingMiningRounds: [], validatorRights: [] },
+    expectedDso,
+  };
+  const result = context.exercise(rules, 'AmuletRules_Transfer', argument, [sender]);
   const created = asObject(result)?.['createdAmulets'];
   const change = textAt(result, 'senderChangeAmulet');
   return {

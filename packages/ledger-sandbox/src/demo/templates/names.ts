@@ -24,13 +24,28 @@ export const interfacesV2 = {
   allocationFactory: token(2, 'allocation-instruction', 'AllocationInstruction', 'AllocationFactory'),
 } as const;
 
+/** Those by which applications mark activity of theirs. */
+export const featuredAppInterfaces = {
+  right: 'splice-api-featured-app-v1:Splice.Api.FeaturedAppRightV1:FeaturedAppRight',
+  activityMarker: 'splice-api-featured-app-v1:Splice.Api.FeaturedAppRightV1:FeaturedAppActivityMarker',
+} as const;
+
 /** The templates that are not part of an instrument. */
 export const names = {
   lockedAmulet: 'splice-amulet:Splice.Amulet:LockedAmulet',
   amuletRules: 'splice-amulet:Splice.AmuletRules:AmuletRules',
   appRewardCoupon: 'splice-amulet:Splice.Amulet:AppRewardCoupon',
   validatorRewardCoupon: 'splice-amulet:Splice.Amulet:ValidatorRewardCoupon',
+  svRewardCoupon: 'splice-amulet:Splice.Amulet:SvRewardCoupon',
+  livenessRecord: 'splice-amulet:Splice.ValidatorLicense:ValidatorLivenessActivityRecord',
+  validatorLicense: 'splice-amulet:Splice.ValidatorLicense:ValidatorLicense',
+  validatorRight: 'splice-amulet:Splice.Amulet:ValidatorRight',
+  unclaimedReward: 'splice-amulet:Splice.Amulet:UnclaimedReward',
+  featuredAppRight: 'splice-amulet:Splice.Amulet:FeaturedAppRight',
+  activityMarker: 'splice-amulet:Splice.Amulet:FeaturedAppActivityMarker',
   openRound: 'splice-amulet:Splice.Round:OpenMiningRound',
+  summarizingRound: 'splice-amulet:Splice.Round:SummarizingMiningRound',
+  issuingRound: 'splice-amulet:Splice.Round:IssuingMiningRound',
   closedRound: 'splice-amulet:Splice.Round:ClosedMiningRound',
   memberTraffic: 'splice-amulet:Splice.DecentralizedSynchronizer:MemberTraffic',
   depositRules: 'tidewater-deposits:Tidewater.Deposits:DepositRules',

@@ -9,6 +9,8 @@ import { holdingTemplates } from './holding-templates.ts';
 import { instrumentsV1 } from './instruments.ts';
 import { licensingTemplates } from './licensing-templates.ts';
 import { requestTemplates } from './request-templates.ts';
+import { rewardTemplates } from './reward-templates.ts';
+import { roundTemplates } from './round-templates.ts';
 import { settlementTemplates } from './settlement-templates.ts';
 import { factoryTemplate, instructionTemplate } from './transfer-templates.ts';
 
@@ -18,6 +20,8 @@ export function demoTemplates(): Template[] {
     ...holdingTemplates(),
     ...instrumentsV1.flatMap((one) => [factoryTemplate(one), instructionTemplate(one), allocationTemplate(one)]),
     ...amuletTemplates(),
+    ...roundTemplates(),
+    ...rewardTemplates(),
     ...requestTemplates(),
     ...settlementTemplates(),
     ...licensingTemplates(),

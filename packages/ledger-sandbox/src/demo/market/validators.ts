@@ -1,0 +1,86 @@
+/** Validators show that they are there, and featured applications that they are used. */
+import { formatNumeric } from '../../wire/values.ts';
+import { patience } from './chance.ts';
+import type { MarketState } from './market-state.ts';
+import { names } from '../templates/names.ts';
+
+const second = 1_000_000;
+/** Share of the rounds in which a validator shows that it is there. */
+const presentShare = 0.4;
+/** Share of the signs of life that tell a newer version. */
+const upgradeShare = 0.03;
+/** Least time between two reports of a validator that is not rewarded for them, in microseconds. */
+const reportEvery = 3600 * second;
+
+/** Licences for the validators, with the rights to their own coupons, and the rights of featured applications. */
+export function license(state: MarketState, at: number): boolean {
+  const { dso, validators, featured } = state.people;
+  const commands = [
+    ...validators.map((validator) => ({
+      templateId: `#${names.validatorLicense}`,
+      argument: { validator, sponsor: validator, dso },
+    })),
+    ...validators.map((validator) => ({
+      templateId: `#${names.validatorRight}`,
+      argument: { dso, user: validator, validator },
+    })),
+    ...featured.map((provider) => ({ templateId: `#${names.featuredAppRight}`, argument: { dso, provider } })),
+  ];
+  state.submit(
+    [dso, ...validators],
+    commands.map((command) => ({ kind: 'create', ...command })),
+    { at },
+  );
+  return true;
+}
+
+/** Some of the validators will be there in this round. */
+export function planBeats(state: MarketState, at: number): void {
+  const { people, random, agenda } = state;
+  for (const party of people.validators) {
+    if (random.chance(presentShare)) agenda.add(at + patience(random, 90), { what: 'be-there', party });
+  }
+}
+
+/** A validator records that it is there; the last one, which gets nothing for it, reports itself active. */
+export function beThere(state: MarketState, validator: string, at: number): boolean {
+  const { people, random } = state;
+  const licence = state.single(names.validatorLicense, validator);
+  const payload = state.payload(licence);
+  const round = state.rounds.at(-1);
+  if (payload === undefined || round === undefined) return false;
+  const more = { at, workflowId: 'validator' };
+  if (random.chance(upgradeShare)) {
+    const version = `0.5.${String(random.between(1, 19))}`;
+    const argument = { version, contactPoint: `ops@${validator.split('::')[0] ?? ''}.example` };
+    state.exercise(validator, licence, 'ValidatorLicense_UpdateMetadata', argument, more);
+    return true;
+  }
+  if (validator === people.validators.at(-1)) {
+    const last = Date.parse(String(payload['lastActiveAt'] ?? ''));
+    if (last * 1000 > at - reportEvery) return false;
+    state.exercise(validator, licence, 'ValidatorLicense_ReportActive', {}, more);
+    return true;
+  }
+  const faucet = payload['faucetState'] as { readonly lastReceivedFor?: { readonly number: string } } | undefined;
+  if (Number(faucet?.lastReceivedFor?.number ?? 0) >= round.number) return false;
+  const argument = { openRoundCid: round.contractId };
+  state.exercise(validator, licence, 'ValidatorLicense_RecordValidatorLivenessActivity', argument, more);
+  return true;
+}
+
+/** A featured application marks activity; now and then it shares what it will get for that with a user. */
+export function markActivity(state: MarketState, provider: string, at: number): boolean {
+  const { people, random } = state;
+  const right = state.single(names.featuredAppRight, provider);
+  if (state.payload(right) === undefined) return false;
+  const shares = random.chance(0.3)
+    ? [
+        { beneficiary: provider, weight: formatNumeric(7_500_000_000n) },
+        { beneficiary: people.user(random), weight: formatNumeric(2_500_000_000n) },
+      ]
+    : [{ beneficiary: provider, weight: formatNumeric(10_000_000_000n) }];
+  const choice = 'FeaturedAppRight_CreateActivityMarker';
+  state.exercise(provider, right, choice, { beneficiaries: shares }, { at, workflowId: 'activity' });
+  return true;
+}

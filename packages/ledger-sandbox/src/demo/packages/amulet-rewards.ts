@@ -1,0 +1,121 @@
+/** Of splice-amulet: licences of validators, and the choices by which the DSO moves rounds and rewards on. */
+import { consuming, nonconsuming, record, template } from '../../daml-lf/declaration.ts';
+import type { Choices, ModuleDeclaration } from '../../daml-lf/declaration.ts';
+
+/** The module Splice.ValidatorLicense. */
+export const validatorLicense: ModuleDeclaration = {
+  FaucetState: record({ firstReceivedFor: 'Round', lastReceivedFor: 'Round', numCouponsMissed: 'Int' }),
+  ValidatorLicenseMetadata: record({ lastUpdatedAt: 'Time', version: 'Text', contactPoint: 'Text' }),
+  ValidatorLicense_RecordValidatorLivenessActivityResult: record({
+    licenseCid: 'ContractId ValidatorLicense',
+    couponCid: 'ContractId ValidatorLivenessActivityRecord',
+  }),
+  ValidatorLicense_UpdateMetadataResult: record({ licenseCid: 'ContractId ValidatorLicense' }),
+  ValidatorLicense_ReportActiveResult: record({ licenseCid: 'ContractId ValidatorLicense' }),
+  ValidatorLivenessActivityRecord_DsoExpireResult: record({}),
+  ValidatorLicense: template(
+    {
+      validator: 'Party',
+      sponsor: 'Party',
+      dso: 'Party',
+      faucetState: 'Optional FaucetState',
+      metadata: 'Optional ValidatorLicenseMetadata',
+      lastActiveAt: 'Optional Time',
+    },
+    {
+      choices: {
+        ValidatorLicense_RecordValidatorLivenessActivity: consuming(
+          { openRoundCid: 'ContractId OpenMiningRound' },
+          'ValidatorLicense_RecordValidatorLivenessActivityResult',
+        ),
+        ValidatorLicense_UpdateMetadata: consuming(
+          { version: 'Text', contactPoint: 'Text' },
+          'ValidatorLicense_UpdateMetadataResult',
+        ),
+        ValidatorLicense_ReportActive: consuming({}, 'ValidatorLicense_ReportActiveResult'),
+      },
+    },
+  ),
+  ValidatorLivenessActivityRecord: template(
+    { dso: 'Party', validator: 'Party', round: 'Round' },
+    {
+      choices: {
+        ValidatorLivenessActivityRecord_DsoExpire: consuming(
+          { closedRoundCid: 'ContractId ClosedMiningRound' },
+          'ValidatorLivenessActivityRecord_DsoExpireResult',
+        ),
+      },
+    },
+  ),
+};
+
+const choices: Choices = {
+  AmuletRules_MergeMemberTrafficContracts: nonconsuming(
+    { trafficCids: '[ContractId MemberTraffic]' },
+    'AmuletRules_MergeMemberTrafficContractsResult',
+  ),
+  AmuletRules_AdvanceOpenMiningRounds: nonconsuming(
+    {
+      amuletPrice: 'Decimal',
+      roundToArchiveCid: 'ContractId OpenMiningRound',
+      middleRoundCid: 'ContractId OpenMiningRound',
+      latestRoundCid: 'ContractId OpenMiningRound',
+    },
+    'AmuletRules_AdvanceOpenMiningRoundsResult',
+  ),
+  AmuletRules_MiningRound_StartIssuing: nonconsuming(
+    { miningRoundCid: 'ContractId SummarizingMiningRound', summary: 'OpenMiningRoundSummary' },
+    'AmuletRules_MiningRound_StartIssuingResult',
+  ),
+  AmuletRules_MiningRound_Close: nonconsuming(
+    { issuingRoundCid: 'ContractId IssuingMiningRound' },
+    'AmuletRules_MiningRound_CloseResult',
+  ),
+  AmuletRules_MiningRound_Archive: nonconsuming(
+    { closedRoundCid: 'ContractId ClosedMiningRound' },
+    'AmuletRules_MiningRound_ArchiveResult',
+  ),
+  AmuletRules_ClaimExpiredRewards: nonconsuming(
+    {
+      closedRoundCid: 'ContractId ClosedMiningRound',
+      validatorRewardCouponCids: '[ContractId ValidatorRewardCoupon]',
+      appCouponCids: '[ContractId AppRewardCoupon]',
+      svRewardCouponCids: '[ContractId SvRewardCoupon]',
+      optValidatorLivenessActivityRecordCids: 'Optional [ContractId ValidatorLivenessActivityRecord]',
+    },
+    'AmuletRules_ClaimExpiredRewardsResult',
+  ),
+  AmuletRules_ConvertFeaturedAppActivityMarkers: nonconsuming(
+    {
+      markerCids: '[ContractId Splice.Amulet:FeaturedAppActivityMarker]',
+      openMiningRoundCid: 'ContractId OpenMiningRound',
+      observers: 'Optional [Party]',
+    },
+    'AmuletRules_ConvertFeaturedAppActivityMarkersResult',
+  ),
+};
+
+const results: ModuleDeclaration = {
+  AmuletRules_MergeMemberTrafficContractsResult: record({ mergedTrafficCid: 'ContractId MemberTraffic' }),
+  OpenMiningRoundSummary: record({
+    totalValidatorRewardCoupons: 'Decimal',
+    totalFeaturedAppRewardCoupons: 'Decimal',
+    totalUnfeaturedAppRewardCoupons: 'Decimal',
+    totalSvRewardWeight: 'Int',
+    optTotalValidatorFaucetCoupons: 'Optional Int',
+  }),
+  AmuletRules_AdvanceOpenMiningRoundsResult: record({
+    summarizingRoundCid: 'ContractId SummarizingMiningRound',
+    openRoundCid: 'ContractId OpenMiningRound',
+  }),
+  AmuletRules_MiningRound_StartIssuingResult: record({ issuingRoundCid: 'ContractId IssuingMiningRound' }),
+  AmuletRules_MiningRound_CloseResult: record({ closedRoundCid: 'ContractId ClosedMiningRound' }),
+  AmuletRules_MiningRound_ArchiveResult: record({}),
+  AmuletRules_ClaimExpiredRewardsResult: record({ unclaimedRewardCid: 'Optional (ContractId UnclaimedReward)' }),
+  AmuletRules_ConvertFeaturedAppActivityMarkersResult: record({
+    appRewardCouponCids: '[ContractId AppRewardCoupon]',
+  }),
+};
+
+/** Of AmuletRules and its module. */
+export const rewardRules = { choices, results };

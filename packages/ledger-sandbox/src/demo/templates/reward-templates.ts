@@ -1,0 +1,263 @@
+/** Coupons for rewards, licences of validators, rights of featured apps; and what coupons are worth when they are collected. */
+import { assertionFailed } from '../../wire/daml-failure.ts';
+import { asList, asObject, asText, textAt } from '../../wire/json.ts';
+import type { Json, JsonObject } from '../../wire/json.ts';
+import { entityOf } from '../../contracts/model.ts';
+import type { Choice, ChoiceContext, Template } from '../../contracts/model.ts';
+import { withoutTrailingNones } from '../../contracts/release-fields.ts';
+import { formatNumeric, parseNumeric } from '../../wire/values.ts';
+import { featuredAppInterfaces, names } from './names.ts';
+import { dso, ofDso, product } from './round-templates.ts';
+
+/** Units of 10^-10 by what they are minted for; those for being there are among those of validators. */
+export interface Rewards {
+  readonly app: bigint;
+  readonly validator: bigint;
+  readonly sv: bigint;
+  readonly liveness: bigint;
+}
+
+export const noRewards: Rewards = { app: 0n, validator: 0n, sv: 0n, liveness: 0n };
+
+export function addRewards(one: Rewards, other: Partial<Rewards>): Rewards {
+  return {
+    app: one.app + (other.app ?? 0n),
+    validator: one.validator + (other.validator ?? 0n),
+    sv: one.sv + (other.sv ?? 0n),
+    liveness: one.liveness + (other.liveness ?? 0n),
+  };
+}
+
+/** What a transfer was told of rounds and rights. */
+export interface Issuances {
+  /** Number of the open round. */
+  readonly openRound: number;
+  /** Payloads of issuing rounds, by number. */
+  readonly rounds: ReadonlyMap<string, JsonObject>;
+  /** Contract ids of rights, by user. */
+  readonly rights: ReadonlyMap<string, string>;
+}
+
+/** Reads the transfer context of a choice. */
+export function issuances({ fetch }: ChoiceContext, given: Json | undefined): Issuances {
+  const context = asObject(given);
+  const pairs = (field: string): readonly (readonly Json[])[] => asList(context?.[field]).map((pair) => asList(pair));
+  const open = asText(context?.['openMiningRound']);
+  return {
+    openRound: open === '' ? 0 : Number(textAt(fetch(open).createArgument, 'round', 'number')),
+    rounds: new Map(
+      pairs('issuingMiningRounds').map(([round, cid]) => [textAt(round, 'number'), fetch(asText(cid)).createArgument]),
+    ),
+    rights: new Map(pairs('validatorRights').map(([user, cid]) => [asText(user), asText(cid)])),
+  };
+}
+
+/** Archives a coupon and tells what it is worth. Refuses a coupon whose round does not issue. */
+export function collect(
+  context: ChoiceContext,
+  coupon: string,
+  sender: string,
+  { rounds, rights }: Issuances,
+): Partial<Rewards> {
+  const { createArgument: payload, signatories, templateId } = context.fetch(coupon);
+  const issuing = rounds.get(textAt(payload, 'round', 'number'));
+  if (issuing === undefined) throw assertionFailed('the round of the coupon is not issuing');
+  const worth = (count: string, issuance: string): bigint =>
+    product(parseNumeric(count) ?? 0n, parseNumeric(asText(issuing[issuance])) ?? 0n);
+  const amount = asText(payload['amount']);
+  switch (entityOf(templateId).split(':').at(-1)) {
+    case 'AppRewardCoupon':
+      context.exercise(coupon, 'Archive', {}, signatories);
+      return {
+        app: worth(amount, `issuancePer${payload['featured'] === true ? 'F' : 'Unf'}eaturedAppRewardCoupon`),
+      };
+    case 'ValidatorRewardCoupon': {
+      const rightCid = rights.get(asText(payload['user'])) ?? '';
+      const actors = [...signatories, sender];
+      context.exercise(coupon, 'ValidatorRewardCoupon_ArchiveAsValidator', { validator: sender, rightCid }, actors);
+      return { validator: worth(amount, 'issuancePerValidatorRewardCoupon') };
+    }
+    case 'SvRewardCoupon':
+      context.exercise(coupon, 'SvRewardCoupon_ArchiveAsBeneficiary', {}, [sender]);
+      return { sv: worth(asText(payload['weight']), 'issuancePerSvRewardCoupon') };
+    case 'ValidatorLivenessActivityRecord': {
+      context.exercise(coupon, 'Archive', {}, signatories);
+      const liveness = worth('1', 'optIssuancePerValidatorFaucetCoupon');
+      return { validator: liveness, liveness };
+    }
+    default:
+      throw assertionFailed('the input is no reward coupon');
+  }
+}
+
+/** A choice of the DSO by which a coupon expires. */
+function expiry(result: (payload: JsonObject) => Json): Choice {
+  return { consuming: true, controllers: dso, run: ({ contract }) => result(contract.createArgument) };
+}
+
+const observer = (field: string) => (payload: JsonObject) => [asText(payload[field])];
+
+function coupons(): Template[] {
+  return [
+    ofDso(
+      names.appRewardCoupon,
+      {
+        AppRewardCoupon_DsoExpire: expiry((payload) => ({
+          featured: payload['featured'] ?? false,
+          amount: payload['amount'] ?? '',
+        })),
+      },
+      {
+        observers: (payload) => [
+          ...new Set([asText(payload['provider']), asText(payload['beneficiary'] ?? payload['provider'])]),
+        ],
+        optionals: ['beneficiary'],
+        normalise: (payload) => withoutTrailingNones(payload, ['beneficiary']),
+      },
+    ),
+    ofDso(
+      names.validatorRewardCoupon,
+      {
+        ValidatorRewardCoupon_DsoExpire: expiry((payload) => ({ amount: payload['amount'] ?? '' })),
+        ValidatorRewardCoupon_ArchiveAsValidator: {
+          consuming: true,
+          controllers: (payload, argument) => [...dso(payload), asText(argument['validator'])],
+          run: () => ({}),
+        },
+      },
+      { observers: observer('user') },
+    ),
+    ofDso(
+      names.svRewardCoupon,
+      {
+        SvRewardCoupon_DsoExpire: expiry((payload) => ({ weight: payload['weight'] ?? '' })),
+        SvRewardCoupon_ArchiveAsBeneficiary: {
+          consuming: true,
+          controllers: observer('beneficiary'),
+          run: () => ({}),
+        },
+      },
+      { observers: (payload) => [...new Set([asText(payload['sv']), asText(payload['beneficiary'])])] },
+    ),
+    ofDso(
+      names.livenessRecord,
+      { ValidatorLivenessActivityRecord_DsoExpire: expiry(() => ({})) },
+      { observers: observer('validator') },
+    ),
+  ];
+}
+
+/** Makes the licence anew, as active at the time of the choice. */
+function renewed({ contract, create, time }: ChoiceContext, change: JsonObject = {}): string {
+  const { validator = '', dso: admin = '', faucetState = null, metadata = null } = contract.createArgument;
+  const license = { validator, sponsor: validator, dso: admin, faucetState, metadata, lastActiveAt: time, ...change };
+  return create(names.validatorLicense, license);
+}
+
+function recordLiveness(context: ChoiceContext): Json {
+  const { contract, argument, create, fetch } = context;
+  const { createArgument: payload } = contract;
+  const round = Number(textAt(fetch(asText(argument['openRoundCid'])).createArgument, 'round', 'number'));
+  const before = asObject(payload['faucetState']);
+  const last = before === undefined ? round - 1 : Number(textAt(before, 'lastReceivedFor', 'number'));
+  if (last >= round) throw assertionFailed('the validator was there for this round already');
+  const faucetState = {
+    firstReceivedFor: before?.['firstReceivedFor'] ?? { number: String(round) },
+    lastReceivedFor: { number: String(round) },
+    numCouponsMissed: String(Number(before?.['numCouponsMissed'] ?? 0) + round - last - 1),
+  };
+  const licenseCid = renewed(context, { faucetState });
+  const record = { dso: payload['dso'] ?? '', validator: payload['validator'] ?? '', round: { number: String(round) } };
+  return { licenseCid, couponCid: create(names.livenessRecord, record) };
+}
+
+const license = ofDso(
+  names.validatorLicense,
+  {
+    ValidatorLicense_RecordValidatorLivenessActivity: {
+      consuming: true,
+      controllers: observer('validator'),
+      run: recordLiveness,
+    },
+    ValidatorLicense_ReportActive: {
+      consuming: true,
+      controllers: observer('validator'),
+      run: (context) => ({ licenseCid: renewed(context) }),
+    },
+    ValidatorLicense_UpdateMetadata: {
+      consuming: true,
+      controllers: observer('validator'),
+      run: (context) => {
+        const { version = '', contactPoint = '' } = context.argument;
+        return { licenseCid: renewed(context, { metadata: { lastUpdatedAt: context.time, version, contactPoint } }) };
+      },
+    },
+  },
+  {
+    observers: observer('validator'),
+    optionals: ['faucetState', 'metadata', 'lastActiveAt'],
+    normalise: (payload) => withoutTrailingNones(payload, ['faucetState', 'metadata', 'lastActiveAt']),
+  },
+);
+
+function markActivity({ contract, argument, create }: ChoiceContext): Json {
+  const { dso: admin = '', provider = '' } = contract.createArgument;
+  const activityMarkerCids = asList(argument['beneficiaries']).map((each) =>
+    create(names.activityMarker, {
+      dso: admin,
+      provider,
+      beneficiary: textAt(each, 'beneficiary'),
+      weight: formatNumeric(parseNumeric(textAt(each, 'weight')) ?? 0n),
+    }),
+  );
+  return { activityMarkerCids };
+}
+
+function featured(): Template[] {
+  const shown =
+    (...fields: readonly string[]) =>
+    (payload: JsonObject): JsonObject =>
+      Object.fromEntries(fields.map((field) => [field, payload[field] ?? '']));
+  return [
+    ofDso(
+      names.featuredAppRight,
+      {
+        FeaturedAppRight_CreateActivityMarker: {
+          consuming: false,
+          interface: featuredAppInterfaces.right,
+          controllers: observer('provider'),
+          run: markActivity,
+        },
+      },
+      {
+        observers: observer('provider'),
+        interfaces: [{ name: featuredAppInterfaces.right, view: shown('dso', 'provider') }],
+        optionals: ['activityWeight'],
+        normalise: (payload) => withoutTrailingNones(payload, ['activityWeight']),
+      },
+    ),
+    ofDso(
+      names.activityMarker,
+      {},
+      {
+        observers: (payload) => [...new Set([asText(payload['provider']), asText(payload['beneficiary'])])],
+        interfaces: [
+          { name: featuredAppInterfaces.activityMarker, view: shown('dso', 'provider', 'beneficiary', 'weight') },
+        ],
+      },
+    ),
+  ];
+}
+
+const right: Template = {
+  name: names.validatorRight,
+  signatories: (payload) => [...new Set([asText(payload['user']), asText(payload['validator'])])],
+  observers: () => [],
+  interfaces: [],
+  choices: {},
+};
+
+/** The templates of rewards. */
+export function rewardTemplates(): Template[] {
+  return [...coupons(), license, right, ...featured(), ofDso(names.unclaimedReward, {})];
+}

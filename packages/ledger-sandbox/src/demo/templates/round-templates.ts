@@ -1,0 +1,243 @@
+/** Mining rounds: they open, are summed up, issue rewards and close, each by a choice of the rules of Amulet. */
+import { asList, asObject, asText, textAt } from '../../wire/json.ts';
+import type { Json, JsonObject } from '../../wire/json.ts';
+import type { ChoiceContext, Template } from '../../contracts/model.ts';
+import { formatNumeric, formatTimestamp, parseNumeric } from '../../wire/values.ts';
+import { amuletPrice } from './holding-templates.ts';
+import { names } from './names.ts';
+
+/** Length of half a round, in microseconds. */
+const tickMicros = 600_000_000;
+const tick = { microseconds: String(tickMicros) };
+/** USD for a million bytes. */
+const trafficPrice = '0.0150000000';
+/** USD for a marker of weight 1, in units of 10^-10. */
+const markerUsd = 10_000_000_000n;
+const one = 10n ** 10n;
+
+export const dso = (payload: JsonObject): string[] => [asText(payload['dso'])];
+
+/** A template of the DSO alone, without interfaces. */
+export function ofDso(name: string, choices: Template['choices'], more: Partial<Template> = {}): Template {
+  return { name, signatories: dso, observers: () => [], interfaces: [], choices, ...more };
+}
+
+/** The product of two numbers of 10^-10 units, rounded as the language does: halves to the even neighbour. */
+export function product(a: bigint, b: bigint): bigint {
+  const whole = (a * b) / one;
+  const rest = ((a * b) % one) * 2n;
+  const up = rest > one || (rest === one && whole % 2n === 1n);
+  return up ? whole + 1n : whole;
+}
+
+/** Times are API timestamps. */
+export interface NewRound {
+  readonly dso: string;
+  readonly number: number;
+  readonly opensAt: string;
+  readonly targetClosesAt: string;
+}
+
+/** The payload of a round that opens. */
+export function openRoundPayload({ dso: admin, number, opensAt, targetClosesAt }: NewRound): JsonObject {
+  const fee = (text: string): JsonObject => ({ fee: text });
+  return {
+    dso: admin,
+    round: { number: String(number) },
+    amuletPrice,
+    opensAt,
+    targetClosesAt,
+    issuingFor: tick,
+    transferConfigUsd: {
+      createFee: fee('0.0000000000'),
+      holdingFee: { rate: '0.0000190259' },
+      transferFee: { initialRate: '0.0000000000', steps: [{ _1: '100.0000000000', _2: '0.0000000000' }] },
+      lockHolderFee: fee('0.0000000000'),
+      extraFeaturedAppRewardAmount: '1.0000000000',
+      maxNumInputs: '100',
+      maxNumOutputs: '100',
+      maxNumLockHolders: '50',
+    },
+    issuanceConfig: {
+      amuletToIssuePerYear: '20000000000.0000000000',
+      validatorRewardPercentage: '0.2000000000',
+      appRewardPercentage: '0.6200000000',
+      validatorRewardCap: '0.2000000000',
+      featuredAppRewardCap: '1.5000000000',
+      unfeaturedAppRewardCap: '0.6000000000',
+      optValidatorFaucetCap: '2.8500000000',
+    },
+    tickDuration: tick,
+    trafficPrice,
+  };
+}
+
+/** What a round issues for its coupons: near the caps, a little different each time. */
+function issued(number: number): JsonObject {
+  const below = (cap: bigint, spread: number): string =>
+    formatNumeric(cap - BigInt((number * 7_919_777) % (spread * 1_000_000_000)));
+  return {
+    issuancePerValidatorRewardCoupon: below(2_000_000_000n, 1),
+    issuancePerFeaturedAppRewardCoupon: below(15_000_000_000n, 5),
+    issuancePerUnfeaturedAppRewardCoupon: below(6_000_000_000n, 3),
+    issuancePerSvRewardCoupon: below(1_500_000_000n, 1),
+    optIssuancePerValidatorFaucetCoupon: below(28_500_000_000n, 9),
+  };
+}
+
+const numberOf = (payload: JsonObject): number => Number(textAt(payload, 'round', 'number'));
+
+/** Fetches a contract of the DSO that a choice names, and archives it. */
+function taken(context: ChoiceContext, cid: string): JsonObject {
+  const { createArgument, signatories } = context.fetch(cid);
+  context.exercise(cid, 'Archive', {}, signatories);
+  return createArgument;
+}
+
+function advance(context: ChoiceContext): Json {
+  const { argument, contract, create, fetch, time } = context;
+  const [admin = ''] = dso(contract.createArgument);
+  const {
+    round = null,
+    issuanceConfig = null,
+    tickDuration = null,
+    ...archived
+  } = taken(context, asText(argument['roundToArchiveCid']));
+  const summarizingRoundCid = create(names.summarizingRound, {
+    dso: admin,
+    round,
+    amuletPrice: archived['amuletPrice'] ?? '',
+    issuanceConfig,
+    tickDuration,
+    trafficPrice: archived['trafficPrice'] ?? null,
+  });
+  const opensAt = Date.parse(time) * 1000;
+  const newest = numberOf(fetch(asText(argument['latestRoundCid'])).createArgument);
+  const next = {
+    dso: admin,
+    number: newest + 1,
+    opensAt: time,
+    targetClosesAt: formatTimestamp(opensAt + 2 * tickMicros),
+  };
+  return { summarizingRoundCid, openRoundCid: create(names.openRound, openRoundPayload(next)) };
+}
+
+function startIssuing(context: ChoiceContext): Json {
+  const { argument, create, time } = context;
+  const round = taken(context, asText(argument['miningRoundCid']));
+  const { optIssuancePerValidatorFaucetCoupon = null, ...issuance } = issued(numberOf(round));
+  const closesAt = formatTimestamp(Date.parse(time) * 1000 + 2 * tickMicros);
+  const issuing = {
+    dso: round['dso'] ?? '',
+    round: round['round'] ?? null,
+    ...issuance,
+    opensAt: time,
+    targetClosesAt: closesAt,
+  };
+  return { issuingRoundCid: create(names.issuingRound, { ...issuing, optIssuancePerValidatorFaucetCoupon }) };
+}
+
+function close(context: ChoiceContext): Json {
+  const { opensAt: _, targetClosesAt: __, ...round } = taken(context, asText(context.argument['issuingRoundCid']));
+  return { closedRoundCid: context.create(names.closedRound, round) };
+}
+
+/** Coupons of a closed round that nobody collected become an unclaimed reward. */
+function claimExpired(context: ChoiceContext): Json {
+  const { argument, contract, create, exercise, fetch } = context;
+  const closedRoundCid = asText(argument['closedRoundCid']);
+  const round = fetch(closedRoundCid).createArgument;
+  const [admin = ''] = dso(contract.createArgument);
+  const unit = (field: string): bigint => parseNumeric(asText(round[field])) ?? 0n;
+  const expire = (field: string, choice: string, worth: (result: JsonObject) => bigint): bigint =>
+    asList(argument[field])
+      .map((cid) => worth(asObject(exercise(asText(cid), choice, { closedRoundCid }, [admin])) ?? {}))
+      .reduce((sum, each) => sum + each, 0n);
+  const amountOf = (result: JsonObject): bigint => parseNumeric(asText(result['amount'])) ?? 0n;
+  const ofApps = (result: JsonObject): bigint =>
+    product(amountOf(result), unit(`issuancePer${result['featured'] === true ? 'F' : 'Unf'}eaturedAppRewardCoupon`));
+  const unclaimed =
+    expire('validatorRewardCouponCids', 'ValidatorRewardCoupon_DsoExpire', (result) =>
+      product(amountOf(result), unit('issuancePerValidatorRewardCoupon')),
+    ) +
+    expire('appCouponCids', 'AppRewardCoupon_DsoExpire', ofApps) +
+    expire('svRewardCouponCids', 'SvRewardCoupon_DsoExpire', (result) =>
+      product(parseNumeric(asText(result['weight'])) ?? 0n, unit('issuancePerSvRewardCoupon')),
+    ) +
+    expire('optValidatorLivenessActivityRecordCids', 'ValidatorLivenessActivityRecord_DsoExpire', () =>
+      unit('optIssuancePerValidatorFaucetCoupon'),
+    );
+  const reward = { dso: admin, amount: formatNumeric(unclaimed) };
+  return { unclaimedRewardCid: unclaimed > 0n ? create(names.unclaimedReward, reward) : null };
+}
+
+/** Markers become coupons: one for each provider and beneficiary. */
+function convertMarkers(context: ChoiceContext): Json {
+  const { argument, contract, create, fetch } = context;
+  const [admin = ''] = dso(contract.createArgument);
+  const round = fetch(asText(argument['openMiningRoundCid'])).createArgument;
+  const weights = new Map<string, { provider: string; beneficiary: string; weight: bigint }>();
+  for (const cid of asList(argument['markerCids'])) {
+    const marker = taken(context, asText(cid));
+    const [provider, beneficiary] = [asText(marker['provider']), asText(marker['beneficiary'])];
+    const key = `${provider} ${beneficiary}`;
+    const weight = (weights.get(key)?.weight ?? 0n) + (parseNumeric(asText(marker['weight'])) ?? 0n);
+    weights.set(key, { provider, beneficiary, weight });
+  }
+  const perWeight = (markerUsd * one) / (parseNumeric(amuletPrice) ?? one);
+  const appRewardCouponCids = [...weights.values()].map(({ provider, beneficiary, weight }) =>
+    create(names.appRewardCoupon, {
+      dso: admin,
+      provider,
+      featured: true,
+      amount: formatNumeric(product(perWeight, weight)),
+      round: round['round'] ?? null,
+      beneficiary,
+    }),
+  );
+  return { appRewardCouponCids };
+}
+
+/** What members bought becomes one contract. */
+function mergeTraffic(context: ChoiceContext): Json {
+  const bought = asList(context.argument['trafficCids']).map((cid) => taken(context, asText(cid)));
+  const texts = (field: string): readonly string[] => bought.map((traffic) => asText(traffic[field]));
+  const whole = (field: string): string => String(texts(field).reduce((sum, text) => sum + BigInt(text), 0n));
+  const numeric = (field: string): string =>
+    formatNumeric(texts(field).reduce((sum, text) => sum + (parseNumeric(text) ?? 0n), 0n));
+  const mergedTrafficCid = context.create(names.memberTraffic, {
+    ...bought[0],
+    totalPurchased: whole('totalPurchased'),
+    numPurchases: whole('numPurchases'),
+    amuletSpent: numeric('amuletSpent'),
+    usdSpent: numeric('usdSpent'),
+  });
+  return { mergedTrafficCid };
+}
+
+const byDso = (run: (context: ChoiceContext) => Json): Template['choices'][string] => ({
+  consuming: false,
+  controllers: dso,
+  run,
+});
+
+/** Choices of the rules of Amulet that only the DSO exercises. */
+export const roundChoices: Template['choices'] = {
+  AmuletRules_AdvanceOpenMiningRounds: byDso(advance),
+  AmuletRules_MiningRound_StartIssuing: byDso(startIssuing),
+  AmuletRules_MiningRound_Close: byDso(close),
+  AmuletRules_MiningRound_Archive: byDso((context) => {
+    taken(context, asText(context.argument['closedRoundCid']));
+    return {};
+  }),
+  AmuletRules_ClaimExpiredRewards: byDso(claimExpired),
+  AmuletRules_ConvertFeaturedAppActivityMarkers: byDso(convertMarkers),
+  AmuletRules_MergeMemberTrafficContracts: byDso(mergeTraffic),
+};
+
+/** The templates of rounds, in the order of their phases. */
+export function roundTemplates(): Template[] {
+  return [names.openRound, names.summarizingRound, names.issuingRound, names.closedRound].map((name) =>
+    ofDso(name, {}),
+  );
+}

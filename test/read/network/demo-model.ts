@@ -1,0 +1,94 @@
+/**
+ * What a month of the demo did with the network's own contracts, told from the updates of its ledger alone: each contract
+ * with how it ended, and each exercise with those around it.
+ */
+import type { Json, JsonObject } from '../../../packages/ledger-sandbox/src/wire/json.ts';
+import type { Ledger } from '../../../packages/ledger-sandbox/src/ledger/ledger.ts';
+import type { CreatedEvent, ExercisedEvent, Transaction } from '../../../packages/ledger-sandbox/src/wire/wire.ts';
+import { at } from '../../../packages/ledger-sandbox/test/server/sockets.ts';
+
+export interface Made {
+  readonly created: CreatedEvent;
+  readonly payload: JsonObject;
+  readonly transaction: Transaction;
+  /** The exercise that archived it, with the choices around that, innermost last. */
+  ended?: {
+    readonly by: ExercisedEvent;
+    readonly within: readonly ExercisedEvent[];
+    readonly transaction: Transaction;
+  };
+}
+
+export interface Done {
+  readonly exercise: ExercisedEvent;
+  readonly transaction: Transaction;
+}
+
+/** Units of 10^-10 of a Numeric or a whole number. */
+export function units(value: Json | undefined): bigint {
+  const [whole = '0', fraction = ''] = String(value).split('.');
+  return BigInt(whole + fraction.padEnd(10, '0'));
+}
+
+/** The text of units of 10^-10, with ten digits. */
+export function decimal(value: bigint): string {
+  const digits = value.toString().padStart(11, '0');
+  return `${digits.slice(0, -10)}.${digits.slice(-10)}`;
+}
+
+/** A product of two numbers of 10^-10 units as Daml has it: ten digits, half to even. */
+export function times(one: bigint, other: bigint): bigint {
+  const exact = one * other;
+  const [down, rest] = [exact / 10n ** 10n, exact % 10n ** 10n];
+  const half = 5n * 10n ** 9n;
+  if (rest > half) return down + 1n;
+  return rest === half && down % 2n === 1n ? down + 1n : down;
+}
+
+/** All contracts and exercises of splice-amulet. */
+export class NetworkModel {
+  readonly transactions: readonly Transaction[];
+  readonly #made = new Map<string, Made>();
+  readonly #done: Done[] = [];
+
+  constructor(ledger: Ledger) {
+    this.transactions = ledger
+      .range(0, ledger.ledgerEnd(), Infinity)
+      .flatMap(({ update }) => (update !== undefined && 'Transaction' in update ? [update.Transaction.value] : []));
+    for (const transaction of this.transactions) this.#read(transaction);
+  }
+
+  #read(transaction: Transaction): void {
+    const exercises: ExercisedEvent[] = [];
+    for (const event of transaction.events) {
+      if ('CreatedEvent' in event) {
+        const created = event.CreatedEvent;
+        this.#made.set(created.contractId, { created, payload: created.createArgument, transaction });
+      } else if ('ExercisedEvent' in event) {
+        const exercise = event.ExercisedEvent;
+        const within = exercises.filter(({ lastDescendantNodeId }) => lastDescendantNodeId >= exercise.nodeId);
+        exercises.push(exercise);
+        this.#done.push({ exercise, transaction });
+        const ended = this.#made.get(exercise.contractId);
+        if (exercise.consuming && ended !== undefined) ended.ended = { by: exercise, within, transaction };
+      }
+    }
+  }
+
+  /** Contracts of a template of splice-amulet, by its name without the module. */
+  made(entity: string): readonly Made[] {
+    return [...this.#made.values()].filter(
+      ({ created }) => created.packageName === 'splice-amulet' && created.templateId.endsWith(`:${entity}`),
+    );
+  }
+
+  /** Exercises of a choice, in the order of the ledger. */
+  done(choice: string): readonly Done[] {
+    return this.#done.filter(({ exercise }) => exercise.choice === choice);
+  }
+}
+
+/** The text at a path of JSON. */
+export function textOf(value: Json | undefined, ...path: string[]): string {
+  return String(at(value, ...path));
+}

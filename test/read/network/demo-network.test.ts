@@ -1,0 +1,416 @@
+/**
+ * The statements of docs/sql.md about the network on a month of the demo: their rows are those that the ledger's own updates
+ * come to. The seven questions that were asked in public are among them.
+ */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { nameOf } from '../../../packages/ledger-sandbox/src/demo/templates/funds.ts';
+import { instrumentOf } from '../../../packages/ledger-sandbox/src/demo/templates/instruments.ts';
+import { startSandbox } from '../../../packages/ledger-sandbox/src/demo/sandbox.ts';
+import type { Sandbox } from '../../../packages/ledger-sandbox/src/server/sandbox.ts';
+import { asList } from '../../../packages/ledger-sandbox/src/wire/json.ts';
+import { runIndexer } from '../../e2e/runs/indexer-run.ts';
+import { createTestDatabase, query, type TestDatabase } from '../../support/database.ts';
+import { playDemo } from '../../support/demo-play.ts';
+import { decimal, NetworkModel, textOf, times, units, type Made } from './demo-model.ts';
+
+const seed = 23;
+const doc = readFileSync(join(import.meta.dirname, '../../../docs/sql.md'), 'utf8');
+
+/** The statement behind words in bold on the page. */
+function statement(title: string): string {
+  const found = doc.slice(Math.max(0, doc.indexOf(`**${title}`))).match(/```sql\n(.*?)```/s)?.[1];
+  if (found === undefined || !doc.includes(`**${title}`)) throw new Error(`no statement "${title}" in docs/sql.md`);
+  return found;
+}
+
+let sandbox: Sandbox;
+let database: TestDatabase;
+let model: NetworkModel;
+beforeAll(async () => {
+  sandbox = await startSandbox({ seed, limits: { checkpointIntervalMs: 50 } });
+  playDemo(sandbox.ledger, seed);
+  model = new NetworkModel(sandbox.ledger);
+  database = await createTestDatabase();
+  await using indexer = await runIndexer({
+    LEDGER_URL: sandbox.url,
+    DATABASE_URL: database.url,
+    INDEXER_START: 'genesis',
+    LEDGER_INTERFACES: 'tokens',
+  });
+  await indexer.reaches(sandbox.ledger.ledgerEnd(), 120_000);
+}, 240_000);
+afterAll(async () => {
+  await sandbox.close();
+  await database.drop();
+});
+
+type Row = Readonly<Record<string, unknown>>;
+const rows = (sql: string): Promise<readonly Row[]> => query(database.url, sql);
+const sum = (list: readonly bigint[]): bigint => list.reduce((total, each) => total + each, 0n);
+
+describe('the seven public questions', () => {
+  it('1: what came and went of the holdings of a party', async () => {
+    const found = await rows(statement('Every create and archive of a holding of a party'));
+    const [first] = await rows(`select owner from explore.token_balances order by owner limit 1`);
+    const party = String(first?.['owner']);
+    const held = new Map<string, string>();
+    const expected: string[] = [];
+    for (const { offset, events } of model.transactions) {
+      for (const event of events) {
+        if ('CreatedEvent' in event) {
+          const created = event.CreatedEvent;
+          const facts = instrumentOf(nameOf(created), created.createArgument)?.read(created.createArgument);
+          if (facts?.owner !== party) continue;
+          held.set(created.contractId, facts.amount);
+          expected.push(`${String(offset)} created ${facts.amount} ${created.contractId}`);
+        } else if ('ExercisedEvent' in event && event.ExercisedEvent.consuming) {
+          const { contractId } = event.ExercisedEvent;
+          const amount = held.get(contractId);
+          if (amount !== undefined) expected.push(`${String(offset)} archived -${amount} ${contractId}`);
+        }
+      }
+    }
+    const said = found.map((row) =>
+      [row['offset'], row['cause'], row['amount'], row['contract_id']].map(String).join(' '),
+    );
+    expect(said).toEqual(expected);
+    expect(expected.length).toBeGreaterThan(20);
+  });
+
+  it('2: unlocked holdings of a party by instrument', async () => {
+    const [first] = await rows(`select owner from explore.token_balances order by owner limit 1`);
+    const expected = new Map<string, bigint[]>();
+    for (const { activation, as } of sandbox.ledger.activeAt(sandbox.ledger.ledgerEnd())) {
+      const instrument = instrumentOf(nameOf(activation.created), activation.created.createArgument);
+      if (as !== 'JsActiveContract' || instrument === undefined) continue;
+      const { owner, amount, lock } = instrument.read(activation.created.createArgument);
+      if (owner !== first?.['owner'] || lock !== null) continue;
+      expected.set(instrument.id, [...(expected.get(instrument.id) ?? []), units(amount)]);
+    }
+    const found = await rows(statement('Unlocked holdings of a party'));
+    expect(found.map((row) => [row['instrument_id'], Number(row['holdings']), units(String(row['amount']))])).toEqual(
+      [...expected].sort(([a], [b]) => (a < b ? -1 : 1)).map(([id, amounts]) => [id, amounts.length, sum(amounts)]),
+    );
+    expect(expected.size).toBeGreaterThan(1);
+  });
+
+  it('3: the running total of traffic that a validator bought, and 6: every purchase', async () => {
+    const expected = model.done('AmuletRules_BuyMemberTraffic').map(({ exercise, transaction }) => {
+      const { choiceArgument: argument, exerciseResult: result } = exercise;
+      const traffic = model
+        .made('MemberTraffic')
+        .find(({ created }) => created.contractId === textOf(result, 'purchasedTraffic'));
+      return {
+        offset: String(transaction.offset),
+        effective_at: new Date(transaction.effectiveAt),
+        member_id: textOf(argument, 'memberId'),
+        bytes: textOf(argument, 'trafficAmount'),
+        amulet_burnt: textOf(result, 'amuletPaid'),
+        usd_burnt: textOf(traffic?.payload, 'usdSpent'),
+        provider: textOf(argument, 'provider'),
+      };
+    });
+    const merged = model.done('AmuletRules_MergeMemberTrafficContracts');
+    expect(merged.length).toBeGreaterThan(0);
+    expect(expected.length).toBeGreaterThan(10);
+    expect(await rows(statement('Every purchase of traffic.'))).toEqual(expected);
+    const [provider = ''] = expected.map((each) => each.provider).sort();
+    const own = expected.filter((each) => each.provider === provider);
+    const found = await rows(statement('Traffic bought by a validator'));
+    expect(
+      found.map((row) => [row['offset'], String(row['bytes_so_far']), units(String(row['amulet_so_far']))]),
+    ).toEqual(
+      own.map(({ offset }, place) => {
+        const until = own.slice(0, place + 1);
+        return [
+          offset,
+          String(sum(until.map(({ bytes }) => BigInt(bytes)))),
+          sum(until.map((each) => units(each.amulet_burnt))),
+        ];
+      }),
+    );
+  });
+
+  it('4: every heartbeat', async () => {
+    const expected = model.done('ValidatorLicense_ReportActive').map(({ exercise, transaction }) => ({
+      offset: String(transaction.offset),
+      validator: exercise.actingParties[0],
+      contract_id: exercise.contractId,
+      new_contract_id: textOf(exercise.exerciseResult, 'licenseCid'),
+    }));
+    const found = await rows(statement('Every heartbeat of a validator.'));
+    expect(found.map(({ record_time: _, ...row }) => row)).toEqual(expected);
+    expect(expected.length).toBeGreaterThan(50);
+  });
+
+  it('5: every transfer of Amulet, and no movement of it that is none of them', async () => {
+    const expected = model.done('AmuletRules_Transfer').map(({ exercise, transaction }) => {
+      const { choiceArgument: argument, exerciseResult: result } = exercise;
+      const outputs = asList((argument as { transfer: { outputs: never } }).transfer.outputs);
+      return {
+        offset: String(transaction.offset),
+        node_id: exercise.nodeId,
+        sender: textOf(argument, 'transfer', 'sender'),
+        receivers: outputs.map((output) => textOf(output, 'receiver')),
+        amounts: outputs.map((output) => units(textOf(output, 'amount'))),
+        fees: units(textOf(result, 'summary', 'holdingFees')),
+      };
+    });
+    const found = await rows(statement('Every transfer of Amulet'));
+    expect(
+      found.map((row) => ({
+        offset: row['offset'],
+        node_id: row['node_id'],
+        sender: row['sender'],
+        receivers: row['receivers'],
+        amounts: (row['amounts'] as readonly unknown[]).map((amount) => units(String(amount))),
+        fees: units(String(row['fees'])),
+      })),
+    ).toEqual(expected);
+    expect(expected.length).toBeGreaterThan(1000);
+    const besides = await rows(
+      `select t."offset", t.kind from explore.token_transfers t
+        where t.instrument_id = 'Amulet' and t.kind = 'transfer'
+          and not exists (select from explore.amulet_transfers a where a."offset" = t."offset")`,
+    );
+    expect(besides).toEqual([]);
+  }, 60_000);
+
+  it('7: every validator once', async () => {
+    const expected = new Map<string, { readonly newest: Made; readonly count: number; readonly first: string }>();
+    for (const each of model.made('ValidatorLicense')) {
+      const validator = textOf(each.payload, 'validator');
+      const before = expected.get(validator);
+      const first = before?.first ?? each.created.createdAt;
+      expected.set(validator, { newest: each, count: (before?.count ?? 0) + 1, first });
+    }
+    const found = await rows(statement('Every validator once,'));
+    expect(found).toEqual(
+      [...expected]
+        .sort(([a], [b]) => (a < b ? -1 : 1))
+        .map(([validator, { newest, count, first }]) => {
+          const faucet = newest.payload['faucetState'] ?? null;
+          const metadata = newest.payload['metadata'] ?? null;
+          const number = (...path: string[]): string | null => (faucet === null ? null : textOf(faucet, ...path));
+          return {
+            validator,
+            status: 'active',
+            last_active_at: new Date(textOf(newest.payload, 'lastActiveAt')),
+            first_round: number('firstReceivedFor', 'number'),
+            last_round: number('lastReceivedFor', 'number'),
+            missed_rounds: number('numCouponsMissed'),
+            version: metadata === null ? null : textOf(metadata, 'version'),
+            contact_point: metadata === null ? null : textOf(metadata, 'contactPoint'),
+            licenses: String(count),
+            first_created_at: new Date(first),
+          };
+        }),
+    );
+    expect(found).toHaveLength(3);
+    expect(Math.max(...[...expected.values()].map(({ count }) => count))).toBeGreaterThan(20);
+  });
+});
+
+/** Where a coupon's worth stands in the round that issues. */
+const issuanceOf = (entity: string, payload: Made['payload']): string =>
+  entity === 'AppRewardCoupon'
+    ? `issuancePer${payload['featured'] === true ? 'F' : 'Unf'}eaturedAppRewardCoupon`
+    : ({
+        ValidatorRewardCoupon: 'issuancePerValidatorRewardCoupon',
+        SvRewardCoupon: 'issuancePerSvRewardCoupon',
+        ValidatorLivenessActivityRecord: 'optIssuancePerValidatorFaucetCoupon',
+      }[entity] ?? '');
+
+const kinds = {
+  AppRewardCoupon: 'app',
+  ValidatorRewardCoupon: 'validator',
+  SvRewardCoupon: 'sv',
+  ValidatorLivenessActivityRecord: 'liveness',
+} as const;
+
+interface Coupon {
+  readonly kind: string;
+  readonly party: string;
+  readonly provider: string;
+  readonly round: string;
+  readonly worth: bigint | undefined;
+  readonly status: string;
+  readonly collector: string;
+}
+
+/** All coupons, by what the ledger says of them. */
+function coupons(): readonly Coupon[] {
+  const issuing = new Map(
+    model.made('IssuingMiningRound').map(({ payload }) => [textOf(payload, 'round', 'number'), payload]),
+  );
+  return Object.entries(kinds).flatMap(([entity, kind]) =>
+    model.made(entity).map(({ payload, ended }) => {
+      const round = textOf(payload, 'round', 'number');
+      const issuance = issuing.get(round)?.[issuanceOf(entity, payload)];
+      const count = units(payload['amount'] ?? payload['weight'] ?? '1');
+      const owner =
+        ['beneficiary', 'provider', 'user', 'validator', 'sv'].find((field) => payload[field] !== undefined) ?? '';
+      const transfer = ended?.within.find(({ choice }) => choice === 'AmuletRules_Transfer');
+      return {
+        kind,
+        party: textOf(payload, owner),
+        provider: kind === 'app' ? textOf(payload, 'provider') : '',
+        round,
+        worth: issuance === undefined ? undefined : times(count, units(issuance)),
+        status: ended === undefined ? 'active' : ended.by.choice.endsWith('_DsoExpire') ? 'expired' : 'collected',
+        collector: transfer === undefined ? '' : textOf(transfer.choiceArgument, 'transfer', 'sender'),
+      };
+    }),
+  );
+}
+
+describe('rewards', () => {
+  it('are those of the ledger by party, app, round and kind, to the digit', async () => {
+    const expected = new Map<string, string>();
+    const groups = new Map<string, Coupon[]>();
+    for (const coupon of coupons()) {
+      const key = [coupon.party, coupon.provider, coupon.round, coupon.kind].join(' ');
+      groups.set(key, [...(groups.get(key) ?? []), coupon]);
+    }
+    for (const [key, group] of groups) {
+      const of = (status: string): readonly Coupon[] => group.filter((coupon) => coupon.status === status);
+      const worth = (list: readonly Coupon[]): string =>
+        group.some((coupon) => coupon.worth === undefined)
+          ? ''
+          : decimal(sum(list.map((coupon) => coupon.worth ?? 0n)));
+      const counts = [group.length, of('collected').length, of('expired').length, of('active').length];
+      expected.set(key, [...counts, worth(group), worth(of('collected')), worth(of('expired'))].join(' '));
+    }
+    const found = await rows(
+      `select concat_ws(' ', party, coalesce(provider, ''), round, kind) as key,
+              concat_ws(' ', coupons, collected, expired, active, coalesce(round(worth, 10)::text, ''),
+                        coalesce(round(worth_collected, 10)::text, ''), coalesce(round(worth_expired, 10)::text, '')) as said
+         from explore.rewards`,
+    );
+    expect(new Map(found.map((row) => [row['key'], row['said']]))).toEqual(expected);
+    expect(expected.size).toBeGreaterThan(1000);
+    for (const status of ['active', 'collected', 'expired'])
+      expect(coupons().filter((coupon) => coupon.status === status).length, status).toBeGreaterThan(20);
+  });
+
+  it('that were collected are what the transfers minted', async () => {
+    const minted = new Map<string, bigint>();
+    for (const { exercise } of model.done('AmuletRules_Transfer')) {
+      const sender = textOf(exercise.choiceArgument, 'transfer', 'sender');
+      const of = (kind: string): bigint =>
+        units(textOf(exercise.exerciseResult, 'summary', `input${kind}RewardAmount`));
+      const all = of('App') + of('Validator') + of('Sv');
+      if (all > 0n) minted.set(sender, (minted.get(sender) ?? 0n) + all);
+    }
+    const found = await rows(
+      `select collected_by, sum(worth) as worth from explore.reward_coupons where status = 'collected' group by collected_by`,
+    );
+    expect(new Map(found.map((row) => [row['collected_by'], units(String(row['worth']))]))).toEqual(minted);
+    const told = await rows(
+      `select sender, sum(app_rewards + validator_rewards + sv_rewards) as minted from explore.amulet_transfers
+        group by sender having sum(app_rewards + validator_rewards + sv_rewards) > 0`,
+    );
+    expect(new Map(told.map((row) => [row['sender'], units(String(row['minted']))]))).toEqual(minted);
+    expect(minted.size).toBe(7);
+  });
+
+  it('that expired are what nobody claimed', async () => {
+    const [expired] = await rows(`select sum(worth) as worth from explore.reward_coupons where status = 'expired'`);
+    const [unclaimed] = await rows(`select sum(amount) as amount from explore.unclaimed_rewards where is_active`);
+    const left = sum(model.made('UnclaimedReward').map(({ payload }) => units(payload['amount'])));
+    expect(units(String(unclaimed?.['amount']))).toBe(left);
+    expect(units(String(expired?.['worth']))).toBe(left);
+  });
+
+  it('follow activity that featured apps marked', async () => {
+    const markers = model.made('FeaturedAppActivityMarker');
+    const [found] = await rows(
+      `select count(*)::int as markers, sum(weight) as weight, count(*) filter (where is_active)::int as active,
+              (select count(*)::int from explore.featured_apps where is_active) as apps
+         from explore.app_activity_markers`,
+    );
+    expect(found).toMatchObject({
+      markers: markers.length,
+      active: markers.filter(({ ended }) => ended === undefined).length,
+      apps: model.made('FeaturedAppRight').length,
+    });
+    expect(units(String(found?.['weight']))).toBe(sum(markers.map(({ payload }) => units(payload['weight']))));
+    expect(markers.length).toBeGreaterThan(50);
+  });
+});
+
+it('rounds are those of the ledger, each in its phase', async () => {
+  const phases = ['Open', 'Summarizing', 'Issuing', 'Closed'];
+  const expected = new Map<string, string>();
+  for (const phase of phases) {
+    for (const { payload, ended } of model.made(`${phase}MiningRound`)) {
+      const status = ended === undefined ? phase.toLowerCase() : 'archived';
+      expected.set(textOf(payload, 'round', 'number'), status);
+    }
+  }
+  const found = await rows(`select round::text, status from explore.mining_rounds`);
+  expect(new Map(found.map((row) => [row['round'], row['status']]))).toEqual(expected);
+  expect(new Set(expected.values()).size).toBe(5);
+});
+
+describe('traffic', () => {
+  it('of members is what they bought, and of this participant what it paid', async () => {
+    const bought = new Map<string, bigint>();
+    for (const { exercise } of model.done('AmuletRules_BuyMemberTraffic')) {
+      const member = textOf(exercise.choiceArgument, 'memberId');
+      bought.set(member, (bought.get(member) ?? 0n) + BigInt(textOf(exercise.choiceArgument, 'trafficAmount')));
+    }
+    const own = `PAR::${sandbox.ledger.participantId}`;
+    const synchronizer = sandbox.ledger.synchronizers[0].id;
+    const paid = model.transactions
+      .filter(({ synchronizerId }) => synchronizerId === synchronizer)
+      .reduce((total, { paidTrafficCost }) => total + BigInt(paidTrafficCost ?? 0), 0n);
+    const found = await rows(statement('How much traffic is left at most,'));
+    expect(new Map(found.map((row) => [row['member_id'], BigInt(String(row['bytes_bought']))]))).toEqual(bought);
+    const mine = found.find((row) => row['member_id'] === own);
+    expect(BigInt(String(mine?.['bytes_left_at_most']))).toBe(
+      (bought.get(own) ?? 0n) - BigInt(String(mine?.['bytes_paid'])),
+    );
+    // Halves of reassignments are paid for as well, and are no transactions.
+    expect(BigInt(String(mine?.['bytes_paid']))).toBeGreaterThanOrEqual(paid);
+    expect(found.filter((row) => row['bytes_paid'] !== null)).toHaveLength(1);
+  });
+
+  it('costs per hour, workflow and choice what the updates cost', async () => {
+    const expected = new Map<string, number>();
+    for (const { workflowId, recordTime, paidTrafficCost, events } of model.transactions) {
+      const [root] = events;
+      if (paidTrafficCost === null || root === undefined) continue;
+      const choice = 'ExercisedEvent' in root ? root.ExercisedEvent.choice : '';
+      const key = [recordTime.slice(0, 13), workflowId, choice].join(' ');
+      expected.set(key, (expected.get(key) ?? 0) + paidTrafficCost);
+    }
+    const found = await rows(
+      `select concat_ws(' ', to_char(date_trunc('hour', record_time) at time zone 'UTC', 'YYYY-MM-DD"T"HH24'),
+                        coalesce(workflow_id, ''), coalesce(choice, '')) as key, sum(bytes)::int as bytes
+         from explore.traffic_costs c
+        where exists (select from explore.updates u where u."offset" = c."offset" and u.kind = 'transaction')
+        group by 1`,
+    );
+    expect(new Map(found.map((row) => [row['key'], row['bytes']]))).toEqual(expected);
+    expect(expected.size).toBeGreaterThan(500);
+  });
+});
+
+it('what was burnt is what purchases cost and dust held', async () => {
+  const paid = model
+    .done('AmuletRules_BuyMemberTraffic')
+    .map(({ exercise }) => units(textOf(exercise.exerciseResult, 'amuletPaid')));
+  const dust = model
+    .made('Amulet')
+    .filter(({ ended }) => ended?.by.choice === 'Amulet_Expire')
+    .map(({ payload }) => units(textOf(payload, 'amount', 'initialAmount')));
+  const found = await rows(
+    `select reason, sum(amount) as amount, count(*)::int as times from explore.amulet_burns group by reason`,
+  );
+  expect(new Map(found.map((row) => [row['reason'], units(String(row['amount']))]))).toEqual(
+    new Map([...(dust.length > 0 ? [['expired', sum(dust)] as const] : []), ['traffic', sum(paid)] as const]),
+  );
+});
