@@ -26,7 +26,7 @@ export interface Done {
 
 /** Units of 10^-10 of a Numeric or a whole number. */
 export function units(value: Json | undefined): bigint {
-  const [whole = '0', fraction = ''] = String(value).split('.');
+  const [whole = '0', fraction = ''] = (typeof value === 'string' ? value : '').split('.');
   return BigInt(whole + fraction.padEnd(10, '0'));
 }
 
@@ -37,7 +37,7 @@ export function decimal(value: bigint): string {
 }
 
 /** A product of two numbers of 10^-10 units as Daml has it: ten digits, half to even. */
-export function times(one: bigint, other: bigint): bigint {
+function times(one: bigint, other: bigint): bigint {
   const exact = one * other;
   const [down, rest] = [exact / 10n ** 10n, exact % 10n ** 10n];
   const half = 5n * 10n ** 9n;
@@ -91,4 +91,57 @@ export class NetworkModel {
 /** The text at a path of JSON. */
 export function textOf(value: Json | undefined, ...path: string[]): string {
   return String(at(value, ...path));
+}
+
+/** Where a coupon's worth stands in the round that issues. */
+const issuanceOf = (entity: string, payload: Made['payload']): string =>
+  entity === 'AppRewardCoupon'
+    ? `issuancePer${payload['featured'] === true ? 'F' : 'Unf'}eaturedAppRewardCoupon`
+    : ({
+        ValidatorRewardCoupon: 'issuancePerValidatorRewardCoupon',
+        SvRewardCoupon: 'issuancePerSvRewardCoupon',
+        ValidatorLivenessActivityRecord: 'optIssuancePerValidatorFaucetCoupon',
+      }[entity] ?? '');
+
+const kinds = {
+  AppRewardCoupon: 'app',
+  ValidatorRewardCoupon: 'validator',
+  SvRewardCoupon: 'sv',
+  ValidatorLivenessActivityRecord: 'liveness',
+} as const;
+
+export interface Coupon {
+  readonly kind: string;
+  readonly party: string;
+  readonly provider: string;
+  readonly round: string;
+  readonly worth: bigint | undefined;
+  readonly status: string;
+  readonly collector: string;
+}
+
+/** All coupons, by what the ledger says of them. */
+export function coupons(model: NetworkModel): readonly Coupon[] {
+  const issuing = new Map(
+    model.made('IssuingMiningRound').map(({ payload }) => [textOf(payload, 'round', 'number'), payload]),
+  );
+  return Object.entries(kinds).flatMap(([entity, kind]) =>
+    model.made(entity).map(({ payload, ended }) => {
+      const round = textOf(payload, 'round', 'number');
+      const issuance = issuing.get(round)?.[issuanceOf(entity, payload)];
+      const count = units(payload['amount'] ?? payload['weight'] ?? '1');
+      const owner =
+        ['beneficiary', 'provider', 'user', 'validator', 'sv'].find((field) => payload[field] !== undefined) ?? '';
+      const transfer = ended?.within.find(({ choice }) => choice === 'AmuletRules_Transfer');
+      return {
+        kind,
+        party: textOf(payload, owner),
+        provider: kind === 'app' ? textOf(payload, 'provider') : '',
+        round,
+        worth: issuance === undefined ? undefined : times(count, units(issuance)),
+        status: ended === undefined ? 'active' : ended.by.choice.endsWith('_DsoExpire') ? 'expired' : 'collected',
+        collector: transfer === undefined ? '' : textOf(transfer.choiceArgument, 'transfer', 'sender'),
+      };
+    }),
+  );
 }

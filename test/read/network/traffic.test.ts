@@ -181,7 +181,13 @@ it('costs what each update cost, laid to the first event of it', async () => {
     paidTrafficCost: 700,
     workflowId: 'pay',
   });
-  await update([made('00a', entity, traffic({ bytes: '1' }))], { paidTrafficCost: 50, workflowId: '' });
+  await update(
+    [made('00a', entity, traffic({ bytes: '1' })), done('00x', rules, 'AmuletRules_Transfer', { nodeId: 1 })],
+    {
+      paidTrafficCost: 50,
+      workflowId: '',
+    },
+  );
   await update([done('00x', rules, 'AmuletRules_Transfer')], { paidTrafficCost: null });
   await database.write(
     frames.reassignment((offset += 1), {

@@ -36,7 +36,13 @@ it('are one row each through upgrades and licences made anew, with every sign of
     made('003', entity, license(three), 2, { packageId: older, observers: [three] }),
     made('009', entity, license('none::1220'), 3, { packageId: foreign, packageName: 'not-splice-amulet' }),
   );
-  await update(done('001', entity, 'ValidatorLicense_ReportActive', { packageId: older, by: [one] }));
+  await update(
+    done('001', entity, 'ValidatorLicense_ReportActive', {
+      packageId: older,
+      by: [one],
+      result: { licenseCid: '001' },
+    }),
+  );
   const active = { lastActiveAt: '2026-08-14T10:00:00Z' };
   const faucetState = { firstReceivedFor: { number: '7' }, lastReceivedFor: { number: '12' }, numCouponsMissed: '3' };
   await update(
@@ -56,7 +62,8 @@ it('are one row each through upgrades and licences made anew, with every sign of
       observers: [one],
     }),
   );
-  await update(done('002', entity, 'ValidatorLicense_Withdraw', { consuming: true, argument: { reason: 'r' } }));
+  await update(beat('002', '0021', two, 'ReportActive'), made('0021', entity, license(two), 1, { observers: [two] }));
+  await update(done('0021', entity, 'ValidatorLicense_Withdraw', { consuming: true, argument: { reason: 'r' } }));
   await update(
     done('003', entity, 'ValidatorLicense_Cancel', { consuming: true, by: [three], argument: { reason: 'r' } }),
   );
@@ -97,20 +104,21 @@ it('are one row each through upgrades and licences made anew, with every sign of
       licenses: 1,
       ...nothing,
       created_at_offset: 1,
-      archived_at_offset: 7,
+      archived_at_offset: 8,
     },
     {
       validator: two,
       status: 'withdrawn',
-      contract_id: '002',
-      licenses: 1,
+      contract_id: '0021',
+      licenses: 2,
       ...nothing,
-      created_at_offset: 1,
-      archived_at_offset: 6,
+      created_at_offset: 6,
+      archived_at_offset: 7,
     },
   ]);
   const beats = await database.query(
-    `select "offset"::int, validator, choice, contract_id, new_contract_id, consuming, coupon_id, dso from explore.validator_heartbeats order by 1`,
+    `select "offset"::int, validator, choice, contract_id, new_contract_id, consuming, coupon_id, dso
+       from explore.validator_heartbeats where validator <> '${two}' order by 1`,
   );
   const row = (at: number, choice: string, id: string, anew: string | null, coupon: string | null = null): object => ({
     offset: at,

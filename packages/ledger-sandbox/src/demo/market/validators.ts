@@ -1,4 +1,5 @@
 /** Validators show that they are there, and featured applications that they are used. */
+import { asText, textAt } from '../../wire/json.ts';
 import { formatNumeric } from '../../wire/values.ts';
 import { patience } from './chance.ts';
 import type { MarketState } from './market-state.ts';
@@ -57,13 +58,12 @@ export function beThere(state: MarketState, validator: string, at: number): bool
     return true;
   }
   if (validator === people.validators.at(-1)) {
-    const last = Date.parse(String(payload['lastActiveAt'] ?? ''));
+    const last = Date.parse(asText(payload['lastActiveAt']));
     if (last * 1000 > at - reportEvery) return false;
     state.exercise(validator, licence, 'ValidatorLicense_ReportActive', {}, more);
     return true;
   }
-  const faucet = payload['faucetState'] as { readonly lastReceivedFor?: { readonly number: string } } | undefined;
-  if (Number(faucet?.lastReceivedFor?.number ?? 0) >= round.number) return false;
+  if (Number(textAt(payload, 'faucetState', 'lastReceivedFor', 'number')) >= round.number) return false;
   const argument = { openRoundCid: round.contractId };
   state.exercise(validator, licence, 'ValidatorLicense_RecordValidatorLivenessActivity', argument, more);
   return true;

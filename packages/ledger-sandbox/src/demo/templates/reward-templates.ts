@@ -65,7 +65,7 @@ export function collect(
   const worth = (count: string, issuance: string): bigint =>
     product(parseNumeric(count) ?? 0n, parseNumeric(asText(issuing[issuance])) ?? 0n);
   const amount = asText(payload['amount']);
-  switch (entityOf(templateId).split(':').at(-1)) {
+  switch (entityOf(templateId).replace(/^.*:/, '')) {
     case 'AppRewardCoupon':
       context.exercise(coupon, 'Archive', {}, signatories);
       return {
