@@ -55,10 +55,10 @@ create or replace view :explore.traffic_members as
   select m.dso, m.member_id, m.synchronizer_id, m.migration_id, sum(m.bytes) as bytes_bought,
          sum(m.purchases)::bigint as purchases, sum(m.amulet) as amulet_burnt, sum(m.usd) as usd_burnt,
          sum(m.bytes_here) as bytes_bought_here, sum(m.purchases_here)::bigint as purchases_here,
-         sum(m.amulet_here) as amulet_burnt_here, o.bytes_paid,
+         sum(m.amulet_here) as amulet_burnt_here, o.bytes_paid, o.bytes_rejected,
          case when m.migration_id = min(m.migration_id) over (partition by m.member_id, m.synchronizer_id)
                and m.migration_id = max(m.migration_id) over (partition by m.member_id, m.synchronizer_id)
-              then sum(m.bytes) - o.bytes_paid end as bytes_left_at_most
+              then sum(m.bytes) - o.bytes_paid - o.bytes_rejected end as bytes_left_at_most
     from (
       select n.payload ->> 'dso' as dso, n.payload ->> 'memberId' as member_id,
              n.payload ->> 'synchronizerId' as synchronizer_id, (n.payload ->> 'migrationId')::bigint as migration_id,
@@ -71,15 +71,17 @@ create or replace view :explore.traffic_members as
       select p.dso, p.member_id, p.synchronizer_id, p.migration_id, null, null, null, null, p.bytes, p.purchases, p.amulet_burnt
         from :explore.traffic_purchases p) m
     left join lateral (
-           select coalesce(sum(a.paid_traffic_cost), 0) as bytes_paid
+           select coalesce(sum(a.paid_traffic_cost), 0) as bytes_paid,
+                  (select coalesce(sum(c.paid_traffic_cost), 0) from completions c
+                    where c.status_code <> 0 and c.synchronizer_id = m.synchronizer_id) as bytes_rejected
              from activity_hourly a
              join synchronizers s on s.synchronizer_pk = a.synchronizer_pk
             where a.template_pk = 0 and s.synchronizer_id = m.synchronizer_id
               and m.member_id = 'PAR::' || (select i.participant_id from stream i)
            having count(*) > 0) o on true
-   group by m.dso, m.member_id, m.synchronizer_id, m.migration_id, o.bytes_paid;
+   group by m.dso, m.member_id, m.synchronizer_id, m.migration_id, o.bytes_paid, o.bytes_rejected;
 comment on view :explore.traffic_members is
-  'What each member of a synchronizer has bought: in all, by the contracts MemberTraffic, which the DSO sees; and by the purchases that are here. For the member that is this participant also what its submissions paid since history begins here, and with that how much can be left at most: what was paid before, what rejected submissions and confirmations cost is not in it, and traffic of the base rate is free.';
+  'What each member of a synchronizer has bought: in all, by the contracts MemberTraffic, which the DSO sees; and by the purchases that are here. For the member that is this participant also what its submissions paid since history begins here, rejected ones apart, and with that how much can be left at most: what was paid before, and what confirmations cost, is not in it, nor are rejected submissions that completion_coverage does not know; traffic of the base rate is free.';
 
 -- An update costs as a whole. It is laid to its first event that the reader sees: what was submitted, in most cases.
 create or replace view :explore.traffic_costs as
@@ -109,4 +111,4 @@ create or replace view :explore.traffic_costs as
     left join synchronizers s on s.synchronizer_pk = u.synchronizer_pk
    where u.paid_traffic_cost is not null;
 comment on view :explore.traffic_costs is
-  'What the updates cost that this participant submitted, in bytes of traffic, each laid to its first event: package (the app), template and choice, or a create where choice is null. Give a range of record_time or "offset": without one every update is read. Rejected submissions cost too, and are no updates.';
+  'What the updates cost that this participant submitted, in bytes of traffic, each laid to its first event: package (the app), template and choice, or a create where choice is null. Give a range of record_time or "offset": without one every update is read. Rejected submissions cost too, and are no updates: see wasted_traffic.';

@@ -130,7 +130,9 @@ describe('provisioning', () => {
     [{ secureJsonData: {} }, 'data source Ledger: no password in secureJsonData, taken from the environment'],
     [{ type: 'mysql' }, 'no data source of type grafana-postgresql-datasource, which dashboard ledger wants'],
   ])('%j', (change, problem) => {
-    expect(lintProvisioning(without(change), dashboards)).toEqual([problem]);
+    // One over each source: others would say the same again.
+    const two = dashboards.filter(({ name }) => name === 'ledger' || name === 'operations');
+    expect(lintProvisioning(without(change), two)).toEqual([problem]);
   });
 
   it('names each data source by a uid', () => {

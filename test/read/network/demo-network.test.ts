@@ -319,7 +319,7 @@ describe('traffic', () => {
     expect(new Map(found.map((row) => [row['member_id'], BigInt(String(row['bytes_bought']))]))).toEqual(bought);
     const mine = found.find((row) => row['member_id'] === own);
     expect(BigInt(String(mine?.['bytes_left_at_most']))).toBe(
-      (bought.get(own) ?? 0n) - BigInt(String(mine?.['bytes_paid'])),
+      (bought.get(own) ?? 0n) - BigInt(String(mine?.['bytes_paid'])) - BigInt(String(mine?.['bytes_rejected'])),
     );
     // Halves of reassignments are paid for as well, and are no transactions.
     expect(BigInt(String(mine?.['bytes_paid']))).toBeGreaterThanOrEqual(paid);

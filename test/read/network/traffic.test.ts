@@ -151,15 +151,26 @@ it('is left at most as far as bought less paid, for the member that is this part
   await update([made('00b', entity, traffic({ bytes: '7000', member: 'PAR::other::1220' }))], { paidTrafficCost: 300 });
   await update([made('00c', entity, traffic({ bytes: '1' }))], { paidTrafficCost: null });
   await update([done('00x', entity, 'X')], { paidTrafficCost: 9_999, synchronizerId: frames.there, recordTime });
-  const members = `select member_id, migration_id::int as migration, bytes_bought, bytes_paid, bytes_left_at_most
+  await database.query(
+    `insert into completions ("offset", status_code, submitters_key, paid_traffic_cost, synchronizer_id)
+     values (90, 10, '', 30, '${frames.here}'), (91, 0, '', 40, '${frames.here}'), (92, 9, '', 50, '${frames.there}')`,
+  );
+  const members = `select member_id, migration_id::int as migration, bytes_bought, bytes_paid, bytes_rejected, bytes_left_at_most
                      from explore.traffic_members order by member_id, migration_id`;
   const other = { member_id: 'PAR::other::1220', migration: 0, bytes_bought: '7000' };
   expect(await database.query(members)).toEqual([
-    { ...other, bytes_paid: null, bytes_left_at_most: null },
-    { member_id: own, migration: 0, bytes_bought: '5001', bytes_paid: '1500', bytes_left_at_most: '3501' },
+    { ...other, bytes_paid: null, bytes_rejected: null, bytes_left_at_most: null },
+    {
+      member_id: own,
+      migration: 0,
+      bytes_bought: '5001',
+      bytes_paid: '1500',
+      bytes_rejected: '30',
+      bytes_left_at_most: '3471',
+    },
   ]);
   await update([made('00d', entity, traffic({ bytes: '6', migration: '1' }))], { paidTrafficCost: null });
-  const paid = { bytes_paid: '1500', bytes_left_at_most: null };
+  const paid = { bytes_paid: '1500', bytes_rejected: '30', bytes_left_at_most: null };
   expect((await database.query(members)).slice(1)).toEqual([
     { member_id: own, migration: 0, bytes_bought: '5001', ...paid },
     { member_id: own, migration: 1, bytes_bought: '6', ...paid },
