@@ -84,9 +84,9 @@ describe('the journal', () => {
     const journal = join(folder, 'journal');
     const beginning = '{"seed":1,"startAt":0,"planned":1,"most":1,"generation":0}';
     expect(isOver(journal)).toBe(false);
-    await writeFile(journal, `{"demo":3,"steps":"       59000"}\n${beginning}\n`);
+    await writeFile(journal, `{"demo":5,"steps":"       59000"}\n${beginning}\n`);
     expect(isOver(journal)).toBe(false);
-    await writeFile(journal, `{"demo":2,"steps":"       59000"}\n${beginning}\n`);
+    await writeFile(journal, `{"demo":4,"steps":"       59000"}\n${beginning}\n`);
     expect(isOver(journal)).toBe(true);
     await writeFile(journal, '{"step":1790000000000000}\n');
     expect(isOver(journal)).toBe(true);
