@@ -33,7 +33,7 @@ comment on function :explore.reason_of(jsonb, jsonb) is
 create or replace function :explore.explain_summary(at_offset bigint)
   returns table ("offset" bigint, kind text, update_id text, previous_offset bigint, next_offset bigint, effective_at timestamptz,
                  record_time timestamptz, indexed_at timestamptz, synchronizer_id text, command_id text, workflow_id text,
-                 acting_parties text[], event_count integer, paid_traffic_cost bigint, trace_id text, trace_parent text,
+                 submission_id text, user_id text, act_as text[], acting_parties text[], event_count integer, paid_traffic_cost bigint, trace_id text, trace_parent text,
                  trace_state text, transaction_hash text, external_transaction_hash text)
   language sql stable parallel safe rows 1
 begin atomic
@@ -41,7 +41,8 @@ begin atomic
          case u.kind when 't' then 'transaction' when 'r' then 'reassignment' when 'p' then 'topology' else 'unknown' end,
          id_text(u.update_id), (select max(o."offset") from updates o where o."offset" < u."offset"),
          (select min(o."offset") from updates o where o."offset" > u."offset"), u.effective_at, u.record_time, b.indexed_at,
-         s.synchronizer_id, u.command_id, u.workflow_id,
+         s.synchronizer_id, u.command_id, u.workflow_id, c.submission_id, c.user_id,
+         (select array_agg(m.party order by m.party) from submitters m where m.submitters_key = c.submitters_key),
          (select array_agg(distinct a.party order by a.party)
             from (select e.parties_pk, e.node_id > coalesce(max(e.last_descendant_node_id) over (order by e.node_id
                            rows between unbounded preceding and 1 preceding), -1) as is_root
@@ -54,10 +55,11 @@ begin atomic
     from updates u
     left join batches b on b.batch_offset = u.batch_offset
     left join synchronizers s on s.synchronizer_pk = u.synchronizer_pk
+    left join completions c on c."offset" = u."offset"
    where u."offset" = at_offset;
 end;
 comment on function :explore.explain_summary(bigint) is
-  'One update: its id, the offsets of the updates before and after it, both clocks, who acted in its outermost exercises, cost and trace. No row where the offset brought no update here.';
+  'One update: its id, the offsets of the updates before and after it, both clocks, who submitted it (where completions are followed), who acted in its outermost exercises, cost and trace. No row where the offset brought no update here.';
 
 create or replace function :explore.explain_update(at_offset bigint)
   returns table ("offset" bigint, node_id integer, parent_node_id integer, depth integer, event_type text, template_fqn text,
@@ -193,17 +195,32 @@ end;
 comment on function :explore.explain_contract(text, bigint) is
   'The life of a contract, one row for each thing that happened to it (of its exercises the newest most_exercises, all with null): created, assigned or seeded (with its payload as contents), viewed (as an interface of the filter shows it), exercised and archived (with the argument), unassigned (to target), departed (its parties left the participant: unknown since), ended (by an update that is not here). package_version is that of the event: an upgrade shows there. other_contract_id is the contract it came from, or the one that came in its place. No rows where no such contract is here.';
 
+-- An update with this command id is here by its completion, or alone where completions are not followed.
 create or replace function :explore.explain_command(command_id text)
-  returns table ("offset" bigint, update_id text, effective_at timestamptz, record_time timestamptz, synchronizer_id text,
-                 workflow_id text, event_count integer, paid_traffic_cost bigint, trace_id text)
+  returns table ("offset" bigint, succeeded boolean, update_id text, record_time timestamptz, effective_at timestamptz,
+                 submission_id text, user_id text, act_as text[], synchronizer_id text, workflow_id text, error_code text,
+                 error_category integer, status_code integer, reason text, is_retryable boolean, contract_id text,
+                 template_fqn text, choice text, accepted_offset bigint, deduplication_offset bigint,
+                 deduplication_period interval, paid_traffic_cost bigint, trace_id text, redaction_id text)
   language sql stable parallel safe rows 1
 begin atomic
-  select u."offset", id_text(u.update_id), u.effective_at, u.record_time, s.synchronizer_id, u.workflow_id, u.event_count,
-         u.paid_traffic_cost, nullif(split_part(trace_text(u.trace_parent), '-', 2), '')
+  select c."offset", c.succeeded, c.update_id, c.record_time, u.effective_at, c.submission_id, c.user_id, c.act_as,
+         c.synchronizer_id, u.workflow_id, c.error_code, c.error_category, c.status_code, r.reason, r.is_retryable,
+         c.contract_id, r.template_fqn, r.choice, r.accepted_offset, c.deduplication_offset, c.deduplication_period,
+         c.paid_traffic_cost, nullif(split_part(c.trace_parent, '-', 2), ''), c.redaction_id
+    from :explore.completions c
+    left join :explore.rejected_commands r on r."offset" = c."offset"
+    left join updates u on u."offset" = c."offset"
+   where c.command_id = explain_command.command_id
+  union all
+  select u."offset", true, id_text(u.update_id), u.record_time, u.effective_at, null, null, null, s.synchronizer_id,
+         u.workflow_id, null, null, 0, null, null, null, null, null, u."offset", null, null, u.paid_traffic_cost,
+         nullif(split_part(trace_text(u.trace_parent), '-', 2), ''), null
     from updates u
     left join synchronizers s on s.synchronizer_pk = u.synchronizer_pk
    where u.command_id = explain_command.command_id
-   order by u."offset";
+     and not exists (select from completions c where c."offset" = u."offset" and c.command_id = explain_command.command_id)
+   order by 1;
 end;
 comment on function :explore.explain_command(text) is
-  'What became of the commands with this id, one row for each.';
+  'What became of the commands with this id, one row for each submission: the update of one that was accepted, the reason of one that was rejected, whether it may be sent again as it is, and accepted_offset where it was accepted at another time. Without completions (see completion_coverage) accepted ones only.';

@@ -187,7 +187,8 @@ describe.skipIf(!canLimit)('a role that is limited to parties', () => {
     await as(limited, async (client) => {
       expect(await rowsOf(client, 'select clear_unfinished_seed(epoch)::text as line from stream')).toBe('42501');
     });
-  });
+    // A call for each combination of arguments: thousands.
+  }, 240_000);
 
   it('writes nothing, even if it switches its own limits off', async () => {
     await as(limited, async (client) => {

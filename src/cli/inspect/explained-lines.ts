@@ -77,6 +77,8 @@ interface Summary {
   readonly synchronizer_id: string | null;
   readonly command_id: string | null;
   readonly workflow_id: string | null;
+  readonly user_id: string | null;
+  readonly act_as: readonly string[] | null;
   readonly acting_parties: readonly string[] | null;
   readonly event_count: number;
   readonly paid_traffic_cost: number | null;
@@ -144,9 +146,26 @@ interface LifeRow {
 
 interface Outcome {
   readonly offset: number;
+  readonly succeeded: boolean;
   readonly update_id: string | null;
   readonly record_time: string | null;
+  readonly submission_id: string | null;
+  readonly user_id: string | null;
+  readonly act_as: readonly string[] | null;
+  readonly error_code: string | null;
+  readonly error_category: number | null;
+  readonly status_code: number;
+  readonly reason: string | null;
+  readonly is_retryable: boolean | null;
+  readonly contract_id: string | null;
+  readonly template_fqn: string | null;
+  readonly choice: string | null;
+  readonly accepted_offset: number | null;
+  readonly deduplication_offset: number | null;
+  readonly deduplication_period: string | null;
   readonly paid_traffic_cost: number | null;
+  readonly trace_id: string | null;
+  readonly redaction_id: string | null;
 }
 
 function* updateLines(update: ExplainedUpdate, paper: Paper, { traceUrl }: ShownOn): Generator<string> {
@@ -154,11 +173,13 @@ function* updateLines(update: ExplainedUpdate, paper: Paper, { traceUrl }: Shown
   yield paper.line(`${summary.kind} ${summary.update_id ?? ''}`, 'head');
   yield paper.pairs([
     ['offset', `${String(summary.offset)}${between(summary)}`],
-    ['effective', summary.effective_at],
-    ['recorded', summary.record_time],
-    ['indexed', summary.indexed_at],
+    ['effective', time(summary.effective_at)],
+    ['recorded', time(summary.record_time)],
+    ['indexed', time(summary.indexed_at)],
     ['synchronizer', summary.synchronizer_id],
     ['by', parties(summary.acting_parties)],
+    ['user', summary.user_id],
+    ['act as', parties(summary.act_as)],
     ['command', summary.command_id],
     ['workflow', summary.workflow_id],
     ['cost', summary.paid_traffic_cost === null ? null : `${String(summary.paid_traffic_cost)} of traffic`],
@@ -286,7 +307,7 @@ function* lifeLines(life: Rows, paper: Paper): Generator<string> {
   yield paper.line(`contract of ${first?.template_fqn ?? 'a template that is not known'}`, 'head');
   for (const row of rows) {
     const [, tone] = signs[row.event_type] ?? ['', undefined];
-    const at = row.effective_at ?? row.record_time ?? '';
+    const at = time(row.effective_at ?? row.record_time) ?? '';
     const what = row.choice ?? (row.interface_fqn === null ? '' : entityOf(row.interface_fqn));
     yield paper.line(`  ${String(row.offset)}  ${at}  ${row.event_type} ${what}${version(row.package_version)}`, tone);
     yield lifeDetails(row, paper);
@@ -314,9 +335,51 @@ function lifeDetails(row: LifeRow, paper: Paper): string {
 
 function* commandLines({ outcomes, update }: ExplainedCommand, paper: Paper, shownOn: ShownOn): Generator<string> {
   yield paper.line('command', 'head');
-  for (const { offset, update_id: id, record_time: at } of outcomes.rows.map((row) => JSON.parse(row) as Outcome)) {
-    yield paper.line(`  ${String(offset)}  ${at ?? ''}  ${id === null ? '' : `update ${shortId(id)}`}`);
-  }
+  for (const row of outcomes.rows) yield outcomeLines(JSON.parse(row) as Outcome, paper, shownOn);
   yield leftOut(outcomes, 'outcomes', paper);
   if (update !== null) yield* updateLines(update, paper, shownOn);
+}
+
+function outcomeLines(outcome: Outcome, paper: Paper, { traceUrl }: ShownOn): string {
+  const { succeeded, offset, record_time: at, update_id: id } = outcome;
+  const what = succeeded
+    ? `accepted ${id === null ? '' : `as update ${shortId(id)}`}`
+    : `rejected ${outcome.error_code ?? ''}`;
+  const head = paper.line(`  ${String(offset)}  ${time(at) ?? ''}  ${what}`, succeeded ? 'made' : 'gone');
+  const { choice, template_fqn: template, contract_id: contract } = outcome;
+  const about = [choice, template === null ? null : entityOf(template), contract === null ? null : shortId(contract)];
+  const lines = [
+    outcome.reason === null ? '' : `reason: ${outcome.reason}`,
+    succeeded ? '' : placeOf(outcome),
+    outcome.redaction_id === null ? '' : `contents removed by redaction ${outcome.redaction_id}`,
+    about.every((part) => part === null) ? '' : `about: ${about.filter((part) => part !== null).join(' ')}`,
+    `${outcome.user_id === null ? '' : `by user ${outcome.user_id} `}${outcome.act_as === null ? '' : `as ${parties(outcome.act_as)}`}`.trim(),
+    outcome.submission_id === null ? '' : `submission ${outcome.submission_id}`,
+    deduplicationOf(outcome),
+    outcome.paid_traffic_cost === null ? '' : `cost ${String(outcome.paid_traffic_cost)} of traffic`,
+    outcome.trace_id === null ? '' : `trace ${traceOf(outcome.trace_id, traceUrl) ?? ''}`,
+    succeeded ? '' : adviceOf(outcome),
+  ];
+  return head + lines.map((text) => paper.paragraph(text, '        ')).join('');
+}
+
+function placeOf({ error_category: category, status_code: status }: Outcome): string {
+  return category === null
+    ? `gRPC code ${String(status)}`
+    : `category ${String(category)}, gRPC code ${String(status)}`;
+}
+
+/** Postgres writes UTC in figures. */
+function time(at: string | null): string | null {
+  return at?.replace(/\+00:00$/, 'Z') ?? null;
+}
+
+function deduplicationOf({ deduplication_offset: offset, deduplication_period: period }: Outcome): string {
+  if (offset === null && period === null) return '';
+  return `looked for the same change ${offset === null ? `for ${period ?? ''} back` : `after offset ${String(offset)}`}`;
+}
+
+function adviceOf({ accepted_offset: accepted, is_retryable: again }: Outcome): string {
+  if (accepted !== null) return `accepted all the same at offset ${String(accepted)}: explain ${String(accepted)}`;
+  return again === true ? 'may be sent again as it is' : 'will be rejected again as it is';
 }

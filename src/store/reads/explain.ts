@@ -117,6 +117,11 @@ class Explainer {
     };
   }
 
+  async #isUpdate(offset: number): Promise<boolean> {
+    const { rows } = await this.#client.query(`select from ${this.#explore}.explain_summary($1)`, [offset]);
+    return rows.length === 1;
+  }
+
   /** Amounts as texts with all their digits. */
   async #movements(view: string, offset: number, amounts: readonly string[]): Promise<Rows> {
     const texts = amounts.map((name) => `trim_scale(m.${name})::text as ${name}`).join(', ');
@@ -138,10 +143,13 @@ class Explainer {
   async #command(): Promise<ExplainedCommand | undefined> {
     const outcomes = await this.#rows(`${this.#explore}.explain_command($1)`, [this.#wanted.id]);
     if (outcomes.rows.length === 0) return undefined;
-    const offsets = outcomes.rows.map((row) => (JSON.parse(row) as { offset: number }).offset);
-    const [only] = offsets;
-    const update = offsets.length === 1 && only !== undefined ? await this.#update(only) : null;
-    return { as: 'command', outcomes, update };
+    const accepted = outcomes.rows
+      .map((row) => JSON.parse(row) as { readonly offset: number; readonly succeeded: boolean })
+      .filter(({ succeeded }) => succeeded);
+    const [only] = accepted;
+    // The filter may not show the update.
+    const isHere = accepted.length === 1 && only !== undefined && (await this.#isUpdate(only.offset));
+    return { as: 'command', outcomes, update: isHere ? await this.#update(only.offset) : null };
   }
 
   /** The first rows of a relation, and the number of the others. @param counted what is cheaper to count */
@@ -189,7 +197,7 @@ class Explainer {
     return new IndexerError(`${what}${kinds} of id "${id.slice(0, 80)}" is here; ${rows[0]?.known ?? ''}`, {
       code: 'QUERY_REFUSED',
       remedy:
-        'check the id; explore.coverage says what is here and why other history is not, and a role limited to parties sees theirs only',
+        'check the id; explore.coverage says what is here and why other history is not, a role limited to parties sees theirs only, and a command that the participant refused at once leaves no completion',
     });
   }
 }

@@ -1,0 +1,96 @@
+/** `explain` of commands: why one was rejected, what one did, and ids that are more than one thing. */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { program, type Ended } from '../cli/program.ts';
+import { alice, bank, CompletionWorld } from './completion-world.ts';
+
+let world: CompletionWorld;
+let accepted: number;
+
+beforeAll(async () => {
+  world = await CompletionWorld.open();
+  await using indexer = await world.run();
+  const { body } = await world.submit('pay-17', { submissionId: 's-1', actAs: [bank, alice] });
+  accepted = Number(body['completionOffset']);
+  await world.submit('pay-17', { submissionId: 's-2', actAs: [bank, alice] });
+  const missing = {
+    templateId: '#model-tests:Iou:Iou',
+    contractId: `00${'ee'.repeat(32)}`,
+    choice: 'Archive',
+    choiceArgument: {},
+  };
+  await world.submit('gone-18', { commands: [{ ExerciseCommand: missing }] });
+  // A command whose id is an offset, and one whose id is that of a contract.
+  await world.submit(String(accepted));
+  const end = world.sandbox.ledger.ledgerEnd();
+  await indexer.reaches(end);
+  await world.reaches(end);
+});
+afterAll(() => world.close());
+
+const explain = (...words: readonly string[]): Promise<Ended> =>
+  program(['explain', ...words], {
+    DATABASE_URL: world.database.url,
+    INDEXER_TRACE_URL: 'https://traces.example/t/{trace_id}',
+  });
+
+describe('explain of a command', () => {
+  it('tells that it was accepted, then rejected as a duplicate, and shows its update', async () => {
+    const { code, stdout, stderr } = await explain('pay-17');
+    expect([code, stderr]).toEqual([0, '']);
+    expect(stdout).toContain(`accepted as update`);
+    expect(stdout).toMatch(/Z {2}rejected DUPLICATE_COMMAND\n[\s\S]* category 10, gRPC code 6\n/);
+    expect(stdout).toContain(`accepted all the same at offset ${String(accepted)}`);
+    expect(stdout).toMatch(/by user app as Alice::1220aa, Bank::1220aa/);
+    expect(stdout).toMatch(/\+ created Iou [\s\S]*currency: USD/);
+    expect(stdout.split('\n').filter((line) => Array.from(line).length > 80)).toEqual([]);
+  });
+
+  it('has the same in JSON and in SQL', async () => {
+    const { stdout } = await explain('pay-17', '--json');
+    const { as, outcomes, update } = JSON.parse(stdout) as {
+      as: string;
+      outcomes: readonly Record<string, unknown>[];
+      update: { summary: Record<string, unknown>; events: readonly unknown[] };
+    };
+    expect(as).toBe('command');
+    expect(outcomes).toEqual(
+      (await world.rows(`select row_to_json(c) as line from explore.explain_command('pay-17') c`)).map(
+        ({ line }) => line,
+      ),
+    );
+    expect(outcomes.map(({ succeeded, submission_id: id, accepted_offset: at }) => [succeeded, id, at])).toEqual([
+      [true, 's-1', null],
+      [false, 's-2', accepted],
+    ]);
+    expect(update.summary).toMatchObject({
+      offset: accepted,
+      command_id: 'pay-17',
+      user_id: 'app',
+      act_as: [alice, bank],
+    });
+    expect(update.events).toHaveLength(1);
+  });
+
+  it('says of a command that was refused at once that nothing has its id, and why that may be', async () => {
+    const { code, stdout, stderr } = await explain('gone-18');
+    expect([code, stdout]).toEqual([2, '']);
+    expect(stderr).toMatch(/no update, contract or command of id "gone-18"[\s\S]*refused at once leaves no completion/);
+  });
+
+  it('asks which one is meant where an id is an offset as well', async () => {
+    const { code, stdout, stderr } = await explain(String(accepted));
+    expect([code, stdout]).toEqual([2, '']);
+    expect(stderr).toMatch(/is the offset of an update and a command here[\s\S]*--as update/);
+    expect((await explain(String(accepted), '--as', 'command')).stdout).toMatch(/^command\n/);
+    expect((await explain(String(accepted), '--as', 'update')).stdout).toMatch(/^transaction /);
+  });
+
+  it('says that nothing has an id, and what it takes', async () => {
+    expect((await explain('nothing')).stderr).toMatch(
+      /no update, contract or command of id "nothing" is here; history here is known from/,
+    );
+    expect((await explain('nothing', '--as', 'contract')).stderr).toMatch(/no contract of id/);
+    expect((await explain('pay-17', '--as', 'party')).stderr).toMatch(/is no update, contract or command/);
+    expect((await explain('pay-17', '--events', '0')).stderr).toMatch(/is no number from 1/);
+  });
+});

@@ -1,0 +1,93 @@
+/** `explain` over what a participant was recorded to stream: the trees of the frames themselves, and lives across synchronizers. */
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { recordingsFolder } from '../support/wire/recordings.ts';
+import { readRecording, shapes, type Recording } from './recording.ts';
+import { prepareRun, type Run } from './run.ts';
+
+const folder = recordingsFolder();
+
+interface Sent {
+  readonly nodeId: number;
+  readonly contractId: string;
+  readonly lastDescendantNodeId?: number;
+  readonly consuming?: boolean;
+}
+
+interface Frame {
+  readonly update: {
+    readonly Transaction?: {
+      readonly value: { readonly offset: number; readonly events: readonly Record<string, Sent>[] };
+    };
+  };
+}
+
+/** Node, depth and parent of each event, by the ranges that the frame gives. */
+function treeOf(events: readonly Sent[]): readonly (readonly [number, number, number | null])[] {
+  return events
+    .toSorted((a, b) => a.nodeId - b.nodeId)
+    .map(({ nodeId }) => {
+      const around = events.filter((one) => one.nodeId < nodeId && (one.lastDescendantNodeId ?? -1) >= nodeId);
+      const parent = around.reduce<number | null>((deepest, one) => Math.max(deepest ?? -1, one.nodeId), null);
+      return [nodeId, around.length, parent];
+    });
+}
+
+describe.skipIf(folder === undefined).each(['core', 'two-synchronizers'])('the recording %s', (name) => {
+  describe.each(shapes)('under %s', (shape) => {
+    let recording: Recording;
+    let run: Run;
+    beforeAll(async () => {
+      recording = readRecording(join(folder ?? '', name));
+      run = await prepareRun({ recording, shape, ledgerEnd: recording.end });
+      await using daemon = run.start();
+      await run.reaches(daemon, recording.end);
+    });
+    afterAll(async () => {
+      await run[Symbol.asyncDispose]();
+    });
+
+    it('has the tree of each transaction as it was sent', async () => {
+      const { rows } = await run.client.query<{
+        at: number;
+        tree: readonly (readonly [number, number, number | null])[];
+      }>(
+        `select u."offset"::int as at, t.tree
+           from explore.updates u
+          cross join lateral (select json_agg(json_build_array(e.node_id, e.depth, e.parent_node_id) order by e.node_id) as tree
+                                from explore.explain_update(u."offset") e) t
+          where u.kind = 'transaction' order by 1`,
+      );
+      const sent = recording.updates[shape]
+        .map(({ text }) => (JSON.parse(text) as Frame).update.Transaction?.value)
+        .filter((value) => value !== undefined)
+        .map(({ offset, events }) => ({ at: offset, tree: treeOf(events.flatMap((event) => Object.values(event))) }))
+        .filter(({ tree }) => tree.length > 0);
+      expect(rows.filter(({ tree }) => tree !== null)).toEqual(sent);
+      expect(sent.length).toBeGreaterThan(20);
+    });
+
+    it('follows each contract that was reassigned from one synchronizer to the next', async () => {
+      const { rows } = await run.client.query<{
+        id: string;
+        life: readonly (readonly [string, string, string | null])[];
+      }>(
+        `select r.contract_id as id, l.life
+           from (select distinct contract_id from explore.reassignments where not incomplete) r
+          cross join lateral (
+                  select json_agg(json_build_array(e.event_type, e.synchronizer_id, e.target) order by e."offset") as life
+                    from explore.explain_contract(r.contract_id) e
+                   where e.event_type in ('created', 'seeded', 'assigned', 'unassigned', 'archived')) l`,
+      );
+      if (name === 'two-synchronizers') expect(rows.length).toBeGreaterThan(3);
+      for (const { id, life } of rows) {
+        let on: string | null = null;
+        for (const [event, synchronizer, target] of life) {
+          // It ends, or leaves, where it is.
+          if (on !== null && event !== 'assigned') expect([id, synchronizer]).toEqual([id, on]);
+          on = event === 'unassigned' ? target : synchronizer;
+        }
+      }
+    });
+  });
+});
