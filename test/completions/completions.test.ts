@@ -1,5 +1,6 @@
 /** Completions are followed beside the stream: what became of every command is in the tables, also where no update tells. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { waitFor } from '../support/wait-for.ts';
 import { alice, bank, CompletionWorld } from './completion-world.ts';
 
 let world: CompletionWorld;
@@ -50,3 +51,164 @@ describe('the completion of a command', () => {
     expect(await indexer.metric('indexer_completions_followed')).toBe(1);
   });
 });
+
+describe('completions that are not shown', () => {
+  it('by a participant before 3.5.7 are told once, in the log, in /status and in the metrics', async () => {
+    const older = await CompletionWorld.open({ release: '3.4' });
+    await using indexer = await older.run();
+    await older.submit('c-1');
+    await indexer.reaches(older.sandbox.ledger.ledgerEnd());
+    const off = async (): Promise<true | undefined> =>
+      (await indexer.status()).completions.state === 'off' ? true : undefined;
+    await waitFor('completions are off', off);
+    expect((await indexer.status()).completions.because).toContain('before release 3.5.7');
+    expect(indexer.logged('completions are not followed')).toBe(1);
+    expect(await indexer.metric('indexer_completions_followed')).toBe(0);
+    expect((await indexer.status()).state).toBe('live');
+    expect(await older.rows('select from explore.completions')).toEqual([]);
+    await older.close();
+  });
+
+  it('because they are not wanted are not asked for', async () => {
+    await using indexer = await world.run('ledger', { INDEXER_COMPLETIONS: 'off' });
+    await world.submit('c-1');
+    await indexer.reaches(1);
+    expect((await indexer.status()).completions).toMatchObject({ state: 'off', because: 'INDEXER_COMPLETIONS=off' });
+    expect(await world.rows('select from ledger.completion_ranges')).toEqual([]);
+  });
+
+  it('to this user do not hold the stream up, and are read from where they ended once they are', async () => {
+    const path = '/v2/commands/command-completions';
+    world.sandbox.faults.refuseUpgrade = { path, as: 'SERVICE_NOT_RUNNING' };
+    await using indexer = await world.run();
+    for (const id of ['c-1', 'c-1', 'c-2']) await world.submit(id);
+    const end = world.sandbox.ledger.ledgerEnd();
+    await indexer.reaches(end);
+    await waitFor('a failure is told', async () =>
+      (await indexer.status()).completions.state === 'failing' ? true : undefined,
+    );
+    expect((await indexer.status()).state).toBe('live');
+    expect(await world.rows('select from explore.completions')).toEqual([]);
+    world.sandbox.faults.refuseUpgrade = undefined;
+    await world.reaches(end);
+    expect(await world.rows('select from explore.completions')).toHaveLength(3);
+    expect(indexer.logged('completions cannot be followed for now, trying again: the stream goes on')).toBe(1);
+  });
+});
+
+describe('completions that the participant has pruned', () => {
+  it('are a gap that is told, and what follows is complete', async () => {
+    {
+      await using blind = await world.run('ledger', { INDEXER_COMPLETIONS: 'off' });
+      for (const id of ['c-1', 'c-1', 'c-2', 'c-2', 'c-3']) await world.submit(id);
+      await blind.reaches(world.sandbox.ledger.ledgerEnd());
+    }
+    world.sandbox.ledger.pruneTo(3);
+    await using indexer = await world.run();
+    await world.submit('c-3');
+    const end = world.sandbox.ledger.ledgerEnd();
+    await indexer.reaches(end);
+    await world.reaches(end);
+    const rows = await world.rows('select "offset"::int as "offset", command_id from explore.completions order by 1');
+    expect(rows.map(({ offset, command_id: id }) => [offset, id])).toEqual([
+      [4, 'c-2'],
+      [5, 'c-3'],
+      [6, 'c-3'],
+    ]);
+    const ranges = await world.rows(
+      'select from_offset::int as "from", to_offset::int as "to", status, why from explore.completion_coverage',
+    );
+    expect(ranges.map(({ from, to, status }) => [from, to, status])).toEqual([
+      [0, 0, 'known'],
+      [0, 3, 'gap'],
+      [3, 6, 'known'],
+    ]);
+    expect(ranges[1]?.['why']).toContain('had pruned its completions up to offset 3');
+    expect(indexer.logged('completions were pruned by the participant before they were read')).toBe(1);
+  });
+});
+
+describe('a rejected command', () => {
+  it('is shown with what it cost, whether it may be tried again, and what became of it in the end', async () => {
+    await using indexer = await world.run();
+    world.sandbox.ledger.completions.add(rejected(world, 'late', { code: 'NOT_SEQUENCED_TIMEOUT', errorCategory: 2 }));
+    await world.submit('late');
+    const end = world.sandbox.ledger.ledgerEnd();
+    await indexer.reaches(end);
+    await world.reaches(end);
+    expect(
+      await world.rows(
+        `select error_code, is_retryable, reason, accepted_offset::int as accepted, paid_traffic_cost::int as cost
+           from explore.rejected_commands where command_id = 'late'`,
+      ),
+    ).toEqual([
+      { error_code: 'NOT_SEQUENCED_TIMEOUT', is_retryable: true, reason: 'for a reason', accepted: end, cost: 700 },
+    ]);
+    expect(
+      await world.rows(
+        'select error_code, user_id, commands::int as n, paid_traffic_cost::int as cost from explore.wasted_traffic',
+      ),
+    ).toEqual([{ error_code: 'NOT_SEQUENCED_TIMEOUT', user_id: 'app', n: 1, cost: 700 }]);
+    const latencies = await world.rows(
+      `select command_id, began_by, latency >= interval '0' as lawful from explore.command_latency order by "offset"`,
+    );
+    expect(latencies).toEqual([
+      { command_id: 'late', began_by: null, lawful: null },
+      { command_id: 'late', began_by: 'effective_at', lawful: true },
+    ]);
+  });
+
+  it('keeps nothing of a contract that is redacted, before or after it comes', async () => {
+    const contractId = `00${'ab'.repeat(32)}`;
+    const refusal = { code: 'CONTRACT_NOT_FOUND', errorCategory: 11, resources: [['CONTRACT_ID', contractId]] };
+    await using indexer = await world.run();
+    const comes = async (id: string): Promise<void> => {
+      world.sandbox.ledger.completions.add(rejected(world, id, refusal));
+      const end = world.sandbox.ledger.ledgerEnd();
+      await indexer.reaches(end);
+      await world.reaches(end);
+    };
+    await comes('before');
+    await world.rows(
+      `insert into ledger.redactions (redaction_id, subject, contract_id, reason, requested_by) values ('r', 'contract', '', '', '');
+       select from pqs.__redact_contracts(array['${contractId}'], 'r', false)`,
+    );
+    await comes('after');
+    expect(
+      await world.rows(
+        'select command_id, contract_id, error_code, status_message, redaction_id from explore.completions order by "offset"',
+      ),
+    ).toEqual(
+      ['before', 'after'].map((id) => ({
+        command_id: id,
+        contract_id: contractId,
+        error_code: 'CONTRACT_NOT_FOUND',
+        status_message: null,
+        redaction_id: 'r',
+      })),
+    );
+  });
+});
+
+/** The completion of a command that was refused after it was ordered, at an offset of its own. */
+function rejected({ sandbox: { ledger } }: CompletionWorld, commandId: string, refusal: object) {
+  ledger.skipOffsets(1);
+  const at = ledger.clock();
+  const [{ id: synchronizerId }] = ledger.synchronizers;
+  return {
+    userId: 'app',
+    actAs: [alice],
+    commandId,
+    submissionId: '',
+    deduplication: { kind: 'offset', offset: 0 } as const,
+    externalHash: null,
+    offset: ledger.ledgerEnd(),
+    at,
+    refusal: { grpcCodeValue: 10, cause: 'for a reason', traceId: 'abcdef0123456789', context: {}, ...refusal },
+    updateId: '',
+    synchronizerId,
+    recordTime: ledger.recordTime(synchronizerId, at),
+    traceContext: null,
+    paidTrafficCost: 700,
+  };
+}

@@ -8,7 +8,7 @@ import { asObject, asText } from '../wire/json.ts';
 import type { Json, JsonObject } from '../wire/json.ts';
 import { fingerprint } from '../wire/random.ts';
 import type { Release } from '../wire/release.ts';
-import { errorInfo } from '../wire/status-details.ts';
+import { errorInfo, requestInfo, resourceInfo } from '../wire/status-details.ts';
 import type { TraceContext } from '../wire/wire.ts';
 
 /** A submission, as far as its completion repeats it. */
@@ -139,12 +139,24 @@ export class Completions {
   }
 }
 
-/** The status of a completion: gRPC code, `CODE(category,trace): cause`, one ErrorInfo. */
+/** The resources of an error: what kind each is, and which. */
+function asPairs(resources: Json | undefined): readonly (readonly [string, string])[] {
+  return (Array.isArray(resources) ? resources : []).map((pair) => {
+    const [type, name] = Array.isArray(pair) ? pair : [];
+    return [asText(type), asText(name)];
+  });
+}
+
+/** The status of a completion: gRPC code, `CODE(category,trace): cause`, and the details of the error as typed messages. */
 function statusOf(refusal: JsonObject | undefined): JsonObject {
   if (refusal === undefined) return { code: 0, message: '', details: [] };
   const { code, cause, errorCategory, grpcCodeValue, traceId } = refusal;
   const message = `${asText(code)}(${JSON.stringify(errorCategory ?? -1)},${asText(traceId).slice(0, 8)}): ${asText(cause)}`;
-  const details: Json[] = [errorInfo(asText(code), asObject(refusal['context']) ?? {})];
+  const details: Json[] = [
+    errorInfo(asText(code), asObject(refusal['context']) ?? {}),
+    requestInfo(asText(refusal['correlationId']) || asText(traceId)),
+    ...asPairs(refusal['resources']).map(([type, name]) => resourceInfo(type, name)),
+  ];
   return { code: grpcCodeValue ?? 2, message, details };
 }
 

@@ -14,15 +14,31 @@ function field(number: number, content: Buffer): Buffer {
   return Buffer.concat([Buffer.from([(number << 3) | 2, ...length]), content]);
 }
 
+function detail(type: string, value: Buffer, decoded: JsonObject): JsonObject {
+  return {
+    typeUrl: `type.googleapis.com/google.rpc.${type}`,
+    value: value.toString('base64'),
+    valueDecoded: { ...decoded, unknownFields },
+    unknownFields,
+  };
+}
+
+/** `google.rpc.RequestInfo` (request_id = 1): the correlation id. */
+export function requestInfo(requestId: string): JsonObject {
+  return detail('RequestInfo', field(1, Buffer.from(requestId)), { requestId, servingData: '' });
+}
+
+/** `google.rpc.ResourceInfo` (resource_type = 1, resource_name = 2), one for each resource an error names. */
+export function resourceInfo(resourceType: string, resourceName: string): JsonObject {
+  const value = Buffer.concat([field(1, Buffer.from(resourceType)), field(2, Buffer.from(resourceName))]);
+  return detail('ResourceInfo', value, { resourceType, resourceName, owner: '', description: '' });
+}
+
 /** `google.rpc.ErrorInfo` (reason = 1, domain = 2, metadata = 3) of an error code and its context. */
 export function errorInfo(reason: string, context: JsonObject): JsonObject {
   const metadata = Object.entries(context).map(([key, value]) =>
     field(3, Buffer.concat([field(1, Buffer.from(key)), field(2, Buffer.from(asText(value)))])),
   );
-  return {
-    typeUrl: 'type.googleapis.com/google.rpc.ErrorInfo',
-    value: Buffer.concat([field(1, Buffer.from(reason)), ...metadata]).toString('base64'),
-    valueDecoded: { reason, domain: '', metadata: context, unknownFields },
-    unknownFields,
-  };
+  const value = Buffer.concat([field(1, Buffer.from(reason)), ...metadata]);
+  return detail('ErrorInfo', value, { reason, domain: '', metadata: context });
 }

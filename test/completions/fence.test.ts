@@ -1,0 +1,136 @@
+/** Completions under the fence of the stream: who was replaced stores none, who replaces waits for what is being stored. */
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { Client } from 'pg';
+import { decodeUpdate } from '../support/wire/decode.ts';
+import { decodeCompletion } from '../../src/ledger/frames/decode-completion.ts';
+import type { Completion } from '../../src/model/update.ts';
+import { openDatabase, type Database } from '../../src/store/connection/database.ts';
+import { migrate } from '../../src/store/schema/migrations.ts';
+import { openSession, type StoreSession } from '../../src/store/write/session.ts';
+import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import * as frames from '../support/frames.ts';
+import { pause } from '../support/wait-for.ts';
+
+const identity = { participantId: 'p::1220', filter: '{}', filterHash: 'f', shape: 'LEDGER_EFFECTS' } as const;
+
+let created: TestDatabase;
+let database: Database;
+let client: Client;
+beforeEach(async () => {
+  created = await createTestDatabase();
+  database = openDatabase({ url: created.url, schema: 'ledger', statementTimeoutMs: 60_000, applicationName: 'test' });
+  await migrate(database);
+  client = new Client({ connectionString: created.url });
+  await client.connect();
+  await client.query('set search_path = ledger');
+});
+afterEach(async () => {
+  await client.end();
+  await database.close();
+  await created.drop();
+});
+
+/** A session of a stream that has come to the offset. */
+async function streamAt(offset: number): Promise<StoreSession> {
+  const session = await openSession(database, identity);
+  await session.publishSeed(0, 'genesis');
+  await follow(session, 0, offset);
+  return session;
+}
+
+async function follow(session: StoreSession, from: number, to: number): Promise<void> {
+  const batch = session.newBatch(from);
+  batch.add(decodeUpdate(frames.text(frames.transaction(to, []))));
+  await session.writeBatch(batch, from);
+}
+
+function completion(offset: number): Completion {
+  const value = {
+    offset,
+    commandId: `c-${String(offset)}`,
+    userId: 'u',
+    actAs: [frames.alice],
+    updateId: `1220${String(offset).padStart(4, '0')}`,
+  };
+  const frame = decodeCompletion(JSON.stringify({ completionResponse: { Completion: { value } } }));
+  if (frame.kind !== 'completion') throw new Error('no completion');
+  return frame;
+}
+
+async function stored(): Promise<readonly number[]> {
+  const { rows } = await client.query<{ at: number }>('select "offset"::int as at from completions order by 1');
+  return rows.map(({ at }) => at);
+}
+
+const start = { begin: 0, parties: [] };
+const fenced = { code: 'CHECKPOINT_MOVED', retry: 'fenced' };
+
+describe('completions', () => {
+  it('are stored with their checkpoint or not at all', async () => {
+    const session = await streamAt(10);
+    const from = await session.completions.open(start);
+    await session.completions.write([completion(3), completion(7)], from, 8);
+    expect(await session.completions.open(start)).toBe(8);
+    // The same again, as after a commit whose answer was lost.
+    await expect(session.completions.write([completion(3), completion(7)], from, 8)).rejects.toMatchObject(fenced);
+    // What Postgres does not take takes the checkpoint with it.
+    await expect(session.completions.write([completion(7)], 8, 9)).rejects.toMatchObject({ code: 'STORE_DUPLICATE' });
+    expect(await session.completions.open(start)).toBe(8);
+    expect(await stored()).toEqual([3, 7]);
+  });
+
+  it('are never past the checkpoint of the stream', async () => {
+    const session = await streamAt(10);
+    const from = await session.completions.open(start);
+    await expect(session.completions.write([completion(11)], from, 11)).rejects.toMatchObject(fenced);
+    expect(await stored()).toEqual([]);
+    await follow(session, 10, 11);
+    await session.completions.write([completion(11)], from, 11);
+    expect(await stored()).toEqual([11]);
+  });
+
+  it('are not stored by a writer that was replaced', async () => {
+    const former = await streamAt(10);
+    const from = await former.completions.open(start);
+    const next = await openSession(database, identity);
+    await expect(former.completions.write([completion(3)], from, 5)).rejects.toMatchObject(fenced);
+    await expect(former.completions.skip({ from, to: 5, reason: 'pruned' })).rejects.toMatchObject(fenced);
+    await expect(former.completions.open(start)).rejects.toMatchObject(fenced);
+    expect(await next.completions.open(start)).toBe(from);
+    expect(await stored()).toEqual([]);
+  });
+
+  it('that are being stored hold a takeover off, and never a batch of updates', async () => {
+    const session = await streamAt(10);
+    await session.completions.open(start);
+    await client.query('begin');
+    // What the statement of a write takes, held for as long as this test wants.
+    await client.query('select from stream where epoch = 1 for key share');
+    await client.query('update completion_ranges set to_offset = 4');
+    await follow(session, 10, 11);
+    let taken = false;
+    const takeover = openSession(database, identity).then((next) => {
+      taken = true;
+      return next;
+    });
+    await pause(300);
+    expect(taken).toBe(false);
+    await client.query('commit');
+    const next = await takeover;
+    expect(await next.completions.open(start)).toBe(4);
+  });
+
+  it('of other parties begin a range of their own where the others end', async () => {
+    const session = await streamAt(10);
+    await session.completions.write([completion(3)], await session.completions.open(start), 5);
+    expect(await session.completions.open({ ...start, parties: ['b', 'a'] })).toBe(5);
+    expect(await session.completions.open({ ...start, parties: ['a', 'b'] })).toBe(5);
+    const { rows } = await client.query(
+      'select from_offset::int as from, to_offset::int as to, parties from completion_ranges order by 1',
+    );
+    expect(rows).toEqual([
+      { from: 0, to: 5, parties: [] },
+      { from: 5, to: 5, parties: ['a', 'b'] },
+    ]);
+  });
+});
