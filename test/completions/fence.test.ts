@@ -9,7 +9,7 @@ import { migrate } from '../../src/store/schema/migrations.ts';
 import { openSession, type StoreSession } from '../../src/store/write/session.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import * as frames from '../support/frames.ts';
-import { pause } from '../support/wait-for.ts';
+import { pause, waitFor } from '../support/wait-for.ts';
 
 const identity = { participantId: 'p::1220', filter: '{}', filterHash: 'f', shape: 'LEDGER_EFFECTS' } as const;
 
@@ -102,11 +102,17 @@ describe('completions', () => {
 
   it('that are being stored hold a takeover off, and never a batch of updates', async () => {
     const session = await streamAt(10);
-    await session.completions.open(start);
+    const from = await session.completions.open(start);
     await client.query('begin');
-    // What the statement of a write takes, held for as long as this test wants.
-    await client.query('select from stream where epoch = 1 for key share');
-    await client.query('update completion_ranges set to_offset = 4');
+    // The write has passed the fence, and waits for this table.
+    await client.query('lock table submitters in access exclusive mode');
+    const write = session.completions.write([completion(3)], from, 4);
+    await waitFor('the write waits', async () => {
+      const { rows } = await client.query(
+        "select from pg_locks where relation = 'submitters'::regclass and not granted",
+      );
+      return rows.length > 0 ? true : undefined;
+    });
     await follow(session, 10, 11);
     let taken = false;
     const takeover = openSession(database, identity).then((next) => {
@@ -116,6 +122,7 @@ describe('completions', () => {
     await pause(300);
     expect(taken).toBe(false);
     await client.query('commit');
+    await write;
     const next = await takeover;
     expect(await next.completions.open(start)).toBe(4);
   });

@@ -5,7 +5,7 @@ import { createLedgerClient, type LedgerClient } from '../../ledger/api/client.t
 import type { Right } from '../../ledger/api/users.ts';
 import { type Check, fail, type Finding, pass, skip, warn } from './outcome.ts';
 import { span, tokenClaims, type TokenClaims } from '../../ledger/access/token-claims.ts';
-import { openFrameStream } from '../../ledger/transport/frame-stream.ts';
+import { openFrameStream, type StreamPath } from '../../ledger/transport/frame-stream.ts';
 import { knownInterfaces } from '../../ledger/api/known-interfaces.ts';
 import { updatesRequest } from '../../ledger/api/request-format.ts';
 import { interfacesNamed, presetNames } from '../../config/interface-presets.ts';
@@ -78,6 +78,7 @@ export function ledgerChecks(view: LedgerView): readonly Check[] {
     },
     { name: 'user rights', after, run: () => rights(view) },
     websocketCheck(view),
+    completionsCheck(view),
     {
       name: 'filter',
       after,
@@ -241,22 +242,54 @@ function websocketCheck(view: LedgerView): Check {
   return { name: 'websocket', after: ['ledger', 'ledger end'], run: () => listen(view) };
 }
 
-async function listen({ client, config, url, access, end, signal }: LedgerView): Promise<Finding> {
+async function listen(view: LedgerView): Promise<Finding> {
+  const { ledger } = view.config;
+  const at = await view.end();
+  const interfaces = await knownInterfaces(view.client, ledger, interfacesNamed(ledger.wantedInterfaces), at);
+  const request = updatesRequest(at, { ...ledger, interfaces });
+  return opened(view, { path: '/v2/updates', request, found: 'opened at the ledger end with the configured filter' });
+}
+
+/** As for updates; without completions everything else works, so nothing here fails. */
+function completionsCheck(view: LedgerView): Check {
+  return {
+    name: 'completions',
+    after: ['ledger', 'ledger end'],
+    excused: {
+      LEDGER_NOT_A_LEDGER:
+        'the participant shows them to their own users only, before release 3.5.7: they are not followed',
+      LEDGER_PERMISSION_DENIED: 'the user may not read those of the configured parties: they are not followed',
+    },
+    run: async () => {
+      if (view.config.indexer.completions === 'off') return skip('INDEXER_COMPLETIONS=off');
+      const request = { parties: view.config.ledger.parties, beginExclusive: await view.end() };
+      const found = 'opened at the ledger end: what becomes of commands is followed';
+      return opened(view, { path: '/v2/commands/command-completions', request, found });
+    },
+  };
+}
+
+interface Opening {
+  readonly path: StreamPath;
+  readonly request: object;
+  /** What is said when it opens. */
+  readonly found: string;
+}
+
+async function opened(view: LedgerView, { path, request, found }: Opening): Promise<Finding> {
+  const { config, url, access, signal } = view;
   const { ledger, indexer } = config;
   const token = await access.tokenSource.read();
   assertTokenMayTravel(url, token, ledger.insecure);
-  const at = await end();
-  const interfaces = await knownInterfaces(client, ledger, interfacesNamed(ledger.wantedInterfaces), at);
-  const request = updatesRequest(at, { ...ledger, interfaces });
   return new Promise((resolve, reject) => {
-    let opened = false;
+    let isOpen = false;
     const accepted = (): void => {
-      resolve(pass('/v2/updates opened at the ledger end with the configured filter'));
+      resolve(pass(`${path} ${found}`));
       stream.close();
     };
     const stream = openFrameStream({
       url,
-      path: '/v2/updates',
+      path,
       request,
       token,
       tls: access.tls,
@@ -265,13 +298,13 @@ async function listen({ client, config, url, access, end, signal }: LedgerView):
       maxPayloadBytes: ledger.maxFrameBytes,
       signal,
       onOpen: () => {
-        opened = true;
+        isOpen = true;
         setTimeout(accepted, quietMs);
       },
       onFrame: accepted,
       onEnd: (error) => {
         if (error !== undefined) reject(error);
-        else if (opened)
+        else if (isOpen)
           resolve({ state: 'fail', found: 'the stream was closed at once, without a reason', fix: proxies });
       },
     });

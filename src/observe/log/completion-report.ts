@@ -68,8 +68,8 @@ export class CompletionReport {
   failed(error: IndexerError, delayMs: number): void {
     const { health, metrics, logger } = this.#parts;
     metrics.completionsFollowed.set(0);
-    metrics.completionFailures.inc();
     if (health.completions.state === 'off' && this.#said?.startsWith('off') === true) return;
+    metrics.completionFailures.inc();
     health.completionsChanged({ state: 'failing', because: `${error.code}: ${error.message}` });
     if (!this.#isNews(`failed ${error.code}`)) return;
     const facts = { delayMs, code: error.code, because: error.message, remedy: error.remedy };
