@@ -74,6 +74,11 @@ export class Completions {
     if (completion.externalHash !== null) this.#byHash.set(completion.externalHash, completion);
   }
 
+  /** The same for one whose command id no later submission has: nothing is compared with it. */
+  note(added: Omit<Completion, 'deduplicatedAfter'>): void {
+    this.#all.push({ ...added, deduplicatedAfter: this.#deduplicatedAfter(added.deduplication, added.at) });
+  }
+
   /**
    * The accepted completion that makes a submission now (`at`, microseconds since 1970) a duplicate. What external
    * parties signed counts once, whatever the period says.

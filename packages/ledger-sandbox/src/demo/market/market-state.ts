@@ -12,6 +12,7 @@ import { instruments, isDeposit } from '../templates/instruments.ts';
 import type { Instrument } from '../templates/instruments.ts';
 import { contextOf } from '../templates/metadata.ts';
 import { names } from '../templates/names.ts';
+import { leaveCompletions } from './rejections.ts';
 import type { Population } from './population.ts';
 import { Wallets } from './wallets.ts';
 import type { SavedWallets } from './wallets.ts';
@@ -146,6 +147,7 @@ export class MarketState {
         this.#consumed(event.ExercisedEvent.contractId);
       }
     }
+    if (own) leaveCompletions(this.ledger, { actAs, commands, transaction, number: this.#submissions });
     return transaction;
   }
 
