@@ -80,7 +80,7 @@ describe('a token that loses its rights', () => {
     await world.close();
     const everything = [{ kind: 'CanReadAsAnyParty' as const }];
     world = await CompletionWorld.open({
-      auth: { secret, rightsCheckMs: 50, users: [{ id: 'reader', rights: everything }] } as never,
+      auth: { secret, rightsCheckMs: 50, users: [{ id: 'reader', rights: everything }] },
     });
     const { sandbox } = world;
     const reader = await token(sharedSecret(secret), { sub: 'reader' });
