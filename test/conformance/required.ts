@@ -13,6 +13,7 @@ export const required: readonly string[] = [
   'POST /v2/commands/completions',
   'WS /v2/commands/completions',
   'POST /v2/commands/command-completions',
+  'POST /v2/commands/completion-by-hash',
   'WS /v2/commands/command-completions',
   'POST /v2/state/active-contracts',
   'WS /v2/state/active-contracts',

@@ -1,8 +1,18 @@
 /** What became of submitted commands, as lists over HTTP. Right: CanActAs (or CanReadAs) for each party named. */
+import { IndexerError } from '../../errors/indexer-error.ts';
 import { isObject } from '../frames/field.ts';
 import { ledgerError } from '../errors/make-ledger-error.ts';
 import type { Transport } from '../transport/transport.ts';
-import { answerField, answerOffset, type ListOptions, listQuery, type Maybe, sentOffset } from './answer.ts';
+import {
+  answerField,
+  answerList,
+  answerObject,
+  answerOffset,
+  type ListOptions,
+  listQuery,
+  type Maybe,
+  sentOffset,
+} from './answer.ts';
 import type { Status, TraceContext } from './update-types.ts';
 
 export interface CompletionStreamRequest {
@@ -49,11 +59,23 @@ export interface CompletionResponse {
   };
 }
 
+/** What became of a signed transaction: accepted once at most, perhaps after rejections, newest last. */
+export interface CompletionsByHash {
+  readonly acceptedCompletion: Completion | undefined;
+  readonly lastRejectedCompletions: readonly Completion[];
+}
+
 export interface CompletionCalls {
   /** `POST /v2/commands/completions`; all releases, from 3.5.7 on deprecated in favour of `commandCompletions`. */
   list(request: CompletionStreamRequest, options?: ListOptions): AsyncIterable<CompletionResponse>;
   /** `POST /v2/commands/command-completions`; 3.5.7 and later, before it HTTP 404 (LEDGER_NOT_A_LEDGER). */
   commandCompletions(request: GetCompletionsRequest, options?: ListOptions): AsyncIterable<CompletionResponse>;
+  /**
+   * `POST /v2/commands/completion-by-hash`; 3.6 and later, before it HTTP 404 (LEDGER_NOT_A_LEDGER). Undefined when the
+   * participant has none of this hash, or does not show it (COMPLETION_NOT_FOUND).
+   * @param transactionHash Base64 (completions show it as hex)
+   */
+  byHash(transactionHash: string): Promise<CompletionsByHash | undefined>;
 }
 
 /**
@@ -86,10 +108,29 @@ async function* completions(
   for await (const text of elements) yield completionIn(text, path);
 }
 
+async function byHash(transport: Transport, transactionHash: string): Promise<CompletionsByHash | undefined> {
+  const path = '/v2/commands/completion-by-hash';
+  try {
+    const answer = answerObject(await transport.request('POST', path, { transactionHash }), path);
+    const accepted = answer['acceptedCompletion'];
+    const rejected = answerList(answer, 'lastRejectedCompletions', path);
+    const all = [...(isObject(accepted) ? [accepted] : []), ...rejected];
+    for (const one of all) answerOffset(one, 'offset', path);
+    return {
+      acceptedCompletion: isObject(accepted) ? (accepted as unknown as Completion) : undefined,
+      lastRejectedCompletions: rejected as readonly Completion[],
+    };
+  } catch (thrown) {
+    if (thrown instanceof IndexerError && thrown.facts['ledgerCode'] === 'COMPLETION_NOT_FOUND') return undefined;
+    throw thrown;
+  }
+}
+
 export function completionCalls(transport: Transport): CompletionCalls {
   return {
     list: (request, options) => completions(transport, '/v2/commands/completions', request, options),
     commandCompletions: (request, options) =>
       completions(transport, '/v2/commands/command-completions', request, options),
+    byHash: (transactionHash) => byHash(transport, transactionHash),
   };
 }

@@ -2,6 +2,7 @@
 import { expect } from 'vitest';
 import { completionIn, type CompletionResponse } from '../../../src/ledger/api/completions.ts';
 import type { Call, Case, Session } from './row.ts';
+import { hashOfExecuted } from './rows-interactive.ts';
 import { all } from './rows-state.ts';
 import type { World } from '../world.ts';
 
@@ -34,7 +35,7 @@ function checkCompletions(result: unknown): void {
 
 const paths = ['/v2/commands/completions', '/v2/commands/command-completions'] as const;
 
-export const completionCases: readonly Case[] = paths.flatMap((path): readonly Case[] => {
+const listed: readonly Case[] = paths.flatMap((path): readonly Case[] => {
   const ofUser = path === '/v2/commands/completions';
   const since: Pick<Case, 'releases' | 'as'> = ofUser ? { as: 'admin' } : { as: 'admin', releases: ['3.5', '3.6'] };
   const list: Ask = ({ client }, request) =>
@@ -68,3 +69,21 @@ export const completionCases: readonly Case[] = paths.flatMap((path): readonly C
     },
   ];
 });
+
+const byHash: Case = {
+  operation: 'POST /v2/commands/completion-by-hash',
+  releases: ['3.6'],
+  needs: 'nothing',
+  call: async ({ client }, world) => {
+    const hash = world.release === '3.6' ? await hashOfExecuted(world) : 'EiA=';
+    return await client.completions.byHash(hash);
+  },
+  check: (result) =>
+    expect(result).toMatchObject({ acceptedCompletion: { status: { code: 0 } }, lastRejectedCompletions: [] }),
+  refused: {
+    COMPLETION_NOT_FOUND: { run: ({ client }) => client.completions.byHash('EiA='), releases: ['3.6'] },
+    '401': { run: ({ client }) => client.completions.byHash('EiA='), as: 'stranger', releases: ['3.6'] },
+  },
+};
+
+export const completionCases: readonly Case[] = [...listed, byHash];

@@ -75,6 +75,21 @@ export const submission: readonly CallCase[] = [
     ],
   },
   {
+    operation: 'POST /v2/commands/completion-by-hash',
+    url: '/v2/commands/completion-by-hash',
+    body: { transactionHash: 'EiA=' },
+    call: ({ completions }) => completions.byHash('EiA='),
+    answer: {
+      acceptedCompletion: { offset: 3, commandId: 'c' },
+      lastRejectedCompletions: [{ offset: 2, commandId: 'c' }],
+    },
+    result: {
+      acceptedCompletion: { offset: 3, commandId: 'c' },
+      lastRejectedCompletions: [{ offset: 2, commandId: 'c' }],
+    },
+    later: true,
+  },
+  {
     operation: 'POST /v2/commands/command-completions',
     url: '/v2/commands/command-completions',
     schema: 'GetCompletionsRequest',

@@ -6,6 +6,7 @@ import { require } from '../identity/caller.ts';
 import type { Caller } from '../identity/caller.ts';
 import {
   Undecodable,
+  missingField,
   afterLedgerEnd,
   failure,
   invalidArgument,
@@ -184,4 +185,12 @@ export function parseActiveContractsRequest(
   const binding = bindingOf('entry', ledger.participantId, eventFormat);
   const token = release === '3.4' ? '' : asText(body['streamContinuationToken']);
   return { activeAtOffset, format, skip: skipOf(token, activeAtOffset, binding), binding };
+}
+
+/** The hash of a transaction as hex; requests have it in Base64. */
+export function hashOf(given: string): string {
+  if (given === '') throw missingField('transaction_hash');
+  const bytes = Buffer.from(given, 'base64');
+  if (bytes.toString('base64') !== given) throw new Undecodable('body', 'The string is not a valid Base64');
+  return bytes.toString('hex');
 }

@@ -1,4 +1,5 @@
 /** Completions: what became of submissions, as a list and as a stream, of one user and of all. */
+import { require } from '../identity/caller.ts';
 import type { Caller } from '../identity/caller.ts';
 import { CompletionsReader, parseCompletions } from '../api/completion-requests.ts';
 import type { CompletionsForm } from '../api/completion-requests.ts';
@@ -7,6 +8,10 @@ import type { Call, Endpoint, StreamEndpoint } from '../api/endpoint.ts';
 import { listAnswer, listOptions, listed } from '../api/list-answer.ts';
 import type { Participant } from '../api/participant.ts';
 import { decode, follow, guarded } from '../api/streams.ts';
+import { hashOf } from '../api/requests.ts';
+import { shownCompletion } from '../ledger/completions.ts';
+import { failure } from '../wire/failure.ts';
+import { asText } from '../wire/json.ts';
 
 /** Completions have no end: the list is over after a silence. */
 async function list({ participant, caller, body, query }: Call, form: CompletionsForm): Promise<string> {
@@ -14,6 +19,28 @@ async function list({ participant, caller, body, query }: Call, form: Completion
   const request = parseCompletions(body, participant, caller, form);
   const reader = new CompletionsReader(participant, request);
   return listAnswer(await listed(ledger, reader, listOptions(query, limits)), limits);
+}
+
+/** What became of a signed transaction: accepted once at most, perhaps after rejections. */
+function byHash({ participant, caller, body }: Call): string {
+  const { ledger, release } = participant;
+  // Of what rights the caller has, not of parties that are asked for: without any there is nothing to see.
+  require(caller, ['authenticated']);
+  const hash = hashOf(asText(body['transactionHash']));
+  const mayRead = (readAs: string): boolean => caller.may('read-as-any-party') || caller.may({ readAs });
+  const all = ledger.completions.ofHash(hash).map((completion) => ({
+    accepted: completion.refusal === undefined,
+    shown: shownCompletion(completion, mayRead, release),
+  }));
+  const shown = all.filter((one) => one.shown !== undefined);
+  if (shown.length === 0) {
+    const cause = 'Completion not found, or not visible.';
+    throw failure({ code: 'COMPLETION_NOT_FOUND', category: 11, cause, resources: [['TRANSACTION_HASH', hash]] });
+  }
+  return JSON.stringify({
+    acceptedCompletion: shown.find(({ accepted }) => accepted)?.shown ?? null,
+    lastRejectedCompletions: shown.filter(({ accepted }) => !accepted).map((one) => one.shown),
+  });
 }
 
 function stream(form: CompletionsForm): StreamEndpoint['serve'] {
@@ -42,6 +69,15 @@ const query = ['limit', 'stream_idle_timeout_ms'];
 export const completionEndpoints: readonly Endpoint[] = [
   { method: 'POST', ...ofUser, query, response: 'CompletionStreamResponse[]', run: (call) => list(call, 'of-user') },
   { method: 'POST', ...ofAll, query, response: 'CompletionStreamResponse[]', run: (call) => list(call, 'of-all') },
+  {
+    method: 'POST',
+    path: '/v2/commands/completion-by-hash',
+    summary: 'What became of the transaction with a hash',
+    since: '3.6',
+    request: 'GetCompletionByHashRequest',
+    response: 'GetCompletionByHashResponse',
+    run: byHash,
+  },
 ];
 
 export const completionStreams: readonly StreamEndpoint[] = [

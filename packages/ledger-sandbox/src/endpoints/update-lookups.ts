@@ -1,7 +1,7 @@
 /** Look-ups of one update: by offset, by id, by transaction hash, and the deprecated ones of one transaction. */
 import { require } from '../identity/caller.ts';
 import type { Call, Endpoint } from '../api/endpoint.ts';
-import { Undecodable, failure, invalidArgument, missingField, nonPositiveOffset } from '../wire/failure.ts';
+import { failure, invalidArgument, missingField, nonPositiveOffset } from '../wire/failure.ts';
 import { parseUpdateFormat } from '../contracts/format.ts';
 import type { UpdateFormat } from '../contracts/format.ts';
 import type { StoredUpdate } from '../ledger/history.ts';
@@ -10,7 +10,7 @@ import type { Json, JsonObject } from '../wire/json.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { updateFormatNeeds } from '../identity/read-rights.ts';
 import { Renderer } from '../api/render.ts';
-import { int64Of } from '../api/requests.ts';
+import { hashOf, int64Of } from '../api/requests.ts';
 import { treeOf } from '../api/trees.ts';
 
 /** What is looked up, and how a refusal names it. */
@@ -33,10 +33,7 @@ function idKey(updateId: string): Key {
 }
 
 function hashKey(given: string): Key {
-  if (given === '') throw missingField('transaction_hash');
-  const bytes = Buffer.from(given, 'base64');
-  if (bytes.toString('base64') !== given) throw new Undecodable('body', 'The string is not a valid Base64');
-  const hash = bytes.toString('hex');
+  const hash = hashOf(given);
   return { kind: 'TRANSACTION_HASH', name: hash, find: (ledger) => ledger.findUpdate('hash', hash) };
 }
 

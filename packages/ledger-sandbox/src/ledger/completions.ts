@@ -90,6 +90,11 @@ export class Completions {
     return earlier !== undefined && reaches(change.deduplication, earlier, at) ? earlier : undefined;
   }
 
+  /** Of the submissions of one signed transaction, newest last. */
+  ofHash(hash: string): readonly Completion[] {
+    return this.#all.filter(({ externalHash }) => externalHash === hash);
+  }
+
   /** At most `limit` with beginExclusive < offset <= endInclusive, ascending. */
   range(beginExclusive: number, endInclusive: number, limit: number): readonly Completion[] {
     const from = this.#firstAfter(beginExclusive);
@@ -171,10 +176,20 @@ export function completionFrame(
   parties: ReadonlySet<string> | undefined,
   release: Release,
 ): string | undefined {
-  const actAs = completion.actAs.filter((party) => parties === undefined || parties.has(party));
+  const value = shownCompletion(completion, (party) => parties === undefined || parties.has(party), release);
+  return value === undefined ? undefined : JSON.stringify({ completionResponse: { Completion: { value } } });
+}
+
+/** A completion as readers of these parties see it; undefined when they do not. */
+export function shownCompletion(
+  completion: Completion,
+  mayRead: (party: string) => boolean,
+  release: Release,
+): JsonObject | undefined {
+  const actAs = completion.actAs.filter((party) => mayRead(party));
   if (actAs.length === 0) return undefined;
   const { commandId, updateId, userId, submissionId, traceContext, offset, synchronizerId, recordTime } = completion;
-  const value = {
+  return {
     commandId,
     status: statusOf(completion.refusal),
     updateId,
@@ -182,11 +197,10 @@ export function completionFrame(
     actAs,
     submissionId,
     deduplicationPeriod: { DeduplicationOffset: { value: completion.deduplicatedAfter } },
-    traceContext,
+    traceContext: traceContext === null ? null : { ...traceContext },
     offset,
     synchronizerTime: { synchronizerId, recordTime },
     paidTrafficCost: completion.paidTrafficCost,
     ...(release === '3.6' ? { transactionHash: completion.externalHash } : {}),
   };
-  return JSON.stringify({ completionResponse: { Completion: { value } } });
 }

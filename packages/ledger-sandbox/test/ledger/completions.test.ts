@@ -146,3 +146,24 @@ describe('completions', () => {
     expect(at(checkpoint, 'synchronizerTimes', 0, 'synchronizerId')).toBe(sandbox.ledger.synchronizers[0].id);
   });
 });
+
+describe('completion-by-hash', () => {
+  it('finds what became of a signed transaction from 3.6 on, and nothing of another hash', async () => {
+    await sandbox.close();
+    sandbox = await startSandbox({ release: '3.6', limits: { listWaitMs: 20 } });
+    const hash = `1220${'cd'.repeat(32)}`;
+    const command = { kind: 'create', templateId: '#model-tests:Iou:Iou' } as const;
+    const argument = { issuer: alice, owner: alice, currency: 'USD', amount: '1', observers: [] };
+    const submission = { commands: [{ ...command, argument }], actAs: [alice], userId: 'app', externalHash: hash };
+    sandbox.ledger.submit({ ...submission, commandId: 'c-1' });
+    expect(() => sandbox.ledger.submit({ ...submission, commandId: 'c-2' })).toThrow();
+    const path = '/v2/commands/completion-by-hash';
+    const transactionHash = Buffer.from(hash, 'hex').toString('base64');
+    const { status, body } = await post(sandbox.url, path, { transactionHash });
+    expect(status).toBe(200);
+    expect(at(body, 'acceptedCompletion')).toMatchObject({ commandId: 'c-1', transactionHash: hash });
+    expect(at(body, 'lastRejectedCompletions')).toMatchObject([{ commandId: 'c-2', updateId: '' }]);
+    const other = await post(sandbox.url, path, { transactionHash: 'EiA=' });
+    expect([other.status, other.body['code']]).toEqual([404, 'COMPLETION_NOT_FOUND']);
+  });
+});
