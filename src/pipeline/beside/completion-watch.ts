@@ -26,6 +26,8 @@ const mostFrames = 500;
 const mostBytes = 1024 * 1024;
 /** A participant is not upgraded by the minute. */
 const notServedDelayMs = 10 * 60_000;
+/** Silence for so long after the handshake means that nothing is refused. */
+const quietMs = 700;
 /** How long the end of a bounded run waits for completions; longer than a participant takes to send its first checkpoint. */
 const settleMs = 5_000;
 
@@ -145,25 +147,48 @@ export class CompletionWatch {
     const beginExclusive = await this.#open(connected);
     const token = await this.#parts.tokenSource.lease();
     if (stop.aborted) return;
-    const { inbox, stream } = openInbox(this.#parts, { parties, beginExclusive }, token?.token);
+    const accepted = this.#acceptance(beginExclusive, stop);
+    const { inbox, stream } = openInbox(this.#parts, { parties, beginExclusive }, token?.token, accepted.opened);
     const end = (): void => {
       inbox.stop();
     };
     stop.addEventListener('abort', end);
     try {
       const storing = new Storing(watched, beginExclusive);
-      this.#moved(beginExclusive);
-      this.#parts.observer.completionsFollowed(beginExclusive);
       for (;;) {
         const frames = await inbox.take(mostFrames, mostBytes);
         if (stop.aborted) return;
         if (frames.length === 0) throw ledgerError('LEDGER_STREAM_CLOSED', `${path} was closed with code 1000`);
+        accepted.tell();
         await this.#store(storing, frames, watched);
       }
     } finally {
       stop.removeEventListener('abort', end);
+      accepted.forget();
       stream.close();
     }
+  }
+
+  /** A refusal of the caller follows the handshake as a frame: data, or silence for a while, says that the stream is shown. */
+  #acceptance(checkpoint: number, stop: AbortSignal) {
+    let timer: NodeJS.Timeout | undefined;
+    let told = false;
+    const tell = (): void => {
+      if (told || stop.aborted) return;
+      told = true;
+      this.#moved(checkpoint);
+      this.#parts.observer.completionsFollowed(checkpoint);
+    };
+    return {
+      tell,
+      opened: (): void => {
+        timer = setTimeout(tell, quietMs);
+      },
+      forget: (): void => {
+        told = true;
+        clearTimeout(timer);
+      },
+    };
   }
 
   /** Stores what has come, each as soon as the stream is as far. What was decoded before a frame that cannot be is stored. */
@@ -198,7 +223,7 @@ function reasonOf({ code }: IndexerError): string {
     : 'the participant shows completions to their own users only, before release 3.5.7';
 }
 
-function openInbox(parts: PipelineParts, request: object, token: string | undefined) {
+function openInbox(parts: PipelineParts, request: object, token: string | undefined, onOpen: () => void) {
   let stream: FrameStream | undefined;
   const valve = { pause: () => stream?.pause(), resume: () => stream?.resume(), paused: () => undefined };
   const inbox = new Inbox<Buffer>({ frames: mostFrames, bytes: mostBytes }, valve);
@@ -206,6 +231,7 @@ function openInbox(parts: PipelineParts, request: object, token: string | undefi
     path,
     request,
     token,
+    onOpen,
     onFrame: (frame) => {
       inbox.push(frame, frame.length);
     },
