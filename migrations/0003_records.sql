@@ -64,6 +64,20 @@ comment on column quarantine.quarantined_at is 'When it was set aside, in the tr
 comment on column quarantine.attempts is 'How often storing it was tried again.';
 comment on column quarantine.attempted_at is 'When it was tried last; null if never.';
 
+create table retention_holds (
+  name text primary key,
+  "offset" bigint not null check ("offset" >= 0),
+  reason text,
+  since timestamptz not null default now(),
+  moved_at timestamptz not null default now()
+);
+comment on table retention_holds is 'Who still needs history: nothing that a row here holds is pruned, neither by hand nor by INDEXER_KEEP.';
+comment on column retention_holds.name is 'Who needs it, e.g. the name of a replica.';
+comment on column retention_holds."offset" is 'What comes after this offset is still needed; what is up to it may go.';
+comment on column retention_holds.reason is 'Why, as given by whoever asked for it.';
+comment on column retention_holds.since is 'When it was placed.';
+comment on column retention_holds.moved_at is 'When its offset was given last.';
+
 create table redactions (
   redaction_id text primary key,
   subject text not null check (subject in ('contract', 'exercise', 'party')),

@@ -18,7 +18,7 @@ import type { PageGuide } from './observe/page/messages.ts';
 import { StatusPage } from './observe/page/status-page.ts';
 import { openTracer } from './observe/tracing/tracing.ts';
 import { WorkClock } from './observe/figures/work-clock.ts';
-import type { PipelineLimits, PipelineParts } from './pipeline/ports/parts.ts';
+import type { PipelineLimits, PipelineParts, Retention } from './pipeline/ports/parts.ts';
 import type { OpenStream } from './pipeline/ports/source.ts';
 import { runPipeline } from './pipeline/run.ts';
 import { openDatabase, type Database } from './store/connection/database.ts';
@@ -26,6 +26,7 @@ import { placeOf } from './store/connection/hosts.ts';
 import { readRecentFacts } from './store/reads/recent-facts.ts';
 import { readUpdateOutline } from './store/reads/update-outline.ts';
 import { WriterCandidate, writerSessionName } from './store/lock/writer-lock.ts';
+import { pruneBeside } from './store/retention/prune.ts';
 import { stagingSchema } from './store/history/staging.ts';
 import { postgresSink, postgresViewStaging } from './store/postgres-sink.ts';
 import { commit } from './version.ts';
@@ -231,6 +232,7 @@ export function pipelineParts(
     filter: { parties, templates, interfaces: [], createdEventBlobs, shape, topology },
     wantedInterfaces: ledger.wantedInterfaces,
     viewStaging: viewStaging(options, candidate),
+    retention: retention(options),
     start: indexer.start,
     stopAt: indexer.stopAt,
     observer,
@@ -258,6 +260,32 @@ function viewStaging({ config: { database, indexer }, databaseUrl: url }: Indexe
   return async () => {
     const schema = stagingSchema(database.schema, 'interfaces');
     return postgresViewStaging(open(database.schema), open(schema), () => candidate.assertHeld());
+  };
+}
+
+/** A connection for each look at old history. A run with an end is no daemon: it leaves history alone. */
+function retention({ config, databaseUrl: url }: IndexerOptions): Retention | undefined {
+  const { keepMs, pruneEveryMs: everyMs, stopAt, leaseMs } = config.indexer;
+  const { urlFile, schema } = config.database;
+  if (keepMs === undefined || stopAt !== undefined) return undefined;
+  return {
+    everyMs,
+    prune: async (stop, onProgress) => {
+      const database = openDatabase({
+        url,
+        urlFile,
+        schema,
+        statementTimeoutMs: longStatementMs,
+        applicationName: 'ledger-indexer retention',
+        idleInTransactionMs: leaseMs,
+        maxConnections: 1,
+      });
+      try {
+        return await pruneBeside(database, keepMs, { stop, onProgress });
+      } finally {
+        await database.close();
+      }
+    },
   };
 }
 

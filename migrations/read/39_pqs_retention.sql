@@ -13,8 +13,10 @@ create or replace function :pqs.validate_pruning_offset("offset" bigint) returns
 as $$
 declare
   history record;
+  hold record;
 begin
   select s.checkpoint, s.seeded_at into history from :storage.stream s;
+  select h.name, h."offset" into hold from :storage.retention_holds h order by h."offset", h.name limit 1;
   if "offset" is null or "offset" < 0 then
     raise exception 'Illegal offset %: nothing can be pruned up to there', coalesce("offset"::text, 'null')
       using errcode = 'numeric_value_out_of_range';
@@ -22,12 +24,15 @@ begin
     raise exception 'Illegal offset % is beyond upper bounds of contiguous history', "offset"
       using errcode = 'numeric_value_out_of_range',
             hint = format('History is complete up to %s.', coalesce(history.checkpoint::text, 'nowhere yet'));
+  elsif "offset" > hold."offset" then
+    raise exception 'History after offset % is held by %', hold."offset", hold.name
+      using errcode = 'object_in_use', hint = 'Prune up to there, or release the hold: ledger-indexer hold release NAME.';
   end if;
   return "offset";
 end
 $$;
 comment on function :pqs.validate_pruning_offset(bigint) is
-  'The offset itself; an error when history cannot be pruned up to there, because it has not been read as far.';
+  'The offset itself; an error when history cannot be pruned up to there, because it has not been read as far, or because somebody holds it (table retention_holds).';
 
 create or replace function :pqs.__note_pruned(boundary bigint) returns bigint
   language sql volatile
@@ -189,12 +194,12 @@ create or replace function :pqs.prune_archived_to_offset(max_pruned_offset bigin
   set search_path = pg_catalog, pg_temp
 as $$
 declare
-  boundary bigint := :pqs.validate_pruning_offset(max_pruned_offset);
+  boundary bigint;
   ended record;
   old record;
 begin
   perform :pqs.__retention_lock();
-  boundary := :pqs.__note_pruned(boundary);
+  boundary := :pqs.__note_pruned(:pqs.validate_pruning_offset(max_pruned_offset));
   select * into ended
     from :pqs.__prune_contracts(array(select t.template_pk from :storage.templates t), -1, boundary, boundary);
   select * into old from :pqs.__prune_updates(-1, boundary);

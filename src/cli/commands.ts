@@ -22,6 +22,7 @@ import { statusCommand } from './inspect/status.ts';
 import { viewsCommand } from './inspect/views.ts';
 import { ledgerCommand } from './ledger/ledger.ts';
 import { acceptFilterCommand } from './maintain/accept-filter.ts';
+import { holdCommand } from './maintain/hold.ts';
 import { pruneCommand } from './maintain/prune.ts';
 import { quarantineCommand } from './maintain/quarantine.ts';
 import { redactCommand } from './maintain/redact.ts';
@@ -52,6 +53,7 @@ export const commands: readonly Command[] = [
   completionCommand,
   helpCommand,
   pruneCommand,
+  holdCommand,
   redactCommand,
   resetCommand,
   reseedCommand,

@@ -3,6 +3,7 @@
  * refusing and documenting configuration all work from this table, so none of them can disagree with another.
  */
 import {
+  age,
   boolean,
   choice,
   database,
@@ -304,6 +305,17 @@ const indexerOptions = {
       { unset: 'runs for ever' },
     ),
     endPoint,
+  ),
+  keepMs: optional(
+    indexer('INDEXER_KEEP', 'Prune history older than this while it runs, such as `90d`; what is active stays.', {
+      unset: 'everything is kept',
+    }),
+    age('1m', '5000w'),
+  ),
+  pruneEveryMs: withDefault(
+    indexer('INDEXER_PRUNE_EVERY', 'With `INDEXER_KEEP`: time between two looks at what is older.'),
+    duration('100ms', '24h'),
+    '10m',
   ),
   retryMaxMs: withDefault(
     indexer('INDEXER_RETRY_MAX', 'Longest delay between two attempts.'),

@@ -75,6 +75,22 @@ export function duration(minText: string, maxText: string): OptionType<number> {
   return quantity('duration', milliseconds, [minText, constant(any, minText), maxText, constant(any, maxText)]);
 }
 
+const ages = { m: 1, h: 60, d: 1440, w: 10_080 };
+const msOfMinute = 60_000;
+
+/** Ages such as `12h`, `90d`, `6w`; the value is in milliseconds. */
+export function age(minText: string, maxText: string): OptionType<number> {
+  const any = quantity('age', ages, ['0m', 0, 'any', Number.MAX_SAFE_INTEGER]);
+  const minutes = quantity('age', ages, [minText, constant(any, minText), maxText, constant(any, maxText)]);
+  return {
+    label: minutes.label,
+    parse: (given) => {
+      const parsed = minutes.parse(given);
+      return 'value' in parsed ? { value: parsed.value * msOfMinute } : parsed;
+    },
+  };
+}
+
 const bytes = { B: 1, KiB: 1024, MiB: 1024 ** 2, GiB: 1024 ** 3 };
 
 /** Sizes such as `64KiB`, `8MiB`; the value is in bytes. */

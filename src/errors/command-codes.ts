@@ -63,6 +63,13 @@ export const commandCodes = {
     'prune was stopped before everything was removed',
     'run the same command again: it goes on where it stopped',
   ),
+  HOLD_REFUSED: kind(
+    'fatal',
+    ExitCode.configuration,
+    'hold: the history that was to be kept is not here',
+    'name an offset that is',
+  ),
+  NOT_HELD: kind('fatal', ExitCode.usage, 'hold: nothing is held under this name', 'see `ledger-indexer hold list`'),
   REDACTION_REFUSED: kind(
     'fatal',
     ExitCode.configuration,

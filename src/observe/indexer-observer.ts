@@ -10,6 +10,7 @@ import type {
   CompletionFacts,
   Observer,
   PackageFacts,
+  PruneFacts,
   QueueFacts,
   SeedFacts,
   StretchAnswer,
@@ -22,6 +23,8 @@ import type { Logger } from './log/logger.ts';
 import type { Metrics } from './metrics/metrics.ts';
 import { CompletionReport } from './log/completion-report.ts';
 import { ProgressLine } from './log/progress-line.ts';
+import { InterfaceReport } from './log/interface-report.ts';
+import { RetentionReport } from './log/retention-report.ts';
 import { reportUnknown } from './log/unknown-report.ts';
 import { WorkClock } from './figures/work-clock.ts';
 import { updateKinds } from './metrics/catalogue/keeping-up.ts';
@@ -71,19 +74,23 @@ class LoggingObserver implements IndexerObserver {
   readonly #timers: NodeJS.Timeout[] = [];
   readonly #open = new Set<string>();
   readonly #lines = new Doubling();
+  readonly #interfaces: InterfaceReport;
   readonly #completions: CompletionReport;
+  readonly #retention: RetentionReport;
   #phase: Phase | undefined;
   #seeded = 0;
   #prunedOffset: number | undefined;
   #saidParticipantUnknown = false;
-  #waiting = '';
   #stretch: StretchAnswer | undefined;
 
   constructor({ logger, metrics, health, work, progress, statusEveryMs = 10_000 }: ObserverParts) {
     this.#logger = logger;
     this.#metrics = metrics;
     this.#health = health;
-    this.#completions = new CompletionReport({ logger, metrics, health });
+    const report = { logger, metrics, health };
+    this.#interfaces = new InterfaceReport(report);
+    this.#completions = new CompletionReport(report);
+    this.#retention = new RetentionReport(report);
     this.#work = work ?? new WorkClock();
     this.#progress = progress;
     this.#timers.push(setInterval(() => this.#logStatus(), statusEveryMs).unref());
@@ -284,34 +291,20 @@ class LoggingObserver implements IndexerObserver {
     this.#logger.warn({ delayMs, code: error.code, because: error.message }, 'typed views are late, trying again');
   }
 
-  /** What waits is said once for as long as it is the same: every session finds it again. */
   interfacesWanted(interfaces: readonly WantedInterface[]): void {
-    const named = (wanted: WantedInterface['state']): readonly string[] =>
-      interfaces.filter(({ state }) => state === wanted).map(({ id }) => id);
-    const waiting = named('waiting');
-    const gathering = named('gathering');
-    this.#health.interfacesWanted(waiting, gathering);
-    this.#metrics.interfacesWaiting.set(waiting.length);
-    this.#metrics.interfacesGathering.set(gathering.length);
-    const isOld = waiting.join() === this.#waiting;
-    this.#waiting = waiting.join();
-    if (isOld || waiting.length === 0) return;
-    const message = 'interfaces that the participant does not know yet: their views are taken up when it does';
-    this.#logger.warn({ waiting, wanted: interfaces.length }, message);
+    this.#interfaces.wanted(interfaces);
   }
 
   viewsGathering(interfaces: readonly string[], completeFrom: number): void {
-    this.#logger.info({ interfaces, completeFrom }, 'gathering views of interfaces beside the stream');
+    this.#interfaces.gathering(interfaces, completeFrom);
   }
 
   viewsAdded(interfaces: readonly string[], views: number): void {
-    this.#logger.info({ interfaces, views }, 'views of interfaces added: the stream asks for them from here on');
+    this.#interfaces.added(interfaces, views);
   }
 
   viewsFailed(error: IndexerError, delayMs: number): void {
-    this.#metrics.interfaceRetries.inc();
-    const facts = { delayMs, code: error.code, because: error.message, remedy: error.remedy };
-    this.#logger.warn(facts, 'views of interfaces are late, trying again');
+    this.#interfaces.failed(error, delayMs);
   }
 
   completionsOff(because: string, error?: IndexerError): void {
@@ -332,6 +325,14 @@ class LoggingObserver implements IndexerObserver {
 
   completionsFailed(error: IndexerError, delayMs: number): void {
     this.#completions.failed(error, delayMs);
+  }
+
+  historyPruned(facts: PruneFacts): void {
+    this.#retention.pruned(facts);
+  }
+
+  pruneFailed(error: IndexerError, delayMs: number): void {
+    this.#retention.failed(error, delayMs);
   }
 
   failed(stage: 'ledger' | 'store' | 'pipeline', error: IndexerError, delayMs: number | undefined): void {

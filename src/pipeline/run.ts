@@ -28,6 +28,7 @@ import { follow$, type Following } from './follow/follow.ts';
 import { connect, type Connected } from './proof/identity.ts';
 import { InterfaceWatch } from './interface-watch.ts';
 import { CompletionWatch } from './beside/completion-watch.ts';
+import { pruning$ } from './beside/retention-watch.ts';
 import { PackageWatch } from './beside/package-watch.ts';
 import { PhaseKeeper, type PipelineParts } from './ports/parts.ts';
 import type { WriterLock } from './ports/sink.ts';
@@ -176,7 +177,8 @@ class Run {
     const updates$ = follow$(connected.parts, connected.session, following);
     const followed$ = concat(updates$, this.#settled$(following), bounded ? level$ : EMPTY).pipe(endWith(undefined));
     const completions$ = this.#completions.watch$(connected, following);
-    const beside$ = merge(polled$, this.#packages.watch$(), completions$, bounded ? EMPTY : level$);
+    const pruned$ = pruning$(connected.parts);
+    const beside$ = merge(polled$, this.#packages.watch$(), completions$, pruned$, bounded ? EMPTY : level$);
     return merge(followed$, beside$).pipe(
       takeWhile((value) => value !== undefined),
       finalize(() => {

@@ -75,6 +75,8 @@ describe('loadConfig', () => {
         pingIntervalMs: 15_000,
         askAfterMs: 1_000,
         start: 'seed',
+        keepMs: undefined,
+        pruneEveryMs: 600_000,
         retryMaxMs: 30_000,
         dataDir: '.ledger-indexer',
         demoUpdatesPerSecond: 5,

@@ -43,6 +43,7 @@ const rules: Readonly<Record<string, 'cut' | 'kept'>> = {
   redacted_contracts: 'kept',
   redacted_exercises: 'kept',
   redactions: 'kept',
+  retention_holds: 'kept',
   schema_migrations: 'kept',
   stream: 'cut',
   submitters: 'kept',
@@ -73,7 +74,15 @@ const volatile: Readonly<Record<string, string>> = {
 };
 
 /** Filled as packages are read, which no reset and no run waits for; and what `accept-filter` and `verify` had left. */
-const ofNoHistory = new Set(['packages', 'paddings', 'typed_columns', 'typed_views', 'coverage', 'verifications']);
+const ofNoHistory = new Set([
+  'packages',
+  'paddings',
+  'typed_columns',
+  'typed_views',
+  'coverage',
+  'retention_holds',
+  'verifications',
+]);
 
 type Rows = readonly string[];
 type Tables = ReadonlyMap<string, Rows>;

@@ -57,6 +57,7 @@ export const rules: Readonly<Record<string, 'all' | 'none' | 'some columns' | Ke
   redacted_contracts: 'none',
   redacted_exercises: 'none',
   verifications: 'none',
+  retention_holds: 'none',
 };
 
 /** Columns that name the parties the indexer reads for, or let somebody ask the ledger on. */

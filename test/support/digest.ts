@@ -26,6 +26,7 @@ const besideTheStream: ReadonlySet<string> = new Set([
   'completion_ranges',
   'completions',
   'submitters',
+  'retention_holds',
 ]);
 
 /** Tells in which transactions the writer stored what, and nothing of the ledger. */

@@ -11,6 +11,7 @@ import { CatchUp, type CatchUpProgress, Lag } from '../figures/lag.ts';
 import { type HealthFacts, type HealthState, isBlind, verdict, type Verdict } from './health.ts';
 import { MeanWindow, RateWindow, rounded, roundedOrNull, share, TemplateRates } from '../figures/rates.ts';
 import { type RecentError, RecentErrors } from './recent-errors.ts';
+import { RetentionProgress, type RetentionStatus } from './retention-progress.ts';
 import { type Why, whyBehind } from './why-behind.ts';
 import type { ByPart, WorkClock } from '../figures/work-clock.ts';
 
@@ -77,6 +78,8 @@ export interface StatusDocument {
   readonly interfacesWaiting: readonly string[];
   /** Interfaces whose views are gathered beside the stream. */
   readonly interfacesGathering: readonly string[];
+  /** What INDEXER_KEEP has pruned since the last look began; null without it, and before the first look. */
+  readonly retention: RetentionStatus | null;
   /** What the ledger sent and this version does not know. */
   readonly unknown: readonly UnknownName[];
   /** The last kinds of failures, newest first; `lastError` is the first of them. */
@@ -100,6 +103,7 @@ export class HealthTracker {
   readonly now: () => number;
   readonly wallNow: () => number;
   readonly unknown = new UnknownNames();
+  readonly retention = new RetentionProgress();
   readonly #options: HealthOptions;
   readonly #startedAt: number;
   readonly #updates = new Map<string, number>();
@@ -315,6 +319,7 @@ export class HealthTracker {
       completions: this.#completions,
       interfacesWaiting: this.#interfacesWaiting,
       interfacesGathering: this.#interfacesGathering,
+      retention: this.retention.status(),
       unknown: this.unknown.all,
       errors: this.#errors.all,
       counts: { updates: Object.fromEntries(this.#updates), events: Object.fromEntries(this.#events) },

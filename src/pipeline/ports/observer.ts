@@ -46,6 +46,18 @@ export interface RefusedPackage {
   readonly error: IndexerError;
 }
 
+/** What one look at old history has done so far. */
+export interface PruneFacts {
+  /** Updates up to this offset go, but for what is active there. */
+  readonly boundary: number;
+  /** Rows removed since the look began. */
+  readonly rows: number;
+  /** Whether it is over. */
+  readonly finished: boolean;
+  /** Who keeps it from going as far as the configuration says; null when nobody does. */
+  readonly heldBy: { readonly name: string; readonly offset: number; readonly since: Date } | null;
+}
+
 /** What one look at packages brought, beside ingestion. */
 export interface PackageFacts {
   /** Packages read. */
@@ -152,6 +164,10 @@ export interface Observer {
   completionsSkipped(from: number, to: number): void;
   /** They could not be followed for now; the stream goes on without them. `delayMs` until the next try. */
   completionsFailed(error: IndexerError, delayMs: number): void;
+  /** Old history is being pruned, or was: told after each transaction, and at the end. */
+  historyPruned(facts: PruneFacts): void;
+  /** It could not be pruned for now; the stream goes on. `delayMs` until the next try. */
+  pruneFailed(error: IndexerError, delayMs: number): void;
   /** A failure and what was decided: `delayMs` until the next try, undefined when there is none. */
   failed(stage: 'ledger' | 'store' | 'pipeline', error: IndexerError, delayMs: number | undefined): void;
 }

@@ -4,7 +4,7 @@ import type { TokenSource } from '../../ledger/access/token.ts';
 import type { Phase } from '../../model/stream.ts';
 import type { UnknownPolicy } from '../../model/unknown.ts';
 import type { IndexerError } from '../../errors/indexer-error.ts';
-import type { Observer } from './observer.ts';
+import type { Observer, PruneFacts } from './observer.ts';
 import type { Sink, ViewStaging } from './sink.ts';
 import type { LedgerQuestions, OpenStream } from './source.ts';
 import type { Tracer } from './tracer.ts';
@@ -28,6 +28,14 @@ export interface PipelineLimits {
 /** An offset, or `end`: the ledger end when the run begins. Undefined: run for ever. */
 export type StopAt = number | 'end' | undefined;
 
+/** How old history is pruned. */
+export interface Retention {
+  /** From one look to the next, milliseconds. */
+  readonly everyMs: number;
+  /** Removes what is too old, in short transactions. @throws IndexerError STORE_NOT_PERMITTED, or what Postgres says */
+  prune(stop: AbortSignal, onProgress: (facts: PruneFacts) => void): Promise<PruneFacts>;
+}
+
 export interface PipelineParts {
   readonly ledger: LedgerQuestions;
   /** The same ledger, for questions that are asked again rather than waited for. */
@@ -41,6 +49,8 @@ export interface PipelineParts {
   readonly wantedInterfaces: readonly string[];
   /** Where views of interfaces that came later are gathered beside the stream. */
   readonly viewStaging: () => Promise<ViewStaging>;
+  /** Undefined: all history is kept. */
+  readonly retention: Retention | undefined;
   readonly start: 'seed' | 'genesis' | 'oldest' | number;
   /** The last offset to store; the run ends there. */
   readonly stopAt: StopAt;

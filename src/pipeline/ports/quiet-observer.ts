@@ -35,5 +35,7 @@ export const quietObserver: Observer = {
   completionsStored: ignore,
   completionsSkipped: ignore,
   completionsFailed: ignore,
+  historyPruned: ignore,
+  pruneFailed: ignore,
   failed: ignore,
 };

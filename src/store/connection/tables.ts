@@ -256,6 +256,14 @@ interface RedactionsTable {
   readonly exercises: Generated<number>;
 }
 
+interface RetentionHoldsTable {
+  readonly name: string;
+  readonly offset: number;
+  readonly reason: string | null;
+  readonly since: Generated<Date>;
+  readonly moved_at: Generated<Date>;
+}
+
 interface SchemaMigrationsTable {
   readonly id: string;
   readonly applied_at: Generated<Date>;
@@ -389,6 +397,7 @@ export interface Tables {
   readonly redacted_contracts: RedactedContractsTable;
   readonly redacted_exercises: RedactedExercisesTable;
   readonly redactions: RedactionsTable;
+  readonly retention_holds: RetentionHoldsTable;
   readonly schema_migrations: SchemaMigrationsTable;
   readonly stream: StreamTable;
   readonly submitters: SubmittersTable;

@@ -3,8 +3,16 @@ import type { ClientBase } from 'pg';
 import { IndexerError } from '../../errors/indexer-error.ts';
 import { tablesOf } from '../connection/query-builder.ts';
 
-/** An offset (included), or everything recorded before a time. */
-export type PruneBefore = { readonly offset: number } | { readonly time: Date };
+/** An offset (included), everything recorded before a time, or so many milliseconds before what was recorded last. */
+export type PruneBefore = { readonly offset: number } | { readonly time: Date } | { readonly keepMs: number };
+
+/** A row of `retention_holds` that keeps history. */
+export interface Holding {
+  readonly name: string;
+  /** What comes after it is kept. */
+  readonly offset: number;
+  readonly since: Date;
+}
 
 export interface PruneTarget {
   /** Everything up to and including this offset goes, but what is active there. */
@@ -12,10 +20,13 @@ export interface PruneTarget {
   readonly checkpoint: number;
   /** Pruned up to here before; null when never. */
   readonly keptOffset: number | null;
+  /** Who keeps it from going as far as was asked for; null when nobody does. */
+  readonly heldBy: Holding | null;
 }
 
 /**
- * Never beyond the checkpoint, and never before what was pruned already: a prune that was cut is finished by the next.
+ * Never beyond the checkpoint or what somebody holds, and never before what was pruned already: a prune that was cut is
+ * finished by the next.
  * @throws IndexerError NOTHING_TO_PRUNE when nothing is indexed yet
  */
 export async function pruneTarget(client: ClientBase, before: PruneBefore): Promise<PruneTarget> {
@@ -30,8 +41,32 @@ export async function pruneTarget(client: ClientBase, before: PruneBefore): Prom
     });
   }
   const { checkpoint, kept_offset: keptOffset } = stream;
-  const wanted = 'offset' in before ? before.offset : await lastOffsetBefore(client, before.time, checkpoint);
-  return { boundary: Math.max(Math.min(wanted, checkpoint), keptOffset ?? 0), checkpoint, keptOffset };
+  const wanted = Math.min(await wantedOffset(client, before, checkpoint), checkpoint);
+  const hold = await tablesOf(client)
+    .selectFrom('retention_holds')
+    .select(['name', 'offset', 'since'])
+    .orderBy('offset')
+    .orderBy('name')
+    .executeTakeFirst();
+  const heldBy = hold !== undefined && hold.offset < wanted ? hold : null;
+  return { boundary: Math.max(heldBy?.offset ?? wanted, keptOffset ?? 0), checkpoint, keptOffset, heldBy };
+}
+
+async function wantedOffset(client: ClientBase, before: PruneBefore, checkpoint: number): Promise<number> {
+  if ('offset' in before) return before.offset;
+  if ('time' in before) return lastOffsetBefore(client, before.time, checkpoint);
+  const time = await timeBefore(client, before.keepMs);
+  return time === null ? 0 : lastOffsetBefore(client, time, checkpoint);
+}
+
+/** By what was recorded last, where a clock is ahead of it: a wrong clock must not cost history. Null: nothing was recorded yet. */
+async function timeBefore(client: ClientBase, keepMs: number): Promise<Date | null> {
+  const { rows } = await client.query<{ time: Date | null }>(
+    `select least(now(), checkpoint_record_time) - $1 * interval '1 millisecond' as time
+       from stream where checkpoint_record_time is not null`,
+    [keepMs],
+  );
+  return rows[0]?.time ?? null;
 }
 
 /** The offset before the first update recorded at or after the time; record times rise with the offsets but for synchronizers apart. */

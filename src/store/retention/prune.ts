@@ -33,10 +33,16 @@ export interface PruneOptions {
   readonly stop: AbortSignal;
   /** Rows of one transaction, about: a single update is never cut. Default 5000. */
   readonly batchRows?: number;
+  /** Told after each transaction. */
+  readonly onProgress?: ((progress: PruneProgress) => void) | undefined;
 }
 
-export interface PruneResult {
-  readonly boundary: number;
+export interface PruneProgress extends Pick<PruneTarget, 'boundary' | 'heldBy'> {
+  /** Rows removed so far. */
+  readonly rows: number;
+}
+
+export interface PruneResult extends Pick<PruneTarget, 'boundary' | 'heldBy'> {
   readonly tables: readonly PrunedTable[];
   readonly batches: number;
   /** False when it was stopped before the end. */
@@ -78,12 +84,14 @@ export function planPrune(database: Database, before: PruneBefore): Promise<Prun
  */
 export async function prune(database: Database, before: PruneBefore, options: PruneOptions): Promise<PruneResult> {
   const pqs = escapeIdentifier(readSchemas(database.schema).pqs);
-  const boundary = await shortTransaction(database, async (client) => {
-    const target = await pruneTarget(client, before);
-    const { rows } = await client.query<{ kept: number }>(`select ${pqs}.__note_pruned($1) as kept`, [target.boundary]);
-    return rows[0]?.kept ?? target.boundary;
+  const target = await shortTransaction(database, async (client) => {
+    // So that nobody holds what is about to go.
+    await client.query(`select ${pqs}.__retention_lock()`);
+    const { boundary, heldBy } = await pruneTarget(client, before);
+    const { rows } = await client.query<{ kept: number }>(`select ${pqs}.__note_pruned($1) as kept`, [boundary]);
+    return { boundary: rows[0]?.kept ?? boundary, heldBy };
   });
-  const run = new PruneRun(database, boundary, options);
+  const run = new PruneRun(database, target, options);
   await run.all();
   return run.result();
 }
@@ -95,26 +103,48 @@ interface Window {
   readonly removed: Readonly<Record<string, number>>;
 }
 
+/** As {@link prune}, for whoever keeps so much of what was recorded last and tells of it as it goes. */
+export async function pruneBeside(
+  database: Database,
+  keepMs: number,
+  { stop, onProgress }: { readonly stop: AbortSignal; readonly onProgress: (facts: PruneTold) => void },
+): Promise<PruneTold> {
+  const told = (progress: PruneProgress): void => onProgress({ ...progress, finished: false });
+  const { boundary, heldBy, tables, finished } = await prune(database, { keepMs }, { stop, onProgress: told });
+  return { boundary, heldBy, rows: tables.reduce((sum, { rows }) => sum + rows, 0), finished };
+}
+
+/** How far it is. */
+export interface PruneTold extends PruneProgress {
+  readonly finished: boolean;
+}
+
 class PruneRun {
   readonly #database: Database;
   readonly #pqs: string;
-  readonly #boundary: number;
+  readonly #target: Pick<PruneTarget, 'boundary' | 'heldBy'>;
+  readonly #onProgress: PruneOptions['onProgress'];
   readonly #stop: AbortSignal;
   readonly #rows: number;
   readonly #removed = new Map<string, number>();
   #batches = 0;
 
-  constructor(database: Database, boundary: number, { stop, batchRows = defaultRows }: PruneOptions) {
+  constructor(
+    database: Database,
+    target: Pick<PruneTarget, 'boundary' | 'heldBy'>,
+    { stop, batchRows = defaultRows, onProgress }: PruneOptions,
+  ) {
     this.#database = database;
     this.#pqs = escapeIdentifier(readSchemas(database.schema).pqs);
-    this.#boundary = boundary;
+    this.#target = target;
+    this.#onProgress = onProgress;
     this.#stop = stop;
     this.#rows = batchRows;
   }
 
   result(): PruneResult {
     const tables = [...this.#removed].map(([table, rows]) => ({ table, rows, bytes: undefined }));
-    return { boundary: this.#boundary, tables, batches: this.#batches, finished: !this.#stop.aborted };
+    return { ...this.#target, tables, batches: this.#batches, finished: !this.#stop.aborted };
   }
 
   /** Contracts first: which updates go depends on the contracts that stay. */
@@ -130,7 +160,7 @@ class PruneRun {
     await this.#windows(
       (client, after) => this.#contractsUpTo(client, template, after),
       `select * from ${this.#pqs}.__prune_contracts(array[$3::integer], $1, $2, $4)`,
-      [template, this.#boundary],
+      [template, this.#target.boundary],
     );
   }
 
@@ -140,7 +170,7 @@ class PruneRun {
       .select('offset')
       .where('template_pk', '=', template)
       .where('offset', '>', after)
-      .where('offset', '<=', this.#boundary)
+      .where('offset', '<=', this.#target.boundary)
       .orderBy('offset')
       .limit(this.#rows);
     const { to } = await tablesOf(client)
@@ -165,7 +195,7 @@ class PruneRun {
       .selectFrom('updates')
       .select(['offset', 'event_count'])
       .where('offset', '>', after)
-      .where('offset', '<=', this.#boundary)
+      .where('offset', '<=', this.#target.boundary)
       .orderBy('offset')
       .limit(this.#rows);
     const running = tables
@@ -185,7 +215,7 @@ class PruneRun {
       ])
       .executeTakeFirstOrThrow();
     // Beyond the last update: halves of reassignments that a seed found have no update of their own.
-    return fitting ?? first ?? (after < this.#boundary ? this.#boundary : null);
+    return fitting ?? first ?? (after < this.#target.boundary ? this.#target.boundary : null);
   }
 
   async #windows(
@@ -214,6 +244,7 @@ class PruneRun {
     for (const [table, rows] of Object.entries(removed)) {
       this.#removed.set(table, (this.#removed.get(table) ?? 0) + rows);
     }
+    this.#onProgress?.({ ...this.#target, rows: [...this.#removed.values()].reduce((sum, rows) => sum + rows, 0) });
   }
 
   async #pause(tookMs: number): Promise<void> {

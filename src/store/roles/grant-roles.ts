@@ -369,6 +369,7 @@ function redactorGrants(role: string, storage: string): readonly string[] {
     `grant execute on function ${functions.join(', ')} to ${name}`,
     ...updates(contents, name),
     `grant delete on ${history.join(', ')} to ${name}`,
+    `grant insert, update, delete on retention_holds to ${name}`,
   ];
 }
 

@@ -69,6 +69,8 @@ function conditions(parties: readonly string[]): Readonly<Record<string, string>
     redactions: 'false',
     redacted_contracts: 'false',
     redacted_exercises: 'false',
+    // Who else reads here.
+    retention_holds: 'false',
     // Counts over the contracts of all parties.
     verifications: 'false',
   };

@@ -18,6 +18,7 @@ export interface IndexerRun extends AsyncDisposable {
     readonly checkpoint: number | null;
     readonly lastError: unknown;
     readonly completions: { readonly state: string; readonly because: string; readonly checkpoint: number | null };
+    readonly retention: unknown;
   }>;
   /** A sample of `/metrics` by its name and labels, as they are written there. */
   metric(sample: string): Promise<number>;

@@ -64,6 +64,27 @@ export const databaseSide = {
     help: 'Times the views of interfaces that came later could not be gathered for now.',
     use: 'Rising: the log says why; ingestion is not affected.',
   }),
+  prunedRows: counter({
+    name: 'pruned_rows_total',
+    help: 'Rows removed because INDEXER_KEEP says so.',
+    use: 'Flat for days with INDEXER_KEEP set: see prune_failures_total and retention_hold_age_seconds.',
+  }),
+  keptOffset: gauge({
+    name: 'kept_offset',
+    help: 'Offset up to which history is pruned here by INDEXER_KEEP; NaN before the first look.',
+    use: 'Queries about earlier offsets are refused.',
+    initial: Number.NaN,
+  }),
+  pruneFailures: counter({
+    name: 'prune_failures_total',
+    help: 'Looks at old history that failed; ingestion is not affected.',
+    use: 'Rising: the log says why, most often a role that may not delete.',
+  }),
+  holdAge: gauge({
+    name: 'retention_hold_age_seconds',
+    help: 'Since when the row of retention_holds is there that keeps history from being pruned; 0 when none does.',
+    use: 'Days: somebody who needed history is gone, and the disk fills. ledger-indexer hold list names it.',
+  }),
   verifyTime: verified(
     'timestamp_seconds',
     'When `verify` last began to compare; 0 when never.',

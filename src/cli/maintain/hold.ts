@@ -1,0 +1,82 @@
+/** `hold`: keeps history from being pruned for as long as somebody else still has to read it. */
+import { loadConfig } from '../../config/config.ts';
+import { IndexerError } from '../../errors/indexer-error.ts';
+import type { Database } from '../../store/connection/database.ts';
+import { type Call, json, writing, type Command, type Print } from '../command-line/command.ts';
+import { misuse } from '../command-line/refusals.ts';
+import { withDatabase } from '../database/with-database.ts';
+
+const usage = `ledger-indexer hold list [--json]
+  ledger-indexer hold place NAME [--after OFFSET] [--reason TEXT]
+  ledger-indexer hold release NAME`;
+
+export const holdCommand: Command = {
+  name: 'hold',
+  usage: 'list | place NAME [--after OFFSET] [--reason TEXT] | release NAME',
+  summary: 'who still needs history: list, place or move a hold, release it; what is held is not pruned',
+  does: ['Without --after all history that is here is held. Holds bind prune, INDEXER_KEEP and the functions of pqs.'],
+  operands: [
+    { name: 'ACTION', words: ['list', 'place', 'release'] },
+    { name: 'NAME', optional: true },
+  ],
+  flags: [
+    { name: 'after', value: 'OFFSET', doc: 'what comes after this offset is held' },
+    { name: 'reason', value: 'TEXT', doc: 'why, for whoever lists it' },
+    json,
+  ],
+  examples: ['hold place replica-2 --reason "copy under way"', 'hold list', 'hold release replica-2'],
+  exits: writing,
+  page: 'docs/retention.md',
+  /** @throws IndexerError USAGE, HOLD_REFUSED, NOT_HELD, STORE_NOT_PERMITTED */
+  run: async ({ given, env, print }) => {
+    const action = actionOf(given);
+    const opening = { command: 'hold', remedy: 'name the database, as a role that may prune' };
+    await withDatabase(loadConfig(given.options, env), opening, (database) => action(database, print));
+  },
+};
+
+type Action = (database: Database, print: Print) => Promise<void>;
+
+function actionOf(given: Call['given']): Action {
+  const [action, name, ...more] = given.operands;
+  const [after, reason] = [given.text('after'), given.text('reason')];
+  if (more.length > 0) throw misuse('hold takes one name', usage);
+  if (after !== undefined && !/^\d{1,16}$/.test(after)) throw misuse('--after takes an offset', usage);
+  if (action !== 'place' && (after !== undefined || reason !== undefined)) {
+    throw misuse('--after and --reason belong to: hold place', usage);
+  }
+  if (action === 'list') {
+    if (name !== undefined) throw misuse('hold list takes no name', usage);
+    return (database, print) => list(database, given.has('json'), print);
+  }
+  if (name === undefined || !/^[\w.:-]{1,100}$/.test(name)) {
+    throw misuse('hold needs a name of letters, digits and . _ : -, at most 100', usage);
+  }
+  if (action === 'release') return (database, print) => release(database, name, print);
+  const hold = { name, offset: after === undefined ? undefined : Number(after), reason: reason ?? null };
+  return async (database, print) => {
+    const { placeHold } = await import('../../store/retention/holds.ts');
+    print(`${name} holds what comes after offset ${String(await placeHold(database, hold))}`);
+  };
+}
+
+async function list(database: Database, asJson: boolean, print: Print): Promise<void> {
+  const { listHolds } = await import('../../store/retention/holds.ts');
+  const holds = await listHolds(database);
+  if (!asJson && holds.length === 0) print('nobody holds history');
+  for (const hold of holds) {
+    if (asJson) print(JSON.stringify(hold));
+    else {
+      const { name, offset, since, reason } = hold;
+      print(`${name}  after ${String(offset)}  since ${since.toISOString()}${reason === null ? '' : `  ${reason}`}`);
+    }
+  }
+}
+
+async function release(database: Database, name: string, print: Print): Promise<void> {
+  const { releaseHold } = await import('../../store/retention/holds.ts');
+  if (!(await releaseHold(database, name))) {
+    throw new IndexerError(`nothing is held under the name ${name}`, { code: 'NOT_HELD' });
+  }
+  print(`${name} holds nothing any more`);
+}

@@ -1,0 +1,55 @@
+/** What INDEXER_KEEP prunes, as `/status` shows it. */
+import type { PruneFacts } from '../../pipeline/ports/observer.ts';
+import { rounded } from '../figures/rates.ts';
+
+export interface RetentionStatus {
+  readonly running: boolean;
+  /** Updates up to this offset are pruned, or being pruned. */
+  readonly boundary: number;
+  /** By the look at hand, or by the last one. */
+  readonly rowsRemoved: number;
+  readonly rowsPerSecond: number;
+  /** Who keeps it from going as far as it should. */
+  readonly heldBy: { readonly name: string; readonly offset: number; readonly since: string } | null;
+  /** When the last look that came to its end ended; null before. */
+  readonly finishedAt: string | null;
+}
+
+export class RetentionProgress {
+  #facts: PruneFacts | undefined;
+  #begunAtMs = 0;
+  #toldAtMs = 0;
+  #finishedAt: string | null = null;
+
+  /**
+   * Resolves to what this look had removed before, and who held it.
+   * @param nowMs monotonic
+   */
+  note(
+    facts: PruneFacts,
+    nowMs: number,
+    wallMs: number,
+  ): { readonly rows: number; readonly heldBy: string | undefined } {
+    const before = this.#facts;
+    const isNew = before === undefined || before.finished || facts.rows < before.rows;
+    if (isNew) this.#begunAtMs = nowMs;
+    this.#facts = facts;
+    this.#toldAtMs = nowMs;
+    if (facts.finished) this.#finishedAt = new Date(wallMs).toISOString();
+    return { rows: isNew ? 0 : before.rows, heldBy: before?.heldBy?.name };
+  }
+
+  status(): RetentionStatus | null {
+    if (this.#facts === undefined) return null;
+    const { boundary, rows, finished, heldBy } = this.#facts;
+    const seconds = (this.#toldAtMs - this.#begunAtMs) / 1000;
+    return {
+      running: !finished,
+      boundary,
+      rowsRemoved: rows,
+      rowsPerSecond: seconds > 0 ? rounded(rows / seconds) : 0,
+      heldBy: heldBy && { name: heldBy.name, offset: heldBy.offset, since: heldBy.since.toISOString() },
+      finishedAt: this.#finishedAt,
+    };
+  }
+}

@@ -1,0 +1,54 @@
+/** Tells of interfaces that are wanted: metrics, what `/status` says of them, and a line whenever that changes. */
+import type { IndexerError } from '../../errors/indexer-error.ts';
+import type { WantedInterface } from '../../model/stream.ts';
+import type { HealthTracker } from '../health/health-tracker.ts';
+import type { Metrics } from '../metrics/metrics.ts';
+import type { Logger } from './logger.ts';
+
+interface ReportParts {
+  readonly health: HealthTracker;
+  readonly metrics: Metrics;
+  readonly logger: Logger;
+}
+
+export class InterfaceReport {
+  readonly #parts: ReportParts;
+  #waiting = '';
+
+  constructor(parts: ReportParts) {
+    this.#parts = parts;
+  }
+
+  /** What waits is said once for as long as it is the same: every session finds it again. */
+  wanted(interfaces: readonly WantedInterface[]): void {
+    const { health, metrics, logger } = this.#parts;
+    const named = (wanted: WantedInterface['state']): readonly string[] =>
+      interfaces.filter(({ state }) => state === wanted).map(({ id }) => id);
+    const waiting = named('waiting');
+    const gathering = named('gathering');
+    health.interfacesWanted(waiting, gathering);
+    metrics.interfacesWaiting.set(waiting.length);
+    metrics.interfacesGathering.set(gathering.length);
+    const isOld = waiting.join() === this.#waiting;
+    this.#waiting = waiting.join();
+    if (isOld || waiting.length === 0) return;
+    const message = 'interfaces that the participant does not know yet: their views are taken up when it does';
+    logger.warn({ waiting, wanted: interfaces.length }, message);
+  }
+
+  gathering(interfaces: readonly string[], completeFrom: number): void {
+    this.#parts.logger.info({ interfaces, completeFrom }, 'gathering views of interfaces beside the stream');
+  }
+
+  added(interfaces: readonly string[], views: number): void {
+    const message = 'views of interfaces added: the stream asks for them from here on';
+    this.#parts.logger.info({ interfaces, views }, message);
+  }
+
+  failed(error: IndexerError, delayMs: number): void {
+    const { metrics, logger } = this.#parts;
+    metrics.interfaceRetries.inc();
+    const facts = { delayMs, code: error.code, because: error.message, remedy: error.remedy };
+    logger.warn(facts, 'views of interfaces are late, trying again');
+  }
+}

@@ -1,0 +1,42 @@
+/** Tells of old history that is pruned beside the stream: metrics, what `/status` says of it, and a line for what matters. */
+import type { IndexerError } from '../../errors/indexer-error.ts';
+import type { PruneFacts } from '../../pipeline/ports/observer.ts';
+import type { HealthTracker } from '../health/health-tracker.ts';
+import type { Metrics } from '../metrics/metrics.ts';
+import type { Logger } from './logger.ts';
+
+interface ReportParts {
+  readonly health: HealthTracker;
+  readonly metrics: Metrics;
+  readonly logger: Logger;
+}
+
+export class RetentionReport {
+  readonly #parts: ReportParts;
+
+  constructor(parts: ReportParts) {
+    this.#parts = parts;
+  }
+
+  /** Who holds history is said once for as long as it is the same. */
+  pruned(facts: PruneFacts): void {
+    const { health, metrics, logger } = this.#parts;
+    const { boundary, rows, finished, heldBy } = facts;
+    const before = health.retention.note(facts, health.now(), health.wallNow());
+    metrics.prunedRows.inc(rows - before.rows);
+    metrics.keptOffset.set(boundary);
+    metrics.holdAge.set(heldBy === null ? 0 : (health.wallNow() - heldBy.since.getTime()) / 1000);
+    if (heldBy !== null && heldBy.name !== before.heldBy) {
+      const { name, offset } = heldBy;
+      logger.warn({ name, offset }, 'history is held: it is not pruned as far as INDEXER_KEEP says');
+    }
+    if (finished && rows > 0) logger.info({ boundary, rows }, 'old history pruned');
+  }
+
+  failed(error: IndexerError, delayMs: number): void {
+    const { metrics, logger } = this.#parts;
+    metrics.pruneFailures.inc();
+    const facts = { delayMs, code: error.code, because: error.message, remedy: error.remedy };
+    logger.warn(facts, 'old history could not be pruned, trying again');
+  }
+}

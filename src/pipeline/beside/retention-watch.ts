@@ -1,0 +1,34 @@
+/**
+ * Old history is pruned beside the stream, for as long as a session lasts: only whoever has the right to write prunes. The
+ * stream never waits for it and never fails by it; what was cut is gone on with by the next look.
+ */
+import { EMPTY, Observable } from 'rxjs';
+import { toIndexerError } from '../../errors/indexer-error.ts';
+import type { PipelineParts } from '../ports/parts.ts';
+import { pause } from '../retry/retry.ts';
+
+/** Prunes at once and then again and again, while subscribed. Emits nothing, never fails, never completes. */
+export function pruning$({ retention, observer, stop }: PipelineParts): Observable<never> {
+  if (retention === undefined) return EMPTY;
+  return new Observable(() => {
+    const over = new AbortController();
+    const ended = AbortSignal.any([stop, over.signal]);
+    void (async () => {
+      while (!ended.aborted) {
+        try {
+          observer.historyPruned(
+            await retention.prune(ended, (facts) => {
+              observer.historyPruned(facts);
+            }),
+          );
+        } catch (thrown) {
+          if (!ended.aborted) observer.pruneFailed(toIndexerError(thrown), retention.everyMs);
+        }
+        await pause(retention.everyMs, ended);
+      }
+    })();
+    return () => {
+      over.abort();
+    };
+  });
+}

@@ -1,0 +1,92 @@
+/** Table `retention_holds`: who still needs history, so that it is not pruned. */
+import { escapeIdentifier, type PoolClient } from 'pg';
+import { IndexerError } from '../../errors/indexer-error.ts';
+import type { Database } from '../connection/database.ts';
+import { tablesOf } from '../connection/query-builder.ts';
+import { readSchemas } from '../connection/read-schemas.ts';
+import type { Holding } from './prune-target.ts';
+import { shortTransaction } from './retention-session.ts';
+
+export interface RetentionHold extends Holding {
+  readonly reason: string | null;
+  /** When its offset was given last. */
+  readonly movedAt: Date;
+}
+
+/** All of them, the one that keeps most first. */
+export function listHolds(database: Database): Promise<readonly RetentionHold[]> {
+  return database.withClient(async (client) => {
+    const found = tablesOf(client).selectFrom('retention_holds');
+    return await found
+      .select(['name', 'offset', 'reason', 'since', 'moved_at as movedAt'])
+      .orderBy('offset')
+      .orderBy('name')
+      .execute();
+  });
+}
+
+export interface PlacedHold {
+  readonly name: string;
+  /** What comes after it is kept; undefined: all that is here. */
+  readonly offset: number | undefined;
+  /** Null leaves the one there is. */
+  readonly reason: string | null;
+}
+
+/**
+ * Places a hold, or moves the one of this name. Resolves to the offset it holds.
+ * @throws IndexerError HOLD_REFUSED where the history after the offset is not here
+ */
+export function placeHold(database: Database, { name, offset, reason }: PlacedHold): Promise<number> {
+  return retaining(database, async (client) => {
+    const { kept, checkpoint } = await bounds(client);
+    const held = offset ?? kept;
+    if (held < kept || held > checkpoint) throw outside(held, kept, checkpoint);
+    await client.query(
+      `insert into retention_holds (name, "offset", reason) values ($1, $2, $3)
+       on conflict (name) do update set "offset" = excluded."offset", moved_at = now(),
+         reason = coalesce(excluded.reason, retention_holds.reason)`,
+      [name, held, reason],
+    );
+    return held;
+  });
+}
+
+/** Whether there was one of this name. */
+export function releaseHold(database: Database, name: string): Promise<boolean> {
+  return retaining(database, async (client) => {
+    const { numDeletedRows } = await tablesOf(client)
+      .deleteFrom('retention_holds')
+      .where('name', '=', name)
+      .executeTakeFirst();
+    return numDeletedRows > 0n;
+  });
+}
+
+/** While nobody decides up to where to prune. */
+function retaining<T>(database: Database, work: (client: PoolClient) => Promise<T>): Promise<T> {
+  const pqs = escapeIdentifier(readSchemas(database.schema).pqs);
+  return shortTransaction(database, async (client) => {
+    await client.query(`select ${pqs}.__retention_lock()`);
+    return work(client);
+  });
+}
+
+async function bounds(client: PoolClient): Promise<{ readonly kept: number; readonly checkpoint: number }> {
+  const stream = await tablesOf(client)
+    .selectFrom('stream')
+    .select(['checkpoint', 'kept_offset', 'seed_offset'])
+    .executeTakeFirst();
+  return {
+    kept: Math.max(stream?.kept_offset ?? 0, stream?.seed_offset ?? 0),
+    checkpoint: stream?.checkpoint ?? 0,
+  };
+}
+
+function outside(offset: number, kept: number, checkpoint: number): IndexerError {
+  const range = `${String(kept)} to ${String(checkpoint)}`;
+  return new IndexerError(`offset ${String(offset)} cannot be held: history is here from ${range}`, {
+    code: 'HOLD_REFUSED',
+    remedy: `name an offset from ${range}`,
+  });
+}

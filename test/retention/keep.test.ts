@@ -1,0 +1,124 @@
+/** INDEXER_KEEP: old history goes while the indexer runs, and never what somebody holds. */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { holdCommand } from '../../src/cli/maintain/hold.ts';
+import { createTestDatabase, query } from '../support/database.ts';
+import { runCommand } from '../support/run-command.ts';
+import { waitFor } from '../support/wait-for.ts';
+import { createRetentionWorld, keptFacts, type RetentionWorld } from './retention-world.ts';
+
+let world: RetentionWorld;
+beforeAll(async () => {
+  world = await createRetentionWorld(29, 800);
+}, 60_000);
+afterAll(async () => {
+  await world[Symbol.asyncDispose]();
+});
+
+// An update is recorded every second, months before the clock of this machine.
+const keep = { INDEXER_KEEP: '5m', INDEXER_PRUNE_EVERY: '200ms' };
+
+async function hold(schema: string, ...words: string[]): Promise<readonly string[]> {
+  const lines: string[] = [];
+  const env = { DATABASE_URL: world.url, POSTGRES_SCHEMA: schema };
+  await runCommand(holdCommand, words, env, { print: (line) => lines.push(line) });
+  return lines;
+}
+
+async function keptOffset(schema: string): Promise<number> {
+  const [row] = await world.query<{ kept: string | null }>(`select kept_offset as kept from ${schema}.stream`);
+  return Number(row?.kept ?? 0);
+}
+
+/** The last offset that is older than five minutes beside what was recorded last. */
+async function tooOld(schema: string): Promise<number> {
+  const [row] = await world.query<{ last: string }>(
+    `select min("offset") - 1 as last from ${schema}.updates
+      where record_time >= (select max(record_time) from ${schema}.updates) - interval '5 minutes'`,
+  );
+  return Number(row?.last);
+}
+
+/** Resolves once history begins where it should. */
+function untilPruned(schema: string, offset: number): Promise<true> {
+  return waitFor(`history of ${schema} begins after ${String(offset)}`, async () =>
+    (await keptOffset(schema)) === offset ? true : undefined,
+  );
+}
+
+describe('history that is too old', () => {
+  it('goes while the stream goes on, counted from what was recorded last', async () => {
+    await using indexer = await world.index('kept', keep);
+    await indexer.reaches(world.sandbox.ledger.ledgerEnd(), 60_000);
+    const first = await tooOld('kept');
+    expect(first).toBeGreaterThan(400);
+    await untilPruned('kept', first);
+    world.grow(120);
+    await indexer.reaches(world.sandbox.ledger.ledgerEnd(), 60_000);
+    const boundary = await tooOld('kept');
+    expect(boundary).toBeGreaterThan(first);
+    await untilPruned('kept', boundary);
+    await waitFor('all of it is gone', async () => {
+      const rows = await world.query(`select from kept.exercises where "offset" <= $1 limit 1`, [boundary]);
+      return rows.length === 0 ? true : undefined;
+    });
+    const { retention } = await indexer.status();
+    expect(retention).toMatchObject({ boundary, heldBy: null });
+    expect(indexer.logged('backing off')).toBe(0);
+    await world.fill('whole');
+    expect(await keptFacts(world, 'kept', boundary)).toEqual(await keptFacts(world, 'whole', boundary));
+  }, 120_000);
+
+  it('stays for as long as somebody holds it', async () => {
+    await world.fill('held');
+    expect(await hold('held', 'place', 'replica-2', '--after', '40', '--reason', 'copy')).toEqual([
+      'replica-2 holds what comes after offset 40',
+    ]);
+    const boundary = await tooOld('held');
+    await using indexer = await world.index('held', keep);
+    await untilPruned('held', 40);
+    await waitFor('the hold is told', () =>
+      indexer.logged('history is held: it is not pruned as far as INDEXER_KEEP says') === 1 ? true : undefined,
+    );
+    expect((await indexer.status()).retention).toMatchObject({
+      boundary: 40,
+      heldBy: { name: 'replica-2', offset: 40 },
+    });
+    expect(await world.prune('held', '--before', '60', '--yes')).toMatchObject({
+      boundary: 40,
+      heldBy: { offset: 40 },
+    });
+    const refusal = `select held_pqs.prune_to_offset(60)`;
+    await expect(world.query(refusal)).rejects.toThrow('History after offset 40 is held by replica-2');
+    await expect(hold('held', 'place', 'late', '--after', '39')).rejects.toMatchObject({ code: 'HOLD_REFUSED' });
+    expect(await hold('held', 'list')).toEqual([expect.stringMatching(/^replica-2 {2}after 40 {2}since .* {2}copy$/u)]);
+    await hold('held', 'release', 'replica-2');
+    await untilPruned('held', boundary);
+    await expect(hold('held', 'release', 'replica-2')).rejects.toMatchObject({ code: 'NOT_HELD' });
+  }, 120_000);
+
+  it('stays where the role may not delete, which is told, and the stream goes on', async () => {
+    await world.fill('narrow');
+    await using database = await createTestDatabase();
+    await query(database.url, 'select 1');
+    const role = `narrow_${String(process.pid)}`;
+    await world.query(`create role ${role} login password 'w'`);
+    try {
+      await world.query(`grant usage on schema narrow, narrow_pqs to ${role};
+        grant select, insert, update on all tables in schema narrow to ${role};
+        grant delete on narrow.live to ${role};
+        grant execute on all functions in schema narrow, narrow_pqs to ${role}`);
+      const url = new URL(world.url);
+      url.username = role;
+      url.password = 'w';
+      await using indexer = await world.index('narrow', { ...keep, DATABASE_URL: url.href, POSTGRES_MIGRATE: 'never' });
+      await waitFor('the refusal is told', () =>
+        indexer.logged('old history could not be pruned, trying again') > 0 ? true : undefined,
+      );
+      world.grow(20);
+      await indexer.reaches(world.sandbox.ledger.ledgerEnd(), 60_000);
+      expect(indexer.logged('parked: an operator is needed')).toBe(0);
+    } finally {
+      await world.query(`drop owned by ${role}; drop role ${role}`);
+    }
+  }, 120_000);
+});
