@@ -24,6 +24,7 @@ import type { Metrics } from './metrics/metrics.ts';
 import { CompletionReport } from './log/completion-report.ts';
 import { ProgressLine } from './log/progress-line.ts';
 import { InterfaceReport } from './log/interface-report.ts';
+import { PackageReport } from './log/package-report.ts';
 import { RetentionReport } from './log/retention-report.ts';
 import { reportUnknown } from './log/unknown-report.ts';
 import { WorkClock } from './figures/work-clock.ts';
@@ -74,6 +75,7 @@ class LoggingObserver implements IndexerObserver {
   readonly #timers: NodeJS.Timeout[] = [];
   readonly #open = new Set<string>();
   readonly #lines = new Doubling();
+  readonly #packages: PackageReport;
   readonly #interfaces: InterfaceReport;
   readonly #completions: CompletionReport;
   readonly #retention: RetentionReport;
@@ -88,6 +90,7 @@ class LoggingObserver implements IndexerObserver {
     this.#metrics = metrics;
     this.#health = health;
     const report = { logger, metrics, health };
+    this.#packages = new PackageReport(report);
     this.#interfaces = new InterfaceReport(report);
     this.#completions = new CompletionReport(report);
     this.#retention = new RetentionReport(report);
@@ -268,27 +271,12 @@ class LoggingObserver implements IndexerObserver {
     this.#logger.warn(facts, 'the ledger does not say whether anything lies before its end: it is asked again');
   }
 
-  packagesRead({ packages, refused, views, failedViews }: PackageFacts): void {
-    const metrics = this.#metrics;
-    metrics.packages.inc({ result: 'read' }, packages);
-    metrics.packages.inc({ result: 'refused' }, refused.length);
-    metrics.views.inc({ result: 'made' }, views);
-    metrics.views.inc({ result: 'failed' }, failedViews.length);
-    if (packages + views > 0) this.#logger.info({ packages, views }, 'typed views made');
-    const [package_] = refused;
-    if (package_ !== undefined) {
-      const ids = refused.map(({ packageId }) => packageId);
-      this.#logger.warn({ packages: ids, err: package_.error }, 'packages cannot be read: no typed views for them');
-    }
-    const [view] = failedViews;
-    if (view !== undefined) {
-      this.#logger.warn({ views: failedViews.map((failed) => failed.view), err: view.error }, 'typed views not made');
-    }
+  packagesRead(facts: PackageFacts): void {
+    this.#packages.read(facts);
   }
 
   packagesFailed(error: IndexerError, delayMs: number): void {
-    this.#metrics.packageRetries.inc();
-    this.#logger.warn({ delayMs, code: error.code, because: error.message }, 'typed views are late, trying again');
+    this.#packages.failed(error, delayMs);
   }
 
   interfacesWanted(interfaces: readonly WantedInterface[]): void {

@@ -1,0 +1,42 @@
+/** Tells of packages that were read and typed views that were made of them: metrics, and a line when something came of it. */
+import type { IndexerError } from '../../errors/indexer-error.ts';
+import type { PackageFacts } from '../../pipeline/ports/observer.ts';
+import type { Metrics } from '../metrics/metrics.ts';
+import type { Logger } from './logger.ts';
+
+interface ReportParts {
+  readonly metrics: Metrics;
+  readonly logger: Logger;
+}
+
+export class PackageReport {
+  readonly #parts: ReportParts;
+
+  constructor(parts: ReportParts) {
+    this.#parts = parts;
+  }
+
+  read({ packages, refused, views, failedViews }: PackageFacts): void {
+    const { metrics, logger } = this.#parts;
+    metrics.packages.inc({ result: 'read' }, packages);
+    metrics.packages.inc({ result: 'refused' }, refused.length);
+    metrics.views.inc({ result: 'made' }, views);
+    metrics.views.inc({ result: 'failed' }, failedViews.length);
+    if (packages + views > 0) logger.info({ packages, views }, 'typed views made');
+    const [package_] = refused;
+    if (package_ !== undefined) {
+      const ids = refused.map(({ packageId }) => packageId);
+      logger.warn({ packages: ids, err: package_.error }, 'packages cannot be read: no typed views for them');
+    }
+    const [view] = failedViews;
+    if (view !== undefined) {
+      logger.warn({ views: failedViews.map((failed) => failed.view), err: view.error }, 'typed views not made');
+    }
+  }
+
+  failed(error: IndexerError, delayMs: number): void {
+    const { metrics, logger } = this.#parts;
+    metrics.packageRetries.inc();
+    logger.warn({ delayMs, code: error.code, because: error.message }, 'typed views are late, trying again');
+  }
+}
