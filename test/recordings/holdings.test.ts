@@ -32,6 +32,49 @@ const moved = `
          coalesce(array_agg(${shown} order by ${shown}) filter (where amount < 0), '{}') as out, sum(amount)::text as net
     from explore.token_holding_events where instrument_id = 'USD' group by 1, 2 order by 1, 2`;
 
+const trimmed = (column: string): string => `trim_scale(${column})::text as ${column}`;
+
+/** Units of 10^-10. */
+function units(amount: string): bigint {
+  return BigInt(amount.replace(' locked', '').replace('.', ''));
+}
+
+function shownUnits(amount: bigint): string {
+  const digits = String(amount < 0n ? -amount : amount).padStart(11, '0');
+  const text = `${digits.slice(0, -10)}.${digits.slice(-10)}`.replace(/\.?0+$/, '');
+  return amount < 0n ? `-${text}` : text;
+}
+
+/** The journal of an owner as the recording has it. @param effects whether what came and went in one update shows */
+function journalOf({ updates }: Holdings, owner: string, effects: boolean): readonly unknown[] {
+  let [balance, locked] = [0n, 0n];
+  const sum = (texts: readonly string[]): bigint => texts.reduce((total, text) => total + units(text), 0n);
+  const lockedIn = (texts: readonly string[]): bigint => sum(texts.filter((text) => text.endsWith(' locked')));
+  return updates.flatMap(({ offset, choices, changes }) => {
+    const own = changes.find((change) => change.owner === owner);
+    if (own === undefined) return [];
+    const passed = effects ? [] : own.in.filter((text) => own.out.includes(text));
+    const net = sum(own.in) - sum(own.out);
+    balance += net;
+    locked += lockedIn(own.in) - lockedIn(own.out);
+    const other = changes.find((change) => change !== own && units(change.net) === -net);
+    // Of a mint the other side is the issuer's; of what she paid herself it is she: both events say so.
+    const isOwn = choices.filter((choice) => choice === 'EventLog_HoldingsChange').length > changes.length;
+    const others = net === 0n ? (isOwn ? [owner] : null) : other === undefined ? null : [other.owner];
+    return [
+      {
+        offset,
+        amount_in: shownUnits(sum(own.in) - sum(passed)),
+        amount_out: shownUnits(sum(own.out) - sum(passed)),
+        net: shownUnits(net),
+        balance: shownUnits(balance),
+        locked: shownUnits(locked),
+        others: effects ? others : null,
+      },
+    ];
+  });
+}
+
 describe.skipIf(folder === '').each(shapes)('the recorded token flow under %s', (shape) => {
   let run: Run;
   let holdings: Holdings;
@@ -128,6 +171,20 @@ describe.skipIf(folder === '').each(shapes)('the recorded token flow under %s', 
       change(121, effects ? 'transfer' : 'sent', '-3.5', 'bob'),
       change(130, effects ? 'transfer' : 'split', '0', 'alice'),
     ]);
+  });
+
+  it('keeps for each of them the journal that the recording has: what came and went, locks, counterparts', async () => {
+    const effects = shape === 'LEDGER_EFFECTS';
+    for (const owner of Object.keys(holdings.balancesAtEnd)) {
+      const { rows } = await run.client.query<Record<string, unknown>>(
+        `select "offset"::integer, ${trimmed('amount_in')}, ${trimmed('amount_out')}, ${trimmed('net')}, ${trimmed('balance')},
+                ${trimmed('locked')}, other_owners as others
+           from explore.token_journal($1) where instrument_id = 'USD' order by "offset"`,
+        [owner],
+      );
+      expect(rows).toEqual(journalOf(holdings, owner, effects));
+      expect(rows.length).toBeGreaterThan(6);
+    }
   });
 
   it('adds up to the balance at every offset, in the changes and in the journal', async () => {

@@ -44,7 +44,9 @@ const rows = (sql: string): Promise<readonly Record<string, unknown>[]> => query
 describe('the greeting', () => {
   it('says what there is of each instrument', async () => {
     const found = await rows(queries[0] ?? '');
-    expect(new Set(found.map(({ instrument }) => instrument))).toEqual(new Set(['Amulet', 'EURX', 'XS2931000017']));
+    expect(new Set(found.map(({ instrument }) => instrument))).toEqual(
+      new Set(['Amulet', 'EURX', 'TWGBP', 'TWUSD', 'XS2931000017']),
+    );
     for (const row of found) {
       expect(Number(row['owners'])).toBeGreaterThan(20);
       expect(Number(row['total'])).toBeGreaterThan(1_000);

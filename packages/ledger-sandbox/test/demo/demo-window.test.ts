@@ -55,12 +55,12 @@ async function everything(
 }
 
 describe('a demo that runs for long', () => {
-  it('keeps no more after 15,000 updates than after 5,000', async () => {
-    const early = await run(0, 5_000);
+  it('keeps no more after 18,000 updates than after 8,000', async () => {
+    const early = await run(0, 8_000);
     const before = await everything(early);
     const { size: sizeBefore } = await stat(`${journal}.snapshot`);
     await early.close();
-    const late = await run(5_000, 15_000);
+    const late = await run(8_000, 18_000);
     const after = await everything(late);
     expect(late.prunedTo()).toBeGreaterThan(early.prunedTo());
     expect(late.ledgerEnd() - late.prunedTo()).toBeLessThanOrEqual(keeps.offsets * 1.1);
