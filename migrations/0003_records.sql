@@ -128,7 +128,7 @@ comment on column redacted_exercises.update_id is 'Id of its update: at this off
 comment on column redacted_exercises.redaction_id is 'Redaction that asked for it first.';
 
 create table verifications (
-  kind text primary key check (kind in ('sql', 'acs', 'tail', 'replay')),
+  kind text primary key check (kind in ('sql', 'acs', 'tail', 'replay', 'tokens')),
   outcome text not null check (outcome in ('equal', 'different', 'undecided')),
   at_offset bigint not null,
   started_at timestamptz not null,
@@ -139,7 +139,7 @@ create table verifications (
   note text
 );
 comment on table verifications is 'The last result of each kind of `ledger-indexer verify`. Says nothing about the ledger itself.';
-comment on column verifications.kind is 'sql (rules within the tables), acs (active contracts), tail (newest updates) or replay (a range of updates).';
+comment on column verifications.kind is 'sql (rules within the tables), acs (active contracts), tail (newest updates), replay (a range of updates) or tokens (what admins log, with their holdings).';
 comment on column verifications.outcome is 'equal, different, or undecided when it could not be compared.';
 comment on column verifications.at_offset is 'Newest offset that was compared.';
 comment on column verifications.started_at is 'When the comparison began.';

@@ -23,7 +23,7 @@ begin atomic
     from contracts c
     left join lateral :explore.token_holding(c."offset", c.node_id) h on true
    where c.template_pk = any ((select :explore.token_templates('Holding', 'Holding'))::integer[])
-     and (party is null or c.parties_pk = any ((select :explore.token_parties(party))::integer[])
+     and (party is null or c.parties_pk in (select unnest(:explore.token_parties(party)))
                            and (h.owner = party or h.standard is null))
      and not exists (
            select from ended w
@@ -45,7 +45,7 @@ begin atomic
    where (e.ended_by <> 'w' or x.node_id is not null and h.standard is not null)
      and e.ended_offset > (select coalesce(max(s.kept_offset), 0) from stream s)
      and e.template_pk = any ((select :explore.token_templates('Holding', 'Holding'))::integer[])
-     and (party is null or e.parties_pk = any ((select :explore.token_parties(party))::integer[])
+     and (party is null or e.parties_pk in (select unnest(:explore.token_parties(party)))
                            and (h.owner = party or h.standard is null))
   union all
   -- Those whose end was seen all the same count until then, as they do in states_at.
@@ -55,7 +55,7 @@ begin atomic
     left join lateral :explore.token_holding(l."offset", l.node_id) h on true
    where l.unknown_since is not null
      and l.template_pk = any ((select :explore.token_templates('Holding', 'Holding'))::integer[])
-     and (party is null or l.parties_pk = any ((select :explore.token_parties(party))::integer[])
+     and (party is null or l.parties_pk in (select unnest(:explore.token_parties(party)))
                            and (h.owner = party or h.standard is null));
 end;
 comment on function :explore.token_holding_events_of(text) is
@@ -249,15 +249,13 @@ comment on view :explore.token_transfers is
   'Every movement of every token once: transfers, mints, burns and fees. basis says how it is known: by an event of the instrument''s admin, by a choice of the token standard, or from the holdings alone, where a transfer with one account on each side is paired, and what remains is minted, burnt, a fee, or unmatched, as is all that holdings tell of an update of which some cannot be read. Where the reader sees one side only, a transfer without event or choice looks like a mint or a burn.';
 
 -- An account whose owner is read for and that was told of a movement, while none of its holdings came or went, stands in no
--- change: it is looked for among the events. Holdings that the event names and that cannot be read may be what moved.
+-- change: it is looked for among the events, each beside the holdings of its own update. Subqueries
+-- with a limit are asked event by event; joined, they would read all history even of a few offsets.
+-- Holdings that the event names and that cannot be read may be what moved.
 create or replace view :explore.token_discrepancies as
-  with changes as (
-    select c."offset", c.update_id, c.effective_at, c.record_time, c.owner, c.provider, c.account_id, c.instrument_admin,
-           c.instrument_id, c.explained, c.moved, c.basis, c.unread
-      from :explore.token_changes c)
   select c."offset", c.update_id, c.effective_at, c.record_time, c.owner, c.provider, c.account_id, c.instrument_admin,
          c.instrument_id, c.explained as logged, c.moved
-    from changes c
+    from :explore.token_changes c
    where c.basis = 'event' and c.moved <> c.explained and c.unread = 0
   union all
   select e."offset", e.update_id, e.effective_at, e.record_time, e.owner, e.provider, e.account_id, e.instrument_admin,
@@ -268,15 +266,24 @@ create or replace view :explore.token_discrepancies as
    where e.is_by_admin and e.side is not null
      and e."offset" > (select coalesce(max(s.kept_offset), 0) from stream s)
      and (select cardinality(:explore.token_templates('Holding', 'Holding'))) > 0
-     and not exists (
-           select from changes c
-            where c."offset" = e."offset" and c.owner = e.owner and c.account_id = e.account_id
-              and c.provider is not distinct from e.provider and c.instrument_admin = e.instrument_admin
-              and c.instrument_id = e.instrument_id)
-     and not exists (
-           select from unnest(e.input_holding_ids || e.output_holding_ids) h (contract_id)
-             join contract_states l on l.contract_id = h.contract_id
-            where not exists (select from :explore.token_holding(l.activated_offset, l.node_id)))
+     and (select true from contracts c
+            cross join lateral :explore.token_holding(c."offset", c.node_id) h
+            where c."offset" = e."offset" and c.template_pk = any ((select :explore.token_templates('Holding', 'Holding'))::integer[])
+              and h.instrument_admin = e.instrument_admin and h.instrument_id = e.instrument_id
+              and h.owner = e.owner and h.account_id = e.account_id and h.provider is not distinct from e.provider
+            limit 1) is null
+     and (select true from exercises y
+             join contract_states l on l.contract_id = id_text(y.contract_id) and l.deactivated_offset = y."offset"
+            cross join lateral :explore.token_holding(l.activated_offset, l.node_id) h
+            where y."offset" = e."offset" and y.consuming
+              and l.template_pk = any ((select :explore.token_templates('Holding', 'Holding'))::integer[])
+              and h.instrument_admin = e.instrument_admin and h.instrument_id = e.instrument_id
+              and h.owner = e.owner and h.account_id = e.account_id and h.provider is not distinct from e.provider
+            limit 1) is null
+     and (select true from contract_states l
+            where l.contract_id = any (e.input_holding_ids || e.output_holding_ids)
+              and not exists (select from :explore.token_holding(l.activated_offset, l.node_id))
+            limit 1) is null
    group by e."offset", e.update_id, e.effective_at, e.record_time, e.owner, e.provider, e.account_id, e.instrument_admin,
             e.instrument_id
   having sum(case e.side when 'sender' then - e.amount else e.amount end) <> 0;

@@ -58,7 +58,7 @@ begin
          where h.owner = owner_party
            and exists (select from :storage.contract_states l
                         where l.contract_id = h.contract_id and l.activated_offset = h.created_at_offset
-                          and l.parties_pk = any (:explore.token_parties(owner_party)))
+                          and l.parties_pk = any ((select :explore.token_parties(owner_party))::integer[]))
          group by h.provider, h.account_id, h.instrument_admin, h.instrument_id
         union all
         select c."offset", c.update_id, c.effective_at, c.record_time, c.provider, c.account_id, c.instrument_admin,

@@ -6,6 +6,7 @@ import { verifyArguments, verifyCommand } from '../../src/cli/verify/verify.ts';
 
 const nothing = {
   sql: false,
+  tokens: false,
   tail: undefined,
   acs: false,
   at: undefined,
@@ -20,6 +21,7 @@ describe('the arguments of verify', () => {
     [[], { sql: true, acs: true, tail: 1000 }],
     [['--json'], { sql: true, acs: true, tail: 1000, json: '-' }],
     [['--sql'], { sql: true }],
+    [['--tokens'], { tokens: true }],
     [['--acs', '--at', '7'], { acs: true, at: 7 }],
     [['--acs', '--at=7', '--json=file.json'], { acs: true, at: 7, json: 'file.json' }],
     [['--tail', '3', '--json', '--sql'], { sql: true, tail: 3, json: '-' }],

@@ -77,15 +77,28 @@ afterAll(async () => {
 
 describe('verify of a clean run', () => {
   it('is equal by every way of comparing', async () => {
-    const run = await verify('--sql', '--tail', '100', '--acs', ...range());
+    const run = await verify('--sql', '--tokens', '--tail', '100', '--acs', ...range());
     expect(run.results.map(({ kind, outcome, findings, note }) => ({ kind, outcome, findings, note }))).toEqual(
-      ['sql', 'tail', 'replay', 'acs'].map((kind) => ({ kind, outcome: 'equal', findings: [], note: undefined })),
+      ['sql', 'tokens', 'tail', 'replay', 'acs'].map((kind) => ({
+        kind,
+        outcome: 'equal',
+        findings: [],
+        note: undefined,
+      })),
     );
     expect(run.code).toBe(0);
     const active = await one<{ count: string }>(
       'select count(*) from ledger.lifetimes where deactivated_offset is null',
     );
-    expect(run.results.map(({ compared }) => compared)).toEqual([invariants.length, 100, 600, Number(active.count)]);
+    const logged = await one<{ count: string }>('select count(*) from explore.token_events where is_by_admin');
+    expect(run.results.map(({ compared }) => compared)).toEqual([
+      invariants.length,
+      Number(logged.count),
+      100,
+      600,
+      Number(active.count),
+    ]);
+    expect(Number(logged.count)).toBeGreaterThan(20);
     expect(Number(active.count)).toBeGreaterThan(50);
   });
 
@@ -138,6 +151,23 @@ describe('verify of a clean run', () => {
     expect(await runVerify(['--acs'], { ...ledger(), LEDGER_URL: 'http://127.0.0.1:1' })).toMatchObject({
       code: 2,
       results: [{ outcome: 'undecided', note: /^LEDGER_UNREACHABLE/ }],
+    });
+  });
+});
+
+describe('verify --tokens names', () => {
+  it('a change that the admin logs otherwise than it was, and nothing the tables are to blame for', async () => {
+    const event = await one<{ offset: string; node_id: number; instrument_id: string }>(
+      `select "offset", node_id, instrument_id from explore.token_events where side = 'sender' order by "offset" limit 1`,
+    );
+    const lie = `update exercises set argument = jsonb_set(argument::jsonb, '{transferLegSides,0,amount}', '"0.0000000007"')
+                  where "offset" = ${event.offset} and node_id = ${String(event.node_id)}`;
+    const findings = await findingsWhile('exercises', lie, '--tokens');
+    expect(findings).toContainEqual({
+      what: 'different',
+      offset: Number(event.offset),
+      row: `change of ${event.instrument_id}`,
+      fields: ['logged', 'moved'],
     });
   });
 });

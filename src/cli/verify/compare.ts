@@ -26,6 +26,8 @@ import {
   listedFindings,
 } from './result.ts';
 import { verifyReplay, verifyTail } from './updates.ts';
+import { readSchemas } from '../../store/connection/read-schemas.ts';
+import { tokenDiscrepancies } from '../../store/verify/token-discrepancies.ts';
 import { brokenRules } from '../../store/verify/broken-rules.ts';
 
 const requestTimeoutMs = 20_000;
@@ -35,6 +37,8 @@ const statementTimeoutMs = 24 * 60 * 60 * 1000;
 /** What to compare, and where the report goes. */
 export interface VerifyArguments {
   readonly sql: boolean;
+  /** What admins of tokens log, with their holdings. */
+  readonly tokens: boolean;
   /** So many of the newest updates; undefined: none. */
   readonly tail: number | undefined;
   readonly acs: boolean;
@@ -80,8 +84,9 @@ async function compareAll(
       const add = async (kind: VerifyKind, at: number, compare: () => Promise<Compared>): Promise<void> => {
         results.push(await measured(kind, at, compare));
       };
-      const { sql, tail, acs, at, replay } = args;
+      const { sql, tokens, tail, acs, at, replay } = args;
       if (sql) await add('sql', checkpoint, () => verifyRules(snapshot, progress.show));
+      if (tokens) await add('tokens', checkpoint, () => verifyTokens(snapshot, database.schema));
       if (!acs && tail === undefined && replay === undefined) return results;
       const call = await ledgerCall(config, snapshot, io.stop, progress.show);
       if (tail !== undefined) await add('tail', checkpoint, () => sameLedger(call, () => verifyTail(call, tail)));
@@ -181,6 +186,22 @@ async function verifyRules(
         rows.map((row) => ({ what: 'broken' as const, rule: `${rule} (${says})`, ...row })),
       )
       .slice(0, listedFindings),
+  };
+}
+
+// `verify --tokens`: what the registries say of their tokens; a difference is theirs, and not one of the tables.
+
+async function verifyTokens({ client, stream }: Snapshot, schema: string): Promise<Compared> {
+  const { explore } = readSchemas(schema);
+  const { events, listed } = await tokenDiscrepancies(client, explore, listedFindings);
+  return {
+    atOffset: stream.checkpoint,
+    compared: events,
+    different: listed[0]?.count ?? 0,
+    quarantined: 0,
+    findings: listed.map(({ offset, instrument }) => {
+      return { what: 'different' as const, offset, row: `change of ${instrument}`, fields: ['logged', 'moved'] };
+    }),
   };
 }
 

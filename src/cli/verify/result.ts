@@ -3,8 +3,8 @@ import { ExitCode } from '../../errors/exit-code.ts';
 import { IndexerError, toIndexerError } from '../../errors/indexer-error.ts';
 import { fixed, lineUp } from '../command-line/aligned.ts';
 
-/** What is compared: rules within the tables, active contracts, or updates. */
-export type VerifyKind = 'sql' | 'acs' | 'tail' | 'replay';
+/** What is compared: rules within the tables, active contracts, updates, or what admins of tokens log with their holdings. */
+export type VerifyKind = 'sql' | 'acs' | 'tail' | 'replay' | 'tokens';
 export type VerifyOutcome = 'equal' | 'different' | 'undecided';
 
 export interface Finding {
@@ -33,7 +33,7 @@ export interface VerifyResult {
   /** ISO-8601. */
   readonly startedAt: string;
   readonly seconds: number;
-  /** Contracts, updates or rules. */
+  /** Contracts, updates, rules or events. */
   readonly compared: number;
   /** Differences, also those beyond the ones listed. */
   readonly different: number;

@@ -9,7 +9,8 @@ import type { Given } from '../command-line/parse.ts';
 import { misuse } from '../command-line/refusals.ts';
 import type { VerifyArguments } from './compare.ts';
 
-const usage = '[--sql] [--tail N] [--acs [--at OFFSET]] [--replay FIRST LAST] [--json [FILE]] | --statement FILE';
+const usage =
+  '[--sql] [--tokens] [--tail N] [--acs [--at OFFSET]] [--replay FIRST LAST] [--json [FILE]] | --statement FILE';
 
 export const verifyCommand: Command = {
   name: 'verify',
@@ -19,6 +20,7 @@ export const verifyCommand: Command = {
   operands: [],
   flags: [
     { name: 'sql', doc: 'the invariants of the tables' },
+    { name: 'tokens', doc: 'what admins of tokens log, against their holdings; reads all history of tokens' },
     { name: 'tail', value: 'N', doc: 'the newest N updates against the ledger' },
     { name: 'acs', doc: 'the active contracts against the ledger' },
     { name: 'at', value: 'OFFSET', doc: 'with --acs: at this offset instead of the checkpoint' },
@@ -52,7 +54,7 @@ const usualTail = 1_000;
 
 /** @throws IndexerError USAGE */
 export function verifyArguments(given: Given): VerifyArguments {
-  const [sql, acs] = [given.has('sql'), given.has('acs')];
+  const [sql, tokens, acs] = [given.has('sql'), given.has('tokens'), given.has('acs')];
   const [tail] = offsets(given, 'tail');
   const [at] = offsets(given, 'at');
   const [first, last] = offsets(given, 'replay');
@@ -60,8 +62,8 @@ export function verifyArguments(given: Given): VerifyArguments {
   const json = given.has('json') ? (given.text('json') ?? '-') : undefined;
   const replay: readonly [number, number] | undefined =
     first === undefined || last === undefined ? undefined : [first, last];
-  const chosen = sql || acs || tail !== undefined || replay !== undefined;
-  const others = { at, replay, json };
+  const chosen = sql || tokens || acs || tail !== undefined || replay !== undefined;
+  const others = { tokens, at, replay, json };
   return chosen ? { sql, acs, tail, ...others } : { sql: true, acs: true, tail: usualTail, ...others };
 }
 

@@ -362,7 +362,7 @@ interface UpdatesTable {
 }
 
 interface VerificationsTable {
-  readonly kind: 'sql' | 'acs' | 'tail' | 'replay';
+  readonly kind: 'sql' | 'acs' | 'tail' | 'replay' | 'tokens';
   readonly outcome: 'equal' | 'different' | 'undecided';
   readonly at_offset: number;
   readonly started_at: Date;

@@ -3,7 +3,7 @@ import { counter, gauge, histogram } from './description.ts';
 
 /** What a query is for. */
 export const queryOps = ['batch', 'copy', 'finish', 'commit', 'read', 'change', 'definition', 'session'] as const;
-const verifyKinds = ['sql', 'acs', 'tail', 'replay'] as const;
+const verifyKinds = ['sql', 'acs', 'tail', 'replay', 'tokens'] as const;
 
 function verified(name: string, help: string, use: string, initial: number) {
   return gauge({ name: `verify_last_${name}`, help, use, initial, labels: { kind: verifyKinds } });

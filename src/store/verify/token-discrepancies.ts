@@ -1,0 +1,32 @@
+/** What the admins of tokens log and their holdings do not show, see the view token_discrepancies. */
+import { escapeIdentifier, type ClientBase } from 'pg';
+
+export interface TokenDiscrepancy {
+  readonly offset: number;
+  readonly instrument: string;
+  readonly count: number;
+}
+
+/**
+ * Events of instruments' own admins, and the first of the changes that are not as these say.
+ * @param explore the schema of the views
+ * @param limit so many are listed; `count` of each row is that of all
+ */
+export async function tokenDiscrepancies(
+  client: ClientBase,
+  explore: string,
+  limit: number,
+): Promise<{ readonly events: number; readonly listed: readonly TokenDiscrepancy[] }> {
+  const views = escapeIdentifier(explore);
+  const events = await client.query<{ events: number }>(
+    `select count(*)::integer as events from ${views}.token_events where is_by_admin`,
+  );
+  const { rows: listed } = await client.query<TokenDiscrepancy>(
+    `select d."offset"::float8 as "offset", d.instrument_id as instrument, count(*) over ()::integer as count
+       from ${views}.token_discrepancies d
+      order by d."offset", d.instrument_admin, d.instrument_id, d.owner
+      limit $1`,
+    [limit],
+  );
+  return { events: events.rows[0]?.events ?? 0, listed };
+}
