@@ -31,6 +31,8 @@ const run = (url: string, schema: string, env: Readonly<Record<string, string>> 
     DATABASE_URL: database.url,
     POSTGRES_SCHEMA: schema,
     INDEXER_START: 'genesis',
+    // This ledger has one stream.
+    INDEXER_COMPLETIONS: 'off',
     ...env,
   });
 

@@ -47,6 +47,8 @@ export class CompletionWatch {
   /** Undefined while they are not followed. */
   #stored: number | undefined;
   #failing = false;
+  /** The stream is over: nothing more than what is up to its checkpoint is waited for. */
+  #settling = false;
 
   constructor(parts: PipelineParts) {
     this.#parts = parts;
@@ -79,9 +81,18 @@ export class CompletionWatch {
 
   /** At the end of a bounded run: once completions are stored up to `offset`, or it shows that they will not be soon. */
   async settled(offset: number): Promise<void> {
-    const limit = AbortSignal.any([this.#parts.stop, AbortSignal.timeout(settleMs)]);
-    limit.addEventListener('abort', () => this.stir());
-    while (!limit.aborted && !this.#failing && (this.#stored ?? -1) < offset) await this.#stirred();
+    const { stop } = this.#parts;
+    const wake = (): void => this.stir();
+    const end = performance.now() + settleMs;
+    const timer = setTimeout(wake, settleMs + 1);
+    stop.addEventListener('abort', wake);
+    this.#settling = true;
+    wake();
+    while (!stop.aborted && !this.#failing && (this.#stored ?? -1) < offset && performance.now() < end) {
+      await this.#stirred();
+    }
+    clearTimeout(timer);
+    stop.removeEventListener('abort', wake);
   }
 
   #stirred(): Promise<void> {
@@ -199,9 +210,12 @@ export class CompletionWatch {
       if (failure !== undefined) break;
     }
     while (storing.next !== undefined && !stop.aborted) {
-      if (storing.next > following.checkpoint) await this.#stirred();
+      const limit = following.checkpoint;
+      // What comes later says that all before it has come.
+      const isEarlier = this.#settling && storing.checkpoint < limit;
+      if (storing.next > limit && !isEarlier) await this.#stirred();
       else {
-        const facts = await storing.write(following.checkpoint);
+        const facts = await storing.write(limit);
         this.#failures.clear();
         this.#moved(facts.checkpoint);
         this.#parts.observer.completionsStored(facts);
@@ -261,6 +275,11 @@ class Storing {
     return this.#held[0]?.offset;
   }
 
+  /** Completions are stored up to here. */
+  get checkpoint(): number {
+    return this.#checkpoint;
+  }
+
   /** Decodes a frame; the error is what to stop at. */
   take(bytes: Buffer): IndexerError | undefined {
     try {
@@ -275,11 +294,11 @@ class Storing {
     }
   }
 
-  /** Writes those up to `limit`, of which there is one. */
+  /** Writes those up to `limit`; that there are none where something later is held. */
   async write(limit: number): Promise<CompletionFacts> {
     const count = this.#held.findLastIndex(({ offset }) => offset <= limit) + 1;
     const frames = this.#held.slice(0, count);
-    const to = frames.at(-1)?.offset ?? this.#checkpoint;
+    const to = frames.at(-1)?.offset ?? limit;
     const completions = frames.filter((frame): frame is Completion => frame.kind === 'completion');
     try {
       await this.#watched.connected.session.completions.write(completions, this.#checkpoint, to);
