@@ -216,6 +216,7 @@ describe('active contracts and updates', () => {
 describe('commands', () => {
   it('are submitted from a file or from standard input, and their completions shown', async () => {
     generateHistory(sandbox.ledger, { seed: 2, updates: 20 });
+    const before = sandbox.ledger.ledgerEnd();
     const file = join(folder, 'commands.json');
     await writeFile(file, await iou('one'));
     const [submitted] = await rows('submit', file);
@@ -226,7 +227,11 @@ describe('commands', () => {
     expect(third.rows).toEqual([{ commandId: 'three' }]);
     const ids = (lines: readonly unknown[]): unknown[] =>
       lines.map((line) => /"commandId":"(\w+)"/.exec(JSON.stringify(line))?.[1]);
-    expect(ids(await rows('completions', '--party', await alice()))).toEqual(['one', 'two', 'three']);
+    expect(ids(await rows('completions', '--party', await alice(), '--from', String(before)))).toEqual([
+      'one',
+      'two',
+      'three',
+    ]);
     const own = ['completions', '--party', await alice(), '--user', 'ops'];
     const { completionOffset } = submitted as { completionOffset: number };
     expect(ids(await rows(...own, '--from', String(completionOffset)))).toEqual(['two', 'three']);

@@ -177,6 +177,7 @@ describe.each(shapes)('reset --to, shape %s', (shape, empty) => {
     await packagesOf('long');
     story.half('third');
     await index('long');
+    await query(world.database.url, `insert into long.retention_holds values ('replica', 1)`);
     before = await tables('long');
     await world.command(`reset --to ${middle} --yes`, 'long', env());
     after = await tables('long');

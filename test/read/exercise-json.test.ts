@@ -15,7 +15,16 @@ const types = ['jsonb', 'json'] as const;
 type Type = (typeof types)[number];
 
 /** Of the process that wrote, and of what it asked of the ledger beside the stream. */
-const volatile = ['epoch', 'indexed_at', 'ledger_end', 'offsets_behind', 'recorded_at', 'writer', 'seeded_at'];
+const volatile = [
+  'epoch',
+  'indexed_at',
+  'indexed_after',
+  'ledger_end',
+  'offsets_behind',
+  'recorded_at',
+  'writer',
+  'seeded_at',
+];
 
 let sandbox: Sandbox;
 let databases: Readonly<Record<Type, TestDatabase>>;

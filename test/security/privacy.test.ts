@@ -211,7 +211,9 @@ describe.skipIf(!canLimit)('limited readers', () => {
     }
     const hidden = Object.entries(rules).flatMap(([table, rule]) => (rule === 'none' ? [`ledger.${table}`] : []));
     const sums = ['explore.activity', 'explore.activity_updates'];
-    expect(empty.sort()).toEqual([...hidden, ...sums, 'ledger.filter_interfaces', 'ledger.paddings'].sort());
+    expect(empty.sort()).toEqual(
+      [...hidden, ...sums, 'explore.interface_coverage', 'ledger.filter_interfaces', 'ledger.paddings'].sort(),
+    );
     for (const { name } of tables) {
       const rule = rules[name.replace(/^ledger\./, '')];
       if (rule !== 'none') continue;

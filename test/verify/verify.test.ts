@@ -64,7 +64,7 @@ beforeAll(async () => {
   database = await createTestDatabase();
   await using indexer = await runIndexer(ledger());
   await indexer.reaches(1);
-  generateHistory(sandbox.ledger, { seed: 6, updates: 600 });
+  generateHistory(sandbox.ledger, { seed: 7, updates: 600 });
   await indexer.reaches(sandbox.ledger.ledgerEnd());
   const stream = await one<{ seed_offset: string; checkpoint: string }>('select * from ledger.stream');
   seedOffset = Number(stream.seed_offset);
