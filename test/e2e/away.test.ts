@@ -75,8 +75,8 @@ describe('a Retry-After', () => {
 
   it('of the question for the ledger end leaves the stream alone', async () => {
     await using ledger = await GuardedLedger.start('good');
-    // Nobody but the poll asks.
-    await using daemon = start(ledger, { INDEXER_ASK_AFTER: '1m' });
+    // Nobody but the poll asks, and there is one socket.
+    await using daemon = start(ledger, { INDEXER_ASK_AFTER: '1m', INDEXER_COMPLETIONS: 'off' });
     await stored(daemon, 3);
     ledger.refusal = { status: 429, headers: { 'retry-after': '2' }, of: 'requests' };
     const questions = (): readonly number[] =>

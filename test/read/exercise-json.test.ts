@@ -20,6 +20,7 @@ const volatile = [
   'indexed_at',
   'indexed_after',
   'ledger_end',
+  'noted_at',
   'offsets_behind',
   'recorded_at',
   'writer',

@@ -129,6 +129,8 @@ export async function indexDemo(): Promise<DemoDatabase> {
   // Views appear in the background; that of licences has the column of the upgrade when all packages were read.
   const seats = `select from information_schema.columns where table_name = 'quickstart_licensing__license' and column_name = 'seats'`;
   await waitFor('the typed views appear', async () => ((await query(seats)).length > 0 ? true : undefined), 60_000);
+  // As autovacuum does within a minute.
+  await query('analyze');
   await query('set search_path = pqs');
   return {
     world: new World(sandbox.ledger),
