@@ -36,7 +36,7 @@ const ledgerPollMs = 5_000;
 /** Longer than the longest silence the ledger allows itself between OffsetCheckpoints (75 s). */
 const ledgerSilenceMs = 120_000;
 const requestTimeoutMs = 20_000;
-/** Views of years of history become part of the stream in one statement. */
+/** Views of years of history become part of the stream in one statement, and a look for what is old may read them all. */
 const longStatementMs = 60 * 60_000;
 /** The page is worth less than a busy server's time. */
 const pageReadMs = 500;
@@ -245,41 +245,37 @@ export function pipelineParts(
   };
 }
 
-/** Connections that are made when there is something to gather, with time for what is merged at once. */
-function viewStaging({ config: { database, indexer }, databaseUrl: url }: IndexerOptions, candidate: WriterCandidate) {
-  const open = (schema: string): Database =>
-    openDatabase({
-      url,
-      urlFile: database.urlFile,
-      schema,
-      statementTimeoutMs: longStatementMs,
-      applicationName: 'ledger-indexer views',
-      idleInTransactionMs: indexer.leaseMs,
-      maxConnections: 2,
-    });
-  return async () => {
-    const schema = stagingSchema(database.schema, 'interfaces');
-    return postgresViewStaging(open(database.schema), open(schema), () => candidate.assertHeld());
-  };
+/** For work beside the stream: opened when there is some, and closed after it, with time for large tables. */
+function openBeside({ config, databaseUrl: url }: IndexerOptions, name: string, connections: number, schema?: string) {
+  const { database, indexer } = config;
+  return openDatabase({
+    url,
+    urlFile: database.urlFile,
+    schema: schema ?? database.schema,
+    statementTimeoutMs: longStatementMs,
+    applicationName: `ledger-indexer ${name}`,
+    idleInTransactionMs: indexer.leaseMs,
+    maxConnections: connections,
+  });
+}
+
+/** The stream's own tables, and those in which views are gathered. */
+function viewStaging(options: IndexerOptions, candidate: WriterCandidate): PipelineParts['viewStaging'] {
+  const staging = stagingSchema(options.config.database.schema, 'interfaces');
+  return async () =>
+    postgresViewStaging(openBeside(options, 'views', 2), openBeside(options, 'views', 2, staging), () =>
+      candidate.assertHeld(),
+    );
 }
 
 /** A connection for each look at old history. A run with an end is no daemon: it leaves history alone. */
-function retention({ config, databaseUrl: url }: IndexerOptions): Retention | undefined {
-  const { keepMs, pruneEveryMs: everyMs, stopAt, leaseMs } = config.indexer;
-  const { urlFile, schema } = config.database;
+function retention(options: IndexerOptions): Retention | undefined {
+  const { keepMs, pruneEveryMs: everyMs, stopAt } = options.config.indexer;
   if (keepMs === undefined || stopAt !== undefined) return undefined;
   return {
     everyMs,
     prune: async (stop, onProgress) => {
-      const database = openDatabase({
-        url,
-        urlFile,
-        schema,
-        statementTimeoutMs: longStatementMs,
-        applicationName: 'ledger-indexer retention',
-        idleInTransactionMs: leaseMs,
-        maxConnections: 1,
-      });
+      const database = openBeside(options, 'retention', 1);
       try {
         return await pruneBeside(database, keepMs, { stop, onProgress });
       } finally {

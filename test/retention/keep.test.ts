@@ -1,7 +1,6 @@
 /** INDEXER_KEEP: old history goes while the indexer runs, and never what somebody holds. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { holdCommand } from '../../src/cli/maintain/hold.ts';
-import { createTestDatabase, query } from '../support/database.ts';
 import { runCommand } from '../support/run-command.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { createRetentionWorld, keptFacts, type RetentionWorld } from './retention-world.ts';
@@ -98,8 +97,6 @@ describe('history that is too old', () => {
 
   it('stays where the role may not delete, which is told, and the stream goes on', async () => {
     await world.fill('narrow');
-    await using database = await createTestDatabase();
-    await query(database.url, 'select 1');
     const role = `narrow_${String(process.pid)}`;
     await world.query(`create role ${role} login password 'w'`);
     try {
