@@ -6,7 +6,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { Random } from '../../packages/ledger-sandbox/src/wire/random.ts';
 import { CompletionWorld, alice } from '../completions/completion-world.ts';
-import { sharedSecret, token } from '../support/tokens.ts';
+import { endsIn, sharedSecret, token } from '../support/tokens.ts';
 import { pause, waitFor } from '../support/wait-for.ts';
 import { startDaemon, type Daemon } from './runs/daemon.ts';
 
@@ -83,8 +83,10 @@ describe('a token that loses its rights', () => {
       auth: { secret, rightsCheckMs: 50, users: [{ id: 'reader', rights: everything }] },
     });
     const { sandbox } = world;
-    const reader = await token(sharedSecret(secret), { sub: 'reader' });
-    const admin = await token(sharedSecret(secret), { sub: 'participant_admin' });
+    // Rights that are back before they were seen missing are found with the next try, a minute later.
+    const exp = endsIn(240_000);
+    const reader = await token(sharedSecret(secret), { sub: 'reader', exp });
+    const admin = await token(sharedSecret(secret), { sub: 'participant_admin', exp });
     const change = async (method: 'POST' | 'PATCH'): Promise<void> => {
       const rights = [{ kind: { CanReadAsAnyParty: { value: {} } } }];
       const answer = await fetch(`${sandbox.url}/v2/users/reader/rights`, {
