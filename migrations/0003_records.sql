@@ -78,6 +78,32 @@ comment on column retention_holds.reason is 'Why, as given by whoever asked for 
 comment on column retention_holds.since is 'When it was placed.';
 comment on column retention_holds.moved_at is 'When its offset was given last.';
 
+create table works (
+  name text primary key check (name in ('widen', 'history', 'rebuild')),
+  state text not null check (state in ('asked', 'working', 'stopped', 'done', 'failed')),
+  wanted jsonb not null,
+  step text,
+  unit text check (unit in ('contracts', 'offsets')),
+  done bigint not null default 0,
+  total bigint,
+  per_second double precision,
+  problem text,
+  asked_at timestamptz not null default now(),
+  changed_at timestamptz not null default now()
+);
+comment on table works is 'What was asked for beside the stream and takes long: a wider filter, history from before it, the storage made anew. One row each, of the last time.';
+comment on column works.name is 'widen: more parties, templates or interfaces; history: what they did before; rebuild: the storage made anew beside this one.';
+comment on column works.state is 'asked: nobody began yet; working: under way, or to be gone on with; stopped: waits until it is resumed; done; failed: see problem.';
+comment on column works.wanted is 'What was asked for; its fields depend on the name.';
+comment on column works.step is 'What it is doing; null before it begins.';
+comment on column works.unit is 'What done and total count; null while nothing is counted.';
+comment on column works.done is 'How much of the step is done.';
+comment on column works.total is 'How much the step is in all; null where nobody can know.';
+comment on column works.per_second is 'How fast it goes, by who does it; null while it rests.';
+comment on column works.problem is 'Why it failed, or what it tries again after; null while nothing is wrong.';
+comment on column works.asked_at is 'When it was asked for.';
+comment on column works.changed_at is 'When this row was written last.';
+
 create table redactions (
   redaction_id text primary key,
   subject text not null check (subject in ('contract', 'exercise', 'party')),

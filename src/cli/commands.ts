@@ -28,6 +28,7 @@ import { quarantineCommand } from './maintain/quarantine.ts';
 import { redactCommand } from './maintain/redact.ts';
 import { reseedCommand } from './maintain/reseed.ts';
 import { resetCommand } from './maintain/reset.ts';
+import { worksCommand } from './maintain/works.ts';
 import { grantReaderCommand } from './roles/grant-reader.ts';
 import { grantRolesCommand } from './roles/grant-roles.ts';
 import { verifyCommand } from './verify/verify.ts';
@@ -58,6 +59,7 @@ export const commands: readonly Command[] = [
   resetCommand,
   reseedCommand,
   acceptFilterCommand,
+  worksCommand,
   grantRolesCommand,
   grantReaderCommand,
   indexCommand,

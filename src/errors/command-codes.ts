@@ -69,6 +69,12 @@ export const commandCodes = {
     'hold: the history that was to be kept is not here',
     'name an offset that is',
   ),
+  WORK_REFUSED: kind(
+    'fatal',
+    ExitCode.configuration,
+    'works: there is no such work, or another one is not finished',
+    'see `ledger-indexer works`',
+  ),
   NOT_HELD: kind('fatal', ExitCode.usage, 'hold: nothing is held under this name', 'see `ledger-indexer hold list`'),
   REDACTION_REFUSED: kind(
     'fatal',

@@ -44,6 +44,7 @@ const rules: Readonly<Record<string, 'cut' | 'kept'>> = {
   redacted_exercises: 'kept',
   redactions: 'kept',
   retention_holds: 'kept',
+  works: 'kept',
   schema_migrations: 'kept',
   stream: 'cut',
   submitters: 'kept',
@@ -71,6 +72,7 @@ const volatile: Readonly<Record<string, string>> = {
   stream: 'epoch,writer,seeded_at,ledger_end,pruned_offset',
   updates: 'batch_offset',
   verifications: 'started_at,seconds',
+  works: 'asked_at,changed_at',
 };
 
 /** Filled as packages are read, which no reset and no run waits for; and what `accept-filter` and `verify` had left. */
@@ -81,6 +83,7 @@ const ofNoHistory = new Set([
   'typed_views',
   'coverage',
   'retention_holds',
+  'works',
   'verifications',
 ]);
 
@@ -178,6 +181,7 @@ describe.each(shapes)('reset --to, shape %s', (shape, empty) => {
     story.half('third');
     await index('long');
     await query(world.database.url, `insert into long.retention_holds values ('replica', 1)`);
+    await query(world.database.url, `insert into long.works (name, state, wanted) values ('widen', 'done', '{}')`);
     before = await tables('long');
     await world.command(`reset --to ${middle} --yes`, 'long', env());
     after = await tables('long');

@@ -58,6 +58,7 @@ export const rules: Readonly<Record<string, 'all' | 'none' | 'some columns' | Ke
   redacted_exercises: 'none',
   verifications: 'none',
   retention_holds: 'none',
+  works: 'none',
 };
 
 /** Columns that name the parties the indexer reads for, or let somebody ask the ledger on. */

@@ -114,6 +114,7 @@ beforeAll(async () => {
      insert into ledger.redacted_contracts values ('secret', 'r');
      insert into ledger.redacted_exercises values (1, 0, 'u', 'r');
      insert into ledger.retention_holds values ('secret', 1, 'secret');
+     insert into ledger.works (name, state, wanted, problem) values ('widen', 'failed', '{}', 'secret');
      insert into ledger.verifications values ('sql', 'equal', 1, now(), 1, 1, 0, 0)`,
   );
   tables = await relations(created.url);

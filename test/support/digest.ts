@@ -27,6 +27,7 @@ const besideTheStream: ReadonlySet<string> = new Set([
   'completions',
   'submitters',
   'retention_holds',
+  'works',
 ]);
 
 /** Tells in which transactions the writer stored what, and nothing of the ledger. */

@@ -373,6 +373,20 @@ interface VerificationsTable {
   readonly note: string | null;
 }
 
+interface WorksTable {
+  readonly name: 'widen' | 'history' | 'rebuild';
+  readonly state: 'asked' | 'working' | 'stopped' | 'done' | 'failed';
+  readonly wanted: ColumnType<unknown, string, string>;
+  readonly step: string | null;
+  readonly unit: 'contracts' | 'offsets' | null;
+  readonly done: Generated<number>;
+  readonly total: number | null;
+  readonly per_second: number | null;
+  readonly problem: string | null;
+  readonly asked_at: Generated<Date>;
+  readonly changed_at: Generated<Date>;
+}
+
 export interface Tables {
   readonly active_counts: ActiveCountsTable;
   readonly activity_hourly: ActivityHourlyTable;
@@ -409,4 +423,5 @@ export interface Tables {
   readonly typed_views: TypedViewsTable;
   readonly updates: UpdatesTable;
   readonly verifications: VerificationsTable;
+  readonly works: WorksTable;
 }

@@ -71,6 +71,7 @@ function conditions(parties: readonly string[]): Readonly<Record<string, string>
     redacted_exercises: 'false',
     // Who else reads here.
     retention_holds: 'false',
+    works: 'false',
     // Counts over the contracts of all parties.
     verifications: 'false',
   };

@@ -1,0 +1,120 @@
+/**
+ * Table `works`: what somebody asked for that takes long and is done beside the stream. Whoever does it writes here how far
+ * it is, and looks here before each step whether it should rest; so it can be stopped, resumed and gone on with by
+ * another process.
+ */
+import type { ClientBase } from 'pg';
+import { IndexerError } from '../../errors/indexer-error.ts';
+import { tablesOf, type Change } from '../connection/query-builder.ts';
+
+export const workNames = ['widen', 'history', 'rebuild'] as const;
+export type WorkName = (typeof workNames)[number];
+export type WorkState = 'asked' | 'working' | 'stopped' | 'done' | 'failed';
+
+export interface WorkProgress {
+  /** What it is doing, for people. */
+  readonly step: string | null;
+  readonly unit: 'contracts' | 'offsets' | null;
+  /** How much of the step is done, and of how much; null where nobody can know. */
+  readonly done: number;
+  readonly total: number | null;
+  /** Null while it rests. */
+  readonly perSecond: number | null;
+  /** Why it failed, or what it tries again after. */
+  readonly problem: string | null;
+}
+
+export interface Work extends WorkProgress {
+  readonly name: WorkName;
+  readonly state: WorkState;
+  /** What was asked for. */
+  readonly wanted: unknown;
+  readonly askedAt: Date;
+  readonly changedAt: Date;
+}
+
+/** The last of each name, in order of names. */
+export async function listWorks(client: ClientBase): Promise<readonly Work[]> {
+  const rows = await tablesOf(client).selectFrom('works').selectAll().orderBy('name').execute();
+  return rows.map(({ per_second: perSecond, asked_at: askedAt, changed_at: changedAt, ...row }) => ({
+    ...row,
+    perSecond,
+    askedAt,
+    changedAt,
+  }));
+}
+
+/** The work of this name, if there ever was one. */
+export async function findWork(client: ClientBase, name: WorkName): Promise<Work | undefined> {
+  return (await listWorks(client)).find((work) => work.name === name);
+}
+
+/** Whether it is to be done now: asked for or under way, and not stopped. */
+export function isDue(work: Work | undefined): work is Work {
+  return work !== undefined && (work.state === 'asked' || work.state === 'working');
+}
+
+/**
+ * Asks for a work. What is asked for again as it was asked for before goes on.
+ * @throws IndexerError WORK_REFUSED while another of this name is unfinished
+ */
+export async function askWork(client: ClientBase, name: WorkName, wanted: object): Promise<void> {
+  const { rowCount } = await client.query(
+    `insert into works (name, state, wanted) values ($1, 'asked', $2)
+     on conflict (name) do update set state = 'asked', wanted = excluded.wanted, step = null, unit = null, done = 0,
+       total = null, per_second = null, problem = null, asked_at = now(), changed_at = now()
+      where works.state in ('done', 'failed') or works.wanted = excluded.wanted`,
+    [name, JSON.stringify(wanted)],
+  );
+  if (rowCount === 1) return;
+  throw new IndexerError(`another ${name} was asked for and is not finished`, {
+    code: 'WORK_REFUSED',
+    remedy: `let it finish (ledger-indexer works), or give it up: ledger-indexer works cancel ${name}`,
+  });
+}
+
+/** Says how far a work is. What was stopped, or is gone, stays so: resolves to whether it is still to be done. */
+export async function noteWork(
+  client: ClientBase,
+  name: WorkName,
+  progress: Partial<WorkProgress> & { readonly state?: 'working' | 'done' | 'failed' },
+): Promise<boolean> {
+  const { perSecond, state = 'working', ...rest } = progress;
+  const speed: Change<'works'> = perSecond === undefined ? {} : { per_second: perSecond };
+  const { numUpdatedRows } = await tablesOf(client)
+    .updateTable('works')
+    .set({ ...rest, ...speed, state })
+    .set('changed_at', (e) => e.fn('now'))
+    .where('name', '=', name)
+    .where('state', 'in', ['asked', 'working'])
+    .executeTakeFirst();
+  return numUpdatedRows === 1n;
+}
+
+/** Makes it wait, or go on. @throws IndexerError WORK_REFUSED where there is no such work to do that with */
+export async function changeWork(client: ClientBase, name: WorkName, change: 'stop' | 'resume'): Promise<void> {
+  const [from, to]: readonly [WorkState[], WorkState] =
+    change === 'stop' ? [['asked', 'working'], 'stopped'] : [['stopped', 'failed'], 'asked'];
+  const { numUpdatedRows } = await tablesOf(client)
+    .updateTable('works')
+    .set({ state: to, per_second: null })
+    .set('changed_at', (e) => e.fn('now'))
+    .where('name', '=', name)
+    .where('state', 'in', from)
+    .executeTakeFirst();
+  if (numUpdatedRows === 1n) return;
+  throw new IndexerError(`there is no ${name} to ${change}`, {
+    code: 'WORK_REFUSED',
+    remedy: 'ledger-indexer works lists what there is, and what it is doing',
+  });
+}
+
+/** Gives a work up. What it has gathered is removed by who does it, or by the next one. Whether there was one to give up. */
+export async function cancelWork(client: ClientBase, name: WorkName): Promise<boolean> {
+  const { numDeletedRows } = await tablesOf(client)
+    .deleteFrom('works')
+    .where('name', '=', name)
+    .where('state', '<>', 'done')
+    .executeTakeFirst();
+  return numDeletedRows > 0n;
+}
