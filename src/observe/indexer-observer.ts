@@ -5,6 +5,7 @@
 import { isLedgerCode, sideOf } from '../errors/catalogue.ts';
 import type { IndexerError } from '../errors/indexer-error.ts';
 import { type LockHolder, type Phase, phases, type WantedInterface } from '../model/stream.ts';
+import type { Work } from '../model/work.ts';
 import type {
   BatchFacts,
   CompletionFacts,
@@ -27,6 +28,7 @@ import { InterfaceReport } from './log/interface-report.ts';
 import { PackageReport } from './log/package-report.ts';
 import { RetentionReport } from './log/retention-report.ts';
 import { reportUnknown } from './log/unknown-report.ts';
+import { WorkReport } from './log/work-report.ts';
 import { WorkClock } from './figures/work-clock.ts';
 import { updateKinds } from './metrics/catalogue/keeping-up.ts';
 
@@ -79,6 +81,7 @@ class LoggingObserver implements IndexerObserver {
   readonly #interfaces: InterfaceReport;
   readonly #completions: CompletionReport;
   readonly #retention: RetentionReport;
+  readonly #works: WorkReport;
   #phase: Phase | undefined;
   #seeded = 0;
   #prunedOffset: number | undefined;
@@ -94,6 +97,7 @@ class LoggingObserver implements IndexerObserver {
     this.#interfaces = new InterfaceReport(report);
     this.#completions = new CompletionReport(report);
     this.#retention = new RetentionReport(report);
+    this.#works = new WorkReport(report);
     this.#work = work ?? new WorkClock();
     this.#progress = progress;
     this.#timers.push(setInterval(() => this.#logStatus(), statusEveryMs).unref());
@@ -321,6 +325,10 @@ class LoggingObserver implements IndexerObserver {
 
   pruneFailed(error: IndexerError, delayMs: number): void {
     this.#retention.failed(error, delayMs);
+  }
+
+  worksSeen(works: readonly Work[]): void {
+    this.#works.seen(works);
   }
 
   failed(stage: 'ledger' | 'store' | 'pipeline', error: IndexerError, delayMs: number | undefined): void {

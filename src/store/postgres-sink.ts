@@ -26,6 +26,7 @@ import { assertExerciseJson } from './schema/exercise-json.ts';
 import { assertMigrated, migrate } from './schema/migrations.ts';
 import { readPackages, readPackageState, refreshPaddings, storePackage } from './typed/package-store.ts';
 import { syncTypedViews } from './typed/views.ts';
+import { listWorks } from './history/works.ts';
 import { lastVerifications } from './verify/verifications.ts';
 import { unknownContracts } from './write/departures.ts';
 import { openSession } from './write/session.ts';
@@ -63,6 +64,7 @@ export function postgresSink(database: Database, candidate: WriterCandidate, opt
       syncViews: (packages: readonly PackageModel[]) => syncTypedViews(database, packages),
     },
     verifications: () => lastVerifications(database),
+    works: () => database.withClient(listWorks),
     unknownContracts: () => unknownContracts(database),
   };
 }

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startSandbox } from '../../packages/ledger-sandbox/src/demo/sandbox.ts';
 import type { Sandbox } from '../../packages/ledger-sandbox/src/server/sandbox.ts';
 import { runIndexer, type IndexerRun } from '../e2e/runs/indexer-run.ts';
-import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { createTestDatabase, query, type TestDatabase } from '../support/database.ts';
 import * as frames from '../support/frames.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { audit, look, noBrowser, openBrowser, type Look } from './browser.ts';
@@ -67,6 +67,27 @@ describe.skipIf(noBrowser !== undefined)('the status page', () => {
     expect(await page.locator('#plot-updates .number').textContent()).toMatch(/^\d/);
     expect(await page.locator('#plot-lag .number').textContent()).toMatch(/^[\d.]+ (?:ms|s)$/);
     expect(await page.locator('#templates tr').first().textContent()).toMatch(/Iou/);
+  });
+
+  it('shows what is done beside the stream, how far it is and how long it will take', async () => {
+    const { page } = await opened();
+    expect(await page.locator('#works-card').isVisible()).toBe(false);
+    await query(
+      database.url,
+      `insert into ledger.works (name, state, wanted, step, unit, done, total, per_second)
+       values ('rebuild', 'working', '{}', 'following', 'offsets', 250, 1000, 10)`,
+    );
+    await waitFor('the work is shown', async () =>
+      (await page.locator('#works li').count()) === 1 ? true : undefined,
+    );
+    const row = page.locator('#works li');
+    expect(await row.textContent()).toMatch(
+      /Storage made anew {2}working since .*following, 250 of 1,000 offsets, 10\/s, 1 min 15 s left/u,
+    );
+    expect(await row.locator('[role=progressbar]').getAttribute('aria-valuenow')).toBe('25');
+    expect(await audit(page)).toEqual([]);
+    await query(database.url, 'delete from ledger.works');
+    await waitFor('it is gone', async () => ((await page.locator('#works-card').isVisible()) ? undefined : true));
   });
 
   it('is drawn at once for somebody who comes later', async () => {

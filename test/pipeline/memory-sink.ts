@@ -16,6 +16,7 @@ import type {
 } from '../../src/model/stream.ts';
 import { tables, type Row, type RowSink, type TableName } from '../../src/model/tables.ts';
 import type { StoredUpdate } from '../../src/model/update.ts';
+import type { Work } from '../../src/model/work.ts';
 import type { VerifiedFacts } from '../../src/pipeline/ports/observer.ts';
 import type { CompletionWriter, Sink, SinkSession, SyncedViews, WriterLock } from '../../src/pipeline/ports/sink.ts';
 import { deferred } from '../support/deferred.ts';
@@ -195,6 +196,10 @@ export class MemorySink implements Sink {
   takeOver(): SinkSession {
     this.stored.epoch += 1;
     return new MemorySession(this);
+  }
+
+  works(): Promise<readonly Work[]> {
+    return Promise.resolve([]);
   }
 
   async verifications(): Promise<readonly VerifiedFacts[]> {

@@ -22,6 +22,7 @@ export function statusScreen(status: object, columns?: number): readonly string[
     ['catching up', catchUp(document['catchUp'])],
     ['rates', rates(document)],
     ['interfaces', interfaces(document)],
+    ...works(document['works']),
     ['last error', lastError(document['lastError'])],
     ['participant', text(document['participantId'])],
     ['schema', text(document['schema'])],
@@ -94,6 +95,24 @@ function interfaces(document: Document): string | undefined {
     ...(waiting > 0 ? [`${String(waiting)} not known to the participant`] : []),
   ];
   return parts.length === 0 ? undefined : parts.join(', ');
+}
+
+/** A row for each that is not done. */
+function works(value: unknown): (readonly [string, string | undefined])[] {
+  const all: readonly unknown[] = Array.isArray(value) ? value : [];
+  return all
+    .filter((work) => text(part(work, 'state')) !== 'done')
+    .map((work) => {
+      const percent = part(work, 'percent');
+      const left = part(work, 'secondsLeft');
+      const words = [
+        [text(part(work, 'state')), text(part(work, 'step'))].filter((word) => word !== undefined).join(': '),
+        typeof percent === 'number' ? `${percent.toFixed(1)} %` : undefined,
+        typeof left === 'number' ? `${duration(left)} left` : undefined,
+        text(part(work, 'problem')),
+      ];
+      return [text(part(work, 'name')) ?? 'work', words.filter((word) => word !== undefined).join(', ')];
+    });
 }
 
 function lastError(value: unknown): string | undefined {

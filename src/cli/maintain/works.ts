@@ -2,14 +2,13 @@
 import { loadConfig } from '../../config/config.ts';
 import { IndexerError } from '../../errors/indexer-error.ts';
 import type { Database } from '../../store/connection/database.ts';
-import type { Work, WorkName } from '../../store/history/works.ts';
+import { workNames, type Work, type WorkName } from '../../model/work.ts';
 import { type Call, json, writing, type Command, type Print } from '../command-line/command.ts';
 import { misuse } from '../command-line/refusals.ts';
 import { withDatabase } from '../database/with-database.ts';
 
 const usage = `ledger-indexer works [list] [--json]
   ledger-indexer works stop | resume | cancel NAME`;
-const names: readonly string[] = ['widen', 'history', 'rebuild'] satisfies readonly WorkName[];
 const actions = ['list', 'stop', 'resume', 'cancel'] as const;
 
 export const worksCommand: Command = {
@@ -21,7 +20,7 @@ export const worksCommand: Command = {
   ],
   operands: [
     { name: 'ACTION', words: [...actions], optional: true },
-    { name: 'NAME', words: names, optional: true },
+    { name: 'NAME', words: [...workNames], optional: true },
   ],
   flags: [json],
   examples: ['works', 'works stop history', 'works resume history'],
@@ -45,9 +44,9 @@ function actionOf(given: Call['given']): Action {
     if (name !== undefined) throw misuse('works list takes no name', usage);
     return (database, print) => list(database, given.has('json'), print);
   }
-  const work = names.find((known) => known === name) as WorkName | undefined;
+  const work = workNames.find((known) => known === name);
   if (work === undefined || more.length > 0)
-    throw misuse(`works ${action} needs one name of ${names.join(', ')}`, usage);
+    throw misuse(`works ${action} needs one name of ${workNames.join(', ')}`, usage);
   return (database, print) => change(database, work, action, print);
 }
 

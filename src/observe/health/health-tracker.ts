@@ -12,6 +12,7 @@ import { type HealthFacts, type HealthState, isBlind, verdict, type Verdict } fr
 import { MeanWindow, RateWindow, rounded, roundedOrNull, share, TemplateRates } from '../figures/rates.ts';
 import { type RecentError, RecentErrors } from './recent-errors.ts';
 import { RetentionProgress, type RetentionStatus } from './retention-progress.ts';
+import { WorkProgress, type WorkStatus } from './work-progress.ts';
 import { type Why, whyBehind } from './why-behind.ts';
 import type { ByPart, WorkClock } from '../figures/work-clock.ts';
 
@@ -80,6 +81,8 @@ export interface StatusDocument {
   readonly interfacesGathering: readonly string[];
   /** What INDEXER_KEEP has pruned since the last look began; null without it, and before the first look. */
   readonly retention: RetentionStatus | null;
+  /** What was asked for beside the stream and takes long, whoever does it; the last of each name. */
+  readonly works: readonly WorkStatus[];
   /** What the ledger sent and this version does not know. */
   readonly unknown: readonly UnknownName[];
   /** The last kinds of failures, newest first; `lastError` is the first of them. */
@@ -104,6 +107,7 @@ export class HealthTracker {
   readonly wallNow: () => number;
   readonly unknown = new UnknownNames();
   readonly retention = new RetentionProgress();
+  readonly works = new WorkProgress();
   readonly #options: HealthOptions;
   readonly #startedAt: number;
   readonly #updates = new Map<string, number>();
@@ -320,6 +324,7 @@ export class HealthTracker {
       interfacesWaiting: this.#interfacesWaiting,
       interfacesGathering: this.#interfacesGathering,
       retention: this.retention.status(),
+      works: this.works.status(),
       unknown: this.unknown.all,
       errors: this.#errors.all,
       counts: { updates: Object.fromEntries(this.#updates), events: Object.fromEntries(this.#events) },

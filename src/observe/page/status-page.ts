@@ -111,7 +111,7 @@ interface PageDocument {
 const folder = new URL('../../../src/observe/page/browser/', import.meta.url);
 /** Later ones win over, or need, those before them. */
 const styles = ['page.css', 'plots.css', 'tables.css', 'outline.css', 'screens.css'];
-const scripts = ['format.js', 'elements.js', 'plot.js', 'outline.js', 'tables.js', 'main.js'];
+const scripts = ['format.js', 'elements.js', 'plot.js', 'outline.js', 'tables.js', 'works.js', 'main.js'];
 
 /** Reads and joins the files. */
 function loadDocument(): PageDocument {

@@ -5,6 +5,7 @@
 import type { IndexerError } from '../../errors/indexer-error.ts';
 import type { LockHolder, Phase, WantedInterface } from '../../model/stream.ts';
 import type { UnknownName } from '../../model/unknown.ts';
+import type { Work } from '../../model/work.ts';
 
 /** What one committed database transaction contained. Counts are of this batch only. */
 export interface BatchFacts {
@@ -143,6 +144,8 @@ export interface Observer {
   verified(results: readonly VerifiedFacts[]): void;
   /** So many contracts are neither active nor ended, because their parties left the participant. */
   contractsUnknown(count: number): void;
+  /** What was asked for beside the stream and how far it is, as often as it is looked at. */
+  worksSeen(works: readonly Work[]): void;
   /** Packages were read or refused, or typed views made. */
   packagesRead(facts: PackageFacts): void;
   /** Packages could not be read or views not be made for now; ingestion goes on. `delayMs` until the next try. */

@@ -24,6 +24,7 @@ export const quietObserver: Observer = {
   stretchAsked: ignore,
   verified: ignore,
   contractsUnknown: ignore,
+  worksSeen: ignore,
   packagesRead: ignore,
   packagesFailed: ignore,
   interfacesWanted: ignore,

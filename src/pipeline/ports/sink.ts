@@ -20,6 +20,7 @@ import type {
   WantedInterface,
 } from '../../model/stream.ts';
 import type { Completion, StoredUpdate } from '../../model/update.ts';
+import type { Work } from '../../model/work.ts';
 import type { PackageFacts, VerifiedFacts } from './observer.ts';
 
 export interface Sink {
@@ -39,6 +40,8 @@ export interface Sink {
   readonly packages: StoredPackages;
   /** The last result of each kind of `verify`, which is another process. */
   verifications(): Promise<readonly VerifiedFacts[]>;
+  /** What was asked for beside the stream, whoever does it. */
+  works(): Promise<readonly Work[]>;
   /** How many contracts are neither active nor ended, because their parties left the participant. */
   unknownContracts(): Promise<number>;
 }

@@ -5,33 +5,8 @@
  */
 import type { ClientBase } from 'pg';
 import { IndexerError } from '../../errors/indexer-error.ts';
+import type { Work, WorkName, WorkProgress, WorkState } from '../../model/work.ts';
 import { tablesOf, type Change } from '../connection/query-builder.ts';
-
-export const workNames = ['widen', 'history', 'rebuild'] as const;
-export type WorkName = (typeof workNames)[number];
-export type WorkState = 'asked' | 'working' | 'stopped' | 'done' | 'failed';
-
-export interface WorkProgress {
-  /** What it is doing, for people. */
-  readonly step: string | null;
-  readonly unit: 'contracts' | 'offsets' | null;
-  /** How much of the step is done, and of how much; null where nobody can know. */
-  readonly done: number;
-  readonly total: number | null;
-  /** Null while it rests. */
-  readonly perSecond: number | null;
-  /** Why it failed, or what it tries again after. */
-  readonly problem: string | null;
-}
-
-export interface Work extends WorkProgress {
-  readonly name: WorkName;
-  readonly state: WorkState;
-  /** What was asked for. */
-  readonly wanted: unknown;
-  readonly askedAt: Date;
-  readonly changedAt: Date;
-}
 
 /** The last of each name, in order of names. */
 export async function listWorks(client: ClientBase): Promise<readonly Work[]> {

@@ -1,4 +1,5 @@
 /** Is the database healthy? */
+import { workNames } from '../../../model/work.ts';
 import { counter, gauge, histogram } from './description.ts';
 
 /** What a query is for. */
@@ -7,6 +8,10 @@ const verifyKinds = ['sql', 'acs', 'tail', 'replay', 'tokens'] as const;
 
 function verified(name: string, help: string, use: string, initial: number) {
   return gauge({ name: `verify_last_${name}`, help, use, initial, labels: { kind: verifyKinds } });
+}
+
+function beside(name: string, help: string, use: string, initial = 0) {
+  return gauge({ name, help, use, initial, labels: { work: workNames } });
 }
 
 export const databaseSide = {
@@ -85,6 +90,23 @@ export const databaseSide = {
     help: 'Since when the row of retention_holds is there that keeps history from being pruned; 0 when none does.',
     use: 'Days: somebody who needed history is gone, and the disk fills. ledger-indexer hold list names it.',
   }),
+  workActive: beside(
+    'work_active',
+    '1 while this was asked for beside the stream and is not finished, stopped or failed.',
+    '1 for days: see its progress at /status; who does it may not run.',
+  ),
+  workFailed: beside('work_failed', '1 when it failed last.', 'Alert above 0: ledger-indexer works says why.'),
+  workDone: beside(
+    'work_done',
+    'How much of its step is done, in contracts or offsets.',
+    'Flat while active: it stands still.',
+  ),
+  workTotal: beside(
+    'work_total',
+    'How much its step is in all; NaN where nobody can know.',
+    'With work_done: how much is left.',
+    Number.NaN,
+  ),
   verifyTime: verified(
     'timestamp_seconds',
     'When `verify` last began to compare; 0 when never.',

@@ -3,6 +3,7 @@ import { announce, byId, setText, show, snippet } from './elements.js';
 import { clock, count, milliseconds, percent, rate, span, stateWords } from './format.js';
 import { prepareOutline } from './outline.js';
 import { drawPlot } from './plot.js';
+import { showWorks } from './works.js';
 import { showErrors, showInterfaces, showTemplates, showUnknown, showUpdates } from './tables.js';
 
 /**
@@ -57,6 +58,7 @@ function onTick({ status, sample, recent }) {
   const held = showUpdates(recent.updates ?? []);
   show('read-at', held ? 'held while you are here' : ageOf(recent));
   showInterfaces(status.interfacesWaiting, status.interfacesGathering);
+  showWorks(status.works);
   showUnknown(status.unknown);
   showErrors(status.errors);
   show('about', about(status));
