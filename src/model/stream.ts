@@ -1,4 +1,4 @@
-/** What can be said of one stream: who it is, what is stored of it, what it is doing, who writes it. Pure. */
+/** What can be said of one stream: who it is, what is stored of it, what it is doing and what is done beside it, who writes it. Pure. */
 
 /** What identifies a stream: another participant, filter or shape would be another history. */
 export interface StreamIdentity {
@@ -134,4 +134,32 @@ export interface CompletionGap {
   /** Completions are shown from here on (exclusive). */
   readonly to: number;
   readonly reason: string;
+}
+
+// What somebody asked for that takes long and is done beside the stream.
+
+export const workNames = ['widen', 'history', 'rebuild'] as const;
+export type WorkName = (typeof workNames)[number];
+export type WorkState = 'asked' | 'working' | 'stopped' | 'done' | 'failed';
+
+export interface WorkProgress {
+  /** What it is doing, for people. */
+  readonly step: string | null;
+  readonly unit: 'contracts' | 'offsets' | null;
+  /** How much of the step is done, and of how much; null where nobody can know. */
+  readonly done: number;
+  readonly total: number | null;
+  /** Null while it rests. */
+  readonly perSecond: number | null;
+  /** Why it failed, or what it tries again after. */
+  readonly problem: string | null;
+}
+
+export interface Work extends WorkProgress {
+  readonly name: WorkName;
+  readonly state: WorkState;
+  /** What was asked for. */
+  readonly wanted: unknown;
+  readonly askedAt: Date;
+  readonly changedAt: Date;
 }

@@ -4,8 +4,7 @@
  */
 import { isLedgerCode, sideOf } from '../errors/catalogue.ts';
 import type { IndexerError } from '../errors/indexer-error.ts';
-import { type LockHolder, type Phase, phases, type WantedInterface } from '../model/stream.ts';
-import type { Work } from '../model/work.ts';
+import { type LockHolder, type Phase, phases, type WantedInterface, type Work } from '../model/stream.ts';
 import type {
   BatchFacts,
   CompletionFacts,

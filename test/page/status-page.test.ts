@@ -82,7 +82,7 @@ describe.skipIf(noBrowser !== undefined)('the status page', () => {
     );
     const row = page.locator('#works li');
     expect(await row.textContent()).toMatch(
-      /Storage made anew {2}working since .*following, 250 of 1,000 offsets, 10\/s, 1 min 15 s left/u,
+      /Storage made anew {2}working since .*following, 250 of 1,000 offsets, 10.0\/s, 75 s left/u,
     );
     expect(await row.locator('[role=progressbar]').getAttribute('aria-valuenow')).toBe('25');
     expect(await audit(page)).toEqual([]);

@@ -13,10 +13,10 @@ import type {
   StreamState,
   UpdateMark,
   WantedInterface,
+  Work,
 } from '../../src/model/stream.ts';
 import { tables, type Row, type RowSink, type TableName } from '../../src/model/tables.ts';
 import type { StoredUpdate } from '../../src/model/update.ts';
-import type { Work } from '../../src/model/work.ts';
 import type { VerifiedFacts } from '../../src/pipeline/ports/observer.ts';
 import type { CompletionWriter, Sink, SinkSession, SyncedViews, WriterLock } from '../../src/pipeline/ports/sink.ts';
 import { deferred } from '../support/deferred.ts';

@@ -2,7 +2,7 @@
 import { loadConfig } from '../../config/config.ts';
 import { IndexerError } from '../../errors/indexer-error.ts';
 import type { Database } from '../../store/connection/database.ts';
-import { workNames, type Work, type WorkName } from '../../model/work.ts';
+import { workNames, type Work, type WorkName } from '../../model/stream.ts';
 import { type Call, json, writing, type Command, type Print } from '../command-line/command.ts';
 import { misuse } from '../command-line/refusals.ts';
 import { withDatabase } from '../database/with-database.ts';

@@ -1,5 +1,5 @@
 /** What is done beside the stream and takes long, as `/status` shows it. */
-import type { Work } from '../../model/work.ts';
+import type { Work } from '../../model/stream.ts';
 import { rounded } from '../figures/rates.ts';
 
 export interface WorkStatus extends Pick<Work, 'name' | 'state' | 'step' | 'unit' | 'done' | 'total' | 'problem'> {

@@ -1,5 +1,5 @@
 /** Tells of what is done beside the stream and takes long: metrics, what `/status` says of it, and a line when it changes. */
-import { workNames, type Work } from '../../model/work.ts';
+import { workNames, type Work } from '../../model/stream.ts';
 import type { HealthTracker } from '../health/health-tracker.ts';
 import type { Metrics } from '../metrics/metrics.ts';
 import type { Logger } from './logger.ts';

@@ -3,9 +3,8 @@
  * implements this (src/observe) decides what becomes a log line, a counter or a gauge. No method may throw or block.
  */
 import type { IndexerError } from '../../errors/indexer-error.ts';
-import type { LockHolder, Phase, WantedInterface } from '../../model/stream.ts';
+import type { LockHolder, Phase, WantedInterface, Work } from '../../model/stream.ts';
 import type { UnknownName } from '../../model/unknown.ts';
-import type { Work } from '../../model/work.ts';
 
 /** What one committed database transaction contained. Counts are of this batch only. */
 export interface BatchFacts {

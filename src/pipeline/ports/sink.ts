@@ -18,9 +18,9 @@ import type {
   StreamState,
   UpdateMark,
   WantedInterface,
+  Work,
 } from '../../model/stream.ts';
 import type { Completion, StoredUpdate } from '../../model/update.ts';
-import type { Work } from '../../model/work.ts';
 import type { PackageFacts, VerifiedFacts } from './observer.ts';
 
 export interface Sink {

@@ -5,7 +5,7 @@
  */
 import type { ClientBase } from 'pg';
 import { IndexerError } from '../../errors/indexer-error.ts';
-import type { Work, WorkName, WorkProgress, WorkState } from '../../model/work.ts';
+import type { Work, WorkName, WorkProgress, WorkState } from '../../model/stream.ts';
 import { tablesOf, type Change } from '../connection/query-builder.ts';
 
 /** The last of each name, in order of names. */

@@ -1,5 +1,5 @@
 /** Is the database healthy? */
-import { workNames } from '../../../model/work.ts';
+import { workNames } from '../../../model/stream.ts';
 import { counter, gauge, histogram } from './description.ts';
 
 /** What a query is for. */
@@ -102,7 +102,7 @@ export const databaseSide = {
     'Flat while active: it stands still.',
   ),
   workTotal: beside(
-    'work_total',
+    'work_expected',
     'How much its step is in all; NaN where nobody can know.',
     'With work_done: how much is left.',
     Number.NaN,

@@ -14,7 +14,7 @@ export function showWorks(works) {
   while (list.children.length > works.length) list.lastElementChild?.remove();
   works.forEach((work, nth) => {
     const item = list.children[nth] ?? list.appendChild(emptyItem());
-    showWork(item, work);
+    writeWork(item, work);
   });
 }
 
@@ -32,7 +32,7 @@ function emptyItem() {
 }
 
 /** @param {Element} item @param {WorkStatus} work */
-function showWork(item, work) {
+function writeWork(item, work) {
   const [title, state] = item.querySelectorAll('p:first-child > span');
   const [bar, fill, text] = [item.querySelector('.track'), item.querySelector('.fill'), item.lastElementChild];
   if (!(title && state && bar && fill instanceof HTMLElement && text)) return;
