@@ -1,6 +1,7 @@
 /** INDEXER_KEEP: old history goes while the indexer runs, and never what somebody holds. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { holdCommand } from '../../src/cli/maintain/hold.ts';
+import { pruneCommand } from '../../src/cli/maintain/prune.ts';
 import { runCommand } from '../support/run-command.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { createRetentionWorld, keptFacts, type RetentionWorld } from './retention-world.ts';
@@ -86,6 +87,12 @@ describe('history that is too old', () => {
       boundary: 40,
       heldBy: { offset: 40 },
     });
+    const lines: string[] = [];
+    const env = { DATABASE_URL: world.url, POSTGRES_SCHEMA: 'held' };
+    await runCommand(pruneCommand, ['--before', '60'], env, { print: (line) => lines.push(line) });
+    expect(lines).toContainEqual(
+      expect.stringMatching(/^no further, because replica-2 has held what comes after offset 40 since 20/u),
+    );
     const refusal = `select held_pqs.prune_to_offset(60)`;
     await expect(world.query(refusal)).rejects.toThrow('History after offset 40 is held by replica-2');
     await expect(hold('held', 'place', 'late', '--after', '39')).rejects.toMatchObject({ code: 'HOLD_REFUSED' });

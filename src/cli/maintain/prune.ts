@@ -53,8 +53,7 @@ async function preview(database: Database, { before, json }: Wanted, print: Prin
   const { boundary, checkpoint, keptOffset } = plan;
   print(`updates up to and including offset ${boundary} would go; contracts active there stay, with their creates`);
   print(`checkpoint ${checkpoint}, pruned so far ${keptOffset === null ? 'nothing' : `up to ${keptOffset}`}`);
-  for (const line of tableLines(plan.tables)) print(line);
-  print(historyLine(plan));
+  for (const line of [...heldLines(plan), ...tableLines(plan.tables), historyLine(plan)]) print(line);
   if (plan.quarantined > 0) print(`${plan.quarantined} updates in quarantine stay: see ledger-indexer quarantine list`);
   print('nothing was changed; add --yes to do it');
 }
@@ -65,13 +64,22 @@ function historyLine({ oldestAfter, boundary }: PrunePlan): string {
     : `the oldest update after that is at offset ${oldestAfter}`;
 }
 
+/** Who keeps it from going as far as was asked for. */
+function heldLines({ heldBy }: Pick<PrunePlan, 'heldBy'>): readonly string[] {
+  if (heldBy === null) return [];
+  const { name, offset, since } = heldBy;
+  return [
+    `no further, because ${name} has held what comes after offset ${String(offset)} since ${since.toISOString()}`,
+  ];
+}
+
 async function carryOut(database: Database, { before, json }: Wanted, stop: AbortSignal, print: Print): Promise<void> {
   const { prune } = await import('../../store/retention/prune.ts');
   const result = await prune(database, before, { stop });
   if (json) print(JSON.stringify({ dryRun: false, ...result }));
   else {
     print(`pruned up to and including offset ${result.boundary}, in ${result.batches} transactions`);
-    for (const line of tableLines(result.tables)) print(line);
+    for (const line of [...heldLines(result), ...tableLines(result.tables)]) print(line);
   }
   if (result.finished) return;
   throw new IndexerError('stopped before everything was removed', {
