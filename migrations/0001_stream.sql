@@ -28,7 +28,7 @@ create table stream (
 );
 comment on table stream is 'One row: what is indexed here and how far. All updates up to and including checkpoint are in the tables.';
 comment on column stream.singleton is 'Always true: a schema holds exactly one stream.';
-comment on column stream.participant_id is 'The participant whose offsets these are; another participant is refused. Null until the user of the indexer could read it.';
+comment on column stream.participant_id is 'The participant that is read; another one is refused until `ledger-indexer move` has proven it, see hosts. Null until the user of the indexer could read it.';
 comment on column stream.filter is 'The filter of the subscription (parties, templates, interfaces, blobs, topology) as canonical JSON.';
 comment on column stream.filter_hash is 'SHA-256 of filter and shape; a different filter is refused, because it would leave a gap.';
 comment on column stream.transaction_shape is 'LEDGER_EFFECTS (every exercise) or ACS_DELTA (creates and archives only).';
@@ -46,6 +46,30 @@ comment on column stream.writer is 'Who holds the epoch: host, process id and st
 comment on column stream.ledger_end is 'Ledger end when last polled.';
 comment on column stream.pruned_offset is 'Offset up to which the participant had pruned when last polled; 0 when never.';
 comment on column stream.kept_offset is 'Updates up to and including this offset were pruned here (their contracts that were still active are kept); null when nothing was.';
+
+create table hosts (
+  host integer primary key,
+  participant_id text,
+  from_offset bigint not null,
+  shift bigint not null,
+  levels jsonb not null default '{}',
+  repeats_to bigint not null,
+  common_offset bigint,
+  common_update_id text,
+  reason text,
+  since timestamptz not null default now()
+);
+comment on table hosts is 'Which participant was read where: one row for each stretch, in order, the first participant included. Empty while the stream was never moved to another participant.';
+comment on column hosts.host is 'Number, counted from 1.';
+comment on column hosts.participant_id is 'The participant; null where the user of the indexer could not read its id.';
+comment on column hosts.from_offset is 'Exclusive: what lies after this offset, up to the from_offset of the next row, was read from this participant.';
+comment on column hosts.shift is 'An offset here is the participant''s own offset plus this; 0 for the first participant.';
+comment on column hosts.levels is 'By synchronizer id the offset up to which updates that came after from_offset were stored already, read from the participant before. Each participant has its own order of two synchronizers.';
+comment on column hosts.repeats_to is 'The largest of levels, or from_offset: nothing comes twice after it.';
+comment on column hosts.common_offset is 'The participant''s own offset of the newest update that was here before the move: proof, until another one is stored, that it is the same history. Null for the first participant.';
+comment on column hosts.common_update_id is 'Id of that update.';
+comment on column hosts.reason is 'Why the stream was moved here; null for the first participant.';
+comment on column hosts.since is 'When it was moved here; for the first participant, when the first move was made.';
 
 create table coverage (
   from_offset bigint not null,

@@ -34,7 +34,10 @@ create or replace view :explore.updates as
          case u.kind when 't' then 'transaction' when 'r' then 'reassignment' when 'p' then 'topology' else 'unknown' end as kind,
          id_text(u.update_id) as update_id, u.effective_at, u.record_time, s.synchronizer_id, u.command_id, u.workflow_id,
          trace_text(u.trace_parent) as trace_parent, u.trace_state, id_text(u.transaction_hash) as transaction_hash,
-         id_text(u.external_transaction_hash) as external_transaction_hash, u.paid_traffic_cost, u.event_count, b.indexed_at
+         id_text(u.external_transaction_hash) as external_transaction_hash, u.paid_traffic_cost, u.event_count, b.indexed_at,
+         coalesce((select h.host from hosts h where h.from_offset < u."offset" order by h.host desc limit 1), 1) as host,
+         u."offset" - coalesce((select h.shift from hosts h where h.from_offset < u."offset" order by h.host desc limit 1), 0)
+           as host_offset
     from updates u
     left join batches b on b.batch_offset = u.batch_offset
     left join synchronizers s on s.synchronizer_pk = u.synchronizer_pk;

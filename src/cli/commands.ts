@@ -23,6 +23,7 @@ import { viewsCommand } from './inspect/views.ts';
 import { ledgerCommand } from './ledger/ledger.ts';
 import { acceptFilterCommand } from './maintain/accept-filter.ts';
 import { holdCommand } from './maintain/hold.ts';
+import { moveCommand } from './maintain/move.ts';
 import { pruneCommand } from './maintain/prune.ts';
 import { quarantineCommand } from './maintain/quarantine.ts';
 import { redactCommand } from './maintain/redact.ts';
@@ -59,6 +60,7 @@ export const commands: readonly Command[] = [
   resetCommand,
   reseedCommand,
   acceptFilterCommand,
+  moveCommand,
   worksCommand,
   grantRolesCommand,
   grantReaderCommand,

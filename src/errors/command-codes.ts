@@ -45,6 +45,42 @@ export const commandCodes = {
     'accept-filter would not do what it says; the message says why',
     'do what the message names',
   ),
+  MOVE_REFUSED: kind(
+    'fatal',
+    ExitCode.configuration,
+    'move would not do what it says; the message says why',
+    'do what the message names',
+  ),
+  MOVE_NO_OVERLAP: kind(
+    'fatal',
+    ExitCode.configuration,
+    'move: the participant has another history, or the parties are hosted there since later',
+    'correct LEDGER_URL, or index this participant into a new POSTGRES_SCHEMA',
+  ),
+  MOVE_BEHIND: kind(
+    'fatal',
+    ExitCode.temporary,
+    'move: the participant does not show the newest update of a synchronizer that is stored here',
+    'run it again when it has caught up; a participant that is not connected to this synchronizer never will',
+  ),
+  MOVE_PRUNED: kind(
+    'fatal',
+    ExitCode.configuration,
+    'move: the participant was pruned past what is stored here',
+    'move to another one, let the former one bring the stream further, or index it into a new POSTGRES_SCHEMA',
+  ),
+  MOVE_UPDATE_UNKNOWN: kind(
+    'fatal',
+    ExitCode.configuration,
+    'move: the participant shows an update that the former one should have shown, and did not',
+    'make sure that both host the same parties and the user has the same rights; else index it into a new POSTGRES_SCHEMA',
+  ),
+  MOVE_NOT_HOSTED: kind(
+    'fatal',
+    ExitCode.notPermitted,
+    'move: a party of the filter is not hosted there, or the user lacks rights',
+    'host the parties there and grant the user what it had: CanReadAs for each, or CanReadAsAnyParty',
+  ),
   BACKFILL_REFUSED: kind(
     'fatal',
     ExitCode.configuration,

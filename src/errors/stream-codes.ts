@@ -13,7 +13,7 @@ export const streamCodes = {
     'park',
     ExitCode.configuration,
     'the schema belongs to another participant',
-    'point LEDGER_URL back, or use another POSTGRES_SCHEMA',
+    'if it hosts the same parties, run: ledger-indexer move; else point LEDGER_URL back, or use another POSTGRES_SCHEMA',
   ),
   FILTER_CHANGED: kind(
     'park',

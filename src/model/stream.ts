@@ -33,7 +33,27 @@ export interface StreamState {
   readonly seedToken: string | null;
   readonly seedContracts: number;
   readonly checkpoint: number | null;
+  /** In offsets of the stream, also where it is told of an update that was stored while another participant was read. */
   readonly lastUpdate: UpdateMark | undefined;
+  /** Undefined while the stream was never moved: the participant's offsets are its own. */
+  readonly host?: HostStretch | undefined;
+}
+
+/** What is read from the participant that a stream was moved to. Its own offsets and those of the stream are `shift` apart. */
+export interface HostStretch {
+  /** Counted from 1, the participant that the stream began with. */
+  readonly number: number;
+  /** Exclusive, in offsets of the stream: what is stored up to here came from others, under their offsets. */
+  readonly from: number;
+  /** Offset of the stream minus the participant's own. */
+  readonly shift: number;
+  /**
+   * By synchronizer the offset of the stream up to which its updates are stored already, though they come after `from`: each
+   * participant has its own order of two synchronizers.
+   */
+  readonly levels: Readonly<Record<string, number>>;
+  /** The newest update up to `from` that both participants had, where this one has it, in offsets of the stream. */
+  readonly common: UpdateMark;
 }
 
 /** An interface whose views are wanted. */

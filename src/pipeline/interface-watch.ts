@@ -11,6 +11,7 @@ import type { WantedInterface } from '../model/stream.ts';
 import { knownInterfaces } from '../ledger/api/known-interfaces.ts';
 import type { PipelineParts } from './ports/parts.ts';
 import type { Connected } from './proof/identity.ts';
+import { onHost } from './host/on-host.ts';
 import { answered } from './proof/interfaces.ts';
 import { pause, retryAfterMs } from './retry/retry.ts';
 import { ViewHistory } from './view-history.ts';
@@ -108,7 +109,8 @@ export class InterfaceWatch {
   }
 
   async #gather(gathering: Gathering, told: Told): Promise<boolean> {
-    const history = await gathered(this.#parts, gathering, told);
+    const parts = onHost(this.#parts, gathering.session.state.host);
+    const history = await gathered(parts, gathering, told);
     if (history === undefined) return false;
     if (gathering.stop.aborted) {
       // The next session goes on with what is there, and must not meet it open.

@@ -110,7 +110,7 @@ function entries$(
     }
     observer.busyWith('decode');
     const span = parts.tracer?.batch('active_contracts', seed.offset);
-    const built = await buildEntries(session, { ...seed, written }, taken, span);
+    const built = await buildEntries(parts, session, { ...seed, written, taken, span });
     frames.release(taken);
     observer.busyWith('database');
     await writes.room();
@@ -229,18 +229,19 @@ interface BuiltEntries {
 }
 
 async function buildEntries(
+  { host }: Pick<PipelineParts, 'host'>,
   session: SinkSession,
-  seed: RunningSeed,
-  frames: readonly KeptFrame[],
-  span: BatchSpan | undefined,
+  seed: RunningSeed & { readonly taken: readonly KeptFrame[]; readonly span: BatchSpan | undefined },
 ): Promise<BuiltEntries> {
+  const { span } = seed;
   const batch = session.newBatch(seed.offset);
   let newest: Text | null = null;
-  const built = await buildBatch(frames, (frame) => {
+  const built = await buildBatch(seed.taken, (frame) => {
     newest = null;
     const entry = decodeActiveContract(frame, batch.unknown);
     newest = contractIdOf(entry);
-    batch.addEntry(entry);
+    batch.addEntry(host?.entry(entry) ?? entry);
+    // As it was sent: another reading is compared with it.
     seed.read.add(entry);
   });
   batch.seal();

@@ -34,6 +34,7 @@ const rules: Readonly<Record<string, 'cut' | 'kept'>> = {
   event_parties: 'kept',
   exercises: 'cut',
   filter_interfaces: 'kept',
+  hosts: 'cut',
   interface_views: 'cut',
   live: 'cut',
   packages: 'kept',

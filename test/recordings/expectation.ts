@@ -31,7 +31,7 @@ export function expectationOf(
   const updates = recording.updates[shape].filter(({ offset }) => offset > (seedOffset ?? 0));
   for (const frame of updates) expected.update(frame);
   addSummaries(expected);
-  addViews(expected);
+  addViews(expected, recording.second);
   const { rows, tally, lifetimes } = expected;
   const contracts = new Map(rows.of('explore.contracts').map((row) => [lifetimeKey(row, 'created_at_offset'), row]));
   for (const offset of offsets) {

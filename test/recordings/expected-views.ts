@@ -1,7 +1,8 @@
 /** What readers see in the schema explore, from the rows of the tables. */
-import { asText, JsonNumber, JsonObject, type Json } from './json.ts';
+import { asInteger, asText, JsonNumber, JsonObject, type Json } from './json.ts';
 import type { Expected } from './expected.ts';
-import { keyOf, type Row } from './rows.ts';
+import type { Recording } from './recording.ts';
+import { integer, keyOf, type Row } from './rows.ts';
 
 interface Seen {
   readonly update: (offset: Json | undefined) => Row;
@@ -9,7 +10,7 @@ interface Seen {
   readonly deactivated: (contract: Row) => Json | undefined;
 }
 
-export function addViews(expected: Expected): void {
+export function addViews(expected: Expected, second: Recording['second']): void {
   const { rows, lifetimes } = expected;
   const updates = new Map(rows.of('updates').map((row) => [keyOf(row, ['offset']), row]));
   const ended = new Map(
@@ -23,7 +24,7 @@ export function addViews(expected: Expected): void {
     deactivated: (contract) => ended.get(keyOf(contract, ['contract_id', 'synchronizer_id', 'offset'])),
   };
   const contracts = new Map<string, Row>();
-  for (const row of rows.of('updates')) rows.add('explore.updates', row);
+  for (const row of rows.of('updates')) rows.add('explore.updates', { ...row, ...hostOf(row['offset'], second) });
   for (const row of rows.of('contracts')) {
     contracts.set(keyOf(row, ['contract_id', 'offset']), row);
     rows.add('explore.contracts', contractRow(row, seen));
@@ -35,6 +36,13 @@ export function addViews(expected: Expected): void {
   }
   for (const row of rows.of('reassignments')) rows.add('explore.reassignments', reassignmentRow(row, seen));
   for (const row of events(expected, seen)) rows.add('explore.events', row);
+}
+
+/** Who sent it, and where. */
+function hostOf(offset: Json | undefined, second: Recording['second']): Row {
+  const at = asInteger(offset);
+  const isSecond = second !== undefined && at > second.from;
+  return { host: integer(isSecond ? 2 : 1), host_offset: integer(isSecond ? at - second.shift : at) };
 }
 
 /** Name and parts of a template, from its id and the name of its package. */

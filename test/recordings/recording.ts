@@ -32,6 +32,8 @@ export interface Recording {
   /** Offset of the last update, where the active contracts were recorded. */
   readonly end: number;
   readonly activeContracts: readonly Entry[];
+  /** What comes after this offset was sent by a second participant, whose own offsets are so much smaller. */
+  readonly second?: { readonly from: number; readonly shift: number };
 }
 
 export function readRecording(folder: string): Recording {
@@ -51,7 +53,8 @@ export function readRecording(folder: string): Recording {
   };
 }
 
-function frameOf(text: string): Frame {
+/** A line of a recording of updates. */
+export function frameOf(text: string): Frame {
   const json = parseJson(text);
   const [kind, holder] = onlyField(asObject(json).fields.get('update'));
   const value = asObject(asObject(holder).fields.get('value'));

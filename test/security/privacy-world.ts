@@ -48,6 +48,7 @@ export const rules: Readonly<Record<string, 'all' | 'none' | 'some columns' | Ke
   typed_columns: 'all',
   coverage: 'all',
   filter_interfaces: 'all',
+  hosts: 'all',
   batches: 'all',
   schema_migrations: 'all',
   active_counts: 'none',

@@ -6,12 +6,12 @@
 import { EMPTY, Observable } from 'rxjs';
 import { atOffset, toIndexerError, type IndexerError } from '../../errors/indexer-error.ts';
 import { ledgerError } from '../../ledger/errors/make-ledger-error.ts';
-import { decodeCompletion } from '../../ledger/frames/decode-completion.ts';
 import type { FrameStream } from '../../ledger/transport/frame-stream.ts';
 import type { Completion, CompletionFrame } from '../../model/update.ts';
 import { UnknownNames } from '../../model/unknown.ts';
 import { outOfOrder } from '../follow/follow-errors.ts';
 import type { Following } from '../follow/follow.ts';
+import { completionOf } from '../host/on-host.ts';
 import { Inbox } from '../intake/inbox.ts';
 import type { CompletionFacts } from '../ports/observer.ts';
 import type { PipelineParts } from '../ports/parts.ts';
@@ -159,7 +159,7 @@ export class CompletionWatch {
     const token = await this.#parts.tokenSource.lease();
     if (stop.aborted) return;
     const accepted = this.#acceptance(beginExclusive, stop);
-    const { inbox, stream } = openInbox(this.#parts, { parties, beginExclusive }, token?.token, accepted.opened);
+    const { inbox, stream } = openInbox(connected.parts, { parties, beginExclusive }, token?.token, accepted.opened);
     const end = (): void => {
       inbox.stop();
     };
@@ -283,7 +283,7 @@ class Storing {
   /** Decodes a frame; the error is what to stop at. */
   take(bytes: Buffer): IndexerError | undefined {
     try {
-      const frame = decodeCompletion(bytes.toString(), this.#unknown);
+      const frame = completionOf(this.#watched.connected.parts, bytes.toString(), this.#unknown);
       if (frame.kind === 'completion' && frame.offset <= this.#seen) return outOfOrder(frame.offset, this.#seen);
       // A checkpoint may repeat where we are.
       if (frame.offset > this.#seen) this.#held.push(frame);

@@ -17,7 +17,6 @@ import {
 } from 'rxjs';
 import { atOffset, IndexerError, toIndexerError } from '../../errors/indexer-error.ts';
 import { updatesRequest } from '../../ledger/api/request-format.ts';
-import { decodeUpdate } from '../../ledger/frames/decode.ts';
 import type { Batch } from '../../model/batch.ts';
 import type { StoredUpdate, Update } from '../../model/update.ts';
 import type { Utf8 } from '../../model/utf8.ts';
@@ -25,6 +24,7 @@ import { withStretch, type Stretch } from '../retry/apart.ts';
 import { buildBatch, factsOf, type Built } from '../intake/batch-builder.ts';
 import { namingPlace, outOfOrder } from './follow-errors.ts';
 import { frames$, type Frames } from '../intake/frames.ts';
+import { updateOf } from '../host/on-host.ts';
 import { nextEnd, nothingLeft, pastEnd } from '../intake/bound.ts';
 import type { PipelineParts } from '../ports/parts.ts';
 import type { SinkSession } from '../ports/sink.ts';
@@ -167,7 +167,7 @@ class StreamWriter {
     const batch = this.#session.newBatch(this.#from);
     const span = tracer?.batch('updates', this.#from);
     const built = await buildBatch(taken, (frame) => {
-      const update = decodeUpdate(frame, batch.unknown);
+      const update = updateOf(this.#parts, frame, batch.unknown);
       refuseUnknownKind(update, this.#parts.unknownUpdates);
       span?.note(update);
       this.#add(batch, update, { frame, end: frames.end });
@@ -279,7 +279,7 @@ class StreamWriter {
     if (order === 'late') {
       // If it was never seen, what came in its place must not move the checkpoint past it.
       this.#building = true;
-      const copy = decodeUpdate(frame.toString());
+      const copy = updateOf(this.#parts, frame.toString());
       if (copy.kind !== 'offset_checkpoint') this.#late = copy;
       throw outOfOrder(offset, Math.max(this.#seen, this.#complete));
     }

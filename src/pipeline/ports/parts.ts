@@ -4,6 +4,7 @@ import type { TokenSource } from '../../ledger/access/token.ts';
 import type { Phase } from '../../model/stream.ts';
 import type { UnknownPolicy } from '../../model/unknown.ts';
 import type { IndexerError } from '../../errors/indexer-error.ts';
+import type { HostOffsets } from '../host/host-offsets.ts';
 import type { Observer, PruneFacts } from './observer.ts';
 import type { Sink, ViewStaging } from './sink.ts';
 import type { LedgerQuestions, OpenStream } from './source.ts';
@@ -43,6 +44,8 @@ export interface PipelineParts {
   readonly openStream: OpenStream;
   readonly tokenSource: TokenSource;
   readonly sink: Sink;
+  /** Set in a session of a stream that was moved to another participant; see `src/pipeline/host/on-host.ts`. */
+  readonly host?: HostOffsets | undefined;
   /** With the interfaces that are asked for now; see `src/pipeline/proof/interfaces.ts`. */
   readonly filter: LedgerFilter;
   /** The interfaces that are wanted, as they are configured: ids and names of presets. */

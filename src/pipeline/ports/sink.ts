@@ -156,9 +156,12 @@ export interface ViewStaging extends Pick<Sink, 'openSession'> {
 export interface StoredMarks {
   /** The newest update with an id after `above` and up to `upTo`; undefined when there is none. */
   newest(above: number, upTo: number): Promise<UpdateMark | undefined>;
-  /** Where the range begins that the filter in force is complete in (exclusive); 0 from the first update on. */
+  /**
+   * Where the range begins that the filter in force is complete in, and that the participant of now tells by these offsets
+   * (exclusive); 0 from the first update on.
+   */
   rangeBegin(): Promise<number>;
-  /** Where the updates begin that are here without a gap up to the checkpoint (exclusive), under whatever filters. */
+  /** Where the updates begin that are here without a gap up to the checkpoint (exclusive), under whatever filters; likewise. */
   historyBegin(): Promise<number>;
   /** Whether the update at this offset was set aside. */
   isQuarantined(offset: number): Promise<boolean>;

@@ -119,8 +119,8 @@ function goBack(to: number): string {
 }
 
 const giveUp =
-  'the participant was reset, was restored from before our history begins, or another one answers: index it into a new ' +
-  'POSTGRES_SCHEMA and keep this one, or ' +
+  'the participant was reset, was restored from before our history begins, or another one answers: if that one hosts the ' +
+  'same parties, go on from it: ledger-indexer move --yes; else index it into a new POSTGRES_SCHEMA and keep this one, or ' +
   'give up this history: ledger-indexer reseed --yes';
 
 function another(offset: number, commonOffset: number): IndexerError {
@@ -200,7 +200,7 @@ function otherHistory(found: string): IndexerError {
   return new IndexerError(`${found}; no update and no participant id could be compared`, {
     code: 'HISTORY_CHANGED',
     remedy:
-      'another participant answers, or it was reset: index it into a new POSTGRES_SCHEMA, or give ' +
-      'up this history: ledger-indexer reseed --yes (granting ParticipantAdmin lets the participant id decide)',
+      'another participant answers, or it was reset: if it hosts the same parties, go on from it: ledger-indexer move --yes; ' +
+      'else index it into a new POSTGRES_SCHEMA, or give up this history: ledger-indexer reseed --yes (granting ParticipantAdmin lets the participant id decide)',
   });
 }

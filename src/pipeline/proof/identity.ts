@@ -6,6 +6,7 @@
 import { IndexerError } from '../../errors/indexer-error.ts';
 import { filterFingerprint } from '../../ledger/api/request-format.ts';
 import type { StreamIdentity, WantedInterface } from '../../model/stream.ts';
+import { onHost } from '../host/on-host.ts';
 import { proveHistory } from './history-proof.ts';
 import { interfacesInForce, withInterfaces } from './interfaces.ts';
 import type { PipelineParts } from '../ports/parts.ts';
@@ -14,7 +15,7 @@ import type { LedgerQuestions } from '../ports/source.ts';
 
 export interface Connected {
   readonly session: SinkSession;
-  /** The parts with the filter of this session. */
+  /** The parts with the filter of this session, in offsets of the stream. */
   readonly parts: PipelineParts;
   /** As they are noted in the sink. */
   readonly interfaces: readonly WantedInterface[];
@@ -29,13 +30,16 @@ export async function connect(all: PipelineParts, { anew }: { readonly anew: boo
   const { ledger, sink } = all;
   const identity = await askIdentity(all);
   const { participantId } = identity;
-  const ledgerEnd = await ledger.state.ledgerEnd();
-  const pruned = await ledger.state.latestPrunedOffsets();
+  const told = { end: await ledger.state.ledgerEnd(), pruned: await ledger.state.latestPrunedOffsets() };
   const askedAt = performance.now();
   const session = await sink.openSession(identity);
-  const interfaces = await interfacesInForce(all, session, { ledgerEnd, anew });
+  // Only the session knows whether the stream was moved, and what the participant's offsets are here.
+  const moved = onHost(all, session.state.host);
+  const ledgerEnd = moved.host?.ours(told.end) ?? told.end;
+  const pruned = Math.max(0, moved.host?.ours(told.pruned) ?? told.pruned);
+  const interfaces = await interfacesInForce(moved, session, { ledgerEnd, anew });
   const followed = interfaces.filter(({ state }) => state === 'followed').map(({ id }) => id);
-  const parts = withInterfaces(all, followed);
+  const parts = withInterfaces(moved, followed);
   parts.observer.ledgerPolled(ledgerEnd);
   parts.observer.prunedPolled(pruned);
   const sameParticipant = participantId !== undefined && session.state.participantId === participantId;

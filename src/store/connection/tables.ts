@@ -164,6 +164,19 @@ interface FilterInterfacesTable {
   readonly noted_at: Generated<Date>;
 }
 
+interface HostsTable {
+  readonly host: number;
+  readonly participant_id: string | null;
+  readonly from_offset: number;
+  readonly shift: number;
+  readonly levels: ColumnType<unknown, string | undefined, string>;
+  readonly repeats_to: number;
+  readonly common_offset: number | null;
+  readonly common_update_id: string | null;
+  readonly reason: string | null;
+  readonly since: Generated<Date>;
+}
+
 interface InterfaceViewsTable {
   readonly offset: number;
   readonly node_id: number;
@@ -402,6 +415,7 @@ export interface Tables {
   readonly event_parties: EventPartiesTable;
   readonly exercises: ExercisesTable;
   readonly filter_interfaces: FilterInterfacesTable;
+  readonly hosts: HostsTable;
   readonly interface_views: InterfaceViewsTable;
   readonly live: LiveTable;
   readonly packages: PackagesTable;

@@ -62,6 +62,7 @@ const refusals = {
   reseed: 'RESEED_REFUSED',
   interfaces: 'INTERFACES_REFUSED',
   'accept-filter': 'ACCEPT_FILTER_REFUSED',
+  move: 'MOVE_REFUSED',
 } as const;
 
 /** What must not be carried out here, and what to do instead. */

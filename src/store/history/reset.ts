@@ -8,6 +8,7 @@ import type { Database } from '../connection/database.ts';
 import { type Change, countRows, tablesOf, type TablesWith } from '../connection/query-builder.ts';
 import { beginSeed } from '../write/stream-row.ts';
 import { cutRanges } from './coverage-ranges.ts';
+import { cutHosts } from './hosts.ts';
 import { lockStream, maintain, readStream, refused, type StreamFacts } from './maintenance.ts';
 import { dropStaging } from './staging.ts';
 
@@ -79,6 +80,7 @@ export function resetTo(database: Database, to: number, writer: string): Promise
     }
     await cutBatches(client, to);
     await cutCompletionRanges(client, to);
+    await cutHosts(client, to);
     await tables.deleteFrom('verifications').where('at_offset', '>', to).execute();
     // Views that were gathered of what is undone.
     await dropStaging(client, database.schema, 'interfaces');
@@ -285,7 +287,7 @@ export function emptyHistory(database: Database, identity: StreamIdentity, write
       `truncate updates, batches, exercises, archives, topology_events, activity_hourly, quarantine, verifications,
                 completions, submitters, completion_ranges`,
     );
-    await tablesOf(client).deleteFrom('filter_interfaces').execute();
+    for (const table of ['filter_interfaces', 'hosts'] as const) await tablesOf(client).deleteFrom(table).execute();
     await dropStaging(client, database.schema, 'interfaces');
     const { participantId = null, filter, filterHash, shape } = identity;
     const { epoch } = await tablesOf(client)

@@ -19,23 +19,37 @@ export function newestMark(database: Database, above: number, upTo: number): Pro
   );
 }
 
-/** Where the range begins that the filter in force is complete in (exclusive); what is before may not be visible to it. */
+/**
+ * Where the range begins that the filter in force is complete in, and that the participant of now tells by these offsets
+ * (exclusive); what is before may not be visible to it.
+ */
 export async function rangeBegin(database: Database): Promise<number> {
   const { begin } = await database.withClient((client) =>
     tablesOf(client)
-      .selectFrom('coverage')
-      .select((e) => e.fn.max<number | null>('from_offset').as('begin'))
-      .where('to_offset', 'is', null)
+      .selectNoFrom((e) =>
+        e
+          .fn<number | null>('greatest', [
+            e
+              .selectFrom('coverage')
+              .select((c) => c.fn.max('from_offset').as('from'))
+              .where('to_offset', 'is', null),
+            e.selectFrom('hosts').select((h) => h.fn.max('from_offset').as('from')),
+          ])
+          .as('begin'),
+      )
       .executeTakeFirstOrThrow(),
   );
   return begin ?? 0;
 }
 
-/** Where the updates begin that are here without a gap up to the checkpoint (exclusive), under whatever filters. */
+/**
+ * Where the updates begin that are here without a gap up to the checkpoint (exclusive), under whatever filters, and that the
+ * participant of now tells by these offsets.
+ */
 export async function historyBegin(database: Database): Promise<number> {
   const { rows } = await database.withClient((client) =>
     client.query<{ begin: number | null }>(
-      `select greatest((select kept_offset from stream), max(c.from_offset)) as begin
+      `select greatest((select kept_offset from stream), (select max(from_offset) from hosts), max(c.from_offset)) as begin
          from coverage c
         where not exists (select from coverage b
                            where b.from_offset < c.from_offset and b.to_offset >= c.from_offset)`,

@@ -16,6 +16,7 @@ const open = [
   'typed_columns',
   'coverage',
   'filter_interfaces',
+  'hosts',
   // How the writer went about it: offsets, epochs, hours.
   'batches',
   'schema_migrations',

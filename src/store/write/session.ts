@@ -26,6 +26,7 @@ import type { Database } from '../connection/database.ts';
 import { loadDictionary } from './dictionary-store.ts';
 import { explainDuplicate, explainEntry } from './duplicate.ts';
 import { inOneRoundTrip, type Statement } from '../connection/round-trip.ts';
+import { currentHost, provenByHost } from './hosts.ts';
 import { isStored, storeLate } from './late-update.ts';
 import { quarantineStatement } from './quarantine.ts';
 import { noteLedgerFacts } from '../reads/ledger-facts.ts';
@@ -61,7 +62,7 @@ export async function openSession(
 ): Promise<StoreSession> {
   options.assertHeld?.();
   const loaded = await database.transaction(async (client) => ({
-    state: await acquireStream(client, identity, writer),
+    state: provenByHost(await acquireStream(client, identity, writer), await currentHost(client)),
     dictionary: await loadDictionary(client),
     redactions: await loadRedactions(client),
     columnTypes: await storedColumnTypes(client),

@@ -64,7 +64,9 @@ function proveIdentity(row: StreamRow, identity: StreamIdentity): void {
   if (stored !== null && participantId !== undefined && stored !== participantId) {
     throw new IndexerError(`this schema holds participant ${stored}, the ledger is participant ${participantId}`, {
       code: 'PARTICIPANT_CHANGED',
-      remedy: 'point LEDGER_URL back, or index the other participant into a schema of its own (POSTGRES_SCHEMA)',
+      remedy:
+        'if it hosts the same parties, go on from it: ledger-indexer move --yes; else point LEDGER_URL back, or index the ' +
+        'other participant into a schema of its own (POSTGRES_SCHEMA)',
     });
   }
   if (row.filter_hash !== identity.filterHash) {

@@ -1,0 +1,36 @@
+/** What `move` asks the other participant with, and what it compares with. */
+import { openAccess } from '../../access.ts';
+import type { Config } from '../../config/config.ts';
+import { interfacesNamed } from '../../config/interface-presets.ts';
+import { createLedgerClient } from '../../ledger/api/client.ts';
+import { knownInterfaces } from '../../ledger/api/known-interfaces.ts';
+import type { MoveParts } from '../../pipeline/host/plan-move.ts';
+import { refuseWithoutRights } from '../../pipeline/host/move-refusals.ts';
+import { askIdentity } from '../../pipeline/proof/identity.ts';
+import type { Database } from '../../store/connection/database.ts';
+import { firstDeparture, framesSetAside, newestUpdates, storedIds, updateBefore } from '../../store/history/hosts.ts';
+import { wrong } from '../command-line/refusals.ts';
+
+const requestTimeoutMs = 20_000;
+
+/** @throws IndexerError CONFIGURATION_INVALID without a ledger */
+export async function openMove(config: Config, database: Database, stop: AbortSignal) {
+  const { url, insecure, wantedInterfaces, parties, templates, createdEventBlobs, shape, topology } = config.ledger;
+  if (url === undefined) throw wrong('LEDGER_URL is not set', 'name the participant to go on from');
+  const { tls, tokenSource } = await openAccess(config.ledger, stop);
+  const ledger = createLedgerClient({ url, tokenSource, tls, insecure, requestTimeoutMs, signal: stop });
+  const filter = { parties, templates, interfaces: [], createdEventBlobs, shape, topology };
+  const identity = await askIdentity({ ledger, filter, wantedInterfaces });
+  const ledgerEnd = await ledger.state.ledgerEnd();
+  const ids = interfacesNamed(wantedInterfaces);
+  const interfaces = await knownInterfaces(ledger, filter, ids, ledgerEnd).catch(refuseWithoutRights);
+  const stored = {
+    newestUpdates: () => newestUpdates(database),
+    updateBefore: (newer: number) => updateBefore(database, newer),
+    storedIds: (ids: readonly string[], after: number) => storedIds(database, ids, after),
+    framesSetAside: () => framesSetAside(database),
+    firstDeparture: () => firstDeparture(database),
+  };
+  const parts: MoveParts = { ledger, filter: { ...filter, interfaces }, stored };
+  return { parts, identity, asked: identity.participantId };
+}

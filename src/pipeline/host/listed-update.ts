@@ -1,0 +1,19 @@
+/** An update as a list or a look-up shows it, read only as far as it is told from others. Never decoded: it may not be storable. */
+import { isObject, type JsonObject } from '../../ledger/frames/field.ts';
+
+export interface Listed {
+  /** As the participant names it: Transaction, OffsetCheckpoint … */
+  readonly kind: string;
+  readonly offset: number;
+  readonly value: JsonObject;
+}
+
+/** Undefined when it has no offset. @throws SyntaxError when it is not JSON */
+export function readListed(text: string): Listed | undefined {
+  const answer: unknown = JSON.parse(text);
+  const update = isObject(answer) && isObject(answer['update']) ? answer['update'] : {};
+  const [kind = ''] = Object.keys(update);
+  const value = isObject(update[kind]) ? update[kind]['value'] : undefined;
+  const offset = isObject(value) ? value['offset'] : undefined;
+  return isObject(value) && typeof offset === 'number' ? { kind, offset, value } : undefined;
+}

@@ -1,0 +1,87 @@
+/** A network, a database, and an indexer that is told which participant to read, as an operator does it. */
+import { moveCommand } from '../../src/cli/maintain/move.ts';
+import type { IndexerError } from '../../src/errors/indexer-error.ts';
+import { toIndexerError } from '../../src/errors/indexer-error.ts';
+import { runIndexer, type IndexerRun } from '../e2e/runs/indexer-run.ts';
+import { createTestDatabase, query, type TestDatabase } from '../support/database.ts';
+import { runCommand } from '../support/run-command.ts';
+import { waitFor } from '../support/wait-for.ts';
+import { Network, type NetworkOptions } from './network.ts';
+
+type Variables = Readonly<Record<string, string>>;
+
+export class MoveWorld {
+  readonly network: Network;
+  readonly database: TestDatabase;
+  readonly #env: Variables;
+
+  private constructor(network: Network, database: TestDatabase, env: Variables) {
+    this.network = network;
+    this.database = database;
+    this.#env = env;
+  }
+
+  /** @param env what every indexer and command is configured with */
+  static async open(options: NetworkOptions, env: Variables = {}): Promise<MoveWorld> {
+    return new MoveWorld(await Network.open(options), await createTestDatabase(), env);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.network.close();
+    await this.database.drop();
+  }
+
+  /** To read this participant. */
+  env(host: number, schema = 'ledger'): Record<string, string> {
+    return {
+      LEDGER_URL: this.network.participants[host]?.url ?? '',
+      DATABASE_URL: this.database.url,
+      POSTGRES_SCHEMA: schema,
+      LEDGER_INTERFACES: 'tokens',
+      INDEXER_START: 'genesis',
+      ...this.#env,
+    };
+  }
+
+  run(host: number, more: Variables = {}): Promise<IndexerRun> {
+    return runIndexer({ ...this.env(host), ...more });
+  }
+
+  /** `ledger-indexer move` at a participant; resolves to what it printed. */
+  async move(host: number, argv: readonly string[] = ['--yes'], more: Variables = {}): Promise<string> {
+    const printed: string[] = [];
+    await runCommand(moveCommand, argv, { ...this.env(host), ...more }, { print: (line) => printed.push(line) });
+    return printed.join('\n');
+  }
+
+  /** Why it is refused. */
+  async refusal(host: number, more: Variables = {}): Promise<IndexerError | undefined> {
+    return await this.move(host, ['--yes'], more).then(
+      () => undefined,
+      (thrown: unknown) => toIndexerError(thrown),
+    );
+  }
+
+  /** Runs an indexer until everything that the participant shows is stored. */
+  async follow(host: number, schema = 'ledger'): Promise<void> {
+    await using indexer = await runIndexer(this.env(host, schema));
+    const [newest] = this.network.participants[host]?.ledger.range(0, Infinity, 1, true) ?? [];
+    await waitFor(`update ${newest?.updateId} is stored`, async () => {
+      const rows = await this.rows(
+        `select from ${schema}.updates u cross join ${schema}.stream s
+          where ${schema}.id_text(u.update_id) = '${newest?.updateId}' and s.checkpoint >= u."offset"`,
+      ).catch(() => []);
+      return rows.length > 0 ? true : undefined;
+    });
+    await waitFor('the indexer is live', async () => ((await indexer.status()).state === 'live' ? true : undefined));
+  }
+
+  rows(text: string): Promise<readonly Record<string, unknown>[]> {
+    return query(this.database.url, text);
+  }
+
+  async checkpoint(): Promise<number> {
+    const [row] = await this.rows('select checkpoint from ledger.stream');
+    return Number(row?.['checkpoint']);
+  }
+}

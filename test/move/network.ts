@@ -1,0 +1,168 @@
+/**
+ * Participants of one network that host the same parties: what happens is made up once, and each of them shows it at offsets
+ * of its own, with other gaps, in another order of the two synchronizers, sooner or later than the others.
+ */
+import { Ledger } from '../../packages/ledger-sandbox/src/ledger/ledger.ts';
+import { demoWorld, startSandbox } from '../../packages/ledger-sandbox/src/demo/sandbox.ts';
+import { Steps } from '../../packages/ledger-sandbox/src/demo/traffic.ts';
+import type { Sandbox, SandboxOptions } from '../../packages/ledger-sandbox/src/server/sandbox.ts';
+import { Random } from '../../packages/ledger-sandbox/src/wire/random.ts';
+import { valueOf, type Update } from '../../packages/ledger-sandbox/src/wire/wire.ts';
+
+/** Updates among which the next one is chosen. */
+const reordered = 12;
+const betweenMicros = 40_000_000;
+
+export interface NetworkOptions {
+  readonly seed?: number;
+  readonly participants?: number;
+  /** So many have happened, and are shown by all. */
+  readonly updates?: number;
+  readonly auth?: SandboxOptions['auth'];
+}
+
+interface Host {
+  readonly sandbox: Sandbox;
+  readonly random: Random;
+  /** What has happened and is not shown there yet. */
+  readonly pending: Update[];
+}
+
+export class Network {
+  readonly #markets: readonly Market[];
+  readonly #random: Random;
+  readonly #hosts: readonly Host[];
+  #micros = Date.UTC(2026, 0, 5, 8) * 1000;
+
+  private constructor(hosts: readonly Host[], seed: number) {
+    this.#markets = [new Market(seed, 0), new Market(seed + 50, 1)];
+    this.#random = new Random(seed);
+    this.#hosts = hosts;
+  }
+
+  static async open({ seed = 1, participants = 2, updates = 0, auth }: NetworkOptions = {}): Promise<Network> {
+    const hosts: Host[] = [];
+    for (let number = 0; number < participants; number += 1) {
+      const participantId = `host${number}::1220${String(number).repeat(8)}`;
+      const sandbox = await startSandbox({
+        participantId,
+        limits: { checkpointIntervalMs: 50 },
+        ...(auth === undefined ? {} : { auth }),
+      });
+      // They did not begin at the same time.
+      sandbox.ledger.skipOffsets(1_000 * number + 7);
+      hosts.push({ sandbox, random: new Random(seed * 100 + number), pending: [] });
+    }
+    const network = new Network(hosts, seed);
+    network.happen(updates);
+    network.settle();
+    return network;
+  }
+
+  get participants(): readonly Sandbox[] {
+    return this.#hosts.map(({ sandbox }) => sandbox);
+  }
+
+  /** Ids of everything that has happened. */
+  get updateIds(): readonly string[] {
+    return this.#markets.flatMap(({ updateIds }) => updateIds);
+  }
+
+  /** So much more happens; each participant shows some of it. */
+  happen(updates: number): void {
+    for (let done = 0; done < updates; done += 1) {
+      this.#micros += betweenMicros;
+      for (const update of this.#markets[this.#random.between(0, 1)]?.step(this.#micros) ?? []) {
+        for (const host of this.#hosts) host.pending.push(update);
+      }
+    }
+    for (const host of this.#hosts) {
+      const left = host.random.between(0, reordered);
+      while (host.pending.length > left) this.#show(host);
+    }
+  }
+
+  /** Each participant shows everything. */
+  settle(): void {
+    for (const host of this.#hosts) while (host.pending.length > 0) this.#show(host);
+  }
+
+  async close(): Promise<void> {
+    for (const { sandbox } of this.#hosts) await sandbox.close();
+  }
+
+  #show(host: Host): void {
+    const { pending, random, sandbox } = host;
+    const candidates = pending
+      .slice(0, reordered)
+      .map((_, index) => index)
+      .filter((index) => mayComeFirst(pending, index));
+    // Each is quicker on one of them.
+    const preferred = sandbox.ledger.synchronizers[this.#hosts.indexOf(host) % 2]?.id;
+    const quick = candidates.filter((index) => valueOf(pending[index] as Update).synchronizerId === preferred);
+    const among = quick.length > 0 && random.chance(0.8) ? quick : candidates;
+    const [chosen] = pending.splice(among[random.between(0, among.length - 1)] ?? 0, 1);
+    if (chosen === undefined) return;
+    if (random.chance(0.4)) sandbox.ledger.skipOffsets(random.between(1, 5));
+    sandbox.ledger.commit(asTold(chosen, this.#hosts.indexOf(host), this.#hosts.length));
+  }
+}
+
+/** What happens on one synchronizer. */
+class Market {
+  readonly #ledger: Ledger;
+  readonly #steps: Steps;
+  readonly #synchronizer: 0 | 1;
+
+  constructor(seed: number, synchronizer: 0 | 1) {
+    this.#ledger = new Ledger(demoWorld(), { seed });
+    this.#steps = new Steps(this.#ledger, seed);
+    this.#synchronizer = synchronizer;
+  }
+
+  get updateIds(): readonly string[] {
+    return this.#ledger.range(0, Infinity, Infinity).map(({ updateId }) => updateId);
+  }
+
+  step(at: number): readonly Update[] {
+    const before = this.#ledger.ledgerEnd();
+    this.#steps.step(at);
+    const [made] = this.#ledger.synchronizers;
+    const { id } = this.#ledger.synchronizers[this.#synchronizer];
+    return this.#ledger.range(before, Infinity, Infinity).flatMap(({ update }) => {
+      return update === undefined ? [] : [JSON.parse(JSON.stringify(update).replaceAll(made.id, id)) as Update];
+    });
+  }
+}
+
+/** The order of a synchronizer holds everywhere, and nothing comes before what it needs. */
+function mayComeFirst(pending: readonly Update[], index: number): boolean {
+  const update = pending[index];
+  if (update === undefined) return false;
+  const { synchronizerId } = valueOf(update);
+  const contracts = contractsOf(update);
+  return pending
+    .slice(0, index)
+    .every(
+      (one) =>
+        valueOf(one).synchronizerId !== synchronizerId && [...contractsOf(one)].every((id) => !contracts.has(id)),
+    );
+}
+
+function contractsOf(update: Update): Set<string> {
+  return new Set(JSON.stringify(update).match(/"00[0-9a-f]{60,}"/g));
+}
+
+/** What only one participant knows: who submitted it, its span of the trace, and how its nodes are numbered. */
+function asTold(update: Update, host: number, hosts: number): Update {
+  const own = Number.parseInt(valueOf(update).updateId.slice(-4), 16) % hosts === host;
+  const text = JSON.stringify(update)
+    .replaceAll(
+      /"(nodeId|lastDescendantNodeId)":(\d+)/g,
+      (_, name: string, id: string) => `"${name}":${Number(id) + host}`,
+    )
+    .replaceAll(/"traceparent":"00-([0-9a-f]+)-[0-9a-f]{15}/g, `"traceparent":"00-$1-${String(host).repeat(15)}`);
+  const told = JSON.parse(text) as Update;
+  if (!own) Object.assign(valueOf(told), { commandId: '', paidTrafficCost: null });
+  return told;
+}

@@ -1,0 +1,106 @@
+/**
+ * Two participants of one network were recorded as they told the same updates to the same parties. The indexer reads from the
+ * first, and from the second after each of them: every update and event is there once, as the one it was read from told it.
+ */
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { Client } from 'pg';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { program } from '../cli/program.ts';
+import { runIndexer } from '../e2e/runs/indexer-run.ts';
+import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { recordingsFolder } from '../support/wire/recordings.ts';
+import { compare } from './comparison.ts';
+import { expectationOf } from './expectation.ts';
+import { countLeaves } from './json.ts';
+import { frameOf, type Frame, type Recording } from './recording.ts';
+import { recordedFilter, startReplay, type ReplayServer } from './replay-server.ts';
+
+const folder = join(recordingsFolder() ?? '', 'two-participants');
+const isThere = existsSync(join(folder, 'first.jsonl'));
+
+/** Byte by byte as they were recorded. */
+function framesIn(name: string): readonly Frame[] {
+  return readFileSync(join(folder, `${name}.jsonl`), 'utf8')
+    .split('\n')
+    .filter(Boolean)
+    .map(frameOf);
+}
+
+function recordingOf(frames: readonly Frame[], participantId: string): Recording {
+  const end = frames.at(-1)?.offset ?? 0;
+  const updates = { LEDGER_EFFECTS: frames, ACS_DELTA: frames };
+  return { updates, version: '{"version":"3.5.4"}', participantId, end, activeContracts: [] };
+}
+
+/** The same frame at another offset: the only number of that name in a frame is its own. */
+function shifted({ text, offset }: Frame, shift: number): Frame {
+  return frameOf(text.replaceAll(`"offset":${offset},`, `"offset":${offset + shift},`));
+}
+
+describe.skipIf(!isThere)('two participants that tell the same', () => {
+  let first: Recording;
+  let second: Recording;
+  let database: TestDatabase;
+  let client: Client;
+  let servers: readonly [ReplayServer, ReplayServer];
+
+  beforeAll(async () => {
+    first = recordingOf(framesIn('first'), 'first::1220aa');
+    second = recordingOf(framesIn('second'), 'second::1220bb');
+    servers = [await startReplay(first, first.end), await startReplay(second, second.end)];
+    database = await createTestDatabase();
+    client = new Client({ connectionString: database.url });
+    await client.connect();
+  });
+  afterAll(async () => {
+    await client.end();
+    await database.drop();
+    for (const server of servers) await server[Symbol.asyncDispose]();
+  });
+
+  const env = ({ url }: ReplayServer): Record<string, string> => ({
+    ...recordedFilter,
+    LEDGER_URL: url,
+    DATABASE_URL: database.url,
+    POSTGRES_SCHEMA: 'ledger',
+    INDEXER_START: 'genesis',
+    INDEXER_BATCH_UPDATES: '7',
+  });
+  const follow = async (server: ReplayServer, offset: number): Promise<void> => {
+    await using indexer = await runIndexer(env(server));
+    await indexer.reaches(offset);
+  };
+  const frames = (): readonly [readonly Frame[], readonly Frame[]] => [
+    first.updates.LEDGER_EFFECTS,
+    second.updates.LEDGER_EFFECTS,
+  ];
+
+  it('are the same by their ids, and by nothing that tells where', () => {
+    const [ours, theirs] = frames();
+    const ids = (all: readonly Frame[]) => all.map(({ value }) => value.fields.get('updateId'));
+    expect(ids(ours)).toEqual(ids(theirs));
+    expect(ours.filter(({ offset }, index) => offset === theirs[index]?.offset)).toEqual([]);
+  });
+
+  const cuts = isThere ? framesIn('first').map((_, index) => index + 1) : [];
+  it.each(cuts)('are one history when the second is read after %i updates', async (cut) => {
+    const [ours, theirs] = frames();
+    const [at, last, own] = [ours[cut - 1]?.offset ?? 0, theirs.at(-1)?.offset ?? 0, theirs[cut - 1]?.offset ?? 0];
+    for (const schema of ['explore', 'typed', 'pqs', 'ledger'])
+      await client.query(`drop schema if exists ${schema} cascade`);
+    servers[0].growTo(at);
+    await follow(servers[0], at);
+    const moved = await program(['move', '--yes'], env(servers[1]));
+    expect(moved.stdout, moved.stderr).toContain(`  ${cut} updates there`);
+    const shift = at - own;
+    await follow(servers[1], last + shift);
+    const after = theirs.slice(cut).map((frame) => shifted(frame, shift));
+    const whole = { ...recordingOf([...ours.slice(0, cut), ...after], second.participantId), end: last + shift };
+    const expectation = expectationOf({ ...whole, second: { from: at, shift } }, 'LEDGER_EFFECTS', undefined, [at]);
+    const { differences, recorded, compared } = await compare(client, expectation);
+    expect(differences.slice(0, 5)).toEqual([]);
+    expect(recorded).toBe(whole.updates.LEDGER_EFFECTS.reduce((sum, { json }) => sum + countLeaves(json), 0));
+    expect(compared).toBeGreaterThan(recorded);
+  });
+});
