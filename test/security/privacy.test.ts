@@ -113,6 +113,7 @@ beforeAll(async () => {
      insert into ledger.redactions (redaction_id, subject, reason, requested_by) values ('r', 'party', 'secret', 'me');
      insert into ledger.redacted_contracts values ('secret', 'r');
      insert into ledger.redacted_exercises values (1, 0, 'u', 'r');
+     insert into ledger.hosts (host, participant_id, from_offset, shift, repeats_to) select 1, participant_id, 0, 0, 0 from ledger.stream;
      insert into ledger.retention_holds values ('secret', 1, 'secret');
      insert into ledger.works (name, state, wanted, problem) values ('widen', 'failed', '{}', 'secret');
      insert into ledger.verifications values ('sql', 'equal', 1, now(), 1, 1, 0, 0)`,

@@ -12,7 +12,7 @@ import type { CompletionFrame, Update } from '../../model/update.ts';
 import type { Text } from '../../model/utf8.ts';
 import type { PipelineParts } from '../ports/parts.ts';
 import type { LedgerQuestions, OpenStream } from '../ports/source.ts';
-import { HostOffsets } from './host-offsets.ts';
+import { HostOffsets } from '../../ledger/frames/host-offsets.ts';
 import { readListed, type Listed } from './listed-update.ts';
 
 type ToRead = Pick<PipelineParts, 'host'>;
