@@ -71,6 +71,8 @@ export class InterfaceWatch {
     if (history === undefined || checkpoint === null) return false;
     this.#level = undefined;
     try {
+      // Gathered by offsets of a participant that is not read any more.
+      if (history.movedAt !== session.state.host?.from) return false;
       if (!(await history.reach(checkpoint))) return false;
       const views = await polling(parts, () => history.merge({ checkpoint, epoch }));
       parts.observer.viewsAdded(history.interfaces, views);
@@ -168,13 +170,15 @@ async function gathered(parts: PipelineParts, gathering: Gathering, told: Told):
   const { ledger, sink, observer } = parts;
   const { following, stop } = gathering;
   const known = await askAgain(parts, gathering, told);
-  if (known.length === 0) return undefined;
+  const { repeatsTo = 0 } = parts.host ?? {};
+  // Until then it is not told apart here what is new and what was stored from another participant.
+  if (known.length === 0 || following.checkpoint < repeatsTo) return undefined;
   // Before it the stream knows nothing, or the participant shows nothing any more.
   const pruned = await ledger.state.latestPrunedOffsets();
   const history = await ViewHistory.open(
     parts,
     known,
-    { begin: Math.max(await sink.marks.historyBegin(), pruned), pruned },
+    { begin: Math.max(await sink.marks.historyBegin(), pruned, repeatsTo), pruned },
     stop,
   );
   let isLevel = false;

@@ -83,6 +83,7 @@ export async function planReseed(all: PipelineParts, stream: StandingStream | un
     throw refused('there is no history to keep in this schema', 'start the indexer: it seeds by itself');
   }
   const { checkpoint, participantId, lastUpdate } = stream;
+  if (checkpoint < (all.host?.repeatsTo ?? 0)) throw justMoved(all.host?.repeatsTo ?? 0);
   const identity = await askIdentity(all);
   const ledgerEnd = await all.ledger.state.ledgerEnd();
   const interfaces = await knownInterfaces(all.ledger, all.filter, interfacesNamed(all.wantedInterfaces), ledgerEnd);
@@ -116,6 +117,14 @@ async function refuseOtherHistory(
     if (error.code !== 'HISTORY_CHANGED' && error.code !== 'LEDGER_BEHIND_CHECKPOINT') throw error;
     throw otherOffsets(error.message);
   }
+}
+
+/** What was stored from the participant before would look as if this one did not have it. */
+function justMoved(upTo: number): IndexerError {
+  return refused(
+    `the stream was moved, and has not passed offset ${String(upTo)}, up to which both participants told some things`,
+    'run the indexer until it has passed it, then run the command again',
+  );
 }
 
 function otherOffsets(found: string): IndexerError {

@@ -26,6 +26,8 @@ export class ViewHistory {
   readonly interfaces: readonly string[];
   /** Contracts that were active here, or began later, are gathered. */
   readonly begin: number;
+  /** Whose offsets it follows, see `HostOffsets.from`; undefined: those of the participant that the stream began with. */
+  readonly movedAt: number | undefined;
   readonly #parts: PipelineParts;
   readonly #staging: ViewStaging;
   readonly #identity: StreamIdentity;
@@ -34,6 +36,7 @@ export class ViewHistory {
 
   private constructor(parts: PipelineParts, { staging, session, identity }: Opened, begin: number) {
     this.interfaces = parts.filter.interfaces;
+    this.movedAt = parts.host?.from;
     this.begin = session.state.seedOffset ?? begin;
     this.#parts = parts;
     this.#staging = staging;

@@ -6,12 +6,16 @@ import { query } from '../support/database.ts';
 
 const templateOf = "t.package_id || ':' || t.module_name || ':' || t.entity_name";
 
-/** One text for each row, sorted. */
-export async function contentsOf(url: string, schema = 'ledger'): Promise<readonly string[]> {
+/** One text for each row, sorted. @param shown as its kind and a hash, for histories that are long */
+export async function contentsOf(
+  url: string,
+  schema = 'ledger',
+  shown: 'whole' | 'hashed' = 'whole',
+): Promise<readonly string[]> {
   const update = `(select u.update_id from ${schema}.plain_updates u where u."offset" =`;
   const rows = await query(
     url,
-    `select line::text as line from (
+    `select ${shown === 'whole' ? 'line::text' : "(line ->> 0) || ' ' || md5(line::text)"} as line from (
        select json_build_array('update', u.update_id, u.kind, u.effective_at, u.record_time, s.synchronizer_id, u.workflow_id,
                 split_part(u.trace_parent, '-', 2), u.event_count, u.transaction_hash, u.external_transaction_hash) as line
          from ${schema}.plain_updates u left join ${schema}.synchronizers s using (synchronizer_pk)

@@ -1,6 +1,8 @@
 /** The stream goes on from another participant of the network, and back: nothing is lost, nothing is there twice. */
 import { expect, it } from 'vitest';
+import { verifyCommand } from '../../src/cli/verify/verify.ts';
 import { brokenRules } from '../history/rules.ts';
+import { runCommand } from '../support/run-command.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { contentsOf, difference } from './contents.ts';
 import { MoveWorld } from './move-world.ts';
@@ -13,6 +15,18 @@ async function expectSame(world: MoveWorld, host: number): Promise<void> {
   expect(await brokenRules(url, 'ledger')).toEqual([]);
   const ids = await world.rows('select ledger.id_text(update_id) as id from ledger.updates');
   expect(ids.map(({ id }) => String(id)).sort()).toEqual([...world.network.updateIds].sort());
+}
+
+interface Report {
+  readonly outcome: string;
+  readonly results: readonly { readonly kind: string; readonly outcome: string; readonly compared: number }[];
+}
+
+async function verified(world: MoveWorld, host: number): Promise<Report> {
+  const printed: string[] = [];
+  const stdout = { isTTY: false, write: (text: string) => printed.push(text) > 0 } as never;
+  await runCommand(verifyCommand, [], world.env(host), { stdout });
+  return JSON.parse(printed.join('')) as Report;
 }
 
 it('goes on from another participant, and back again', async () => {
@@ -37,6 +51,40 @@ it('goes on from another participant, and back again', async () => {
   network.settle();
   await world.follow(0);
   await expectSame(world, 0);
+});
+
+it('is compared with the participant that it was moved to', async () => {
+  await using world = await MoveWorld.open({ seed: 12, updates: 120 });
+  await world.follow(0);
+  const from = await world.checkpoint();
+  for (const host of [1, 0, 1]) {
+    world.network.happen(40);
+    await world.move(host);
+    world.network.happen(10);
+    await world.follow(host);
+    const report = await verified(world, host);
+    expect(report).toMatchObject({ outcome: 'equal' });
+    expect(report.results.map(({ kind, compared }) => [kind, compared > 10])).toEqual([
+      ['sql', true],
+      ['tail', true],
+      ['acs', true],
+    ]);
+  }
+  // It can fail: of what came since, and of what was there before.
+  const [row] = await world.rows('select max(from_offset) as at from ledger.hosts');
+  await world.rows(
+    `update ledger.updates set workflow_id = 'x' where "offset" = (select max("offset") from ledger.updates)`,
+  );
+  await world.rows(`update ledger.contracts set payload = '{}' where "offset" = (
+    select max("offset") from ledger.live where "offset" <= ${from})`);
+  await world.rows(`update ledger.live set "offset" = "offset" + 1 where "offset" = (
+    select max("offset") from ledger.live where "offset" > ${Number(row?.['at'])})`);
+  const { results } = await verified(world, 1);
+  expect(results.filter(({ outcome }) => outcome === 'different').map(({ kind }) => kind)).toEqual([
+    'sql',
+    'tail',
+    'acs',
+  ]);
 });
 
 it('shows which participant told what, and where', async () => {

@@ -82,6 +82,11 @@ export class Network {
     }
   }
 
+  /** One more update, which every participant shows in its time. */
+  tell(update: Update): void {
+    for (const { pending } of this.#hosts) pending.push(update);
+  }
+
   /** Each participant shows everything. */
   settle(): void {
     for (const host of this.#hosts) while (host.pending.length > 0) this.#show(host);
@@ -149,8 +154,12 @@ function mayComeFirst(pending: readonly Update[], index: number): boolean {
     );
 }
 
-function contractsOf(update: Update): Set<string> {
-  return new Set(JSON.stringify(update).match(/"00[0-9a-f]{60,}"/g));
+const named = new WeakMap<Update, ReadonlySet<string>>();
+
+function contractsOf(update: Update): ReadonlySet<string> {
+  const known = named.get(update) ?? new Set(JSON.stringify(update).match(/"00[0-9a-f]{60,}"/g));
+  named.set(update, known);
+  return known;
 }
 
 /** What only one participant knows: who submitted it, its span of the trace, and how its nodes are numbered. */

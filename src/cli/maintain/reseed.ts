@@ -25,7 +25,7 @@ export const reseedCommand: Command = {
     await withStream(wanted.config, 'reseed', async (database) => {
       const { parts, close } = await reseedParts(wanted.config, database, stop);
       try {
-        if (given.has('keep-history')) await keepHistory(parts, database, wanted, print);
+        if (given.has('keep-history')) await keepHistory(await readAsMoved(parts, database), database, wanted, print);
         else await giveUpHistory(parts, database, wanted, print);
       } finally {
         close();
@@ -33,6 +33,13 @@ export const reseedCommand: Command = {
     });
   },
 };
+
+/** In offsets of the stream, where it was moved to the participant. */
+async function readAsMoved(parts: PipelineParts, database: Database): Promise<PipelineParts> {
+  const { onHost } = await import('../../pipeline/host/on-host.ts');
+  const { readHost } = await import('../../store/write/hosts.ts');
+  return onHost(parts, await readHost(database));
+}
 
 interface Wanted {
   readonly config: Config;
@@ -47,11 +54,11 @@ async function keepHistory(
   print: Print,
 ): Promise<void> {
   const { planReseed, reseed } = await import('../../pipeline/reseed.ts');
-  const { readStream } = await import('../../store/history/maintenance.ts');
+  const { readStanding } = await import('../../store/history/hosts.ts');
   const { postgresStaging } = await import('../../store/postgres-sink.ts');
   const command = 'reseed --keep-history --yes';
   if (!yes) {
-    for (const line of planned(await planReseed(parts, await readStream(database)))) print(line);
+    for (const line of planned(await planReseed(parts, await readStanding(database)))) print(line);
     print(`nothing was changed; with the indexer stopped or parked, run: ledger-indexer ${command}`);
     return;
   }
@@ -59,7 +66,7 @@ async function keepHistory(
   const staging = await openStream(config, 'reseed', stagingSchema(database.schema, 'reseed'));
   try {
     const done = await asWriter(database, command, async () => {
-      const plan = await planReseed(parts, await readStream(database));
+      const plan = await planReseed(parts, await readStanding(database));
       for (const line of planned(plan)) print(line);
       const { notify } = config.indexer;
       const place = postgresStaging(database, staging, { writer: writerName, notify });

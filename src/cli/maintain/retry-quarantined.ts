@@ -1,5 +1,6 @@
 /** Updates that were set aside, stored where they belong. */
 import { IndexerError, toIndexerError } from '../../errors/indexer-error.ts';
+import { HostOffsets } from '../../ledger/frames/host-offsets.ts';
 import { decodeUpdate } from '../../ledger/frames/decode.ts';
 import type { UnknownPolicy } from '../../model/unknown.ts';
 import { refuseUnknownKind } from '../../pipeline/follow/unknown-kinds.ts';
@@ -36,7 +37,10 @@ export async function retryAll(database: Database, asked: Retry): Promise<void> 
 async function retry(database: Database, offset: number, { policy, print }: Retry): Promise<boolean> {
   const frame = await quarantinedFrame(database, offset);
   try {
-    const update = decodeUpdate(frame.toString('utf8'));
+    const sent = decodeUpdate(frame.toString('utf8'));
+    // The participant that sent it may have had other offsets.
+    const sender = new HostOffsets({ from: -Infinity, shift: offset - sent.offset, levels: {} });
+    const update = sender.update(sent);
     refuseUnknownKind(update, policy);
     await storeLate(database, update);
     print(`${String(offset)} stored`);

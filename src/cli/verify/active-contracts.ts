@@ -3,7 +3,8 @@
  * by bucket, in constant memory; then, of the buckets that differ, every entry. What is in flight is compared half by half.
  */
 import { comparedFields, type ComparedRow } from '../../model/compared-rows.ts';
-import { type PlainActive, plainEntry, type PlainInFlight } from '../../ledger/frames/plain-active.ts';
+import type { HostOffsets } from '../../ledger/frames/host-offsets.ts';
+import { type IsSeeded, type PlainActive, plainEntry, type PlainInFlight } from '../../ledger/frames/plain-active.ts';
 import {
   type ActiveAt,
   type BucketSum,
@@ -19,7 +20,7 @@ import {
 } from '../../store/verify/stored-active.ts';
 import { bucketOf, BucketSums, fieldDigests } from './bucket-sums.ts';
 import { wholeList } from '../ledger/whole-reads.ts';
-import { PackageNames, type VerifyCall, whole } from './call.ts';
+import { PackageNames, shownAfter, theirs, type VerifyCall, whole } from './call.ts';
 import { cannotCompare, type Compared, type Finding, listedFindings } from './result.ts';
 import type { Snapshot } from '../../store/verify/snapshot.ts';
 
@@ -32,7 +33,10 @@ export async function verifyActive(call: VerifyCall, asked: number | undefined):
   const at = asked ?? stream.checkpoint;
   await refuseOffset(call, at);
   const seeded = await seededOffsets(client, stream.seedOffset);
-  const range: ActiveAt = { at, after: stream.activeAfter, seeded };
+  const movedAt = call.host?.from;
+  // Which contracts of before the move began after an offset, the participant cannot tell.
+  const after = stream.activeAfter < 0 ? stream.activeAfter : Math.max(stream.activeAfter, movedAt ?? 0);
+  const range: ActiveAt = { at, after, seeded, movedAt };
   const redacted = await redactedActive(client, range);
   const unknown = await unknownActive(client, range);
   const read = new ReadList(redacted);
@@ -102,12 +106,13 @@ function unexamined(unequal: number, examined: number): string {
   );
 }
 
-async function refuseOffset({ snapshot: { stream }, client }: VerifyCall, at: number): Promise<void> {
-  const { checkpoint, keptOffset, coveredAfter } = stream;
+async function refuseOffset(call: VerifyCall, at: number): Promise<void> {
+  const { checkpoint, keptOffset, coveredAfter } = call.snapshot.stream;
   if (at > checkpoint) {
     throw cannotCompare(`offset ${String(at)} is after the checkpoint ${String(checkpoint)}`, 'name an earlier offset');
   }
-  const lowest = Math.max(keptOffset, coveredAfter, await client.state.latestPrunedOffsets());
+  // Where the stream was moved, both sides have the same contracts only after what the two participants told in another order.
+  const lowest = Math.max(keptOffset, coveredAfter, call.host?.repeatsTo ?? 0, await shownAfter(call));
   if (at >= lowest) return;
   throw cannotCompare(
     `offset ${String(at)} is before ${String(lowest)}, the earliest offset at which both sides still know what was active`,
@@ -123,10 +128,15 @@ async function* activeEntries(
   inFlight?: InFlight,
 ): AsyncGenerator<readonly PlainActive[]> {
   const [first, last] = streamed;
-  const isSeeded = (offset: number): boolean => offset <= upTo && (offset < first || offset > last);
-  for await (const texts of whole(call, '/v2/state/active-contracts', wholeList(call, at, call.filter))) {
+  const { host } = call;
+  const isSeeded: IsSeeded = (told, synchronizerId) => {
+    const offset = host?.ours(told) ?? told;
+    if (host?.isStored(synchronizerId, offset) === true) return false;
+    return offset <= upTo && (offset < first || offset > last);
+  };
+  for await (const texts of whole(call, '/v2/state/active-contracts', wholeList(call, theirs(call, at), call.filter))) {
     yield texts.flatMap((text) => {
-      const entry = plainEntry(text, isSeeded);
+      const entry = inOurs(plainEntry(text, isSeeded), host);
       if (entry === undefined || entry.offset <= after) return [];
       if (entry.kind === 'active') return unknown.has(keyOf(entry)) ? [] : [entry];
       // Unlike contracts that are active, they are pruned with the updates.
@@ -134,6 +144,19 @@ async function* activeEntries(
       return [];
     });
   }
+}
+
+const offsetField = comparedFields.active.indexOf('offset');
+
+/** With offsets of the stream. What became active before the move is known by its contract id alone. */
+function inOurs(entry: PlainActive | PlainInFlight | undefined, host: HostOffsets | undefined) {
+  if (entry === undefined || host === undefined) return entry;
+  const offset = host.ours(entry.offset);
+  // A half whose other half came before the move has no place here by which it could be found.
+  if (entry.kind === 'in_flight') return offset <= host.repeatsTo ? undefined : { ...entry, offset };
+  const isStored = host.isStored(entry.synchronizerId, offset);
+  const fields = entry.row.fields.with(offsetField, isStored ? null : String(offset));
+  return { ...entry, offset: isStored ? host.from : offset, row: { ...entry.row, fields } };
 }
 
 /** As many of the buckets as have no more than `examinedEntries` entries together; at least one. */

@@ -8,6 +8,7 @@ import type { Config } from '../../config/config.ts';
 import { ExitCode } from '../../errors/exit-code.ts';
 import { IndexerError, toIndexerError, retold } from '../../errors/indexer-error.ts';
 import { createLedgerClient } from '../../ledger/api/client.ts';
+import { HostOffsets } from '../../ledger/frames/host-offsets.ts';
 import type { LedgerFilter } from '../../ledger/api/request-format.ts';
 import type { Database } from '../../store/connection/database.ts';
 import { inSnapshot, type Snapshot } from '../../store/verify/snapshot.ts';
@@ -113,7 +114,9 @@ async function ledgerCall(
   const client = createLedgerClient({ url, tokenSource, tls, insecure, requestTimeoutMs, signal: stop });
   // What the tables were filled with, whatever is configured now.
   const filter = snapshot.stream.filter as LedgerFilter;
-  return { url, config, access, stop, snapshot, client, filter, progress };
+  const { host: stretch } = snapshot.stream;
+  const host = stretch === undefined ? undefined : new HostOffsets(stretch);
+  return { url, config, access, stop, snapshot, client, filter, host, progress };
 }
 
 /** Another participant has other offsets: nothing would be equal, and nothing would be wrong. */
@@ -129,7 +132,8 @@ async function sameLedger(call: VerifyCall, compare: () => Promise<Compared>): P
       'set LEDGER_URL to the participant that was indexed',
     );
   }
-  const end = await call.client.state.ledgerEnd();
+  const told = await call.client.state.ledgerEnd();
+  const end = call.host?.ours(told) ?? told;
   if (end >= checkpoint) return compare();
   throw impossible(
     `the ledger ends at offset ${String(end)}, our checkpoint is already ${String(checkpoint)}`,

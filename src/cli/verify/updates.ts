@@ -15,7 +15,7 @@ import {
 } from '../../store/verify/stored-updates.ts';
 import { digestOf } from './bucket-sums.ts';
 import { wholeRange } from '../ledger/whole-reads.ts';
-import { PackageNames, type VerifyCall, whole } from './call.ts';
+import { PackageNames, shownAfter, theirs, type VerifyCall, whole } from './call.ts';
 import { cannotCompare, listedFindings, type Compared, type Finding } from './result.ts';
 
 /** A slice of the ledger's side: so many updates, or so many characters of frames. */
@@ -43,8 +43,9 @@ export async function verifyReplay(call: VerifyCall, first: number, last: number
 }
 
 /** Updates after this offset are known here, under the present filter, and at the ledger. */
-async function earliest({ client, snapshot: { stream } }: VerifyCall): Promise<number> {
-  return Math.max(stream.coveredAfter, stream.keptOffset, await client.state.latestPrunedOffsets());
+async function earliest(call: VerifyCall): Promise<number> {
+  const { coveredAfter, keptOffset } = call.snapshot.stream;
+  return Math.max(coveredAfter, keptOffset, await shownAfter(call));
 }
 
 async function compareRange(call: VerifyCall, from: number, to: number): Promise<Compared> {
@@ -78,11 +79,12 @@ class Comparison {
     const { filter, snapshot } = this.#call;
     this.#quarantine = await quarantinedOffsets(snapshot.client, this.#from, this.#to);
     const read = (text: string) => ({ ...plainUpdate(text), length: text.length });
-    const range = wholeRange(this.#call, { from: this.#from, to: this.#to, filter, read });
+    const [from, to] = [theirs(this.#call, this.#from), theirs(this.#call, this.#to)];
+    const range = wholeRange(this.#call, { from, to, filter, read });
     let waiting: PlainUpdate[] = [];
     let length = 0;
     for await (const updates of whole(this.#call, '/v2/updates', range)) {
-      waiting.push(...updates.filter(({ rows }) => rows.length > 0));
+      waiting.push(...updates.filter(({ rows }) => rows.length > 0).flatMap((update) => this.#inOurs(update)));
       length += updates.reduce((sum, update) => sum + update.length, 0);
       if (waiting.length < sliceUpdates && length < sliceLength) continue;
       await this.#slice(waiting, waiting.at(-1)?.offset ?? this.#reached);
@@ -91,6 +93,14 @@ class Comparison {
     }
     await this.#slice(waiting, this.#to);
     for (const finding of await this.#names.differences(snapshot)) this.#add([finding]);
+  }
+
+  /** In offsets of the stream; none for one that was stored before the stream was moved here. */
+  #inOurs(update: PlainUpdate): readonly PlainUpdate[] {
+    const { host } = this.#call;
+    if (host === undefined) return [update];
+    const offset = host.ours(update.offset);
+    return host.isStored(update.synchronizerId, offset) ? [] : [{ ...update, offset }];
   }
 
   result(): Compared {

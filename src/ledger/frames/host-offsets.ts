@@ -9,6 +9,8 @@ import type { ActiveContractEntry, CompletionFrame, StoredUpdate, Update } from 
 export class HostOffsets {
   /** Offsets of the stream up to here (inclusive) are of participants before this one. */
   readonly from: number;
+  /** What came up to here may be stored already (inclusive). */
+  readonly repeatsTo: number;
   readonly #shift: number;
   readonly #levels: ReadonlyMap<string, number>;
 
@@ -16,6 +18,7 @@ export class HostOffsets {
     this.from = from;
     this.#shift = shift;
     this.#levels = new Map(Object.entries(levels));
+    this.repeatsTo = Math.max(from, ...this.#levels.values());
   }
 
   /** The participant's own offset as one of the stream. What it had before the move gets one that means nothing here. */

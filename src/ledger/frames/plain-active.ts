@@ -27,8 +27,8 @@ export interface PlainInFlight {
   readonly contract: PlainActive | undefined;
 }
 
-/** Whether a contract that became active at this offset was found by a seed. */
-export type IsSeeded = (offset: number) => boolean;
+/** Whether a contract that became active on a synchronizer, at this offset of the participant, was found by a seed. */
+export type IsSeeded = (offset: number, synchronizerId: string) => boolean;
 
 /** A frame of `/v2/state/active-contracts`; undefined for an empty one. @throws IndexerError UPDATE_UNDECODABLE */
 export function plainEntry(text: string, isSeeded: IsSeeded): PlainActive | PlainInFlight | undefined {
@@ -74,7 +74,7 @@ function activeEntry(created: JsonObject, stay: Stay, isSeeded: IsSeeded, print:
     contractId,
     synchronizerId: stay.synchronizer,
     offset,
-    row: isSeeded(offset)
+    row: isSeeded(offset, stay.synchronizer)
       ? comparedRow('seeded', contractId, { ...fields, ...seededFields(created, stay) })
       : comparedRow('active', contractId, fields),
     name: packageName(created),

@@ -12,6 +12,8 @@ import { free, inexact, list, micros, part, parts, plain, set, whole } from './p
 /** An update as rows. */
 export interface PlainUpdate {
   readonly offset: number;
+  /** Empty for an OffsetCheckpoint. */
+  readonly synchronizerId: string;
   /** Empty for an OffsetCheckpoint, which leaves no rows. */
   readonly rows: readonly ComparedRow[];
   readonly names: readonly PackageName[];
@@ -88,7 +90,7 @@ function updateRows(frame: JsonObject, print: Print): PlainUpdate {
   const value = part(part(update, name), 'value');
   const offset = Number(value['offset']);
   if (name === '' || !Number.isSafeInteger(offset)) throw new RangeError('no offset');
-  if (name === 'OffsetCheckpoint') return { offset, rows: [], names: [] };
+  if (name === 'OffsetCheckpoint') return { offset, synchronizerId: '', rows: [], names: [] };
   const kind = kinds[name];
   const events = kind === undefined ? [] : parts(value, 'events');
   const trace = part(value, 'traceContext');
@@ -111,7 +113,7 @@ function updateRows(frame: JsonObject, print: Print): PlainUpdate {
   });
   const synchronizer = plain(value['synchronizerId']) ?? '';
   const rows = events.flatMap((event, index) => eventRows(event, index, synchronizer, print));
-  return { offset, rows: [header, ...rows], names: events.map(nameOf) };
+  return { offset, synchronizerId: synchronizer, rows: [header, ...rows], names: events.map(nameOf) };
 }
 
 function nameOf(event: JsonObject): PackageName {

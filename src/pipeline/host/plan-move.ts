@@ -95,6 +95,11 @@ async function findNewest(parts: MoveParts, pruned: number): Promise<Newest> {
     if (offset === undefined) missing.push(mark);
     else found.set(mark.synchronizerId, offset);
   }
+  for (const { updateId, synchronizerId } of await setAside(parts)) {
+    const offset = await offsetOf(parts, updateId);
+    // As good as stored: it must not be set aside once more.
+    if (offset !== undefined && offset > (found.get(synchronizerId) ?? 0)) found.set(synchronizerId, offset);
+  }
   if (found.size === 0) throw await nothingCommon(parts, marks.at(-1), pruned);
   const left = pruned === 0 ? missing : await notLongAgo(parts, missing, pruned);
   if (left[0] !== undefined) throw behind(left[0]);
@@ -190,7 +195,7 @@ async function list({ ledger, filter }: MoveParts, from: number, to: number, lim
 }
 
 async function readWindow(parts: MoveParts, { from, to, storedAfter }: Window, newest: Newest) {
-  const aside = new Set((await parts.stored.framesSetAside()).flatMap(idsIn));
+  const aside = new Set((await setAside(parts)).map(({ updateId }) => updateId));
   const updates: Shown[] = [];
   const known = new Set<string>();
   for (let reached = from; ;) {
@@ -210,14 +215,16 @@ async function readWindow(parts: MoveParts, { from, to, storedAfter }: Window, n
   return { updates, known };
 }
 
-/** Nothing is decoded: what cannot be stored has an id all the same. */
-function idsIn(frame: Buffer): readonly string[] {
-  try {
-    const id = readListed(frame.toString())?.value['updateId'];
-    return typeof id === 'string' ? [id] : [];
-  } catch {
-    return [];
-  }
+/** Updates that were set aside. They are not decoded: what cannot be stored has an id all the same. */
+async function setAside({ stored }: MoveParts): Promise<readonly Pick<Shown, 'updateId' | 'synchronizerId'>[]> {
+  return (await stored.framesSetAside()).flatMap((frame) => {
+    try {
+      const { updateId, synchronizerId } = readListed(frame.toString())?.value ?? {};
+      return typeof updateId === 'string' && typeof synchronizerId === 'string' ? [{ updateId, synchronizerId }] : [];
+    } catch {
+      return [];
+    }
+  });
 }
 
 /**

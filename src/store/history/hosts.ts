@@ -8,8 +8,15 @@ import type { UpdateMark } from '../../model/stream.ts';
 import type { Database } from '../connection/database.ts';
 import { one, tablesOf } from '../connection/query-builder.ts';
 import { markAnew } from '../write/departures.ts';
-import { lockStream, maintain, refused } from './maintenance.ts';
+import { provenByHost, readHost } from '../write/hosts.ts';
+import { lockStream, maintain, readStream, refused } from './maintenance.ts';
 import { dropStaging } from './staging.ts';
+
+/** The stream while nobody writes, with what proves it to the participant that is read; undefined when nothing was indexed. */
+export async function readStanding(database: Database) {
+  const stream = await readStream(database);
+  return stream === undefined ? undefined : provenByHost(stream, await readHost(database));
+}
 
 /** The newest stored update of a synchronizer. */
 export interface SynchronizerMark extends UpdateMark {

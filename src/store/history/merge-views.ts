@@ -9,6 +9,7 @@ import { IndexerError } from '../../errors/indexer-error.ts';
 import type { Database } from '../connection/database.ts';
 import { openRange } from './coverage-ranges.ts';
 import { lockStream, maintain, refused, type StreamFacts } from './maintenance.ts';
+import { placeAsStored } from './moved-places.ts';
 import { mapTemplates, removeRedacted } from './staged-rows.ts';
 import { dropStaging, stagingSchema } from './staging.ts';
 
@@ -64,6 +65,7 @@ export function mergeViews(database: Database, merge: ViewMerge): Promise<number
     }
     const staged = escapeIdentifier(stagingSchema(database.schema, 'interfaces'));
     await mapTemplates(client, staged);
+    await placeAsStored(client, staged);
     await removeRedacted(client, staged);
     const views = await copyViews(client, staged);
     await nameInterfaces(client, staged);

@@ -13,6 +13,7 @@ import type { Database } from '../connection/database.ts';
 import { countRows, tablesOf, type Change } from '../connection/query-builder.ts';
 import { openRange } from './coverage-ranges.ts';
 import { lockStream, maintain, refused, type StreamFacts } from './maintenance.ts';
+import { placeAsStored } from './moved-places.ts';
 import { mapTemplates, removeRedacted } from './staged-rows.ts';
 import { dropStaging, stagingSchema } from './staging.ts';
 
@@ -40,6 +41,7 @@ export function mergeStaging(database: Database, merge: Merge): Promise<Merged> 
     }
     const staged = escapeIdentifier(stagingSchema(database.schema, 'reseed'));
     await mapDictionaries(client, staged);
+    await placeAsStored(client, staged);
     await gatherStates(client, staged);
     const kept = await provenHistory(client, staged, merge, stream);
     const ended = await endMissing(client, staged, merge.offset);

@@ -49,6 +49,8 @@ export const completionInvariants: readonly Invariant[] = [
            where c.status_code = 0 and ${allShown} and c."offset" > coalesce(st.kept_offset, -1)
              and exists (select from coverage r where c."offset" > r.from_offset and c."offset" <= coalesce(r.to_offset, st.checkpoint))
              and not exists (select from updates u where u."offset" = c."offset")
+             -- Stored from the participant before, under the offset that it had there.
+             and not exists (select from hosts h where c."offset" > h.from_offset and c."offset" <= h.repeats_to)
              and not exists (select from quarantine q where q."offset" = c."offset")`,
   },
   {

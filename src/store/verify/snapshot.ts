@@ -1,10 +1,12 @@
 /** The one snapshot that all of a `verify` reads: read only, and of the same moment, whatever is committed meanwhile. */
 import type { ClientBase } from 'pg';
 import { IndexerError } from '../../errors/indexer-error.ts';
+import type { HostStretch } from '../../model/stream.ts';
 import { type Database, rollBack } from '../connection/database.ts';
 import { tablesOf } from '../connection/query-builder.ts';
 import { reportPlanning } from '../connection/report-planning.ts';
 import { wantedInterfaces } from '../write/filter-interfaces.ts';
+import { currentHost } from '../write/hosts.ts';
 
 /** The stream as the snapshot shows it. */
 export interface VerifiedStream {
@@ -19,6 +21,8 @@ export interface VerifiedStream {
   /** Contracts activated after this offset are complete; -1 where all active contracts were read. */
   readonly activeAfter: number;
   readonly seedOffset: number;
+  /** Undefined while the stream was never moved to another participant. */
+  readonly host: HostStretch | undefined;
 }
 
 export interface Snapshot {
@@ -68,6 +72,7 @@ async function readStream(client: ClientBase): Promise<VerifiedStream> {
     keptOffset: row.kept_offset ?? 0,
     coveredAfter: Math.max(coveredAfter, ...views.map(({ completeFrom }) => completeFrom)),
     activeAfter,
+    host: await currentHost(client),
   };
 }
 

@@ -1,6 +1,6 @@
 /** What the tables hold active at an offset, as sums by bucket, and one by one for buckets that differ; what in flight. */
 import type { ClientBase } from 'pg';
-import type { ComparedKind } from '../../model/compared-rows.ts';
+import { comparedFields } from '../../model/compared-rows.ts';
 import { fieldExpressions, lineDigest, templateJoin } from './stored-lines.ts';
 
 /** Entries of one bucket: their number, and their digests added up as four unsigned 64-bit numbers. */
@@ -16,6 +16,8 @@ export interface ActiveAt {
   /** Only those activated after this offset. */
   readonly after: number;
   readonly seeded: SeededOffsets;
+  /** The stream was moved to the participant here: what began before has another offset there, which is not compared. */
+  readonly movedAt?: number | undefined;
 }
 
 /** Where a contract that became active was found by a seed: up to an offset, but not where updates were stored before. */
@@ -44,7 +46,23 @@ const rowsSql = `from lifetimes l
  where l.activated_offset <= $1 and l.activated_offset > $2 and (l.deactivated_offset is null or l.deactivated_offset > $1)
    and (l.unknown_since is null or l.unknown_since > $1)`;
 
-const isSeeded = 'l.activated_offset <= $3 and (l.activated_offset < $4 or l.activated_offset > $5)';
+const foundBySeed = 'l.activated_offset <= $3 and (l.activated_offset < $4 or l.activated_offset > $5)';
+
+function isSeeded({ movedAt }: ActiveAt): string {
+  return movedAt === undefined ? foundBySeed : `${foundBySeed} and l.activated_offset > ${String(movedAt)}`;
+}
+
+const offsetField = comparedFields.active.indexOf('offset');
+
+/** Of both kinds. */
+function fieldsOf(kind: 'active' | 'seeded', { movedAt }: ActiveAt): readonly string[] {
+  const fields = fieldExpressions(kind, 'c.redaction_id');
+  if (movedAt === undefined) return fields;
+  return fields.with(
+    offsetField,
+    `case when l.activated_offset > ${String(movedAt)} then l.activated_offset::text end`,
+  );
+}
 
 function parametersOf({ at, after, seeded: { upTo, streamed } }: ActiveAt): readonly number[] {
   return [at, after, upTo, ...streamed];
@@ -61,11 +79,11 @@ interface SumRow {
 
 /** Sums of all buckets that have entries. Reads every active contract. */
 export async function storedSums(client: ClientBase, range: ActiveAt): Promise<readonly BucketSum[]> {
-  const digest = (kind: 'active' | 'seeded'): string => lineDigest(fieldExpressions(kind, 'c.redaction_id'));
+  const digest = (kind: 'active' | 'seeded'): string => lineDigest(fieldsOf(kind, range));
   const { rows } = await client.query<SumRow>(
     `select ${bucketSql} as bucket, count(*) as count, array[${[0, 1, 2, 3].map(word).join(', ')}] as sums
        from (select sha256(convert_to(l.contract_id, 'UTF8')) as id_digest,
-                    case when ${isSeeded} then ${digest('seeded')} else ${digest('active')} end as digest ${rowsSql}) b
+                    case when ${isSeeded(range)} then ${digest('seeded')} else ${digest('active')} end as digest ${rowsSql}) b
       group by 1`,
     [...parametersOf(range)],
   );
@@ -85,11 +103,9 @@ interface EntryRow {
 }
 
 /** 16 hexadecimal digits for each field of a row; empty for absent ones. */
-function digestsOf(kind: ComparedKind, redaction: string): string {
-  const fields = fieldExpressions(kind, redaction).map(
-    (text) => `coalesce(left(encode(sha256(convert_to(${text}, 'UTF8')), 'hex'), 16), '')`,
-  );
-  return `array[${fields.join(', ')}]`;
+function digestsOf(fields: readonly string[]): string {
+  const digests = fields.map((text) => `coalesce(left(encode(sha256(convert_to(${text}, 'UTF8')), 'hex'), 16), '')`);
+  return `array[${digests.join(', ')}]`;
 }
 
 /** The entries of some buckets. Reads every active contract id, and the rows of those. */
@@ -98,11 +114,11 @@ export async function storedEntries(
   range: ActiveAt,
   buckets: readonly number[],
 ): Promise<readonly StoredActive[]> {
-  const [active, seeded] = [digestsOf('active', 'c.redaction_id'), digestsOf('seeded', 'c.redaction_id')];
+  const [active, seeded] = [digestsOf(fieldsOf('active', range)), digestsOf(fieldsOf('seeded', range))];
   const { rows } = await client.query<EntryRow>(
     `select b.* from (
        select l.contract_id, coalesce(s.synchronizer_id, '') as synchronizer_id, l.activated_offset as "offset",
-              c.redaction_id is not null as redacted, case when ${isSeeded} then ${seeded} else ${active} end as digests,
+              c.redaction_id is not null as redacted, case when ${isSeeded(range)} then ${seeded} else ${active} end as digests,
               sha256(convert_to(l.contract_id, 'UTF8')) as id_digest
          ${rowsSql}) b
       where ${bucketSql} = any($6::integer[])`,
@@ -205,7 +221,7 @@ export async function storedHalves(
 ): Promise<readonly StoredHalf[]> {
   const { rows } = await client.query<HalfRow>(
     `select r.contract_id, r.kind, r."offset", r.incomplete, n.redaction_id is not null as redacted,
-            ${digestsOf('in_flight', 'n.redaction_id')} as digests, found.digests as contract
+            ${digestsOf(fieldExpressions('in_flight', 'n.redaction_id'))} as digests, found.digests as contract
        from unnest($1::text[], $2::text[], $3::bigint[], $4::bigint[]) w (contract_id, kind, "offset", activated)
        join plain_reassignments r on r.contract_id = w.contract_id and r.kind = w.kind and r."offset" = w."offset"
        left join redacted_contracts n on n.contract_id = r.contract_id
@@ -213,7 +229,7 @@ export async function storedHalves(
        left join synchronizers s on s.synchronizer_pk = r.source_pk
        left join synchronizers g on g.synchronizer_pk = r.target_pk
        left join lateral (
-         select ${digestsOf('seeded', 'c.redaction_id')} as digests
+         select ${digestsOf(fieldExpressions('seeded', 'c.redaction_id'))} as digests
            from lifetimes l
            join plain_contracts c on c."offset" = l.activated_offset and c.node_id = l.node_id and c.origin = 'seed'
            left join synchronizers s on s.synchronizer_pk = l.synchronizer_pk

@@ -16,6 +16,8 @@ export interface DaemonOptions {
   readonly ledgerUrl: string;
   readonly databaseUrl: string;
   readonly schema: string;
+  /** A command and its flags, instead of the daemon. */
+  readonly argv?: readonly string[];
   /** More variables, e.g. INDEXER_BATCH_UPDATES. */
   readonly env?: Readonly<Record<string, string>>;
 }
@@ -57,7 +59,7 @@ export function assertBuilt(): void {
 /** Starts `dist/main.js` on a free port with JSON logs. Nothing of the caller's configuration reaches it. */
 export function startDaemon(options: DaemonOptions): Daemon {
   assertBuilt();
-  const child = spawn(process.execPath, [program ?? ''], {
+  const child = spawn(process.execPath, [program ?? '', ...(options.argv ?? [])], {
     stdio: ['ignore', 'pipe', 'pipe'],
     env: {
       PATH: process.env['PATH'],

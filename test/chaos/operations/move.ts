@@ -1,0 +1,207 @@
+/**
+ * `move` under kills: an indexer of a network whose participants show the same at other offsets is killed at random, moved to
+ * another participant by a command that is killed at random as well, and started there, to be killed again; back and forth.
+ * In the end everything has to be there once, as a fresh index of the participant has it.
+ */
+import { startDaemon, type Daemon } from '../../e2e/runs/daemon.ts';
+import { contentsOf, difference } from '../../move/contents.ts';
+import { Network } from '../../move/network.ts';
+import { Random } from '../../../packages/ledger-sandbox/src/wire/random.ts';
+import { pause, waitFor } from '../../support/wait-for.ts';
+import { openChaosServer, schema, type ChaosDatabase } from '../databases.ts';
+
+export interface OperationOptions {
+  readonly seeds: number;
+  /** Of the history before the first move, about. */
+  readonly contracts: number;
+  /** How long anything may take to become so. */
+  readonly patienceMs: number;
+}
+
+export interface MoveFigures {
+  readonly runs: number;
+  readonly kills: number;
+  readonly lost: number;
+  readonly duplicated: number;
+  readonly altered: number;
+  /** Kills of the command itself, with and without having moved the stream. */
+  readonly commandKills: number;
+  readonly moved: number;
+  /** Times that the checkpoint was seen smaller than before. */
+  readonly fell: number;
+  /** Moves to a participant of another history, each of which has to be refused. */
+  readonly accepted: number;
+  readonly [figure: string]: number;
+}
+
+/** At least so many processes are killed, however few runs there are. */
+const fewestKills = 50;
+const fresh = 'fresh';
+
+export async function run({ seeds, contracts, patienceMs }: OperationOptions): Promise<MoveFigures> {
+  await using server = await openChaosServer();
+  const database = await server.lend();
+  const network = await Network.open({ seed: 17, updates: contracts });
+  const other = await Network.open({ seed: 18, participants: 3, updates: 200 });
+  const moves = new Moves(database, { network, other }, patienceMs);
+  try {
+    await moves.begin();
+    const each = Math.max(3, Math.ceil(fewestKills / seeds));
+    for (let seed = 1; seed <= seeds; seed += 1) await moves.once(new Random(seed), each);
+    return { runs: seeds, ...(await moves.end()) };
+  } finally {
+    await network.close();
+    await other.close();
+    database.giveBack();
+  }
+}
+
+class Moves {
+  readonly #database: ChaosDatabase;
+  readonly #network: Network;
+  readonly #other: Network;
+  readonly #patienceMs: number;
+  #host = 0;
+  #checkpoint = 0;
+  readonly #counts = { kills: 0, commandKills: 0, moved: 0, fell: 0, accepted: 0 };
+
+  constructor(
+    database: ChaosDatabase,
+    networks: { readonly network: Network; readonly other: Network },
+    patienceMs: number,
+  ) {
+    this.#database = database;
+    this.#network = networks.network;
+    this.#other = networks.other;
+    this.#patienceMs = patienceMs;
+  }
+
+  async begin(): Promise<void> {
+    await this.#follow(schema);
+  }
+
+  /** From one participant to the next, with so many kills. */
+  async once(random: Random, kills: number): Promise<void> {
+    const before = this.#counts.kills;
+    await this.#followKilled(random);
+    await this.#refuseOther();
+    const next = (this.#host + 1) % this.#network.participants.length;
+    await this.#moveKilled(random, next);
+    this.#host = next;
+    while (this.#counts.kills - before < kills) await this.#followKilled(random);
+    await this.#look();
+  }
+
+  async end() {
+    this.#network.settle();
+    await this.#follow(schema);
+    await this.#look();
+    await this.#follow(fresh);
+    const [stored, wanted] = [await this.#contents(schema), await this.#contents(fresh)];
+    const { lost, added } = difference(stored, wanted);
+    const ids = await this.#ids();
+    const known = new Set(ids);
+    const missing = this.#network.updateIds.filter((id) => !known.has(id)).length;
+    const duplicated = ids.length - known.size;
+    const altered = Math.max(lost.length, added.length) - missing - duplicated;
+    return { lost: missing, duplicated, altered: Math.max(0, altered), ...this.#counts };
+  }
+
+  #contents(of: string): Promise<readonly string[]> {
+    return contentsOf(this.#database.url, of, 'hashed');
+  }
+
+  async #ids(): Promise<readonly string[]> {
+    const { rows } = await this.#database.client.query<{ id: string }>(
+      `select ${schema}.id_text(update_id) as id from ${schema}.updates`,
+    );
+    return rows.map(({ id }) => id);
+  }
+
+  #start(of: string, argv: readonly string[] = [], network = this.#network, host = this.#host): Daemon {
+    return startDaemon({
+      ledgerUrl: network.participants[host]?.url ?? '',
+      databaseUrl: this.#database.url,
+      schema: of,
+      argv,
+      env: { LEDGER_INTERFACES: 'tokens', INDEXER_START: 'genesis', INDEXER_BATCH_UPDATES: '50', INDEXER_LEASE: '2s' },
+    });
+  }
+
+  /** Until everything that the participant shows now is stored. */
+  async #follow(of: string): Promise<void> {
+    await using daemon = this.#start(of);
+    const [newest] = this.#network.participants[this.#host]?.ledger.range(0, Infinity, 1, true) ?? [];
+    const isStored = async (): Promise<true | undefined> => {
+      if (daemon.exit() !== undefined) throw new Error(`the daemon ended:\n${daemon.output().slice(-2_000)}`);
+      const found = await this.#database.client
+        .query(
+          `select from ${of}.stream s join ${of}.updates u on u."offset" <= s.checkpoint
+            where ${of}.id_text(u.update_id) = $1`,
+          [newest?.updateId],
+        )
+        .catch(() => undefined);
+      return (found?.rowCount ?? 0) > 0 ? true : undefined;
+    };
+    await waitFor(`update ${newest?.updateId} is stored`, isStored, this.#patienceMs);
+  }
+
+  /** While more happens, for a random time that may end before it has begun. */
+  async #followKilled(random: Random): Promise<void> {
+    const daemon = this.#start(schema);
+    const end = performance.now() + random.between(200, 2_500);
+    while (performance.now() < end) {
+      this.#network.happen(random.between(0, 6));
+      await pause(random.between(5, 60));
+    }
+    await daemon.kill();
+    this.#counts.kills += 1;
+    if (daemon.output().includes('"msg":"parked')) throw new Error(`it parked:\n${daemon.output().slice(-2_000)}`);
+    await this.#look();
+  }
+
+  /** The command is killed at a random time, or when it has proven the overlap; then it is left alone until it is done. */
+  async #moveKilled(random: Random, host: number): Promise<void> {
+    const command = this.#start(schema, ['move', '--yes'], this.#network, host);
+    const end = performance.now() + random.between(100, 1_500);
+    const atStep = random.chance(0.5);
+    while (performance.now() < end && command.exit() === undefined) {
+      if (atStep && command.output().includes('checkpoint ')) break;
+      await pause(1);
+    }
+    if (command.exit() === undefined) {
+      await command.kill();
+      this.#counts.kills += 1;
+      this.#counts.commandKills += 1;
+    }
+    await waitFor('the stream is moved', () => this.#moveOnce(host), this.#patienceMs);
+    this.#counts.moved += 1;
+  }
+
+  async #moveOnce(host: number): Promise<true | undefined> {
+    const command = this.#start(schema, ['move', '--yes'], this.#network, host);
+    const { code } = await command.exited;
+    if (code === 0) return true;
+    const output = command.output();
+    // It lags, as a participant may; or the lock of the one that was killed has not ended yet.
+    if (!/MOVE_BEHIND|WRITER_ACTIVE/.test(output)) throw new Error(`the move failed:\n${output.slice(-2_000)}`);
+    this.#network.happen(3);
+    return undefined;
+  }
+
+  async #refuseOther(): Promise<void> {
+    const command = this.#start(schema, ['move', '--yes'], this.#other, 2);
+    const { code } = await command.exited;
+    if (code === 0 || !/MOVE_NO_OVERLAP|WRITER_ACTIVE/.test(command.output())) this.#counts.accepted += 1;
+  }
+
+  /** The checkpoint, which readers hold on to. */
+  async #look(): Promise<void> {
+    const { rows } = await this.#database.client.query<{ checkpoint: string | null }>(
+      `select checkpoint from ${schema}.stream`,
+    );
+    const checkpoint = Number(rows[0]?.checkpoint ?? 0);
+    if (checkpoint < this.#checkpoint) this.#counts.fell += 1;
+    this.#checkpoint = checkpoint;
+  }
+}
