@@ -60,12 +60,12 @@ it('a party that left the participant before and is hosted by the new one did no
   await world.follow(0);
   const [row] = await world.rows(
     `select p.signatories[1] as party, s.synchronizer_id,
-            (select max(record_time) + interval '2 s' from ledger.updates) as time from ledger.live l
+            (select to_char(max(record_time) + interval '2 s', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') from ledger.updates) as time from ledger.live l
        join ledger.contract_parties p using (parties_pk) join ledger.synchronizers s using (synchronizer_pk)
       group by 1, 2 order by count(*) desc limit 1`,
   );
   const left = { partyId: String(row?.['party']), participantId: network.participants[0]?.participantId ?? '' };
-  const recordTime = (row?.['time'] as Date).toISOString();
+  const recordTime = String(row?.['time']);
   network.tell(departure(left, { synchronizerId: String(row?.['synchronizer_id']), recordTime }));
   network.settle();
   await world.follow(0);
@@ -100,8 +100,10 @@ it('an update that was set aside is known to both, and is stored where it belong
     return JSON.parse(text.replace(/"recordTime":"[^"]*"/, `"recordTime":"${recordTime}"`)) as Update;
   };
   const tell = async (update: Update | undefined, host: number): Promise<void> => {
-    const [row] = await world.rows(`select max(record_time) + interval '2 s' as time from ledger.updates`);
-    world.network.tell(odd(update, (row?.['time'] as Date).toISOString()));
+    const [row] = await world.rows(
+      `select to_char(max(record_time) + interval '2 s', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as time from ledger.updates`,
+    );
+    world.network.tell(odd(update, String(row?.['time'])));
     world.network.settle();
     await using indexer = await world.run(host);
     await waitFor('an update is set aside', async () => (indexer.logged('update set aside') > 0 ? true : undefined));
