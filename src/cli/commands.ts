@@ -30,6 +30,7 @@ import { redactCommand } from './maintain/redact.ts';
 import { reseedCommand } from './maintain/reseed.ts';
 import { resetCommand } from './maintain/reset.ts';
 import { worksCommand } from './maintain/works.ts';
+import { rebuildCommand } from './rebuild/rebuild.ts';
 import { grantReaderCommand } from './roles/grant-reader.ts';
 import { grantRolesCommand } from './roles/grant-roles.ts';
 import { verifyCommand } from './verify/verify.ts';
@@ -61,6 +62,7 @@ export const commands: readonly Command[] = [
   reseedCommand,
   acceptFilterCommand,
   moveCommand,
+  rebuildCommand,
   worksCommand,
   grantRolesCommand,
   grantReaderCommand,

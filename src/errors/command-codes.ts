@@ -111,6 +111,18 @@ export const commandCodes = {
     'works: there is no such work, or another one is not finished',
     'see `ledger-indexer works`',
   ),
+  REBUILD_REFUSED: kind(
+    'fatal',
+    ExitCode.configuration,
+    'rebuild would not do what it says; the message says why',
+    'do what the message names',
+  ),
+  REBUILD_HINDERED: kind(
+    'fatal',
+    ExitCode.temporary,
+    'rebuild: the new storage is level, and readers or a writer kept the swap from its place; the message names them',
+    'let them finish, or end them, and run the same command again: it goes on where it was',
+  ),
   NOT_HELD: kind('fatal', ExitCode.usage, 'hold: nothing is held under this name', 'see `ledger-indexer hold list`'),
   REDACTION_REFUSED: kind(
     'fatal',

@@ -151,4 +151,10 @@ export const storeCodes = {
     'no sign of life reached Postgres within INDEXER_LEASE',
     'look for pauses of the machine or the network',
   ),
+  STORE_LOCK_ASKED: kind(
+    'fenced',
+    ExitCode.temporary,
+    'an owner of the tables asked for the right to write, as rebuild does for a moment',
+    'nothing: it is taken again as soon as it is free',
+  ),
 } as const;

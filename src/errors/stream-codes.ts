@@ -19,7 +19,7 @@ export const streamCodes = {
     'park',
     ExitCode.configuration,
     'parties, templates, interfaces or shape differ from those it was filled with',
-    'undo the change, or run: ledger-indexer accept-filter',
+    'undo the change, or run: ledger-indexer accept-filter; for all of the history: ledger-indexer rebuild',
   ),
   // As for a frame that cannot be read.
   UPDATE_UNDECODABLE: kind(
@@ -76,7 +76,7 @@ export const streamCodes = {
     'fatal',
     ExitCode.configuration,
     'the tables store arguments and results of exercises in another way than INDEXER_EXERCISE_JSON says',
-    'leave INDEXER_EXERCISE_JSON out or set it to what the tables are made for; for another way index into a new POSTGRES_SCHEMA',
+    'leave INDEXER_EXERCISE_JSON out or set it to what the tables are made for; for another way: ledger-indexer rebuild',
   ),
   SCHEMA_OUTDATED: kind(
     'fatal',

@@ -130,13 +130,14 @@ class Run {
       return this.#follow$(connected, session.state.checkpoint);
     }
     this.#phase.change('seeding');
+    const { pruned, ledgerEnd } = connected;
     const seeded$ =
-      start === 'seed'
-        ? seed$(parts, session, Math.min(connected.ledgerEnd, this.#stopAt ?? Infinity), {
+      start === 'seed' || (start === 'whole' && pruned > 0)
+        ? seed$(parts, session, Math.min(start === 'whole' ? pruned : ledgerEnd, this.#stopAt ?? Infinity), {
             apart: this.#takeApart(),
             onProgress: () => this.#progressed(),
           })
-        : from(skipSeed(parts, session, connected.pruned));
+        : from(skipSeed(parts, session, pruned));
     return seeded$.pipe(
       concatMap((offset) => {
         if (offset === undefined) return EMPTY;

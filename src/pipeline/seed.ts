@@ -71,7 +71,7 @@ export function seed$(
 
 /** Without an ACS: history is followed from a given offset. Resolves to that offset. */
 export async function skipSeed(parts: PipelineParts, session: SinkSession, pruned: number): Promise<number> {
-  const { start } = parts;
+  const start = parts.start === 'whole' ? 'genesis' : parts.start;
   const offset = typeof start === 'number' ? start : start === 'oldest' ? pruned : 0;
   await session.beginSeed(offset);
   await session.publishSeed(offset, typeof start === 'number' ? 'offset' : start);

@@ -212,6 +212,7 @@ const calls: Readonly<Record<string, readonly [shows: RegExp, ...argv: string[]]
   redact: [/no contract of this party is here/, 'party', 'nobody::1220', '--reason', 'none'],
   reset: [/going back to offset 10 would remove/, '--to', '10'],
   reseed: [/the active contracts are read at/, '--keep-history'],
+  rebuild: [/is filled from the ledger until it is level/],
   'accept-filter': [/the configured filter is the one in force: nothing to do/],
   'grant-roles': [/^begin;$/m, '--dry-run'],
   'grant-reader': [/^begin;$/m, 'someone', '--dry-run'],

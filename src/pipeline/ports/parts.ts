@@ -54,7 +54,8 @@ export interface PipelineParts {
   readonly viewStaging: () => Promise<ViewStaging>;
   /** Undefined: all history is kept. */
   readonly retention: Retention | undefined;
-  readonly start: 'seed' | 'genesis' | 'oldest' | number;
+  /** `whole`: everything the participant shows, from the first update on or from what was active where it was pruned. */
+  readonly start: 'seed' | 'genesis' | 'oldest' | 'whole' | number;
   /** The last offset to store; the run ends there. */
   readonly stopAt: StopAt;
   readonly observer: Observer;

@@ -47,7 +47,7 @@ async function shares(client: Client, backend: number, probe: Client): Promise<b
 }
 
 /** Process id of the server session that answers. */
-export async function backendOf(client: Client): Promise<number> {
+async function backendOf(client: Client): Promise<number> {
   const { rows } = await client.query<{ backend: number }>('select pg_backend_pid() as backend');
   return rows[0]?.backend ?? 0;
 }

@@ -17,6 +17,8 @@ export interface StreamFacts {
   readonly shape: StreamIdentity['shape'];
   readonly seeded: boolean;
   readonly seedOffset: number | null;
+  /** Entries of a seed that was begun. */
+  readonly seedContracts: number;
   readonly checkpoint: number | null;
   readonly lastUpdate: { readonly offset: number; readonly updateId: string } | undefined;
   /** Updates up to here were pruned in this schema; 0 when none were. */
@@ -47,6 +49,7 @@ async function streamFacts(client: PoolClient, locked: boolean): Promise<StreamF
     .selectFrom('stream')
     .select(['participant_id as participantId', 'filter_hash as filterHash', 'transaction_shape as shape'])
     .select(['seeded_at', 'seed_offset as seedOffset', 'checkpoint', 'kept_offset', 'epoch'])
+    .select('seed_contracts as seedContracts')
     .select(['checkpoint_update_offset as markOffset', 'checkpoint_update_id as markId'])
     .select((e) => e.cast<string>('filter', 'text').as('filter'))
     .$if(locked, (stream) => stream.forUpdate())

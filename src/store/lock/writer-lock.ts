@@ -9,7 +9,7 @@ import { type ClientBase, escapeIdentifier } from 'pg';
 import { IndexerError } from '../../errors/indexer-error.ts';
 import type { Database } from '../connection/database.ts';
 import { type LockConnection, openLockConnection } from './lock-connection.ts';
-import { backendOf, sharedSession } from '../connection/pooler-check.ts';
+import { sharedSession } from '../connection/pooler-check.ts';
 import { toStoreError } from '../connection/store-error.ts';
 
 export interface WriterLock {
@@ -19,6 +19,23 @@ export interface WriterLock {
 }
 
 const longestBeatMs = 1_000;
+
+/** Advisory locks belong to one database; the two numbers are the program and the schema, $1. */
+const lockOf = `hashtext('ledger-indexer writer'), hashtext($1)`;
+
+/**
+ * A sign of life, and the question whether somebody waits in the queue: indexers only try, so it is who asks for the lock. Of
+ * who may not do as the owner of the tables no notice is taken.
+ */
+const beat = `
+select pg_backend_pid() as backend,
+       exists (select from pg_locks l
+                 join pg_stat_activity a on a.pid = l.pid
+                 join pg_namespace n on n.nspname = $1
+                where l.locktype = 'advisory' and not l.granted and l.objsubid = 2
+                  and l.database = (select oid from pg_database where datname = current_database())
+                  and l.classid = hashtext('ledger-indexer writer')::oid and l.objid = hashtext($1)::oid
+                  and pg_has_role(a.usesysid, n.nspowner, 'usage')) as asked`;
 
 /** This process's place in the queue for the right to write; keeps its connection while it waits. */
 export class WriterCandidate {
@@ -48,19 +65,39 @@ export class WriterCandidate {
       this.#connection ??= await openLockConnection(this.#database, this.#leaseMs);
       const { client } = this.#connection;
       const askedAt = performance.now();
-      // Advisory locks belong to one database; the two numbers are the program and the schema.
-      const { rows } = await client.query<{ held: boolean }>(
-        `select pg_try_advisory_lock(hashtext('ledger-indexer writer'), hashtext($1)) as held`,
-        [this.#database.schema],
-      );
+      const { rows } = await client.query<{ held: boolean }>(`select pg_try_advisory_lock(${lockOf}) as held`, [
+        this.#database.schema,
+      ]);
       if (rows[0]?.held !== true) return undefined;
       await endStaleWriters(client, this.#database.schema);
-      this.#held = new HeldLock(this.#connection, this.#leaseMs, askedAt, () => this.close());
+      const { schema } = this.#database;
+      this.#held = new HeldLock(this.#connection, { schema, leaseMs: this.#leaseMs, askedAt }, () => this.close());
       return this.#held;
     } catch (thrown) {
       await this.close();
       throw toStoreError(thrown);
     }
+  }
+
+  /**
+   * Waits for the lock in the queue of the server, which who merely tries cannot pass; the holder sees it and gives way within
+   * a second, or loses it with its lease. Undefined when nobody gave way in time. For owners of the tables: of others no
+   * holder takes notice.
+   */
+  async askLock(waitMs: number): Promise<WriterLock | undefined> {
+    try {
+      this.#connection ??= await openLockConnection(this.#database, this.#leaseMs);
+      const { client } = this.#connection;
+      await client.query(`set lock_timeout = ${String(Math.ceil(waitMs))}`);
+      await client.query(`select pg_advisory_lock(${lockOf})`, [this.#database.schema]);
+    } catch (thrown) {
+      await this.close();
+      const error = toStoreError(thrown);
+      if (error.code === 'STORE_LOCKED') return undefined;
+      throw error;
+    }
+    // Held twice by one session now, and gone with it as any other.
+    return this.tryLock();
   }
 
   /** Passes while the lock is surely ours. @throws IndexerError STORE_LOCK_LOST (fenced) */
@@ -78,9 +115,17 @@ export class WriterCandidate {
   }
 }
 
+interface Held {
+  readonly schema: string;
+  readonly leaseMs: number;
+  /** When the lock was asked for, by the monotonic clock. */
+  readonly askedAt: number;
+}
+
 class HeldLock implements WriterLock {
   readonly lost: Promise<never>;
   readonly #connection: LockConnection;
+  readonly #schema: string;
   readonly #leaseMs: number;
   readonly #close: () => Promise<void>;
   readonly #beats: NodeJS.Timeout;
@@ -90,8 +135,9 @@ class HeldLock implements WriterLock {
   /** When the last question was asked that has been answered: the server's clock for us started later. */
   #aliveAt: number;
 
-  constructor(connection: LockConnection, leaseMs: number, askedAt: number, close: () => Promise<void>) {
+  constructor(connection: LockConnection, { schema, leaseMs, askedAt }: Held, close: () => Promise<void>) {
     this.#connection = connection;
+    this.#schema = schema;
     this.#leaseMs = leaseMs;
     this.#aliveAt = askedAt;
     this.#close = close;
@@ -124,9 +170,11 @@ class HeldLock implements WriterLock {
     this.#waiting = true;
     const askedAt = performance.now();
     try {
-      const backend = await backendOf(this.#connection.client);
-      if (backend === this.#connection.backend) this.#aliveAt = askedAt;
-      else this.#fail(sharedSession());
+      const { client, backend } = this.#connection;
+      const { rows } = await client.query<{ backend: number; asked: boolean }>(beat, [this.#schema]);
+      if (rows[0]?.backend !== backend) return this.#fail(sharedSession());
+      this.#aliveAt = askedAt;
+      if (rows[0].asked) this.#fail(lockAsked());
     } catch (thrown) {
       this.#fail(toStoreError(thrown));
     } finally {
@@ -139,6 +187,10 @@ class HeldLock implements WriterLock {
     this.stop();
     this.#lose(reason);
   }
+}
+
+function lockAsked(): IndexerError {
+  return new IndexerError('an owner of the tables asked for the right to write', { code: 'STORE_LOCK_ASKED' });
 }
 
 function lockLost(leaseMs: number): IndexerError {

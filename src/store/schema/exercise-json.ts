@@ -39,7 +39,7 @@ export async function assertExerciseJson(database: Database, wanted: ExerciseJso
     `schema "${database.schema}" stores arguments and results of exercises as ${stored}, and INDEXER_EXERCISE_JSON says ${wanted}`,
     {
       code: 'SCHEMA_EXERCISE_JSON',
-      remedy: `leave INDEXER_EXERCISE_JSON out or set it to ${stored}; for ${wanted} name a new POSTGRES_SCHEMA, which is seeded afresh`,
+      remedy: `leave INDEXER_EXERCISE_JSON out or set it to ${stored}; for ${wanted} make the storage anew: ledger-indexer rebuild`,
       facts: { schema: database.schema, stored, wanted },
     },
   );

@@ -15,14 +15,22 @@ import { limitedRoles, secureViews } from '../roles/secure-views.ts';
 const directory = new URL('../../../migrations/read/', import.meta.url);
 const fileName = /^\d{2}_[a-z0-9_]+\.sql$/;
 
+/** Files whose statements leave their mark on what is there already, and need not be run again over other tables. */
+const staying = /^(?:59_explore_comments|90_rights)\.sql$/;
+const comment = /^comment on [^;']*'(?:[^']|'')*';\n/gm;
+
 /** Everything that makes the read side, as one script; any number of statements. The last notes what it was made from. */
 export async function readSideScript(storage: string): Promise<string> {
-  const names = (await readdir(directory)).filter((name) => fileName.test(name)).sort();
-  const files = await Promise.all(names.map(async (name) => readFile(new URL(name, directory), 'utf8')));
   const schemas = readSchemas(storage);
-  const script = [createReadSchemas(storage), ...files.map((file) => withNames(file, schemas))].join('\n');
+  const files = (await readSideFiles()).map(({ sql }) => withNames(sql, schemas));
+  const script = [createReadSchemas(storage), ...files].join('\n');
   const note = escapeLiteral(`Views for people and BI tools; ${hashOf(script)}`);
   return `${script}\ncomment on schema ${escapeIdentifier(schemas.explore)} is ${note};\n`;
+}
+
+async function readSideFiles(): Promise<readonly { readonly name: string; readonly sql: string }[]> {
+  const names = (await readdir(directory)).filter((name) => fileName.test(name)).sort();
+  return Promise.all(names.map(async (name) => ({ name, sql: await readFile(new URL(name, directory), 'utf8') })));
 }
 
 /** The schemas beside the storage, for whoever has to look whose they are before anything is made in them. */
@@ -61,6 +69,16 @@ export async function makeReadSide(client: ClientBase, storage: string): Promise
     for (const statement of openGrants(role)) await client.query(statement);
   }
   return true;
+}
+
+/**
+ * Replaces views and functions by the same over the tables that have the name of the storage now: what was built on them
+ * stays, and so do comments and rights. For a read side that is this program's; part of the caller's transaction.
+ */
+export async function moveReadSide(client: ClientBase, storage: string): Promise<void> {
+  const schemas = readSchemas(storage);
+  const files = (await readSideFiles()).filter(({ name }) => !staying.test(name));
+  await client.query(files.map(({ sql }) => withNames(sql, schemas).replaceAll(comment, '')).join('\n'));
 }
 
 /** Whether the read side is there and is this program's. */

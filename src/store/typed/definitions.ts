@@ -12,6 +12,8 @@ export interface ViewDefinition {
   readonly name: string;
   /** Statements that make or replace it, comments included. */
   readonly script: string;
+  /** The one that makes or replaces it. Comments stay with a view that is replaced. */
+  readonly statement: string;
   /** At the end of its comment: tells whether the view that is there is this one. */
   readonly mark: string;
 }
@@ -38,12 +40,11 @@ function definition(view: NamedView, shape: ViewShape, typed: string, there: Col
   const comments = [...shape.leading.map((column) => [column.name, column.comment] as const), ...described(view)].map(
     ([column, text]) => `comment on column ${quoted}.${escapeIdentifier(column)} is ${escapeLiteral(text)};`,
   );
-  const statements = [`create or replace view ${quoted} as\nselect\n  ${list}\n  ${shape.from};`, ...comments].join(
-    '\n',
-  );
+  const statement = `create or replace view ${quoted} as\nselect\n  ${list}\n  ${shape.from};`;
+  const statements = [statement, ...comments].join('\n');
   const mark = `(definition ${createHash('sha256').update(statements).digest('hex').slice(0, 16)})`;
   const comment = `comment on view ${quoted} is ${escapeLiteral(`${shape.comment} ${mark}`)};`;
-  return { name, script: `${statements}\n${comment}`, mark };
+  return { name, statement, script: `${statements}\n${comment}`, mark };
 }
 
 /** A view can be replaced only by one that begins with the same columns: what is new to it comes last. */

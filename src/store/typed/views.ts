@@ -97,6 +97,45 @@ async function make(
   }
 }
 
+/** The statements that make each view that is there anew, over the tables that have the names of its own then. */
+export interface TypedViews {
+  /** What they were made from: another one, and they may not be all. */
+  readonly madeFrom: string;
+  readonly statements: readonly string[];
+}
+
+/** Of all packages that are stored, whether their templates were seen or not: a view once made is there for good. */
+export async function typedViewsAnew(
+  client: ClientBase,
+  storage: string,
+  packages: readonly PackageModel[],
+): Promise<TypedViews> {
+  const schemas = readSchemas(storage);
+  const madeFrom = await typedState(client);
+  const registry = await readRegistry(client);
+  const there = await readViews(client, schemas.typed);
+  const statements: string[] = [];
+  for (const subject of viewSubjects(packages, new Set(packages.map(({ name }) => name)))) {
+    await nextTurn();
+    const view = registry.named(subject);
+    if (view === undefined || view.isNew) continue;
+    // Columns that no view shows yet are added by whoever makes views from packages.
+    const shown = { ...view, columns: view.columns.filter((column) => !view.added.includes(column)), added: [] };
+    const definitions = definitionsOf(shown, schemas, (name) => there.get(name)?.columns ?? []);
+    statements.push(...definitions.filter(({ name }) => there.has(name)).map(({ statement }) => statement));
+  }
+  return { madeFrom, statements };
+}
+
+/** What typed views are made from, in short. */
+export async function typedState(client: ClientBase): Promise<string> {
+  const { rows } = await client.query<{ state: string }>(
+    `select concat_ws(' ', (select count(*) from packages), (select count(*) from typed_views),
+                           (select count(*) from typed_columns)) as state`,
+  );
+  return rows[0]?.state ?? '';
+}
+
 /** The role of the writer alone may not: made with its rights, views would be its own. */
 async function mayMakeViews(client: ClientBase, { typed, explore }: ReadSchemas): Promise<boolean> {
   const { rows } = await client.query<{ permitted: boolean | null }>(

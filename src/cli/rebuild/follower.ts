@@ -1,0 +1,179 @@
+/** Fills the storage beside the live one: the pipeline of the indexer, with tables of its own and no reader. */
+import { openAccess } from '../../access.ts';
+import type { Config } from '../../config/config.ts';
+import { pipelineParts } from '../../indexer.ts';
+import { WorkClock } from '../../observe/figures/work-clock.ts';
+import { HealthTracker } from '../../observe/health/health-tracker.ts';
+import { createObserver } from '../../observe/indexer-observer.ts';
+import type { Logging } from '../../observe/log/logger.ts';
+import { createMetrics } from '../../observe/metrics/metrics.ts';
+import type { PipelineParts } from '../../pipeline/ports/parts.ts';
+import { runPipeline } from '../../pipeline/run.ts';
+import { openDatabase, type Database } from '../../store/connection/database.ts';
+import { readStream } from '../../store/history/maintenance.ts';
+import { isQuarantined } from '../../store/history/stored-marks.ts';
+import { WriterCandidate, writerSessionName } from '../../store/lock/writer-lock.ts';
+import { version } from '../../version.ts';
+import { wrong } from '../command-line/refusals.ts';
+
+/** Connections beside the lanes: polls, packages, and questions of the rebuild itself. */
+const besideLanes = 4;
+
+export interface FollowerOptions {
+  readonly config: Config;
+  /** The live storage. */
+  readonly live: Database;
+  /** Schema that is filled. */
+  readonly schema: string;
+  readonly start: PipelineParts['start'];
+  readonly logging: Logging;
+  /** Aborted when the operator asks to stop. */
+  readonly stop: AbortSignal;
+}
+
+/** The pipeline that fills the storage; may be stopped and started again any number of times. */
+export class Follower {
+  readonly database: Database;
+  readonly #options: FollowerOptions;
+  readonly #partsFor: (stop: AbortSignal) => PipelineParts;
+  readonly #candidate: WriterCandidate;
+  readonly #health: HealthTracker;
+  readonly #close: () => void;
+  #stop: AbortController | undefined;
+  #running: Promise<void> | undefined;
+  #failure: unknown;
+
+  private constructor(options: FollowerOptions, built: Built) {
+    this.#options = options;
+    this.database = built.database;
+    this.#partsFor = built.partsFor;
+    this.#candidate = built.candidate;
+    this.#health = built.health;
+    this.#close = built.close;
+  }
+
+  /** @throws IndexerError CONFIGURATION_INVALID without a ledger */
+  static async open(options: FollowerOptions): Promise<Follower> {
+    return new Follower(options, await build(options));
+  }
+
+  /** What a stream of this ledger under this filter is asked with. */
+  parts(): PipelineParts {
+    return this.#partsFor(this.#options.stop);
+  }
+
+  start(): void {
+    if (this.#running !== undefined) return;
+    const stop = new AbortController();
+    this.#stop = stop;
+    this.#running = runPipeline(this.#partsFor(AbortSignal.any([stop.signal, this.#options.stop]))).catch(
+      (thrown: unknown) => {
+        this.#failure = thrown;
+      },
+    );
+  }
+
+  /** The batch in hand is committed, and the right to write given back. */
+  async stop(): Promise<void> {
+    this.#stop?.abort();
+    await this.#running;
+    this.#running = undefined;
+  }
+
+  /** Why it waits for an operator; undefined while it does not. @throws what ended it */
+  trouble(): string | undefined {
+    if (this.#failure !== undefined) throw this.#failure;
+    const { state, because } = this.#health.verdict();
+    return state === 'parked' ? because : undefined;
+  }
+
+  /**
+   * Follows up to this offset and not past it, so that one snapshot may read of both storages. Completions are not waited for.
+   * @returns whether it got there in time, or is past it already
+   */
+  async followTo(offset: number, limitMs: number): Promise<boolean> {
+    if ((await this.checkpoint()) < offset) {
+      const over = new AbortController();
+      const timer = setTimeout(() => over.abort(), limitMs);
+      const parts = this.#partsFor(AbortSignal.any([over.signal, this.#options.stop]));
+      await runPipeline({ ...parts, stopAt: offset, completions: 'off' }).finally(() => clearTimeout(timer));
+    }
+    return (await this.checkpoint()) >= offset;
+  }
+
+  /** -1 before the seed is published. */
+  async checkpoint(): Promise<number> {
+    const stream = await readStream(this.database);
+    return stream?.seeded === true ? (stream.checkpoint ?? -1) : -1;
+  }
+
+  async close(): Promise<void> {
+    await this.stop();
+    await this.#candidate.close();
+    this.#close();
+    await this.database.close();
+  }
+}
+
+interface Built {
+  readonly database: Database;
+  readonly candidate: WriterCandidate;
+  readonly health: HealthTracker;
+  readonly partsFor: (stop: AbortSignal) => PipelineParts;
+  readonly close: () => void;
+}
+
+async function build({ config, live, schema, start, logging, stop }: FollowerOptions): Promise<Built> {
+  const { url: ledgerUrl } = config.ledger;
+  const { url: databaseUrl } = config.database;
+  if (ledgerUrl === undefined || databaseUrl === undefined) {
+    throw wrong('LEDGER_URL is not set', 'name the participant whose history is to be stored anew');
+  }
+  const { leaseMs, writeLanes, stalledAfterMs } = config.indexer;
+  const database = openDatabase({
+    url: databaseUrl,
+    urlFile: config.database.urlFile,
+    schema,
+    statementTimeoutMs: config.database.statementTimeoutMs,
+    applicationName: writerSessionName(schema),
+    idleInTransactionMs: leaseMs,
+    maxConnections: writeLanes + besideLanes,
+  });
+  const access = await openAccess(config.ledger, stop);
+  const work = new WorkClock();
+  const health = new HealthTracker({ version, schema, stalledAfterMs, work });
+  const { logger, progress } = logging;
+  const observer = createObserver({ logger, metrics: createMetrics({ version }), health, work, progress });
+  const candidate = new WriterCandidate(database, leaseMs);
+  const options = { config: besideConfig(config, schema), access, ledgerUrl, databaseUrl, version, logging };
+  const partsFor = (stopped: AbortSignal): PipelineParts => {
+    const parts = pipelineParts(options, { database, observer, candidate, stop: stopped });
+    return { ...parts, start, ...beside(parts, live) };
+  };
+  return { database, candidate, health, partsFor, close: () => observer.close() };
+}
+
+/** Nobody listens to it, nothing is pruned from it, and it has no end before it is level. */
+function besideConfig(config: Config, schema: string): Config {
+  const { database, indexer } = config;
+  return {
+    ...config,
+    database: { ...database, schema },
+    indexer: { ...indexer, notify: false, keepMs: undefined, stopAt: undefined },
+  };
+}
+
+/** What differs from an indexer of its own: no read side, and what was set aside in the live storage may be set aside here. */
+function beside(parts: PipelineParts, live: Database): Pick<PipelineParts, 'sink' | 'quarantine' | 'mayQuarantine'> {
+  const { sink, quarantine } = parts;
+  return {
+    sink: {
+      ...sink,
+      // Its tables are made before it is started.
+      prepare: () => Promise.resolve(),
+      packages: { ...sink.packages, syncViews: () => Promise.resolve({ made: [], failed: [] }) },
+    },
+    quarantine: true,
+    mayQuarantine: async (offset) => quarantine || (await isQuarantined(live, offset)),
+  };
+}

@@ -1,0 +1,157 @@
+/** What a rebuild would do, what stands in its way, and what has to be there before it begins. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { isDeepStrictEqual } from 'node:util';
+import { IndexerError } from '../../errors/indexer-error.ts';
+import type { ExerciseJson } from '../../model/tables.ts';
+import type { Database } from '../../store/connection/database.ts';
+import { readSchemas } from '../../store/connection/read-schemas.ts';
+import { readFirstRange } from '../../store/history/coverage-ranges.ts';
+import { readStream, type StreamFacts } from '../../store/history/maintenance.ts';
+import { askWork, findWork } from '../../store/history/works.ts';
+import { migrate, migrationFiles } from '../../store/schema/migrations.ts';
+import { storedExerciseJson } from '../../store/schema/exercise-json.ts';
+import { cannotMove, fixedDependents } from '../../store/swap/dependents.ts';
+import { besideSchema, dropBeside, isThere, prepareNext, rebuildRefused } from '../../store/swap/places.ts';
+import { carryPackages, carryRedactions } from '../../store/swap/rows.ts';
+import type { Print } from '../command-line/command.ts';
+import { filterDifference } from '../maintain/accept-filter.ts';
+import type { Outcome } from './rebuilding.ts';
+import { wantedOf, type Wish } from './wish.ts';
+
+/** What would happen, in lines. @throws IndexerError REBUILD_REFUSED, STORE_NOT_PERMITTED */
+export async function planned(live: Database, wish: Wish): Promise<readonly string[]> {
+  const ours = await liveStream(live);
+  await refuse(live, wish);
+  const { config, beside, start } = wish;
+  const { schema } = live;
+  const { lines } = filterDifference(ours.filter, config.ledger);
+  const name = besideSchema(schema, beside);
+  const first = await readFirstRange(live);
+  const stored = await live.withClient(storedExerciseJson);
+  const json = config.indexer.exerciseJson ?? stored;
+  const differs = [
+    ...lines,
+    ...(ours.shape === config.ledger.shape ? [] : [`shape: ${config.ledger.shape} instead of ${ours.shape}`]),
+    ...(beside === 'before' || json === stored ? [] : [`exercises as ${String(json)} instead of ${String(stored)}`]),
+  ];
+  return [
+    beside === 'before'
+      ? `schema "${name}", the former storage, is followed until it is level with schema "${schema}", and takes its place again`
+      : `schema "${name}" is filled from the ledger until it is level with schema "${schema}", and takes its place`,
+    ...(differs.length === 0 ? ['  under the filter that is in force'] : differs.map((line) => `  ${line}`)),
+    `  history here begins at offset ${String(first?.from ?? 0)}; ${beginning(beside, start)}`,
+    `the storage that is live now stays as schema "${besideSchema(schema, 'before')}"`,
+    ...(lines.length === 0
+      ? []
+      : ['indexers with another filter than this one park after the swap: configure them as this is']),
+  ];
+}
+
+function beginning(beside: Wish['beside'], start: Wish['start']): string {
+  if (beside === 'before') return 'the former storage keeps what it has';
+  if (start === 'whole') return 'the new one begins where the participant was pruned, or with the first update';
+  if (start === 'seed') return 'the new one begins with what is active now';
+  return `the new one begins at ${typeof start === 'number' ? `offset ${String(start)}` : start}`;
+}
+
+async function liveStream(live: Database): Promise<StreamFacts> {
+  const ours = await readStream(live);
+  if (ours?.checkpoint !== undefined && ours.checkpoint !== null && ours.seeded) return ours;
+  throw rebuildRefused(
+    `schema "${live.schema}" holds no published history`,
+    'start the indexer: there is nothing to be made anew yet',
+  );
+}
+
+async function refuse(live: Database, { beside }: Wish): Promise<void> {
+  const { schema } = live;
+  await live.withClient(async (client) => {
+    const there = await isThere(client, schema, 'before');
+    if (beside === 'before' && !there) {
+      throw rebuildRefused(`there is no schema "${besideSchema(schema, 'before')}"`, 'there is no way back any more');
+    }
+    if (beside === 'next' && there) {
+      throw rebuildRefused(
+        `the storage of before the last swap is still there, as schema "${besideSchema(schema, 'before')}"`,
+        'drop it: ledger-indexer rebuild --drop-old --yes; or go back to it: ledger-indexer rebuild --back --yes',
+      );
+    }
+    if ((await client.query('select from hosts')).rowCount !== 0) {
+      throw rebuildRefused(
+        'the stream was moved: offsets here are those of the first participant, and a storage filled from another one has others',
+        'keep this storage, or index the participant into a new POSTGRES_SCHEMA',
+      );
+    }
+    const [fixed] = await fixedDependents(client, schema);
+    if (fixed !== undefined) throw cannotMove(fixed);
+    const { rows } = await client.query<{ schema: string }>(
+      `select nspname::text as schema from pg_namespace
+        where nspname = any ($1) and not pg_has_role(nspowner, 'usage')`,
+      [Object.values(readSchemas(schema))],
+    );
+    if (rows[0] === undefined) return;
+    throw new IndexerError(`schema "${rows[0].schema}" belongs to another role, and rebuild makes it anew`, {
+      code: 'STORE_NOT_PERMITTED',
+      remedy: 'connect as the owner of the tables (with grant-roles: as the migrator)',
+    });
+  });
+}
+
+/** The work is asked for, and the storage has its tables. @throws IndexerError REBUILD_REFUSED, WORK_REFUSED */
+export async function makeReady(live: Database, beside: Database, wish: Wish): Promise<void> {
+  const { schema } = live;
+  const ours = await liveStream(live);
+  const stored = (await live.withClient(storedExerciseJson)) ?? 'jsonb';
+  const exerciseJson: ExerciseJson = wish.config.indexer.exerciseJson ?? stored;
+  const wanted = wantedOf(wish, ours, exerciseJson);
+  await live.transaction(async (client) => {
+    const work = await findWork(client, 'rebuild');
+    const goesOn = work !== undefined && work.state !== 'done' && isDeepStrictEqual(work.wanted, wanted);
+    await askWork(client, 'rebuild', wanted);
+    // What another one has filled, or one that was given up.
+    if (!goesOn && wish.beside === 'next') await dropBeside(client, schema, 'next');
+  });
+  if (wish.beside === 'next') await prepareNext(beside, schema, exerciseJson);
+  else await migrate(beside, { files: await migrationFiles() });
+  const storages = { from: schema, to: beside.schema };
+  await live.transaction((client) => carryPackages(client, storages));
+  // Before anything is read: what was removed on somebody's wish stays away.
+  await live.transaction((client) => carryRedactions(client, storages));
+}
+
+/** How often what was given up is tried to be dropped: the last statement of the follower may still be under way. */
+const dropTries = 20;
+
+/** Says how it ended, and removes what was given up. @throws IndexerError INTERRUPTED */
+export async function told(live: Database, { beside }: Wish, outcome: Outcome, print: Print): Promise<void> {
+  const { schema } = live;
+  if (outcome === 'interrupted') {
+    throw new IndexerError('the rebuild was stopped; what it has filled is kept', {
+      code: 'INTERRUPTED',
+      remedy: 'run the same command again: it goes on where it was',
+    });
+  }
+  if (outcome === 'level') {
+    return print(`schema "${besideSchema(schema, beside)}" is level; to swap: the same command without --level`);
+  }
+  if (outcome !== 'cancelled') {
+    const { checkpoint, pauseMs } = outcome;
+    print(`done: swapped at offset ${String(checkpoint)}; nobody wrote for ${String(pauseMs)} ms`);
+    return print(
+      `the former storage is schema "${besideSchema(schema, 'before')}": back with rebuild --back --yes, gone with rebuild --drop-old --yes`,
+    );
+  }
+  if (beside === 'next') await dropPatiently(live);
+  print('the rebuild was given up, and what it has filled is gone');
+}
+
+async function dropPatiently(live: Database): Promise<void> {
+  for (let tried = 1; ; tried += 1) {
+    try {
+      return await live.transaction((client) => dropBeside(client, live.schema, 'next'));
+    } catch (thrown) {
+      if (tried === dropTries) throw thrown;
+      await sleep(250);
+    }
+  }
+}

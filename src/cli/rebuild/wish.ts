@@ -1,0 +1,26 @@
+/** What a rebuild is asked for, and by what it is known when it is asked for again. */
+import type { Config } from '../../config/config.ts';
+import { filterFingerprint } from '../../ledger/api/request-format.ts';
+import type { PipelineParts } from '../../pipeline/ports/parts.ts';
+import type { StreamFacts } from '../../store/history/maintenance.ts';
+import type { Beside } from '../../store/swap/places.ts';
+
+/** What is asked for. */
+export interface Wish {
+  readonly config: Config;
+  /** What takes the place of the live storage. */
+  readonly beside: Beside;
+  readonly start: PipelineParts['start'];
+  readonly onlyLevel: boolean;
+}
+
+/** Part of what a rebuild is known by: asked for again with the same, it goes on. */
+export function wantedOf({ config, beside, start }: Wish, ours: StreamFacts, exerciseJson: string): Wanted {
+  const { hash } = filterFingerprint(config.ledger);
+  return beside === 'before'
+    ? { back: true, filter: hash, shape: config.ledger.shape }
+    : { back: false, filter: hash, shape: config.ledger.shape, exerciseJson, start, participant: ours.participantId };
+}
+
+/** As JSON in table `works`. */
+export type Wanted = Readonly<Record<string, string | number | boolean | null>>;

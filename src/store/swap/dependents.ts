@@ -1,0 +1,108 @@
+/**
+ * What hangs on the tables and functions of a storage from outside: views, functions, and things that no rename carries
+ * along. A view whose text is printed with the storage in the search path names its tables without a schema, so the same
+ * text, run with another storage in the path, is the same view over that one.
+ */
+import { escapeIdentifier } from 'pg';
+import type { ClientBase } from 'pg';
+import { toStoreError } from '../connection/store-error.ts';
+import { rebuildRefused } from './places.ts';
+
+interface Dependent {
+  readonly catalog: 'pg_proc' | 'pg_rewrite' | 'other';
+  readonly oid: string;
+  /** As the server names it, for people. */
+  readonly name: string;
+  /** A view can be replaced, a materialized view cannot. */
+  readonly kind: 'view' | 'function' | 'fixed';
+}
+
+/** Publications and statistics have ways of their own, see objects.ts. */
+const carriedOtherwise = ['publication relation', 'publication namespace'];
+
+/** Everything outside of the schema that depends on something in it. */
+async function dependentsOf(client: ClientBase, storage: string): Promise<readonly Dependent[]> {
+  const { rows } = await client.query<Dependent>(
+    `with storage as (select oid from pg_namespace where nspname = $1),
+          parts as (
+            select 'pg_class'::regclass as class, c.oid from pg_class c, storage where c.relnamespace = storage.oid
+            union all
+            select 'pg_proc'::regclass, p.oid from pg_proc p, storage where p.pronamespace = storage.oid
+            union all
+            select 'pg_type'::regclass, t.oid from pg_type t, storage where t.typnamespace = storage.oid),
+          found as (
+            select distinct d.classid, d.objid
+              from parts p join pg_depend d on d.refclassid = p.class and d.refobjid = p.oid
+             where d.deptype in ('n', 'a'))
+     select case f.classid when 'pg_proc'::regclass then 'pg_proc' when 'pg_rewrite'::regclass then 'pg_rewrite'
+                           else 'other' end as catalog,
+            coalesce(r.ev_class, f.objid)::text as oid,
+            coalesce(v.oid::regclass::text, o.identity) as name,
+            case when v.relkind = 'v' then 'view' when f.classid = 'pg_proc'::regclass then 'function'
+                 else 'fixed' end as kind
+       from found f
+      cross join lateral pg_identify_object_as_address(f.classid, f.objid, 0) a
+      cross join lateral pg_identify_object(f.classid, f.objid, 0) o
+       left join pg_rewrite r on f.classid = 'pg_rewrite'::regclass and r.oid = f.objid
+       left join pg_class v on v.oid = r.ev_class
+      where a.type <> all ($2)
+        and case a.type when 'type' then split_part(a.object_names[1], '.', 1) else a.object_names[1] end
+            is distinct from $1
+      order by 3`,
+    [storage, carriedOtherwise],
+  );
+  return rows;
+}
+
+/** Names of what would keep on reading the storage of before, because Postgres cannot replace it. */
+export async function fixedDependents(client: ClientBase, storage: string): Promise<readonly string[]> {
+  return (await dependentsOf(client, storage)).filter(({ kind }) => kind === 'fixed').map(({ name }) => name);
+}
+
+/** Names of everything that depends on the schema from outside. */
+export async function allDependents(client: ClientBase, storage: string): Promise<readonly string[]> {
+  return (await dependentsOf(client, storage)).map(({ name }) => name);
+}
+
+/**
+ * Makes views and functions that still hang on `from` anew over `to`; their OIDs stay. Part of the caller's transaction.
+ * @throws IndexerError REBUILD_REFUSED naming what cannot be made so
+ */
+export async function moveDependents(client: ClientBase, from: string, to: string): Promise<readonly string[]> {
+  const moved: string[] = [];
+  for (const { oid, name, kind } of await dependentsOf(client, from)) {
+    if (kind === 'fixed') throw cannotMove(name);
+    await searchIn(client, from);
+    const { rows } = await client.query<{ text: string }>(kind === 'view' ? viewText : functionText, [oid]);
+    await searchIn(client, to);
+    try {
+      await client.query(rows[0]?.text ?? '');
+    } catch (thrown) {
+      const error = toStoreError(thrown);
+      if (error.code !== 'STORE_SCHEMA' && error.code !== 'STORE_FAILED') throw error;
+      throw cannotMove(name);
+    }
+    moved.push(name);
+  }
+  await searchIn(client, to);
+  return moved;
+}
+
+const viewText = `
+select format('create or replace view %I.%I%s as %s', n.nspname, c.relname,
+              coalesce(' with (' || array_to_string(c.reloptions, ', ') || ')', ''), pg_get_viewdef(c.oid)) as text
+  from pg_class c join pg_namespace n on n.oid = c.relnamespace where c.oid = $1::oid`;
+
+const functionText = 'select pg_get_functiondef($1::oid) as text';
+
+/** Unqualified names are those of this schema, in what is run and in what the server prints. */
+export async function searchIn(client: ClientBase, schema: string): Promise<void> {
+  await client.query(`set local search_path to ${escapeIdentifier(schema)}`);
+}
+
+export function cannotMove(name: string): Error {
+  return rebuildRefused(
+    `${name} is made of tables of the storage, and cannot be made over the new ones by itself`,
+    'drop it and make it again after the swap; what is made of explore, typed and pqs stays by itself',
+  );
+}

@@ -1,0 +1,116 @@
+/**
+ * The locks of the swap. Views are replaced, so nobody may be reading one: whatever is free is taken at once, so that who
+ * comes later waits with empty hands, and then who was there before is waited for. Who holds one view and wants another makes
+ * us give up, because our limit is below that of the deadlock check. Tables are kept from being written to, and may be read
+ * on: what is read of the former storage meanwhile is as new as the new one.
+ */
+import type { ClientBase } from 'pg';
+import { escapeLiteral } from 'pg';
+import type { ReadSchemas } from '../connection/read-schemas.ts';
+
+/** Of deadlock_timeout: after that the server looks whom to end, and it must not find a reader that waits for us. */
+const shareOfDeadlockTimeout = 0.8;
+const longestMs = 2_000;
+
+/**
+ * Locks every view for readers, and every table of the storage against being written to, within less than deadlock_timeout.
+ * To hand a view to its own owner takes the lock and nothing else; LOCK would at once take the tables below as well.
+ * @param tables `access exclusive` keeps those from being read as well: for two storages that are not at one offset
+ * @throws IndexerError STORE_STATEMENT_TIMEOUT or STORE_LOCKED when it does not get them in time
+ */
+export async function lockStorage(
+  client: ClientBase,
+  { storage, ...read }: ReadSchemas,
+  tables: 'exclusive' | 'access exclusive',
+): Promise<void> {
+  const { rows } = await client.query<{ patience: number }>(
+    `select extract(epoch from current_setting('deadlock_timeout')::interval)::float8 * 1000 as patience`,
+  );
+  const patience = Math.ceil(Math.min(longestMs, (rows[0]?.patience ?? longestMs) * shareOfDeadlockTimeout));
+  await client.query(`set local lock_timeout = ${String(patience)}`);
+  await client.query(tablesLocked(storage, 'exclusive'));
+  const names = [storage, ...Object.values(read)].map((name) => escapeLiteral(name)).join(', ');
+  await client.query(`set local statement_timeout = ${String(patience)}`);
+  await client.query(`do $swap$
+  declare
+    statement text;
+    busy text[] := '{}';
+  begin
+    set local lock_timeout = '2ms';
+    for statement in ${viewsInOrder(names)} loop
+      begin
+        execute statement;
+      exception when lock_not_available then
+        busy := busy || statement;
+      end;
+    end loop;
+    set local lock_timeout = 0;
+    foreach statement in array busy loop execute statement; end loop;
+  end $swap$`);
+  if (tables === 'access exclusive') await client.query(tablesLocked(storage, tables));
+}
+
+/** Locks every table of a schema. */
+function tablesLocked(storage: string, mode: string): string {
+  return `do $swap$ begin
+    execute (select 'lock table ' || string_agg(format('%I.%I', n.nspname, c.relname), ', ' order by c.relname)
+                    || ' in ${mode} mode'
+               from pg_class c join pg_namespace n on n.oid = c.relnamespace
+              where n.nspname = ${escapeLiteral(storage)} and c.relkind in ('r', 'p') and not c.relispartition);
+  end $swap$`;
+}
+
+/** A statement for each view. @param schemas as literals */
+function viewsInOrder(schemas: string): string {
+  return `with recursive views as (
+       select c.oid, c.relname, n.nspname, c.relowner from pg_class c join pg_namespace n on n.oid = c.relnamespace
+        where c.relkind = 'v' and n.nspname in (${schemas})),
+     uses as (
+       select distinct r.ev_class as above, d.refobjid as below
+         from pg_rewrite r join pg_depend d on d.classid = 'pg_rewrite'::regclass and d.objid = r.oid
+         join views v on v.oid = r.ev_class join views w on w.oid = d.refobjid
+        where d.refclassid = 'pg_class'::regclass and d.refobjid <> r.ev_class),
+     deep as (
+       select v.oid, 0 as depth from views v where not exists (select from uses u where u.below = v.oid)
+       union
+       select u.below, d.depth + 1 from deep d join uses u on u.above = d.oid)
+     select format('alter view %I.%I owner to %I', v.nspname, v.relname, pg_get_userbyid(v.relowner))
+       from views v join (select oid, max(depth) as depth from deep group by 1) d on d.oid = v.oid
+      order by d.depth, v.nspname, v.relname`;
+}
+
+/** Who is in the way of a session that waits for a lock, where Postgres shows it with the name of the program. */
+export async function blockersOf(client: ClientBase, pid: number): Promise<readonly string[]> {
+  const { rows } = await client.query<{ holder: string }>(
+    `select ${holderName} as holder from unnest(pg_blocking_pids($1)) b (pid) join pg_stat_activity a on a.pid = b.pid`,
+    [pid],
+  );
+  return rows.map(({ holder }) => holder);
+}
+
+const holderName = `format('%s (process %s, role %s)', coalesce(nullif(a.application_name, ''), 'a session'), a.pid, a.usename)`;
+
+/**
+ * Who may still read by a snapshot that is older than the last commit of the new storage: it would see that one as it was
+ * then, with a checkpoint below what others have read. A transaction that began after it cannot; of sessions of other roles
+ * Postgres does not always tell when theirs began, and then the snapshot alone decides.
+ * @param xid of the last commit @param at by the clock of the server, in microseconds since 1970
+ */
+export async function olderSnapshots(
+  client: ClientBase,
+  { xid, at }: { readonly xid: string; readonly at: string },
+): Promise<readonly string[]> {
+  const { rows } = await client.query<{ holder: string }>(
+    `select ${holderName} as holder
+       from pg_stat_activity a
+      where a.datname = current_database() and a.pid <> pg_backend_pid()
+        and a.backend_xmin is not null and age(a.backend_xmin) >= age($1::xid)
+        and (a.xact_start is null or a.xact_start <= $2::timestamptz)
+        and coalesce(a.backend_type, 'client backend') = 'client backend'
+        -- Vacuum reads for nobody; whose it is Postgres does not tell everybody.
+        and a.pid not in (select pid from pg_stat_progress_vacuum union all select pid from pg_stat_progress_analyze)
+      order by 1 limit 10`,
+    [xid, at],
+  );
+  return rows.map(({ holder }) => holder);
+}

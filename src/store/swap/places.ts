@@ -1,0 +1,67 @@
+/**
+ * Where storages of one stream stand: the live one, the next one that is filled beside it, and the one of before the last
+ * swap. The comment on a schema says that it is ours.
+ */
+import { escapeIdentifier, escapeLiteral } from 'pg';
+import type { ClientBase } from 'pg';
+import { IndexerError } from '../../errors/indexer-error.ts';
+import type { ExerciseJson } from '../../model/tables.ts';
+import type { Database } from '../connection/database.ts';
+import { refuseStrangers } from '../roles/schema-owners.ts';
+import { migrate, migrationFiles } from '../schema/migrations.ts';
+
+/** What is no live storage: to become it, or left by it. */
+export type Beside = 'next' | 'before';
+
+/** Name of the schema beside the live one. */
+export function besideSchema(schema: string, beside: Beside): string {
+  return `${schema}_${beside}`;
+}
+
+/** The comment that such a schema bears. */
+export function besideNote(schema: string, beside: Beside): string {
+  return beside === 'next'
+    ? `Storage filled by "ledger-indexer rebuild" to take the place of schema ${schema}; may be dropped when none runs.`
+    : `Storage of schema ${schema} before the last "ledger-indexer rebuild"; "ledger-indexer rebuild --drop-old" drops it.`;
+}
+
+/** Whether the storage beside the live one is there, and is ours. @throws IndexerError REBUILD_REFUSED when the name is taken */
+export async function isThere(client: ClientBase, schema: string, beside: Beside): Promise<boolean> {
+  const name = besideSchema(schema, beside);
+  const { rows } = await client.query<{ note: string | null }>(
+    `select obj_description(oid, 'pg_namespace') as note from pg_namespace where nspname = $1`,
+    [name],
+  );
+  if (rows[0] === undefined) return false;
+  if (rows[0].note === besideNote(schema, beside)) return true;
+  throw rebuildRefused(
+    `schema "${name}" is in the way and was not made by this program`,
+    `rename it, or drop it if it is of no use: drop schema "${name}" cascade`,
+  );
+}
+
+/** Makes the schema and the tables of the next storage, or takes those that a run that was cut has left. */
+export async function prepareNext(next: Database, schema: string, exerciseJson: ExerciseJson): Promise<void> {
+  await next.withClient((client) => refuseStrangers(client, next.schema));
+  const there = await next.withClient((client) => isThere(client, schema, 'next'));
+  if (!there) {
+    await next.transaction(async (client) => {
+      const name = escapeIdentifier(next.schema);
+      await client.query(`create schema ${name}`);
+      await client.query(`comment on schema ${name} is ${escapeLiteral(besideNote(schema, 'next'))}`);
+    });
+  }
+  // The storage without the read side: nobody reads here before the swap.
+  await migrate(next, { files: await migrationFiles(), exerciseJson });
+}
+
+/** Drops it with all it holds. @throws IndexerError REBUILD_REFUSED when something else depends on it */
+export async function dropBeside(client: ClientBase, schema: string, beside: Beside): Promise<void> {
+  if (!(await isThere(client, schema, beside))) return;
+  await client.query(`drop schema ${escapeIdentifier(besideSchema(schema, beside))} cascade`);
+}
+
+/** What a rebuild must not do, and what to do instead. */
+export function rebuildRefused(found: string, remedy: string): IndexerError {
+  return new IndexerError(found, { code: 'REBUILD_REFUSED', remedy });
+}

@@ -1,0 +1,124 @@
+/**
+ * Rows that one storage has and no ledger could tell the other: what people asked for, names that were given, what was
+ * removed, and completions that the participant does not show any more.
+ */
+import { escapeIdentifier } from 'pg';
+import type { ClientBase } from 'pg';
+import { removeRedacted } from '../history/staged-rows.ts';
+import { takeEpoch } from '../write/stream-row.ts';
+import { searchIn } from './dependents.ts';
+
+/** Two storages of one stream, by the names of their schemas. */
+export interface Storages {
+  /** Holds the rows. */
+  readonly from: string;
+  /** Is given them. */
+  readonly to: string;
+}
+
+/** The same rows in both, whatever the other had. */
+const wholly = ['typed_views', 'typed_columns', 'retention_holds', 'works', 'verifications'] as const;
+
+/** Packages are read once: with them a rebuild makes paddings, and asks the participant for what is new only. */
+export async function carryPackages(client: ClientBase, { from, to }: Storages): Promise<void> {
+  await client.query(
+    `insert into ${escapeIdentifier(to)}.packages select * from ${escapeIdentifier(from)}.packages on conflict do nothing`,
+  );
+}
+
+/** Small tables, and what was noted of updates set aside. Part of the swap. */
+export async function carryRows(client: ClientBase, storages: Storages): Promise<void> {
+  const [from, to] = [escapeIdentifier(storages.from), escapeIdentifier(storages.to)];
+  await carryPackages(client, storages);
+  for (const table of wholly) {
+    await client.query(`delete from ${to}.${table}`);
+    await client.query(`insert into ${to}.${table} select * from ${from}.${table}`);
+  }
+  await client.query(
+    `update ${to}.quarantine q set attempts = o.attempts, attempted_at = o.attempted_at, quarantined_at = o.quarantined_at
+       from ${from}.quarantine o where o."offset" = q."offset" and o.code = q.code`,
+  );
+  await client.query(
+    `update ${to}.redactions r set contracts = o.contracts, exercises = o.exercises
+       from ${from}.redactions o where o.redaction_id = r.redaction_id`,
+  );
+}
+
+/** How many redactions the other storage does not know. */
+export async function missingRedactions(client: ClientBase, storages: Storages): Promise<number> {
+  const [from, to] = [escapeIdentifier(storages.from), escapeIdentifier(storages.to)];
+  const { rows } = await client.query<{ missing: number }>(
+    `select ((select count(*) from ${from}.redactions o
+               where not exists (select from ${to}.redactions r where r.redaction_id = o.redaction_id))
+           + (select count(*) from ${from}.redacted_contracts o
+               where not exists (select from ${to}.redacted_contracts r
+                                  where r.contract_id = o.contract_id and r.exercises = o.exercises))
+           + (select count(*) from ${from}.redacted_exercises o
+               where not exists (select from ${to}.redacted_exercises r
+                                  where r."offset" = o."offset" and r.node_id = o.node_id)))::integer as missing`,
+  );
+  return rows[0]?.missing ?? 0;
+}
+
+/**
+ * Removes from the other storage what was removed here. Whoever writes there begins a new session, in which it knows of it.
+ * Part of the caller's transaction; reads whole tables, so it is done before anybody has to wait.
+ */
+export async function carryRedactions(client: ClientBase, storages: Storages): Promise<boolean> {
+  if ((await missingRedactions(client, storages)) === 0) return false;
+  const [from, to] = [escapeIdentifier(storages.from), escapeIdentifier(storages.to)];
+  await searchIn(client, storages.to);
+  const { rowCount } = await client.query('select from stream');
+  if (rowCount !== 0) await takeEpoch(client, undefined);
+  await client.query(`insert into redactions select * from ${from}.redactions on conflict do nothing`);
+  await client.query(
+    `insert into redacted_contracts select * from ${from}.redacted_contracts
+     on conflict (contract_id) do update set exercises = redacted_contracts.exercises or excluded.exercises`,
+  );
+  await client.query(`insert into redacted_exercises select * from ${from}.redacted_exercises on conflict do nothing`);
+  await removeRedacted(client, to);
+  await client.query(
+    `update completions c set status_message = null, redaction_id = r.redaction_id
+       from redacted_contracts r where r.contract_id = id_text(c.contract_id) and c.redaction_id is null`,
+  );
+  return true;
+}
+
+/**
+ * Completions of stretches that were not read for the other storage, and the note that they are there.
+ * @param which `earlier`: of before it began to read, which nobody writes any more; `all`: while nobody writes there at all
+ */
+export async function carryCompletions(
+  client: ClientBase,
+  storages: Storages,
+  which: 'earlier' | 'all',
+): Promise<void> {
+  const [from, to] = [escapeIdentifier(storages.from), escapeIdentifier(storages.to)];
+  const { rows } = await client.query<{ after: number; until: number }>(
+    `with mine as (
+       select coalesce(range_agg(int8range(from_offset, to_offset, '(]')), '{}') as read, min(from_offset) as begun
+         from ${to}.completion_ranges),
+     pieces as (
+       select o.parties, o.reason, o.recorded_at, p.piece
+         from ${from}.completion_ranges o cross join mine
+        cross join lateral unnest(int8multirange(int8range(o.from_offset, o.to_offset, '(]')) - mine.read) p (piece)
+        where $1 or upper(p.piece) - 1 <= mine.begun),
+     noted as (
+       insert into ${to}.completion_ranges as r (from_offset, to_offset, parties, reason, recorded_at)
+       select lower(piece) - 1, upper(piece) - 1, parties, reason, recorded_at from pieces
+       on conflict (from_offset) do update
+          set to_offset = excluded.to_offset, parties = excluded.parties, reason = excluded.reason
+       returning r.from_offset as after, r.to_offset as until)
+     select after, until from noted order by 1`,
+    [which === 'all'],
+  );
+  for (const { after, until } of rows) {
+    await client.query(
+      `insert into ${to}.completions select * from ${from}.completions where "offset" > $1 and "offset" <= $2
+       on conflict do nothing`,
+      [after, until],
+    );
+  }
+  if (rows.length === 0) return;
+  await client.query(`insert into ${to}.submitters select * from ${from}.submitters on conflict do nothing`);
+}

@@ -1,0 +1,223 @@
+/**
+ * The swap: in one transaction the storage beside takes the name of the live one, and everything that readers use is made
+ * anew over it, in place, so that what people built on it stays. Before the transaction commits nothing has happened.
+ */
+import { escapeIdentifier, escapeLiteral } from 'pg';
+import type { ClientBase, PoolClient } from 'pg';
+import { IndexerError } from '../../errors/indexer-error.ts';
+import type { PackageModel } from '../../daml/package-model.ts';
+import type { Database } from '../connection/database.ts';
+import { tablesOf } from '../connection/query-builder.ts';
+import { readSchemas } from '../connection/read-schemas.ts';
+import { reportPlanning } from '../connection/report-planning.ts';
+import { lockStream } from '../history/maintenance.ts';
+import { dropStaging } from '../history/staging.ts';
+import { noteWork } from '../history/works.ts';
+import { secureViews } from '../roles/secure-views.ts';
+import { moveReadSide } from '../schema/read-side.ts';
+import { typedState, typedViewsAnew, type TypedViews } from '../typed/views.ts';
+import { readPackages } from '../typed/package-store.ts';
+import { notifyStatement } from '../write/batch-writer.ts';
+import { fenced, takeEpoch } from '../write/stream-row.ts';
+import { moveDependents, searchIn } from './dependents.ts';
+import { lockStorage, olderSnapshots } from './locks.ts';
+import { buildMissing, carryObjects, moveForeign, pointFunctions } from './objects.ts';
+import { type Beside, besideNote, besideSchema, rebuildRefused } from './places.ts';
+import { carryCompletions, carryPackages, carryRedactions, carryRows, missingRedactions } from './rows.ts';
+
+/** What is done while the indexer still writes, so that the swap itself finds little to do. */
+export interface Prepared {
+  readonly typed: TypedViews;
+}
+
+/** Where the live stream stood still. */
+export interface Halted {
+  readonly checkpoint: number;
+  readonly epoch: number;
+}
+
+/** The last commit of the storage beside: a snapshot that is older does not see all of it. */
+export interface LastCommit {
+  readonly xid: string;
+  readonly at: string;
+}
+
+/** Builds indexes and carries what is many, while everybody works on. */
+export async function prepareSwap(live: Database, beside: Database): Promise<Prepared> {
+  const storages = { from: live.schema, to: beside.schema };
+  await live.transaction(async (client) => {
+    await client.query(reportPlanning);
+    await client.query('set local statement_timeout = 0');
+    await carryRedactions(client, storages);
+  });
+  await live.transaction(async (client) => {
+    await client.query('set local statement_timeout = 0');
+    await buildMissing(client, live.schema, beside.schema);
+  });
+  await live.transaction((client) => carryCompletions(client, storages, 'earlier'));
+  const packages = await readPackages(live);
+  return { typed: await live.withClient((client) => typedViewsAnew(client, live.schema, packages)) };
+}
+
+/** Fences whoever wrote the live stream; to be called by the holder of its lock. Resolves to where it stands. */
+export function halt(live: Database): Promise<Halted> {
+  return live.transaction(async (client) => {
+    await client.query(`set local lock_timeout = '5s'`);
+    // Also waits for completions that are being stored.
+    const stream = await lockStream(client);
+    if (stream?.checkpoint === undefined || stream.checkpoint === null)
+      throw fenced('the live stream has no checkpoint');
+    return { checkpoint: stream.checkpoint, epoch: await takeEpoch(client, undefined) };
+  });
+}
+
+/** What the storage beside still lacks once nobody writes to either. Resolves to a commit after which it is complete. */
+export function complete(live: Database, beside: Database): Promise<LastCommit> {
+  const storages = { from: live.schema, to: beside.schema };
+  return live.transaction(async (client) => {
+    await carryCompletions(client, storages, 'all');
+    await carryPackages(client, storages);
+    const { rows } = await client.query<LastCommit>(
+      `select pg_current_xact_id()::xid::text as xid, clock_timestamp()::text as at`,
+    );
+    const [last] = rows;
+    if (last === undefined) throw new TypeError('the server did not tell the number of the transaction');
+    return last;
+  });
+}
+
+export interface Swap {
+  readonly beside: Beside;
+  readonly prepared: Prepared;
+  readonly halted: Halted;
+  readonly last: LastCommit;
+  /** Whether the storage beside is past the live one, because nobody wrote to that. */
+  readonly ahead: boolean;
+  readonly notify: boolean;
+  readonly writer: string;
+  /** Told the process id of its session on the server. */
+  readonly onSession?: (pid: number) => void;
+  /** Told of each step, before it is taken. */
+  readonly onStep?: (step: string) => void;
+}
+
+/**
+ * Swaps. To be called by the holder of the locks of both streams, when the storage beside is as far as the live one.
+ * @throws IndexerError STORE_LOCKED or REBUILD_HINDERED when somebody was in the way: nothing has happened, try again;
+ *   REBUILD_REFUSED when something cannot be carried
+ */
+export function swap(live: Database, swapped: Swap): Promise<number> {
+  return live.transaction((client) => swapIn(client, live.schema, swapped));
+}
+
+async function swapIn(client: PoolClient, schema: string, given: Swap): Promise<number> {
+  const { beside, halted, last, onStep = () => undefined } = given;
+  const incoming = besideSchema(schema, beside);
+  const outgoing = besideSchema(schema, 'before');
+  onStep('locking');
+  await client.query(`${reportPlanning}; set local lock_timeout = '500ms'; set local statement_timeout = '60s'`);
+  for (const name of [`ledger_indexer:${schema}`, `ledger_indexer_views:${schema}`]) {
+    await client.query('select pg_advisory_xact_lock(hashtext($1))', [name]);
+  }
+  given.onSession?.((await client.query<{ pid: number }>('select pg_backend_pid() as pid')).rows[0]?.pid ?? 0);
+  await lockStorage(client, readSchemas(schema), given.ahead ? 'access exclusive' : 'exclusive');
+  await client.query(`set local lock_timeout = '500ms'; set local statement_timeout = '60s'`);
+  await refuseOldSnapshots(client, last);
+  const checkpoint = await proveLevel(client, { live: schema, incoming }, given);
+  onStep('carrying');
+  await refuseNewRedactions(client, { from: schema, to: incoming });
+  await carryRows(client, { from: schema, to: incoming });
+  await searchIn(client, incoming);
+  const epoch = (await takeEpoch(client, undefined)) + halted.epoch;
+  await tablesOf(client).updateTable('stream').set({ epoch, writer: given.writer }).execute();
+  await searchIn(client, schema);
+  const typed = await typedStatements(client, schema, given.prepared);
+  await dropStaging(client, schema, 'interfaces');
+  await dropStaging(client, schema, 'reseed');
+  await dropStaging(client, incoming, 'interfaces');
+  onStep('renaming');
+  await rename(client, schema, incoming, outgoing);
+  await moveForeign(client, outgoing, schema);
+  await pointFunctions(client, schema, incoming);
+  await pointFunctions(client, outgoing, schema);
+  await carryObjects(client, outgoing, schema);
+  await client.query(
+    `comment on schema ${escapeIdentifier(outgoing)} is ${escapeLiteral(besideNote(schema, 'before'))}`,
+  );
+  onStep('making views anew');
+  await searchIn(client, schema);
+  await moveReadSide(client, schema);
+  if (typed.length > 0) await client.query(typed.join('\n'));
+  await moveDependents(client, outgoing, schema);
+  await secureViews(client, readSchemas(schema));
+  await noteWork(client, 'rebuild', { state: 'done', step: 'swapped', perSecond: null, problem: null });
+  if (given.notify) {
+    const { text, values } = notifyStatement(schema, checkpoint);
+    await client.query(text, [...(values ?? [])]);
+  }
+  onStep('committing');
+  return checkpoint;
+}
+
+async function refuseOldSnapshots(client: ClientBase, last: LastCommit): Promise<void> {
+  const holders = await olderSnapshots(client, last);
+  if (holders.length === 0) return;
+  throw new IndexerError(`transactions that began before the new storage was level still run: ${holders.join(', ')}`, {
+    code: 'REBUILD_HINDERED',
+  });
+}
+
+/** Both stand at one offset: readers never see an older checkpoint, and a snapshot that reads of both sees one state. */
+async function proveLevel(
+  client: PoolClient,
+  { live, incoming }: { readonly live: string; readonly incoming: string },
+  { halted, ahead }: Pick<Swap, 'halted' | 'ahead'>,
+): Promise<number> {
+  await searchIn(client, incoming);
+  const other = await lockStream(client);
+  await searchIn(client, live);
+  const ours = await lockStream(client);
+  if (ours?.checkpoint !== halted.checkpoint || ours.epoch !== halted.epoch) throw fenced('the live stream moved');
+  if (ours.participantId !== null && (other?.participantId ?? ours.participantId) !== ours.participantId) {
+    throw rebuildRefused('the live storage is of another participant', 'run the command again, for that participant');
+  }
+  const checkpoint = other?.seeded === true ? (other.checkpoint ?? -1) : -1;
+  if (checkpoint < halted.checkpoint || (checkpoint > halted.checkpoint && !ahead)) {
+    throw fenced('the new storage is not where the live one is');
+  }
+  return checkpoint;
+}
+
+async function refuseNewRedactions(
+  client: ClientBase,
+  storages: { readonly from: string; readonly to: string },
+): Promise<void> {
+  if ((await missingRedactions(client, storages)) === 0) return;
+  throw new IndexerError('contents were removed from the live storage since the new one was looked over', {
+    code: 'REBUILD_HINDERED',
+  });
+}
+
+/** Packages may have been read since. */
+async function typedStatements(client: ClientBase, schema: string, { typed }: Prepared): Promise<readonly string[]> {
+  if ((await typedState(client)) === typed.madeFrom) return typed.statements;
+  const { rows } = await client.query<{ model: PackageModel }>('select model from packages order by package_id');
+  return (
+    await typedViewsAnew(
+      client,
+      schema,
+      rows.map(({ model }) => model),
+    )
+  ).statements;
+}
+
+/** Three names for two storages, where the one of before comes back. */
+async function rename(client: ClientBase, live: string, incoming: string, outgoing: string): Promise<void> {
+  const aside = incoming === outgoing ? `${live}_aside` : outgoing;
+  const to = async (from: string, name: string): Promise<void> => {
+    await client.query(`alter schema ${escapeIdentifier(from)} rename to ${escapeIdentifier(name)}`);
+  };
+  await to(live, aside);
+  await to(incoming, live);
+  if (aside !== outgoing) await to(aside, outgoing);
+}

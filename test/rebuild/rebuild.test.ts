@@ -1,0 +1,174 @@
+/** The storage made anew beside a running indexer, and swapped: equal to a fresh index, under whatever configuration. */
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { HistoryWorld } from '../history/history-run.ts';
+import { query } from '../support/database.ts';
+import { digestOf } from '../support/digest.ts';
+import { waitFor } from '../support/wait-for.ts';
+import { rebuild, value, whole } from './world.ts';
+
+let world: HistoryWorld;
+beforeEach(async () => {
+  world = await HistoryWorld.open(200);
+});
+afterEach(() => world.close());
+
+const schemas = (): Promise<unknown> =>
+  value(world, `select array_agg(nspname::text order by nspname) from pg_namespace where nspname like 'ledger%'`);
+const digests = (...names: readonly string[]): Promise<readonly string[]> =>
+  Promise.all(names.map((name) => digestOf(world.database.url, name)));
+
+describe('a rebuilt storage', { timeout: 120_000 }, () => {
+  it('is what a fresh index is, and the indexer goes on in it', async () => {
+    await using indexer = await world.run('ledger', whole);
+    await indexer.reaches(world.sandbox.ledger.ledgerEnd());
+    const epoch = Number(await value(world, 'select epoch from ledger.stream'));
+    expect(await rebuild(world, '--yes')).toMatch(/^done: swapped at offset \d+; nobody wrote for \d+ ms$/mu);
+    expect(Number(await value(world, 'select epoch from ledger.stream'))).toBeGreaterThan(epoch);
+    world.grow(100);
+    await indexer.reaches(world.sandbox.ledger.ledgerEnd());
+    await world.index('fresh', whole);
+    const [ledger, fresh] = await digests('ledger', 'fresh');
+    expect(ledger).toBe(fresh);
+    expect(await world.broken()).toEqual([]);
+    expect(await schemas()).toEqual(['ledger', 'ledger_before']);
+    expect(await value(world, `select state from ledger.works where name = 'rebuild'`)).toBe('done');
+  });
+
+  it('has the history of another filter, which an indexer that is configured otherwise parks for', async () => {
+    const [party = ''] = world.sandbox.ledger.localParties();
+    const narrow = { ...whole, LEDGER_PARTIES: party };
+    await using indexer = await world.run('ledger', narrow);
+    await indexer.reaches(world.sandbox.ledger.ledgerEnd());
+    const plan = await rebuild(world, '', whole);
+    expect(plan).toContain(`parties: `);
+    expect(plan).toContain('nothing was changed; to do it, run: ledger-indexer rebuild --yes');
+    expect(await schemas()).toEqual(['ledger']);
+    await rebuild(world, '--yes', whole);
+    await waitFor('the indexer with the former filter parks', async () =>
+      (await indexer.status()).state === 'parked' ? true : undefined,
+    );
+    const line = indexer.log.findLast((text) => text.includes('"msg":"parked: an operator is needed"')) ?? '';
+    expect(line).toContain('"code":"FILTER_CHANGED"');
+    await indexer[Symbol.asyncDispose]();
+    world.grow(50);
+    await world.index('ledger', whole);
+    await world.index('fresh', whole);
+    const [ledger, fresh] = await digests('ledger', 'fresh');
+    expect(ledger).toBe(fresh);
+  });
+
+  it('stores exercises as it is told to, and views show the same', async () => {
+    await world.index('ledger', whole);
+    const shown =
+      'select count(*), md5(string_agg(argument::text, $$ $$ order by "offset", node_id)) from explore.exercises';
+    const before = await query(world.database.url, shown);
+    await rebuild(world, '--yes', { INDEXER_EXERCISE_JSON: 'json' });
+    const type = `select format_type(atttypid, null) from pg_attribute where attrelid = 'ledger.exercises'::regclass and attname = 'argument'`;
+    expect(await value(world, type)).toBe('json');
+    expect(await query(world.database.url, shown)).toEqual(before);
+    await world.index('fresh', { ...whole, INDEXER_EXERCISE_JSON: 'json' });
+    const [ledger, fresh] = await digests('ledger', 'fresh');
+    expect(ledger).toBe(fresh);
+  });
+
+  it('begins where the participant was pruned, with what was active there', async () => {
+    await world.index('ledger', whole);
+    world.sandbox.ledger.pruneTo(100);
+    world.grow(30);
+    await rebuild(world, '--yes');
+    await world.index('ledger');
+    expect(await value(world, 'select from_offset from ledger.coverage')).toBe('100');
+    const active = await world.active();
+    await world.index('fresh');
+    expect(await world.active('fresh')).toEqual(active);
+    expect(await world.broken()).toEqual([]);
+  });
+});
+
+describe('the former storage', { timeout: 120_000 }, () => {
+  it('takes its place again, level, and is dropped when it is told to be', async () => {
+    await using indexer = await world.run('ledger', whole);
+    await indexer.reaches(world.sandbox.ledger.ledgerEnd());
+    await rebuild(world, '--yes');
+    world.grow(60);
+    await indexer.reaches(world.sandbox.ledger.ledgerEnd());
+    const newer = await value(world, `select 'ledger.updates'::regclass::oid`);
+    await expect(rebuild(world, '--yes')).rejects.toMatchObject({
+      code: 'REBUILD_REFUSED',
+      remedy: expect.stringContaining('--drop-old') as string,
+    });
+    await rebuild(world, '--back --yes');
+    expect(await value(world, `select 'ledger_before.updates'::regclass::oid`)).toBe(newer);
+    world.grow(60);
+    await indexer.reaches(world.sandbox.ledger.ledgerEnd());
+    await world.index('fresh', whole);
+    const [ledger, fresh] = await digests('ledger', 'fresh');
+    expect(ledger).toBe(fresh);
+    expect(await rebuild(world, '--drop-old')).toContain('would be dropped');
+    expect(await schemas()).toEqual(['ledger', 'ledger_before']);
+    await rebuild(world, '--drop-old --yes');
+    expect(await schemas()).toEqual(['ledger']);
+    await expect(rebuild(world, '--back --yes')).rejects.toMatchObject({ code: 'REBUILD_REFUSED' });
+    await expect(rebuild(world, '--drop-old --yes')).rejects.toMatchObject({ code: 'REBUILD_REFUSED' });
+    await rebuild(world, '--yes');
+    world.grow(20);
+    await indexer.reaches(world.sandbox.ledger.ledgerEnd());
+  });
+});
+
+describe('a rebuild', { timeout: 120_000 }, () => {
+  it('ends when it is level if it is told to, and the next one swaps what is there', async () => {
+    await world.index('ledger', whole);
+    expect(await rebuild(world, '--level --yes')).toContain('schema "ledger_next" is level');
+    const filled = await value(world, `select 'ledger_next.updates'::regclass::oid`);
+    world.grow(40);
+    await world.index('ledger', whole);
+    await rebuild(world, '--yes');
+    expect(await value(world, `select 'ledger.updates'::regclass::oid`)).toBe(filled);
+    await world.index('fresh', whole);
+    const [ledger, fresh] = await digests('ledger', 'fresh');
+    expect(ledger).toBe(fresh);
+  });
+
+  it('rests when it is stopped in table works, goes on when resumed, and leaves nothing when it is given up', async () => {
+    await world.index('ledger', whole);
+    const tell = (text: string) => query(world.database.url, text);
+    // A reader in the middle of a transaction keeps the swap from its place for as long as it likes.
+    const reader = await openReader(world.database.url);
+    const running = rebuild(world, '--yes');
+    await waitFor(
+      'the swap is hindered',
+      async () => (await value(world, `select problem from ledger.works where name = 'rebuild'`)) ?? undefined,
+    );
+    await tell(`update ledger.works set state = 'stopped' where name = 'rebuild'`);
+    await waitFor('nobody writes to the next storage', async () => {
+      const holders = `select count(*) from pg_locks where locktype = 'advisory' and objid = hashtext('ledger_next')::oid and granted`;
+      return (await value(world, holders)) === '0' ? true : undefined;
+    });
+    expect(await schemas()).toEqual(['ledger', 'ledger_next']);
+    await reader.end();
+    await tell(`update ledger.works set state = 'asked' where name = 'rebuild'`);
+    expect(await running).toContain('done: swapped');
+    await rebuild(world, '--drop-old --yes');
+
+    const again = await openReader(world.database.url);
+    const second = rebuild(world, '--yes');
+    await waitFor(
+      'the swap is hindered',
+      async () => (await value(world, `select problem from ledger.works where name = 'rebuild'`)) ?? undefined,
+    );
+    await tell(`delete from ledger.works where name = 'rebuild'`);
+    expect(await second).toContain('the rebuild was given up, and what it has filled is gone');
+    expect(await schemas()).toEqual(['ledger']);
+    await again.end();
+  });
+});
+
+/** In a transaction that has read. */
+async function openReader(url: string) {
+  const { Client } = await import('pg');
+  const client = new Client({ connectionString: url });
+  await client.connect();
+  await client.query('begin; select count(*) from explore.updates');
+  return client;
+}

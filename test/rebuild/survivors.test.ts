@@ -1,0 +1,207 @@
+/** What people have built on a storage, or put on its tables, is there after the swap, and means the new one. */
+import { Client } from 'pg';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { grantReaderCommand } from '../../src/cli/roles/grant-reader.ts';
+import { redactCommand } from '../../src/cli/maintain/redact.ts';
+import { HistoryWorld } from '../history/history-run.ts';
+import { query } from '../support/database.ts';
+import { runCommand } from '../support/run-command.ts';
+import { rebuild, value, viewOf, whole } from './world.ts';
+
+let world: HistoryWorld;
+let typed: string;
+let party: string;
+let redacted: string;
+let before: readonly unknown[][];
+
+/** Everything by its oid, so that what was only made again does not pass. */
+const oids = `select array_agg(c.oid::regclass || ' ' || c.oid order by c.oid) as all from pg_class c
+  join pg_namespace n on n.oid = c.relnamespace
+ where n.nspname in ('explore', 'typed', 'pqs', 'public') and c.relkind in ('v', 'm', 'r')`;
+const functions = `select array_agg(p.oid::regprocedure || ' ' || p.oid order by p.oid) as all from pg_proc p
+  join pg_namespace n on n.oid = p.pronamespace where n.nspname in ('explore', 'pqs', 'public')`;
+const comments = `select array_agg(c.relname || ' ' || coalesce(obj_description(c.oid, 'pg_class'), '-') order by 1) as all
+  from pg_class c where relnamespace in ('explore'::regnamespace, 'typed'::regnamespace, 'ledger'::regnamespace)`;
+
+beforeAll(async () => {
+  world = await HistoryWorld.open(200);
+  const { url } = world.database;
+  await world.index('ledger', whole);
+  // Typed views are made beside the stream.
+  await using indexer = await world.run('ledger', whole);
+  const exercised = `select v.view_name from ledger.typed_views v join explore.exercises e on e.choice = v.choice
+    and e.template_fqn = concat_ws(':', v.package_name, v.module_name, v.entity_name) where v.kind = 'choice' limit 1`;
+  typed = await viewOf(world, exercised);
+  await indexer[Symbol.asyncDispose]();
+  party = String(await value(world, 'select signatories[1] from explore.active_contracts limit 1'));
+  redacted = String(await value(world, `select contract_id from explore.contracts where not is_active limit 1`));
+  await query(
+    url,
+    `drop role if exists rebuild_party; drop role if exists rebuild_ops; create role rebuild_ops nologin;
+     create view public.active as select count(*) as n from explore.active_contracts;
+     create materialized view public.kept as select template_fqn, count(*) as n from explore.contracts group by 1;
+     create view public.exercised as select count(*) as n from typed."${typed}";
+     create function public.newest() returns bigint language sql stable begin atomic select explore.latest_offset(); end;
+     create view public.direct with (security_barrier = true) as
+       select ledger.id_text(contract_id) as contract_id, "offset" from ledger.live where unknown_since is null;
+     create function public.direct_count() returns bigint language sql stable
+       begin atomic select count(*) from ledger.updates; end;
+     create table ledger.notes (contract_id text primary key, note text);
+     insert into ledger.notes values ('x', 'mine');
+     create index contracts_owner on ledger.contracts ((payload ->> 'owner')) where payload ? 'owner';
+     create index live_ids on ledger.live (ledger.id_text(contract_id), "offset");
+     create statistics ledger.template_parties (dependencies) on template_pk, parties_pk from ledger.contracts;
+     alter table ledger.updates set (autovacuum_vacuum_scale_factor = 0.01);
+     alter table ledger.contracts alter column template_pk set statistics 500;
+     comment on column ledger.contracts.payload is 'our own words';
+     create publication rebuilt for table ledger.batches (batch_offset, epoch), ledger.updates where ("offset" > 10);
+     grant usage on schema ledger, explore to rebuild_ops;
+     grant select on ledger.updates, explore.updates to rebuild_ops;
+     grant select ("offset") on ledger.contracts to rebuild_ops;
+     grant execute on function ledger.hosts(text, integer, bigint) to rebuild_ops;
+     alter default privileges in schema ledger grant select on tables to rebuild_ops;
+     create table public.seen (at bigint);
+     create function public.see() returns trigger language plpgsql as $$ begin insert into public.seen values (new."offset"); return new; end $$;
+     create trigger seeing after insert on ledger.updates for each row execute function public.see();
+     insert into ledger.retention_holds (name, "offset") values ('replica', 5);
+     insert into ledger.verifications values ('sql', 'equal', 5, now(), 1, 5, 0, 0, null)
+       on conflict (kind) do nothing;`,
+  );
+  const env = world.env();
+  await runCommand(redactCommand, ['contract', redacted, '--reason', 'asked', '--yes'], env);
+  await runCommand(grantReaderCommand, ['rebuild_party', '--party', party], env);
+  before = await Promise.all([oids, functions, comments].map(async (text) => (await value(world, text)) as unknown[]));
+  world.grow(20);
+  await world.index('ledger', whole);
+  await rebuild(world, '--yes');
+  world.grow(50);
+  await world.index('ledger', whole);
+}, 120_000);
+afterAll(async () => {
+  await query(world.database.url, 'drop owned by rebuild_ops, rebuild_party').catch(() => undefined);
+  await world.close();
+});
+
+describe('after a swap', { timeout: 60_000 }, () => {
+  it('every view and function for readers is the one it was, with its comment', async () => {
+    const after = await Promise.all([oids, functions, comments].map((text) => value(world, text)));
+    // Further typed views are made of what came since.
+    for (const [index, kept] of before.entries()) expect(after[index]).toEqual(expect.arrayContaining(kept));
+  });
+
+  it('views and functions of users answer from the new storage', async () => {
+    const live = await value(world, 'select count(*) from ledger.live where unknown_since is null');
+    expect(await value(world, 'select n from public.active')).toBe(live);
+    expect(await value(world, 'select count(*) from public.direct')).toBe(live);
+    expect(await value(world, 'select public.newest()')).toBe(
+      await value(world, 'select checkpoint from ledger.stream'),
+    );
+    expect(await value(world, 'select public.direct_count()')).toBe(
+      await value(world, 'select count(*) from ledger.updates'),
+    );
+    const exercises = `select count(*) from explore.exercises e where exists (
+      select from ledger.typed_views v where v.view_name = '${typed}' and v.choice = e.choice
+         and e.template_fqn = concat_ws(':', v.package_name, v.module_name, v.entity_name))`;
+    expect(Number(await value(world, 'select n from public.exercised'))).toBeGreaterThan(0);
+    expect(await value(world, 'select n from public.exercised')).toBe(await value(world, exercises));
+    await query(world.database.url, 'refresh materialized view public.kept');
+    expect(await value(world, 'select sum(n) from public.kept')).toBe(
+      await value(world, 'select count(*) from explore.contracts'),
+    );
+    const options = `select reloptions @> '{security_barrier=true}' from pg_class where oid = 'public.direct'::regclass`;
+    expect(await value(world, options)).toBe(true);
+  });
+
+  it('nothing outside depends on the former storage', async () => {
+    expect(await rebuild(world, '--drop-old')).toContain('would be dropped');
+  });
+
+  it('a role that is limited to a party sees what it saw, and no more', async () => {
+    const client = new Client({ connectionString: world.database.url });
+    await client.connect();
+    const mine = `select count(*)::int as n from explore.active_contracts where '${party}' = any (signatories || observers)`;
+    const all = Number((await client.query<{ n: number }>(mine)).rows[0]?.n);
+    await client.query('set role rebuild_party');
+    const { rows } = await client.query<{ n: number }>('select count(*)::int as n from explore.active_contracts');
+    expect(all).toBeGreaterThan(0);
+    expect(rows[0]?.n).toBe(all);
+    await client.query('reset role');
+    const total = Number(await value(world, 'select count(*) from explore.active_contracts'));
+    expect(total).toBeGreaterThan(all);
+    await client.end();
+  });
+
+  it('grants are there, also by default', async () => {
+    const has = `select array[has_schema_privilege('rebuild_ops', 'ledger', 'usage'),
+      has_table_privilege('rebuild_ops', 'ledger.updates', 'select'), has_table_privilege('rebuild_ops', 'ledger.contracts', 'select'),
+      has_column_privilege('rebuild_ops', 'ledger.contracts', 'offset', 'select'),
+      has_function_privilege('rebuild_ops', 'ledger.hosts(text, integer, bigint)', 'execute'),
+      has_function_privilege('public', 'ledger.hosts(text, integer, bigint)', 'execute')]`;
+    expect(await value(world, has)).toEqual([true, true, false, true, true, false]);
+    const later = `select count(*) from pg_default_acl where defaclnamespace = 'ledger'::regnamespace and defaclacl::text like '%rebuild_ops%'`;
+    expect(await value(world, later)).toBe('1');
+  });
+
+  it('indexes, statistics, settings, triggers and a published table are on the new tables', async () => {
+    const there = `select array(select indexname::text from pg_indexes where schemaname = 'ledger'
+       and indexname in ('contracts_owner', 'live_ids') order by 1)`;
+    expect(await value(world, there)).toEqual(['contracts_owner', 'live_ids']);
+    const kinds = `select stxkind::text from pg_statistic_ext where stxname = 'template_parties'
+       and stxrelid = 'ledger.contracts'::regclass`;
+    expect(await value(world, kinds)).toBe('{f}');
+    const options = `select reloptions::text from pg_class where oid = 'ledger.updates'::regclass`;
+    expect(await value(world, options)).toContain('autovacuum_vacuum_scale_factor=0.01');
+    const target = `select attstattarget from pg_attribute where attrelid = 'ledger.contracts'::regclass and attname = 'template_pk'`;
+    expect(Number(await value(world, target))).toBe(500);
+    const words = `select col_description('ledger.contracts'::regclass, attnum) from pg_attribute
+       where attrelid = 'ledger.contracts'::regclass and attname = 'payload'`;
+    expect(await value(world, words)).toBe('our own words');
+    const published = await query(
+      world.database.url,
+      `select schemaname || '.' || tablename as name, array_length(attnames, 1) as columns, rowfilter
+         from pg_publication_tables where pubname = 'rebuilt' order by 1`,
+    );
+    expect(published).toEqual([
+      { name: 'ledger.batches', columns: 2, rowfilter: null },
+      expect.objectContaining({ name: 'ledger.updates', rowfilter: '("offset" > 10)' }),
+    ]);
+    const newest = `select max("offset") = (select max(at) from public.seen) from ledger.updates`;
+    expect(await value(world, newest)).toBe(true);
+  });
+
+  it('what was asked for is kept: holds, results of verify, redactions and what they removed', async () => {
+    expect(await value(world, `select "offset" from ledger.retention_holds where name = 'replica'`)).toBe('5');
+    expect(await value(world, `select at_offset from ledger.verifications where kind = 'sql'`)).toBe('5');
+    expect(await value(world, 'select note from ledger.notes')).toBe('mine');
+    const contract = await query(
+      world.database.url,
+      `select payload, redaction_id is not null as redacted from ledger.contracts
+        where ledger.id_text(contract_id) = '${redacted}'`,
+    );
+    expect(contract).toEqual([{ payload: null, redacted: true }]);
+    expect(await value(world, 'select contracts from ledger.redactions')).toBe('1');
+  });
+
+  it('functions of the storage work in the schema they are in', async () => {
+    const paths = `select array_agg(distinct n.nspname || ' ' || c) from pg_proc p join pg_namespace n on n.oid = p.pronamespace
+      cross join unnest(p.proconfig) c where n.nspname in ('ledger', 'ledger_before') and c like 'search_path%'`;
+    expect(await value(world, paths)).toEqual([
+      'ledger search_path=ledger, pg_temp',
+      'ledger_before search_path=ledger_before, pg_temp',
+    ]);
+  });
+});
+
+describe('what cannot be carried', () => {
+  it('is refused before anything is begun', async () => {
+    await query(world.database.url, 'create materialized view public.fixed as select count(*) from ledger.updates');
+    await rebuild(world, '--drop-old --yes');
+    await expect(rebuild(world, '')).rejects.toMatchObject({
+      code: 'REBUILD_REFUSED',
+      message: expect.stringContaining('fixed') as string,
+    });
+    await query(world.database.url, 'drop materialized view public.fixed');
+    await query(world.database.url, 'create schema ledger_next');
+    await expect(rebuild(world, '--yes')).rejects.toMatchObject({ code: 'REBUILD_REFUSED' });
+  });
+});
