@@ -1,0 +1,83 @@
+/**
+ * The built program as real processes: `rebuild` killed at each of its steps and at random moments, the indexer beside it
+ * killed too. What is stored in the end is what a fresh index stores, and a swap has happened or it has not.
+ */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { startDaemon, type Daemon } from '../e2e/runs/daemon.ts';
+import { HistoryWorld } from '../history/history-run.ts';
+import { digestOf } from '../support/digest.ts';
+import { pause, waitFor } from '../support/wait-for.ts';
+import { rebuild, value, whole } from './world.ts';
+import { startRebuild, steps } from './process.ts';
+
+let world: HistoryWorld;
+let indexer: Daemon;
+beforeAll(async () => {
+  world = await HistoryWorld.open(200);
+  indexer = startIndexer();
+  await stored();
+}, 60_000);
+afterAll(async () => {
+  await indexer.kill();
+  await world.close();
+});
+
+function startIndexer(): Daemon {
+  const { url: ledgerUrl } = world.sandbox;
+  return startDaemon({
+    ledgerUrl,
+    databaseUrl: world.database.url,
+    schema: 'ledger',
+    env: { ...whole, INDEXER_LEASE: '2s' },
+  });
+}
+
+/** Waits until the live storage has everything. */
+async function stored(): Promise<void> {
+  await waitFor('everything is stored', async () =>
+    (await world.checkpoint().catch(() => -1)) >= world.sandbox.ledger.ledgerEnd() ? true : undefined,
+  );
+}
+
+const isSwapped = async (): Promise<boolean> =>
+  (await value(world, `select count(*) from pg_namespace where nspname = 'ledger_before'`)) === '1';
+
+describe('a rebuild that is killed', { timeout: 240_000 }, () => {
+  it.each(steps)('at "%s" goes on when it is run again, and nothing is lost or twice', async (step) => {
+    const target = { ledgerUrl: world.sandbox.url, databaseUrl: world.database.url };
+    const child = startRebuild(target, ['--yes']);
+    await child.says(step);
+    await child.kill();
+    const swapped = await waitFor('the server has seen its end', async () => {
+      const left = await value(
+        world,
+        `select count(*) from pg_stat_activity where application_name = 'ledger-indexer rebuild'`,
+      );
+      return left === '0' ? isSwapped() : undefined;
+    });
+    world.grow(20);
+    await stored();
+    if (!swapped) {
+      const again = startRebuild(target, ['--yes']);
+      expect(await again.ended(), again.output()).toBe(0);
+    }
+    expect(await isSwapped()).toBe(true);
+    world.grow(20);
+    await stored();
+    await world.index('fresh', whole);
+    expect(await digestOf(world.database.url, 'ledger')).toBe(await digestOf(world.database.url, 'fresh'));
+    await rebuild(world, '--drop-old --yes');
+  });
+
+  it('swaps although the indexer beside it is killed, and another takes over', async () => {
+    const child = startRebuild({ ledgerUrl: world.sandbox.url, databaseUrl: world.database.url }, ['--yes']);
+    await child.says('asking for the right to write');
+    await indexer.kill();
+    expect(await child.ended(), child.output()).toBe(0);
+    indexer = startIndexer();
+    await pause(10);
+    world.grow(20);
+    await stored();
+    expect(await world.broken()).toEqual([]);
+  });
+});

@@ -1,0 +1,87 @@
+/** `ledger-indexer rebuild` as a process of its own, watched through what it prints and ended by signals. */
+import { spawn } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { waitFor } from '../support/wait-for.ts';
+
+/** Where the program was built to, or, for tests that were compiled together with it, where it is beside them. */
+const program = ['../../dist/main.js', '../../src/main.js']
+  .map((path) => fileURLToPath(new URL(path, import.meta.url)))
+  .find((path) => existsSync(path));
+
+/** What it says before each step, in order. */
+export const steps = [
+  'seeding',
+  'catching up',
+  'preparing the swap',
+  'asking for the right to write',
+  'halting the live stream',
+  'locking',
+  'carrying',
+  'renaming',
+  'making views anew',
+  'committing',
+] as const;
+
+export interface RebuildTarget {
+  readonly ledgerUrl: string;
+  readonly databaseUrl: string;
+  readonly env?: Readonly<Record<string, string>>;
+}
+
+export interface RebuildProcess {
+  output(): string;
+  /** Waits until it says this, as a message or a step. @throws Error when it ends before */
+  says(step: string): Promise<void>;
+  /** Its exit code; null when it was killed. */
+  ended(): Promise<number | null>;
+  isOver(): boolean;
+  kill(): Promise<void>;
+}
+
+/** Starts `rebuild WORDS` of the built program. */
+export function startRebuild({ ledgerUrl, databaseUrl, env }: RebuildTarget, words: readonly string[]): RebuildProcess {
+  if (program === undefined) throw new Error('dist/main.js is missing: run `npm run build` before these tests');
+  const child = spawn(process.execPath, [program, 'rebuild', ...words], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env: {
+      PATH: process.env['PATH'],
+      LEDGER_URL: ledgerUrl,
+      DATABASE_URL: databaseUrl,
+      INDEXER_LOG_FORMAT: 'json',
+      INDEXER_RETRY_MAX: '200ms',
+      INDEXER_LEASE: '2s',
+      ...env,
+    },
+  });
+  let output = '';
+  let over = false;
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.setEncoding('utf8').on('data', (text: string) => {
+      output += text;
+    });
+  }
+  const ended = new Promise<number | null>((resolve, reject) => {
+    child.once('error', reject);
+    child.once('close', (code) => {
+      over = true;
+      resolve(code);
+    });
+  });
+  return {
+    output: () => output,
+    says: async (step) => {
+      await waitFor(`rebuild says ${step}`, () => {
+        if (output.includes(`"msg":"${step}"`) || output.includes(`"step":"${step}","msg":"swap"`)) return true;
+        if (over) throw new Error(`rebuild ended before ${step}: ${output.slice(-2_000)}`);
+        return undefined;
+      });
+    },
+    ended: () => ended,
+    isOver: () => over,
+    kill: async () => {
+      child.kill('SIGKILL');
+      await ended;
+    },
+  };
+}
