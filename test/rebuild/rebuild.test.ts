@@ -73,11 +73,18 @@ describe('a rebuilt storage', { timeout: 120_000 }, () => {
 
   it('begins where the participant was pruned, with what was active there', async () => {
     await world.index('ledger', whole);
+    const completions =
+      'select "offset", command_id, status_code from ledger.completions where "offset" <= 100 order by 1';
+    const told = await query(world.database.url, completions);
+    expect(told.length).toBeGreaterThan(0);
     world.sandbox.ledger.pruneTo(100);
     world.grow(30);
     await rebuild(world, '--yes');
     await world.index('ledger');
     expect(await value(world, 'select from_offset from ledger.coverage')).toBe('100');
+    // What the participant does not show any more was taken over.
+    expect(await query(world.database.url, completions)).toEqual(told);
+    expect(await value(world, 'select min(from_offset) from ledger.completion_ranges')).toBe('0');
     const active = await world.active();
     await world.index('fresh');
     expect(await world.active('fresh')).toEqual(active);
