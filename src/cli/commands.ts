@@ -20,6 +20,7 @@ import { queryCommand } from './inspect/query.ts';
 import { statementCommand } from './inspect/statement.ts';
 import { statusCommand } from './inspect/status.ts';
 import { viewsCommand } from './inspect/views.ts';
+import { exportCommand } from './lake/export.ts';
 import { ledgerCommand } from './ledger/ledger.ts';
 import { acceptFilterCommand } from './maintain/accept-filter.ts';
 import { holdCommand } from './maintain/hold.ts';
@@ -48,6 +49,7 @@ export const commands: readonly Command[] = [
   explainCommand,
   diffCommand,
   statementCommand,
+  exportCommand,
   verifyCommand,
   viewsCommand,
   ledgerCommand,

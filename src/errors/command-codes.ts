@@ -287,6 +287,36 @@ export const commandCodes = {
     'connect: the demo is not level with its ledger yet',
     'run it again in a moment',
   ),
+  LAKE_REFUSED: kind(
+    'fatal',
+    ExitCode.configuration,
+    'export: the folder is not ours, or of another participant or filter; or what has to be written is not here',
+    'do what the message names',
+  ),
+  LAKE_BUSY: kind(
+    'fatal',
+    ExitCode.temporary,
+    'export: another export writes into the folder',
+    'wait until it has ended, or end it',
+  ),
+  LAKE_UNWRITABLE: kind(
+    'fatal',
+    ExitCode.unexpected,
+    'export: a file of the lake cannot be written or read',
+    'make room in the folder, or the right to write into it, and run it again: it goes on where it was',
+  ),
+  EXPORT_NOT_READY: kind(
+    'fatal',
+    ExitCode.configuration,
+    'export: nothing is published in the schema yet, or not as much as was asked for',
+    'wait until the seed is complete and the checkpoint has passed the offset',
+  ),
+  EXPORT_STOPPED: kind(
+    'fatal',
+    ExitCode.temporary,
+    'export: stopped between two files',
+    'run it again: it goes on where it was',
+  ),
   DATA_DIR_UNUSABLE: kind(
     'fatal',
     ExitCode.configuration,

@@ -1,0 +1,195 @@
+/** `npm run bench:lake`: the history as files, how fast, how small, and whether it is the same. docs/lake.md */
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
+import { cpus } from 'node:os';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { Client } from 'pg';
+import { startChild } from './child.ts';
+import { onExit, undoAll } from './cleanup.ts';
+import { peakRssMiB, processCpu } from './figures/process-cpu.ts';
+import { say } from './figures/terminal.ts';
+import { prepareOutputs } from './indexer-process.ts';
+import { runIngest } from './ingest.ts';
+import { hashInDuckDb, hashInHyparquet, hashInPostgres, type LakeManifest } from './lake/compare.ts';
+import { crashEverywhere, type Crashes } from './lake/crashes.ts';
+import { help, readLakeOptions, type LakeOptions } from './lake/options.ts';
+import { explore, openServer, schema, withClient, type RunDatabase, type Server } from './postgres.ts';
+import { expectedAfter, profileNamed } from './replay/profiles.ts';
+import { updatesRecording } from './replay/recording.ts';
+
+interface Exported {
+  readonly seconds: number;
+  readonly nodeSeconds: number | undefined;
+  readonly rssMiB: number | undefined;
+  readonly rows: number;
+}
+
+interface Compared {
+  readonly tables: number;
+  readonly equal: number;
+  readonly readers: readonly string[];
+}
+
+const profile = profileNamed('default');
+
+/** Indexes the recording as the program does it, and lends the finished database. */
+async function indexed(
+  server: Server,
+  options: LakeOptions,
+  transactions: number,
+  use: (database: RunDatabase) => Promise<void>,
+) {
+  const recording = updatesRecording({ folder: options.cache, profile, count: transactions, say });
+  say(`indexing ${String(transactions)} transactions`);
+  const variant = { name: 'as shipped', env: {} };
+  const run = await runIngest({ server, profile, recording, transactions, variant, unchecked: true }, use);
+  if (run.error !== undefined) throw new Error(run.error);
+}
+
+/** The program as operators run it. */
+async function exported(databaseUrl: string, dir: string): Promise<Exported> {
+  const file = join(dirname(dirname(fileURLToPath(import.meta.url))), 'src', 'main.js');
+  const env = { DATABASE_URL: databaseUrl, POSTGRES_SCHEMA: schema };
+  const began = performance.now();
+  const child = startChild({ file, args: ['export', '--to', dir, '--json'], env });
+  let [rssMiB, micros]: (number | undefined)[] = [];
+  const sampling = setInterval(() => {
+    rssMiB = peakRssMiB(child.pid) ?? rssMiB;
+    micros = processCpu(child.pid) ?? micros;
+  }, 50);
+  const reason: unknown = await child.died.catch((thrown: unknown) => thrown);
+  clearInterval(sampling);
+  const seconds = (performance.now() - began) / 1000;
+  if (child.process.exitCode !== 0) throw reason;
+  const manifest = manifestOf(dir);
+  const rows = manifest.files.reduce((sum, each) => sum + each.rows, 0);
+  return { seconds, nodeSeconds: micros === undefined ? undefined : micros / 1e6, rssMiB, rows };
+}
+
+function manifestOf(dir: string): LakeManifest {
+  return JSON.parse(readFileSync(join(dir, 'manifest.json'), 'utf8')) as LakeManifest;
+}
+
+/** Tables that every reader there is reads as Postgres has them. */
+async function compared(client: Client, dir: string): Promise<Compared> {
+  const manifest = manifestOf(dir);
+  const duck = await duckDb();
+  let equal = 0;
+  const tables = Object.keys(manifest.tables);
+  for (const table of tables) {
+    say(`comparing ${table}`);
+    const wanted = await hashInPostgres(client, manifest, table, { storage: schema, explore, typed: 'typed' });
+    const found = [await hashInHyparquet(dir, manifest, table)];
+    if (duck !== undefined) found.push(await hashInDuckDb(duck, dir, manifest, table));
+    if (found.every(({ rows, md5 }) => rows === wanted.rows && md5 === wanted.md5)) equal += 1;
+    else process.stderr.write(`${table}: ${JSON.stringify({ wanted, found })}\n`);
+  }
+  return { tables: tables.length, equal, readers: ['hyparquet', ...(duck === undefined ? [] : ['duckdb'])] };
+}
+
+async function duckDb() {
+  try {
+    const { DuckDBInstance } = await import('@duckdb/node-api');
+    const connection = await (await DuckDBInstance.create(':memory:', { threads: '1' })).connect();
+    return async (sql: string) => (await connection.runAndReadAll(sql)).getRowObjectsJson()[0];
+  } catch (thrown) {
+    process.stderr.write(`without DuckDB: ${String(thrown)}\n`);
+    return undefined;
+  }
+}
+
+function bytesOf(dir: string): number {
+  const files = readdirSync(dir, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
+  return files.reduce((sum, { parentPath, name }) => sum + statSync(join(parentPath, name)).size, 0);
+}
+
+async function postgresBytes(client: Client): Promise<number> {
+  await client.query('vacuum (analyze)');
+  const { rows } = await client.query<{ bytes: string }>(
+    `select sum(pg_total_relation_size(c.oid)) as bytes from pg_class c join pg_namespace n on n.oid = c.relnamespace
+      where n.nspname = $1 and c.relkind = 'r'`,
+    [schema],
+  );
+  return Number(rows[0]?.bytes);
+}
+
+async function measured(server: Server, options: LakeOptions): Promise<object> {
+  const { events } = expectedAfter(profile, options.transactions);
+  let figures: object | undefined;
+  let crashes: Crashes | undefined;
+  await indexed(server, options, options.transactions, async ({ url }) => {
+    const dir = mkdtempSync(join(options.folder, 'lake-'));
+    onExit(() => {
+      rmSync(dir, { recursive: true, force: true });
+    });
+    const postgres = await withClient(url, postgresBytes);
+    say('exporting');
+    const run = await exported(url, dir);
+    const bytes = bytesOf(dir);
+    const { tables, equal, readers } = await withClient(url, (client) => compared(client, dir));
+    figures = {
+      events,
+      rows: run.rows,
+      seconds: run.seconds,
+      node_seconds: run.nodeSeconds,
+      rows_per_s: Math.round(run.rows / run.seconds),
+      bytes,
+      bytes_per_event: Number((bytes / events).toFixed(1)),
+      postgres_bytes_per_event: Number((postgres / events).toFixed(1)),
+      bytes_vs_postgres: Number((bytes / postgres).toFixed(4)),
+      rss_mb: run.rssMiB,
+      tables,
+      tables_equal: equal,
+      readers,
+    };
+    say(JSON.stringify(figures));
+  });
+  if (options.crashTransactions > 0)
+    await indexed(server, options, options.crashTransactions, async ({ url }) => {
+      crashes = await crashEverywhere(url, options.folder);
+    });
+  const [cpu] = cpus();
+  const machine = `${String(cpus().length)} x ${cpu?.model.trim() ?? '?'}, Node ${process.version}, Postgres ${server.version}`;
+  return { ...figures, crash_points: crashes?.points, crash_points_equal: crashes?.equal, machine };
+}
+
+async function main(): Promise<void> {
+  const options = readLakeOptions(process.argv.slice(2));
+  if (options === undefined) return void process.stdout.write(help);
+  prepareOutputs();
+  for (const folder of [options.cache, options.folder]) if (!existsSync(folder)) mkdirSync(folder, { recursive: true });
+  say('starting Postgres');
+  const server = await openServer({ url: options.databaseUrl, folder: options.folder, settings: {} });
+  const figures = await measured(server, options);
+  say('');
+  const text = `${JSON.stringify(figures, null, 2)}\n`;
+  process.stdout.write(text);
+  if (options.json !== undefined) writeFileSync(options.json, text);
+}
+
+const interrupted = new Promise<never>((_, reject) => {
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+    process.on(signal, () => {
+      reject(new Error(`ended by ${signal}`));
+    });
+  }
+});
+try {
+  await Promise.race([main(), interrupted]);
+} catch (thrown) {
+  say('');
+  process.stderr.write(`bench:lake: ${thrown instanceof Error ? thrown.message : String(thrown)}\n`);
+  process.exitCode = 1;
+} finally {
+  await undoAll();
+}
+process.exit();

@@ -1,0 +1,162 @@
+/**
+ * Whether a lake says what Postgres says: one hash for each table, of its rows as texts, from the views of schema explore and
+ * from the files. What reads the files shares no code with what wrote them.
+ */
+import { createHash } from 'node:crypto';
+import { join } from 'node:path';
+import type { Client } from 'pg';
+import { escapeIdentifier } from 'pg';
+import type { AsyncBuffer } from 'hyparquet';
+
+export interface LakeColumn {
+  readonly name: string;
+  readonly type: string;
+}
+
+export interface LakeFile {
+  readonly table: string;
+  readonly path: string | null;
+  readonly rows: number;
+  readonly bytes: number;
+}
+
+export interface LakeManifest {
+  readonly until: number;
+  readonly tables: Readonly<Record<string, { readonly columns: readonly LakeColumn[] }>>;
+  readonly files: readonly LakeFile[];
+}
+
+export interface TableHash {
+  readonly rows: number;
+  readonly md5: string;
+}
+
+/** Rows of each table as the views for readers have them, with all columns of the lake; `$until` is put in. */
+function expectedSql(table: string, explore: string, typed: string): string {
+  const sql: Readonly<Record<string, string>> = {
+    updates: `select * from ${explore}.updates where "offset" <= $until`,
+    contracts: `select * from ${explore}.contracts where created_at_offset <= $until`,
+    contract_ends: `
+      select l.ended_offset as "offset", l.kind, l.ended_node_id, l.ended_at, t.template_fqn, t.package_name,
+             t.module_name, t.entity_name, t.package_id, l.activated_offset as created_at_offset, l.node_id, s.synchronizer_id
+        from (select s.*, s.deactivated_offset as ended_offset, case s.ended_by when 'a' then 'archived'
+                     when 'r' then 'unassigned' when 'e' then 'ended' when 'w' then 'witnessed' end as kind
+                from contract_states s where s.ended_by is not null
+              union all
+              select contract_id, synchronizer_pk, activated_offset, node_id, template_pk, parties_pk, null, unknown_since, null,
+                     null, null, unknown_since, 'unknown' from contract_states where unknown_since is not null) l
+        join templates p on p.template_pk = l.template_pk
+        join ${explore}.templates t on t.package_id = p.package_id and t.module_name = p.module_name
+                                   and t.entity_name = p.entity_name
+        join synchronizers s on s.synchronizer_pk = l.synchronizer_pk
+       where l.ended_offset <= $until`,
+    exercises: `select * from ${explore}.exercises where "offset" <= $until`,
+    interface_views: `
+      select v.*, r.node_id, i.package_id || ':' || i.module_name || ':' || i.entity_name as interface_id
+        from interface_views r
+        join contracts c on c."offset" = r."offset" and c.node_id = r.node_id
+        join templates i on i.template_pk = r.interface_pk
+        left join packages p on p.package_id = i.package_id
+        join ${explore}.interface_views v on v."offset" = r."offset" and v.contract_id = id_text(c.contract_id)
+         and v.interface_fqn = concat_ws(':', coalesce(i.package_name, p.package_name, i.package_id), i.module_name, i.entity_name)
+         and v.implementation_package_id is not distinct from r.implementation_package_id
+       where r."offset" <= $until`,
+    reassignments: `select * from ${explore}.reassignments where "offset" <= $until`,
+    topology_events: `select y.*, u.record_time, u.synchronizer_id from topology_events y
+                        left join ${explore}.updates u using ("offset") where "offset" <= $until`,
+  };
+  const found = sql[table];
+  if (found !== undefined) return found;
+  const name = table.slice('typed.'.length);
+  return `select * from ${typed}.${escapeIdentifier(name)}`;
+}
+
+export interface Schemas {
+  readonly storage: string;
+  readonly explore: string;
+  readonly typed: string;
+}
+
+/** What Postgres says. @param view of schema typed in the place of the table's own name */
+export async function hashInPostgres(
+  client: Client,
+  { until, tables }: LakeManifest,
+  table: string,
+  { storage, explore, typed }: Schemas,
+  view?: string,
+): Promise<TableHash> {
+  await client.query(`set search_path = ${storage}; set time zone 'UTC'; set intervalstyle = 'iso_8601'`);
+  const columns = tables[table]?.columns ?? [];
+  const rows = expectedSql(view ?? table, explore, typed).replaceAll('$until', String(until));
+  const texts = columns.map((column) => `coalesce(${postgresText(column)}, '∅')`);
+  const { rows: found } = await client.query<TableHash>(
+    `select count(*)::int as rows, coalesce(md5(string_agg(m, '' order by m collate "C")), '') as md5
+       from (select md5(concat_ws('|', ${texts.join(', ')})) as m from (${rows}) x) y`,
+  );
+  return found[0] ?? { rows: 0, md5: '' };
+}
+
+function postgresText({ name, type }: LakeColumn): string {
+  const column = `x.${escapeIdentifier(name)}`;
+  if (type === 'timestamp') return `(extract(epoch from ${column}) * 1000000)::numeric(30)::text`;
+  if (type === 'texts') return `'[' || array_to_string(${column}, ';') || ']'`;
+  if (type === 'decimal') return `trim_scale(${column})::text`;
+  return `${column}::text`;
+}
+
+/** What DuckDB reads from the files that the manifest names. @param ask runs a statement and gives the first row */
+export async function hashInDuckDb(
+  ask: (sql: string) => Promise<Record<string, unknown> | undefined>,
+  folder: string,
+  manifest: LakeManifest,
+  table: string,
+): Promise<TableHash> {
+  const paths = pathsOf(folder, manifest, table).map((path) => `'${path.replaceAll("'", "''")}'`);
+  const columns = manifest.tables[table]?.columns ?? [];
+  const texts = columns.map((column) => `coalesce(${duckText(column)}, '∅')`);
+  const found = await ask(
+    `select count(*)::int as rows, coalesce(md5(string_agg(m, '' order by m)), '') as md5
+       from (select md5(concat_ws('|', ${texts.join(', ')})) as m from read_parquet([${paths.join(', ')}]) x) y`,
+  );
+  return { rows: Number(found?.['rows']), md5: String(found?.['md5']) };
+}
+
+function duckText({ name, type }: LakeColumn): string {
+  const column = `x."${name.replaceAll('"', '""')}"`;
+  if (type === 'timestamp') return `epoch_us(${column})::varchar`;
+  if (type === 'texts')
+    return `'[' || coalesce(array_to_string(${column}, ';'), case when ${column} is not null then '' end) || ']'`;
+  if (type === 'decimal')
+    return `regexp_replace(regexp_replace(${column}::varchar, '(\\.\\d*?)0+$', '\\1'), '\\.$', '')`;
+  return `${column}::varchar`;
+}
+
+/** What hyparquet reads from them, a file at a time. */
+export async function hashInHyparquet(folder: string, manifest: LakeManifest, table: string): Promise<TableHash> {
+  const { asyncBufferFromFile, parquetReadObjects } = await import('hyparquet');
+  const { compressors } = await import('hyparquet-compressors');
+  const columns = manifest.tables[table]?.columns ?? [];
+  const hashes: string[] = [];
+  for (const path of pathsOf(folder, manifest, table)) {
+    const file: AsyncBuffer = await asyncBufferFromFile(path);
+    const parsers = { timestampFromMicroseconds: (value: bigint) => value };
+    for (const row of await parquetReadObjects({ file, compressors, parsers })) {
+      const texts = columns.map(({ name }) => scriptText(row[name] as Value));
+      hashes.push(createHash('md5').update(texts.join('|')).digest('hex'));
+    }
+  }
+  if (hashes.length === 0) return { rows: 0, md5: '' };
+  return { rows: hashes.length, md5: createHash('md5').update(hashes.sort().join('')).digest('hex') };
+}
+
+type Value = string | number | bigint | boolean | readonly string[] | null | undefined;
+
+/** Decimals are read as floats by it: those tables are left to the others. */
+function scriptText(value: Value): string {
+  if (value === null || value === undefined) return '∅';
+  return typeof value === 'object' ? `[${value.join(';')}]` : String(value);
+}
+
+function pathsOf(folder: string, { files }: LakeManifest, table: string): readonly string[] {
+  return files.flatMap((file) => (file.table === table && file.path !== null ? [join(folder, file.path)] : []));
+}

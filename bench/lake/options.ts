@@ -1,0 +1,54 @@
+/** The command line of `npm run bench:lake --`. */
+import { resolve } from 'node:path';
+import { parseArgs } from 'node:util';
+
+export interface LakeOptions {
+  /** Of the default profile: three events each. */
+  readonly transactions: number;
+  /** Of the history whose export is killed after every operation on its files. */
+  readonly crashTransactions: number;
+  readonly databaseUrl: string | undefined;
+  readonly json: string | undefined;
+  /** Recordings. */
+  readonly cache: string;
+  /** For the files of the embedded server and of the lakes, removed at the end. */
+  readonly folder: string;
+}
+
+export const help = `npm run bench:lake -- [options]
+
+  --transactions N        of the default profile, three events each; 300000
+  --crash-transactions N  of the history whose export is killed after every operation on its files; 600, 0: none
+  --json FILE             the figures as JSON
+  --cache DIR             recordings; .bench/cache unless given
+  --database-url URL      a server of one's own whose role may create databases; embedded unless given
+`;
+
+const flags = {
+  transactions: { type: 'string', default: '300000' },
+  'crash-transactions': { type: 'string', default: '600' },
+  json: { type: 'string' },
+  cache: { type: 'string', default: '.bench/cache' },
+  'database-url': { type: 'string' },
+  help: { type: 'boolean', short: 'h', default: false },
+} as const;
+
+/** Reads the arguments; undefined when help was asked for. @throws Error that says what is wrong with them */
+export function readLakeOptions(argv: readonly string[]): LakeOptions | undefined {
+  const { values } = parseArgs({ args: [...argv], options: flags, strict: true });
+  if (values.help) return undefined;
+  return {
+    transactions: wholeNumber('--transactions', values.transactions),
+    crashTransactions: wholeNumber('--crash-transactions', values['crash-transactions']),
+    databaseUrl: values['database-url'],
+    json: values.json,
+    cache: resolve(values.cache),
+    folder: resolve('.bench'),
+  };
+}
+
+function wholeNumber(flag: string, given: string): number {
+  const value = Number(given);
+  if (!Number.isSafeInteger(value) || value < 0) throw new Error(`${flag} ${given}: expected a whole number`);
+  return value;
+}

@@ -1,0 +1,167 @@
+/** `export`: the history as Parquet files that other engines read. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { loadConfig } from '../../config/config.ts';
+import { ExitCode } from '../../errors/exit-code.ts';
+import { IndexerError } from '../../errors/indexer-error.ts';
+import type { Database } from '../../store/connection/database.ts';
+import { json, type Call, type Command } from '../command-line/command.ts';
+import type { Given } from '../command-line/parse.ts';
+import { misuse } from '../command-line/refusals.ts';
+import { withDatabase } from '../database/with-database.ts';
+import { progressOn } from './export-progress.ts';
+import type { ExportResult } from './run-export.ts';
+
+const usage = '--to DIR [--until OFFSET|now] [--views GLOB…] [--follow] [--hold NAME] [--json]';
+
+export const exportCommand: Command = {
+  name: 'export',
+  usage,
+  summary: 'write the history as Parquet files, one table a folder, for DuckDB, Spark, Trino or ClickHouse',
+  does: [
+    'Writes what the folder lacks: run again, it goes on where it was, also after a kill. Reads one snapshot and writes',
+    'nothing into the database, so that it may be a standby. What was redacted, came late or was undone by `reset` is',
+    'written anew. manifest.json says what is there; beside each table lies a log of Delta Lake, and active.sql gives what',
+    'was active.',
+  ],
+  operands: [],
+  flags: [
+    { name: 'to', value: 'DIR', doc: 'folder of the lake; made if it is not there' },
+    { name: 'until', value: 'OFFSET|now', doc: 'last offset; default now: the checkpoint' },
+    { name: 'views', value: 'GLOB', list: true, doc: "typed views too, such as 'typed.*'; once written they go on" },
+    { name: 'follow', doc: 'go on as the checkpoint moves, until it is stopped' },
+    { name: 'every', value: 'SECONDS', doc: 'with --follow: pause between two looks; default 60' },
+    { name: 'hold', value: 'NAME', doc: 'keep what comes after it from being pruned; see `hold`' },
+    json,
+  ],
+  examples: [
+    'export --to /srv/lake',
+    "export --to /srv/lake --until 120000 --views 'typed.*'",
+    'export --to /srv/lake --follow --hold lake',
+  ],
+  exits: [
+    [2, 'the command line'],
+    [69, 'the database cannot be reached'],
+    [75, 'stopped, or another export writes into the folder; run it again'],
+    [77, 'the role may not read it'],
+    [78, 'the folder is not ours or of another participant or filter, or the offset is beyond the checkpoint'],
+  ],
+  page: 'docs/lake.md',
+  /** @throws IndexerError USAGE, CONFIGURATION_INVALID, LAKE_ and EXPORT_ errors, HOLD_REFUSED, STORE_ errors */
+  run: async ({ given, env, stop, print, stderr }) => {
+    const wanted = wantedOf(given);
+    const opening = { command: 'export', statementTimeoutMs, idleInTransactionMs: statementTimeoutMs };
+    await withDatabase(loadConfig(given.options, env), opening, (database) =>
+      exportInto(database, wanted, { stop, print, stderr }, given.has('json')),
+    );
+    return ExitCode.stopped;
+  },
+};
+
+/** A snapshot is read for as long as it takes: a week. */
+const statementTimeoutMs = 7 * 24 * 60 * 60_000;
+
+interface Wanted {
+  readonly to: string;
+  readonly until: number | undefined;
+  readonly isWanted: (name: string) => boolean;
+  /** Between two looks at the checkpoint, milliseconds; undefined: it ends. */
+  readonly everyMs: number | undefined;
+  readonly hold: string | undefined;
+}
+
+function wantedOf(given: Given): Wanted {
+  const to = given.text('to');
+  if (to === undefined || to === '') throw wrong('export needs --to DIR');
+  const until = given.text('until') ?? 'now';
+  if (until !== 'now' && !isOffset(until)) throw wrong(`--until takes an offset or now, found "${until.slice(0, 80)}"`);
+  const follow = given.has('follow');
+  if (follow && until !== 'now') throw wrong('--follow has no end: leave --until out');
+  const every = given.text('every') ?? '60';
+  if (!/^[1-9]\d{0,5}$/.test(every)) throw wrong(`--every takes seconds, found "${every.slice(0, 80)}"`);
+  return {
+    to,
+    until: until === 'now' ? undefined : Number(until),
+    isWanted: matcherOf(given.texts('views')),
+    everyMs: follow ? Number(every) * 1000 : undefined,
+    hold: given.text('hold'),
+  };
+}
+
+function isOffset(text: string): boolean {
+  return /^\d+$/.test(text) && Number.isSafeInteger(Number(text));
+}
+
+function matcherOf(globs: readonly string[]): (name: string) => boolean {
+  for (const glob of globs) {
+    if (!/^typed\.[\w$*?]+$/.test(glob))
+      throw wrong(`--views takes typed.NAME with * and ?, found "${glob.slice(0, 80)}"`);
+  }
+  const patterns = globs.map((glob) => {
+    const pattern = glob
+      .replaceAll(/[.$]/g, String.raw`\$&`)
+      .replaceAll('*', '.*')
+      .replaceAll('?', '.');
+    return new RegExp(`^${pattern}$`);
+  });
+  return (name) => patterns.some((pattern) => pattern.test(name));
+}
+
+function wrong(found: string) {
+  return misuse(found, `ledger-indexer export ${usage}`);
+}
+
+async function exportInto(
+  database: Database,
+  wanted: Wanted,
+  { stop, print, stderr }: Pick<Call, 'stop' | 'print' | 'stderr'>,
+  asJson: boolean,
+): Promise<void> {
+  const { to, until, isWanted, everyMs, hold } = wanted;
+  const { DeltaLogs } = await import('../../lake/delta-log.ts');
+  const { LakeFolder } = await import('../../lake/lake-folder.ts');
+  const { whileLocked } = await import('../../lake/folder-lock.ts');
+  const { exportOnce } = await import('./run-export.ts');
+  const folder = new LakeFolder(to);
+  const logs = new DeltaLogs(folder);
+  const progress = progressOn(stderr);
+  await onDisk(async () => {
+    await folder.prepare();
+    await whileLocked(to, async () => {
+      for (;;) {
+        const began = performance.now();
+        const options = { until, isWanted, stop, logs, onProgress: progress.show };
+        const result = await exportOnce(database, folder, options).finally(progress.end);
+        if (hold !== undefined) await moveHold(database, hold, result.until);
+        if (everyMs === undefined || result.files > 0) print(resultLine(result, performance.now() - began, asJson));
+        if (everyMs === undefined) return;
+        await sleep(everyMs, undefined, { signal: stop }).catch(() => undefined);
+        if (stop.aborted) return;
+      }
+    });
+  });
+}
+
+async function moveHold(database: Database, name: string, offset: number): Promise<void> {
+  const { placeHold } = await import('../../store/retention/holds.ts');
+  await placeHold(database, { name, offset, reason: 'exported up to here' });
+}
+
+function resultLine(result: ExportResult, ms: number, asJson: boolean): string {
+  const seconds = ms / 1000;
+  const rowsPerSecond = Math.round(result.rows / Math.max(seconds, 0.001));
+  if (asJson) return JSON.stringify({ ...result, seconds: Number(seconds.toFixed(3)), rowsPerSecond });
+  const { until, rows, files, bytes, rewritten } = result;
+  const anew = rewritten === 0 ? '' : `, ${String(rewritten)} of them written anew`;
+  return `exported up to offset ${String(until)}: ${String(rows)} rows in ${String(files)} files${anew}, ${String(bytes)} bytes, ${String(rowsPerSecond)} rows/s`;
+}
+
+/** What the file system refuses, in words of an export. */
+async function onDisk(work: () => Promise<void>): Promise<void> {
+  try {
+    await work();
+  } catch (thrown) {
+    if (!(thrown instanceof Error) || Reflect.get(thrown, 'syscall') === undefined || thrown instanceof IndexerError)
+      throw thrown;
+    throw new IndexerError(`the lake cannot be written: ${thrown.message}`, { code: 'LAKE_UNWRITABLE', cause: thrown });
+  }
+}

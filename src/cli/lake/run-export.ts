@@ -1,0 +1,301 @@
+/**
+ * One export: a snapshot of the database, and the files that the lake lacks of it. A range at a time is whole in the manifest,
+ * the log and the folder before the next is begun, so that whatever stops it, it goes on where it was.
+ */
+import { IndexerError } from '../../errors/indexer-error.ts';
+import { activeSql, activeSqlName } from '../../lake/active-sql.ts';
+import { type Codec, lakeCodec } from '../../lake/codec.ts';
+import type { DeltaLogs } from '../../lake/delta-log.ts';
+import type { LakeFolder } from '../../lake/lake-folder.ts';
+import {
+  type LakeFile,
+  type LakeRange,
+  type Manifest,
+  pathsOf,
+  readManifest,
+  withFiles,
+  writeManifest,
+} from '../../lake/manifest.ts';
+import { ParquetFile } from '../../lake/parquet-file.ts';
+import type { Database } from '../../store/connection/database.ts';
+import type { DescribedSource } from '../../store/lake/described.ts';
+import { inLakeSnapshot, type LakeFacts, type LakeSnapshot } from '../../store/lake/lake-snapshot.ts';
+import { isOtherHistory, isReshaped, marksOf, refuseLost, refusePruned, whyStale } from './plan.ts';
+
+export interface ExportOptions {
+  /** Last offset; undefined: the checkpoint. */
+  readonly until: number | undefined;
+  /** Which typed views, by name (`typed.NAME`); those that are in the lake go on in any case. */
+  readonly isWanted: (name: string) => boolean;
+  readonly stop: AbortSignal;
+  readonly onProgress: (progress: ExportProgress) => void;
+  /** Of the folder, as long as it is written. */
+  readonly logs: DeltaLogs;
+  /** A range ends where one of its tables has so many rows. Default 100,000. */
+  readonly rowsPerRange?: number;
+}
+
+export interface ExportProgress {
+  /** Rows written so far. */
+  readonly rows: number;
+  /** Bytes of files written so far. */
+  readonly bytes: number;
+  readonly files: number;
+  /** Everything up to it is written; null before the first range. */
+  readonly offset: number | null;
+  /** Last offset. */
+  readonly until: number;
+}
+
+export interface ExportResult {
+  readonly until: number;
+  /** Written by this run. */
+  readonly rows: number;
+  readonly bytes: number;
+  readonly files: number;
+  /** Of those, files that replaced others. */
+  readonly rewritten: number;
+  /** What is in the lake now. */
+  readonly ranges: number;
+  readonly tables: readonly string[];
+}
+
+const defaultRows = 100_000;
+
+/** @throws IndexerError LAKE_REFUSED, EXPORT_NOT_READY, EXPORT_STOPPED, STORE_ errors; what the file system throws */
+export function exportOnce(database: Database, folder: LakeFolder, options: ExportOptions): Promise<ExportResult> {
+  return inLakeSnapshot(database, async (snapshot) => {
+    const { participant, filterHash, shape, checkpoint } = snapshot.facts;
+    const until = options.until ?? checkpoint;
+    if (until > checkpoint) throw beyond(until, checkpoint);
+    const manifest = await readManifest(folder, { participant, filterHash, shape });
+    const run = new ExportRun(snapshot, folder, manifest, options);
+    await run.tidy();
+    await run.describe();
+    await run.dropUndone();
+    await run.renew();
+    await run.goOn(until);
+    return run.result(until);
+  });
+}
+
+class ExportRun {
+  readonly #snapshot: LakeSnapshot;
+  readonly #folder: LakeFolder;
+  readonly #facts: LakeFacts;
+  readonly #options: ExportOptions;
+  readonly #logs: DeltaLogs;
+  readonly #codec: Codec = lakeCodec();
+  #manifest: Manifest;
+  #sources: readonly DescribedSource[] = [];
+  #rows = 0;
+  #bytes = 0;
+  #files = 0;
+  #rewritten = 0;
+
+  constructor(snapshot: LakeSnapshot, folder: LakeFolder, manifest: Manifest, options: ExportOptions) {
+    this.#snapshot = snapshot;
+    this.#folder = folder;
+    this.#facts = snapshot.facts;
+    this.#manifest = manifest;
+    this.#options = options;
+    this.#logs = options.logs;
+  }
+
+  /** Finishes what a run that was stopped had left between manifest and folder. */
+  async tidy(): Promise<void> {
+    await this.#folder.sweep();
+    // Before anything else has a name: it says that the folder is ours.
+    if (this.#manifest.until === null) await writeManifest(this.#folder, this.#manifest);
+    if ((await this.#folder.read(activeSqlName)) !== activeSql) await this.#folder.write(activeSqlName, activeSql);
+    await this.#logs.follow(this.#manifest);
+    const named = pathsOf(this.#manifest);
+    for (const table of await this.#folder.folders()) {
+      const files = (await this.#folder.list(table))
+        .filter((name) => isOurs.test(name))
+        .map((name) => `${table}/${name}`);
+      await this.#folder.remove(files.filter((path) => !named.has(path)));
+    }
+  }
+
+  /** Typed views that are in the lake go on without being asked for. */
+  async describe(): Promise<void> {
+    const known = this.#manifest.tables;
+    this.#sources = await this.#snapshot.sources((name) => Object.hasOwn(known, name) || this.#options.isWanted(name));
+  }
+
+  /** Ranges of what was undone since by going back: they are written again as the history comes again. */
+  async dropUndone(): Promise<void> {
+    const { ranges, files } = this.#manifest;
+    let kept = ranges.length;
+    for (; kept > 0; kept -= 1) {
+      const range = ranges[kept - 1];
+      if (range !== undefined && !(await this.#isUndone(range))) break;
+    }
+    if (kept === ranges.length) return;
+    const last = ranges[kept - 1]?.to ?? -1;
+    for (const range of ranges.slice(kept)) refusePruned(range, 'the stream went back', this.#facts);
+    await this.#publish({
+      ...this.#manifest,
+      until: kept === 0 ? null : last,
+      ranges: ranges.slice(0, kept),
+      files: files.filter(({ to }) => to <= last),
+    });
+  }
+
+  async #isUndone({ to, epoch }: LakeRange): Promise<boolean> {
+    if (to > this.#facts.checkpoint) return true;
+    const now = await this.#snapshot.epochAt(to);
+    return now !== null && epoch !== null && now > epoch;
+  }
+
+  /** Files of ranges that are in the lake: those that it lacks, and those that would be written otherwise now. */
+  async renew(): Promise<void> {
+    const everything = isOtherHistory(this.#manifest, this.#facts);
+    const reshaped = new Set(
+      this.#sources.filter((source) => isReshaped(this.#manifest, source)).map(({ name }) => name),
+    );
+    const there = new Map(this.#manifest.files.map((file) => [`${file.table} ${String(file.from)}`, file]));
+    const plan = this.#manifest.ranges.map((range) => ({
+      range,
+      sources: this.#sources.filter((source) => {
+        const file = there.get(`${source.name} ${String(range.from)}`);
+        if (file === undefined) return true;
+        const why = everything
+          ? 'the history here is another one'
+          : reshaped.has(source.name)
+            ? 'its columns are others'
+            : whyStale(file, source, this.#facts);
+        if (why === undefined) return false;
+        refusePruned(range, why, this.#facts);
+        return true;
+      }),
+    }));
+    // A table whose columns change is of both kinds until all of its files are: it changes at once.
+    const atOnce = reshaped.size > 0;
+    let fresh: readonly LakeFile[] = [];
+    for (const { range, sources } of plan) {
+      if (sources.length === 0) continue;
+      fresh = [...fresh, ...(await this.#write(range, sources, there))];
+      if (atOnce) continue;
+      await this.#publish({ ...this.#manifest, files: withFiles(this.#manifest.files, fresh) });
+      fresh = [];
+    }
+    const { coverage } = this.#facts;
+    const isSame = fresh.length === 0 && JSON.stringify(coverage) === JSON.stringify(this.#manifest.coverage);
+    if (isSame || this.#manifest.ranges.length === 0) return;
+    await this.#publish({ ...this.#manifest, coverage, files: withFiles(this.#manifest.files, fresh) });
+  }
+
+  /** Ranges that the lake lacks, up to `until`. */
+  async goOn(until: number): Promise<void> {
+    refuseLost(this.#manifest, this.#facts);
+    for (let after = this.#manifest.until ?? -1; after < until; after = this.#manifest.until ?? until) {
+      const to = await this.#snapshot.endOfRange(after, until, this.#options.rowsPerRange ?? defaultRows);
+      const range = { from: after + 1, to, epoch: await this.#snapshot.epochAt(to) };
+      const fresh = await this.#write(range, this.#sources, new Map());
+      const { coverage } = this.#facts;
+      const ranges = [...this.#manifest.ranges, range];
+      const files = withFiles(this.#manifest.files, fresh);
+      await this.#publish({ ...this.#manifest, until: to, coverage, ranges, files });
+    }
+  }
+
+  result(until: number): ExportResult {
+    return {
+      until,
+      rows: this.#rows,
+      bytes: this.#bytes,
+      files: this.#files,
+      rewritten: this.#rewritten,
+      ranges: this.#manifest.ranges.length,
+      tables: Object.keys(this.#manifest.tables),
+    };
+  }
+
+  /** What the manifest names exists; then what it names no more is removed. */
+  async #publish(next: Manifest): Promise<void> {
+    const tables = Object.fromEntries(this.#sources.map(({ name, columns }) => [name, { columns }]));
+    const before = pathsOf(this.#manifest);
+    this.#manifest = { ...next, tables: { ...next.tables, ...tables } };
+    await writeManifest(this.#folder, this.#manifest);
+    await this.#logs.follow(this.#manifest);
+    const named = pathsOf(this.#manifest);
+    await this.#folder.remove([...before].filter((path) => !named.has(path)));
+  }
+
+  async #write(
+    range: LakeRange,
+    sources: readonly DescribedSource[],
+    there: ReadonlyMap<string, LakeFile>,
+  ): Promise<readonly LakeFile[]> {
+    const files: LakeFile[] = [];
+    for (const source of sources) {
+      if (this.#options.stop.aborted) throw stopped();
+      files.push(await this.#writeTable(range, source, there.get(`${source.name} ${String(range.from)}`)));
+    }
+    return files;
+  }
+
+  async #writeTable({ from, to }: LakeRange, source: DescribedSource, former: LakeFile | undefined): Promise<LakeFile> {
+    const unfinished = await this.#folder.begin();
+    const entry = { table: source.name, from, to, marks: marksOf(source, { from, to }, this.#facts) };
+    if (former !== undefined) this.#rewritten += 1;
+    try {
+      const parquet = new ParquetFile(unfinished, source, this.#codec);
+      for await (const { values, rows } of this.#snapshot.rows(source, from, to)) {
+        await parquet.add(values, rows);
+        this.#rows += rows;
+        this.#report(0);
+      }
+      // A folder has a file, so that it can be read, however empty its table.
+      if (parquet.rows === 0 && from > 0) {
+        await unfinished.discard();
+        return { ...entry, path: null, rows: 0, bytes: 0, sha256: null };
+      }
+      await parquet.finish();
+      const path = `${source.name}/${nameOf(from, to, former)}`;
+      const { bytes, sha256 } = await this.#folder.finish(unfinished, path);
+      this.#report(bytes);
+      return { ...entry, path, rows: parquet.rows, bytes, sha256 };
+    } catch (thrown) {
+      await unfinished.discard();
+      throw thrown;
+    }
+  }
+
+  /** @param bytes of a file that is finished */
+  #report(bytes: number): void {
+    this.#bytes += bytes;
+    if (bytes > 0) this.#files += 1;
+    const until = this.#options.until ?? this.#facts.checkpoint;
+    this.#options.onProgress({
+      rows: this.#rows,
+      bytes: this.#bytes,
+      files: this.#files,
+      offset: this.#manifest.until,
+      until,
+    });
+  }
+}
+
+const isOurs = /^from=\d+-to=\d+(?:\.r(\d+))?\.parquet$/;
+
+/** What takes the place of another file has another name: the former is what the manifest means until it is written. */
+function nameOf(from: number, to: number, former: LakeFile | undefined): string {
+  const name = `from=${String(from)}-to=${String(to)}`;
+  if (former?.path === undefined || former.path === null) return `${name}.parquet`;
+  const revision = Number(isOurs.exec(former.path.slice(former.table.length + 1))?.[1] ?? 1);
+  return `${name}.r${String(revision + 1)}.parquet`;
+}
+
+function beyond(until: number, checkpoint: number): IndexerError {
+  return new IndexerError(`offset ${String(until)} is beyond the checkpoint ${String(checkpoint)}`, {
+    code: 'EXPORT_NOT_READY',
+    remedy: `name an offset up to ${String(checkpoint)}, or wait until the stream has passed ${String(until)}`,
+  });
+}
+
+function stopped(): IndexerError {
+  return new IndexerError('the export was stopped between two files', { code: 'EXPORT_STOPPED' });
+}

@@ -1,0 +1,16 @@
+/** How pages are compressed: with Zstandard where this Node has it (22.15 and later), else with gzip, which every engine reads too. */
+import * as zlib from 'node:zlib';
+
+export interface Codec {
+  readonly name: 'ZSTD' | 'GZIP';
+  readonly compress: (bytes: Uint8Array) => Uint8Array;
+}
+
+type Compress = (bytes: Uint8Array) => Uint8Array;
+
+/** The one of this Node. */
+export function lakeCodec(): Codec {
+  const zstd: unknown = Reflect.get(zlib, 'zstdCompressSync');
+  if (typeof zstd === 'function') return { name: 'ZSTD', compress: zstd as Compress };
+  return { name: 'GZIP', compress: (bytes) => zlib.gzipSync(bytes, { level: 6 }) };
+}

@@ -1,0 +1,196 @@
+/**
+ * The folder of a lake and every operation on it. A file is written under another name, brought to the disk, and named by a
+ * rename that is brought to the disk as well: whatever stops us, a name stands for the whole file or for none.
+ */
+import { createHash, randomUUID } from 'node:crypto';
+import { link, mkdir, open, readdir, readFile, rename, rm, unlink, type FileHandle } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { lockName } from './folder-lock.ts';
+
+/** For files that have no name yet. */
+const unfinished = '.tmp';
+
+/** Told after each operation that changed something on the disk. */
+export type OnOperation = (operation: string) => void;
+
+export interface WrittenFile {
+  readonly bytes: number;
+  /** In hexadecimal digits. */
+  readonly sha256: string;
+}
+
+export class LakeFolder {
+  /** As it was given. */
+  readonly path: string;
+  readonly #did: OnOperation;
+
+  constructor(path: string, onOperation: OnOperation = () => undefined) {
+    this.path = path;
+    this.#did = onOperation;
+  }
+
+  /** Makes it and what is above it. */
+  async prepare(): Promise<void> {
+    await mkdir(join(this.path, unfinished), { recursive: true });
+    this.#did('make folder');
+  }
+
+  /** Removes what was never finished. */
+  async sweep(): Promise<void> {
+    for (const name of await this.list(unfinished)) await this.#remove(join(unfinished, name));
+  }
+
+  /** Names in a folder of it, without folders; none where there is no such folder. */
+  async list(folder: string): Promise<readonly string[]> {
+    try {
+      const entries = await readdir(join(this.path, folder), { withFileTypes: true });
+      return entries.filter((entry) => entry.isFile()).map(({ name }) => name);
+    } catch (thrown) {
+      return absent(thrown, []);
+    }
+  }
+
+  /** Names of the folders of tables. */
+  async folders(): Promise<readonly string[]> {
+    const entries = await readdir(this.path, { withFileTypes: true });
+    return entries.filter((entry) => entry.isDirectory() && entry.name !== unfinished).map(({ name }) => name);
+  }
+
+  /** Whether nothing has a name in it. */
+  async isEmpty(): Promise<boolean> {
+    try {
+      return (await readdir(this.path)).every((name) => name === unfinished || name === lockName);
+    } catch (thrown) {
+      return absent(thrown, true);
+    }
+  }
+
+  /** Undefined where there is no such file. */
+  async read(name: string): Promise<string | undefined> {
+    try {
+      return await readFile(join(this.path, name), 'utf8');
+    } catch (thrown) {
+      return absent(thrown, undefined);
+    }
+  }
+
+  /** A file under construction; it is nothing before it is given its name. */
+  async begin(): Promise<UnfinishedFile> {
+    const path = join(this.path, unfinished, randomUUID());
+    const file = await open(path, 'wx');
+    this.#did('begin a file');
+    return new UnfinishedFile(path, file, this.#did);
+  }
+
+  /** In the place of the one of this name, if there is one. */
+  async finish(file: UnfinishedFile, name: string): Promise<WrittenFile> {
+    const written = await file.close();
+    await this.#folderOf(name);
+    await rename(file.path, join(this.path, name));
+    this.#did(`rename to ${name}`);
+    await this.#sync(dirname(name));
+    return written;
+  }
+
+  /** A whole file at once. */
+  async write(name: string, text: string): Promise<WrittenFile> {
+    const file = await this.begin();
+    await file.write(Buffer.from(text));
+    return this.finish(file, name);
+  }
+
+  /** False where there is a file of this name: it stays as it is. */
+  async writeIfAbsent(name: string, text: string): Promise<boolean> {
+    const file = await this.begin();
+    await file.write(Buffer.from(text));
+    await file.close();
+    await this.#folderOf(name);
+    try {
+      await link(file.path, join(this.path, name));
+    } catch (thrown) {
+      if (codeOf(thrown) !== 'EEXIST') throw thrown;
+      return false;
+    } finally {
+      await unlink(file.path);
+    }
+    this.#did(`link ${name}`);
+    await this.#sync(dirname(name));
+    return true;
+  }
+
+  async remove(names: readonly string[]): Promise<void> {
+    if (names.length === 0) return;
+    for (const name of names) await this.#remove(name);
+    for (const folder of new Set(names.map((name) => dirname(name)))) await this.#sync(folder);
+  }
+
+  async #remove(name: string): Promise<void> {
+    await rm(join(this.path, name), { force: true });
+    this.#did(`remove ${name}`);
+  }
+
+  async #folderOf(name: string): Promise<void> {
+    const made = await mkdir(join(this.path, dirname(name)), { recursive: true });
+    if (made === undefined) return;
+    this.#did(`make folder ${dirname(name)}`);
+    await this.#sync('.');
+  }
+
+  /** The names in a folder, to the disk. */
+  async #sync(folder: string): Promise<void> {
+    const handle = await open(join(this.path, folder), 'r');
+    try {
+      await handle.sync();
+    } finally {
+      await handle.close();
+    }
+    this.#did(`sync folder ${folder}`);
+  }
+}
+
+export class UnfinishedFile {
+  readonly path: string;
+  readonly #file: FileHandle;
+  readonly #did: OnOperation;
+  readonly #hash = createHash('sha256');
+  #bytes = 0;
+
+  constructor(path: string, file: FileHandle, onOperation: OnOperation) {
+    this.path = path;
+    this.#file = file;
+    this.#did = onOperation;
+  }
+
+  async write(bytes: Uint8Array): Promise<void> {
+    this.#hash.update(bytes);
+    await this.#file.appendFile(bytes);
+    this.#bytes += bytes.byteLength;
+    this.#did('write');
+  }
+
+  /** With everything on the disk. */
+  async close(): Promise<WrittenFile> {
+    try {
+      await this.#file.sync();
+      this.#did('sync a file');
+    } finally {
+      await this.#file.close();
+    }
+    return { bytes: this.#bytes, sha256: this.#hash.digest('hex') };
+  }
+
+  /** Gives up what was written. */
+  async discard(): Promise<void> {
+    await this.#file.close().catch(() => undefined);
+    await rm(this.path, { force: true });
+  }
+}
+
+function absent<T>(thrown: unknown, instead: T): T {
+  if (codeOf(thrown) === 'ENOENT') return instead;
+  throw thrown;
+}
+
+function codeOf(thrown: unknown): unknown {
+  return thrown instanceof Error ? Reflect.get(thrown, 'code') : undefined;
+}

@@ -1,0 +1,105 @@
+/**
+ * What a COPY sends, as it comes. The driver has no such query of its own: it hands the messages to whoever is at work on
+ * the connection. Source: Postgres documentation, "COPY Operations".
+ */
+import type { ClientBase, Connection, Submittable } from 'pg';
+import { toStoreError } from '../connection/store-error.ts';
+
+/** So much may wait to be taken before the server is let wait, bytes. */
+const mostWaiting = 1024 * 1024;
+/** Messages are gathered in pieces of this size; a larger row makes a larger piece. */
+const pieceBytes = 256 * 1024;
+/** The server decides how long it may take. */
+const limitMs = 7 * 24 * 60 * 60_000;
+
+/**
+ * The data of `copy (…) to stdout`, in pieces that nobody else uses again. To be read to its end: a reader that leaves early
+ * leaves a connection that can only be closed.
+ * @throws IndexerError STORE_ errors
+ */
+export async function* copyOut(client: ClientBase, sql: string): AsyncGenerator<Buffer> {
+  const query = new CopyOutQuery(sql);
+  client.query(query);
+  for (;;) {
+    const pieces = await query.next();
+    if (pieces === undefined) return;
+    yield* pieces;
+  }
+}
+
+class CopyOutQuery implements Submittable {
+  /** The driver wraps it to stop its clock. */
+  callback: (error: Error | null) => void;
+  readonly query_timeout = limitMs;
+  readonly #sql: string;
+  #connection: Connection | undefined;
+  #pieces: Buffer[] = [];
+  #piece = Buffer.allocUnsafe(pieceBytes);
+  #used = 0;
+  #waiting = 0;
+  #failure: Error | undefined;
+  #done = false;
+  #wake: () => void = () => undefined;
+
+  constructor(sql: string) {
+    this.#sql = sql;
+    this.callback = (error) => {
+      if (error !== null) this.#failure ??= toStoreError(error);
+      this.#done = true;
+      this.#wake();
+    };
+  }
+
+  /** What has come since, at least something; undefined at the end. */
+  async next(): Promise<readonly Buffer[] | undefined> {
+    while (this.#waiting === 0 && !this.#done) {
+      await new Promise<void>((resolve) => {
+        this.#wake = resolve;
+      });
+    }
+    if (this.#failure !== undefined) throw this.#failure;
+    if (this.#waiting === 0) return undefined;
+    const pieces = this.#pieces;
+    if (this.#used > 0) pieces.push(this.#piece.subarray(0, this.#used));
+    this.#pieces = [];
+    this.#piece = Buffer.allocUnsafe(pieceBytes);
+    this.#used = 0;
+    this.#waiting = 0;
+    this.#connection?.stream.resume();
+    return pieces;
+  }
+
+  submit(connection: Connection): void {
+    this.#connection = connection;
+    connection.query(this.#sql);
+  }
+
+  /** The driver reuses the memory of a message: what is in it is copied. */
+  handleCopyData({ chunk }: { readonly chunk: Buffer }): void {
+    if (this.#used + chunk.length > this.#piece.length) {
+      if (this.#used > 0) this.#pieces.push(this.#piece.subarray(0, this.#used));
+      this.#piece = Buffer.allocUnsafe(Math.max(pieceBytes, chunk.length));
+      this.#used = 0;
+    }
+    chunk.copy(this.#piece, this.#used);
+    this.#used += chunk.length;
+    this.#waiting += chunk.length;
+    if (this.#waiting > mostWaiting) this.#connection?.stream.pause();
+    this.#wake();
+  }
+
+  handleError(thrown: Error): void {
+    this.callback(thrown);
+  }
+
+  handleReadyForQuery(): void {
+    this.callback(null);
+  }
+
+  handleCommandComplete(): void {}
+  handleCopyInResponse(): void {}
+  handleRowDescription(): void {}
+  handleDataRow(): void {}
+  handlePortalSuspended(): void {}
+  handleEmptyQuery(): void {}
+}

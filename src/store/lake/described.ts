@@ -1,0 +1,52 @@
+/** The columns of a source, and the statement that copies a range of it. */
+import { escapeIdentifier, type ClientBase, type FieldDef } from 'pg';
+import type { LakeColumn, LakeTable, LakeType } from '../../lake/lake-column.ts';
+import type { LakeSource } from './lake-tables.ts';
+
+/** A source as the lake has it. */
+export interface DescribedSource extends LakeSource, LakeTable {}
+
+const typesByOid: ReadonlyMap<number, LakeType> = new Map([
+  [16, 'boolean'],
+  [20, 'int64'],
+  [23, 'int32'],
+  [701, 'double'],
+  [25, 'text'],
+  [1184, 'timestamp'],
+  [1082, 'date'],
+  [1009, 'texts'],
+]);
+const numeric = 1700;
+
+/** Asks the server what the columns are. */
+export async function describe(client: ClientBase, source: LakeSource): Promise<DescribedSource> {
+  const { fields } = await client.query(`select * from (${filledIn(source, 0, -1, false)}) described limit 0`);
+  return { ...source, columns: fields.map((field) => columnOf(field, source.scales)) };
+}
+
+/** JSON, intervals and numbers of any scale are texts as Postgres prints them. */
+function columnOf({ name, dataTypeID }: FieldDef, scales: LakeSource['scales']): LakeColumn {
+  const scale = scales?.get(name);
+  if (dataTypeID === numeric && scale !== undefined) return { name, type: 'decimal', scale };
+  return { name, type: typesByOid.get(dataTypeID) ?? 'text' };
+}
+
+/** The rows of a range as binary COPY sends them, in an order that is always the same. @param departed see `filledIn` */
+export function copyStatement(source: DescribedSource, from: number, to: number, departed: boolean): string {
+  const columns = source.columns.map(({ name, type }) => {
+    const column = `x.${escapeIdentifier(name)}`;
+    return type === 'text' ? `${column}::text` : column;
+  });
+  const order = source.order.map((name) => {
+    const isText = source.columns.some((column) => column.name === name && column.type === 'text');
+    return `x.${escapeIdentifier(name)}${isText ? '::text collate "C"' : ''}`;
+  });
+  const rows = filledIn(source, from, to, departed);
+  return `copy (select ${columns.join(', ')} from (${rows}) x order by ${order.join(', ')}) to stdout (format binary)`;
+}
+
+/** Both ends are part of the range. @param departed whether contracts had lost all of their parties in it before they ended */
+function filledIn({ sql }: LakeSource, from: number, to: number, departed: boolean): string {
+  const values = { from: String(from), to: String(to), departed: String(departed) };
+  return sql.replaceAll(/\$(from|to|departed)\b/g, (_, name: keyof typeof values) => values[name]);
+}

@@ -1,0 +1,37 @@
+/** The queries of docs/lake.md, as they stand there, over a lake of a believable history. */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { blocksOf, pages } from '../docs/pages.ts';
+import { createRetentionWorld, type RetentionWorld } from '../retention/retention-world.ts';
+import { duck, exportTo, lakeDir, type LakeDir } from './lake-world.ts';
+
+let world: RetentionWorld;
+let dir: LakeDir;
+beforeAll(async () => {
+  world = await createRetentionWorld(22, 300);
+  await world.fill('a');
+  dir = lakeDir();
+  await exportTo(dir.path, world.url, 'a');
+}, 120_000);
+afterAll(async () => {
+  dir[Symbol.dispose]();
+  await world[Symbol.asyncDispose]();
+});
+
+const blocks = pages()
+  .filter(({ path }) => path === 'docs/lake.md')
+  .flatMap(blocksOf)
+  .filter(({ language }) => language === 'duckdb');
+
+it('there are some', () => {
+  expect(blocks.length).toBeGreaterThanOrEqual(3);
+});
+
+it.each(blocks.map((block) => [`line ${String(block.line)}`, block.text] as const))('%s has rows', async (_, text) => {
+  const active = readFileSync(join(dir.path, 'active.sql'), 'utf8');
+  const here = text
+    .replaceAll("read_parquet('", `read_parquet('${dir.path}/`)
+    .replace('-- .read active.sql', `set variable lake = '${dir.path}';\n${active}`);
+  expect((await duck(here)).length).toBeGreaterThan(0);
+});

@@ -1,0 +1,123 @@
+/** A believable history as files: what DuckDB reads from them is what Postgres says, table by table and at every offset. */
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { Client } from 'pg';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { hashInDuckDb, hashInHyparquet, hashInPostgres, type TableHash } from '../../bench/lake/compare.ts';
+import { createRetentionWorld, type RetentionWorld } from '../retention/retention-world.ts';
+import { activeAt, duck, exportTo, filesIn, lakeDir, manifestOf } from './lake-world.ts';
+
+let world: RetentionWorld;
+let client: Client;
+let end: number;
+const schemas = { storage: 'a', explore: 'a_explore', typed: 'a_typed' };
+beforeAll(async () => {
+  world = await createRetentionWorld(21, 600);
+  await world.fill('a');
+  end = world.sandbox.ledger.ledgerEnd();
+  client = new Client({ connectionString: world.url });
+  await client.connect();
+}, 120_000);
+afterAll(async () => {
+  await client.end();
+  await world[Symbol.asyncDispose]();
+});
+
+const ask = async (sql: string) => (await duck(sql))[0];
+
+/** Hashes of all tables of a lake, as DuckDB reads them. */
+async function hashes(path: string): Promise<Readonly<Record<string, TableHash>>> {
+  const manifest = manifestOf(path);
+  const found: Record<string, TableHash> = {};
+  for (const table of Object.keys(manifest.tables)) found[table] = await hashInDuckDb(ask, path, manifest, table);
+  return found;
+}
+
+describe('export', () => {
+  it('writes what Postgres says, as DuckDB and hyparquet read it', async () => {
+    using dir = lakeDir();
+    const result = await exportTo(dir.path, world.url, 'a');
+    expect(result).toMatchObject({ until: end, rewritten: 0 });
+    const manifest = manifestOf(dir.path);
+    expect(manifest.until).toBe(end);
+    for (const [table, found] of Object.entries(await hashes(dir.path))) {
+      const wanted = await hashInPostgres(client, manifest, table, schemas);
+      expect(found, table).toEqual(wanted);
+      expect(await hashInHyparquet(dir.path, manifest, table), table).toEqual(wanted);
+    }
+    for (const table of ['updates', 'contracts', 'contract_ends', 'exercises', 'reassignments', 'topology_events']) {
+      expect(manifest.files.find((file) => file.table === table)?.rows, table).toBeGreaterThan(0);
+    }
+    const named = manifest.files.flatMap(({ path }) => (path === null ? [] : [path]));
+    expect(filesIn(dir.path).filter((name) => name.endsWith('.parquet'))).toEqual(named.sort());
+  });
+
+  it('writes typed views with the columns of their fields', async () => {
+    using dir = lakeDir();
+    await exportTo(dir.path, world.url, 'a', '--views', 'typed.harbor*', '--views', 'typed.splice_amulet__amulet*');
+    const manifest = manifestOf(dir.path);
+    const typed = Object.keys(manifest.tables).filter((name) => name.startsWith('typed.'));
+    expect(typed.length).toBeGreaterThan(3);
+    let decimals = 0;
+    for (const table of typed) {
+      const columns = manifest.tables[table]?.columns ?? [];
+      decimals += columns.filter(({ type }) => type === 'decimal').length;
+      const view = columns.some(({ name }) => name === 'exercised_at_offset') ? table : `${table}__history`;
+      const found = await hashInDuckDb(ask, dir.path, manifest, table);
+      expect(found, table).toEqual(await hashInPostgres(client, manifest, table, schemas, view));
+    }
+    expect(decimals).toBeGreaterThan(0);
+  });
+
+  it('gives in two steps what it gives in one, and changes no file that it has written', async () => {
+    using once = lakeDir();
+    using twice = lakeDir();
+    const middle = Math.floor(end / 2);
+    await exportTo(once.path, world.url, 'a');
+    await exportTo(twice.path, world.url, 'a', '--until', String(middle));
+    const first = manifestOf(twice.path);
+    expect(first.until).toBe(middle);
+    await exportTo(twice.path, world.url, 'a', '--views', 'typed.harbor*');
+    const second = manifestOf(twice.path);
+    const base = (table: string) => !table.startsWith('typed.');
+    expect(second.files.filter(({ table, to }) => base(table) && to <= middle)).toEqual(first.files);
+    expect(await hashes(twice.path)).toMatchObject(await hashes(once.path));
+    // Asked for later, it begins where the others do; written once, it goes on unasked.
+    const later = await exportTo(twice.path, world.url, 'a');
+    expect(later).toMatchObject({ files: 0, rows: 0 });
+    expect(second.files.some(({ table, from }) => table.startsWith('typed.harbor') && from === 0)).toBe(true);
+  });
+
+  it('says what was active at every offset, by active.sql', async () => {
+    using dir = lakeDir();
+    await exportTo(dir.path, world.url, 'a', '--until', String(Math.floor(end / 3)));
+    await exportTo(dir.path, world.url, 'a');
+    for (const offset of [0, 1, Math.floor(end / 3), Math.floor(end / 2), end - 1, end]) {
+      const wanted = await world.query<{ id: string }>(
+        `select contract_id || ' ' || synchronizer_id as id from a_explore.active_at(${String(offset)}, null) order by 1`,
+      );
+      expect(await activeAt(dir.path, offset), String(offset)).toEqual(wanted.map(({ id }) => id));
+    }
+  });
+
+  it('refuses what is beyond the checkpoint, folders of others, and a second one at work', async () => {
+    using dir = lakeDir();
+    await expect(exportTo(dir.path, world.url, 'a', '--until', String(end + 1))).rejects.toMatchObject({
+      code: 'EXPORT_NOT_READY',
+    });
+    await exportTo(dir.path, world.url, 'a');
+    await world.query(`update a.stream set filter_hash = 'another' || filter_hash`);
+    await expect(exportTo(dir.path, world.url, 'a')).rejects.toMatchObject({ code: 'LAKE_REFUSED' });
+    await world.query(
+      `update a.stream set filter_hash = substr(filter_hash, 8), participant_id = 'other::' || participant_id`,
+    );
+    await expect(exportTo(dir.path, world.url, 'a')).rejects.toMatchObject({ code: 'LAKE_REFUSED' });
+    await world.query(`update a.stream set participant_id = substr(participant_id, 8)`);
+    using foreign = lakeDir();
+    writeFileSync(join(foreign.path, 'diary.txt'), 'dear diary');
+    await expect(exportTo(foreign.path, world.url, 'a')).rejects.toMatchObject({ code: 'LAKE_REFUSED' });
+    expect(filesIn(foreign.path)).toEqual(['diary.txt']);
+    writeFileSync(join(dir.path, '.lock'), JSON.stringify({ host: 'elsewhere', pid: 1 }));
+    await expect(exportTo(dir.path, world.url, 'a')).rejects.toMatchObject({ code: 'LAKE_BUSY' });
+  });
+});

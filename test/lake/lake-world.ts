@@ -1,0 +1,87 @@
+/** A lake in a folder of its own, written by the command, and read by engines that share no code with it. */
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DuckDBInstance } from '@duckdb/node-api';
+import { exportCommand } from '../../src/cli/lake/export.ts';
+import { runCommand } from '../support/run-command.ts';
+
+export interface LakeDir extends Disposable {
+  readonly path: string;
+}
+
+export function lakeDir(): LakeDir {
+  const path = mkdtempSync(join(tmpdir(), 'lake-'));
+  return { path, [Symbol.dispose]: () => rmSync(path, { recursive: true, force: true }) };
+}
+
+/** What the command says of itself with `--json`. */
+export async function exportTo(
+  path: string,
+  url: string,
+  schema: string,
+  ...argv: readonly string[]
+): Promise<Record<string, unknown>> {
+  const lines: string[] = [];
+  const env = { DATABASE_URL: url, POSTGRES_SCHEMA: schema };
+  await runCommand(exportCommand, ['--to', path, '--json', ...argv], env, { print: (line) => lines.push(line) });
+  return JSON.parse(lines.at(-1) ?? '{}') as Record<string, unknown>;
+}
+
+export interface ManifestFile {
+  readonly table: string;
+  readonly from: number;
+  readonly to: number;
+  readonly path: string | null;
+  readonly rows: number;
+  readonly bytes: number;
+  readonly sha256: string | null;
+}
+
+export interface ReadManifest {
+  readonly until: number;
+  readonly participant: string;
+  readonly tables: Readonly<
+    Record<string, { readonly columns: readonly { readonly name: string; readonly type: string }[] }>
+  >;
+  readonly ranges: readonly { readonly from: number; readonly to: number }[];
+  readonly files: readonly ManifestFile[];
+}
+
+export function manifestOf(path: string): ReadManifest {
+  return JSON.parse(readFileSync(join(path, 'manifest.json'), 'utf8')) as ReadManifest;
+}
+
+/** Every file of the folder, from there, in order. */
+export function filesIn(path: string): readonly string[] {
+  return readdirSync(path, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => join(entry.parentPath, entry.name).slice(path.length + 1))
+    .sort();
+}
+
+/** Runs statements in one DuckDB; rows of the last one, as JSON has them. */
+export async function duck(...statements: readonly string[]): Promise<readonly Record<string, unknown>[]> {
+  const instance = await DuckDBInstance.create(':memory:', { threads: '1' });
+  const connection = await instance.connect();
+  try {
+    await connection.run("set timezone = 'UTC'");
+    let rows: readonly Record<string, unknown>[] = [];
+    for (const statement of statements) rows = (await connection.runAndReadAll(statement)).getRowObjectsJson();
+    return rows;
+  } finally {
+    connection.closeSync();
+    instance.closeSync();
+  }
+}
+
+/** Ids and synchronizers of what was active at an offset, in order, as `active.sql` finds them. */
+export async function activeAt(path: string, offset: number): Promise<readonly string[]> {
+  const rows = await duck(
+    `set variable lake = '${path}'`,
+    `set variable at_offset = ${String(offset)}`,
+    readFileSync(join(path, 'active.sql'), 'utf8'),
+    `select contract_id || ' ' || synchronizer_id as id from lake_active order by 1`,
+  );
+  return rows.map(({ id }) => String(id));
+}
