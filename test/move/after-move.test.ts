@@ -4,6 +4,7 @@ import { quarantineCommand } from '../../src/cli/maintain/quarantine.ts';
 import { reseedCommand } from '../../src/cli/maintain/reseed.ts';
 import { resetCommand } from '../../src/cli/maintain/reset.ts';
 import type { Update } from '../../packages/ledger-sandbox/src/wire/wire.ts';
+import { forgets } from '../history/interface-world.ts';
 import { brokenRules } from '../history/rules.ts';
 import { runCommand } from '../support/run-command.ts';
 import { waitFor } from '../support/wait-for.ts';
@@ -179,3 +180,33 @@ it('completions go on with those of the new participant, and say what was not re
   expect(coverage.map(({ status }) => status).at(-1)).toBe('known');
   expect(JSON.stringify(coverage)).toContain('submitted through host1');
 });
+
+it('views of an interface that comes later are gathered from the new participant, for what was there before too', async () => {
+  await using world = await MoveWorld.open(
+    { seed: 26, updates: 120 },
+    { LEDGER_INTERFACES: '#splice-api-token-holding-v1:Splice.Api.Token.HoldingV1:Holding' },
+  );
+  const known = world.network.participants.map(({ ledger }) => forgets(ledger, 'HoldingV1:Holding'));
+  await moved(world);
+  world.network.settle();
+  for (const knows of known) knows();
+  await using indexer = await world.run(1);
+  const state = async (): Promise<unknown> =>
+    (await world.rows('select state, complete_from from ledger.filter_interfaces'))[0]?.['state'];
+  await waitFor('the interface is followed', async () => ((await state()) === 'followed' ? true : undefined), 60_000);
+  await indexer.reaches(await world.checkpoint());
+  await world.follow(1, 'fresh');
+  const views = async (schema: string): Promise<readonly string[]> => {
+    const active = new Set(await idsOf(world, schema));
+    const rows = await world.rows(
+      `select l.contract_id || ' ' || s.synchronizer_id as id, v.view::text as view from ${schema}.interface_views v
+         join ${schema}.lifetimes l on l.activated_offset = v."offset" and l.node_id = v.node_id
+         join ${schema}.synchronizers s using (synchronizer_pk) order by 1, 2`,
+    );
+    return rows.filter(({ id }) => active.has(String(id))).map(({ id, view }) => `${String(id)} ${String(view)}`);
+  };
+  const [gathered, wanted] = [await views('ledger'), await views('fresh')];
+  expect(gathered.length).toBeGreaterThan(10);
+  expect(gathered).toEqual(wanted);
+  expect(await brokenRules(world.database.url, 'ledger')).toEqual([]);
+}, 120_000);
