@@ -19,6 +19,9 @@ const digests = (...names: readonly string[]): Promise<readonly string[]> =>
 
 describe('a rebuilt storage', { timeout: 120_000 }, () => {
   it('is what a fresh index is, and the indexer goes on in it', async () => {
+    await world.index('ledger', whole);
+    // More takeovers than the new storage has seen.
+    await query(world.database.url, 'update ledger.stream set epoch = 1000');
     await using indexer = await world.run('ledger', whole);
     await indexer.reaches(world.sandbox.ledger.ledgerEnd());
     const epoch = Number(await value(world, 'select epoch from ledger.stream'));

@@ -182,6 +182,12 @@ describe('after a swap', { timeout: 60_000 }, () => {
     expect(await value(world, 'select contracts from ledger.redactions')).toBe('1');
   });
 
+  it('the server knows how large the new tables are', async () => {
+    const unknown = `select array(select relname::text from pg_class where relnamespace = 'ledger'::regnamespace
+      and relkind = 'r' and relname <> 'notes' and reltuples < 0)`;
+    expect(await value(world, unknown)).toEqual([]);
+  });
+
   it('functions of the storage work in the schema they are in', async () => {
     const paths = `select array_agg(distinct n.nspname || ' ' || c) from pg_proc p join pg_namespace n on n.oid = p.pronamespace
       cross join unnest(p.proconfig) c where n.nspname in ('ledger', 'ledger_before') and c like 'search_path%'`;

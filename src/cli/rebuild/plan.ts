@@ -82,18 +82,21 @@ async function refuse(live: Database, { beside }: Wish): Promise<void> {
         'keep this storage, or index the participant into a new POSTGRES_SCHEMA',
       );
     }
-    const [fixed] = await fixedDependents(client, schema);
-    if (fixed !== undefined) throw cannotMove(fixed);
     const { rows } = await client.query<{ schema: string }>(
       `select nspname::text as schema from pg_namespace
         where nspname = any ($1) and not pg_has_role(nspowner, 'usage')`,
       [Object.values(readSchemas(schema))],
     );
-    if (rows[0] === undefined) return;
-    throw new IndexerError(`schema "${rows[0].schema}" belongs to another role, and rebuild makes it anew`, {
-      code: 'STORE_NOT_PERMITTED',
-      remedy: 'connect as the owner of the tables (with grant-roles: as the migrator)',
-    });
+    if (rows[0] !== undefined) throw notOwner(rows[0].schema);
+    const [fixed] = await fixedDependents(client, schema);
+    if (fixed !== undefined) throw cannotMove(fixed);
+  });
+}
+
+function notOwner(schema: string): IndexerError {
+  return new IndexerError(`schema "${schema}" belongs to another role, and rebuild makes it anew`, {
+    code: 'STORE_NOT_PERMITTED',
+    remedy: 'connect as the owner of the tables (with grant-roles: as the migrator)',
   });
 }
 

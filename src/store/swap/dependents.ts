@@ -13,7 +13,7 @@ interface Dependent {
   readonly oid: string;
   /** As the server names it, for people. */
   readonly name: string;
-  /** A view can be replaced, a materialized view cannot. */
+  /** A view can be replaced by who may do as its owner, a materialized view by nobody. */
   readonly kind: 'view' | 'function' | 'fixed';
 }
 
@@ -38,13 +38,15 @@ async function dependentsOf(client: ClientBase, storage: string): Promise<readon
                            else 'other' end as catalog,
             coalesce(r.ev_class, f.objid)::text as oid,
             coalesce(v.oid::regclass::text, o.identity) as name,
-            case when v.relkind = 'v' then 'view' when f.classid = 'pg_proc'::regclass then 'function'
+            case when not pg_has_role(coalesce(v.relowner, p.proowner), 'usage') then 'fixed'
+                 when v.relkind = 'v' then 'view' when f.classid = 'pg_proc'::regclass then 'function'
                  else 'fixed' end as kind
        from found f
       cross join lateral pg_identify_object_as_address(f.classid, f.objid, 0) a
       cross join lateral pg_identify_object(f.classid, f.objid, 0) o
        left join pg_rewrite r on f.classid = 'pg_rewrite'::regclass and r.oid = f.objid
        left join pg_class v on v.oid = r.ev_class
+       left join pg_proc p on f.classid = 'pg_proc'::regclass and p.oid = f.objid
       where a.type <> all ($2)
         and case a.type when 'type' then split_part(a.object_names[1], '.', 1) else a.object_names[1] end
             is distinct from $1

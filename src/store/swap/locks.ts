@@ -64,7 +64,7 @@ function tablesLocked(storage: string, mode: string): string {
 function viewsInOrder(schemas: string): string {
   return `with recursive views as (
        select c.oid, c.relname, n.nspname, c.relowner from pg_class c join pg_namespace n on n.oid = c.relnamespace
-        where c.relkind = 'v' and n.nspname in (${schemas})),
+        where c.relkind = 'v' and n.nspname in (${schemas}) and pg_has_role(c.relowner, 'usage')),
      uses as (
        select distinct r.ev_class as above, d.refobjid as below
          from pg_rewrite r join pg_depend d on d.classid = 'pg_rewrite'::regclass and d.objid = r.oid

@@ -65,6 +65,19 @@ export async function buildMissing(client: ClientBase, from: string, to: string)
   return found;
 }
 
+/** Tables that were filled faster than the server looks at them: without, readers of the first minutes get plans for empty ones. */
+const unknownSizes = `
+select 'analyze ' || string_agg(format('%I', c.relname), ', ') as statement
+  from pg_class c left join pg_stat_user_tables s on s.relid = c.oid
+ where c.relnamespace = (select oid from pg_namespace where nspname = $2) and c.relkind = 'r'
+   and (c.reltuples < 0 or s.n_mod_since_analyze > 0.2 * s.n_live_tup) and $1::text is not null
+having count(*) > 0`;
+
+/** Has the server look at what it does not know of the storage. In a transaction of the caller. */
+export async function analyzeUnknown(client: ClientBase, from: string, to: string): Promise<void> {
+  await runIn(client, to, await statements(client, unknownSizes, from, to));
+}
+
 // The rest is words in the catalog, and part of the swap.
 
 const whom = `case a.grantee when 0 then 'public' else quote_ident(pg_get_userbyid(a.grantee)) end`;

@@ -21,7 +21,7 @@ import { notifyStatement } from '../write/batch-writer.ts';
 import { fenced, takeEpoch } from '../write/stream-row.ts';
 import { moveDependents, searchIn } from './dependents.ts';
 import { lockStorage, olderSnapshots } from './locks.ts';
-import { buildMissing, carryObjects, moveForeign, pointFunctions } from './objects.ts';
+import { analyzeUnknown, buildMissing, carryObjects, moveForeign, pointFunctions } from './objects.ts';
 import { type Beside, besideNote, besideSchema, rebuildRefused } from './places.ts';
 import { carryCompletions, carryPackages, carryRedactions, carryRows, missingRedactions } from './rows.ts';
 
@@ -53,6 +53,7 @@ export async function prepareSwap(live: Database, beside: Database): Promise<Pre
   await live.transaction(async (client) => {
     await client.query('set local statement_timeout = 0');
     await buildMissing(client, live.schema, beside.schema);
+    await analyzeUnknown(client, live.schema, beside.schema);
   });
   await live.transaction((client) => carryCompletions(client, storages, 'earlier'));
   const packages = await readPackages(live);
