@@ -3,13 +3,17 @@ import type { ClientBase } from 'pg';
 
 /** Numbers of the staged templates and interfaces to numbers of ours, which grow by what is new: table `template_map`. */
 export async function mapTemplates(client: ClientBase, staged: string): Promise<void> {
+  const named = '(m.package_id, m.module_name, m.entity_name) = (s.package_id, s.module_name, s.entity_name)';
+  // Without gaps: the writer goes on from how many there are.
   await client.query(
     `insert into templates (template_pk, package_id, module_name, entity_name, package_name)
      select (select coalesce(max(template_pk), 0) from templates) + row_number() over (order by s.template_pk),
             s.package_id, s.module_name, s.entity_name, s.package_name
-       from ${staged}.templates s
-     on conflict (package_id, module_name, entity_name) do update
-       set package_name = coalesce(templates.package_name, excluded.package_name)`,
+       from ${staged}.templates s where not exists (select from templates m where ${named})`,
+  );
+  await client.query(
+    `update templates m set package_name = s.package_name
+       from ${staged}.templates s where ${named} and m.package_name is null and s.package_name is not null`,
   );
   await client.query(
     `create table ${staged}.template_map as
