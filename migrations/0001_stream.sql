@@ -24,7 +24,8 @@ create table stream (
   writer text,
   ledger_end bigint,
   pruned_offset bigint,
-  kept_offset bigint
+  kept_offset bigint,
+  widened_from text[] not null default '{}'
 );
 comment on table stream is 'One row: what is indexed here and how far. All updates up to and including checkpoint are in the tables.';
 comment on column stream.singleton is 'Always true: a schema holds exactly one stream.';
@@ -46,6 +47,7 @@ comment on column stream.writer is 'Who holds the epoch: host, process id and st
 comment on column stream.ledger_end is 'Ledger end when last polled.';
 comment on column stream.pruned_offset is 'Offset up to which the participant had pruned when last polled; 0 when never.';
 comment on column stream.kept_offset is 'Updates up to and including this offset were pruned here (their contracts that were still active are kept); null when nothing was.';
+comment on column stream.widened_from is 'Hashes of the filters that were widened to this one while the indexer ran: an indexer that is configured with one of them goes on with the filter in force.';
 
 create table hosts (
   host integer primary key,
@@ -74,7 +76,7 @@ comment on column hosts.since is 'When it was moved here; for the first particip
 create table coverage (
   from_offset bigint not null,
   to_offset bigint,
-  origin text not null check (origin in ('seed', 'genesis', 'oldest', 'offset', 'reseed', 'filter', 'reset')),
+  origin text not null check (origin in ('seed', 'genesis', 'oldest', 'offset', 'reseed', 'filter', 'reset', 'widen')),
   filter_hash text not null,
   transaction_shape text not null,
   reason text,
@@ -84,7 +86,7 @@ create table coverage (
 comment on table coverage is 'Which offsets are complete under which filter and shape. History before from_offset is not here.';
 comment on column coverage.from_offset is 'Exclusive: updates after this offset are complete.';
 comment on column coverage.to_offset is 'Inclusive end of a closed range; null for the range that ends at the checkpoint.';
-comment on column coverage.origin is 'How the range began: seed, genesis, oldest, offset; reseed after a gap, filter after an accepted change of the filter, reset after going back.';
+comment on column coverage.origin is 'How the range began: seed, genesis, oldest, offset; reseed after a gap, filter after an accepted change of the filter, widen after one that took what was active with it, reset after going back.';
 comment on column coverage.filter_hash is 'Filter in force.';
 comment on column coverage.transaction_shape is 'Shape in force.';
 comment on column coverage.reason is 'Why the range before this one ended; null for the first.';
@@ -103,6 +105,21 @@ comment on column filter_interfaces.state is 'followed: the stream is asked for 
 comment on column filter_interfaces.complete_from is 'Exclusive: every contract that was active at this offset, or began after it, has the view that the participant could show; 0 when that is so wherever the stream is complete. Null while none were taken.';
 comment on column filter_interfaces.unknown_at is 'Ledger end when the participant last said that it does not know the interface: no contract showed such a view up to here. Null when it never did.';
 comment on column filter_interfaces.noted_at is 'When it came into this state.';
+
+create table filter_parts (
+  kind text not null check (kind in ('party', 'template', 'interface', 'blobs', 'topology')),
+  name text not null,
+  from_offset bigint not null,
+  complete_from bigint,
+  noted_at timestamptz not null default now(),
+  primary key (kind, name)
+);
+comment on table filter_parts is 'What was added to the filter while the indexer ran, and from where on it is here. What the filter had from the beginning has no row.';
+comment on column filter_parts.kind is 'party, template, interface, blobs or topology.';
+comment on column filter_parts.name is 'The party, template or interface as the filter names it; * for all of them; empty for blobs and topology.';
+comment on column filter_parts.from_offset is 'Exclusive: updates after this offset were asked for with it.';
+comment on column filter_parts.complete_from is 'Exclusive: what was active at this offset is here, and everything since. Null while that is gathered, and where it was given up.';
+comment on column filter_parts.noted_at is 'When it was added.';
 
 create table synchronizers (
   synchronizer_pk integer primary key,

@@ -106,7 +106,7 @@ create table contract_parties (
   witness_parties text[] not null
 );
 comment on table contract_parties is 'Who is party to contracts: each combination once, but for some that come again after many others.';
-comment on column contract_parties.parties_pk is 'Small number used by the big tables, in order of first appearance.';
+comment on column contract_parties.parties_pk is 'Small number used by the big tables, in order of first appearance; below zero for those that came with a wider filter.';
 comment on column contract_parties.signatories is 'Signatories.';
 comment on column contract_parties.observers is 'Observers.';
 comment on column contract_parties.witness_parties is 'Parties of the reader that see the create or assign.';
@@ -118,7 +118,7 @@ create table event_parties (
   implemented_interfaces text[] not null
 );
 comment on table event_parties is 'Who takes part in events that create nothing: each combination once, but for some that come again after many others.';
-comment on column event_parties.parties_pk is 'Small number used by the big tables, in order of first appearance.';
+comment on column event_parties.parties_pk is 'Small number used by the big tables, in order of first appearance; below zero for those that came with a wider filter.';
 comment on column event_parties.acting_parties is 'Controllers of an exercise; empty for other events.';
 comment on column event_parties.witness_parties is 'Parties of the reader that see the event.';
 comment on column event_parties.implemented_interfaces is 'Interfaces matched by the filter.';

@@ -28,7 +28,7 @@ import { readUpdateOutline } from './store/reads/update-outline.ts';
 import { WriterCandidate, writerSessionName } from './store/lock/writer-lock.ts';
 import { pruneBeside } from './store/retention/prune.ts';
 import { stagingSchema } from './store/history/staging.ts';
-import { postgresSink, postgresViewStaging } from './store/postgres-sink.ts';
+import { postgresSink, postgresViewStaging, postgresWideningPlace } from './store/postgres-sink.ts';
 import { commit } from './version.ts';
 
 /** At most; a limit on not knowing the ledger end allows for one question that is lost. */
@@ -232,6 +232,7 @@ export function pipelineParts(
     filter: { parties, templates, interfaces: [], createdEventBlobs, shape, topology },
     wantedInterfaces: ledger.wantedInterfaces,
     viewStaging: viewStaging(options, candidate),
+    wideningPlace: wideningPlace(options, candidate),
     retention: retention(options),
     start: indexer.start,
     stopAt: indexer.stopAt,
@@ -264,6 +265,15 @@ function viewStaging(options: IndexerOptions, candidate: WriterCandidate): Pipel
   const staging = stagingSchema(options.config.database.schema, 'interfaces');
   return async () =>
     postgresViewStaging(openBeside(options, 'views', 2), openBeside(options, 'views', 2, staging), () =>
+      candidate.assertHeld(),
+    );
+}
+
+/** The stream's own tables, and those in which contracts of a wider filter are gathered. */
+function wideningPlace(options: IndexerOptions, candidate: WriterCandidate): PipelineParts['wideningPlace'] {
+  const staging = stagingSchema(options.config.database.schema, 'widen');
+  return async () =>
+    postgresWideningPlace(openBeside(options, 'widen', 2), openBeside(options, 'widen', 2, staging), () =>
       candidate.assertHeld(),
     );
 }

@@ -4,6 +4,8 @@
 create or replace view :explore.interface_coverage as
   select i.interface_id, i.state, i.complete_from, i.unknown_at, i.noted_at,
          case when i.state = 'followed' and i.complete_from = 0 then 'complete wherever the stream is'
+              when i.state = 'followed' and i.complete_from is null
+                then 'the stream asks for it; views of contracts that were active before are gathered'
               when i.state = 'followed'
                 then format('complete from offset %s on: contracts that had ended by then have no view', i.complete_from)
               when i.state = 'gathering' and i.unknown_at is not null
@@ -36,7 +38,7 @@ begin
   if partial.interface_id is not null then
     raise exception 'What was seen through % at offset % is not complete: %', partial.interface_id, at_offset, partial.why
       using errcode = 'LI003',
-            hint = case partial.state when 'followed' then format('Ask for offset %s or a later one; ', partial.complete_from)
+            hint = case when partial.state = 'followed' and partial.complete_from is not null then format('Ask for offset %s or a later one; ', partial.complete_from)
                                       else 'Wait until it is followed; ' end
                    || 'view interface_coverage says from where on each interface is complete.';
   end if;

@@ -30,6 +30,7 @@ import { quarantineCommand } from './maintain/quarantine.ts';
 import { redactCommand } from './maintain/redact.ts';
 import { reseedCommand } from './maintain/reseed.ts';
 import { resetCommand } from './maintain/reset.ts';
+import { widenCommand } from './maintain/widen.ts';
 import { worksCommand } from './maintain/works.ts';
 import { rebuildCommand } from './rebuild/rebuild.ts';
 import { grantReaderCommand } from './roles/grant-reader.ts';
@@ -63,6 +64,7 @@ export const commands: readonly Command[] = [
   resetCommand,
   reseedCommand,
   acceptFilterCommand,
+  widenCommand,
   moveCommand,
   rebuildCommand,
   worksCommand,

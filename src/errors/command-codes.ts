@@ -105,6 +105,18 @@ export const commandCodes = {
     'hold: the history that was to be kept is not here',
     'name an offset that is',
   ),
+  WIDEN_REFUSED: kind(
+    'fatal',
+    ExitCode.configuration,
+    'widen would not do what it says, or the role may not; the message says why',
+    'do what the message names',
+  ),
+  WIDEN_UNPROVEN: kind(
+    'fatal',
+    ExitCode.different,
+    'contracts that are here do not go with the active contracts under the wider filter: nothing of it was added',
+    'ledger-indexer verify --acs names what differs; ledger-indexer reseed --keep-history --yes puts right what is active',
+  ),
   WORK_REFUSED: kind(
     'fatal',
     ExitCode.configuration,

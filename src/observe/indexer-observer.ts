@@ -15,6 +15,7 @@ import type {
   SeedFacts,
   StretchAnswer,
   VerifiedFacts,
+  WideningFacts,
   WorkPart,
 } from '../pipeline/ports/observer.ts';
 import { Doubling } from './figures/doubling.ts';
@@ -24,6 +25,7 @@ import type { Metrics } from './metrics/metrics.ts';
 import { CompletionReport } from './log/completion-report.ts';
 import { ProgressLine } from './log/progress-line.ts';
 import { InterfaceReport } from './log/interface-report.ts';
+import { WideningReport } from './log/widening-report.ts';
 import { PackageReport } from './log/package-report.ts';
 import { RetentionReport } from './log/retention-report.ts';
 import { reportUnknown } from './log/unknown-report.ts';
@@ -78,6 +80,7 @@ class LoggingObserver implements IndexerObserver {
   readonly #lines = new Doubling();
   readonly #packages: PackageReport;
   readonly #interfaces: InterfaceReport;
+  readonly #widening: WideningReport;
   readonly #completions: CompletionReport;
   readonly #retention: RetentionReport;
   readonly #works: WorkReport;
@@ -94,6 +97,7 @@ class LoggingObserver implements IndexerObserver {
     const report = { logger, metrics, health };
     this.#packages = new PackageReport(report);
     this.#interfaces = new InterfaceReport(report);
+    this.#widening = new WideningReport(report);
     this.#completions = new CompletionReport(report);
     this.#retention = new RetentionReport(report);
     this.#works = new WorkReport(report);
@@ -296,6 +300,10 @@ class LoggingObserver implements IndexerObserver {
 
   viewsFailed(error: IndexerError, delayMs: number): void {
     this.#interfaces.failed(error, delayMs);
+  }
+
+  widening(told: WideningFacts): void {
+    this.#widening.told(told);
   }
 
   completionsOff(because: string, error?: IndexerError): void {

@@ -11,7 +11,6 @@ import type { WantedInterface } from '../model/stream.ts';
 import { knownInterfaces } from '../ledger/api/known-interfaces.ts';
 import type { PipelineParts } from './ports/parts.ts';
 import type { Connected } from './proof/identity.ts';
-import { onHost } from './host/on-host.ts';
 import { answered } from './proof/interfaces.ts';
 import { pause, retryAfterMs } from './retry/retry.ts';
 import { ViewHistory } from './view-history.ts';
@@ -73,6 +72,7 @@ export class InterfaceWatch {
     try {
       // Gathered by offsets of a participant that is not read any more.
       if (history.movedAt !== session.state.host?.from) return false;
+      if ((await parts.sink.widening.due()) !== undefined) return false;
       if (!(await history.reach(checkpoint))) return false;
       const views = await polling(parts, () => history.merge({ checkpoint, epoch }));
       parts.observer.viewsAdded(history.interfaces, views);
@@ -111,8 +111,7 @@ export class InterfaceWatch {
   }
 
   async #gather(gathering: Gathering, told: Told): Promise<boolean> {
-    const parts = onHost(this.#parts, gathering.session.state.host);
-    const history = await gathered(parts, gathering, told);
+    const history = await gathered(gathering, told);
     if (history === undefined) return false;
     if (gathering.stop.aborted) {
       // The next session goes on with what is there, and must not meet it open.
@@ -155,7 +154,7 @@ async function polling<T>({ polledLedger, observer, limits }: PipelineParts, wor
   }
 }
 
-interface Gathering extends Pick<Connected, 'session' | 'interfaces'> {
+interface Gathering extends Pick<Connected, 'session' | 'parts' | 'interfaces'> {
   readonly following: Following;
   readonly stop: AbortSignal;
 }
@@ -166,9 +165,12 @@ interface Told {
 }
 
 /** Undefined while the participant knows none of them, and when it was stopped. */
-async function gathered(parts: PipelineParts, gathering: Gathering, told: Told): Promise<ViewHistory | undefined> {
+async function gathered(gathering: Gathering, told: Told): Promise<ViewHistory | undefined> {
+  const { parts } = gathering;
   const { ledger, sink, observer } = parts;
   const { following, stop } = gathering;
+  // Views go to the contracts that are here: those of a wider filter come first.
+  if ((await sink.widening.due()) !== undefined) return undefined;
   const known = await askAgain(parts, gathering, told);
   const { repeatsTo = 0 } = parts.host ?? {};
   // Until then it is not told apart here what is new and what was stored from another participant.

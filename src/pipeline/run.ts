@@ -27,6 +27,7 @@ import { isNamed, nowhere, stretchToSearch, type Stretch } from './retry/apart.t
 import { follow$, type Following } from './follow/follow.ts';
 import { connect, type Connected } from './proof/identity.ts';
 import { InterfaceWatch } from './interface-watch.ts';
+import { WideningWatch } from './widening.ts';
 import { CompletionWatch } from './beside/completion-watch.ts';
 import { pruning$ } from './beside/retention-watch.ts';
 import { PackageWatch } from './beside/package-watch.ts';
@@ -55,11 +56,14 @@ class Run {
   readonly #phase: PhaseKeeper;
   readonly #packages: PackageWatch;
   readonly #interfaces: InterfaceWatch;
+  readonly #widening: WideningWatch;
   readonly #completions: CompletionWatch;
   #lock: WriterLock | undefined;
   readonly #failures = new FailureCount();
   /** The ledger has refused a name of the filter since something was stored: which interfaces it knows is asked anew. */
   #nameRefused = false;
+  /** By the filter in force. */
+  #wantsInterfaces: boolean;
   /** What the next session goes through one by one, to name what Postgres does not take. */
   #apart = nowhere;
   /** The last offset to store; `end` becomes an offset when the ledger end is known, once for all sessions. */
@@ -68,8 +72,10 @@ class Run {
   constructor(parts: PipelineParts) {
     this.#parts = parts;
     this.#phase = new PhaseKeeper(parts.observer);
+    this.#wantsInterfaces = parts.wantedInterfaces.length > 0;
     this.#packages = new PackageWatch(parts);
     this.#interfaces = new InterfaceWatch(parts);
+    this.#widening = new WideningWatch(parts);
     this.#completions = new CompletionWatch(parts);
     this.#phase.change('starting');
     parts.stop.addEventListener('abort', () => {
@@ -102,12 +108,16 @@ class Run {
         if (lock === undefined) return EMPTY;
         const work$ = defer(() => this.#connect()).pipe(
           concatMap((connected) => this.#work$(connected)),
-          // A session that ended for views to be merged is followed by another.
-          repeat({ delay: () => (this.#interfaces.isLevel && !this.#parts.stop.aborted ? of(true) : EMPTY) }),
+          // A session that ended for views to be merged, or for a wider filter, is followed by another.
+          repeat({ delay: () => (this.#goesOn() ? of(true) : EMPTY) }),
         );
         return merge(work$.pipe(endWith('done')), lock.lost).pipe(takeWhile((value) => value !== 'done'));
       }),
     );
+  }
+
+  #goesOn(): boolean {
+    return (this.#interfaces.isLevel || this.#widening.isLevel) && !this.#parts.stop.aborted;
   }
 
   /** Waits as standby until the lock is ours; undefined when a stop was asked for. */
@@ -118,7 +128,10 @@ class Run {
 
   async #connect(): Promise<Connected> {
     const connected = await connect(this.#parts, { anew: this.#nameRefused });
-    return (await this.#interfaces.merge(connected)) ? connect(this.#parts, { anew: false }) : connected;
+    this.#wantsInterfaces = connected.parts.wantedInterfaces.length > 0;
+    const isMerged = await this.#interfaces.merge(connected);
+    const current = isMerged ? await connect(this.#parts, { anew: false }) : connected;
+    return (await this.#widening.turn(current)) ? connect(this.#parts, { anew: false }) : current;
   }
 
   #work$(connected: Connected): Observable<unknown> {
@@ -176,12 +189,14 @@ class Run {
     });
     const bounded = this.#stopAt !== undefined;
     const level$ = this.#interfaces.watch$(connected, following, bounded).pipe(map(() => undefined));
+    const widened$ = this.#widening.watch$(connected, following).pipe(map(() => undefined));
     // A run that ends has what the ledger knows when it ends: nothing waits for it then.
     const updates$ = follow$(connected.parts, connected.session, following);
     const followed$ = concat(updates$, this.#settled$(following), bounded ? level$ : EMPTY).pipe(endWith(undefined));
     const completions$ = this.#completions.watch$(connected, following);
     const pruned$ = pruning$(connected.parts);
-    const beside$ = merge(polled$, this.#packages.watch$(), completions$, pruned$, bounded ? EMPTY : level$);
+    const turned$ = bounded ? EMPTY : merge(level$, widened$);
+    const beside$ = merge(polled$, this.#packages.watch$(), completions$, pruned$, turned$);
     return merge(followed$, beside$).pipe(
       takeWhile((value) => value !== undefined),
       finalize(() => {
@@ -233,7 +248,7 @@ class Run {
 
   /** Once: an interface that the participant does not know any more must not keep the stream from all others. */
   #mayAskAnew({ code }: IndexerError): boolean {
-    const isNew = code === 'LEDGER_FILTER_UNKNOWN' && this.#parts.wantedInterfaces.length > 0 && !this.#nameRefused;
+    const isNew = code === 'LEDGER_FILTER_UNKNOWN' && this.#wantsInterfaces && !this.#nameRefused;
     this.#nameRefused ||= isNew;
     return isNew;
   }

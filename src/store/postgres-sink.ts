@@ -4,6 +4,7 @@
  * against the other.
  */
 import type { PackageLookup, PackageModel } from '../daml/package-model.ts';
+import type { WantedWidening } from '../model/filter-parts.ts';
 import type { StreamIdentity } from '../model/stream.ts';
 import type { ExerciseJson } from '../model/tables.ts';
 import type { Database } from './connection/database.ts';
@@ -21,6 +22,19 @@ import {
   newestMark,
   rangeBegin,
 } from './history/stored-marks.ts';
+import { beginFill, fillStep, finishFill } from './history/widen-fill.ts';
+import {
+  assertMayWiden,
+  dueWidening,
+  isNamed,
+  nameStaged,
+  noteWidening,
+  setWidening,
+  storedFilter,
+  tidyWidening,
+  type Standing,
+  type WideningNote,
+} from './history/widen.ts';
 import type { WriterCandidate } from './lock/writer-lock.ts';
 import { assertExerciseJson } from './schema/exercise-json.ts';
 import { assertMigrated, migrate } from './schema/migrations.ts';
@@ -62,6 +76,15 @@ export function postgresSink(database: Database, candidate: WriterCandidate, opt
       store: (model: PackageModel) => storePackage(database, model),
       refreshPaddings: (packages: PackageLookup) => refreshPaddings(database, packages),
       syncViews: (packages: readonly PackageModel[]) => syncTypedViews(database, packages),
+    },
+    widening: {
+      filter: () => storedFilter(database),
+      due: () => dueWidening(database),
+      assertAllowed: () => assertMayWiden(database),
+      note: (progress: WideningNote) => noteWidening(database, progress),
+      set: (wanted: WantedWidening, at: Standing, followed: readonly string[]) =>
+        setWidening(database, wanted, at, followed),
+      tidy: () => tidyWidening(database),
     },
     verifications: () => lastVerifications(database),
     works: () => database.withClient(listWorks),
@@ -116,6 +139,30 @@ export function postgresViewStaging(database: Database, staging: Database, asser
     },
     openSession: (identity: StreamIdentity) => openSession(staging, identity, { notify: false, assertHeld }),
     merge: (merge: ViewMerge) => mergeViews(database, merge),
+    close: async () => {
+      await Promise.all([database.close(), staging.close()]);
+    },
+  };
+}
+
+/**
+ * Where active contracts of a wider filter are gathered, and how they become part of the stream. To be used by the holder of
+ * the writer lock only.
+ * @param database the stream's own, with time for long statements; both handles are closed by `close`
+ * @param staging the handle of its staging schema
+ */
+export function postgresWideningPlace(database: Database, staging: Database, assertHeld: () => void) {
+  return {
+    prepare: (wanted: Wanted) => prepareStaging(staging, database.schema, 'widen', wanted),
+    openSession: (identity: StreamIdentity) => openSession(staging, identity, { notify: false, assertHeld }),
+    isNamed: () => isNamed(database),
+    name: (epoch: number) => nameStaged(database, epoch),
+    begin: () => beginFill(database),
+    fill: (epoch: number, contracts: number) => {
+      assertHeld();
+      return fillStep(database, epoch, contracts);
+    },
+    finish: (epoch: number) => finishFill(database, epoch),
     close: async () => {
       await Promise.all([database.close(), staging.close()]);
     },

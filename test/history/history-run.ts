@@ -3,6 +3,8 @@ import { loadConfig } from '../../src/config/config.ts';
 import { acceptFilterCommand } from '../../src/cli/maintain/accept-filter.ts';
 import { reseedCommand } from '../../src/cli/maintain/reseed.ts';
 import { resetCommand } from '../../src/cli/maintain/reset.ts';
+import { widenCommand } from '../../src/cli/maintain/widen.ts';
+import { worksCommand } from '../../src/cli/maintain/works.ts';
 import { startSandbox } from '../../packages/ledger-sandbox/src/demo/sandbox.ts';
 import type { Sandbox } from '../../packages/ledger-sandbox/src/server/sandbox.ts';
 import { Steps } from '../../packages/ledger-sandbox/src/demo/traffic.ts';
@@ -111,6 +113,8 @@ export class HistoryWorld {
     if (verb === 'reset') await runCommand(resetCommand, argv, env, { print: write });
     else if (verb === 'reseed') await runCommand(reseedCommand, argv, env, { print: write });
     else if (verb === 'accept-filter') await runCommand(acceptFilterCommand, argv, env, { print: write });
+    else if (verb === 'widen') await runCommand(widenCommand, argv, env, { print: write });
+    else if (verb === 'works') await runCommand(worksCommand, argv, env, { print: write });
     else throw new Error(`no command ${verb}`);
     return printed.join('\n');
   }

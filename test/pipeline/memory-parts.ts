@@ -104,6 +104,7 @@ export function memoryWorld({
     },
     wantedInterfaces: [],
     viewStaging: () => Promise.reject(new Error('nothing is gathered here')),
+    wideningPlace: () => Promise.reject(new Error('nothing is gathered here')),
     retention: undefined,
     start: 'seed',
     stopAt: undefined,

@@ -31,7 +31,7 @@ export interface Commit {
 
 /** What may be made to fail. */
 export type Act =
-  | Exclude<keyof Sink, 'marks' | 'packages'>
+  | Exclude<keyof Sink, 'marks' | 'packages' | 'widening'>
   | Exclude<keyof SinkSession, 'state' | 'completions' | 'newBatch' | 'explained' | 'explainedEntry'>
   | keyof Sink['packages'];
 
@@ -106,6 +106,16 @@ export class MemorySink implements Sink {
       return Promise.resolve(offsets.find((offset) => !known.has(offset)));
     },
     contracts: (limit) => Promise.resolve(this.activeContracts.slice(0, limit)),
+  };
+
+  /** Nobody asks for a wider filter here. */
+  readonly widening: Sink['widening'] = {
+    filter: () => Promise.resolve(undefined),
+    due: () => Promise.resolve(undefined),
+    assertAllowed: () => Promise.resolve(),
+    note: () => Promise.resolve(true),
+    set: () => Promise.resolve(),
+    tidy: () => Promise.resolve(),
   };
 
   readonly packages: Sink['packages'] = {

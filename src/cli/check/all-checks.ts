@@ -4,7 +4,7 @@ import { toIndexerError } from '../../errors/indexer-error.ts';
 import type { Database } from '../../store/connection/database.ts';
 import { databaseChecks, openForChecks } from './database-checks.ts';
 import { ledgerChecks, type LedgerView, openLedger } from './ledger-checks.ts';
-import { type Check, fail, type Finding, type Outcome, pass, runChecks, skip } from './outcome.ts';
+import { type Check, fail, type Finding, type Outcome, pass, runChecks, skip, warn } from './outcome.ts';
 import { readStream, type StreamFacts } from '../../store/history/maintenance.ts';
 import { hasTables } from '../../store/connection/inspection.ts';
 import { filterFingerprint } from '../../ledger/api/request-format.ts';
@@ -112,7 +112,14 @@ const nothing = 'nothing is stored yet';
 async function sameStream({ config, participantId }: LedgerView, database: Database): Promise<Finding> {
   const stream = await stored(database);
   if (stream === undefined) return skip(nothing);
-  if (filterFingerprint(config.ledger).hash !== stream.filterHash) {
+  const configured = filterFingerprint(config.ledger).hash;
+  if (configured !== stream.filterHash) {
+    if (stream.widenedFrom.includes(configured)) {
+      return warn(
+        'the filter was widened: the indexer goes on with what is in force, the LEDGER_* options name a former one',
+        'set the LEDGER_* filter options to what view explore.filter_coverage lists',
+      );
+    }
     return fail(
       `schema "${database.schema}" was filled with another filter: ${stream.filter.slice(0, 400)}`,
       'restore the former LEDGER_* filter options, or ledger-indexer accept-filter --yes, or use another POSTGRES_SCHEMA',

@@ -50,7 +50,7 @@ function consequences({ widens, narrows }: FilterDifference): readonly string[] 
   if (widens) {
     lines.push(
       'what only the configured filter shows is missing up to the checkpoint, contracts that are still active included;',
-      'to have those as well, run instead: ledger-indexer reseed --keep-history',
+      'to have what is still active as well, run instead: ledger-indexer widen (while the indexer runs), or reseed --keep-history',
     );
   }
   if (narrows) {

@@ -79,6 +79,8 @@ export interface StatusDocument {
   readonly interfacesWaiting: readonly string[];
   /** Interfaces whose views are gathered beside the stream. */
   readonly interfacesGathering: readonly string[];
+  /** Options that name a filter which was widened since; empty when all say what is in force. */
+  readonly optionsBehind: readonly string[];
   /** What INDEXER_KEEP has pruned since the last look began; null without it, and before the first look. */
   readonly retention: RetentionStatus | null;
   /** What was asked for beside the stream and takes long, whoever does it; the last of each name. */
@@ -108,6 +110,7 @@ export class HealthTracker {
   readonly unknown = new UnknownNames();
   readonly retention = new RetentionProgress();
   readonly works = new WorkProgress();
+  optionsBehind: readonly string[] = [];
   readonly #options: HealthOptions;
   readonly #startedAt: number;
   readonly #updates = new Map<string, number>();
@@ -323,6 +326,7 @@ export class HealthTracker {
       completions: this.#completions,
       interfacesWaiting: this.#interfacesWaiting,
       interfacesGathering: this.#interfacesGathering,
+      optionsBehind: this.optionsBehind,
       retention: this.retention.status(),
       works: this.works.status(),
       unknown: this.unknown.all,

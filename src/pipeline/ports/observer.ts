@@ -69,6 +69,16 @@ export interface PackageFacts {
   readonly failedViews: readonly { readonly view: string; readonly error: IndexerError }[];
 }
 
+/**
+ * `options`: those that do not name the filter in force, because it was widened since; none when they do. `set`: the filter is
+ * in force. `gathering`: contracts that were active at an offset are read. `done`: they are part of the stream. `late`: not for
+ * now; the stream goes on. `delayMs` until the next try, undefined when there is none.
+ */
+export type WideningFacts =
+  | { readonly kind: 'options'; readonly behind: readonly string[] }
+  | { readonly kind: 'set' | 'gathering' | 'done'; readonly offset: number }
+  | { readonly kind: 'late'; readonly error: IndexerError; readonly delayMs: number | undefined };
+
 /** One transaction of completions. */
 export interface CompletionFacts {
   /** Completions are stored up to here. */
@@ -157,6 +167,8 @@ export interface Observer {
   viewsAdded(interfaces: readonly string[], views: number): void;
   /** Views could not be gathered for now; the stream goes on without them. `delayMs` until the next try. */
   viewsFailed(error: IndexerError, delayMs: number): void;
+  /** At the beginning of a session, and as a wider filter is taken into force. */
+  widening(told: WideningFacts): void;
   /** Completions are not followed, and why; told again and again. */
   completionsOff(because: string, error?: IndexerError): void;
   /** They are followed, from this offset on. */

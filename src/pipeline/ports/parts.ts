@@ -9,6 +9,7 @@ import type { Observer, PruneFacts } from './observer.ts';
 import type { Sink, ViewStaging } from './sink.ts';
 import type { LedgerQuestions, OpenStream } from './source.ts';
 import type { Tracer } from './tracer.ts';
+import type { WideningPlace } from './widening.ts';
 
 export interface PipelineLimits {
   readonly batchUpdates: number;
@@ -52,6 +53,8 @@ export interface PipelineParts {
   readonly wantedInterfaces: readonly string[];
   /** Where views of interfaces that came later are gathered beside the stream. */
   readonly viewStaging: () => Promise<ViewStaging>;
+  /** Where active contracts of a wider filter are gathered beside the stream. */
+  readonly wideningPlace: () => Promise<WideningPlace>;
   /** Undefined: all history is kept. */
   readonly retention: Retention | undefined;
   /** `whole`: everything the participant shows, from the first update on or from what was active where it was pruned. */

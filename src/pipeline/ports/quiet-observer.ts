@@ -31,6 +31,7 @@ export const quietObserver: Observer = {
   viewsGathering: ignore,
   viewsAdded: ignore,
   viewsFailed: ignore,
+  widening: ignore,
   completionsOff: ignore,
   completionsFollowed: ignore,
   completionsStored: ignore,

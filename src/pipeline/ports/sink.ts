@@ -22,6 +22,7 @@ import type {
 } from '../../model/stream.ts';
 import type { Completion, StoredUpdate } from '../../model/update.ts';
 import type { PackageFacts, VerifiedFacts } from './observer.ts';
+import type { Widenings } from './widening.ts';
 
 export interface Sink {
   /** Checks the place and brings its layout up to date; called at the start of every session, cheap once done. */
@@ -38,6 +39,7 @@ export interface Sink {
   openSession(identity: StreamIdentity): Promise<SinkSession>;
   readonly marks: StoredMarks;
   readonly packages: StoredPackages;
+  readonly widening: Widenings;
   /** The last result of each kind of `verify`, which is another process. */
   verifications(): Promise<readonly VerifiedFacts[]>;
   /** What was asked for beside the stream, whoever does it. */

@@ -8,6 +8,7 @@ import { filterFingerprint } from '../../ledger/api/request-format.ts';
 import type { StreamIdentity, WantedInterface } from '../../model/stream.ts';
 import { onHost } from '../host/on-host.ts';
 import { proveHistory } from './history-proof.ts';
+import { filterInForce, optionsBehind } from './filter-in-force.ts';
 import { interfacesInForce, withInterfaces } from './interfaces.ts';
 import type { PipelineParts } from '../ports/parts.ts';
 import type { SinkSession } from '../ports/sink.ts';
@@ -26,9 +27,10 @@ export interface Connected {
 }
 
 /** @param anew whether the participant has refused an interface that the stream asks for */
-export async function connect(all: PipelineParts, { anew }: { readonly anew: boolean }): Promise<Connected> {
-  const { ledger, sink } = all;
-  const identity = await askIdentity(all);
+export async function connect(configured: PipelineParts, { anew }: { readonly anew: boolean }): Promise<Connected> {
+  const { ledger, sink } = configured;
+  const asked = await askIdentity(configured);
+  const { identity, parts: all } = filterInForce(configured, asked, await sink.widening.filter());
   const { participantId } = identity;
   const told = { end: await ledger.state.ledgerEnd(), pruned: await ledger.state.latestPrunedOffsets() };
   const askedAt = performance.now();
@@ -46,6 +48,7 @@ export async function connect(all: PipelineParts, { anew }: { readonly anew: boo
   await proveHistory(parts, session.state, { ledgerEnd, pruned, sameParticipant });
   // Not before: a participant without a proven history must not give its name to ours.
   if (participantId !== undefined) await session.noteParticipant(participantId);
+  parts.observer.widening({ kind: 'options', behind: optionsBehind(asked, identity) });
   parts.observer.sessionOpened(participantId, session.state.checkpoint);
   return { session, parts, interfaces, ledgerEnd, pruned, askedAt };
 }

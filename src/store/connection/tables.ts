@@ -112,7 +112,7 @@ interface ContractsTable {
 interface CoverageTable {
   readonly from_offset: number;
   readonly to_offset: number | null;
-  readonly origin: 'seed' | 'genesis' | 'oldest' | 'offset' | 'reseed' | 'filter' | 'reset';
+  readonly origin: 'seed' | 'genesis' | 'oldest' | 'offset' | 'reseed' | 'filter' | 'reset' | 'widen';
   readonly filter_hash: string;
   readonly transaction_shape: string;
   readonly reason: string | null;
@@ -161,6 +161,14 @@ interface FilterInterfacesTable {
   readonly state: 'waiting' | 'gathering' | 'followed';
   readonly complete_from: number | null;
   readonly unknown_at: number | null;
+  readonly noted_at: Generated<Date>;
+}
+
+interface FilterPartsTable {
+  readonly kind: 'party' | 'template' | 'interface' | 'blobs' | 'topology';
+  readonly name: string;
+  readonly from_offset: number;
+  readonly complete_from: number | null;
   readonly noted_at: Generated<Date>;
 }
 
@@ -302,6 +310,7 @@ interface StreamTable {
   readonly ledger_end: number | null;
   readonly pruned_offset: number | null;
   readonly kept_offset: number | null;
+  readonly widened_from: Generated<string[]>;
 }
 
 interface SubmittersTable {
@@ -415,6 +424,7 @@ export interface Tables {
   readonly event_parties: EventPartiesTable;
   readonly exercises: ExercisesTable;
   readonly filter_interfaces: FilterInterfacesTable;
+  readonly filter_parts: FilterPartsTable;
   readonly hosts: HostsTable;
   readonly interface_views: InterfaceViewsTable;
   readonly live: LiveTable;

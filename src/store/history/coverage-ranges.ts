@@ -10,7 +10,7 @@ import type { StreamIdentity } from '../../model/stream.ts';
 export interface NewRange {
   /** Exclusive beginning of the range. */
   readonly from: number;
-  readonly origin: 'reseed' | 'filter' | 'reset';
+  readonly origin: 'reseed' | 'filter' | 'reset' | 'widen';
   readonly filterHash: string;
   readonly shape: StreamIdentity['shape'];
   /** Why the range before it ended. */

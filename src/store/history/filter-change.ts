@@ -3,7 +3,9 @@ import type { StreamIdentity } from '../../model/stream.ts';
 import type { Database } from '../connection/database.ts';
 import { tablesOf, type Change } from '../connection/query-builder.ts';
 import { openRange } from './coverage-ranges.ts';
+import { noteParts } from './filter-parts.ts';
 import { lockStream, maintain, refused } from './maintenance.ts';
+import { dropWidening } from './widen.ts';
 
 export interface FilterChange {
   readonly identity: StreamIdentity;
@@ -30,10 +32,12 @@ export function acceptFilter(database: Database, change: FilterChange): Promise<
     const { checkpoint } = stream;
     const { filter, filterHash, shape } = identity;
     await openRange(client, checkpoint, { from: checkpoint, origin: 'filter', filterHash, shape, reason });
+    await noteParts(client, stream, filter, { from: checkpoint, completeFrom: null });
+    await dropWidening(client, database.schema);
     const mark: Change<'stream'> = allVisible ? {} : { checkpoint_update_offset: null, checkpoint_update_id: null };
     await tablesOf(client)
       .updateTable('stream')
-      .set({ filter, filter_hash: filterHash, transaction_shape: shape, writer })
+      .set({ filter, filter_hash: filterHash, transaction_shape: shape, widened_from: [], writer })
       .set(mark)
       .set('epoch', (e) => e('epoch', '+', 1))
       .execute();

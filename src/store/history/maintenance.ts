@@ -14,6 +14,8 @@ export interface StreamFacts {
   readonly participantId: string | null;
   readonly filter: string;
   readonly filterHash: string;
+  /** Hashes of the filters that it was widened from. */
+  readonly widenedFrom: readonly string[];
   readonly shape: StreamIdentity['shape'];
   readonly seeded: boolean;
   readonly seedOffset: number | null;
@@ -48,6 +50,7 @@ async function streamFacts(client: PoolClient, locked: boolean): Promise<StreamF
   const row = await tablesOf(client)
     .selectFrom('stream')
     .select(['participant_id as participantId', 'filter_hash as filterHash', 'transaction_shape as shape'])
+    .select('widened_from as widenedFrom')
     .select(['seeded_at', 'seed_offset as seedOffset', 'checkpoint', 'kept_offset', 'epoch'])
     .select('seed_contracts as seedContracts')
     .select(['checkpoint_update_offset as markOffset', 'checkpoint_update_id as markId'])
@@ -66,6 +69,7 @@ const refusals = {
   interfaces: 'INTERFACES_REFUSED',
   'accept-filter': 'ACCEPT_FILTER_REFUSED',
   move: 'MOVE_REFUSED',
+  widen: 'WIDEN_REFUSED',
 } as const;
 
 /** What must not be carried out here, and what to do instead. */

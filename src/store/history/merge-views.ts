@@ -122,7 +122,7 @@ async function nameInterfaces(client: ClientBase, staged: string): Promise<void>
   const columns = 'acting_parties, witness_parties, implemented_interfaces';
   await client.query(
     `insert into event_parties (parties_pk, ${columns})
-     select (select coalesce(max(parties_pk), 0) from event_parties) + row_number() over (order by n.first), ${columns}
+     select (select greatest(max(parties_pk), 0) from event_parties) + row_number() over (order by n.first), ${columns}
        from (select min(ours) as first, ${columns} from ${staged}.named group by ${columns}) n
       where not exists (select from event_parties m where (m.acting_parties, m.witness_parties, m.implemented_interfaces)
                                                         = (n.acting_parties, n.witness_parties, n.implemented_interfaces))`,

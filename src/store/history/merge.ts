@@ -12,10 +12,12 @@ import { endedFrom, notifyStatement } from '../write/batch-writer.ts';
 import type { Database } from '../connection/database.ts';
 import { countRows, tablesOf, type Change } from '../connection/query-builder.ts';
 import { openRange } from './coverage-ranges.ts';
+import { noteParts } from './filter-parts.ts';
 import { lockStream, maintain, refused, type StreamFacts } from './maintenance.ts';
 import { placeAsStored } from './moved-places.ts';
-import { mapTemplates, removeRedacted } from './staged-rows.ts';
+import { copyRows, gatherStates, knowAgain, mapSynchronizers, mapTemplates, removeRedacted } from './staged-rows.ts';
 import { dropStaging, stagingSchema } from './staging.ts';
+import { dropWidening } from './widen.ts';
 
 export interface Merge {
   readonly identity: StreamIdentity;
@@ -47,7 +49,8 @@ export function mergeStaging(database: Database, merge: Merge): Promise<Merged> 
     const ended = await endMissing(client, staged, merge.offset);
     await knowAgain(client, staged, merge.offset);
     await removeRedacted(client, staged);
-    for (const table of copied) await copyRows(client, staged, table);
+    for (const table of ['contracts', 'interface_views', 'reassignments'] as const)
+      await copyRows(client, staged, table);
     const added = await addStates(client, staged);
     const gathered = await countGathered(client, database.schema);
     const reason = `${merge.reason}; ${String(ended)} contracts ended and ${String(added)} began unseen`;
@@ -55,6 +58,8 @@ export function mergeStaging(database: Database, merge: Merge): Promise<Merged> 
     await noteViews(client, merge);
     await dropStaging(client, database.schema, 'reseed');
     await dropStaging(client, database.schema, 'interfaces');
+    await noteParts(client, stream, merge.identity.filter, { from: merge.offset, completeFrom: merge.offset });
+    await dropWidening(client, database.schema);
     if (merge.notify) {
       const { text, values } = notifyStatement(database.schema, merge.offset);
       await client.query(text, [...(values ?? [])]);
@@ -65,19 +70,7 @@ export function mergeStaging(database: Database, merge: Merge): Promise<Merged> 
 
 /** Numbers of the staged dictionaries to numbers of ours, which grow by what is new. */
 async function mapDictionaries(client: ClientBase, staged: string): Promise<void> {
-  await client.query(
-    `insert into synchronizers
-     select (select coalesce(max(synchronizer_pk), 0) from synchronizers) + row_number() over (order by s.synchronizer_pk),
-            s.synchronizer_id
-       from ${staged}.synchronizers s
-      where not exists (select from synchronizers m where m.synchronizer_id = s.synchronizer_id)`,
-  );
-  await client.query(
-    `create table ${staged}.synchronizer_map as
-     select s.synchronizer_pk as staged, m.synchronizer_pk as ours
-       from ${staged}.synchronizers s join synchronizers m using (synchronizer_id)`,
-  );
-  await client.query(`alter table ${staged}.synchronizer_map add primary key (staged)`);
+  await mapSynchronizers(client, staged);
   await mapTemplates(client, staged);
   await mapParties(client, staged, 'contract_parties', 'signatories, observers, witness_parties');
   await mapParties(client, staged, 'event_parties', 'acting_parties, witness_parties, implemented_interfaces');
@@ -87,7 +80,7 @@ async function mapDictionaries(client: ClientBase, staged: string): Promise<void
 async function mapParties(client: ClientBase, staged: string, table: string, columns: string): Promise<void> {
   await client.query(
     `insert into ${table} (parties_pk, ${columns})
-     select (select coalesce(max(parties_pk), 0) from ${table}) + row_number() over (order by s.first), ${columns}
+     select (select greatest(max(parties_pk), 0) from ${table}) + row_number() over (order by s.first), ${columns}
        from (select min(parties_pk) as first, ${columns} from ${staged}.${table} group by ${columns}) s
       where not exists (select from ${table} m where (${columns}) = (${columns.replaceAll(/\w+/g, 's.$&')}))`,
   );
@@ -96,27 +89,6 @@ async function mapParties(client: ClientBase, staged: string, table: string, col
      select s.parties_pk as staged, min(m.parties_pk) as ours
        from ${staged}.${table} s join ${table} m using (${columns}) group by 1;
      alter table ${staged}.${table}_map add primary key (staged)`,
-  );
-}
-
-/** What the list says of each contract, with our numbers: table `states`. */
-async function gatherStates(client: ClientBase, staged: string): Promise<void> {
-  await client.query(
-    `create table ${staged}.states as
-     select l."offset", l.node_id, l.contract_id, t.ours as template_pk, y.ours as synchronizer_pk, p.ours as parties_pk,
-            l.ended_offset, l.ended_by, l.ended_at, l.ended_node_id
-       from (select "offset", node_id, contract_id, template_pk, synchronizer_pk, parties_pk,
-                    null::bigint as ended_offset, null::"char" as ended_by, null::timestamptz as ended_at,
-                    null::integer as ended_node_id
-               from ${staged}.live
-             union all
-             select "offset", node_id, contract_id, template_pk, synchronizer_pk, parties_pk,
-                    ended_offset, ended_by, ended_at, ended_node_id
-               from ${staged}.ended) l
-       join ${staged}.template_map t on t.staged = l.template_pk
-       join ${staged}.synchronizer_map y on y.staged = l.synchronizer_pk
-       join ${staged}.contract_parties_map p on p.staged = l.parties_pk;
-     analyze ${staged}.states`,
   );
 }
 
@@ -191,23 +163,6 @@ async function endMissing(client: ClientBase, staged: string, offset: number): P
   return rows[0]?.ended ?? 0;
 }
 
-/**
- * A contract whose parties had left is listed again: it is active if one of them is hosted again. For parties that it
- * does not host the participant may list what has ended long ago.
- */
-async function knowAgain(client: ClientBase, staged: string, offset: number): Promise<void> {
-  await client.query(
-    `update live l set unknown_since = null
-       from contract_parties p
-      where l.unknown_since is not null and p.parties_pk = l.parties_pk
-        and exists (select from ${staged}.states s where ${same} and s.ended_offset is null)
-        and exists (select from unnest(p.witness_parties) w (party)
-                     where (w.party = any (p.signatories) or w.party = any (p.observers))
-                       and hosts(w.party, l.synchronizer_pk, $1))`,
-    [offset],
-  );
-}
-
 /** @returns how many activations are new here */
 async function addStates(client: ClientBase, staged: string): Promise<number> {
   const { rows } = await client.query<{ added: number }>(
@@ -227,34 +182,6 @@ async function addStates(client: ClientBase, staged: string): Promise<number> {
      select count(*) as added from added`,
   );
   return rows[0]?.added ?? 0;
-}
-
-const copied = ['contracts', 'interface_views', 'reassignments'] as const;
-
-/** Columns that hold a number of a dictionary, and the map of the numbers. */
-function mapOf(table: (typeof copied)[number], column: string): string | undefined {
-  if (column === 'template_pk' || column === 'interface_pk') return 'template_map';
-  if (['synchronizer_pk', 'source_pk', 'target_pk'].includes(column)) return 'synchronizer_map';
-  if (column !== 'parties_pk') return undefined;
-  return table === 'contracts' ? 'contract_parties_map' : 'event_parties_map';
-}
-
-/** All rows that are not here yet, with our numbers. */
-async function copyRows(client: ClientBase, staged: string, table: (typeof copied)[number]): Promise<void> {
-  const { rows } = await client.query<{ name: string }>(
-    `select attname::text as name from pg_attribute
-      where attrelid = $1::regclass and attnum > 0 and not attisdropped and attgenerated = '' order by attnum`,
-    [table],
-  );
-  const values = rows.map(({ name }) => {
-    const column = `r.${escapeIdentifier(name)}`;
-    const map = mapOf(table, name);
-    return map === undefined ? column : `(select m.ours from ${staged}.${map} m where m.staged = ${column})`;
-  });
-  await client.query(
-    `insert into ${table} (${rows.map(({ name }) => escapeIdentifier(name)).join(', ')})
-     select ${values.join(', ')} from ${staged}.${table} r on conflict do nothing`,
-  );
 }
 
 /** Views that were not here before are complete from the gathered contracts on. */
@@ -294,7 +221,7 @@ async function publish(
     .updateTable('stream')
     .set({ seed_offset: offset, checkpoint: offset, seed_token: null, seed_contracts: gathered })
     .set(mark)
-    .set({ participant_id: participantId, filter, filter_hash: filterHash, transaction_shape: shape })
+    .set({ participant_id: participantId, filter, filter_hash: filterHash, transaction_shape: shape, widened_from: [] })
     .set({ writer: merge.writer, seeded_at: sql`now()` })
     .set('epoch', (e) => e('epoch', '+', 1))
     .execute();

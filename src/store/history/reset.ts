@@ -11,6 +11,8 @@ import { cutRanges } from './coverage-ranges.ts';
 import { cutHosts } from './hosts.ts';
 import { lockStream, maintain, readStream, refused, type StreamFacts } from './maintenance.ts';
 import { dropStaging } from './staging.ts';
+import { cutParts } from './filter-parts.ts';
+import { dropWidening } from './widen.ts';
 
 /** Tables whose rows belong to what the ledger showed at their "offset", in the order in which they are emptied. */
 const byOffset = [
@@ -84,6 +86,8 @@ export function resetTo(database: Database, to: number, writer: string): Promise
     await tables.deleteFrom('verifications').where('at_offset', '>', to).execute();
     // Views that were gathered of what is undone.
     await dropStaging(client, database.schema, 'interfaces');
+    await dropWidening(client, database.schema);
+    await cutParts(client, to);
     const otherFilter = await cutRanges(client, to, stream);
     await moveBack(client, to, writer);
     // An update that the filter in force may not show proves nothing.
@@ -287,12 +291,15 @@ export function emptyHistory(database: Database, identity: StreamIdentity, write
       `truncate updates, batches, exercises, archives, topology_events, activity_hourly, quarantine, verifications,
                 completions, submitters, completion_ranges`,
     );
-    for (const table of ['filter_interfaces', 'hosts'] as const) await tablesOf(client).deleteFrom(table).execute();
+    const noted = ['filter_interfaces', 'filter_parts', 'hosts'] as const;
+    for (const table of noted) await tablesOf(client).deleteFrom(table).execute();
     await dropStaging(client, database.schema, 'interfaces');
+    await dropWidening(client, database.schema);
     const { participantId = null, filter, filterHash, shape } = identity;
     const { epoch } = await tablesOf(client)
       .updateTable('stream')
       .set({ participant_id: participantId, filter, filter_hash: filterHash, transaction_shape: shape, writer })
+      .set({ widened_from: [] })
       .set(noMark)
       .set(nothingRead)
       .set('epoch', (e) => e('epoch', '+', 1))

@@ -1,5 +1,5 @@
-/** What any merge of a staging schema does first: numbers of its templates become ours, and what is redacted goes. */
-import type { ClientBase } from 'pg';
+/** What merges of a staging schema have in common: its numbers become ours, what is redacted goes, rows are copied. */
+import { escapeIdentifier, type ClientBase } from 'pg';
 
 /** Numbers of the staged templates and interfaces to numbers of ours, which grow by what is new: table `template_map`. */
 export async function mapTemplates(client: ClientBase, staged: string): Promise<void> {
@@ -54,5 +54,102 @@ export async function removeRedacted(client: ClientBase, staged: string): Promis
   await client.query(
     `update ${staged}.reassignments c set created_event = null
        from redacted_contracts r where r.contract_id = id_text(c.contract_id) and c.created_event is not null`,
+  );
+}
+
+/** As of the templates: table `synchronizer_map`. */
+export async function mapSynchronizers(client: ClientBase, staged: string): Promise<void> {
+  await client.query(
+    `insert into synchronizers
+     select (select coalesce(max(synchronizer_pk), 0) from synchronizers) + row_number() over (order by s.synchronizer_pk),
+            s.synchronizer_id
+       from ${staged}.synchronizers s
+      where not exists (select from synchronizers m where m.synchronizer_id = s.synchronizer_id)`,
+  );
+  await client.query(
+    `create table ${staged}.synchronizer_map as
+     select s.synchronizer_pk as staged, m.synchronizer_pk as ours
+       from ${staged}.synchronizers s join synchronizers m using (synchronizer_id)`,
+  );
+  await client.query(`alter table ${staged}.synchronizer_map add primary key (staged)`);
+}
+
+/** What the list says of each contract, with our numbers: table `states`. */
+export async function gatherStates(client: ClientBase, staged: string): Promise<void> {
+  await client.query(
+    `create table ${staged}.states as
+     select l."offset", l.node_id, l.contract_id, t.ours as template_pk, y.ours as synchronizer_pk, p.ours as parties_pk,
+            l.ended_offset, l.ended_by, l.ended_at, l.ended_node_id
+       from (select "offset", node_id, contract_id, template_pk, synchronizer_pk, parties_pk,
+                    null::bigint as ended_offset, null::"char" as ended_by, null::timestamptz as ended_at,
+                    null::integer as ended_node_id
+               from ${staged}.live
+             union all
+             select "offset", node_id, contract_id, template_pk, synchronizer_pk, parties_pk,
+                    ended_offset, ended_by, ended_at, ended_node_id
+               from ${staged}.ended) l
+       join ${staged}.template_map t on t.staged = l.template_pk
+       join ${staged}.synchronizer_map y on y.staged = l.synchronizer_pk
+       join ${staged}.contract_parties_map p on p.staged = l.parties_pk;
+     analyze ${staged}.states`,
+  );
+}
+
+const same = 's."offset" = l."offset" and s.node_id = l.node_id and s.contract_id = l.contract_id';
+
+/**
+ * A contract whose parties had left is listed again: it is active if one of them is hosted again. For parties that it
+ * does not host the participant may list what has ended long ago.
+ */
+export async function knowAgain(client: ClientBase, staged: string, offset: number): Promise<void> {
+  await client.query(
+    `update live l set unknown_since = null
+       from contract_parties p
+      where l.unknown_since is not null and p.parties_pk = l.parties_pk
+        and exists (select from ${staged}.states s where ${same} and s.ended_offset is null)
+        and exists (select from unnest(p.witness_parties) w (party)
+                     where (w.party = any (p.signatories) or w.party = any (p.observers))
+                       and hosts(w.party, l.synchronizer_pk, $1))`,
+    [offset],
+  );
+}
+
+const copied = ['contracts', 'interface_views', 'reassignments'] as const;
+
+/** Columns that hold a number of a dictionary, and the map of the numbers. */
+function mapOf(table: (typeof copied)[number], column: string): string | undefined {
+  if (column === 'template_pk' || column === 'interface_pk') return 'template_map';
+  if (['synchronizer_pk', 'source_pk', 'target_pk'].includes(column)) return 'synchronizer_map';
+  if (column !== 'parties_pk') return undefined;
+  return table === 'contracts' ? 'contract_parties_map' : 'event_parties_map';
+}
+
+/**
+ * All rows that are not here yet, with our numbers.
+ * @param where SQL: which of them, as `r`
+ * @param into a table that is given the places of those that were added
+ */
+export async function copyRows(
+  client: ClientBase,
+  staged: string,
+  table: (typeof copied)[number],
+  { where, into }: { readonly where?: string; readonly into?: string } = {},
+): Promise<void> {
+  const { rows } = await client.query<{ name: string }>(
+    `select attname::text as name from pg_attribute
+      where attrelid = $1::regclass and attnum > 0 and not attisdropped and attgenerated = '' order by attnum`,
+    [table],
+  );
+  const values = rows.map(({ name }) => {
+    const column = `r.${escapeIdentifier(name)}`;
+    const map = mapOf(table, name);
+    return map === undefined ? column : `(select m.ours from ${staged}.${map} m where m.staged = ${column})`;
+  });
+  const insert = `insert into ${table} (${rows.map(({ name }) => escapeIdentifier(name)).join(', ')})
+     select ${values.join(', ')} from ${staged}.${table} r where ${where ?? 'true'} on conflict do nothing`;
+  await client.query(
+    into === undefined
+      ? insert
+      : `with added as (${insert} returning "offset", node_id) insert into ${into} select "offset", node_id from added`,
   );
 }

@@ -1,6 +1,6 @@
 /**
- * Schemas beside the stream's own in which contracts are gathered: the active ones after a gap, or those with a view of an
- * interface that came later. Readers never look there; they hold the storage tables only, and go in the transaction that
+ * Schemas beside the stream's own in which contracts are gathered: the active ones after a gap or under a wider
+ * filter, or those with a view of an interface that came later. Readers never look there; they hold the storage tables only, and go in the transaction that
  * merges them.
  */
 import { escapeIdentifier, escapeLiteral } from 'pg';
@@ -14,18 +14,22 @@ import { refuseStrangers } from '../roles/schema-owners.ts';
 import { readStream, refused, type StreamFacts } from './maintenance.ts';
 import { removeRedacted } from './staged-rows.ts';
 
-/** What is gathered: by the command `reseed`, or by an indexer for interfaces that the participant came to know. */
-export type Gathering = 'reseed' | 'interfaces';
+/** What is gathered: by the command `reseed`, or by an indexer: for interfaces that the participant came to know, for a wider filter. */
+export type Gathering = 'reseed' | 'interfaces' | 'widen';
 
 /** Name of a staging schema of a stream. */
 export function stagingSchema(schema: string, gathering: Gathering): string {
   return `${schema}_${gathering}`;
 }
 
+const gathered = {
+  reseed: 'Active contracts gathered by "ledger-indexer reseed"',
+  interfaces: 'Views of interfaces gathered by an indexer',
+  widen: 'Active contracts of a wider filter gathered by an indexer',
+} as const satisfies Record<Gathering, string>;
+
 function note(schema: string, gathering: Gathering): string {
-  return gathering === 'reseed'
-    ? `Active contracts gathered by "ledger-indexer reseed" for schema ${schema}; may be dropped when none runs.`
-    : `Views of interfaces gathered by an indexer for schema ${schema}; may be dropped when none runs.`;
+  return `${gathered[gathering]} for schema ${schema}; may be dropped when none runs.`;
 }
 
 /** What a run that was cut must have been at, to be gone on with. */
@@ -40,7 +44,7 @@ export interface Wanted {
 /**
  * Makes the staging schema, or takes over one that was left by a run that was cut if it fits.
  * @param staging a database handle whose schema is `stagingSchema`
- * @throws IndexerError RESEED_REFUSED or INTERFACES_REFUSED when a schema of that name is in the way, SCHEMA_FOREIGN when it is somebody else's
+ * @throws IndexerError RESEED_REFUSED, INTERFACES_REFUSED or WIDEN_REFUSED when a schema of that name is in the way, SCHEMA_FOREIGN when it is somebody else's
  */
 export async function prepareStaging(
   staging: Database,

@@ -84,13 +84,16 @@ export const contractInvariants: readonly Invariant[] = [
   },
   {
     id: 'I13',
-    says: 'what a seed found began at or before the seed',
-    sql: `select c."offset", id_text(c.contract_id) as contract_id,
-                 'seeded, but activated after offset ' || st.seed_offset as found
-            from contracts c cross join stream st where c.origin = 's' and c."offset" > st.seed_offset
+    says: 'what a seed found began at or before the seed, or at or before the offset at which the filter was widened',
+    sql: `with read_at as (
+            select greatest(st.seed_offset, (select max(from_offset) from coverage where origin = 'widen')) as "offset"
+              from stream st)
+          select c."offset", id_text(c.contract_id) as contract_id,
+                 'seeded, but activated after offset ' || a."offset" as found
+            from contracts c cross join read_at a where c.origin = 's' and c."offset" > a."offset"
           union all
-          select r."offset", id_text(r.contract_id), 'in flight at the seed, but later than offset ' || st.seed_offset
-            from reassignments r cross join stream st where r.incomplete and r."offset" > st.seed_offset`,
+          select r."offset", id_text(r.contract_id), 'in flight at the seed, but later than offset ' || a."offset"
+            from reassignments r cross join read_at a where r.incomplete and r."offset" > a."offset"`,
   },
   {
     id: 'I14',

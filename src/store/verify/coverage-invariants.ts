@@ -45,7 +45,7 @@ export const coverageInvariants: readonly Invariant[] = [
              and not exists (select from coverage c
                               where c.from_offset = st.seed_offset
                                 and (c.origin in ${seeds} and c.recorded_at = st.seeded_at
-                                     or c.origin in ('filter', 'reset') and c.recorded_at > st.seeded_at))
+                                     or c.origin in ('filter', 'reset', 'widen') and c.recorded_at > st.seeded_at))
           union all
           select c.from_offset, null, 'a seed after the one that the stream names'
             from coverage c cross join stream st
@@ -66,13 +66,13 @@ export const coverageInvariants: readonly Invariant[] = [
              (c.origin = 'genesis' and c.from_offset <> 0, 'begins after offset 0'),
              (c.origin = 'reseed' and not exists (select from coverage p where p.to_offset <= c.from_offset),
               'no range ends before it'),
-             (c.origin in ('filter', 'reset')
+             (c.origin in ('filter', 'reset', 'widen')
               and not exists (select from coverage p
                                where (p.from_offset <> c.from_offset or p.filter_hash <> c.filter_hash)
                                  and c.from_offset in (p.to_offset, p.from_offset)),
               'no range ends where it begins'),
              (c.origin in ('genesis', 'oldest', 'offset')
-              and not exists (select from coverage p where p.origin in ('seed', 'reseed'))
+              and not exists (select from coverage p where p.origin in ('seed', 'reseed', 'widen'))
               and exists (select from contracts s where s.origin = 's'), 'yet there are contracts of a seed'),
              (c.to_offset < c.from_offset, 'ends before it begins')) w (broken, what)
            where w.broken`,

@@ -35,13 +35,14 @@ export async function loadDictionary(client: ClientBase): Promise<Dictionary> {
   return new Dictionary(stored, await newestParties(client));
 }
 
-/** As many combinations of parties as are remembered, oldest first. */
+/** As many combinations of parties as are remembered, oldest first. Those below zero were not numbered by the writer. */
 async function newestParties(client: ClientBase): Promise<StoredParties> {
   const tables = tablesOf(client);
   const contracts = tables.selectFrom('contract_parties').selectAll().orderBy('parties_pk', 'desc');
   const events = tables.selectFrom('event_parties').selectAll().orderBy('parties_pk', 'desc');
-  const newestContracts = await contracts.limit(rememberedCombinations).execute();
-  const newestEvents = await events.limit(rememberedCombinations).execute();
+  const numbered = contracts.where('parties_pk', '>', 0).limit(rememberedCombinations);
+  const newestContracts = await numbered.execute();
+  const newestEvents = await events.where('parties_pk', '>', 0).limit(rememberedCombinations).execute();
   return {
     contracts: newestContracts
       .toReversed()

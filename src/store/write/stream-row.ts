@@ -73,7 +73,8 @@ function proveIdentity(row: StreamRow, identity: StreamIdentity): void {
     throw new IndexerError('the filter or shape differs from the one this schema was filled with', {
       code: 'FILTER_CHANGED',
       remedy:
-        'restore the former LEDGER_* filter options (after a rebuild: set those that it had); or take the new ones into ' +
+        'restore the former LEDGER_* filter options (after a rebuild: set those that it had), and add to them while it ' +
+        'runs with ledger-indexer widen; or take the new ones into ' +
         'force from the checkpoint on: ledger-indexer accept-filter --yes (or with a new look at all active contracts: ' +
         'ledger-indexer reseed --keep-history --yes; or with all of the history: ledger-indexer rebuild --yes)',
     });

@@ -19,6 +19,7 @@ export interface IndexerRun extends AsyncDisposable {
     readonly lastError: unknown;
     readonly completions: { readonly state: string; readonly because: string; readonly checkpoint: number | null };
     readonly retention: unknown;
+    readonly optionsBehind: readonly string[];
   }>;
   /** A sample of `/metrics` by its name and labels, as they are written there. */
   metric(sample: string): Promise<number>;

@@ -1,0 +1,167 @@
+/**
+ * `widen`: more parties, templates, interfaces, blobs or topology for an indexer that runs. It only says what is wanted; the
+ * indexer does it. Without `--yes` it only compares.
+ */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type Config, loadConfig } from '../../config/config.ts';
+import { IndexerError, toIndexerError } from '../../errors/indexer-error.ts';
+import { filterFingerprint } from '../../ledger/api/request-format.ts';
+import { addedParts, keptFilter, type FilterPart, type WantedWidening } from '../../model/filter-parts.ts';
+import type { Database } from '../../store/connection/database.ts';
+import type { StreamFacts } from '../../store/history/maintenance.ts';
+import type { Work } from '../../store/history/works.ts';
+import { type Command, type Print, writing, yes } from '../command-line/command.ts';
+import { withStream } from '../database/maintenance.ts';
+import { filterDifference } from './accept-filter.ts';
+
+export const widenCommand: Command = {
+  name: 'widen',
+  summary: 'add parties, templates, interfaces, blobs or topology while the indexer runs; --yes to do it',
+  does: [
+    'The configured filter has to show all that the one in force shows. What only it shows is followed within seconds;',
+    'what was active before is gathered beside the stream. The indexer goes on under its former options.',
+  ],
+  operands: [],
+  flags: [yes, { name: 'wait', doc: 'wait until it is done, and say how far it is' }],
+  examples: ['widen', 'widen --yes --wait'],
+  exits: writing,
+  page: 'docs/history.md',
+  /** @throws IndexerError WIDEN_REFUSED, WORK_REFUSED, CONFIGURATION_INVALID, or what the ledger answers */
+  run: async ({ given, env, stop, print }) => {
+    const config = loadConfig(given.options, env);
+    const asked = { yes: given.has('yes'), wait: given.has('wait') };
+    await withStream(config, 'widen', (database) => widen(database, config, asked, { print, stop }));
+  },
+};
+
+interface Around {
+  readonly print: Print;
+  readonly stop: AbortSignal;
+}
+
+async function widen(
+  database: Database,
+  config: Config,
+  asked: { readonly yes: boolean; readonly wait: boolean },
+  around: Around,
+): Promise<void> {
+  const { print } = around;
+  const { readStream } = await import('../../store/history/maintenance.ts');
+  const stream = await readStream(database);
+  if (stream === undefined) {
+    throw refused('nothing is indexed in this schema yet', 'start the indexer with the wanted filter');
+  }
+  const wanted = await widening(database, stream, config);
+  if (wanted === undefined) {
+    print('the filter in force shows all of this already: nothing to do');
+    return;
+  }
+  for (const line of linesOf(stream, wanted)) print(line);
+  await refuseOtherLedger(config, database, stream, around.stop);
+  if (!asked.yes) {
+    print('nothing was changed; beside the running indexer, run: ledger-indexer widen --yes');
+    return;
+  }
+  const { askWork } = await import('../../store/history/works.ts');
+  await database.withClient((client) => askWork(client, 'widen', wanted));
+  print('asked for: the indexer begins within seconds; ledger-indexer works shows how far it is');
+  if (asked.wait) await untilDone(database, around);
+}
+
+/** What is to be asked for; undefined when there is nothing. @throws IndexerError WIDEN_REFUSED when it is no widening */
+async function widening(
+  database: Database,
+  stream: StreamFacts,
+  { ledger }: Config,
+): Promise<WantedWidening | undefined> {
+  const { json: filter, hash: filterHash } = filterFingerprint(ledger);
+  const wanted = { filter, filterHash, from: stream.filterHash };
+  if (filterHash === stream.filterHash) return (await lacksContracts(database)) ? wanted : undefined;
+  const { shape } = keptFilter(stream.filter);
+  if (shape !== ledger.shape) {
+    throw refused(
+      `the filter in force has shape ${shape}, the configured one ${ledger.shape}`,
+      'a shape is changed from the checkpoint on with ledger-indexer accept-filter, or for all of history in a schema of its own',
+    );
+  }
+  const difference = filterDifference(stream.filter, ledger);
+  if (!difference.narrows) return wanted;
+  throw refused(
+    `something that was visible would be no longer: ${difference.lines.join('; ')}`,
+    'name all that is in force as well (view explore.filter_coverage); or, with the indexer stopped, ' +
+      'ledger-indexer accept-filter or ledger-indexer reseed --keep-history',
+  );
+}
+
+/** What was added before and given up may be asked for again. */
+async function lacksContracts(database: Database): Promise<boolean> {
+  const { rows } = await database.withClient((client) =>
+    client.query('select from filter_parts where complete_from is null limit 1'),
+  );
+  return rows.length > 0;
+}
+
+function linesOf(stream: StreamFacts, { filter, filterHash }: WantedWidening): readonly string[] {
+  if (filterHash === stream.filterHash) {
+    return ['the filter is in force; of some of it, what was active before is missing and would be gathered'];
+  }
+  const added = addedParts(keptFilter(stream.filter), keptFilter(filter));
+  return [
+    'would be followed as well, from the checkpoint on:',
+    ...added.map((part) => `  ${textOf(part)}`),
+    'what is active there comes with it; what ended before does not',
+  ];
+}
+
+function textOf({ kind, name }: FilterPart): string {
+  if (kind === 'blobs') return 'blobs of created events';
+  if (kind === 'topology') return 'changes of party hosting';
+  return name === '*' ? `every ${kind}` : `${kind} ${name}`;
+}
+
+/** The participant of the configuration is the one whose offsets are stored, and still shows what was stored. */
+async function refuseOtherLedger(
+  config: Config,
+  database: Database,
+  stream: StreamFacts,
+  stop: AbortSignal,
+): Promise<void> {
+  const { reseedParts } = await import('./reseed-parts.ts');
+  const { planReseed } = await import('../../pipeline/reseed.ts');
+  const { parts, close } = await reseedParts(config, database, stop);
+  try {
+    await planReseed(parts, stream);
+  } catch (thrown) {
+    const error = toIndexerError(thrown);
+    throw error.code === 'RESEED_REFUSED' ? refused(error.message, error.remedy) : error;
+  } finally {
+    close();
+  }
+}
+
+const lookMs = 500;
+
+async function untilDone(database: Database, { print, stop }: Around): Promise<void> {
+  const { findWork } = await import('../../store/history/works.ts');
+  let said = '';
+  while (!stop.aborted) {
+    const work = await database.withClient((client) => findWork(client, 'widen'));
+    if (work === undefined) throw refused('it was given up', 'ask again: ledger-indexer widen --yes');
+    if (work.state === 'done') return print('done');
+    if (work.state === 'failed') throw refused(work.problem ?? 'it failed', 'ledger-indexer works resume widen');
+    const line = progressOf(work);
+    if (line !== said) print(line);
+    said = line;
+    await sleep(lookMs, undefined, { signal: stop }).catch(() => undefined);
+  }
+}
+
+function progressOf({ state, step, done, total, problem }: Work): string {
+  const counted = total === null ? String(done) : `${String(done)} of ${String(total)}`;
+  const doing = step === null ? state : `${step}: ${counted} contracts`;
+  return problem === null ? doing : `${doing}; ${problem}`;
+}
+
+function refused(found: string, remedy: string): IndexerError {
+  return new IndexerError(found, { code: 'WIDEN_REFUSED', remedy });
+}

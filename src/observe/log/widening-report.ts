@@ -1,0 +1,45 @@
+/** Tells of a filter that was widened: what `/status` says of the options, and a line whenever something comes of it. */
+import type { WideningFacts } from '../../pipeline/ports/observer.ts';
+import type { HealthTracker } from '../health/health-tracker.ts';
+import type { Logger } from './logger.ts';
+
+interface ReportParts {
+  readonly health: HealthTracker;
+  readonly logger: Logger;
+}
+
+const messages = {
+  set: 'a wider filter is in force from here on: what was active before is gathered beside the stream',
+  gathering: 'gathering active contracts of the wider filter beside the stream',
+  done: 'contracts of the wider filter are complete from here on',
+} as const;
+
+export class WideningReport {
+  readonly #parts: ReportParts;
+
+  constructor(parts: ReportParts) {
+    this.#parts = parts;
+  }
+
+  told(facts: WideningFacts): void {
+    const { logger } = this.#parts;
+    if (facts.kind === 'options') this.#options(facts.behind);
+    else if (facts.kind !== 'late') logger.info({ offset: facts.offset }, messages[facts.kind]);
+    else {
+      const { delayMs, error } = facts;
+      const next = delayMs === undefined ? 'until it is asked for again' : 'trying again';
+      const told = { delayMs, code: error.code, because: error.message, remedy: error.remedy };
+      logger.warn(told, `contracts of a wider filter are late, ${next}`);
+    }
+  }
+
+  /** Said once for as long as it is the same: every session finds it again. */
+  #options(behind: readonly string[]): void {
+    const { health, logger } = this.#parts;
+    const isOld = behind.join() === health.optionsBehind.join();
+    health.optionsBehind = behind;
+    if (isOld || behind.length === 0) return;
+    const remedy = 'set them to what is in force: view explore.filter_coverage lists it';
+    logger.warn({ options: behind, remedy }, 'the filter was widened, and these options name a former one');
+  }
+}

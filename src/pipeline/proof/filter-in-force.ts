@@ -1,0 +1,53 @@
+/**
+ * Which filter a session follows. The one that is stored counts: it may have been widened since this process was configured, or
+ * be about to be widened to what it is configured with.
+ */
+import { keptFilter, type KeptFilter, type StoredFilter } from '../../model/filter-parts.ts';
+import type { StreamIdentity } from '../../model/stream.ts';
+import type { PipelineParts } from '../ports/parts.ts';
+
+export interface InForce {
+  readonly identity: StreamIdentity;
+  readonly parts: PipelineParts;
+}
+
+/** The configured filter, unless the stored one stands in for it. Any other one is refused when the session opens. */
+export function filterInForce(
+  all: PipelineParts,
+  configured: StreamIdentity,
+  stored: StoredFilter | undefined,
+): InForce {
+  if (stored === undefined || !standsIn(stored, configured.filterHash)) return { identity: configured, parts: all };
+  const { filter: json, filterHash } = stored;
+  const kept = keptFilter(json);
+  return { identity: { ...configured, filter: canonical(kept), filterHash }, parts: withFilter(all, kept) };
+}
+
+function standsIn({ filterHash, widenedFrom, coming }: StoredFilter, configured: string): boolean {
+  return configured !== filterHash && (widenedFrom.includes(configured) || coming === configured);
+}
+
+/** The parts as if they were configured with this filter. */
+export function withFilter(all: PipelineParts, kept: KeptFilter): PipelineParts {
+  const { parties, templates, createdEventBlobs, topology, interfaces: wantedInterfaces } = kept;
+  return { ...all, filter: { ...all.filter, parties, templates, createdEventBlobs, topology }, wantedInterfaces };
+}
+
+/** As it was hashed: what comes from jsonb has its keys in another order. */
+function canonical({ createdEventBlobs, interfaces, parties, shape, templates, topology }: KeptFilter): string {
+  return JSON.stringify({ createdEventBlobs, interfaces, parties, shape, templates, topology });
+}
+
+const partsWithOption = [
+  ['parties', 'LEDGER_PARTIES'],
+  ['templates', 'LEDGER_TEMPLATES'],
+  ['interfaces', 'LEDGER_INTERFACES'],
+  ['createdEventBlobs', 'LEDGER_CREATED_EVENT_BLOBS'],
+  ['topology', 'LEDGER_TOPOLOGY'],
+] as const;
+
+/** The options that do not say what is in force. */
+export function optionsBehind(configured: StreamIdentity, inForce: StreamIdentity): readonly string[] {
+  const [ours, theirs] = [keptFilter(configured.filter), keptFilter(inForce.filter)];
+  return partsWithOption.filter(([part]) => String(ours[part]) !== String(theirs[part])).map(([, option]) => option);
+}

@@ -1,0 +1,297 @@
+/**
+ * A wider filter, asked for while the stream runs. The session ends, the filter comes into force at the checkpoint, and the
+ * stream goes on under it at once; what was active there and only the wider filter shows is gathered beside it and added in
+ * short steps. So the stream never waits for a list. Everything is found again in the database by whoever comes next.
+ */
+import { EMPTY, lastValueFrom, Observable } from 'rxjs';
+import { interfacesNamed } from '../config/interface-presets.ts';
+import { toIndexerError, type IndexerError } from '../errors/indexer-error.ts';
+import { knownInterfaces } from '../ledger/api/known-interfaces.ts';
+import { activeContractsRequest } from '../ledger/api/request-format.ts';
+import { keptFilter, type WantedWidening } from '../model/filter-parts.ts';
+import type { PipelineParts } from './ports/parts.ts';
+import { quietObserver } from './ports/quiet-observer.ts';
+import type { Filled, WideningPlace } from './ports/widening.ts';
+import { withFilter } from './proof/filter-in-force.ts';
+import { askIdentity, type Connected } from './proof/identity.ts';
+import { isNamed, nowhere, stretchToSearch } from './retry/apart.ts';
+import { pause, retryAfterMs } from './retry/retry.ts';
+import { seed$ } from './seed.ts';
+
+/** Whether somebody asked. */
+const lookMs = 2_000;
+/** One transaction of the filling: what the stream waits for is the narrow half of it. */
+const stepContracts = 1_000;
+/** Between two steps, in parts of what a step took: the database is the stream's first. */
+const restShare = 0.5;
+const noteEveryMs = 1_000;
+/** After a failure that an operator has to end. */
+const parkedDelayMs = 600_000;
+
+type Following = { readonly checkpoint: number };
+
+/** Why the session should end. */
+type Turn = 'set' | 'name' | 'done';
+
+interface Beside {
+  readonly connected: Connected;
+  readonly following: Following;
+  readonly stop: AbortSignal;
+}
+
+/** One for the life of the process. */
+export class WideningWatch {
+  readonly #parts: PipelineParts;
+  #turn: Turn | undefined;
+  /** After a failure: when it is tried again, whatever session it is. Monotonic, milliseconds. */
+  #notBefore = 0;
+  #tidied = false;
+
+  constructor(parts: PipelineParts) {
+    this.#parts = parts;
+  }
+
+  /** Whether the session has to end for it. */
+  get isLevel(): boolean {
+    return this.#turn !== undefined;
+  }
+
+  /** Emits once, when the session should end. Never fails. */
+  watch$(connected: Connected, following: Following): Observable<'level'> {
+    if (this.#parts.stop.aborted) return EMPTY;
+    return new Observable((subscriber) => {
+      const over = new AbortController();
+      const stop = AbortSignal.any([this.#parts.stop, over.signal]);
+      void (async () => {
+        const turn = await this.#untilTurn({ connected, following, stop });
+        if (turn !== undefined && !stop.aborted) {
+          this.#turn = turn;
+          subscriber.next('level');
+        }
+        subscriber.complete();
+      })();
+      return () => {
+        over.abort();
+      };
+    });
+  }
+
+  /** Before a session: what has to be done while nobody follows. @returns whether the stream has to be looked at anew */
+  async turn({ session, parts }: Connected): Promise<boolean> {
+    const turn = this.#turn;
+    this.#turn = undefined;
+    const { checkpoint, epoch } = session.state;
+    if (turn === undefined || turn === 'done' || checkpoint === null) return false;
+    try {
+      const due = await parts.sink.widening.due();
+      if (due === undefined) return false;
+      if (turn === 'set') {
+        await parts.sink.widening.set(due.wanted, { checkpoint, epoch }, await followedAtOnce(parts, due.wanted));
+        parts.observer.widening({ kind: 'set', offset: checkpoint });
+      } else await inPlace(parts, (place) => place.name(epoch));
+      return true;
+    } catch (thrown) {
+      await this.#failed(toIndexerError(thrown), parts);
+      return false;
+    }
+  }
+
+  async #untilTurn(beside: Beside): Promise<Turn | undefined> {
+    const { stop, connected } = beside;
+    await pause(Math.max(0, this.#notBefore - performance.now()), stop);
+    while (!stop.aborted) {
+      try {
+        const turn = await this.#look(beside);
+        if (turn !== undefined) return turn;
+        this.#notBefore = performance.now() + lookMs;
+      } catch (thrown) {
+        if (!stop.aborted) await this.#failed(toIndexerError(thrown), connected.parts);
+      }
+      await pause(this.#notBefore - performance.now(), stop);
+    }
+    return undefined;
+  }
+
+  async #look(beside: Beside): Promise<Turn | undefined> {
+    const { parts } = beside.connected;
+    const { widening } = parts.sink;
+    const due = await widening.due();
+    if (due === undefined) {
+      // Of one that was given up; once, for a look at it each time would be one too many.
+      if (!this.#tidied) await widening.tidy();
+      this.#tidied = true;
+      return undefined;
+    }
+    this.#tidied = false;
+    if (due.isStopped) return undefined;
+    if (!due.isSet) {
+      await widening.assertAllowed();
+      await probe(parts, due.wanted);
+      return (await widening.note({ step: 'taking the filter into force', problem: null })) ? 'set' : undefined;
+    }
+    if (due.notBefore === undefined) {
+      await widening.note({ state: 'done', step: null, problem: null });
+      return undefined;
+    }
+    const { notBefore } = due;
+    return inPlace(parts, (place) => gathered(beside, place, notBefore));
+  }
+
+  async #failed(error: IndexerError, { observer, tokenSource, limits, sink }: PipelineParts): Promise<void> {
+    if (error.retry === 'refresh-token') tokenSource.invalidate();
+    const isFinal = ends.has(error.code);
+    const ownMs = error.retry === 'park' || error.retry === 'fatal' ? parkedDelayMs : limits.retryMaxMs;
+    const delayMs = Math.max(isFinal ? lookMs : ownMs, retryAfterMs(error));
+    this.#notBefore = performance.now() + delayMs;
+    observer.widening({ kind: 'late', error, delayMs: isFinal ? undefined : delayMs });
+    const problem = `${error.code}: ${error.message}`;
+    try {
+      await sink.widening.note({ ...(isFinal ? { state: 'failed' } : {}), perSecond: null, problem });
+    } catch {
+      // It is told in the log as well: where the database is what fails, it cannot be noted there.
+    }
+  }
+}
+
+/** What trying again does not change: whoever asked has to look at it, and may ask again. */
+const ends: ReadonlySet<string> = new Set([
+  'WIDEN_REFUSED',
+  'WIDEN_UNPROVEN',
+  'LEDGER_FILTER_UNKNOWN',
+  'LEDGER_PERMISSION_DENIED',
+]);
+
+/** A stream that asked for what it may not see would park: so one contract is asked for before. */
+async function probe(all: PipelineParts, wanted: WantedWidening): Promise<void> {
+  const { ledger, filter } = withFilter(all, keptFilter(wanted.filter));
+  const request = activeContractsRequest(await ledger.state.ledgerEnd(), { ...filter, interfaces: [] });
+  for await (const _ of ledger.state.activeContracts(request, { limit: 1 })) break;
+}
+
+/**
+ * Where templates are named an interface shows contracts of others too, which have to be followed from here on. Elsewhere its
+ * views are all that is missing, and those are gathered from as far back as there are any.
+ */
+async function followedAtOnce(all: PipelineParts, wanted: WantedWidening): Promise<readonly string[]> {
+  const { ledger, filter, wantedInterfaces } = withFilter(all, keptFilter(wanted.filter));
+  if (filter.templates.length === 0) return [];
+  return knownInterfaces(ledger, filter, interfacesNamed(wantedInterfaces), await ledger.state.ledgerEnd());
+}
+
+async function inPlace<T>(parts: PipelineParts, work: (place: WideningPlace) => Promise<T>): Promise<T> {
+  const place = await parts.wideningPlace();
+  try {
+    return await work(place);
+  } finally {
+    await place.close();
+  }
+}
+
+/** Reads what was active, then adds it. @returns why the session should end; undefined when it was stopped */
+async function gathered(beside: Beside, place: WideningPlace, notBefore: number): Promise<Turn | undefined> {
+  const { connected, following, stop } = beside;
+  const note = new Notes(connected.parts);
+  const offset = await listed(beside, place, notBefore, note);
+  if (offset === undefined) return undefined;
+  while (following.checkpoint < offset) {
+    if (stop.aborted) return undefined;
+    await pause(100, stop);
+  }
+  if (!(await place.isNamed())) return 'name';
+  if (!(await note.now({ step: 'making ready what was gathered', perSecond: null }))) return undefined;
+  const filled = await place.begin();
+  if (!(await added(beside, place, note, filled))) return undefined;
+  const completeFrom = await place.finish(connected.session.state.epoch);
+  connected.parts.observer.widening({ kind: 'done', offset: completeFrom });
+  return 'done';
+}
+
+/** The offset of the active contracts once all of them are gathered; undefined when it was stopped. */
+async function listed(
+  { connected, stop }: Beside,
+  place: WideningPlace,
+  notBefore: number,
+  note: Notes,
+): Promise<number | undefined> {
+  const { parts: all } = connected;
+  const parts: PipelineParts = {
+    ...all,
+    observer: {
+      ...quietObserver,
+      seedProgress: ({ contracts }) =>
+        void note.rarely({ step: 'gathering active contracts', done: contracts, total: null }),
+    },
+    tracer: undefined,
+    limits: { ...all.limits, writeLanes: 1 },
+    stop: AbortSignal.any([stop, note.over]),
+  };
+  const identity = await askIdentity(parts);
+  await place.prepare({ identity, notBefore });
+  let apart = nowhere;
+  for (let failures = 0; !parts.stop.aborted;) {
+    try {
+      const session = await place.openSession(identity);
+      if (session.state.seeded && session.state.checkpoint !== null) return session.state.checkpoint;
+      const offset = Math.max(notBefore, await parts.ledger.state.latestPrunedOffsets());
+      all.observer.widening({ kind: 'gathering', offset });
+      const run = { apart, strict: true as const, onProgress: () => (failures = 0) };
+      return await lastValueFrom(seed$(parts, session, offset, run), { defaultValue: undefined });
+    } catch (thrown) {
+      const error = toIndexerError(thrown);
+      failures += 1;
+      apart = stretchToSearch(error, failures) ?? nowhere;
+      if (apart === nowhere || isNamed(error)) throw error;
+    }
+  }
+  return undefined;
+}
+
+/** Adds step by step; false when it was stopped. */
+async function added({ connected, stop }: Beside, place: WideningPlace, note: Notes, begin: Filled): Promise<boolean> {
+  const { epoch } = connected.session.state;
+  const { total } = begin;
+  const began = performance.now();
+  for (let filled: Filled | undefined = begin; filled !== undefined;) {
+    if (stop.aborted || note.over.aborted) return false;
+    const stepBegan = performance.now();
+    const perSecond = (1_000 * (filled.done - begin.done)) / Math.max(1, stepBegan - began);
+    await note.rarely({ step: 'adding contracts', done: filled.done, total, perSecond });
+    filled = await place.fill(epoch, stepContracts);
+    await pause(restShare * (performance.now() - stepBegan), stop);
+  }
+  return true;
+}
+
+interface Note {
+  readonly step: string;
+  readonly done?: number;
+  readonly total?: number | null;
+  readonly perSecond?: number | null;
+}
+
+/** Progress for whoever asked, at most once a second; and the word that it is not wanted any more. */
+class Notes {
+  readonly #parts: PipelineParts;
+  readonly #over = new AbortController();
+  #notedAt = -Infinity;
+
+  constructor(parts: PipelineParts) {
+    this.#parts = parts;
+  }
+
+  /** Aborted once it was stopped or given up. */
+  get over(): AbortSignal {
+    return this.#over.signal;
+  }
+
+  async now(note: Note): Promise<boolean> {
+    this.#notedAt = performance.now();
+    const wanted = await this.#parts.sink.widening.note({ ...note, unit: 'contracts', problem: null });
+    if (!wanted) this.#over.abort();
+    return wanted;
+  }
+
+  async rarely(note: Note): Promise<void> {
+    if (performance.now() - this.#notedAt >= noteEveryMs) await this.now(note);
+  }
+}
