@@ -79,6 +79,7 @@ create table coverage (
   origin text not null check (origin in ('seed', 'genesis', 'oldest', 'offset', 'reseed', 'filter', 'reset', 'widen')),
   filter_hash text not null,
   transaction_shape text not null,
+  complete boolean not null default true,
   reason text,
   recorded_at timestamptz not null default now(),
   primary key (from_offset, filter_hash)
@@ -89,6 +90,7 @@ comment on column coverage.to_offset is 'Inclusive end of a closed range; null f
 comment on column coverage.origin is 'How the range began: seed, genesis, oldest, offset; reseed after a gap, filter after an accepted change of the filter, widen after one that took what was active with it, reset after going back.';
 comment on column coverage.filter_hash is 'Filter in force.';
 comment on column coverage.transaction_shape is 'Shape in force.';
+comment on column coverage.complete is 'False while what was active at from_offset and only a wider filter shows is gathered, and where that was given up.';
 comment on column coverage.reason is 'Why the range before this one ended; null for the first.';
 comment on column coverage.recorded_at is 'When the range was recorded.';
 

@@ -1,17 +1,10 @@
 -- Where an answer about the past can be given. What was active at an offset is known from the beginning of a range of
 -- coverage to its end, both included, as far as it was not pruned here; elsewhere the tables hold remnants.
 
-create or replace function :explore.gathers_since(range_begin bigint) returns boolean
-  language sql stable parallel safe
-  return exists (select from filter_parts p
-                  where p.from_offset = range_begin and p.complete_from is distinct from p.from_offset);
-comment on function :explore.gathers_since(bigint) is
-  'Whether something that was added to the filter at this offset is not complete from there on, see filter_coverage.';
-
 create or replace view :explore.coverage as
   with ranges as (
     select c.from_offset, coalesce(c.to_offset, s.checkpoint) as to_offset, c.origin, c.reason, c.transaction_shape,
-           c.filter_hash, c.recorded_at, s.kept_offset,
+           c.filter_hash, c.recorded_at, s.kept_offset, c.complete,
            max(coalesce(c.to_offset, s.checkpoint)) over (order by c.from_offset, c.recorded_at
              rows between unbounded preceding and 1 preceding) as ended
       from coverage c cross join stream s
@@ -30,15 +23,15 @@ create or replace view :explore.coverage as
       union all
       select greatest(from_offset, kept_offset), to_offset,
              case when from_offset > 0 and origin in ('oldest', 'offset', 'filter', 'reset') then 'partial'
-                  when origin = 'widen' and :explore.gathers_since(from_offset) then 'partial' else 'known' end,
+                  when not complete then 'partial' else 'known' end,
              case origin
                when 'seed' then 'seeded with what was active at from_offset, followed since'
                when 'reseed' then 'seeded anew with what was active at from_offset, followed since'
                when 'filter' then 'another filter counts from here on; contracts that only it shows are missing if they were created before'
                when 'reset' then 'another filter counts from here on; contracts that only it shows are missing if they were created before'
-               when 'widen' then case when :explore.gathers_since(from_offset)
-                 then 'a wider filter counts from here on; what only it shows and was active before is gathered, or was given up'
-                 else 'a wider filter counts from here on, with what was active at from_offset' end
+               when 'widen' then case when complete
+                 then 'a wider filter counts from here on, with what was active at from_offset'
+                 else 'a wider filter counts from here on; what only it shows and was active before is gathered, or was given up' end
                else case from_offset when 0 then 'followed from the first update on'
                                      else 'followed from here on; contracts that were created before are missing' end
              end || coalesce('; the range before ended because ' || reason, ''),
@@ -55,26 +48,15 @@ create or replace view :explore.coverage as
 comment on view :explore.coverage is
   'Which updates are here, in order: those after from_offset, up to and including to_offset, are known, partial, before, pruned, gap or quarantined, and why. active_at answers from the from_offset to the to_offset of a range that is known or partial, both included, and refuses other offsets. Empty until the seed is complete.';
 
--- What the filter had from the beginning has no row in filter_parts; interfaces that came later stand in filter_interfaces as well.
+-- What the filter had from the beginning is not listed; interfaces that came later stand in interface_coverage as well.
 create or replace view :explore.filter_coverage as
-  with parts (kind, name) as (
-    select 'party', p.name from stream s cross join jsonb_array_elements_text(s.filter -> 'parties') p (name)
-    union all select 'party', '*' from stream s where s.filter -> 'parties' = '[]'
-    union all select 'template', t.name from stream s cross join jsonb_array_elements_text(s.filter -> 'templates') t (name)
-    union all select 'template', '*' from stream s where s.filter -> 'templates' = '[]'
-    union all select 'interface', i.name from stream s cross join jsonb_array_elements_text(s.filter -> 'interfaces') i (name)
-    union all select 'blobs', '' from stream s where s.filter -> 'createdEventBlobs' = 'true'
-    union all select 'topology', '' from stream s where s.filter -> 'topology' = 'true')
-  select p.kind, p.name, coalesce(a.from_offset, 0) as from_offset,
-         case when a.kind is null then 0 else a.complete_from end as complete_from,
-         case when a.kind is null then 'complete wherever the stream is'
-              when a.complete_from is null
-                then format('followed from offset %s on; what was active before is gathered, or was given up', a.from_offset)
-              else format('complete from offset %s on: what had ended by then is not here', a.complete_from) end as why
-    from parts p
-    left join filter_parts a on a.kind = p.kind and a.name = p.name;
+  select p.kind, p.name, p.from_offset, p.complete_from,
+         case when p.complete_from is null
+              then format('followed from offset %s on; what was active before is gathered, or was given up', p.from_offset)
+              else format('complete from offset %s on: what had ended by then is not here', p.complete_from) end as why
+    from filter_parts p;
 comment on view :explore.filter_coverage is
-  'The parts of the filter in force, and from which offset on what each of them shows is complete. Views of interfaces have a past of their own, see interface_coverage.';
+  'What was added to the filter while the stream was there, and from which offset on it is complete. All else is complete where coverage says known. Of interfaces see interface_coverage too: views have a past of their own.';
 
 -- Ranges that touch are one. What the state at the beginning is the state of, as times go: of everything before the first
 -- update of a ledger, and of any time from when a range was recorded until its first update. Where pruning cut, of none.

@@ -8,7 +8,7 @@ import { interfacesNamed } from '../config/interface-presets.ts';
 import { toIndexerError, type IndexerError } from '../errors/indexer-error.ts';
 import { knownInterfaces } from '../ledger/api/known-interfaces.ts';
 import { activeContractsRequest } from '../ledger/api/request-format.ts';
-import { keptFilter, type WantedWidening } from '../model/filter-parts.ts';
+import { keptFilter, type WantedWidening } from '../model/stream.ts';
 import type { PipelineParts } from './ports/parts.ts';
 import { quietObserver } from './ports/quiet-observer.ts';
 import type { Filled, WideningPlace } from './ports/widening.ts';
@@ -20,7 +20,7 @@ import { seed$ } from './seed.ts';
 
 /** Whether somebody asked. */
 const lookMs = 2_000;
-/** One transaction of the filling: what the stream waits for is the narrow half of it. */
+/** At most in one transaction of the filling: what the stream waits for is the narrow half of it. */
 const stepContracts = 1_000;
 /** Between two steps, in parts of what a step took: the database is the stream's first. */
 const restShare = 0.5;
@@ -249,6 +249,7 @@ async function listed(
 /** Adds step by step; false when it was stopped. */
 async function added({ connected, stop }: Beside, place: WideningPlace, note: Notes, begin: Filled): Promise<boolean> {
   const { epoch } = connected.session.state;
+  const contracts = Math.min(stepContracts, connected.parts.limits.batchUpdates);
   const { total } = begin;
   const began = performance.now();
   for (let filled: Filled | undefined = begin; filled !== undefined;) {
@@ -256,7 +257,7 @@ async function added({ connected, stop }: Beside, place: WideningPlace, note: No
     const stepBegan = performance.now();
     const perSecond = (1_000 * (filled.done - begin.done)) / Math.max(1, stepBegan - began);
     await note.rarely({ step: 'adding contracts', done: filled.done, total, perSecond });
-    filled = await place.fill(epoch, stepContracts);
+    filled = await place.fill(epoch, contracts);
     await pause(restShare * (performance.now() - stepBegan), stop);
   }
   return true;

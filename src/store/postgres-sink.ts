@@ -4,7 +4,7 @@
  * against the other.
  */
 import type { PackageLookup, PackageModel } from '../daml/package-model.ts';
-import type { WantedWidening } from '../model/filter-parts.ts';
+import type { WantedWidening } from '../model/stream.ts';
 import type { StreamIdentity } from '../model/stream.ts';
 import type { ExerciseJson } from '../model/tables.ts';
 import type { Database } from './connection/database.ts';

@@ -35,6 +35,7 @@ const rules: Readonly<Record<string, 'cut' | 'kept'>> = {
   exercises: 'cut',
   filter_interfaces: 'kept',
   hosts: 'cut',
+  filter_parts: 'kept',
   interface_views: 'cut',
   live: 'cut',
   packages: 'kept',
@@ -68,6 +69,8 @@ const volatile: Readonly<Record<string, string>> = {
   coverage: 'recorded_at',
   exercises: 'redaction_id',
   filter_interfaces: 'noted_at',
+  // From where on it counts after a going back: see src/store/history/filter-parts.ts.
+  filter_parts: 'from_offset,complete_from,noted_at',
   interface_views: 'redaction_id',
   quarantine: 'epoch,quarantined_at',
   stream: 'epoch,writer,seeded_at,ledger_end,pruned_offset',

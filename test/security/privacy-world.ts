@@ -60,11 +60,12 @@ export const rules: Readonly<Record<string, 'all' | 'none' | 'some columns' | Ke
   verifications: 'none',
   retention_holds: 'none',
   works: 'none',
+  filter_parts: 'none',
 };
 
 /** Columns that name the parties the indexer reads for, or let somebody ask the ledger on. */
 export const hidden: Readonly<Record<string, readonly string[]>> = {
-  'ledger.stream': ['filter', 'filter_hash', 'seed_token'],
+  'ledger.stream': ['filter', 'filter_hash', 'seed_token', 'widened_from'],
   'ledger.completion_ranges': ['parties'],
 };
 

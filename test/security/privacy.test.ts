@@ -112,6 +112,7 @@ beforeAll(async () => {
     `insert into ledger.quarantine values (1, 'X', 'secret', 'secret', 1);
      insert into ledger.redactions (redaction_id, subject, reason, requested_by) values ('r', 'party', 'secret', 'me');
      insert into ledger.redacted_contracts values ('secret', 'r');
+     insert into ledger.filter_parts values ('party', 'secret', 1, 1);
      insert into ledger.redacted_exercises values (1, 0, 'u', 'r');
      insert into ledger.hosts (host, participant_id, from_offset, shift, repeats_to) select 1, participant_id, 0, 0, 0 from ledger.stream;
      insert into ledger.retention_holds values ('secret', 1, 'secret');
@@ -214,7 +215,14 @@ describe.skipIf(!canLimit)('limited readers', () => {
     const hidden = Object.entries(rules).flatMap(([table, rule]) => (rule === 'none' ? [`ledger.${table}`] : []));
     const sums = ['explore.activity', 'explore.activity_updates'];
     expect(empty.sort()).toEqual(
-      [...hidden, ...sums, 'explore.interface_coverage', 'ledger.filter_interfaces', 'ledger.paddings'].sort(),
+      [
+        ...hidden,
+        ...sums,
+        'explore.filter_coverage',
+        'explore.interface_coverage',
+        'ledger.filter_interfaces',
+        'ledger.paddings',
+      ].sort(),
     );
     for (const { name } of tables) {
       const rule = rules[name.replace(/^ledger\./, '')];

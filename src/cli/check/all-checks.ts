@@ -117,7 +117,7 @@ async function sameStream({ config, participantId }: LedgerView, database: Datab
     if (stream.widenedFrom.includes(configured)) {
       return warn(
         'the filter was widened: the indexer goes on with what is in force, the LEDGER_* options name a former one',
-        'set the LEDGER_* filter options to what view explore.filter_coverage lists',
+        `set the LEDGER_* filter options to it: ${stream.filter.slice(0, 400)}`,
       );
     }
     return fail(

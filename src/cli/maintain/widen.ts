@@ -6,10 +6,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { type Config, loadConfig } from '../../config/config.ts';
 import { IndexerError, toIndexerError } from '../../errors/indexer-error.ts';
 import { filterFingerprint } from '../../ledger/api/request-format.ts';
-import { addedParts, keptFilter, type FilterPart, type WantedWidening } from '../../model/filter-parts.ts';
+import { addedParts, keptFilter, type FilterPart, type WantedWidening, type Work } from '../../model/stream.ts';
 import type { Database } from '../../store/connection/database.ts';
 import type { StreamFacts } from '../../store/history/maintenance.ts';
-import type { Work } from '../../store/history/works.ts';
 import { type Command, type Print, writing, yes } from '../command-line/command.ts';
 import { withStream } from '../database/maintenance.ts';
 import { filterDifference } from './accept-filter.ts';
@@ -88,7 +87,7 @@ async function widening(
   if (!difference.narrows) return wanted;
   throw refused(
     `something that was visible would be no longer: ${difference.lines.join('; ')}`,
-    'name all that is in force as well (view explore.filter_coverage); or, with the indexer stopped, ' +
+    'name all that is in force as well; or, with the indexer stopped, ' +
       'ledger-indexer accept-filter or ledger-indexer reseed --keep-history',
   );
 }

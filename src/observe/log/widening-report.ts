@@ -39,7 +39,7 @@ export class WideningReport {
     const isOld = behind.join() === health.optionsBehind.join();
     health.optionsBehind = behind;
     if (isOld || behind.length === 0) return;
-    const remedy = 'set them to what is in force: view explore.filter_coverage lists it';
+    const remedy = 'set them to what is in force: column filter of table stream has it';
     logger.warn({ options: behind, remedy }, 'the filter was widened, and these options name a former one');
   }
 }

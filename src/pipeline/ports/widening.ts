@@ -2,7 +2,7 @@
  * Where a wider filter is asked for, and where the contracts that it brings are gathered. Of use to the holder of the writer
  * lock. Over Postgres that is src/store/postgres-sink.ts.
  */
-import type { StoredFilter, WantedWidening } from '../../model/filter-parts.ts';
+import type { StoredFilter, WantedWidening } from '../../model/stream.ts';
 import type { StreamIdentity } from '../../model/stream.ts';
 import type { Sink } from './sink.ts';
 

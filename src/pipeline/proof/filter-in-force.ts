@@ -2,7 +2,7 @@
  * Which filter a session follows. The one that is stored counts: it may have been widened since this process was configured, or
  * be about to be widened to what it is configured with.
  */
-import { keptFilter, type KeptFilter, type StoredFilter } from '../../model/filter-parts.ts';
+import { keptFilter, type KeptFilter, type StoredFilter } from '../../model/stream.ts';
 import type { StreamIdentity } from '../../model/stream.ts';
 import type { PipelineParts } from '../ports/parts.ts';
 

@@ -115,6 +115,7 @@ interface CoverageTable {
   readonly origin: 'seed' | 'genesis' | 'oldest' | 'offset' | 'reseed' | 'filter' | 'reset' | 'widen';
   readonly filter_hash: string;
   readonly transaction_shape: string;
+  readonly complete: Generated<boolean>;
   readonly reason: string | null;
   readonly recorded_at: Generated<Date>;
 }
@@ -310,7 +311,7 @@ interface StreamTable {
   readonly ledger_end: number | null;
   readonly pruned_offset: number | null;
   readonly kept_offset: number | null;
-  readonly widened_from: Generated<string[]>;
+  readonly widened_from: Generated<readonly string[]>;
 }
 
 interface SubmittersTable {

@@ -13,6 +13,8 @@ export interface NewRange {
   readonly origin: 'reseed' | 'filter' | 'reset' | 'widen';
   readonly filterHash: string;
   readonly shape: StreamIdentity['shape'];
+  /** False: what was active at its beginning and only a wider filter shows is to be gathered yet. */
+  readonly complete?: false;
   /** Why the range before it ended. */
   readonly reason: string;
 }
@@ -24,15 +26,15 @@ export async function openRange(client: ClientBase, closeAt: number, range: NewR
     .set('to_offset', (e) => e.fn<number>('greatest', [e.val(closeAt), 'from_offset']))
     .where('to_offset', 'is', null)
     .execute();
-  const { from, origin, filterHash, shape, reason } = range;
+  const { from, origin, filterHash, shape, complete = true, reason } = range;
   // The same beginning under the same filter: it was given up and taken again before anything was stored.
   await tablesOf(client)
     .insertInto('coverage')
-    .values({ from_offset: from, filter_hash: filterHash, origin, transaction_shape: shape, reason })
+    .values({ from_offset: from, filter_hash: filterHash, origin, transaction_shape: shape, complete, reason })
     .onConflict((c) =>
       c
         .columns(['from_offset', 'filter_hash'])
-        .doUpdateSet({ origin, transaction_shape: shape, reason, to_offset: null, recorded_at: sql`now()` }),
+        .doUpdateSet({ origin, transaction_shape: shape, complete, reason, to_offset: null, recorded_at: sql`now()` }),
     )
     .execute();
 }

@@ -1,6 +1,6 @@
 /** Table `filter_parts`: what was added to the filter while the stream was there, and from where on it is complete. */
 import type { ClientBase } from 'pg';
-import { addedParts, bringsContracts, keptFilter, partsOf } from '../../model/filter-parts.ts';
+import { addedParts, bringsContracts, keptFilter, partsOf } from '../../model/stream.ts';
 import type { StreamFacts } from './maintenance.ts';
 
 /** How the new parts of a filter begin. */

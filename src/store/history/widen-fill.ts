@@ -356,6 +356,7 @@ async function completeParts(client: ClientBase, { filterHash, shape }: StreamFa
      select coalesce(max(from_offset), $1) < $1 as later from noted`,
     [at],
   );
+  await client.query('update coverage set complete = true where from_offset = $1 and not complete', [at]);
   // The participant had pruned where the filter was widened: the list is of a later offset.
   const reason = 'what was active under the wider filter is known from here on';
   if (rows[0]?.later === true) await openRange(client, at, { from: at, origin: 'widen', filterHash, shape, reason });

@@ -4,7 +4,7 @@
  */
 import { escapeIdentifier } from 'pg';
 import type { ClientBase, PoolClient } from 'pg';
-import type { StoredFilter, WantedWidening } from '../../model/filter-parts.ts';
+import type { StoredFilter, WantedWidening, WorkProgress } from '../../model/stream.ts';
 import type { Database } from '../connection/database.ts';
 import { fenced } from '../write/stream-row.ts';
 import { openRange } from './coverage-ranges.ts';
@@ -12,7 +12,7 @@ import { noteParts } from './filter-parts.ts';
 import { lockStream, maintain, refused, type StreamFacts } from './maintenance.ts';
 import { mapSynchronizers, mapTemplates } from './staged-rows.ts';
 import { dropStaging, stagingSchema } from './staging.ts';
-import { findWork, noteWork, type WorkProgress } from './works.ts';
+import { findWork, noteWork } from './works.ts';
 
 /** Name of its row in `retention_holds`: what ended since it began must not go before it is gathered. */
 const holdName = 'widen';
@@ -124,8 +124,9 @@ export function setWidening(
     const { filter, filterHash, from } = wanted;
     const { shape } = stream;
     const reason = 'the operator widened the filter';
-    await openRange(client, checkpoint, { from: checkpoint, origin: 'widen', filterHash, shape, reason });
     const lacks = await noteParts(client, stream, filter, { from: checkpoint, completeFrom: null });
+    const range = { from: checkpoint, origin: 'widen', filterHash, shape, reason } as const;
+    await openRange(client, checkpoint, lacks ? { ...range, complete: false } : range);
     await client.query(
       `update stream set filter = $1, filter_hash = $2, widened_from = array_append(widened_from, $3), epoch = epoch + 1`,
       [filter, filterHash, from],

@@ -26,9 +26,7 @@ const open = [
 const streamColumns =
   'singleton, participant_id, transaction_shape, seed_offset, seeded_at, seed_contracts, checkpoint, ' +
   'checkpoint_update_offset, checkpoint_update_id, checkpoint_record_time, record_times, epoch, writer, ' +
-  'ledger_end, pruned_offset, kept_offset, widened_from';
-/** As of the stream: not what was added to the filter. */
-const partColumns = 'kind, from_offset, complete_from, noted_at';
+  'ledger_end, pruned_offset, kept_offset';
 /** As of the stream: not whose completions they are. */
 const rangeColumns = 'from_offset, to_offset, reason, recorded_at';
 
@@ -75,6 +73,8 @@ function conditions(parties: readonly string[]): Readonly<Record<string, string>
     // Who else reads here.
     retention_holds: 'false',
     works: 'false',
+    // Which parties it indexes.
+    filter_parts: 'false',
     // Counts over the contracts of all parties.
     verifications: 'false',
   };
@@ -105,7 +105,6 @@ export function openGrants(role: string): readonly string[] {
   return [
     `grant select on ${open.join(', ')} to ${name}`,
     `grant select (${streamColumns}) on stream to ${name}`,
-    `grant select (${partColumns}) on filter_parts to ${name}`,
     `grant select (${rangeColumns}) on completion_ranges to ${name}`,
   ];
 }
