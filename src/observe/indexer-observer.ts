@@ -15,7 +15,6 @@ import type {
   SeedFacts,
   StretchAnswer,
   VerifiedFacts,
-  WideningFacts,
   WorkPart,
 } from '../pipeline/ports/observer.ts';
 import { Doubling } from './figures/doubling.ts';
@@ -80,7 +79,7 @@ class LoggingObserver implements IndexerObserver {
   readonly #lines = new Doubling();
   readonly #packages: PackageReport;
   readonly #interfaces: InterfaceReport;
-  readonly #widening: WideningReport;
+  readonly widening: Observer['widening'];
   readonly #completions: CompletionReport;
   readonly #retention: RetentionReport;
   readonly #works: WorkReport;
@@ -97,7 +96,7 @@ class LoggingObserver implements IndexerObserver {
     const report = { logger, metrics, health };
     this.#packages = new PackageReport(report);
     this.#interfaces = new InterfaceReport(report);
-    this.#widening = new WideningReport(report);
+    this.widening = new WideningReport(report).told;
     this.#completions = new CompletionReport(report);
     this.#retention = new RetentionReport(report);
     this.#works = new WorkReport(report);
@@ -300,10 +299,6 @@ class LoggingObserver implements IndexerObserver {
 
   viewsFailed(error: IndexerError, delayMs: number): void {
     this.#interfaces.failed(error, delayMs);
-  }
-
-  widening(told: WideningFacts): void {
-    this.#widening.told(told);
   }
 
   completionsOff(because: string, error?: IndexerError): void {

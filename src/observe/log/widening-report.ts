@@ -21,7 +21,7 @@ export class WideningReport {
     this.#parts = parts;
   }
 
-  told(facts: WideningFacts): void {
+  readonly told = (facts: WideningFacts): void => {
     const { logger } = this.#parts;
     if (facts.kind === 'options') this.#options(facts.behind);
     else if (facts.kind !== 'late') logger.info({ offset: facts.offset }, messages[facts.kind]);
@@ -31,7 +31,7 @@ export class WideningReport {
       const told = { delayMs, code: error.code, because: error.message, remedy: error.remedy };
       logger.warn(told, `contracts of a wider filter are late, ${next}`);
     }
-  }
+  };
 
   /** Said once for as long as it is the same: every session finds it again. */
   #options(behind: readonly string[]): void {

@@ -51,7 +51,11 @@ export const completionInvariants: readonly Invariant[] = [
              and not exists (select from updates u where u."offset" = c."offset")
              -- Stored from the participant before, under the offset that it had there.
              and not exists (select from hosts h where c."offset" > h.from_offset and c."offset" <= h.repeats_to)
-             and not exists (select from quarantine q where q."offset" = c."offset")`,
+             and not exists (select from quarantine q where q."offset" = c."offset")
+             -- Completions lag: those of other parties may be of a time whose updates were followed without them.
+             and not exists (select from completion_ranges n
+                               join coverage w on w.origin in ('filter', 'widen') and n.from_offset < w.from_offset
+                              where n.reason is not null and c."offset" > n.from_offset and c."offset" <= w.from_offset)`,
   },
   {
     id: 'I43',

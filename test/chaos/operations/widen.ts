@@ -1,0 +1,271 @@
+/**
+ * A filter that is widened while the built program runs, is killed at named steps and at random, and goes on: what is active
+ * and all that happened since is held against an index that had the filter from the beginning. One run more, without kills and
+ * under a steady load, measures how far the stream falls behind while contracts are added.
+ */
+import { startSandbox } from '../../../packages/ledger-sandbox/src/demo/sandbox.ts';
+import { accountTemplate } from '../../../packages/ledger-sandbox/src/contracts/keyed-model.ts';
+import type { Ledger } from '../../../packages/ledger-sandbox/src/ledger/ledger.ts';
+import type { Sandbox } from '../../../packages/ledger-sandbox/src/server/sandbox.ts';
+import { Random } from '../../../packages/ledger-sandbox/src/wire/random.ts';
+import { startDaemon, type Daemon } from '../../e2e/runs/daemon.ts';
+import { query } from '../../support/database.ts';
+import { pause, waitFor } from '../../support/wait-for.ts';
+import { differences, stageOf, stages } from '../../support/widened.ts';
+import { openChaosServer, type ChaosDatabase, type ChaosServer } from '../databases.ts';
+
+export interface OperationOptions {
+  readonly seeds: number;
+  /** How many contracts the wider filter adds. */
+  readonly contracts: number;
+  readonly patienceMs: number;
+}
+
+const former = 'former::1220aa';
+const added = 'added::1220bb';
+const killsOfRun = 3;
+const contractsOfUpdate = 100;
+const updatesPerSecond = 500;
+const tickMs = 20;
+/** Contracts that one update of the load makes; the one made a while before is archived. */
+const loadKept = 200;
+
+/** @returns figures of all runs; `lag_max_s` is of the one that nobody killed */
+export async function run(options: OperationOptions) {
+  const sums = { runs: 0, kills: 0, lost: 0, duplicated: 0, altered: 0 };
+  await using server = await openChaosServer();
+  for (let seed = 1; seed <= options.seeds; seed += 1) {
+    const found = await oneRun(server, options, seed);
+    sums.runs += 1;
+    sums.kills += found.kills;
+    sums.lost += found.lost;
+    sums.duplicated += found.duplicated;
+    sums.altered += found.altered;
+  }
+  const measured = await lagRun(server, options);
+  return { ...sums, ...measured };
+}
+
+class World {
+  readonly sandbox: Sandbox;
+  readonly database: ChaosDatabase;
+  readonly #patienceMs: number;
+  #made = 0;
+  readonly #open: string[] = [];
+  /** When each offset of the load was made, milliseconds. */
+  readonly madeAt: { readonly offset: number; readonly at: number }[] = [];
+
+  constructor(sandbox: Sandbox, database: ChaosDatabase, patienceMs: number) {
+    this.sandbox = sandbox;
+    this.database = database;
+    this.#patienceMs = patienceMs;
+  }
+
+  get #ledger(): Ledger {
+    return this.sandbox.ledger;
+  }
+
+  /** Contracts of the party that is added, a tenth of them shared with the one that is followed already. */
+  fill(contracts: number): void {
+    for (let made = 0; made < contracts; made += contractsOfUpdate) {
+      const commands = Array.from({ length: Math.min(contractsOfUpdate, contracts - made) }, (_, index) => {
+        const owner = index % 10 === 0 ? former : added;
+        this.#made += 1;
+        const argument = { bank: added, owner, number: String(this.#made), balance: '1.0', version: '1' };
+        return { kind: 'create' as const, templateId: `#${accountTemplate}`, argument };
+      });
+      for (const event of this.#ledger.submit({ commands, actAs: [added, former] }).events) {
+        if ('CreatedEvent' in event) this.#open.push(event.CreatedEvent.contractId);
+      }
+    }
+  }
+
+  /** One update: a create or an archive, of contracts old and new. */
+  load(random: Random): void {
+    if (this.#open.length > loadKept && random.chance(0.5)) {
+      const [contractId = ''] = this.#open.splice(random.between(0, this.#open.length - 1), 1);
+      this.#ledger.exercise(contractId, 'Archive', {}, [added, former]);
+    } else {
+      this.#made += 1;
+      const bank = random.chance(0.5) ? former : added;
+      const argument = { bank, owner: added, number: String(this.#made), balance: '1.0', version: '1' };
+      this.#open.push(this.#ledger.create(`#${accountTemplate}`, argument, [bank, added]).contractId);
+    }
+    this.madeAt.push({ offset: this.#ledger.ledgerEnd(), at: performance.now() });
+  }
+
+  /** A steady load until it is stopped. */
+  traffic(random: Random): { stop(): void } {
+    const began = performance.now();
+    let sent = 0;
+    const timer = setInterval(() => {
+      const due = ((performance.now() - began) * updatesPerSecond) / 1_000;
+      for (; sent < due; sent += 1) this.load(random);
+    }, tickMs);
+    return { stop: () => clearInterval(timer) };
+  }
+
+  start(schema: string, env: Readonly<Record<string, string>>): Daemon {
+    return startDaemon({ ledgerUrl: this.sandbox.url, databaseUrl: this.database.url, schema, env });
+  }
+
+  /** The program as a command that ends. */
+  async command(args: readonly string[], env: Readonly<Record<string, string>>): Promise<void> {
+    const { runCommand } = await import('../../support/run-command.ts');
+    const { widenCommand } = await import('../../../src/cli/maintain/widen.ts');
+    const settings = {
+      LEDGER_URL: this.sandbox.url,
+      DATABASE_URL: this.database.url,
+      POSTGRES_SCHEMA: 'ledger',
+      ...env,
+    };
+    await runCommand(widenCommand, args, settings);
+  }
+
+  async reaches(schema: string, offset: number): Promise<void> {
+    await waitFor(
+      `${schema} is at ${String(offset)}`,
+      async () => ((await this.checkpoint(schema)) >= offset ? true : undefined),
+      this.#patienceMs,
+    );
+  }
+
+  async checkpoint(schema: string): Promise<number> {
+    const { rows } = await this.database.client
+      .query<{ checkpoint: string | null }>(`select checkpoint from ${schema}.stream`)
+      .catch(() => ({ rows: [] }));
+    return Number(rows[0]?.checkpoint ?? -1);
+  }
+
+  async widened(): Promise<void> {
+    await waitFor(
+      'the filter is widened',
+      async () => {
+        const [work] = await query(this.database.url, `select state, problem from ledger.works where name = 'widen'`);
+        if (work?.['state'] === 'failed') throw new Error(String(work['problem']));
+        return work?.['state'] === 'done' ? true : undefined;
+      },
+      this.#patienceMs,
+    );
+  }
+}
+
+async function worldOf(server: ChaosServer, { patienceMs }: OperationOptions): Promise<World> {
+  const sandbox = await startSandbox({ limits: { checkpointIntervalMs: 50 } });
+  for (const party of [former, added]) sandbox.ledger.addLocalParty(party);
+  return new World(sandbox, await server.lend(), patienceMs);
+}
+
+const narrow = { LEDGER_PARTIES: former, INDEXER_START: 'genesis' };
+const wide = { LEDGER_PARTIES: `${added},${former}`, INDEXER_START: 'genesis' };
+
+interface Found {
+  readonly kills: number;
+  readonly lost: number;
+  readonly duplicated: number;
+  readonly altered: number;
+}
+
+async function oneRun(server: ChaosServer, options: OperationOptions, seed: number): Promise<Found> {
+  const random = new Random(seed);
+  const world = await worldOf(server, options);
+  try {
+    world.fill(options.contracts);
+    let daemon = world.start('ledger', narrow);
+    await world.reaches('ledger', world.sandbox.ledger.ledgerEnd());
+    const traffic = world.traffic(random);
+    try {
+      await world.command(['--yes'], wide);
+      for (let kill = 0; kill < killsOfRun; kill += 1) {
+        await killAt(world, daemon, random, seed + kill);
+        daemon = world.start('ledger', kill % 2 === 0 ? wide : narrow);
+      }
+      await world.widened();
+    } finally {
+      traffic.stop();
+    }
+    const end = world.sandbox.ledger.ledgerEnd();
+    await world.reaches('ledger', end);
+    await daemon.kill();
+    return { kills: killsOfRun, ...(await compared(world, end)) };
+  } finally {
+    await world.sandbox.close();
+    world.database.giveBack();
+  }
+}
+
+/** At a named step, or a random while after it. */
+async function killAt(world: World, daemon: Daemon, random: Random, place: number): Promise<void> {
+  const wanted = place % (stages.length - 1);
+  await waitFor('the step to be killed at', async () =>
+    stages.indexOf(await stageOf(world.database.url)) >= wanted ? true : undefined,
+  );
+  await pause(random.between(0, 300));
+  await daemon.kill();
+}
+
+async function compared(world: World, end: number): Promise<Omit<Found, 'kills'>> {
+  const { url } = world.database;
+  const fresh = world.start('fresh', wide);
+  await world.reaches('fresh', end);
+  await fresh.kill();
+  const [range] = await query(url, 'select max(from_offset)::int as at from ledger.coverage');
+  const found = await differences(url, 'ledger', 'fresh', Number(range?.['at']), Infinity);
+  await query(url, 'drop schema fresh cascade; drop schema if exists fresh_explore cascade');
+  // A row that both sides have, and not alike, is one of each.
+  const places = (side: string): readonly string[] =>
+    found
+      .filter((line) => line.startsWith(side))
+      .map((line) => line.slice(side.length).replace(/"(?!offset|node_id)[a-z_]+": .*$/, ''));
+  const [ours, theirs] = [places('only ledger: '), places('only fresh: ')];
+  const altered = ours.filter((place) => theirs.includes(place)).length;
+  if (found.length > 0) for (const line of found.slice(0, 5)) console.error(line);
+  return { lost: theirs.length - altered, duplicated: ours.length - altered, altered };
+}
+
+/** How long the oldest update that is not stored has waited, at most, from the question until all is added. */
+async function lagRun(server: ChaosServer, options: OperationOptions) {
+  const world = await worldOf(server, options);
+  try {
+    world.fill(options.contracts);
+    const daemon = world.start('ledger', narrow);
+    await world.reaches('ledger', world.sandbox.ledger.ledgerEnd());
+    const traffic = world.traffic(new Random(7));
+    await pause(3_000);
+    const before = await lagWhile(world, () => pause(5_000));
+    const began = performance.now();
+    const during = await lagWhile(world, async () => {
+      await world.command(['--yes'], wide);
+      await world.widened();
+    });
+    const seconds = (performance.now() - began) / 1_000;
+    traffic.stop();
+    await daemon.kill();
+    return { lag_max_s: during, lag_before_max_s: before, widen_s: seconds };
+  } finally {
+    await world.sandbox.close();
+    world.database.giveBack();
+  }
+}
+
+async function lagWhile(world: World, work: () => Promise<void>): Promise<number> {
+  const over = new AbortController();
+  let most = 0;
+  const watching = (async () => {
+    for (let next = 0; !over.signal.aborted;) {
+      const checkpoint = await world.checkpoint('ledger');
+      const now = performance.now();
+      while ((world.madeAt[next]?.offset ?? Infinity) <= checkpoint) next += 1;
+      const waiting = world.madeAt[next];
+      if (waiting !== undefined) most = Math.max(most, (now - waiting.at) / 1_000);
+      await pause(20);
+    }
+  })();
+  try {
+    await work();
+  } finally {
+    over.abort();
+    await watching;
+  }
+  return most;
+}
