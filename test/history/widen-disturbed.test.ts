@@ -166,7 +166,7 @@ it('goes on under whoever takes over', async () => {
 
 it('does not bring back what was redacted meanwhile, and begins anew after a going back', async () => {
   await world.index('ledger', former());
-  const release = await holdSteps();
+  await holdSteps();
   const [found] = await (async () => {
     await using indexer = await world.run('ledger', former());
     await indexer.reaches(end());
@@ -179,13 +179,12 @@ it('does not bring back what was redacted meanwhile, and begins anew after a goi
         order by s."offset" limit 1`,
     );
   })();
-  await release();
   const id = String(found?.['id']);
   // It is not here yet, so it is redacted as a contract that may come.
-  await query(
-    url(),
+  await client.query(
     `insert into ledger.redactions (redaction_id, subject, contract_id, reason, requested_by) values ('r', 'contract', '${id}', 'asked for', 'test');
-     insert into ledger.redacted_contracts values ('${id}', 'r')`,
+     insert into ledger.redacted_contracts values ('${id}', 'r');
+     commit`,
   );
   const back = end() - 30;
   await world.command(`reset --to ${String(back)} --yes`, 'ledger', wider);

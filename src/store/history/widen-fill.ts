@@ -351,15 +351,14 @@ export function finishFill(database: Database, epoch: number): Promise<number> {
 }
 
 async function completeParts(client: ClientBase, { filterHash, shape }: StreamFacts, at: number): Promise<void> {
-  const { rows } = await client.query<{ later: boolean }>(
-    `with noted as (update filter_parts set complete_from = $1 where complete_from is null returning from_offset)
-     select coalesce(max(from_offset), $1) < $1 as later from noted`,
+  await client.query('update filter_parts set complete_from = $1 where complete_from is null', [at]);
+  const { rowCount } = await client.query(
+    `update coverage set complete = true where from_offset = $1 and origin = 'widen'`,
     [at],
   );
-  await client.query('update coverage set complete = true where from_offset = $1 and not complete', [at]);
-  // The participant had pruned where the filter was widened: the list is of a later offset.
+  // The list is of a later offset: the participant had pruned where the filter was widened, or the stream went back to before.
   const reason = 'what was active under the wider filter is known from here on';
-  if (rows[0]?.later === true) await openRange(client, at, { from: at, origin: 'widen', filterHash, shape, reason });
+  if (rowCount === 0) await openRange(client, at, { from: at, origin: 'widen', filterHash, shape, reason });
   await client.query(
     `update filter_interfaces set complete_from = $1, noted_at = now() where state = 'followed' and complete_from is null`,
     [at],

@@ -86,7 +86,8 @@ export const contractInvariants: readonly Invariant[] = [
     id: 'I13',
     says: 'what a seed found began at or before the seed, or at or before the offset at which the filter was widened',
     sql: `with read_at as (
-            select greatest(st.seed_offset, (select max(from_offset) from coverage where origin = 'widen')) as "offset"
+            select greatest(st.seed_offset, (select max(from_offset) from coverage where origin = 'widen'),
+                            (select max(from_offset) from filter_parts)) as "offset"
               from stream st)
           select c."offset", id_text(c.contract_id) as contract_id,
                  'seeded, but activated after offset ' || a."offset" as found

@@ -73,6 +73,7 @@ export const coverageInvariants: readonly Invariant[] = [
               'no range ends where it begins'),
              (c.origin in ('genesis', 'oldest', 'offset')
               and not exists (select from coverage p where p.origin in ('seed', 'reseed', 'widen'))
+              and not exists (select from filter_parts)
               and exists (select from contracts s where s.origin = 's'), 'yet there are contracts of a seed'),
              (not c.complete and c.origin <> 'widen', 'is not complete, and nothing was widened'),
              (c.to_offset < c.from_offset, 'ends before it begins')) w (broken, what)
