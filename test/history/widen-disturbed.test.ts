@@ -1,11 +1,10 @@
 /** A filter that is widened while the process is killed, another one takes over, it is stopped, and history is undone or redacted. */
-import { setTimeout as sleep } from 'node:timers/promises';
 import { Client } from 'pg';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { readSchemas } from '../../src/store/connection/read-schemas.ts';
 import { assertBuilt, startDaemon, type Daemon } from '../e2e/runs/daemon.ts';
 import { query } from '../support/database.ts';
-import { waitFor } from '../support/wait-for.ts';
+import { pause, waitFor } from '../support/wait-for.ts';
 import { HistoryWorld } from './history-run.ts';
 import { differences, stageOf, stages, type Stage } from '../support/widened.ts';
 import { untilWidened } from './widen-world.ts';
@@ -110,7 +109,7 @@ it('rests when it is stopped, and goes on when it is resumed', async () => {
   let last = -1;
   await waitFor('it rests', async () => {
     const before = await added();
-    await sleep(1_200);
+    await pause(1_200);
     last = await added();
     return last === before ? true : undefined;
   });

@@ -13,6 +13,7 @@ import { readSchemas } from '../connection/read-schemas.ts';
 import type { Database } from '../connection/database.ts';
 import { openRange } from './coverage-ranges.ts';
 import { maintain, refused, type StreamFacts } from './maintenance.ts';
+import { placeAsStored } from './moved-places.ts';
 import { copyRows, gatherStates, knowAgain } from './staged-rows.ts';
 import { stagingSchema } from './staging.ts';
 import { dropWidening, standing } from './widen.ts';
@@ -39,6 +40,8 @@ function prepareFill(database: Database): Promise<Filled> {
     await client.query(`drop table if exists ${made.map((name) => `${staged}.${name}`).join(', ')}`);
     await numberParties(client, staged, 'contract_parties', 'signatories, observers, witness_parties');
     await numberParties(client, staged, 'event_parties', 'acting_parties, witness_parties, implemented_interfaces');
+    await placeAsStored(client, staged);
+    await keyAgain(client, staged);
     await gatherStates(client, staged);
     await client.query(`alter table ${staged}.states add primary key ("offset", node_id); analyze ${staged}.states`);
     await prove(client, staged);
@@ -51,6 +54,20 @@ function prepareFill(database: Database): Promise<Filled> {
     const { rows } = await client.query<Filled>(`select done, total from ${staged}.filled`);
     return rows[0] ?? { done: 0, total: 0 };
   });
+}
+
+/** Stretches are found by these keys, which go where places change after a move. */
+async function keyAgain(client: ClientBase, staged: string): Promise<void> {
+  for (const [table, columns] of [
+    ['contracts', '"offset", node_id'],
+    ['interface_views', '"offset", node_id, interface_pk'],
+  ] as const) {
+    const { rowCount } = await client.query(
+      `select from pg_constraint where conrelid = $1::regclass and contype = 'p'`,
+      [`${staged}.${table}`],
+    );
+    if (rowCount === 0) await client.query(`alter table ${staged}.${table} add primary key (${columns})`);
+  }
 }
 
 /** The writer numbers upwards, from memory: what comes from beside it is numbered downwards. */
