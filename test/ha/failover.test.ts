@@ -2,72 +2,16 @@
  * Two hosts in DATABASE_URL: a real primary and a real streaming standby, which is promoted when the primary dies. The
  * daemon finds the one that takes writes, and fills up from the ledger what the standby had not received.
  */
-import { cp, mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { chooseAccount } from '../../packages/embedded-postgres/src/account.ts';
-import { findBinaries } from '../../packages/embedded-postgres/src/binaries.ts';
-import { openCluster } from '../../packages/embedded-postgres/src/cluster.ts';
-import { startEmbeddedPostgres, freePort } from '../../packages/embedded-postgres/src/embedded-postgres.ts';
-import { startProgram } from '../../packages/embedded-postgres/src/run-program.ts';
 import { startSandbox } from '../../packages/ledger-sandbox/src/demo/sandbox.ts';
 import { Steps } from '../../packages/ledger-sandbox/src/demo/traffic.ts';
 import { runIndexer } from '../e2e/runs/indexer-run.ts';
 import { query } from '../support/database.ts';
 import { digestOf } from '../support/digest.ts';
 import { pause, waitFor } from '../support/wait-for.ts';
+import { startServers } from './servers.ts';
 
 const startAt = Date.UTC(2026, 0, 5, 8) * 1000;
-
-interface Servers extends AsyncDisposable {
-  readonly primary: string;
-  readonly standby: string;
-  /** Ends the primary without a goodbye, as a crash does. */
-  crash(): void;
-}
-
-async function startServers(): Promise<Servers> {
-  const folder = await mkdtemp(join(tmpdir(), 'ledger-indexer-failover-'));
-  const [first, second] = [join(folder, 'first'), join(folder, 'second')];
-  await (await startEmbeddedPostgres({ dataDir: first })).stop();
-  // The server is stopped: a copy of its files is a base backup.
-  await cp(first, second, { recursive: true, preserveTimestamps: true });
-  await writeFile(join(second, 'cluster', 'standby.signal'), '');
-  const primary = await startEmbeddedPostgres({ dataDir: first });
-  const { password, username } = new URL(primary.url);
-  const account = chooseAccount();
-  const place = { account, binaries: await findBinaries(account, join(second, 'links')) };
-  const cluster = await openCluster(place, second);
-  const port = await freePort();
-  const upstream = `host=127.0.0.1 port=${String(primary.port)} user=${username} password=${password}`;
-  const settings = [
-    `port=${String(port)}`,
-    'listen_addresses=127.0.0.1',
-    'unix_socket_directories=',
-    `primary_conninfo=${upstream}`,
-  ];
-  const args = ['-D', cluster.name, ...settings.flatMap((setting) => ['-c', setting])];
-  const child = startProgram(place, place.binaries.postgres, args, cluster.folder);
-  for (const output of [child.stdout, child.stderr]) output?.resume();
-  const standby = new URL(primary.url);
-  standby.port = String(port);
-  return {
-    primary: primary.url,
-    standby: standby.href,
-    crash: () => {
-      process.kill(primary.pid, 'SIGQUIT');
-    },
-    [Symbol.asyncDispose]: async () => {
-      child.kill('SIGQUIT');
-      await primary.stop();
-      await waitFor('the standby has ended', () =>
-        child.exitCode === null && child.signalCode === null ? undefined : true,
-      );
-      await rm(folder, { recursive: true, force: true });
-    },
-  };
-}
 
 describe('a database URL with two hosts', { timeout: 180_000 }, () => {
   it('leads to the primary, and to the promoted standby after the primary has died', async () => {

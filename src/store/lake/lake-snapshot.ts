@@ -111,7 +111,11 @@ async function readFacts(client: ClientBase): Promise<LakeFacts> {
 
 /** Rows that a role does not see would be missing from files that say they are whole. */
 async function refuseLimited(client: ClientBase): Promise<void> {
-  const { rows } = await client.query<{ limited: boolean }>(`select row_security_active('contracts') as limited`);
+  const { rows } = await client.query<{ limited: boolean }>(
+    `select row_security_active('contracts') and exists (
+       select from pg_policy p, unnest(p.polroles) r (oid)
+        where p.polrelid = 'contracts'::regclass and not p.polpermissive and (r.oid = 0 or pg_has_role(r.oid, 'usage'))) as limited`,
+  );
   if (rows[0]?.limited !== true) return;
   throw new IndexerError('nothing was exported: this role sees the rows of certain parties only', {
     code: 'LAKE_REFUSED',

@@ -1,0 +1,186 @@
+/** The largest, the smallest, the empty and the odd: what engines read from the files is what the ledger sent, to the last digit. */
+import { execFileSync, spawnSync } from 'node:child_process';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { beforeAll, expect, it } from 'vitest';
+import type { DamlType, PackageModel } from '../../src/daml/package-model.ts';
+import { storePackage } from '../../src/store/typed/package-store.ts';
+import { syncTypedViews } from '../../src/store/typed/views.ts';
+import { openSession } from '../../src/store/write/session.ts';
+import { decodeUpdate } from '../support/wire/decode.ts';
+import * as frames from '../support/frames.ts';
+import { identity, schemasOfFile } from '../support/schemas.ts';
+import { duck, exportTo, lakeDir, manifestOf } from './lake-world.ts';
+
+const schemas = schemasOfFile();
+
+const builtin = (name: 'int64' | 'text' | 'bool' | 'date' | 'timestamp' | 'party'): DamlType => ({
+  kind: 'builtin',
+  name,
+});
+const fields: Readonly<Record<string, DamlType>> = {
+  ten: { kind: 'numeric', scale: 10 },
+  none: { kind: 'numeric', scale: 0 },
+  most: { kind: 'numeric', scale: 37 },
+  whole: builtin('int64'),
+  words: builtin('text'),
+  truth: builtin('bool'),
+  day: builtin('date'),
+  moment: builtin('timestamp'),
+  list: { kind: 'list', of: builtin('text') },
+};
+const model: PackageModel = {
+  packageId: 'ab'.repeat(32),
+  name: 'iou',
+  version: '1.0.0',
+  languageVersion: '2.1',
+  templates: [{ moduleName: 'Main.Iou', entityName: 'Iou', choices: [], implements: [], key: undefined }],
+  interfaces: [],
+  dataTypes: {
+    'Main.Iou:Iou': {
+      kind: 'record',
+      parameters: [],
+      fields: Object.entries(fields).map(([name, type]) => ({ name, type })),
+    },
+  },
+  dependencies: [],
+};
+
+const nines = '9'.repeat(28);
+const payloads: readonly frames.JsonRecord[] = [
+  {
+    ten: `${nines}.9999999999`,
+    none: '9'.repeat(38),
+    most: `9.${'9'.repeat(37)}`,
+    whole: '9223372036854775807',
+    words: 'ünïcode "quoted" \\ \u{1F600} \n tab\t; | ∅',
+    truth: true,
+    day: '9999-12-31',
+    moment: '9999-12-31T23:59:59.999999Z',
+    list: ['a', ''],
+  },
+  {
+    ten: `-${nines}.9999999999`,
+    none: `-${'9'.repeat(38)}`,
+    most: `-0.${'0'.repeat(36)}1`,
+    whole: '-9223372036854775808',
+    words: '',
+    truth: false,
+    day: '0001-01-01',
+    moment: '0001-01-01T00:00:00Z',
+    list: [],
+  },
+  {
+    ten: '0.0000000001',
+    none: '0',
+    most: '0.0',
+    whole: '9007199254740993',
+    words: 'x'.repeat(100_000),
+    day: '1969-12-31',
+  },
+  {},
+];
+
+beforeAll(async () => {
+  const database = await schemas.migrated('ledger');
+  const session = await openSession(database, identity);
+  await session.publishSeed(0, 'genesis');
+  for (const [at, createArgument] of payloads.entries()) {
+    const offset = at + 1;
+    const event = { offset, contractId: `00c${String(offset)}`, createArgument, observers: [], interfaceViews: [] };
+    const batch = session.newBatch(at);
+    batch.add(decodeUpdate(frames.text(frames.transaction(offset, [{ CreatedEvent: frames.created(event) }]))));
+    await session.writeBatch(batch, at);
+  }
+  await storePackage(database, model);
+  expect((await syncTypedViews(database, [model])).failed).toEqual([]);
+});
+
+/** Values of each row as texts, without trailing zeros of decimals; times in microseconds since 1970. */
+const wanted = [
+  [
+    `${nines}.9999999999`,
+    '9'.repeat(38),
+    `9.${'9'.repeat(37)}`,
+    '9223372036854775807',
+    'true',
+    '253402300799999999',
+    '9999-12-31',
+  ],
+  [
+    `-${nines}.9999999999`,
+    `-${'9'.repeat(38)}`,
+    `-0.${'0'.repeat(36)}1`,
+    '-9223372036854775808',
+    'false',
+    '-62135596800000000',
+    '0001-01-01',
+  ],
+  ['0.0000000001', '0', `0.${'0'.repeat(37)}`, '9007199254740993', null, null, '1969-12-31'],
+  [null, null, null, null, null, null, null],
+];
+
+it('DuckDB reads them from the files', async () => {
+  using dir = lakeDir();
+  await exportTo(dir.path, schemas.url, 'ledger', '--views', 'typed.*');
+  const table = 'typed.iou__iou' in manifestOf(dir.path).tables ? 'typed.iou__iou' : typedTable(dir.path);
+  const files = `read_parquet('${dir.path}/${table}/*.parquet')`;
+  const rows = await duck(
+    `select ten::varchar as ten, none::varchar as none, most::varchar as most, whole::varchar as whole, truth::varchar as truth,
+            epoch_us(moment)::varchar as moment, day::varchar as day, words, list from ${files} order by created_at_offset`,
+  );
+  expect(
+    rows.map(({ ten, none, most, whole, truth, moment, day }) => [ten, none, most, whole, truth, moment, day]),
+  ).toEqual(wanted);
+  expect(rows.map(({ words }) => words)).toEqual(payloads.map(({ words }) => words ?? null));
+  expect(rows.map(({ list }) => list)).toEqual(['["a", ""]', '[]', null, null]);
+  const contracts = await duck(
+    `select observers, signatories, payload, contract_key from read_parquet('${dir.path}/contracts/*.parquet') order by created_at_offset`,
+  );
+  expect(contracts.map(({ observers }) => observers)).toEqual([[], [], [], []]);
+  expect(contracts.map(({ signatories }) => signatories)).toEqual(payloads.map(() => [frames.alice]));
+  expect(contracts.map(({ payload }) => JSON.parse(String(payload)) as unknown)).toEqual(payloads);
+  expect(contracts.every((row) => row['contract_key'] === null)).toBe(true);
+});
+
+function typedTable(path: string): string {
+  const found = Object.keys(manifestOf(path).tables).find((name) => name.startsWith('typed.'));
+  if (found === undefined) throw new Error('there is no typed table');
+  return found;
+}
+
+const python = process.env['LAKE_PYTHON'] ?? 'python3';
+const hasDelta = spawnSync(python, ['-c', 'import deltalake, pyarrow']).status === 0;
+if (!hasDelta)
+  process.stdout.write(`delta-rs not asked: ${python} has no deltalake and pyarrow (LAKE_PYTHON names another)\n`);
+
+const script = `
+import sys, json
+from deltalake import DeltaTable
+rows = DeltaTable(sys.argv[1]).to_pyarrow_table().sort_by('created_at_offset').to_pylist()
+out = [[None if r[k] is None else str(r[k]) for k in ('ten', 'none', 'most', 'whole', 'truth', 'day')] for r in rows]
+times = [None if r['moment'] is None else r['moment'].isoformat() for r in rows]
+print(json.dumps([out, times, [r['words'] for r in rows]]))
+`;
+
+it.skipIf(!hasDelta)('delta-rs reads them as one table of Delta Lake, before and after a second export', async () => {
+  using dir = lakeDir();
+  await exportTo(dir.path, schemas.url, 'ledger', '--until', '2', '--views', 'typed.*');
+  await exportTo(dir.path, schemas.url, 'ledger');
+  const file = join(dir.path, 'read.py');
+  writeFileSync(file, script);
+  const table = join(dir.path, typedTable(dir.path));
+  const text = execFileSync(python, [file, table], { encoding: 'utf8', maxBuffer: 16 * 1024 * 1024 });
+  const [rows, times, words] = JSON.parse(text) as [(string | null)[][], (string | null)[], (string | null)[]];
+  const exact = (value: string | null): string | null => (value === null ? null : value.replace(/^(-?)0E-\d+$/, '0'));
+  expect(rows.map((row) => row.slice(0, 2).map(exact))).toEqual([
+    [`${nines}.9999999999`, '9'.repeat(38)],
+    [`-${nines}.9999999999`, `-${'9'.repeat(38)}`],
+    ['1E-10', '0'],
+    [null, null],
+  ]);
+  expect(rows.map((row) => row[3])).toEqual(wanted.map((row) => row[3]));
+  expect(rows.map((row) => row[5])).toEqual(wanted.map((row) => row[6]));
+  expect(times).toEqual(['9999-12-31T23:59:59.999999+00:00', '0001-01-01T00:00:00+00:00', null, null]);
+  expect(words).toEqual(payloads.map((payload) => payload['words'] ?? null));
+});
