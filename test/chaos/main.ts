@@ -6,6 +6,7 @@ import { crashPoints } from './tiers/crash-points.ts';
 import { openChaosServer } from './databases.ts';
 import { help, readOptions, type CampaignOptions } from './options.ts';
 import { mutation } from './mutants/mutation.ts';
+import { runOperations } from './operations/campaign.ts';
 import { planted } from './mutants/planted.ts';
 import { processes } from './tiers/processes.ts';
 import { Report } from './report.ts';
@@ -63,4 +64,5 @@ async function campaign(options: CampaignOptions): Promise<number> {
 const options = readOptions(process.argv.slice(2), tiers);
 if (options === undefined) say(help(tiers));
 // All is said: a socket that some fault left behind must not keep a campaign that is over.
-else process.exit((await campaign(options)) === 0 ? 0 : 1);
+else
+  process.exit((await (options.operations ? runOperations(options.operations, say) : campaign(options))) === 0 ? 0 : 1);

@@ -1,5 +1,6 @@
 /** What `npm run chaos` can be told. */
 import { parseArgs } from 'node:util';
+import type { OperationsOptions } from './operations/campaign.ts';
 import type { Tier } from './tiers/tier.ts';
 
 export interface CampaignOptions {
@@ -21,6 +22,8 @@ export interface CampaignOptions {
   readonly server: string | undefined;
   /** End at the first failure. */
   readonly bail: boolean;
+  /** Instead of the tiers: what an operator does while the indexer runs. */
+  readonly operations: OperationsOptions | undefined;
   /** Print the log of the indexer for what failed. */
   readonly loud: boolean;
 }
@@ -30,6 +33,11 @@ const defaultSeeds = 500;
 const leastOfFull = 5;
 /** Seconds: what takes one on an idle machine may take many on a busy one, and is no failure there. */
 const defaultPatience = 60;
+
+/** Those of the figures in docs/reliability.md. */
+const contractsOfOperations = 50_000;
+/** Seconds: a rebuild of those contracts is one step forward there. */
+const patienceOfOperations = 600;
 
 /** Undefined when help was asked for. @throws TypeError on an option that does not exist */
 export function readOptions(args: readonly string[], tiers: readonly Tier[]): CampaignOptions | undefined {
@@ -49,6 +57,9 @@ export function readOptions(args: readonly string[], tiers: readonly Tier[]): Ca
       server: { type: 'string' },
       bail: { type: 'boolean', default: false },
       loud: { type: 'boolean', default: false },
+      operations: { type: 'boolean', default: false },
+      contracts: { type: 'string' },
+      'made-contracts': { type: 'string' },
       help: { type: 'boolean', default: false },
     },
   });
@@ -73,6 +84,19 @@ export function readOptions(args: readonly string[], tiers: readonly Tier[]): Ca
     server: values.server,
     bail: values.bail,
     loud: values.loud,
+    operations: values.operations ? operationsOf(values) : undefined,
+  };
+}
+
+function operationsOf(values: Readonly<Record<string, unknown>>): OperationsOptions {
+  const text = (name: string): string | undefined => (typeof values[name] === 'string' ? values[name] : undefined);
+  const [seeds, made] = [text('seeds'), text('made-contracts')];
+  return {
+    seeds: seeds === undefined ? undefined : whole(seeds, 0),
+    contracts: whole(text('contracts'), contractsOfOperations),
+    madeContracts: made === undefined ? undefined : whole(made, 0),
+    patienceMs: whole(text('patience'), patienceOfOperations) * 1000,
+    json: text('json'),
   };
 }
 
@@ -100,6 +124,9 @@ export function help(tiers: readonly Tier[]): string {
     '  --json FILE     write the figures',
     '  --server URL    a Postgres server to use instead of an embedded one',
     '  --bail          end at the first failure',
+    '  --operations    instead: widen, rebuild and move, with processes that are killed; 20 runs (move: 50) unless --seeds says',
+    `  --contracts N   for these, about so many contracts (${String(contractsOfOperations)})`,
+    '  --made-contracts N  the pause of a rebuild once more over N contracts made by SQL',
     '  --loud          print what the indexer logged where something failed',
   ].join('\n');
 }

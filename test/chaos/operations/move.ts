@@ -9,16 +9,9 @@ import { Network } from '../../move/network.ts';
 import { Random } from '../../../packages/ledger-sandbox/src/wire/random.ts';
 import { pause, waitFor } from '../../support/wait-for.ts';
 import { openChaosServer, schema, type ChaosDatabase } from '../databases.ts';
+import type { OperationFigures, OperationOptions } from './operation.ts';
 
-export interface OperationOptions {
-  readonly seeds: number;
-  /** Of the history before the first move, about. */
-  readonly contracts: number;
-  /** How long anything may take to become so. */
-  readonly patienceMs: number;
-}
-
-export interface MoveFigures {
+interface MoveFigures extends OperationFigures {
   readonly runs: number;
   readonly kills: number;
   readonly lost: number;

@@ -12,25 +12,7 @@ import { pause, waitFor } from '../../support/wait-for.ts';
 import { openChaosServer, schema, type ChaosDatabase } from '../databases.ts';
 import { Seeded } from '../history/random.ts';
 import { rowsThatDiffer } from '../model/oracle.ts';
-
-export interface OperationOptions {
-  readonly seeds: number;
-  /** On the ledger, before the first run. */
-  readonly contracts: number;
-  /** For each wait. */
-  readonly patienceMs: number;
-  /** Contracts made by SQL in both storages, for the pause alone: no ledger needs to have them. */
-  readonly madeContracts?: number;
-}
-
-export interface OperationFigures {
-  readonly runs: number;
-  readonly kills: number;
-  readonly lost: number;
-  readonly duplicated: number;
-  readonly altered: number;
-  readonly [figure: string]: number;
-}
+import type { OperationFigures, OperationOptions } from './operation.ts';
 
 /** Updates while a rebuild runs: one each so many milliseconds. */
 const growEveryMs = 25;

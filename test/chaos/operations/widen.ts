@@ -13,13 +13,7 @@ import { query } from '../../support/database.ts';
 import { pause, waitFor } from '../../support/wait-for.ts';
 import { differences, stageOf, stages } from '../../support/widened.ts';
 import { openChaosServer, type ChaosDatabase, type ChaosServer } from '../databases.ts';
-
-export interface OperationOptions {
-  readonly seeds: number;
-  /** How many contracts the wider filter adds. */
-  readonly contracts: number;
-  readonly patienceMs: number;
-}
+import type { OperationFigures, OperationOptions } from './operation.ts';
 
 const former = 'former::1220aa';
 const added = 'added::1220bb';
@@ -31,7 +25,7 @@ const tickMs = 20;
 const loadKept = 200;
 
 /** @returns figures of all runs; `lag_max_s` is of the one that nobody killed */
-export async function run(options: OperationOptions) {
+export async function run(options: OperationOptions): Promise<OperationFigures> {
   const sums = { runs: 0, kills: 0, lost: 0, duplicated: 0, altered: 0 };
   await using server = await openChaosServer();
   for (let seed = 1; seed <= options.seeds; seed += 1) {

@@ -1,0 +1,48 @@
+/**
+ * `npm run chaos -- --operations`: what an operator may do while the indexer runs (widen, rebuild, move), with processes that
+ * are killed at any moment, and the result held against a fresh index. Prints a line for each and writes the figures.
+ */
+import { writeFileSync } from 'node:fs';
+import { run as move } from './move.ts';
+import type { OperationFigures } from './operation.ts';
+import { run as rebuild } from './rebuild.ts';
+import { run as widen } from './widen.ts';
+
+export interface OperationsOptions {
+  /** Runs of each; the default is what is claimed. */
+  readonly seeds: number | undefined;
+  /** In the database before it begins. */
+  readonly contracts: number;
+  readonly madeContracts: number | undefined;
+  readonly patienceMs: number;
+  readonly json: string | undefined;
+}
+
+/** What is claimed: so many runs of each, and at least a kill in each. */
+const operations = [
+  { name: 'widen', seeds: 20, run: widen },
+  { name: 'rebuild', seeds: 20, run: rebuild },
+  { name: 'move', seeds: 50, run: move },
+] as const;
+
+/** Resolves to how many rows were lost, duplicated or altered, and how many operations fell short of their kills. */
+export async function runOperations(
+  { seeds: wanted, json, ...options }: OperationsOptions,
+  say: (line: string) => void,
+): Promise<number> {
+  const figures: Record<string, OperationFigures> = {};
+  let wrong = 0;
+  for (const { name, seeds: claimed, run } of operations) {
+    const seeds = wanted ?? claimed;
+    const began = performance.now();
+    say(`operation ${name}: ${String(seeds)} runs over ${String(options.contracts)} contracts`);
+    const found = await run({ seeds, ...options });
+    figures[name] = found;
+    wrong += found.lost + found.duplicated + found.altered + (found.kills < seeds ? 1 : 0);
+    const told = Object.entries(found).map(([figure, value]) => `${figure} ${String(value)}`);
+    say(`  ${told.join(', ')}; ${((performance.now() - began) / 1000).toFixed(0)} s`);
+    // After each: a campaign that is cut has what it found.
+    if (json !== undefined) writeFileSync(json, `${JSON.stringify(figures, null, 2)}\n`);
+  }
+  return wrong;
+}

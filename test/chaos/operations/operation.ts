@@ -1,0 +1,23 @@
+/** What an operation of the campaign is told and what it found. */
+
+export interface OperationOptions {
+  /** Runs. */
+  readonly seeds: number;
+  /** On the ledger, or added by what is done, about. */
+  readonly contracts: number;
+  /** For each wait. */
+  readonly patienceMs: number;
+  /** Contracts made by SQL in both storages, for the pause of a rebuild alone: no ledger needs to have them. */
+  readonly madeContracts?: number | undefined;
+}
+
+/** Counts, and figures of its own, whose names end with their units. */
+export interface OperationFigures {
+  readonly runs: number;
+  /** SIGKILLs of who did it, or followed the ledger meanwhile. */
+  readonly kills: number;
+  readonly lost: number;
+  readonly duplicated: number;
+  readonly altered: number;
+  readonly [figure: string]: number;
+}
