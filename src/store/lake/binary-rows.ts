@@ -19,6 +19,7 @@ export class BinaryRowReader {
   #inHeader = true;
   #values: LakeValues[];
   #rows = 0;
+  #bytes = 0;
 
   constructor(columns: readonly LakeColumn[]) {
     this.#decode = columns.map((column) => decoders[column.type](column));
@@ -35,21 +36,30 @@ export class BinaryRowReader {
     const values = this.#values;
     this.#values = values.map(() => []);
     this.#rows = 0;
+    this.#bytes = 0;
     return values;
   }
 
-  /** @throws TypeError when it is no such data: a defect of ours */
-  add(piece: Buffer): void {
+  /**
+   * Stops after each row with which the rows that wait have so many bytes: where that is depends on the rows, not on how the
+   * pieces were cut. @throws TypeError when it is no such data: a defect of ours
+   */
+  *add(piece: Buffer, stopBytes: number): Generator<void> {
     const bytes = this.#rest.length === 0 ? piece : Buffer.concat([this.#rest, piece]);
     let at = 0;
     if (this.#inHeader) {
-      if (bytes.length < headerBytes + 4) return void (this.#rest = bytes);
+      if (bytes.length < headerBytes + 4) {
+        this.#rest = bytes;
+        return;
+      }
       at = headerBytes + 4 + bytes.readInt32BE(headerBytes);
       this.#inHeader = false;
     }
     for (let end = this.#rowEnd(bytes, at); end !== undefined; end = this.#rowEnd(bytes, at)) {
       this.#row(bytes, at);
+      this.#bytes += end - at;
       at = end;
+      if (this.#bytes >= stopBytes) yield;
     }
     this.#rest = bytes.subarray(at);
   }

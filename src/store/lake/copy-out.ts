@@ -6,9 +6,9 @@ import type { ClientBase, Connection, Submittable } from 'pg';
 import { toStoreError } from '../connection/store-error.ts';
 
 /** So much may wait to be taken before the server is let wait, bytes. */
-const mostWaiting = 1024 * 1024;
+const mostWaiting = 512 * 1024;
 /** Messages are gathered in pieces of this size; a larger row makes a larger piece. */
-const pieceBytes = 256 * 1024;
+const pieceBytes = 128 * 1024;
 /** The server decides how long it may take. */
 const limitMs = 7 * 24 * 60 * 60_000;
 

@@ -11,7 +11,7 @@ export interface RowGroup {
 }
 
 /** A group is as large as memory allows: what compresses a page is what it repeats. Bytes as the server sends them. */
-const groupBytes = 3 * 1024 * 1024;
+const groupBytes = 2.5 * 1024 * 1024;
 
 /** To be read to its end. @throws IndexerError STORE_ errors */
 export async function* rangeRows(
@@ -21,14 +21,11 @@ export async function* rangeRows(
   departed: boolean,
 ): AsyncGenerator<RowGroup> {
   const reader = new BinaryRowReader(source.columns);
-  let bytes = 0;
   for await (const piece of copyOut(client, copyStatement(source, from, to, departed))) {
-    reader.add(piece);
-    bytes += piece.length;
-    if (bytes < groupBytes || reader.rows === 0) continue;
-    const { rows } = reader;
-    bytes = 0;
-    yield { values: reader.take(), rows };
+    for (const _ of reader.add(piece, groupBytes)) {
+      const { rows } = reader;
+      yield { values: reader.take(), rows };
+    }
   }
   if (reader.rows > 0) {
     const { rows } = reader;
