@@ -2,6 +2,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { query } from '../support/database.ts';
 import { waitFor } from '../support/wait-for.ts';
+import { runVerify } from '../verify/verify-run.ts';
 import { HistoryWorld } from './history-run.ts';
 import { differingRows, untilFollowed } from './interface-world.ts';
 import { differences } from '../support/widened.ts';
@@ -42,6 +43,9 @@ async function widensTo(from: Filter, to: Filter): Promise<number> {
   await indexer.reaches(end());
   await world.index('fresh', { ...genesis, ...to });
   expect(await differences(url(), 'ledger', 'fresh', at)).toEqual([]);
+  const audit = await runVerify(['--acs', '--json'], world.env('ledger', { ...genesis, ...to }));
+  const { rows } = await world.row(`select count(*)::int as rows from explore.active_contracts`);
+  expect(audit).toMatchObject({ outcome: 'equal', results: [{ compared: rows }] });
   expect(await world.broken()).toEqual([]);
   expect(await query(url(), `select to_regnamespace('ledger_widen')::text as staging`)).toEqual([{ staging: null }]);
   expect(await query(url(), 'select name from ledger.retention_holds')).toEqual([]);

@@ -80,13 +80,14 @@ async function readStream(client: ClientBase): Promise<VerifiedStream> {
 async function readCoverage(client: ClientBase): Promise<Pick<VerifiedStream, 'coveredAfter' | 'activeAfter'>> {
   const rows = await tablesOf(client)
     .selectFrom('coverage')
-    .select(['from_offset', 'origin'])
+    .select(['from_offset', 'origin', 'complete'])
     .orderBy('from_offset', 'desc')
     .orderBy('recorded_at', 'desc')
     .execute();
   const range = rows.find(({ origin }) => origin !== 'reset') ?? rows.at(-1);
   const coveredAfter = range?.from_offset ?? 0;
-  const readWhole = range?.origin === 'seed' || range?.origin === 'reseed';
+  const gathered = range?.origin === 'widen' && range.complete;
+  const readWhole = range?.origin === 'seed' || range?.origin === 'reseed' || gathered;
   return { coveredAfter, activeAfter: readWhole || coveredAfter === 0 ? -1 : coveredAfter };
 }
 
