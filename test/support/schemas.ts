@@ -8,7 +8,8 @@ import { createTestDatabase, type TestDatabase } from './database.ts';
 /** Of a stream of which it does not matter who asked for what. */
 export const identity: StreamIdentity & { readonly participantId: string } = {
   participantId: 'p::1220',
-  filter: '{}',
+  filter:
+    '{"createdEventBlobs":false,"interfaces":[],"parties":[],"shape":"LEDGER_EFFECTS","templates":[],"topology":false}',
   filterHash: 'f',
   shape: 'LEDGER_EFFECTS',
 };
