@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { hashInDuckDb, hashInHyparquet, hashInPostgres, type TableHash } from '../../bench/lake/compare.ts';
+import { waitFor } from '../support/wait-for.ts';
 import { createRetentionWorld, type RetentionWorld } from '../retention/retention-world.ts';
 import { activeAt, duck, exportTo, filesIn, lakeDir, manifestOf } from './lake-world.ts';
 
@@ -13,8 +14,16 @@ let end: number;
 const schemas = { storage: 'a', explore: 'a_explore', typed: 'a_typed' };
 beforeAll(async () => {
   world = await createRetentionWorld(21, 600);
-  await world.fill('a');
   end = world.sandbox.ledger.ledgerEnd();
+  await using indexer = await world.index('a');
+  await indexer.reaches(end, 60_000);
+  // Packages are read beside the stream.
+  await waitFor('the typed views are made', async () => {
+    const [row] = await world.query<{ made: boolean }>(
+      `select bool_or(view_name like 'harbor%') and bool_or(view_name like 'splice_amulet__amulet%') as made from a.typed_views`,
+    );
+    return row?.made === true ? true : undefined;
+  });
   client = new Client({ connectionString: world.url });
   await client.connect();
 }, 120_000);

@@ -53,7 +53,7 @@ describe('how a schema stores them', () => {
       retry: 'fatal',
       exitCode: 78,
       message: expect.stringContaining('as json, and INDEXER_EXERCISE_JSON says jsonb') as unknown,
-      remedy: expect.stringContaining('new POSTGRES_SCHEMA') as unknown,
+      remedy: expect.stringContaining('ledger-indexer rebuild') as unknown,
     });
     await migrate(database, { exerciseJson: 'jsonb' });
     expect(await stored(database)).toBe('json');

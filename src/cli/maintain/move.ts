@@ -13,7 +13,7 @@ export const moveCommand: Command = {
   name: 'move',
   summary: 'go on from another participant that hosts the same parties; --yes to do it',
   does: [
-    'LEDGER_URL names the other participant. Offsets differ there: what is stored keeps its own, and what comes gets later ones.',
+    'LEDGER_URL names the other participant. Offsets differ there: what is stored keeps its own, what comes gets later ones.',
     'Refused unless updates, compared by their ids, prove that both have told the same.',
   ],
   operands: [],
