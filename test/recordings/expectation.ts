@@ -48,6 +48,7 @@ export function expectationOf(
   rows.add('coverage', {
     from_offset: integer(seedOffset ?? 0),
     origin: seedOffset === undefined ? 'genesis' : 'seed',
+    complete: true,
     transaction_shape: shape,
   });
   rows.add('stream', {
