@@ -54,11 +54,12 @@ export async function noteWork(
   name: WorkName,
   progress: Partial<WorkProgress> & { readonly state?: 'working' | 'done' | 'failed' },
 ): Promise<boolean> {
-  const { perSecond, state = 'working', ...rest } = progress;
-  const speed: Change<'works'> = perSecond === undefined ? {} : { per_second: perSecond };
+  const { step, unit, done, total, perSecond, problem, state = 'working' } = progress;
+  // What is not said stays.
+  const said: Change<'works'> = { step, unit, done, total, per_second: perSecond, problem, state };
   const { numUpdatedRows } = await tablesOf(client)
     .updateTable('works')
-    .set({ ...rest, ...speed, state })
+    .set(said)
     .set('changed_at', (e) => e.fn('now'))
     .where('name', '=', name)
     .where('state', 'in', ['asked', 'working'])
