@@ -48,7 +48,12 @@ async function expectedRows(client: Client, history: History, seedOffset: number
   if (unplaced.length > 0) throw new Error(`no place for ${unplaced.join(', ')}`);
   addSummaries(expected);
   const { rows } = expected;
-  rows.add('coverage', { from_offset: integer(seedOffset), origin: 'seed', transaction_shape: 'LEDGER_EFFECTS' });
+  rows.add('coverage', {
+    from_offset: integer(seedOffset),
+    origin: 'seed',
+    complete: true,
+    transaction_shape: 'LEDGER_EFFECTS',
+  });
   rows.add('stream', {
     ...progressOf(items),
     participant_id: modelParticipant,
