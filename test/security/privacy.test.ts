@@ -214,7 +214,9 @@ describe.skipIf(!canLimit)('limited readers', () => {
     }
     const hidden = Object.entries(rules).flatMap(([table, rule]) => (rule === 'none' ? [`ledger.${table}`] : []));
     const sums = ['explore.activity', 'explore.activity_updates'];
-    expect(empty.sort()).toEqual(
+    // Not in every random history is there one that a limited reader sees.
+    const ofChance = new Set(['explore.token_discrepancies']);
+    expect(empty.filter((name) => !ofChance.has(name)).sort()).toEqual(
       [
         ...hidden,
         ...sums,
