@@ -37,15 +37,17 @@ import { poll$ } from './beside/poll.ts';
 import { FailureCount, decide } from './retry/retry.ts';
 import { seed$, skipSeed } from './seed.ts';
 import { acquireLock } from './beside/standby.ts';
-import { tellOfWorks } from './beside/work-watch.ts';
+import { works$ } from './beside/work-watch.ts';
 import { pauseForRights, refusesCaller } from './retry/wait.ts';
 
 /** Runs until `parts.stop` is aborted. @throws IndexerError when an error is fatal */
 export async function runPipeline(parts: PipelineParts): Promise<void> {
   const run = new Run(parts);
-  void tellOfWorks(parts);
   try {
-    await lastValueFrom(run.sessions$(), { defaultValue: undefined });
+    const sessions$ = run.sessions$().pipe(ignoreElements(), endWith('over'));
+    await lastValueFrom(merge(sessions$, works$(parts)).pipe(takeWhile((value) => value !== 'over')), {
+      defaultValue: undefined,
+    });
   } finally {
     await run.close();
   }

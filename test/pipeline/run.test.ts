@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { runPipeline } from '../../src/pipeline/run.ts';
 import { deferred } from '../support/deferred.ts';
-import { waitFor } from '../support/wait-for.ts';
+import { pause, waitFor } from '../support/wait-for.ts';
 import { failure } from './memory-ledger.ts';
 import { memoryWorld, type World } from './memory-parts.ts';
 
@@ -54,6 +54,16 @@ describe('a run', () => {
     expectWhole(world, 7);
     expect(world.sink.held).toBe(false);
     expect(world.told.of('lockHeld').at(-1)).toEqual([undefined, false]);
+  });
+
+  it('asks for work beside the stream while it runs, and no more once it has ended by itself', async () => {
+    const world = memoryWorld({ start: 'genesis', stopAt: 3 });
+    world.ledger.grow(3);
+    await started(world);
+    const asked = world.told.of('worksSeen').length;
+    expect(asked).toBeGreaterThan(0);
+    await pause(2_500);
+    expect(world.told.of('worksSeen')).toHaveLength(asked);
   });
 
   it('begins each session at what is stored, and keeps the lock, when only the ledger failed', async () => {
