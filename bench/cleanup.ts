@@ -1,4 +1,5 @@
 /** What has to be undone when the measurements end, in whatever way: steps run in reverse order, each once. */
+import { say } from './figures/terminal.ts';
 
 export interface Undo {
   /** Undoes this one now; later calls do nothing. */
@@ -43,4 +44,26 @@ export async function undoAll(): Promise<void> {
       process.stderr.write(`bench: cleaning up: ${thrown instanceof Error ? thrown.message : String(thrown)}\n`);
     });
   }
+}
+
+/** Runs `main` and ends the process. @param name of the command, for its failures */
+export async function runToEnd(name: string, main: () => Promise<void>): Promise<never> {
+  const interrupted = new Promise<never>((_, reject) => {
+    for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+      process.on(signal, () => {
+        reject(new Error(`ended by ${signal}`));
+      });
+    }
+  });
+  try {
+    await Promise.race([main(), interrupted]);
+  } catch (thrown) {
+    say('');
+    process.stderr.write(`${name}: ${thrown instanceof Error ? thrown.message : String(thrown)}\n`);
+    process.exitCode = 1;
+  } finally {
+    await undoAll();
+  }
+  // An interrupted run may still wait for something that is gone by now.
+  return process.exit();
 }

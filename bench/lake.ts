@@ -14,7 +14,7 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Client } from 'pg';
 import { startChild } from './child.ts';
-import { onExit, undoAll } from './cleanup.ts';
+import { onExit, runToEnd } from './cleanup.ts';
 import { peakRssMiB, processCpu } from './figures/process-cpu.ts';
 import { say } from './figures/terminal.ts';
 import { prepareOutputs } from './indexer-process.ts';
@@ -181,20 +181,4 @@ async function main(): Promise<void> {
   if (options.json !== undefined) writeFileSync(options.json, text);
 }
 
-const interrupted = new Promise<never>((_, reject) => {
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) {
-    process.on(signal, () => {
-      reject(new Error(`ended by ${signal}`));
-    });
-  }
-});
-try {
-  await Promise.race([main(), interrupted]);
-} catch (thrown) {
-  say('');
-  process.stderr.write(`bench:lake: ${thrown instanceof Error ? thrown.message : String(thrown)}\n`);
-  process.exitCode = 1;
-} finally {
-  await undoAll();
-}
-process.exit();
+await runToEnd('bench:lake', main);

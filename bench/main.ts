@@ -3,7 +3,7 @@ import { execFileSync } from 'node:child_process';
 import { mkdirSync } from 'node:fs';
 import { cpus, totalmem } from 'node:os';
 import { dirname } from 'node:path';
-import { isEnding, undoAll } from './cleanup.ts';
+import { isEnding, runToEnd } from './cleanup.ts';
 import { runGrowth } from './growth/growth.ts';
 import { prepareOutputs } from './indexer-process.ts';
 import { runMemories } from './memory.ts';
@@ -94,23 +94,6 @@ async function main(): Promise<void> {
   if (short.length + session.errors.length + (beside?.errors.length ?? 0) > 0) process.exitCode = 1;
 }
 
-const interrupted = new Promise<never>((_, reject) => {
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) {
-    process.on(signal, () => {
-      reject(new Error(`ended by ${signal}`));
-    });
-  }
-});
 process.stdout.on('error', () => undefined);
 process.stderr.on('error', () => undefined);
-try {
-  await Promise.race([main(), interrupted]);
-} catch (thrown) {
-  say('');
-  process.stderr.write(`bench: ${thrown instanceof Error ? thrown.message : String(thrown)}\n`);
-  process.exitCode = 1;
-} finally {
-  await undoAll();
-}
-// An interrupted run may still wait for something that is gone by now.
-process.exit();
+await runToEnd('bench', main);

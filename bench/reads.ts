@@ -1,7 +1,7 @@
 /** `npm run bench:reads`: how long readers wait over a million and a half contracts. docs/performance.md */
 import { cpus } from 'node:os';
 import type { Client } from 'pg';
-import { isEnding, onExit, undoAll } from './cleanup.ts';
+import { isEnding, onExit, runToEnd } from './cleanup.ts';
 import { prepareOutputs } from './indexer-process.ts';
 import { connect, migrated, openServer } from './postgres.ts';
 import { fill, settle } from './reads/fill.ts';
@@ -91,20 +91,4 @@ async function main(): Promise<void> {
   if (errors.length > 0) process.exitCode = 1;
 }
 
-const interrupted = new Promise<never>((_, reject) => {
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) {
-    process.on(signal, () => {
-      reject(new Error(`ended by ${signal}`));
-    });
-  }
-});
-try {
-  await Promise.race([main(), interrupted]);
-} catch (thrown) {
-  say('');
-  process.stderr.write(`bench:reads: ${thrown instanceof Error ? thrown.message : String(thrown)}\n`);
-  process.exitCode = 1;
-} finally {
-  await undoAll();
-}
-process.exit();
+await runToEnd('bench:reads', main);

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { say } from '../figures/terminal.ts';
+import { openIndexed, rowsPerRange } from './lake-database.ts';
 import { exportAll } from './whole-export.ts';
 
 const run = promisify(execFile);
@@ -18,18 +19,20 @@ export interface Crashes {
 
 export async function crashEverywhere(url: string, folder: string): Promise<Crashes> {
   const whole = mkdtempSync(join(folder, 'lake-'));
-  const points = await exportAll(whole, url, () => undefined);
+  const database = openIndexed(url);
+  const points = await exportAll(whole, database, rowsPerRange);
   const wanted = stateOf(whole);
   let equal = 0;
   for (let point = 1; point <= points; point += 1) {
     say(`killed after operation ${String(point)} of ${String(points)}`);
     const dir = mkdtempSync(join(folder, 'lake-'));
     await killed(dir, url, point);
-    await exportAll(dir, url, () => undefined);
+    await exportAll(dir, database, rowsPerRange);
     if (stateOf(dir) === wanted) equal += 1;
     rmSync(dir, { recursive: true });
   }
   rmSync(whole, { recursive: true });
+  await database.close();
   return { points, equal };
 }
 

@@ -7,6 +7,7 @@ import type { DamlType, PackageModel } from '../../src/daml/package-model.ts';
 import { storePackage } from '../../src/store/typed/package-store.ts';
 import { syncTypedViews } from '../../src/store/typed/views.ts';
 import { openSession } from '../../src/store/write/session.ts';
+import { iou } from '../read/reader-attempts.ts';
 import { decodeUpdate } from '../support/wire/decode.ts';
 import * as frames from '../support/frames.ts';
 import { identity, schemasOfFile } from '../support/schemas.ts';
@@ -30,12 +31,7 @@ const fields: Readonly<Record<string, DamlType>> = {
   list: { kind: 'list', of: builtin('text') },
 };
 const model: PackageModel = {
-  packageId: 'ab'.repeat(32),
-  name: 'iou',
-  version: '1.0.0',
-  languageVersion: '2.1',
-  templates: [{ moduleName: 'Main.Iou', entityName: 'Iou', choices: [], implements: [], key: undefined }],
-  interfaces: [],
+  ...iou,
   dataTypes: {
     'Main.Iou:Iou': {
       kind: 'record',
@@ -43,7 +39,6 @@ const model: PackageModel = {
       fields: Object.entries(fields).map(([name, type]) => ({ name, type })),
     },
   },
-  dependencies: [],
 };
 
 const nines = '9'.repeat(28);

@@ -5,9 +5,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, it } from 'vitest';
 import { decodeUpdate } from '../support/wire/decode.ts';
-import { exportOnce } from '../../src/cli/lake/run-export.ts';
-import { DeltaLogs } from '../../src/lake/delta-log.ts';
-import { LakeFolder } from '../../src/lake/lake-folder.ts';
+import { exportAll } from '../../bench/lake/whole-export.ts';
 import type { Database } from '../../src/store/connection/database.ts';
 import { redact } from '../../src/store/retention/redact.ts';
 import { openSession } from '../../src/store/write/session.ts';
@@ -38,22 +36,6 @@ async function begun(schema: string): Promise<Database> {
   return database;
 }
 
-/** Resolves to how many operations on files it took. */
-async function exportAll(path: string, database: Database): Promise<number> {
-  let operations = 0;
-  const folder = new LakeFolder(path, () => (operations += 1));
-  await folder.prepare();
-  await exportOnce(database, folder, {
-    until: undefined,
-    isWanted: () => true,
-    stop: new AbortController().signal,
-    onProgress: () => undefined,
-    logs: new DeltaLogs(folder),
-    rowsPerRange,
-  });
-  return operations;
-}
-
 function killedAfter(path: string, schema: string, operation: number): void {
   const args = [program, path, schemas.url, schema, String(rowsPerRange), String(operation)];
   expect(spawnSync(process.execPath, args, { encoding: 'utf8' })).toMatchObject({ signal: 'SIGKILL' });
@@ -70,12 +52,12 @@ it('goes on to the manifest, the files and the logs of one that was never killed
   assertBuilt();
   const database = await begun('killed');
   using whole = lakeDir();
-  const operations = await exportAll(whole.path, database);
+  const operations = await exportAll(whole.path, database, rowsPerRange);
   expect(operations).toBeGreaterThan(100);
   for (const operation of spread(operations, 24)) {
     using dir = lakeDir();
     killedAfter(dir.path, 'killed', operation);
-    await exportAll(dir.path, database);
+    await exportAll(dir.path, database, rowsPerRange);
     expect(stateOf(dir.path), `killed after operation ${String(operation)}`).toEqual(stateOf(whole.path));
   }
 }, 180_000);
@@ -83,20 +65,20 @@ it('goes on to the manifest, the files and the logs of one that was never killed
 it('finishes what it had begun to write anew, and leaves nothing of what was redacted', async () => {
   const database = await begun('killed_anew');
   using first = lakeDir();
-  await exportAll(first.path, database);
+  await exportAll(first.path, database, rowsPerRange);
   const subject = { kind: 'contract', contractId: '00c3' } as const;
   const copies = await Promise.all(
     spread(24, 8).map(async (operation) => {
       const dir = lakeDir();
-      await exportAll(dir.path, database);
+      await exportAll(dir.path, database, rowsPerRange);
       return { dir, operation };
     }),
   );
   await redact(database, { subject, reason: 'r', active: false, exercises: true }, new AbortController().signal);
-  await exportAll(first.path, database);
+  await exportAll(first.path, database, rowsPerRange);
   for (const { dir, operation } of copies) {
     killedAfter(dir.path, 'killed_anew', operation);
-    await exportAll(dir.path, database);
+    await exportAll(dir.path, database, rowsPerRange);
     expect(stateOf(dir.path), `killed after operation ${String(operation)}`).toEqual(stateOf(first.path));
     dir[Symbol.dispose]();
   }

@@ -3,8 +3,8 @@ import { moveCommand } from '../../src/cli/maintain/move.ts';
 import { runCommand } from '../support/run-command.ts';
 
 /** Moves the stream to the participant that the environment names; resolves to what it printed. */
-export async function move(env: Readonly<Record<string, string>>): Promise<string> {
+export async function move(env: NodeJS.ProcessEnv, argv: readonly string[] = ['--yes']): Promise<string> {
   const lines: string[] = [];
-  await runCommand(moveCommand, ['--yes'], env, { print: (line) => lines.push(line) });
+  await runCommand(moveCommand, argv, env, { print: (line) => lines.push(line) });
   return lines.join('\n');
 }

@@ -1,12 +1,11 @@
 /** A network, a database, and an indexer that is told which participant to read, as an operator does it. */
-import { moveCommand } from '../../src/cli/maintain/move.ts';
 import type { IndexerError } from '../../src/errors/indexer-error.ts';
 import { toIndexerError } from '../../src/errors/indexer-error.ts';
 import { runIndexer, type IndexerRun } from '../e2e/runs/indexer-run.ts';
 import { createTestDatabase, query, type TestDatabase } from '../support/database.ts';
-import { runCommand } from '../support/run-command.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { Network, type NetworkOptions } from './network.ts';
+import { move } from './move-run.ts';
 
 type Variables = Readonly<Record<string, string>>;
 
@@ -49,9 +48,7 @@ export class MoveWorld {
 
   /** `ledger-indexer move` at a participant; resolves to what it printed. */
   async move(host: number, argv: readonly string[] = ['--yes'], more: Variables = {}): Promise<string> {
-    const printed: string[] = [];
-    await runCommand(moveCommand, argv, { ...this.env(host), ...more }, { print: (line) => printed.push(line) });
-    return printed.join('\n');
+    return await move({ ...this.env(host), ...more }, argv);
   }
 
   /** Why it is refused. */
