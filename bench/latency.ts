@@ -52,7 +52,7 @@ export async function runLatency(options: LatencyOptions): Promise<LatencyRun> {
   const observer = startChild({ file: 'observer.js', args });
   try {
     const cost = measured({ server, node: indexer.pid });
-    const message = Promise.race([once(observer.process, 'message'), indexer.died, observer.died]);
+    const message = Promise.race([once(observer.process, 'message'), indexer.died, observer.died, replay.died]);
     const [observed] = (await message) as [Observed];
     const { nodeCpu, postgresCpu, seconds: elapsed } = cost();
     const share = (cpu: number | undefined) => (cpu === undefined ? undefined : cpu / 1e6 / elapsed);

@@ -10,7 +10,7 @@ export type Measure = (typeof measures)[number];
 export interface Options {
   readonly profiles: readonly Profile[];
   readonly measures: ReadonlySet<Measure>;
-  /** Measure all of them for every profile, because they were asked for by name. */
+  /** Measure all of them for every profile, because both were asked for by name. */
   readonly everywhere: boolean;
   readonly rounds: number;
   /** Of the workload; the profile's own number unless given. */
@@ -99,7 +99,7 @@ export function readOptions(argv: readonly string[]): Options | undefined {
   return {
     profiles: listed(values.profile, quick ? profileNames.slice(0, 1) : profileNames, profileNames).map(profileNamed),
     measures: new Set(listed(values.only, measures)),
-    everywhere: values.only !== undefined,
+    everywhere: values.only !== undefined && values.profile !== undefined,
     rounds: numberOf('--rounds', values.rounds, quick ? 1 : 5),
     transactions: values.transactions === undefined ? undefined : numberOf('--transactions', values.transactions, 0),
     quick,

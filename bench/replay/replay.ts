@@ -9,6 +9,8 @@ export interface Replay {
   readonly pid: number;
   /** The next message of a kind, or the one that has come already. */
   message<K extends ReplayMessage['kind']>(kind: K): Promise<MessageOf<K>>;
+  /** Rejects when the server ends by itself; never resolves. */
+  readonly died: Promise<never>;
   readonly stop: () => Promise<void>;
 }
 
@@ -17,7 +19,7 @@ export async function startReplay(plan: ReplayPlan): Promise<Replay> {
   const child = startChild({ file: 'replay/replay-server.js', args: [JSON.stringify(plan)] });
   const message = messagesOf(child);
   const { port } = await message('listening');
-  return { url: `http://127.0.0.1:${String(port)}`, pid: child.pid, message, stop: child.stop };
+  return { url: `http://127.0.0.1:${String(port)}`, pid: child.pid, message, died: child.died, stop: child.stop };
 }
 
 function messagesOf(child: Child): Replay['message'] {
