@@ -42,6 +42,8 @@ function prepareFill(database: Database): Promise<Filled> {
     await numberParties(client, staged, 'event_parties', 'acting_parties, witness_parties, implemented_interfaces');
     await placeAsStored(client, staged);
     await keyAgain(client, staged);
+    // Stretches of what was copied a moment ago: without, the server joins whole tables for each of them.
+    await client.query(`analyze ${staged}.contracts, ${staged}.interface_views`);
     await gatherStates(client, staged);
     await client.query(`alter table ${staged}.states add primary key ("offset", node_id); analyze ${staged}.states`);
     await prove(client, staged);
@@ -253,10 +255,12 @@ async function addViews(client: ClientBase, staged: string, stretch: Stretch): P
 
 async function addBlobs(client: ClientBase, staged: string, stretch: Stretch): Promise<void> {
   await client.query(
-    `update contracts c set created_event_blob = s.created_event_blob
-       from ${staged}.contracts s
-      where ${within('s', stretch)} and c."offset" = s."offset" and c.node_id = s.node_id
-        and c.created_event_blob is null and s.created_event_blob is not null and c.redaction_id is null`,
+    `with new as materialized (
+       select s."offset", s.node_id, s.created_event_blob from ${staged}.contracts s
+        where ${within('s', stretch)} and s.created_event_blob is not null)
+     update contracts c set created_event_blob = n.created_event_blob
+       from new n
+      where c."offset" = n."offset" and c.node_id = n.node_id and c.created_event_blob is null and c.redaction_id is null`,
   );
 }
 
