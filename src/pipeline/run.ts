@@ -38,7 +38,7 @@ import { FailureCount, decide } from './retry/retry.ts';
 import { seed$, skipSeed } from './seed.ts';
 import { acquireLock } from './beside/standby.ts';
 import { works$ } from './beside/work-watch.ts';
-import { pauseForRights, refusesCaller } from './retry/wait.ts';
+import { pauseForRights, pauseParked, refusesCaller } from './retry/wait.ts';
 
 /** Runs until `parts.stop` is aborted. @throws IndexerError when an error is fatal */
 export async function runPipeline(parts: PipelineParts): Promise<void> {
@@ -259,6 +259,6 @@ class Run {
   async #wait(error: IndexerError, delayMs: number): Promise<void> {
     const parked = this.#phase.current === 'parked';
     if (parked || error.retry === 'fenced' || sideOf(error.code) === 'store') await this.#release();
-    await pauseForRights(this.#parts, error, delayMs);
+    await (parked ? pauseParked : pauseForRights)(this.#parts, error, delayMs);
   }
 }

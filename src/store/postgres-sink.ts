@@ -21,6 +21,7 @@ import {
   newestContracts,
   newestMark,
   rangeBegin,
+  standingText,
 } from './history/stored-marks.ts';
 import { beginFill, fillStep, finishFill } from './history/widen-fill.ts';
 import {
@@ -69,6 +70,7 @@ export function postgresSink(database: Database, candidate: WriterCandidate, opt
       isQuarantined: (offset: number) => isQuarantined(database, offset),
       firstUnknown: (offsets: readonly number[]) => firstUnknown(database, offsets),
       contracts: (limit: number) => newestContracts(database, limit),
+      standing: () => standingText(database),
     },
     packages: {
       state: () => readPackageState(database),

@@ -121,11 +121,11 @@ it('has an indexer that is parked go on by itself, and who waits for an offset i
   expect((await indexer.status()).lastError).toMatchObject({ code: 'PARTICIPANT_CHANGED' });
   expect(indexer.log.join('')).toContain('ledger-indexer move --yes');
   expect(await world.move(1)).toContain('done');
-  const waitedInSql = world.rows(`select explore.wait_for_offset(${before + 1}, '100 s') as reached`);
+  const waitedInSql = world.rows(`select explore.wait_for_offset(${before + 1}, '40 s') as reached`);
   waitedInSql.catch(() => undefined);
   world.network.happen(10);
   world.network.settle();
   const wait = (): Promise<Response> => fetch(`${indexer.httpUrl}/wait?offset=${before + 1}&timeout=10`);
-  await waitFor('/wait answers', async () => ((await wait()).status === 200 ? true : undefined), 100_000);
+  await waitFor('/wait answers', async () => ((await wait()).status === 200 ? true : undefined), 30_000);
   expect(Number((await waitedInSql)[0]?.['reached'])).toBeGreaterThan(before);
-}, 120_000);
+}, 60_000);

@@ -106,6 +106,7 @@ export class MemorySink implements Sink {
       return Promise.resolve(offsets.find((offset) => !known.has(offset)));
     },
     contracts: (limit) => Promise.resolve(this.activeContracts.slice(0, limit)),
+    standing: () => Promise.resolve(''),
   };
 
   /** Nobody asks for a wider filter here. */

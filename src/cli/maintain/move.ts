@@ -67,7 +67,7 @@ async function move(proof: Proof, print: Print): Promise<void> {
   const reason = `${String(compared)} updates up to its offset ${String(from)} were compared by their ids`;
   await moveTo(proof.database, { ...proven, reason, writer: writerName });
   const name = participantId ?? 'it';
-  print(`done: a parked indexer goes on from ${name} within a minute, a stopped one when it is started`);
+  print(`done: a parked indexer goes on from ${name} within seconds, a stopped one when it is started`);
 }
 
 /** Undefined when the ledger is the participant that is read. */

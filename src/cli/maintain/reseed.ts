@@ -104,7 +104,7 @@ function told(done: Reseeded & { readonly checkpoint: number }): readonly string
   return [
     `done: ${String(kept)} contracts are active as before, ${String(ended)} ${where}, ${String(added)} are new`,
     `${gap ? 'the gap' : 'the range that begins here'} is recorded in table coverage; a parked indexer follows from ` +
-      `${String(offset)} within a minute, a stopped one when it is started`,
+      `${String(offset)} within seconds, a stopped one when it is started`,
   ];
 }
 

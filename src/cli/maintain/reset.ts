@@ -50,7 +50,7 @@ async function back(database: Database, to: number, yes: boolean, print: Print):
   const removed = await asWriter(database, command, () => resetTo(database, to, writerName));
   print(`the checkpoint of schema "${database.schema}" is ${String(to)} again; removed:`);
   for (const line of countLines(removed)) print(line);
-  print('a parked indexer follows from there within a minute, a stopped one when it is started');
+  print('a parked indexer follows from there within seconds, a stopped one when it is started');
 }
 
 async function all(database: Database, config: Config, yes: boolean, print: Print): Promise<void> {

@@ -171,6 +171,8 @@ export interface StoredMarks {
   firstUnknown(offsets: readonly number[]): Promise<number | undefined>;
   /** The newest active contracts, at most `limit` and one of a template, that were never reassigned. */
   contracts(limit: number): Promise<readonly ContractMark[]>;
+  /** Another text once a command has changed which participant, filter or offset the stream goes on with. */
+  standing(): Promise<string>;
 }
 
 /** The packages that were read from the participant, and what is made of them for readers. */

@@ -14,6 +14,16 @@ const ofToken: ReadonlySet<string> = new Set([
 ]);
 /** How often rights are asked for again, milliseconds, a quarter more or less. */
 const rightsAskedMs = 3_000;
+/** A command in the database may be all that is missing. */
+const ofStored: ReadonlySet<string> = new Set([
+  'PARTICIPANT_CHANGED',
+  'HISTORY_CHANGED',
+  'FILTER_CHANGED',
+  'LEDGER_PRUNED',
+  'LEDGER_BEHIND_CHECKPOINT',
+  'LEDGER_OFFSET_AFTER_END',
+]);
+const storedAskedMs = 2_000;
 
 /** Whether the ledger refused the caller, and not what was asked for. */
 export function refusesCaller({ code, retry }: IndexerError): boolean {
@@ -41,6 +51,26 @@ export async function pauseForRights(parts: PipelineParts, error: IndexerError, 
   const either = AbortSignal.any([parts.stop, over.signal]);
   await Promise.race([pauseForToken(parts, error, delayMs, either), rightsGranted(parts, either)]);
   over.abort();
+}
+
+/** The same for a stream that is parked, and less when a command has changed in the database what it parked for. */
+export async function pauseParked(parts: PipelineParts, error: IndexerError, delayMs: number): Promise<void> {
+  if (!ofStored.has(error.code)) return await pauseForRights(parts, error, delayMs);
+  const over = new AbortController();
+  const either = AbortSignal.any([parts.stop, over.signal]);
+  await Promise.race([pause(delayMs, either), standsOtherwise(parts, either)]);
+  over.abort();
+}
+
+/** Resolves once the stream stands otherwise than when it was asked first, or `signal` is aborted. */
+async function standsOtherwise({ sink }: PipelineParts, signal: AbortSignal): Promise<void> {
+  let first: string | undefined;
+  while (!signal.aborted) {
+    const now = await sink.marks.standing().catch(() => undefined);
+    if (first !== undefined && now !== undefined && now !== first) return;
+    first ??= now;
+    await pause(storedAskedMs, signal);
+  }
 }
 
 /**

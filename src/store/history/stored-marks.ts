@@ -109,3 +109,15 @@ export function newestContracts(database: Database, limit: number): Promise<read
       .execute(),
   );
 }
+
+/** What a command changes of a stream that is parked, as one text to compare; empty where nothing was indexed. */
+export function standingText(database: Database): Promise<string> {
+  return database.withClient(async (client) => {
+    const { rows } = await client.query<{ standing: string }>(
+      `select json_build_array(s.participant_id, s.filter_hash, s.checkpoint, (select max(host) from hosts),
+                               (select max(recorded_at) from coverage))::text as standing
+         from stream s`,
+    );
+    return rows[0]?.standing ?? '';
+  });
+}
