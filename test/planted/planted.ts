@@ -1,7 +1,7 @@
 /**
- * Defects planted in the sources, one at a time, and the tests that have to notice them. Each area is one in which an outsider's
- * defects once went unseen: the campaign compares a run with another run of the same program, so values and rights are not its
- * matter.
+ * Defects planted in the sources, one at a time, and the tests that have to notice them. Most areas are those in which an
+ * outsider's defects once went unseen: the campaign compares a run with another run of the same program, so values and rights are
+ * not its matter. The others are operations, which the short campaigns do not come by.
  */
 
 /** One change of one place, wrong in a way that an indexer could really be wrong. */

@@ -1,8 +1,12 @@
 /** The storage made anew beside a running indexer, and swapped: equal to a fresh index, under whatever configuration. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { redactCommand } from '../../src/cli/maintain/redact.ts';
+import { openDatabase } from '../../src/store/connection/database.ts';
+import { complete, halt, prepareSwap, swap } from '../../src/store/swap/swap.ts';
 import { HistoryWorld } from '../history/history-run.ts';
 import { query } from '../support/database.ts';
 import { digestOf } from '../support/digest.ts';
+import { runCommand } from '../support/run-command.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { rebuild, value, whole } from './world.ts';
 
@@ -140,6 +144,36 @@ describe('a rebuild', { timeout: 120_000 }, () => {
     expect(ledger).toBe(fresh);
   });
 
+  it('is not swapped in before it is level, and carries what was redacted since it was', async () => {
+    await world.index('ledger', whole);
+    await rebuild(world, '--level --yes');
+    const contract = String(
+      await value(world, 'select contract_id from explore.contracts where not is_active limit 1'),
+    );
+    await runCommand(redactCommand, ['contract', contract, '--reason', 'asked', '--yes'], world.env());
+    world.grow(20);
+    await world.index('ledger', whole);
+    {
+      await using storages = open();
+      const { live, next } = storages;
+      const given = { prepared: await prepareSwap(live, next), beside: 'next', ahead: false, notify: false } as const;
+      const halted = await halt(live);
+      const last = await complete(live, next);
+      const behind = swap(live, { ...given, halted, last, writer: 'test' });
+      await expect(behind).rejects.toMatchObject({ code: 'CHECKPOINT_MOVED' });
+      // Level with where the live stream was, which has moved since.
+      const filled = Number(await value(world, 'select checkpoint from ledger_next.stream'));
+      const moved = swap(live, { ...given, halted: { ...halted, checkpoint: filled }, last, writer: 'test' });
+      await expect(moved).rejects.toMatchObject({ code: 'CHECKPOINT_MOVED' });
+    }
+    expect(await schemas()).toEqual(['ledger', 'ledger_next']);
+    await rebuild(world, '--yes');
+    const kept = `select payload is null as gone, redaction_id is not null as noted from ledger.contracts
+      where ledger.id_text(contract_id) = '${contract}'`;
+    expect(await query(world.database.url, kept)).toEqual([{ gone: true, noted: true }]);
+    expect(await schemas()).toEqual(['ledger', 'ledger_before']);
+  });
+
   it('rests when it is stopped in table works, goes on when resumed, and leaves nothing when it is given up', async () => {
     await world.index('ledger', whole);
     const tell = (text: string) => query(world.database.url, text);
@@ -173,6 +207,21 @@ describe('a rebuild', { timeout: 120_000 }, () => {
     await again.end();
   });
 });
+
+/** Both storages, as the swap has them. */
+function open() {
+  const of = (schema: string) =>
+    openDatabase({ url: world.database.url, schema, statementTimeoutMs: 30_000, applicationName: 'test' });
+  const [live, next] = [of('ledger'), of('ledger_next')];
+  return {
+    live,
+    next,
+    [Symbol.asyncDispose]: async () => {
+      await live.close();
+      await next.close();
+    },
+  };
+}
 
 /** In a transaction that has read. */
 async function openReader(url: string) {

@@ -1,0 +1,85 @@
+/** What a stream that goes on from another participant could lose, take twice, or accept. */
+import type { PlantedArea } from './planted.ts';
+
+const offsets = 'src/ledger/frames/host-offsets.ts';
+const plan = 'src/pipeline/host/plan-move.ts';
+const test = 'move/move.test.ts';
+const there = 'goes on from another participant, and back again';
+
+export const move: PlantedArea = {
+  name: 'move',
+  defects: [
+    {
+      name: 'the new participant is asked from one offset too late on',
+      file: offsets,
+      line: 'return Math.max(0, offset - this.#shift);',
+      instead: 'return Math.max(0, offset - this.#shift + 1);',
+      test,
+      only: there,
+    },
+    {
+      name: 'the checkpoint is mapped one offset too far',
+      file: plan,
+      line: 'const shift = checkpoint - cut.from;',
+      instead: 'const shift = checkpoint - cut.from - 1;',
+      test,
+      only: there,
+    },
+    {
+      name: 'an update that came from the participant before is taken again',
+      file: offsets,
+      line: 'return offset <= this.from || offset <= (this.#levels.get(synchronizerId) ?? 0);',
+      instead: 'return offset <= this.from && synchronizerId !== undefined;',
+      test,
+      only: there,
+    },
+    {
+      name: 'what one synchronizer was ahead by is left out of the other as well',
+      file: offsets,
+      line: 'return offset <= this.from || offset <= (this.#levels.get(synchronizerId) ?? 0);',
+      instead: 'return offset <= this.repeatsTo && synchronizerId !== undefined;',
+      test,
+      only: there,
+    },
+    {
+      name: 'another history is accepted: what the participant shows counts as stored',
+      file: plan,
+      line: 'for (const id of ids) if (aside.has(id)) known.add(id);',
+      instead: 'for (const id of ids) if (aside.has(id) || id !== undefined) known.add(id);',
+      test: 'move/refusals.test.ts',
+      only: 'refuses one that knows of an update before the cut that is not stored',
+    },
+    {
+      name: 'another history is taken for one that lags',
+      file: plan,
+      line: 'if (found.size === 0) throw await nothingCommon(parts, marks.at(-1), pruned);',
+      instead: 'if (found.size === 0 && marks[0] !== undefined) throw behind(marks[0]);',
+      test: 'move/refusals.test.ts',
+      only: 'refuses another history',
+    },
+    {
+      name: 'a participant that is not as far is accepted',
+      file: plan,
+      line: 'if (left[0] !== undefined) throw behind(left[0]);',
+      instead: '',
+      test: 'move/refusals.test.ts',
+      only: 'refuses one that is not as far, until it is',
+    },
+    {
+      name: 'an update that was set aside is set aside again',
+      file: plan,
+      line: 'if (offset !== undefined && offset > (found.get(synchronizerId) ?? 0)) found.set(synchronizerId, offset);',
+      instead: '',
+      test: 'move/after-move.test.ts',
+      only: 'an update that was set aside is known to both',
+    },
+    {
+      name: 'offsets of contracts stay those of the participant',
+      file: offsets,
+      line: 'return { ...event, offset: this.ours(event.offset) };',
+      instead: 'return { ...event, offset: event.offset };',
+      test,
+      only: there,
+    },
+  ],
+};

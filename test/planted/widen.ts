@@ -1,0 +1,91 @@
+/** What a filter that is widened beside the stream could lose, bring twice, or change of what was there. */
+import type { PlantedArea } from './planted.ts';
+
+const file = 'src/store/history/widen-fill.ts';
+const test = 'history/widen.test.ts';
+const toAll = 'goes from some parties to all that the token may read';
+
+export const widen: PlantedArea = {
+  name: 'widen',
+  defects: [
+    {
+      name: 'contracts of a step are added once more with the next one',
+      file,
+      line: 'await client.query(`delete from ${staged}.arrived`);',
+      instead: '',
+      test,
+      only: toAll,
+    },
+    {
+      name: 'contracts that were here are counted once more',
+      file,
+      line: `await copyRows(client, staged, 'contracts', { where, into: \`\${staged}.arrived\` });`,
+      instead: `await copyRows(client, staged, 'contracts', { where });
+  await client.query(\`insert into \${staged}.arrived select r."offset", r.node_id from \${staged}.contracts r where \${where}\`);`,
+      test,
+      only: toAll,
+    },
+    {
+      name: 'a step is noted before it is done, and lost with the process',
+      file,
+      line: 'if (stretch === undefined) return undefined;',
+      instead: `if (stretch === undefined) return undefined;
+    const noted = \`update \${staged}.filled set "offset" = \${String(stretch.upTo[0])}, node_id = \${String(stretch.upTo[1])}\`;
+    await client.query('commit');
+    await client.query(noted);
+    await client.query(\`begin; select \${pqs}.__retention_lock()\`);`,
+      test: 'history/widen-disturbed.test.ts',
+      only: 'goes on under whoever takes over',
+    },
+    {
+      name: 'the filter counts from one offset after the one that it is brought into force at',
+      file: 'src/store/history/widen.ts',
+      line: 'widened_from = array_append(widened_from, $3), epoch = epoch + 1`,',
+      instead: 'widened_from = array_append(widened_from, $3), epoch = epoch + 1, checkpoint = checkpoint + 1`,',
+      test,
+      only: toAll,
+    },
+    {
+      name: 'contracts that have ended since the list are added as active',
+      file,
+      line: 'coalesce(n.ended_offset, f.ended_offset) as ended_offset,',
+      instead: 'n.ended_offset as ended_offset,',
+      test,
+      only: toAll,
+    },
+    {
+      name: 'witnesses that an update told of the former filter are forgotten',
+      file,
+      line: `o.witness_parties || array(select w.party from unnest(n.witness_parties) with ordinality w (party, place)
+                                        where w.party <> all (o.witness_parties) order by w.place) as witness_parties`,
+      instead: 'n.witness_parties as witness_parties',
+      test,
+      only: toAll,
+    },
+    {
+      name: 'contracts that the former filter showed get the parties of the list for another contract',
+      file,
+      line: 'join ${staged}.wider w on w.former = c.parties_pk and w.listed = s.parties_pk',
+      instead: 'join ${staged}.wider w on w.former = c.parties_pk',
+      test,
+      only: toAll,
+    },
+    {
+      name: 'what was active here need not be in the list',
+      file,
+      line: 'await prove(client, staged);',
+      instead: 'await Promise.resolve(prove);',
+      test,
+      only: 'a list that lacks what is active here',
+    },
+    {
+      name: 'what was redacted while it was gathered comes back',
+      file,
+      line: 'where c."offset" = a."offset" and c.node_id = a.node_id and r.contract_id = id_text(c.contract_id)`,',
+      instead:
+        'where c."offset" = a."offset" and c.node_id = a.node_id and r.contract_id = id_text(c.contract_id) and false`,',
+      test: 'history/widen-disturbed.test.ts',
+      only: 'does not bring back what was redacted meanwhile',
+    },
+  ],
+};
