@@ -11,7 +11,7 @@ export interface CampaignOptions {
   readonly lanes: number;
   readonly stride: number;
   readonly patienceMs: number;
-  /** One crash point, to repeat it. */
+  /** One crash point, to repeat it; or one operation. */
   readonly point: string | undefined;
   /** In the name of a fault that each seed has while it follows; absent: one after the other. */
   readonly fault: string | undefined;
@@ -92,6 +92,7 @@ function operationsOf(values: Readonly<Record<string, unknown>>): OperationsOpti
   const text = (name: string): string | undefined => (typeof values[name] === 'string' ? values[name] : undefined);
   const [seeds, made] = [text('seeds'), text('made-contracts')];
   return {
+    only: text('point'),
     seeds: seeds === undefined ? undefined : whole(seeds, 0),
     contracts: whole(text('contracts'), contractsOfOperations),
     madeContracts: made === undefined ? undefined : whole(made, 0),
@@ -115,7 +116,8 @@ export function help(tiers: readonly Tier[]): string {
     ...tiers.map(({ name, what }) => `                  ${name.padEnd(14)} ${what}`),
     `  --seeds N       so many seeds (${String(defaultSeeds)})`,
     '  --seed N        the first seed; alone: only this one',
-    '  --point P       only this crash point, e.g. postgres-up-17; or planted defects of this area, or with this in their names',
+    '  --point P       only this crash point, e.g. postgres-up-17; or planted defects of this area, or with this in their names;',
+    '                  or only this operation',
     '  --fault TEXT    each seed has a fault with this in its name',
     '  --stride N      every N-th crash point (1)',
     `  --patience S    seconds a step forward may take before it is a failure (${String(defaultPatience)})`,

@@ -9,6 +9,8 @@ import { run as rebuild } from './rebuild.ts';
 import { run as widen } from './widen.ts';
 
 export interface OperationsOptions {
+  /** Name of the only one that is run; absent: all. */
+  readonly only: string | undefined;
   /** Runs of each; the default is what is claimed. */
   readonly seeds: number | undefined;
   /** In the database before it begins. */
@@ -27,12 +29,16 @@ const operations = [
 
 /** Resolves to how many rows were lost, duplicated or altered, and how many operations fell short of their kills. */
 export async function runOperations(
-  { seeds: wanted, json, ...options }: OperationsOptions,
+  { only, seeds: wanted, json, ...options }: OperationsOptions,
   say: (line: string) => void,
 ): Promise<number> {
+  if (only !== undefined && !operations.some(({ name }) => name === only)) {
+    throw new TypeError(`there is no operation ${only}`);
+  }
   const figures: Record<string, OperationFigures> = {};
   let wrong = 0;
   for (const { name, seeds: claimed, run } of operations) {
+    if (only !== undefined && only !== name) continue;
     const seeds = wanted ?? claimed;
     const began = performance.now();
     say(`operation ${name}: ${String(seeds)} runs over ${String(options.contracts)} contracts`);

@@ -1,7 +1,8 @@
 /**
  * A filter that is widened while the built program runs, is killed at named steps and at random, and goes on: what is active
- * and all that happened since is held against an index that had the filter from the beginning. One run more, without kills and
- * under a steady load, measures how far the stream falls behind while contracts are added.
+ * and all that happened since is held against an index that had the filter from the beginning. All runs are of one ledger, on
+ * which more happens in each. One more, without kills and under a steady load, measures how far the stream falls behind while
+ * contracts are added.
  */
 import { startSandbox } from '../../../packages/ledger-sandbox/src/demo/sandbox.ts';
 import { accountTemplate } from '../../../packages/ledger-sandbox/src/contracts/keyed-model.ts';
@@ -12,35 +13,38 @@ import { startDaemon, type Daemon } from '../../e2e/runs/daemon.ts';
 import { query } from '../../support/database.ts';
 import { pause, waitFor } from '../../support/wait-for.ts';
 import { differences, stageOf, stages } from '../../support/widened.ts';
-import { openChaosServer, type ChaosDatabase, type ChaosServer } from '../databases.ts';
+import { openChaosServer, type ChaosDatabase } from '../databases.ts';
 import type { OperationFigures, OperationOptions } from './operation.ts';
 
 const former = 'former::1220aa';
 const added = 'added::1220bb';
 const killsOfRun = 3;
 const contractsOfUpdate = 100;
-const updatesPerSecond = 500;
+/** While it is killed, and while the lag is measured. */
+const updatesPerSecond = { killed: 100, measured: 500 };
 const tickMs = 20;
 /** Contracts that one update of the load makes; the one made a while before is archived. */
 const loadKept = 200;
 
 /** @returns figures of all runs; `lag_max_s` is of the one that nobody killed */
-export async function run(options: OperationOptions): Promise<OperationFigures> {
+export async function run({ seeds, contracts, patienceMs }: OperationOptions): Promise<OperationFigures> {
   const sums = { runs: 0, kills: 0, lost: 0, duplicated: 0, altered: 0 };
   await using server = await openChaosServer();
-  for (let seed = 1; seed <= options.seeds; seed += 1) {
-    const found = await oneRun(server, options, seed);
+  await using world = await World.open(await server.lend(), patienceMs);
+  world.fill(contracts);
+  for (let seed = 1; seed <= seeds; seed += 1) {
+    const found = await oneRun(world, seed);
     sums.runs += 1;
     sums.kills += found.kills;
     sums.lost += found.lost;
     sums.duplicated += found.duplicated;
     sums.altered += found.altered;
   }
-  const measured = await lagRun(server, options);
+  const measured = await lagRun(world);
   return { ...sums, ...measured };
 }
 
-class World {
+class World implements AsyncDisposable {
   readonly sandbox: Sandbox;
   readonly database: ChaosDatabase;
   readonly #patienceMs: number;
@@ -49,10 +53,31 @@ class World {
   /** When each offset of the load was made, milliseconds. */
   readonly madeAt: { readonly offset: number; readonly at: number }[] = [];
 
-  constructor(sandbox: Sandbox, database: ChaosDatabase, patienceMs: number) {
+  private constructor(sandbox: Sandbox, database: ChaosDatabase, patienceMs: number) {
     this.sandbox = sandbox;
     this.database = database;
     this.#patienceMs = patienceMs;
+  }
+
+  static async open(database: ChaosDatabase, patienceMs: number): Promise<World> {
+    const sandbox = await startSandbox({ limits: { checkpointIntervalMs: 50 } });
+    for (const party of [former, added]) sandbox.ledger.addLocalParty(party);
+    return new World(sandbox, database, patienceMs);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.sandbox.close();
+    this.database.giveBack();
+  }
+
+  /** An indexer with the narrow filter, which has what is active now. Nothing is left of the run before. */
+  async begin(): Promise<Daemon> {
+    await this.database.endOthers();
+    await this.database.empty();
+    this.madeAt.length = 0;
+    const daemon = this.start('ledger', narrow);
+    await this.reaches('ledger', this.#ledger.ledgerEnd());
+    return daemon;
   }
 
   get #ledger(): Ledger {
@@ -89,7 +114,7 @@ class World {
   }
 
   /** A steady load until it is stopped. */
-  traffic(random: Random): { stop(): void } {
+  traffic(random: Random, updatesPerSecond: number): { stop(): void } {
     const began = performance.now();
     let sent = 0;
     const timer = setInterval(() => {
@@ -144,14 +169,8 @@ class World {
   }
 }
 
-async function worldOf(server: ChaosServer, { patienceMs }: OperationOptions): Promise<World> {
-  const sandbox = await startSandbox({ limits: { checkpointIntervalMs: 50 } });
-  for (const party of [former, added]) sandbox.ledger.addLocalParty(party);
-  return new World(sandbox, await server.lend(), patienceMs);
-}
-
-const narrow = { LEDGER_PARTIES: former, INDEXER_START: 'genesis' };
-const wide = { LEDGER_PARTIES: `${added},${former}`, INDEXER_START: 'genesis' };
+const narrow = { LEDGER_PARTIES: former };
+const wide = { LEDGER_PARTIES: `${added},${former}` };
 
 interface Found {
   readonly kills: number;
@@ -160,32 +179,24 @@ interface Found {
   readonly altered: number;
 }
 
-async function oneRun(server: ChaosServer, options: OperationOptions, seed: number): Promise<Found> {
+async function oneRun(world: World, seed: number): Promise<Found> {
   const random = new Random(seed);
-  const world = await worldOf(server, options);
+  let daemon = await world.begin();
+  const traffic = world.traffic(random, updatesPerSecond.killed);
   try {
-    world.fill(options.contracts);
-    let daemon = world.start('ledger', narrow);
-    await world.reaches('ledger', world.sandbox.ledger.ledgerEnd());
-    const traffic = world.traffic(random);
-    try {
-      await world.command(['--yes'], wide);
-      for (let kill = 0; kill < killsOfRun; kill += 1) {
-        await killAt(world, daemon, random, seed + kill);
-        daemon = world.start('ledger', kill % 2 === 0 ? wide : narrow);
-      }
-      await world.widened();
-    } finally {
-      traffic.stop();
+    await world.command(['--yes'], wide);
+    for (let kill = 0; kill < killsOfRun; kill += 1) {
+      await killAt(world, daemon, random, seed + kill);
+      daemon = world.start('ledger', kill % 2 === 0 ? wide : narrow);
     }
-    const end = world.sandbox.ledger.ledgerEnd();
-    await world.reaches('ledger', end);
-    await daemon.kill();
-    return { kills: killsOfRun, ...(await compared(world, end)) };
+    await world.widened();
   } finally {
-    await world.sandbox.close();
-    world.database.giveBack();
+    traffic.stop();
   }
+  const end = world.sandbox.ledger.ledgerEnd();
+  await world.reaches('ledger', end);
+  await daemon.kill();
+  return { kills: killsOfRun, ...(await compared(world, end)) };
 }
 
 /** At a named step, or a random while after it. */
@@ -200,12 +211,12 @@ async function killAt(world: World, daemon: Daemon, random: Random, place: numbe
 
 async function compared(world: World, end: number): Promise<Omit<Found, 'kills'>> {
   const { url } = world.database;
-  const fresh = world.start('fresh', wide);
+  // It begins with the first update, and goes on in each run: what it has is what one has that was never widened.
+  const fresh = world.start('fresh', { ...wide, INDEXER_START: 'genesis' });
   await world.reaches('fresh', end);
   await fresh.kill();
   const [range] = await query(url, 'select max(from_offset)::int as at from ledger.coverage');
   const found = await differences(url, 'ledger', 'fresh', Number(range?.['at']), Infinity);
-  await query(url, 'drop schema fresh cascade; drop schema if exists fresh_explore cascade');
   // A row that both sides have, and not alike, is one of each.
   const places = (side: string): readonly string[] =>
     found
@@ -218,28 +229,20 @@ async function compared(world: World, end: number): Promise<Omit<Found, 'kills'>
 }
 
 /** How long the oldest update that is not stored has waited, at most, from the question until all is added. */
-async function lagRun(server: ChaosServer, options: OperationOptions) {
-  const world = await worldOf(server, options);
-  try {
-    world.fill(options.contracts);
-    const daemon = world.start('ledger', narrow);
-    await world.reaches('ledger', world.sandbox.ledger.ledgerEnd());
-    const traffic = world.traffic(new Random(7));
-    await pause(3_000);
-    const before = await lagWhile(world, () => pause(5_000));
-    const began = performance.now();
-    const during = await lagWhile(world, async () => {
-      await world.command(['--yes'], wide);
-      await world.widened();
-    });
-    const seconds = (performance.now() - began) / 1_000;
-    traffic.stop();
-    await daemon.kill();
-    return { lag_max_s: during, lag_before_max_s: before, widen_s: seconds };
-  } finally {
-    await world.sandbox.close();
-    world.database.giveBack();
-  }
+async function lagRun(world: World) {
+  const daemon = await world.begin();
+  const traffic = world.traffic(new Random(7), updatesPerSecond.measured);
+  await pause(3_000);
+  const before = await lagWhile(world, () => pause(5_000));
+  const began = performance.now();
+  const during = await lagWhile(world, async () => {
+    await world.command(['--yes'], wide);
+    await world.widened();
+  });
+  const seconds = (performance.now() - began) / 1_000;
+  traffic.stop();
+  await daemon.kill();
+  return { lag_max_s: during, lag_before_max_s: before, widen_s: seconds };
 }
 
 async function lagWhile(world: World, work: () => Promise<void>): Promise<number> {
