@@ -3,7 +3,7 @@
  * rename that is brought to the disk as well: whatever stops us, a name stands for the whole file or for none.
  */
 import { createHash, randomUUID } from 'node:crypto';
-import { link, mkdir, open, readdir, readFile, rename, rm, unlink, type FileHandle } from 'node:fs/promises';
+import { link, mkdir, open, readdir, readFile, rename, rm, stat, unlink, type FileHandle } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { lockName } from './folder-lock.ts';
 
@@ -69,6 +69,15 @@ export class LakeFolder {
   async read(name: string): Promise<string | undefined> {
     try {
       return await readFile(join(this.path, name), 'utf8');
+    } catch (thrown) {
+      return absent(thrown, undefined);
+    }
+  }
+
+  /** Bytes of a file; undefined where there is none. */
+  async sizeOf(name: string): Promise<number | undefined> {
+    try {
+      return (await stat(join(this.path, name))).size;
     } catch (thrown) {
       return absent(thrown, undefined);
     }

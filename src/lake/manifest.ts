@@ -60,8 +60,14 @@ export interface Manifest {
   readonly until: number | null;
   readonly coverage: readonly CoveredRange[];
   readonly ranges: readonly LakeRange[];
-  readonly tables: Readonly<Record<string, { readonly columns: readonly LakeColumn[] }>>;
+  readonly tables: Readonly<Record<string, LakeTableEntry>>;
   readonly files: readonly LakeFile[];
+}
+
+export interface LakeTableEntry {
+  readonly columns: readonly LakeColumn[];
+  /** The first offset of its first file, where what came before was pruned when it was first asked for. */
+  readonly from?: number;
 }
 
 /** What a lake must be of. */
@@ -71,7 +77,11 @@ export type LakeIdentity = Pick<Manifest, 'participant' | 'filterHash' | 'shape'
  * The one of the folder, or one of nothing where the folder is empty.
  * @throws IndexerError LAKE_REFUSED where there is something else, or a lake of something else
  */
-export async function readManifest(folder: LakeFolder, identity: LakeIdentity): Promise<Manifest> {
+export async function readManifest(
+  folder: LakeFolder,
+  { participant, filterHash, shape }: LakeIdentity,
+): Promise<Manifest> {
+  const identity = { participant, filterHash, shape };
   const text = await folder.read(manifestName);
   if (text === undefined) {
     if (!(await folder.isEmpty())) throw refused('the folder holds files, and none is a manifest of a lake', elsewhere);
@@ -137,5 +147,5 @@ function refuseOther(manifest: Manifest, { participant, filterHash, shape }: Lak
 const elsewhere = 'name another folder with --to, an empty one for a new lake';
 
 export function refused(found: string, remedy: string, cause?: unknown): IndexerError {
-  return new IndexerError(`nothing was exported: ${found}`, { code: 'LAKE_REFUSED', remedy, cause });
+  return new IndexerError(`the lake cannot be used: ${found}`, { code: 'LAKE_REFUSED', remedy, cause });
 }

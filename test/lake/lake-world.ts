@@ -42,7 +42,10 @@ export interface ReadManifest {
   readonly until: number;
   readonly participant: string;
   readonly tables: Readonly<
-    Record<string, { readonly columns: readonly { readonly name: string; readonly type: string }[] }>
+    Record<
+      string,
+      { readonly columns: readonly { readonly name: string; readonly type: string }[]; readonly from?: number }
+    >
   >;
   readonly ranges: readonly { readonly from: number; readonly to: number }[];
   readonly files: readonly ManifestFile[];

@@ -2,96 +2,28 @@
  * What changes after it was written: contents that go for good, updates that come late, history that is undone. The files of
  * the ranges it touches are written anew, those of the others stay, and what is gone is in no file.
  */
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
-import { gunzipSync } from 'node:zlib';
-import { parquetReadObjects } from 'hyparquet';
-import { compressors } from 'hyparquet-compressors';
 import { describe, expect, it } from 'vitest';
 import { decodeUpdate } from '../support/wire/decode.ts';
-import type { Database } from '../../src/store/connection/database.ts';
 import { resetTo } from '../../src/store/history/reset.ts';
 import { prune } from '../../src/store/retention/prune.ts';
 import { redact } from '../../src/store/retention/redact.ts';
 import { storeLate } from '../../src/store/write/late-update.ts';
 import { openSession } from '../../src/store/write/session.ts';
-import { secretEvent, secretExercise } from '../retention/traces.ts';
 import * as frames from '../support/frames.ts';
-import type { JsonRecord } from '../support/frames.ts';
 import { identity, schemasOfFile } from '../support/schemas.ts';
-import { activeAt, duck, exportTo, filesIn, lakeDir, manifestOf, type ManifestFile } from './lake-world.ts';
+import { begun, create, exportInRanges, filesWith, updates, write } from './small-history.ts';
+import { activeAt, duck, exportTo, lakeDir, manifestOf, type ManifestFile } from './lake-world.ts';
 
 const schemas = schemasOfFile();
-
-const create = (offset: number, id: string): JsonRecord =>
-  frames.transaction(offset, [{ CreatedEvent: secretEvent(id, { offset }) }]);
-const archive = (offset: number, id: string): JsonRecord =>
-  frames.transaction(offset, [{ ExercisedEvent: secretExercise(id, { offset }) }]);
-
-async function begun(schema: string, updates: readonly JsonRecord[]): Promise<Database> {
-  const database = await schemas.migrated(schema);
-  const session = await openSession(database, identity);
-  await session.publishSeed(0, 'genesis');
-  await write(database, 0, updates);
-  return database;
-}
-
-/** One batch each, by a session of their own. */
-async function write(database: Database, after: number, updates: readonly JsonRecord[]): Promise<void> {
-  const session = await openSession(database, identity);
-  for (const [at, update] of updates.entries()) {
-    const batch = session.newBatch(after + at);
-    batch.add(decodeUpdate(frames.text(update)));
-    await session.writeBatch(batch, after + at);
-  }
-}
-
-/** In ranges of three offsets. */
-async function exportInRanges(path: string, schema: string, end: number): Promise<Record<string, unknown>> {
-  let result: Record<string, unknown> = {};
-  for (let until = 3; until < end + 3; until += 3) {
-    result = await exportTo(path, schemas.url, schema, '--until', String(Math.min(until, end)));
-  }
-  return result;
-}
-
-/** Names of files that hold a text: plain, or in the values of a Parquet file. */
-async function filesWith(path: string, text: string): Promise<readonly string[]> {
-  const found: string[] = [];
-  for (const name of filesIn(path)) {
-    const bytes = readFileSync(join(path, name));
-    const values = name.endsWith('.parquet') ? await valuesOf(bytes) : bytes.toString('latin1');
-    if (values.includes(text) || bytes.includes(text)) found.push(name);
-  }
-  return found;
-}
-
-async function valuesOf(bytes: Buffer): Promise<string> {
-  const file = bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.byteLength) as ArrayBuffer;
-  const rows = await parquetReadObjects({ file, compressors: { ...compressors, GZIP: (input) => gunzipSync(input) } });
-  return JSON.stringify(rows, (_, value: unknown) => (typeof value === 'bigint' ? String(value) : value));
-}
 
 const named = (files: readonly ManifestFile[]): readonly string[] =>
   files.flatMap(({ path }) => (path === null ? [] : [path]));
 
-const updates = (): readonly JsonRecord[] => [
-  create(1, '00c1'),
-  create(2, '00c2'),
-  archive(3, '00c1'),
-  create(4, '00c4'),
-  archive(5, '00c2'),
-  create(6, '00c6'),
-  create(7, '00c7'),
-  archive(8, '00c7'),
-  create(9, '00c9'),
-];
-
 describe('contents that were redacted', () => {
   it('are in no file after the next export, and only files of their ranges were replaced', async () => {
     using dir = lakeDir();
-    const database = await begun('redacted', updates());
-    await exportInRanges(dir.path, 'redacted', 9);
+    const database = await begun(schemas, 'redacted', updates());
+    await exportInRanges(dir.path, schemas.url, 'redacted', 9);
     const before = manifestOf(dir.path);
     expect((await filesWith(dir.path, 'SECRET-00c2')).length).toBeGreaterThan(2);
     await redact(
@@ -116,8 +48,8 @@ describe('contents that were redacted', () => {
 
   it('cannot be taken from files whose history was pruned meanwhile: that is said', async () => {
     using dir = lakeDir();
-    const database = await begun('pruned', updates());
-    await exportInRanges(dir.path, 'pruned', 9);
+    const database = await begun(schemas, 'pruned', updates());
+    await exportInRanges(dir.path, schemas.url, 'pruned', 9);
     await redact(
       database,
       { subject: { kind: 'contract', contractId: '00c4' }, reason: 'r', active: true, exercises: true },
@@ -140,7 +72,7 @@ describe('an update that comes late', () => {
     const frame = Buffer.from(frames.text(list[4] ?? {}));
     await writer.quarantine({ offset: 5, code: 'X', found: 'x', frame }, 4);
     await write(database, 5, list.slice(5));
-    await exportInRanges(dir.path, 'late', 9);
+    await exportInRanges(dir.path, schemas.url, 'late', 9);
     expect(await activeAt(dir.path, 9)).toContain(`00c2 ${frames.here}`);
     const before = manifestOf(dir.path);
     await storeLate(database, decodeUpdate(frame.toString()));
@@ -161,8 +93,8 @@ describe('an update that comes late', () => {
 describe('history that is undone', () => {
   it('goes from the lake, and comes again with what comes again', async () => {
     using dir = lakeDir();
-    const database = await begun('undone', updates());
-    await exportInRanges(dir.path, 'undone', 9);
+    const database = await begun(schemas, 'undone', updates());
+    await exportInRanges(dir.path, schemas.url, 'undone', 9);
     await resetTo(database, 5, 'test');
     await exportTo(dir.path, schemas.url, 'undone');
     expect(manifestOf(dir.path)).toMatchObject({ until: 5 });
@@ -179,8 +111,8 @@ describe('history that is undone', () => {
 
   it('is noticed when it has come again as far as before', async () => {
     using dir = lakeDir();
-    const database = await begun('again', updates());
-    await exportInRanges(dir.path, 'again', 9);
+    const database = await begun(schemas, 'again', updates());
+    await exportInRanges(dir.path, schemas.url, 'again', 9);
     await resetTo(database, 7, 'test');
     await write(database, 7, [create(8, '00d8'), create(9, '00d9')]);
     await exportTo(dir.path, schemas.url, 'again');

@@ -127,6 +127,7 @@ async function exportInto(
   await onDisk(async () => {
     await folder.prepare();
     await whileLocked(to, async () => {
+      if (hold !== undefined) await beginHold(database, hold);
       for (;;) {
         const began = performance.now();
         const options = { until, isWanted, stop, logs, onProgress: progress.show };
@@ -139,6 +140,13 @@ async function exportInto(
       }
     });
   });
+}
+
+/** Nothing goes while the first export is under way. */
+async function beginHold(database: Database, name: string): Promise<void> {
+  const { listHolds, placeHold } = await import('../../store/retention/holds.ts');
+  if ((await listHolds(database)).some((hold) => hold.name === name)) return;
+  await placeHold(database, { name, offset: undefined, reason: 'nothing was exported yet' });
 }
 
 async function moveHold(database: Database, name: string, offset: number): Promise<void> {

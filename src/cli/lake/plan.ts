@@ -32,6 +32,29 @@ export function whyStale(file: LakeFile, source: DescribedSource, facts: LakeFac
   return undefined;
 }
 
+/**
+ * Tells why the file of a table in a range is to be written anew, or that it is missing; undefined where it is as it would be
+ * written now, and where the table begins later.
+ */
+export function reviewOf(
+  manifest: Manifest,
+  sources: readonly DescribedSource[],
+  facts: LakeFacts,
+): (range: Pick<LakeRange, 'from' | 'to'>, source: DescribedSource) => string | undefined {
+  const isOther = isOtherHistory(manifest, facts);
+  const reshaped = new Set(sources.filter((source) => isReshaped(manifest, source)).map(({ name }) => name));
+  const there = new Map(manifest.files.map((file) => [`${file.table} ${String(file.from)}`, file]));
+  return ({ from, to }, source) => {
+    const file = there.get(`${source.name} ${String(from)}`);
+    if (file === undefined) return to < (manifest.tables[source.name]?.from ?? 0) ? undefined : missing;
+    if (isOther) return 'the history here is another one';
+    return reshaped.has(source.name) ? 'its columns are others' : whyStale(file, source, facts);
+  };
+}
+
+/** There is no file of a table in a range. */
+export const missing = 'it is not there';
+
 /** Columns that are not as they were: every file of the table is of the former kind. */
 export function isReshaped(manifest: Manifest, { name, columns }: DescribedSource): boolean {
   const known = manifest.tables[name];

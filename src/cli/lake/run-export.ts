@@ -20,7 +20,8 @@ import { ParquetFile } from '../../lake/parquet-file.ts';
 import type { Database } from '../../store/connection/database.ts';
 import type { DescribedSource } from '../../store/lake/described.ts';
 import { inLakeSnapshot, type LakeFacts, type LakeSnapshot } from '../../store/lake/lake-snapshot.ts';
-import { isOtherHistory, isReshaped, marksOf, refuseLost, refusePruned, whyStale } from './plan.ts';
+import { standingRanges } from './exported.ts';
+import { isReshaped, marksOf, refuseLost, refusePruned, reviewOf } from './plan.ts';
 
 export interface ExportOptions {
   /** Last offset; undefined: the checkpoint. */
@@ -65,10 +66,10 @@ const defaultRows = 100_000;
 /** @throws IndexerError LAKE_REFUSED, EXPORT_NOT_READY, EXPORT_STOPPED, STORE_ errors; what the file system throws */
 export function exportOnce(database: Database, folder: LakeFolder, options: ExportOptions): Promise<ExportResult> {
   return inLakeSnapshot(database, async (snapshot) => {
-    const { participant, filterHash, shape, checkpoint } = snapshot.facts;
+    const { checkpoint } = snapshot.facts;
     const until = options.until ?? checkpoint;
     if (until > checkpoint) throw beyond(until, checkpoint);
-    const manifest = await readManifest(folder, { participant, filterHash, shape });
+    const manifest = await readManifest(folder, snapshot.facts);
     const run = new ExportRun(snapshot, folder, manifest, options);
     await run.tidy();
     await run.describe();
@@ -127,52 +128,33 @@ class ExportRun {
   /** Ranges of what was undone since by going back: they are written again as the history comes again. */
   async dropUndone(): Promise<void> {
     const { ranges, files } = this.#manifest;
-    let kept = ranges.length;
-    for (; kept > 0; kept -= 1) {
-      const range = ranges[kept - 1];
-      if (range !== undefined && !(await this.#isUndone(range))) break;
-    }
-    if (kept === ranges.length) return;
-    const last = ranges[kept - 1]?.to ?? -1;
-    for (const range of ranges.slice(kept)) refusePruned(range, 'the stream went back', this.#facts);
+    const standing = await standingRanges(ranges, this.#snapshot);
+    if (standing.length === ranges.length) return;
+    const last = standing.at(-1)?.to ?? -1;
+    for (const range of ranges.slice(standing.length)) refusePruned(range, 'the stream went back', this.#facts);
     await this.#publish({
       ...this.#manifest,
-      until: kept === 0 ? null : last,
-      ranges: ranges.slice(0, kept),
+      until: standing.length === 0 ? null : last,
+      ranges: standing,
       files: files.filter(({ to }) => to <= last),
     });
   }
 
-  async #isUndone({ to, epoch }: LakeRange): Promise<boolean> {
-    if (to > this.#facts.checkpoint) return true;
-    const now = await this.#snapshot.epochAt(to);
-    return now !== null && epoch !== null && now > epoch;
-  }
-
   /** Files of ranges that are in the lake: those that it lacks, and those that would be written otherwise now. */
   async renew(): Promise<void> {
-    const everything = isOtherHistory(this.#manifest, this.#facts);
-    const reshaped = new Set(
-      this.#sources.filter((source) => isReshaped(this.#manifest, source)).map(({ name }) => name),
-    );
+    this.#beginLater();
+    const review = reviewOf(this.#manifest, this.#sources, this.#facts);
     const there = new Map(this.#manifest.files.map((file) => [`${file.table} ${String(file.from)}`, file]));
     const plan = this.#manifest.ranges.map((range) => ({
       range,
       sources: this.#sources.filter((source) => {
-        const file = there.get(`${source.name} ${String(range.from)}`);
-        if (file === undefined) return true;
-        const why = everything
-          ? 'the history here is another one'
-          : reshaped.has(source.name)
-            ? 'its columns are others'
-            : whyStale(file, source, this.#facts);
-        if (why === undefined) return false;
-        refusePruned(range, why, this.#facts);
-        return true;
+        const why = review(range, source);
+        if (why !== undefined) refusePruned(range, why, this.#facts);
+        return why !== undefined;
       }),
     }));
     // A table whose columns change is of both kinds until all of its files are: it changes at once.
-    const atOnce = reshaped.size > 0;
+    const atOnce = this.#sources.some((source) => isReshaped(this.#manifest, source));
     let fresh: readonly LakeFile[] = [];
     for (const { range, sources } of plan) {
       if (sources.length === 0) continue;
@@ -185,6 +167,16 @@ class ExportRun {
     const isSame = fresh.length === 0 && JSON.stringify(coverage) === JSON.stringify(this.#manifest.coverage);
     if (isSame || this.#manifest.ranges.length === 0) return;
     await this.#publish({ ...this.#manifest, coverage, files: withFiles(this.#manifest.files, fresh) });
+  }
+
+  /** A table that is asked for when its oldest rows were pruned begins with the first range that is here whole. */
+  #beginLater(): void {
+    const { ranges, tables } = this.#manifest;
+    const from = ranges.find((range) => range.from > this.#facts.keptOffset)?.from ?? (this.#manifest.until ?? -1) + 1;
+    if (from === 0) return;
+    const later = this.#sources.filter(({ name }) => tables[name] === undefined);
+    const entries = later.map(({ name, columns }) => [name, { columns, from }] as const);
+    this.#manifest = { ...this.#manifest, tables: { ...tables, ...Object.fromEntries(entries) } };
   }
 
   /** Ranges that the lake lacks, up to `until`. */
@@ -215,9 +207,9 @@ class ExportRun {
 
   /** What the manifest names exists; then what it names no more is removed. */
   async #publish(next: Manifest): Promise<void> {
-    const tables = Object.fromEntries(this.#sources.map(({ name, columns }) => [name, { columns }]));
+    const tables = this.#sources.map(({ name, columns }) => [name, { ...next.tables[name], columns }] as const);
     const before = pathsOf(this.#manifest);
-    this.#manifest = { ...next, tables: { ...next.tables, ...tables } };
+    this.#manifest = { ...next, tables: { ...next.tables, ...Object.fromEntries(tables) } };
     await writeManifest(this.#folder, this.#manifest);
     await this.#logs.follow(this.#manifest);
     const named = pathsOf(this.#manifest);
@@ -249,7 +241,7 @@ class ExportRun {
         this.#report(0);
       }
       // A folder has a file, so that it can be read, however empty its table.
-      if (parquet.rows === 0 && from > 0) {
+      if (parquet.rows === 0 && from !== (this.#manifest.tables[source.name]?.from ?? 0)) {
         await unfinished.discard();
         return { ...entry, path: null, rows: 0, bytes: 0, sha256: null };
       }

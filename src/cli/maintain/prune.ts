@@ -8,52 +8,77 @@ import { aligned, fixed, numbers } from '../command-line/aligned.ts';
 import { json, writing, yes, type Command, type Print } from '../command-line/command.ts';
 import { historyBound } from '../command-line/history-bound.ts';
 import { misuse } from '../command-line/refusals.ts';
+import type { Exported } from '../lake/exported.ts';
 import { withDatabase } from '../database/with-database.ts';
 
 export const pruneCommand: Command = {
   name: 'prune',
-  usage: '--before OFFSET|TIME|AGE [--yes] [--json]',
+  usage: '--before OFFSET|TIME|AGE [--exported DIR] [--yes] [--json]',
   summary: 'remove history before an offset, a time or an age, but what is active: --before 90d; --yes to do it',
-  does: ['Shows how many rows of which table would go. The contracts active at the offset stay.'],
+  does: [
+    'Shows how many rows of which table would go. The contracts active at the offset stay. With --exported nothing goes',
+    'that the lake in that folder does not have as it is now.',
+  ],
   operands: [],
-  flags: [{ name: 'before', value: 'OFFSET|TIME|AGE', doc: 'e.g. 120000, 2026-01-31T00:00:00Z, 90d' }, yes, json],
-  examples: ['prune --before 90d', 'prune --before 120000 --yes'],
+  flags: [
+    { name: 'before', value: 'OFFSET|TIME|AGE', doc: 'e.g. 120000, 2026-01-31T00:00:00Z, 90d' },
+    { name: 'exported', value: 'DIR', doc: 'no further than this lake has it; see `export`' },
+    yes,
+    json,
+  ],
+  examples: ['prune --before 90d', 'prune --before 120000 --yes', 'prune --before 90d --exported /srv/lake --yes'],
   exits: writing,
   page: 'docs/retention.md',
   /**
    * Ends at the signal with what was done so far; the next prune goes on.
-   * @throws IndexerError USAGE, NOTHING_TO_PRUNE, PRUNE_STOPPED, STORE_NOT_PERMITTED
+   * @throws IndexerError USAGE, NOTHING_TO_PRUNE, PRUNE_STOPPED, LAKE_REFUSED, STORE_NOT_PERMITTED
    */
   run: async ({ given, env, stop, print }) => {
     const before = given.text('before');
     if (before === undefined) throw wrong('prune needs --before');
-    const wanted = { before: beforeOf(before, Date.now()), json: given.has('json') };
+    const wanted = { before: beforeOf(before, Date.now()), lake: given.text('exported'), json: given.has('json') };
     const opening = { command: 'prune', remedy: 'name the database, as a role that may delete', statementTimeoutMs };
-    await withDatabase(loadConfig(given.options, env), opening, (database) =>
-      given.has('yes') ? carryOut(database, wanted, stop, print) : preview(database, wanted, print),
-    );
+    await withDatabase(loadConfig(given.options, env), opening, async (database) => {
+      const bounded = await boundedByLake(database, wanted);
+      await (given.has('yes') ? carryOut(database, bounded, stop, print) : preview(database, bounded, print));
+    });
   },
 };
 
 const usage =
-  'ledger-indexer prune --before OFFSET|TIME|AGE [--yes] [--json], e.g. --before 120000, --before 2026-01-31T00:00:00Z, --before 90d';
+  'ledger-indexer prune --before OFFSET|TIME|AGE [--exported DIR] [--yes] [--json], e.g. --before 120000, --before 2026-01-31T00:00:00Z, --before 90d';
 
 /** Reading whole tables takes long where history is long. */
 const statementTimeoutMs = 60 * 60_000;
 
 interface Wanted {
   readonly before: PruneBefore;
+  /** Folder of a lake. */
+  readonly lake: string | undefined;
   readonly json: boolean;
 }
 
-async function preview(database: Database, { before, json }: Wanted, print: Print): Promise<void> {
+interface Bounded extends Pick<Wanted, 'before' | 'json'> {
+  /** How far the lake has it. */
+  readonly exported: Exported | undefined;
+}
+
+async function boundedByLake(database: Database, { before, lake, json }: Wanted): Promise<Bounded> {
+  if (lake === undefined) return { before, json, exported: undefined };
+  const { exportedTo } = await import('../lake/exported.ts');
+  const exported = await exportedTo(database, lake);
+  return { before: { ...before, exportedTo: exported.offset }, json, exported };
+}
+
+async function preview(database: Database, { before, json, exported }: Bounded, print: Print): Promise<void> {
   const { planPrune } = await import('../../store/retention/prune.ts');
   const plan = await planPrune(database, before);
-  if (json) return print(JSON.stringify({ dryRun: true, ...plan }));
+  if (json) return print(JSON.stringify({ dryRun: true, ...plan, exported }));
   const { boundary, checkpoint, keptOffset } = plan;
   print(`updates up to and including offset ${boundary} would go; contracts active there stay, with their creates`);
   print(`checkpoint ${checkpoint}, pruned so far ${keptOffset === null ? 'nothing' : `up to ${keptOffset}`}`);
-  for (const line of [...heldLines(plan), ...tableLines(plan.tables), historyLine(plan)]) print(line);
+  for (const line of [...lakeLines(exported), ...heldLines(plan), ...tableLines(plan.tables), historyLine(plan)])
+    print(line);
   if (plan.quarantined > 0) print(`${plan.quarantined} updates in quarantine stay: see ledger-indexer quarantine list`);
   print('nothing was changed; add --yes to do it');
 }
@@ -62,6 +87,14 @@ function historyLine({ oldestAfter, boundary }: PrunePlan): string {
   return oldestAfter === null
     ? `no update is later: history would begin after offset ${boundary}`
     : `the oldest update after that is at offset ${oldestAfter}`;
+}
+
+function lakeLines(exported: Exported | undefined): readonly string[] {
+  if (exported === undefined) return [];
+  const { offset, because } = exported;
+  const has =
+    offset < 0 ? 'the lake has nothing as it is now' : `the lake has everything up to offset ${String(offset)}`;
+  return [because === undefined ? has : `${has}; ${because}`];
 }
 
 /** Who keeps it from going as far as was asked for. */
@@ -73,13 +106,14 @@ function heldLines({ heldBy }: Pick<PrunePlan, 'heldBy'>): readonly string[] {
   ];
 }
 
-async function carryOut(database: Database, { before, json }: Wanted, stop: AbortSignal, print: Print): Promise<void> {
+async function carryOut(database: Database, wanted: Bounded, stop: AbortSignal, print: Print): Promise<void> {
+  const { before, json, exported } = wanted;
   const { prune } = await import('../../store/retention/prune.ts');
   const result = await prune(database, before, { stop });
-  if (json) print(JSON.stringify({ dryRun: false, ...result }));
+  if (json) print(JSON.stringify({ dryRun: false, ...result, exported }));
   else {
     print(`pruned up to and including offset ${result.boundary}, in ${result.batches} transactions`);
-    for (const line of [...heldLines(result), ...tableLines(result.tables)]) print(line);
+    for (const line of [...lakeLines(exported), ...heldLines(result), ...tableLines(result.tables)]) print(line);
   }
   if (result.finished) return;
   throw new IndexerError('stopped before everything was removed', {

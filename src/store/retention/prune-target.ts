@@ -3,8 +3,13 @@ import type { ClientBase } from 'pg';
 import { IndexerError } from '../../errors/indexer-error.ts';
 import { tablesOf } from '../connection/query-builder.ts';
 
-/** An offset (included), everything recorded before a time, or so many milliseconds before what was recorded last. */
-export type PruneBefore = { readonly offset: number } | { readonly time: Date } | { readonly keepMs: number };
+/**
+ * An offset (included), everything recorded before a time, or so many milliseconds before what was recorded last; nothing above
+ * `exportedTo`, where it is given.
+ */
+export type PruneBefore = ({ readonly offset: number } | { readonly time: Date } | { readonly keepMs: number }) & {
+  readonly exportedTo?: number;
+};
 
 /** A row of `retention_holds` that keeps history. */
 export interface Holding {
@@ -41,7 +46,7 @@ export async function pruneTarget(client: ClientBase, before: PruneBefore): Prom
     });
   }
   const { checkpoint, kept_offset: keptOffset } = stream;
-  const wanted = Math.min(await wantedOffset(client, before, checkpoint), checkpoint);
+  const wanted = Math.min(await wantedOffset(client, before, checkpoint), before.exportedTo ?? checkpoint, checkpoint);
   const hold = await tablesOf(client)
     .selectFrom('retention_holds')
     .select(['name', 'offset', 'since'])

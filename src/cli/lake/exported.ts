@@ -1,0 +1,71 @@
+/** Up to which offset a lake has what the database has: so far history may be pruned without a loss. */
+import { LakeFolder } from '../../lake/lake-folder.ts';
+import { type LakeFile, type LakeRange, readManifest, refused } from '../../lake/manifest.ts';
+import type { Database } from '../../store/connection/database.ts';
+import { inLakeSnapshot, type LakeSnapshot } from '../../store/lake/lake-snapshot.ts';
+import { reviewOf } from './plan.ts';
+
+export interface Exported {
+  readonly offset: number;
+  /** Why no further, though the lake goes on: what the next export writes anew. Undefined where the lake ends there. */
+  readonly because: string | undefined;
+}
+
+/**
+ * A range counts when its files are as an export would write them now, and are in the folder with all of their bytes: what
+ * came late or was redacted since could not be taken into them once it is pruned.
+ * @throws IndexerError LAKE_REFUSED where there is no lake of this database, or files of it are missing; EXPORT_NOT_READY, STORE_ errors
+ */
+export function exportedTo(database: Database, path: string): Promise<Exported> {
+  return inLakeSnapshot(database, async (snapshot) => {
+    const { facts } = snapshot;
+    const folder = new LakeFolder(path);
+    const manifest = await readManifest(folder, facts);
+    if (manifest.until === null) throw refused('nothing was exported into this folder yet', 'export first');
+    const sources = await snapshot.sources((name) => Object.hasOwn(manifest.tables, name));
+    const review = reviewOf(manifest, sources, facts);
+    const standing = await standingRanges(manifest.ranges, snapshot);
+    let offset = -1;
+    for (const range of standing) {
+      for (const source of sources) {
+        const because = review(range, source);
+        if (because !== undefined) return { offset, because: `${source.name} has to be written anew: ${because}` };
+      }
+      await refuseMissing(
+        folder,
+        manifest.files.filter(({ from }) => from === range.from),
+      );
+      offset = range.to;
+    }
+    const because = standing.length < manifest.ranges.length ? 'the stream went back after it' : undefined;
+    return { offset, because };
+  });
+}
+
+/** Those that are not undone since by going back, from the first one on. */
+export async function standingRanges(
+  ranges: readonly LakeRange[],
+  snapshot: LakeSnapshot,
+): Promise<readonly LakeRange[]> {
+  for (let standing = ranges.length; standing > 0; standing -= 1) {
+    const range = ranges[standing - 1];
+    if (range !== undefined && !(await isUndone(range, snapshot))) return ranges.slice(0, standing);
+  }
+  return [];
+}
+
+async function isUndone({ to, epoch }: LakeRange, snapshot: LakeSnapshot): Promise<boolean> {
+  if (to > snapshot.facts.checkpoint) return true;
+  const now = await snapshot.epochAt(to);
+  return now !== null && epoch !== null && now > epoch;
+}
+
+async function refuseMissing(folder: LakeFolder, files: readonly LakeFile[]): Promise<void> {
+  for (const { path, bytes } of files) {
+    if (path === null) continue;
+    const found = await folder.sizeOf(path);
+    if (found === bytes) continue;
+    const what = found === undefined ? 'is not there' : `has ${String(found)} bytes, not ${String(bytes)}`;
+    throw refused(`${path}, which the manifest names, ${what}`, 'bring the file back, or export into another folder');
+  }
+}

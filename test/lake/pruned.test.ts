@@ -1,0 +1,148 @@
+/** Postgres keeps what is new, the lake everything: what is pruned is in the lake, and both together are whole. */
+import { rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { Client } from 'pg';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { hashInDuckDb, hashInPostgres, type TableHash } from '../../bench/lake/compare.ts';
+import { pruneCommand } from '../../src/cli/maintain/prune.ts';
+import { openDatabase } from '../../src/store/connection/database.ts';
+import { pruneBeside } from '../../src/store/retention/prune.ts';
+import { redact } from '../../src/store/retention/redact.ts';
+import { createRetentionWorld, type RetentionWorld } from '../retention/retention-world.ts';
+import { runCommand } from '../support/run-command.ts';
+import { schemasOfFile } from '../support/schemas.ts';
+import { waitFor } from '../support/wait-for.ts';
+import { activeAt, duck, exportTo, lakeDir, manifestOf } from './lake-world.ts';
+import { begun, exportInRanges, filesWith, updates } from './small-history.ts';
+
+const schemas = schemasOfFile();
+const stop = new AbortController().signal;
+
+/** What `prune --yes --json` says. */
+async function pruneSmall(schema: string, ...argv: string[]): Promise<Record<string, unknown>> {
+  const lines: string[] = [];
+  const env = { DATABASE_URL: schemas.url, POSTGRES_SCHEMA: schema };
+  await runCommand(pruneCommand, [...argv, '--yes', '--json'], env, { print: (line) => lines.push(line) });
+  return JSON.parse(lines.at(-1) ?? '{}') as Record<string, unknown>;
+}
+
+describe('prune --exported', () => {
+  let world: RetentionWorld;
+  let client: Client;
+  let end: number;
+  beforeAll(async () => {
+    world = await createRetentionWorld(24, 400);
+    end = world.sandbox.ledger.ledgerEnd();
+    await using indexer = await world.index('a');
+    await indexer.reaches(end, 60_000);
+    await waitFor('the typed views are made', async () => {
+      const rows = await world.query(`select 1 from a.typed_views where view_name like 'harbor%'`);
+      return rows.length > 0 ? true : undefined;
+    });
+    client = new Client({ connectionString: world.url });
+    await client.connect();
+  }, 120_000);
+  afterAll(async () => {
+    await client.end();
+    await world[Symbol.asyncDispose]();
+  });
+
+  /** As the indexer prunes that is to keep nothing. */
+  const keepNothing = async (): Promise<unknown> => {
+    const options = { url: world.url, schema: 'a', statementTimeoutMs: 60_000, applicationName: 'test lake' };
+    const database = openDatabase(options);
+    try {
+      return await pruneBeside(database, 0, { stop, onProgress: () => undefined });
+    } finally {
+      await database.close();
+    }
+  };
+  const activeHere = async (offset: number): Promise<readonly string[]> => {
+    const rows = await world.query<{ id: string }>(
+      `select contract_id || ' ' || synchronizer_id as id from a_explore.active_at(${String(offset)}, null) order by 1`,
+    );
+    return rows.map(({ id }) => id);
+  };
+
+  it('goes no further than the lake, and neither history nor what was active is lost', async () => {
+    using whole = lakeDir();
+    using dir = lakeDir();
+    const middle = Math.floor(end / 2);
+    await exportTo(whole.path, world.url, 'a');
+    const manifest = manifestOf(whole.path);
+    const history: Record<string, TableHash> = {};
+    for (const table of Object.keys(manifest.tables)) {
+      history[table] = await hashInPostgres(client, manifest, table, {
+        storage: 'a',
+        explore: 'a_explore',
+        typed: 'a_typed',
+      });
+    }
+    const active = new Map<number, readonly string[]>();
+    for (const offset of [1, Math.floor(middle / 2), middle, middle + 1, end])
+      active.set(offset, await activeHere(offset));
+
+    await exportTo(dir.path, world.url, 'a', '--until', String(middle), '--hold', 'lake');
+    const plan = await world.prune('a', '--before', String(end), '--exported', dir.path);
+    expect(plan).toMatchObject({ dryRun: true, boundary: middle, exported: { offset: middle } });
+    const pruned = await world.prune('a', '--before', String(end), '--exported', dir.path, '--yes');
+    expect(pruned).toMatchObject({ boundary: middle, finished: true });
+    // INDEXER_KEEP knows no folder: the hold keeps it from going further.
+    expect(await keepNothing()).toMatchObject({ boundary: middle, heldBy: { name: 'lake', offset: middle } });
+    // What is asked of the past is asked of the lake, the rest still of Postgres.
+    for (const [offset, ids] of active) {
+      expect(offset > middle ? await activeHere(offset) : await activeAt(dir.path, offset), String(offset)).toEqual(
+        ids,
+      );
+    }
+
+    await exportTo(dir.path, world.url, 'a', '--views', 'typed.harbor*', '--hold', 'lake');
+    const after = manifestOf(dir.path);
+    for (const [table, wanted] of Object.entries(history)) {
+      expect(await hashInDuckDb(async (sql) => (await duck(sql))[0], dir.path, after, table), table).toEqual(wanted);
+    }
+    // A table that was asked for later begins where history is still here, and says so.
+    const later = Object.entries(after.tables).filter(([name]) => name.startsWith('typed.harbor'));
+    expect(later.length).toBeGreaterThan(0);
+    for (const [name, { from }] of later) {
+      expect(from, name).toBe(middle + 1);
+      const files = after.files.filter(({ table }) => table === name);
+      expect(Math.min(...files.map((file) => file.from)), name).toBe(middle + 1);
+      expect(files.filter(({ path }) => path !== null).length, name).toBeGreaterThan(0);
+    }
+    await expect(exportTo(dir.path, world.url, 'a')).resolves.toMatchObject({ files: 0 });
+
+    expect(await world.prune('a', '--before', String(end), '--exported', dir.path, '--yes')).toMatchObject({
+      boundary: end,
+    });
+    for (const [offset, ids] of active) expect(await activeAt(dir.path, offset), String(offset)).toEqual(ids);
+  }, 60_000);
+});
+
+describe('a lake that is not as the database is', () => {
+  it('bounds it by the first range that has to be written anew, until it is', async () => {
+    using dir = lakeDir();
+    const database = await begun(schemas, 'stale', updates());
+    await exportInRanges(dir.path, schemas.url, 'stale', 9);
+    const subject = { kind: 'contract', contractId: '00c7' } as const;
+    await redact(database, { subject, reason: 'r', active: false, exercises: true }, stop);
+    const args = ['--before', '9', '--exported', dir.path] as const;
+    expect(await pruneSmall('stale', ...args)).toMatchObject({
+      boundary: 6,
+      exported: { offset: 6, because: 'contracts has to be written anew: contents were redacted' },
+    });
+    await exportTo(dir.path, schemas.url, 'stale');
+    expect(await pruneSmall('stale', ...args)).toMatchObject({ boundary: 9, exported: { offset: 9 } });
+    expect(await filesWith(dir.path, 'SECRET-00c7')).toEqual([]);
+  });
+
+  it('is refused where it is none, is of something else, or lacks a file that its manifest names', async () => {
+    using dir = lakeDir();
+    await begun(schemas, 'lacking', updates());
+    const args = ['--before', '9', '--exported', dir.path] as const;
+    await expect(pruneSmall('lacking', ...args)).rejects.toMatchObject({ code: 'LAKE_REFUSED' });
+    await exportInRanges(dir.path, schemas.url, 'lacking', 9);
+    rmSync(join(dir.path, 'exercises/from=4-to=6.parquet'));
+    await expect(pruneSmall('lacking', ...args)).rejects.toMatchObject({ code: 'LAKE_REFUSED' });
+  });
+});
