@@ -99,6 +99,11 @@ export function size(minText: string, maxText: string): OptionType<number> {
   return quantity('size', bytes, [minText, constant(any, minText), maxText, constant(any, maxText)]);
 }
 
+const volumes = { ...bytes, TiB: 1024 ** 4, MB: 1e6, GB: 1e9, TB: 1e12 };
+
+/** Sizes of disks, as their makers and as programs count, such as `500GB`, `1.5TiB`; the value is in bytes. */
+export const volume = quantity('size', volumes, ['0B', 0, '8191TiB', Number.MAX_SAFE_INTEGER]);
+
 /** One of the given words, exactly. */
 export function choice<const T extends string>(words: readonly T[]): OptionType<T> {
   return {

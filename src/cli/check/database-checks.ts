@@ -8,6 +8,7 @@ import { assertExerciseJson } from '../../store/schema/exercise-json.ts';
 import { assertMigrated } from '../../store/schema/migrations.ts';
 import { checkServer } from '../../store/connection/server-check.ts';
 import { WriterCandidate } from '../../store/lock/writer-lock.ts';
+import { bytesInWords } from '../command-line/amounts.ts';
 import { openFor } from '../database/with-database.ts';
 import { judgeClock } from './ledger-checks.ts';
 import { pass, type Check, type Finding } from './outcome.ts';
@@ -61,15 +62,9 @@ async function pooler(database: Database, { indexer }: Config): Promise<Finding>
 async function disk(database: Database): Promise<Finding> {
   const { databaseBytes, schemaBytes } = await inspectServer(database);
   return pass(
-    `the database takes ${bytes(databaseBytes)}, schema "${database.schema}" ${bytes(schemaBytes)} of it; ` +
+    `the database takes ${bytesInWords(databaseBytes)}, schema "${database.schema}" ${bytesInWords(schemaBytes)} of it; ` +
       'what is free Postgres does not tell: watch the volume',
   );
-}
-
-function bytes(count: number): string {
-  const units = ['B', 'KiB', 'MiB', 'GiB', 'TiB'];
-  const step = Math.min(units.length - 1, Math.floor(Math.log2(Math.max(1, count)) / 10));
-  return `${(count / 1024 ** step).toFixed(step === 0 ? 0 : 1)} ${units[step] ?? ''}`;
 }
 
 async function schema(database: Database, config: Config): Promise<Finding> {

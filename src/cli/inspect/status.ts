@@ -9,25 +9,35 @@ import { placeOf } from '../../store/connection/hosts.ts';
 import { aligned, fixed } from '../command-line/aligned.ts';
 import { json, type Call, type Command } from '../command-line/command.ts';
 import { openFor, withAnyDatabase } from '../database/with-database.ts';
+import { printSizes, refuseOddSizes, sizeFlags } from './sizes.ts';
 import { statusScreen } from './status-screen.ts';
 import { findIndexer, type Question } from './status-source.ts';
 
 export const statusCommand: Command = {
   name: 'status',
-  summary: 'what the running indexer says of itself, or what the database says; --json, --watch',
+  summary:
+    'what the running indexer says of itself, or what the database says; --json, --watch; --sizes: where the room goes',
   does: [
     'Asks the indexer that writes to DATABASE_URL, at INDEXER_HTTP_HOST:INDEXER_HTTP_PORT, or the demo of this folder;',
     'when it does not answer, or another one does, the database. `asked` says which. With --http-port the indexer there',
     'is asked, whatever it writes to.',
     'With --watch again each second until Ctrl-C: one screen on a terminal, else one line of JSON each time.',
+    'With --sizes the database alone is asked, primary or standby: bytes by kind of table, estimated rows, bytes of an event,',
+    'growth of the last days, and from --disk or --free when the disk is full (a demo asks its own disk). No table is read.',
   ],
   operands: [],
-  flags: [json, { name: 'watch', doc: 'state, offsets, lag, rates, time left and last error, each second' }],
-  examples: ['status --json', 'status --watch'],
+  flags: [
+    json,
+    { name: 'watch', doc: 'state, offsets, lag, rates, time left and last error, each second' },
+    ...sizeFlags,
+  ],
+  examples: ['status --json', 'status --watch', 'status --sizes --free 200GB'],
   exits: [[69, 'neither an indexer nor a database answers']],
   /** Prints aligned lines, or JSON with `--json`. @throws IndexerError STATUS_UNAVAILABLE when nobody knows */
   run: async (call) => {
     const { given, env, print, stdout } = call;
+    refuseOddSizes(given);
+    if (given.has('sizes')) return printSizes(loadConfig(given.options, env), call);
     const question = questionOf(given.options, env);
     if (given.has('watch')) return watch(question, stdout.isTTY === true && !given.has('json'), call);
     const status = await ask(question);

@@ -1,0 +1,131 @@
+/** `status --sizes`: how much the database holds, where it goes, and how long the disk lasts. */
+import { statfs } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Config } from '../../config/config.ts';
+import { volume } from '../../config/option.ts';
+import { runningServerUrl } from '../../optional-parts.ts';
+import { placeOf, samePlace } from '../../store/connection/hosts.ts';
+import { aligned } from '../command-line/aligned.ts';
+import { bytesInWords, wholeNumber } from '../command-line/amounts.ts';
+import type { Call } from '../command-line/command.ts';
+import type { CommandFlag, Given } from '../command-line/parse.ts';
+import { misuse } from '../command-line/refusals.ts';
+import { withAnyDatabase } from '../database/with-database.ts';
+import { sizeReport, type Room, type SizeReport } from './size-report.ts';
+
+export const sizeFlags: readonly CommandFlag[] = [
+  { name: 'sizes', doc: 'how much the database holds and where it goes, its growth, and when the disk is full' },
+  { name: 'disk', value: 'SIZE', type: volume, doc: 'with --sizes: size of the disk of Postgres, e.g. 500GB or 2TiB' },
+  { name: 'free', value: 'SIZE', type: volume, doc: 'with --sizes: what is free on it, as `df` says' },
+];
+
+/** @throws IndexerError USAGE for flags that make no sense together */
+export function refuseOddSizes(given: Given): void {
+  const [sizes, disk, free] = ['sizes', 'disk', 'free'].map((flag) => given.has(flag));
+  const remedy = 'ledger-indexer status --sizes [--disk SIZE | --free SIZE] [--json]';
+  if (sizes !== true && (disk === true || free === true)) throw misuse('--disk and --free go with --sizes', remedy);
+  if (disk === true && free === true) throw misuse('one of --disk and --free is enough', remedy);
+  if (sizes === true && given.has('watch')) throw misuse('--sizes is shown once, --watch shows other things', remedy);
+}
+
+/** Prints text, or one object with `--json`. @throws IndexerError CONFIGURATION_INVALID without a database; STORE_ errors */
+export async function printSizes(config: Config, { given, print }: Call): Promise<void> {
+  const { readSizes } = await import('../../store/reads/sizes.ts');
+  const stored = await withAnyDatabase(config, { command: 'status' }, readSizes);
+  const report = sizeReport(stored, await roomOf(config, given), new Date());
+  const { schema, url = '' } = config.database;
+  const asked = `database ${placeOf(url)}, schema "${schema}"`;
+  if (given.has('json')) return print(JSON.stringify({ asked, schema, ...report }));
+  for (const line of sizeLines(asked, report)) print(line);
+}
+
+/** What was said of the disk; of the embedded server of this folder the disk is asked. */
+async function roomOf({ database, indexer }: Config, given: Given): Promise<Room> {
+  const bytesOf = (flag: string): number | undefined => {
+    const parsed = volume.parse(given.text(flag) ?? '');
+    return 'value' in parsed ? parsed.value : undefined;
+  };
+  const [diskBytes, freeBytes] = [bytesOf('disk'), bytesOf('free')];
+  if (diskBytes !== undefined) return { source: 'disk', diskBytes };
+  if (freeBytes !== undefined) return { source: 'free', freeBytes };
+  const embedded = await runningServerUrl(join(indexer.dataDir, 'postgres'));
+  if (embedded === undefined || !samePlace(placeOf(embedded), placeOf(database.url ?? ''))) return { source: null };
+  const { bavail, bsize } = await statfs(indexer.dataDir);
+  return { source: 'embedded', freeBytes: bavail * bsize };
+}
+
+const unknown = '-';
+
+/** The report for a terminal. */
+export function sizeLines(asked: string, report: SizeReport): readonly string[] {
+  const { server, bytes, notes } = report;
+  const role = server.standby ? 'standby' : 'primary';
+  return [
+    `${asked}, Postgres ${server.version}, ${role}`,
+    '',
+    ...groupLines(report),
+    '',
+    ...aligned([
+      ['elsewhere in the database', bytesInWords(bytes.elsewhere)],
+      ...eventCells(report),
+      ...growthCells(report),
+      ...diskCells(report),
+    ]),
+    ...(notes.length === 0 ? [] : ['', ...notes.map((note) => `note: ${note}`)]),
+  ];
+}
+
+const titles = ['tables', 'rows, about', 'heap', 'TOAST', 'indexes', 'all', 'share', 'of an event'];
+
+function groupLines({ groups, bytes, bytesPerEvent }: SizeReport): readonly string[] {
+  const all = { group: 'all', rows: null, ...bytes, bytesPerEvent };
+  const cells = [...groups, all].map((row) => [
+    row.group,
+    row.rows === null ? unknown : wholeNumber(row.rows),
+    ...[row.heap, row.toast, row.indexes, row.total].map(bytesInWords),
+    `${((100 * row.total) / Math.max(1, bytes.total)).toFixed(1)} %`,
+    row.bytesPerEvent === null ? unknown : `${wholeNumber(row.bytesPerEvent)} B`,
+  ]);
+  return aligned([titles, ...cells], { columns: [{}, ...titles.slice(1).map(() => ({ right: true }) as const)] });
+}
+
+type Cells = readonly (readonly string[])[];
+
+function eventCells({ events, bytesPerEvent }: SizeReport): Cells {
+  return [
+    ['events, about', events === null ? unknown : wholeNumber(events)],
+    ['bytes of an event', bytesPerEvent === null ? unknown : wholeNumber(bytesPerEvent)],
+  ];
+}
+
+const minute = (time: Date): string => `${time.toISOString().slice(0, 16)}Z`;
+
+function amount(events: number, bytes: number | null): string {
+  const ofEvents = `${wholeNumber(events)} events`;
+  return bytes === null ? ofEvents : `${bytesInWords(bytes)}, ${ofEvents}`;
+}
+
+function growthCells({ growth }: SizeReport): Cells {
+  if (growth === null) return [['growth of a day', unknown]];
+  const { eventsPerDay, bytesPerDay, hours, to, days } = growth;
+  return [
+    ['growth of a day', `${amount(eventsPerDay, bytesPerDay)}, by ${String(hours)} hours up to ${minute(to)}`],
+    ...days.map((day) => [`  up to ${minute(day.to)}`, amount(day.events, day.bytes)]),
+  ];
+}
+
+const sources = { free: 'as --free says', embedded: 'on the disk of the folder of data', disk: 'of --disk' };
+
+function diskCells({ disk: { source, free, daysLeft, fullAt } }: SizeReport): Cells {
+  if (source === null || free === null) return [['free', unknown]];
+  const full =
+    daysLeft === null
+      ? unknown
+      : fullAt === null
+        ? 'in more than a hundred years'
+        : `in ${daysLeft < 10 ? daysLeft.toFixed(1) : wholeNumber(daysLeft)} days, about ${fullAt.toISOString().slice(0, 10)}`;
+  return [
+    ['free', `${bytesInWords(free)}, ${sources[source]}`],
+    ['full', full],
+  ];
+}

@@ -1,0 +1,166 @@
+/**
+ * How much a schema holds and where it goes. Sizes are those of the files; rows are what the catalog believes (the newest
+ * vacuum or analyze, carried on to the pages there are now): no table is read, so it takes as long over a terabyte.
+ */
+import type { ClientBase } from 'pg';
+import { IndexerError } from '../../errors/indexer-error.ts';
+import type { Database } from '../connection/database.ts';
+
+/** Bytes. `heap` is with the maps of free space and visibility, `toast` what is stored out of line, with its index. */
+export interface Bytes {
+  readonly heap: number;
+  readonly toast: number;
+  readonly indexes: number;
+  /** The three together, as pg_total_relation_size has it. */
+  readonly total: number;
+}
+
+export interface TableSize extends Bytes {
+  readonly table: string;
+  /** Estimated; null where Postgres has not counted yet. */
+  readonly rows: number | null;
+}
+
+export interface IndexSize {
+  readonly index: string;
+  readonly table: string;
+  readonly bytes: number;
+  /** False for what a failed `create index concurrently` left: it answers nothing and is written all the same. */
+  readonly valid: boolean;
+}
+
+export interface SizedServer {
+  readonly version: string;
+  /** In recovery: it follows a primary. */
+  readonly standby: boolean;
+  /** Tables of Citus have their rows on other nodes. */
+  readonly distributed: boolean;
+  /** Bytes of this database, of all databases that the role may connect to, and how many are left out. */
+  readonly databaseBytes: number;
+  readonly databasesBytes: number;
+  readonly databasesUnseen: number;
+  /** `max_wal_size`, bytes: so much write-ahead log a checkpoint cycle may leave. */
+  readonly walBytes: number;
+}
+
+/** Events of whole hours by record time. */
+export interface StoredGrowth {
+  /** Begin of the first hour and end of the last. */
+  readonly from: Date;
+  readonly to: Date;
+  readonly events: number;
+  /** Whole days back from `to`, newest first, at most seven. */
+  readonly days: readonly { readonly from: Date; readonly to: Date; readonly events: number }[];
+}
+
+export interface StoredSizes {
+  readonly server: SizedServer;
+  readonly tables: readonly TableSize[];
+  readonly indexes: readonly IndexSize[];
+  /** Undefined where the role may not read it, or there is no whole hour yet. */
+  readonly growth: StoredGrowth | undefined;
+  /** History up to this offset was pruned; undefined when none was, or the role may not read it. */
+  readonly keptOffset: number | undefined;
+}
+
+/** Reads the catalog, and of the tables a row for each hour of a week. @throws STORE_ errors, but for rights it goes without */
+export async function readSizes(database: Database): Promise<StoredSizes> {
+  const { schema } = database;
+  const rowsOf = <T extends object>(sql: string): Promise<readonly T[]> =>
+    database.withClient(async (client) => (await client.query<T>(sql, [schema])).rows);
+  const [server] = await rowsOf<SizedServer>(serverQuery);
+  if (server === undefined) throw new TypeError('the server does not list the database we are connected to');
+  const tables = await rowsOf<TableSize>(tablesQuery);
+  const indexes = await rowsOf<IndexSize>(indexesQuery);
+  const known = await asFarAsAllowed(database, async (client) => {
+    const { rows } = await client.query<StreamRow>(streamQuery);
+    const [stream] = rows;
+    if (stream === undefined) return undefined;
+    const { from, to, keptOffset } = stream;
+    const growth = to === null || from === null || to <= from ? undefined : await readGrowth(client, from, to);
+    return { growth, keptOffset: keptOffset ?? undefined };
+  });
+  return { server, tables, indexes, growth: known?.growth, keptOffset: known?.keptOffset };
+}
+
+const refusals: ReadonlySet<string> = new Set(['STORE_NOT_PERMITTED', 'STORE_SCHEMA']);
+
+/** Undefined where the role lacks the right, or there is no such table. */
+async function asFarAsAllowed<T>(database: Database, read: (client: ClientBase) => Promise<T>): Promise<T | undefined> {
+  try {
+    return await database.withClient(read);
+  } catch (thrown) {
+    if (thrown instanceof IndexerError && refusals.has(thrown.code)) return undefined;
+    throw thrown;
+  }
+}
+
+const serverQuery = `
+  select current_setting('server_version') as version, pg_is_in_recovery() as standby,
+         exists (select from pg_extension where extname = 'citus') as distributed,
+         pg_database_size(current_database())::float8 as "databaseBytes",
+         (select sum(case when has_database_privilege(oid, 'CONNECT') then pg_database_size(oid) end)
+            from pg_database)::float8 as "databasesBytes",
+         (select count(*) from pg_database where not has_database_privilege(oid, 'CONNECT'))::integer as "databasesUnseen",
+         pg_size_bytes(current_setting('max_wal_size'))::float8 as "walBytes"
+   where $1::text is not null`;
+
+/**
+ * Counted rows by counted pages, times the pages of now, as the planner estimates; before the first count what the
+ * statistics of the server say, which a standby does not have.
+ */
+const tablesQuery = `
+  with sized as (
+    select c.relname, c.oid, c.reltuples, c.relpages, pg_relation_size(c.oid)::float8 as main,
+           coalesce(pg_table_size(c.oid), 0)::float8 as with_toast, coalesce(pg_indexes_size(c.oid), 0)::float8 as indexes,
+           coalesce(pg_total_relation_size(nullif(c.reltoastrelid, 0)), 0)::float8 as toast
+      from pg_class c join pg_namespace n on n.oid = c.relnamespace
+     where n.nspname = $1 and c.relkind in ('r', 'm')
+  )
+  select relname::text as table, with_toast - toast as heap, toast, indexes, with_toast + indexes as total,
+         round(case when main = 0 then 0
+                    when reltuples > 0 and relpages > 0
+                      then reltuples::float8 / relpages * (main / current_setting('block_size')::integer)
+                    else nullif(pg_stat_get_live_tuples(oid), 0) end) as rows
+    from sized order by total desc, relname`;
+
+const indexesQuery = `
+  select i.relname::text as index, t.relname::text as table, x.indisvalid as valid,
+         coalesce(pg_total_relation_size(i.oid), 0)::float8 as bytes
+    from pg_index x join pg_class i on i.oid = x.indexrelid join pg_class t on t.oid = x.indrelid
+    join pg_namespace n on n.oid = t.relnamespace
+   where n.nspname = $1 and t.relkind in ('r', 'm')
+   order by bytes desc, i.relname`;
+
+interface StreamRow {
+  readonly from: Date | null;
+  readonly to: Date | null;
+  readonly keptOffset: number | null;
+}
+
+/** Whole hours: neither the first, in whose middle history may begin, nor the one under way. A week of them at most. */
+const streamQuery = `
+  select case when first.hour is not null then greatest(first.hour, s.hour - interval '7 days') end as from, s.hour as to, s.kept_offset as "keptOffset"
+    from (select date_trunc('hour', checkpoint_record_time, 'UTC') as hour, kept_offset from stream) s,
+         (select min(hour) + interval '1 hour' as hour from activity_hourly where template_pk = 0) first`;
+
+/** What is created and what is exercised; under ACS_DELTA what is archived instead. */
+const growthQuery = `
+  select floor(extract(epoch from $2::timestamptz - hour - interval '1 hour') / 86400)::integer as day,
+         sum(total_creates + greatest(total_exercises, total_archives))::float8 as events
+    from activity_hourly
+   where template_pk = 0 and hour >= $1 and hour < $2 group by 1`;
+
+const dayMs = 86_400_000;
+
+async function readGrowth(client: ClientBase, from: Date, to: Date): Promise<StoredGrowth> {
+  const { rows } = await client.query<{ readonly day: number; readonly events: number }>(growthQuery, [from, to]);
+  const eventsOf = new Map(rows.map(({ day, events }) => [day, events]));
+  const whole = Math.floor((to.getTime() - from.getTime()) / dayMs);
+  const days = Array.from({ length: whole }, (_, day) => ({
+    from: new Date(to.getTime() - (day + 1) * dayMs),
+    to: new Date(to.getTime() - day * dayMs),
+    events: eventsOf.get(day) ?? 0,
+  }));
+  return { from, to, days, events: rows.reduce((sum, { events }) => sum + events, 0) };
+}
