@@ -18,6 +18,7 @@ interface Growth {
   readonly from: Date;
   readonly to: Date;
   readonly hours: number;
+  readonly events: number;
   readonly eventsPerDay: number;
   readonly bytesPerDay: number | null;
   readonly days: readonly {
@@ -127,7 +128,7 @@ function growthOf({ growth }: StoredSizes, bytesPerEvent: number | null): Growth
   const eventsPerDay = Math.round((events * 24) / hours);
   const bytes = (count: number): number | null => (bytesPerEvent === null ? null : Math.round(count * bytesPerEvent));
   const withBytes = days.map((day) => ({ ...day, bytes: bytes(day.events) }));
-  return { from, to, hours, eventsPerDay, bytesPerDay: bytes(eventsPerDay), days: withBytes };
+  return { from, to, hours, events, eventsPerDay, bytesPerDay: bytes(eventsPerDay), days: withBytes };
 }
 
 /** Farther away a day says nothing. */
