@@ -6,6 +6,8 @@ import { openIndexed, rowsPerRange } from './lake-database.ts';
 import { exportAll } from './whole-export.ts';
 
 const [path = '', url = '', last = '0'] = process.argv.slice(2);
-await exportAll(path, openIndexed(url), rowsPerRange, (operation) => {
-  if (operation === Number(last)) process.kill(process.pid, 'SIGKILL');
+await exportAll(path, openIndexed(url), rowsPerRange, {
+  onOperation: (operation) => {
+    if (operation === Number(last)) process.kill(process.pid, 'SIGKILL');
+  },
 });

@@ -1,22 +1,28 @@
 /** An export in this process that counts its operations on files. */
 import { exportOnce } from '../../src/cli/lake/run-export.ts';
+import { openLake } from '../../src/cli/lake/open-lake.ts';
 import { DeltaLogs } from '../../src/lake/delta-log.ts';
-import { LakeFolder } from '../../src/lake/lake-folder.ts';
 import type { Database } from '../../src/store/connection/database.ts';
+
+interface Counted {
+  /** Told the number of each operation, from 1. */
+  readonly onOperation?: (operation: number) => void;
+  /** Access to a bucket. */
+  readonly env?: Readonly<Record<string, string>>;
+}
 
 /**
  * Resolves to how many operations on files it took.
  * @param rowsPerRange few enough for a small history to have several ranges
- * @param onOperation told the number of each, from 1
  */
 export async function exportAll(
-  path: string,
+  to: string,
   database: Database,
   rowsPerRange: number,
-  onOperation: (operation: number) => void = () => undefined,
+  { onOperation = () => undefined, env = {} }: Counted = {},
 ): Promise<number> {
   let operations = 0;
-  const folder = new LakeFolder(path, () => {
+  const folder = await openLake(to, env, () => {
     operations += 1;
     onOperation(operations);
   });

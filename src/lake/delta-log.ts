@@ -5,7 +5,7 @@
  */
 import { createHash } from 'node:crypto';
 import type { LakeColumn } from './lake-column.ts';
-import type { LakeFolder } from './lake-folder.ts';
+import type { LakeStorage } from './lake-storage.ts';
 import type { LakeFile, Manifest } from './manifest.ts';
 import { deltaSchema } from './parquet-schema.ts';
 
@@ -25,10 +25,10 @@ interface Action {
 
 /** What the logs say; they are read from the disk once. */
 export class DeltaLogs {
-  readonly #folder: LakeFolder;
+  readonly #folder: LakeStorage;
   readonly #tables = new Map<string, LoggedTable>();
 
-  constructor(folder: LakeFolder) {
+  constructor(folder: LakeStorage) {
     this.#folder = folder;
   }
 

@@ -8,10 +8,10 @@ import { join } from 'node:path';
 import { IndexerError } from '../errors/indexer-error.ts';
 
 export const lockName = '.lock';
-const touchEveryMs = 15_000;
-const staleAfterMs = 60_000;
+export const touchEveryMs = 15_000;
+export const staleAfterMs = 60_000;
 
-interface Holder {
+export interface Holder {
   readonly host: string;
   readonly pid: number;
 }
@@ -61,7 +61,7 @@ async function holderOf(path: string): Promise<Holder | undefined> {
   }
 }
 
-function isAlive(pid: number): boolean {
+export function isAlive(pid: number): boolean {
   try {
     process.kill(pid, 0);
     return true;
@@ -75,7 +75,7 @@ async function touch(path: string): Promise<void> {
   await utimes(path, now, now).catch(() => undefined);
 }
 
-function busy(path: string, holder: Holder | undefined): IndexerError {
+export function busy(path: string, holder: Holder | undefined): IndexerError {
   const who = holder === undefined ? 'somebody' : `process ${String(holder.pid)} on ${holder.host}`;
   return new IndexerError(`nothing was exported: ${who} writes into this folder (${path})`, { code: 'LAKE_BUSY' });
 }

@@ -5,22 +5,13 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { link, mkdir, open, readdir, readFile, rename, rm, stat, unlink, type FileHandle } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { lockName } from './folder-lock.ts';
+import { lockName, whileLocked } from './folder-lock.ts';
+import type { LakeStorage, OnOperation, UnfinishedFile, WrittenFile } from './lake-storage.ts';
 
 /** For files that have no name yet. */
 const unfinished = '.tmp';
 
-/** Told after each operation that changed something on the disk. */
-export type OnOperation = (operation: string) => void;
-
-export interface WrittenFile {
-  readonly bytes: number;
-  /** In hexadecimal digits. */
-  readonly sha256: string;
-}
-
-export class LakeFolder {
-  /** As it was given. */
+export class LakeFolder implements LakeStorage {
   readonly path: string;
   readonly #did: OnOperation;
 
@@ -35,12 +26,14 @@ export class LakeFolder {
     this.#did('make folder');
   }
 
-  /** Removes what was never finished. */
+  whileLocked<T>(work: () => Promise<T>): Promise<T> {
+    return whileLocked(this.path, work);
+  }
+
   async sweep(): Promise<void> {
     for (const name of await this.list(unfinished)) await this.#remove(join(unfinished, name));
   }
 
-  /** Names in a folder of it, without folders; none where there is no such folder. */
   async list(folder: string): Promise<readonly string[]> {
     try {
       const entries = await readdir(join(this.path, folder), { withFileTypes: true });
@@ -50,13 +43,11 @@ export class LakeFolder {
     }
   }
 
-  /** Names of the folders of tables. */
   async folders(): Promise<readonly string[]> {
     const entries = await readdir(this.path, { withFileTypes: true });
     return entries.filter((entry) => entry.isDirectory() && entry.name !== unfinished).map(({ name }) => name);
   }
 
-  /** Whether nothing has a name in it. */
   async isEmpty(): Promise<boolean> {
     try {
       return (await readdir(this.path)).every((name) => name === unfinished || name === lockName);
@@ -65,7 +56,6 @@ export class LakeFolder {
     }
   }
 
-  /** Undefined where there is no such file. */
   async read(name: string): Promise<string | undefined> {
     try {
       return await readFile(join(this.path, name), 'utf8');
@@ -74,7 +64,6 @@ export class LakeFolder {
     }
   }
 
-  /** Bytes of a file; undefined where there is none. */
   async sizeOf(name: string): Promise<number | undefined> {
     try {
       return (await stat(join(this.path, name))).size;
@@ -83,34 +72,32 @@ export class LakeFolder {
     }
   }
 
-  /** A file under construction; it is nothing before it is given its name. */
-  async begin(): Promise<UnfinishedFile> {
+  begin(): Promise<UnfinishedFile> {
+    return this.#begin();
+  }
+
+  async #begin(): Promise<FileOnDisk> {
     const path = join(this.path, unfinished, randomUUID());
     const file = await open(path, 'wx');
     this.#did('begin a file');
-    return new UnfinishedFile(path, file, this.#did);
+    return new FileOnDisk(path, file, this.#did, (name) => this.#name(path, name));
   }
 
-  /** In the place of the one of this name, if there is one. */
-  async finish(file: UnfinishedFile, name: string): Promise<WrittenFile> {
-    const written = await file.close();
+  async #name(path: string, name: string): Promise<void> {
     await this.#folderOf(name);
-    await rename(file.path, join(this.path, name));
+    await rename(path, join(this.path, name));
     this.#did(`rename to ${name}`);
     await this.#sync(dirname(name));
-    return written;
   }
 
-  /** A whole file at once. */
   async write(name: string, text: string): Promise<WrittenFile> {
-    const file = await this.begin();
+    const file = await this.#begin();
     await file.write(Buffer.from(text));
-    return this.finish(file, name);
+    return file.finish(name);
   }
 
-  /** False where there is a file of this name: it stays as it is. */
   async writeIfAbsent(name: string, text: string): Promise<boolean> {
-    const file = await this.begin();
+    const file = await this.#begin();
     await file.write(Buffer.from(text));
     await file.close();
     await this.#folderOf(name);
@@ -157,17 +144,19 @@ export class LakeFolder {
   }
 }
 
-export class UnfinishedFile {
+class FileOnDisk implements UnfinishedFile {
   readonly path: string;
   readonly #file: FileHandle;
   readonly #did: OnOperation;
+  readonly #name: (name: string) => Promise<void>;
   readonly #hash = createHash('sha256');
   #bytes = 0;
 
-  constructor(path: string, file: FileHandle, onOperation: OnOperation) {
+  constructor(path: string, file: FileHandle, onOperation: OnOperation, giveName: (name: string) => Promise<void>) {
     this.path = path;
     this.#file = file;
     this.#did = onOperation;
+    this.#name = giveName;
   }
 
   async write(bytes: Uint8Array): Promise<void> {
@@ -188,7 +177,12 @@ export class UnfinishedFile {
     return { bytes: this.#bytes, sha256: this.#hash.digest('hex') };
   }
 
-  /** Gives up what was written. */
+  async finish(name: string): Promise<WrittenFile> {
+    const written = await this.close();
+    await this.#name(name);
+    return written;
+  }
+
   async discard(): Promise<void> {
     await this.#file.close().catch(() => undefined);
     await rm(this.path, { force: true });

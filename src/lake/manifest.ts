@@ -1,7 +1,7 @@
 /** `manifest.json`: what the lake is. A file that it does not name does not exist, whatever lies in the folder. */
 import { IndexerError } from '../errors/indexer-error.ts';
 import type { LakeColumn } from './lake-column.ts';
-import type { LakeFolder } from './lake-folder.ts';
+import type { LakeStorage } from './lake-storage.ts';
 
 const manifestName = 'manifest.json';
 const format = 'ledger-indexer lake';
@@ -78,7 +78,7 @@ export type LakeIdentity = Pick<Manifest, 'participant' | 'filterHash' | 'shape'
  * @throws IndexerError LAKE_REFUSED where there is something else, or a lake of something else
  */
 export async function readManifest(
-  folder: LakeFolder,
+  folder: LakeStorage,
   { participant, filterHash, shape }: LakeIdentity,
 ): Promise<Manifest> {
   const identity = { participant, filterHash, shape };
@@ -92,7 +92,7 @@ export async function readManifest(
   return { ...manifest, participant: manifest.participant ?? identity.participant };
 }
 
-export async function writeManifest(folder: LakeFolder, manifest: Manifest): Promise<void> {
+export async function writeManifest(folder: LakeStorage, manifest: Manifest): Promise<void> {
   // One line for each file, so that it can be read, compared and searched.
   const { files, ranges, ...head } = manifest;
   const lines = (list: readonly object[]): string => list.map((each) => `    ${JSON.stringify(each)}`).join(',\n');

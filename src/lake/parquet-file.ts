@@ -3,7 +3,7 @@ import { ByteWriter, ParquetWriter } from 'hyparquet-writer';
 import type { ColumnSource } from 'hyparquet-writer';
 import type { LakeColumn, LakeTable, LakeValues } from './lake-column.ts';
 import type { Codec } from './codec.ts';
-import type { UnfinishedFile } from './lake-folder.ts';
+import type { UnfinishedFile } from './lake-storage.ts';
 import { parquetSchema } from './parquet-schema.ts';
 
 export class ParquetFile {

@@ -1,15 +1,15 @@
 /**
  * An export of the built program that kills its process after an operation on its files, as `kill -9` does:
- * `killed-export.mjs DIR URL SCHEMA ROWS-PER-RANGE OPERATION`.
+ * `killed-export.mjs TO URL SCHEMA ROWS-PER-RANGE OPERATION`.
  */
+import { openLake } from '../../dist/cli/lake/open-lake.js';
 import { exportOnce } from '../../dist/cli/lake/run-export.js';
 import { DeltaLogs } from '../../dist/lake/delta-log.js';
-import { LakeFolder } from '../../dist/lake/lake-folder.js';
 import { openDatabase } from '../../dist/store/connection/database.js';
 
-const [path, url, schema, rowsPerRange, last] = process.argv.slice(2);
+const [to, url, schema, rowsPerRange, last] = process.argv.slice(2);
 let operations = 0;
-const folder = new LakeFolder(path, () => {
+const folder = await openLake(to, process.env, () => {
   operations += 1;
   if (operations === Number(last)) process.kill(process.pid, 'SIGKILL');
 });

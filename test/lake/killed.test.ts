@@ -54,7 +54,7 @@ it('goes on to the manifest, the files and the logs of one that was never killed
   using whole = lakeDir();
   const operations = await exportAll(whole.path, database, rowsPerRange);
   expect(operations).toBeGreaterThan(100);
-  for (const operation of spread(operations, 24)) {
+  for (const operation of spread(operations, 12)) {
     using dir = lakeDir();
     killedAfter(dir.path, 'killed', operation);
     await exportAll(dir.path, database, rowsPerRange);
@@ -68,7 +68,7 @@ it('finishes what it had begun to write anew, and leaves nothing of what was red
   await exportAll(first.path, database, rowsPerRange);
   const subject = { kind: 'contract', contractId: '00c3' } as const;
   const copies = await Promise.all(
-    spread(24, 8).map(async (operation) => {
+    spread(24, 5).map(async (operation) => {
       const dir = lakeDir();
       await exportAll(dir.path, database, rowsPerRange);
       return { dir, operation };

@@ -9,6 +9,7 @@ import type { Given } from '../command-line/parse.ts';
 import { misuse } from '../command-line/refusals.ts';
 import { withDatabase } from '../database/with-database.ts';
 import { progressOn } from './export-progress.ts';
+import { openLake } from './open-lake.ts';
 import type { ExportResult } from './run-export.ts';
 
 const usage = '--to DIR [--until OFFSET|now] [--views GLOB…] [--follow] [--hold NAME] [--json]';
@@ -25,7 +26,7 @@ export const exportCommand: Command = {
   ],
   operands: [],
   flags: [
-    { name: 'to', value: 'DIR', doc: 'folder of the lake; made if it is not there' },
+    { name: 'to', value: 'DIR', doc: 'folder of the lake, made if it is not there; or s3://BUCKET/PREFIX' },
     { name: 'until', value: 'OFFSET|now', doc: 'last offset; default now: the checkpoint' },
     { name: 'views', value: 'GLOB', list: true, doc: "typed views too, such as 'typed.*'; once written they go on" },
     { name: 'follow', doc: 'go on as the checkpoint moves, until it is stopped' },
@@ -37,6 +38,7 @@ export const exportCommand: Command = {
     'export --to /srv/lake',
     "export --to /srv/lake --until 120000 --views 'typed.*'",
     'export --to /srv/lake --follow --hold lake',
+    'export --to s3://archive/lake',
   ],
   exits: [
     [2, 'the command line'],
@@ -51,7 +53,7 @@ export const exportCommand: Command = {
     const wanted = wantedOf(given);
     const opening = { command: 'export', statementTimeoutMs, idleInTransactionMs: statementTimeoutMs };
     await withDatabase(loadConfig(given.options, env), opening, (database) =>
-      exportInto(database, wanted, { stop, print, stderr }, given.has('json')),
+      exportInto(database, wanted, { env, stop, print, stderr }, given.has('json')),
     );
     return ExitCode.stopped;
   },
@@ -113,20 +115,18 @@ function wrong(found: string) {
 async function exportInto(
   database: Database,
   wanted: Wanted,
-  { stop, print, stderr }: Pick<Call, 'stop' | 'print' | 'stderr'>,
+  { env, stop, print, stderr }: Pick<Call, 'env' | 'stop' | 'print' | 'stderr'>,
   asJson: boolean,
 ): Promise<void> {
   const { to, until, isWanted, everyMs, hold } = wanted;
   const { DeltaLogs } = await import('../../lake/delta-log.ts');
-  const { LakeFolder } = await import('../../lake/lake-folder.ts');
-  const { whileLocked } = await import('../../lake/folder-lock.ts');
   const { exportOnce } = await import('./run-export.ts');
-  const folder = new LakeFolder(to);
+  const folder = await openLake(to, env);
   const logs = new DeltaLogs(folder);
   const progress = progressOn(stderr);
   await onDisk(async () => {
     await folder.prepare();
-    await whileLocked(to, async () => {
+    await folder.whileLocked(async () => {
       if (hold !== undefined) await beginHold(database, hold);
       for (;;) {
         const began = performance.now();

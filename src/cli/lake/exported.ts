@@ -1,5 +1,5 @@
 /** Up to which offset a lake has what the database has: so far history may be pruned without a loss. */
-import { LakeFolder } from '../../lake/lake-folder.ts';
+import type { LakeStorage } from '../../lake/lake-storage.ts';
 import { type LakeFile, type LakeRange, readManifest, refused } from '../../lake/manifest.ts';
 import type { Database } from '../../store/connection/database.ts';
 import { inLakeSnapshot, type LakeSnapshot } from '../../store/lake/lake-snapshot.ts';
@@ -16,10 +16,9 @@ export interface Exported {
  * came late or was redacted since could not be taken into them once it is pruned.
  * @throws IndexerError LAKE_REFUSED where there is no lake of this database, or files of it are missing; EXPORT_NOT_READY, STORE_ errors
  */
-export function exportedTo(database: Database, path: string): Promise<Exported> {
+export function exportedTo(database: Database, folder: LakeStorage): Promise<Exported> {
   return inLakeSnapshot(database, async (snapshot) => {
     const { facts } = snapshot;
-    const folder = new LakeFolder(path);
     const manifest = await readManifest(folder, facts);
     if (manifest.until === null) throw refused('nothing was exported into this folder yet', 'export first');
     const sources = await snapshot.sources((name) => Object.hasOwn(manifest.tables, name));
@@ -60,7 +59,7 @@ async function isUndone({ to, epoch }: LakeRange, snapshot: LakeSnapshot): Promi
   return now !== null && epoch !== null && now > epoch;
 }
 
-async function refuseMissing(folder: LakeFolder, files: readonly LakeFile[]): Promise<void> {
+async function refuseMissing(folder: LakeStorage, files: readonly LakeFile[]): Promise<void> {
   for (const { path, bytes } of files) {
     if (path === null) continue;
     const found = await folder.sizeOf(path);

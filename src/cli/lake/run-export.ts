@@ -6,7 +6,7 @@ import { IndexerError } from '../../errors/indexer-error.ts';
 import { activeSql, activeSqlName } from '../../lake/active-sql.ts';
 import { type Codec, lakeCodec } from '../../lake/codec.ts';
 import type { DeltaLogs } from '../../lake/delta-log.ts';
-import type { LakeFolder } from '../../lake/lake-folder.ts';
+import type { LakeStorage } from '../../lake/lake-storage.ts';
 import {
   type LakeFile,
   type LakeRange,
@@ -64,7 +64,7 @@ export interface ExportResult {
 const defaultRows = 100_000;
 
 /** @throws IndexerError LAKE_REFUSED, EXPORT_NOT_READY, EXPORT_STOPPED, STORE_ errors; what the file system throws */
-export function exportOnce(database: Database, folder: LakeFolder, options: ExportOptions): Promise<ExportResult> {
+export function exportOnce(database: Database, folder: LakeStorage, options: ExportOptions): Promise<ExportResult> {
   return inLakeSnapshot(database, async (snapshot) => {
     const { checkpoint } = snapshot.facts;
     const until = options.until ?? checkpoint;
@@ -82,7 +82,7 @@ export function exportOnce(database: Database, folder: LakeFolder, options: Expo
 
 class ExportRun {
   readonly #snapshot: LakeSnapshot;
-  readonly #folder: LakeFolder;
+  readonly #folder: LakeStorage;
   readonly #facts: LakeFacts;
   readonly #options: ExportOptions;
   readonly #logs: DeltaLogs;
@@ -94,7 +94,7 @@ class ExportRun {
   #files = 0;
   #rewritten = 0;
 
-  constructor(snapshot: LakeSnapshot, folder: LakeFolder, manifest: Manifest, options: ExportOptions) {
+  constructor(snapshot: LakeSnapshot, folder: LakeStorage, manifest: Manifest, options: ExportOptions) {
     this.#snapshot = snapshot;
     this.#folder = folder;
     this.#facts = snapshot.facts;
@@ -247,7 +247,7 @@ class ExportRun {
       }
       await parquet.finish();
       const path = `${source.name}/${nameOf(from, to, former)}`;
-      const { bytes, sha256 } = await this.#folder.finish(unfinished, path);
+      const { bytes, sha256 } = await unfinished.finish(path);
       this.#report(bytes);
       return { ...entry, path, rows: parquet.rows, bytes, sha256 };
     } catch (thrown) {

@@ -5,7 +5,7 @@ import type { Database } from '../../store/connection/database.ts';
 import type { PrunedTable, PrunePlan } from '../../store/retention/prune.ts';
 import type { PruneBefore } from '../../store/retention/prune-target.ts';
 import { aligned, fixed, numbers } from '../command-line/aligned.ts';
-import { json, writing, yes, type Command, type Print } from '../command-line/command.ts';
+import { json, writing, yes, type Call, type Command, type Print } from '../command-line/command.ts';
 import { historyBound } from '../command-line/history-bound.ts';
 import { misuse } from '../command-line/refusals.ts';
 import type { Exported } from '../lake/exported.ts';
@@ -22,7 +22,11 @@ export const pruneCommand: Command = {
   operands: [],
   flags: [
     { name: 'before', value: 'OFFSET|TIME|AGE', doc: 'e.g. 120000, 2026-01-31T00:00:00Z, 90d' },
-    { name: 'exported', value: 'DIR', doc: 'no further than this lake has it; see `export`' },
+    {
+      name: 'exported',
+      value: 'DIR',
+      doc: 'no further than this lake has it, a folder or s3://BUCKET/PREFIX; see `export`',
+    },
     yes,
     json,
   ],
@@ -39,7 +43,7 @@ export const pruneCommand: Command = {
     const wanted = { before: beforeOf(before, Date.now()), lake: given.text('exported'), json: given.has('json') };
     const opening = { command: 'prune', remedy: 'name the database, as a role that may delete', statementTimeoutMs };
     await withDatabase(loadConfig(given.options, env), opening, async (database) => {
-      const bounded = await boundedByLake(database, wanted);
+      const bounded = await boundedByLake(database, wanted, env);
       await (given.has('yes') ? carryOut(database, bounded, stop, print) : preview(database, bounded, print));
     });
   },
@@ -63,10 +67,11 @@ interface Bounded extends Pick<Wanted, 'before' | 'json'> {
   readonly exported: Exported | undefined;
 }
 
-async function boundedByLake(database: Database, { before, lake, json }: Wanted): Promise<Bounded> {
+async function boundedByLake(database: Database, { before, lake, json }: Wanted, env: Call['env']): Promise<Bounded> {
   if (lake === undefined) return { before, json, exported: undefined };
   const { exportedTo } = await import('../lake/exported.ts');
-  const exported = await exportedTo(database, lake);
+  const { openLake } = await import('../lake/open-lake.ts');
+  const exported = await exportedTo(database, await openLake(lake, env));
   return { before: { ...before, exportedTo: exported.offset }, json, exported };
 }
 

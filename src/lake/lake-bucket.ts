@@ -1,0 +1,139 @@
+/**
+ * A lake under a prefix of a bucket. An object is there whole or not at all, so a file is gathered beside and put at once: nothing
+ * unfinished is ever in the bucket. Its room on the disk has no name, so that it ends with the process.
+ */
+import { createHash, randomUUID } from 'node:crypto';
+import { open, unlink, type FileHandle } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Readable } from 'node:stream';
+import type { BucketClient, ObjectBody } from './bucket-client.ts';
+import { BucketLock } from './bucket-lock.ts';
+import { lockName } from './folder-lock.ts';
+import type { LakeStorage, OnOperation, UnfinishedFile, WrittenFile } from './lake-storage.ts';
+
+export class LakeBucket implements LakeStorage {
+  readonly path: string;
+  readonly #client: BucketClient;
+  readonly #prefix: string;
+  readonly #lock: BucketLock;
+  readonly #did: OnOperation;
+
+  /** @param prefix of all keys, without slashes at its ends; empty: the whole bucket */
+  constructor(path: string, client: BucketClient, prefix: string, onOperation: OnOperation = () => undefined) {
+    this.path = path;
+    this.#client = client;
+    this.#prefix = prefix === '' ? '' : `${prefix}/`;
+    this.#lock = new BucketLock(client, this.#key(lockName), path);
+    this.#did = onOperation;
+  }
+
+  async prepare(): Promise<void> {}
+
+  whileLocked<T>(work: () => Promise<T>): Promise<T> {
+    return this.#lock.while(work);
+  }
+
+  async sweep(): Promise<void> {}
+
+  async list(folder: string): Promise<readonly string[]> {
+    const prefix = this.#key(`${folder}/`);
+    const { keys } = await this.#client.list(prefix);
+    return keys.map((key) => key.slice(prefix.length));
+  }
+
+  async folders(): Promise<readonly string[]> {
+    const { folders } = await this.#client.list(this.#prefix);
+    return folders.map((folder) => folder.slice(this.#prefix.length, -1));
+  }
+
+  async isEmpty(): Promise<boolean> {
+    const { keys, folders } = await this.#client.list(this.#prefix);
+    return folders.length === 0 && keys.every((key) => key === this.#key(lockName));
+  }
+
+  async read(name: string): Promise<string | undefined> {
+    return (await this.#client.get(this.#key(name)))?.text;
+  }
+
+  sizeOf(name: string): Promise<number | undefined> {
+    return this.#client.sizeOf(this.#key(name));
+  }
+
+  async begin(): Promise<UnfinishedFile> {
+    const path = join(tmpdir(), `ledger-indexer-lake-${randomUUID()}`);
+    const file = await open(path, 'wx+', 0o600);
+    await unlink(path);
+    return new GatheredFile(file, (name, body) => this.#put(name, body));
+  }
+
+  async write(name: string, text: string): Promise<WrittenFile> {
+    const body = bodyOf(text);
+    await this.#put(name, body);
+    return body;
+  }
+
+  async writeIfAbsent(name: string, text: string): Promise<boolean> {
+    this.#lock.assertHeld();
+    const key = this.#key(name);
+    const written = await this.#client.put(key, bodyOf(text), { none: true });
+    // The answer to a first try may have been lost: what is there is ours then.
+    if (written === undefined && (await this.#client.get(key))?.text !== text) return false;
+    this.#did(`put ${name}`);
+    return true;
+  }
+
+  async remove(names: readonly string[]): Promise<void> {
+    for (const name of names) {
+      this.#lock.assertHeld();
+      await this.#client.remove(this.#key(name));
+      this.#did(`remove ${name}`);
+    }
+  }
+
+  async #put(name: string, body: ObjectBody): Promise<void> {
+    this.#lock.assertHeld();
+    await this.#client.put(this.#key(name), body);
+    this.#did(`put ${name}`);
+  }
+
+  #key(name: string): string {
+    return `${this.#prefix}${name}`;
+  }
+}
+
+class GatheredFile implements UnfinishedFile {
+  readonly #file: FileHandle;
+  readonly #put: (name: string, body: ObjectBody) => Promise<void>;
+  readonly #hash = createHash('sha256');
+  #bytes = 0;
+
+  constructor(file: FileHandle, put: (name: string, body: ObjectBody) => Promise<void>) {
+    this.#file = file;
+    this.#put = put;
+  }
+
+  async write(bytes: Uint8Array): Promise<void> {
+    this.#hash.update(bytes);
+    await this.#file.appendFile(bytes);
+    this.#bytes += bytes.byteLength;
+  }
+
+  async finish(name: string): Promise<WrittenFile> {
+    const [bytes, sha256] = [this.#bytes, this.#hash.digest('hex')];
+    const open = (): ReadableStream<Uint8Array> =>
+      Readable.toWeb(this.#file.createReadStream({ start: 0, autoClose: false })) as ReadableStream<Uint8Array>;
+    await this.#put(name, { bytes, sha256, open });
+    await this.#file.close();
+    return { bytes, sha256 };
+  }
+
+  async discard(): Promise<void> {
+    await this.#file.close().catch(() => undefined);
+  }
+}
+
+function bodyOf(text: string): ObjectBody {
+  const bytes = Buffer.from(text);
+  return { bytes: bytes.byteLength, sha256: createHash('sha256').update(bytes).digest('hex'), open: () => bytes };
+}

@@ -1,0 +1,146 @@
+/** A lake in a bucket of a real S3 server: the same files as in a folder, whatever it was killed after. */
+import { spawnSync } from 'node:child_process';
+import { createHash, randomBytes } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { hostname } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { exportAll } from '../../bench/lake/whole-export.ts';
+import { openLake } from '../../src/cli/lake/open-lake.ts';
+import { exportCommand } from '../../src/cli/lake/export.ts';
+import { pruneCommand } from '../../src/cli/maintain/prune.ts';
+import { BucketClient } from '../../src/lake/bucket-client.ts';
+import type { Database } from '../../src/store/connection/database.ts';
+import { redact } from '../../src/store/retention/redact.ts';
+import { assertBuilt } from '../e2e/runs/daemon.ts';
+import { bucketServerInstalled, startBucketServer, type BucketServer } from '../support/bucket-server.ts';
+import { runCommand } from '../support/run-command.ts';
+import { schemasOfFile } from '../support/schemas.ts';
+import { activeAt, exportTo, filesIn, lakeDir, manifestOf } from './lake-world.ts';
+import { begun, create, filesWith, updates, write } from './small-history.ts';
+
+const schemas = schemasOfFile();
+const program = fileURLToPath(new URL('killed-export.mjs', import.meta.url));
+
+describe.skipIf(!bucketServerInstalled)('export --to s3://…', () => {
+  let server: BucketServer;
+  let database: Database;
+  beforeAll(async () => {
+    server = await startBucketServer();
+    database = await begun(schemas, 'ledger', updates());
+  });
+  afterAll(async () => {
+    await server[Symbol.asyncDispose]();
+  });
+
+  async function run(command: typeof exportCommand, argv: readonly string[], more: object = {}): Promise<unknown> {
+    const lines: string[] = [];
+    const env = { ...server.env, DATABASE_URL: schemas.url, POSTGRES_SCHEMA: 'ledger', ...more };
+    await runCommand(command, [...argv, '--json'], env, { print: (line) => lines.push(line) });
+    return JSON.parse(lines.at(-1) ?? '{}');
+  }
+  const toBucket = (to: string, ...argv: readonly string[]): Promise<unknown> =>
+    run(exportCommand, ['--to', to, ...argv]);
+
+  it('puts the files, the manifest and the logs that a folder has, and writes anew what was redacted', async () => {
+    const path = join(server.bucket('first'), 'some/lake');
+    using dir = lakeDir();
+    for (const until of ['4', '9']) {
+      await toBucket('s3://first/some/lake', '--until', until);
+      await exportTo(dir.path, schemas.url, 'ledger', '--until', until);
+    }
+    expect(manifestOf(path)).toEqual(manifestOf(dir.path));
+    expect(filesIn(path)).toEqual(filesIn(dir.path));
+    for (const name of filesIn(path).filter((each) => each.endsWith('.parquet')))
+      expect(readFileSync(join(path, name)).equals(readFileSync(join(dir.path, name))), name).toBe(true);
+    expect(await activeAt(path, 9)).toEqual(await activeAt(dir.path, 9));
+
+    await write(database, 9, [create(10, '00c10')]);
+    const subject = { kind: 'contract', contractId: '00c2' } as const;
+    await redact(database, { subject, reason: 'r', active: false, exercises: true }, new AbortController().signal);
+    const prune = (): Promise<unknown> => run(pruneCommand, ['--before', '9', '--exported', 's3://first/some/lake']);
+    expect(await prune()).toMatchObject({ boundary: 0, exported: { offset: -1 } });
+    await toBucket('s3://first/some/lake');
+    expect(await filesWith(path, 'SECRET-00c2')).toEqual([]);
+    expect(await prune()).toMatchObject({ boundary: 9, exported: { offset: 10 } });
+    expect(await toBucket('s3://first/some/lake')).toMatchObject({ files: 0 });
+    // A second commit of the log begins at the next free version, and none is written over.
+    expect(filesIn(path).filter((name) => name.startsWith('updates/_delta_log/')).length).toBe(3);
+  });
+
+  it('puts a large file in one piece, as it was written', async () => {
+    const path = server.bucket('large');
+    const lake = await openLake('s3://large', server.env);
+    const file = await lake.begin();
+    const pieces = Array.from({ length: 5 }, () => randomBytes(1_500_000));
+    for (const piece of pieces) await file.write(piece);
+    const whole = Buffer.concat(pieces);
+    expect(await file.finish('updates/from=0-to=1.parquet')).toEqual({
+      bytes: whole.length,
+      sha256: createHash('sha256').update(whole).digest('hex'),
+    });
+    expect(readFileSync(join(path, 'updates/from=0-to=1.parquet')).equals(whole)).toBe(true);
+    expect(await lake.sizeOf('updates/from=0-to=1.parquet')).toBe(whole.length);
+  });
+
+  it('is refused while another one writes there, and takes over from one that is gone', async () => {
+    const path = server.bucket('locked');
+    await toBucket('s3://locked');
+    expect(filesIn(path)).not.toContain('.lock');
+    const client = new BucketClient('locked', {
+      endpoint: server.env['AWS_ENDPOINT_URL'] ?? '',
+      region: server.env['AWS_REGION'] ?? '',
+      accessKeyId: server.env['AWS_ACCESS_KEY_ID'] ?? '',
+      secretAccessKey: server.env['AWS_SECRET_ACCESS_KEY'] ?? '',
+      sessionToken: undefined,
+    });
+    const heldBy = async (holder: object): Promise<void> => {
+      const bytes = Buffer.from(JSON.stringify(holder));
+      const sha256 = createHash('sha256').update(bytes).digest('hex');
+      await client.put('.lock', { bytes: bytes.byteLength, sha256, open: () => bytes });
+    };
+    await heldBy({ host: 'elsewhere', pid: 1 });
+    await expect(toBucket('s3://locked')).rejects.toMatchObject({ code: 'LAKE_BUSY' });
+    await heldBy({ host: hostname(), pid: spawnSync(process.execPath, ['-e', '']).pid });
+    await toBucket('s3://locked');
+    expect(filesIn(path)).not.toContain('.lock');
+  });
+
+  it('says what is wrong with a bucket, its name and its access', async () => {
+    await expect(toBucket('s3://nowhere/lake')).rejects.toMatchObject({
+      code: 'LAKE_UNWRITABLE',
+      message: expect.stringContaining('404 NoSuchBucket') as string,
+    });
+    server.bucket('closed');
+    const denied = run(exportCommand, ['--to', 's3://closed'], { AWS_SECRET_ACCESS_KEY: 'another' });
+    await expect(denied).rejects.toMatchObject({
+      code: 'LAKE_UNWRITABLE',
+      message: expect.stringMatching(/^the bucket answers 403 SignatureDoesNotMatch to (?!.*another)/) as string,
+    });
+    for (const [to, env] of [
+      ['s3://closed', { AWS_ACCESS_KEY_ID: '' }],
+      ['s3://', {}],
+      ['gs://closed', {}],
+      ['s3://closed', { AWS_ENDPOINT_URL: 'nonsense' }],
+    ] as const)
+      await expect(run(exportCommand, ['--to', to], env), to).rejects.toMatchObject({ code: 'USAGE' });
+  });
+
+  it('goes on to the same lake after a kill between any two operations on objects', async () => {
+    assertBuilt();
+    const whole = server.bucket('whole');
+    const operations = await exportAll('s3://whole', database, 4, { env: server.env });
+    expect(operations).toBeGreaterThan(30);
+    const stateOf = (path: string): unknown => [readFileSync(join(path, 'manifest.json'), 'utf8'), filesIn(path)];
+    for (let point = 0; point < 6; point += 1) {
+      const operation = 1 + Math.round((point * (operations - 1)) / 5);
+      const path = server.bucket(`killed-${String(operation)}`);
+      const to = `s3://killed-${String(operation)}`;
+      const args = [program, to, schemas.url, 'ledger', '4', String(operation)];
+      expect(spawnSync(process.execPath, args, { env: { ...server.env } })).toMatchObject({ signal: 'SIGKILL' });
+      await exportAll(to, database, 4, { env: server.env });
+      expect(stateOf(path), `killed after operation ${String(operation)}`).toEqual(stateOf(whole));
+    }
+  }, 120_000);
+});

@@ -1,0 +1,69 @@
+/** An S3 server over a folder, for tests; where it is not installed they say so and are skipped. */
+import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { createServer, type AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { waitFor } from './wait-for.ts';
+
+/** VERSITYGW names the program where it is not on the path. */
+const program = process.env['VERSITYGW'] ?? 'versitygw';
+export const bucketServerInstalled = spawnSync(program, ['--version']).status === 0;
+if (!bucketServerInstalled)
+  process.stdout.write(
+    'tests of buckets skipped: no versitygw here (go install github.com/versity/versitygw/cmd/versitygw)\n',
+  );
+
+export interface BucketServer extends AsyncDisposable {
+  /** Variables that name it and its key. */
+  readonly env: Readonly<Record<string, string>>;
+  /** A bucket, and the folder in which the server has its objects as files. */
+  bucket(name: string): string;
+}
+
+async function freePort(): Promise<number> {
+  return new Promise((resolve) => {
+    const server = createServer().listen(0, '127.0.0.1', () => {
+      const { port } = server.address() as AddressInfo;
+      server.close(() => resolve(port));
+    });
+  });
+}
+
+export async function startBucketServer(): Promise<BucketServer> {
+  const folder = mkdtempSync(join(tmpdir(), 'ledger-indexer-buckets-'));
+  const [objects, facts] = [join(folder, 'objects'), join(folder, 'facts')];
+  for (const each of [objects, facts]) mkdirSync(each);
+  const address = `127.0.0.1:${String(await freePort())}`;
+  // What it knows of objects beside their bytes lies in a folder too: not every file system has a place for it.
+  const child: ChildProcess = spawn(program, ['--quiet', '--port', address, 'posix', '--sidecar', facts, objects], {
+    stdio: 'ignore',
+    env: { ROOT_ACCESS_KEY_ID: 'tester', ROOT_SECRET_ACCESS_KEY: 'a-secret-of-tests', HOME: folder },
+  });
+  const endpoint = `http://${address}`;
+  await waitFor('the S3 server answers', () =>
+    fetch(endpoint).then(
+      () => true,
+      () => undefined,
+    ),
+  );
+  return {
+    env: {
+      AWS_ENDPOINT_URL: endpoint,
+      AWS_ACCESS_KEY_ID: 'tester',
+      AWS_SECRET_ACCESS_KEY: 'a-secret-of-tests',
+      AWS_REGION: 'us-east-1',
+    },
+    bucket: (name) => {
+      const path = join(objects, name);
+      mkdirSync(path);
+      return path;
+    },
+    [Symbol.asyncDispose]: async () => {
+      const ended = new Promise((resolve) => child.once('exit', resolve));
+      child.kill('SIGKILL');
+      await ended;
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
