@@ -25,7 +25,10 @@ create table stream (
   ledger_end bigint,
   pruned_offset bigint,
   kept_offset bigint,
-  widened_from text[] not null default '{}'
+  widened_from text[] not null default '{}',
+  handover text check (handover in ('filling', 'handed over')),
+  handover_peer text,
+  check ((handover is null) = (handover_peer is null))
 );
 comment on table stream is 'One row: what is indexed here and how far. All updates up to and including checkpoint are in the tables.';
 comment on column stream.singleton is 'Always true: a schema holds exactly one stream.';
@@ -48,6 +51,8 @@ comment on column stream.ledger_end is 'Ledger end when last polled.';
 comment on column stream.pruned_offset is 'Offset up to which the participant had pruned when last polled; 0 when never.';
 comment on column stream.kept_offset is 'Updates up to and including this offset were pruned here (their contracts that were still active are kept); null when nothing was.';
 comment on column stream.widened_from is 'Hashes of the filters that were widened to this one while the indexer ran: an indexer that is configured with one of them goes on with the filter in force.';
+comment on column stream.handover is 'Null where an indexer may write. filling: `ledger-indexer rebuild --into` fills this schema from the ledger and has not handed over to it yet; handed over: the stream goes on in another database. No indexer writes in either case.';
+comment on column stream.handover_peer is 'The other database, host:port/name: filling, the one that hands over; handed over, the one where the stream goes on.';
 
 create table hosts (
   host integer primary key,

@@ -21,6 +21,18 @@ export const streamCodes = {
     'parties, templates, interfaces or shape differ from those it was filled with',
     'undo the change, or run: ledger-indexer accept-filter; for all of the history: ledger-indexer rebuild',
   ),
+  STREAM_HANDED_OVER: kind(
+    'park',
+    ExitCode.configuration,
+    'rebuild --into has handed the stream over to another database, which the message names; nobody writes here any more',
+    'set DATABASE_URL to that database',
+  ),
+  STREAM_FILLING: kind(
+    'park',
+    ExitCode.configuration,
+    'rebuild --into fills this schema, and has not handed over to it yet',
+    'none needed while that runs: it goes on by itself within seconds of the hand-over',
+  ),
   // As for a frame that cannot be read.
   UPDATE_UNDECODABLE: kind(
     'retry',

@@ -13,6 +13,8 @@ import { openDatabase, type Database } from '../../store/connection/database.ts'
 import { readStream } from '../../store/history/maintenance.ts';
 import { isQuarantined } from '../../store/history/stored-marks.ts';
 import { WriterCandidate, writerSessionName } from '../../store/lock/writer-lock.ts';
+import type { StreamIdentity } from '../../model/stream.ts';
+import { openSession } from '../../store/write/session.ts';
 import { version } from '../../version.ts';
 import { wrong } from '../command-line/refusals.ts';
 
@@ -20,11 +22,14 @@ import { wrong } from '../command-line/refusals.ts';
 const besideLanes = 4;
 
 export interface FollowerOptions {
+  /** Of the database in which it is filled. */
   readonly config: Config;
   /** The live storage. */
   readonly live: Database;
   /** Schema that is filled. */
   readonly schema: string;
+  /** The database that is to hand over to it, where that is another one. */
+  readonly filledFrom?: string | undefined;
   readonly start: PipelineParts['start'];
   readonly logging: Logging;
   /** Aborted when the operator asks to stop. */
@@ -123,7 +128,7 @@ interface Built {
   readonly close: () => void;
 }
 
-async function build({ config, live, schema, start, logging, stop }: FollowerOptions): Promise<Built> {
+async function build({ config, live, schema, filledFrom, start, logging, stop }: FollowerOptions): Promise<Built> {
   const { url: ledgerUrl } = config.ledger;
   const { url: databaseUrl } = config.database;
   if (ledgerUrl === undefined || databaseUrl === undefined) {
@@ -146,9 +151,11 @@ async function build({ config, live, schema, start, logging, stop }: FollowerOpt
   const observer = createObserver({ logger, metrics: createMetrics({ version }), health, work, progress });
   const candidate = new WriterCandidate(database, leaseMs);
   const options = { config: besideConfig(config, schema), access, ledgerUrl, databaseUrl, version, logging };
+  const fill = { notify: false, assertHeld: () => candidate.assertHeld(), filledFrom };
+  const openFill = (identity: StreamIdentity) => openSession(database, identity, fill);
   const partsFor = (stopped: AbortSignal): PipelineParts => {
     const parts = pipelineParts(options, { database, observer, candidate, stop: stopped });
-    return { ...parts, start, ...beside(parts, live) };
+    return { ...parts, start, ...beside(parts, live, openFill) };
   };
   return { database, candidate, health, partsFor, close: () => observer.close() };
 }
@@ -164,13 +171,18 @@ function besideConfig(config: Config, schema: string): Config {
 }
 
 /** What differs from an indexer of its own: no read side, and what was set aside in the live storage may be set aside here. */
-function beside(parts: PipelineParts, live: Database): Pick<PipelineParts, 'sink' | 'quarantine' | 'mayQuarantine'> {
+function beside(
+  parts: PipelineParts,
+  live: Database,
+  openFill: PipelineParts['sink']['openSession'],
+): Pick<PipelineParts, 'sink' | 'quarantine' | 'mayQuarantine'> {
   const { sink, quarantine } = parts;
   return {
     sink: {
       ...sink,
       // Its tables are made before it is started.
       prepare: () => Promise.resolve(),
+      openSession: openFill,
       packages: { ...sink.packages, syncViews: () => Promise.resolve({ made: [], failed: [] }) },
     },
     quarantine: true,

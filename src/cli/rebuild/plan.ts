@@ -24,9 +24,26 @@ export async function planned(live: Database, wish: Wish): Promise<readonly stri
   await refuse(live, wish);
   const { config, beside, start } = wish;
   const { schema } = live;
-  const { lines } = filterDifference(ours.filter, config.ledger);
+  const lines = await changes(live, ours, wish);
+  const { lines: filter } = filterDifference(ours.filter, config.ledger);
   const name = besideSchema(schema, beside);
   const first = await readFirstRange(live);
+  return [
+    beside === 'before'
+      ? `schema "${name}", the former storage, is followed until it is level with schema "${schema}", and takes its place again`
+      : `schema "${name}" is filled from the ledger until it is level with schema "${schema}", and takes its place`,
+    ...lines,
+    `  history here begins at offset ${String(first?.from ?? 0)}; ${beginning(beside, start)}`,
+    `the storage that is live now stays as schema "${besideSchema(schema, 'before')}"`,
+    ...(filter.length === 0
+      ? []
+      : ['indexers with another filter than this one park after the swap: configure them as this is']),
+  ];
+}
+
+/** What would be other than now, in indented lines. */
+export async function changes(live: Database, ours: StreamFacts, { config, beside }: Wish): Promise<readonly string[]> {
+  const { lines } = filterDifference(ours.filter, config.ledger);
   const stored = await live.withClient(storedExerciseJson);
   const json = config.indexer.exerciseJson ?? stored;
   const differs = [
@@ -34,27 +51,18 @@ export async function planned(live: Database, wish: Wish): Promise<readonly stri
     ...(ours.shape === config.ledger.shape ? [] : [`shape: ${config.ledger.shape} instead of ${ours.shape}`]),
     ...(beside === 'before' || json === stored ? [] : [`exercises as ${String(json)} instead of ${String(stored)}`]),
   ];
-  return [
-    beside === 'before'
-      ? `schema "${name}", the former storage, is followed until it is level with schema "${schema}", and takes its place again`
-      : `schema "${name}" is filled from the ledger until it is level with schema "${schema}", and takes its place`,
-    ...(differs.length === 0 ? ['  under the filter that is in force'] : differs.map((line) => `  ${line}`)),
-    `  history here begins at offset ${String(first?.from ?? 0)}; ${beginning(beside, start)}`,
-    `the storage that is live now stays as schema "${besideSchema(schema, 'before')}"`,
-    ...(lines.length === 0
-      ? []
-      : ['indexers with another filter than this one park after the swap: configure them as this is']),
-  ];
+  return differs.length === 0 ? ['  under the filter that is in force'] : differs.map((line) => `  ${line}`);
 }
 
-function beginning(beside: Wish['beside'], start: Wish['start']): string {
+export function beginning(beside: Wish['beside'], start: Wish['start']): string {
   if (beside === 'before') return 'the former storage keeps what it has';
   if (start === 'whole') return 'the new one begins where the participant was pruned, or with the first update';
   if (start === 'seed') return 'the new one begins with what is active now';
   return `the new one begins at ${typeof start === 'number' ? `offset ${String(start)}` : start}`;
 }
 
-async function liveStream(live: Database): Promise<StreamFacts> {
+/** @throws IndexerError REBUILD_REFUSED where there is nothing to make anew */
+export async function liveStream(live: Database): Promise<StreamFacts> {
   const ours = await readStream(live);
   if (ours?.checkpoint !== undefined && ours.checkpoint !== null && ours.seeded) return ours;
   throw rebuildRefused(
@@ -65,6 +73,7 @@ async function liveStream(live: Database): Promise<StreamFacts> {
 
 async function refuse(live: Database, { beside }: Wish): Promise<void> {
   const { schema } = live;
+  await refuseMoved(live);
   await live.withClient(async (client) => {
     const there = await isThere(client, schema, 'before');
     if (beside === 'before' && !there) {
@@ -76,12 +85,6 @@ async function refuse(live: Database, { beside }: Wish): Promise<void> {
         'drop it: ledger-indexer rebuild --drop-old --yes; or go back to it: ledger-indexer rebuild --back --yes',
       );
     }
-    if ((await client.query('select from hosts')).rowCount !== 0) {
-      throw rebuildRefused(
-        'the stream was moved: offsets here are those of the first participant, and a storage filled from another one has others',
-        'keep this storage, or index the participant into a new POSTGRES_SCHEMA',
-      );
-    }
     const { rows } = await client.query<{ schema: string }>(
       `select nspname::text as schema from pg_namespace
         where nspname = any ($1) and not pg_has_role(nspowner, 'usage')`,
@@ -91,6 +94,27 @@ async function refuse(live: Database, { beside }: Wish): Promise<void> {
     const [fixed] = await fixedDependents(client, schema);
     if (fixed !== undefined) throw cannotMove(fixed);
   });
+}
+
+/**
+ * Offsets of a stream that was moved are those of several participants, and a new storage would have those of the one that is read.
+ * @throws IndexerError REBUILD_REFUSED
+ */
+export async function refuseMoved(live: Database): Promise<void> {
+  const { rows } = await live.withClient((client) =>
+    client.query<{ host: number; participant: string | null; from: number; shift: number }>(
+      `select host, participant_id as participant, from_offset as from, shift from hosts order by host desc limit 1`,
+    ),
+  );
+  const [last] = rows;
+  if (last === undefined) return;
+  const { participant, from, shift } = last;
+  throw rebuildRefused(
+    `the stream was moved to ${participant ?? 'another participant'} at offset ${String(from)}: what is stored up to there has offsets of the one before, ` +
+      `and a new storage, filled from this one, would have each ${String(Math.abs(shift))} ${shift < 0 ? 'higher' : 'lower'} and begin where it was pruned or began to host the parties`,
+    'keep this storage: ledger-indexer widen adds to its filter; for another shape or filter with all of its history, index ' +
+      'the participant into a new POSTGRES_SCHEMA beside this one, whose offsets are its own',
+  );
 }
 
 function notOwner(schema: string): IndexerError {

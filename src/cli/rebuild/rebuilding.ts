@@ -1,5 +1,5 @@
 /**
- * A rebuild from the beginning to the swap: fills the storage, says in table `works` how far it is, rests while it is
+ * A rebuild from the beginning to its end: fills the storage, says in table `works` how far it is, rests while it is
  * stopped there, and hands over once it is level.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -8,15 +8,17 @@ import type { Database } from '../../store/connection/database.ts';
 import { readStream, type StreamFacts } from '../../store/history/maintenance.ts';
 import { findWork, isDue, noteWork } from '../../store/history/works.ts';
 import type { WorkProgress } from '../../model/stream.ts';
-import { handOver, type Handover, type Swapped } from './handover.ts';
+import { handOver, type HandedOver, type Handover } from './handover.ts';
 
 export interface Rebuild extends Handover {
-  /** Stop when it is level, without the swap. */
+  /** Stop when it is level, without the end. */
   readonly onlyLevel: boolean;
+  /** The live storage was laid down already: what is left needs no ledger. */
+  readonly laidDown?: boolean;
 }
 
 /** What became of it. */
-export type Outcome = Swapped | 'level' | 'cancelled' | 'interrupted';
+export type Outcome = HandedOver | 'level' | 'cancelled' | 'interrupted';
 
 /** Progress is looked at so often, and noted a quarter as often. */
 const lookMs = 250;
@@ -32,8 +34,7 @@ export async function rebuild(given: Rebuild): Promise<Outcome> {
   const { follower, onlyLevel, logger, live } = given;
   try {
     for (let tried = 0; tried < attempts; tried += 1) {
-      follower.start();
-      const reached = await untilLevel(given);
+      const reached = given.laidDown === true ? 'level' : await untilLevel(given);
       if (reached !== 'level' || onlyLevel) return reached;
       const done = await handOver(given);
       if (typeof done !== 'string') return done;
@@ -41,7 +42,7 @@ export async function rebuild(given: Rebuild): Promise<Outcome> {
       const delayMs = Math.min(longestPauseMs, 250 * 1.4 ** tried);
       logger.warn({ by: done, retryInMs: delayMs }, 'not swapped yet: it is tried again');
       await live.withClient((client) => noteWork(client, 'rebuild', { problem: done }));
-      follower.start();
+      if (given.laidDown !== true) follower.start();
       await sleep(delayMs, undefined, { signal: given.stop }).catch(() => undefined);
     }
   } catch (thrown) {
@@ -65,6 +66,7 @@ async function noteFailed(live: Database, { message }: IndexerError): Promise<vo
 
 async function untilLevel(given: Rebuild): Promise<'level' | 'cancelled' | 'interrupted'> {
   const { live, follower, stop, logger } = given;
+  follower.start();
   const speed = new Speed();
   for (let look = 0; !stop.aborted; look += 1) {
     const trouble = follower.trouble();

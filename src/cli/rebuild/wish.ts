@@ -12,14 +12,33 @@ export interface Wish {
   readonly beside: Beside;
   readonly start: PipelineParts['start'];
   readonly onlyLevel: boolean;
+  /** The database it is handed over to; undefined: it takes its place in the same. */
+  readonly into?: Into | undefined;
+}
+
+/** Another database. */
+export interface Into {
+  /** Holds a password. */
+  readonly url: string;
+  readonly urlFile: string | undefined;
+  /** As `placeOf` names it. */
+  readonly place: string;
 }
 
 /** Part of what a rebuild is known by: asked for again with the same, it goes on. */
-export function wantedOf({ config, beside, start }: Wish, ours: StreamFacts, exerciseJson: string): Wanted {
+export function wantedOf({ config, beside, start, into }: Wish, ours: StreamFacts, exerciseJson: string): Wanted {
   const { hash } = filterFingerprint(config.ledger);
   return beside === 'before'
     ? { back: true, filter: hash, shape: config.ledger.shape }
-    : { back: false, filter: hash, shape: config.ledger.shape, exerciseJson, start, participant: ours.participantId };
+    : {
+        back: false,
+        filter: hash,
+        shape: config.ledger.shape,
+        exerciseJson,
+        start,
+        participant: ours.participantId,
+        ...(into === undefined ? {} : { into: into.place }),
+      };
 }
 
 /** As JSON in table `works`. */

@@ -22,6 +22,8 @@ const ofStored: ReadonlySet<string> = new Set([
   'LEDGER_PRUNED',
   'LEDGER_BEHIND_CHECKPOINT',
   'LEDGER_OFFSET_AFTER_END',
+  'STREAM_HANDED_OVER',
+  'STREAM_FILLING',
 ]);
 const storedAskedMs = 2_000;
 

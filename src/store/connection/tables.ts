@@ -312,6 +312,8 @@ interface StreamTable {
   readonly pruned_offset: number | null;
   readonly kept_offset: number | null;
   readonly widened_from: Generated<readonly string[]>;
+  readonly handover: 'filling' | null;
+  readonly handover_peer: string | null;
 }
 
 interface SubmittersTable {

@@ -114,7 +114,7 @@ export function newestContracts(database: Database, limit: number): Promise<read
 export function standingText(database: Database): Promise<string> {
   return database.withClient(async (client) => {
     const { rows } = await client.query<{ standing: string }>(
-      `select json_build_array(s.participant_id, s.filter_hash, s.checkpoint, (select max(host) from hosts),
+      `select json_build_array(s.participant_id, s.filter_hash, s.checkpoint, s.handover, (select max(host) from hosts),
                                (select max(recorded_at) from coverage))::text as standing
          from stream s`,
     );

@@ -85,12 +85,32 @@ export async function changeWork(client: ClientBase, name: WorkName, change: 'st
   });
 }
 
-/** Gives a work up. What it has gathered is removed by who does it, or by the next one. Whether there was one to give up. */
+/**
+ * Gives a work up. What it has gathered is removed by who does it, or by the next one. Whether there was one to give up.
+ * @throws IndexerError WORK_REFUSED where it has come so far that it can only be finished
+ */
 export async function cancelWork(client: ClientBase, name: WorkName): Promise<boolean> {
+  if (name === 'rebuild') await refuseHandedOver(client);
   const { numDeletedRows } = await tablesOf(client)
     .deleteFrom('works')
     .where('name', '=', name)
     .where('state', '<>', 'done')
     .executeTakeFirst();
   return numDeletedRows > 0n;
+}
+
+/** Between the two commits of a hand-over, one server does not know whether the other has made the second. */
+async function refuseHandedOver(client: ClientBase): Promise<void> {
+  const { rows } = await client.query<{ peer: string }>(
+    `select s.handover_peer as peer from stream s, works w
+      where s.handover = 'handed over' and w.name = 'rebuild' and w.state <> 'done'`,
+  );
+  if (rows[0] === undefined) return;
+  throw new IndexerError(
+    `the stream was handed over to database ${rows[0].peer}, and the rebuild ended before it said so`,
+    {
+      code: 'WORK_REFUSED',
+      remedy: 'run the same rebuild command again: it finishes the hand-over',
+    },
+  );
 }

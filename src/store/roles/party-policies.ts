@@ -26,7 +26,7 @@ const open = [
 const streamColumns =
   'singleton, participant_id, transaction_shape, seed_offset, seeded_at, seed_contracts, checkpoint, ' +
   'checkpoint_update_offset, checkpoint_update_id, checkpoint_record_time, record_times, epoch, writer, ' +
-  'ledger_end, pruned_offset, kept_offset';
+  'ledger_end, pruned_offset, kept_offset, handover, handover_peer';
 /** As of the stream: not whose completions they are. */
 const rangeColumns = 'from_offset, to_offset, reason, recorded_at';
 

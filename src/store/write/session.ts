@@ -52,6 +52,8 @@ export interface SessionOptions {
   readonly notify: boolean;
   /** Throws when this process may no longer write; asked before every batch. */
   readonly assertHeld?: () => void;
+  /** The database that will hand over to this one, as `placeOf` names it; left out by indexers, which such a storage refuses. */
+  readonly filledFrom?: string | undefined;
 }
 
 /** Takes over the stream (epoch + 1) and loads what writing needs. */
@@ -62,7 +64,7 @@ export async function openSession(
 ): Promise<StoreSession> {
   options.assertHeld?.();
   const loaded = await database.transaction(async (client) => ({
-    state: provenByHost(await acquireStream(client, identity, writer), await currentHost(client)),
+    state: provenByHost(await acquireStream(client, identity, writer, options.filledFrom), await currentHost(client)),
     dictionary: await loadDictionary(client),
     redactions: await loadRedactions(client),
     columnTypes: await storedColumnTypes(client),

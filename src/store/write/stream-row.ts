@@ -20,25 +20,32 @@ interface StreamRow {
   readonly checkpoint: number | null;
   readonly checkpoint_update_offset: number | null;
   readonly checkpoint_update_id: string | null;
+  readonly handover: 'filling' | 'handed over' | null;
+  readonly handover_peer: string | null;
 }
 
 /**
  * Takes over the stream: creates its row on first use, proves identity, raises the epoch.
- * @throws IndexerError PARTICIPANT_CHANGED or FILTER_CHANGED (park) when the row belongs to another stream
+ * @param filledFrom the database that will hand over to this one, for who fills it; null for an indexer
+ * @throws IndexerError PARTICIPANT_CHANGED or FILTER_CHANGED (park) when the row belongs to another stream,
+ *   STREAM_HANDED_OVER or STREAM_FILLING (park) when no indexer may write here
  */
 export async function acquireStream(
   client: ClientBase,
   identity: StreamIdentity,
   writer: string,
+  filledFrom: string | null = null,
 ): Promise<StreamState> {
+  const handover = filledFrom === null ? null : 'filling';
   await client.query(
-    `insert into stream (participant_id, filter, filter_hash, transaction_shape)
-     values ($1, $2, $3, $4) on conflict do nothing`,
-    [identity.participantId ?? null, identity.filter, identity.filterHash, identity.shape],
+    `insert into stream (participant_id, filter, filter_hash, transaction_shape, handover, handover_peer)
+     values ($1, $2, $3, $4, $5, $6) on conflict do nothing`,
+    [identity.participantId ?? null, identity.filter, identity.filterHash, identity.shape, handover, filledFrom],
   );
   const { rows } = await client.query<StreamRow>('select * from stream for update');
   const row = rows[0];
   if (row === undefined) throw fenced('the stream row vanished');
+  proveTurn(row, handover);
   proveIdentity(row, identity);
   const taken = await client.query<StreamRow>('update stream set epoch = epoch + 1, writer = $1 returning *', [writer]);
   return stateOf(taken.rows[0] ?? row);
@@ -56,6 +63,26 @@ function stateOf(row: StreamRow): StreamState {
     checkpoint: row.checkpoint,
     lastUpdate: offset === null || updateId === null ? undefined : { offset, updateId },
   };
+}
+
+/** Whose turn it is to write here: an indexer's, of who fills it, or nobody's any more. */
+function proveTurn({ handover, handover_peer: peer }: StreamRow, wanted: 'filling' | null): void {
+  if (handover === wanted) return;
+  if (handover === 'handed over') {
+    throw new IndexerError(`this stream was handed over and goes on in database ${String(peer)}`, {
+      code: 'STREAM_HANDED_OVER',
+      remedy:
+        'set DATABASE_URL to that database; to come back to this one: ledger-indexer rebuild --into THIS_ONE --yes, with ' +
+        'DATABASE_URL set to that one',
+    });
+  }
+  if (handover === 'filling') {
+    throw new IndexerError(`this schema is being filled, and database ${String(peer)} has not handed over to it yet`, {
+      code: 'STREAM_FILLING',
+      remedy: 'none needed while ledger-indexer rebuild --into runs there: it goes on by itself once that is done',
+    });
+  }
+  throw fenced('the storage was handed over meanwhile');
 }
 
 function proveIdentity(row: StreamRow, identity: StreamIdentity): void {

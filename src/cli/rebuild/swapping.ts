@@ -1,0 +1,93 @@
+/** The ending of a rebuild beside the live storage: both change places, in one transaction. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { toIndexerError } from '../../errors/indexer-error.ts';
+import type { Logger } from '../../observe/log/logger.ts';
+import type { Database } from '../../store/connection/database.ts';
+import { blockersOf, olderSnapshots } from '../../store/swap/locks.ts';
+import type { Beside } from '../../store/swap/places.ts';
+import { complete, prepareSwap, swap, type Halted, type LastCommit, type Prepared } from '../../store/swap/swap.ts';
+import { writerName } from '../database/maintenance.ts';
+import type { Follower } from './follower.ts';
+import { passing, type Ending } from './handover.ts';
+
+export interface Swap {
+  readonly live: Database;
+  readonly follower: Follower;
+  readonly beside: Beside;
+  readonly notify: boolean;
+  readonly logger: Logger;
+}
+
+/** Tries while the right to write is ours. */
+const triesInRow = 2;
+const betweenTriesMs = 50;
+/** Snapshots are waited for so long before anybody is kept out. */
+const snapshotsMs = 300;
+const pollMs = 10;
+/** Who is in the way is looked at so often. */
+const watchMs = 100;
+
+/** Its parts throw REBUILD_REFUSED when something cannot be carried. */
+export function swapping(given: Swap): Ending {
+  return {
+    prepare: async () => {
+      const prepared = await prepareSwap(given.live, given.follower.database);
+      return (halted) => changePlaces(given, prepared, halted);
+    },
+  };
+}
+
+async function changePlaces(given: Swap, prepared: Prepared, halted: Halted): Promise<number | string> {
+  const { live, follower } = given;
+  const last = await complete(live, follower.database);
+  await outlive(live, last);
+  const ahead = (await follower.checkpoint()) > halted.checkpoint;
+  const parts = { prepared, halted, last, ahead };
+  for (let tried = 1; ; tried += 1) {
+    const hindered = await trySwap(given, parts);
+    if (typeof hindered === 'number' || tried === triesInRow) return hindered;
+    await sleep(betweenTriesMs);
+  }
+}
+
+/** Snapshots from before the new storage was complete: most are gone in a moment, without anybody being kept waiting. */
+async function outlive(live: Database, last: LastCommit): Promise<void> {
+  const end = performance.now() + snapshotsMs;
+  const older = () => live.withClient((client) => olderSnapshots(client, last));
+  while ((await older()).length > 0 && performance.now() < end) await sleep(pollMs);
+}
+
+interface Parts {
+  readonly prepared: Prepared;
+  readonly halted: Halted;
+  readonly last: LastCommit;
+  readonly ahead: boolean;
+}
+
+/** Resolves to the checkpoint, or to who was in the way. */
+async function trySwap({ live, beside, notify, logger }: Swap, parts: Parts): Promise<number | string> {
+  const blockers = new Set<string>();
+  let session = 0;
+  const watch = setInterval(() => {
+    live
+      .withClient((client) => blockersOf(client, session))
+      .then(
+        (found) => found.forEach((name) => blockers.add(name)),
+        () => undefined,
+      );
+  }, watchMs);
+  try {
+    const onSession = (pid: number): void => void (session = pid);
+    const onStep = (step: string): void => logger.info({ step }, 'swap');
+    return await swap(live, { ...parts, beside, notify, writer: writerName, onSession, onStep });
+  } catch (thrown) {
+    const error = toIndexerError(thrown);
+    if (!passing.has(error.code)) throw error;
+    const held = `views or tables were held by ${blockers.size === 0 ? 'a session' : [...blockers].join(', ')}`;
+    const by = error.code === 'REBUILD_HINDERED' ? error.message : held;
+    logger.warn({ err: error, by }, 'the swap was hindered');
+    return by;
+  } finally {
+    clearInterval(watch);
+  }
+}

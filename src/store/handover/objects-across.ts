@@ -1,0 +1,169 @@
+/**
+ * What operators have put on the tables of a storage, made on the same tables of another server: indexes, statistics, rights,
+ * policies, settings. Both servers print what they have as the statements that make it; what only the one prints is run on the other.
+ */
+import type { ClientBase, QueryConfig } from 'pg';
+import type { Database } from '../connection/database.ts';
+import { readSchemas } from '../connection/read-schemas.ts';
+import { toStoreError } from '../connection/store-error.ts';
+import { secureViews } from '../roles/secure-views.ts';
+import { searchIn } from '../swap/dependents.ts';
+
+/** The driver knows no "without limit" per query: an index over a large table takes long. */
+const buildLimitMs = 24 * 60 * 60 * 1000;
+
+interface Printed {
+  /** By what it is known on both servers. */
+  readonly key: string;
+  readonly statement: string;
+  /** Roles that it names; they have to be there. */
+  readonly roles: readonly string[];
+}
+
+// $1 is the storage, $2 the schemas of the stream, $3 the name of the other database.
+
+const inStorage = `c.relnamespace = (select oid from pg_namespace where nspname = $1::text)`;
+const inSchemas = `n.nspname = any ($2::text[])`;
+const whom = `case a.grantee when 0 then 'public' else quote_ident(pg_get_userbyid(a.grantee)) end`;
+const grantee = `case a.grantee when 0 then '{}' else array[pg_get_userbyid(a.grantee)::text] end`;
+const option = `case when a.is_grantable then ' with grant option' else '' end`;
+
+const indexes = `
+select 'index ' || x.relname as key, pg_get_indexdef(i.indexrelid, 0, true) as statement, '{}'::text[] as roles
+  from pg_index i join pg_class x on x.oid = i.indexrelid join pg_class c on c.oid = i.indrelid
+ where ${inStorage} and i.indisvalid`;
+
+const statistics = `
+select 'statistics ' || s.stxname, format('create statistics %I%s on %s from %I', s.stxname,
+              (select ' (' || string_agg(case k when 'd' then 'ndistinct' when 'f' then 'dependencies' else 'mcv' end, ', ') || ')'
+                 from unnest(s.stxkind) k where k in ('d', 'f', 'm')),
+              pg_get_statisticsobjdef_columns(s.oid), c.relname), '{}'::text[]
+  from pg_statistic_ext s join pg_class c on c.oid = s.stxrelid where ${inStorage}`;
+
+const settings = `
+select null, format('alter table %I set (%s)', c.relname, array_to_string(c.reloptions, ', ')), '{}'::text[]
+  from pg_class c where ${inStorage} and c.relkind in ('r', 'p') and c.reloptions is not null
+union all
+select null, format('alter table %I alter column %I set statistics %s', c.relname, t.attname, t.attstattarget), '{}'
+  from pg_class c join pg_attribute t on t.attrelid = c.oid and t.attnum > 0 and not t.attisdropped and t.attstattarget >= 0
+ where ${inStorage} and c.relkind in ('r', 'p')`;
+
+const policies = `
+select format('policy %s of %s', p.polname, c.relname),
+       format('create policy %I on %I as %s for %s to %s%s%s', p.polname, c.relname,
+              case when p.polpermissive then 'permissive' else 'restrictive' end,
+              case p.polcmd when 'r' then 'select' when 'a' then 'insert' when 'w' then 'update' when 'd' then 'delete' else 'all' end,
+              (select string_agg(case r when 0 then 'public' else quote_ident(pg_get_userbyid(r)) end, ', ') from unnest(p.polroles) r),
+              ' using (' || pg_get_expr(p.polqual, p.polrelid) || ')',
+              ' with check (' || pg_get_expr(p.polwithcheck, p.polrelid) || ')'),
+       array(select pg_get_userbyid(r)::text from unnest(p.polroles) r where r <> 0)
+  from pg_policy p join pg_class c on c.oid = p.polrelid where ${inStorage}
+union all
+select null, format('alter table %I enable row level security', c.relname), '{}'
+  from pg_class c where ${inStorage} and c.relkind in ('r', 'p') and c.relrowsecurity`;
+
+const grants = `
+select null, format('grant %s on schema %I to %s%s', a.privilege_type, n.nspname, ${whom}, ${option}), ${grantee}
+  from pg_namespace n cross join lateral aclexplode(n.nspacl) a where ${inSchemas} and a.grantee <> n.nspowner
+union all
+select null, format('grant %s on %I.%I to %s%s', a.privilege_type, n.nspname, c.relname, ${whom}, ${option}), ${grantee}
+  from pg_class c join pg_namespace n on n.oid = c.relnamespace cross join lateral aclexplode(c.relacl) a
+ where ${inSchemas} and c.relkind in ('r', 'p', 'v') and a.grantee <> c.relowner
+union all
+select null, format('grant %s (%I) on %I.%I to %s%s', a.privilege_type, t.attname, n.nspname, c.relname, ${whom}, ${option}), ${grantee}
+  from pg_class c join pg_namespace n on n.oid = c.relnamespace
+  join pg_attribute t on t.attrelid = c.oid and not t.attisdropped and t.attacl is not null
+ cross join lateral aclexplode(t.attacl) a
+ where ${inSchemas} and c.relkind in ('r', 'p', 'v') and a.grantee <> c.relowner
+union all
+select null, format('grant execute on routine %I.%I(%s) to %s%s', n.nspname, p.proname,
+              pg_get_function_identity_arguments(p.oid), ${whom}, ${option}), ${grantee}
+  from pg_proc p join pg_namespace n on n.oid = p.pronamespace cross join lateral aclexplode(p.proacl) a
+ where ${inSchemas} and a.grantee <> p.proowner
+union all
+-- Of what the owner makes later; on the other server that is who makes the storage there.
+select null, format('alter default privileges in schema %I grant %s on %s to %s%s', n.nspname, a.privilege_type,
+              case d.defaclobjtype when 'r' then 'tables' when 'S' then 'sequences' when 'f' then 'functions' else 'types' end,
+              ${whom}, ${option}), ${grantee}
+  from pg_default_acl d join pg_namespace n on n.oid = d.defaclnamespace cross join lateral aclexplode(d.defaclacl) a
+ where ${inSchemas} and d.defaclrole = n.nspowner`;
+
+/** Of roles that may use the stream, in its database: limits, and where they look for names. */
+const roleSettings = `
+select null, format('alter role %I in database %I set %s to %s', r.rolname, $3::text, split_part(s, '=', 1),
+              case when split_part(s, '=', 1) = 'search_path' then substring(s from position('=' in s) + 1)
+                   else quote_literal(substring(s from position('=' in s) + 1)) end), array[r.rolname::text]
+  from pg_db_role_setting d join pg_roles r on r.oid = d.setrole cross join lateral unnest(d.setconfig) s
+ where d.setdatabase = (select oid from pg_database where datname = current_database())
+   and exists (select from pg_namespace n cross join lateral aclexplode(n.nspacl) a where ${inSchemas} and a.grantee = r.oid)`;
+
+/** In the order in which they are made: a limited role is granted its rights last. */
+const kinds = [indexes, statistics, settings, policies, grants, roleSettings];
+
+/**
+ * Makes on the other server what is missing there, each in a transaction of its own, so that whoever fills it waits for one table at
+ * a time. Resolves to what could not be made, in words.
+ */
+export async function carryObjectsAcross(from: Database, to: Database): Promise<readonly string[]> {
+  const name = await to.withClient(async (client) => {
+    const { rows } = await client.query<{ name: string }>('select current_database()::text as name');
+    return rows[0]?.name ?? '';
+  });
+  const left: string[] = [];
+  const absent = new Set<string>();
+  for (const kind of kinds) {
+    const there = new Set((await printed(to, kind, name)).map(({ key }) => key));
+    const lacking = (await printed(from, kind, name)).filter(({ key }) => !there.has(key));
+    const roles = await missingRoles(to, new Set(lacking.flatMap((one) => one.roles)));
+    for (const one of lacking) {
+      const unknown = one.roles.filter((role) => roles.has(role));
+      for (const role of unknown) absent.add(role);
+      if (unknown.length > 0) continue;
+      const failed = await make(to, one);
+      if (failed !== undefined) left.push(failed);
+    }
+  }
+  await to.transaction((client) => secureViews(client, readSchemas(to.schema)));
+  return [...[...absent].map((role) => `rights of role "${role}", which is not on the other server`), ...left];
+}
+
+async function printed(of: Database, kind: string, database: string): Promise<readonly Printed[]> {
+  const { schema } = of;
+  return of.transaction(async (client) => {
+    await searchIn(client, schema);
+    const { rows } = await client.query<{ key: string | null; statement: string; roles: readonly string[] }>(
+      // Not every kind needs all of them.
+      `select key, statement, roles from (${kind}) found (key, statement, roles)
+        where $1::text <> '' and $2::text[] <> '{}' and $3::text <> '' order by 2`,
+      [schema, Object.values(readSchemas(schema)), database],
+    );
+    return rows.map(({ key, statement, roles }) => ({ key: key ?? statement, statement, roles }));
+  });
+}
+
+async function missingRoles(to: Database, names: ReadonlySet<string>): Promise<ReadonlySet<string>> {
+  if (names.size === 0) return new Set();
+  const { rows } = await to.withClient((client) =>
+    client.query<{ name: string }>(
+      'select name from unnest($1::text[]) name where not exists (select from pg_roles where rolname = name)',
+      [[...names]],
+    ),
+  );
+  return new Set(rows.map(({ name }) => name));
+}
+
+async function make(to: Database, { key, statement }: Printed): Promise<string | undefined> {
+  try {
+    await to.transaction((client) => runPatiently(client, to.schema, statement));
+    return undefined;
+  } catch (thrown) {
+    return `${key}: ${toStoreError(thrown).message}`;
+  }
+}
+
+async function runPatiently(client: ClientBase, schema: string, statement: string): Promise<void> {
+  await client.query('set local statement_timeout = 0');
+  await searchIn(client, schema);
+  const patient: QueryConfig & { query_timeout: number } = { text: statement, query_timeout: buildLimitMs };
+  await client.query(patient);
+}

@@ -1,0 +1,111 @@
+/**
+ * Rows that no ledger could tell, brought from one server to another: into a schema of their own there, from which they are
+ * carried by the same statements as from a storage beside. As JSON texts of the server, which are exact for all of its types.
+ */
+import { escapeIdentifier, escapeLiteral } from 'pg';
+import type { ClientBase } from 'pg';
+import type { Storages } from '../swap/rows.ts';
+
+/** Of completions: none; those of before the other began to read; all that it has not read, while nobody writes there. */
+export type Completions = 'none' | 'earlier' | 'all';
+
+const small = [
+  'typed_views',
+  'typed_columns',
+  'retention_holds',
+  'works',
+  'verifications',
+  'quarantine',
+  'redactions',
+  'redacted_contracts',
+  'redacted_exercises',
+] as const;
+
+interface Brought {
+  readonly table: string;
+  /** Which of its rows. */
+  readonly where: string;
+  readonly rowsAtOnce: number;
+}
+
+export interface Across {
+  /** Of the storage that has the rows, in a transaction. */
+  readonly from: ClientBase;
+  /** Of the other server, in a transaction. */
+  readonly to: ClientBase;
+  /** Name of the storage, the same on both. */
+  readonly schema: string;
+  readonly completions: Completions;
+}
+
+/**
+ * Has `carry` carry what is brought; nothing of the schema between is left. What it is given as `from` has the tables that
+ * are brought and no other.
+ */
+export async function acrossServers(
+  { from, to, schema, completions }: Across,
+  carry: (to: ClientBase, storages: Storages) => Promise<void>,
+): Promise<void> {
+  const between = `${schema}_brought`;
+  const drop = `drop schema if exists ${escapeIdentifier(between)} cascade`;
+  await to.query(`${drop}; create schema ${escapeIdentifier(between)}`);
+  for (const brought of await wanted(to, schema, completions)) {
+    const source = `${escapeIdentifier(schema)}.${escapeIdentifier(brought.table)}`;
+    const target = `${escapeIdentifier(between)}.${escapeIdentifier(brought.table)}`;
+    await to.query(`create table ${target} (like ${escapeIdentifier(schema)}.${escapeIdentifier(brought.table)})`);
+    await bring(from, to, { ...brought, source, target });
+  }
+  await carry(to, { from: between, to: schema });
+  await to.query(drop);
+}
+
+async function wanted(to: ClientBase, schema: string, completions: Completions): Promise<readonly Brought[]> {
+  const storage = escapeIdentifier(schema);
+  const { rows } = await to.query<{ packages: string; read: string; begun: string | null }>(
+    `select (select coalesce(jsonb_agg(package_id), '[]') from ${storage}.packages)::text as packages,
+            coalesce(range_agg(int8range(from_offset, to_offset, '(]')), '{}')::text as read,
+            min(from_offset)::text as begun
+       from ${storage}.completion_ranges`,
+  );
+  const { packages = '[]', read = '{}', begun } = rows[0] ?? {};
+  const always: readonly Brought[] = [
+    {
+      table: 'packages',
+      where: `not ${escapeLiteral(packages)}::jsonb ? package_id`,
+      rowsAtOnce: 20,
+    },
+    ...small.map((table) => ({ table, where: 'true', rowsAtOnce: 1_000 })),
+  ];
+  if (completions === 'none') return always;
+  const which =
+    completions === 'all'
+      ? `not ${escapeLiteral(read)}::int8multirange @> "offset"`
+      : `"offset" <= ${escapeLiteral(begun ?? '-1')}::int8`;
+  return [
+    ...always,
+    { table: 'completion_ranges', where: 'true', rowsAtOnce: 1_000 },
+    { table: 'completions', where: which, rowsAtOnce: 1_000 },
+    {
+      table: 'submitters',
+      where: `submitters_key in (select submitters_key from ${storage}.completions where ${which})`,
+      rowsAtOnce: 1_000,
+    },
+  ];
+}
+
+async function bring(
+  from: ClientBase,
+  to: ClientBase,
+  { source, target, where, rowsAtOnce }: Brought & { readonly source: string; readonly target: string },
+): Promise<void> {
+  await from.query(
+    `declare brought no scroll cursor for select row_to_json(t)::text as row from ${source} t where ${where}`,
+  );
+  for (;;) {
+    const { rows } = await from.query<{ row: string }>(`fetch ${String(rowsAtOnce)} from brought`);
+    if (rows.length === 0) break;
+    const texts = `[${rows.map(({ row }) => row).join(',')}]`;
+    await to.query(`insert into ${target} select * from json_populate_recordset(null::${target}, $1::json)`, [texts]);
+  }
+  await from.query('close brought');
+}

@@ -1,0 +1,84 @@
+/** The storage on another server that a stream is handed over to: made, found again, given up. */
+import { escapeIdentifier, escapeLiteral } from 'pg';
+import type { ClientBase } from 'pg';
+import type { ExerciseJson } from '../../model/tables.ts';
+import type { Database } from '../connection/database.ts';
+import { readSchemas } from '../connection/read-schemas.ts';
+import { refuseStrangers } from '../roles/schema-owners.ts';
+import { assertExerciseJson } from '../schema/exercise-json.ts';
+import { migrate } from '../schema/migrations.ts';
+import { takeEpoch } from '../write/stream-row.ts';
+
+/** What the stream row says of a hand-over. */
+export interface Turn {
+  readonly handover: 'filling' | 'handed over' | null;
+  /** As `placeOf` names it. */
+  readonly peer: string | null;
+}
+
+/** Undefined where there is no stream. */
+export async function readTurn(database: Database): Promise<Turn | undefined> {
+  return database.withClient(async (client) => {
+    const table = `${escapeIdentifier(database.schema)}.stream`;
+    const found = await client.query<{ there: boolean }>('select to_regclass($1) is not null as there', [table]);
+    if (found.rows[0]?.there !== true) return undefined;
+    const { rows } = await client.query<Turn>(`select handover, handover_peer as peer from ${table}`);
+    return rows[0];
+  });
+}
+
+/** The comment on a schema that was made for it, until it is handed over. */
+function note(source: string): string {
+  return `Storage filled by "ledger-indexer rebuild --into" from ${source}; may be dropped when none runs.`;
+}
+
+/** Whether a rebuild from there has made the schema. Then it is dropped when it is given up. */
+export async function isOurs(client: ClientBase, schema: string, source: string): Promise<boolean> {
+  const { rows } = await client.query<{ note: string | null }>(
+    `select obj_description(oid, 'pg_namespace') as note from pg_namespace where nspname = $1`,
+    [schema],
+  );
+  return rows[0]?.note === note(source);
+}
+
+/**
+ * Makes the schema with all that readers use, or takes one that holds no stream yet.
+ * @throws IndexerError SCHEMA_EXERCISE_JSON, SCHEMA_FOREIGN, STORE_NOT_PERMITTED
+ */
+export async function prepareTarget(target: Database, source: string, exerciseJson: ExerciseJson): Promise<void> {
+  const { schema } = target;
+  await target.withClient((client) => refuseStrangers(client, schema));
+  await target.transaction(async (client) => {
+    const { rowCount } = await client.query('select from pg_namespace where nspname = $1', [schema]);
+    if (rowCount !== 0) return;
+    await client.query(`create schema ${escapeIdentifier(schema)}`);
+    await client.query(`comment on schema ${escapeIdentifier(schema)} is ${escapeLiteral(note(source))}`);
+  });
+  await migrate(target, { exerciseJson });
+  await assertExerciseJson(target, exerciseJson);
+}
+
+/** A storage that was handed over itself is filled again, from where it was handed over to. */
+export async function fillAgain(target: Database): Promise<void> {
+  await target.transaction(async (client) => {
+    await takeEpoch(client, undefined);
+    await client.query(`update stream set handover = 'filling' where handover = 'handed over'`);
+  });
+}
+
+/** What was made for it goes; what was there before stays as it was. */
+export async function giveUpTarget(target: Database, source: string): Promise<void> {
+  await target.transaction(async (client) => {
+    const { schema } = target;
+    if (await isOurs(client, schema, source)) return dropTarget(client, schema);
+    await client.query(
+      `update stream set handover = 'handed over'
+        where handover = 'filling' and exists (select from works where name = 'rebuild' and state = 'done')`,
+    );
+  });
+}
+
+async function dropTarget(client: ClientBase, schema: string): Promise<void> {
+  const names = Object.values(readSchemas(schema)).map((name) => escapeIdentifier(name));
+  await client.query(`drop schema if exists ${names.join(', ')} cascade`);
+}

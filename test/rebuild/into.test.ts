@@ -1,0 +1,195 @@
+/**
+ * A stream handed over to another server, and back: real servers and processes, killed at each step. What is stored there in
+ * the end is what a fresh index stores, and indexers may write to one of the two and never to both.
+ */
+import { randomBytes } from 'node:crypto';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Client } from 'pg';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import {
+  startEmbeddedPostgres,
+  type EmbeddedPostgres,
+} from '../../packages/embedded-postgres/src/embedded-postgres.ts';
+import { migrateCommand } from '../../src/cli/follow/migrate.ts';
+import { redactCommand } from '../../src/cli/maintain/redact.ts';
+import { startDaemon, type Daemon } from '../e2e/runs/daemon.ts';
+import { HistoryWorld } from '../history/history-run.ts';
+import { brokenRules } from '../history/rules.ts';
+import { query } from '../support/database.ts';
+import { digestOf } from '../support/digest.ts';
+import { runCommand } from '../support/run-command.ts';
+import { waitFor } from '../support/wait-for.ts';
+import { rebuild, value, whole } from './world.ts';
+import { startRebuild, type RebuildProcess } from './process.ts';
+
+const suffix = randomBytes(4).toString('hex');
+const [known, strange] = [`into_known_${suffix}`, `into_strange_${suffix}`];
+
+let world: HistoryWorld;
+let folder: string;
+let server: EmbeddedPostgres;
+let former: Daemon;
+let redacted: string;
+const there = async (text: string): Promise<unknown> => Object.values((await query(server.url, text))[0] ?? {})[0];
+const turns = () => Promise.all([value, (_: unknown, text: string) => there(text)].map((ask) => ask(world, turn)));
+const turn = 'select handover from ledger.stream';
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'rebuild-into-'));
+  [world, server] = await Promise.all([HistoryWorld.open(200), startEmbeddedPostgres({ dataDir: folder })]);
+  former = follow(world.database.url);
+  await has(world.database.url);
+  redacted = String(await value(world, 'select contract_id from explore.contracts where not is_active limit 1'));
+  await runCommand(redactCommand, ['contract', redacted, '--reason', 'asked', '--yes'], world.env());
+  await query(server.url, `create role ${known}`);
+  await query(
+    world.database.url,
+    `create role ${known}; create role ${strange};
+     grant usage on schema ledger, explore to ${known}, ${strange};
+     grant select on ledger.updates, explore.contracts to ${known}, ${strange};
+     create policy everybody on ledger.updates using (true); alter table ledger.updates enable row level security;
+     create index updates_of_people on ledger.updates (lower(command_id));
+     insert into ledger.retention_holds (name, "offset", reason) values ('replica', 5, 'mine');
+     insert into ledger.verifications values ('sql', 'equal', 5, now(), 1, 2, 0, 0, 'mine')`,
+  );
+}, 90_000);
+afterAll(async () => {
+  await former.kill();
+  await query(world.database.url, `drop owned by ${known}, ${strange}; drop role ${known}, ${strange}`);
+  await world.close();
+  await server.stop();
+  await rm(folder, { recursive: true, force: true });
+});
+
+function follow(databaseUrl: string): Daemon {
+  const env = { ...whole, INDEXER_LEASE: '2s' };
+  return startDaemon({ ledgerUrl: world.sandbox.url, databaseUrl, schema: 'ledger', env });
+}
+
+/** Holds the stream row of the other server from when it is level; `end` lets it go. */
+async function holdRow(child: RebuildProcess): Promise<Client> {
+  await child.says('asking for the right to write');
+  const client = new Client({ connectionString: server.url });
+  await client.connect();
+  await client.query('begin; select from ledger.stream for update');
+  return client;
+}
+
+/** Whether it has what an index has that began today and knows what was removed. */
+async function equalToFresh(url: string): Promise<boolean> {
+  const env = { ...whole, DATABASE_URL: url };
+  await runCommand(migrateCommand, [], world.env('fresh', env));
+  for (const table of ['redactions', 'redacted_contracts', 'redacted_exercises']) {
+    await query(url, `insert into fresh.${table} select * from ledger.${table}`);
+  }
+  await world.index('fresh', env);
+  return (await digestOf(url, 'ledger')) === (await digestOf(url, 'fresh'));
+}
+
+/** Waits until everything is stored there. */
+async function has(url: string): Promise<void> {
+  await waitFor('everything is stored', async () => {
+    const [row] = await query(url, 'select checkpoint from ledger.stream').catch(() => []);
+    return Number(row?.['checkpoint'] ?? -1) >= world.sandbox.ledger.ledgerEnd() ? true : undefined;
+  });
+}
+
+/** What it says before a step: killed there, and run again. */
+const steps = ['catching up', 'laying down', 'taking up'] as const;
+
+describe('a stream that is handed over to another server', { timeout: 120_000 }, () => {
+  it('goes on there with nothing lost or twice, whatever was killed on the way', async () => {
+    const target = { ledgerUrl: world.sandbox.url, databaseUrl: world.database.url };
+    const words = ['--into', server.url, '--yes'];
+    for (const step of steps) {
+      const child = startRebuild(target, words);
+      // Nobody can take it up while this is held.
+      const held = step === 'taking up' ? await holdRow(child) : undefined;
+      await child.says(step);
+      await child.kill();
+      world.grow(10);
+      // Until it is laid down here, the indexer goes on here.
+      if (held === undefined) await has(world.database.url);
+      else expect(await turns()).toEqual(['handed over', 'filling']);
+      await held?.end();
+    }
+    // Cut between the two commits it can only be finished: here nobody knows whether the second one came.
+    await expect(world.command('works cancel rebuild')).rejects.toMatchObject({ code: 'WORK_REFUSED' });
+    const early = await world.parks('ledger', { ...whole, DATABASE_URL: server.url });
+    expect(early.code).toBe('STREAM_FILLING');
+    const at = await world.checkpoint();
+    const last = startRebuild(target, words);
+    expect(await last.ended(), last.output()).toBe(0);
+    expect(last.output()).toContain(`done: handed over at offset ${String(at)}`);
+    expect(await turns()).toEqual(['handed over', null]);
+    const epoch = 'select epoch from ledger.stream';
+    expect(Number(await there(epoch))).toBeGreaterThan(Number(await value(world, epoch)));
+
+    await world.index('ledger', { ...whole, DATABASE_URL: server.url });
+    await waitFor('the former indexer parks', () =>
+      former.output().includes('STREAM_HANDED_OVER') ? true : undefined,
+    );
+    expect(former.output()).toContain(`goes on in database 127.0.0.1:${String(server.port)}/ledger_indexer`);
+    expect(await world.checkpoint()).toBe(at);
+    expect(await equalToFresh(server.url)).toBe(true);
+    expect(await brokenRules(server.url, 'ledger')).toEqual([]);
+  });
+
+  it('has what no ledger tells, and what can be made there of what people made', async () => {
+    expect(await there(`select "offset" from ledger.retention_holds where name = 'replica'`)).toBe('5');
+    expect(await there(`select at_offset from ledger.verifications where kind = 'sql'`)).toBe('5');
+    const gone = `select payload is null and redaction_id is not null from ledger.contracts where ledger.id_text(contract_id) = '${redacted}'`;
+    expect(await there(gone)).toBe(true);
+    const names = `select string_agg(view_name, ' ' order by view_name) from ledger.typed_views`;
+    expect(await there(names)).toBe(await value(world, names));
+    expect(await there(`select to_regclass('ledger.updates_of_people') is not null`)).toBe(true);
+    expect(await there(`select has_table_privilege('${known}', 'explore.contracts', 'select')`)).toBe(true);
+    expect(await there(`select count(*) from pg_policy where polname = 'everybody'`)).toBe('1');
+    expect(await there(`select state || ' ' || step from ledger.works where name = 'rebuild'`)).toBe(
+      'done handed over',
+    );
+    expect(await value(world, `select state || ' ' || step from ledger.works where name = 'rebuild'`)).toBe(
+      'done handed over',
+    );
+    const ranges = 'select min(from_offset) from ledger.completion_ranges';
+    expect(await there(ranges)).toBe(await value(world, ranges));
+  });
+  it('comes back by the same command, under the same proof', async () => {
+    await former.kill();
+    world.grow(20);
+    await world.index('ledger', { ...whole, DATABASE_URL: server.url });
+    const back = { ...whole, DATABASE_URL: server.url };
+    await expect(rebuild(world, '--yes', whole)).rejects.toMatchObject({ code: 'REBUILD_REFUSED' });
+    await expect(rebuild(world, `--into ${server.url}`, back)).rejects.toMatchObject({ code: 'REBUILD_REFUSED' });
+    expect(await rebuild(world, `--into ${world.database.url} --yes`, back)).toContain('done: handed over at offset');
+    expect(await turns()).toEqual([null, 'handed over']);
+    world.grow(20);
+    await world.index('ledger', whole);
+    expect(await equalToFresh(world.database.url)).toBe(true);
+  });
+
+  it('stays where it is when it is given up, and nothing is left there', async () => {
+    await query(server.url, 'drop schema ledger, explore, typed, pqs cascade');
+    expect(await rebuild(world, `--into ${server.url} --level --yes`, whole)).toContain('is level; to hand over');
+    expect(await turns()).toEqual([null, 'filling']);
+    const reader = new Client({ connectionString: world.database.url });
+    await reader.connect();
+    // Who holds this keeps the stream from being laid down.
+    await reader.query('begin; lock table ledger.retention_holds in share mode');
+    const running = rebuild(world, `--into ${server.url} --yes`, whole);
+    await waitFor(
+      'it is hindered',
+      async () => (await value(world, `select problem from ledger.works where name = 'rebuild'`)) ?? undefined,
+    );
+    await world.command('works cancel rebuild');
+    expect(await running).toContain('the rebuild was given up');
+    await reader.end();
+    expect(
+      await there(`select count(*) from pg_namespace where nspname in ('ledger', 'explore', 'typed', 'pqs')`),
+    ).toBe('0');
+    world.grow(10);
+    await world.index('ledger', whole);
+  });
+});
