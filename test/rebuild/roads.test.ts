@@ -1,0 +1,140 @@
+/**
+ * What a swap is to readers who do not ask the server itself: over a pooler that lends sessions for a transaction, over a streaming
+ * standby, over several hosts of which one takes writes. None meets an error or an older checkpoint.
+ */
+import { Client } from 'pg';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { startSandbox } from '../../packages/ledger-sandbox/src/demo/sandbox.ts';
+import type { Sandbox } from '../../packages/ledger-sandbox/src/server/sandbox.ts';
+import { Steps } from '../../packages/ledger-sandbox/src/demo/traffic.ts';
+import { rebuildCommand } from '../../src/cli/rebuild/rebuild.ts';
+import { openDatabase } from '../../src/store/connection/database.ts';
+import { runIndexer } from '../e2e/runs/indexer-run.ts';
+import { startServers, type Servers } from '../ha/servers.ts';
+import { bouncerInstalled, startBouncer } from '../support/bouncer.ts';
+import { query } from '../support/database.ts';
+import { runCommand } from '../support/run-command.ts';
+import { pause, waitFor } from '../support/wait-for.ts';
+import { whole } from './world.ts';
+
+const startAt = Date.UTC(2026, 0, 5, 8) * 1000;
+
+let servers: Servers;
+let sandbox: Sandbox;
+let grow: (updates: number) => void;
+/** Both hosts, the standby first. */
+let hosts: string;
+beforeAll(async () => {
+  servers = await startServers();
+  sandbox = await startSandbox({ seed: 8, now: () => startAt / 1000, limits: { checkpointIntervalMs: 50 } });
+  const steps = new Steps(sandbox.ledger, 8);
+  let made = 0;
+  grow = (updates) => {
+    for (const end = made + updates; made < end; made += 1) steps.step(startAt + made * 1_000_000);
+  };
+  const both = new URL(servers.standby);
+  hosts = both.href.replace(both.host, `${both.host},${new URL(servers.primary).host}`);
+}, 60_000);
+afterAll(async () => {
+  await sandbox.close();
+  await servers[Symbol.asyncDispose]();
+});
+
+const found: string[] = [];
+const reads = new Map<string, number>();
+type Ask = (text: string) => Promise<Record<string, unknown>>;
+
+const once = async (ask: Ask): Promise<number> =>
+  Number((await ask('select explore.latest_offset() as at, count(*) from explore.contracts'))['at']);
+
+async function twice(ask: Ask): Promise<number> {
+  await ask('begin');
+  const first = Number((await ask('select max("offset") as at from explore.updates'))['at']);
+  const second = Number((await ask('select explore.latest_offset() as at'))['at']);
+  await ask('commit');
+  if (second < first) found.push(`in one transaction ${String(second)} after ${String(first)}`);
+  return second;
+}
+
+/** Reads on and on; what is shown never falls, on its road. */
+async function readOn(name: string, ask: Ask, read: (ask: Ask) => Promise<number>, stop: AbortSignal): Promise<void> {
+  let seen = 0;
+  while (!stop.aborted) {
+    try {
+      const at = await read(ask);
+      if (at < seen) found.push(`${name}: ${String(at)} after ${String(seen)}`);
+      seen = at;
+      reads.set(name, (reads.get(name) ?? 0) + 1);
+    } catch (thrown) {
+      found.push(`${name}: ${thrown instanceof Error ? thrown.message : String(thrown)}`);
+      return;
+    }
+    await pause(3);
+  }
+}
+
+async function askerOf(url: string): Promise<{ readonly ask: Ask; readonly end: () => Promise<void> }> {
+  const client = new Client({ connectionString: url });
+  await client.connect();
+  const ask: Ask = async (text) => (await client.query<Record<string, unknown>>(text)).rows[0] ?? {};
+  return { ask, end: () => client.end() };
+}
+
+const rebuild = async (...words: string[]): Promise<string> => {
+  const printed: string[] = [];
+  const env = { LEDGER_URL: sandbox.url, DATABASE_URL: hosts, INDEXER_LOG_LEVEL: 'error' };
+  await runCommand(rebuildCommand, words, env, { print: (line: string): void => void printed.push(line) });
+  return printed.join('\n');
+};
+
+describe.skipIf(!bouncerInstalled)('readers elsewhere', { timeout: 120_000 }, () => {
+  it('go on through swaps, over a pooler, on a standby and over several hosts', async () => {
+    grow(150);
+    await using indexer = await runIndexer({ LEDGER_URL: sandbox.url, DATABASE_URL: hosts, ...whole });
+    await indexer.reaches(sandbox.ledger.ledgerEnd());
+    await waitFor('the standby has it', async () => {
+      const [row] = await query(servers.standby, 'select checkpoint from ledger.stream').catch(() => []);
+      return Number(row?.['checkpoint']) >= sandbox.ledger.ledgerEnd() ? true : undefined;
+    });
+    await using bouncer = await startBouncer(servers.primary, 'transaction');
+    const roads = await Promise.all(
+      [bouncer.url, bouncer.url, servers.standby, servers.standby].map((url) => askerOf(url)),
+    );
+    const several = openDatabase({
+      url: hosts,
+      schema: 'ledger',
+      statementTimeoutMs: 10_000,
+      applicationName: 'reader',
+    });
+    const askSeveral: Ask = (text) =>
+      several.withClient(async (client) => (await client.query<Record<string, unknown>>(text)).rows[0] ?? {});
+    const stop = new AbortController();
+    const names = ['pooler', 'pooler, in transactions', 'standby', 'standby, in transactions', 'several hosts'];
+    const asks = [...roads.map(({ ask }) => ask), askSeveral];
+    const loops = asks.map((ask, at) => readOn(names[at] ?? '', ask, at % 2 === 1 ? twice : once, stop.signal));
+    const growing = (async () => {
+      while (!stop.signal.aborted) {
+        grow(2);
+        await pause(40);
+      }
+    })();
+    for (const words of [['--yes'], ['--back', '--yes']]) {
+      const counts = new Map(reads);
+      expect(await rebuild(...words)).toContain('done: swapped');
+      const swapped = `select 'ledger.updates'::regclass::oid::text as oid`;
+      const [here] = await query(servers.primary, swapped);
+      await waitFor('the standby has swapped', async () =>
+        (await query(servers.standby, swapped))[0]?.['oid'] === here?.['oid'] ? true : undefined,
+      );
+      for (const name of names) {
+        await waitFor(`${name} goes on`, () =>
+          (reads.get(name) ?? 0) > (counts.get(name) ?? 0) + 3 || found.length > 0 ? true : undefined,
+        );
+      }
+    }
+    stop.abort();
+    await Promise.all([...loops, growing]);
+    await Promise.all([...roads.map(({ end }) => end()), several.close()]);
+    expect(found).toEqual([]);
+  });
+});
